@@ -1,0 +1,51 @@
+# Everything a newcomer needs is `make run` and `make test`.
+SHELL := /bin/bash
+export CGO_ENABLED ?= 0
+# A program under the race detector otherwise sleeps a second as it ends, and
+# these tests start many.
+export GORACE = atexit_sleep_ms=0
+GO ?= go
+BIN := bin/callgate
+
+.PHONY: run test e2e soak build lint bench cross deps clean
+
+## run: start a kernel on a scratch workspace and say what to try.
+run: build
+	@scripts/run.sh $(BIN)
+
+## test: everything CI runs, in under fifteen minutes.
+test: deps lint cross
+	CGO_ENABLED=1 $(GO) test -race -timeout 12m ./...
+	@scripts/e2e.sh short
+	@scripts/soak.sh short
+
+## e2e: other people's clients, browsers and databases against the real binary.
+e2e: deps build
+	@scripts/e2e.sh full
+
+## soak: long fuzz, kill and race runs.
+soak: deps build
+	@scripts/soak.sh full
+
+build:
+	$(GO) build -trimpath -ldflags '-s -w' -o $(BIN) ./cmd/callgate
+
+lint:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'gofmt would change these files'; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+## cross: the systems we say we build for do build.
+cross:
+	GOOS=darwin GOARCH=arm64 $(GO) build -o /dev/null ./cmd/callgate
+	GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/callgate
+
+## bench: the numbers of docs/PERFORMANCE.md.
+bench:
+	@scripts/bench.sh
+
+deps:
+	@scripts/deps.sh
+
+clean:
+	rm -rf bin .scratch

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Drives the real program the way the README says, and checks what it prints.
+# "short" is part of `make test`; "full" does it twenty times, and runs the
+# command line's own scripts as often.
+set -euo pipefail
+mode=${1:-short}
+root=$(pwd)
+go build -trimpath -ldflags '-s -w' -o bin/callgate ./cmd/callgate
+export PATH="$root/bin:$PATH" NO_COLOR=1
+
+expect() { # expect WORDS COMMAND…: the command's output holds the words
+  local words=$1 out; shift
+  out=$("$@" 2>&1) || true
+  grep -qF -- "$words" <<<"$out" || { printf 'e2e: %s\n  wanted: %s\n  got: %s\n' "$*" "$words" "$out" >&2; exit 1; }
+}
+
+walk() {
+  local scratch; scratch=$(mktemp -d)
+  export CALLGATE_STATE="$scratch/state"
+  mkdir "$scratch/work"; cd "$scratch/work"
+  printf 'hello\n' > README.md
+  expect 'callgate.yaml' callgate init .
+  expect 'filesystem.read' callgate tools list
+  expect 'hello' callgate tools call filesystem.read --path README.md
+  expect 'did you mean filesystem.read' callgate tools call filesystem.raed --path README.md
+  expect 'taken as the number' callgate tools call Read --args '{"path":"README.md","limit":"1"}'
+
+  # A write waits for a human; somebody else edits it and says yes.
+  callgate up > "$scratch/up.log" 2>&1 & local kernel=$!
+  until [ -S "$CALLGATE_STATE/kernel.sock" ]; do sleep 0.05; done
+  local waiting; waiting=$(callgate tools call Write --path note.txt --content hi --no-wait --json || true)
+  local id; id=$(sed -n 's/.*"approval": *"\([^"]*\)".*/\1/p' <<<"$waiting" | head -1)
+  [ -n "$id" ] || { echo "e2e: no approval in: $waiting" >&2; exit 1; }
+  expect 'note.txt' callgate approvals show "$id"
+  expect 'created note.txt' callgate approvals approve "$id" --args '{"path":"note.txt","content":"edited\n"}' --wait
+  expect 'edited' cat note.txt
+  expect 'answered' callgate log tail
+
+  # The kernel is killed, and the next command takes over.
+  kill -9 "$kernel"; wait "$kernel" 2>/dev/null || true
+  expect 'whole' callgate log verify
+  expect 'hello' callgate tools call Read --path README.md
+  callgate log export --output "$scratch/journal.jsonl"
+  expect 'whole' callgate log verify "$scratch/journal.jsonl"
+  expect 'version' callgate doctor
+  cd "$root"; rm -rf "$scratch"
+}
+
+times=1; [ "$mode" = full ] && times=20
+for _ in $(seq "$times"); do walk; done
+[ "$mode" = full ] && go test -count=20 -timeout 30m ./internal/cli/... ./internal/daemon/...
+echo "e2e: $times walks passed"

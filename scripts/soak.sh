@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Fuzzes every parser, repeats the concurrent tests under the race detector,
+# kills kernels and lets agents collide. "short" is part of `make test`; "full"
+# gives each fuzz target five minutes, kills 1,000 kernels and makes 10,000
+# parallel edits.
+set -euo pipefail
+mode=${1:-short}
+time=2000x # a count, not a time: a deadline can end a run in an error of its own
+[ "$mode" = full ] && time=${FUZZTIME:-5m}
+grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do
+  # Instrumenting SQLite takes minutes to compile: its target is for the full run.
+  [ "$mode" = full ] || [[ $file != *storage/sqlite* ]] || continue
+  grep -o '^func Fuzz[A-Za-z0-9_]*' "$file" | sed 's/func //' | while read -r target; do
+    echo "fuzz $(dirname "$file") $target $time"
+    go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 5x "$(dirname "$file")" | tail -1
+  done
+done
+[ "$mode" = full ] || exit 0
+CGO_ENABLED=1 go test -race -count=50 -timeout 60m ./internal/arbiter/lock ./internal/registry ./internal/journal ./internal/arbiter/approval
+CALLGATE_KILLS=1000 go test -v -count=1 -timeout 60m -run TestKilledAtAnyMoment ./internal/daemon
+CALLGATE_SOAK=25 go test -count=1 -timeout 60m -run 'TestParallelEditsLoseNothing|TestInterleavingIsSomeSerialOrder' .
