@@ -1,0 +1,70 @@
+package tool
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+)
+
+// Principal is who asks.
+type Principal struct {
+	User    string `json:"user,omitempty"`
+	App     string `json:"app,omitempty"`
+	Agent   string `json:"agent,omitempty"`
+	Session string `json:"session,omitempty"`
+	Lane    string `json:"lane,omitempty"`
+	// Daemon marks the kernel's own calls (setup steps, hooks, schedules):
+	// they pass what is hidden or waits for a human, never what is denied.
+	Daemon bool `json:"daemon,omitempty"`
+}
+
+// String writes the principal for people: user/app/agent in session, the
+// parts it has.
+func (p Principal) String() string {
+	if p.Daemon {
+		return "the kernel"
+	}
+	parts := make([]string, 0, 3)
+	for _, part := range []string{p.User, p.App, p.Agent} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	who := strings.Join(parts, "/")
+	if p.Session != "" {
+		who += " in " + p.Session
+	}
+	return who
+}
+
+// Call is one proposal. Everything the kernel decides about it lives here or
+// in the kernel, never in Args.
+type Call struct {
+	ID        string          `json:"id"`
+	Parent    string          `json:"parent,omitempty"`
+	Principal Principal       `json:"principal"`
+	Name      string          `json:"name"` // as it was asked for
+	Tool      ID              `json:"tool"` // as it was resolved
+	Args      json.RawMessage `json:"args,omitempty"`
+}
+
+// Grant is everything a handler may reach.
+type Grant struct {
+	Workspace string            // canonical absolute folder of the session
+	Root      *os.Root          // the same folder; the only way a builtin touches files
+	Network   bool              // whether the tool may open connections
+	Secrets   map[string]string // exactly those its runtime view names
+	Claims    []Claim           // what was locked for this call
+	Config    map[string]any    // the module's own block in the app file
+	Relaxed   bool              // a process may run even where not every wall can be put up
+	// Emit, when set, passes output on to whoever watches while the call runs.
+	// It is for watching only: what counts belongs in the result.
+	Emit func(stream string, chunk []byte)
+}
+
+// Live emits output, if anybody might watch.
+func (g Grant) Live(stream string, chunk []byte) {
+	if g.Emit != nil {
+		g.Emit(stream, chunk)
+	}
+}

@@ -1,0 +1,64 @@
+package tool
+
+import "encoding/json"
+
+// Status is how a call ended, in the one envelope that every tool shares.
+type Status string
+
+// The four endings.
+const (
+	Success Status = "success"
+	Failure Status = "error"
+	Refused Status = "denied"
+	Waiting Status = "waiting" // a human has been asked
+)
+
+// Result is what comes back from a call: always these fields, whatever ran.
+type Result struct {
+	Status      Status          `json:"status"`
+	Summary     string          `json:"summary"`
+	Content     []Content       `json:"content,omitempty"`
+	Data        json.RawMessage `json:"data,omitempty"`
+	ArtifactRef string          `json:"artifact_ref,omitempty"`
+	Warnings    []string        `json:"warnings,omitempty"`
+	Error       *Error          `json:"error,omitempty"`
+	Call        string          `json:"call,omitempty"`     // the call's id in the journal
+	Approval    string          `json:"approval,omitempty"` // what a waiting call waits for
+}
+
+// Err returns the failure inside the result as an error, or nil.
+func (r *Result) Err() error {
+	if r.Error == nil {
+		return nil
+	}
+	return r.Error
+}
+
+// Content is one piece of a result meant for a model's eyes: text, or an image.
+type Content struct {
+	Type string `json:"type"` // "text" or "image"
+	Text string `json:"text,omitempty"`
+	MIME string `json:"mime,omitempty"`
+	Data []byte `json:"data,omitempty"`
+}
+
+// Text makes a text content.
+func Text(s string) Content { return Content{Type: "text", Text: s} }
+
+// Image makes an image content.
+func Image(mime string, data []byte) Content { return Content{Type: "image", MIME: mime, Data: data} }
+
+// Done is a successful result with a one-line summary and, unless nil, a
+// structured value.
+func Done(summary string, value any) (*Result, error) {
+	r := &Result{Status: Success, Summary: summary}
+	if value == nil {
+		return r, nil
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, &Error{Op: "tool.Done", Kind: Internal, Message: "the tool's value cannot be written as JSON", Err: err}
+	}
+	r.Data = data
+	return r, nil
+}
