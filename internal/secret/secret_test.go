@@ -1,0 +1,106 @@
+package secret_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"callgate/internal/secret"
+	"callgate/tool"
+)
+
+func vault(t *testing.T, content string, mode os.FileMode) (*secret.Vault, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secrets.json")
+	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+	return secret.Open(path)
+}
+
+func TestScrubFindsEveryEncoding(t *testing.T) {
+	const value = `p@ss "w&rd"/long+enough`
+	v, err := vault(t, `{"DB":`+string(must(json.Marshal(value)))+`}`, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := string(must(json.Marshal(map[string]string{"x": value})))
+	for name, text := range map[string]string{
+		"plain":             "the password is " + value + ".",
+		"json":              quoted,
+		"url query":         "https://h/?p=" + url.QueryEscape(value),
+		"url path":          "https://h/" + url.PathEscape(value),
+		"base64":            base64.StdEncoding.EncodeToString([]byte(value)),
+		"base64 url":        base64.RawURLEncoding.EncodeToString([]byte(value)),
+		"base64 of u:value": base64.StdEncoding.EncodeToString([]byte("u:" + value)),
+		"base64 of a+value": base64.StdEncoding.EncodeToString([]byte("a" + value + "b")),
+	} {
+		got := string(v.Scrub([]byte(text)))
+		if strings.Contains(got, value) || !strings.Contains(got, "[secret DB]") {
+			t.Errorf("%s: %q came out as %q", name, text, got)
+		}
+		if s := v.ScrubString(text); s != got {
+			t.Errorf("%s: Scrub and ScrubString disagree: %q, %q", name, got, s)
+		}
+	}
+	if text := "nothing to see here"; v.ScrubString(text) != text {
+		t.Errorf("text without a secret was changed")
+	}
+}
+
+func TestEnvironmentIsLearned(t *testing.T) {
+	t.Setenv("MY_API_KEY", "key-from-the-environment")
+	t.Setenv("PLAIN_NAME", "value-resolved-later")
+	v, err := secret.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := v.ScrubString("key-from-the-environment"); got != "[secret MY_API_KEY]" {
+		t.Errorf("a variable named like a key is not scrubbed: %q", got)
+	}
+	values, err := v.Values([]string{"PLAIN_NAME"})
+	if err != nil || values["PLAIN_NAME"] != "value-resolved-later" {
+		t.Fatalf("Values = %v, %v", values, err)
+	}
+	if got := v.ScrubString("x value-resolved-later y"); got != "x [secret PLAIN_NAME] y" {
+		t.Errorf("a resolved value is not scrubbed: %q", got)
+	}
+	if _, err := v.Values([]string{"NO_SUCH_NAME_HERE"}); tool.KindOf(err) != tool.Unavailable {
+		t.Errorf("a missing secret gave %v", err)
+	}
+}
+
+func TestFileIsRefused(t *testing.T) {
+	const value = "very-secret-value"
+	for name, c := range map[string]struct {
+		content string
+		mode    os.FileMode
+		kind    tool.Kind
+	}{
+		"readable by others": {`{"A":"` + value + `"}`, 0o644, tool.Denied},
+		"not json":           {`A=` + value, 0o600, tool.Invalid},
+		"not text":           {`{"A":[1,"` + value + `"]}`, 0o600, tool.Invalid},
+	} {
+		_, err := vault(t, c.content, c.mode)
+		if tool.KindOf(err) != c.kind {
+			t.Errorf("%s: error %v, want kind %s", name, err, c.kind)
+		}
+		if err != nil && strings.Contains(err.Error(), value) {
+			t.Errorf("%s: the error shows the value", name)
+		}
+	}
+}
+
+func must(b []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return b
+}

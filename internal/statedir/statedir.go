@@ -1,0 +1,195 @@
+// Package statedir is the kernel's own folder: who may open it, what lies in
+// it, and how clients find the kernel that holds it.
+//
+// # Law
+//
+// At most one process holds a state directory, by an operating-system lock on
+// one file in it. That lock goes with the process, however it dies, so there
+// is nothing to heal but the socket file it may leave behind, which the next
+// holder removes. Everything in the folder is for its owner alone.
+package statedir
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"callgate/tool"
+)
+
+// Dir names a state directory and what lies in it.
+type Dir string
+
+// Default is the user's own: $CALLGATE_STATE, or $XDG_STATE_HOME/callgate, or
+// its place under the home folder.
+func Default() (Dir, error) {
+	if dir := os.Getenv("CALLGATE_STATE"); dir != "" {
+		return At(dir)
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return Dir(filepath.Join(dir, "callgate")), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", &tool.Error{Op: "statedir.Default", Kind: tool.Unavailable, Message: "there is no home folder for the state directory",
+			Hint: "name one with --state or CALLGATE_STATE", Err: err}
+	}
+	return Dir(filepath.Join(home, ".local", "state", "callgate")), nil
+}
+
+// At is the state directory at a path.
+func At(path string) (Dir, error) {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return "", &tool.Error{Op: "statedir.At", Kind: tool.Invalid, Message: "the state directory cannot be named", Err: err}
+	}
+	return Dir(full), nil
+}
+
+// What lies in the folder.
+func (d Dir) Database() string   { return filepath.Join(string(d), "callgate.db") }
+func (d Dir) Anchor() string     { return filepath.Join(string(d), "journal.anchor") }
+func (d Dir) JournalKey() string { return filepath.Join(string(d), "journal.key") }
+func (d Dir) Secrets() string    { return filepath.Join(string(d), "secrets.json") }
+func (d Dir) Artifacts() string  { return filepath.Join(string(d), "artifacts") }
+func (d Dir) humanKey() string   { return filepath.Join(string(d), "human.key") }
+func (d Dir) lockFile() string   { return filepath.Join(string(d), "lock") }
+
+// maxSocket is the longest path every system takes for a unix socket.
+const maxSocket = 100
+
+// Socket is where the kernel listens. A folder whose path is too long for a
+// socket has it in the temporary folder instead, under a name drawn from the
+// path, so that clients find it without asking.
+func (d Dir) Socket() string {
+	inside := filepath.Join(string(d), "kernel.sock")
+	if len(inside) <= maxSocket {
+		return inside
+	}
+	sum := sha256.Sum256([]byte(d))
+	return filepath.Join(os.TempDir(), "callgate-"+strconv.Itoa(os.Getuid()), hex.EncodeToString(sum[:8])+".sock")
+}
+
+// Held is a state directory that this process holds.
+type Held struct {
+	Dir
+	lock *os.File
+}
+
+// Hold takes the directory, making it when it is not there. Another process
+// that holds it is a Conflict.
+func (d Dir) Hold() (*Held, error) {
+	const op = "statedir.Hold"
+	if err := os.MkdirAll(string(d), 0o700); err != nil {
+		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the state directory cannot be made", Err: err,
+			Hint: "name another with --state or CALLGATE_STATE"}
+	}
+	f, err := os.OpenFile(d.lockFile(), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the state directory cannot be used", Err: err,
+			Hint: "name another with --state or CALLGATE_STATE"}
+	}
+	if err := d.lock(f); err != nil {
+		holder := d.Holder()
+		f.Close()
+		if !errors.Is(err, errLocked) {
+			return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the state directory cannot be locked", Err: err}
+		}
+		return nil, tool.Errorf(op, tool.Conflict, "process %d already serves %s", holder, d).
+			WithHint("use it as a client, or name another state directory with --state")
+	}
+	// Who holds it, for people; the lock itself is what counts.
+	if err := f.Truncate(0); err == nil {
+		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	return &Held{d, f}, nil
+}
+
+// lock takes the lock. A holder that has died leaves it to nobody; but a
+// process that it was just starting may have it for a moment longer.
+func (d Dir) lock(f *os.File) error {
+	const moment = 2 * time.Second
+	for deadline := time.Now().Add(moment); ; time.Sleep(2 * time.Millisecond) {
+		err := lockFile(f)
+		if !errors.Is(err, errLocked) || alive(d.Holder()) || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+// Holder returns the process that last wrote its number into the lock, or 0.
+func (d Dir) Holder() int {
+	data, err := os.ReadFile(d.lockFile())
+	if err != nil {
+		return 0
+	}
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(data)))
+	return pid
+}
+
+// Release gives the directory up.
+func (h *Held) Release() error { return h.lock.Close() }
+
+// HumanKey returns the key that shows a human's authority, made when it is not
+// there. Whoever can read this file can answer approvals, so no sandboxed tool
+// ever sees it.
+func (h *Held) HumanKey() (string, error) {
+	key, err := h.ReadHumanKey()
+	if err == nil || tool.KindOf(err) != tool.NotFound {
+		return key, err
+	}
+	key = rand.Text()
+	if err := os.WriteFile(h.humanKey(), []byte(key+"\n"), 0o600); err != nil {
+		return "", &tool.Error{Op: "statedir.HumanKey", Kind: tool.Unavailable, Message: "the human's key cannot be kept", Err: err}
+	}
+	return key, nil
+}
+
+// ReadHumanKey returns the key that a kernel made here.
+func (d Dir) ReadHumanKey() (string, error) {
+	const op = "statedir.HumanKey"
+	data, err := os.ReadFile(d.humanKey())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", &tool.Error{Op: op, Kind: tool.NotFound, Message: "there is no human's key yet: no kernel ever ran here", Err: err}
+	case err != nil:
+		return "", &tool.Error{Op: op, Kind: tool.Denied, Message: "the human's key cannot be read", Err: err}
+	}
+	key := strings.TrimSpace(string(data))
+	if len(key) < 16 {
+		return "", tool.Errorf(op, tool.Invalid, "the human's key in %s is damaged", d.humanKey()).
+			WithHint("stop the kernel and remove that file; the next start makes a new one")
+	}
+	return key, nil
+}
+
+// PrepareSocket makes the socket's folder and removes what a dead kernel left
+// behind. Only the holder may do this.
+func (h *Held) PrepareSocket() (string, error) {
+	const op = "statedir.PrepareSocket"
+	path := h.Socket()
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the socket's folder cannot be made", Err: err}
+	}
+	if err := ownedAlone(folder); err != nil {
+		return "", &tool.Error{Op: op, Kind: tool.Denied, Message: "the socket's folder is not safe", Err: err}
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", &tool.Error{Op: op, Kind: tool.Unavailable, Message: "a stale socket cannot be removed", Err: err}
+	}
+	return path, nil
+}
+
+// String returns the path.
+func (d Dir) String() string { return string(d) }
+
+var errLocked = fmt.Errorf("locked by another process")
