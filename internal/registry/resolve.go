@@ -1,0 +1,206 @@
+package registry
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"callgate/internal/nearest"
+	"callgate/tool"
+)
+
+// Visible tells whether a principal may know of a tool. What it may not know
+// of is never suggested and never makes a name ambiguous.
+type Visible func(*tool.Tool) bool
+
+// Resolve finds the one tool that a name means. Models write names in many
+// ways, so it looks in this order and takes the first step that answers:
+//
+//  1. the identity, or an identity with a version range
+//  2. the dotted name
+//  3. the wire name
+//  4. a short name, or an alias that has the form of a name
+//  5. the bare action, when only one tool has it
+//  6. any of these with other case or other separators (:: __ _ - or space)
+//
+// The first three are exact, and return even a tool that is not visible: the
+// policy that hides it says how to answer. A name that means several tools is
+// Ambiguous and lists them; one that means none is NotFound, with the nearest.
+func (v *View) Resolve(name string, visible Visible) (*tool.Tool, error) {
+	if versions := v.byName[name]; len(versions) > 0 {
+		return versions[0], nil
+	}
+	if t, ok := v.resolveID(name); ok {
+		return t, nil
+	}
+	names := v.names()
+	if t, ok := names.wire[name]; ok {
+		return t, nil
+	}
+	for _, candidates := range [][]*tool.Tool{names.given[name], names.action[name], names.folded[fold(name)]} {
+		switch known := filter(candidates, visible); len(known) {
+		case 0:
+		case 1:
+			return known[0], nil
+		default:
+			return nil, ambiguous(name, known)
+		}
+	}
+	return nil, v.Unknown(name, visible)
+}
+
+func (v *View) resolveID(name string) (*tool.Tool, bool) {
+	if !strings.Contains(name, ":") || strings.Contains(name, "::") {
+		return nil, false
+	}
+	ref, err := tool.ParseRef(name)
+	if err != nil {
+		return nil, false
+	}
+	return v.Match(ref)
+}
+
+// nameIndex finds tools by every name but the dotted one.
+type nameIndex struct {
+	wire   map[string]*tool.Tool
+	given  map[string][]*tool.Tool // short names, and aliases in the form of a name
+	action map[string][]*tool.Tool
+	folded map[string][]*tool.Tool // all of them, without case and separators
+}
+
+func indexNames(v *View) *nameIndex {
+	n := &nameIndex{
+		wire:   make(map[string]*tool.Tool, len(v.byName)),
+		given:  make(map[string][]*tool.Tool),
+		action: make(map[string][]*tool.Tool, len(v.byName)),
+		folded: make(map[string][]*tool.Tool, len(v.byName)),
+	}
+	dotted := make([]string, 0, len(v.byName))
+	for t := range v.All() {
+		dotted = append(dotted, t.ID.Dotted())
+	}
+	table := tool.NewWireTable(dotted)
+	for t := range v.All() {
+		name := t.ID.Dotted()
+		wire, _ := table.Wire(name)
+		n.wire[wire] = t
+		n.action[t.ID.Name] = append(n.action[t.ID.Name], t)
+		forms := []string{name, t.ID.Name}
+		for _, given := range append([]string{t.Spec.Short}, t.Spec.Aliases...) {
+			if given != "" && !strings.ContainsAny(given, " \t\n") {
+				n.given[given] = append(n.given[given], t)
+				forms = append(forms, given)
+			}
+		}
+		for _, form := range forms {
+			key := fold(form)
+			if !slices.Contains(n.folded[key], t) {
+				n.folded[key] = append(n.folded[key], t)
+			}
+		}
+	}
+	return n
+}
+
+// fold removes what writers of names disagree on: case and separators.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '.', ':', '_', '-', ' ', '/':
+			return -1
+		}
+		return r
+	}, strings.ToLower(name))
+}
+
+func filter(tools []*tool.Tool, visible Visible) []*tool.Tool {
+	var known []*tool.Tool
+	for _, t := range tools {
+		if visible == nil || visible(t) {
+			known = append(known, t)
+		}
+	}
+	return known
+}
+
+func dottedNames(tools []*tool.Tool) []string {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.ID.Dotted()
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+const mostListed = 10
+
+func ambiguous(name string, known []*tool.Tool) error {
+	names := dottedNames(known)
+	err := tool.Errorf("registry.Resolve", tool.Ambiguous, "%q could mean %s", tool.Clip(name), listed(names)).
+		WithHint("call it by one of these full names")
+	err.Similar = names[:min(len(names), mostListed)]
+	return err
+}
+
+// Unknown is the answer to a name that means no visible tool: the nearest
+// names, or the tools of the module it names, or where to look.
+func (v *View) Unknown(name string, visible Visible) error {
+	err := tool.Errorf("registry.Resolve", tool.NotFound, "there is no tool %q", tool.Clip(name))
+	if near := v.nearest(name, visible); len(near) > 0 {
+		err.Similar = near
+		return err.WithHint("did you mean %s?", listed(near))
+	}
+	if i := strings.LastIndexByte(name, '.'); i > 0 {
+		if same := dottedNames(filter(v.Find(Filter{Namespace: name[:i]}), visible)); len(same) > 0 {
+			err.Similar = same[:min(len(same), mostListed)]
+			return err.WithHint("%s has %s", name[:i], listed(same))
+		}
+	}
+	return err.WithHint("list the tools to see which there are")
+}
+
+// nearest returns the dotted names of the visible tools whose full, short or
+// action name is within a few typing errors of name, nearest first.
+func (v *View) nearest(name string, visible Visible) []string {
+	const most = 3
+	type near struct {
+		name string
+		off  int
+	}
+	want := fold(name)
+	allowed := nearest.Allowed(len(want))
+	var found []near
+	for t := range v.All() {
+		best := allowed + 1
+		for _, form := range [...]string{t.ID.Dotted(), t.ID.Name, t.Spec.Short} {
+			if form != "" {
+				best = min(best, nearest.Distance(want, fold(form), best))
+			}
+		}
+		if best <= allowed && (visible == nil || visible(t)) {
+			found = append(found, near{t.ID.Dotted(), best})
+		}
+	}
+	slices.SortFunc(found, func(a, b near) int { return cmp.Or(cmp.Compare(a.off, b.off), cmp.Compare(a.name, b.name)) })
+	names := make([]string, 0, most)
+	for _, n := range found[:min(len(found), most)] {
+		if n.off <= found[0].off+1 { // beside a near name a far one only distracts
+			names = append(names, n.name)
+		}
+	}
+	return names
+}
+
+// listed writes names as a phrase: "a, b or c".
+func listed(names []string) string {
+	more := ""
+	if len(names) > mostListed {
+		more = fmt.Sprintf(" and %d more", len(names)-mostListed)
+		names = names[:mostListed]
+	}
+	if last := len(names) - 1; last > 0 && more == "" {
+		return strings.Join(names[:last], ", ") + " or " + names[last]
+	}
+	return strings.Join(names, ", ") + more
+}
