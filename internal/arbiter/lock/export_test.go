@@ -1,0 +1,95 @@
+package lock
+
+import "fmt"
+
+// Audit checks that the table is as its laws say, node by node, and gives the
+// number of nodes in use below the root.
+func (t *Table) Audit() (nodes int, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	under := map[*node][]*node{}
+	for at, n := range t.tree.far {
+		if !n.far || n.parent != at.parent || n.part != at.part {
+			return 0, fmt.Errorf("far node %q is not where it says", n.part)
+		}
+		under[at.parent] = append(under[at.parent], n)
+	}
+	blocked := map[*Place]int{}
+	nodes, err = t.tree.root.audit(under, blocked)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range t.places() {
+		if p.blocked != blocked[p] {
+			return 0, fmt.Errorf("ticket %d counts %d blocks, and has %d", p.ticket, p.blocked, blocked[p])
+		}
+		if (p.state == waiting) != (p.blocked > 0) {
+			return 0, fmt.Errorf("ticket %d is in state %d with %d blocks", p.ticket, p.state, p.blocked)
+		}
+	}
+	return nodes - 1, nil
+}
+
+func (n *node) audit(under map[*node][]*node, blocked map[*Place]int) (nodes int, err error) {
+	if err := n.auditLists(blocked); err != nil {
+		return 0, fmt.Errorf("node %q: %w", n.part, err)
+	}
+	children := under[n]
+	if len(children) != n.fars {
+		return 0, fmt.Errorf("node %q counts %d far children of %d", n.part, n.fars, len(children))
+	}
+	for c := n.near; c != nil; c = c.sibling {
+		children = append(children, c)
+	}
+	if len(children) != n.nears+n.fars {
+		return 0, fmt.Errorf("node %q counts %d children of %d", n.part, n.nears+n.fars, len(children))
+	}
+	for _, c := range children {
+		if c.parent != n || c.present == 0 {
+			return 0, fmt.Errorf("node %q has a child %q that should not be there", n.part, c.part)
+		}
+		below, err := c.audit(under, blocked)
+		if err != nil {
+			return 0, err
+		}
+		nodes += below
+	}
+	return nodes + 1, nil
+}
+
+func (n *node) auditLists(blocked map[*Place]int) error {
+	present := 0
+	for h := range holds {
+		if (n.held[h].head != nil) != (n.holding&h.bit() != 0) || (n.waiting[h].head != nil) != (n.queued&h.bit() != 0) {
+			return fmt.Errorf("hold %d: its set and its list differ", h)
+		}
+		for e := n.held[h].head; e != nil; e = e.next {
+			present++
+		}
+		var frontier *entry
+		ticket := uint64(0)
+		for e := n.waiting[h].head; e != nil; e = e.next {
+			present++
+			if e.place.ticket <= ticket {
+				return fmt.Errorf("hold %d: ticket %d waits behind %d", h, e.place.ticket, ticket)
+			}
+			ticket = e.place.ticket
+			switch {
+			case n.blocks(e):
+				blocked[e.place]++
+				if frontier == nil {
+					frontier = e
+				}
+			case frontier != nil:
+				return fmt.Errorf("hold %d: ticket %d is clear behind one that is blocked", h, e.place.ticket)
+			}
+		}
+		if n.frontier[h] != frontier {
+			return fmt.Errorf("hold %d: the frontier is not at the first blocked", h)
+		}
+	}
+	if present != n.present {
+		return fmt.Errorf("%d are present, %d counted", present, n.present)
+	}
+	return nil
+}
