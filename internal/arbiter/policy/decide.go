@@ -1,0 +1,139 @@
+package policy
+
+import (
+	"fmt"
+
+	"callgate/tool"
+)
+
+// Verdict is the answer to a proposed call. The zero value permits nothing;
+// code that acts on a verdict treats what it does not know as Deny.
+type Verdict string
+
+// The verdicts.
+const (
+	Allow   Verdict = "allow"
+	Approve Verdict = "approve" // a human is asked first
+	Deny    Verdict = "deny"    // refused, and the asker is told why
+	Hide    Verdict = "hide"    // to this asker the tool does not exist
+)
+
+// Decision is a verdict with its grounds. Reason is for whoever asked, except
+// under Hide, when it is for the journal alone: the asker learns only that
+// there is no such tool. Rule points at the place that decided, as a path in
+// the app file or a word for one of the kernel's own rules.
+type Decision struct {
+	Verdict Verdict
+	Reason  string
+	Rule    string
+}
+
+// What decides when no line of the app file does.
+const (
+	ruleDaemon       = "kernel.daemon"
+	ruleControl      = "kernel.control"
+	ruleInternal     = "tool.internal"
+	ruleAskFirst     = "tool.ask_first"
+	ruleNoBlock      = "kernel.no_capabilities"
+	ruleCeiling      = "tools.capabilities.max_risk_level"
+	ruleFallback     = "tools.capabilities.default_policy"
+	reasonAskFirst   = "%s asks a human before each call, whatever the app file grants; wait for the answer"
+	reasonNoBlock    = "%s %s and the app file has no tools.capabilities, so a human must approve this call first"
+	reasonAboveLevel = "%s is of %s risk, above max_risk_level %s in tools.capabilities; name it under grant or approve there to permit it"
+	reasonUnnamed    = "default_policy approve in tools.capabilities: no rule names %s, so a human must approve this call first"
+	reasonBlocked    = "default_policy block in tools.capabilities: no rule names %s; name it under grant or approve there to permit it"
+)
+
+// Decide judges whether p may call t under r. Nil rules are those of an app
+// without capabilities.
+func Decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
+	var none Rules
+	if r == nil {
+		r = &none
+	}
+	found := r.lookup(t.ID)
+	if p.Daemon {
+		return r.forDaemon(t, &found)
+	}
+	if t.Runtime.Internal {
+		return Decision{Hide, "it is for the daemon alone", ruleInternal}
+	}
+	if s := found.hidden(t.ID.Name); s != nil {
+		return Decision{Hide, s.reason, s.rule}
+	}
+	if s := found.first(denied); s != nil {
+		return Decision{Deny, s.reason, s.rule}
+	}
+	if s := found.first(approved); s != nil {
+		return Decision{Approve, s.reason, s.rule}
+	}
+	d := r.unlessNamed(t, &found)
+	if d.Verdict == Allow && t.Runtime.AskFirst {
+		return Decision{Approve, fmt.Sprintf(reasonAskFirst, t.ID.Dotted()), ruleAskFirst}
+	}
+	return d
+}
+
+// forDaemon judges the kernel's own calls.
+func (r *Rules) forDaemon(t *tool.Tool, found *matches) Decision {
+	if s := found.first(denied); s != nil {
+		return Decision{Deny, s.reason, s.rule}
+	}
+	if r.block && r.fallback == Block && !t.Runtime.Control && found.first(approved) == nil && found.first(granted) == nil {
+		return Decision{Deny, fmt.Sprintf(reasonBlocked, t.ID.Dotted()), ruleFallback}
+	}
+	return Decision{Allow, "no deny rule names this call of the kernel's own", ruleDaemon}
+}
+
+// unlessNamed judges what no deny or approve rule names: grants first, then
+// the kernel's own tools, then what the app says of everything else.
+func (r *Rules) unlessNamed(t *tool.Tool, found *matches) Decision {
+	if s := found.first(granted); s != nil {
+		return Decision{Allow, s.reason, s.rule}
+	}
+	if t.Runtime.Control {
+		return Decision{Allow, "one of the kernel's own tools", ruleControl}
+	}
+	if !r.block {
+		return withoutBlock(t)
+	}
+	if level := t.Runtime.Risk.Level(); level > r.ceiling {
+		return Decision{Deny, fmt.Sprintf(reasonAboveLevel, t.ID.Dotted(), riskName(level), riskName(r.ceiling)), ruleCeiling}
+	}
+	switch r.fallback {
+	case Auto:
+		return Decision{Allow, "default_policy auto in tools.capabilities", ruleFallback}
+	case Ask:
+		return Decision{Approve, fmt.Sprintf(reasonUnnamed, t.ID.Dotted()), ruleFallback}
+	default:
+		return Decision{Deny, fmt.Sprintf(reasonBlocked, t.ID.Dotted()), ruleFallback}
+	}
+}
+
+// withoutBlock judges a tool of an app that says nothing about capabilities.
+func withoutBlock(t *tool.Tool) Decision {
+	switch t.Runtime.Risk.Level() {
+	case 1:
+		return Decision{Allow, "low risk", ruleNoBlock}
+	case 2:
+		switch t.Runtime.SideEffect {
+		case tool.None, tool.Read, tool.Write, "":
+			return Decision{Allow, "medium risk inside the workspace", ruleNoBlock}
+		}
+		return Decision{Approve, fmt.Sprintf(reasonNoBlock, t.ID.Dotted(), "reaches past the workspace"), ruleNoBlock}
+	default:
+		return Decision{Approve, fmt.Sprintf(reasonNoBlock, t.ID.Dotted(), "is of high risk"), ruleNoBlock}
+	}
+}
+
+// riskName writes a level as the app file does.
+func riskName(level int) tool.Risk {
+	switch level {
+	case 1:
+		return tool.Low
+	case 2:
+		return tool.Medium
+	default:
+		return tool.High
+	}
+}
