@@ -1,0 +1,81 @@
+package fault_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"callgate/internal/arbiter/schema/fault"
+)
+
+// library compiles a schema as the validator has it.
+func library(t *testing.T, text string) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("test:///", doc); err != nil {
+		t.Fatal(err)
+	}
+	return c.MustCompile("test:///")
+}
+
+func value(t *testing.T, text string) any {
+	t.Helper()
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestPlaces(t *testing.T) {
+	s := library(t, `{"required":["q"],"properties":{"l":{"items":{"type":"integer"}},"o":{"required":["p"],"minProperties":2,"properties":{"n":{"type":"integer"}}}}}`)
+	trouble := fault.Of(s, value(t, `{"l":["a",1,2,3,4,5,6,7,8,9,"b"],"o":{"n":"x"}}`))
+	var places []string
+	for _, f := range trouble {
+		places = append(places, strings.Join(f.At, "/"))
+	}
+	if diff := cmp.Diff([]string{"", "l/0", "l/10", "o", "o", "o/n"}, places); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	for place, want := range map[string]struct {
+		here   int
+		within bool
+	}{"": {1, true}, "l": {0, true}, "l/0": {1, true}, "l/1": {0, false}, "o": {2, true}, "o/n": {1, true}, "o/n/z": {0, false}, "zz": {0, false}} {
+		at := slices.DeleteFunc(strings.Split(place, "/"), func(token string) bool { return token == "" })
+		if here := len(fault.At(trouble, at)); here != want.here {
+			t.Errorf("%d faults at %q, want %d", here, place, want.here)
+		}
+		if within := fault.Within(trouble, at); within != want.within {
+			t.Errorf("within %q: %v", place, within)
+		}
+	}
+	if missing := trouble[0].Missing(); !slices.Equal(missing, []string{"q"}) {
+		t.Errorf("missing %q", missing)
+	}
+	if fault.Of(s, value(t, `{"q":1}`)) != nil {
+		t.Error("a valid value has faults")
+	}
+}
+
+func TestChoices(t *testing.T) {
+	s := library(t, `{"anyOf":[{"type":"integer"},{"type":["integer","boolean"]},{"enum":["a"]},{"oneOf":[{"const":"b"},false]}]}`)
+	trouble := fault.Of(s, "c")
+	if len(trouble) != 1 {
+		t.Fatalf("%d faults", len(trouble))
+	}
+	want := &fault.Choice{Types: []string{"integer", "boolean"}, Values: []any{"a", "b"}}
+	got, _ := trouble[0].Kind.(*fault.Choice)
+	if got != nil {
+		slices.SortFunc(got.Types, func(a, b string) int { return strings.Compare(b, a) })
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

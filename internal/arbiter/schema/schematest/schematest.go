@@ -1,0 +1,44 @@
+// Package schematest is what the tests of package schema and of its inner
+// rooms share: schemas that must compile, and checks that must fail.
+package schematest
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"callgate/internal/arbiter/schema"
+	"callgate/tool"
+)
+
+// Compile compiles a schema that must compile.
+func Compile(t testing.TB, text string) *schema.Schema {
+	t.Helper()
+	s, err := schema.Compile(json.RawMessage(text))
+	if err != nil {
+		t.Fatalf("Compile(%.200s): %v", text, err)
+	}
+	return s
+}
+
+// Refused returns the error of a check that must fail as invalid.
+func Refused(t testing.TB, s *schema.Schema, args string, mode schema.Mode) *tool.Error {
+	t.Helper()
+	out, err := s.Check(json.RawMessage(args), mode)
+	if err == nil {
+		t.Fatalf("Check(%.200s) = %s, want an error", args, out.Args)
+	}
+	var e *tool.Error
+	if !errors.As(err, &e) || e.Kind != tool.Invalid {
+		t.Fatalf("Check(%.200s) failed with %v, want kind invalid", args, err)
+	}
+	if len(out.Args) > 0 || len(out.Coercions) > 0 {
+		t.Errorf("Check(%.200s) returned %v beside its error", args, out)
+	}
+	return e
+}
+
+// Prop is a schema of one required property x.
+func Prop(x string) string {
+	return `{"type":"object","properties":{"x":` + x + `},"required":["x"]}`
+}

@@ -1,0 +1,204 @@
+// Package walk knows the ways through a compiled schema and through a decoded
+// value: which subschemas judge the same value and which its properties and
+// items, and what lies at a place.
+//
+// The law: a walk ends, whatever refers to whatever, and takes the same way
+// every time. What is told of a schema would otherwise differ from call to
+// call, since a schema keeps its properties in maps.
+package walk
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// holder is a keyword of our own that holds a subschema.
+type holder interface{ Subschema() *jsonschema.Schema }
+
+// InPlace returns the subschemas that s lays on the very value that it judges
+// itself. Conditions (if, not) are left out: they ask, they do not demand.
+func InPlace(s *jsonschema.Schema) []*jsonschema.Schema {
+	var out []*jsonschema.Schema
+	for _, ref := range []*jsonschema.Schema{s.Ref, s.RecursiveRef} {
+		if ref != nil {
+			out = append(out, ref)
+		}
+	}
+	if s.DynamicRef != nil {
+		out = append(out, s.DynamicRef.Ref)
+	}
+	out = slices.Concat(out, s.AllOf, s.AnyOf, s.OneOf)
+	for _, sub := range []*jsonschema.Schema{s.Then, s.Else} {
+		if sub != nil {
+			out = append(out, sub)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.DependentSchemas)) {
+		out = append(out, s.DependentSchemas[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Dependencies)) {
+		if sub, ok := s.Dependencies[name].(*jsonschema.Schema); ok {
+			out = append(out, sub)
+		}
+	}
+	return out
+}
+
+// Sure returns the subschemas that hold for the same value come what may.
+func Sure(s *jsonschema.Schema) []*jsonschema.Schema {
+	if s.Ref == nil {
+		return s.AllOf
+	}
+	return append([]*jsonschema.Schema{s.Ref}, s.AllOf...)
+}
+
+// OfProperty returns the subschemas that s itself lays on one property.
+func OfProperty(s *jsonschema.Schema, name string) []*jsonschema.Schema {
+	var out []*jsonschema.Schema
+	if sub := s.Properties[name]; sub != nil {
+		out = append(out, sub)
+	}
+	for _, re := range sortedPatterns(s) {
+		if re.MatchString(name) {
+			out = append(out, s.PatternProperties[re])
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	if rest, ok := s.AdditionalProperties.(*jsonschema.Schema); ok {
+		return append(out, rest)
+	}
+	if s.UnevaluatedProperties != nil && s.UnevaluatedProperties.Bool == nil {
+		out = append(out, s.UnevaluatedProperties)
+	}
+	return out
+}
+
+// OfItem returns the subschemas that s itself lays on one item of a list.
+func OfItem(s *jsonschema.Schema, i int) []*jsonschema.Schema {
+	switch items := s.Items.(type) {
+	case *jsonschema.Schema:
+		return []*jsonschema.Schema{items}
+	case []*jsonschema.Schema:
+		if i < len(items) {
+			return items[i : i+1]
+		}
+		if rest, ok := s.AdditionalItems.(*jsonschema.Schema); ok {
+			return []*jsonschema.Schema{rest}
+		}
+	}
+	if i < len(s.PrefixItems) {
+		return s.PrefixItems[i : i+1]
+	}
+	for _, rest := range []*jsonschema.Schema{s.Items2020, s.UnevaluatedItems} {
+		if rest != nil {
+			return []*jsonschema.Schema{rest}
+		}
+	}
+	return nil
+}
+
+func sortedPatterns(s *jsonschema.Schema) []jsonschema.Regexp {
+	if len(s.PatternProperties) == 0 {
+		return nil
+	}
+	return slices.SortedFunc(maps.Keys(s.PatternProperties), func(a, b jsonschema.Regexp) int {
+		if a.String() < b.String() {
+			return -1
+		}
+		return 1
+	})
+}
+
+// Parts returns every subschema directly under s, whatever it is for.
+func Parts(s *jsonschema.Schema) []*jsonschema.Schema {
+	out := InPlace(s)
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		out = append(out, s.Properties[name])
+	}
+	for _, re := range sortedPatterns(s) {
+		out = append(out, s.PatternProperties[re])
+	}
+	for _, either := range []any{s.AdditionalProperties, s.Items, s.AdditionalItems} {
+		switch sub := either.(type) {
+		case *jsonschema.Schema:
+			out = append(out, sub)
+		case []*jsonschema.Schema:
+			out = append(out, sub...)
+		}
+	}
+	out = append(out, s.PrefixItems...)
+	for _, sub := range []*jsonschema.Schema{s.If, s.Not, s.PropertyNames, s.UnevaluatedProperties, s.Items2020, s.Contains, s.UnevaluatedItems} {
+		if sub != nil {
+			out = append(out, sub)
+		}
+	}
+	for _, ext := range s.Extensions {
+		if h, ok := ext.(holder); ok {
+			out = append(out, h.Subschema())
+		}
+	}
+	return out
+}
+
+// Reach returns root and whatever next leads to from it, each once.
+func Reach(root *jsonschema.Schema, next func(*jsonschema.Schema) []*jsonschema.Schema) []*jsonschema.Schema {
+	seen := map[*jsonschema.Schema]bool{root: true}
+	out := []*jsonschema.Schema{root}
+	for i := 0; i < len(out); i++ {
+		for _, sub := range next(out[i]) {
+			if !seen[sub] {
+				seen[sub] = true
+				out = append(out, sub)
+			}
+		}
+	}
+	return out
+}
+
+// maxLocated bounds how many schemas one place in a value is traced to.
+const maxLocated = 64
+
+// Locate returns the schemas that may judge the place at path within doc. The
+// place itself need not exist: a missing property has schemas too.
+func Locate(root *jsonschema.Schema, doc any, path []string) []*jsonschema.Schema {
+	here := Reach(root, InPlace)
+	for _, token := range path {
+		var next []*jsonschema.Schema
+		for _, s := range here {
+			if _, isList := doc.([]any); isList {
+				i, _ := strconv.Atoi(token)
+				next = append(next, OfItem(s, i)...)
+			} else {
+				next = append(next, OfProperty(s, token)...)
+			}
+		}
+		here = together(next)
+		doc, _ = Child(doc, token)
+	}
+	return here
+}
+
+// together returns what is laid on one value by several schemas, each once and
+// no more than maxLocated.
+func together(schemas []*jsonschema.Schema) []*jsonschema.Schema {
+	var out []*jsonschema.Schema
+	for _, s := range schemas {
+		if len(out) == maxLocated {
+			break
+		}
+		if slices.Contains(out, s) {
+			continue // and so is all that it leads to
+		}
+		for _, sub := range Reach(s, InPlace) {
+			if len(out) < maxLocated && !slices.Contains(out, sub) {
+				out = append(out, sub)
+			}
+		}
+	}
+	return out
+}
