@@ -1,0 +1,111 @@
+package journal
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"callgate/tool"
+)
+
+// signingKey returns the key that signs what retention drops. A key file that
+// does not exist is made when asked for, and otherwise gives no key.
+func (o Options) signingKey(create bool) (ed25519.PrivateKey, error) {
+	switch {
+	case len(o.Key) == ed25519.PrivateKeySize:
+		return o.Key, nil
+	case len(o.Key) > 0:
+		return nil, keyError(tool.Invalid, nil, "the journal's signing key is not an ed25519 private key")
+	case o.KeyFile == "" && create:
+		return nil, keyError(tool.Invalid, nil, "the journal has no signing key, and what is dropped must be signed for")
+	case o.KeyFile == "":
+		return nil, nil
+	}
+	key, err := readKey(o.KeyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		if !create {
+			return nil, nil
+		}
+		return makeKey(o.KeyFile)
+	}
+	return key, err
+}
+
+func readKey(path string) (ed25519.PrivateKey, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, keyError(tool.Denied, nil, "the journal's signing key can be read by others").WithHint("chmod 600 %s", path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, keyError(tool.Unavailable, err, "the journal's signing key cannot be read")
+	}
+	seed, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(seed) != ed25519.SeedSize {
+		return nil, keyError(tool.Invalid, err, "the journal's signing key is damaged").WithHint("restore %s from a copy", path)
+	}
+	return ed25519.NewKeyFromSeed(seed), nil
+}
+
+// makeKey writes a new key beside its place and links it there, so that a key
+// file is whole or absent, and of two makers the first wins.
+func makeKey(path string) (ed25519.PrivateKey, error) {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, keyError(tool.Internal, err, "no signing key can be made")
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // 0600
+	if err != nil {
+		return nil, keyError(tool.Unavailable, err, "the journal's signing key cannot be written")
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(base64.StdEncoding.EncodeToString(key.Seed()) + "\n")
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Link(f.Name(), path)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return readKey(path)
+	}
+	if err != nil { // a file system without links: the one who holds the state directory is alone anyway
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return nil, keyError(tool.Unavailable, err, "the journal's signing key cannot be written")
+	}
+	return key, nil
+}
+
+func keyError(kind tool.Kind, err error, message string) *tool.Error {
+	return &tool.Error{Op: "journal.key", Kind: kind, Message: message, Err: err}
+}
+
+// signed is what a summary's signature covers: every other field.
+func (s DropSummary) signed() []byte {
+	s.Signature = nil
+	body, err := json.Marshal(s)
+	if err != nil {
+		return nil // a time outside of what JSON can write; nothing verifies it
+	}
+	return append([]byte("callgate journal drop\n"), body...)
+}
+
+func (s *DropSummary) sign(key ed25519.PrivateKey) { s.Signature = ed25519.Sign(key, s.signed()) }
+
+// authentic reports whether the holder of the key signed the summary.
+func (s DropSummary) authentic(key ed25519.PublicKey) bool {
+	body := s.signed()
+	return len(key) == ed25519.PublicKeySize && body != nil && ed25519.Verify(key, body, s.Signature)
+}
