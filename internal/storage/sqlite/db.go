@@ -1,0 +1,143 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver named "sqlite"
+
+	"callgate/internal/arbiter/approval"
+	"callgate/internal/journal"
+	"callgate/tool"
+)
+
+// readers is how many connections read at a time.
+const readers = 4
+
+// DB is one open file. It is safe for concurrent use.
+type DB struct {
+	write *sql.DB // one connection: every write, in turn
+	read  *sql.DB
+	rows  *rowStore
+	asks  *approvalStore
+}
+
+// Open opens the file, makes it when it is absent (its folder must exist), and
+// brings its schema to the present version. A file that a newer Callgate wrote
+// is refused and left as it was, to the byte.
+func Open(ctx context.Context, path string) (*DB, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, tool.Errorf("sqlite.Open", tool.Invalid, "the path of the database is not understood: %w", err)
+	}
+	version, err := peek(path)
+	if err != nil {
+		return nil, err
+	}
+	if version > len(migrations) {
+		return nil, tool.Errorf("sqlite.Open", tool.Unavailable, "%s has schema version %d, and this Callgate knows versions up to %d", path, version, len(migrations)).
+			WithHint("it was written by a newer Callgate: run that one, or name another state directory")
+	}
+	if err := makeFile(path); err != nil {
+		return nil, err
+	}
+	return open(ctx, path)
+}
+
+// makeFile makes an empty database file that only its owner can read, so that
+// SQLite gives its other files the same mode.
+func makeFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		hint := "see that the folder exists and can be written"
+		if errors.Is(err, fs.ErrPermission) {
+			hint = "see who owns the file and its folder"
+		}
+		return &tool.Error{Op: "sqlite.Open", Kind: tool.Unavailable, Message: "the database cannot be opened", Hint: hint, Err: err}
+	}
+	return f.Close()
+}
+
+// open opens the pools. Full fsync is for macOS, where a plain one stops at the
+// drive's cache; elsewhere it changes nothing.
+func open(ctx context.Context, path string) (db *DB, err error) {
+	db = &DB{}
+	defer func() {
+		if err != nil {
+			db.Close()
+		}
+	}()
+	if db.write, err = sql.Open("sqlite", source(path,
+		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(ON)", "foreign_keys(ON)", "journal_size_limit(16777216)")); err != nil {
+		return db, fault("sqlite.Open", err)
+	}
+	db.write.SetMaxOpenConns(1)
+	if db.read, err = sql.Open("sqlite", source(path, "busy_timeout(5000)", "query_only(ON)")); err != nil {
+		return db, fault("sqlite.Open", err)
+	}
+	db.read.SetMaxOpenConns(readers)
+	db.read.SetMaxIdleConns(readers)
+	if err = migrate(ctx, db.write); err != nil {
+		return db, err
+	}
+	db.rows = &rowStore{db: db}
+	db.asks = &approvalStore{db: db}
+	return db, nil
+}
+
+// source is the data source name of the file with these pragmas. Transactions
+// take the write lock at once: they would only find later that they cannot.
+func source(path string, pragmas ...string) string {
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": pragmas}
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // a drive letter
+	}
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: slashed, RawQuery: q.Encode()}).String()
+}
+
+// Journal returns the journal's rows.
+func (db *DB) Journal() journal.Store { return db.rows }
+
+// Approvals returns the requests put to humans.
+func (db *DB) Approvals() approval.Store { return db.asks }
+
+// Close closes the file; SQLite then folds its log back into it.
+func (db *DB) Close() error {
+	var errs []error
+	if db.rows != nil {
+		errs = append(errs, db.rows.close())
+	}
+	for _, pool := range []*sql.DB{db.read, db.write} { // the writer last: it folds the log
+		if pool != nil {
+			errs = append(errs, pool.Close())
+		}
+	}
+	return fault("sqlite.Close", errors.Join(errs...))
+}
+
+// transact runs f in one transaction of the writer.
+func (db *DB) transact(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := db.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		return errors.Join(err, ignoreDone(tx.Rollback()))
+	}
+	return tx.Commit()
+}
+
+// ignoreDone passes over a rollback that SQLite did by itself.
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,56 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"callgate/tool"
+)
+
+// fault gives an error of SQLite a kind, and words that say what to do; nil
+// stays nil.
+func fault(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *tool.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	e := &tool.Error{Op: op, Kind: tool.Internal, Message: "the database failed", Err: err}
+	switch {
+	case errors.Is(err, context.Canceled):
+		e.Kind, e.Message = tool.Cancelled, "the database was not waited for"
+		return e
+	case errors.Is(err, context.DeadlineExceeded):
+		e.Kind, e.Message = tool.Timeout, "the database did not answer in time"
+		return e
+	}
+	var cause *sqlite.Error
+	if !errors.As(err, &cause) {
+		return e
+	}
+	switch cause.Code() & 0xff {
+	case sqlite3.SQLITE_FULL:
+		e.Kind, e.Message = tool.Unavailable, "the disk is full"
+		e.Hint = "free some space; writing goes on by itself when there is room"
+	case sqlite3.SQLITE_IOERR:
+		e.Kind, e.Message = tool.Unavailable, "the disk cannot be read or written"
+		e.Hint = "see that the disk has space and is well"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		e.Kind, e.Message = tool.Unavailable, "the database cannot be opened for writing"
+		e.Hint = "see who owns the state directory, and whether its disk has space and is writable"
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		e.Kind, e.Message = tool.Unavailable, "another process holds the database"
+		e.Hint = "end the other process, or name another state directory"
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		e.Kind, e.Message = tool.Internal, "the database is damaged"
+		e.Hint = "restore the state directory from a copy"
+	case sqlite3.SQLITE_CONSTRAINT:
+		e.Kind, e.Message = tool.Conflict, "it is already there"
+	}
+	return e
+}

@@ -1,0 +1,73 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"callgate/tool"
+)
+
+// migrations take a file from one schema version to the next: the first makes
+// version 1 of an empty file. A released one is never changed again.
+var migrations = [...]string{
+	// 1: the journal.
+	`CREATE TABLE records (
+		seq   INTEGER PRIMARY KEY,
+		epoch INTEGER NOT NULL,
+		kind  TEXT NOT NULL,
+		call  TEXT NOT NULL,
+		body  BLOB NOT NULL,
+		hash  BLOB NOT NULL
+	) STRICT;
+	CREATE TABLE drops (
+		last_seq INTEGER PRIMARY KEY,
+		summary  BLOB NOT NULL
+	) STRICT;`,
+
+	// 2: a call's story, the calls in doubt and the rare kinds by index; approvals.
+	`CREATE INDEX records_call ON records (call, seq) WHERE call <> '';
+	CREATE INDEX records_begun ON records (seq) WHERE kind = 'begun';
+	CREATE INDEX records_rare ON records (kind, seq) WHERE ` + rareKind + `;
+	CREATE TABLE approvals (
+		num      INTEGER PRIMARY KEY,
+		id       TEXT NOT NULL UNIQUE,
+		state    TEXT NOT NULL,
+		request  BLOB NOT NULL,
+		answer   BLOB
+	) STRICT;
+	CREATE INDEX approvals_state ON approvals (state, num);`,
+}
+
+// rareKind selects the kinds that are few among many records. A query must say
+// it in these very words to be given the index.
+const rareKind = `kind NOT IN ('asked', 'begun', 'ended')`
+
+// migrate brings the schema to the present version, in one transaction.
+func migrate(ctx context.Context, db *sql.DB) error {
+	const op = "sqlite.Open"
+	var version int
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return fault(op, err)
+	}
+	if version == len(migrations) {
+		return nil
+	}
+	if version > len(migrations) {
+		return tool.Errorf(op, tool.Unavailable, "the database was migrated by a newer Callgate a moment ago")
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fault(op, err)
+	}
+	defer tx.Rollback()
+	for _, step := range migrations[version:] {
+		if _, err := tx.ExecContext(ctx, step); err != nil {
+			return fault(op, err)
+		}
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(migrations))); err != nil {
+		return fault(op, err)
+	}
+	return fault(op, tx.Commit())
+}

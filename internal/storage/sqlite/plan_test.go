@@ -1,0 +1,66 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"callgate/internal/journal"
+)
+
+// TestQueriesUseIndexes reads SQLite's own plans: whatever a start or a
+// person at the log asks for must not walk the whole journal.
+func TestQueriesUseIndexes(t *testing.T) {
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, tt := range []struct {
+		name  string
+		query journal.Query
+		want  string
+	}{
+		{"the head", journal.Query{Newest: true, Limit: 1}, "SEARCH records USING INTEGER PRIMARY KEY (rowid>?)"},
+		{"a follower", journal.Query{After: 5, Before: 9, Limit: 10}, "SEARCH records USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
+		{"a call", journal.Query{Call: "a"}, "SEARCH records USING INDEX records_call (call=? AND seq>?)"},
+		{"a call's newest", journal.Query{Call: "a", Newest: true, Limit: 1}, "SEARCH records USING INDEX records_call (call=? AND seq>?)"},
+		{"the last opening", journal.Query{Kind: journal.Opened, Newest: true, Limit: 1}, "SEARCH records USING INDEX records_rare (kind=? AND seq>?)"},
+		{"the answers", journal.Query{Kind: journal.Answered}, "SEARCH records USING INDEX records_rare (kind=? AND seq>?)"},
+		{"the begun", journal.Query{Kind: journal.Begun, After: 7}, "SEARCH records USING INDEX records_begun (seq>?)"},
+	} {
+		where, args := condition(tt.query)
+		order := " ORDER BY seq"
+		if tt.query.Newest {
+			order += " DESC"
+		}
+		plan := explain(t, db, selectRecords+where+order+" LIMIT 10", args)
+		if !strings.Contains(plan, tt.want) || strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("%s: %s", tt.name, plan)
+		}
+	}
+	plan := explain(t, db, selectRecords+unendedCondition, []any{1})
+	if !strings.Contains(plan, "SEARCH b USING INDEX records_begun") || !strings.Contains(plan, "SEARCH e USING INDEX records_call (call=? AND seq>?)") {
+		t.Errorf("unended: %s", plan)
+	}
+}
+
+// explain returns the plan of a query.
+func explain(t *testing.T, db *DB, query string, args []any) string {
+	t.Helper()
+	rows, err := db.read.Query("EXPLAIN QUERY PLAN "+query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	var plan []string
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		plan = append(plan, detail)
+	}
+	return strings.Join(plan, "; ")
+}
