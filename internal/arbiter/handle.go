@@ -1,0 +1,196 @@
+package arbiter
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"callgate/internal/arbiter/lock"
+	"callgate/internal/journal"
+	"callgate/tool"
+)
+
+// lock takes every claim, all or none, in line.
+func (d *Door) lock(ctx context.Context, p *passage) error {
+	want := lock.Request{Claims: p.claims, Wait: d.Limits.LockWait}
+	if len(p.claims) > 0 {
+		want.Holder = lock.Holder{Call: p.call.ID, Tool: p.tool.ID.Dotted(), Principal: p.call.Principal.String()}
+	}
+	lease, err := d.Locks.Acquire(ctx, want)
+	if err != nil {
+		return err
+	}
+	p.lease = lease
+	return nil
+}
+
+// leave gives back what the passage holds: at once, or, when its handler
+// outstayed its time, as soon as that has stopped.
+func (d *Door) leave(p *passage) {
+	switch {
+	case p.lease == nil:
+	case p.runaway == nil:
+		p.lease.Release()
+	default:
+		go func() {
+			<-p.runaway
+			p.lease.Release()
+			r := p.record(journal.Noted)
+			r.Note = "the handler has stopped at last, and its locks are free"
+			_ = d.Journal.Note(r) // its end is on record already
+		}()
+	}
+}
+
+// outcome is what a handler returned.
+type outcome struct {
+	result *tool.Result
+	err    error
+	stack  []byte // of a panic
+}
+
+// handle runs the tool inside its grant and its time. A handler that fails,
+// panics or must be stopped is an answer, not an error of the passage: its
+// record still has to be written.
+func (d *Door) handle(ctx context.Context, p *passage) error {
+	grant, err := d.grant(p)
+	if err != nil {
+		p.result = failure(p.call.ID, asError("arbiter.grant", err))
+		return nil
+	}
+	limit := p.tool.Runtime.Timeout
+	if limit == 0 {
+		limit = d.Limits.Timeout
+	}
+	ctx, cancel := p.lease.Guard(ctx, limit)
+	defer cancel()
+
+	defer d.lockFor(p)()
+	done := make(chan outcome, 1)
+	go func() { done <- invoke(ctx, p.tool, p.call, grant) }()
+	select {
+	case out := <-done:
+		d.take(ctx, p, out)
+	case <-ctx.Done():
+		d.reap(ctx, p, done)
+	}
+	return nil
+}
+
+// lockFor lets the locks go while the handler runs on, when it runs for longer
+// than its tool may keep others waiting. It returns what stops the clock.
+func (d *Door) lockFor(p *passage) (stop func()) {
+	limit := p.tool.Runtime.LockFor
+	if limit <= 0 || len(p.claims) == 0 {
+		return func() {}
+	}
+	timer := time.AfterFunc(limit, func() {
+		p.lease.Release()
+		r := p.record(journal.Noted)
+		r.Note = fmt.Sprintf("it has run for %v: its locks are let go, and it runs on without them", limit)
+		_ = d.Journal.Note(r)
+	})
+	return func() { timer.Stop() }
+}
+
+// reap waits a little for a cancelled handler to return.
+func (d *Door) reap(ctx context.Context, p *passage, done <-chan outcome) {
+	timer := time.NewTimer(d.Limits.Grace)
+	defer timer.Stop()
+	select {
+	case out := <-done:
+		d.take(ctx, p, out)
+	case <-timer.C:
+		stopped := make(chan struct{})
+		go func() { <-done; close(stopped) }()
+		p.runaway = stopped
+		e := stopReason(ctx)
+		e.Message += ", and it did not stop when told to"
+		p.result = failure(p.call.ID, e.WithHint("what it still holds stays locked until it returns: see callgate locks"))
+	}
+}
+
+// take makes what a handler returned the result of the passage.
+func (d *Door) take(ctx context.Context, p *passage, out outcome) {
+	if out.stack != nil { // for whoever mends the tool, never for the model
+		r := p.record(journal.Noted)
+		r.Note = tool.ClipTo(d.Secrets.ScrubString(string(out.stack)), 16<<10)
+		_ = d.Journal.Note(r)
+	}
+	switch {
+	case out.err != nil && ctx.Err() != nil:
+		e := stopReason(ctx)
+		e.Err = out.err
+		p.result = failure(p.call.ID, e)
+	case out.err != nil:
+		p.result = failure(p.call.ID, asError(p.tool.ID.Dotted(), out.err))
+	case out.result == nil:
+		p.result = failure(p.call.ID, tool.Errorf(p.tool.ID.Dotted(), tool.Internal, "the tool returned neither a result nor an error"))
+	default:
+		result := *out.result // the handler may keep its own
+		result.Call = p.call.ID
+		if result.Status == "" {
+			result.Status = tool.Success
+		}
+		p.result = &result
+	}
+}
+
+// stopReason says why a handler's context ended.
+func stopReason(ctx context.Context) *tool.Error {
+	cause := context.Cause(ctx)
+	if kind := tool.KindOf(cause); kind == tool.Timeout {
+		return tool.Errorf("arbiter.handle", tool.Timeout, "%s", cause)
+	}
+	if cause == context.DeadlineExceeded {
+		return tool.Errorf("arbiter.handle", tool.Timeout, "the caller's time for this call ran out")
+	}
+	return tool.Errorf("arbiter.handle", tool.Cancelled, "the call was cancelled")
+}
+
+// invoke is the one place where a handler runs.
+func invoke(ctx context.Context, t *tool.Tool, call tool.Call, grant tool.Grant) (out outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			err := tool.Errorf(t.ID.Dotted(), tool.Internal, "the tool panicked: %v", p).
+				WithHint("this is a defect in the tool; other arguments may avoid it")
+			out = outcome{err: err, stack: debug.Stack()}
+		}
+	}()
+	result, err := t.Handler.Execute(ctx, call, grant)
+	return outcome{result: result, err: err}
+}
+
+// grant is everything this call may reach.
+func (d *Door) grant(p *passage) (tool.Grant, error) {
+	r := &p.tool.Runtime
+	secrets, err := d.Secrets.Values(r.Secrets)
+	g := tool.Grant{
+		Workspace: p.session.Workspace, Root: p.session.Root,
+		Network: r.Network, Secrets: secrets, Claims: p.claims,
+		Config: p.session.Configs[p.tool.ID.Namespace], Relaxed: p.session.Relaxed,
+	}
+	if d.Live != nil {
+		// Piece by piece: a secret that is cut in two by its pieces is not seen.
+		// Whoever watches is the user; what is kept is scrubbed whole.
+		g.Emit = func(stream string, chunk []byte) { d.Live.Publish(p.call.ID, stream, d.Secrets.Scrub(chunk)) }
+	}
+	return g, err
+}
+
+// conform holds the result against the output schema. The effect has happened,
+// so a mismatch is a warning.
+func (d *Door) conform(_ context.Context, p *passage) error {
+	if len(p.tool.Spec.Output) == 0 || p.result.Status != tool.Success || len(p.result.Data) == 0 {
+		return nil
+	}
+	s, err := d.schemas.Get(p.tool.Spec.Output)
+	if err == nil {
+		err = s.Conforms(p.result.Data)
+	}
+	if err != nil {
+		p.result.Warnings = append(p.result.Warnings, "the result does not match the tool's output schema: "+err.Error())
+	}
+	return nil
+}
