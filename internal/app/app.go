@@ -1,0 +1,163 @@
+// Package app reads an app file, callgate.yaml, and compiles it: which modules
+// are on, how they are set up, and what models may do with them.
+//
+// The file is judged strictly. A key that is misspelt, a key whose feature is
+// not built yet, a value of the wrong kind: each is an error with its line, a
+// caret and the way out, because a rule that is silently ignored is worse than
+// none. All mistakes are told at once. A file may come from a stranger's
+// repository, so its size, depth and empty space are bounded before it is
+// parsed, and anchors, aliases and tags are refused.
+//
+// What modules and actions exist is the caller's to say, through [Known].
+package app
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"callgate/internal/arbiter/policy"
+	"callgate/tool"
+)
+
+// Filename is what an app file is called in its folder.
+const Filename = "callgate.yaml"
+
+// App is a compiled app file. It is not changed after it is made.
+type App struct {
+	Path        string // of the file
+	ID          string // a slug; the folder's name unless the file says otherwise
+	Name        string // for people; the ID unless the file says otherwise
+	Version     string
+	Description string
+	Modules     []Module // the modules that are on, in the file's order
+	Dirs        []string // folders of executable tools; Load makes them absolute
+	Strict      bool     // one bad manifest in them fails the start
+	Relaxed     bool     // processes run even where not every wall can be put up
+	Rules       *policy.Rules
+	Warnings    []string // what is allowed yet probably not meant
+}
+
+// Module is a module that is on.
+type Module struct {
+	Name   string
+	Config map[string]any // JSON-like values; nil: the module's defaults
+}
+
+// Known is what exists: the builtin modules by name.
+type Known map[string]KnownModule
+
+// KnownModule is what an app file may say of a module.
+type KnownModule struct {
+	Actions []string // empty: any
+	Config  []string // the keys of its config
+	// Always marks a module that is part of every app, as the kernel's own
+	// tools are: capabilities may name it and tools.modules may not.
+	Always bool
+}
+
+// Load reads the app file at path.
+func Load(path string, known Known) (*App, error) {
+	const op = "app.Load"
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the path " + path + " cannot be made absolute", Err: err}
+	}
+	data, err := read(abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, tool.Errorf(op, tool.NotFound, "there is no app file at %s", path).WithHint("callgate init writes one to start from")
+	case err != nil:
+		return nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the app file " + path + " cannot be read", Err: err}
+	}
+	a, err := parse(path, filepath.Dir(abs), data, known)
+	if err != nil {
+		return nil, err
+	}
+	a.Path = abs
+	for i, dir := range a.Dirs {
+		if !filepath.IsAbs(dir) {
+			a.Dirs[i] = filepath.Join(filepath.Dir(abs), dir)
+		}
+	}
+	return a, nil
+}
+
+// read returns the file's first bytes, one more than are allowed at most.
+func read(path string) ([]byte, error) {
+	info, err := os.Stat(path) // before opening, which would wait on a pipe
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxBytes+1))
+}
+
+// Parse reads an app file's text. The name is for messages, and its folder
+// gives the app an ID when the text does not.
+func Parse(name string, data []byte, known Known) (*App, error) {
+	return parse(name, filepath.Dir(name), data, known)
+}
+
+func parse(name, folder string, data []byte, known Known) (*App, error) {
+	name = strings.ToValidUTF8(name, "�")
+	r := &report{file: name}
+	root := r.parse(data)
+	if root == nil {
+		return nil, r.err()
+	}
+	d := &decoder{report: r, known: known, app: &App{Path: name}, places: make(map[string]place)}
+	d.root(entry{value: root, at: at(root)})
+	d.compile()
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	d.defaults(folder)
+	return d.app, nil
+}
+
+// defaults fills in what the file leaves out.
+func (d *decoder) defaults(folder string) {
+	a := d.app
+	if a.ID == "" {
+		a.ID = slug(filepath.Base(folder))
+	}
+	if a.Name == "" {
+		a.Name = a.ID
+	}
+	if !d.listed {
+		for _, name := range d.known.names() {
+			a.Modules = append(a.Modules, Module{Name: name})
+		}
+	}
+}
+
+// slug makes a name an app's ID: lower-case letters, digits, - and _.
+func slug(name string) string {
+	var b strings.Builder
+	for _, c := range strings.ToLower(name) {
+		switch {
+		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '_':
+			b.WriteRune(c)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+		if b.Len() >= maxID {
+			break
+		}
+	}
+	if s := strings.Trim(b.String(), "-_"); s != "" {
+		return s
+	}
+	return "app"
+}

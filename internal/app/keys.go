@@ -1,0 +1,307 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"callgate/internal/arbiter/policy"
+	"callgate/tool"
+)
+
+const (
+	maxID    = 64
+	maxLabel = 200 // bytes of a name or a version
+)
+
+// unbuiltKeys are keys whose features are designed and not built, by the level
+// they belong to. They are refused by name, never ignored.
+var unbuiltKeys = map[string]string{
+	levelRoot: "agents search security dev ui flow schema_version",
+	levelRuntime: "mode entry_agent max_turns timeout workdir workdir_mode tool_injection primitives direct_modules " +
+		"context watchers scheduler hooks modes",
+	levelApp:          "short_name author tags icon color category attachments attachments_mode quick_prompts",
+	levelTools:        "channels llm",
+	levelModule:       "setup middleware credential",
+	levelCapabilities: "max_data_classification",
+}
+
+// The levels of the file.
+const (
+	levelRoot         = ""
+	levelApp          = "app"
+	levelRuntime      = "runtime"
+	levelTools        = "tools"
+	levelModule       = "tools.modules.<module>"
+	levelConfig       = "tools.modules.<module>.config"
+	levelConstraints  = "tools.modules.<module>.constraints"
+	levelCapabilities = "tools.capabilities"
+	levelRule         = "tools.capabilities.<list>"
+)
+
+// homes says where keys belong that are often written elsewhere.
+var homes = map[string]string{
+	"app_id": levelApp, "modules": levelTools, "capabilities": levelTools,
+	"default_policy": levelCapabilities, "max_risk_level": levelCapabilities,
+	"grant": levelCapabilities, "approve": levelCapabilities, "deny": levelCapabilities,
+	"hidden_modules": levelCapabilities, "hidden_actions": levelCapabilities,
+	"rate_limits": levelCapabilities, "approval_timeout": levelCapabilities,
+	"dirs": levelTools, "constraints": levelModule, "config": levelModule,
+	"allowed_actions": levelConstraints, "blocked_actions": levelConstraints,
+}
+
+// unbuiltModules are modules that are designed and not built; one that the
+// caller knows of is built, whatever stands here.
+const unbuiltModules = "http web database memory agent_spawn behavior rag vector index workspace preview " +
+	"web_preview widget mcp channels lsp queue cron_native dev_tools git"
+
+// systemModules are part of every app.
+const systemModules = "context_builder llm_provider"
+
+func (d *decoder) root(e entry) {
+	d.mapping(levelRoot, e, map[string]reader{"app": d.appBlock, "tools": d.toolsBlock, "runtime": d.runtimeBlock})
+}
+
+func (d *decoder) runtimeBlock(e entry) {
+	d.mapping(levelRuntime, e, map[string]reader{
+		"sandbox": func(in entry) {
+			word, ok := d.text(in)
+			if ok && word != "full" && word != "relaxed" {
+				d.fail(in.at, "write full, or relaxed to run where this machine cannot put up every wall", "runtime.sandbox is %s", quote(word))
+			}
+			d.app.Relaxed = word == "relaxed"
+		},
+		"strict": func(in entry) {
+			b, ok := in.value.(*ast.BoolNode)
+			if !ok {
+				d.wrong(in, "true or false", "write true to have one bad manifest in tools.dirs fail the start")
+				return
+			}
+			d.app.Strict = b.Value
+		},
+	})
+}
+
+func (d *decoder) appBlock(e entry) {
+	d.mapping(levelApp, e, map[string]reader{
+		"app_id":      d.appID,
+		"name":        d.label(&d.app.Name),
+		"version":     d.label(&d.app.Version),
+		"description": d.into(&d.app.Description),
+	})
+}
+
+func (d *decoder) appID(e entry) {
+	id, ok := d.text(e)
+	if !ok {
+		return
+	}
+	if len(id) > maxID || strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" || id[0] == '-' || id[0] == '_' {
+		d.fail(e.at, "write app_id: "+slug(id)+" and keep the text as the name", "app_id %s must be at most %d lower-case letters, digits, - and _", quote(id), maxID)
+		return
+	}
+	d.app.ID = id
+}
+
+// label reads one short line.
+func (d *decoder) label(to *string) reader {
+	return func(e entry) {
+		s, ok := d.text(e)
+		if ok && (len(s) > maxLabel || strings.ContainsFunc(s, unicode.IsControl)) {
+			d.fail(e.at, "shorten it; description takes longer text", "%s must be one line of at most %d bytes", e.name(), maxLabel)
+			return
+		}
+		*to = s
+	}
+}
+
+func (d *decoder) toolsBlock(e entry) {
+	d.mapping(levelTools, e, map[string]reader{
+		"modules":      d.modules,
+		"capabilities": d.capabilities,
+		"dirs":         d.texts(&d.app.Dirs, "write one folder on each line, such as - tools"),
+	})
+}
+
+func (d *decoder) modules(e entry) {
+	d.listed = true
+	d.constraints = make(map[string]policy.Constraint)
+	entries := d.entries(e, "write one module on each line, such as filesystem:")
+	if len(entries) == 0 {
+		d.warn(e.at, "tools.modules lists no module, so none is on; leave the key out to have all of them")
+	}
+	for _, in := range entries {
+		d.module(in)
+	}
+}
+
+func (d *decoder) module(e entry) {
+	known, ok := d.known[e.key]
+	switch names := d.known.names(); {
+	case ok && !known.Always:
+	case ok || slices.Contains(strings.Fields(systemModules), e.key):
+		d.fail(e.keyAt, "delete it here; tools.capabilities may name it", "the module %s is part of every app", e.key)
+		return
+	case slices.Contains(strings.Fields(unbuiltModules), e.key) || strings.HasPrefix(e.key, "mcp_"):
+		d.fail(e.keyAt, "delete it for now; the modules are "+strings.Join(names, ", "), "the module %s is not built yet", quote(e.key))
+		return
+	default:
+		d.fail(e.keyAt, didYouMean(e.key, names, "the modules are"), "there is no module %s", quote(e.key))
+		return
+	}
+	m, constraint := Module{Name: e.key}, policy.Constraint{}
+	d.mapping(levelModule, e, map[string]reader{
+		"config": func(in entry) { m.Config = d.config(in, known.Config) },
+		"constraints": func(in entry) {
+			d.mapping(levelConstraints, in, map[string]reader{
+				"allowed_actions": d.actions(e.key, &constraint.Allowed),
+				"blocked_actions": d.actions(e.key, &constraint.Blocked),
+			})
+		},
+	})
+	d.app.Modules = append(d.app.Modules, m)
+	d.constraints[e.key] = constraint
+}
+
+// config reads a module's settings: the module knows the names, and judges the
+// values when it is opened.
+func (d *decoder) config(e entry, names []string) map[string]any {
+	if m, ok := e.value.(*ast.MappingNode); ok && len(names) == 0 && len(m.Values) > 0 {
+		d.fail(e.at, "delete config", "%s: this module takes no settings", e.name())
+		return nil
+	}
+	config := make(map[string]any)
+	readers := make(map[string]reader, len(names))
+	for _, name := range names {
+		readers[name] = func(in entry) { config[name] = d.value(in) }
+	}
+	d.mapping(levelConfig, e, readers)
+	if len(config) == 0 {
+		return nil
+	}
+	return config
+}
+
+// actions reads a list of actions of one module.
+func (d *decoder) actions(module string, to *[]string) reader {
+	read := d.texts(to, "name the actions, such as [read], or leave the key out")
+	return func(e entry) {
+		read(e)
+		for i, action := range *to {
+			d.mention(fmt.Sprintf("%s[%d]", e.path, i), module, action, true)
+		}
+	}
+}
+
+func (d *decoder) capabilities(e entry) {
+	c := &policy.Capabilities{}
+	d.block = c
+	d.mapping(levelCapabilities, e, map[string]reader{
+		"default_policy":   d.into((*string)(&c.DefaultPolicy)),
+		"max_risk_level":   d.into((*string)(&c.MaxRisk)),
+		"grant":            d.rules(&c.Grant, true),
+		"approve":          d.rules(&c.Approve, true),
+		"deny":             d.rules(&c.Deny, false),
+		"hidden_modules":   d.hiddenModules,
+		"hidden_actions":   d.hiddenActions,
+		"rate_limits":      d.rateLimits,
+		"approval_timeout": d.approvalTimeout,
+	})
+}
+
+// rules reads a grant, approve or deny list. One that permits something means
+// little for a module that is off.
+func (d *decoder) rules(to *[]policy.Entry, permits bool) reader {
+	return func(e entry) {
+		if e.null() {
+			return // every rule below it is commented out
+		}
+		for _, in := range d.items(e, "a list of rules", ruleForm) {
+			rule := d.rule(in)
+			d.mention(in.path+".module", rule.Module, "", permits)
+			for i, action := range rule.Actions {
+				d.mention(fmt.Sprintf("%s.actions[%d]", in.path, i), rule.Module, action, permits)
+			}
+			*to = append(*to, rule)
+		}
+	}
+}
+
+const ruleForm = "write each rule as {module: filesystem, actions: [read]}"
+
+func (d *decoder) rule(e entry) (rule policy.Entry) {
+	if _, ok := e.value.(ast.MapNode); !ok {
+		out := ruleForm
+		if s, ok := keyText(e.value); ok {
+			if module, action, err := tool.ParseDotted(s); err == nil {
+				out = fmt.Sprintf("write {module: %s, actions: [%s]}", tool.ClipTo(module, 60), tool.ClipTo(action, 60))
+			}
+		}
+		d.wrong(e, "a rule", out)
+		return rule
+	}
+	named := false
+	d.mapping(levelRule, e, map[string]reader{
+		"module": func(in entry) {
+			named = true
+			d.into(&rule.Module)(in)
+		},
+		"actions": d.texts(&rule.Actions, "name the actions, such as [read], or leave the key out for all of them"),
+		"reason":  d.into(&rule.Reason),
+	})
+	if !named {
+		d.fail(e.at, `add module: and its name, or module: "*" for every module`, "%s names no module", e.name())
+	}
+	return rule
+}
+
+func (d *decoder) hiddenModules(e entry) {
+	d.texts(&d.block.HiddenModules, "name the modules, such as [filesystem], or leave the key out")(e)
+	for i, name := range d.block.HiddenModules {
+		d.mention(fmt.Sprintf("%s[%d]", e.path, i), name, "", false)
+	}
+}
+
+func (d *decoder) hiddenActions(e entry) {
+	d.texts(&d.block.HiddenActions, "name the actions, such as [filesystem.write], or leave the key out")(e)
+	for i, name := range d.block.HiddenActions {
+		if module, action, err := tool.ParseDotted(name); err == nil {
+			d.mention(fmt.Sprintf("%s[%d]", e.path, i), module, action, false)
+		}
+	}
+}
+
+const rateForm = "write how many calls a minute may hold, such as filesystem.write: 30"
+
+func (d *decoder) rateLimits(e entry) {
+	d.block.RateLimits = make(map[string]int)
+	for _, in := range d.entries(e, rateForm) {
+		n, ok := d.integer(in, rateForm)
+		if !ok {
+			continue
+		}
+		d.block.RateLimits[in.key] = n
+		d.places[in.path] = in.keyAt
+		if _, known := d.known[in.key]; known {
+			continue // also when its name has a dot
+		}
+		if module, action, err := tool.ParseDotted(in.key); err == nil {
+			d.mention(in.path, module, action, false)
+		} else {
+			d.mention(in.path, strings.TrimSuffix(in.key, ".*"), "", false)
+		}
+	}
+}
+
+func (d *decoder) approvalTimeout(e entry) {
+	out := fmt.Sprintf("write a number of seconds from %d to %d", policy.MinTimeout/time.Second, policy.MaxTimeout/time.Second)
+	n, ok := d.integer(e, out)
+	if ok && n == 0 { // which policy reads as not given
+		d.fail(e.at, out, "%s is 0", e.name())
+	}
+	d.block.ApprovalTimeout = time.Duration(n) * time.Second
+}

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// Template is the app file that callgate init writes into a folder: every key
+// explained, and rules that let models read, and ask before they write.
+func Template(folder string) []byte {
+	base := filepath.Base(folder)
+	id := slug(base)
+	name := id
+	plain := func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune(" ._-", c) }
+	if strings.TrimSpace(base) != "" && len(base) <= maxLabel && strings.IndexFunc(base, func(c rune) bool { return !plain(c) }) < 0 && base != "." {
+		name = base
+	}
+	return fmt.Appendf(nil, template, id, name)
+}
+
+// In the template a comment that holds YAML may be uncommented as it stands.
+const template = `# What agents that work in this folder may do.
+# A key that is misspelt, or not built yet, is an error and never ignored.
+
+app:
+  app_id: "%s"
+  name: "%s"
+  version: "1.0.0"
+
+tools:
+  # The builtin modules that are on. Without this key all of them are.
+  modules:
+    filesystem:
+      # Models see only the actions that are allowed here.
+      # constraints:
+      #   allowed_actions: [read, list]
+    shell:
+      # Commands have no network, unless:
+      # config:
+      #   network: true
+
+  # Folders of executable tools: manifests in global/ and agent/.
+  # dirs: [tools]
+
+  # A call that several rules name follows the strictest: deny, approve, grant.
+  # A rule without actions names all of its module; the module "*" is every one.
+  capabilities:
+    # These run at once.
+    grant:
+      - module: filesystem
+        actions: [read, list, glob, grep]
+
+    # These wait until a human approves the exact call.
+    approve:
+      - module: filesystem
+        actions: [write, edit, move, delete]
+        reason: it changes files in this folder
+      - module: shell
+        reason: a command may do anything in this folder
+
+    # These are refused to everyone.
+    # deny:
+    #   - module: filesystem
+    #     actions: [delete]
+    #     reason: nothing is deleted here
+
+    # What no rule names: auto runs it, approve asks a human, block refuses it.
+    default_policy: approve
+
+    # Riskier calls than this (low, medium or high) are refused unless a rule
+    # under grant or approve names them.
+    max_risk_level: high
+
+    # How many seconds a human has to answer, 30 to 3600. No answer is a no.
+    approval_timeout: 300
+
+    # How many calls a minute may hold: of one action, of a module, of all.
+    # rate_limits:
+    #   filesystem.write: 30
+    #   filesystem: 120
+    #   "*": 300
+`
