@@ -1,0 +1,97 @@
+package filesystem
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"callgate/tool"
+)
+
+//go:embed delete.md
+var deleteDoc string
+
+const deleteInput = `{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "minLength": 1, "description": "What to delete, relative to the workspace or absolute inside it."},
+    "recursive": {"type": "boolean", "default": false, "description": "Delete a directory with everything in it."}
+  },
+  "required": ["path"],
+  "additionalProperties": false
+}`
+
+const deleteOutput = `{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "description": "What was deleted, relative to the workspace."},
+    "type": {"type": "string", "description": "What it was: file, dir, link, …"},
+    "entries": {"type": "integer", "description": "How many entries went with a directory."}
+  },
+  "required": ["path", "type"]
+}`
+
+func deleteTool() definition {
+	return definition{
+		name: "delete", short: "Delete", doc: deleteDoc, input: deleteInput, output: deleteOutput,
+		examples: []tool.Example{
+			example("a file", `{"path": "old.txt"}`),
+			example("a directory with all that is in it", `{"path": "build", "recursive": true}`),
+		},
+		aliases: []string{
+			"delete_file", "remove_file", "rm", "unlink",
+			"delete a file", "remove a directory", "erase",
+			"supprimer un fichier", "effacer un dossier", "détruire un fichier",
+		},
+		tags: []string{"file", "directory", "delete", "remove", "fichier", "supprimer"},
+		runtime: tool.Runtime{
+			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.X}},
+			Risk:    tool.High, SideEffect: tool.Write,
+		},
+		handler: handler("delete", deletePath),
+	}
+}
+
+type deleteArgs struct {
+	Path      string `json:"path"`
+	Recursive bool   `json:"recursive"`
+}
+
+type deleteData struct {
+	Path    string `json:"path"`
+	Type    string `json:"type"`
+	Entries int    `json:"entries,omitempty"`
+}
+
+func deletePath(ctx context.Context, w workspace, in deleteArgs) (*tool.Result, error) {
+	at, err := w.existing(in.Path, false)
+	if err != nil {
+		return nil, err
+	}
+	if at.name == "." {
+		return nil, tool.Errorf(w.op, tool.Denied, "the workspace itself cannot be deleted").WithHint("name something inside it")
+	}
+	data := deleteData{Path: at.shown, Type: kindOf(at.info.Mode())}
+	if at.info.IsDir() {
+		_, err := w.walk(ctx, at, func(entry) error { data.Entries++; return nil })
+		if err != nil {
+			return nil, err
+		}
+		if data.Entries > 0 && !in.Recursive {
+			return nil, tool.Errorf(w.op, tool.Invalid, "%q is a directory with %s in it", at.shown, count(data.Entries, "entry")).
+				WithHint("set recursive to true to delete it with everything in it")
+		}
+	}
+	remove := w.root.Remove
+	if in.Recursive {
+		remove = w.root.RemoveAll
+	}
+	if err := remove(at.name); err != nil {
+		return nil, w.fail(at.shown, err)
+	}
+	summary := fmt.Sprintf("deleted the %s %s", data.Type, at.shown)
+	if data.Entries > 0 {
+		summary += " with " + count(data.Entries, "entry")
+	}
+	return tool.Done(summary, data)
+}

@@ -1,0 +1,166 @@
+package filesystem
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"io"
+
+	"callgate/internal/module/filesystem/textedit"
+	"callgate/internal/module/filesystem/textfile"
+	"callgate/tool"
+)
+
+//go:embed edit.md
+var editDoc string
+
+// editFields are the parameters of one edit, alone or in a list.
+const editFields = `
+    "op": {"type": "string", "enum": ["replace", "replace_lines", "insert", "append"], "description": "What to do; replace unless given."},
+    "old": {"type": "string", "description": "For replace: the text to look for, exactly."},
+    "new": {"type": "string", "description": "The text to put there."},
+    "all": {"type": "boolean", "description": "For replace: every occurrence."},
+    "count": {"type": "integer", "minimum": 0, "description": "For replace: how many occurrences there must be; all of them are replaced."},
+    "line": {"type": "integer", "minimum": 0, "description": "For replace_lines: the first line. For insert: the line before which new goes. Lines begin at 1."},
+    "end_line": {"type": "integer", "minimum": 0, "description": "For replace_lines: the last line; the first one unless given."}`
+
+const editInput = `{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "minLength": 1, "description": "The file, relative to the workspace or absolute inside it."},
+    "edits": {
+      "type": "array", "maxItems": 1000, "description": "Several edits, in place of one.",
+      "items": {"type": "object", "properties": {` + editFields + `}, "additionalProperties": false}
+    },` + editFields + `
+  },
+  "required": ["path"],
+  "additionalProperties": false
+}`
+
+const editOutput = `{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "description": "The file, relative to the workspace."},
+    "changes": {"type": "integer", "description": "How many places were changed."},
+    "bytes": {"type": "integer", "description": "Bytes in the file now."},
+    "unchanged": {"type": "boolean", "description": "Whether the file held just that already."},
+    "added": {"type": "integer", "description": "Lines that came."},
+    "removed": {"type": "integer", "description": "Lines that went."},
+    "first_changed_line": {"type": "integer", "description": "Where the first change is."}
+  },
+  "required": ["path", "changes", "bytes"]
+}`
+
+func editTool() definition {
+	return definition{
+		name: "edit", short: "Edit", doc: editDoc, input: editInput, output: editOutput,
+		examples: []tool.Example{
+			example("replace one piece of text", `{"path": "main.go", "old": "return nil, err\n", "new": "return nil, fmt.Errorf(\"open: %w\", err)\n"}`),
+			example("two changes at once", `{"path": "main.go", "edits": [{"op": "insert", "line": 1, "new": "// Package main greets.\n"}, {"op": "replace", "old": "Helo", "new": "Hello", "all": true}]}`),
+			example("delete lines 10 to 12", `{"path": "notes.txt", "op": "replace_lines", "line": 10, "end_line": 12, "new": ""}`),
+		},
+		aliases: []string{
+			"edit_file", "str_replace", "replace_in_file", "apply_patch", "patch_file",
+			"edit a file", "replace text in a file", "change a line", "insert a line", "patch a file",
+			"modifier un fichier", "remplacer du texte", "insérer une ligne", "éditer un fichier",
+		},
+		tags: []string{"file", "text", "edit", "replace", "insert", "patch", "fichier", "modifier"},
+		runtime: tool.Runtime{
+			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.U}},
+			Risk:    tool.Medium, SideEffect: tool.Write,
+		},
+		handler: handler("edit", editFile),
+	}
+}
+
+type editArgs struct {
+	Path  string          `json:"path"`
+	Edits []textedit.Edit `json:"edits"`
+	textedit.Edit
+}
+
+type editData struct {
+	Path      string `json:"path"`
+	Changes   int    `json:"changes"`
+	Bytes     int    `json:"bytes"`
+	Unchanged bool   `json:"unchanged,omitempty"`
+	*textedit.Change
+}
+
+// maxEdited bounds a file that is edited, which is held in memory.
+const maxEdited = 64 << 20
+
+func editFile(ctx context.Context, w workspace, in editArgs) (*tool.Result, error) {
+	edits, err := in.list(w.op)
+	if err != nil {
+		return nil, err
+	}
+	at, err := w.existing(in.Path, true)
+	if err != nil {
+		return nil, err
+	}
+	raw, was, err := w.slurp(at, maxEdited)
+	if err != nil {
+		return nil, err
+	}
+	n := textfile.Sniff(raw)
+	if n.Binary {
+		return nil, w.binary(at, was)
+	}
+	text, ok := n.Encoding.Decode(raw)
+	if !ok {
+		return nil, tool.Errorf(w.op, tool.Invalid, "%q says it is %s but is not, so it cannot be edited without loss", at.shown, n.Encoding)
+	}
+	spans, failure := textedit.Plan(text, edits)
+	if failure != nil {
+		failure.Op = w.op
+		failure.Message = fmt.Sprintf("%q: %s", at.shown, failure.Message)
+		return nil, failure
+	}
+	next := n.Encoding.Encode(textedit.Apply(text, spans))
+	data := editData{Path: at.shown, Changes: len(spans), Bytes: len(next)}
+	if bytes.Equal(next, raw) {
+		data.Unchanged = true
+		return tool.Done(at.shown+" already held exactly that; left as it was", data)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, w.fail(at.shown, err)
+	}
+	err = w.replace(at, was, func(f io.Writer) error { _, err := f.Write(next); return err })
+	if err != nil {
+		return nil, err
+	}
+	c := textedit.ChangeOf(text, spans)
+	data.Change = &c
+	r, err := tool.Done(fmt.Sprintf("edited %s: %s, %v", at.shown, count(len(spans), "change"), c), data)
+	if err == nil {
+		r.Content = []tool.Content{tool.Text(c.Text)}
+	}
+	return r, err
+}
+
+// list makes the two forms of the arguments one, and fills in what is
+// understood. An object in which nothing is set asks for nothing.
+func (in editArgs) list(op string) ([]textedit.Edit, error) {
+	edits := in.Edits
+	single := in.Edit != textedit.Edit{}
+	switch {
+	case single && len(edits) > 0:
+		return nil, tool.Errorf(op, tool.Invalid, "edits is given together with an edit outside it").WithHint("put every edit into edits")
+	case single:
+		edits = []textedit.Edit{in.Edit}
+	case len(edits) == 0:
+		return nil, tool.Errorf(op, tool.Invalid, "there is no edit to make").WithHint("give old and new, or edits")
+	}
+	for i, e := range edits {
+		switch {
+		case e.Op != "":
+		case e.Old != "":
+			edits[i].Op = textedit.Replace
+		case e.Line > 0 && e.EndLine > 0:
+			edits[i].Op = textedit.ReplaceLines
+		}
+	}
+	return edits, nil
+}

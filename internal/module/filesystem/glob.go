@@ -1,0 +1,153 @@
+package filesystem
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"callgate/tool"
+)
+
+//go:embed glob.md
+var globDoc string
+
+const globInput = `{
+  "type": "object",
+  "properties": {
+    "pattern": {"type": "string", "minLength": 1, "description": "The pattern, for example **/*.go."},
+    "path": {"type": "string", "minLength": 1, "default": ".", "description": "The directory to search, relative to the workspace or absolute inside it."},
+    "type": {"type": "string", "enum": ["file", "dir", "any"], "default": "file", "description": "What to find."},
+    "sort": {"type": "string", "enum": ["path", "modified"], "default": "path", "description": "By path, or the newest first."},
+    "hidden": {"type": "boolean", "default": false, "description": "Find hidden names too."},
+    "limit": {"type": "integer", "minimum": 0, "maximum": 20000, "default": 1000, "description": "How many paths to give at most."}
+  },
+  "required": ["pattern"],
+  "additionalProperties": false
+}`
+
+const globOutput = `{
+  "type": "object",
+  "properties": {
+    "paths": {"type": "array", "items": {"type": "string"}, "description": "What was found, relative to the workspace."},
+    "truncated": {"type": "boolean", "description": "Whether there is more than was given."}
+  },
+  "required": ["paths", "truncated"]
+}`
+
+func globTool() definition {
+	return definition{
+		name: "glob", short: "Glob", doc: globDoc, input: globInput, output: globOutput,
+		examples: []tool.Example{
+			example("every Go file", `{"pattern": "**/*.go"}`),
+			example("the newest logs", `{"pattern": "*.log", "path": "logs", "sort": "modified", "limit": 5}`),
+		},
+		aliases: []string{
+			"find_files", "file_search", "find",
+			"find files by name", "search for file names", "list files matching a pattern",
+			"trouver des fichiers", "chercher un fichier par son nom", "rechercher des noms de fichiers",
+		},
+		tags: []string{"file", "find", "pattern", "search", "name", "fichier", "recherche"},
+		runtime: tool.Runtime{
+			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}},
+			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true,
+		},
+		handler: handler("glob", globFiles),
+	}
+}
+
+type globArgs struct {
+	Pattern string `json:"pattern"`
+	Path    string `json:"path"`
+	Type    string `json:"type"`
+	Sort    string `json:"sort"`
+	Hidden  bool   `json:"hidden"`
+	Limit   int    `json:"limit"`
+}
+
+type globData struct {
+	Paths     []string `json:"paths"`
+	Truncated bool     `json:"truncated"`
+}
+
+func globFiles(ctx context.Context, w workspace, in globArgs) (*tool.Result, error) {
+	if filepath.IsAbs(filepath.FromSlash(in.Pattern)) {
+		rest, inside := strings.CutPrefix(in.Pattern, filepath.ToSlash(w.dir)+"/")
+		if !inside {
+			return nil, w.outside(in.Pattern, "is a pattern outside the workspace")
+		}
+		in.Pattern, in.Path = rest, "."
+	}
+	p, err := w.parse(in.Pattern)
+	if err != nil {
+		return nil, err
+	}
+	at, err := w.directory(orDot(in.Path))
+	if err != nil {
+		return nil, err
+	}
+	if in.Limit == 0 {
+		in.Limit = defaultEntries
+	}
+	found, unread, err := in.search(ctx, w, at, selector{p, in.Hidden})
+	if err != nil {
+		return nil, err
+	}
+	data := globData{Paths: found, Truncated: len(found) > in.Limit}
+	if data.Truncated {
+		data.Paths = found[:in.Limit]
+	}
+	summary := fmt.Sprintf("%s for %s", count(len(data.Paths), "match"), in.Pattern)
+	if data.Truncated {
+		summary = fmt.Sprintf("the first %s; there are more: narrow the pattern or raise limit", summary)
+	}
+	r, err := tool.Done(summary, data)
+	if err != nil {
+		return nil, err
+	}
+	if len(data.Paths) > 0 {
+		r.Content = []tool.Content{tool.Text(strings.ToValidUTF8(strings.Join(data.Paths, "\n"), "�") + "\n")}
+	}
+	r.Warnings = unreadWarning(unread)
+	return r, nil
+}
+
+// search finds one path more than the limit, so that it shows when there are
+// more.
+func (in globArgs) search(ctx context.Context, w workspace, at place, sel selector) (paths, unread []string, err error) {
+	type dated struct {
+		path string
+		time time.Time
+	}
+	var found []dated
+	unread, err = w.walkSelected(ctx, at, sel, func(e entry) error {
+		if in.Type == "dir" && !e.IsDir() || e.IsDir() && (in.Type == "file" || in.Type == "") {
+			return nil
+		}
+		one := dated{path: path.Join(at.shown, e.path)}
+		if in.Sort == "modified" {
+			if info, err := e.dir.Lstat(e.Name()); err == nil {
+				one.time = info.ModTime()
+			}
+		} else if len(found) == in.Limit {
+			found = append(found, one)
+			return fs.SkipAll
+		}
+		found = append(found, one)
+		return nil
+	})
+	if in.Sort == "modified" {
+		slices.SortStableFunc(found, func(a, b dated) int { return cmp.Compare(b.time.UnixNano(), a.time.UnixNano()) })
+	}
+	paths = make([]string, len(found))
+	for i, f := range found {
+		paths[i] = f.path
+	}
+	return paths, unread, err
+}

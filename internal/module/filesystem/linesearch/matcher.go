@@ -1,0 +1,212 @@
+// Package linesearch finds the lines of files that match an expression. It
+// decides what matches, in one way for everybody, and searches many files on
+// several cores with an answer that does not depend on how many.
+package linesearch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Matcher decides whether a line matches. A line is given without its newline
+// and without a carriage return before it, so $ means the same in both kinds
+// of file.
+type Matcher struct {
+	re      *regexp.Regexp
+	needles [][]byte // a line that matches holds one of them; none: unknown
+	fold    bool     // they are in lower case, and are looked for in lowered text
+	plain   bool     // a line that holds the needle matches
+	rust    string
+}
+
+// maxExpression bounds an expression before it is read.
+const maxExpression = 10_000
+
+// New reads an expression in the syntax of RE2, or a literal text.
+func New(expr string, literal, ignoreCase bool) (*Matcher, error) {
+	if len(expr) > maxExpression {
+		return nil, fmt.Errorf("it is longer than %d bytes", maxExpression)
+	}
+	if literal {
+		expr = regexp.QuoteMeta(expr)
+	}
+	flags := syntax.Perl
+	if ignoreCase {
+		flags |= syntax.FoldCase
+	}
+	tree, err := syntax.Parse(expr, flags)
+	if err != nil {
+		return nil, err
+	}
+	if holdsNewline(tree) {
+		return nil, errors.New("it holds a newline, but lines are matched one by one")
+	}
+	if ignoreCase {
+		expr = "(?i)" + expr
+	}
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return nil, err
+	}
+	m := &Matcher{re: re, rust: rustOf(tree)}
+	m.expect(tree)
+	return m, nil
+}
+
+// expect works out what to look for before the expression is tried.
+func (m *Matcher) expect(tree *syntax.Regexp) {
+	needles, ok := required(tree)
+	if !ok {
+		return
+	}
+	m.fold = slices.ContainsFunc(needles, func(n needle) bool { return n.fold })
+	for _, n := range needles {
+		text := []byte(n.text)
+		if m.fold {
+			text = lowered(nil, text)
+		}
+		m.needles = append(m.needles, text)
+	}
+	m.plain = tree.Op == syntax.OpLiteral && !m.fold && !strings.Contains(needles[0].text, "\r")
+}
+
+// Ripgrep is an expression for the rg program, such that it matches every line
+// which m matches, and perhaps more. It is empty when there is none.
+func (m *Matcher) Ripgrep() string { return m.rust }
+
+func holdsNewline(tree *syntax.Regexp) bool {
+	if tree.Op == syntax.OpLiteral && strings.ContainsRune(string(tree.Rune), '\n') {
+		return true
+	}
+	for _, sub := range tree.Sub {
+		if holdsNewline(sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// needle is a text that a match must hold, in this case or in any.
+type needle struct {
+	text string
+	fold bool
+}
+
+// maxNeedles bounds the alternatives that are worth looking for.
+const maxNeedles = 8
+
+// required finds texts of which every match holds one; it reports false when
+// it knows of none.
+func required(tree *syntax.Regexp) ([]needle, bool) {
+	switch tree.Op {
+	case syntax.OpLiteral:
+		if slices.Contains(tree.Rune, utf8.RuneError) {
+			return nil, false // it matches every byte that is not UTF-8
+		}
+		n := needle{string(tree.Rune), false}
+		if tree.Flags&syntax.FoldCase != 0 {
+			n = needle{foldable(tree.Rune), true}
+		}
+		return []needle{n}, n.text != ""
+	case syntax.OpCapture, syntax.OpPlus:
+		return required(tree.Sub[0])
+	case syntax.OpRepeat:
+		if tree.Min > 0 {
+			return required(tree.Sub[0])
+		}
+	case syntax.OpConcat:
+		var best []needle
+		for _, sub := range tree.Sub {
+			if n, ok := required(sub); ok && (best == nil || shortest(n) > shortest(best)) {
+				best = n
+			}
+		}
+		return best, best != nil
+	case syntax.OpAlternate:
+		var all []needle
+		for _, sub := range tree.Sub {
+			n, ok := required(sub)
+			if all = append(all, n...); !ok || len(all) > maxNeedles {
+				return nil, false
+			}
+		}
+		return all, true
+	}
+	return nil, false
+}
+
+func shortest(needles []needle) int {
+	least := len(needles[0].text)
+	for _, n := range needles {
+		least = min(least, len(n.text))
+	}
+	return least
+}
+
+// foldable is the longest run of characters whose other cases are ASCII too:
+// k and s are not, for the Kelvin sign and the long s fold to them.
+func foldable(runes []rune) string {
+	best, from := "", 0
+	for i, r := range append(runes[:len(runes):len(runes)], -1) {
+		if r >= 0 && r < utf8.RuneSelf && !strings.ContainsRune("kKsS", r) {
+			continue
+		}
+		if run := string(runes[from:i]); len(run) > len(best) {
+			best = run
+		}
+		from = i + 1
+	}
+	return best
+}
+
+// lowered appends text to dst with its ASCII letters in lower case.
+func lowered(dst, text []byte) []byte {
+	start := len(dst)
+	dst = append(dst, text...)
+	for i, c := range dst[start:] {
+		if 'A' <= c && c <= 'Z' {
+			dst[start+i] = c + 'a' - 'A'
+		}
+	}
+	return dst
+}
+
+// hunter finds the places of a text where a match may be, in order.
+type hunter struct {
+	m    *Matcher
+	text []byte // lowered when the matcher folds
+	next []int  // for each needle, where it is met next; -1 never again
+}
+
+func (h *hunter) reset(m *Matcher, text []byte) {
+	h.m, h.text = m, text
+	h.next = h.next[:0]
+	for range m.needles {
+		h.next = append(h.next, -2)
+	}
+}
+
+// from returns the first place at or after pos, or -1.
+func (h *hunter) from(pos int) int {
+	if len(h.m.needles) == 0 {
+		return pos
+	}
+	best := -1
+	for i, n := range h.m.needles {
+		if h.next[i] != -1 && h.next[i] < pos {
+			if h.next[i] = bytes.Index(h.text[pos:], n); h.next[i] >= 0 {
+				h.next[i] += pos
+			}
+		}
+		if at := h.next[i]; at >= 0 && (best < 0 || at < best) {
+			best = at
+		}
+	}
+	return best
+}

@@ -1,0 +1,209 @@
+package linesearch
+
+import (
+	"context"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Mode is what a scan is to find.
+type Mode string
+
+// The modes.
+const (
+	Content Mode = "content" // the lines that match
+	Files   Mode = "files"   // the files in which one does
+	Count   Mode = "count"   // how many do in each file
+)
+
+// Scan searches files on several cores. Its law: workers take runs of files
+// from the front of the list, so what is finished is nearly a prefix of it;
+// once the finished prefix alone holds more than the limit, no worker begins
+// another run, and whatever lies behind the limit is thrown away. So the
+// answer is that of one worker who goes through the list and stops, whatever
+// the number of cores. Files that cannot be read, or are binary, are passed
+// over.
+type Scan struct {
+	Matcher *Matcher
+	Mode    Mode
+	Context int           // lines to give before and after each that matches
+	Limit   int           // lines to give in mode Content, else files
+	Source  func() Source // makes the source of one worker
+}
+
+// Source opens files for one worker.
+type Source interface {
+	Open(name string) (f File, size int64, err error)
+	Close() error
+}
+
+// File is a file that is searched.
+type File interface {
+	io.Reader
+	io.ReaderAt
+	io.Closer
+}
+
+// Found is what was found in one file.
+type Found struct {
+	Path  string
+	Count int // lines that match; in mode Files 1
+	Lines []Line
+}
+
+// Line is a line that matches, or stands beside one.
+type Line struct {
+	Number int
+	Match  bool
+	Text   string // valid UTF-8, cut when it is long
+}
+
+const (
+	runLength  = 16 // files that a worker takes at a time
+	maxWorkers = 8
+)
+
+// Run searches the files and returns what was found in their order; truncated
+// reports that there is more than the limit.
+func (s Scan) Run(ctx context.Context, files []string) (found []*Found, truncated bool, err error) {
+	p := &progress{
+		Scan: s, files: files,
+		found: make([]*Found, len(files)),
+		done:  make([]bool, (len(files)+runLength-1)/runLength),
+	}
+	var wg sync.WaitGroup
+	for range min(maxWorkers, runtime.GOMAXPROCS(0), len(p.done)) {
+		wg.Go(func() { p.work(ctx) })
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	found, truncated = p.cut()
+	return found, truncated, nil
+}
+
+// progress is one scan under way.
+type progress struct {
+	Scan
+	files []string
+	next  atomic.Int64
+	stop  atomic.Bool
+
+	mu     sync.Mutex
+	found  []*Found // by file, nil where nothing matched
+	done   []bool   // by run
+	front  int      // finished runs before the first unfinished one
+	amount int      // what they hold
+}
+
+func (p *progress) work(ctx context.Context) {
+	w := &worker{Scan: p.Scan, ctx: ctx, source: p.Source(), buf: make([]byte, chunkSize)}
+	defer w.source.Close()
+	for !p.stop.Load() && ctx.Err() == nil {
+		run := int(p.next.Add(1)) - 1
+		if run >= len(p.done) {
+			return
+		}
+		from, to := p.bounds(run)
+		for i := from; i < to && ctx.Err() == nil; i++ {
+			p.found[i] = w.file(p.files[i])
+		}
+		p.finish(run)
+	}
+}
+
+func (p *progress) bounds(run int) (from, to int) {
+	return run * runLength, min((run+1)*runLength, len(p.files))
+}
+
+// finish notes a finished run, and stops the scan when the front has enough.
+func (p *progress) finish(run int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done[run] = true
+	for p.front < len(p.done) && p.done[p.front] {
+		from, to := p.bounds(p.front)
+		for _, f := range p.found[from:to] {
+			p.amount += p.weight(f)
+		}
+		p.front++
+	}
+	if p.amount > p.Limit {
+		p.stop.Store(true)
+	}
+}
+
+// weight is what a file counts against the limit: its lines, or itself.
+func (s Scan) weight(f *Found) int {
+	switch {
+	case f == nil:
+		return 0
+	case s.Mode == Content:
+		return f.Count
+	default:
+		return 1
+	}
+}
+
+// cut keeps what is within the limit.
+func (p *progress) cut() (kept []*Found, truncated bool) {
+	left := p.Limit
+	for _, f := range p.found[:min(p.front*runLength, len(p.files))] {
+		w := p.weight(f)
+		switch {
+		case w == 0:
+		case left == 0:
+			return kept, true
+		case w > left:
+			return append(kept, f.first(left, p.Context)), true
+		default:
+			kept = append(kept, f)
+			left -= w
+		}
+	}
+	return kept, false
+}
+
+// first keeps the first n lines that match, and the context of those.
+func (f *Found) first(n, context int) *Found {
+	cut := &Found{Path: f.Path, Count: n}
+	last := 0
+	for _, l := range f.Lines {
+		switch {
+		case l.Match && n > 0:
+			n--
+			last = l.Number
+		case n == 0 && (l.Match || l.Number > last+context):
+			return cut
+		}
+		cut.Lines = append(cut.Lines, l)
+	}
+	return cut
+}
+
+// worker searches one file after another with the same memory.
+type worker struct {
+	Scan
+	ctx    context.Context
+	source Source
+	buf    []byte
+	low    []byte // buf in lower case
+	hunt   hunter
+}
+
+// file searches one file; nil when nothing is found in it.
+func (w *worker) file(name string) *Found {
+	f, size, err := w.source.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	t := text{worker: w, r: f, size: size, given: -1, found: &Found{Path: name}}
+	if err := t.search(f); err != nil || t.found.Count == 0 {
+		return nil
+	}
+	return t.found
+}

@@ -1,0 +1,256 @@
+package linesearch
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"unicode/utf8"
+
+	"callgate/internal/module/filesystem/textfile"
+)
+
+const (
+	chunkSize = 256 << 10 // bytes searched at a time
+	maxChunk  = 8 << 20   // bytes to which that grows for a line that is longer
+	maxShown  = 500       // bytes of a line that are shown
+	lead      = 100       // of which before the match, when the line is cut
+)
+
+// text is the search of one file. The buffer holds a window of it: the lines
+// before pos were searched and are kept for context, those after are not. A
+// line longer than the largest window is searched in pieces.
+type text struct {
+	*worker
+	r     io.Reader
+	size  int64
+	read  int64
+	end   int  // bytes in the buffer
+	pos   int  // start of the first line not searched
+	last  bool // the buffer holds the end of the file
+	line  int  // number of the line at pos, from 0
+	after int  // context lines still to give
+	given int  // number of the last line given
+	found *Found
+}
+
+var errBinary = errors.New("the file is binary")
+
+func (t *text) search(f io.ReaderAt) error {
+	if err := t.fill(); err != nil {
+		return err
+	}
+	head := t.buf[:min(t.end, textfile.SniffLen)]
+	switch e := textfile.EncodingOf(head); {
+	case e.Wide():
+		if err := t.decode(f, e); err != nil {
+			return err
+		}
+	case bytes.IndexByte(head, 0) >= 0:
+		return errBinary
+	default:
+		t.end = copy(t.buf, t.buf[len(e.Mark()):t.end])
+	}
+	t.stopAtZero(0)
+	for !t.window() && !t.last {
+		if err := t.ctx.Err(); err != nil {
+			return err
+		}
+		t.slide()
+		from := t.end
+		if err := t.fill(); err != nil {
+			return err
+		}
+		t.stopAtZero(from)
+	}
+	return nil
+}
+
+// decode puts the text of a UTF-16 file in the place of its bytes.
+func (t *text) decode(f io.ReaderAt, e textfile.Encoding) error {
+	src, err := textfile.Text(f, t.size, e)
+	if err != nil {
+		return err
+	}
+	t.r, t.size, t.read, t.end, t.last = src, src.Size(), 0, 0, false
+	return t.fill()
+}
+
+// fill reads until the buffer is full or the file ends.
+func (t *text) fill() error {
+	for t.end < len(t.buf) && !t.last {
+		n, err := t.r.Read(t.buf[t.end:])
+		t.end += n
+		t.read += int64(n)
+		if err != nil && err != io.EOF {
+			return err
+		}
+		t.last = err == io.EOF || t.size > 0 && t.read >= t.size
+	}
+	return nil
+}
+
+// stopAtZero ends the text at a zero byte: what follows is not text.
+func (t *text) stopAtZero(from int) {
+	if i := bytes.IndexByte(t.buf[from:t.end], 0); i >= 0 {
+		t.end, t.last = from+i, true
+	}
+}
+
+// window searches the whole lines of the buffer, and reports whether enough
+// was found.
+func (t *text) window() bool {
+	end := t.end
+	if !t.last {
+		end = bytes.LastIndexByte(t.buf[:t.end], '\n') + 1
+		if end <= t.pos { // one line, longer than the buffer
+			if len(t.buf) < maxChunk {
+				return false
+			}
+			end = t.end
+		}
+	}
+	hay := t.buf[:end]
+	if t.Matcher.fold {
+		t.low = lowered(t.low[:0], hay)
+		hay = t.low
+	}
+	t.hunt.reset(t.Matcher, hay)
+	for t.pos < end {
+		at := t.hunt.from(t.pos)
+		if at < 0 {
+			t.skipTo(end)
+			break
+		}
+		t.skipTo(t.pos + bytes.LastIndexByte(t.buf[t.pos:at], '\n') + 1)
+		if t.one(lineEnd(t.buf[:end], t.pos)) {
+			return true
+		}
+	}
+	return false
+}
+
+// skipTo passes lines that do not match.
+func (t *text) skipTo(start int) {
+	for t.after > 0 && t.pos < start {
+		t.pass(lineEnd(t.buf[:start], t.pos))
+	}
+	t.line += bytes.Count(t.buf[t.pos:start], []byte("\n"))
+	t.pos = start
+}
+
+// pass goes beyond the line that ends at next, and gives it when it is context.
+func (t *text) pass(next int) {
+	if t.after > 0 {
+		t.give(t.pos, next, t.line, false)
+		t.after--
+	}
+	if t.buf[next-1] == '\n' {
+		t.line++
+	}
+	t.pos = next
+}
+
+// one looks at the line from pos to next, and reports whether that was enough.
+func (t *text) one(next int) bool {
+	if !t.Matcher.plain && !t.Matcher.re.Match(trimNewline(t.buf[t.pos:next])) {
+		t.pass(next)
+		return false
+	}
+	t.found.Count++
+	switch {
+	case t.Mode == Files, t.Mode == Content && t.found.Count > t.Limit:
+		return true
+	case t.Mode == Content:
+		t.before()
+		t.give(t.pos, next, t.line, true)
+	}
+	t.after = 0
+	t.pass(next)
+	if t.Mode == Content {
+		t.after = t.Context
+	}
+	return false
+}
+
+// before gives the context before the line at pos, as far as it was not given.
+func (t *text) before() {
+	start, line := t.pos, t.line
+	for line > t.given+1 && t.line-line < t.Context && start > 0 {
+		start = bytes.LastIndexByte(t.buf[:start-1], '\n') + 1
+		line--
+	}
+	for ; line < t.line; line++ {
+		next := lineEnd(t.buf, start)
+		t.give(start, next, line, false)
+		start = next
+	}
+}
+
+func (t *text) give(from, to, line int, match bool) {
+	if line <= t.given {
+		return
+	}
+	t.given = line
+	shown := trimNewline(t.buf[from:to])
+	if len(shown) > maxShown {
+		shown = t.shorten(shown, match)
+	}
+	valid, _ := textfile.Valid(shown)
+	t.found.Lines = append(t.found.Lines, Line{line + 1, match, valid})
+}
+
+// shorten cuts a long line around its match.
+func (t *text) shorten(line []byte, match bool) []byte {
+	from := 0
+	if match {
+		if at := t.Matcher.re.FindIndex(line); at != nil && at[0] > maxShown-lead {
+			from = at[0] - lead
+			for from < at[0] && !utf8.RuneStart(line[from]) {
+				from++
+			}
+		}
+	}
+	var out []byte
+	if from > 0 {
+		out = append(out, "…"...)
+	}
+	shown := textfile.Cut(line[from:], maxShown)
+	out = append(out, shown...)
+	if from+len(shown) < len(line) {
+		out = append(out, "…"...)
+	}
+	return out
+}
+
+// slide moves what must be kept to the front of the buffer: the lines not yet
+// searched, and before them those that may be wanted as context. When that is
+// everything, the buffer grows.
+func (t *text) slide() {
+	keep := t.pos
+	for i := 0; i < t.Context && keep > 0; i++ {
+		keep = bytes.LastIndexByte(t.buf[:keep-1], '\n') + 1
+	}
+	switch {
+	case keep > 0:
+	case len(t.buf) < maxChunk:
+		t.buf = append(t.buf, make([]byte, len(t.buf))...)
+	default:
+		keep = t.pos // context as long as that is not worth the memory
+	}
+	t.end = copy(t.buf, t.buf[keep:t.end])
+	t.pos -= keep
+}
+
+// lineEnd is where the line that goes on at from ends, newline included.
+func lineEnd(text []byte, from int) int {
+	if i := bytes.IndexByte(text[from:], '\n'); i >= 0 {
+		return from + i + 1
+	}
+	return len(text)
+}
+
+// trimNewline takes the newline off a line, and the carriage return before it.
+func trimNewline(line []byte) []byte {
+	line = bytes.TrimSuffix(line, []byte("\n"))
+	return bytes.TrimSuffix(line, []byte("\r"))
+}

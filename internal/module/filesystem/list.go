@@ -1,0 +1,194 @@
+package filesystem
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"callgate/internal/module/filesystem/pathglob"
+	"callgate/internal/module/filesystem/textfile"
+	"callgate/tool"
+)
+
+//go:embed list.md
+var listDoc string
+
+const listInput = `{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "minLength": 1, "default": ".", "description": "The directory, relative to the workspace or absolute inside it."},
+    "recursive": {"type": "boolean", "default": false, "description": "List everything below it too."},
+    "depth": {"type": "integer", "minimum": 0, "description": "How many levels to list; 1 is the directory itself."},
+    "all": {"type": "boolean", "default": false, "description": "Show hidden entries too."},
+    "limit": {"type": "integer", "minimum": 0, "maximum": 20000, "default": 1000, "description": "How many entries to list at most."}
+  },
+  "additionalProperties": false
+}`
+
+const listOutput = `{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "description": "The directory, relative to the workspace."},
+    "entries": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {
+          "name": {"type": "string", "description": "The name, relative to the directory."},
+          "type": {"type": "string", "enum": ["file", "dir", "link", "pipe", "socket", "device", "special"]},
+          "size": {"type": "integer", "description": "Bytes of a file."},
+          "modified": {"type": "string", "description": "When it was last changed, RFC 3339, UTC."},
+          "target": {"type": "string", "description": "Where a link points."}
+        },
+        "required": ["name", "type"]
+      }
+    },
+    "truncated": {"type": "boolean", "description": "Whether there is more than was listed."}
+  },
+  "required": ["path", "entries", "truncated"]
+}`
+
+func listTool() definition {
+	return definition{
+		name: "list", short: "Ls", doc: listDoc, input: listInput, output: listOutput,
+		examples: []tool.Example{
+			example("the workspace", `{}`),
+			example("two levels of a directory, hidden entries too", `{"path": "src", "depth": 2, "all": true}`),
+		},
+		aliases: []string{
+			"list_directory", "list_files", "ls", "dir",
+			"list a directory", "show files in a folder", "what files are there",
+			"lister un dossier", "lister les fichiers", "contenu d'un répertoire",
+		},
+		tags: []string{"file", "directory", "folder", "list", "dossier", "répertoire"},
+		runtime: tool.Runtime{
+			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}},
+			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true,
+		},
+		handler: handler("list", listDir),
+	}
+}
+
+type listArgs struct {
+	Path      string `json:"path"`
+	Recursive bool   `json:"recursive"`
+	Depth     int    `json:"depth"`
+	All       bool   `json:"all"`
+	Limit     int    `json:"limit"`
+}
+
+type listEntry struct {
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Size     *int64 `json:"size,omitempty"`
+	Modified string `json:"modified,omitempty"`
+	Target   string `json:"target,omitempty"`
+}
+
+type listData struct {
+	Path      string      `json:"path"`
+	Entries   []listEntry `json:"entries"`
+	Truncated bool        `json:"truncated"`
+}
+
+// defaultEntries is how many entries are listed when no limit is given.
+const defaultEntries = 1000
+
+func listDir(ctx context.Context, w workspace, in listArgs) (*tool.Result, error) {
+	at, err := w.directory(orDot(in.Path))
+	if err != nil {
+		return nil, err
+	}
+	depth, limit := max(1, in.Depth), in.Limit
+	if in.Recursive && in.Depth == 0 {
+		depth = maxDepth
+	}
+	if limit == 0 {
+		limit = defaultEntries
+	}
+	data := listData{Path: at.shown, Entries: []listEntry{}}
+	unread, err := w.walk(ctx, at, func(e entry) error {
+		switch {
+		case pathglob.Hidden(e.Name()) && !in.All:
+			return fs.SkipDir
+		case len(data.Entries) == limit:
+			data.Truncated = true
+			return fs.SkipAll
+		}
+		data.Entries = append(data.Entries, describe(e))
+		if e.depth >= depth {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	r, err := tool.Done(listSummary(data), data)
+	if err != nil {
+		return nil, err
+	}
+	if len(data.Entries) > 0 {
+		r.Content = []tool.Content{tool.Text(listText(data.Entries))}
+	}
+	r.Warnings = unreadWarning(unread)
+	return r, nil
+}
+
+func orDot(path string) string {
+	if path == "" {
+		return "."
+	}
+	return path
+}
+
+// describe looks at one entry. One that vanished since keeps its name.
+func describe(e entry) listEntry {
+	d := listEntry{Name: e.path, Type: kindOf(e.Type())}
+	info, err := e.dir.Lstat(e.Name())
+	if err != nil {
+		return d
+	}
+	d.Type = kindOf(info.Mode())
+	d.Modified = info.ModTime().UTC().Format(time.RFC3339)
+	switch d.Type {
+	case "file":
+		size := info.Size()
+		d.Size = &size
+	case "link":
+		d.Target, _ = e.dir.Readlink(e.Name())
+	}
+	return d
+}
+
+func listSummary(data listData) string {
+	if data.Truncated {
+		return fmt.Sprintf("%s: the first %s; there are more: list a directory below it, raise limit, or use glob", data.Path, count(len(data.Entries), "entry"))
+	}
+	return fmt.Sprintf("%s: %s", data.Path, count(len(data.Entries), "entry"))
+}
+
+// listText is the list for the eye: a line each, directories with a slash.
+func listText(entries []listEntry) string {
+	var b strings.Builder
+	for _, e := range entries {
+		b.WriteString(strings.ToValidUTF8(e.Name, "�"))
+		switch e.Type {
+		case "dir":
+			b.WriteByte('/')
+		case "file":
+			if e.Size != nil {
+				fmt.Fprintf(&b, "  %s", textfile.Size(*e.Size))
+			}
+		case "link":
+			fmt.Fprintf(&b, " -> %s", e.Target)
+		default:
+			fmt.Fprintf(&b, "  (%s)", e.Type)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

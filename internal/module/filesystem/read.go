@@ -1,0 +1,226 @@
+package filesystem
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"callgate/internal/module/filesystem/textfile"
+	"callgate/tool"
+)
+
+//go:embed read.md
+var readDoc string
+
+const readInput = `{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "minLength": 1, "description": "The file, relative to the workspace or absolute inside it."},
+    "offset": {"type": "integer", "minimum": 0, "description": "First line to read; the first line of the file is 1."},
+    "limit": {"type": "integer", "minimum": 0, "description": "How many lines to read from offset on; 2000 unless given."},
+    "head": {"type": "integer", "minimum": 0, "description": "Read only this many lines from the start."},
+    "tail": {"type": "integer", "minimum": 0, "description": "Read only this many lines from the end."},
+    "line_numbers": {"type": "boolean", "default": false, "description": "Write each line's number and a tab before it."}
+  },
+  "required": ["path"],
+  "additionalProperties": false
+}`
+
+const readOutput = `{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "description": "The file, relative to the workspace."},
+    "size": {"type": "integer", "description": "Bytes in the file."},
+    "first_line": {"type": "integer", "description": "Number of the first line given; absent when nobody counted."},
+    "lines": {"type": "integer", "description": "How many lines are given."},
+    "total_lines": {"type": "integer", "description": "Lines in the file; absent when nobody counted."},
+    "truncated": {"type": "boolean", "description": "Whether lines follow, or some were cut."},
+    "next_offset": {"type": "integer", "description": "The offset to continue with, when lines follow."},
+    "cut_lines": {"type": "integer", "description": "Lines too long to be given whole."},
+    "encoding": {"type": "string", "description": "How the text is written in the file."},
+    "mime": {"type": "string", "description": "The type of a picture."}
+  },
+  "required": ["path", "size", "truncated"]
+}`
+
+func readTool() definition {
+	return definition{
+		name: "read", short: "Read", doc: readDoc, input: readInput, output: readOutput,
+		examples: []tool.Example{
+			example("a whole file", `{"path": "README.md"}`),
+			example("fifty lines from line 120 on", `{"path": "src/main.go", "offset": 120, "limit": 50, "line_numbers": true}`),
+			example("the end of a log", `{"path": "logs/server.log", "tail": 100}`),
+		},
+		aliases: []string{
+			"choir.fs.read", "read_file", "view_file", "cat",
+			"read a file", "open a file", "show file contents", "view an image",
+			"lire un fichier", "ouvrir un fichier", "afficher le contenu d'un fichier", "voir une image",
+		},
+		tags: []string{"file", "text", "image", "read", "fichier", "lecture"},
+		runtime: tool.Runtime{
+			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}},
+			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true,
+		},
+		handler: handler("read", readFile),
+	}
+}
+
+type readArgs struct {
+	Path        string `json:"path"`
+	Offset      int    `json:"offset"`
+	Limit       int    `json:"limit"`
+	Head        int    `json:"head"`
+	Tail        int    `json:"tail"`
+	LineNumbers bool   `json:"line_numbers"`
+}
+
+type readData struct {
+	Path       string            `json:"path"`
+	Size       int64             `json:"size"`
+	FirstLine  int               `json:"first_line,omitempty"`
+	Lines      *int              `json:"lines,omitempty"`
+	TotalLines *int              `json:"total_lines,omitempty"`
+	Truncated  bool              `json:"truncated"`
+	NextOffset int               `json:"next_offset,omitempty"`
+	CutLines   int               `json:"cut_lines,omitempty"`
+	Encoding   textfile.Encoding `json:"encoding,omitempty"`
+	MIME       string            `json:"mime,omitempty"`
+}
+
+func readFile(ctx context.Context, w workspace, in readArgs) (*tool.Result, error) {
+	if in.Tail > 0 && (in.Head > 0 || in.Offset > 1 || in.Limit > 0) || in.Head > 0 && (in.Offset > 1 || in.Limit > 0) {
+		return nil, tool.Errorf(w.op, tool.Invalid, "head, tail and offset with limit are three ways to choose lines; these arguments mix them").
+			WithHint("use offset and limit, or head, or tail")
+	}
+	at, err := w.existing(in.Path, true)
+	if err != nil {
+		return nil, err
+	}
+	f, info, err := w.open(at)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	n, err := textfile.SniffFile(f)
+	switch {
+	case err != nil:
+		return nil, w.fail(at.shown, err)
+	case n.Image != "":
+		return w.picture(at, f, info, n.Image)
+	case n.Binary:
+		return nil, w.binary(at, info)
+	}
+	src, err := textfile.Text(f, info.Size(), n.Encoding)
+	if err != nil {
+		return nil, w.fail(at.shown, err)
+	}
+	p, err := in.page(ctx, src)
+	var past textfile.PastEnd
+	if errors.As(err, &past) {
+		return nil, tool.Errorf(w.op, tool.Invalid, "offset %d is past the end of %q, which has %s", in.Offset, at.shown, count(past.Lines, "line")).
+			WithHint("use an offset up to %d, or tail", max(1, past.Lines))
+	}
+	if err != nil {
+		return nil, w.fail(at.shown, err)
+	}
+	return readResult(at, info, n.Encoding, p)
+}
+
+// page reads the lines that were asked for.
+func (in readArgs) page(ctx context.Context, src *io.SectionReader) (textfile.Page, error) {
+	if in.Tail > 0 {
+		return textfile.Last(ctx, src, min(in.Tail, textfile.MaxLines), in.LineNumbers)
+	}
+	limit := in.Limit
+	if in.Head > 0 {
+		limit = in.Head
+	}
+	if limit == 0 {
+		limit = textfile.DefaultLines
+	}
+	return textfile.From(ctx, src, max(1, in.Offset), min(limit, textfile.MaxLines), in.LineNumbers)
+}
+
+func readResult(at place, info fs.FileInfo, e textfile.Encoding, p textfile.Page) (*tool.Result, error) {
+	text, valid := textfile.Valid(p.Text)
+	data := readData{
+		Path: at.shown, Size: info.Size(), FirstLine: p.First, Lines: &p.Lines,
+		Truncated: p.More || p.Late || p.Cut > 0, CutLines: p.Cut, Encoding: e,
+	}
+	if p.Total >= 0 {
+		data.TotalLines = &p.Total
+	}
+	if p.More {
+		data.NextOffset = p.Next()
+	}
+	r, err := tool.Done(pageSummary(at.shown, p), data)
+	if err != nil {
+		return nil, err
+	}
+	if text != "" {
+		r.Content = []tool.Content{tool.Text(text)}
+	}
+	if !valid {
+		r.Warnings = append(r.Warnings, "some bytes are not valid UTF-8; they are shown as �, so do not write this text back whole")
+	}
+	if p.Cut > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s longer than %d bytes: cut", count(p.Cut, "line"), textfile.MaxLine))
+	}
+	return r, nil
+}
+
+// pageSummary is the page in one line: what it is, and how to go on.
+func pageSummary(shown string, p textfile.Page) string {
+	var b strings.Builder
+	switch {
+	case p.Lines == 0:
+		return shown + " is empty"
+	case p.First == 0:
+		fmt.Fprintf(&b, "%s: the last %s", shown, count(p.Lines, "line"))
+	case p.Total == p.Lines:
+		fmt.Fprintf(&b, "%s: %s, all of it", shown, count(p.Lines, "line"))
+	default:
+		fmt.Fprintf(&b, "%s: lines %d to %d", shown, p.First, p.First+p.Lines-1)
+		if p.Total >= 0 {
+			fmt.Fprintf(&b, " of %d", p.Total)
+		}
+	}
+	switch {
+	case p.More && p.Total >= 0:
+		fmt.Fprintf(&b, "; %s; continue with offset=%d", strings.Replace(count(p.Total-p.Next()+1, "line"), " ", " more ", 1), p.Next())
+	case p.More:
+		fmt.Fprintf(&b, "; more lines follow; continue with offset=%d", p.Next())
+	case p.Late:
+		fmt.Fprintf(&b, "; earlier lines did not fit in %s; read them with offset", textfile.Size(textfile.MaxBytes))
+	}
+	return b.String()
+}
+
+// maxPicture bounds an image, as the strictest of the model APIs does.
+const maxPicture = 5 << 20
+
+func (w workspace) picture(at place, f io.Reader, info fs.FileInfo, mime string) (*tool.Result, error) {
+	if info.Size() > maxPicture {
+		return nil, tool.Errorf(w.op, tool.Invalid, "%q is a picture of %s; the most that can be shown is %s", at.shown, textfile.Size(info.Size()), textfile.Size(maxPicture)).
+			WithHint("make it smaller first, with a program such as convert or sips")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxPicture))
+	if err != nil {
+		return nil, w.fail(at.shown, err)
+	}
+	r, err := tool.Done(fmt.Sprintf("%s: a picture, %s, %s", at.shown, mime, textfile.Size(info.Size())), readData{Path: at.shown, Size: info.Size(), MIME: mime})
+	if err != nil {
+		return nil, err
+	}
+	r.Content = []tool.Content{tool.Image(mime, data)}
+	return r, nil
+}
+
+func (w workspace) binary(at place, info fs.FileInfo) error {
+	return tool.Errorf(w.op, tool.Invalid, "%q is a binary file of %s, not text", at.shown, textfile.Size(info.Size())).
+		WithHint("use a program that understands it through a shell tool, for example: file, strings, or xxd -l 256")
+}

@@ -1,0 +1,277 @@
+// Package textedit changes texts: some edits, all of them or none, and what
+// changed in words. It is pure: a text goes in, a text comes out.
+//
+// The law of edits:
+//
+//   - Every edit speaks of the text as it was before the call. Edits may come
+//     in any order and may not overlap; what one inserts, another cannot see.
+//     Text inserted where a replaced range begins stands before it, and
+//     insertions at one place stand in the order given.
+//   - Either every edit finds its place, or none is made.
+//   - In a text whose lines all end in CRLF, newlines in old and new mean
+//     CRLF. In any other, old is looked for as given and then, when it spans
+//     lines, with each ending; new takes the ending under which old was found.
+//   - Edits by line treat new as lines: a newline at its end is understood.
+//     A text without a newline at its end stays without one.
+package textedit
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"callgate/tool"
+)
+
+// Action is what an edit does.
+type Action string
+
+// The actions.
+const (
+	Replace      Action = "replace"       // Old becomes New
+	ReplaceLines Action = "replace_lines" // lines Line to EndLine become New
+	Insert       Action = "insert"        // New comes before line Line
+	Append       Action = "append"        // New comes after the last line
+)
+
+// Edit is one change as it is asked for.
+type Edit struct {
+	Op      Action `json:"op"`
+	Old     string `json:"old"`
+	New     string `json:"new"`
+	All     bool   `json:"all"`      // every occurrence of Old
+	Count   int    `json:"count"`    // all of exactly so many occurrences; 0: not said
+	Line    int    `json:"line"`     // from 1
+	EndLine int    `json:"end_line"` // 0: Line
+}
+
+// Span is one change that has found its place: the bytes from Start to End
+// become Text.
+type Span struct {
+	Start, End int
+	Text       []byte
+}
+
+// Apply makes changes that are in order and do not overlap, as Plan gives them.
+func Apply(old []byte, spans []Span) []byte {
+	size := len(old)
+	for _, s := range spans {
+		size += len(s.Text) - (s.End - s.Start)
+	}
+	out := make([]byte, 0, size)
+	at := 0
+	for _, s := range spans {
+		out = append(out, old[at:s.Start]...)
+		out = append(out, s.Text...)
+		at = s.End
+	}
+	return append(out, old[at:]...)
+}
+
+// Plan finds the places of all edits in a text. The error has no operation:
+// the caller, who knows the file's name, adds it.
+func Plan(text []byte, edits []Edit) ([]Span, *tool.Error) {
+	p := newPlanner(text)
+	var spans []Span
+	for i, e := range edits {
+		found, err := p.find(e)
+		if err != nil {
+			if len(edits) > 1 {
+				err.Message = fmt.Sprintf("edit %d of %d: %s; none was made", i+1, len(edits), err.Message)
+			}
+			return nil, err
+		}
+		spans = append(spans, found...)
+	}
+	slices.SortStableFunc(spans, func(a, b Span) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(min(a.End-a.Start, 1), min(b.End-b.Start, 1)))
+	})
+	for i := 1; i < len(spans); i++ {
+		if spans[i].Start < spans[i-1].End {
+			return nil, invalid("two edits overlap at line %d; none was made", p.lineAt(spans[i].Start)).
+				WithHint("join them into one; every edit speaks of the file as it was before this call")
+		}
+	}
+	return spans, nil
+}
+
+func invalid(format string, args ...any) *tool.Error {
+	return tool.Errorf("", tool.Invalid, format, args...)
+}
+
+type planner struct {
+	text   []byte
+	starts []int // where each line begins; found when first needed
+	crlf   int   // lines that end in CRLF
+	lf     int   // lines that end in LF alone
+}
+
+func newPlanner(text []byte) *planner {
+	crlf := bytes.Count(text, []byte("\r\n"))
+	return &planner{text: text, crlf: crlf, lf: bytes.Count(text, []byte("\n")) - crlf}
+}
+
+func (p *planner) find(e Edit) ([]Span, *tool.Error) {
+	switch e.Op {
+	case Replace:
+		return p.findText(e)
+	case ReplaceLines:
+		return p.findLines(e)
+	case Insert, Append:
+		return p.findInsertion(e)
+	default:
+		return nil, invalid("it is not clear what to do").
+			WithHint(`give old and new to replace text, or op "replace_lines", "insert" or "append"`)
+	}
+}
+
+func (p *planner) findText(e Edit) ([]Span, *tool.Error) {
+	if e.Old == "" {
+		return nil, invalid("old is empty").WithHint(`to add text, use op "insert" with a line, or op "append"`)
+	}
+	if e.Old == e.New {
+		return nil, invalid("old and new are the same, so nothing would change")
+	}
+	var found []Span
+	for _, pair := range p.spellings(e.Old, e.New) {
+		if found = occurrences(p.text, pair[0], pair[1]); len(found) > 0 {
+			break
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, p.notFound(e.Old)
+	case e.Count > 0 && len(found) != e.Count:
+		return nil, tool.Errorf("", tool.Conflict, "old occurs %s, not %d: %s", times(len(found)), e.Count, p.where(found)).
+			WithHint("read the file again, or set count to %d", len(found))
+	case len(found) > 1 && !e.All && e.Count == 0:
+		return nil, tool.Errorf("", tool.Ambiguous, "old occurs %s: %s", times(len(found)), p.where(found)).
+			WithHint("add lines around it until it is unique, or set all to true")
+	}
+	return found, nil
+}
+
+// spellings are the ways to write old and new with the line endings of the
+// text, the likeliest first.
+func (p *planner) spellings(old, new string) [][2]string {
+	asGiven := [2]string{old, new}
+	withLF := [2]string{toLF(old), toLF(new)}
+	withCRLF := [2]string{toCRLF(old), toCRLF(new)}
+	switch {
+	case p.crlf > 0 && p.lf == 0:
+		return [][2]string{withCRLF}
+	case !strings.Contains(old, "\n"):
+		return [][2]string{asGiven}
+	case p.crlf == 0:
+		return [][2]string{asGiven, withLF}
+	default:
+		return [][2]string{asGiven, withCRLF, withLF}
+	}
+}
+
+func toLF(s string) string   { return strings.ReplaceAll(s, "\r\n", "\n") }
+func toCRLF(s string) string { return strings.ReplaceAll(toLF(s), "\n", "\r\n") }
+
+func occurrences(text []byte, old, new string) []Span {
+	var found []Span
+	needle, with := []byte(old), []byte(new)
+	for at := 0; ; {
+		i := bytes.Index(text[at:], needle)
+		if i < 0 {
+			return found
+		}
+		at += i + len(needle)
+		found = append(found, Span{at - len(needle), at, with})
+	}
+}
+
+func (p *planner) findLines(e Edit) ([]Span, *tool.Error) {
+	last := e.EndLine
+	if last == 0 {
+		last = e.Line
+	}
+	n := p.lines()
+	if e.Line < 1 || last < e.Line || last > n {
+		return nil, invalid("lines %d to %d are not in the file, which has %s", e.Line, last, lineCount(n)).
+			WithHint("line numbers begin at 1; read the file with line_numbers to see them")
+	}
+	start, end := p.start(e.Line), p.start(last+1)
+	text := p.asLines(e.New)
+	if end == len(p.text) && !p.ended() {
+		text = bytes.TrimSuffix(text, p.newline())
+	}
+	return []Span{{start, end, text}}, nil
+}
+
+func (p *planner) findInsertion(e Edit) ([]Span, *tool.Error) {
+	n := p.lines()
+	line := e.Line
+	if e.Op == Append {
+		line = n + 1
+	}
+	switch {
+	case e.New == "":
+		return nil, invalid("new is empty, so there is nothing to insert").WithHint(`"\n" is an empty line`)
+	case line < 1 || line > n+1:
+		return nil, invalid("line %d is not in the file, which has %s", line, lineCount(n)).
+			WithHint("text is inserted before the line; use 1 to %d, where the last stands for the end", n+1)
+	}
+	at, text := p.start(line), p.asLines(e.New)
+	if line == n+1 && !p.ended() {
+		text = append(slices.Clone(p.newline()), bytes.TrimSuffix(text, p.newline())...)
+	}
+	return []Span{{at, at, text}}, nil
+}
+
+// asLines spells a text as whole lines with the endings of the file.
+func (p *planner) asLines(s string) []byte {
+	if s == "" {
+		return nil
+	}
+	if p.crlf > 0 && p.lf == 0 {
+		s = toCRLF(s)
+	}
+	if !strings.HasSuffix(s, "\n") {
+		s += string(p.newline())
+	}
+	return []byte(s)
+}
+
+// newline is the ending that most lines have.
+func (p *planner) newline() []byte {
+	if p.crlf > p.lf {
+		return []byte("\r\n")
+	}
+	return []byte("\n")
+}
+
+// ended reports whether the last line has its newline.
+func (p *planner) ended() bool { return len(p.text) == 0 || p.text[len(p.text)-1] == '\n' }
+
+func (p *planner) lines() int {
+	p.index()
+	return len(p.starts)
+}
+
+// start is where a line begins; the line after the last begins at the end.
+func (p *planner) start(line int) int {
+	p.index()
+	if line > len(p.starts) {
+		return len(p.text)
+	}
+	return p.starts[line-1]
+}
+
+func (p *planner) index() {
+	if p.starts != nil || len(p.text) == 0 {
+		return
+	}
+	p.starts = append(make([]int, 0, p.crlf+p.lf+1), 0)
+	for at := lineEnd(p.text, 0); at < len(p.text); at = lineEnd(p.text, at) {
+		p.starts = append(p.starts, at)
+	}
+}
+
+func (p *planner) lineAt(offset int) int { return 1 + bytes.Count(p.text[:offset], []byte("\n")) }

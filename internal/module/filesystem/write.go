@@ -1,0 +1,189 @@
+package filesystem
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"callgate/internal/module/filesystem/textedit"
+	"callgate/internal/module/filesystem/textfile"
+	"callgate/tool"
+)
+
+//go:embed write.md
+var writeDoc string
+
+const writeInput = `{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "minLength": 1, "description": "The file, relative to the workspace or absolute inside it."},
+    "content": {"type": "string", "description": "What to write, exactly."},
+    "mode": {"type": "string", "enum": ["overwrite", "append"], "default": "overwrite", "description": "Replace what the file holds, or add to its end."},
+    "create_dirs": {"type": "boolean", "default": true, "description": "Make the directories that are missing."}
+  },
+  "required": ["path", "content"],
+  "additionalProperties": false
+}`
+
+const writeOutput = `{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "description": "The file, relative to the workspace."},
+    "bytes": {"type": "integer", "description": "Bytes in the file now."},
+    "lines": {"type": "integer", "description": "Lines written."},
+    "created": {"type": "boolean", "description": "Whether the file is new."},
+    "unchanged": {"type": "boolean", "description": "Whether it held just that already."},
+    "added": {"type": "integer", "description": "Lines that came."},
+    "removed": {"type": "integer", "description": "Lines that went."},
+    "first_changed_line": {"type": "integer", "description": "Where the change begins."}
+  },
+  "required": ["path", "bytes", "lines", "created"]
+}`
+
+func writeTool() definition {
+	return definition{
+		name: "write", short: "Write", doc: writeDoc, input: writeInput, output: writeOutput,
+		examples: []tool.Example{
+			example("a new file", `{"path": "notes/today.md", "content": "# Today\n"}`),
+			example("one more line at the end", `{"path": "CHANGELOG.md", "content": "- mended the door\n", "mode": "append"}`),
+		},
+		aliases: []string{
+			"choir.fs.write", "write_file", "create_file", "save_file",
+			"write a file", "create a file", "save text", "append to a file", "overwrite a file",
+			"écrire un fichier", "créer un fichier", "enregistrer un fichier", "ajouter à la fin d'un fichier",
+		},
+		tags: []string{"file", "text", "write", "create", "append", "fichier", "écriture"},
+		runtime: tool.Runtime{
+			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.U}},
+			Risk:    tool.Medium, SideEffect: tool.Write,
+		},
+		handler: handler("write", writeFile),
+	}
+}
+
+type writeArgs struct {
+	Path       string `json:"path"`
+	Content    string `json:"content"`
+	Mode       string `json:"mode"`
+	CreateDirs *bool  `json:"create_dirs"` // nil is true
+}
+
+type writeData struct {
+	Path      string `json:"path"`
+	Bytes     int64  `json:"bytes"`
+	Lines     int    `json:"lines"`
+	Created   bool   `json:"created"`
+	Unchanged bool   `json:"unchanged,omitempty"`
+	*textedit.Change
+}
+
+func writeFile(ctx context.Context, w workspace, in writeArgs) (*tool.Result, error) {
+	at, err := w.find(in.Path, true)
+	if err != nil {
+		return nil, err
+	}
+	data := writeData{Path: at.shown, Bytes: int64(len(in.Content)), Lines: textfile.CountLines([]byte(in.Content)), Created: at.info == nil}
+	switch {
+	case at.info != nil:
+		if err := w.regular(at.shown, at.info); err != nil {
+			return nil, err
+		}
+	case strings.HasSuffix(in.Path, "/"), strings.HasSuffix(in.Path, string(os.PathSeparator)):
+		return nil, tool.Errorf(w.op, tool.Invalid, "%q names a directory, not a file", in.Path).WithHint("leave the slash at the end away")
+	default:
+		if err := w.makeParents(at, in.CreateDirs == nil || *in.CreateDirs); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case in.Mode == "append" && at.info != nil:
+		data.Bytes, err = w.append(ctx, at, in.Content)
+	case at.info != nil:
+		data.Change, err = w.overwrite(at, in.Content)
+		data.Unchanged = err == nil && data.Change != nil && *data.Change == textedit.Change{}
+	default:
+		err = w.replace(at, nil, fillWith(in.Content))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return writeResult(data, in.Mode)
+}
+
+func fillWith(content string) func(io.Writer) error {
+	return func(f io.Writer) error {
+		_, err := io.WriteString(f, content)
+		return err
+	}
+}
+
+// maxDiffed bounds the old content that is read only to show what changes.
+const maxDiffed = 4 << 20
+
+// overwrite replaces the content of a file and says what that changed, unless
+// the file is too large to look at. One that holds the content already is left
+// alone.
+func (w workspace) overwrite(at place, content string) (*textedit.Change, error) {
+	var c *textedit.Change
+	if at.info.Size() <= maxDiffed {
+		old, _, err := w.slurp(at, maxDiffed)
+		if err != nil {
+			return nil, err
+		}
+		spans := textedit.Difference(old, []byte(content))
+		if spans == nil {
+			return &textedit.Change{}, nil
+		}
+		if !textfile.Sniff(old).Binary {
+			was := textedit.ChangeOf(old, spans)
+			c = &was
+		}
+	}
+	return c, w.replace(at, nil, fillWith(content))
+}
+
+// append copies the file, adds to the copy, and puts it in the file's place.
+func (w workspace) append(ctx context.Context, at place, content string) (int64, error) {
+	old, info, err := w.open(at)
+	if err != nil {
+		return 0, err
+	}
+	defer old.Close()
+	err = w.replace(at, info, func(f io.Writer) error {
+		if _, err := io.Copy(f, old); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		_, err := io.WriteString(f, content)
+		return err
+	})
+	return info.Size() + int64(len(content)), err
+}
+
+func writeResult(data writeData, mode string) (*tool.Result, error) {
+	written := fmt.Sprintf("%s, %s", count(data.Lines, "line"), textfile.Size(data.Bytes))
+	var summary string
+	switch {
+	case data.Unchanged:
+		summary = fmt.Sprintf("%s already held exactly that; left as it was", data.Path)
+		data.Change = nil
+	case data.Created:
+		summary = fmt.Sprintf("created %s: %s", data.Path, written)
+	case mode == "append":
+		summary = fmt.Sprintf("appended %s to %s, which now has %s", count(data.Lines, "line"), data.Path, textfile.Size(data.Bytes))
+	case data.Change != nil:
+		summary = fmt.Sprintf("wrote %s: %s; %v", data.Path, written, data.Change)
+	default:
+		summary = fmt.Sprintf("wrote %s: %s", data.Path, written)
+	}
+	r, err := tool.Done(summary, data)
+	if err == nil && data.Change != nil && data.Text != "" {
+		r.Content = []tool.Content{tool.Text(data.Text)}
+	}
+	return r, err
+}
