@@ -1,0 +1,54 @@
+//go:build linux
+
+package sandbox_test
+
+import (
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"callgate/internal/sandbox"
+)
+
+// BenchmarkRun is what each level costs over a plain exec of /bin/true. Both
+// are run in turn, so that they meet the same machine; the medians of both,
+// and the least that was seen of their difference, are reported.
+func BenchmarkRun(b *testing.B) {
+	machine := sandbox.Probe()
+	filters := machine
+	filters.Namespaces = false
+	for _, c := range []struct {
+		name       string
+		machine    sandbox.Report
+		unconfined bool
+		network    bool
+	}{{"process", machine, true, false}, {"filtered", filters, false, false}, {"full", machine, false, false}, {"full+network", machine, false, true}} {
+		b.Run(c.name, func(b *testing.B) {
+			s := sandbox.Spec{Argv: []string{"/bin/true"}, Env: sandbox.Environ(nil), Workspace: b.TempDir(), Unconfined: c.unconfined, Network: c.network}
+			var plain, walled []time.Duration
+			b.ReportAllocs()
+			for b.Loop() {
+				start := time.Now()
+				if err := exec.Command("/bin/true").Run(); err != nil {
+					b.Fatal(err)
+				}
+				middle := time.Now()
+				exit, err := sandbox.RunOn(b.Context(), s, c.machine)
+				if err != nil || exit.Code != 0 {
+					b.Fatal(exit, err)
+				}
+				plain, walled = append(plain, middle.Sub(start)), append(walled, time.Since(middle))
+			}
+			slices.Sort(plain)
+			slices.Sort(walled)
+			half := len(plain) / 2
+			b.ReportMetric(ms(plain[half]), "exec-ms")
+			b.ReportMetric(ms(walled[half]), "run-ms")
+			b.ReportMetric(ms(walled[half]-plain[half]), "over-ms")
+			b.ReportMetric(ms(walled[0]-plain[0]), "least-over-ms")
+		})
+	}
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

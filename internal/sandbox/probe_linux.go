@@ -1,0 +1,76 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"callgate/internal/sandbox/enter"
+)
+
+// look tries everything that a run could use.
+func (r *Report) look() {
+	if auditArch == 0 {
+		r.Notes = append(r.Notes, "the sandbox does not know this processor's system calls: no walls")
+		return
+	}
+	if r.Landlock = landlockABI(); r.Landlock == 0 {
+		r.Notes = append(r.Notes, "Landlock: this kernel has none (it came with 5.13), or starts without it (add landlock to lsm=)")
+	}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, 0)
+	r.Seccomp = errno != unix.ENOSYS && errno != unix.EINVAL
+	if !r.Seccomp {
+		r.Notes = append(r.Notes, "seccomp: this kernel has no filters")
+	}
+	if err := rehearse(true); err == nil {
+		r.Namespaces, r.Proc = true, true
+	} else if rehearse(false) == nil {
+		r.Namespaces = true
+		r.Notes = append(r.Notes, fmt.Sprintf("a /proc of its own: %v; commands see that other processes exist", err))
+	} else {
+		r.Notes = append(r.Notes, fmt.Sprintf("user namespaces: %v; see kernel.apparmor_restrict_unprivileged_userns, kernel.unprivileged_userns_clone and user.max_user_namespaces, or the container's own rules", err))
+	}
+	r.Cgroup = ownCgroup()
+}
+
+// rehearse builds the walls of namespaces around nothing.
+func rehearse(fresh bool) error {
+	l := &layout{}
+	for _, path := range systemPaths {
+		l.show(path)
+	}
+	l.sort()
+	p := &enter.Program{Init: true}
+	addNamespaces(p, false)
+	addView(p, l, 1<<20, fresh)
+	p.Fork = p.Calls()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	line, err := launch(ctx, new(exec.Cmd), time.Second, func() ([]byte, error) { return p.Encode(), nil })
+	if err != nil {
+		return err
+	}
+	_, err = readStatus(line)
+	return err
+}
+
+// ownCgroup tells whether this user may divide the control group that this
+// process is in.
+func ownCgroup() bool {
+	data, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(data)) {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
+			return unix.Access(filepath.Join("/sys/fs/cgroup", path, "cgroup.subtree_control"), unix.W_OK) == nil
+		}
+	}
+	return false
+}

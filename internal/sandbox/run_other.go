@@ -1,0 +1,33 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"context"
+	"strings"
+
+	"callgate/tool"
+)
+
+// run makes the run without walls, if that will do: this system has none that
+// we know how to put up.
+func (s *Spec) run(ctx context.Context, machine Report) (Exit, error) {
+	if s.Unconfined {
+		return s.runOpen(ctx)
+	}
+	missing := machine.missing(s)
+	if !s.Relaxed {
+		return Exit{}, tool.Errorf("sandbox.Run", tool.Unavailable, "this machine cannot %s", strings.Join(missing, ", nor ")).
+			WithHint("callgate doctor says what is missing; with sandbox: relaxed the app accepts a run without it")
+	}
+	exit, err := s.runOpen(ctx)
+	exit.Missing = missing
+	return exit, err
+}
+
+func (r *Report) look() {
+	r.Notes = append(r.Notes, "confined runs need Linux: elsewhere a command has its own process group and environment, and no walls")
+}
+
+// machineMemory is only needed where memory is watched.
+func machineMemory() int64 { return 0 }

@@ -1,0 +1,157 @@
+// Package sandbox runs a process inside its grant: it reaches what it was
+// given and nothing else, takes no more than its limits, and leaves nothing
+// behind.
+//
+// # What a run sees
+//
+// The system's programs and libraries, to read; its workspace, to write unless
+// the spec says otherwise; a private temporary folder; the toolchains that a
+// developer keeps at home (found by PATH and by name), to read. Nothing else
+// of the home folder or the disk, none of the other processes, no socket of
+// anybody else's, and without a word for it no network. What the spec hides
+// stays hidden even where it lies inside something that is shown.
+//
+// # Levels
+//
+// How that is had depends on the machine, and the level that was reached is
+// told with the result; nothing is ever given up silently.
+//
+//	namespaces+landlock+seccomp   its own view of files, processes and network;
+//	                              Landlock and seccomp hold the walls once more
+//	landlock+seccomp              where user namespaces are forbidden: the same
+//	                              files, but others' processes show in /proc, the
+//	                              modes and times of one's own files elsewhere can
+//	                              be changed, and no socket can be opened at all
+//	                              (with the network: no unix socket)
+//	process                       its own process group, environment and limits:
+//	                              no walls
+//
+// A run that asks for walls which this machine cannot put up is refused as
+// Unavailable, unless its spec is Relaxed; then it runs with what there is,
+// and its exit says what is missing.
+//
+// # Law
+//
+//   - Run returns when nothing of the run is alive: not a child that made
+//     itself a session, nor one that was orphaned twice. Without walls this
+//     holds for every process that kept either its session or its environment.
+//   - When the context ends, the command's group is asked to end (SIGTERM);
+//     after the grace everything is killed. Should this process itself die,
+//     the run is killed at once.
+//   - Needs no privilege; run by root, the command has root's files and no
+//     other power of root's.
+//
+// Subpackage enter is the helper that all this goes through.
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"path/filepath"
+	"time"
+
+	"callgate/tool"
+)
+
+// Spec is one run. Paths are absolute and canonical.
+type Spec struct {
+	Argv   []string // a name without a slash is looked up in the PATH of Env
+	Dir    string   // default: the workspace, or without one the root
+	Env    []string // the whole environment, but for TMPDIR, which is the run's own
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+
+	Workspace         string
+	ReadOnlyWorkspace bool
+	Readable          []string // shown as well
+	Writable          []string // shown as well, to write; with ReadOnlyWorkspace the only such places
+	Hidden            []string // never shown: the kernel's state and its socket
+	Network           bool
+
+	Limits     Limits
+	Relaxed    bool          // run with what walls there are
+	Unconfined bool          // ask for none
+	Grace      time.Duration // between SIGTERM and SIGKILL; default 2 seconds
+}
+
+// Exit is how a run ended. One that a signal or a limit ended is an Exit, not
+// an error: it ran.
+type Exit struct {
+	Code     int           `json:"code"`             // -1 when a signal ended it
+	Signal   string        `json:"signal,omitempty"` // its name, as SIGKILL
+	TimedOut bool          `json:"timed_out,omitempty"`
+	Limit    string        `json:"limit,omitempty"` // the limit that ended it: memory or processes
+	Level    string        `json:"level"`
+	Missing  []string      `json:"missing,omitempty"` // walls that were asked for and not had
+	Duration time.Duration `json:"duration"`
+}
+
+// The levels. Where a mechanism is missing, so is its name.
+const (
+	Full     = "namespaces+landlock+seccomp"
+	Filtered = "landlock+seccomp"
+	Process  = "process"
+)
+
+const (
+	defaultGrace = 2 * time.Second
+	// A run's marker in its environment, by which stragglers are found.
+	markerName = "CALLGATE_RUN"
+)
+
+// Run starts a process, waits for it, and returns how it ended. An error means
+// that it did not run.
+func Run(ctx context.Context, s Spec) (Exit, error) { return runOn(ctx, s, Probe()) }
+
+// runOn is Run on a machine that can do what a report says.
+func runOn(ctx context.Context, s Spec, machine Report) (Exit, error) {
+	if err := s.settle(); err != nil {
+		return Exit{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return Exit{}, tool.Errorf("sandbox.Run", tool.Cancelled, "the call was over before %s could start", filepath.Base(s.Argv[0]))
+	}
+	start := time.Now()
+	exit, err := s.run(ctx, machine)
+	exit.Duration = time.Since(start)
+	exit.TimedOut = context.Cause(ctx) != nil && timedOut(ctx)
+	return exit, err
+}
+
+// timedOut tells a context whose time ran out from one that was cancelled.
+func timedOut(ctx context.Context) bool {
+	return ctx.Err() == context.DeadlineExceeded || tool.KindOf(context.Cause(ctx)) == tool.Timeout
+}
+
+// settle checks a spec and fills in its defaults.
+func (s *Spec) settle() error {
+	const op = "sandbox.Run"
+	if len(s.Argv) == 0 || s.Argv[0] == "" {
+		return tool.Errorf(op, tool.Invalid, "there is no command to run")
+	}
+	if s.Workspace != "" && s.Workspace == filepath.Dir(s.Workspace) {
+		return tool.Errorf(op, tool.Invalid, "the workspace %s is the whole disk", s.Workspace).WithHint("start the session in a folder")
+	}
+	if s.Dir = cmp.Or(s.Dir, s.Workspace); s.Dir == "" {
+		s.Dir = string(filepath.Separator)
+	}
+	for _, list := range [][]string{{s.Workspace, s.Dir}, s.Readable, s.Writable, s.Hidden} {
+		for _, path := range list {
+			if path != "" && (!filepath.IsAbs(path) || filepath.Clean(path) != path) {
+				return tool.Errorf(op, tool.Invalid, "the path %q is not absolute and clean", tool.Clip(path))
+			}
+		}
+	}
+	if s.Grace <= 0 {
+		s.Grace = defaultGrace
+	}
+	s.Limits = s.Limits.withDefaults()
+	path, err := lookPath(s.Argv[0], s.Env, s.Dir)
+	if err != nil {
+		return err
+	}
+	s.Argv = append([]string{path}, s.Argv[1:]...)
+	return nil
+}

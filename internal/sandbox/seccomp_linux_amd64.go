@@ -1,0 +1,9 @@
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+// auditArch is how a filter knows the architecture of a call.
+const auditArch = unix.AUDIT_ARCH_X86_64
+
+// forbiddenHere are forbidden calls that only this architecture has.
+var forbiddenHere = []int{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT, unix.SYS_USELIB, unix.SYS_LOOKUP_DCOOKIE}

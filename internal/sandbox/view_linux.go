@@ -1,0 +1,215 @@
+package sandbox
+
+import (
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"callgate/internal/sandbox/enter"
+)
+
+// view builds the run's own tree of files, in its own mount namespace: a small
+// root in memory, under it every place where it lies outside, and nothing
+// else. Then it becomes the root, and the old one is gone.
+//
+// The new root is put up over /proc, which every Linux has and nothing of ours
+// lies below.
+type view struct {
+	*enter.Program
+	made map[string]bool // folders that are there
+	done []place         // what is in the view so far, parents before children
+}
+
+const (
+	atCWD = ^uintptr(99) // AT_FDCWD
+	base  = "/proc"
+
+	slotTree  = 0
+	slotProc  = 1
+	slotExact = 2
+)
+
+// devices are the nodes that programs cannot do without. Each is harmless.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
+
+// addView adds the calls that build the view of a layout. fresh is whether
+// this machine permits a /proc of one's own.
+func addView(p *enter.Program, l *layout, temp int64, fresh bool) {
+	v := &view{Program: p, made: map[string]bool{"/": true}}
+	v.Step("begin a view of its own")
+	v.mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	if !fresh {
+		v.open(slotProc, "/proc", unix.MOUNT_ATTR_RDONLY)
+	}
+	v.mount("tmpfs", base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"+sizeOption(temp))
+	for _, q := range v.arrange(l, temp) {
+		v.add(q, l, temp)
+		v.done = append(v.done, q)
+	}
+	v.addDevices()
+	v.addProc(fresh)
+	if l.home != "" {
+		v.folder(l.home)
+	}
+	v.Step("change the root")
+	here := v.Text(".")
+	v.Call(unix.SYS_CHDIR, v.Text(base))
+	v.Call(unix.SYS_PIVOT_ROOT, here, here)
+	v.Call(unix.SYS_UMOUNT2, here, enter.Int(unix.MNT_DETACH))
+	v.Call(unix.SYS_CHDIR, v.Text("/"))
+	v.attributes(atCWD, "/", 0, unix.MOUNT_ATTR_RDONLY)
+}
+
+// arrange puts everything that is mounted in order, parents before children.
+func (v *view) arrange(l *layout, temp int64) []place {
+	all := slices.Concat(l.places, l.hide)
+	for _, q := range []place{{path: "/tmp", kind: private, write: true}, {path: "/dev/shm", kind: private, write: true}, {path: "/var/tmp", kind: link, link: "/tmp"}} {
+		if !slices.ContainsFunc(l.places, func(p place) bool { return p.path == q.path || q.kind == link && within(p.path, q.path) }) {
+			all = append(all, q)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b place) int { return strings.Compare(a.path, b.path) })
+	return all
+}
+
+func (v *view) add(q place, l *layout, temp int64) {
+	v.Step("show ", q.path)
+	switch q.kind {
+	case folder, file:
+		attr := uint64(unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV)
+		if !q.write {
+			attr |= unix.MOUNT_ATTR_RDONLY
+		}
+		v.point(q)
+		if q.exact {
+			addOpen(v.Program, slotExact, q)
+			v.copy(slotTree, enter.Slot(slotExact), "", attr)
+			v.Call(unix.SYS_CLOSE, enter.Slot(slotExact))
+		} else {
+			v.open(slotTree, q.path, attr)
+		}
+		v.attach(slotTree, q.path)
+	case link:
+		v.folder(filepath.Dir(q.path))
+		v.Try(unix.SYS_SYMLINKAT, v.Text(q.link), enter.Int(atCWD), v.Text(base+q.path))
+	case private:
+		v.folder(q.path) // of the new root, shown once more, so that it can be written when the root itself cannot
+		v.Call(unix.SYS_FCHMODAT, enter.Int(atCWD), v.Text(base+q.path), enter.Int(0o1777))
+		v.open(slotTree, base+q.path, 0)
+		v.attach(slotTree, q.path)
+	case hidden:
+		flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV | unix.MS_RDONLY)
+		if slices.ContainsFunc(l.places, func(p place) bool { return p.path != q.path && within(p.path, q.path) }) {
+			flags &^= unix.MS_RDONLY // something below it is shown all the same
+		}
+		v.mount("tmpfs", base+q.path, "tmpfs", flags, "mode=555,size=64k")
+	case blank: // a device where devices do not work cannot even be opened
+		v.open(slotTree, "/dev/null", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NODEV)
+		v.attach(slotTree, q.path)
+	}
+}
+
+func sizeOption(bytes int64) string {
+	if bytes <= 0 {
+		return ""
+	}
+	return ",size=" + strconv.FormatInt(bytes, 10)
+}
+
+func (v *view) addDevices() {
+	v.Step("show devices")
+	for _, node := range devices {
+		v.point(place{path: node, kind: file})
+		v.open(slotTree, node, 0)
+		v.attach(slotTree, node)
+	}
+	for _, name := range [][2]string{{"fd", "/proc/self/fd"}, {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"}, {"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"}} {
+		v.Try(unix.SYS_SYMLINKAT, v.Text(name[1]), enter.Int(atCWD), v.Text(base+"/dev/"+name[0]))
+	}
+	v.folder("/dev/pts")
+	v.Try(unix.SYS_MOUNT, v.Text("devpts"), v.Text(base+"/dev/pts"), v.Text("devpts"),
+		enter.Int(unix.MS_NOSUID|unix.MS_NOEXEC), v.Text("newinstance,ptmxmode=0666,mode=620"))
+}
+
+func (v *view) addProc(fresh bool) {
+	v.Step("show /proc")
+	v.folder("/proc")
+	if fresh {
+		v.mount("proc", base+"/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	} else {
+		v.attach(slotProc, "/proc")
+	}
+}
+
+// point makes what a place is mounted on, unless it shows there already.
+func (v *view) point(q place) {
+	v.folder(filepath.Dir(q.path))
+	if over := nearest(v.done, q.path); over != nil && over.kind == folder {
+		return
+	}
+	if q.kind == folder {
+		v.folder(q.path)
+		return
+	}
+	v.Try(unix.SYS_MKNODAT, enter.Int(atCWD), v.Text(base+q.path), enter.Int(unix.S_IFREG|0o444), enter.Int(0))
+}
+
+// folder makes a folder and those above it, where there are none.
+func (v *view) folder(path string) {
+	if v.made[path] {
+		return
+	}
+	v.made[path] = true
+	if over := nearest(v.done, path); over != nil && over.kind == folder {
+		return
+	}
+	v.folder(filepath.Dir(path))
+	v.Try(unix.SYS_MKDIRAT, enter.Int(atCWD), v.Text(base+path), enter.Int(0o755))
+}
+
+// open takes a copy of what is mounted at and below a path, with attributes
+// of its own.
+func (v *view) open(slot int, path string, attr uint64) { v.copy(slot, enter.Int(atCWD), path, attr) }
+
+func (v *view) copy(slot int, dir enter.Arg, path string, attr uint64) {
+	flags := unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE
+	if path == "" {
+		flags |= unix.AT_EMPTY_PATH
+	}
+	v.Keep(slot, unix.SYS_OPEN_TREE, dir, v.Text(path), enter.Int(flags))
+	if attr == 0 {
+		return
+	}
+	v.Call(unix.SYS_MOUNT_SETATTR, enter.Slot(slot), v.Text(""), enter.Int(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE),
+		v.Bytes(words(attr, 0, 0, 0)), enter.Int(unix.MOUNT_ATTR_SIZE_VER0))
+}
+
+// addOpen adds the call that opens a place to be named later. Between the
+// moment when a path was made canonical and this one, whoever may write above
+// it could have put a link there that leads elsewhere; an exact place is not
+// opened through any.
+func addOpen(p *enter.Program, slot int, q place) {
+	how := words(unix.O_PATH|unix.O_CLOEXEC, 0, 0)
+	if q.exact {
+		how = words(unix.O_PATH|unix.O_CLOEXEC, 0, unix.RESOLVE_NO_SYMLINKS)
+	}
+	p.Keep(slot, unix.SYS_OPENAT2, enter.Int(atCWD), p.Text(q.path), p.Bytes(how), enter.Int(len(how)))
+}
+
+// attach puts an open tree into the view.
+func (v *view) attach(slot int, path string) {
+	v.Call(unix.SYS_MOVE_MOUNT, enter.Slot(slot), v.Text(""), enter.Int(atCWD), v.Text(base+path), enter.Int(unix.MOVE_MOUNT_F_EMPTY_PATH))
+	v.Call(unix.SYS_CLOSE, enter.Slot(slot))
+}
+
+func (v *view) attributes(dir uintptr, path string, flags int, attr uint64) {
+	v.Call(unix.SYS_MOUNT_SETATTR, enter.Int(dir), v.Text(path), enter.Int(flags),
+		v.Bytes(words(attr, 0, 0, 0)), enter.Int(unix.MOUNT_ATTR_SIZE_VER0))
+}
+
+func (v *view) mount(source, target, kind string, flags uintptr, data string) {
+	v.Call(unix.SYS_MOUNT, v.Text(source), v.Text(target), v.Text(kind), enter.Int(flags), v.Text(data))
+}

@@ -1,0 +1,300 @@
+package sandbox
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"callgate/internal/sandbox/enter"
+)
+
+// program writes down everything that happens between the fork and the
+// command, for a machine that can do what the report says.
+func (s *Spec) program(machine Report, l *layout, env []string) *enter.Program {
+	p := &enter.Program{Init: machine.Namespaces, Processes: positive(s.Limits.Processes), Memory: positive(s.Limits.Memory)}
+	p.Step("begin a session")
+	p.Call(unix.SYS_SETSID)
+	if machine.Namespaces {
+		addNamespaces(p, s.Network)
+		addView(p, l, s.Limits.Temp, machine.Proc)
+		s.addOwnNetwork(p)
+		s.addProcessLimit(p, machine)
+	}
+	p.Step("enter ", s.Dir)
+	p.Call(unix.SYS_CHDIR, p.Text(s.Dir))
+	s.addLimits(p, machine)
+	addNoPrivileges(p)
+	if machine.Landlock > 0 {
+		addLandlock(p, machine.Landlock, s.Network || machine.Namespaces, s.rules(machine, l))
+	}
+	if machine.Seccomp {
+		addFilter(p, s.filtering(machine))
+	}
+	if machine.Namespaces { // nobody in there may look into init
+		p.Call(unix.SYS_PRCTL, enter.Int(unix.PR_SET_DUMPABLE), enter.Int(0))
+	}
+	p.Fork = p.Calls()
+	const setMask, maskSize, closeFrom = 2, 8, 3
+	p.Step(runStep, s.Argv[0])
+	p.Call(unix.SYS_RT_SIGPROCMASK, enter.Int(setMask), p.Bytes(words(0)), enter.Int(0), enter.Int(maskSize))
+	s.addNull(p)
+	p.Try(unix.SYS_CLOSE_RANGE, enter.Int(closeFrom), enter.Int(math.MaxUint32), enter.Int(unix.CLOSE_RANGE_CLOEXEC))
+	p.Call(unix.SYS_EXECVE, p.Text(s.executable()), p.Texts(s.Argv), p.Texts(env))
+	return p
+}
+
+// addNull opens the null device, where the spec has no standard file, again
+// from inside: a file that was opened outside could not be opened once more by
+// its name in /dev/fd.
+func (s *Spec) addNull(p *enter.Program) {
+	const slot = 0
+	for fd, given := range []bool{s.Stdin != nil, s.Stdout != nil, s.Stderr != nil} {
+		if !given {
+			p.Keep(slot, unix.SYS_OPENAT, enter.Int(atCWD), p.Text(os.DevNull), enter.Int(unix.O_RDWR|unix.O_CLOEXEC), enter.Int(0))
+			p.Call(unix.SYS_DUP3, enter.Slot(slot), enter.Int(fd), enter.Int(0))
+		}
+	}
+}
+
+// runStep begins the name of the one step whose failure is the command's.
+const runStep = "run "
+
+func positive[T int | int64](v T) uint64 { return uint64(max(v, 0)) }
+
+// addNamespaces asks for namespaces and maps the users of this one into it,
+// each to itself: whoever may map all of them does, for root's command must
+// reach what root's workspace holds; anyone else maps just himself.
+func addNamespaces(p *enter.Program, network bool) {
+	p.CloneFlags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC
+	if !network {
+		p.CloneFlags |= unix.CLONE_NEWNET
+	}
+	if os.Geteuid() == 0 {
+		p.UIDMap, p.GIDMap, p.Groups = sameUsers(), sameGroups(), true
+	}
+	if p.UIDMap == "" || p.GIDMap == "" {
+		uid, gid := strconv.Itoa(os.Geteuid()), strconv.Itoa(os.Getegid())
+		p.UIDMap, p.GIDMap, p.Groups = uid+" "+uid+" 1", gid+" "+gid+" 1", false
+	}
+}
+
+// The maps of this namespace do not change.
+var (
+	sameUsers  = sync.OnceValue(func() string { return sameIDs("/proc/self/uid_map") })
+	sameGroups = sync.OnceValue(func() string { return sameIDs("/proc/self/gid_map") })
+)
+
+// sameIDs writes a map that gives every user of this namespace the same number
+// in the next.
+func sameIDs(name string) string {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	var lines []string
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Fields(line); len(f) == 3 {
+			lines = append(lines, f[0]+" "+f[0]+" "+f[2])
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// addOwnNetwork brings up the loopback of a network that has nothing else, so
+// that a test may still talk to its own server.
+func (s *Spec) addOwnNetwork(p *enter.Program) {
+	if s.Network {
+		return
+	}
+	const slot = 0
+	request := make([]byte, 40) // struct ifreq: a name, and flags
+	copy(request, "lo")
+	request[unix.IFNAMSIZ] = unix.IFF_UP
+	p.Step("bring up the loopback")
+	p.Keep(slot, unix.SYS_SOCKET, enter.Int(unix.AF_INET), enter.Int(unix.SOCK_DGRAM|unix.SOCK_CLOEXEC), enter.Int(0))
+	p.Try(unix.SYS_IOCTL, enter.Slot(slot), enter.Int(unix.SIOCSIFFLAGS), p.Bytes(request))
+	p.Call(unix.SYS_CLOSE, enter.Slot(slot))
+}
+
+// addProcessLimit bounds the process numbers of root's namespace, since the
+// kernel counts processes for everyone but root; then /proc is for reading.
+func (s *Spec) addProcessLimit(p *enter.Program, machine Report) {
+	if !machine.Proc {
+		return
+	}
+	const slot, reserved = 0, 300
+	// Before 6.14 this number was the whole machine's.
+	if os.Geteuid() == 0 && s.Limits.Processes > 0 && kernelAtLeast(6, 14) {
+		most := strconv.Itoa(s.Limits.Processes + reserved)
+		p.Step("limit processes")
+		p.Keep(slot, unix.SYS_OPENAT, enter.Int(atCWD), p.Text("/proc/sys/kernel/pid_max"), enter.Int(unix.O_WRONLY|unix.O_CLOEXEC), enter.Int(0))
+		p.Try(unix.SYS_WRITE, enter.Slot(slot), p.Text(most), enter.Int(len(most)))
+		p.Call(unix.SYS_CLOSE, enter.Slot(slot))
+	}
+	(&view{Program: p}).attributes(atCWD, "/proc", 0, unix.MOUNT_ATTR_RDONLY)
+}
+
+func (s *Spec) addLimits(p *enter.Program, machine Report) {
+	p.Step("set limits")
+	for _, l := range s.rlimits(machine) {
+		var now unix.Rlimit
+		if unix.Getrlimit(l.resource, &now) == nil {
+			l.most = min(l.most, now.Max)
+		}
+		p.Call(unix.SYS_PRLIMIT64, enter.Int(0), enter.Int(l.resource), p.Bytes(words(l.most, l.most)), enter.Int(0))
+	}
+}
+
+type rlimit struct {
+	resource int
+	most     uint64
+}
+
+// rlimits are the limits that the kernel keeps for each process.
+func (s *Spec) rlimits(machine Report) []rlimit {
+	l := s.Limits
+	list := []rlimit{{unix.RLIMIT_CORE, 0}}
+	add := func(resource int, most int64) {
+		if most > 0 {
+			list = append(list, rlimit{resource, uint64(most)})
+		}
+	}
+	add(unix.RLIMIT_FSIZE, l.FileSize)
+	add(unix.RLIMIT_NOFILE, int64(l.OpenFiles))
+	add(unix.RLIMIT_CPU, int64((l.CPU+time.Second-1)/time.Second))
+	if l.mapped {
+		add(unix.RLIMIT_DATA, l.Memory)
+	}
+	// Processes are counted by user: in a namespace of its own the run's alone,
+	// elsewhere everything the user has.
+	if machine.Namespaces && kernelAtLeast(5, 14) {
+		add(unix.RLIMIT_NPROC, int64(l.Processes))
+	}
+	return list
+}
+
+// addNoPrivileges gives up what could undo the walls, for good. Of root's
+// powers only those over files are left, and only with no_new_privs can a
+// program not regain the rest.
+func addNoPrivileges(p *enter.Program) {
+	p.Step("give up privileges")
+	p.Call(unix.SYS_PRCTL, enter.Int(unix.PR_SET_NO_NEW_PRIVS), enter.Int(1), enter.Int(0), enter.Int(0), enter.Int(0))
+	p.Try(unix.SYS_PRCTL, enter.Int(unix.PR_CAP_AMBIENT), enter.Int(unix.PR_CAP_AMBIENT_CLEAR_ALL), enter.Int(0), enter.Int(0), enter.Int(0))
+	kept := uint64(0)
+	if os.Geteuid() == 0 {
+		kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
+		if now, err := capabilities(); err == nil {
+			kept &= now
+		}
+	}
+	header := p.Bytes(words(unix.LINUX_CAPABILITY_VERSION_3))
+	// Twice effective, permitted and inheritable: the low half, then the high.
+	sets := p.Bytes(words(kept|kept<<32, 0, 0))
+	p.Call(unix.SYS_CAPSET, header, sets)
+}
+
+// capabilities reads those permitted to this process, the low half.
+func capabilities() (uint64, error) {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	err := unix.Capget(&header, &data[0])
+	return uint64(data[0].Permitted), err
+}
+
+// filtering says what the seccomp filter leaves open. Where the view shows
+// only the run's own sockets, and the abstract ones are kept apart too, unix
+// sockets are harmless; elsewhere there is no telling whose they reach.
+func (s *Spec) filtering(machine Report) filtering {
+	own := machine.Namespaces && !s.Network
+	return filtering{
+		inet:     s.Network || own,
+		unix:     own || machine.Namespaces && machine.Landlock >= 6,
+		truncate: machine.Namespaces || machine.Landlock >= 3,
+	}
+}
+
+// rules are the Landlock rules of a layout.
+func (s *Spec) rules(machine Report, l *layout) []rights {
+	var list []rights
+	add := func(path string, allow uint64) { list = append(list, rights{place{path: path}, allow}) }
+	if machine.Namespaces { // all there is to see may be seen
+		add("/", rightsRead)
+		add("/dev", rightsOfDevice)
+		add("/tmp", rightsRead|rightsWrite)
+		add("/dev/shm", rightsRead|rightsWrite)
+	} else {
+		for _, node := range devices {
+			add(node, rightsOfDevice)
+		}
+		add("/proc", unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_READ_DIR)
+	}
+	for _, q := range l.places {
+		switch {
+		case q.kind != folder && q.kind != file:
+		case q.write && q.kind == file:
+			list = append(list, rights{q, (rightsRead | rightsWrite) & rightsOfFile})
+		case q.write:
+			list = append(list, rights{q, rightsRead | rightsWrite})
+		case machine.Namespaces:
+		case q.path == "/etc" && os.Geteuid() == 0:
+			for _, path := range entriesBut(q.path, rootSecrets) {
+				list = append(list, entryRights(path))
+			}
+		case q.kind == file:
+			list = append(list, rights{q, rightsRead & rightsOfFile})
+		default:
+			list = append(list, rights{q, rightsRead})
+		}
+	}
+	return list
+}
+
+// entriesBut lists a folder without what holds any of the paths to leave out.
+func entriesBut(dir string, out []string) []string {
+	entries, _ := os.ReadDir(dir)
+	var list []string
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if !slices.ContainsFunc(out, func(o string) bool { return within(o, path) }) && e.Type()&os.ModeSymlink == 0 {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+func entryRights(path string) rights {
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		return rights{place{path: path}, rightsRead}
+	}
+	return rights{place{path: path}, rightsRead & rightsOfFile}
+}
+
+// kernelAtLeast compares the version of the running kernel.
+func kernelAtLeast(major, minor int) bool {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return false
+	}
+	parts := strings.SplitN(unix.ByteSliceToString(u.Release[:]), ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	a, err := strconv.Atoi(parts[0])
+	b, err2 := strconv.Atoi(strings.TrimRight(parts[1], "-+abcdefghijklmnopqrstuvwxyz"))
+	return err == nil && err2 == nil && (a > major || a == major && b >= minor)
+}
+
+func machineMemory() int64 {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 4 << 30
+	}
+	return int64(info.Totalram) * int64(info.Unit)
+}
