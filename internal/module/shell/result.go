@@ -1,0 +1,154 @@
+package shell
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"callgate/internal/sandbox"
+	"callgate/tool"
+)
+
+// run is one command: what it was told, what it printed, how it ended.
+type run struct {
+	in      bashArgs
+	grant   tool.Grant
+	network bool
+	out     *capture // stdout
+	log     *capture // stderr
+	exit    sandbox.Exit
+	stopped bool // the call itself was over before the command was
+}
+
+// bashData is what is told of a command beside its output.
+type bashData struct {
+	ExitCode   int    `json:"exit_code"`
+	Signal     string `json:"signal,omitempty"`
+	DurationMS int64  `json:"duration_ms"`
+	Stdout     int64  `json:"stdout_bytes"`
+	Stderr     int64  `json:"stderr_bytes"`
+	Truncated  bool   `json:"truncated,omitempty"`
+	Sandbox    string `json:"sandbox"`
+	Network    bool   `json:"network"`
+}
+
+// result tells how a command ended. One that failed is a failure, and still
+// has its output: that is where its reasons are.
+func (r *run) result() (*tool.Result, error) {
+	out, log := r.out.String(), r.log.String()
+	cut := r.out.cut() || r.log.cut()
+	data, err := json.Marshal(bashData{
+		ExitCode: r.exit.Code, Signal: r.exit.Signal, DurationMS: r.exit.Duration.Milliseconds(),
+		Stdout: r.out.total, Stderr: r.log.total, Truncated: cut, Sandbox: r.exit.Level, Network: r.network,
+	})
+	if err != nil {
+		return nil, &tool.Error{Op: op, Kind: tool.Internal, Message: "the result cannot be written as JSON", Err: err}
+	}
+	result := &tool.Result{Status: tool.Success, Data: data}
+	if out != "" {
+		result.Content = append(result.Content, tool.Text(out))
+	}
+	if log != "" {
+		result.Content = append(result.Content, tool.Text("stderr:\n"+log))
+	}
+	for _, wall := range r.exit.Missing {
+		result.Warnings = append(result.Warnings, "it ran although this machine cannot "+wall)
+	}
+	if failed := r.failure(out, log); failed != nil {
+		result.Status, result.Error, result.Summary = tool.Failure, failed, failed.Error()
+		return result, nil
+	}
+	result.Summary = fmt.Sprintf("exit code 0 after %v, %s", r.exit.Duration.Round(time.Millisecond), lines(out+log, cut))
+	return result, nil
+}
+
+func lines(text string, cut bool) string {
+	n := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
+	switch {
+	case text == "":
+		return "without output"
+	case cut:
+		return "with more output than is shown"
+	case n == 1:
+		return "with 1 line of output"
+	default:
+		return fmt.Sprintf("with %d lines of output", n)
+	}
+}
+
+// failure says why a command failed and what to do about it; nil when it did
+// not.
+func (r *run) failure(out, log string) *tool.Error {
+	e := &tool.Error{Op: op, Kind: tool.Failed}
+	switch {
+	case r.stopped && (r.exit.Signal != "" || r.exit.Code != 0):
+		e.Kind, e.Message = tool.Cancelled, "the call was over before the command was, so it was stopped"
+		if r.exit.TimedOut {
+			e.Kind = tool.Timeout
+		}
+		return e
+	case r.exit.TimedOut:
+		e.Kind = tool.Timeout
+		e.Message = fmt.Sprintf("the command did not end within %ds, so it was stopped with everything it had started", r.in.Timeout)
+		e.Hint = "what it printed is kept; do less, or raise timeout (to 1800 at most); a server must be used in the same call that starts it"
+	case r.exit.Limit != "":
+		e.Message = "the command was stopped, because all its processes together took too much: " + r.exit.Limit
+		e.Hint = "do less at a time, or use fewer parallel jobs"
+	case r.exit.Signal != "":
+		e.Message = "the command was ended by " + r.exit.Signal
+		e.Hint = signalHints[r.exit.Signal]
+	case r.exit.Code != 0:
+		e.Message = fmt.Sprintf("the command failed with exit code %d", r.exit.Code)
+		e.Hint = cmp.Or(lastLine(log), lastLine(out), "it said nothing")
+		if more := r.hint(out[max(0, len(out)-8<<10):] + log[max(0, len(log)-8<<10):]); more != "" {
+			e.Hint += "; " + more
+		}
+	default:
+		return nil
+	}
+	return e
+}
+
+var signalHints = map[string]string{
+	"SIGKILL": "something killed it: perhaps memory ran out",
+	"SIGXFSZ": "it wrote a larger file than it may",
+	"SIGXCPU": "it used more processor time than it may",
+	"SIGSYS":  "it asked the system for something that no command may do here",
+}
+
+// lastLine is where most programs say what went wrong.
+func lastLine(text string) string {
+	text = strings.TrimRight(text, "\n \t")
+	return tool.Clip(strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]))
+}
+
+// hint explains a failure that the walls may have caused, from the end of what
+// was printed.
+func (r *run) hint(tail string) string {
+	says := func(phrases ...string) bool {
+		for _, p := range phrases {
+			if strings.Contains(tail, p) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case !r.network && says("Could not resolve host", "Temporary failure in name resolution", "Network is unreachable", "network is unreachable",
+		"no such host", "EAI_AGAIN", "ENETUNREACH", "getaddrinfo"):
+		return "commands have no network here; use a tool that has, or ask the user to allow it"
+	case len(r.in.Writes) > 0 && says("Read-only file system", "Permission denied", "Device or resource busy", "EROFS", "EACCES", "EBUSY"):
+		return "only what writes names can be written: " + tool.Clip(strings.Join(r.in.Writes, ", ")) + "; name a folder where files are replaced, or leave writes away"
+	case r.in.ReadsOnly && says("Read-only file system", "Permission denied", "EROFS", "EACCES"):
+		return "with reads_only nothing in the workspace can be written; name what it writes in writes, or leave reads_only away"
+	case says("Read-only file system", "EROFS"):
+		return "only the workspace and /tmp can be written"
+	case r.exit.Code == 127:
+		return "bash did not find a program: it is not installed, or not in the PATH"
+	case r.exit.Code == 126:
+		return "the file is not executable: chmod +x, or run it with its interpreter"
+	}
+	return ""
+}

@@ -1,0 +1,97 @@
+package shell
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"callgate/internal/sandbox"
+	"callgate/tool"
+)
+
+type handler struct{ Config }
+
+type bashArgs struct {
+	Command     string   `json:"command"`
+	Description string   `json:"description"`
+	Cwd         string   `json:"cwd"`
+	Timeout     int      `json:"timeout"`
+	Writes      []string `json:"writes"`
+	ReadsOnly   bool     `json:"reads_only"`
+}
+
+// Execute runs one command.
+func (h handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
+	var in bashArgs
+	if err := json.Unmarshal(call.Args, &in); err != nil {
+		return nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the arguments do not fit " + op, Err: err}
+	}
+	switch {
+	case grant.Root == nil || grant.Workspace == "":
+		return nil, tool.Errorf(op, tool.Denied, "this session has no workspace, so there is nowhere to run a command").
+			WithHint("start the session in a folder")
+	case in.ReadsOnly && len(in.Writes) > 0:
+		return nil, tool.Errorf(op, tool.Invalid, "a command that writes %q does not only read", in.Writes[0]).
+			WithHint("give writes or reads_only, not both")
+	}
+	in.Timeout = cmp.Or(in.Timeout, defaultTimeout)
+	w := workspace{root: grant.Root, dir: grant.Workspace}
+	dir, err := w.folder(in.Cwd)
+	if err != nil {
+		return nil, err
+	}
+	places, err := w.prepare(in.Writes)
+	if err != nil {
+		return nil, err
+	}
+	defer places.tidy()
+	config, err := readConfig(grant.Config)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{in: in, grant: grant, network: grant.Network || config.network}
+	r.out, r.log = newCapture("stdout", grant), newCapture("stderr", grant)
+	limited, cancel := context.WithTimeout(ctx, time.Duration(in.Timeout)*time.Second)
+	defer cancel()
+	r.exit, err = sandbox.Run(limited, h.spec(r, config, dir, places))
+	if err != nil {
+		return nil, err
+	}
+	r.stopped = ctx.Err() != nil
+	return r.result()
+}
+
+// spec is the command as the sandbox runs it.
+func (h handler) spec(r *run, config settings, dir string, places *places) sandbox.Spec {
+	s := sandbox.Spec{
+		Argv: []string{"bash", "-c", r.in.Command}, Dir: dir, Env: h.environ(r, config),
+		Stdout: r.out, Stderr: r.log,
+		Workspace:         r.grant.Workspace,
+		ReadOnlyWorkspace: r.in.ReadsOnly || len(r.in.Writes) > 0,
+		Readable:          slices.Concat(h.Readable, config.readable), Writable: places.paths, Hidden: h.Hidden,
+		Network: r.network, Relaxed: h.Relaxed || r.grant.Relaxed,
+		Limits: h.Limits, Grace: grace,
+	}
+	if h.Cache != "" && os.MkdirAll(h.Cache, 0o700) == nil {
+		s.Writable = append(s.Writable, h.Cache)
+		s.Env = append(s.Env, "XDG_CACHE_HOME="+h.Cache, "npm_config_cache="+filepath.Join(h.Cache, "npm"))
+	}
+	return s
+}
+
+// environ is the environment of a command: there is no terminal, and nobody to
+// ask.
+func (h handler) environ(r *run, config settings) []string {
+	env := sandbox.Environ(slices.Concat(h.Env, config.env))
+	env = slices.DeleteFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "TERM=") })
+	env = append(env, "TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "DEBIAN_FRONTEND=noninteractive")
+	for name, value := range r.grant.Secrets {
+		env = append(env, name+"="+value)
+	}
+	return env
+}

@@ -1,0 +1,134 @@
+package shell
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"callgate/tool"
+)
+
+// workspace is the folder that commands run in.
+type workspace struct {
+	root *os.Root
+	dir  string
+}
+
+// folder finds the folder that a command is to run in.
+func (w workspace) folder(name string) (string, error) {
+	if name == "" {
+		return w.dir, nil
+	}
+	path, err := w.locate(name)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", tool.Errorf(op, tool.NotFound, "there is no folder %q in the workspace to run in", tool.Clip(name)).
+			WithHint("cwd is relative to the workspace; make the folder first, or leave cwd away")
+	case err != nil:
+		return "", tool.Errorf(op, tool.Failed, "the folder %q cannot be entered: %w", tool.Clip(name), err)
+	case !info.IsDir():
+		return "", tool.Errorf(op, tool.Invalid, "%q is not a folder", tool.Clip(name)).WithHint("cwd names a folder")
+	}
+	return path, nil
+}
+
+// locate gives a path its canonical form, as far as it exists, and refuses one
+// that leads out of the workspace.
+func (w workspace) locate(name string) (string, error) {
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(w.dir, path)
+	}
+	rest, path := "", filepath.Clean(path)
+	for {
+		real, err := filepath.EvalSymlinks(path)
+		if err == nil {
+			path = filepath.Join(real, rest)
+			break
+		}
+		parent := filepath.Dir(path)
+		if !errors.Is(err, fs.ErrNotExist) || parent == path || isLink(path) {
+			return "", tool.Errorf(op, tool.Invalid, "the path %q cannot be followed: %w", tool.Clip(name), err)
+		}
+		rest, path = filepath.Join(filepath.Base(path), rest), parent
+	}
+	if rel, err := filepath.Rel(w.dir, path); err != nil || !filepath.IsLocal(rel) {
+		return "", tool.Errorf(op, tool.Denied, "the path %q lies outside the workspace", tool.Clip(name)).
+			WithHint("the workspace is %s; name a path inside it", w.dir)
+	}
+	return path, nil
+}
+
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
+}
+
+// places are what a command may write. What did not exist was made, for a wall
+// can only be left open at something that is there.
+type places struct {
+	workspace
+	paths []string // canonical
+	made  []string // relative to the workspace, in the order they were made
+}
+
+// prepare sees to it that everything a command is to write exists.
+func (w workspace) prepare(names []string) (*places, error) {
+	p := &places{workspace: w}
+	for _, name := range names {
+		path, err := w.locate(name)
+		if err == nil {
+			err = p.make(path, strings.HasSuffix(name, "/"))
+		}
+		if err != nil {
+			p.tidy()
+			return nil, err
+		}
+		p.paths = append(p.paths, path)
+	}
+	return p, nil
+}
+
+// make makes a file or a folder that does not exist, and the folders above it.
+func (p *places) make(path string, folder bool) error {
+	rel, err := filepath.Rel(p.dir, path)
+	if err != nil || rel == "." {
+		return err
+	}
+	parts := strings.Split(rel, string(filepath.Separator))
+	for i := range parts {
+		name := filepath.Join(parts[:i+1]...)
+		if folder || i < len(parts)-1 {
+			err = p.root.Mkdir(name, 0o777)
+		} else {
+			var f *os.File
+			if f, err = p.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666); err == nil {
+				err = f.Close()
+			}
+		}
+		switch {
+		case err == nil:
+			p.made = append(p.made, name)
+		case !errors.Is(err, fs.ErrExist):
+			return tool.Errorf(op, tool.Failed, "%q cannot be made ready to be written: %w", tool.Clip(rel), err)
+		}
+	}
+	return nil
+}
+
+// tidy removes what was made and not used: a file that is still empty, a
+// folder with nothing in it.
+func (p *places) tidy() {
+	for i := len(p.made) - 1; i >= 0; i-- {
+		info, err := p.root.Lstat(p.made[i])
+		if err == nil && (info.IsDir() || info.Mode().IsRegular() && info.Size() == 0) {
+			_ = p.root.Remove(p.made[i]) // a folder that is in use stays
+		}
+	}
+}
