@@ -1,0 +1,244 @@
+package executable
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"callgate/internal/sandbox"
+	"callgate/internal/source/executable/manifest"
+	"callgate/tool"
+)
+
+const (
+	maxLog    = 64 << 10 // bytes of stderr that are kept
+	endless   = 64 << 20 // bytes of stderr after which a tool is stopped
+	shownLog  = 2 << 10  // bytes of stderr in an error
+	warnedLog = 1 << 10  // bytes of stderr in a warning
+)
+
+const op = "executable.Execute"
+
+// handler runs one executable.
+type handler struct {
+	*Options
+	manifest *manifest.Manifest
+	program  *program
+	readable []string // what lies beside the executable
+}
+
+// The reasons for which a run is stopped by its handler.
+var (
+	errOutput  = errors.New("it printed too much to stdout")
+	errLog     = errors.New("it printed too much to stderr")
+	errTimeout = errors.New("its time ran out")
+)
+
+// Execute starts the executable, gives it the arguments and reads its answer.
+func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
+	if grant.Workspace == "" {
+		return nil, tool.Errorf(op, tool.Unavailable, "%s needs a folder to run in, and the session has none", h.name())
+	}
+	if err := h.program.verify(h.name()); err != nil {
+		return nil, err
+	}
+	env, err := h.environment(call, grant)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, h.manifest.Runtime.Timeout, errTimeout)
+	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	r := run{
+		handler: h,
+		out:     &head{most: h.manifest.MaxOutput, over: func() { stop(errOutput) }},
+		log:     &tail{most: maxLog, limit: endless, over: func() { stop(errLog) }},
+	}
+	r.exit, r.err = sandbox.Run(ctx, sandbox.Spec{
+		Argv:  append([]string{h.program.path}, h.manifest.Args...),
+		Dir:   grant.Workspace,
+		Env:   env,
+		Stdin: bytes.NewReader(input(call.Args)), Stdout: r.out, Stderr: r.log,
+		Workspace:         grant.Workspace,
+		ReadOnlyWorkspace: !h.manifest.Runtime.SideEffect.Durable(),
+		Readable:          h.readable,
+		Hidden:            h.Hidden,
+		Network:           h.manifest.Runtime.Network && grant.Network,
+		Relaxed:           h.Relaxed,
+		Unconfined:        h.Unconfined,
+	})
+	r.cause = context.Cause(ctx)
+	return r.result()
+}
+
+func (h *handler) name() string { return h.manifest.ID.Dotted() }
+
+// input is what an executable reads: one object, and a line feed.
+func input(args json.RawMessage) []byte {
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	return append(slices.Clone(args), '\n')
+}
+
+// environment is all that the executable finds in its environment: what every
+// program needs, what the manifest names, and the call.
+func (h *handler) environment(call tool.Call, grant tool.Grant) ([]string, error) {
+	env := sandbox.Environ(h.manifest.Env)
+	for _, name := range h.manifest.Runtime.Secrets {
+		value, ok := grant.Secrets[name]
+		switch {
+		case !ok:
+			return nil, tool.Errorf(op, tool.Unavailable, "%s needs the secret %s, and was not given it", h.name(), name)
+		case strings.ContainsRune(value, 0):
+			return nil, tool.Errorf(op, tool.Unavailable, "the secret %s holds a zero byte and cannot be handed to %s", name, h.name())
+		}
+		env = set(env, name, value)
+	}
+	env = set(env, manifest.Reserved+"CALL", call.ID)
+	env = set(env, manifest.Reserved+"TOOL", h.name())
+	return set(env, manifest.Reserved+"WORKSPACE", grant.Workspace), nil
+}
+
+// set gives a variable its one value: of two, programs disagree which counts.
+func set(env []string, name, value string) []string {
+	env = slices.DeleteFunc(env, func(pair string) bool { return strings.HasPrefix(pair, name+"=") })
+	return append(env, name+"="+value)
+}
+
+// run is one run that has ended.
+type run struct {
+	*handler
+	out   *head
+	log   *tail
+	exit  sandbox.Exit
+	err   error // why it could not run at all
+	cause error // why it was told to stop
+}
+
+// result turns how a run ended into what is told of it.
+func (r run) result() (*tool.Result, error) {
+	text, more := r.out.bytes()
+	switch {
+	case more:
+		return nil, r.failed(tool.Failed, "printed more than %d bytes to stdout, so it was stopped", r.manifest.MaxOutput).
+			WithHint("ask it for less; its manifest may raise runtime.max_output, and a large result belongs in a file of the workspace")
+	case r.stopped(text):
+		return nil, r.stop()
+	case r.err != nil:
+		return nil, r.unstarted()
+	case r.exit.Limit != "":
+		return nil, r.failed(tool.Failed, "was stopped, because it took too much: %s", r.exit.Limit)
+	case r.exit.Signal != "":
+		return nil, r.failed(tool.Failed, "was ended by the signal %s", r.exit.Signal)
+	case r.exit.Code != 0:
+		return nil, r.exited(text)
+	}
+	return r.answer(text)
+}
+
+// stopped reports whether the run was cut short. One that ended well and gave
+// an answer before the word reached it counts as ended; one that gave none may
+// have been told to end and have done so politely.
+func (r run) stopped(text []byte) bool {
+	return r.cause != nil && (r.err != nil || r.exit.Signal != "" || r.exit.Code != 0 || len(bytes.TrimSpace(text)) == 0)
+}
+
+// failed is an error about this run, with the end of its log.
+func (r run) failed(kind tool.Kind, format string, args ...any) *tool.Error {
+	e := tool.Errorf(op, kind, "%s %s", r.name(), fmt.Sprintf(format, args...))
+	if log, _ := r.log.text(shownLog); log != "" {
+		e.Message += "; its log ends: " + log
+	}
+	return e
+}
+
+// stop says why a run was cut short.
+func (r run) stop() error {
+	switch {
+	case errors.Is(r.cause, errLog):
+		return r.failed(tool.Failed, "printed more than %d MiB to stderr, so it was stopped", endless>>20).
+			WithHint("this is a defect in the tool: stderr is for a short log")
+	case errors.Is(r.cause, errTimeout):
+		return r.failed(tool.Timeout, "did not finish within %s, so it was stopped", r.manifest.Runtime.Timeout).
+			WithHint("ask it for less; its manifest may raise runtime.timeout_ms")
+	case errors.Is(r.cause, context.DeadlineExceeded), tool.KindOf(r.cause) == tool.Timeout:
+		return r.failed(tool.Timeout, "did not finish in the time that was left, so it was stopped")
+	default:
+		return r.failed(tool.Cancelled, "was stopped, because the call was cancelled")
+	}
+}
+
+// unstarted says why a run never began, with the sandbox's way out.
+func (r run) unstarted() error {
+	e := tool.Errorf(op, tool.Unavailable, "%s could not be started: %w", r.name(), r.err)
+	var cause *tool.Error
+	if errors.As(r.err, &cause) {
+		e.Message = fmt.Sprintf("%s could not be started: %s", r.name(), cause.Message)
+		e.Kind, e.Hint, e.Err = cause.Kind, cause.Hint, cause.Err
+	}
+	return e
+}
+
+// exited is a run that says itself that it failed. Its own words go first.
+func (r run) exited(text []byte) error {
+	if answer, err := parseAnswer(text); err == nil && answer.Status != tool.Success {
+		return tool.Errorf(op, tool.Failed, "%s failed with exit code %d: %s", r.name(), r.exit.Code, tool.ClipTo(plain(answer.Summary), shownLog))
+	}
+	e := r.failed(tool.Failed, "failed with exit code %d", r.exit.Code)
+	if log, _ := r.log.text(shownLog); log == "" {
+		if said := plain(string(text)); said != "" {
+			e.Message += "; it printed: " + tool.ClipTo(said, shownLog)
+		} else {
+			e.Message += " and said nothing"
+		}
+	}
+	return e
+}
+
+// answer reads what a run that ended well printed.
+func (r run) answer(text []byte) (*tool.Result, error) {
+	result, err := parseAnswer(text)
+	if err != nil {
+		e := r.failed(tool.Failed, "%s", err)
+		return nil, e.WithHint(`this is a defect in the tool: it must print one JSON value, such as {"status": "success", "summary": "…", "data": …}, and write everything else to stderr`)
+	}
+	if len(r.exit.Missing) > 0 {
+		result.Warnings = append(result.Warnings, fmt.Sprintf("%s ran without all of its walls: this machine cannot %s", r.name(), strings.Join(r.exit.Missing, ", nor ")))
+	}
+	if log, total := r.log.text(warnedLog); log != "" {
+		result.Warnings = append(result.Warnings, fmt.Sprintf("%s wrote %d bytes to its log, which ends: %s", r.name(), total, log))
+	}
+	return result, nil
+}
+
+// parseAnswer reads what an executable printed: an envelope, or plain data.
+// What only the kernel may say of a call is taken out of it.
+func parseAnswer(text []byte) (*tool.Result, error) {
+	text = bytes.TrimSpace(text)
+	if i := strings.IndexFunc(string(text), func(c rune) bool { return c == utf8.RuneError }); i >= 0 && !utf8.Valid(text) {
+		return nil, fmt.Errorf("answered with bytes that are not UTF-8 (at byte %d): %q", i, tool.Clip(plain(string(text))))
+	}
+	if len(text) > 0 && !json.Valid(text) {
+		return nil, fmt.Errorf("answered with text that is not JSON: %q", tool.ClipTo(plain(string(text)), 200))
+	}
+	result, err := tool.FromJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	result.Call, result.Approval = "", ""
+	if result.Error == nil && result.Status != tool.Success {
+		kind := tool.Failed
+		if result.Status == tool.Refused {
+			kind = tool.Denied
+		}
+		result.Error = tool.Errorf(op, kind, "%s", result.Summary)
+	}
+	return result, nil
+}

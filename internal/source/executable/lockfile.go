@@ -1,0 +1,114 @@
+package executable
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"callgate/tool"
+)
+
+// LockName is the file beside the layers of a tools folder in which a build
+// records what it saw and made.
+const LockName = "tools.lock.json"
+
+// cacheName is the folder beside the layers in which artifacts are kept.
+const cacheName = ".cache"
+
+const (
+	lockFormat = 1
+	maxLock    = 16 << 20 // bytes
+)
+
+// lockFile is what a build recorded. A tool that is not in it, or that no
+// longer is what it records, is not loaded.
+type lockFile struct {
+	Format int     `json:"format"`
+	Tools  []Entry `json:"tools"`
+}
+
+// Entry is one tool as a build recorded it. Paths are slash-separated, and
+// relative to the tools folder; Built is relative to the cache.
+type Entry struct {
+	Name           string `json:"name"`
+	Version        string `json:"version"`
+	Layer          string `json:"layer"`
+	Manifest       string `json:"manifest"`
+	ManifestDigest string `json:"manifest_digest"`
+	Source         string `json:"source,omitempty"`        // the folder it was built from
+	SourceDigest   string `json:"source_digest,omitempty"` //
+	Built          string `json:"built,omitempty"`         // the artifact; "": the manifest names the executable
+	Digest         string `json:"digest"`                  // of the executable
+	OverriddenBy   string `json:"overridden_by,omitempty"` // the layer whose tool of this name wins
+}
+
+// of returns what is recorded of a manifest.
+func (l *lockFile) of(manifest string) (Entry, bool) {
+	for _, e := range l.Tools {
+		if e.Manifest == manifest {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// readLock returns what a build recorded, or nil when there was none.
+func readLock(path string) (*lockFile, error) {
+	const op = "executable.lock"
+	data, err := readSmall(path, maxLock)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, tool.Errorf(op, tool.Invalid, "%s cannot be read: %w", path, err).WithHint("run callgate build to write it again")
+	}
+	var l lockFile
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&l); err != nil {
+		return nil, tool.Errorf(op, tool.Invalid, "%s is damaged: %w", path, err).WithHint("run callgate build to write it again")
+	}
+	if l.Format != lockFormat {
+		return nil, tool.Errorf(op, tool.Invalid, "%s has format %d, and this program knows %d", path, l.Format, lockFormat).WithHint("run callgate build to write it again")
+	}
+	for _, e := range l.Tools {
+		if e.Built != "" && !filepath.IsLocal(filepath.FromSlash(e.Built)) {
+			return nil, tool.Errorf(op, tool.Denied, "%s: the artifact of %s leads out of the cache", path, quote(e.Name)).WithHint("run callgate build to write it again")
+		}
+	}
+	return &l, nil
+}
+
+// write puts the lock in the place of the old one, whole or not at all. The
+// same tools give the same bytes.
+func (l *lockFile) write(path string) error {
+	data, err := json.MarshalIndent(l, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+LockName+"-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone once it is renamed
+	_, err = f.Write(append(data, '\n'))
+	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// digestOf is a digest as the lock writes it.
+func digestOf(hex string) string { return "sha256:" + hex }
+
+// artifact is a file of the cache that a lock names.
+func artifact(cache string, e Entry) string {
+	return filepath.Join(cache, filepath.FromSlash(e.Built))
+}
+
+// named is a path below a folder as the lock writes it.
+func named(parts ...string) string { return strings.Join(parts, "/") }

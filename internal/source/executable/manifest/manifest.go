@@ -1,0 +1,252 @@
+// Package manifest reads the manifests of external tools: one JSON object with
+// the model's view of a tool under llm and the kernel's view under runtime.
+//
+// A manifest is judged strictly. A key that is misspelt, a key that comes
+// twice, a value of the wrong kind, a lock on a parameter that is not there:
+// each is a [Problem] with its line, its column and the way out, because a
+// limit that is silently ignored is worse than none. All problems of a file
+// are told at once. A file may come from a stranger, so its size and its depth
+// are bounded.
+package manifest
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"callgate/tool"
+)
+
+const (
+	defaultTimeout = time.Minute
+	maxTimeout     = 24 * time.Hour
+	defaultOutput  = 1 << 20  // bytes of stdout
+	mostOutput     = 64 << 20 // that a manifest may ask for
+	maxText        = 32 << 10 // bytes of a description
+	maxLine        = 512      // bytes of any other text
+	maxList        = 256      // items of a list
+)
+
+// Reserved begins the names of the environment variables that the kernel
+// itself sets.
+const Reserved = "CALLGATE_"
+
+// Manifest is what a manifest says, proved to be sound in itself. Whether its
+// executable is there is found out when it is loaded.
+type Manifest struct {
+	File      string // the name it was read under
+	ID        tool.ID
+	Spec      tool.Spec
+	Runtime   tool.Runtime
+	Exec      string   // runtime.exec_path; "": the file beside the manifest that has its name
+	Args      []string // given to the executable on every call
+	Env       []string // variables of the kernel's own environment that are passed on
+	MaxOutput int      // bytes of stdout
+
+	execAt [2]int // line and column of exec_path
+}
+
+// Parse reads a manifest. The file's name is for messages; check judges the
+// schemas in it, unless it is nil. A manifest with problems is no manifest:
+// one of the two results is nil. All problems are told at once, as they stand
+// in the file.
+func Parse(file string, data []byte, check func(json.RawMessage) error) (*Manifest, []Problem) {
+	d := &decoder{report: report{file: file, data: data}, check: check}
+	d.m = &Manifest{
+		File: file, ID: tool.ID{Version: tool.Version{Major: 1}}, MaxOutput: defaultOutput,
+		Runtime: tool.Runtime{Timeout: defaultTimeout},
+	}
+	if root := d.parse(); root != nil {
+		d.root(root)
+	}
+	if len(d.problems) > 0 {
+		slices.SortStableFunc(d.problems, func(a, b Problem) int {
+			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		})
+		return nil, d.problems
+	}
+	return d.m, nil
+}
+
+// Problem is something wrong with the executable, at the place that names it.
+func (m *Manifest) Problem(what, hint string) Problem {
+	return Problem{File: m.File, Line: m.execAt[0], Column: m.execAt[1], What: what, Hint: hint}
+}
+
+// decoder fills a manifest from its text. It goes on after a problem.
+type decoder struct {
+	report
+	check func(json.RawMessage) error
+	m     *Manifest
+	input *node // llm.parameters
+}
+
+func (d *decoder) root(n *node) {
+	if n.kind == object && n.get("llm") == nil && n.get("name") != nil {
+		d.fail(n.at, `write {"llm": {"name": …}, "runtime": {…}}`, "the view of the model stands alone here; a manifest holds it under llm")
+		return
+	}
+	var locks *node
+	d.object(n, "", fields{
+		"llm": d.llm,
+		"runtime": func(n *node, path string) {
+			locks = n.get("locks")
+			d.runtime(n, path)
+		},
+	}, "llm")
+	if locks != nil {
+		d.locks(locks)
+	}
+}
+
+// llm reads the model's view.
+func (d *decoder) llm(n *node, path string) {
+	s := &d.m.Spec
+	required := []string{"name", "description"}
+	if n.get("input_schema") == nil {
+		required = append(required, "parameters")
+	}
+	d.object(n, path, fields{
+		"name":          d.name,
+		"short_name":    d.shortName,
+		"description":   d.text(&s.Description, maxText),
+		"parameters":    d.parameters,
+		"input_schema":  d.parameters,
+		"output_schema": d.schema(&s.Output),
+		"examples":      d.examples,
+		"aliases":       d.texts(&s.Aliases, nil),
+		"tags":          d.texts(&s.Tags, nil),
+	}, required...)
+}
+
+// runtime reads the kernel's view.
+func (d *decoder) runtime(n *node, path string) {
+	r := &d.m.Runtime
+	d.object(n, path, fields{
+		"exec_path":        d.execPath,
+		"args":             d.texts(&d.m.Args, nil),
+		"timeout_ms":       d.timeout,
+		"locks":            func(*node, string) {}, // judged last: it speaks of all the rest
+		"network":          d.yesNo(&r.Network),
+		"secret_resources": d.texts(&r.Secrets, d.variable),
+		"side_effect":      choice(d, &r.SideEffect, tool.None, tool.Read, tool.Write, tool.External),
+		"idempotent":       d.yesNo(&r.Idempotent),
+		"version":          d.version,
+		"risk":             choice(d, &r.Risk, tool.Low, tool.Medium, tool.High),
+		"exposure":         choice(d, &r.Exposure, tool.Edge, tool.Core, tool.Both, tool.Nobody),
+		"prompt_mask":      d.yesNo(&r.PromptMask),
+		"ask_first":        d.yesNo(&r.AskFirst),
+		"env":              d.texts(&d.m.Env, d.variable),
+		"max_output":       func(n *node, path string) { d.integer(n, path, mostOutput, &d.m.MaxOutput) },
+	})
+	if env := n.get("env"); env != nil {
+		for i, name := range d.m.Env {
+			if slices.Contains(r.Secrets, name) {
+				d.fail(env.items[i].at, "leave it in one of them", "%s is a secret and a variable of the environment", quote(name))
+			}
+		}
+	}
+}
+
+func (d *decoder) name(n *node, path string) {
+	var dotted string
+	if d.text(&dotted, maxLine)(n, path); dotted == "" {
+		return
+	}
+	namespace, name, err := tool.ParseDotted(dotted)
+	if err != nil {
+		d.fail(n.at, "write a module and an action, such as git.commit", "%s: %s", path, err)
+		return
+	}
+	d.m.ID.Namespace, d.m.ID.Name, d.m.Spec.Name = namespace, name, dotted
+}
+
+func (d *decoder) shortName(n *node, path string) {
+	var short string
+	if d.text(&short, tool.MaxWire)(n, path); short == "" {
+		return
+	}
+	if !isName(short, "-") {
+		d.fail(n.at, "write letters and digits, such as GitCommit", "%s %s is not a name", path, quote(short))
+		return
+	}
+	d.m.Spec.Short = short
+}
+
+func (d *decoder) version(n *node, path string) {
+	if n.kind == number {
+		d.fail(n.at, "put it in quotes: "+strconv.Quote(tool.Clip(n.text)), "%s must be text, and this is a number", path)
+		return
+	}
+	var written string
+	if d.text(&written, maxLine)(n, path); written == "" {
+		return
+	}
+	v, err := tool.ParseVersion(written)
+	if err != nil {
+		d.fail(n.at, `write "1.0" or "1.2.3"`, "%s: %s", path, err)
+		return
+	}
+	d.m.ID.Version = v
+}
+
+func (d *decoder) execPath(n *node, path string) {
+	d.text(&d.m.Exec, 4096)(n, path)
+	d.m.execAt[0], d.m.execAt[1] = d.place(n.at)
+}
+
+func (d *decoder) timeout(n *node, path string) {
+	var ms int
+	if d.integer(n, path, int(maxTimeout/time.Millisecond), &ms); ms > 0 {
+		d.m.Runtime.Timeout = time.Duration(ms) * time.Millisecond
+	}
+}
+
+// parameters reads the input schema, under either of its names.
+func (d *decoder) parameters(n *node, path string) {
+	if d.input != nil {
+		d.fail(n.at, "keep one of them", "parameters and input_schema are two names of the same thing")
+		return
+	}
+	d.input = n
+	d.schema(&d.m.Spec.Input)(n, path)
+	if kind := n.get("type"); kind != nil && kind.text != "object" {
+		d.fail(kind.at, `write "type": "object" and put the values below properties`, "%s must describe an object, since arguments have names", path)
+	}
+}
+
+// schema reads a JSON Schema.
+func (d *decoder) schema(to *json.RawMessage) reader {
+	return func(n *node, path string) {
+		if n.kind != object {
+			d.wrong(n, path, "a JSON Schema", `such as {"type": "object", "properties": {…}}`)
+			return
+		}
+		*to = d.raw(n)
+		if d.check == nil {
+			return
+		}
+		if err := d.check(*to); err != nil {
+			d.fail(n.at, "mend the schema", "%s is not a JSON Schema that can be used: %s", path, tool.ClipTo(err.Error(), maxLine))
+		}
+	}
+}
+
+func (d *decoder) examples(n *node, path string) {
+	d.each(n, path, func(n *node, path string) {
+		var e tool.Example
+		d.object(n, path, fields{
+			"note": d.text(&e.Note, maxLine),
+			"args": func(n *node, path string) {
+				if n.kind != object {
+					d.wrong(n, path, "the arguments of a call", `such as {"path": "a.txt"}`)
+					return
+				}
+				e.Args = d.raw(n)
+			},
+		}, "args")
+		d.m.Spec.Examples = append(d.m.Spec.Examples, e)
+	})
+}

@@ -1,0 +1,16 @@
+package executable
+
+import (
+	"io/fs"
+	"syscall"
+	"time"
+)
+
+// changeTime is when the file's content or its inode last changed; unlike the
+// modification time nobody can set it.
+func changeTime(info fs.FileInfo) time.Time {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return time.Unix(s.Ctim.Unix())
+	}
+	return time.Time{}
+}

@@ -1,0 +1,367 @@
+// Package executable is where external tools come from: a manifest, which is
+// a JSON file with the model's view and the kernel's view of a tool, and an
+// executable beside it.
+//
+//	tools/
+//	  global/            shared by all agents: one Source
+//	    git_commit.json  the manifest
+//	    git_commit       the executable, or a folder of sources to build
+//	  agent/             an agent's own: another Source, in the agent's scope
+//	  tools.lock.json    what callgate build saw and made, when it was run
+//
+// # Loading
+//
+// Every manifest is judged strictly, since a limit that is silently ignored is
+// worse than none. One that is bad is left out and reported with its place and
+// the way to mend it, and the others load; a strict source brings nothing at
+// all as long as one is bad.
+//
+// Where there is a lock, it binds: a manifest or an executable that is not
+// what the lock records is left out until somebody builds again.
+//
+// # Running
+//
+// The executable is started afresh for each call, in the session's folder and
+// in a sandbox. It reads its arguments from stdin, one JSON object and a line
+// feed, and prints one JSON value to stdout: an envelope (status, summary …)
+// or plain data. What it writes to stderr is a log. It ends with 0 when it did
+// what was asked.
+//
+//	CALLGATE_CALL       the call's id in the journal
+//	CALLGATE_TOOL       the tool's dotted name
+//	CALLGATE_WORKSPACE  the session's folder, which is also the working directory
+//
+// Secrets arrive as environment variables of the names that the manifest gives
+// in secret_resources. Nothing it starts outlives the call.
+package executable
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"callgate/internal/source/executable/manifest"
+	"callgate/tool"
+)
+
+const manifestSuffix = ".json"
+
+// Options is how a folder of tools is loaded and run.
+type Options struct {
+	Name       string                      // of the source; default: the folder
+	Dir        string                      // the folder of manifests
+	Strict     bool                        // one bad manifest fails the load
+	Absolute   bool                        // an absolute exec_path may lead out of Dir
+	Check      func(json.RawMessage) error // judges a schema; nil: any object is taken for one
+	Hidden     []string                    // paths that no tool may see, such as the kernel's state
+	Relaxed    bool                        // run with what walls this machine can put up
+	Unconfined bool                        // run without any
+	Lock       string                      // what a build recorded; default: tools.lock.json beside Dir
+	Cache      string                      // where a build keeps artifacts; default: .cache beside Dir
+}
+
+// Problem is one thing that keeps a manifest from loading: where it stands,
+// what it is, and how to mend it.
+type Problem = manifest.Problem
+
+// Source is the tools of one folder.
+type Source struct {
+	opt Options
+
+	mu       sync.Mutex
+	problems []Problem // of the last load
+}
+
+// New makes a source. Nothing is read before Tools is called.
+func New(opt Options) *Source {
+	around := filepath.Dir(filepath.Clean(opt.Dir))
+	if opt.Name == "" {
+		opt.Name = opt.Dir
+	}
+	if opt.Lock == "" {
+		opt.Lock = filepath.Join(around, LockName)
+	}
+	if opt.Cache == "" {
+		opt.Cache = filepath.Join(around, cacheName)
+	}
+	return &Source{opt: opt}
+}
+
+// Name returns the source's name.
+func (s *Source) Name() string { return s.opt.Name }
+
+// Problems returns what kept manifests from loading when Tools was last
+// called, by file and by place.
+func (s *Source) Problems() []Problem {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.problems)
+}
+
+// Tools loads the folder, by the order of its file names. It fails when the
+// folder cannot be read, and, when the source is strict, on the first manifest
+// that is bad.
+func (s *Source) Tools(ctx context.Context) ([]*tool.Tool, error) {
+	l, err := s.loader()
+	if err != nil {
+		s.keep([]Problem{problemOf(s.opt.Dir, err)})
+		return nil, err
+	}
+	var tools []*tool.Tool
+	for _, name := range l.names {
+		if err := context.Cause(ctx); err != nil {
+			return nil, &tool.Error{Op: "executable.Tools", Kind: tool.Cancelled, Message: "stopped loading " + s.opt.Dir, Err: err}
+		}
+		t, problems := l.load(name)
+		if len(problems) > 0 {
+			l.problems = append(l.problems, problems...)
+			if s.opt.Strict {
+				s.keep(l.problems)
+				return nil, asError("executable.Tools", problems)
+			}
+			continue
+		}
+		tools = append(tools, t)
+	}
+	l.missing()
+	s.keep(l.problems)
+	if s.opt.Strict && len(l.problems) > 0 {
+		return nil, asError("executable.Tools", l.problems)
+	}
+	return tools, nil
+}
+
+func (s *Source) keep(problems []Problem) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.problems = problems
+}
+
+// loader is one load of the folder.
+type loader struct {
+	Options
+	folder   string   // Dir, absolute and without symbolic links
+	names    []string // of the manifests, sorted
+	lock     *lockFile
+	declared declared
+	problems []Problem
+}
+
+func (s *Source) loader() (*loader, *tool.Error) {
+	folder, names, err := manifests(s.opt.Dir)
+	if err != nil {
+		return nil, err
+	}
+	lock, cause := readLock(s.opt.Lock)
+	if cause != nil {
+		return nil, tool.Errorf("executable.Tools", tool.Invalid, "the tools of %s are not loaded: %w", s.opt.Dir, cause)
+	}
+	return &loader{Options: s.opt, folder: folder, names: names, lock: lock, declared: declared{}}, nil
+}
+
+// manifests lists the manifests of a folder, sorted, and returns the folder's
+// real path.
+func manifests(dir string) (folder string, names []string, _ *tool.Error) {
+	const op = "executable.Tools"
+	folder, err := filepath.Abs(dir)
+	if err == nil {
+		folder, err = filepath.EvalSymlinks(folder)
+	}
+	var entries []fs.DirEntry
+	if err == nil {
+		entries, err = os.ReadDir(folder)
+	}
+	if err != nil {
+		return "", nil, tool.Errorf(op, tool.NotFound, "the tool folder %s cannot be read: %w", dir, err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if !e.IsDir() && strings.HasSuffix(name, manifestSuffix) && !strings.HasPrefix(name, ".") && name != LockName {
+			names = append(names, name)
+		}
+	}
+	return folder, names, nil
+}
+
+// load makes a manifest a tool, or tells what is wrong with it.
+func (l *loader) load(name string) (*tool.Tool, []Problem) {
+	m, digest, problems := readManifest(filepath.Join(l.Dir, name), filepath.Join(l.folder, name), l.folder, l.Check)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	if p, twice := l.declared.claim(m, name); twice {
+		return nil, []Problem{p}
+	}
+	p, err := l.program(m, name, digest)
+	if err != nil {
+		return nil, []Problem{at(m, err)}
+	}
+	h := &handler{Options: &l.Options, manifest: m, program: p}
+	if inside(l.folder, p.path) { // one that lies elsewhere is shown alone
+		h.readable = []string{l.folder}
+	}
+	t := &tool.Tool{ID: m.ID, Spec: m.Spec, Runtime: m.Runtime, Handler: h}
+	if err := t.Validate(); err != nil {
+		return nil, []Problem{problemOf(m.File, err)}
+	}
+	return t, nil
+}
+
+// declared remembers which manifest of a folder brought an identity.
+type declared map[tool.ID]string
+
+// claim gives an identity to a manifest, unless another has it.
+func (d declared) claim(m *manifest.Manifest, name string) (Problem, bool) {
+	if first, twice := d[m.ID]; twice {
+		return Problem{File: m.File, What: fmt.Sprintf("%s is already declared by %s", m.ID, first), Hint: "delete one of them, or give it another version"}, true
+	}
+	d[m.ID] = name
+	return Problem{}, false
+}
+
+// program finds the executable of a manifest and holds both against the lock.
+func (l *loader) program(m *manifest.Manifest, name, digest string) (*program, *tool.Error) {
+	const op = "executable.load"
+	if l.lock == nil {
+		path, err := locate(l.folder, m, l.Absolute)
+		if err != nil {
+			return nil, err
+		}
+		return openProgram(path)
+	}
+	e, ok := l.lock.of(l.recorded(name))
+	switch {
+	case !ok:
+		return nil, tool.Errorf(op, tool.Denied, "%s does not know this tool", LockName).WithHint("run callgate build to have it recorded")
+	case e.ManifestDigest != digestOf(digest):
+		return nil, tool.Errorf(op, tool.Denied, "the manifest is not the one that %s records", LockName).WithHint("run callgate build if the change is meant")
+	}
+	path, err := artifact(l.Cache, e), (*tool.Error)(nil)
+	if e.Built == "" {
+		if path, err = locate(l.folder, m, l.Absolute); err != nil {
+			return nil, err
+		}
+	} else if path, err = realPath(path); err != nil {
+		return nil, err
+	}
+	p, err := openProgram(path)
+	if err == nil && digestOf(p.digest) != e.Digest {
+		return nil, tool.Errorf(op, tool.Denied, "the executable %s is not the one that %s records", filepath.Base(path), LockName).
+			WithHint("run callgate build if the change is meant")
+	}
+	return p, err
+}
+
+// realPath follows the links of an artifact's path.
+func realPath(path string) (string, *tool.Error) {
+	real, err := filepath.Abs(path)
+	if err == nil {
+		real, err = filepath.EvalSymlinks(real)
+	}
+	if err != nil {
+		return "", tool.Errorf("executable.load", tool.NotFound, "what was built of it is no longer in the cache: %w", err).WithHint("run callgate build")
+	}
+	return real, nil
+}
+
+// recorded is a manifest's name in the lock.
+func (l *loader) recorded(name string) string { return named(l.layer(), name) }
+
+// layer is the folder's name in the lock: where it leads does not matter.
+func (l *loader) layer() string {
+	if path, err := filepath.Abs(l.Dir); err == nil {
+		return filepath.Base(path)
+	}
+	return filepath.Base(l.Dir)
+}
+
+// missing reports what the lock records in this folder and the folder no
+// longer holds: an override that vanished must not go unseen.
+func (l *loader) missing() {
+	if l.lock == nil {
+		return
+	}
+	for _, e := range l.lock.Tools {
+		name, ours := strings.CutPrefix(e.Manifest, l.layer()+"/")
+		if ours && !slices.Contains(l.names, name) {
+			l.problems = append(l.problems, Problem{File: filepath.Join(l.Dir, name), What: LockName + " records this manifest, and it is gone", Hint: "run callgate build if that is meant"})
+		}
+	}
+}
+
+// readManifest reads and judges one manifest. The file is its name for people,
+// and path its place; a link may not lead out of the folder.
+func readManifest(file, path, folder string, check func(json.RawMessage) error) (*manifest.Manifest, string, []Problem) {
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil && !inside(folder, real) {
+		return nil, "", []Problem{{File: file, What: "the manifest is a link that leads out of the tool folder", Hint: "copy it into the folder"}}
+	}
+	var data []byte
+	if err == nil {
+		data, err = readSmall(real, manifest.MaxBytes)
+	}
+	if err != nil {
+		return nil, "", []Problem{{File: file, What: "the manifest cannot be read: " + err.Error()}}
+	}
+	if info, err := os.Stat(real); err == nil {
+		if e := private(real, info); e != nil {
+			return nil, "", []Problem{problemOf(file, e)}
+		}
+	}
+	m, problems := manifest.Parse(file, data, check)
+	sum := sha256.Sum256(data)
+	return m, hex.EncodeToString(sum[:]), problems
+}
+
+// readSmall reads a regular file of at most so many bytes, and one more where
+// it is larger.
+func readSmall(path string, most int64) ([]byte, error) {
+	info, err := os.Stat(path) // before opening, which would wait on a pipe
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most+1))
+}
+
+// at makes what is wrong with a manifest's executable a problem.
+func at(m *manifest.Manifest, err *tool.Error) Problem { return m.Problem(err.Message, err.Hint) }
+
+func problemOf(file string, err error) Problem {
+	var e *tool.Error
+	if !errors.As(err, &e) {
+		return Problem{File: file, What: err.Error()}
+	}
+	return Problem{File: file, What: e.Message, Hint: e.Hint}
+}
+
+// asError makes problems an error: the first, and how many more there are.
+func asError(op string, problems []Problem) *tool.Error {
+	first := problems[0]
+	e := tool.Errorf(op, tool.Invalid, "%s: %s", first.Where(), first.What)
+	e.Hint = first.Hint
+	if more := len(problems) - 1; more > 0 {
+		e.Message += fmt.Sprintf(", and %d more", more)
+	}
+	return e
+}
+
+// quote shows a piece of a manifest in a sentence.
+func quote(s string) string { return fmt.Sprintf("%q", tool.ClipTo(s, 60)) }
