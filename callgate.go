@@ -1,0 +1,290 @@
+package callgate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"callgate/internal/arbiter"
+	"callgate/internal/arbiter/approval"
+	"callgate/internal/arbiter/lock"
+	"callgate/internal/artifact"
+	"callgate/internal/journal"
+	"callgate/internal/module/filesystem"
+	"callgate/internal/module/shell"
+	"callgate/internal/registry"
+	"callgate/internal/secret"
+	"callgate/internal/statedir"
+	"callgate/internal/storage/sqlite"
+	"callgate/tool"
+)
+
+// Kernel is the running engine: it holds a state directory, the tools, the
+// locks, the approvals and the journal. Close it to let go.
+type Kernel struct {
+	Journal   *journal.Journal
+	Live      *journal.Live
+	Approvals *approval.Desk
+	Locks     *lock.Table
+	Artifacts *artifact.Store
+	State     *statedir.Held
+
+	door     *arbiter.Door
+	tools    registry.Registry
+	log      *slog.Logger
+	database *sqlite.DB
+	user     string
+	humanKey string
+
+	mu       sync.Mutex
+	folders  map[string]*folders // by app file
+	sessions map[string]*Session
+	closing  bool
+	running  sync.WaitGroup // calls that no session waits for
+	ctx      context.Context
+	cancel   context.CancelFunc
+}
+
+// Open takes the state directory and starts a kernel in it. A directory that
+// another process holds is a Conflict: be its client instead.
+func Open(ctx context.Context, cfg Config) (*Kernel, error) {
+	dir, err := stateDir(cfg.State)
+	if err != nil {
+		return nil, err
+	}
+	held, err := dir.Hold()
+	if err != nil {
+		return nil, err
+	}
+	k := &Kernel{
+		State: held, Locks: lock.New(), Live: &journal.Live{}, log: cfg.Log, user: userName(),
+		sessions: map[string]*Session{}, folders: map[string]*folders{},
+	}
+	if k.log == nil {
+		k.log = slog.New(slog.DiscardHandler)
+	}
+	k.ctx, k.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if err := k.open(ctx, cfg); err != nil {
+		return nil, errors.Join(err, k.Close())
+	}
+	return k, nil
+}
+
+func stateDir(path string) (statedir.Dir, error) {
+	if path == "" {
+		return statedir.Default()
+	}
+	return statedir.At(path)
+}
+
+// open wires the house, lowest floor first.
+func (k *Kernel) open(ctx context.Context, cfg Config) error {
+	var err error
+	// First of all, so that a directory of a newer Callgate is left as it was.
+	if k.database, err = sqlite.Open(ctx, k.State.Database()); err != nil {
+		return err
+	}
+	if k.humanKey, err = k.State.HumanKey(); err != nil {
+		return err
+	}
+	secrets, err := secret.Open(k.State.Secrets())
+	if err != nil {
+		return err
+	}
+	if k.Artifacts, err = artifact.Open(k.State.Artifacts()); err != nil {
+		return err
+	}
+	k.Journal, err = journal.Open(ctx, k.database.Journal(), journal.Options{
+		Anchor: k.State.Anchor(), KeyFile: k.State.JournalKey(), Kernel: Version,
+	})
+	if err != nil {
+		return err
+	}
+	// The desk and the door need each other: the desk's hooks look the door up
+	// when they run, and none runs before it is started.
+	k.Approvals = approval.New(k.database.Approvals(), approval.Options{
+		Key: k.humanKey, Kernel: os.Getpid(), Lineage: cfg.Lineage,
+		Check: func(ctx context.Context, r approval.Request, args json.RawMessage) error {
+			return k.door.CheckEdit(ctx, r, args)
+		},
+		Settled:  func(ctx context.Context, r approval.Request) { k.door.Settled(ctx, r) },
+		Orphaned: k.endOrphan,
+	})
+	k.door = arbiter.New(arbiter.Config{
+		Tools: &k.tools, Journal: k.Journal, Locks: k.Locks, Approvals: k.Approvals,
+		Artifacts: k.Artifacts, Secrets: secrets, Live: k.Live, Limits: cfg.Limits,
+	})
+	if err := k.Register(filesystem.Namespace, filesystem.Tools(filesystem.Config{})...); err != nil {
+		return err
+	}
+	if err := k.Register(shell.Namespace, shell.Tools(shell.Config{Hidden: k.hidden(), Cache: compilerCache()})...); err != nil {
+		return err
+	}
+	if err := k.Register("embedder", cfg.Tools...); err != nil {
+		return err
+	}
+	return k.recover(ctx)
+}
+
+// builtin are the modules that an app file turns on and off.
+var builtin = []string{filesystem.Namespace, shell.Namespace}
+
+// settings are the keys that a module's config block may have.
+var settings = map[string][]string{shell.Namespace: shell.Settings}
+
+// hidden is what no process that a tool starts may ever see: the kernel's
+// state, with the human's key in it, and its socket.
+func (k *Kernel) hidden() []string {
+	return []string{k.State.String(), filepath.Dir(k.State.Socket())}
+}
+
+// compilerCache keeps what compilers build between commands, apart from the
+// user's own caches: a confined command may write there.
+func compilerCache() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "callgate", "shell")
+}
+
+// recover takes up what an earlier life of the kernel left unfinished: calls
+// in doubt, and calls that were approved and never begun.
+func (k *Kernel) recover(ctx context.Context) error {
+	fresh, err := k.Journal.Recover(ctx)
+	if err != nil {
+		return err
+	}
+	open, err := k.Journal.Doubts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range open {
+		k.log.Warn("a call is in doubt: it began, and its end was never recorded", "call", d.Call, "tool", d.Tool)
+		proposal, err := k.door.Proposal(ctx, d)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(fresh, func(f journal.Record) bool { return f.Call == d.Call }) {
+			k.retry(d.Call, proposal)
+		} else {
+			k.door.TellDoubt(proposal, d.Call)
+		}
+	}
+	if err := k.resumeApproved(ctx); err != nil {
+		return err
+	}
+	return k.Approvals.Start(ctx)
+}
+
+// retry makes a call in doubt again, in the background, if that is safe, and
+// resolves the doubt when it went well. Else whoever asked is told.
+func (k *Kernel) retry(doubted string, p arbiter.Proposal) {
+	s, err := k.newSession(k.ctx, p.Principal.Session, SessionConfig{
+		Workspace: p.Workspace, AppFile: p.AppFile, Agent: p.Principal.Agent, Lane: p.Principal.Lane,
+	}, approval.Asker{})
+	if err != nil { // its workspace is gone
+		k.door.TellDoubt(p, doubted)
+		return
+	}
+	if !k.door.MayRetry(k.ctx, s.door, p) {
+		k.door.TellDoubt(p, doubted)
+		s.Close()
+		return
+	}
+	k.running.Go(func() {
+		defer s.Close()
+		again, done := k.door.Retry(k.ctx, s.door, doubted, p)
+		if !done {
+			k.door.TellDoubt(p, doubted)
+			return
+		}
+		if err := k.Journal.Resolve(k.ctx, doubted, journal.Resolution{Happened: true, By: "the kernel", Retry: again}); err != nil {
+			k.log.Error("a doubt cannot be resolved", "call", doubted, "error", err)
+		}
+	})
+}
+
+// Register adds tools under a source's name. A name that is taken is a
+// Conflict; a tool that is not fit to publish is reported, not added.
+func (k *Kernel) Register(source string, tools ...*tool.Tool) error {
+	for _, t := range tools {
+		if err := t.Validate(); err != nil {
+			return err
+		}
+	}
+	return k.tools.Add(registry.Global, registry.Static{Source: source, List: tools})
+}
+
+// Unregister takes a source and its tools away.
+func (k *Kernel) Unregister(source string) bool { return k.tools.Remove(source) }
+
+// Tools returns every tool, for whoever asks on the kernel's own behalf.
+func (k *Kernel) Tools(ctx context.Context) (*registry.Snapshot, error) {
+	return k.tools.Snapshot(ctx)
+}
+
+// Collect returns the result of a call that was left waiting, once it ended.
+func (k *Kernel) Collect(ctx context.Context, call string) (*tool.Result, error) {
+	return k.door.Collect(ctx, call)
+}
+
+// Retain drops the journal's epochs that ended before a time, and the
+// artifacts older than that which nothing names any more.
+func (k *Kernel) Retain(ctx context.Context, before time.Time) (records uint64, artifacts artifact.Usage, err error) {
+	drops, err := k.Journal.Retain(ctx, before)
+	if err != nil {
+		return 0, artifacts, err
+	}
+	for _, d := range drops {
+		records += d.LastSeq - d.FirstSeq + 1
+	}
+	live := map[string]bool{}
+	for ref, err := range k.Journal.Refs(ctx) {
+		if err != nil {
+			return records, artifacts, err
+		}
+		live[ref] = true
+	}
+	artifacts, err = k.Artifacts.Collect(ctx, func(ref string) bool { return live[ref] }, before)
+	return records, artifacts, err
+}
+
+// Close cancels what runs, waits until it has stopped and is on record, and
+// lets the state go.
+func (k *Kernel) Close() error {
+	k.mu.Lock()
+	k.closing = true
+	k.mu.Unlock()
+	k.cancel()
+	k.running.Wait()
+	for _, s := range k.snapshotSessions() {
+		s.Close()
+	}
+	if k.Approvals != nil {
+		k.Approvals.Close()
+	}
+	var errs []error
+	if k.Journal != nil {
+		errs = append(errs, k.Journal.Close())
+	}
+	if k.database != nil {
+		errs = append(errs, k.database.Close())
+	}
+	errs = append(errs, k.State.Release())
+	return errors.Join(errs...)
+}
+
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return ""
+}

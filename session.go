@@ -1,0 +1,433 @@
+package callgate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"callgate/internal/app"
+	"callgate/internal/arbiter"
+	"callgate/internal/arbiter/approval"
+	"callgate/internal/arbiter/policy"
+	"callgate/internal/journal"
+	"callgate/internal/module/shell"
+	"callgate/internal/registry"
+	"callgate/tool"
+)
+
+// SessionConfig says where a session works and for whom.
+type SessionConfig struct {
+	Workspace string // a folder; required
+	AppFile   string // default: callgate.yaml in the workspace, when there is one
+	Agent     string
+	Lane      string
+	PID       int    // the process on whose behalf calls are made; default this one
+	HumanKey  string // with it, that process may answer what this session asks
+}
+
+// Session makes calls in one workspace, under one app's rules.
+type Session struct {
+	ID  string
+	App *app.App // nil without an app file
+	// Warnings is what the session's user should know of its app: rules that
+	// name nothing, tools that could not be loaded.
+	Warnings []string
+
+	kernel *Kernel
+	door   *arbiter.Session
+
+	mu       sync.Mutex // orders the last call and the end
+	ended    bool
+	inFlight sync.WaitGroup
+	calls    int         // how many are in flight
+	active   time.Time   // when something last happened
+	idle     *time.Timer // ends a session that its client forgot
+}
+
+// patience is how long a session may lie idle before it is taken for forgotten.
+const patience = time.Hour
+
+// OpenSession opens a session.
+func (k *Kernel) OpenSession(ctx context.Context, c SessionConfig) (*Session, error) {
+	if c.PID == 0 {
+		c.PID = os.Getpid()
+	}
+	human := k.Approvals.Human(c.HumanKey)
+	if c.HumanKey != "" && !human {
+		return nil, tool.Errorf("callgate.OpenSession", tool.Denied, "the human's key is not the one of this kernel")
+	}
+	s, err := k.newSession(ctx, "s"+strconv.FormatUint(rand.Uint64(), 36), c, approval.Asker{PID: c.PID, Human: human})
+	if err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closing {
+		_ = s.door.Root.Close()
+		return nil, tool.Errorf("callgate.OpenSession", tool.Unavailable, "the kernel is closing")
+	}
+	k.sessions[s.ID] = s
+	s.idle = time.AfterFunc(patience, s.Close)
+	return s, nil
+}
+
+func (k *Kernel) newSession(ctx context.Context, id string, c SessionConfig, asker approval.Asker) (*Session, error) {
+	workspace, root, err := openWorkspace(c.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{ID: id, kernel: k, active: time.Now()}
+	s.door = &arbiter.Session{
+		Principal: tool.Principal{User: k.user, App: filepath.Base(workspace), Agent: c.Agent, Session: id, Lane: c.Lane},
+		Workspace: workspace, Root: root, Asker: asker,
+	}
+	if err := k.applyApp(ctx, s, c.AppFile); err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// applyApp gives a session the rules, the modules and the folders of its app.
+func (k *Kernel) applyApp(ctx context.Context, s *Session, path string) error {
+	a, f, err := k.loadApp(ctx, s.door.Workspace, path)
+	if err != nil || a == nil {
+		return err
+	}
+	s.App = a
+	d := s.door
+	d.Principal.App, d.Rules, d.AppFile, d.Relaxed = a.ID, a.Rules, a.Path, a.Relaxed
+	d.Off = off(a)
+	d.Configs = make(map[string]map[string]any, len(a.Modules))
+	for _, m := range a.Modules {
+		d.Configs[m.Name] = m.Config
+	}
+	if err := shell.CheckConfig(d.Configs[shell.Namespace]); err != nil {
+		return err
+	}
+	s.Warnings = a.Warnings
+	if f != nil {
+		d.Scope = a.Path
+		s.Warnings = append(s.Warnings[:len(s.Warnings):len(s.Warnings)], f.problems()...)
+	}
+	return nil
+}
+
+// openWorkspace gives a folder its canonical name and opens it.
+func openWorkspace(path string) (string, *os.Root, error) {
+	const op = "callgate.OpenSession"
+	if path == "" {
+		return "", nil, tool.Errorf(op, tool.Invalid, "a session needs a workspace folder")
+	}
+	full, err := filepath.Abs(path)
+	if err == nil {
+		full, err = filepath.EvalSymlinks(full)
+	}
+	if err != nil {
+		return "", nil, tool.Errorf(op, tool.Invalid, "the workspace %s cannot be opened: %w", tool.Clip(path), err)
+	}
+	root, err := os.OpenRoot(full)
+	if err != nil {
+		return "", nil, tool.Errorf(op, tool.Invalid, "the workspace %s cannot be opened: %w", tool.Clip(path), err)
+	}
+	return full, root, nil
+}
+
+// loadApp reads the app file that is named, or the workspace's own if any, and
+// makes its folders of tools known.
+func (k *Kernel) loadApp(ctx context.Context, workspace, path string) (*app.App, *folders, error) {
+	if path == "" {
+		path = filepath.Join(workspace, app.Filename)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, nil
+		}
+	}
+	known, err := k.known(ctx, registry.Global)
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := app.Load(path, known)
+	if err != nil || len(a.Dirs) == 0 {
+		return a, nil, err
+	}
+	scope, f, err := k.addFolders(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	if known, err = k.known(ctx, scope); err != nil {
+		return nil, nil, err
+	}
+	if a.Strict {
+		if problems := f.problems(); len(problems) > 0 {
+			return nil, nil, tool.Errorf("callgate.OpenSession", tool.Invalid, "%s says runtime.strict, and a tool is bad: %s", a.Path, problems[0])
+		}
+	}
+	a, err = app.Load(path, known) // again, now that the modules of its folders are known
+	return a, f, err
+}
+
+// known is what an app file may name: the built-in modules, which it turns on
+// and off, and all others, which are always on.
+func (k *Kernel) known(ctx context.Context, scope string) (app.Known, error) {
+	snap, err := k.tools.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := app.Known{}
+	for t := range snap.View(scope).All() {
+		m := known[t.ID.Namespace]
+		m.Actions = append(m.Actions, t.ID.Name)
+		m.Always = !slices.Contains(builtin, t.ID.Namespace)
+		m.Config = settings[t.ID.Namespace]
+		known[t.ID.Namespace] = m
+	}
+	return known, nil
+}
+
+// off returns the built-in modules that an app leaves out.
+func off(a *app.App) map[string]bool {
+	out := map[string]bool{}
+	for _, name := range builtin {
+		if !slices.ContainsFunc(a.Modules, func(m app.Module) bool { return m.Name == name }) {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+// Session returns an open session.
+func (k *Kernel) Session(id string) (*Session, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.sessions[id]; s != nil {
+		return s, nil
+	}
+	return nil, tool.Errorf("callgate.Session", tool.NotFound, "there is no open session %s", tool.Clip(id)).
+		WithHint("open a new one")
+}
+
+func (k *Kernel) snapshotSessions() []*Session {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	all := make([]*Session, 0, len(k.sessions))
+	for _, s := range k.sessions {
+		all = append(all, s)
+	}
+	return all
+}
+
+// Busy reports whether a session of another process than pid is in the middle
+// of something: a call runs, or its client was here a moment ago and may be
+// about to make one.
+func (k *Kernel) Busy(pid int) bool {
+	const moment = 300 * time.Millisecond
+	for _, s := range k.snapshotSessions() {
+		s.mu.Lock()
+		busy := s.calls > 0 || time.Since(s.active) < moment
+		s.mu.Unlock()
+		if busy && s.door.Asker.PID != pid {
+			return true
+		}
+	}
+	return false
+}
+
+// Calls returns how many calls are under way.
+func (k *Kernel) Calls() int {
+	n := 0
+	for _, s := range k.snapshotSessions() {
+		s.mu.Lock()
+		n += s.calls
+		s.mu.Unlock()
+	}
+	return n
+}
+
+// Sessions returns how many sessions are open.
+func (k *Kernel) Sessions() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.sessions)
+}
+
+// Call makes a call and waits for its end, and for a human where one is asked.
+// What goes wrong is told in the result.
+func (s *Session) Call(ctx context.Context, name string, args json.RawMessage) *tool.Result {
+	return s.Ask(ctx, Ask{Name: name, Args: args})
+}
+
+// Ask makes a call as it is described. It ends with ctx, or with the kernel.
+func (s *Session) Ask(ctx context.Context, ask Ask) *tool.Result {
+	if !s.enter() {
+		e := tool.Errorf("callgate.Call", tool.Unavailable, "session %s has ended", s.ID).WithHint("open a new one")
+		return &tool.Result{Status: tool.Failure, Summary: e.Error(), Error: e}
+	}
+	defer s.leave()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.kernel.ctx, cancel)()
+	return s.kernel.door.Call(ctx, s.door, ask)
+}
+
+func (s *Session) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return false
+	}
+	s.inFlight.Add(1)
+	s.calls++
+	if s.idle != nil {
+		s.idle.Stop()
+	}
+	return true
+}
+
+func (s *Session) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inFlight.Done()
+	s.calls--
+	s.active = time.Now()
+	if s.idle != nil && !s.ended {
+		s.idle.Reset(patience)
+	}
+}
+
+// Visible is a tool as a session sees it.
+type Visible struct {
+	*tool.Tool
+	Decision policy.Decision
+}
+
+// Tools returns what this session may call, by name.
+func (s *Session) Tools(ctx context.Context) ([]Visible, error) {
+	snap, err := s.kernel.tools.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []Visible
+	for t := range snap.View(s.door.Scope).All() {
+		if s.door.Sees(t) {
+			list = append(list, s.visible(t))
+		}
+	}
+	return list, nil
+}
+
+// Tool returns the one tool that a name means to this session.
+func (s *Session) Tool(ctx context.Context, name string) (Visible, error) {
+	snap, err := s.kernel.tools.Snapshot(ctx)
+	if err != nil {
+		return Visible{}, err
+	}
+	view := snap.View(s.door.Scope)
+	t, err := view.Resolve(name, s.door.Sees)
+	if err == nil && !s.door.Sees(t) {
+		err = view.Unknown(name, s.door.Sees)
+	}
+	if err != nil {
+		return Visible{}, err
+	}
+	return s.visible(t), nil
+}
+
+func (s *Session) visible(t *tool.Tool) Visible {
+	return Visible{t, s.door.Decide(t)}
+}
+
+// Workspace returns the session's folder.
+func (s *Session) Workspace() string { return s.door.Workspace }
+
+// Human reports whether the session's own process may answer what it asks.
+func (s *Session) Human() bool { return s.door.Asker.Human }
+
+// Close ends the session once its calls have ended. What waits for a human
+// goes on waiting.
+func (s *Session) Close() {
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return
+	}
+	s.ended = true
+	if s.idle != nil {
+		s.idle.Stop()
+	}
+	s.mu.Unlock()
+
+	s.kernel.mu.Lock()
+	if s.kernel.sessions[s.ID] == s { // one that runs an orphan bears the same id
+		delete(s.kernel.sessions, s.ID)
+	}
+	s.kernel.mu.Unlock()
+	s.inFlight.Wait()
+	_ = s.door.Root.Close()
+}
+
+// endOrphan ends a call that nobody waits for, once a human has answered: it
+// runs, in a session like its own, or its refusal is put on record.
+func (k *Kernel) endOrphan(r approval.Request) {
+	if !k.Approvals.Claim(r.ID) {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closing {
+		return // an approved one is run at the next start
+	}
+	k.running.Go(func() {
+		s, err := k.sessionFor(k.ctx, r)
+		if err != nil {
+			k.log.Error("an answered call cannot be ended", "call", r.Call.ID, "tool", r.Call.Tool, "error", err)
+			_ = k.Journal.Note(journal.Record{Kind: journal.Noted, Call: r.Call.ID, Tool: r.Call.Tool.String(), Note: "answered, but it cannot go on: " + err.Error()})
+			return
+		}
+		defer s.Close()
+		s.kernel.door.Resume(k.ctx, s.door, r)
+	})
+}
+
+// sessionFor opens a session like the one that asked, for one call.
+func (k *Kernel) sessionFor(ctx context.Context, r approval.Request) (*Session, error) {
+	p := r.Call.Principal
+	return k.newSession(ctx, p.Session, SessionConfig{Workspace: r.Workspace, AppFile: r.AppFile, Agent: p.Agent, Lane: p.Lane}, r.Asker)
+}
+
+// resumeApproved takes up calls that were approved and never begun. One that
+// did begin is the journal's: it ended, or it is in doubt.
+func (k *Kernel) resumeApproved(ctx context.Context) error {
+	approved, err := k.Approvals.List(ctx, approval.Approved, 0)
+	if err != nil {
+		return err
+	}
+	for _, r := range approved {
+		begun, err := k.Journal.Read(ctx, journal.Query{Call: r.Call.ID, Kind: journal.Begun, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(begun) > 0 {
+			if err := k.Approvals.Spend(ctx, r.ID); err != nil {
+				return err
+			}
+			continue
+		}
+		if patience := r.Deadline.Sub(r.AskedAt); time.Since(r.Answer.At) > patience {
+			// The yes was to a question of another day.
+			if err := k.Approvals.Lapse(ctx, r.ID); err != nil {
+				return err
+			}
+			continue
+		}
+		k.endOrphan(r)
+	}
+	return nil
+}
