@@ -1,0 +1,221 @@
+package daemon_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"callgate"
+	"callgate/internal/daemon"
+	"callgate/internal/journal"
+	"callgate/tool"
+)
+
+// churn makes calls without end, and says the id of each that was answered.
+func churn(ctx context.Context, state, workspace string) {
+	d, err := daemon.Start(ctx, callgate.Config{State: state})
+	if err != nil {
+		say(err)
+		os.Exit(1)
+	}
+	s, err := d.Kernel.OpenSession(ctx, callgate.SessionConfig{Workspace: workspace})
+	if err != nil {
+		say(err)
+		os.Exit(1)
+	}
+	say("ready")
+	var out sync.Mutex
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				name, args := randomCall()
+				r := s.Call(ctx, name, json.RawMessage(args))
+				out.Lock()
+				say(answered{r.Call, r.Status, name, r.Summary})
+				out.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+type answered struct {
+	Call    string
+	Status  tool.Status
+	Name    string
+	Summary string
+}
+
+// straggler is a length of sleep that marks the processes of these tests.
+const straggler = "7713.25"
+
+// randomCall reads, replaces or edits one of a few files, or runs a command. A whole file begins
+// and ends with the same mark, with enough between to be torn.
+func randomCall() (name, args string) {
+	path := fmt.Sprintf("file%d.txt", rand.IntN(3))
+	n := rand.IntN(1_000_000)
+	switch rand.IntN(6) {
+	case 4: // a process that would outlive the kernel if it could
+		return "shell.bash", fmt.Sprintf(`{"command":"sleep %s & (setsid sleep %s &) ; echo started","reads_only":true}`, straggler, straggler)
+	case 0:
+		return "filesystem.read", fmt.Sprintf(`{"path":%q,"head":1}`, path)
+	case 1: // replaces the line in the middle
+		return "filesystem.edit", fmt.Sprintf(`{"path":%q,"op":"replace_lines","line":2,"end_line":2,"new":"edited %d\\n"}`, path, n)
+	default:
+		content := fmt.Sprintf("mark %d\nmiddle\n%smark %d\n", n, strings.Repeat("x", 40_000)+"\n", n)
+		return "filesystem.write", fmt.Sprintf(`{"path":%q,"content":%q}`, path, content)
+	}
+}
+
+// TestKilledAtAnyMoment kills a busy kernel at random moments. After each:
+// nothing that was answered is missing from the journal, the chain verifies,
+// every call that began and did not end is in doubt exactly once, no file is
+// half written, and no process is left behind. CALLGATE_KILLS sets how often; the soak run uses 1,000.
+func TestKilledAtAnyMoment(t *testing.T) {
+	kills := 12
+	if n, err := strconv.Atoi(os.Getenv("CALLGATE_KILLS")); err == nil {
+		kills = n
+	}
+	state, workspace := t.TempDir(), t.TempDir()
+	ok(t, os.WriteFile(filepath.Join(workspace, "callgate.yaml"), []byte("runtime: {sandbox: relaxed}\ntools:\n  capabilities:\n    default_policy: auto\n"), 0o644))
+	for i := range 3 {
+		ok(t, os.WriteFile(filepath.Join(workspace, fmt.Sprintf("file%d.txt", i)), []byte("mark 0\nmiddle\nx\nmark 0\n"), 0o644))
+	}
+	told := 0
+	for range kills {
+		for _, a := range killOnce(t, state, workspace) {
+			told++
+			if a.Status != tool.Success {
+				t.Fatalf("%s: %s", a.Name, a.Summary)
+			}
+		}
+		wholeFiles(t, workspace)
+		noStragglers(t)
+	}
+	k, err := callgate.Open(t.Context(), callgate.Config{State: state})
+	ok(t, err)
+	defer func() { ok(t, k.Close()) }()
+	doubts := onceInDoubt(t, k)
+	t.Logf("%d kills, %d answers, %d calls in doubt", kills, told, doubts)
+	if told == 0 {
+		t.Error("no call was ever answered: the kills come too early to show anything")
+	}
+}
+
+// killOnce runs a busy kernel, kills it, and checks the journal against what
+// was answered, which it returns.
+func killOnce(t *testing.T, state, workspace string) []answered {
+	t.Helper()
+	p := start(t, "churn", map[string]string{"State": state, "Workspace": workspace})
+	must(t, p.heard(t), "ready")
+	time.AfterFunc(time.Duration(rand.IntN(250_000))*time.Microsecond, func() { _ = p.Process.Kill() })
+	var list []answered
+	for dec := json.NewDecoder(p.out); ; {
+		var a answered
+		if err := dec.Decode(&a); err != nil { // killed, perhaps in the middle of a line
+			if err != io.EOF && err != io.ErrUnexpectedEOF {
+				t.Fatal(err)
+			}
+			break
+		}
+		list = append(list, a)
+	}
+	p.end()
+
+	k, err := callgate.Open(t.Context(), callgate.Config{State: state})
+	ok(t, err)
+	defer func() { ok(t, k.Close()) }()
+	for _, a := range list {
+		if a.Name == "filesystem.read" {
+			continue // told behind the answer: its record may be lost with the process
+		}
+		ended, err := k.Journal.Read(t.Context(), journal.Query{Call: a.Call, Kind: journal.Ended})
+		ok(t, err)
+		if len(ended) != 1 {
+			t.Errorf("%s (%s) was answered and has %d ends on record", a.Call, a.Name, len(ended))
+		}
+	}
+	report, err := k.Journal.Verify(t.Context())
+	ok(t, err)
+	if !report.OK() {
+		t.Fatalf("the journal does not verify: %+v", report)
+	}
+	return list
+}
+
+// onceInDoubt counts the doubts, and sees that each belongs to one call that
+// began and did not end.
+func onceInDoubt(t *testing.T, k *callgate.Kernel) int {
+	t.Helper()
+	count := map[journal.Kind]map[string]int{journal.Begun: {}, journal.Ended: {}, journal.Doubted: {}}
+	for after := uint64(0); ; {
+		page, err := k.Journal.Read(t.Context(), journal.Query{After: after, Limit: 5000})
+		ok(t, err)
+		if len(page) == 0 {
+			break
+		}
+		for _, r := range page {
+			if count[r.Kind] != nil {
+				count[r.Kind][r.Call]++
+			}
+			after = r.Seq
+		}
+	}
+	for call, n := range count[journal.Begun] {
+		if n != 1 || count[journal.Ended][call]+count[journal.Doubted][call] != 1 {
+			t.Errorf("%s: begun %d, ended %d, doubted %d", call, n, count[journal.Ended][call], count[journal.Doubted][call])
+		}
+	}
+	for call := range count[journal.Doubted] {
+		if count[journal.Begun][call] != 1 {
+			t.Errorf("%s is in doubt and never began", call)
+		}
+	}
+	return len(count[journal.Doubted])
+}
+
+// noStragglers waits for what the kernel had started to be gone: it dies with
+// the kernel, a moment later.
+func noStragglers(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		var left []string
+		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, name := range lines {
+			if data, err := os.ReadFile(name); err == nil && strings.Contains(string(data), straggler) && strings.HasPrefix(string(data), "sleep") {
+				left = append(left, name)
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("left behind: %v", left)
+		}
+	}
+}
+
+var whole = regexp.MustCompile(`^mark (\d+)\n[^\n]*\nx+\nmark (\d+)\n$`)
+
+func wholeFiles(t *testing.T, workspace string) {
+	t.Helper()
+	for i := range 3 {
+		data, err := os.ReadFile(filepath.Join(workspace, fmt.Sprintf("file%d.txt", i)))
+		ok(t, err)
+		m := whole.FindSubmatch(data)
+		if m == nil || string(m[1]) != string(m[2]) {
+			t.Fatalf("file%d.txt is torn: %d bytes, %.40q … %.40q", i, len(data), data, data[max(0, len(data)-40):])
+		}
+	}
+}

@@ -1,0 +1,229 @@
+// Package daemon is the life of a kernel that serves: it holds the state
+// directory, listens on its socket, and ends without losing what runs.
+//
+// # Law
+//
+// Whoever holds the state directory serves its socket, be it `callgate up` or
+// a single command that found no kernel running. A connection is taken only
+// from the user who owns the kernel. On the way out the socket goes first, so
+// that nobody new comes in; then clients in the middle of something are given
+// their time; then the kernel closes. A client that came a moment too late
+// finds nobody there, and connects again: to whoever is next, or as the next.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"callgate"
+	"callgate/internal/daemon/httpapi"
+	"callgate/internal/daemon/peer"
+	"callgate/internal/statedir"
+	"callgate/tool"
+)
+
+// drain is how long calls of other clients may run on after the end is asked for.
+const drain = 10 * time.Second
+
+// Daemon is a serving kernel.
+type Daemon struct {
+	Kernel *callgate.Kernel
+	Socket string
+
+	server  *http.Server
+	inside  *pipeListener
+	outside net.Listener
+	failed  chan error
+}
+
+// Start opens a kernel and serves it. A state directory that another process
+// holds is a Conflict.
+func Start(ctx context.Context, cfg callgate.Config) (*Daemon, error) {
+	cfg.Lineage = peer.Lineage{}
+	kernel, err := callgate.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	d := &Daemon{Kernel: kernel, inside: newPipeListener(), failed: make(chan error, 2)}
+	if err := d.listen(); err != nil {
+		return nil, errors.Join(err, kernel.Close())
+	}
+	return d, nil
+}
+
+func (d *Daemon) listen() error {
+	path, err := d.Kernel.State.PrepareSocket()
+	if err != nil {
+		return err
+	}
+	if d.outside, err = listenOwner(path); err != nil {
+		return &tool.Error{Op: "daemon.listen", Kind: tool.Unavailable, Message: "the kernel cannot listen on " + path, Err: err}
+	}
+	d.Socket = path
+	ending, end := context.WithCancel(context.Background())
+	d.server = &http.Server{
+		Handler:           httpapi.New(d.Kernel, ending),
+		ReadHeaderTimeout: 10 * time.Second,
+		ConnContext:       httpapi.WithPeer,
+	}
+	d.server.RegisterOnShutdown(end)
+	for _, l := range []net.Listener{d.outside, d.inside} {
+		go func() {
+			if err := d.server.Serve(l); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+				d.failed <- err
+			}
+		}()
+	}
+	return nil
+}
+
+// listenOwner listens on a socket that only the owner can open, and takes
+// connections only from that user.
+func listenOwner(path string) (net.Listener, error) {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return &ownerListener{UnixListener: l}, nil
+}
+
+// ownerListener turns away everybody but the kernel's own user. It may be
+// closed twice: by Stop, and by the server.
+type ownerListener struct {
+	*net.UnixListener
+	closing sync.Once
+}
+
+// Close stops listening and removes the socket.
+func (l *ownerListener) Close() (err error) {
+	l.closing.Do(func() { err = l.UnixListener.Close() })
+	return err
+}
+
+// Accept returns the next connection of the owner's.
+func (l *ownerListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.UnixListener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if p, ok := peer.Of(c); ok && p.UID != os.Getuid() {
+			_ = c.Close()
+			continue
+		}
+		return c, nil
+	}
+}
+
+// Dial makes a connection that never leaves this process.
+func (d *Daemon) Dial(ctx context.Context) (net.Conn, error) { return d.inside.dial(ctx) }
+
+// Wait returns when ctx ends, or with the error that ended serving.
+func (d *Daemon) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-d.failed:
+		return &tool.Error{Op: "daemon", Kind: tool.Unavailable, Message: "the kernel stopped serving", Err: err}
+	}
+}
+
+// Stop ends serving and closes the kernel.
+func (d *Daemon) Stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), drain)
+	defer cancel()
+	_ = d.outside.Close() // and the socket file with it
+	for d.Kernel.Busy(os.Getpid()) && ctx.Err() == nil {
+		time.Sleep(5 * time.Millisecond)
+	}
+	err := d.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = d.server.Close() // cancels what still runs; its end is recorded
+	}
+	return errors.Join(err, d.Kernel.Close())
+}
+
+// Connection is a way to a kernel: the one that runs, or one of our own.
+type Connection struct {
+	cfg callgate.Config
+	dir statedir.Dir
+
+	mu  sync.Mutex
+	own *Daemon
+}
+
+// Connect finds the kernel of a state directory, or becomes it.
+func Connect(ctx context.Context, cfg callgate.Config) (*Connection, error) {
+	dir, err := statedir.Default()
+	if cfg.State != "" {
+		dir, err = statedir.At(cfg.State)
+	}
+	if err != nil {
+		return nil, err
+	}
+	cfg.State = dir.String()
+	c := &Connection{cfg: cfg, dir: dir}
+	conn, err := c.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c, conn.Close()
+}
+
+// Dial makes a connection to the kernel that runs now; where there is none any
+// more, this process is the next. When the directory is held but nobody
+// answers, its holder is starting or ending: Dial waits for it.
+func (c *Connection) Dial(ctx context.Context) (net.Conn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.own != nil {
+		return c.own.Dial(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		conn, err := new(net.Dialer).DialContext(ctx, "unix", c.dir.Socket())
+		if err == nil {
+			return conn, nil
+		}
+		own, err := Start(ctx, c.cfg)
+		if err == nil {
+			c.own = own
+			return own.Dial(ctx)
+		}
+		if tool.KindOf(err) != tool.Conflict {
+			return nil, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, &tool.Error{Op: "daemon.Dial", Kind: tool.Unavailable, Err: err,
+				Message: "the state directory is held by a process that does not answer"}
+		}
+	}
+}
+
+// InProcess reports whether the kernel lives in this process.
+func (c *Connection) InProcess() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.own != nil
+}
+
+// Close ends a kernel of our own; another's runs on.
+func (c *Connection) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.own == nil {
+		return nil
+	}
+	return c.own.Stop()
+}

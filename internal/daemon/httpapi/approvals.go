@@ -1,0 +1,42 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"callgate/internal/arbiter/approval"
+	"callgate/internal/protocol"
+)
+
+func (a *api) approvals(w http.ResponseWriter, r *http.Request) error {
+	list, err := a.kernel.Approvals.List(r.Context(), approval.State(r.FormValue("state")), 0)
+	if err != nil {
+		return err
+	}
+	if list == nil {
+		list = []approval.Request{}
+	}
+	return answer(w, list)
+}
+
+func (a *api) approval(w http.ResponseWriter, r *http.Request) error {
+	request, err := a.kernel.Approvals.Get(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return answer(w, request)
+}
+
+func (a *api) answer(w http.ResponseWriter, r *http.Request) error {
+	var said protocol.Answer
+	if err := read(r, &said); err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	err := a.kernel.Approvals.Answer(r.Context(), credential(r, said.By), id, approval.Answer{
+		Approve: said.Approve, Args: said.Args, Always: said.Always, Feedback: said.Feedback,
+	})
+	if err != nil {
+		return err
+	}
+	return a.approval(w, r)
+}

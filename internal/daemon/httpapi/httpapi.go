@@ -1,0 +1,162 @@
+// Package httpapi is the kernel's face to its clients: it translates HTTP into
+// the kernel's own words and back, and decides nothing.
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"callgate"
+	"callgate/internal/arbiter/approval"
+	"callgate/internal/arbiter/schema"
+	"callgate/internal/daemon/peer"
+	"callgate/internal/protocol"
+	"callgate/tool"
+)
+
+// maxBody bounds a request: the largest arguments a call may have.
+const maxBody = 64 << 20
+
+// api answers requests.
+type api struct {
+	kernel  *callgate.Kernel
+	ending  context.Context // done when the daemon stops: streams end
+	started time.Time
+	schemas schema.Cache
+}
+
+// New makes the handler of a kernel's protocol. Streams end with ending.
+func New(k *callgate.Kernel, ending context.Context) http.Handler {
+	a := &api{kernel: k, ending: ending, started: time.Now()}
+	mux := http.NewServeMux()
+	for route, handle := range map[string]func(http.ResponseWriter, *http.Request) error{
+		protocol.RouteStatus:    a.status,
+		protocol.RouteOpen:      a.open,
+		protocol.RouteClose:     a.close,
+		protocol.RouteTools:     a.tools,
+		protocol.RouteTool:      a.tool,
+		protocol.RouteCall:      a.call,
+		protocol.RouteCollect:   a.collect,
+		protocol.RouteApprovals: a.approvals,
+		protocol.RouteApproval:  a.approval,
+		protocol.RouteAnswer:    a.answer,
+		protocol.RouteLocks:     a.locks,
+		protocol.RouteJournal:   a.journal,
+		protocol.RouteFollow:    a.follow,
+		protocol.RouteVerify:    a.verify,
+		protocol.RouteExport:    a.export,
+		protocol.RouteDoubts:    a.doubts,
+		protocol.RouteResolve:   a.resolve,
+		protocol.RouteRetain:    a.retain,
+		protocol.RouteArtifact:  a.artifact,
+	} {
+		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
+			if err := handle(w, r); err != nil {
+				fail(w, err)
+			}
+		})
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		fail(w, tool.Errorf("httpapi", tool.NotFound, "the kernel has no %s %s", r.Method, tool.Clip(r.URL.Path)).
+			WithHint("this program and the running kernel may be of different versions: see callgate version"))
+	})
+	return mux
+}
+
+// peerKey is where a connection's peer stands in its context: the server
+// offers no other way from an accepted connection to its requests.
+type peerKey struct{}
+
+// WithPeer notes who is at the other end of a connection.
+func WithPeer(ctx context.Context, c net.Conn) context.Context {
+	pid := 0 // a connection inside this process
+	if _, unix := c.(*net.UnixConn); unix {
+		pid = approval.Unknown
+		if p, ok := peer.Of(c); ok {
+			pid = p.PID
+		}
+	}
+	return context.WithValue(ctx, peerKey{}, pid)
+}
+
+// peerPID is the process at the other end: 0 for this one.
+func peerPID(r *http.Request) int {
+	pid, ok := r.Context().Value(peerKey{}).(int)
+	if !ok {
+		return approval.Unknown
+	}
+	return pid
+}
+
+// credential is what a request has to show for a human's authority.
+func credential(r *http.Request, by string) approval.Credential {
+	return approval.Credential{Key: r.Header.Get(protocol.KeyHeader), By: by, PID: peerPID(r)}
+}
+
+func (a *api) status(w http.ResponseWriter, r *http.Request) error {
+	snap, err := a.kernel.Tools(r.Context())
+	if err != nil {
+		return err
+	}
+	s := protocol.Status{
+		Protocol: protocol.Version, Version: callgate.Version, PID: os.Getpid(),
+		State: a.kernel.State.String(), Started: a.started,
+		Sessions: a.kernel.Sessions(), Calls: a.kernel.Calls(), Tools: snap.View("").Len(),
+	}
+	for _, p := range snap.Problems {
+		s.Problems = append(s.Problems, p.String())
+	}
+	return answer(w, s)
+}
+
+func (a *api) locks(w http.ResponseWriter, _ *http.Request) error {
+	return answer(w, a.kernel.Locks.Snapshot())
+}
+
+// read takes a request's JSON body.
+func read(r *http.Request, into any) error {
+	data, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return tool.Errorf("httpapi", tool.Invalid, "the request is larger than %d MiB", maxBody>>20)
+	case err != nil:
+		return &tool.Error{Op: "httpapi", Kind: tool.Cancelled, Message: "the request broke off", Err: err}
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return &tool.Error{Op: "httpapi", Kind: tool.Invalid, Message: "the request's body cannot be read", Err: err}
+	}
+	return nil
+}
+
+// answer writes a JSON body.
+func answer(w http.ResponseWriter, body any) error {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return &tool.Error{Op: "httpapi", Kind: tool.Internal, Message: "the answer cannot be written as JSON", Err: err}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(data) // a client that has gone is no failure of ours
+	return nil
+}
+
+// fail writes an error with the status that fits its kind.
+func fail(w http.ResponseWriter, err error) {
+	var e *tool.Error
+	if !errors.As(err, &e) {
+		e = &tool.Error{Op: "httpapi", Kind: tool.Internal, Message: err.Error()}
+	}
+	data, _ := json.Marshal(e)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(protocol.HTTPStatus(e.Kind))
+	_, _ = w.Write(data)
+}

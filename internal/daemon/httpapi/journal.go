@@ -1,0 +1,187 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"callgate/internal/journal"
+	"callgate/internal/protocol"
+	"callgate/tool"
+)
+
+func query(r *http.Request) (journal.Query, error) {
+	q := journal.Query{Call: r.FormValue("call"), Kind: journal.Kind(r.FormValue("kind")), Newest: r.FormValue("newest") == "true"}
+	for name, into := range map[string]*uint64{"after": &q.After, "before": &q.Before} {
+		if err := number(r, name, into); err != nil {
+			return q, err
+		}
+	}
+	var limit uint64
+	if err := number(r, "limit", &limit); err != nil {
+		return q, err
+	}
+	q.Limit = int(min(limit, 10_000))
+	return q, nil
+}
+
+func number(r *http.Request, name string, into *uint64) error {
+	text := r.FormValue(name)
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return tool.Errorf("httpapi", tool.Invalid, "%s must be a whole number, not %q", name, tool.Clip(text))
+	}
+	*into = n
+	return nil
+}
+
+func (a *api) journal(w http.ResponseWriter, r *http.Request) error {
+	q, err := query(r)
+	if err != nil {
+		return err
+	}
+	// What is still on its way is part of the answer.
+	if err := a.kernel.Journal.Flush(r.Context()); err != nil {
+		return err
+	}
+	list, err := a.kernel.Journal.Read(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	if list == nil {
+		list = []journal.Record{}
+	}
+	return answer(w, list)
+}
+
+// follow streams records as they are written and, with live=true, what calls
+// print while they run.
+func (a *api) follow(w http.ResponseWriter, r *http.Request) error {
+	var after uint64
+	if err := number(r, "after", &after); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(a.ending, cancel)()
+	var output <-chan journal.Output
+	if r.FormValue("live") == "true" {
+		output = a.kernel.Live.Listen(ctx)
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	flush := http.NewResponseController(w).Flush
+	if err := flush(); err != nil {
+		return nil
+	}
+	enc := json.NewEncoder(w)
+	records := make(chan journal.Record)
+	go func() {
+		defer close(records)
+		for rec, err := range a.kernel.Journal.Follow(ctx, after) {
+			if err != nil && rec.Seq > 0 {
+				continue // a damaged record: verify tells of it, the next ones are whole
+			}
+			if err != nil {
+				return
+			}
+			select {
+			case records <- rec:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	for {
+		var e protocol.Event
+		select {
+		case rec, more := <-records:
+			if !more {
+				return nil // the stream has begun; its end is all that can be said
+			}
+			e.Record = &rec
+		case out := <-output:
+			e.Output = &out
+		}
+		if enc.Encode(e) != nil || flush() != nil {
+			return nil
+		}
+	}
+}
+
+func (a *api) verify(w http.ResponseWriter, r *http.Request) error {
+	report, err := a.kernel.Journal.Verify(r.Context())
+	if err != nil {
+		return err
+	}
+	return answer(w, report)
+}
+
+func (a *api) export(w http.ResponseWriter, r *http.Request) error {
+	q, err := query(r)
+	if err != nil {
+		return err
+	}
+	if err := a.kernel.Journal.Flush(r.Context()); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	if err := a.kernel.Journal.Export(r.Context(), w, q); err != nil {
+		panic(http.ErrAbortHandler) // the client must see that the export broke off
+	}
+	return nil
+}
+
+func (a *api) doubts(w http.ResponseWriter, r *http.Request) error {
+	list, err := a.kernel.Journal.Doubts(r.Context())
+	if err != nil {
+		return err
+	}
+	if list == nil {
+		list = []journal.Record{}
+	}
+	return answer(w, list)
+}
+
+func (a *api) resolve(w http.ResponseWriter, r *http.Request) error {
+	var said protocol.Resolve
+	if err := read(r, &said); err != nil {
+		return err
+	}
+	who := credential(r, said.By)
+	if err := a.kernel.Approvals.Vouch(who); err != nil {
+		return err
+	}
+	if err := a.kernel.Journal.Resolve(r.Context(), r.PathValue("call"), journal.Resolution{Happened: said.Happened, By: who.By}); err != nil {
+		return err
+	}
+	return answer(w, struct{}{})
+}
+
+func (a *api) retain(w http.ResponseWriter, r *http.Request) error {
+	var want protocol.Retain
+	if err := read(r, &want); err != nil {
+		return err
+	}
+	if err := a.kernel.Approvals.Vouch(credential(r, "")); err != nil {
+		return err
+	}
+	records, artifacts, err := a.kernel.Retain(r.Context(), want.Before)
+	if err != nil {
+		return err
+	}
+	return answer(w, protocol.Retained{Records: records, Artifacts: artifacts.Count})
+}
+
+func (a *api) artifact(w http.ResponseWriter, r *http.Request) error {
+	data, err := a.kernel.Artifacts.Get(r.Context(), r.PathValue("ref"))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	_, _ = w.Write(data)
+	return nil
+}

@@ -1,0 +1,52 @@
+// Package peer tells who is at the other end of a unix socket, and which
+// process started which. The approval desk stands on it: an answer must not
+// come from a process that the asking session, or the kernel, has started.
+package peer
+
+import "net"
+
+// Peer is the process at the other end of a connection. A zero PID means that
+// the system does not tell.
+type Peer struct {
+	PID int
+	UID int
+}
+
+// Of returns who is at the other end of c, and false for a connection that is
+// not a unix socket or a system that does not tell.
+func Of(c net.Conn) (Peer, bool) {
+	u, ok := c.(*net.UnixConn)
+	if !ok {
+		return Peer{}, false
+	}
+	return of(u)
+}
+
+// Lineage follows the parents of processes, as the system tells them now.
+type Lineage struct{}
+
+// mostGenerations bounds the climb, should parents ever form a loop.
+const mostGenerations = 4096
+
+// Descends reports whether pid is from, or was started by it, or by one it
+// started. A process whose parents have died on the way is not found: the
+// system has given it a new parent.
+func (Lineage) Descends(pid, from int) bool {
+	if from <= 1 {
+		return false // everything descends from the first process
+	}
+	for range mostGenerations {
+		if pid == from {
+			return true
+		}
+		if pid <= 1 {
+			return false
+		}
+		next, ok := parent(pid)
+		if !ok || next == pid {
+			return false
+		}
+		pid = next
+	}
+	return true
+}
