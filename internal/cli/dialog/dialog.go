@@ -1,0 +1,172 @@
+// Package dialog puts an approval before the person at a terminal, and opens
+// their editor on the arguments of a call.
+package dialog
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"callgate/internal/arbiter/approval"
+	"callgate/internal/cli/page"
+	"callgate/internal/protocol"
+	"callgate/tool"
+)
+
+// Dialog asks one person about one request. Answers are whole lines, so that a
+// stray key approves nothing, and what was typed before the question was shown
+// is thrown away.
+type Dialog struct {
+	In    io.Reader
+	Out   io.Writer
+	Style page.Style
+	By    string // who answers, for the journal
+	// Edit lets the person change a text, and returns what they made of it.
+	Edit func(text []byte) ([]byte, error)
+	// Answer settles the request. An answer that it finds Invalid is explained,
+	// and asked for again.
+	Answer func(protocol.Answer) error
+
+	lines lines
+	draft []byte // the arguments as last edited
+}
+
+const choices = "[a]pprove  [d]eny  [e]dit  [s]ession: approve for all of it  [q]uit: leave it waiting >"
+
+// errEnded is what reading a line gives when there is no more input.
+var errEnded = errors.New("the input has ended")
+
+// Run asks until the request is answered here, or ctx ends because it was
+// answered elsewhere; left says that the person left it waiting.
+func (d *Dialog) Run(ctx context.Context, r approval.Request) (left bool, err error) {
+	fmt.Fprintln(d.Out, d.Style.Strong("A human must decide:"))
+	if err := d.Style.Approval(d.Out, r); err != nil {
+		return false, err
+	}
+	if f, ok := d.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		dropTyped(int(f.Fd()))
+	}
+	d.lines = lines{in: bufio.NewReader(d.In), got: make(chan line, 1)}
+	d.draft = []byte(page.JSON(r.Call.Args) + "\n")
+	for {
+		fmt.Fprint(d.Out, d.Style.Strong(choices), " ")
+		word, err := d.lines.next(ctx)
+		if errors.Is(err, errEnded) {
+			fmt.Fprintln(d.Out)
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		a, err := d.take(ctx, word)
+		switch {
+		case errors.Is(err, errLeave):
+			return true, nil
+		case err == nil && a == nil:
+			continue
+		case err == nil:
+			err = d.Answer(*a)
+		}
+		if kind := tool.KindOf(err); kind != tool.Invalid && kind != tool.Failed {
+			return false, err
+		}
+		fmt.Fprintln(d.Out, d.Style.Bad(page.Safe(err.Error())))
+	}
+}
+
+// errLeave says that the person leaves the request waiting.
+var errLeave = errors.New("left waiting")
+
+// take makes an answer of a word, or nil when it is none.
+func (d *Dialog) take(ctx context.Context, word string) (*protocol.Answer, error) {
+	a := &protocol.Answer{By: d.By}
+	switch strings.ToLower(strings.TrimSpace(word)) {
+	case "a", "approve", "y", "yes":
+		a.Approve = true
+	case "s", "session":
+		a.Approve, a.Always = true, true
+	case "d", "deny", "n", "no":
+		fmt.Fprint(d.Out, "why, for whoever asked (may be empty) > ")
+		var err error
+		if a.Feedback, err = d.lines.next(ctx); err != nil && !errors.Is(err, errEnded) {
+			return nil, err
+		}
+	case "e", "edit":
+		return d.edited(a)
+	case "q", "quit":
+		return nil, errLeave
+	default:
+		return nil, nil
+	}
+	return a, nil
+}
+
+// edited has the arguments changed. What cannot be used is where the next edit
+// begins.
+func (d *Dialog) edited(a *protocol.Answer) (*protocol.Answer, error) {
+	text, err := d.Edit(d.draft)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Equal(bytes.TrimSpace(text), bytes.TrimSpace(d.draft)) {
+		fmt.Fprintln(d.Out, "nothing was changed")
+		return nil, nil
+	}
+	d.draft = text
+	a.Approve = true
+	a.Args, err = Object("what you wrote", text)
+	return a, err
+}
+
+// Object takes a text that must be one JSON object; what names it in the error.
+func Object(what string, text []byte) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil || fields == nil {
+		return nil, &tool.Error{Op: "dialog.Object", Kind: tool.Invalid, Message: what + " is not one JSON object", Err: err}
+	}
+	return bytes.TrimSpace(text), nil
+}
+
+// lines reads lines that one can stop waiting for. At most one read is under
+// way, and only while somebody waits: an editor that is opened between two
+// questions has the terminal for itself.
+type lines struct {
+	in   *bufio.Reader
+	got  chan line
+	busy bool
+}
+
+type line struct {
+	text string
+	err  error
+}
+
+// next returns the next line without its end, or ctx's error. A read that was
+// given up on goes on, and its line is the next one's.
+func (l *lines) next(ctx context.Context) (string, error) {
+	if !l.busy {
+		l.busy = true
+		go func() {
+			text, err := l.in.ReadString('\n')
+			l.got <- line{strings.TrimRight(text, "\r\n"), err}
+		}()
+	}
+	select {
+	case got := <-l.got:
+		l.busy = false
+		if got.err != nil && got.text == "" {
+			return "", errEnded
+		}
+		return got.text, nil
+	case <-ctx.Done():
+		return "", &tool.Error{Op: "dialog", Kind: tool.Cancelled, Message: "stopped waiting for an answer", Err: context.Cause(ctx)}
+	}
+}

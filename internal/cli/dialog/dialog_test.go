@@ -1,0 +1,141 @@
+package dialog_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"callgate/internal/arbiter/approval"
+	"callgate/internal/cli/dialog"
+	"callgate/internal/protocol"
+	"callgate/tool"
+)
+
+func request() approval.Request {
+	return approval.Request{
+		ID: "a1", State: approval.Pending, Risk: tool.High, Reason: "it is risky",
+		Call: tool.Call{Tool: tool.ID{Namespace: "files", Name: "delete"}, Args: json.RawMessage(`{"path":"x"}`)},
+	}
+}
+
+func TestRun(t *testing.T) {
+	for _, c := range []struct {
+		name, typed string
+		edits       []string // what the person makes of the text, one by one
+		refuse      int      // how many answers are found invalid
+		want        []protocol.Answer
+		left        bool
+		says        string
+	}{
+		{name: "yes", typed: "a\n", want: []protocol.Answer{{Approve: true, By: "ada"}}},
+		{name: "yes in a word", typed: " Yes \n", want: []protocol.Answer{{Approve: true, By: "ada"}}},
+		{name: "for the session", typed: "s\n", want: []protocol.Answer{{Approve: true, Always: true, By: "ada"}}},
+		{name: "no, and why", typed: "d\nnot that one\n", want: []protocol.Answer{{By: "ada", Feedback: "not that one"}}},
+		{name: "no, without a why", typed: "n\n\n", want: []protocol.Answer{{By: "ada"}}},
+		{name: "no, and the input ends", typed: "d\n", want: []protocol.Answer{{By: "ada"}}},
+		{name: "left", typed: "q\n", left: true},
+		{name: "the input ends", typed: "", left: true},
+		{name: "nothing that counts, then yes", typed: "\nwhat\napproved\na\n", want: []protocol.Answer{{Approve: true, By: "ada"}}},
+		{name: "edited", typed: "e\n", edits: []string{`{"path":"y"}`},
+			want: []protocol.Answer{{Approve: true, By: "ada", Args: json.RawMessage(`{"path":"y"}`)}}},
+		{name: "edited to nothing new", typed: "e\nq\n", edits: []string{"{\n  \"path\": \"x\"\n}\n"}, left: true, says: "nothing was changed"},
+		{name: "edited to no JSON, then mended", typed: "e\ne\n", edits: []string{`{"path"`, `{"path":"y"}`}, says: "not one JSON object",
+			want: []protocol.Answer{{Approve: true, By: "ada", Args: json.RawMessage(`{"path":"y"}`)}}},
+		{name: "edited to something invalid, then left", typed: "e\nq\n", edits: []string{`{"pth":"y"}`}, refuse: 1, left: true, says: "pth is not known",
+			want: []protocol.Answer{{Approve: true, By: "ada", Args: json.RawMessage(`{"pth":"y"}`)}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out strings.Builder
+			var got []protocol.Answer
+			var shown []string
+			d := dialog.Dialog{
+				In: strings.NewReader(c.typed), Out: &out, By: "ada",
+				Edit: func(text []byte) ([]byte, error) {
+					shown = append(shown, string(text))
+					return []byte(c.edits[len(shown)-1]), nil
+				},
+				Answer: func(a protocol.Answer) error {
+					got = append(got, a)
+					if len(got) <= c.refuse {
+						return tool.Errorf("test", tool.Invalid, "pth is not known")
+					}
+					return nil
+				},
+			}
+			left, err := d.Run(t.Context(), request())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("answers (-want +got):\n%s", diff)
+			}
+			if left != c.left {
+				t.Errorf("left is %v, want %v", left, c.left)
+			}
+			for _, want := range []string{"files.delete", "high risk", "it is risky", `"path": "x"`, c.says} {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("it does not say %q:\n%s", want, out.String())
+				}
+			}
+			if len(shown) == 2 && shown[1] != c.edits[0] {
+				t.Errorf("the second edit begins with %q, not with what was written before", shown[1])
+			}
+		})
+	}
+}
+
+func TestRunEndsWhenAnsweredElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, answered := context.WithCancel(t.Context())
+		in, typing := io.Pipe()
+		ended := make(chan error)
+		d := dialog.Dialog{In: in, Out: io.Discard, Answer: func(protocol.Answer) error { return nil }}
+		go func() {
+			_, err := d.Run(ctx, request())
+			ended <- err
+		}()
+		synctest.Wait() // it waits for a line
+		answered()
+		if err := <-ended; tool.KindOf(err) != tool.Cancelled {
+			t.Errorf("it ended with %v", err)
+		}
+		typing.Close()
+	})
+}
+
+func TestRunStopsAtOtherErrors(t *testing.T) {
+	for _, kind := range []tool.Kind{tool.Conflict, tool.Denied, tool.Unavailable} {
+		d := dialog.Dialog{In: strings.NewReader("a\na\n"), Out: io.Discard, Answer: func(protocol.Answer) error { return tool.Errorf("test", kind, "no") }}
+		if _, err := d.Run(t.Context(), request()); tool.KindOf(err) != kind {
+			t.Errorf("it ended with %v, want one of kind %s", err, kind)
+		}
+	}
+}
+
+func TestEditor(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no shell")
+	}
+	for _, c := range []struct {
+		command, want string
+		fails         tool.Kind
+	}{
+		{command: "true", want: "one\n"},
+		{command: `sed -i.bak -e s/one/two/`, want: "two\n"},
+		{command: `f() { printf 'three' > "$1"; }; f`, want: "three"},
+		{command: "false", fails: tool.Failed},
+		{command: "rm", fails: tool.Failed},
+		{command: "callgate-has-no-such-editor", fails: tool.Failed},
+	} {
+		got, err := dialog.Editor{Command: c.command, Stderr: io.Discard}.Edit(t.Context(), []byte("one\n"))
+		if tool.KindOf(err) != c.fails || string(got) != c.want {
+			t.Errorf("%q made %q of it, and ended with %v", c.command, got, err)
+		}
+	}
+}

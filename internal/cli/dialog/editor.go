@@ -1,0 +1,64 @@
+package dialog
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"callgate/tool"
+)
+
+// Editor opens a text in a program that people edit with.
+type Editor struct {
+	Command string // may hold flags; empty: vi, or notepad on Windows
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+}
+
+// Edit returns the text as it was when the program ended. The file that holds
+// it meanwhile is its owner's alone, and gone afterwards.
+func (e Editor) Edit(ctx context.Context, text []byte) ([]byte, error) {
+	const op = "dialog.Edit"
+	folder, err := os.MkdirTemp("", "callgate-edit-")
+	if err != nil {
+		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "there is no place for the file to edit", Err: err}
+	}
+	defer os.RemoveAll(folder)
+	file := filepath.Join(folder, "arguments.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the file to edit cannot be written", Err: err}
+	}
+	cmd := e.command(ctx, file)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.Stdin, e.Stdout, e.Stderr
+	if err := cmd.Run(); err != nil {
+		return nil, &tool.Error{Op: op, Kind: tool.Failed, Message: "the editor did not end well", Err: err,
+			Hint: "set VISUAL or EDITOR to one that works here"}
+	}
+	text, err = os.ReadFile(file)
+	if err != nil {
+		return nil, &tool.Error{Op: op, Kind: tool.Failed, Message: "the edited file cannot be read", Err: err}
+	}
+	return text, nil
+}
+
+// command opens a file. Where there is a shell it reads the command, as other
+// programs do with VISUAL and EDITOR.
+func (e Editor) command(ctx context.Context, file string) *exec.Cmd {
+	name := e.Command
+	if runtime.GOOS == "windows" {
+		if name == "" {
+			name = "notepad"
+		}
+		words := append(strings.Fields(name), file)
+		return exec.CommandContext(ctx, words[0], words[1:]...)
+	}
+	if name == "" {
+		name = "vi"
+	}
+	return exec.CommandContext(ctx, "sh", "-c", name+` "$1"`, "editor", file)
+}

@@ -1,0 +1,221 @@
+// Package doctor looks at the machine and says what Callgate finds on it, what
+// is missing, and how to get it. It changes nothing.
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"callgate/internal/statedir"
+)
+
+// State is what a check came to.
+type State string
+
+// The states. Only Broken means that Callgate cannot do its work.
+const (
+	OK      State = "ok"
+	Missing State = "missing" // something optional is not there
+	Warning State = "warning" // it works, and could be better
+	Broken  State = "broken"
+)
+
+// Check is one thing that was looked at.
+type Check struct {
+	Group string `json:"group"`
+	Name  string `json:"name"`
+	State State  `json:"state"`
+	Found string `json:"found,omitempty"`
+	For   string `json:"for,omitempty"` // what an optional thing is good for
+	Fix   string `json:"fix,omitempty"` // how to get it, or mend it
+}
+
+// The groups, in the order in which they are shown.
+const (
+	GroupCallgate = "callgate"
+	GroupState    = "state"
+	GroupPrograms = "programs"
+	GroupSandbox  = "sandbox"
+)
+
+// program is one that some tools or modules use.
+type program struct {
+	names   []string // any of them will do
+	version []string // arguments that make it say its version; nil: do not ask
+	why     string
+	apt     string
+	brew    string
+}
+
+func programs() []program {
+	return []program{
+		{[]string{"rg"}, []string{"--version"}, "faster grep over large folders", "ripgrep", "ripgrep"},
+		{[]string{"bash"}, []string{"--version"}, "tools that run shell commands", "bash", "bash"},
+		{[]string{"git"}, []string{"--version"}, "tools that work on repositories", "git", "git"},
+		{[]string{"node"}, []string{"--version"}, "tool servers written for Node.js", "nodejs", "node"},
+		{[]string{"npm"}, nil, "installing tool servers written for Node.js", "npm", "node"},
+		{[]string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}, []string{"--version"}, "tools that use a browser", "chromium", "chromium"},
+		{[]string{"psql"}, []string{"--version"}, "looking into a shared state on Postgres", "postgresql-client", "libpq"},
+	}
+}
+
+// Programs looks for the programs that parts of Callgate can use. All of them
+// are optional.
+func Programs(ctx context.Context) []Check {
+	list := programs()
+	checks := make([]Check, len(list))
+	var wg sync.WaitGroup
+	for i, p := range list {
+		wg.Go(func() { checks[i] = p.check(ctx) })
+	}
+	wg.Wait()
+	return checks
+}
+
+func (p program) check(ctx context.Context) Check {
+	c := Check{Group: GroupPrograms, Name: p.names[0], State: Missing, For: p.why}
+	for _, name := range p.names {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		c.State, c.Found = OK, path
+		if p.version != nil {
+			c.Found += said(ctx, path, p.version)
+		}
+		return c
+	}
+	switch runtime.GOOS {
+	case "linux":
+		c.Fix = "apt-get install " + p.apt
+	case "darwin":
+		c.Fix = "brew install " + p.brew
+	}
+	return c
+}
+
+// said is the first line that a program says when asked, in brackets.
+func said(ctx context.Context, path string, args []string) string {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, args...).Output()
+	if err != nil {
+		return " (it does not start: " + err.Error() + ")"
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	return " (" + line + ")"
+}
+
+// least is the free space below which a kernel will soon stop writing.
+const least = 64 << 20
+
+// Directory looks at the state directory and the database in it.
+func Directory(dir statedir.Dir) []Check {
+	c := Check{Group: GroupState, Name: "directory", State: OK, Found: dir.String()}
+	info, err := os.Stat(dir.String())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		c.Found += " (not made yet; the first command makes it)"
+		if above := existing(dir.String()); !writable(above) {
+			c.State, c.Fix = Broken, "it cannot be made in "+above+": name another with --state or CALLGATE_STATE"
+		}
+		return []Check{c, space(existing(dir.String()))}
+	case err != nil:
+		c.State, c.Fix = Broken, err.Error()
+		return []Check{c}
+	case !info.IsDir():
+		c.State, c.Fix = Broken, "it is not a folder: name another with --state or CALLGATE_STATE"
+		return []Check{c}
+	}
+	if runtime.GOOS != "windows" {
+		c.Found += fmt.Sprintf(" (mode %04o)", info.Mode().Perm())
+		if info.Mode().Perm()&0o077 != 0 {
+			c.State, c.Fix = Warning, "others can look into it: chmod 700 "+dir.String()
+		}
+	}
+	if !writable(dir.String()) {
+		c.State, c.Fix = Broken, "it cannot be written: see who owns it"
+	}
+	return []Check{c, space(dir.String()), database(dir.Database())}
+}
+
+// existing is the nearest folder above path that is there.
+func existing(path string) string {
+	for {
+		if _, err := os.Stat(path); err == nil || filepath.Dir(path) == path {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+}
+
+func space(folder string) Check {
+	c := Check{Group: GroupState, Name: "free space", State: OK}
+	free, err := freeBytes(folder)
+	switch {
+	case err != nil:
+		c.State, c.Found = Warning, "cannot be told: "+err.Error()
+	case free < least:
+		c.State, c.Found, c.Fix = Broken, size(free), "make room: calls that must be recorded will fail"
+	default:
+		c.Found = size(free)
+	}
+	return c
+}
+
+// database reads the size and the schema version of the database from its
+// header, without opening it.
+func database(path string) Check {
+	c := Check{Group: GroupState, Name: "database", State: OK}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		c.Found = "not made yet"
+		return c
+	}
+	if err != nil {
+		c.State, c.Fix = Broken, err.Error()
+		return c
+	}
+	defer f.Close()
+	header := make([]byte, 100)
+	if _, err := io.ReadFull(f, header); err != nil || !bytes.HasPrefix(header, []byte("SQLite format 3\x00")) {
+		c.State, c.Found, c.Fix = Broken, path, "this is not an SQLite file: move it away, or restore it from a copy"
+		return c
+	}
+	version := binary.BigEndian.Uint32(header[60:])
+	total := uint64(0)
+	for _, part := range []string{path, path + "-wal"} {
+		if info, err := os.Stat(part); err == nil {
+			total += uint64(info.Size())
+		}
+	}
+	c.Found = "SQLite, " + size(total)
+	if version > 0 { // while a kernel runs it may still be in the log
+		c.Found = fmt.Sprintf("SQLite, schema version %d, %s", version, size(total))
+	}
+	return c
+}
+
+func size(n uint64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
+	v, i := float64(n), 0
+	for v >= 1024 && i < len(units)-1 {
+		v, i = v/1024, i+1
+	}
+	if i == 0 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%.1f %s", v, units[i])
+}

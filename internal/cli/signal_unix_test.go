@@ -1,0 +1,207 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// process is the program in a process of its own.
+type process struct {
+	*exec.Cmd
+	out, err bytes.Buffer
+}
+
+// start runs the program on a state directory.
+func start(t *testing.T, state string, args ...string) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command("callgate", args...)}
+	p.Env = append(os.Environ(), "CALLGATE_STATE="+state, "GORACE="+quickRace)
+	p.Dir = t.TempDir()
+	p.Stdout, p.Stderr = &p.out, &p.err
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Process.Kill() })
+	return p
+}
+
+// ends waits for the process and returns its exit code, or minus the signal
+// that killed it.
+func (p *process) ends(t *testing.T) int {
+	t.Helper()
+	watchdog := time.AfterFunc(time.Minute, func() { _ = p.Process.Kill() })
+	defer watchdog.Stop()
+	_ = p.Wait()
+	status := p.ProcessState.Sys().(syscall.WaitStatus)
+	if status.Signaled() {
+		return -int(status.Signal())
+	}
+	return status.ExitStatus()
+}
+
+// untilSays runs the program again until it says something.
+func untilSays(t *testing.T, state, want string, args ...string) string {
+	t.Helper()
+	for limit := time.Now().Add(time.Minute); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
+		p := start(t, state, args...)
+		p.ends(t)
+		if strings.Contains(p.out.String(), want) {
+			return p.out.String()
+		}
+	}
+	t.Fatalf("callgate %s never says %q", strings.Join(args, " "), want)
+	return ""
+}
+
+// up starts a kernel and returns once it serves.
+func up(t *testing.T, state string) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command("callgate", "up")}
+	p.Env = append(os.Environ(), "CALLGATE_STATE="+state, "GORACE="+quickRace)
+	p.Stderr = &p.err
+	out, err := p.StdoutPipe()
+	if err == nil {
+		err = p.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Process.Kill() })
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("the kernel did not start: %v: %s", err, p.err.String())
+		}
+		if strings.Contains(line, "Ctrl-C") {
+			go func() { _, _ = io.Copy(io.Discard, lines) }()
+			return p
+		}
+	}
+}
+
+func TestInterruptedCall(t *testing.T) {
+	for _, withKernel := range []bool{false, true} {
+		name := "of a kernel of its own"
+		if withKernel {
+			name = "of a running kernel"
+		}
+		t.Run(name, func(t *testing.T) {
+			state := filepath.Join(t.TempDir(), "s")
+			if withKernel {
+				up(t, state)
+			}
+			call := start(t, state, "tools", "call", "demo.wait", "--path", "x")
+			untilSays(t, state, "demo.wait", "locks")
+			_ = call.Process.Signal(os.Interrupt)
+			if code := call.ends(t); code != 130 {
+				t.Errorf("exit code %d, want 130", code)
+			}
+			if !strings.Contains(call.err.String(), "cancelled") || !strings.Contains(call.err.String(), "log show c") {
+				t.Errorf("it does not say what happened: %s", call.err.String())
+			}
+			if call.out.Len() > 0 {
+				t.Errorf("standard output holds %q", call.out.String())
+			}
+			untilSays(t, state, "nothing is locked", "locks")
+			untilSays(t, state, `"error":"cancelled"`, "log", "tail", "--json")
+		})
+	}
+}
+
+func TestInterruptedWhileWaitingForAHuman(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "s")
+	up(t, state)
+	call := start(t, state, "tools", "call", "demo.risky", "--path", "x", "--json")
+	untilSays(t, state, "pending", "approvals", "list")
+	_ = call.Process.Signal(syscall.SIGTERM)
+	if code := call.ends(t); code != 130 {
+		t.Errorf("exit code %d, want 130", code)
+	}
+	if !strings.Contains(call.out.String(), "still waits for a human") || !strings.Contains(call.out.String(), `"approval": "a`) {
+		t.Errorf("it does not say that the question stands: %s", call.out.String())
+	}
+	if list := untilSays(t, state, "ID", "approvals", "list"); !strings.Contains(list, "pending") {
+		t.Errorf("the question is gone: %s", list)
+	}
+}
+
+func TestUpEndsOnceCallsHave(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "s")
+	kernel := up(t, state)
+	call := start(t, state, "tools", "call", "demo.wait", "--path", "x")
+	untilSays(t, state, "demo.wait", "locks")
+	_ = kernel.Process.Signal(syscall.SIGTERM)
+	untilGone(t, filepath.Join(state, "kernel.sock"))
+	_ = call.Process.Signal(os.Interrupt) // the end waits for it
+	call.ends(t)
+	if code := kernel.ends(t); code != 0 {
+		t.Errorf("exit code %d, want 0: %s", code, kernel.err.String())
+	}
+	if !strings.Contains(kernel.err.String(), "finishing 1 call") {
+		t.Errorf("it does not say what it waits for: %s", kernel.err.String())
+	}
+}
+
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "s")
+	kernel := up(t, state)
+	start(t, state, "tools", "call", "demo.wait", "--path", "x")
+	untilSays(t, state, "demo.wait", "locks")
+	_ = kernel.Process.Signal(os.Interrupt)
+	untilGone(t, filepath.Join(state, "kernel.sock"))
+	_ = kernel.Process.Signal(os.Interrupt)
+	if code := kernel.ends(t); code != -int(syscall.SIGINT) {
+		t.Errorf("it ended with %d, and was not ended by the second signal", code)
+	}
+}
+
+// untilGone waits for a socket to go: then a signal was heard, and nobody new
+// is let in.
+func untilGone(t *testing.T, socket string) {
+	t.Helper()
+	for limit := time.Now().Add(time.Minute); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(socket); err != nil {
+			return
+		}
+	}
+	t.Fatal("the kernel goes on")
+}
+
+func TestNoProcessIsLeftBehind(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "s")
+	asked := start(t, state, "tools", "call", "demo.risky", "--path", "x", "--no-wait", "--json")
+	if code := asked.ends(t); code != 4 {
+		t.Fatalf("exit code %d, want 4", code)
+	}
+	id := between(t, asked.out.String(), `"approval": "`, `"`)
+	// A kernel is started to be answered, and ends with the answer.
+	if yes := start(t, state, "approvals", "approve", id); yes.ends(t) != 0 {
+		t.Fatalf("not approved: %s", yes.err.String())
+	}
+	look := start(t, state, "doctor", "--json")
+	look.ends(t)
+	if !strings.Contains(look.out.String(), "not running; it starts") {
+		t.Errorf("a kernel runs on: %s", look.out.String())
+	}
+}
+
+func between(t *testing.T, text, before, after string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(text, before)
+	found, _, ok2 := strings.Cut(rest, after)
+	if !ok || !ok2 {
+		t.Fatalf("nothing between %q and %q in %s", before, after, text)
+	}
+	return found
+}
