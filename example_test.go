@@ -1,0 +1,48 @@
+package callgate_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"callgate"
+	"callgate/tool"
+)
+
+// A plain Go function becomes a tool, and is called through the door: with a
+// name in any spelling, and a number that came as text.
+func Example() {
+	state, _ := os.MkdirTemp("", "callgate")
+	defer os.RemoveAll(state)
+	workspace, _ := os.MkdirTemp("", "workspace")
+	defer os.RemoveAll(workspace)
+	ctx := context.Background()
+
+	type in struct {
+		Name  string `json:"name" jsonschema:"whom to greet"`
+		Times int    `json:"times,omitempty"`
+	}
+	greet, err := tool.Func("demo.greet", "Greets a person.", tool.Runtime{Risk: tool.Low, SideEffect: tool.None},
+		func(_ context.Context, i in) (string, error) {
+			return fmt.Sprintf("hello %s ×%d", i.Name, i.Times), nil
+		})
+	if err != nil {
+		panic(err)
+	}
+	kernel, err := callgate.Open(ctx, callgate.Config{State: state, Tools: []*tool.Tool{greet}})
+	if err != nil {
+		panic(err)
+	}
+	defer kernel.Close()
+	session, err := kernel.OpenSession(ctx, callgate.SessionConfig{Workspace: workspace})
+	if err != nil {
+		panic(err)
+	}
+	result := session.Call(ctx, "Demo__Greet", json.RawMessage(`{"name":"Ada","times":"2"}`))
+	fmt.Println(result.Status, string(result.Data))
+	fmt.Println(result.Warnings)
+	// Output:
+	// success "hello Ada ×2"
+	// [times: "2" (text) taken as the number 2]
+}
