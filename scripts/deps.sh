@@ -5,7 +5,6 @@ set -uo pipefail
 missing=()
 command -v rg >/dev/null || missing+=(ripgrep)
 command -v gcc >/dev/null || missing+=(gcc libc6-dev) # the race detector needs cgo
-command -v tmux >/dev/null || missing+=(tmux)
 [ ${#missing[@]} -eq 0 ] && exit 0
 if ! command -v apt-get >/dev/null; then
   echo "deps: please install: ${missing[*]} (no apt-get here); their tests skip until then" >&2
