@@ -2,16 +2,21 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
+	"callgate/internal/cli/page"
 	"callgate/internal/client"
 	"callgate/internal/journal"
+	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
 type tailFlags struct {
 	count  int
 	follow bool
+	live   bool
 	after  uint64
 }
 
@@ -52,7 +57,7 @@ func (p *program) tail(ctx context.Context, t tailFlags) error {
 	if err != nil || !t.follow {
 		return err
 	}
-	return p.follow(ctx, last)
+	return p.follow(ctx, last, t.live)
 }
 
 func (p *program) record(r journal.Record) error {
@@ -62,9 +67,26 @@ func (p *program) record(r journal.Record) error {
 	return written(p.style(p.Stdout).Record(p.Stdout, r))
 }
 
-// follow shows each record after last, until ctx ends. When the stream breaks
-// it comes back, and goes on after the last record that it showed.
-func (p *program) follow(ctx context.Context, last uint64) error {
+// event shows a record, or a piece of what a running call prints.
+func (p *program) event(e protocol.Event) error {
+	switch {
+	case e.Record != nil:
+		return p.record(*e.Record)
+	case p.json:
+		return p.jsonLine(e)
+	}
+	for line := range strings.Lines(string(e.Output.Text)) {
+		if _, err := fmt.Fprintf(p.Stdout, "  %s %s | %s\n", e.Output.Call, e.Output.Stream, page.Safe(strings.TrimRight(line, "\r\n"))); err != nil {
+			return written(err)
+		}
+	}
+	return nil
+}
+
+// follow shows each record after last and, when live, what calls print, until
+// ctx ends. When the stream breaks it comes back, and goes on after the last
+// record that it showed.
+func (p *program) follow(ctx context.Context, last uint64, live bool) error {
 	dir, err := p.stateDir()
 	if err != nil {
 		return err
@@ -74,20 +96,22 @@ func (p *program) follow(ctx context.Context, last uint64) error {
 	const patient = time.Second
 	pause, told := 10*time.Millisecond, false
 	for ctx.Err() == nil {
-		for r, err := range c.Follow(ctx, last) {
+		for e, err := range c.Watch(ctx, last, live) {
 			if err != nil {
 				if kind := tool.KindOf(err); kind != tool.Unavailable && kind != tool.Cancelled {
 					return err
 				}
 				break
 			}
-			if r.Seq <= last {
+			if e.Record != nil && e.Record.Seq <= last {
 				continue
 			}
-			if err := p.record(r); err != nil {
+			if err := p.event(e); err != nil {
 				return err
 			}
-			last, pause, told = r.Seq, 10*time.Millisecond, false
+			if pause, told = 10*time.Millisecond, false; e.Record != nil {
+				last = e.Record.Seq
+			}
 		}
 		if pause == patient && !told && !p.json {
 			p.say("callgate: no kernel answers; waiting for one")

@@ -23,6 +23,7 @@ func (p *program) logCommand() *cobra.Command {
 		cobra.NoArgs, func(ctx context.Context, _ []string) error { return p.tail(ctx, t) })
 	tail.Flags().IntVarP(&t.count, "lines", "n", 20, "how many")
 	tail.Flags().BoolVarP(&t.follow, "follow", "f", false, "go on with each new one, across restarts of the kernel")
+	tail.Flags().BoolVar(&t.live, "live", false, "with -f: also what calls print while they run")
 	tail.Flags().Uint64Var(&t.after, "after", 0, "all records after this number instead")
 
 	show := p.leaf("show CALL|SEQ", "Tell the whole story of a call", "  callgate log show c1x9z\n  callgate log show 42", cobra.ExactArgs(1), p.showStory)

@@ -151,25 +151,15 @@ func (c *Client) copy(ctx context.Context, w io.Writer, path string, query url.V
 	return nil
 }
 
-// Follow yields every record after a sequence number, and goes on as they
-// come, until ctx ends or the kernel does.
-func (c *Client) Follow(ctx context.Context, after uint64) iter.Seq2[journal.Record, error] {
-	return func(yield func(journal.Record, error) bool) {
-		for e, err := range c.events(ctx, url.Values{"after": {strconv.FormatUint(after, 10)}}) {
-			var rec journal.Record
-			if e.Record != nil {
-				rec = *e.Record
-			}
-			if !yield(rec, err) {
-				return
-			}
-		}
+// Watch yields every record after a sequence number and, when live, what calls
+// print while they run. It goes on as they come, until ctx ends or the kernel
+// does.
+func (c *Client) Watch(ctx context.Context, after uint64, live bool) iter.Seq2[protocol.Event, error] {
+	query := url.Values{"after": {strconv.FormatUint(after, 10)}}
+	if live {
+		query.Set("live", "true")
 	}
-}
-
-// Watch is Follow with what calls print while they run.
-func (c *Client) Watch(ctx context.Context, after uint64) iter.Seq2[protocol.Event, error] {
-	return c.events(ctx, url.Values{"after": {strconv.FormatUint(after, 10)}, "live": {"true"}})
+	return c.events(ctx, query)
 }
 
 func (c *Client) events(ctx context.Context, query url.Values) iter.Seq2[protocol.Event, error] {

@@ -12,10 +12,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 
@@ -137,13 +135,6 @@ func (v *Vault) ScrubString(text string) string {
 	s := v.scrub
 	v.mu.RUnlock()
 	return s.string(text)
-}
-
-// Names returns the names the file holds, sorted; never a value.
-func (v *Vault) Names() []string {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	return slices.Sorted(maps.Keys(v.file))
 }
 
 // likelySecret reports whether a variable's name says that its value is one.

@@ -25,9 +25,6 @@ import (
 	"callgate/tool"
 )
 
-// DefaultTimeout is how long a request waits when nothing else is said.
-const DefaultTimeout = 300 * time.Second
-
 // Credential is what somebody who answers has to show.
 type Credential struct {
 	Key string // the human's key

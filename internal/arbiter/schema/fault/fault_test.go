@@ -6,37 +6,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"callgate/internal/arbiter/schema/fault"
+	"callgate/internal/arbiter/schema/schematest"
 )
 
-// library compiles a schema as the validator has it.
-func library(t *testing.T, text string) *jsonschema.Schema {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("test:///", doc); err != nil {
-		t.Fatal(err)
-	}
-	return c.MustCompile("test:///")
-}
-
-func value(t *testing.T, text string) any {
-	t.Helper()
-	v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
 func TestPlaces(t *testing.T) {
-	s := library(t, `{"required":["q"],"properties":{"l":{"items":{"type":"integer"}},"o":{"required":["p"],"minProperties":2,"properties":{"n":{"type":"integer"}}}}}`)
-	trouble := fault.Of(s, value(t, `{"l":["a",1,2,3,4,5,6,7,8,9,"b"],"o":{"n":"x"}}`))
+	s := schematest.Library(t, `{"required":["q"],"properties":{"l":{"items":{"type":"integer"}},"o":{"required":["p"],"minProperties":2,"properties":{"n":{"type":"integer"}}}}}`)
+	trouble := fault.Of(s, schematest.Value(t, `{"l":["a",1,2,3,4,5,6,7,8,9,"b"],"o":{"n":"x"}}`))
 	var places []string
 	for _, f := range trouble {
 		places = append(places, strings.Join(f.At, "/"))
@@ -59,13 +36,13 @@ func TestPlaces(t *testing.T) {
 	if missing := trouble[0].Missing(); !slices.Equal(missing, []string{"q"}) {
 		t.Errorf("missing %q", missing)
 	}
-	if fault.Of(s, value(t, `{"q":1}`)) != nil {
+	if fault.Of(s, schematest.Value(t, `{"q":1}`)) != nil {
 		t.Error("a valid value has faults")
 	}
 }
 
 func TestChoices(t *testing.T) {
-	s := library(t, `{"anyOf":[{"type":"integer"},{"type":["integer","boolean"]},{"enum":["a"]},{"oneOf":[{"const":"b"},false]}]}`)
+	s := schematest.Library(t, `{"anyOf":[{"type":"integer"},{"type":["integer","boolean"]},{"enum":["a"]},{"oneOf":[{"const":"b"},false]}]}`)
 	trouble := fault.Of(s, "c")
 	if len(trouble) != 1 {
 		t.Fatalf("%d faults", len(trouble))

@@ -5,7 +5,10 @@ package schematest
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"callgate/internal/arbiter/schema"
 	"callgate/tool"
@@ -41,4 +44,28 @@ func Refused(t testing.TB, s *schema.Schema, args string, mode schema.Mode) *too
 // Prop is a schema of one required property x.
 func Prop(x string) string {
 	return `{"type":"object","properties":{"x":` + x + `},"required":["x"]}`
+}
+
+// Library compiles a schema as the validator has it.
+func Library(t testing.TB, text string) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("test:///", doc); err != nil {
+		t.Fatal(err)
+	}
+	return c.MustCompile("test:///")
+}
+
+// Value decodes a value as the validator takes it.
+func Value(t testing.TB, text string) any {
+	t.Helper()
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }

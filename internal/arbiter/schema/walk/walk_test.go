@@ -8,31 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"callgate/internal/arbiter/schema/schematest"
 	"callgate/internal/arbiter/schema/walk"
 )
-
-// compile compiles a schema as the validator has it.
-func compile(t *testing.T, text string) *jsonschema.Schema {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("test:///", doc); err != nil {
-		t.Fatal(err)
-	}
-	return c.MustCompile("test:///")
-}
-
-func decode(t *testing.T, text string) any {
-	t.Helper()
-	v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
 
 // locations are the places of schemas within their text.
 func locations(schemas []*jsonschema.Schema) []string {
@@ -70,7 +48,7 @@ func TestLocate(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, doc := compile(t, tt.schema), decode(t, tt.doc)
+			s, doc := schematest.Library(t, tt.schema), schematest.Value(t, tt.doc)
 			for range 3 {
 				if diff := cmp.Diff(tt.want, locations(walk.Locate(s, doc, split(tt.path)))); diff != "" {
 					t.Fatalf("(-want +got):\n%s", diff)
@@ -81,7 +59,7 @@ func TestLocate(t *testing.T) {
 }
 
 func TestParts(t *testing.T) {
-	s := compile(t, `{"if":{},"then":{},"else":{},"not":{},"allOf":[{}],"anyOf":[{}],"oneOf":[{}],"properties":{"b":{},"a":{}},
+	s := schematest.Library(t, `{"if":{},"then":{},"else":{},"not":{},"allOf":[{}],"anyOf":[{}],"oneOf":[{}],"properties":{"b":{},"a":{}},
 		"patternProperties":{"x":{}},"additionalProperties":{},"propertyNames":{},"prefixItems":[{}],"items":{},"contains":{},
 		"dependentSchemas":{"d":{}},"unevaluatedItems":{},"unevaluatedProperties":{}}`)
 	want := []string{"/allOf/0", "/anyOf/0", "/oneOf/0", "/then", "/else", "/dependentSchemas/d", "/properties/a", "/properties/b",
@@ -106,18 +84,18 @@ func TestPutAndDrop(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			doc := decode(t, tt.doc)
+			doc := schematest.Value(t, tt.doc)
 			got, ok := walk.Put(walk.Clone(doc), split(tt.path), "new")
 			want := doc
 			if tt.put != "" {
-				want = decode(t, tt.put)
+				want = schematest.Value(t, tt.put)
 			}
 			if diff := cmp.Diff(want, got); diff != "" || ok != (tt.put != "") {
 				t.Errorf("Put reported %v (-want +got):\n%s", ok, diff)
 			}
 			less := walk.Clone(doc)
 			if want = doc; tt.dropped != "" {
-				want = decode(t, tt.dropped)
+				want = schematest.Value(t, tt.dropped)
 			}
 			if ok := walk.Drop(less, split(tt.path)); ok != (tt.dropped != "") {
 				t.Errorf("Drop reported %v", ok)
@@ -125,7 +103,7 @@ func TestPutAndDrop(t *testing.T) {
 			if diff := cmp.Diff(want, less); diff != "" {
 				t.Errorf("Drop (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(decode(t, tt.doc), doc); diff != "" {
+			if diff := cmp.Diff(schematest.Value(t, tt.doc), doc); diff != "" {
 				t.Errorf("the original was changed through its clone:\n%s", diff)
 			}
 		})
