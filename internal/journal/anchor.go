@@ -79,7 +79,9 @@ func readSlot(slot []byte) (p point, turn uint64, ok bool) {
 
 // prepare opens the file before the first write, and puts the evidence of a
 // cut aside. It takes the room of both slots, so that later writes need none.
-func (a *anchor) prepare(cut *Cut) error {
+// The anchor of a new journal names the empty chain before the first record
+// is written: a crash right after that record leaves it behind, not missing.
+func (a *anchor) prepare(cut *Cut, empty bool) error {
 	if a.path == "" || a.file != nil {
 		return nil
 	}
@@ -103,8 +105,14 @@ func (a *anchor) prepare(cut *Cut) error {
 		f.Close()
 		return anchorError(err, "the journal's anchor cannot be made")
 	}
-	syncFolder(a.path)
 	a.file = f
+	if empty && cut == nil && a.turn == 0 {
+		a.set(point{})
+		if err := errors.Join(a.err, f.Sync()); err != nil {
+			return anchorError(err, "the journal's anchor cannot be made")
+		}
+	}
+	syncFolder(a.path)
 	return nil
 }
 

@@ -206,6 +206,7 @@ func (v *verifier) finish() {
 	case a == nil && r.Records > 0:
 		r.problem(0, "the anchor is missing or damaged: whether the tail was cut cannot be told")
 	case a == nil:
+	case a.seq == 0 && a.hash == Hash{} && (r.Records == 0 || r.First == 1): // it has seen the empty chain only
 	case a.seq > last:
 		r.problem(last+1, "records were cut: the anchor has seen record %d, the store ends at %d", a.seq, last)
 	case a.seq < r.First || r.Records == 0:

@@ -103,6 +103,8 @@ func (w *writer) compare(ctx context.Context) (*Cut, error) {
 		return &Cut{Head: w.head.seq}, nil
 	case point.seq == w.head.seq && point.hash == w.head.hash:
 		return nil, nil
+	case point.seq == 0 && point.hash == Hash{}:
+		return nil, nil // behind: it has seen the empty chain only
 	}
 	cut := &Cut{Anchor: point.seq, Hash: point.hash[:], Head: w.head.seq}
 	if point.seq >= w.head.seq {
@@ -165,7 +167,7 @@ func (w *writer) append(ctx context.Context, next head) error {
 	if len(w.rows) == 0 {
 		return nil
 	}
-	if err := w.anchor.prepare(w.cut); err != nil {
+	if err := w.anchor.prepare(w.cut, w.head.seq == 0); err != nil {
 		return err
 	}
 	if err := w.store.Append(ctx, w.rows); err != nil {
