@@ -94,7 +94,7 @@ func (w *writer) opening(next head, now time.Time, b batch) (Record, bool) {
 	switch {
 	case !next.open:
 		o.Start, o.Cut, rec.Note = true, w.cut, w.cut.words()
-		if b.recovered && b.whole || next.seq == 0 {
+		if b.recovered && b.whole() || next.seq == 0 {
 			o.Since = next.seq + 1 // every doubt of earlier lives is settled in this very transaction
 		}
 		return rec, true

@@ -71,6 +71,39 @@ func TestFirstCommitAfterSpaceReturnsSucceeds(t *testing.T) {
 	})
 }
 
+// TestCommitDuringAFailingAttempt commits while an attempt is under way that
+// will fail: the space that returned meanwhile is found, by an attempt that
+// began after the commit.
+func TestCommitDuringAFailingAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &memory{failAppend: errFull, gate: make(chan struct{})}
+		j := open(t, store, journal.Options{})
+		early := make(chan error, 1)
+		go func() {
+			_, err := j.Commit(t.Context(), begun("early"))
+			early <- err
+		}()
+		synctest.Wait() // the attempt stands at the gate
+		late := make(chan error, 1)
+		go func() {
+			_, err := j.Commit(t.Context(), begun("late"))
+			late <- err
+		}()
+		synctest.Wait()
+		store.gate <- struct{}{}
+		isKind(t, <-early, tool.Unavailable)
+		store.set(func(m *memory) { m.failAppend = nil })
+		store.gate <- struct{}{}
+		if err := <-late; err != nil {
+			t.Fatalf("committed during the failing attempt, written after it: %v", err)
+		}
+		if diff := cmp.Diff([]string{"opened", "begun late"}, story(t, store)); diff != "" {
+			t.Fatal(diff)
+		}
+		close(store.gate)
+	})
+}
+
 // TestBacklogIsBounded notes to a failing store until it is refused, and finds
 // every record that was taken, once and in order, when the store works again.
 func TestBacklogIsBounded(t *testing.T) {

@@ -188,7 +188,7 @@ func (e *entry) weight() int {
 // batch is what one attempt writes.
 type batch struct {
 	entries   []entry
-	whole     bool // nothing was left behind
+	behind    int // how many were left in the queue
 	recovered bool
 }
 
@@ -204,8 +204,8 @@ func (q *queue) take() batch {
 		weight += q.entries[n].weight()
 		n++
 	}
-	b := batch{whole: n == len(q.entries), recovered: q.recovered}
-	if b.whole {
+	b := batch{behind: len(q.entries) - n, recovered: q.recovered}
+	if b.whole() {
 		b.entries, q.entries, q.spare = q.entries, q.spare[:0], nil
 	} else {
 		b.entries = slices.Clone(q.entries[:n])
@@ -215,6 +215,9 @@ func (q *queue) take() batch {
 	q.busy = true
 	return b
 }
+
+// whole reports whether nothing was left behind.
+func (b *batch) whole() bool { return b.behind == 0 }
 
 // done tells everyone waiting in the batch that it is on disk, up to last.
 func (q *queue) done(b batch, last uint64) {
@@ -226,26 +229,31 @@ func (q *queue) done(b batch, last uint64) {
 	clear(b.entries)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if b.whole {
+	if b.whole() {
 		q.spare = b.entries[:0]
 	}
 	q.busy, q.failing, q.retry, q.last = false, nil, 0, last
 	q.announce()
 }
 
-// fail tells everyone who waits, puts the kept records back in front, and sets
-// the time of the next attempt. It returns how many went back.
+// fail tells everyone who waited when the attempt began, puts the kept records
+// back in front, and sets the time of the next attempt. Who came during it is
+// owed an attempt of their own, at once: the cause may have passed since. It
+// returns how many of the batch went back.
 func (q *queue) fail(b batch, cause error) (kept int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	all := make([]entry, 0, len(b.entries)+len(q.entries))
 	q.weight = 0
 	for i, e := range slices.Concat(b.entries, q.entries) {
-		if e.wait != nil {
+		late := i >= len(b.entries)+b.behind
+		if e.wait != nil && late {
+			q.wake()
+		} else if e.wait != nil {
 			e.wait.done <- outcome{err: e.refusal(cause)}
 			e.wait = nil
 		}
-		if e.mark || !e.keep {
+		if !late && (e.mark || !e.keep) {
 			q.recovered = q.recovered && e.rec.Kind != Doubted
 			continue
 		}
@@ -332,6 +340,13 @@ func (q *queue) waiting() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return (len(q.entries) > 0 || q.busy) && !q.closed
+}
+
+// length returns how many entries are queued.
+func (q *queue) length() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.entries)
 }
 
 // close takes nothing more, and has the writer write what there is.

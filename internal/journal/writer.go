@@ -136,8 +136,9 @@ func (w *writer) run() {
 // attempt writes one batch and reports whether there may be more.
 func (w *writer) attempt() bool {
 	ctx := context.Background() // what is recorded is recorded, whoever went away
+	queued := w.queue.length()
 	if err := w.leaveLimbo(ctx); err != nil {
-		w.queue.fail(batch{}, err)
+		w.queue.fail(batch{behind: queued}, err)
 		return false
 	}
 	b := w.queue.take()
