@@ -3,6 +3,7 @@ package registry
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -93,6 +94,21 @@ func (s *Snapshot) View(scope string) *View {
 		return v
 	}
 	return s.global
+}
+
+// Every yields the newest version of every tool of every scope, each once.
+func (s *Snapshot) Every() iter.Seq[*tool.Tool] {
+	return func(yield func(*tool.Tool) bool) {
+		seen := make(map[*tool.Tool]bool, s.global.Len())
+		for _, v := range append(slices.Collect(maps.Values(s.scoped)), s.global) {
+			for t := range v.All() {
+				if !seen[t] && !yield(t) {
+					return
+				}
+				seen[t] = true
+			}
+		}
+	}
 }
 
 // Len returns the number of tools, counting each version.

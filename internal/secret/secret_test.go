@@ -104,3 +104,27 @@ func must(b []byte, err error) []byte {
 	}
 	return b
 }
+
+func TestExpand(t *testing.T) {
+	v, err := vault(t, `{"hub_token":"correct-horse-battery"}`, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ text, want, fails string }{
+		{"plain", "plain", ""},
+		{"Bearer {{secret.hub_token}}!", "Bearer correct-horse-battery!", ""},
+		{"{{secret.hub_token}}{{secret.hub_token}}", "correct-horse-batterycorrect-horse-battery", ""},
+		{"{{env.X}}", "{{env.X}}", ""},
+		{"{{secret.other_thing}}", "", "other_thing"},
+		{"{{secret.hub_token", "", "no closing"},
+	}
+	for _, test := range tests {
+		got, err := v.Expand(test.text)
+		if test.fails == "" && (err != nil || got != test.want) {
+			t.Errorf("%q is %q, %v", test.text, got, err)
+		}
+		if test.fails != "" && (err == nil || !strings.Contains(err.Error(), test.fails) || got != "") {
+			t.Errorf("%q gives %q, %v", test.text, got, err)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"callgate/tool"
+)
+
+// Catalog is what one reader may find: a fixed set of tools and the state of
+// the index when it was made. It is safe for concurrent use.
+type Catalog struct {
+	index *Index
+	state *state
+	tools []*tool.Tool // by dotted name
+	slots []int32      // of each tool in the state
+}
+
+// Catalog makes the catalog of some tools. Those that the index does not hold
+// are added to it first.
+func (x *Index) Catalog(ctx context.Context, tools []*tool.Tool) (*Catalog, error) {
+	c := &Catalog{index: x, tools: slices.Clone(tools)}
+	slices.SortFunc(c.tools, func(a, b *tool.Tool) int {
+		return cmp.Or(cmp.Compare(a.ID.Dotted(), b.ID.Dotted()), a.ID.Version.Compare(b.ID.Version))
+	})
+	var err error
+	if c.state, err = x.holding(ctx, c.tools); err != nil {
+		return nil, err
+	}
+	c.slots = make([]int32, len(c.tools))
+	for i, t := range c.tools {
+		c.slots[i] = c.state.byTool[t]
+	}
+	return c, nil
+}
+
+// Len is how many tools the catalog has.
+func (c *Catalog) Len() int { return len(c.tools) }
+
+// Search answers a request.
+func (c *Catalog) Search(ctx context.Context, r Request) (*Response, error) {
+	limit, err := r.check()
+	if err != nil {
+		return nil, err
+	}
+	queries := r.queries()
+	if len(queries) == 0 {
+		return &Response{Answers: []Answer{c.browse(r, limit)}}, nil
+	}
+	vectors, degraded, err := c.meanings(ctx, queries)
+	if err != nil {
+		return nil, err
+	}
+	answer := &Response{Answers: make([]Answer, len(queries)), Degraded: degraded}
+	for i, q := range queries {
+		if err := ctx.Err(); err != nil {
+			return nil, &tool.Error{Op: "search", Kind: tool.Cancelled, Message: "the search was cancelled", Err: err}
+		}
+		var meaning []float32
+		if vectors != nil {
+			meaning = vectors[i]
+		}
+		found, matched := c.find(q, meaning, r, limit)
+		answer.Answers[i] = found
+		if !matched {
+			answer.Unmatched = append(answer.Unmatched, q)
+		}
+	}
+	return answer, nil
+}
+
+// check reports what is wrong with a request, and how many hits it wants.
+func (r *Request) check() (limit int, err error) {
+	const op = "search"
+	switch {
+	case len(r.Queries) > MaxQueries:
+		return 0, tool.Errorf(op, tool.Invalid, "%d queries at once are too many", len(r.Queries)).WithHint("ask at most %d", MaxQueries)
+	case r.Limit < 0 || r.Offset < 0:
+		return 0, tool.Errorf(op, tool.Invalid, "limit and offset cannot be negative")
+	}
+	switch r.Filter.MaxRisk {
+	case "", tool.Low, tool.Medium, tool.High:
+	default:
+		return 0, tool.Errorf(op, tool.Invalid, "max risk %q is not a risk", tool.Clip(string(r.Filter.MaxRisk))).WithHint("use low, medium or high")
+	}
+	for _, e := range r.Filter.SideEffects {
+		switch e {
+		case tool.None, tool.Read, tool.Write, tool.External:
+		default:
+			return 0, tool.Errorf(op, tool.Invalid, "%q is not a side effect", tool.Clip(string(e))).WithHint("use none, read, write or external")
+		}
+	}
+	if r.Limit == 0 {
+		return DefaultLimit, nil
+	}
+	return min(r.Limit, MaxLimit), nil
+}
+
+// queries are those that say something, made fit to be read.
+func (r *Request) queries() []string {
+	var list []string
+	for _, q := range r.Queries {
+		q = strings.TrimSpace(strings.ToValidUTF8(q, " "))
+		if q != "" {
+			list = append(list, strings.ToValidUTF8(q[:min(len(q), maxQuery)], ""))
+		}
+	}
+	return list
+}
+
+// browse lists the tools by name.
+func (c *Catalog) browse(r Request, limit int) Answer {
+	a := Answer{}
+	for _, t := range c.tools {
+		if !r.Filter.Passes(t) {
+			continue
+		}
+		if a.Total >= r.Offset && len(a.Hits) < limit {
+			a.Hits = append(a.Hits, Hit{Tool: t})
+		}
+		a.Total++
+	}
+	return a
+}

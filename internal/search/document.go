@@ -1,0 +1,78 @@
+package search
+
+import (
+	"crypto/sha256"
+	"strings"
+
+	"callgate/internal/search/lexical"
+	"callgate/tool"
+)
+
+// key is the content of a tool as search sees it: equal keys, equal documents.
+type key [16]byte
+
+// document is a tool as search sees it.
+type document struct {
+	key  key
+	tool *tool.Tool
+}
+
+// maxText bounds what is embedded of one description: meaning is told early.
+const maxText = 2000
+
+// newDocument takes a tool's key, without reading its schema.
+func newDocument(t *tool.Tool) document {
+	h := sha256.New()
+	part := func(s string) {
+		h.Write([]byte(s))
+		h.Write([]byte{0})
+	}
+	part(t.ID.Dotted())
+	part(t.Spec.Short)
+	part(t.Spec.Description)
+	h.Write(t.Spec.Input)
+	h.Write([]byte{0})
+	for _, s := range t.Spec.Aliases {
+		part(s)
+	}
+	h.Write([]byte{1})
+	for _, s := range t.Spec.Tags {
+		part(s)
+	}
+	part(string(t.Runtime.SideEffect))
+	var sum [sha256.Size]byte
+	h.Sum(sum[:0])
+	return document{key: key(sum[:16]), tool: t}
+}
+
+// lexical is the document for the keyword half.
+func (d document) lexical() lexical.Doc {
+	t := d.tool
+	doc := lexical.Doc{
+		Name: t.ID.Dotted(), Short: t.Spec.Short, Aliases: t.Spec.Aliases, Tags: t.Spec.Tags,
+		Description: t.Spec.Description, Params: params(t.Spec.Input),
+	}
+	if e := t.Runtime.SideEffect; e != "" {
+		doc.Effects = []string{string(e)}
+	}
+	return doc
+}
+
+// texts are what the meaning half reads: the whole tool, and its name alone.
+func (d document) texts() (whole, name string) {
+	t := d.tool
+	name = strings.ReplaceAll(t.ID.Dotted(), ".", " ")
+	var b strings.Builder
+	b.WriteString(name)
+	b.WriteString(". ")
+	b.WriteString(tool.ClipTo(t.Spec.Description, maxText))
+	for _, s := range t.Spec.Aliases {
+		b.WriteString(". ")
+		b.WriteString(s)
+	}
+	for _, s := range t.Spec.Tags {
+		b.WriteString(". ")
+		b.WriteString(s)
+	}
+	return b.String(), name
+}

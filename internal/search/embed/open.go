@@ -1,0 +1,132 @@
+package embed
+
+import (
+	"crypto/sha256"
+	_ "embed" // for the model
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"callgate/tool"
+)
+
+// scheme is the version of what this package makes of a model's files. It
+// must change whenever the same files would give other vectors.
+const scheme = "static1"
+
+// The files of a model, and how large they may be.
+const (
+	modelFile  = "model.safetensors"
+	cutterFile = "tokenizer.json"
+	configFile = "config.json"
+
+	maxModel  = 1<<31 - 1
+	maxCutter = 256 << 20
+	maxConfig = 1 << 20
+)
+
+// Open reads a model from a folder. The model is held in memory, in the types
+// of its file.
+func Open(dir string) (*Static, error) {
+	model, err := readWhole(dir, modelFile, maxModel)
+	if err != nil {
+		return nil, err
+	}
+	cutter, err := readWhole(dir, cutterFile, maxCutter)
+	if err != nil {
+		return nil, err
+	}
+	config, err := readWhole(dir, configFile, maxConfig)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err := checkConfig(config); err != nil {
+		return nil, err
+	}
+	return newStatic(contentID(model, cutter, config), model, cutter)
+}
+
+// readWhole reads a file of a model's folder.
+func readWhole(dir, name string, most int64) (string, error) {
+	path := filepath.Join(dir, name)
+	f, err := os.Open(path)
+	if err != nil {
+		return "", notThere(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", notThere(err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > most {
+		return "", tool.Errorf(op, tool.Invalid, "%s is not a file of at most %d bytes", path, most)
+	}
+	var text strings.Builder
+	text.Grow(int(info.Size()))
+	if _, err := io.Copy(&text, io.LimitReader(f, info.Size())); err != nil {
+		return "", notThere(err)
+	}
+	return text.String(), nil
+}
+
+func notThere(err error) error {
+	kind := tool.Failed
+	if errors.Is(err, fs.ErrNotExist) {
+		kind = tool.NotFound
+	}
+	return tool.Errorf(op, kind, "the model cannot be read: %w", err).WithHint("its folder must hold %s and %s", modelFile, cutterFile)
+}
+
+// checkConfig refuses a config that is none. Of what it may say, normalize
+// included, nothing changes the direction of a vector.
+func checkConfig(config string) error {
+	if config == "" {
+		return nil
+	}
+	var c struct {
+		Normalize *bool `json:"normalize"`
+	}
+	if err := json.Unmarshal([]byte(config), &c); err != nil {
+		return tool.Errorf(op, tool.Invalid, "the model's %s cannot be read: %w", configFile, err)
+	}
+	return nil
+}
+
+// contentID names a model by what is in its files.
+func contentID(model, cutter, config string) string {
+	h := sha256.New()
+	for _, part := range []string{model, cutter, config} {
+		sum := sha256.New()
+		io.WriteString(sum, part)
+		h.Write(sum.Sum(nil))
+	}
+	return scheme + "-" + hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// The model the program carries. As strings, the files stay in the program's
+// image: the operating system reads the pages that are used and may drop them
+// again, and nothing of the rows is ever on the heap.
+var (
+	//go:embed multilingual/model.safetensors
+	builtinModel string
+	//go:embed multilingual/tokenizer.json
+	builtinCutter string
+)
+
+// builtinID is the content ID of that folder. It is written down because
+// hashing them would read all 28 MB at every start; a test holds it true.
+const builtinID = "static1-af08c79f4b12417476951edb76261c18"
+
+var builtin = sync.OnceValues(func() (*Static, error) {
+	return newStatic(builtinID, builtinModel, builtinCutter)
+})
+
+// Builtin is the model the program carries. The first call makes it ready,
+// which takes some tens of milliseconds; later ones return the same.
+func Builtin() (*Static, error) { return builtin() }

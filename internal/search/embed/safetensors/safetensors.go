@@ -1,0 +1,174 @@
+// Package safetensors reads the tensors of a .safetensors file.
+//
+// Such a file is eight bytes with the length of a header, the header (a JSON
+// object that gives each tensor a type, a shape and a place), and the data. A
+// file is taken as a string: a string cannot be written to, so one that is
+// embedded in the program is used where it lies in the program's own image and
+// never copied to the heap.
+//
+// # The law
+//
+// Nothing of the header is believed. [Parse] checks every length, place and
+// product against the bytes that are really there before it hands out a
+// tensor, so a tensor's Data is always exactly as long as its shape and type
+// say, and what a file claims of itself never decides how much is allocated:
+// only its size does.
+package safetensors
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"callgate/tool"
+)
+
+// Type is how one number of a tensor is written, little end first.
+type Type string
+
+// The types that a static model is made of. A tensor of another type may lie
+// in a file, and is only refused when its numbers are asked for.
+const (
+	I8   Type = "I8"
+	I32  Type = "I32"
+	I64  Type = "I64"
+	F16  Type = "F16"
+	BF16 Type = "BF16"
+	F32  Type = "F32"
+	F64  Type = "F64"
+)
+
+// Tensor is one tensor of a file, and lies in that file's string.
+type Tensor struct {
+	Type  Type
+	Shape []int
+	Data  string
+}
+
+// File is a file whose header was checked.
+type File struct{ tensors map[string]Tensor }
+
+// maxHeader is the longest header that is read. A static model has a handful
+// of tensors, some hundred bytes each.
+const maxHeader = 1 << 20
+
+const op = "safetensors.Parse"
+
+func refuse(format string, args ...any) *tool.Error {
+	return tool.Errorf(op, tool.Invalid, format, args...).
+		WithHint("the file is damaged or is not safetensors: fetch it again")
+}
+
+// Parse checks a file. The tensors of the result share its memory.
+func Parse(file string) (*File, error) {
+	if len(file) < 8 {
+		return nil, refuse("a file of %d bytes has no header", len(file))
+	}
+	length := binary.LittleEndian.Uint64([]byte(file[:8]))
+	rest := file[8:]
+	if length > uint64(len(rest)) || length > maxHeader {
+		return nil, refuse("the header claims %d bytes, where the file has %d and at most %d are read", length, len(rest), maxHeader)
+	}
+	var header map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(rest[:length]), &header); err != nil {
+		return nil, refuse("the header is not a JSON object: %w", err)
+	}
+	data := rest[length:]
+	f := &File{make(map[string]Tensor, len(header))}
+	places := make([]place, 0, len(header))
+	for name, raw := range header {
+		if name == "__metadata__" {
+			continue
+		}
+		at, t, err := parseTensor(name, raw, data)
+		if err != nil {
+			return nil, err
+		}
+		f.tensors[name] = t
+		places = append(places, at)
+	}
+	if err := checkApart(places); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// place is where a tensor lies in the data.
+type place struct {
+	name       string
+	begin, end uint64
+}
+
+func parseTensor(name string, raw json.RawMessage, data string) (place, Tensor, error) {
+	var entry struct {
+		Type    Type     `json:"dtype"`
+		Shape   []uint64 `json:"shape"`
+		Offsets []uint64 `json:"data_offsets"`
+	}
+	name = tool.Clip(name)
+	if err := json.Unmarshal(raw, &entry); err != nil {
+		return place{}, Tensor{}, refuse("the header's entry for tensor %q has another form: %w", name, err)
+	}
+	size := entry.Type.size()
+	if size == 0 {
+		return place{}, Tensor{}, refuse("tensor %q has the unknown type %q", name, tool.Clip(string(entry.Type)))
+	}
+	if len(entry.Offsets) != 2 {
+		return place{}, Tensor{}, refuse("tensor %q has %d data offsets instead of 2", name, len(entry.Offsets))
+	}
+	begin, end := entry.Offsets[0], entry.Offsets[1]
+	if begin > end || end > uint64(len(data)) {
+		return place{}, Tensor{}, refuse("tensor %q lies at bytes %d to %d of %d", name, begin, end, len(data))
+	}
+	shape := make([]int, len(entry.Shape))
+	want := uint64(size)
+	for i, n := range entry.Shape {
+		over, product := bits.Mul64(want, n)
+		if over != 0 || n > math.MaxInt {
+			return place{}, Tensor{}, refuse("tensor %q has a shape %s too large for any file", name, tool.Clip(fmt.Sprint(entry.Shape)))
+		}
+		want, shape[i] = product, int(n)
+	}
+	if want != end-begin {
+		return place{}, Tensor{}, refuse("tensor %q of shape %s and type %s needs %d bytes and has %d", name, tool.Clip(fmt.Sprint(entry.Shape)), entry.Type, want, end-begin)
+	}
+	return place{name, begin, end}, Tensor{entry.Type, shape, data[begin:end]}, nil
+}
+
+// checkApart refuses tensors that share bytes.
+func checkApart(places []place) error {
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end))
+	})
+	for i := 1; i < len(places); i++ {
+		if places[i].begin < places[i-1].end {
+			return refuse("tensors %q and %q overlap", places[i-1].name, places[i].name)
+		}
+	}
+	return nil
+}
+
+// Tensor returns a tensor by its name.
+func (f *File) Tensor(name string) (Tensor, bool) {
+	t, ok := f.tensors[name]
+	return t, ok
+}
+
+// size is how many bytes one number takes, and 0 for a type nobody knows.
+func (t Type) size() int {
+	switch t {
+	case I8, "U8", "BOOL", "F8_E4M3", "F8_E5M2":
+		return 1
+	case F16, BF16, "I16", "U16":
+		return 2
+	case F32, I32, "U32":
+		return 4
+	case F64, I64, "U64":
+		return 8
+	}
+	return 0
+}

@@ -1,0 +1,94 @@
+package tokenizer
+
+import (
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// scratch is what one call works with. It is reused by later calls, and only
+// its memory: nothing in it lives on.
+type scratch struct {
+	text    []byte // the text, as far as it is normalised
+	spare   []byte // where the next step writes
+	most    int    // how long the text may become
+	word    []byte
+	parts   parts // the words before the model, when a pre-tokenizer made them
+	next    parts
+	lattice lattice
+	symbols []int32 // of BPE
+	iter    norm.Iter
+}
+
+// small reports whether s may be kept for reuse: one very long text should not
+// hold its memory for good.
+func (s *scratch) small() bool {
+	return cap(s.text)+cap(s.spare)+cap(s.word)+cap(s.parts.text)+cap(s.next.text) <= 256<<10
+}
+
+// load takes a text. Each byte of it that is not UTF-8 becomes U+FFFD.
+func (s *scratch) load(text string) {
+	s.text = s.text[:0]
+	if utf8.ValidString(text) {
+		s.text = append(s.text, text...)
+		return
+	}
+	for _, r := range text {
+		s.text = utf8.AppendRune(s.text, r)
+	}
+}
+
+// normalized brings the text to a form. Text that is in it already, as nearly
+// all is, stays where it lies; otherwise whole stretches are copied and only
+// what stands between them is worked on.
+func (s *scratch) normalized(form norm.Form) []byte {
+	same := form.QuickSpan(s.text)
+	if same == len(s.text) {
+		return s.text
+	}
+	out := s.spare[:0]
+	for rest := s.text; ; same = form.QuickSpan(rest) {
+		out = append(out, rest[:same]...)
+		if rest = rest[same:]; len(rest) == 0 {
+			break
+		}
+		segment := rest[:form.NextBoundary(rest, true)]
+		for s.iter.Init(form, segment); !s.iter.Done(); {
+			out = append(out, s.iter.Next()...)
+		}
+		rest = rest[len(segment):]
+	}
+	s.text, s.spare = out, s.text
+	return s.text
+}
+
+// parts is a list of words that lie one after another.
+type parts struct {
+	text []byte
+	ends []int
+}
+
+func (p *parts) reset() { p.text, p.ends = p.text[:0], p.ends[:0] }
+
+// cut ends a word, if there is anything in it.
+func (p *parts) cut() {
+	if len(p.text) > p.end() {
+		p.ends = append(p.ends, len(p.text))
+	}
+}
+
+// end is where the last whole word ends.
+func (p *parts) end() int {
+	if len(p.ends) == 0 {
+		return 0
+	}
+	return p.ends[len(p.ends)-1]
+}
+
+// word returns word i.
+func (p *parts) word(i int) []byte {
+	if i == 0 {
+		return p.text[:p.ends[0]]
+	}
+	return p.text[p.ends[i-1]:p.ends[i]]
+}

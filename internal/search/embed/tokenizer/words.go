@@ -1,0 +1,78 @@
+package tokenizer
+
+import (
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// wordMark begins every word of a script that is written with spaces.
+const wordMark = "\u2581"
+
+// wordSplitter is the normaliser of the own shape. The model was trained on
+// text that went through these rules, in this order, and any other reading of
+// a text gives it pieces it did not mean:
+//
+//  1. NFKC.
+//  2. A word breaks between a small ASCII letter or digit and a capital, and
+//     before the last of several capitals that a small letter follows:
+//     getHTTPRequest is get HTTP Request.
+//  3. Each character becomes its lower case, alone: no rule looks at its
+//     neighbours, and U+0130 is a plain i.
+//  4. Punctuation, separators and control characters (categories P, Z, C)
+//     break words and are gone.
+//  5. A word breaks where scripts without spaces (Han, Kana, Thai, Lao, Khmer,
+//     Myanmar) meet others.
+//  6. A word of the others begins with U+2581.
+//
+// Two things differ from the reference in another language, and matter to
+// nobody: what is a letter follows the Unicode version of this program, and a
+// character with more than 30 combining marks is normalised in parts.
+type wordSplitter struct {
+	marks *runeTable
+	model *unigram
+}
+
+func (w *wordSplitter) encode(s *scratch, dst []int32) []int32 {
+	text := s.normalized(norm.NFKC)
+	word, bare := s.word[:0], false
+	for i := 0; i < len(text); {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(text[i:])
+		}
+		lower, marks := w.marks.lower(r)
+		joins, isBare := marks&partOfWord != 0, marks&unspaced != 0
+		if len(word) > 0 && (!joins || isBare != bare || camelBreak(text, i)) {
+			dst = w.model.encode(s, dst, word)
+			word = word[:0]
+		}
+		if joins {
+			if len(word) == 0 {
+				if bare = isBare; !bare {
+					word = append(word, wordMark...)
+				}
+			}
+			word = utf8.AppendRune(word, lower)
+		}
+		i += size
+	}
+	if len(word) > 0 {
+		dst = w.model.encode(s, dst, word)
+	}
+	s.word = word
+	return dst
+}
+
+// camelBreak reports whether a word breaks before the capital at i.
+func camelBreak(text []byte, i int) bool {
+	if !isCapital(text[i]) || i == 0 {
+		return false
+	}
+	before := text[i-1]
+	return isSmall(before) || '0' <= before && before <= '9' ||
+		isCapital(before) && i+1 < len(text) && isSmall(text[i+1])
+}
+
+func isCapital(b byte) bool { return 'A' <= b && b <= 'Z' }
+func isSmall(b byte) bool   { return 'a' <= b && b <= 'z' }

@@ -1,0 +1,185 @@
+package eval
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"time"
+)
+
+// Depth is how many ids Run asks for: enough that the rank of a late answer
+// still tells in the mean reciprocal rank. What comes beyond it is not looked at.
+const Depth = 100
+
+// Searcher answers a query with at most k tool ids, best first. Run calls it
+// from one goroutine.
+type Searcher func(query string, k int) []string
+
+// Scores are means over queries. A tool is right when its relevance is above
+// zero; one that is returned twice counts at its first place, and its second
+// place is wasted.
+type Scores struct {
+	N        int     `json:"n"`         // queries that were scored
+	Hit1     float64 `json:"hit@1"`     // the first is right
+	Hit5     float64 `json:"hit@5"`     // one of the first five is right
+	Recall1  float64 `json:"recall@1"`  // of the right tools, how many are first
+	Recall5  float64 `json:"recall@5"`  // … among the first five
+	Recall10 float64 `json:"recall@10"` // … among the first ten
+	NDCG5    float64 `json:"ndcg@5"`    // gain is relevance, discount is log2 of place+1, ideal is over all that are right
+	NDCG10   float64 `json:"ndcg@10"`
+	MRR      float64 `json:"mrr"` // 1 / place of the first that is right, 0 beyond Depth
+	Latency  Latency `json:"latency"`
+}
+
+// Latency is how long an answer of Depth ids took; each is a time that was
+// measured, never one between two.
+type Latency struct {
+	P50 time.Duration `json:"p50"`
+	P90 time.Duration `json:"p90"`
+	P99 time.Duration `json:"p99"`
+}
+
+// Report is what came out of one set with one searcher.
+type Report struct {
+	Scores
+	Unscored int               `json:"unscored,omitempty"` // queries without a right answer, left out
+	Langs    map[string]Scores `json:"langs,omitempty"`    // the same, for each language the set names
+}
+
+// Run asks s every scored query of the set once and reports the means. The
+// warm-up before is made of words that are in no set, so that a searcher which
+// keeps answers is timed on queries it has never seen.
+func Run(set *Set, s Searcher) Report {
+	for range 3 {
+		s("get ready to search", Depth)
+	}
+	var all tally
+	langs := map[string]*tally{}
+	unscored := 0
+	for _, q := range set.Queries {
+		gold := set.Gold[q.ID]
+		if relevant(gold) == 0 {
+			unscored++
+			continue
+		}
+		start := time.Now()
+		ids := s(q.Text, Depth)
+		took := time.Since(start)
+		one := score(ids, gold)
+		all.add(one, took)
+		if q.Lang == "" {
+			continue
+		}
+		if langs[q.Lang] == nil {
+			langs[q.Lang] = &tally{}
+		}
+		langs[q.Lang].add(one, took)
+	}
+	r := Report{Scores: all.mean(), Unscored: unscored}
+	if len(langs) > 0 {
+		r.Langs = make(map[string]Scores, len(langs))
+		for lang, t := range langs {
+			r.Langs[lang] = t.mean()
+		}
+	}
+	return r
+}
+
+// relevant counts the tools that are right.
+func relevant(gold map[string]float64) int {
+	n := 0
+	for _, rel := range gold {
+		if rel > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// score judges one answer. The gold must hold a tool that is right.
+func score(ids []string, gold map[string]float64) Scores {
+	if len(ids) > Depth {
+		ids = ids[:Depth]
+	}
+	var s Scores
+	var gain5, gain10 float64
+	var found1, found5, found10 float64
+	seen := make(map[string]bool, len(gold))
+	for i, id := range ids {
+		rel := gold[id]
+		if rel <= 0 || seen[id] {
+			continue
+		}
+		seen[id] = true
+		if s.MRR == 0 {
+			s.MRR = 1 / float64(i+1)
+		}
+		if i < 1 {
+			found1++
+		}
+		if i < 5 {
+			found5++
+			gain5 += rel / discount(i)
+		}
+		if i < 10 {
+			found10++
+			gain10 += rel / discount(i)
+		}
+	}
+	right := float64(relevant(gold))
+	s.Hit1, s.Hit5 = min(found1, 1), min(found5, 1)
+	s.Recall1, s.Recall5, s.Recall10 = found1/right, found5/right, found10/right
+	s.NDCG5, s.NDCG10 = gain5/ideal(gold, 5), gain10/ideal(gold, 10)
+	return s
+}
+
+// discount is what the gain at place i, counted from zero, is divided by.
+func discount(i int) float64 { return math.Log2(float64(i + 2)) }
+
+// ideal is the gain of the best possible answer of k ids.
+func ideal(gold map[string]float64, k int) float64 {
+	rels := slices.SortedFunc(maps.Values(gold), func(a, b float64) int { return cmp.Compare(b, a) })
+	sum := 0.0
+	for i, rel := range rels[:min(k, len(rels))] {
+		sum += rel / discount(i)
+	}
+	return sum
+}
+
+// tally sums scores until their mean is asked for.
+type tally struct {
+	sum  Scores
+	took []time.Duration
+}
+
+func (t *tally) add(s Scores, took time.Duration) {
+	for i, v := range s.values() {
+		*t.sum.values()[i] += *v
+	}
+	t.took = append(t.took, took)
+}
+
+func (t *tally) mean() Scores {
+	m := t.sum
+	m.N = len(t.took)
+	if m.N == 0 {
+		return m
+	}
+	for _, v := range m.values() {
+		*v /= float64(m.N)
+	}
+	took := slices.Sorted(slices.Values(t.took))
+	m.Latency = Latency{percentile(took, 50), percentile(took, 90), percentile(took, 99)}
+	return m
+}
+
+// values are the means, in the order of the fields.
+func (s *Scores) values() []*float64 {
+	return []*float64{&s.Hit1, &s.Hit5, &s.Recall1, &s.Recall5, &s.Recall10, &s.NDCG5, &s.NDCG10, &s.MRR}
+}
+
+// percentile is the smallest of sorted that p of a hundred do not exceed.
+func percentile(sorted []time.Duration, p int) time.Duration {
+	return sorted[(len(sorted)*p+99)/100-1]
+}

@@ -1,0 +1,204 @@
+package search
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"callgate/internal/search/embed/vector"
+	"callgate/internal/search/lexical"
+	"callgate/tool"
+)
+
+// Options is how an index is made. The zero value searches by keywords alone.
+type Options struct {
+	Embedder Embedder
+	Cache    string     // folder in which vectors are kept; empty: none are kept
+	Synonyms [][]string // groups of words that mean the same, beside the built-in ones
+}
+
+// Index holds documents by content. It is safe for concurrent use.
+type Index struct {
+	opts    Options
+	current atomic.Pointer[state]
+
+	mu       sync.Mutex // one writer of the state at a time
+	meanings meanings
+}
+
+// state is the index at one moment. It is immutable.
+type state struct {
+	words   *lexical.Index
+	vectors vector.Matrix
+	docs    []document // by slot; one that was given up has no tool
+	rows    []int32    // slot → row of vectors, or none
+	slots   map[key]int32
+	byTool  map[*tool.Tool]int32
+}
+
+const none = -1
+
+// New makes an empty index. Close it to keep what it has embedded.
+func New(opts Options) *Index {
+	x := &Index{opts: opts}
+	x.meanings.index = x
+	x.current.Store(x.empty())
+	return x
+}
+
+func (x *Index) empty() *state {
+	return &state{
+		words: lexical.Build(lexical.Options{Synonyms: x.opts.Synonyms}, nil),
+		slots: map[key]int32{}, byTool: map[*tool.Tool]int32{},
+	}
+}
+
+// Close waits for what is being embedded to stop, and keeps what is done.
+func (x *Index) Close() error { return x.meanings.close() }
+
+// Sync makes the index hold exactly these tools. Those whose content it holds
+// already cost next to nothing.
+func (x *Index) Sync(ctx context.Context, tools []*tool.Tool) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	old := x.current.Load()
+	next, added := old.with(tools, map[key]int32{})
+	gone := old.without(next)
+	if dead := len(old.docs) - len(old.slots) + len(gone); dead > len(next.slots)/2+64 {
+		// Mostly given-up slots: begin anew, with the vectors there are.
+		fresh := x.empty()
+		next, added = fresh.with(tools, map[key]int32{})
+		return x.publish(ctx, next, added)
+	}
+	next.words = next.words.Remove(gone)
+	for _, slot := range gone {
+		next.docs[slot].tool = nil
+	}
+	return x.publish(ctx, next, added)
+}
+
+// holding returns a state that holds these tools, among others.
+func (x *Index) holding(ctx context.Context, tools []*tool.Tool) (*state, error) {
+	holds := func(s *state) bool {
+		return !slices.ContainsFunc(tools, func(t *tool.Tool) bool { _, ok := s.byTool[t]; return !ok })
+	}
+	if s := x.current.Load(); holds(s) {
+		x.meanings.wake()
+		return s, nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	old := x.current.Load()
+	if holds(old) {
+		return old, nil
+	}
+	next, added := old.with(tools, old.slots)
+	for t, slot := range old.byTool {
+		next.byTool[t] = slot
+	}
+	if err := x.publish(ctx, next, added); err != nil {
+		return nil, err
+	}
+	return x.current.Load(), nil
+}
+
+// with returns a state in which tools have slots beside those that are kept,
+// and the documents that are new to it, which have yet to be read.
+func (s *state) with(tools []*tool.Tool, keep map[key]int32) (next *state, added []document) {
+	next = &state{
+		words: s.words, vectors: s.vectors, docs: slices.Clone(s.docs), rows: slices.Clone(s.rows),
+		slots: make(map[key]int32, len(keep)+len(tools)), byTool: make(map[*tool.Tool]int32, len(tools)),
+	}
+	for k, slot := range keep {
+		next.slots[k] = slot
+	}
+	for _, t := range tools {
+		d, slot := s.find(t)
+		if given, ok := next.slots[d.key]; ok {
+			slot = given
+		} else if slot == none {
+			slot = int32(len(next.docs))
+			next.docs = append(next.docs, d)
+			next.rows = append(next.rows, none)
+			added = append(added, d)
+		}
+		next.slots[d.key] = slot
+		next.byTool[t] = slot
+	}
+	return next, added
+}
+
+// find returns a tool's document and its slot, when it has one.
+func (s *state) find(t *tool.Tool) (document, int32) {
+	if slot, ok := s.byTool[t]; ok {
+		return document{s.docs[slot].key, t}, slot
+	}
+	d := newDocument(t)
+	if slot, ok := s.slots[d.key]; ok {
+		return d, slot
+	}
+	return d, none
+}
+
+// without returns the slots that another state has given up.
+func (s *state) without(next *state) []int {
+	var gone []int
+	for k, slot := range s.slots {
+		if _, ok := next.slots[k]; !ok {
+			gone = append(gone, int(slot))
+		}
+	}
+	slices.Sort(gone)
+	return gone
+}
+
+// publish reads the added documents into a state and makes it the current one.
+// The vectors that are at hand, or quickly made, are in it; the rest follow.
+func (x *Index) publish(ctx context.Context, next *state, added []document) error {
+	next.words = next.words.Append(described(added))
+	if err := ctx.Err(); err != nil {
+		return &tool.Error{Op: "search.Index", Kind: tool.Cancelled, Message: "indexing was cancelled", Err: err}
+	}
+	missing := x.meanings.attach(next, added)
+	x.current.Store(next)
+	if len(missing) > 0 {
+		x.meanings.fill(missing)
+	}
+	return nil
+}
+
+// described are the documents for the keyword half, read on all cores.
+func described(docs []document) []lexical.Doc {
+	list := make([]lexical.Doc, len(docs))
+	inParallel(len(docs), func(i int) { list[i] = docs[i].lexical() })
+	return list
+}
+
+// inParallel does n things on all cores.
+func inParallel(n int, do func(i int)) {
+	const few = 64
+	if n < few {
+		for i := range n {
+			do(i)
+		}
+		return
+	}
+	var wg sync.WaitGroup
+	var at atomic.Int64
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for {
+				from := int(at.Add(few)) - few
+				if from >= n {
+					return
+				}
+				for i := from; i < min(from+few, n); i++ {
+					do(i)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,149 @@
+package lexical
+
+import (
+	"slices"
+	"sync"
+)
+
+// Doc is what keyword search may know of one tool. Every part but the name may
+// be empty.
+type Doc struct {
+	Name        string // dotted: module.sub.action
+	Short       string
+	Aliases     []string // each is also matched as a phrase
+	Tags        []string
+	Description string
+	Params      []Param
+	Effects     []string // words for what a call touches
+}
+
+// Param is a parameter of a tool; Text is whatever describes it.
+type Param struct{ Name, Text string }
+
+// Options of an index. The zero value works.
+type Options struct {
+	// Synonyms are groups beside the builtin ones: every word or phrase of a
+	// group answers for every other.
+	Synonyms [][]string
+}
+
+// Index is an immutable set of documents, safe for any number of readers. A
+// document's number is its place in the order of arrival; it keeps that number
+// for life, and the number of a removed document is not used again.
+type Index struct {
+	vocab   *vocabulary
+	parts   []part   // in the order of their numbers, without gaps
+	dead    []uint64 // a bit for each removed number
+	size    int
+	live    int
+	scratch *sync.Pool // of *scratch, shared with every index made from this one
+}
+
+// part is a segment as one index sees it: the segment is shared, the counts of
+// documents that are alive belong to the index.
+type part struct {
+	*segment
+	live    int
+	held    int      // how many were alive when the segment was made
+	termsIn []uint32 // living documents with a term
+	wordsIn []uint32 // living documents with a word as written
+}
+
+// Build makes an index of docs.
+func Build(opts Options, docs []Doc) *Index {
+	x := &Index{vocab: newVocabulary(opts), scratch: &sync.Pool{New: func() any { return new(scratch) }}}
+	return x.Append(docs)
+}
+
+// Len is how many numbers are in use, removed ones included: the length of
+// what [Query.Scores] returns.
+func (x *Index) Len() int { return x.size }
+
+// Live is how many documents are alive. When it is far below Len, a fresh
+// Build saves memory and time.
+func (x *Index) Live() int { return x.live }
+
+// Append returns an index that also has docs, numbered from x.Len() on. It
+// costs what docs cost, not what x costs: they become a segment of their own,
+// and a segment is merged with the one before it only when that is not much
+// larger, so there are never more than a logarithm of them.
+func (x *Index) Append(docs []Doc) *Index {
+	if len(docs) == 0 {
+		return x
+	}
+	b := newBuilder(x.vocab, x.size, len(docs))
+	for i := range docs {
+		b.add(&docs[i])
+	}
+	next := *x
+	next.size += len(docs)
+	next.live += len(docs)
+	next.dead = append(slices.Clone(x.dead), make([]uint64, (next.size+63)/64-len(x.dead))...)
+	next.parts = append(slices.Clone(x.parts), newPart(b.finish(), len(docs)))
+	for n := len(next.parts); n > 1 && 2*next.parts[n-1].live >= next.parts[n-2].live; n = len(next.parts) {
+		next.parts = append(next.parts[:n-2], merge(next.parts[n-2:], next.dead))
+	}
+	return &next
+}
+
+func newPart(s *segment, live int) part {
+	p := part{s, live, live, make([]uint32, len(s.text)), make([]uint32, len(s.text))}
+	for i := range p.termsIn {
+		p.termsIn[i] = s.start[i+1] - s.start[i]
+	}
+	for _, w := range s.docWords {
+		p.wordsIn[w]++
+	}
+	return p
+}
+
+// Remove returns an index without the documents of these numbers. Numbers that
+// are not in use, or were removed before, are passed over.
+func (x *Index) Remove(numbers []int) *Index {
+	next := *x
+	next.dead, next.parts = slices.Clone(x.dead), slices.Clone(x.parts)
+	touched := make([]bool, len(x.parts))
+	for _, n := range numbers {
+		if n < 0 || n >= x.size || gone(next.dead, uint32(n)) {
+			continue
+		}
+		next.dead[n/64] |= 1 << (n % 64)
+		next.live--
+		i := next.partOf(uint32(n))
+		p := &next.parts[i]
+		if !touched[i] {
+			touched[i] = true
+			p.termsIn, p.wordsIn = slices.Clone(p.termsIn), slices.Clone(p.wordsIn)
+		}
+		p.forget(uint32(n))
+	}
+	for i, p := range next.parts {
+		if touched[i] && 2*p.live < p.held {
+			next.parts[i] = merge([]part{p}, next.dead)
+		}
+	}
+	return &next
+}
+
+// gone reports whether a number is one of the dead.
+func gone(dead []uint64, n uint32) bool { return dead[n/64]&(1<<(n%64)) != 0 }
+
+// partOf is the place of the part that holds a number.
+func (x *Index) partOf(n uint32) int {
+	return slices.IndexFunc(x.parts, func(p part) bool { return n < p.base+uint32(p.docs()) })
+}
+
+// forget takes a document out of the counts of a part.
+func (p *part) forget(n uint32) {
+	p.live--
+	words, _ := p.document(n)
+	terms := make([]uint32, len(words))
+	for i, w := range words {
+		p.wordsIn[w]--
+		terms[i] = p.stem[w]
+	}
+	slices.Sort(terms)
+	for _, t := range slices.Compact(terms) {
+		p.termsIn[t]--
+	}
+}

@@ -1,0 +1,195 @@
+package lexical
+
+import (
+	"math"
+
+	"callgate/internal/search/lexical/words"
+)
+
+// Route is how a query word reached a document.
+type Route string
+
+// The routes.
+const (
+	Exact    Route = "exact"    // the word as it was asked
+	Stem     Route = "stem"     // another form of it
+	Compound Route = "compound" // joined with its neighbour, or taken apart
+	Synonym  Route = "synonym"
+	Prefix   Route = "prefix" // the beginning of a longer word, or a longer word's beginning
+	Typo     Route = "typo"
+	Phrase   Route = "phrase" // several words that are a name or an alias
+)
+
+// Query is a text analysed against one index. It is immutable, and belongs to
+// that index: documents that come later do not exist for it.
+type Query struct {
+	x        *Index
+	words    []word
+	variants []variant
+	lists    [][]posting
+	named    []named  // by document, each once
+	spoken   []string // every word of the query, for the names called
+	ceiling  float32
+}
+
+// word is one word of a query, with the ways it may be found.
+type word struct {
+	text, term string
+	form       words.Form
+	stop       bool    // passed over
+	weight     float32 // what it counts in the query
+	rarity     float32
+	known      float32
+	lo, hi     int32 // its variants
+	at         int32 // its place among the distinct words
+}
+
+// variant is one way to find a word: the documents in lists lo to hi, with
+// what a full impact there is worth. The terms are one, or several that a
+// document must all hold.
+type variant struct {
+	route  Route
+	terms  []string
+	docs   int     // how many living documents it leads to
+	value  float32 // until the word is settled, the worth of the route
+	lo, hi int32
+}
+
+const (
+	maxQuery    = 8 << 10 // bytes of a query that are read
+	maxWords    = 256
+	maxVariants = 24 // of one word
+)
+
+// Query analyses a text. Whatever it is, there is an answer: a query of stop
+// words is taken at its word, and one that shares nothing with the catalog
+// scores nothing.
+func (x *Index) Query(text string) *Query {
+	text = text[:min(len(text), maxQuery)]
+	sc := x.scratch.Get().(*scratch)
+	defer x.scratch.Put(sc)
+	sc.split.Split(text, false)
+	all := x.cut(&sc.split)
+	language := x.vocab.weigh(all, sc.split.Accent)
+	q := &Query{x: x, words: distinct(all)}
+	q.variants = make([]variant, 0, 4*len(q.words))
+	q.lists = make([][]posting, 0, 4*len(q.words)*len(x.parts))
+	r := resolver{Query: q, language: language, expansions: x.vocab.phrases(all), joins: x.joins(&sc.split, all)}
+	for i := range q.words {
+		r.resolve(&q.words[i])
+	}
+	q.findNames(all)
+	return q
+}
+
+// cut makes words of the pieces of a query. A word of the catalog brings its
+// term along, so only others need stemming.
+func (x *Index) cut(s *words.Splitter) []word {
+	buf := s.Folded()
+	cut := make([]word, 0, len(s.Pieces))
+	for _, p := range s.Pieces {
+		if p.Form == words.Joined || len(cut) == maxWords {
+			continue
+		}
+		w := word{text: buf[p.Lo:p.Hi], form: p.Form, weight: 1}
+		w.term = x.termOf(w.text)
+		cut = append(cut, w)
+	}
+	return cut
+}
+
+func (x *Index) termOf(word string) string {
+	for i := range x.parts {
+		p := &x.parts[i]
+		if id, ok := p.ids[word]; ok && p.wordsIn[id] > 0 {
+			return p.text[p.stem[id]]
+		}
+	}
+	return words.Stem(word)
+}
+
+// weigh says what each word counts, and returns the language of the query.
+func (v *vocabulary) weigh(all []word, accents bool) (language uint16) {
+	language = v.stops.language(all, accents)
+	content := false
+	for i := range all {
+		w := &all[i]
+		s := v.stops[w.text]
+		w.stop = s.certain != 0 || s.unsure&language != 0
+		content = content || !w.stop
+		switch {
+		case s.weak:
+			w.weight = weights.weak
+		case w.form == words.Number:
+			w.weight = weights.number
+		}
+	}
+	for i := range all {
+		if all[i].stop && content {
+			all[i].weight = 0
+		}
+	}
+	return language
+}
+
+// distinct returns the words that count, each once; a repetition adds a little.
+func distinct(all []word) []word {
+	at := make(map[string]int32, len(all))
+	once := make([]word, 0, len(all))
+	for i := range all {
+		w := &all[i]
+		if w.weight == 0 {
+			continue
+		}
+		var seen bool
+		if w.at, seen = at[w.term]; seen {
+			once[w.at].weight += weights.repeat * w.weight
+			continue
+		}
+		w.at = int32(len(once))
+		at[w.term] = w.at
+		once = append(once, *w)
+	}
+	return once
+}
+
+// Known is the share of the query's content words that the catalog knows, by
+// whatever route: 1 when it knows all as they are, 0 when the query might as
+// well be in a language it does not speak. A word reached by a weaker route
+// counts for less; numbers count only when there is nothing else.
+func (q *Query) Known() float64 {
+	var known, all [2]float32 // of words, of numbers
+	for _, w := range q.words {
+		i := 0
+		if w.form == words.Number {
+			i = 1
+		}
+		all[i] += w.weight
+		known[i] += w.weight * w.known
+	}
+	for i := range all {
+		if all[i] > 0 {
+			return float64(known[i] / all[i])
+		}
+	}
+	return 0
+}
+
+// Content returns the words that count, folded, in the order of the query.
+func (q *Query) Content() []string {
+	texts := make([]string, len(q.words))
+	for i, w := range q.words {
+		texts[i] = w.text
+	}
+	return texts
+}
+
+// Ceiling is what a document would score that held every word of the query to
+// the full. Only a document asked for by name scores more.
+func (q *Query) Ceiling() float32 { return q.ceiling }
+
+// rarity is the weight of a term that this many documents hold.
+func (x *Index) rarity(docs int) float32 {
+	all, with := float64(x.live), float64(docs)
+	return float32(math.Log1p((all - with + 0.5) / (with + 0.5)))
+}

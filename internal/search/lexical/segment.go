@@ -1,0 +1,130 @@
+package lexical
+
+import (
+	"cmp"
+	"slices"
+	"unicode/utf8"
+)
+
+// posting is one document of a term's list, with the share of the term's
+// rarity it earns: between 0 and 1, and a matter of the document alone.
+type posting struct {
+	doc    uint32
+	impact float32
+}
+
+// segment is an immutable index of consecutive document numbers.
+//
+// Words as written and terms share one table of texts: stem leads from a word
+// to its term, and the postings of entry i, if it is a term, lie at
+// posts[start[i]:start[i+1]] in the order of their documents. The words of a
+// document are kept too, so that one can be forgotten or explained without its
+// text.
+type segment struct {
+	base  uint32 // number of the first document
+	ids   map[string]uint32
+	text  []string
+	stem  []uint32
+	start []uint32
+	posts []posting
+
+	docStart []uint32
+	docWords []uint32
+	docMasks []uint16 // a bit for each field the word is in
+
+	names  []nameKey         // by key, then document
+	nameAt map[uint64]uint32 // key to its first place in names
+
+	spelling spelling
+}
+
+func (s *segment) docs() int { return len(s.docStart) - 1 }
+
+func (s *segment) list(term uint32) []posting { return s.posts[s.start[term]:s.start[term+1]] }
+
+// document returns the words of a document and the fields they are in.
+func (s *segment) document(n uint32) ([]uint32, []uint16) {
+	lo, hi := s.docStart[n-s.base], s.docStart[n-s.base+1]
+	return s.docWords[lo:hi], s.docMasks[lo:hi]
+}
+
+// seal makes what is derived from the rest. No field changes after it.
+func (s *segment) seal() {
+	slices.SortFunc(s.names, func(a, b nameKey) int {
+		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.doc, b.doc))
+	})
+	s.nameAt = make(map[uint64]uint32, len(s.names))
+	for i := len(s.names) - 1; i >= 0; i-- {
+		s.nameAt[s.names[i].key] = uint32(i)
+	}
+	written := make([]bool, len(s.text))
+	for _, w := range s.docWords {
+		written[w] = true
+	}
+	s.spelling = newSpelling(s.text, written)
+}
+
+// spelling lays out the words of a segment by their first two letters, with
+// what tells quickly that a word is not near another.
+type spelling struct {
+	start []uint32 // by bucket
+	words []spelt
+}
+
+type spelt struct {
+	word    uint32
+	letters uint32 // a bit for each letter, modulo 32
+	runes   uint8
+}
+
+const (
+	letterBits = 6
+	oneLetter  = 1 << letterBits // buckets that share a first letter
+	buckets    = oneLetter * oneLetter
+)
+
+func newSpelling(text []string, written []bool) spelling {
+	sp := spelling{start: make([]uint32, buckets+1)}
+	for i, t := range text {
+		if written[i] {
+			sp.start[bucket(t)+1]++
+		}
+	}
+	for b := range buckets {
+		sp.start[b+1] += sp.start[b]
+	}
+	sp.words = make([]spelt, sp.start[buckets])
+	at := slices.Clone(sp.start)
+	for i, t := range text {
+		if !written[i] {
+			continue
+		}
+		b := bucket(t)
+		sp.words[at[b]] = spelt{uint32(i), letters(t), uint8(min(utf8.RuneCountInString(t), 255))}
+		at[b]++
+	}
+	return sp
+}
+
+// between returns the words of buckets lo to hi, hi excluded.
+func (sp *spelling) between(lo, hi int) []spelt { return sp.words[sp.start[lo]:sp.start[hi]] }
+
+// bucket is the place of a word by its first two letters. Letters may share
+// one, so what lies there must still be compared.
+func bucket(word string) int {
+	first, n := utf8.DecodeRuneInString(word)
+	second, _ := utf8.DecodeRuneInString(word[n:])
+	return bucketOf(first, second)
+}
+
+func bucketOf(first, second rune) int {
+	return int(first%oneLetter)<<letterBits | int(second%oneLetter)
+}
+
+func letters(word string) uint32 {
+	var set uint32
+	for _, r := range word {
+		set |= 1 << (r % 32)
+	}
+	return set
+}
