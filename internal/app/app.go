@@ -38,6 +38,10 @@ type App struct {
 	Strict      bool     // one bad manifest in them fails the start
 	Relaxed     bool     // processes run even where not every wall can be put up
 	Rules       *policy.Rules
+	Servers     []Server // the MCP servers behind this app, in the file's order
+	Pinning     bool     // nothing of a server is shown before a human accepted it
+	Surface     Surface
+	Search      Search
 	Warnings    []string // what is allowed yet probably not meant
 }
 
@@ -45,6 +49,13 @@ type App struct {
 type Module struct {
 	Name   string
 	Config map[string]any // JSON-like values; nil: the module's defaults
+	Setup  []Step         // what the kernel calls when a session opens
+}
+
+// Step is one call that sets a module up.
+type Step struct {
+	Action string
+	Params map[string]any
 }
 
 // Known is what exists: the builtin modules by name.
@@ -59,8 +70,11 @@ type KnownModule struct {
 	Always bool
 }
 
-// Load reads the app file at path.
-func Load(path string, known Known) (*App, error) {
+// Load reads the app file at path. Its variables are this process's own.
+func Load(path string, known Known) (*App, error) { return LoadWith(path, known, Vars{}) }
+
+// LoadWith reads the app file at path, with what its variables stand for.
+func LoadWith(path string, known Known, vars Vars) (*App, error) {
 	const op = "app.Load"
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -73,17 +87,26 @@ func Load(path string, known Known) (*App, error) {
 	case err != nil:
 		return nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the app file " + path + " cannot be read", Err: err}
 	}
-	a, err := parse(path, filepath.Dir(abs), data, known)
+	a, err := parse(path, filepath.Dir(abs), data, known, vars)
 	if err != nil {
 		return nil, err
 	}
 	a.Path = abs
-	for i, dir := range a.Dirs {
-		if !filepath.IsAbs(dir) {
-			a.Dirs[i] = filepath.Join(filepath.Dir(abs), dir)
-		}
+	for i := range a.Dirs {
+		beside(abs, &a.Dirs[i])
+	}
+	beside(abs, &a.Search.Model)
+	for i := range a.Servers {
+		beside(abs, &a.Servers[i].Dir)
 	}
 	return a, nil
+}
+
+// beside makes a path that is relative to the app file absolute.
+func beside(file string, path *string) {
+	if *path != "" && !filepath.IsAbs(*path) {
+		*path = filepath.Join(filepath.Dir(file), *path)
+	}
 }
 
 // read returns the file's first bytes, one more than are allowed at most.
@@ -106,17 +129,17 @@ func read(path string) ([]byte, error) {
 // Parse reads an app file's text. The name is for messages, and its folder
 // gives the app an ID when the text does not.
 func Parse(name string, data []byte, known Known) (*App, error) {
-	return parse(name, filepath.Dir(name), data, known)
+	return parse(name, filepath.Dir(name), data, known, Vars{})
 }
 
-func parse(name, folder string, data []byte, known Known) (*App, error) {
+func parse(name, folder string, data []byte, known Known, vars Vars) (*App, error) {
 	name = strings.ToValidUTF8(name, "�")
 	r := &report{file: name}
 	root := r.parse(data)
 	if root == nil {
 		return nil, r.err()
 	}
-	d := &decoder{report: r, known: known, app: &App{Path: name}, places: make(map[string]place)}
+	d := &decoder{report: r, known: known, app: &App{Path: name}, places: make(map[string]place), vars: vars.withDefaults(folder)}
 	d.root(entry{value: root, at: at(root)})
 	d.compile()
 	if err := r.err(); err != nil {

@@ -248,6 +248,13 @@ func TestTemplateUncommented(t *testing.T) {
 	}
 }
 
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestLoad(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "Shop Front")
 	if err := os.Mkdir(folder, 0o700); err != nil {

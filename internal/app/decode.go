@@ -24,6 +24,9 @@ type decoder struct {
 	constraints map[string]policy.Constraint
 	mentions    []mention
 	places      map[string]place // of each value, by its path
+	vars        Vars
+	variables   variables
+	secrets     bool // what is being read may refer to secrets
 }
 
 // entry is one value: of a key, or an item of a list.
@@ -198,16 +201,12 @@ func (d *decoder) text(e entry) (string, bool) {
 		d.fail(e.at, "write a value, or leave the key out", "%s is empty", e.name())
 		return "", false
 	}
-	return s, d.literal(e, s)
-}
-
-// literal refuses variables, which would otherwise be taken as they stand.
-func (d *decoder) literal(e entry, s string) bool {
-	if i := strings.Index(s, "{{"); i >= 0 && strings.Contains(s[i:], "}}") {
-		d.fail(e.at, "write the value itself for now", "%s holds a {{variable}}, and variables are not built yet", e.name())
-		return false
+	s, ok := d.expand(e, s)
+	if ok && strings.TrimSpace(s) == "" {
+		d.fail(e.at, "give the variable a value, or a text to fall back on after ??", "%s is empty once its variables are filled in", e.name())
+		return "", false
 	}
-	return true
+	return s, ok
 }
 
 // into reads text into a variable.
@@ -271,11 +270,11 @@ func (d *decoder) value(e entry) any {
 	case *ast.FloatNode:
 		return n.Value
 	case *ast.StringNode:
-		d.literal(e, n.Value)
-		return n.Value
+		s, _ := d.expand(e, n.Value)
+		return s
 	case *ast.LiteralNode:
-		d.literal(e, n.Value.Value)
-		return n.Value.Value
+		s, _ := d.expand(e, n.Value.Value)
+		return s
 	case *ast.SequenceNode:
 		list := []any{}
 		for _, in := range d.items(e, "a list", "") {

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,12 +23,14 @@ const (
 // unbuiltKeys are keys whose features are designed and not built, by the level
 // they belong to. They are refused by name, never ignored.
 var unbuiltKeys = map[string]string{
-	levelRoot: "agents search security dev ui flow schema_version",
-	levelRuntime: "mode entry_agent max_turns timeout workdir workdir_mode tool_injection primitives direct_modules " +
-		"context watchers scheduler hooks modes",
+	levelRoot:         "agents ui flow schema_version",
+	levelRuntime:      "mode entry_agent max_turns timeout workdir workdir_mode watchers scheduler hooks modes middleware",
+	levelContext:      "output_reserved strategy keep_recent compression_trigger summary_max_tokens auto_compact summary_brain sections",
+	levelDev:          "skills allow_user_skills include",
+	levelSecurity:     "sandbox content_filter mask_secrets",
 	levelApp:          "short_name author tags icon color category attachments attachments_mode quick_prompts",
 	levelTools:        "channels llm",
-	levelModule:       "setup middleware credential",
+	levelModule:       "middleware credential",
 	levelCapabilities: "max_data_classification",
 }
 
@@ -35,9 +39,19 @@ const (
 	levelRoot         = ""
 	levelApp          = "app"
 	levelRuntime      = "runtime"
+	levelContext      = "runtime.context"
+	levelSearch       = "search"
+	levelEndpoint     = "search.endpoint"
+	levelSecurity     = "security"
+	levelDev          = "dev"
 	levelTools        = "tools"
 	levelModule       = "tools.modules.<module>"
 	levelConfig       = "tools.modules.<module>.config"
+	levelStep         = "tools.modules.<module>.setup"
+	levelServer       = "tools.modules.mcp.config.servers.<server>"
+	levelOAuth        = "tools.modules.mcp.config.servers.<server>.oauth"
+	levelServerTool   = "tools.modules.mcp.config.servers.<server>.tools.<tool>"
+	levelEffect       = "tools.modules.mcp.config.servers.<server>.tools.<tool>.effects"
 	levelConstraints  = "tools.modules.<module>.constraints"
 	levelCapabilities = "tools.capabilities"
 	levelRule         = "tools.capabilities.<list>"
@@ -52,18 +66,38 @@ var homes = map[string]string{
 	"rate_limits": levelCapabilities, "approval_timeout": levelCapabilities,
 	"dirs": levelTools, "constraints": levelModule, "config": levelModule,
 	"allowed_actions": levelConstraints, "blocked_actions": levelConstraints,
+	"servers": "tools.modules.mcp.config", "mcpServers": "tools.modules.mcp.config.servers",
+	"tool_injection": levelRuntime, "direct_modules": levelRuntime, "variables": levelDev,
 }
 
 // unbuiltModules are modules that are designed and not built; one that the
 // caller knows of is built, whatever stands here.
 const unbuiltModules = "http web database memory agent_spawn behavior rag vector index workspace preview " +
-	"web_preview widget mcp channels lsp queue cron_native dev_tools git"
+	"web_preview widget channels lsp queue cron_native dev_tools git"
 
 // systemModules are part of every app.
 const systemModules = "context_builder llm_provider"
 
+// root reads the file. What variables stand for is read first, wherever it is
+// written.
 func (d *decoder) root(e entry) {
-	d.mapping(levelRoot, e, map[string]reader{"app": d.appBlock, "tools": d.toolsBlock, "runtime": d.runtimeBlock})
+	read := map[string]reader{
+		"app": d.appBlock, "tools": d.toolsBlock, "runtime": d.runtimeBlock,
+		"search": d.searchBlock, "security": d.securityBlock, "dev": d.devBlock,
+	}
+	for _, first := range []string{"dev", "app"} {
+		for _, in := range d.entries(e, "its keys are "+strings.Join(slices.Sorted(maps.Keys(read)), ", ")) {
+			if in.key == first {
+				read[first](in)
+				read[first] = func(entry) {}
+			}
+		}
+	}
+	d.mapping(levelRoot, e, read)
+}
+
+func (d *decoder) devBlock(e entry) {
+	d.mapping(levelDev, e, map[string]reader{"variables": d.variablesBlock})
 }
 
 func (d *decoder) runtimeBlock(e entry) {
@@ -83,6 +117,16 @@ func (d *decoder) runtimeBlock(e entry) {
 			}
 			d.app.Strict = b.Value
 		},
+		"tool_injection": func(in entry) {
+			d.choice(&d.app.Surface.Mode, "auto", "direct", "compact_direct", "discovery")(in)
+			if d.app.Surface.Mode == "auto" {
+				d.app.Surface.Mode = ""
+			}
+		},
+		"direct_modules": d.directModules,
+		"pinned_tools":   d.texts(&d.app.Surface.Pinned, "name the tools, such as [filesystem.read]"),
+		"primitives":     d.primitives,
+		"context":        d.contextBlock,
 	})
 }
 
@@ -134,14 +178,29 @@ func (d *decoder) modules(e entry) {
 	if len(entries) == 0 {
 		d.warn(e.at, "tools.modules lists no module, so none is on; leave the key out to have all of them")
 	}
+	slices.SortStableFunc(entries, func(a, b entry) int { // the servers, before the modules that they are
+		return cmp.Compare(btoi(b.key == mcpModule), btoi(a.key == mcpModule))
+	})
 	for _, in := range entries {
 		d.module(in)
 	}
 }
 
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 func (d *decoder) module(e entry) {
 	known, ok := d.known[e.key]
 	switch names := d.known.names(); {
+	case e.key == mcpModule:
+		d.mcpBlock(e)
+		return
+	case d.isServer(e.key):
+		known = KnownModule{Config: nil}
 	case ok && !known.Always:
 	case ok || slices.Contains(strings.Fields(systemModules), e.key):
 		d.fail(e.keyAt, "delete it here; tools.capabilities may name it", "the module %s is part of every app", e.key)
@@ -156,6 +215,7 @@ func (d *decoder) module(e entry) {
 	m, constraint := Module{Name: e.key}, policy.Constraint{}
 	d.mapping(levelModule, e, map[string]reader{
 		"config": func(in entry) { m.Config = d.config(in, known.Config) },
+		"setup":  func(in entry) { m.Setup = d.setup(in, e.key) },
 		"constraints": func(in entry) {
 			d.mapping(levelConstraints, in, map[string]reader{
 				"allowed_actions": d.actions(e.key, &constraint.Allowed),
@@ -174,6 +234,8 @@ func (d *decoder) config(e entry, names []string) map[string]any {
 		d.fail(e.at, "delete config", "%s: this module takes no settings", e.name())
 		return nil
 	}
+	d.secrets = true
+	defer func() { d.secrets = false }()
 	config := make(map[string]any)
 	readers := make(map[string]reader, len(names))
 	for _, name := range names {

@@ -27,6 +27,12 @@ func module(lines ...string) string {
 	return "tools:\n  modules:\n    filesystem:\n      " + strings.Join(lines, "\n      ") + "\n"
 }
 
+// servers puts lines below the MCP servers.
+func servers(lines ...string) string {
+	const at = "          "
+	return "tools:\n  modules:\n    mcp:\n      config:\n        servers:\n" + at + strings.Join(lines, "\n"+at) + "\n"
+}
+
 var mistakes = []struct{ name, text string }{
 	// The text as a whole.
 	{"empty", ""},
@@ -86,14 +92,76 @@ var mistakes = []struct{ name, text string }{
 	{"misplaced block", "capabilities:\n  default_policy: auto\n"},
 	{"misplaced key", "tools:\n  deny:\n  - module: shell\n"},
 	{"misplaced constraint", module("allowed_actions: [read]")},
-	{"not built: runtime", "runtime:\n  tool_injection: discovery\n"},
-	{"not built: several", "app: {name: x, icon: y}\nagents: []\nsearch: {}\nsecurity: {}\ndev: {skills: []}\ntools: {channels: {}, llm: {}, dirs: []}\n"},
+	{"not built: runtime", "runtime:\n  mode: conversation\n  workdir: x\n  context: {strategy: truncate}\n"},
+	{"not built: several", "app: {name: x, icon: y}\nagents: []\nsecurity: {content_filter: x}\ndev: {skills: [], include: {}}\ntools: {channels: {}, llm: {}, dirs: []}\n"},
 	{"not built: misspelt", "agnets: []\n"},
-	{"not built: module keys", module("setup: []", "middleware: []", "credential: x")},
-	{"not built: modules", "tools:\n  modules:\n    database: {}\n    mcp_github: {}\n"},
+	{"not built: module keys", module("middleware: []", "credential: x")},
+	{"not built: modules", "tools:\n  modules:\n    database: {}\n"},
 	{"not built: data classification", under("max_data_classification: internal")},
-	{"not built: variable", "app:\n  name: \"{{env.NAME}}\"\n"},
-	{"not built: variable in config", module("config:", "  ignore: ['{{workdir}}/x']")},
+
+	// Variables.
+	{"environment that is not set", "app:\n  name: \"{{env.CALLGATE_NOT_SET}}\"\n"},
+	{"nothing to fall back on", "app:\n  name: \"{{env.CALLGATE_NOT_SET ?? env.CALLGATE_NEITHER}}\"\n"},
+	{"no such variable", "app:\n  name: \"{{regoin}}\"\ndev:\n  variables: {region: eu}\n"},
+	{"no such variable of ours", "app:\n  name: \"{{workdri}}\"\n"},
+	{"a variable without a name", "app:\n  name: \"x {{ }} y\"\n"},
+	{"variables in a circle", "app:\n  name: \"{{a}}\"\ndev:\n  variables:\n    a: \"{{b}}\"\n    b: \"{{var.c}}\"\n    c: \"x{{a}}\"\n"},
+	{"a variable that is itself", "app:\n  name: \"{{a}}\"\ndev:\n  variables: {a: \"{{a}}\"}\n"},
+	{"a variable with a bad name", "dev:\n  variables:\n    my-region: eu\n"},
+	{"a variable of a taken name", "dev:\n  variables:\n    workdir: /tmp\n"},
+	{"a variable that is a list", "dev:\n  variables:\n    regions: [eu, us]\n"},
+	{"variables as a list", "dev:\n  variables: [region]\n"},
+	{"a secret where none may stand", "app:\n  description: \"{{secret.token}}\"\n"},
+	{"a secret with a bad name", module("config:", "  ignore: ['{{secret.a b}}']")},
+	{"empty once filled in", "app:\n  name: \"{{nothing}}\"\ndev:\n  variables: {nothing: ''}\n"},
+
+	// Setup, surface, search, security.
+	{"setup as a mapping", module("setup: {action: read}")},
+	{"setup without an action", module("setup:", "- {params: {path: x}}")},
+	{"setup of an unknown action", module("setup:", "- {action: raed}")},
+	{"setup with the module's name", module("setup:", "- {action: filesystem.read}")},
+	{"setup with params as a list", module("setup:", "- {action: read, params: [x]}")},
+	{"setup with another key", module("setup:", "- {action: read, args: {}}")},
+	{"injection", "runtime:\n  tool_injection: compact\n"},
+	{"direct modules as text", "runtime:\n  direct_modules: filesystem\n"},
+	{"primitives", "runtime:\n  primitives: some\n"},
+	{"a window that is too small", "runtime:\n  context: {max_tokens: 10}\n"},
+	{"a window in words", "runtime:\n  context: {max_tokens: 128k}\n"},
+	{"injection at the root", "tool_injection: direct\n"},
+	{"search by two means", "search:\n  model: models/mine\n  endpoint: {url: http://127.0.0.1:11434}\n"},
+	{"an endpoint without a url", "search:\n  endpoint: {model: m}\n"},
+	{"an endpoint with a secret url", "search:\n  endpoint: {url: '{{secret.url}}'}\n"},
+	{"dimensions", "search:\n  endpoint: {url: http://x, dimensions: 0}\n"},
+	{"synonyms as text", "search:\n  synonyms: [refund, reimburse]\n"},
+	{"a group of one", "search:\n  synonyms: [[refund]]\n"},
+	{"search misspelt", "search:\n  modle: x\n"},
+	{"pinning", "security:\n  require_pinning: yes please\n"},
+
+	// MCP servers.
+	{"servers as a list", servers("- command: npx")},
+	{"server with a bad name", servers("My Server: {command: npx}")},
+	{"two servers of one module", servers("a-b: {command: npx}", "a_b: {command: npx}")},
+	{"server of nothing", servers("files:", "  args: [x]")},
+	{"server of both kinds", servers("files:", "  command: npx", "  url: https://x")},
+	{"server with a wrong transport", servers("files:", "  command: npx", "  transport: http")},
+	{"server with another program's type", servers("files:", "  type: stdio", "  command: npx")},
+	{"server with type sse", servers("files:", "  type: sse", "  url: https://x")},
+	{"server with another program's variable", servers("files:", "  command: npx", "  env: {TOKEN: '${TOKEN:-none}'}")},
+	{"server with an editor's variable", servers("files:", "  url: https://x", "  headers: {Authorization: 'Bearer ${env:TOKEN}'}")},
+	{"server with a bare address", servers("files:", "  url: example.com/mcp")},
+	{"server with a time in words", servers("files:", "  command: npx", "  timeout: soon")},
+	{"server with too long a time", servers("files:", "  command: npx", "  timeout: 90000")},
+	{"server with no concurrency", servers("files:", "  command: npx", "  concurrency: 0")},
+	{"server with args as text", servers("files:", "  command: npx", "  args: -y x")},
+	{"server misspelt", servers("files:", "  comand: npx")},
+	{"server's tool with a wrong risk", servers("files:", "  command: npx", "  tools: {x: {risk: extreme}}")},
+	{"server's tool with a wrong effect", servers("files:", "  command: npx", "  tools: {x: {effects: [{resource: 'file:{path}', mode: W}]}}")},
+	{"server's tool with half an effect", servers("files:", "  command: npx", "  tools: {x: {effects: [{mode: X}]}}")},
+	{"server's tool that reads and writes", servers("files:", "  command: npx", "  tools: {x: {side_effect: read, effects: [{resource: 'file:{path}', mode: X}]}}")},
+	{"servers at the root", "mcpServers:\n  files: {command: npx}\n"},
+	{"servers without config", "tools:\n  modules:\n    mcp:\n      servers: {}\n"},
+	{"oauth misspelt", servers("files:", "  url: https://x", "  oauth: {clientId: x}")},
+	{"module of a server that is not there", "tools:\n  modules:\n    mcp_github: {}\n"},
 
 	// Kinds of values.
 	{"number for text", "app:\n  version: 1.0\n"},

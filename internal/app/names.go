@@ -75,7 +75,7 @@ func (d *decoder) placeAbove(path string) place {
 func (d *decoder) lookup(m mention) {
 	known, ok := d.known[m.module]
 	switch {
-	case m.module == "" || m.module == "*":
+	case m.module == "" || m.module == "*" || !ok && d.isServer(m.module):
 	case !ok:
 		text := "there is no module " + quote(m.module) + " here, so this waits until there is one"
 		if close := meant(m.module, slices.Sorted(maps.Keys(d.known))); close != "" {

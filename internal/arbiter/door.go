@@ -91,6 +91,7 @@ type Session struct {
 	Configs   map[string]map[string]any // by module, as the app file has it
 	Relaxed   bool                      // see tool.Grant
 	Asker     approval.Asker
+	Ran       func(*tool.Tool) // told of each call that went well; may be nil
 }
 
 // Ask is one proposal.

@@ -128,12 +128,17 @@ func (d *Door) take(ctx context.Context, p *passage, out outcome) {
 	case out.result == nil:
 		p.result = failure(p.call.ID, tool.Errorf(p.tool.ID.Dotted(), tool.Internal, "the tool returned neither a result nor an error"))
 	default:
-		result := *out.result // the handler may keep its own
-		result.Call = p.call.ID
+		result := *out.result                             // the handler may keep its own
+		if !p.tool.Runtime.Control || result.Call == "" { // what a control tool called answers for itself
+			result.Call = p.call.ID
+		}
 		if result.Status == "" {
 			result.Status = tool.Success
 		}
 		p.result = &result
+		if result.Status == tool.Success && p.session.Ran != nil {
+			p.session.Ran(p.tool)
+		}
 	}
 }
 

@@ -60,6 +60,8 @@ func (d Dir) Anchor() string     { return filepath.Join(string(d), "journal.anch
 func (d Dir) JournalKey() string { return filepath.Join(string(d), "journal.key") }
 func (d Dir) Secrets() string    { return filepath.Join(string(d), "secrets.json") }
 func (d Dir) Artifacts() string  { return filepath.Join(string(d), "artifacts") }
+func (d Dir) Servers() string    { return filepath.Join(string(d), "mcp") }
+func (d Dir) Vectors() string    { return filepath.Join(string(d), "vectors") }
 func (d Dir) humanKey() string   { return filepath.Join(string(d), "human.key") }
 func (d Dir) lockFile() string   { return filepath.Join(string(d), "lock") }
 

@@ -1,0 +1,166 @@
+package app_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"callgate/internal/app"
+	"callgate/internal/arbiter/policy"
+	"callgate/tool"
+)
+
+func TestServers(t *testing.T) {
+	a := parsed(t, `
+tools:
+  modules:
+    mcp_my_hub: {constraints: {blocked_actions: [delete_repo]}}
+    mcp:
+      config:
+        servers:
+          my-hub:
+            command: [npx, -y, some-server, 3]
+            args: [--flag, ""]
+            env: {TOKEN: "{{secret.hub_token}}", LEVEL: 2}
+            dir: work
+            timeout: 2m
+            start_timeout: 5
+            concurrency: 3
+            env_allow: [HUB_HOST]
+            pin: true
+            tools:
+              create_issue:
+                risk: high
+                side_effect: external
+                idempotent: true
+                effects: [{resource: "issue:{repo}", mode: X, unless: [dry_run]}]
+              noisy: {enabled: false}
+          remote:
+            url: https://example.com/mcp
+            transport: sse
+            headers: {Authorization: "Bearer {{secret.remote}}"}
+            oauth: {client_id: me, callback_port: 8765, scopes: [read]}
+          later: {command: x, enabled: false}
+  capabilities:
+    grant: [{module: mcp_my_hub, actions: [whatever]}]
+`)
+	want := []app.Server{
+		{
+			Name: "my-hub", Command: "npx", Args: []string{"-y", "some-server", "3", "--flag", ""},
+			Env: map[string]string{"TOKEN": "{{secret.hub_token}}", "LEVEL": "2"}, Dir: "work",
+			Timeout: 2 * time.Minute, StartTimeout: 5 * time.Second, Concurrency: 3, EnvAllow: []string{"HUB_HOST"}, Pin: true,
+			Tools: map[string]app.ServerTool{
+				"create_issue": {Risk: tool.High, SideEffect: tool.External, Idempotent: true, Effects: []tool.Effect{{Resource: "issue:{repo}", Mode: tool.X, Unless: []string{"dry_run"}}}},
+				"noisy":        {Off: true},
+			},
+		},
+		{
+			Name: "remote", URL: "https://example.com/mcp", Transport: "sse",
+			Headers: map[string]string{"Authorization": "Bearer {{secret.remote}}"},
+			OAuth:   &app.OAuth{ClientID: "me", CallbackPort: 8765, Scopes: []string{"read"}},
+		},
+	}
+	if diff := cmp.Diff(want, a.Servers); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(a.Warnings) > 0 {
+		t.Errorf("warnings: %v", a.Warnings)
+	}
+	if got := verdict(t, a, "mcp_my_hub.delete_repo", tool.Runtime{}); got != policy.Hide {
+		t.Errorf("a blocked action of a server is %s", got)
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	a := parsed(t, `
+runtime:
+  tool_injection: discovery
+  direct_modules: [filesystem]
+  pinned_tools: [shell.bash]
+  primitives: none
+  context: {max_tokens: 200000}
+search:
+  endpoint: {url: "http://127.0.0.1:11434", model: nomic, key: "{{secret.k}}", dimensions: 768}
+  synonyms: [[refund, reimburse], [facture, invoice]]
+security: {require_pinning: true}
+tools:
+  modules:
+    filesystem:
+      setup:
+      - action: list
+        params: {path: "{{workdir}}/data", deep: [1, "{{var.region}}"]}
+      - {action: read}
+dev:
+  variables: {region: "{{short ?? long}}", short: eu}
+`)
+	if diff := cmp.Diff(app.Surface{Mode: "discovery", Window: 200000, DirectModules: []string{"filesystem"}, Pinned: []string{"shell.bash"}, Primitives: []string{}}, a.Surface); diff != "" {
+		t.Errorf("surface (-want +got):\n%s", diff)
+	}
+	want := app.Search{
+		Endpoint: app.Endpoint{URL: "http://127.0.0.1:11434", Model: "nomic", Key: "{{secret.k}}", Dimensions: 768},
+		Synonyms: [][]string{{"refund", "reimburse"}, {"facture", "invoice"}},
+	}
+	if diff := cmp.Diff(want, a.Search); diff != "" {
+		t.Errorf("search (-want +got):\n%s", diff)
+	}
+	if (app.Search{}).Key() == a.Search.Key() || !a.Pinning {
+		t.Error("two ways to search have one key, or pinning is lost")
+	}
+	steps := []app.Step{
+		{Action: "list", Params: map[string]any{"path": "work/My Project/data", "deep": []any{uint64(1), "eu"}}},
+		{Action: "read", Params: map[string]any{}},
+	}
+	if diff := cmp.Diff(steps, a.Modules[0].Setup); diff != "" {
+		t.Errorf("setup (-want +got):\n%s", diff)
+	}
+}
+
+func TestVariables(t *testing.T) {
+	vars := app.Vars{Workdir: "/work", Env: func(name string) (string, bool) {
+		v, ok := map[string]string{"HOME": "/home/ada", "EMPTY": ""}[name]
+		return v, ok
+	}}
+	for text, want := range map[string]string{
+		"plain":                           "plain",
+		"{{env.HOME}}/x":                  "/home/ada/x",
+		"{{ env.HOME }}{{workdir}}":       "/home/ada/work",
+		"{{env.NONE ?? env.HOME}}":        "/home/ada",
+		"{{env.NONE ?? some words}}":      "some words",
+		"{{env.NONE ?? 'a ?'}}":           "a ?",
+		`{{env.NONE ?? ""}}x`:             "x",
+		"a{{env.EMPTY ?? b}}c":            "ac", // it is set
+		"{{name}} and {{var.name}}":       "ada lovelace and ada lovelace",
+		"{{missing ?? name}}":             "ada lovelace",
+		"{{{{name}} is {{name}}":          "{{name}} is ada lovelace",
+		"open {{name":                     "open {{name",
+		"{{app.id}}":                      "demo",
+		"{{count}} of {{flag}}":           "3 of true",
+		"{single} } }} {":                 "{single} } }} {",
+		"{{env.HOME ?? {{workdir}}}} end": "/home/ada}} end",
+	} {
+		file := t.TempDir() + "/callgate.yaml"
+		write(t, file, "app:\n  app_id: demo\n  description: |-\n    "+text+"\ndev:\n  variables: {name: '{{first}} lovelace', first: ada, count: 3, flag: true}\n")
+		a, err := app.LoadWith(file, known, vars)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if a.Description != want {
+			t.Errorf("%q is %q, want %q", text, a.Description, want)
+		}
+	}
+}
+
+func TestVariablesDoNotBlowUp(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("app: {name: '{{v9}}'}\ndev:\n  variables:\n    v0: " + strings.Repeat("x", 60_000) + "\n")
+	for i := 1; i < 10; i++ {
+		prev := "{{v" + string(rune('0'+i-1)) + "}}"
+		b.WriteString("    v" + string(rune('0'+i)) + ": '" + strings.Repeat(prev, 10) + "'\n")
+	}
+	if _, err := app.Parse("f", []byte(b.String()), known); err == nil || !strings.Contains(err.Error(), "too long") {
+		t.Errorf("got %.200v", err)
+	}
+}

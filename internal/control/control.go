@@ -1,0 +1,92 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"callgate/internal/arbiter/schema"
+	"callgate/internal/search"
+	"callgate/tool"
+)
+
+// Namespace is the module of the kernel's own tools.
+const Namespace = "context_builder"
+
+// Seen is a tool as a session sees it.
+type Seen struct {
+	*tool.Tool
+	Policy string // allow, or approve
+}
+
+// Session is what one session sees and does.
+type Session interface {
+	// Search finds tools by what is meant.
+	Search(ctx context.Context, r search.Request) (*search.Response, error)
+	// Seen returns one tool by any of its names.
+	Seen(ctx context.Context, name string) (Seen, error)
+	// Modules returns the modules that the session sees, by name.
+	Modules(ctx context.Context) ([]Module, error)
+	// Again makes a call through the door, as the child of another.
+	Again(ctx context.Context, parent, name string, args json.RawMessage) *tool.Result
+}
+
+// Module is a group of tools, a category to a model.
+type Module struct {
+	Name    string
+	Summary string
+	Tools   []*tool.Tool // by name
+}
+
+// Sessions finds the session on whose behalf a call is made.
+type Sessions func(id string) (Session, error)
+
+// patience bounds a control tool itself. Its target has a time of its own, and
+// may wait for a human first.
+const patience = 24 * time.Hour
+
+// Tools makes the discovery tools.
+func Tools(sessions Sessions) []*tool.Tool {
+	d := &discovery{sessions: sessions}
+	return []*tool.Tool{
+		define("search_tools", searchText, searchSchema, d.search),
+		define("get_tool", getText, getSchema, d.get),
+		define("execute_tool", executeText, executeSchema, d.execute),
+		define("list_categories", categoriesText, categoriesSchema, d.categories),
+		define("browse_category", browseText, browseSchema, d.browse),
+	}
+}
+
+func define(name, text, input string, run tool.HandlerFunc) *tool.Tool {
+	t := &tool.Tool{
+		ID:      tool.ID{Namespace: Namespace, Name: name, Version: tool.Version{Major: 1}},
+		Spec:    tool.Spec{Description: text, Input: json.RawMessage(input)},
+		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.None, Idempotent: true, Timeout: patience, Control: true},
+		Handler: run,
+	}
+	t.Spec.Name = t.ID.Dotted()
+	return t
+}
+
+// discovery answers the discovery tools.
+type discovery struct {
+	sessions Sessions
+	schemas  schema.Cache
+}
+
+// signature is a tool's parameters in a line.
+func (d *discovery) signature(t *tool.Tool) string {
+	s, err := d.schemas.Get(t.Spec.Input)
+	if err != nil {
+		return ""
+	}
+	return s.Signature()
+}
+
+// arguments reads a call's arguments, which met their schema.
+func arguments(call tool.Call, into any) error {
+	if err := json.Unmarshal(call.Args, into); err != nil {
+		return &tool.Error{Op: call.Tool.Dotted(), Kind: tool.Invalid, Message: "the arguments cannot be read", Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package control_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"callgate/internal/control"
+	"callgate/internal/search"
+	"callgate/tool"
+)
+
+// stage is a session with tools of its own making.
+type stage struct {
+	modules []control.Module
+	catalog *search.Catalog
+	called  []string // parent, name and arguments of what was called
+	asked   search.Request
+}
+
+func newStage(t testing.TB) *stage {
+	t.Helper()
+	s := &stage{}
+	var all []*tool.Tool
+	for _, module := range []string{"files", "mail"} {
+		m := control.Module{Name: module, Summary: "all about " + module}
+		for i := range 25 {
+			x := &tool.Tool{
+				ID:      tool.ID{Namespace: module, Name: fmt.Sprintf("act_%02d", i), Version: tool.Version{Major: 1}},
+				Spec:    tool.Spec{Description: fmt.Sprintf("Does %s thing %d. And more.", module, i), Input: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"secret_knob":{"type":"string","x-hidden":true}},"required":["path"]}`)},
+				Runtime: tool.Runtime{Risk: tool.High},
+			}
+			m.Tools = append(m.Tools, x)
+			all = append(all, x)
+		}
+		s.modules = append(s.modules, m)
+	}
+	var err error
+	if s.catalog, err = search.New(search.Options{}).Catalog(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *stage) Search(ctx context.Context, r search.Request) (*search.Response, error) {
+	s.asked = r
+	return s.catalog.Search(ctx, r)
+}
+
+func (s *stage) Seen(_ context.Context, name string) (control.Seen, error) {
+	for _, m := range s.modules {
+		for _, x := range m.Tools {
+			if x.ID.Dotted() == name {
+				return control.Seen{Tool: x, Policy: "approve"}, nil
+			}
+		}
+	}
+	return control.Seen{}, tool.Errorf("stage", tool.NotFound, "no %s", name)
+}
+
+func (s *stage) Modules(context.Context) ([]control.Module, error) { return s.modules, nil }
+
+func (s *stage) Again(_ context.Context, parent, name string, args json.RawMessage) *tool.Result {
+	s.called = append(s.called, parent+" "+name+" "+string(args))
+	return &tool.Result{Status: tool.Success, Summary: "ran"}
+}
+
+// call calls a control tool as the door would.
+func (s *stage) call(t testing.TB, name, args string) (*tool.Result, error) {
+	t.Helper()
+	for _, x := range control.Tools(func(id string) (control.Session, error) {
+		if id != "s1" {
+			return nil, tool.Errorf("stage", tool.NotFound, "no session %s", id)
+		}
+		return s, nil
+	}) {
+		if x.ID.Name == name {
+			if err := x.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			return x.Handler.Execute(t.Context(), tool.Call{ID: "c1", Tool: x.ID, Principal: tool.Principal{Session: "s1"}, Args: json.RawMessage(args)}, tool.Grant{})
+		}
+	}
+	t.Fatalf("there is no %s", name)
+	return nil, nil
+}
+
+func data(t testing.TB, r *tool.Result, err error) map[string]any {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(r.Data, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestSearchTools(t *testing.T) {
+	s := newStage(t)
+	r, err := s.call(t, "search_tools", `{"query":"mail thing 3","max_results":2}`)
+	m := data(t, r, err)
+	tools := m["tools"].([]any)
+	first := tools[0].(map[string]any)
+	if len(tools) != 2 || m["count"] != 2.0 || first["name"] != "mail.act_03" || first["params_summary"] != "path: str, secret_knob?: str" || first["risk_level"] != "high" || first["parameters"] != nil || first["relevance"].(float64) <= 0 {
+		t.Errorf("got %v", m)
+	}
+	r, err = s.call(t, "search_tools", `{"query":"thing 3","category":"FILES","detail":true,"limit":1,"page":2}`)
+	m = data(t, r, err)
+	if s.asked.Offset != 1 || s.asked.Limit != 1 || s.asked.Filter.Modules[0] != "files" {
+		t.Errorf("asked %+v", s.asked)
+	}
+	if schema := fmt.Sprint(m["tools"].([]any)[0].(map[string]any)["parameters"]); strings.Contains(schema, "secret_knob") || !strings.Contains(schema, "path") {
+		t.Errorf("the whole schema is %s", schema)
+	}
+	r, err = s.call(t, "search_tools", `{"queries":["mail thing 3","zzzz"]}`)
+	m = data(t, r, err)
+	if diff := cmp.Diff([]any{"zzzz"}, m["unmatched"]); diff != "" || len(m["results"].([]any)) != 2 || !strings.Contains(r.Summary, "zzzz") {
+		t.Errorf("several queries: %v %s", m, diff)
+	}
+	r, err = s.call(t, "search_tools", `{}`) // nothing asked for: what there is
+	if m = data(t, r, err); m["total_tools"] != 50.0 {
+		t.Errorf("no query: %v", m)
+	}
+	r, err = s.call(t, "search_tools", `{"category":"mail","max_results":3}`)
+	if m = data(t, r, err); len(m["tools"].([]any)) != 3 {
+		t.Errorf("a category alone: %v", m)
+	}
+}
+
+func TestGetTool(t *testing.T) {
+	s := newStage(t)
+	for _, args := range []string{`{"name":"mail.act_01"}`, `{"tool_name":"mail.act_01"}`, `{"tool":" mail.act_01 "}`} {
+		r, err := s.call(t, "get_tool", args)
+		m := data(t, r, err)
+		if m["name"] != "mail.act_01" || m["module"] != "mail" || m["policy"] != "approve" || m["irreversible"] != true || m["side_effects"] != "write" || strings.Contains(fmt.Sprint(m["parameters"]), "secret_knob") {
+			t.Errorf("%s: %v", args, m)
+		}
+	}
+	if _, err := s.call(t, "get_tool", `{}`); tool.KindOf(err) != tool.Invalid {
+		t.Errorf("no name: %v", err)
+	}
+	if _, err := s.call(t, "get_tool", `{"name":"mail.none"}`); tool.KindOf(err) != tool.NotFound {
+		t.Errorf("an unknown name: %v", err)
+	}
+}
+
+func TestCategories(t *testing.T) {
+	s := newStage(t)
+	r, err := s.call(t, "list_categories", `{}`)
+	m := data(t, r, err)
+	want := []any{
+		map[string]any{"id": "files", "summary": "all about files", "tool_count": 25.0},
+		map[string]any{"id": "mail", "summary": "all about mail", "tool_count": 25.0},
+	}
+	if diff := cmp.Diff(want, m["categories"]); diff != "" || m["total_categories"] != 2.0 {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for page, n := range map[int]int{0: 20, 1: 20, 2: 5, 3: 0, 99: 0} {
+		r, err := s.call(t, "browse_category", fmt.Sprintf(`{"category":"mail","page":%d}`, page))
+		m := data(t, r, err)
+		if got := len(m["tools"].([]any)); got != n || m["total_pages"] != 2.0 || m["total_tools"] != 25.0 {
+			t.Errorf("page %d has %d tools: %v", page, got, m)
+		}
+	}
+	_, err = s.call(t, "browse_category", `{"category":"mial"}`)
+	if tool.KindOf(err) != tool.NotFound || !strings.Contains(err.Error(), "mail") {
+		t.Errorf("a misspelt category: %v", err)
+	}
+	_, err = s.call(t, "browse_category", `{"category":"quux"}`)
+	if tool.KindOf(err) != tool.NotFound || !strings.Contains(err.Error(), "files, mail") {
+		t.Errorf("an unknown category: %v", err)
+	}
+}
+
+func TestExecuteTool(t *testing.T) {
+	const named = "c1 mail:act_01@1.0.0 "
+	tests := []struct{ name, args, want string }{
+		{"as it should be", `{"name":"mail.act_01","params":{"path":"x"}}`, `{"path":"x"}`},
+		{"arguments", `{"tool_name":"mail.act_01","arguments":{"path":"x"}}`, `{"path":"x"}`},
+		{"args", `{"tool":"mail.act_01","args":{"path":"x"}}`, `{"path":"x"}`},
+		{"as text", `{"name":"mail.act_01","params":"{\"path\": \"x\"}"}`, `{"path":"x"}`},
+		{"flattened", `{"name":"mail.act_01","path":"x","n":1}`, `{"n":1,"path":"x"}`},
+		{"flattened beside an empty object", `{"name":"mail.act_01","params":{},"path":"x"}`, `{"path":"x"}`},
+		{"nothing", `{"name":"mail.act_01"}`, `{}`},
+		{"null", `{"name":"mail.act_01","params":null}`, `{}`},
+		{"empty text", `{"name":"mail.act_01","params":""}`, `{}`},
+		{"a parameter called name", `{"name":"mail.act_01","params":{"name":"x"}}`, `{"name":"x"}`},
+	}
+	for _, test := range tests {
+		s := newStage(t)
+		r, err := s.call(t, "execute_tool", test.args)
+		if err != nil || r.Summary != "ran" {
+			t.Errorf("%s: %v, %v", test.name, r, err)
+			continue
+		}
+		if diff := cmp.Diff([]string{named + test.want}, s.called); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+	for name, args := range map[string]string{
+		"no name": `{"params":{}}`, "a number for a name": `{"name":3}`, "text that is not JSON": `{"name":"mail.act_01","params":"{path: x}"}`,
+		"a list": `{"name":"mail.act_01","params":[1]}`,
+	} {
+		s := newStage(t)
+		if _, err := s.call(t, "execute_tool", args); tool.KindOf(err) != tool.Invalid || len(s.called) > 0 {
+			t.Errorf("%s: %v, called %v", name, err, s.called)
+		}
+	}
+	s := newStage(t)
+	if _, err := s.call(t, "execute_tool", `{"name":"mail.act_01","params":"{\"path\": \"x\", }"}`); !strings.Contains(err.Error(), "byte 15") {
+		t.Errorf("where the text breaks is not told: %v", err)
+	}
+}
+
+func FuzzExecute(f *testing.F) {
+	f.Add(`{"name":"mail.act_01","params":{"path":"x"}}`)
+	f.Add(`{"name":"mail.act_01","params":"{"}`)
+	s := newStage(f)
+	f.Fuzz(func(t *testing.T, args string) {
+		if !json.Valid([]byte(args)) {
+			return
+		}
+		s.called = nil
+		r, err := s.call(t, "execute_tool", args)
+		if (r == nil) == (err == nil) {
+			t.Fatalf("%v, %v", r, err)
+		}
+		for _, c := range s.called {
+			if _, rest, _ := strings.Cut(c, "{"); !json.Valid([]byte("{" + rest)) {
+				t.Fatalf("called with %s", c)
+			}
+		}
+	})
+}

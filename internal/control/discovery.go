@@ -1,0 +1,283 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"callgate/internal/agent/surface"
+	"callgate/internal/nearest"
+	"callgate/internal/search"
+	"callgate/tool"
+)
+
+const (
+	pageSize     = 20 // tools of a page
+	categoryPage = 50 // categories of a page
+	maxValid     = 40 // names that an error lists
+)
+
+// brief is a tool in a list.
+type brief struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Risk        tool.Risk       `json:"risk_level"`
+	Params      string          `json:"params_summary"`
+	Tags        []string        `json:"tags,omitempty"`
+	Relevance   float64         `json:"relevance,omitempty"`
+	Why         string          `json:"why,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
+}
+
+// search answers search_tools. Without a query it browses: the category that
+// is named, or the list of categories.
+func (d *discovery) search(ctx context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
+	var in struct {
+		Query    string    `json:"query"`
+		Queries  []string  `json:"queries"`
+		Max      int       `json:"max_results"`
+		Limit    int       `json:"limit"`
+		Page     int       `json:"page"`
+		Category string    `json:"category"`
+		Tag      string    `json:"tag"`
+		MaxRisk  tool.Risk `json:"max_risk"`
+		Detail   bool      `json:"detail"`
+	}
+	if err := arguments(call, &in); err != nil {
+		return nil, err
+	}
+	s, err := d.sessions(call.Principal.Session)
+	if err != nil {
+		return nil, err
+	}
+	r := search.Request{Queries: in.Queries, Limit: max(in.Max, in.Limit, 1), Filter: search.Filter{MaxRisk: in.MaxRisk}}
+	if in.Max == 0 && in.Limit == 0 {
+		r.Limit = search.DefaultLimit
+	}
+	r.Offset = max(in.Page-1, 0) * r.Limit
+	if strings.TrimSpace(in.Query) != "" {
+		r.Queries = append([]string{in.Query}, in.Queries...)
+	}
+	if in.Tag != "" {
+		r.Filter.Tags = []string{in.Tag}
+	}
+	if in.Category != "" {
+		m, err := category(ctx, s, in.Category)
+		if err != nil {
+			return nil, err
+		}
+		r.Filter.Modules = []string{m.Name}
+	}
+	if len(r.Queries) == 0 && in.Category == "" && in.Tag == "" {
+		return d.listCategories(ctx, s, in.Page)
+	}
+	found, err := s.Search(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return d.found(found, in.Detail)
+}
+
+// queryFound is what one of several queries found.
+type queryFound struct {
+	Query string  `json:"query"`
+	Tools []brief `json:"tools"`
+	Count int     `json:"count"`
+}
+
+func (d *discovery) found(found *search.Response, detail bool) (*tool.Result, error) {
+	list := make([]queryFound, len(found.Answers))
+	total := 0
+	for i, a := range found.Answers {
+		list[i] = queryFound{Query: a.Query, Tools: make([]brief, len(a.Hits)), Count: len(a.Hits)}
+		for j, h := range a.Hits {
+			b := d.brief(h.Tool)
+			b.Relevance, b.Why = h.Score, h.Why()
+			if detail {
+				b.Parameters = surface.Schema(h.Tool)
+			}
+			list[i].Tools[j] = b
+		}
+		total += len(a.Hits)
+	}
+	var value any
+	if len(list) == 1 {
+		value = struct {
+			queryFound
+			Unmatched []string `json:"unmatched,omitempty"`
+		}{list[0], found.Unmatched}
+	} else {
+		value = struct {
+			Results   []queryFound `json:"results"`
+			Count     int          `json:"count"`
+			Unmatched []string     `json:"unmatched,omitempty"`
+		}{list, total, found.Unmatched}
+	}
+	summary := fmt.Sprintf("%d tools found", total)
+	if len(found.Unmatched) > 0 {
+		summary += "; nothing here answers this well: " + strings.Join(found.Unmatched, " | ")
+	}
+	result, err := tool.Done(summary, value)
+	if err == nil && found.Degraded != "" {
+		result.Warnings = append(result.Warnings, "only keywords were searched: "+found.Degraded)
+	}
+	return result, err
+}
+
+func (d *discovery) brief(t *tool.Tool) brief {
+	return brief{
+		Name: t.ID.Dotted(), Description: surface.OneLine(t.Spec.Description),
+		Risk: risk(t), Params: d.signature(t), Tags: t.Spec.Tags,
+	}
+}
+
+// get answers get_tool.
+func (d *discovery) get(ctx context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
+	var in struct {
+		Name  string `json:"name"`
+		Other string `json:"tool_name"`
+		Tool  string `json:"tool"`
+	}
+	if err := arguments(call, &in); err != nil {
+		return nil, err
+	}
+	s, err := d.sessions(call.Principal.Session)
+	if err != nil {
+		return nil, err
+	}
+	name := firstOf(in.Name, in.Other, in.Tool)
+	if name == "" {
+		return nil, tool.Errorf("get_tool", tool.Invalid, "no tool is named").WithHint(`give its name, as search_tools shows it: {"name":"…"}`)
+	}
+	seen, err := s.Seen(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return tool.Done(seen.ID.Dotted()+"("+d.signature(seen.Tool)+")", struct {
+		Name         string          `json:"name"`
+		Description  string          `json:"description"`
+		Module       string          `json:"module"`
+		Risk         tool.Risk       `json:"risk_level"`
+		Tags         []string        `json:"tags,omitempty"`
+		Aliases      []string        `json:"aliases,omitempty"`
+		Parameters   json.RawMessage `json:"parameters"`
+		Output       json.RawMessage `json:"output_schema,omitempty"`
+		Examples     []tool.Example  `json:"examples,omitempty"`
+		SideEffects  tool.SideEffect `json:"side_effects"`
+		Irreversible bool            `json:"irreversible"`
+		Policy       string          `json:"policy"`
+	}{
+		Name: seen.ID.Dotted(), Description: seen.Spec.Description, Module: seen.ID.Namespace,
+		Risk: risk(seen.Tool), Tags: seen.Spec.Tags, Aliases: seen.Spec.Aliases,
+		Parameters: surface.Schema(seen.Tool), Output: seen.Spec.Output, Examples: seen.Spec.Examples,
+		SideEffects: sideEffect(seen.Tool), Irreversible: irreversible(seen.Tool), Policy: seen.Policy,
+	})
+}
+
+// categories answers list_categories.
+func (d *discovery) categories(ctx context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
+	var in struct {
+		Page int `json:"page"`
+	}
+	if err := arguments(call, &in); err != nil {
+		return nil, err
+	}
+	s, err := d.sessions(call.Principal.Session)
+	if err != nil {
+		return nil, err
+	}
+	return d.listCategories(ctx, s, in.Page)
+}
+
+func (d *discovery) listCategories(ctx context.Context, s Session, page int) (*tool.Result, error) {
+	modules, err := s.Modules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	type category struct {
+		ID      string `json:"id"`
+		Summary string `json:"summary"`
+		Count   int    `json:"tool_count"`
+	}
+	tools := 0
+	for _, m := range modules {
+		tools += len(m.Tools)
+	}
+	shown, page, pages := paged(modules, page, categoryPage)
+	list := make([]category, len(shown))
+	for i, m := range shown {
+		list[i] = category{m.Name, m.Summary, len(m.Tools)}
+	}
+	return tool.Done(fmt.Sprintf("%d categories, %d tools", len(modules), tools), struct {
+		Categories []category `json:"categories"`
+		Total      int        `json:"total_categories"`
+		Tools      int        `json:"total_tools"`
+		Page       int        `json:"page"`
+		Pages      int        `json:"total_pages"`
+	}{list, len(modules), tools, page, pages})
+}
+
+// browse answers browse_category.
+func (d *discovery) browse(ctx context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
+	var in struct {
+		Category string `json:"category"`
+		Page     int    `json:"page"`
+	}
+	if err := arguments(call, &in); err != nil {
+		return nil, err
+	}
+	s, err := d.sessions(call.Principal.Session)
+	if err != nil {
+		return nil, err
+	}
+	m, err := category(ctx, s, in.Category)
+	if err != nil {
+		return nil, err
+	}
+	shown, page, pages := paged(m.Tools, in.Page, pageSize)
+	list := make([]brief, len(shown))
+	for i, t := range shown {
+		list[i] = d.brief(t)
+	}
+	return tool.Done(fmt.Sprintf("%s: %d tools, page %d of %d", m.Name, len(m.Tools), page, pages), struct {
+		Category string  `json:"category"`
+		Summary  string  `json:"summary"`
+		Tools    []brief `json:"tools"`
+		Page     int     `json:"page"`
+		Pages    int     `json:"total_pages"`
+		Total    int     `json:"total_tools"`
+	}{m.Name, m.Summary, list, page, pages, len(m.Tools)})
+}
+
+// category is the module that a name means. One that is not there is told of
+// with those that are.
+func category(ctx context.Context, s Session, name string) (Module, error) {
+	modules, err := s.Modules(ctx)
+	if err != nil {
+		return Module{}, err
+	}
+	var names []string
+	for _, m := range modules {
+		if strings.EqualFold(m.Name, name) {
+			return m, nil
+		}
+		names = append(names, m.Name)
+	}
+	e := tool.Errorf("browse_category", tool.NotFound, "there is no category %q", tool.Clip(name))
+	if close := nearest.Name(name, names); close != "" {
+		return Module{}, e.WithHint("did you mean %s?", close)
+	}
+	if len(names) > maxValid {
+		return Module{}, e.WithHint("there are %d: see list_categories", len(names))
+	}
+	return Module{}, e.WithHint("the categories are %s", strings.Join(names, ", "))
+}
+
+// paged is one page of a list; pages past the end are empty.
+func paged[T any](list []T, page, size int) (shown []T, at, pages int) {
+	pages = max(1, (len(list)+size-1)/size)
+	at = max(page, 1)
+	from := min((at-1)*size, len(list))
+	return list[from:min(from+size, len(list))], at, pages
+}

@@ -1,0 +1,109 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"callgate/tool"
+)
+
+// The keys by which models name a tool, and its parameters.
+var (
+	nameKeys  = []string{"name", "tool_name", "tool"}
+	paramKeys = []string{"params", "arguments", "args", "parameters", "input"}
+)
+
+// execute answers execute_tool: the target goes through the door, and its
+// answer is the answer.
+func (d *discovery) execute(ctx context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
+	name, args, err := target(call.Args)
+	if err != nil {
+		return nil, err
+	}
+	s, err := d.sessions(call.Principal.Session)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := s.Seen(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if seen.ID == call.Tool {
+		return nil, tool.Errorf("execute_tool", tool.Invalid, "execute_tool cannot call itself").WithHint("name the tool that is meant")
+	}
+	return s.Again(ctx, call.ID, seen.ID.String(), args), nil
+}
+
+// target reads which tool is meant, and its arguments: in params or a key that
+// models write instead, as an object or as the text of one, or flattened
+// beside the name.
+func target(raw json.RawMessage) (name string, args json.RawMessage, err error) {
+	const op = "execute_tool"
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return "", nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the arguments cannot be read", Err: err}
+	}
+	rest := maps.Clone(fields)
+	for _, key := range nameKeys {
+		var text string
+		if json.Unmarshal(fields[key], &text) == nil && strings.TrimSpace(text) != "" {
+			name = text
+			delete(rest, key)
+			break
+		}
+	}
+	if name == "" {
+		return "", nil, tool.Errorf(op, tool.Invalid, "no tool is named").
+			WithHint(`give its name and its parameters: {"name":"…","params":{…}}`)
+	}
+	for _, key := range paramKeys {
+		value, ok := fields[key]
+		if !ok {
+			continue
+		}
+		delete(rest, key)
+		if args, err = object(key, value); err != nil {
+			return "", nil, err
+		}
+		if len(rest) == 0 || len(args) > len("{}") {
+			return name, args, nil
+		}
+		break // empty, and other keys beside it: those are meant
+	}
+	args, err = json.Marshal(rest)
+	if err != nil {
+		return "", nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the parameters cannot be read", Err: err}
+	}
+	return name, args, nil
+}
+
+// object reads parameters that are an object, or the text of one.
+func object(key string, value json.RawMessage) (json.RawMessage, error) {
+	value = bytes.TrimSpace(value)
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		value = bytes.TrimSpace([]byte(text))
+	}
+	if len(value) == 0 || bytes.Equal(value, []byte("null")) {
+		return json.RawMessage("{}"), nil
+	}
+	var fields map[string]json.RawMessage
+	err := json.Unmarshal(value, &fields)
+	if err == nil {
+		compact, err := json.Marshal(fields)
+		return compact, err
+	}
+	e := tool.Errorf("execute_tool", tool.Invalid, "%s is not a JSON object", key)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		at := int(syntax.Offset)
+		from, to := max(0, at-20), min(len(value), at+20)
+		e.Message = fmt.Sprintf("%s is text that is not JSON: %v at byte %d, near %q", key, err, at, strings.ToValidUTF8(string(value[from:to]), "�"))
+	}
+	return nil, e.WithHint(`give an object: {"name":"…","params":{…}}`)
+}
