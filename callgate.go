@@ -12,15 +12,19 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/agent/surface"
 	"callgate/internal/arbiter"
 	"callgate/internal/arbiter/approval"
 	"callgate/internal/arbiter/lock"
 	"callgate/internal/artifact"
+	"callgate/internal/control"
 	"callgate/internal/journal"
 	"callgate/internal/module/filesystem"
 	"callgate/internal/module/shell"
 	"callgate/internal/registry"
 	"callgate/internal/secret"
+	"callgate/internal/source/mcp"
+	"callgate/internal/source/mcp/trust"
 	"callgate/internal/statedir"
 	"callgate/internal/storage/sqlite"
 	"callgate/tool"
@@ -38,18 +42,25 @@ type Kernel struct {
 
 	door     *arbiter.Door
 	tools    registry.Registry
+	secrets  *secret.Vault
+	hub      *mcp.Hub
+	trust    *trust.Store
+	planner  surface.Planner
 	log      *slog.Logger
 	database *sqlite.DB
 	user     string
 	humanKey string
 
-	mu       sync.Mutex
-	folders  map[string]*folders // by app file
-	sessions map[string]*Session
-	closing  bool
-	running  sync.WaitGroup // calls that no session waits for
-	ctx      context.Context
-	cancel   context.CancelFunc
+	mu        sync.Mutex
+	folders   map[string]*folders // by app file
+	sessions  map[string]*Session
+	finding   sync.Mutex             // guards finders; taken before mu
+	finders   map[string]*finder     // by how an app searches
+	upstreams map[string][]*upstream // MCP servers, by the scope that has them
+	closing   bool
+	running   sync.WaitGroup // calls that no session waits for
+	ctx       context.Context
+	cancel    context.CancelFunc
 }
 
 // Open takes the state directory and starts a kernel in it. A directory that
@@ -65,7 +76,7 @@ func Open(ctx context.Context, cfg Config) (*Kernel, error) {
 	}
 	k := &Kernel{
 		State: held, Locks: lock.New(), Live: &journal.Live{}, log: cfg.Log, user: userName(),
-		sessions: map[string]*Session{}, folders: map[string]*folders{},
+		sessions: map[string]*Session{}, folders: map[string]*folders{}, finders: map[string]*finder{}, upstreams: map[string][]*upstream{},
 	}
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
@@ -94,8 +105,7 @@ func (k *Kernel) open(ctx context.Context, cfg Config) error {
 	if k.humanKey, err = k.State.HumanKey(); err != nil {
 		return err
 	}
-	secrets, err := secret.Open(k.State.Secrets())
-	if err != nil {
+	if k.secrets, err = secret.Open(k.State.Secrets()); err != nil {
 		return err
 	}
 	if k.Artifacts, err = artifact.Open(k.State.Artifacts()); err != nil {
@@ -105,6 +115,9 @@ func (k *Kernel) open(ctx context.Context, cfg Config) error {
 		Anchor: k.State.Anchor(), KeyFile: k.State.JournalKey(), Kernel: Version,
 	})
 	if err != nil {
+		return err
+	}
+	if err := k.openServers(); err != nil {
 		return err
 	}
 	// The desk and the door need each other: the desk's hooks look the door up
@@ -119,12 +132,15 @@ func (k *Kernel) open(ctx context.Context, cfg Config) error {
 	})
 	k.door = arbiter.New(arbiter.Config{
 		Tools: &k.tools, Journal: k.Journal, Locks: k.Locks, Approvals: k.Approvals,
-		Artifacts: k.Artifacts, Secrets: secrets, Live: k.Live, Limits: cfg.Limits,
+		Artifacts: k.Artifacts, Secrets: k.secrets, Live: k.Live, Limits: cfg.Limits,
 	})
 	if err := k.Register(filesystem.Namespace, filesystem.Tools(filesystem.Config{})...); err != nil {
 		return err
 	}
 	if err := k.Register(shell.Namespace, shell.Tools(shell.Config{Hidden: k.hidden(), Cache: compilerCache()})...); err != nil {
+		return err
+	}
+	if err := k.Register(control.Namespace, control.Tools(k.sight)...); err != nil {
 		return err
 	}
 	if err := k.Register("embedder", cfg.Tools...); err != nil {
@@ -135,6 +151,15 @@ func (k *Kernel) open(ctx context.Context, cfg Config) error {
 
 // builtin are the modules that an app file turns on and off.
 var builtin = []string{filesystem.Namespace, shell.Namespace}
+
+// Builtin returns the modules that an app file turns on and off.
+func Builtin() []string { return slices.Clone(builtin) }
+
+// summaries say what a module is for.
+var summaries = map[string]string{
+	filesystem.Namespace: "files and folders of the workspace: read, find, write, edit, move, delete",
+	shell.Namespace:      "commands in the workspace's shell",
+}
 
 // settings are the keys that a module's config block may have.
 var settings = map[string][]string{shell.Namespace: shell.Settings}
@@ -272,6 +297,12 @@ func (k *Kernel) Close() error {
 		k.Approvals.Close()
 	}
 	var errs []error
+	if k.hub != nil {
+		k.hub.Close()
+	}
+	for _, f := range k.finders {
+		errs = append(errs, f.index.Close())
+	}
 	if k.Journal != nil {
 		errs = append(errs, k.Journal.Close())
 	}

@@ -12,7 +12,6 @@ import (
 
 	"callgate/internal/app"
 	"callgate/internal/arbiter/schema"
-	"callgate/internal/registry"
 	"callgate/internal/source/executable"
 	"callgate/tool"
 )
@@ -22,6 +21,7 @@ import (
 // overrides one of the same name in global/.
 type folders struct {
 	app   *app.App
+	scope string
 	parts []*executable.Source // those that override others first
 
 	mu    sync.Mutex
@@ -30,8 +30,8 @@ type folders struct {
 
 // newFolders makes the source of an app's folders. hidden is what no tool may
 // ever see.
-func newFolders(a *app.App, hidden []string) *folders {
-	f := &folders{app: a}
+func newFolders(a *app.App, scope string, hidden []string) *folders {
+	f := &folders{app: a, scope: scope}
 	for _, layer := range []string{"agent", "global"} {
 		for _, dir := range a.Dirs {
 			part := filepath.Join(dir, layer)
@@ -47,8 +47,8 @@ func newFolders(a *app.App, hidden []string) *folders {
 	return f
 }
 
-// Name is the source's name: one for each app file.
-func (f *folders) Name() string { return "the folders of " + f.app.Path }
+// Name is the source's name: one for each scope.
+func (f *folders) Name() string { return "the folders of " + f.scope }
 
 // Tools loads all folders.
 func (f *folders) Tools(ctx context.Context) ([]*tool.Tool, error) {
@@ -105,34 +105,34 @@ func (f *folders) changed() bool {
 }
 
 // addFolders makes an app's folders known, or has them looked at again, and
-// returns the scope in which its sessions see them.
-func (k *Kernel) addFolders(a *app.App) (scope string, f *folders, err error) {
+// returns them; nil when the app has none.
+func (k *Kernel) addFolders(a *app.App, scope string) (f *folders, err error) {
 	if len(a.Dirs) == 0 {
-		return registry.Global, nil, nil
+		return nil, nil
 	}
 	for _, dir := range a.Dirs {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return "", nil, tool.Errorf("callgate.addFolders", tool.Invalid, "%s: tools.dirs names %s, which is not a folder", a.Path, dir).
+			return nil, tool.Errorf("callgate.addFolders", tool.Invalid, "%s: tools.dirs names %s, which is not a folder", a.Path, dir).
 				WithHint("make it, with global/ or agent/ in it, or take it out of tools.dirs")
 		}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	fresh := newFolders(a, k.hidden())
-	f = k.folders[a.Path]
+	fresh := newFolders(a, scope, k.hidden())
+	f = k.folders[scope]
 	if f == nil || !sameFolders(f, fresh) {
 		if f != nil {
 			k.tools.Remove(f.Name())
 		}
 		f = fresh
 		f.changed()
-		k.folders[a.Path] = f
-		return a.Path, f, k.tools.Add(a.Path, f)
+		k.folders[scope] = f
+		return f, k.tools.Add(scope, f)
 	}
 	if f.changed() {
 		k.tools.Invalidate(f.Name())
 	}
-	return a.Path, f, nil
+	return f, nil
 }
 
 // sameFolders reports whether two sources load the same folders the same way.

@@ -25,9 +25,10 @@ import (
 var floors = [][]string{
 	{"tool", "internal/nearest"},
 	{"internal/secret", "internal/statedir"},
-	{"internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
+	{"internal/search/embed", "internal/search/lexical", "internal/search/endpoint", "internal/search/vectorcache", "internal/search/eval"},
+	{"internal/search", "internal/agent/surface", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
 		"internal/arbiter/schema", "internal/arbiter/policy", "internal/arbiter/approval", "internal/arbiter/lock"},
-	{"internal/arbiter", "internal/app", "internal/module/filesystem", "internal/module/shell", "internal/source/executable"},
+	{"internal/search/bench", "internal/control", "internal/source/mcp", "internal/arbiter", "internal/app", "internal/module/filesystem", "internal/module/shell", "internal/source/executable"},
 	{"internal/storage/sqlite", "internal/storage/storagetest", "internal/protocol"},
 	{"internal/client"},
 	{"."},
@@ -45,7 +46,8 @@ var nevers = []struct {
 	{"database/sql", []string{"internal/storage/sqlite"}, "SQL stays in storage"},
 	{"modernc.org/sqlite", []string{"internal/storage/sqlite"}, "SQL stays in storage"},
 	{"github.com/spf13/cobra", []string{"internal/cli"}, "only the command line parses commands"},
-	{"net/http", []string{"internal/protocol", "internal/client", "internal/daemon"}, "HTTP is the faces' business"},
+	{"net/http", []string{"internal/protocol", "internal/client", "internal/daemon", "internal/search/endpoint", "internal/source/mcp"}, "HTTP is the business of the faces, and of what is reached over it"},
+	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/source/mcp"}, "MCP is spoken in one place"},
 	{"callgate/internal/arbiter", []string{"."}, "the door is reached through the façade"},
 	{"callgate", []string{"internal/daemon"}, "front ends reach the kernel through internal/client"},
 }

@@ -44,12 +44,15 @@ type Session struct {
 	kernel *Kernel
 	door   *arbiter.Session
 
-	mu       sync.Mutex // orders the last call and the end
-	ended    bool
-	inFlight sync.WaitGroup
-	calls    int         // how many are in flight
-	active   time.Time   // when something last happened
-	idle     *time.Timer // ends a session that its client forgot
+	mu        sync.Mutex // orders the last call and the end
+	ended     bool
+	inFlight  sync.WaitGroup
+	calls     int            // how many are in flight
+	active    time.Time      // when something last happened
+	idle      *time.Timer    // ends a session that its client forgot
+	used      map[string]int // calls that went well, by dotted name
+	catalogue catalog        // what it searches, as last made
+	plans     []planned      // what it was shown, by how it asked
 }
 
 // patience is how long a session may lie idle before it is taken for forgotten.
@@ -84,10 +87,10 @@ func (k *Kernel) newSession(ctx context.Context, id string, c SessionConfig, ask
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{ID: id, kernel: k, active: time.Now()}
+	s := &Session{ID: id, kernel: k, active: time.Now(), used: map[string]int{}}
 	s.door = &arbiter.Session{
 		Principal: tool.Principal{User: k.user, App: filepath.Base(workspace), Agent: c.Agent, Session: id, Lane: c.Lane},
-		Workspace: workspace, Root: root, Asker: asker,
+		Workspace: workspace, Root: root, Asker: asker, Ran: s.ran,
 	}
 	if err := k.applyApp(ctx, s, c.AppFile); err != nil {
 		_ = root.Close()
@@ -113,11 +116,15 @@ func (k *Kernel) applyApp(ctx context.Context, s *Session, path string) error {
 	if err := shell.CheckConfig(d.Configs[shell.Namespace]); err != nil {
 		return err
 	}
-	s.Warnings = a.Warnings
-	if f != nil {
-		d.Scope = a.Path
-		s.Warnings = append(s.Warnings[:len(s.Warnings):len(s.Warnings)], f.problems()...)
+	s.Warnings = slices.Clone(a.Warnings)
+	if len(a.Dirs) > 0 || len(a.Servers) > 0 {
+		d.Scope = scopeOf(a, d.Workspace)
 	}
+	if f != nil {
+		s.Warnings = append(s.Warnings, f.problems()...)
+	}
+	s.Warnings = append(s.Warnings, s.serverWarnings()...)
+	s.setUp(ctx)
 	return nil
 }
 
@@ -150,28 +157,42 @@ func (k *Kernel) loadApp(ctx context.Context, workspace, path string) (*app.App,
 			return nil, nil, nil
 		}
 	}
+	vars := app.Vars{Workdir: workspace}
 	known, err := k.known(ctx, registry.Global)
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := app.Load(path, known)
-	if err != nil || len(a.Dirs) == 0 {
+	a, err := app.LoadWith(path, known, vars)
+	if err != nil || len(a.Dirs) == 0 && len(a.Servers) == 0 {
 		return a, nil, err
 	}
-	scope, f, err := k.addFolders(a)
+	scope := scopeOf(a, workspace)
+	if err := k.addServers(a, scope); err != nil {
+		return nil, nil, err
+	}
+	f, err := k.addFolders(a, scope)
 	if err != nil {
 		return nil, nil, err
 	}
 	if known, err = k.known(ctx, scope); err != nil {
 		return nil, nil, err
 	}
-	if a.Strict {
+	if f != nil && a.Strict {
 		if problems := f.problems(); len(problems) > 0 {
 			return nil, nil, tool.Errorf("callgate.OpenSession", tool.Invalid, "%s says runtime.strict, and a tool is bad: %s", a.Path, problems[0])
 		}
 	}
-	a, err = app.Load(path, known) // again, now that the modules of its folders are known
+	a, err = app.LoadWith(path, known, vars) // again, now that the modules of its folders and servers are known
 	return a, f, err
+}
+
+// scopeOf names what an app brings with it: one file used in several folders
+// is several apps, for its variables may say where it is used.
+func scopeOf(a *app.App, workspace string) string {
+	if filepath.Dir(a.Path) == workspace {
+		return a.Path
+	}
+	return a.Path + " in " + workspace
 }
 
 // known is what an app file may name: the built-in modules, which it turns on
@@ -302,23 +323,29 @@ func (s *Session) leave() {
 	}
 }
 
+// ran counts a call that went well.
+func (s *Session) ran(t *tool.Tool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used[t.ID.Dotted()]++
+}
+
 // Visible is a tool as a session sees it.
 type Visible struct {
 	*tool.Tool
 	Decision policy.Decision
 }
 
-// Tools returns what this session may call, by name.
+// Tools returns what this session may call, by name. The kernel's own tools,
+// by which a model finds the others, are in its Surface.
 func (s *Session) Tools(ctx context.Context) ([]Visible, error) {
-	snap, err := s.kernel.tools.Snapshot(ctx)
+	tools, err := s.domain(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var list []Visible
-	for t := range snap.View(s.door.Scope).All() {
-		if s.door.Sees(t) {
-			list = append(list, s.visible(t))
-		}
+	list := make([]Visible, len(tools))
+	for i, t := range tools {
+		list[i] = s.See(t)
 	}
 	return list, nil
 }
@@ -337,10 +364,11 @@ func (s *Session) Tool(ctx context.Context, name string) (Visible, error) {
 	if err != nil {
 		return Visible{}, err
 	}
-	return s.visible(t), nil
+	return s.See(t), nil
 }
 
-func (s *Session) visible(t *tool.Tool) Visible {
+// See returns a tool with what this session's rules say of it.
+func (s *Session) See(t *tool.Tool) Visible {
 	return Visible{t, s.door.Decide(t)}
 }
 

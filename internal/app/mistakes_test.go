@@ -47,6 +47,7 @@ var mistakes = []struct{ name, text string }{
 	{"text at the root", "app\n"},
 	{"two documents", "app: {name: a}\n---\napp: {name: b}\n"},
 	{"empty lines", "app:\n  description: |\n    x\n" + strings.Repeat("\n", 200) + "  name: x\n"},
+	{"too many tabs", "app:\n  name: \"" + strings.Repeat("\t", 2000) + "\"\n"},
 	{"too deep", "app: " + strings.Repeat("[", 60) + "\n"},
 	{"too deep with dashes", "app:\n  " + strings.Repeat("- ", 60) + "x\n"},
 	{"too deep with indentation", func() (text string) {

@@ -25,6 +25,7 @@ const (
 	maxDepth  = 30
 	maxKey    = 200 // bytes
 	maxBlank  = 50  // empty lines in a row
+	maxTabs   = 1000
 )
 
 // parse makes the text a tree, or reports why it is none and returns nil. The
@@ -76,8 +77,12 @@ func (r *report) text(data []byte) (string, bool) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(data))
 	r.lines = strings.Split(text, "\n")
-	blank := 0
+	blank, tabs := 0, 0
 	for i, line := range r.lines {
+		if tabs += strings.Count(line, "\t"); tabs > maxTabs {
+			r.fail(place{i + 1, 1}, "indent with spaces", "there are more than %d tabs up to here", maxTabs)
+			return "", false
+		}
 		col := 0
 		for offset, c := range line {
 			col++

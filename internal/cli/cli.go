@@ -109,6 +109,7 @@ func (p *program) globals(f *pflag.FlagSet) {
 func (p *program) root() *cobra.Command {
 	root := p.group("callgate", "The one door between language models and their tools", `  callgate init                                        write callgate.yaml here
   callgate tools list                                  what may be called
+  callgate search "supprimer un dossier"               by what is meant, in any language
   callgate tools call filesystem.read --path README.md
   callgate log tail -f                                 watch what happens
   callgate up                                          keep a kernel running`)
@@ -119,8 +120,8 @@ func (p *program) root() *cobra.Command {
 	root.SetErr(p.Stderr)
 	p.globals(root.PersistentFlags())
 	root.AddCommand(
-		p.initCommand(), p.upCommand(), p.toolsCommand(), p.approvalsCommand(), p.logCommand(), p.buildCommand(),
-		p.locksCommand(), p.artifactCommand(), p.doctorCommand(), p.versionCommand(), exitCodes(),
+		p.initCommand(), p.upCommand(), p.toolsCommand(), p.searchCommand(), p.mcpCommand(), p.planCommand(), p.surfaceCommand(), p.appCommand(), p.approvalsCommand(), p.logCommand(), p.buildCommand(),
+		p.locksCommand(), p.artifactCommand(), p.doctorCommand(), p.benchCommand(), p.versionCommand(), exitCodes(),
 	)
 	return root
 }

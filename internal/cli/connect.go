@@ -89,6 +89,11 @@ func (p *program) finish(k *kernel, err error) error {
 // session opens a session in the workspace, does something in it and closes it.
 // With human it may answer what it asks itself, if a person sits here.
 func (p *program) session(ctx context.Context, human bool, do func(*kernel, *client.Session) error) error {
+	return p.openSession(ctx, human, !p.json, do)
+}
+
+// openSession is session, with or without telling the app's warnings.
+func (p *program) openSession(ctx context.Context, human, warn bool, do func(*kernel, *client.Session) error) error {
 	folder, err := p.folder()
 	if err != nil {
 		return err
@@ -102,7 +107,7 @@ func (p *program) session(ctx context.Context, human bool, do func(*kernel, *cli
 		if err != nil {
 			return err
 		}
-		if !p.json {
+		if warn {
 			for _, w := range s.Warnings {
 				p.say("callgate: %s", w)
 			}

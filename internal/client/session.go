@@ -47,6 +47,12 @@ func (s *Session) Tool(ctx context.Context, name string) (protocol.Tool, error) 
 	return t, s.client.get(ctx, s.path("/tools/"+url.PathEscape(name)), nil, &t)
 }
 
+// Search finds tools by what is meant.
+func (s *Session) Search(ctx context.Context, q protocol.Search) (*protocol.Found, error) {
+	var found protocol.Found
+	return &found, s.client.do(ctx, http.MethodPost, s.path("/search"), nil, q, &found)
+}
+
 // Call makes a call. A result that tells of a failure is not an error.
 func (s *Session) Call(ctx context.Context, call protocol.Call) (*tool.Result, error) {
 	if len(call.Args) == 0 {

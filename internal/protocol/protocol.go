@@ -13,6 +13,8 @@ import (
 
 	"callgate/internal/arbiter/lock"
 	"callgate/internal/journal"
+	"callgate/internal/source/mcp"
+	"callgate/internal/source/mcp/trust"
 	"callgate/tool"
 )
 
@@ -26,6 +28,16 @@ const (
 	RouteClose     = "DELETE /v1/sessions/{session}"
 	RouteTools     = "GET /v1/sessions/{session}/tools"
 	RouteTool      = "GET /v1/sessions/{session}/tools/{name}"
+	RouteSearch    = "POST /v1/sessions/{session}/search"
+	RouteSurface   = "GET /v1/sessions/{session}/surface"
+	RouteServers   = "GET /v1/sessions/{session}/servers"
+	RouteRefresh   = "POST /v1/sessions/{session}/servers/{server}/refresh"
+	RouteRestart   = "POST /v1/sessions/{session}/servers/{server}/restart"
+	RouteTrust     = "POST /v1/sessions/{session}/servers/{server}/trust"
+	RouteLogin     = "POST /v1/sessions/{session}/servers/{server}/login"
+	RouteLogs      = "GET /v1/sessions/{session}/servers/{server}/logs"
+	RouteOffers    = "GET /v1/sessions/{session}/servers/{server}/offers/{kind}"
+	RouteOffer     = "POST /v1/sessions/{session}/servers/{server}/offers/{kind}"
 	RouteCall      = "POST /v1/sessions/{session}/calls"
 	RouteCollect   = "GET /v1/calls/{call}/result"
 	RouteApprovals = "GET /v1/approvals"
@@ -55,6 +67,7 @@ type Status struct {
 	Sessions int       `json:"sessions"`
 	Calls    int       `json:"calls"` // under way
 	Tools    int       `json:"tools"`
+	Modules  []string  `json:"modules"`            // built in: an app file turns them on and off
 	Problems []string  `json:"problems,omitempty"` // sources that could not bring their tools
 }
 
@@ -98,6 +111,81 @@ type Tool struct {
 	Idempotent bool            `json:"idempotent"`
 	Policy     string          `json:"policy"` // allow, or approve
 	Reason     string          `json:"reason,omitempty"`
+}
+
+// Search asks for tools by what is meant. Several queries are answered one by
+// one; with none, the tools are listed by name.
+type Search struct {
+	Queries     []string          `json:"queries,omitempty"`
+	Modules     []string          `json:"modules,omitempty"`
+	Tags        []string          `json:"tags,omitempty"`
+	MaxRisk     tool.Risk         `json:"max_risk,omitempty"`
+	SideEffects []tool.SideEffect `json:"side_effects,omitempty"`
+	Limit       int               `json:"limit,omitempty"`
+	Offset      int               `json:"offset,omitempty"`
+	Schemas     bool              `json:"schemas,omitempty"` // the tools whole
+}
+
+// Found is the answer to a Search.
+type Found struct {
+	Answers   []FoundFor `json:"answers"`
+	Unmatched []string   `json:"unmatched,omitempty"` // queries that nothing answers well
+	Degraded  string     `json:"degraded,omitempty"`  // why keywords alone were looked at
+}
+
+// FoundFor is what one query found, best first.
+type FoundFor struct {
+	Query string     `json:"query"`
+	Total int        `json:"total"`
+	Hits  []FoundHit `json:"hits"`
+}
+
+// FoundHit is one tool that was found, and why.
+type FoundHit struct {
+	Tool
+	Score   float64 `json:"score"`
+	Meaning float64 `json:"meaning"`
+	Why     string  `json:"why,omitempty"`
+}
+
+// Server is an MCP server behind a session's app.
+type Server struct {
+	mcp.Status
+	Module   string       `json:"module"`
+	Launch   string       `json:"launch"`         // what it runs, or where it is
+	Accepted bool         `json:"accepted"`       // a human let it run
+	Held     []trust.Held `json:"held,omitempty"` // tools that wait for a human
+	Problems []string     `json:"problems,omitempty"`
+}
+
+// Trust is a human's word on a server: that it may run, and which of its held
+// tools may be shown.
+type Trust struct {
+	Launch string       `json:"launch,omitempty"` // as it was shown; empty: nothing is said of it
+	Accept []trust.Pick `json:"accept,omitempty"`
+	Reject []trust.Pick `json:"reject,omitempty"`
+	By     string       `json:"by,omitempty"`
+}
+
+// Login is one line of the stream that RouteLogin gives: first the page on
+// which the human logs in, then how it ended.
+type Login struct {
+	URL   string      `json:"url,omitempty"`
+	Done  bool        `json:"done,omitempty"`
+	Error *tool.Error `json:"error,omitempty"`
+}
+
+// The kinds of what servers offer beside tools.
+const (
+	Resources = "resources"
+	Templates = "templates"
+	Prompts   = "prompts"
+)
+
+// Offer asks for one resource by its URI, or one prompt by its name.
+type Offer struct {
+	Name string            `json:"name"`
+	Args map[string]string `json:"args,omitempty"`
 }
 
 // Answer settles an approval.

@@ -19,7 +19,8 @@ type Visible func(*tool.Tool) bool
 //
 //  1. the identity, or an identity with a version range
 //  2. the dotted name
-//  3. the wire name
+//  3. the wire name; the kernel's own tools are shown by their bare action, and
+//     no other tool can take that from them
 //  4. a short name, or an alias that has the form of a name
 //  5. the bare action, when only one tool has it
 //  6. any of these with other case or other separators (:: __ _ - or space)
@@ -85,6 +86,9 @@ func indexNames(v *View) *nameIndex {
 		name := t.ID.Dotted()
 		wire, _ := table.Wire(name)
 		n.wire[wire] = t
+		if t.Runtime.Control {
+			n.wire[t.ID.Name] = t // no wire name of another: those have two parts
+		}
 		n.action[t.ID.Name] = append(n.action[t.ID.Name], t)
 		forms := []string{name, t.ID.Name}
 		for _, given := range append([]string{t.Spec.Short}, t.Spec.Aliases...) {

@@ -42,6 +42,16 @@ func New(k *callgate.Kernel, ending context.Context) http.Handler {
 		protocol.RouteClose:     a.close,
 		protocol.RouteTools:     a.tools,
 		protocol.RouteTool:      a.tool,
+		protocol.RouteSearch:    a.search,
+		protocol.RouteSurface:   a.surface,
+		protocol.RouteServers:   a.servers,
+		protocol.RouteRefresh:   a.refresh,
+		protocol.RouteRestart:   a.restart,
+		protocol.RouteTrust:     a.trust,
+		protocol.RouteLogin:     a.login,
+		protocol.RouteLogs:      a.logs,
+		protocol.RouteOffers:    a.offers,
+		protocol.RouteOffer:     a.offer,
 		protocol.RouteCall:      a.call,
 		protocol.RouteCollect:   a.collect,
 		protocol.RouteApprovals: a.approvals,
@@ -108,7 +118,7 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 	s := protocol.Status{
 		Protocol: protocol.Version, Version: callgate.Version, PID: os.Getpid(),
 		State: a.kernel.State.String(), Started: a.started,
-		Sessions: a.kernel.Sessions(), Calls: a.kernel.Calls(), Tools: snap.View("").Len(),
+		Sessions: a.kernel.Sessions(), Calls: a.kernel.Calls(), Tools: snap.View("").Len(), Modules: callgate.Builtin(),
 	}
 	for _, p := range snap.Problems {
 		s.Problems = append(s.Problems, p.String())

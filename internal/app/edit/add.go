@@ -1,0 +1,160 @@
+package edit
+
+import (
+	"slices"
+	"strings"
+)
+
+// add writes a server into the deepest level that is there.
+func (f *file) add(name string, want []field) ([]splice, error) {
+	d := f.doc
+	switch {
+	case d.root == nil && d.null:
+		return nil, f.byHand(name, want, "it is written to hold nothing, as null")
+	case d.root == nil:
+		return []splice{d.append(level{limit: d.foot()}, f.missing(0, name, want))}, nil
+	}
+	l, ok := d.top()
+	for depth, key := range path {
+		if !ok {
+			break
+		}
+		i := l.find(key)
+		if i < 0 {
+			return d.into(l, f.missing(depth, name, want), depth == 0), nil
+		}
+		inner, found := d.within(l, l.entries[i])
+		if found && len(inner.entries) == 0 {
+			splices, ok := d.fill(l, l.entries[i], inner, f.missing(depth+1, name, want))
+			if !ok {
+				return nil, f.byHand(name, want, strings.Join(path[:depth+1], ".")+" takes several lines to say that it is empty")
+			}
+			return splices, nil
+		}
+		l, ok = inner, found
+	}
+	if !ok {
+		return nil, f.byHand(name, want, unclear)
+	}
+	return d.into(l, []field{{name, want}}, false), nil
+}
+
+const unclear = "its levels could not be made out line by line"
+
+// missing is a server with the levels around it from a depth of the path on,
+// and the builtin modules where modules is one of them.
+func (f *file) missing(depth int, name string, want []field) []field {
+	out := []field{{name, want}}
+	for i, key := range slices.Backward(path[:]) {
+		if i < depth {
+			break
+		}
+		out = []field{{key, out}}
+		if i != mcpDepth || depth > modulesDepth {
+			continue
+		}
+		var modules []field
+		for _, module := range f.builtin {
+			if module != mcp {
+				modules = append(modules, field{module, nil})
+			}
+		}
+		out = append(modules, out...)
+	}
+	return out
+}
+
+// foot is where a text that holds no value ends.
+func (d *document) foot() int {
+	for _, mark := range d.marks {
+		if strings.HasPrefix(d.line(mark), "...") {
+			return mark
+		}
+	}
+	return d.count()
+}
+
+// into writes fields at the end of a level that holds something.
+func (d *document) into(l level, f []field, top bool) []splice {
+	switch {
+	case l.flow:
+		return d.intoBraces(l, f)
+	case top:
+		return []splice{d.append(l, f)}
+	}
+	last := l.entries[len(l.entries)-1]
+	return []splice{d.insert(last.to, block(f, d.indent(last.from), d.width()))}
+}
+
+// append writes fields at the end of the file, apart from what stands there
+// where the file keeps such things apart.
+func (d *document) append(l level, f []field) splice {
+	indent, apart := 0, l.limit > 0 && d.remark(l.limit-1)
+	if len(l.entries) > 0 {
+		indent, apart = d.indent(l.entries[0].from), len(l.entries) == 1
+	}
+	for i := 1; i < len(l.entries); i++ {
+		for line := l.entries[i-1].to; line < l.entries[i].from; line++ {
+			apart = apart || d.blank(line)
+		}
+	}
+	lines := block(f, indent, d.width())
+	if apart && !d.blank(l.limit-1) {
+		lines = append([]string{""}, lines...)
+	}
+	return d.insert(l.limit, lines)
+}
+
+// intoBraces writes fields before the closing brace, on a line of their own
+// where that brace has one.
+func (d *document) intoBraces(l level, f []field) []splice {
+	text := pairs(f)
+	if len(l.entries) == 0 {
+		to := l.close
+		if d.commented(l.open, l.close) {
+			to = l.open + 1
+		}
+		return []splice{{l.open + 1, to, text}}
+	}
+	last := l.entries[len(l.entries)-1]
+	at, comma := last.end, ","
+	if last.comma >= 0 {
+		at, comma, text = last.comma, "", text+","
+	}
+	line := d.lineOf(at)
+	if l.close < d.starts[line+1] {
+		return []splice{{at, at, comma + " " + text}}
+	}
+	start := d.lineOf(last.start)
+	lead := d.text[d.starts[start]:last.start]
+	if margin := strings.TrimLeft(lead, " \t"); margin != "" { // it does not begin its line
+		lead = lead[:len(lead)-len(margin)] + strings.Repeat(" ", d.width())
+	}
+	return []splice{{at, at, comma}, {d.end(line), d.end(line), d.eol + lead + text}}
+}
+
+// fill writes fields into an entry that holds nothing. It reports whether the
+// nothing that is written there could be taken away.
+func (d *document) fill(l level, e entry, inner level, f []field) ([]splice, bool) {
+	switch {
+	case l.flow && inner.flow:
+		return d.intoBraces(inner, f), true
+	case l.flow:
+		colon := ""
+		if d.text[e.colon-1] != ':' {
+			colon = ":"
+		}
+		return []splice{{e.colon, e.end, colon + " {" + pairs(f) + "}"}}, !d.commented(e.colon, e.end)
+	}
+	nothing := inner.close + 1
+	if !inner.flow {
+		nothing = e.colon + len(strings.TrimRight(d.text[e.colon:d.comment(e.from)], " \t"))
+		for line := e.from + 1; line < e.to; line++ {
+			if !d.blank(line) && !d.remark(line) {
+				return nil, false
+			}
+		}
+	}
+	lines := block(f, d.indent(e.from)+d.width(), d.width())
+	return []splice{{e.colon, nothing, ""}, d.insert(e.to, lines)}, !d.commented(e.colon, nothing)
+}

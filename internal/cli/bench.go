@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"callgate/internal/search"
+	"callgate/internal/search/bench"
+	"callgate/internal/search/embed"
+	"callgate/internal/search/eval"
+	"callgate/tool"
+)
+
+func (p *program) benchCommand() *cobra.Command {
+	var picture, model string
+	var markdown, languages bool
+	c := p.leaf("search DIR ...", "Try the search engine on datasets: keywords, meaning, and both",
+		"  callgate bench search my-dataset\n  callgate bench search --svg quality.svg --languages a b c",
+		cobra.MinimumNArgs(1), func(ctx context.Context, args []string) error {
+			reports, err := p.trySearch(ctx, args, model)
+			if err != nil {
+				return err
+			}
+			if languages {
+				reports = eval.ByLang(reports)
+			}
+			return p.showBench(reports, picture, markdown)
+		})
+	c.Long = `A dataset is a folder with tools.jsonl {id, name, description, parameters},
+queries.jsonl {id, text, lang} and qrels.jsonl {query, tool, rel}: one JSON
+object on each line.`
+	f := c.Flags()
+	f.StringVar(&picture, "svg", "", "also draw nDCG@10 into this file")
+	f.StringVar(&model, "model", "", "folder of a static model (default the one that is built in)")
+	f.BoolVar(&markdown, "markdown", false, "write the table as Markdown")
+	f.BoolVar(&languages, "languages", false, "a row for each language, of datasets that have several")
+	return p.group("bench", "Measure how well, and how fast, it works here", "", c)
+}
+
+// trySearch runs every engine over every dataset.
+func (p *program) trySearch(ctx context.Context, dirs []string, folder string) ([]eval.Named, error) {
+	open := embed.Builtin
+	if folder != "" {
+		open = func() (*embed.Static, error) { return embed.Open(folder) }
+	}
+	model, err := open()
+	if err != nil {
+		return nil, err
+	}
+	var reports []eval.Named
+	for _, dir := range dirs {
+		set, err := eval.Load(dir)
+		if err != nil {
+			return nil, err
+		}
+		engines, err := bench.Engines(ctx, set, search.Static{Model: model})
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range engines {
+			p.say("%s: %s, %d queries over %d tools", set.Name, e.Name, len(set.Queries), len(set.Tools))
+			reports = append(reports, eval.Named{Set: set.Name, Engine: e.Name, Report: eval.Run(set, e.Search)})
+			if err := ctx.Err(); err != nil {
+				return nil, &tool.Error{Op: "cli", Kind: tool.Cancelled, Message: "cancelled", Err: err}
+			}
+		}
+	}
+	return reports, nil
+}
+
+func (p *program) showBench(reports []eval.Named, picture string, markdown bool) error {
+	if picture != "" {
+		if err := draw(picture, reports); err != nil {
+			return err
+		}
+		p.say("drawn into %s", picture)
+	}
+	switch {
+	case p.json:
+		return p.emit(reports)
+	case markdown:
+		return written(eval.Markdown(p.Stdout, reports))
+	default:
+		return written(eval.Table(p.Stdout, reports))
+	}
+}
+
+func draw(path string, reports []eval.Named) error {
+	f, err := os.Create(path)
+	if err == nil {
+		err = errors.Join(eval.SVG(f, reports), f.Close())
+	}
+	if err != nil {
+		return &tool.Error{Op: "cli", Kind: tool.Failed, Message: "the picture cannot be drawn into " + tool.Clip(path), Err: err}
+	}
+	return nil
+}

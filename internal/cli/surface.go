@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"callgate/internal/agent/surface"
+	"callgate/internal/client"
+	"callgate/tool"
+)
+
+// surfaceFlags are how somebody wants to be shown the tools.
+type surfaceFlags struct {
+	mode, client, picture string
+	window                int
+	mcp                   bool
+}
+
+func (f *surfaceFlags) bind(c *cobra.Command) {
+	c.Flags().StringVar(&f.mode, "mode", "", "direct, compact_direct or discovery (default as the app says, else by the budget)")
+	c.Flags().IntVar(&f.window, "window", 0, "the model's context in tokens")
+	c.Flags().StringVar(&f.client, "client", "", "the name of an MCP client, whose window is taken")
+	c.Flags().BoolVar(&f.mcp, "mcp", false, "as an MCP client is shown them: never more than the tools themselves would cost")
+}
+
+func (f *surfaceFlags) query() url.Values {
+	q := url.Values{}
+	if f.mode != "" {
+		q.Set("mode", f.mode)
+	}
+	if f.client != "" {
+		q.Set("client", f.client)
+	}
+	if f.window != 0 {
+		q.Set("window", fmt.Sprint(f.window))
+	}
+	if f.mcp || f.client != "" {
+		q.Set("mcp", "yes")
+	}
+	return q
+}
+
+func (p *program) planCommand() *cobra.Command {
+	var f surfaceFlags
+	c := p.leaf("plan", "Show how the tools are shown to a model, what that costs, and why", "  callgate plan\n  callgate plan --window 32000 --svg plan.svg",
+		cobra.NoArgs, func(ctx context.Context, _ []string) error {
+			return p.session(ctx, false, func(_ *kernel, s *client.Session) error {
+				plan, err := s.Surface(ctx, f.query())
+				if err != nil {
+					return err
+				}
+				return p.showPlan(plan, f.picture)
+			})
+		})
+	f.bind(c)
+	c.Flags().StringVar(&f.picture, "svg", "", "also draw the picture into this file")
+	return c
+}
+
+func (p *program) showPlan(plan *surface.Plan, picture string) error {
+	if picture != "" {
+		out, err := os.Create(picture)
+		if err == nil {
+			err = plan.SVG(out)
+			if closed := out.Close(); err == nil {
+				err = closed
+			}
+		}
+		if err != nil {
+			return &tool.Error{Op: "cli", Kind: tool.Failed, Message: "the picture cannot be drawn into " + tool.Clip(picture), Err: err}
+		}
+	}
+	if p.json {
+		return p.emit(plan)
+	}
+	if err := plan.Table(p.Stdout); err != nil {
+		return written(err)
+	}
+	if _, err := fmt.Fprintln(p.Stdout); err != nil {
+		return written(err)
+	}
+	width := p.style(p.Stdout).Width
+	if width == 0 {
+		width = 80
+	}
+	return written(plan.Bars(p.Stdout, width))
+}
+
+func (p *program) surfaceCommand() *cobra.Command {
+	var f surfaceFlags
+	c := p.leaf("surface", "Print exactly the tools that a model is given, with their tokens", "  callgate surface --mode discovery\n  callgate surface --client claude-code",
+		cobra.NoArgs, func(ctx context.Context, _ []string) error {
+			return p.session(ctx, false, func(_ *kernel, s *client.Session) error {
+				plan, err := s.Surface(ctx, f.query())
+				if err != nil {
+					return err
+				}
+				tools := make([]json.RawMessage, len(plan.Shown))
+				for i, e := range plan.Shown {
+					tools[i] = e.Definition()
+				}
+				p.say("%s: %d tools, %d tokens of a budget of %d", plan.Mode, len(plan.Shown), plan.ShownTokens, plan.Budget)
+				return p.emit(tools)
+			})
+		})
+	f.bind(c)
+	return c
+}
+
+func (p *program) appCommand() *cobra.Command {
+	check := p.leaf("check [FILE]", "Read an app file and tell every mistake in it", "  callgate app check\n  callgate app check other.yaml",
+		cobra.MaximumNArgs(1), func(ctx context.Context, args []string) error {
+			if len(args) == 1 {
+				p.appFile = args[0]
+			}
+			return p.session(ctx, false, func(_ *kernel, s *client.Session) error {
+				switch {
+				case p.json:
+					return p.emit(s.Session)
+				case s.AppFile == "":
+					p.say("there is no callgate.yaml here; callgate init writes one")
+				default:
+					p.say("%s is well: app %s", s.AppFile, s.App)
+				}
+				return nil
+			})
+		})
+	check.ValidArgsFunction = nil // files
+	show := p.leaf("schema MODULE", "Print the actions of a module, with their parameters", "  callgate app schema filesystem", cobra.ExactArgs(1), p.moduleSchema)
+	return p.group("app", "Look at an app file and its modules", "", check, show)
+}
+
+// moduleSchema prints a module's actions as JSON.
+func (p *program) moduleSchema(ctx context.Context, args []string) error {
+	return p.session(ctx, false, func(_ *kernel, s *client.Session) error {
+		tools, err := s.Tools(ctx)
+		if err != nil {
+			return err
+		}
+		type action struct {
+			Name        string          `json:"name"`
+			Description string          `json:"description"`
+			Risk        tool.Risk       `json:"risk_level"`
+			Parameters  json.RawMessage `json:"parameters"`
+		}
+		var list []action
+		var modules []string
+		for _, t := range tools {
+			if n := len(modules); n == 0 || modules[n-1] != t.ID.Namespace {
+				modules = append(modules, t.ID.Namespace)
+			}
+			if t.ID.Namespace != args[0] {
+				continue
+			}
+			whole, err := s.Tool(ctx, t.ID.Dotted())
+			if err != nil {
+				return err
+			}
+			list = append(list, action{t.ID.Name, whole.Description, whole.Risk, whole.Input})
+		}
+		if len(list) == 0 {
+			return tool.Errorf("cli", tool.NotFound, "there is no module %q here", tool.Clip(args[0])).WithHint("the modules are %v", modules)
+		}
+		return p.emit(map[string]any{"module": args[0], "actions": list})
+	})
+}

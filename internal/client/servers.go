@@ -1,0 +1,87 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+
+	"callgate/internal/agent/surface"
+	"callgate/internal/protocol"
+	"callgate/internal/source/mcp"
+	"callgate/tool"
+)
+
+// Surface returns the tools as this session's model is shown them, and why so.
+// The query may have mode, window, client and mcp.
+func (s *Session) Surface(ctx context.Context, query url.Values) (*surface.Plan, error) {
+	var p surface.Plan
+	return &p, s.client.get(ctx, s.path("/surface"), query, &p)
+}
+
+// Servers tells of the MCP servers behind the session's app.
+func (s *Session) Servers(ctx context.Context) ([]protocol.Server, error) {
+	var list []protocol.Server
+	return list, s.client.get(ctx, s.path("/servers"), nil, &list)
+}
+
+func (s *Session) server(name, rest string) string {
+	return s.path("/servers/" + url.PathEscape(name) + rest)
+}
+
+// Refresh asks a server for its tools, starting it when it does not run.
+func (s *Session) Refresh(ctx context.Context, server string) (mcp.Status, error) {
+	var st mcp.Status
+	return st, s.client.do(ctx, http.MethodPost, s.server(server, "/refresh"), nil, nil, &st)
+}
+
+// Restart stops a server and starts it again.
+func (s *Session) Restart(ctx context.Context, server string) (mcp.Status, error) {
+	var st mcp.Status
+	return st, s.client.do(ctx, http.MethodPost, s.server(server, "/restart"), nil, nil, &st)
+}
+
+// Trust gives a human's word on a server; it needs the human's key.
+func (s *Session) Trust(ctx context.Context, server string, t protocol.Trust) error {
+	return s.client.do(ctx, http.MethodPost, s.server(server, "/trust"), nil, t, nil)
+}
+
+// Logs returns the last lines that a server wrote.
+func (s *Session) Logs(ctx context.Context, server string, n string) ([]mcp.LogLine, error) {
+	var lines []mcp.LogLine
+	return lines, s.client.get(ctx, s.server(server, "/logs"), url.Values{"n": {n}}, &lines)
+}
+
+// Offers lists the resources, templates or prompts of a server.
+func (s *Session) Offers(ctx context.Context, server, kind string) ([]json.RawMessage, error) {
+	var list []json.RawMessage
+	return list, s.client.do(ctx, http.MethodGet, s.server(server, "/offers/"+kind), nil, nil, &list)
+}
+
+// Offer reads one resource, or one prompt.
+func (s *Session) Offer(ctx context.Context, server, kind string, o protocol.Offer) (json.RawMessage, error) {
+	var found json.RawMessage
+	return found, s.client.do(ctx, http.MethodPost, s.server(server, "/offers/"+kind), nil, o, &found)
+}
+
+// Login has a human log in to a remote server. open is told the page.
+func (s *Session) Login(ctx context.Context, server string, open func(url string)) error {
+	resp, err := s.client.send(ctx, http.MethodPost, s.server(server, "/login"), nil, nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	for lines := json.NewDecoder(resp.Body); ; {
+		var l protocol.Login
+		switch err := lines.Decode(&l); {
+		case err != nil:
+			return &tool.Error{Op: "client.Login", Kind: tool.Unavailable, Message: "the kernel's answer broke off", Err: err}
+		case l.Error != nil:
+			return l.Error
+		case l.Done:
+			return nil
+		default:
+			open(l.URL)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"callgate"
+	"callgate/internal/protocol"
+	"callgate/internal/source/mcp"
+	"callgate/tool"
+)
+
+func (a *api) surface(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.session(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	c := callgate.SurfaceConfig{Mode: q.Get("mode"), Client: q.Get("client"), ForMCP: q.Get("mcp") != ""}
+	if text := q.Get("window"); text != "" {
+		if c.Window, err = strconv.Atoi(text); err != nil || c.Window < 0 {
+			return tool.Errorf("httpapi", tool.Invalid, "the window %q is not a number of tokens", tool.Clip(text))
+		}
+	}
+	plan, err := s.Surface(r.Context(), c)
+	if err != nil {
+		return err
+	}
+	return answer(w, plan)
+}
+
+func (a *api) servers(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.session(r)
+	if err != nil {
+		return err
+	}
+	list, err := s.Servers(r.Context())
+	if err != nil {
+		return err
+	}
+	return answer(w, list)
+}
+
+// server is the MCP server that a request names.
+func (a *api) server(r *http.Request) (*mcp.Server, error) {
+	s, err := a.session(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.Server(r.PathValue("server"))
+}
+
+func (a *api) refresh(w http.ResponseWriter, r *http.Request) error {
+	server, err := a.server(r)
+	if err != nil {
+		return err
+	}
+	if err := server.Refresh(r.Context()); err != nil {
+		return err
+	}
+	return answer(w, server.Status())
+}
+
+func (a *api) restart(w http.ResponseWriter, r *http.Request) error {
+	server, err := a.server(r)
+	if err != nil {
+		return err
+	}
+	if err := server.Restart(r.Context()); err != nil {
+		return err
+	}
+	return answer(w, server.Status())
+}
+
+func (a *api) trust(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.session(r)
+	if err != nil {
+		return err
+	}
+	var t protocol.Trust
+	if err := read(r, &t); err != nil {
+		return err
+	}
+	if err := s.Trust(r.Header.Get(protocol.KeyHeader), r.PathValue("server"), t); err != nil {
+		return err
+	}
+	return answer(w, struct{}{})
+}
+
+// login has a human log in to a remote server. The page is told first, and the
+// answer stays open until it is done.
+func (a *api) login(w http.ResponseWriter, r *http.Request) error {
+	server, err := a.server(r)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	tell := func(l protocol.Login) error {
+		if err := json.NewEncoder(w).Encode(l); err != nil {
+			return err
+		}
+		return http.NewResponseController(w).Flush()
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(a.ending, cancel)()
+	last := protocol.Login{Done: true}
+	if err := server.Authorize(ctx, func(url string) error { return tell(protocol.Login{URL: url}) }); err != nil {
+		if !errors.As(err, &last.Error) {
+			last.Error = &tool.Error{Op: "httpapi", Kind: tool.Failed, Message: err.Error()}
+		}
+	}
+	_ = tell(last) // a client that has gone is no failure of ours
+	return nil
+}
+
+func (a *api) logs(w http.ResponseWriter, r *http.Request) error {
+	server, err := a.server(r)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(r.URL.Query().Get("n"))
+	if err != nil || n <= 0 {
+		n = 200
+	}
+	return answer(w, append([]mcp.LogLine{}, server.Logs(n)...))
+}
+
+// offers lists what a server offers beside tools.
+func (a *api) offers(w http.ResponseWriter, r *http.Request) error {
+	server, err := a.server(r)
+	if err != nil {
+		return err
+	}
+	list := map[string]func(context.Context) ([]json.RawMessage, error){
+		protocol.Resources: server.ListResources, protocol.Templates: server.ListResourceTemplates, protocol.Prompts: server.ListPrompts,
+	}[r.PathValue("kind")]
+	if list == nil {
+		return unknownKind(r)
+	}
+	found, err := list(r.Context())
+	if err != nil {
+		return err
+	}
+	return answer(w, append([]json.RawMessage{}, found...))
+}
+
+// offer reads one resource, or one prompt.
+func (a *api) offer(w http.ResponseWriter, r *http.Request) error {
+	server, err := a.server(r)
+	if err != nil {
+		return err
+	}
+	var o protocol.Offer
+	if err := read(r, &o); err != nil {
+		return err
+	}
+	var found json.RawMessage
+	switch r.PathValue("kind") {
+	case protocol.Resources:
+		found, err = server.ReadResource(r.Context(), o.Name)
+	case protocol.Prompts:
+		found, err = server.GetPrompt(r.Context(), o.Name, o.Args)
+	default:
+		return unknownKind(r)
+	}
+	if err != nil {
+		return err
+	}
+	return answer(w, found)
+}
+
+func unknownKind(r *http.Request) error {
+	return tool.Errorf("httpapi", tool.Invalid, "servers do not offer %q", tool.Clip(r.PathValue("kind"))).WithHint("ask for resources, templates or prompts")
+}

@@ -1,0 +1,160 @@
+package mcp_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"callgate/internal/source/mcp"
+)
+
+func TestToolsAreKnownWithoutStarting(t *testing.T) {
+	cache := t.TempDir()
+	c := newChanges()
+	first := server(t, play("normal"), mcp.Options{Cache: cache, Changed: c.changed})
+	if list, err := first.Tools(t.Context()); len(list) != 0 || err != nil {
+		t.Fatalf("a server that was never seen has %v, %v", list, err)
+	}
+	c.wait(t) // fetched in the background
+	if len(tools(t, first)) != 10 {
+		t.Errorf("tools %v", tools(t, first))
+	}
+	files, err := filepath.Glob(filepath.Join(cache, "*"))
+	if err != nil || len(files) != 1 || filepath.Base(files[0]) != first.Key()+".json" {
+		t.Fatalf("the cache holds %v, %v", files, err)
+	}
+	if info, err := os.Stat(files[0]); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("its mode is %v, %v", info.Mode(), err)
+	}
+
+	c2 := newChanges()
+	second := server(t, play("normal"), mcp.Options{Cache: cache, Changed: c2.changed})
+	byName := tools(t, second)
+	if st := second.Status(); len(byName) != 10 || st.State != mcp.Known || st.Tools != 10 || st.Protocol != "2026-07-28" {
+		t.Errorf("%d tools, status %+v", len(byName), st)
+	}
+	r, err := call(t.Context(), byName["echo"], `{"text":"now it runs"}`)
+	if got := said(t, r, err); got != "now it runs" {
+		t.Errorf("it said %q", got)
+	}
+	if st := second.Status(); st.State != mcp.Running || c2.n != 0 {
+		t.Errorf("status %+v, %d changes", st, c2.n)
+	}
+}
+
+func TestDamagedCacheIsFetchedAgain(t *testing.T) {
+	for _, content := range []string{"", "{", `{"version":99}`, `{"version":1,"key":"another"}`} {
+		cache := t.TempDir()
+		c := newChanges()
+		s := server(t, play("normal"), mcp.Options{Cache: cache, Changed: c.changed})
+		if err := os.WriteFile(filepath.Join(cache, s.Key()+".json"), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := s.Tools(t.Context()); len(list) != 0 || err != nil {
+			t.Errorf("from %q came %v, %v", content, list, err)
+		}
+		c.wait(t)
+		if len(tools(t, s)) != 10 {
+			t.Errorf("after %q there are %v", content, tools(t, s))
+		}
+	}
+}
+
+func TestChangedToolsAreNoticed(t *testing.T) {
+	for _, part := range []string{"normal", "legacy"} {
+		t.Run(part, func(t *testing.T) { noticeChange(t, play(part)) })
+	}
+}
+
+func noticeChange(t *testing.T, cfg mcp.Config) {
+	cache := t.TempDir()
+	c := newChanges()
+	s, byName := refreshed(t, cfg, mcp.Options{Cache: cache, Changed: c.changed})
+	c.wait(t)
+	r, err := call(t.Context(), byName["grow"], "")
+	said(t, r, err)
+	c.wait(t) // the server's word
+	grown := tools(t, s)["grown"]
+	if grown == nil {
+		t.Fatalf("tools %v", tools(t, s))
+	}
+	r, err = call(t.Context(), grown, "")
+	if got := said(t, r, err); got != "new" {
+		t.Errorf("it said %q", got)
+	}
+	// The next one finds the larger list in the cache, and that it is smaller
+	// again when it starts the server.
+	c2 := newChanges()
+	again := server(t, cfg, mcp.Options{Cache: cache, Changed: c2.changed})
+	if tools(t, again)["grown"] == nil {
+		t.Error("the cache was not replaced")
+	}
+	if err := again.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c2.wait(t)
+	if tools(t, again)["grown"] != nil {
+		t.Error("a tool that is gone is still there")
+	}
+}
+
+func TestVetDecidesWhatIsPublished(t *testing.T) {
+	var seen []mcp.Definition
+	allowed := map[string]bool{"echo": true}
+	s, byName := refreshed(t, play("normal"), mcp.Options{Vet: func(_ *mcp.Server, defs []mcp.Definition) []mcp.Definition {
+		seen = defs
+		var may []mcp.Definition
+		for _, d := range defs {
+			if allowed[d.Name] {
+				may = append(may, d)
+			}
+		}
+		return may
+	}})
+	if len(byName) != 1 || byName["echo"] == nil || len(seen) != 10 {
+		t.Errorf("published %v of %d", byName, len(seen))
+	}
+	allowed["add"] = true
+	if len(tools(t, s)) != 2 {
+		t.Errorf("now published %v", tools(t, s))
+	}
+}
+
+func TestKeyHoldsNoSecret(t *testing.T) {
+	value := "one"
+	opt := mcp.Options{Secret: func(string) (string, error) { return value, nil }}
+	cfg := play("normal")
+	cfg.Env["TOKEN"] = "{{ secret.T }}"
+	first := server(t, cfg, opt).Key()
+	value = "two"
+	if second := server(t, cfg, opt).Key(); first != second || strings.Contains(first, "one") {
+		t.Errorf("keys %s and %s", first, second)
+	}
+}
+
+func TestManyServersAreFetchedAFewAtATime(t *testing.T) {
+	c := newChanges()
+	h := open(t, mcp.Options{Changed: c.changed})
+	const n = 6
+	for i := range n {
+		cfg := play("old")
+		cfg.Name = "s" + string(rune('a'+i))
+		s, err := h.Server(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list, err := s.Tools(t.Context()); len(list) != 0 || err != nil {
+			t.Errorf("%v, %v", list, err)
+		}
+	}
+	for range n {
+		c.wait(t)
+	}
+	for _, s := range h.Servers() {
+		if len(tools(t, s)) != 1 {
+			t.Errorf("%s has %v", s.Name(), tools(t, s))
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"callgate/internal/source/mcp"
+	"callgate/tool"
+)
+
+// waiting is the arguments of a call that lasts until a file is there.
+func waiting(file func(string) string, name string) string {
+	args, _ := json.Marshal(map[string]string{"until": file(name + ".go"), "started": file(name + ".started"), "cancelled": file(name + ".cancelled")})
+	return string(args)
+}
+
+func TestTimeoutCancelsAtTheServer(t *testing.T) {
+	cfg := play("normal")
+	cfg.CallTimeout = 200 * time.Millisecond
+	s, byName := refreshed(t, cfg, mcp.Options{})
+	file := dir(t)
+	_, err := call(t.Context(), byName["wait"], waiting(file, "a"))
+	expectError(t, err, tool.Timeout, "actor", "mcp_actor.wait", "200ms")
+	eventually(t, "the cancelling", func() bool { return exists(file("a.cancelled")) })
+	if st := s.Status(); st.State != mcp.Running || !st.NextTry.IsZero() {
+		t.Errorf("a slow call is not a broken server: %+v", st)
+	}
+}
+
+func TestCancelReachesTheServer(t *testing.T) {
+	_, byName := refreshed(t, play("normal"), mcp.Options{})
+	file := dir(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		poll(func() bool { return exists(file("a.started")) })
+		cancel(errors.New("enough"))
+	}()
+	_, err := call(ctx, byName["wait"], waiting(file, "a"))
+	expectError(t, err, tool.Cancelled, "actor")
+	eventually(t, "the cancelling", func() bool { return exists(file("a.cancelled")) })
+
+	late, stop := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, tool.Errorf("test", tool.Timeout, "too slow"))
+	defer stop()
+	_, err = call(late, byName["wait"], waiting(file, "b"))
+	expectError(t, err, tool.Timeout)
+}
+
+// watcher keeps what a call emits.
+type watcher struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (w *watcher) grant() tool.Grant {
+	return tool.Grant{Emit: func(stream string, chunk []byte) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.text.WriteString(stream + ": " + string(chunk))
+	}}
+}
+
+func (w *watcher) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+func TestProgressIsPassedOnAndExtends(t *testing.T) {
+	for _, part := range []string{"normal", "legacy"} {
+		cfg := play(part)
+		cfg.CallTimeout = time.Second
+		_, byName := refreshed(t, cfg, mcp.Options{})
+		file := dir(t)
+		var w watcher
+		go func() { // long after the call would have been given up without progress
+			poll(func() bool { return strings.Count(w.String(), "\n") > 75 })
+			touch(file("a.go"))
+		}()
+		r, err := byName["work"].Handler.Execute(t.Context(), tool.Call{ID: "c", Args: json.RawMessage(waiting(file, "a"))}, w.grant())
+		if got := said(t, r, err); got != "worked" {
+			t.Errorf("it said %q", got)
+		}
+		if !strings.HasPrefix(w.String(), "progress: 1/10 step\nprogress: 2/10 step\n") {
+			t.Errorf("progress was told as %q", w.String())
+		}
+	}
+}
+
+func TestCallsWaitInLine(t *testing.T) {
+	cfg := play("normal")
+	cfg.Concurrency = 2
+	s, byName := refreshed(t, cfg, mcp.Options{})
+	file := dir(t)
+	var wg sync.WaitGroup
+	for _, name := range []string{"a", "b"} {
+		wg.Go(func() {
+			r, err := call(t.Context(), byName["wait"], waiting(file, name))
+			if got := said(t, r, err); got != "waited" {
+				t.Errorf("%s said %q", name, got)
+			}
+		})
+		eventually(t, "the start", func() bool { return exists(file(name + ".started")) })
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var w watcher
+	wg.Go(func() {
+		_, err := byName["echo"].Handler.Execute(ctx, tool.Call{ID: "c", Args: json.RawMessage(`{"text":"x"}`)}, w.grant())
+		expectError(t, err, tool.Cancelled, "waited in line", "2 calls at a time")
+	})
+	eventually(t, "the line", func() bool { return s.Status().Waiting == 1 && w.String() != "" })
+	if st := s.Status(); st.InFlight != 2 || !strings.Contains(w.String(), "waiting: the MCP server actor has 2 calls already") {
+		t.Errorf("status %+v, told %q", st, w.String())
+	}
+	cancel()
+	var third sync.WaitGroup
+	third.Go(func() {
+		r, err := call(t.Context(), byName["echo"], `{"text":"third"}`)
+		if got := said(t, r, err); got != "third" {
+			t.Errorf("it said %q", got)
+		}
+	})
+	eventually(t, "the line", func() bool { return s.Status().Waiting == 1 })
+	touch(file("a.go"))
+	third.Wait()
+	touch(file("b.go"))
+	wg.Wait()
+}
+
+// A server that reads no more holds up only the call it does not read.
+func TestDeafServers(t *testing.T) {
+	cfg := play("deaf")
+	cfg.CallTimeout = 300 * time.Millisecond
+	s, byName := refreshed(t, cfg, mcp.Options{Grace: 50 * time.Millisecond})
+	long, err := json.Marshal(map[string]string{"text": strings.Repeat("x", 1<<20)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			_, err := call(t.Context(), byName["tell"], string(long))
+			expectError(t, err, tool.Timeout, "did not answer")
+		})
+	}
+	wg.Wait()
+	// It answers nothing at all, so it is stopped, and the next call finds a
+	// fresh one.
+	pid := s.Status().Pid
+	eventually(t, "its end", func() bool { return !alive(pid) })
+	_, err = call(t.Context(), byName["tell"], "")
+	expectError(t, err, tool.Timeout)
+	if now := s.Status().Pid; now == pid || now == 0 {
+		t.Errorf("the process was %d and is %d", pid, now)
+	}
+}
+
+func TestElicitation(t *testing.T) {
+	answer := func(a mcp.Answer, asked *mcp.Question) mcp.Options {
+		return mcp.Options{Elicit: func(ctx context.Context, s *mcp.Server, q mcp.Question) (mcp.Answer, error) {
+			*asked = q
+			return a, nil
+		}}
+	}
+	var q mcp.Question
+	for _, c := range []struct {
+		name string
+		opt  mcp.Options
+		want string
+	}{
+		{"accept", answer(mcp.Answer{Action: "accept", Content: map[string]any{"colour": "red"}}, &q), "accept red"},
+		{"decline", answer(mcp.Answer{Action: "decline"}, &q), "decline <nil>"},
+		{"cancel", answer(mcp.Answer{Action: "cancel"}, &q), "cancel <nil>"},
+		{"nobody to ask", mcp.Options{}, "decline <nil>"},
+	} {
+		for _, part := range []string{"normal", "legacy"} {
+			t.Run(c.name+" "+part, func(t *testing.T) {
+				_, byName := refreshed(t, play(part), c.opt)
+				r, err := call(t.Context(), byName["ask"], "")
+				if got := said(t, r, err); got != c.want {
+					t.Errorf("it said %q", got)
+				}
+			})
+		}
+	}
+	if diff := cmp.Diff(mcp.Question{Message: "which colour?", Calls: []string{"call-1"},
+		Schema: json.RawMessage(`{"properties":{"colour":{"type":"string"}},"type":"object"}`)}, q); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A human may take longer than a call may.
+func TestElicitationStopsTheClock(t *testing.T) {
+	cfg := play("normal")
+	cfg.CallTimeout = 100 * time.Millisecond
+	_, byName := refreshed(t, cfg, mcp.Options{Elicit: func(ctx context.Context, _ *mcp.Server, _ mcp.Question) (mcp.Answer, error) {
+		select {
+		case <-ctx.Done():
+			t.Error("the call was given up while a human was asked")
+		case <-time.After(350 * time.Millisecond):
+		}
+		return mcp.Answer{Action: "accept", Content: map[string]any{"colour": "blue"}}, nil
+	}})
+	r, err := call(t.Context(), byName["ask"], "")
+	if got := said(t, r, err); got != "accept blue" {
+		t.Errorf("it said %q", got)
+	}
+}
+
+func TestManyCallsAtOnce(t *testing.T) {
+	s, byName := refreshed(t, play("normal"), mcp.Options{})
+	var wg sync.WaitGroup
+	for range 32 {
+		wg.Go(func() {
+			for range 10 {
+				r, err := call(t.Context(), byName["echo"], `{"text":"x"}`)
+				if err != nil || r.Summary != "x" {
+					t.Error(r, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if st := s.Status(); st.Calls != 320 || st.InFlight != 0 || st.Waiting != 0 {
+		t.Errorf("status %+v", st)
+	}
+}

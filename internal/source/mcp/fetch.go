@@ -1,0 +1,211 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate/internal/source/mcp/manifest"
+	"callgate/internal/source/mcp/translate"
+	"callgate/tool"
+)
+
+const (
+	mostItems = 10_000   // of one list
+	mostBytes = 32 << 20 // of one list, or of one thing read
+)
+
+// list asks a server for what it has.
+func (s *Server) list(ctx context.Context, session *sdk.ClientSession) (*manifest.Manifest, error) {
+	about := session.InitializeResult()
+	caps := about.Capabilities
+	if caps == nil {
+		caps = &sdk.ServerCapabilities{}
+	}
+	var defs []Definition
+	if caps.Tools != nil || caps.Resources == nil && caps.Prompts == nil { // who declares nothing may still have tools
+		size := 0
+		err := pages(func(cursor string) (string, error) {
+			page, err := session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+			if err != nil {
+				return "", err
+			}
+			for _, t := range page.Tools {
+				d := translate.FromSDK(t)
+				size += len(d.Name) + len(d.Description) + len(d.Input) + len(d.Output)
+				defs = append(defs, d)
+			}
+			return page.NextCursor, tooMuch(len(defs), size)
+		})
+		if err != nil && !(caps.Tools == nil && unknownMethod(err)) {
+			return nil, err
+		}
+	}
+	m := manifest.New(defs, s.hub.opt.Check)
+	m.Protocol, m.Instructions = about.ProtocolVersion, about.Instructions
+	m.Resources, m.Prompts = caps.Resources != nil, caps.Prompts != nil
+	if i := about.ServerInfo; i != nil {
+		m.Server = strings.TrimSpace(i.Name + " " + i.Version)
+	}
+	return m, nil
+}
+
+// pages calls get with each cursor until there is no next. A server that gives
+// the same one twice has no end.
+func pages(get func(cursor string) (next string, err error)) error {
+	seen := map[string]bool{}
+	for cursor := ""; ; {
+		next, err := get(cursor)
+		if err != nil || next == "" {
+			return err
+		}
+		if seen[next] {
+			return errors.New("its list has no end: a cursor came twice")
+		}
+		seen[next] = true
+		cursor = next
+	}
+}
+
+func tooMuch(items, size int) error {
+	if items > mostItems || size > mostBytes {
+		return fmt.Errorf("its list is too long: more than %d items or %d MiB", mostItems, mostBytes>>20)
+	}
+	return nil
+}
+
+func unknownMethod(err error) bool {
+	var e *jsonrpc.Error
+	return errors.As(err, &e) && e.Code == jsonrpc.CodeMethodNotFound
+}
+
+// fetch asks a running server for its tools again.
+func (s *Server) fetch(ctx context.Context, l *link) error {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
+	defer cancel()
+	m, err := s.list(ctx, l.session)
+	if err != nil {
+		return s.failed(ctx, l, "tools/list", err)
+	}
+	if known := s.known(); known != nil {
+		m.Legacy = known.Legacy
+	}
+	s.replace(m)
+	return nil
+}
+
+// relist follows a server's word that its tools have changed. Several such
+// words that come while one is being followed are one.
+func (s *Server) relist(l *link) {
+	if l.stale.Add(1) > 1 {
+		return
+	}
+	select {
+	case <-l.opened: // some say so before the handshake is over
+	case <-l.ctx.Done():
+		return
+	}
+	for {
+		seen := l.stale.Load()
+		if err := s.fetch(l.ctx, l); err != nil && l.ctx.Err() == nil {
+			s.note("its changed tools could not be fetched", err)
+		}
+		if l.stale.CompareAndSwap(seen, 0) {
+			return
+		}
+	}
+}
+
+// ListResources returns the server's resources, as the protocol writes them.
+func (s *Server) ListResources(ctx context.Context) ([]json.RawMessage, error) {
+	return collect(s, ctx, "resources/list", func(ctx context.Context, c *sdk.ClientSession, cursor string) ([]*sdk.Resource, string, error) {
+		page, err := c.ListResources(ctx, &sdk.ListResourcesParams{Cursor: cursor})
+		if err != nil {
+			return nil, "", err
+		}
+		return page.Resources, page.NextCursor, nil
+	})
+}
+
+// ListResourceTemplates returns the templates of its resources.
+func (s *Server) ListResourceTemplates(ctx context.Context) ([]json.RawMessage, error) {
+	return collect(s, ctx, "resources/templates/list", func(ctx context.Context, c *sdk.ClientSession, cursor string) ([]*sdk.ResourceTemplate, string, error) {
+		page, err := c.ListResourceTemplates(ctx, &sdk.ListResourceTemplatesParams{Cursor: cursor})
+		if err != nil {
+			return nil, "", err
+		}
+		return page.ResourceTemplates, page.NextCursor, nil
+	})
+}
+
+// ListPrompts returns the server's prompts.
+func (s *Server) ListPrompts(ctx context.Context) ([]json.RawMessage, error) {
+	return collect(s, ctx, "prompts/list", func(ctx context.Context, c *sdk.ClientSession, cursor string) ([]*sdk.Prompt, string, error) {
+		page, err := c.ListPrompts(ctx, &sdk.ListPromptsParams{Cursor: cursor})
+		if err != nil {
+			return nil, "", err
+		}
+		return page.Prompts, page.NextCursor, nil
+	})
+}
+
+// ReadResource reads one resource.
+func (s *Server) ReadResource(ctx context.Context, uri string) (json.RawMessage, error) {
+	return single(s, ctx, "resources/read", func(ctx context.Context, c *sdk.ClientSession) (any, error) {
+		return c.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri})
+	})
+}
+
+// GetPrompt fills in one prompt.
+func (s *Server) GetPrompt(ctx context.Context, name string, args map[string]string) (json.RawMessage, error) {
+	return single(s, ctx, "prompts/get", func(ctx context.Context, c *sdk.ClientSession) (any, error) {
+		return c.GetPrompt(ctx, &sdk.GetPromptParams{Name: name, Arguments: args})
+	})
+}
+
+// collect reads a list to its end.
+func collect[T any](s *Server, ctx context.Context, method string, get func(context.Context, *sdk.ClientSession, string) ([]T, string, error)) ([]json.RawMessage, error) {
+	var all []json.RawMessage
+	err := s.request(ctx, request{method: method}, func(ctx context.Context, c *sdk.ClientSession) error {
+		all = []json.RawMessage{}
+		size := 0
+		return pages(func(cursor string) (string, error) {
+			items, next, err := get(ctx, c, cursor)
+			for _, item := range items {
+				raw, err := json.Marshal(item)
+				if err != nil {
+					return "", err
+				}
+				size += len(raw)
+				all = append(all, raw)
+			}
+			return next, errors.Join(err, tooMuch(len(all), size))
+		})
+	})
+	if tool.KindOf(err) == tool.NotFound {
+		return nil, nil // a server without any need not know the method
+	}
+	return all, err
+}
+
+// single reads one thing.
+func single(s *Server, ctx context.Context, method string, get func(context.Context, *sdk.ClientSession) (any, error)) (json.RawMessage, error) {
+	var raw json.RawMessage
+	err := s.request(ctx, request{method: method}, func(ctx context.Context, c *sdk.ClientSession) error {
+		res, err := get(ctx, c)
+		if err != nil {
+			return err
+		}
+		raw, err = json.Marshal(res)
+		return err
+	})
+	if err == nil && len(raw) > mostBytes {
+		return nil, tool.Errorf("mcp."+method, tool.Failed, "the MCP server %s answered with %d bytes; the most is %d", s.cfg.Name, len(raw), mostBytes)
+	}
+	return raw, err
+}

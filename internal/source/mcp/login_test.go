@@ -1,0 +1,334 @@
+package mcp_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"callgate/internal/source/mcp"
+	"callgate/tool"
+)
+
+// guard is a server that wants a login, and the authorization server that
+// gives it.
+type guard struct {
+	t   testing.TB
+	url string
+
+	mu       sync.Mutex
+	access   map[string]bool       // tokens that are good
+	refresh  map[string]bool       //
+	codes    map[string]url.Values // the request that each code was given for
+	clients  map[string]string     // redirect address of each client
+	secret   string                // of the client that is known beforehand
+	n        int
+	deny     bool
+	open     bool // lets everybody in
+	lifetime int
+	renewed  int
+}
+
+func newGuard(t testing.TB) *guard {
+	g := &guard{t: t, access: map[string]bool{}, refresh: map[string]bool{}, codes: map[string]url.Values{}, clients: map[string]string{}, lifetime: 3600}
+	mux := http.NewServeMux()
+	behind := streamable(true)
+	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+		g.mu.Lock()
+		in := g.open || g.access[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+		g.mu.Unlock()
+		if !in {
+			w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer resource_metadata="%s/.well-known/oauth-protected-resource/mcp", scope="tools"`, g.url))
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		behind.ServeHTTP(w, r)
+	})
+	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, object{"resource": g.url + "/mcp", "authorization_servers": []string{g.url}})
+	})
+	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, object{
+			"issuer": g.url, "authorization_endpoint": g.url + "/authorize", "token_endpoint": g.url + "/token", "registration_endpoint": g.url + "/register",
+			"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
+			"scopes_supported": []string{"tools", "offline_access"}, "token_endpoint_auth_methods_supported": []string{"client_secret_post", "none"},
+		})
+	})
+	mux.HandleFunc("/register", g.register)
+	mux.HandleFunc("/authorize", g.authorize)
+	mux.HandleFunc("/token", g.token)
+	g.url = listen(t, mux)
+	return g
+}
+
+func reply(w http.ResponseWriter, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(value)
+}
+
+func (g *guard) register(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		RedirectURIs []string `json:"redirect_uris"`
+		GrantTypes   []string `json:"grant_types"`
+	}
+	json.NewDecoder(r.Body).Decode(&in)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !slices.Contains(in.GrantTypes, "refresh_token") || len(in.RedirectURIs) != 1 {
+		g.t.Errorf("registered with %+v", in)
+	}
+	g.n++
+	id := fmt.Sprintf("client-%d", g.n)
+	g.clients[id] = in.RedirectURIs[0]
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusCreated)
+	json.NewEncoder(w).Encode(object{"client_id": id, "redirect_uris": in.RedirectURIs, "token_endpoint_auth_method": "none"})
+}
+
+func (g *guard) authorize(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	q := r.URL.Query()
+	if q.Get("redirect_uri") != g.clients[q.Get("client_id")] || q.Get("code_challenge_method") != "S256" || q.Get("state") == "" || q.Get("resource") != g.url+"/mcp" {
+		g.t.Errorf("asked to authorize %v", q)
+	}
+	back, _ := url.Parse(q.Get("redirect_uri"))
+	v := url.Values{"state": {q.Get("state")}}
+	if g.deny {
+		v.Set("error", "access_denied")
+		v.Set("error_description", "not you")
+	} else {
+		g.n++
+		code := fmt.Sprintf("code-%d", g.n)
+		g.codes[code] = q
+		v.Set("code", code)
+	}
+	back.RawQuery = v.Encode()
+	http.Redirect(w, r, back.String(), http.StatusFound)
+}
+
+func (g *guard) token(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r.ParseForm()
+	ok := false
+	switch r.Form.Get("grant_type") {
+	case "authorization_code":
+		q := g.codes[r.Form.Get("code")]
+		delete(g.codes, r.Form.Get("code"))
+		sum := sha256.Sum256([]byte(r.Form.Get("code_verifier")))
+		ok = q != nil && q.Get("code_challenge") == base64.RawURLEncoding.EncodeToString(sum[:]) && q.Get("client_id") == r.Form.Get("client_id") &&
+			q.Get("redirect_uri") == r.Form.Get("redirect_uri") && r.Form.Get("client_secret") == g.secret && r.Form.Get("resource") == g.url+"/mcp"
+	case "refresh_token":
+		ok = g.refresh[r.Form.Get("refresh_token")]
+		delete(g.refresh, r.Form.Get("refresh_token")) // each is good once
+		g.renewed++
+	}
+	if !ok {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		json.NewEncoder(w).Encode(object{"error": "invalid_grant"})
+		return
+	}
+	g.n++
+	access, refresh := fmt.Sprintf("access-%d", g.n), fmt.Sprintf("refresh-%d", g.n)
+	g.access[access], g.refresh[refresh] = true, true
+	reply(w, object{"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": g.lifetime})
+}
+
+// change does something to the guard.
+func (g *guard) change(do func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	do()
+}
+
+// browse is a browser, in the hands of somebody who agrees to everything.
+func browse(page string) error {
+	resp, err := http.Get(page)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", resp.Status, body)
+	}
+	return err
+}
+
+func TestLogin(t *testing.T) {
+	g := newGuard(t)
+	tokens := t.TempDir()
+	cfg := at(g.url + "/mcp")
+	s := server(t, cfg, mcp.Options{Tokens: tokens})
+	for range 6 { // being sent to log in is no failure
+		expectError(t, s.Refresh(t.Context()), tool.Denied, "the MCP server far needs a login, and there is none", "callgate mcp login far")
+	}
+	if err := s.Authorize(t.Context(), browse); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	echo := tools(t, s)["echo"]
+	r, err := call(t.Context(), echo, `{"text":"in"}`)
+	if got := said(t, r, err); got != "in" {
+		t.Errorf("it said %q", got)
+	}
+	files, err := filepath.Glob(filepath.Join(tokens, "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("stored %v, %v", files, err)
+	}
+	if info, err := os.Stat(files[0]); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("its mode is %v, %v", info.Mode(), err)
+	}
+
+	// The token is void, and is renewed without anybody noticing.
+	g.change(func() { clear(g.access) })
+	r, err = call(t.Context(), echo, `{"text":"renewed"}`)
+	if got := said(t, r, err); got != "renewed" || g.renewed != 1 {
+		t.Errorf("it said %q after %d renewals", got, g.renewed)
+	}
+
+	// Another kernel finds the login, and a changed setting does not lose it.
+	cfg.Concurrency = 3
+	again := server(t, cfg, mcp.Options{Tokens: tokens})
+	if err := again.Refresh(t.Context()); err != nil {
+		t.Error(err)
+	}
+
+	// Both tokens are void.
+	g.change(func() { clear(g.access); clear(g.refresh) })
+	_, err = call(t.Context(), echo, `{"text":"x"}`)
+	expectError(t, err, tool.Denied, "the login to the MCP server far is no longer valid", "callgate mcp login far")
+
+	// A login made elsewhere is found.
+	if err := again.Authorize(t.Context(), browse); err != nil {
+		t.Fatal(err)
+	}
+	r, err = call(t.Context(), echo, `{"text":"back"}`)
+	if got := said(t, r, err); got != "back" {
+		t.Errorf("it said %q", got)
+	}
+}
+
+func TestExpiredTokensAreRenewedOnce(t *testing.T) {
+	g := newGuard(t)
+	g.lifetime = 1 // less than what is left when a token is renewed
+	s := server(t, at(g.url+"/mcp"), mcp.Options{})
+	if err := s.Authorize(t.Context(), browse); err != nil {
+		t.Fatal(err)
+	}
+	g.change(func() { g.lifetime = 3600 })
+	if err := s.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	echo := tools(t, s)["echo"]
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if _, err := call(t.Context(), echo, `{"text":"x"}`); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if g.change(func() {}); g.renewed != 1 {
+		t.Errorf("renewed %d times", g.renewed)
+	}
+}
+
+func TestKnownClient(t *testing.T) {
+	g := newGuard(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	g.clients["known"] = fmt.Sprintf("http://localhost:%d/callback", port)
+	g.secret = "s3cr3t-value"
+	cfg := at(g.url + "/mcp")
+	cfg.OAuth = &mcp.OAuth{ClientID: "known", ClientSecret: "{{secret.S}}", CallbackPort: port, Scopes: []string{"mine"}}
+	var page string
+	s := server(t, cfg, mcp.Options{Secret: func(string) (string, error) { return "s3cr3t-value", nil }})
+	err = s.Authorize(t.Context(), func(url string) error { page = url; return browse(url) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scopes := strings.Fields(u.Query().Get("scope"))
+	slices.Sort(scopes)
+	if !slices.Equal(scopes, []string{"mine", "offline_access"}) || strings.Contains(page, "s3cr3t") {
+		t.Errorf("the page is %s", page)
+	}
+	if err := s.Refresh(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLoginsThatFail(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*guard)
+		open   func(string) error
+		kind   tool.Kind
+		want   string
+	}{
+		{"refused", func(g *guard) { g.deny = true }, browse, tool.Denied, "access_denied not you"},
+		{"no browser", func(*guard) {}, func(string) error { return errors.New("no screen") }, tool.Unavailable, "no screen"},
+		{"not asked for", func(g *guard) { g.open = true }, browse, tool.Invalid, "does not ask for a login"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGuard(t)
+			c.change(g)
+			err := server(t, at(g.url+"/mcp"), mcp.Options{}).Authorize(t.Context(), c.open)
+			expectError(t, err, c.kind, c.want)
+		})
+	}
+	err := server(t, play("normal"), mcp.Options{}).Authorize(t.Context(), browse)
+	expectError(t, err, tool.Invalid, "local command")
+}
+
+// Somebody else who finds the port cannot end the login, or bring their own.
+func TestStrangersAtTheCallback(t *testing.T) {
+	g := newGuard(t)
+	s := server(t, at(g.url+"/mcp"), mcp.Options{})
+	err := s.Authorize(t.Context(), func(page string) error {
+		u, err := url.Parse(page)
+		if err != nil {
+			return err
+		}
+		back := u.Query().Get("redirect_uri")
+		for _, query := range []string{"?code=mine", "?code=mine&state=guessed", "?error=access_denied&state="} {
+			resp, err := http.Get(back + query)
+			if err != nil {
+				return err
+			}
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusBadRequest {
+				t.Errorf("%s was answered %s", query, resp.Status)
+			}
+		}
+		return browse(page)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,130 @@
+// Package oauth logs in to remote MCP servers and remembers the logins.
+//
+// A login is the OAuth 2.1 flow of the protocol: the server says who guards
+// it, the guard says where to log in, a browser does, and the code that comes
+// back to a port of this machine is exchanged for tokens (PKCE, with a state
+// that must return). What comes of it is a file that only its owner can read.
+//
+// # Law
+//
+// An [Account] gives out a token that is still good, and renews one that is
+// not, one at a time; a renewed token is on disk before it is used, because
+// the old one may be void from then on. The file is read again before a
+// failure is believed: a login may have been made in another process.
+package oauth
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"callgate/tool"
+)
+
+// Record is one login, and how to renew it.
+type Record struct {
+	Access  string    `json:"access_token"`
+	Refresh string    `json:"refresh_token,omitempty"`
+	Expiry  time.Time `json:"expiry,omitzero"`
+
+	ClientID     string           `json:"client_id"`
+	ClientSecret string           `json:"client_secret,omitempty"`
+	TokenURL     string           `json:"token_url"`
+	AuthStyle    oauth2.AuthStyle `json:"auth_style,omitempty"`
+	Scopes       []string         `json:"scopes,omitempty"`
+}
+
+// Store keeps logins in a folder, each in a file of its own; without a folder
+// it keeps them in memory.
+type Store struct {
+	Dir string
+
+	mu     sync.Mutex
+	memory map[string]*Record
+}
+
+func (s *Store) path(key string) string { return filepath.Join(s.Dir, key+".json") }
+
+// Load returns a login, or nil when there is none.
+func (s *Store) Load(key string) (*Record, error) {
+	if s.Dir == "" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.memory[key], nil
+	}
+	data, err := os.ReadFile(s.path(key))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	r := &Record{}
+	if err == nil && json.Unmarshal(data, r) != nil {
+		err = errors.New("it is damaged") // the parser's words could quote it
+	}
+	if err != nil {
+		return nil, tool.Errorf("mcp.login", tool.Unavailable, "the stored login %s cannot be read: %v", s.path(key), err).
+			WithHint("log in again, or remove the file")
+	}
+	return r, nil
+}
+
+// Save stores a login: whole or not at all, and for its owner alone.
+func (s *Store) Save(key string, r *Record) error {
+	if s.Dir == "" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.memory == nil {
+			s.memory = map[string]*Record{}
+		}
+		s.memory[key] = r
+		return nil
+	}
+	if err := s.write(key, r); err != nil {
+		return &tool.Error{Op: "mcp.login", Kind: tool.Unavailable, Message: "the login cannot be stored", Err: err}
+	}
+	return nil
+}
+
+func (s *Store) write(key string, r *Record) (err error) {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(s.Dir, "login-*.partial") // 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), s.path(key))
+}
+
+// Delete forgets a login.
+func (s *Store) Delete(key string) error {
+	s.mu.Lock()
+	delete(s.memory, key)
+	s.mu.Unlock()
+	if s.Dir == "" {
+		return nil
+	}
+	if err := os.Remove(s.path(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &tool.Error{Op: "mcp.login", Kind: tool.Unavailable, Message: "the login cannot be removed", Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,283 @@
+// Package process runs the child processes behind local MCP servers, and sees
+// to it that none outlives the kernel.
+//
+// # Law
+//
+// A process is started in a session of its own, so that it and what it starts
+// can be ended together. [Process.Stop] closes its stdin, waits, asks it to
+// end, waits, and kills it with everything it started, in bounded time; the
+// same clearing happens when it ends by itself. [Process.Done] is closed only
+// after that, when its last words on stderr have been read.
+//
+// Should the kernel itself die, even by a signal it cannot catch, the system
+// kills its children where it can (Linux, Windows), and a [Watchdog], one tiny
+// process for all of them, ends the groups that are left (all of unix). On
+// Linux, what left its group and lost its parents is still found by a mark in
+// its environment; elsewhere on unix such a process escapes.
+package process
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"callgate/tool"
+)
+
+const (
+	// drain is how long the pipes of a process that has ended may still be read.
+	drain = 500 * time.Millisecond
+	// Grace is how long a process may take to end by itself, and again after it
+	// was asked to, when nobody says otherwise.
+	Grace = 2 * time.Second
+)
+
+// Command is what to run. Env is all of its environment.
+type Command struct {
+	Path  string // a program, found in Env's PATH unless it is a path
+	Args  []string
+	Dir   string
+	Env   []string
+	Log   io.Writer // stderr; it must never block for long, and is closed at its end if it can be
+	Watch *Watchdog // optional
+}
+
+// Process is one child. Its methods may be called concurrently.
+type Process struct {
+	In  *os.File // its stdin
+	Out *os.File // its stdout
+
+	pid   int
+	watch *Watchdog
+	done  chan struct{}
+	exit  string // why it ended; readable when done is closed
+	stop  sync.Once
+
+	mu     sync.Mutex // a group that is gone must not be signalled: its number may be another's
+	family family
+	gone   bool
+}
+
+// Start runs a command.
+func Start(c Command) (*Process, error) {
+	const op = "mcp.start"
+	path, err := find(c)
+	if err != nil {
+		return nil, err
+	}
+	pipes, err := newPipes()
+	if err != nil {
+		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "no pipes can be made for a new process", Err: err}
+	}
+	cmd := &exec.Cmd{
+		Path: path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: c.Env,
+		Stdin: pipes.inRead, Stdout: pipes.outWrite, Stderr: pipes.errWrite,
+	}
+	p := &Process{In: pipes.inWrite, Out: pipes.outRead, watch: c.Watch, done: make(chan struct{})}
+	started := make(chan error, 1)
+	go p.run(cmd, c.Watch.mark(), pipes, c.Log, started)
+	if err := <-started; err != nil {
+		pipes.close()
+		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the program cannot be started", Err: err}
+	}
+	return p, nil
+}
+
+// run starts the command and waits for it, all on one thread: the signal that
+// a child gets when its parent dies comes when the starting thread ends.
+func (p *Process) run(cmd *exec.Cmd, mark string, pipes *pipes, log io.Writer, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var err error
+	if p.family, err = start(cmd, mark); err != nil {
+		started <- err
+		return
+	}
+	p.pid = cmd.Process.Pid
+	p.watch.add(p.pid)
+	pipes.closeTheirs()
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		if log == nil {
+			log = io.Discard
+		}
+		io.Copy(log, pipes.errRead)
+		if c, ok := log.(io.Closer); ok {
+			c.Close()
+		}
+	}()
+	started <- nil
+
+	p.exit = exitText(cmd.Wait())
+	p.bury()
+	p.watch.remove(p.pid)
+	timer := time.AfterFunc(drain, func() { pipes.errRead.Close() }) // somebody who escaped holds it open
+	<-read
+	timer.Stop()
+	pipes.errRead.Close()
+	close(p.done)
+}
+
+// bury ends what the process left behind. Nothing is signalled after that.
+func (p *Process) bury() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.family.kill()
+	p.family.release()
+	p.gone = true
+}
+
+// signal tells the family something, as long as it is there.
+func (p *Process) signal(tell func(family)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.gone {
+		tell(p.family)
+	}
+}
+
+// Pid is the number of the process.
+func (p *Process) Pid() int { return p.pid }
+
+// Done is closed when the process and what it started are gone.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Exit says how the process ended, once it has.
+func (p *Process) Exit() string {
+	select {
+	case <-p.done:
+		return p.exit
+	default:
+		return ""
+	}
+}
+
+// Stop ends the process and what it started: by closing its stdin, then by
+// asking, then by force, waiting up to grace after each of the first two. It
+// returns when they are gone.
+func (p *Process) Stop(grace time.Duration) {
+	if grace <= 0 {
+		grace = Grace
+	}
+	p.stop.Do(func() {
+		p.In.Close()
+		if !p.ends(grace) {
+			p.signal(family.terminate)
+		}
+		if !p.ends(grace) {
+			p.signal(family.kill)
+		}
+	})
+	<-p.done
+	p.Out.Close()
+}
+
+// ends waits for the end of the process.
+func (p *Process) ends(within time.Duration) bool {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// exitText writes how a process ended: "exit status 3", "signal: killed".
+func exitText(err error) string {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return "exit status 0"
+	case errors.As(err, &exit):
+		return exit.ProcessState.String()
+	default:
+		return err.Error()
+	}
+}
+
+// find looks for the program as the child itself would.
+func find(c Command) (string, error) {
+	const op = "mcp.start"
+	var path string
+	var err error
+	switch {
+	case c.Path == "":
+		return "", tool.Errorf(op, tool.Invalid, "no command is given")
+	case strings.ContainsRune(c.Path, '/') || strings.ContainsRune(c.Path, filepath.Separator):
+		path = c.Path
+		if !filepath.IsAbs(path) && c.Dir != "" {
+			path = filepath.Join(c.Dir, path)
+		}
+		path, err = exec.LookPath(path)
+	default:
+		path, err = search(c.Path, c.Env)
+	}
+	if err != nil {
+		return "", tool.Errorf(op, tool.NotFound, "there is no program %q", tool.Clip(c.Path)).
+			WithHint("install it, or name it by its full path in command")
+	}
+	return path, nil
+}
+
+// search looks through the PATH of an environment, never in the current folder.
+func search(name string, env []string) (string, error) {
+	for _, pair := range env {
+		list, ok := strings.CutPrefix(pair, "PATH=")
+		if runtime.GOOS == "windows" && !ok && len(pair) > 5 && strings.EqualFold(pair[:5], "PATH=") {
+			list, ok = pair[5:], true
+		}
+		if !ok {
+			continue
+		}
+		for _, folder := range filepath.SplitList(list) {
+			if !filepath.IsAbs(folder) {
+				continue
+			}
+			if path, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
+				return path, nil
+			}
+		}
+	}
+	return "", exec.ErrNotFound
+}
+
+// pipes are the three streams of a child, theirs and ours.
+type pipes struct {
+	inRead, outWrite, errWrite *os.File // the child's ends
+	inWrite, outRead, errRead  *os.File
+}
+
+func newPipes() (*pipes, error) {
+	p := &pipes{}
+	for _, pair := range []struct{ r, w **os.File }{{&p.inRead, &p.inWrite}, {&p.outRead, &p.outWrite}, {&p.errRead, &p.errWrite}} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			p.close()
+			return nil, err
+		}
+		*pair.r, *pair.w = r, w
+	}
+	return p, nil
+}
+
+func (p *pipes) closeTheirs() {
+	for _, f := range []*os.File{p.inRead, p.outWrite, p.errWrite} {
+		f.Close() // of nil too: then it only says so
+	}
+}
+
+func (p *pipes) close() {
+	p.closeTheirs()
+	for _, f := range []*os.File{p.inWrite, p.outRead, p.errRead} {
+		f.Close()
+	}
+}

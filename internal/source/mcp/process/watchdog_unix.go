@@ -1,0 +1,111 @@
+//go:build unix
+
+package process
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+)
+
+// vigil keeps the list of groups as it is told on stdin. Its input ends when
+// the kernel does, however that dies; then it ends the groups that are left,
+// and whoever carries their mark.
+const vigil = `trap '' HUP INT TERM
+groups=
+while read -r op group; do
+	kept=
+	for g in $groups; do [ "$g" = "$group" ] || kept="$kept $g"; done
+	groups=$kept
+	[ "$op" = + ] && groups="$groups $group"
+done
+[ -z "$groups" ] && exit 0
+for g in $groups; do kill -TERM "-$g"; done
+sleep 1
+for g in $groups; do kill -KILL "-$g"; done
+for e in /proc/[0-9]*/environ; do
+	grep -qsa "_MCP_RUN=$1[.]" "$e" && e=${e#/proc/} && kill -KILL "${e%/environ}"
+done
+`
+
+// Watchdog ends the process groups that the kernel leaves behind when it dies
+// without a chance to. It starts with the first process and costs one sleeping
+// shell; without a shell there is none, and the rest holds. A nil Watchdog
+// watches nothing.
+type Watchdog struct {
+	mu    sync.Mutex
+	name  string   // what all marks begin with
+	marks int      // how many were given
+	pipe  *os.File // nil before the first process, and when there is no shell
+	cmd   *exec.Cmd
+	dead  bool
+}
+
+// mark is a new mark.
+func (w *Watchdog) mark() string {
+	if w == nil {
+		return rand.Text()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.name == "" {
+		w.name = rand.Text()
+	}
+	w.marks++
+	return w.name + "." + strconv.Itoa(w.marks)
+}
+
+func (w *Watchdog) add(group int)    { w.tell("+", group) }
+func (w *Watchdog) remove(group int) { w.tell("-", group) }
+
+func (w *Watchdog) tell(op string, group int) {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.pipe == nil && !w.dead && op == "+" {
+		w.start()
+	}
+	if w.pipe != nil {
+		fmt.Fprintf(w.pipe, "%s %d\n", op, group)
+	}
+}
+
+func (w *Watchdog) start() {
+	r, pipe, err := os.Pipe()
+	if err != nil {
+		return
+	}
+	defer r.Close()
+	cmd := exec.Command("/bin/sh", "-c", vigil, "callgate-watchdog", w.name)
+	cmd.Env = []string{"PATH=/usr/bin:/bin"}
+	cmd.Dir = "/"
+	cmd.Stdin = r
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what is sent to our group is not for it
+	if cmd.Start() != nil {
+		pipe.Close()
+		w.dead = true
+		return
+	}
+	w.pipe, w.cmd = pipe, cmd
+}
+
+// Close ends the watch, and with it whatever still runs.
+func (w *Watchdog) Close() {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dead = true
+	if w.pipe != nil {
+		w.pipe.Close()
+		w.cmd.Wait()
+		w.pipe = nil
+	}
+}

@@ -1,0 +1,131 @@
+// Package translate turns what MCP servers say into the words of Callgate:
+// definitions into tools, and results into results.
+//
+// Everything here comes from strangers. Names are made to fit without ever
+// meeting each other; schemas are mended where it is plain what was meant, and
+// replaced where it is not; risk is inferred, and in doubt assumed. What had
+// to be done to a definition is said in words, for the person who runs the
+// server, never in what a model reads.
+package translate
+
+import (
+	"encoding/json"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate/tool"
+)
+
+// Definition is a tool as its server defines it.
+type Definition struct {
+	Name        string          `json:"name"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Input       json.RawMessage `json:"input_schema,omitempty"`
+	Output      json.RawMessage `json:"output_schema,omitempty"`
+	Annotations json.RawMessage `json:"annotations,omitempty"`
+}
+
+// hints are a server's own words on what a tool does. They are hints: nobody
+// has checked them.
+type hints struct {
+	Title       string `json:"title,omitempty"`
+	ReadOnly    *bool  `json:"readOnlyHint,omitempty"`
+	Destructive *bool  `json:"destructiveHint,omitempty"`
+	Idempotent  *bool  `json:"idempotentHint,omitempty"`
+	OpenWorld   *bool  `json:"openWorldHint,omitempty"`
+}
+
+// FromSDK takes a definition over from the protocol. Schemas arrive decoded,
+// so their keys are in order of name.
+func FromSDK(t *sdk.Tool) Definition {
+	d := Definition{Name: t.Name, Title: t.Title, Description: t.Description, Input: encode(t.InputSchema), Output: encode(t.OutputSchema)}
+	if a := t.Annotations; a != nil {
+		h := hints{Title: a.Title, Destructive: a.DestructiveHint, OpenWorld: a.OpenWorldHint}
+		yes := true
+		if a.ReadOnlyHint { // the protocol cannot tell "no" from "not said"
+			h.ReadOnly = &yes
+		}
+		if a.IdempotentHint {
+			h.Idempotent = &yes
+		}
+		if h != (hints{}) {
+			d.Annotations = encode(h)
+		}
+	}
+	return d
+}
+
+// hints reads the annotations; what cannot be read says nothing.
+func (d Definition) hints() hints {
+	var h hints
+	if len(d.Annotations) > 0 && json.Unmarshal(d.Annotations, &h) != nil {
+		return hints{}
+	}
+	return h
+}
+
+// title is the tool's name for people, if it has one.
+func (d Definition) title() string {
+	if d.Title != "" {
+		return d.Title
+	}
+	return d.hints().Title
+}
+
+// Describe is the description, or a sentence made from the names when there
+// is none: without one a model could not choose the tool.
+func (d Definition) Describe(server string) string {
+	switch {
+	case strings.TrimSpace(d.Description) != "":
+		return d.Description
+	case d.title() != "":
+		return d.title() + " (a tool of the MCP server " + server + ")."
+	default:
+		return "The tool " + tool.Clip(d.Name) + " of the MCP server " + server + "."
+	}
+}
+
+// Aliases are other names of the tool: the one that MCP clients give it, and
+// its title, by which it may be searched for. A title that reads like a name is
+// none: a stranger must not take the names of others.
+func (d Definition) Aliases(server string) []string {
+	var list []string
+	if plainName(server) && plainName(d.Name) {
+		list = append(list, "mcp__"+server+"__"+d.Name)
+	}
+	if title := strings.TrimSpace(d.title()); strings.Contains(title, " ") {
+		list = append(list, tool.Clip(title))
+	}
+	return list
+}
+
+// plainName reports whether a name is such as the protocol asks for, without
+// the dot.
+func plainName(name string) bool {
+	const most = 128
+	if name == "" || len(name) > most {
+		return false
+	}
+	for _, c := range []byte(name) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// encode writes a value as JSON text, without the escapes that are for pages.
+func encode(value any) json.RawMessage {
+	if value == nil {
+		return nil
+	}
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(value) != nil {
+		return nil
+	}
+	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
+}

@@ -1,0 +1,295 @@
+package definition
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"callgate/internal/source/mcp/trust/visible"
+)
+
+// Diff shows how a definition differs from one before, for a terminal or a
+// page: one line each, beginning with "+" for what is new, "-" for what is
+// gone and a space for what stands around it. Texts are compared word by word
+// and JSON value by value, each under its path. All that is new or gone is
+// written out, however long: what a human accepts must have been there to
+// read. Nothing in it is invisible (see [visible.Text]).
+//
+// Against the zero definition everything is new. The answer is "" exactly when
+// both have the same hash.
+func Diff(before, now Definition) string {
+	var p printer
+	p.text("name", before.Name, now.Name)
+	p.text("title", before.Title, now.Title)
+	p.text("description", before.Description, now.Description)
+	old := before.Parts()
+	for i, part := range now.Parts() {
+		p.part(old[i], part)
+	}
+	return p.b.String()
+}
+
+// width is where lines are broken, in runes.
+const width = 96
+
+type printer struct {
+	b strings.Builder
+}
+
+// line writes one line, broken where it is too long.
+func (p *printer) line(mark byte, indent int, s string) {
+	for _, piece := range wrap(s, width-indent) {
+		p.b.WriteByte(mark)
+		p.b.WriteByte(' ')
+		p.b.WriteString(strings.Repeat(" ", indent))
+		p.b.WriteString(piece)
+		p.b.WriteByte('\n')
+	}
+}
+
+// wrap breaks at spaces, and within a word only where there is none.
+func wrap(s string, most int) []string {
+	runes := []rune(s)
+	var out []string
+	for len(runes) > most {
+		cut := most
+		for cut > most/2 && runes[cut] != ' ' {
+			cut--
+		}
+		if runes[cut] != ' ' {
+			cut = most
+		}
+		out = append(out, strings.TrimRight(string(runes[:cut]), " "))
+		runes = runes[cut:]
+		if runes[0] == ' ' {
+			runes = runes[1:]
+		}
+	}
+	return append(out, string(runes))
+}
+
+// text writes how a text changed, under its heading.
+func (p *printer) text(where, before, now string) {
+	if before == now {
+		return
+	}
+	p.line(' ', 0, where)
+	for _, c := range compareText(before, now) {
+		for _, l := range showText(c.text) {
+			p.line(c.mark, 2, l)
+		}
+	}
+}
+
+// showText writes a piece of text as lines: its own line ends break it, and
+// everything else that could hide is made visible. A piece that is nothing but
+// white space is written out.
+func showText(s string) []string {
+	if strings.TrimSpace(s) == "" {
+		return []string{showBlanks(s, 0)}
+	}
+	var out []string
+	blank := 0
+	for l := range strings.SplitSeq(strings.TrimSuffix(strings.TrimPrefix(s, " "), " "), "\n") {
+		if l == "" {
+			blank++
+			continue
+		}
+		if blank > 1 {
+			out = append(out, "⟨U+000A×"+strconv.Itoa(blank)+"⟩")
+		}
+		blank = 0
+		out = append(out, visible.Text(showBlanks(l, 3)))
+	}
+	return out
+}
+
+// showBlanks writes out runs of more than some spaces.
+func showBlanks(s string, more int) string {
+	var b strings.Builder
+	for len(s) > 0 {
+		n := len(s) - len(strings.TrimLeft(s, " "))
+		if n > more {
+			b.WriteString("⟨U+0020×" + strconv.Itoa(n) + "⟩")
+		} else {
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
+		next := strings.IndexByte(s, ' ')
+		if next < 0 {
+			next = len(s)
+		}
+		b.WriteString(visible.Text(s[:next]))
+		s = s[next:]
+	}
+	return b.String()
+}
+
+// part writes how a JSON part changed.
+func (p *printer) part(before, now Part) {
+	if before.Err == nil && now.Err == nil {
+		p.values(now.Name, before.Node, now.Node)
+		return
+	}
+	p.text(now.Name+" (not JSON that can be shown by its values)", string(before.raw), string(now.raw))
+}
+
+// values compares two JSON values that stand under the same path.
+func (p *printer) values(path string, a, b Node) {
+	switch {
+	case a.Kind == Object && b.Kind == Object:
+		p.objects(path, a, b)
+	case a.Kind == Array && b.Kind == Array:
+		p.arrays(path, a, b)
+	case a.Kind == Text && b.Kind == Text && isProse(a.Text) && isProse(b.Text):
+		p.text(path, a.Text, b.Text)
+	case a.canonical() != b.canonical():
+		p.leaves('-', path, a)
+		p.leaves('+', path, b)
+	}
+}
+
+// isProse reports a text that is better compared word by word.
+func isProse(s string) bool { return strings.Count(s, " ") > 3 || strings.Contains(s, "\n") }
+
+func (p *printer) objects(path string, a, b Node) {
+	old, now := a.members(), b.members()
+	members := slices.Collect(maps.Keys(old))
+	for m := range now {
+		if _, both := old[m]; !both {
+			members = append(members, m)
+		}
+	}
+	slices.SortFunc(members, func(x, y member) int { return cmp.Or(strings.Compare(x.key, y.key), x.nth-y.nth) })
+	for _, m := range members {
+		was, inOld := old[m]
+		is, inNow := now[m]
+		switch {
+		case !inNow:
+			p.leaves('-', m.Under(path), was)
+		case !inOld:
+			p.leaves('+', m.Under(path), is)
+		default:
+			p.values(m.Under(path), was, is)
+		}
+	}
+}
+
+// member is a key of an object, and which of its kind it is: the second one
+// of the same name is another member.
+type member struct {
+	key string
+	nth int
+}
+
+func (n Node) members() map[member]Node {
+	out := make(map[member]Node, len(n.Keys))
+	for i, key := range n.Keys {
+		m := member{key: key}
+		for ; ; m.nth++ {
+			if _, taken := out[m]; !taken {
+				break
+			}
+		}
+		out[m] = n.Kids[i]
+	}
+	return out
+}
+
+func (m member) Under(path string) string {
+	path = Under(path, m.key)
+	if m.nth > 0 {
+		path += "#" + strconv.Itoa(m.nth+1)
+	}
+	return path
+}
+
+// Under is the path of a member.
+func Under(path, key string) string {
+	for i := range len(key) {
+		if c := key[i]; !(c == '_' || c == '$' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z') {
+			return path + "[" + visible.Text(strconv.Quote(key)) + "]"
+		}
+	}
+	if key == "" {
+		return path + `[""]`
+	}
+	return path + "." + key
+}
+
+// arrays compares lists of plain values as sets, since that is what a schema
+// means by them, and others element by element.
+func (p *printer) arrays(path string, a, b Node) {
+	if a.canonical() == b.canonical() {
+		return
+	}
+	if a.plain() && b.plain() {
+		gone, added := without(a, b), without(b, a)
+		for _, kid := range gone {
+			p.leaves('-', path+"[]", kid)
+		}
+		for _, kid := range added {
+			p.leaves('+', path+"[]", kid)
+		}
+		if len(gone)+len(added) == 0 { // only their order or number differs
+			p.line('-', 0, path+": "+visible.Text(a.canonical()))
+			p.line('+', 0, path+": "+visible.Text(b.canonical()))
+		}
+		return
+	}
+	for i := range max(len(a.Kids), len(b.Kids)) {
+		at := path + "[" + strconv.Itoa(i) + "]"
+		switch {
+		case i >= len(b.Kids):
+			p.leaves('-', at, a.Kids[i])
+		case i >= len(a.Kids):
+			p.leaves('+', at, b.Kids[i])
+		default:
+			p.values(at, a.Kids[i], b.Kids[i])
+		}
+	}
+}
+
+// plain reports a list of texts and literals.
+func (n Node) plain() bool {
+	return !slices.ContainsFunc(n.Kids, func(kid Node) bool { return kid.Kind >= Array })
+}
+
+// without returns the elements of a that b does not have.
+func without(a, b Node) []Node {
+	has := make(map[string]bool, len(b.Kids))
+	for _, kid := range b.Kids {
+		has[kid.canonical()] = true
+	}
+	var out []Node
+	for _, kid := range a.Kids {
+		if !has[kid.canonical()] {
+			out = append(out, kid)
+		}
+	}
+	return out
+}
+
+// leaves writes a whole value that is new or gone, each plain value in it
+// under its own path.
+func (p *printer) leaves(mark byte, path string, n Node) {
+	switch {
+	case n.Kind == Object && len(n.Kids) > 0:
+		for _, i := range n.sorted() {
+			p.leaves(mark, Under(path, n.Keys[i]), n.Kids[i])
+		}
+	case n.Kind == Array && !n.plain():
+		for i, kid := range n.Kids {
+			p.leaves(mark, path+"["+strconv.Itoa(i)+"]", kid)
+		}
+	case n.Kind == Text && isProse(n.Text):
+		p.line(mark, 0, path)
+		for _, l := range showText(n.Text) {
+			p.line(mark, 2, l)
+		}
+	case n.Kind != Literal || n.Text != "":
+		p.line(mark, 0, path+": "+visible.Text(n.canonical()))
+	}
+}

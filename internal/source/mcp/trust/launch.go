@@ -1,0 +1,90 @@
+package trust
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"callgate/internal/source/mcp/trust/definition"
+	"callgate/internal/source/mcp/trust/visible"
+	"callgate/tool"
+)
+
+// launch is the command line of a local server that a human accepted.
+type launch struct {
+	Line []string `json:"line"`
+	Hash Hash     `json:"hash"`
+	Stamp
+}
+
+// MayLaunch reports a local command that no human has accepted for this
+// server, or that differs from the accepted one. The line is everything that
+// decides what will run, as a human would be shown it: the program, its
+// arguments, and whatever else of folder and environment the caller counts in.
+// What the program itself contains is not looked at.
+func (s *Store) MayLaunch(key string, line []string) error {
+	const op = "trust.MayLaunch"
+	if err := checkKey(op, key); err != nil {
+		return err
+	}
+	if len(line) == 0 {
+		return tool.Errorf(op, tool.Invalid, "there is no command line to launch")
+	}
+	b, _, err := s.load()
+	if err != nil {
+		return err
+	}
+	var accepted *launch
+	if sv := b[key]; sv != nil {
+		accepted = sv.Launch
+	}
+	hint := "look at it, and accept it with: callgate mcp trust " + Shell([]string{key})
+	switch {
+	case accepted == nil:
+		return tool.Errorf(op, tool.Denied, "nobody has accepted yet that this MCP server may run on this machine: %s", Shell(line)).WithHint("%s", hint)
+	case accepted.Hash != definition.HashWords(line):
+		return tool.Errorf(op, tool.Denied, "the command of this MCP server has changed since %s accepted it on %s; it was: %s ; it would now run: %s",
+			visible.Text(accepted.By), accepted.At.Format("2006-01-02"), Shell(accepted.Line), Shell(line)).WithHint("%s", hint)
+	}
+	return nil
+}
+
+// AcceptLaunch lets exactly this command line be launched for a server, in the
+// name of whoever was shown it.
+func (s *Store) AcceptLaunch(key string, line []string, by string) error {
+	const op = "trust.AcceptLaunch"
+	if err := checkKey(op, key); err != nil {
+		return err
+	}
+	if len(line) == 0 || by == "" {
+		return tool.Errorf(op, tool.Invalid, "accepting a command takes its command line and the name of who accepts it")
+	}
+	if !utf8.ValidString(by) || slices.ContainsFunc(line, func(word string) bool { return !utf8.ValidString(word) }) {
+		return tool.Errorf(op, tool.Invalid, "the command line or the name of who accepts it is not UTF-8: %s", Shell(line))
+	}
+	return s.update(op, func(b book) error {
+		if b[key] == nil {
+			b[key] = &server{}
+		}
+		b[key].Launch = &launch{slices.Clone(line), definition.HashWords(line), Stamp{by, timestamp()}}
+		return nil
+	})
+}
+
+// Shell writes a command line as one would type it, on one line and with
+// nothing in it that cannot be seen.
+func Shell(line []string) string {
+	words := make([]string, len(line))
+	for i, word := range line {
+		words[i] = visible.Text(word)
+		if word == "" || strings.ContainsFunc(word, quotes) {
+			words[i] = "'" + strings.ReplaceAll(words[i], "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// quotes reports what a shell would not leave alone.
+func quotes(r rune) bool {
+	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:=@,+%", r))
+}

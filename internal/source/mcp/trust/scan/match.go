@@ -1,0 +1,143 @@
+package scan
+
+import (
+	"encoding/binary"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// matcher finds in one pass over a text which phrases are worth trying. A cue
+// is told by its first four bytes, which are hashed into a small table of
+// bits; nearly all places of a text end there.
+type matcher struct {
+	phrases  []compiled
+	crossing int // the number after the phrases': a text may speak of other tools
+	bits     [cueBits / 64]uint64
+	cues     map[uint32][]cue // by their first four bytes
+}
+
+// compiled is a phrase whose patterns can be run.
+type compiled struct {
+	phrase
+	match, unless *regexp.Regexp
+}
+
+type cue struct {
+	text   string
+	phrase int
+}
+
+const (
+	cueBits = 1 << 15
+	cueHead = 4 // bytes; no cue is shorter
+
+	maxPhrases = 96 // with the crossing
+)
+
+func cueHash(head uint32) uint32 { return head * 2654435761 >> (32 - 15) }
+
+var theMatcher = sync.OnceValue(func() *matcher {
+	m := &matcher{cues: map[uint32][]cue{}}
+	for _, table := range [][]phrase{phraseTable, foreignTable} {
+		for _, p := range table {
+			c := compiled{phrase: p, match: regexp.MustCompile(p.match)}
+			if p.unless != "" {
+				c.unless = regexp.MustCompile(p.unless)
+			}
+			for _, text := range p.cues {
+				m.add(cue{text, len(m.phrases)})
+			}
+			m.phrases = append(m.phrases, c)
+		}
+	}
+	m.crossing = len(m.phrases)
+	for _, text := range crossCues {
+		m.add(cue{text, m.crossing})
+	}
+	return m
+})
+
+func (m *matcher) add(c cue) {
+	head := binary.LittleEndian.Uint32([]byte(c.text))
+	h := cueHash(head)
+	m.bits[h/64] |= 1 << (h % 64)
+	m.cues[head] = append(m.cues[head], c)
+}
+
+// cued says between which places of a text the cues of each phrase stand.
+type cued [maxPhrases]struct{ from, to int32 }
+
+// find returns where cues stand, and whether any does.
+func (m *matcher) find(s string, found *cued) (any bool) {
+	if len(s) < cueHead {
+		return false
+	}
+	head := uint32(s[0])<<8 | uint32(s[1])<<16 | uint32(s[2])<<24
+	for i := cueHead; i <= len(s); i++ {
+		head = head>>8 | uint32(s[i-1])<<24
+		if h := cueHash(head); m.bits[h/64]&(1<<(h%64)) == 0 {
+			continue
+		}
+		for _, c := range m.cues[head] {
+			if !strings.HasPrefix(s[i-cueHead:], c.text) {
+				continue
+			}
+			if !any {
+				any, *found = true, cued{}
+			}
+			if f := &found[c.phrase]; f.to == 0 {
+				f.from, f.to = int32(i-cueHead), int32(i)
+			} else {
+				f.to = int32(i)
+			}
+		}
+	}
+	return any
+}
+
+// phrases tries on a text the phrases whose cues it holds.
+func (s *scanner) phrases(p *piece) {
+	m := theMatcher()
+	if !m.find(p.folded, &s.cued) {
+		return
+	}
+	for i := range m.phrases {
+		if at, c := s.cued[i], &m.phrases[i]; at.to > 0 && (len(c.also) == 0 || containsAny(p.folded, c.also)) {
+			s.tryPhrase(c, p, int(at.from), int(at.to))
+		}
+	}
+	if s.cued[m.crossing].to > 0 && len(s.others) > 0 {
+		s.crossings(p)
+	}
+}
+
+// reach is how far from its cue a phrase may begin and end, in bytes.
+const reach = 400
+
+// maxEffort bounds how many bytes of one definition are matched against
+// phrases, so that no server can keep the scan busy. The worst of the
+// real ones takes a tenth of it.
+const maxEffort = 256 << 10
+
+const (
+	ruleEffort = "too-much-to-scan"
+	whyEffort  = "it is so full of words that call for a closer look that not all of it was looked at"
+)
+
+// tryPhrase matches a phrase around its cues, from the beginning of a line.
+func (s *scanner) tryPhrase(c *compiled, p *piece, from, to int) {
+	from = strings.LastIndexByte(p.folded[:max(0, from-reach)], '\n') + 1
+	to = min(len(p.folded), to+reach)
+	if s.effort += to - from; s.effort > maxEffort {
+		s.report(ruleEffort, Serious, s.where(p.at), excerpt(p.raw, 0, 40), whyEffort)
+		return
+	}
+	for _, at := range c.match.FindAllStringIndex(p.folded[from:to], 8) {
+		at[0], at[1] = at[0]+from, at[1]+from
+		if c.unless == nil || !c.unless.MatchString(p.folded[max(0, at[0]-200):at[0]]) {
+			s.report(c.rule, c.severity, s.where(p.at), p.excerpt(at[0], at[1]), c.why)
+			return
+		}
+	}
+}

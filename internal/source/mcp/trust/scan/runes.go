@@ -1,0 +1,198 @@
+package scan
+
+import (
+	"strings"
+	"unicode"
+
+	"callgate/internal/source/mcp/trust/visible"
+	"callgate/tool"
+)
+
+const (
+	ruleTags      = "tag-characters"
+	ruleBidi      = "bidi-control"
+	ruleMark      = "direction-mark"
+	ruleInvisible = "invisible"
+	ruleSelectors = "variation-selectors"
+	ruleSoft      = "soft-hyphens"
+	rulePrivate   = "private-use"
+	ruleEscape    = "terminal-escape"
+	ruleControl   = "control"
+	rulePadding   = "padding"
+)
+
+// hiddenRules says of each rule about hidden characters why it is one, and
+// from how many on, in all and in one run, they are serious: a stray one is
+// left behind by copying, several carry something.
+var hiddenRules = []struct {
+	name, why  string
+	count, run int
+}{
+	{ruleTags, "tag characters spell text that no human sees and a model reads", 1, 1},
+	{ruleBidi, "direction controls make a text look different from what it says", 1, 1},
+	{ruleEscape, "escape sequences can rewrite what a terminal shows", 1, 1},
+	{ruleControl, "control characters have no place in a description", 16, 8},
+	{ruleMark, "a direction mark has no work in a text without right-to-left letters", 8, 3},
+	{ruleInvisible, "characters that cannot be seen hide text, or break up words so that a search misses them", 4, 2},
+	{ruleSelectors, "variation selectors away from any emoji can carry hidden bytes", 4, 2},
+	{ruleSoft, "soft hyphens break up words where no human sees it", 12, 2},
+	{rulePrivate, "private-use characters mean nothing agreed, and can carry hidden text", 32, 8},
+}
+
+const whyPadding = "a long blank stretch pushes what follows out of sight"
+
+// runes looks for characters that a human does not see.
+func (s *scanner) runes(p *piece) {
+	if !plainText(p.raw) {
+		s.hidden(p)
+	}
+	if len(p.raw) > 80 {
+		s.padding(p)
+	}
+}
+
+// plainText reports printable ASCII, line ends and tabs.
+func plainText(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {
+			return false
+		}
+	}
+	return true
+}
+
+// tally is what one rule found in a text.
+type tally struct {
+	first, count, run int
+}
+
+func (s *scanner) hidden(p *piece) {
+	runes := []rune(p.raw)
+	tallies := map[string]tally{}
+	last, run := "", 0
+	for i := range runes {
+		rule := hiddenRule(runes, i)
+		if run++; rule != last {
+			last, run = rule, 1
+		}
+		if rule == "" {
+			continue
+		}
+		t, seen := tallies[rule]
+		if !seen {
+			t.first = i
+		}
+		t.count++
+		t.run = max(t.run, run)
+		if (rule == ruleInvisible || rule == ruleMark || rule == ruleSelectors) && insideWord(runes, i) {
+			t.run = max(t.run, 2) // here it can only break the word
+		}
+		tallies[rule] = t
+	}
+	for _, rule := range hiddenRules {
+		t, ok := tallies[rule.name]
+		if !ok {
+			continue
+		}
+		severity := Notice
+		if t.count >= rule.count || t.run >= rule.run || p.key || s.where(p.at) == "name" {
+			severity = Serious
+		}
+		s.report(rule.name, severity, s.where(p.at), string(runes[max(0, t.first-20):min(len(runes), t.first+40)]), rule.why)
+	}
+}
+
+// hiddenRule names the rule that a rune falls under, or "". Where a character
+// is at home depends on what stands beside it.
+func hiddenRule(runes []rune, i int) string {
+	r := runes[i]
+	if r < 0xa0 {
+		return controlRule(runes, i)
+	}
+	switch {
+	case visible.InEmoji(runes, i):
+		return ""
+	case visible.IsTag(r):
+		return ruleTags
+	case 0x202A <= r && r <= 0x202E || 0x2066 <= r && r <= 0x2069:
+		return ruleBidi
+	case r == 0x200E || r == 0x200F || r == 0x061C:
+		if near(runes, i, rightToLeft...) {
+			return ""
+		}
+		return ruleMark
+	case 0x200B <= r && r <= 0x200D && i > 0 && unicode.In(runes[i-1], joining...):
+		return ""
+	case r == 0xFEFF && i == 0:
+		return "" // a byte-order mark, left by a file
+	case visible.IsVariation(r):
+		if i > 0 && unicode.In(runes[i-1], unicode.Han, unicode.Mongolian) {
+			return ""
+		}
+		return ruleSelectors
+	case r == 0xAD:
+		return ruleSoft
+	case unicode.Is(unicode.Co, r):
+		return rulePrivate
+	case unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Arabic, r), visible.IsFiller(r) && r != 0x2800, r == 0x2028, r == 0x2029:
+		return ruleInvisible
+	}
+	return ""
+}
+
+// controlRule judges what lies below the printable Latin characters.
+func controlRule(runes []rune, i int) string {
+	switch r := runes[i]; {
+	case r == '\n' || r == '\t' || r == 0x85 || !unicode.IsControl(r):
+		return ""
+	case r == '\r' && (i+1 == len(runes) || runes[i+1] == '\n' || runes[i+1] == '\r'):
+		return ""
+	case r == 0x1b || r == 0x90 || r == 0x9b || r == 0x9d:
+		return ruleEscape
+	}
+	return ruleControl
+}
+
+var (
+	rightToLeft = []*unicode.RangeTable{unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana}
+	// joining are the scripts in which joiners and zero-width spaces do
+	// ordinary work between letters.
+	joining = []*unicode.RangeTable{unicode.Arabic, unicode.Syriac, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi,
+		unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala,
+		unicode.Khmer, unicode.Myanmar, unicode.Thai, unicode.Lao, unicode.Tibetan, unicode.Mongolian}
+)
+
+// near reports a letter of some scripts within a few runes.
+func near(runes []rune, i int, scripts ...*unicode.RangeTable) bool {
+	for _, r := range runes[max(0, i-12):min(len(runes), i+12)] {
+		if r > 0x2ff && unicode.In(r, scripts...) {
+			return true
+		}
+	}
+	return false
+}
+
+// insideWord reports a hidden rune with Latin letters on both sides.
+func insideWord(runes []rune, i int) bool {
+	return i > 0 && i+1 < len(runes) && unicode.Is(unicode.Latin, runes[i-1]) && unicode.Is(unicode.Latin, runes[i+1])
+}
+
+// padding looks for blank stretches that no layout needs: real descriptions
+// have at most a handful of empty lines, and indent by at most 60 columns.
+func (s *scanner) padding(p *piece) {
+	const mostLines, mostBlanks = 15, 150
+	text := strings.TrimSpace(p.raw)
+	from, lines := 0, 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '\n':
+			lines++
+		case c > ' ':
+			if lines >= mostLines || i-from >= mostBlanks {
+				s.report(rulePadding, Serious, s.where(p.at), tool.Clip(text[i:]), whyPadding)
+				return
+			}
+			from, lines = i+1, 0
+		}
+	}
+}

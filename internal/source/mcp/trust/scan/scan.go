@@ -1,0 +1,217 @@
+package scan
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"callgate/internal/source/mcp/trust/definition"
+	"callgate/internal/source/mcp/trust/visible"
+	"callgate/tool"
+)
+
+// Severity says what a finding does: a serious one holds a tool at first
+// sight, a notice is only shown.
+type Severity string
+
+// The severities.
+const (
+	Serious Severity = "serious"
+	Notice  Severity = "notice"
+)
+
+// Finding is one thing in a definition that a human should look at.
+type Finding struct {
+	Rule     string   `json:"rule"`
+	Severity Severity `json:"severity"`
+	Where    string   `json:"where"`   // name, title, description, or the path of a value in the schema
+	Excerpt  string   `json:"excerpt"` // what was found, with nothing invisible in it
+	Why      string   `json:"why"`     // what is wrong with it, in a sentence
+}
+
+const (
+	maxFindings = 40   // of one definition
+	maxNoted    = 4000 // before they are put in order
+	maxExcerpt  = 200
+	longText    = 4000 // bytes; one description in a thousand is longer
+)
+
+// Malformed is the rule about definitions that cannot be judged, and so not be
+// accepted.
+const Malformed = "malformed"
+
+// Scan looks through everything of a definition that a model could read, for
+// what has no honest use there. Others are the names of the tools of all other
+// servers, without those that the definition's own server has: a text that
+// speaks of its own server's tools is ordinary.
+//
+// At most one finding is reported of each rule and place, the serious ones
+// first, in an order that depends on the definition alone. No findings means
+// only that nothing known was found.
+func Scan(d definition.Definition, others []string) []Finding {
+	s := scanner{name: d.Name, others: others, steps: make([]step, 0, 32), pieces: make([]piece, 0, 32)}
+	parts := d.Parts()
+	if why := d.Unfit(parts); why != "" {
+		s.report(Malformed, Serious, "name", d.Name, "this definition cannot be judged: "+why)
+	}
+	s.names()
+	s.add("name", d.Name)
+	s.add("title", d.Title)
+	s.add("description", d.Description)
+	for _, part := range parts {
+		s.walk(s.step(-1, part.Name, 0), part.Node)
+	}
+	for i := range s.pieces {
+		s.piece(&s.pieces[i])
+	}
+	return s.sorted()
+}
+
+// piece is one text of a definition.
+type piece struct {
+	at     int // its step
+	raw    string
+	folded string // see fold; of the same length when the text is plain
+	key    bool   // the name of a property, not prose
+}
+
+// step is one step of a path to a text; its path is written only when there
+// is something to report.
+type step struct {
+	up    int // the step before, -1 for none
+	key   string
+	index int // in an array, where the key is ""
+}
+
+type scanner struct {
+	name   string
+	others []string
+	steps  []step
+	pieces []piece
+	found  []Finding
+	cued   cued // of the text at hand
+	effort int
+	since  int // the first finding of the text at hand
+}
+
+func (s *scanner) step(up int, key string, index int) int {
+	s.steps = append(s.steps, step{up, key, index})
+	return len(s.steps) - 1
+}
+
+func (s *scanner) where(at int) string {
+	switch st := s.steps[at]; {
+	case st.up < 0:
+		return st.key
+	case st.index >= 0:
+		return s.where(st.up) + "[" + strconv.Itoa(st.index) + "]"
+	default:
+		return definition.Under(s.where(st.up), st.key)
+	}
+}
+
+func (s *scanner) add(where, raw string) {
+	if raw != "" {
+		s.pieces = append(s.pieces, piece{at: s.step(-1, where, 0), raw: raw})
+	}
+}
+
+// piece applies all rules to one text.
+func (s *scanner) piece(p *piece) {
+	p.folded, s.since = fold(p.raw), len(s.found)
+	s.runes(p)
+	s.shapes(p)
+	if p.key {
+		s.secretKey(p)
+		return
+	}
+	s.phrases(p)
+}
+
+// walk collects the texts of a schema: all of them, since a model reads all of
+// them.
+func (s *scanner) walk(at int, n definition.Node) {
+	if len(s.pieces) > 1<<16 {
+		return // far beyond what is fit to be kept
+	}
+	switch n.Kind {
+	case definition.Text:
+		if n.Text != "" {
+			s.pieces = append(s.pieces, piece{at: at, raw: n.Text})
+		}
+	case definition.Array:
+		for i, kid := range n.Kids {
+			if kid.Kind != definition.Literal {
+				s.walk(s.step(at, "", i), kid)
+			}
+		}
+	case definition.Object:
+		for i, kid := range n.Kids {
+			known := wellKnown(n.Keys[i])
+			if known && (kid.Kind == definition.Literal || kid.Kind == definition.Text && n.Keys[i] == "type" && wellKnown(kid.Text)) {
+				continue
+			}
+			below := s.step(at, n.Keys[i], -1)
+			if !known {
+				s.pieces = append(s.pieces, piece{at: below, raw: n.Keys[i], key: true})
+			}
+			s.walk(below, kid)
+		}
+	}
+}
+
+// wellKnown reports the words that nearly every schema is made of.
+func wellKnown(key string) bool {
+	switch key {
+	case "type", "properties", "description", "title", "items", "required", "enum", "default", "additionalProperties",
+		"anyOf", "oneOf", "allOf", "$schema", "$ref", "$defs", "format", "minimum", "maximum", "const", "examples",
+		"string", "object", "array", "number", "integer", "boolean", "null":
+		return true
+	}
+	return false
+}
+
+// report notes a finding, unless the same rule has spoken of that place as
+// gravely. Texts are looked at one after the other, so only the findings since
+// the last one began can be of the same place.
+func (s *scanner) report(rule string, severity Severity, where, excerpt, why string) {
+	for i := s.since; i < len(s.found); i++ {
+		if f := &s.found[i]; f.Rule == rule && f.Where == where {
+			if f.Severity == Serious || severity == Notice {
+				return
+			}
+			s.found = slices.Delete(s.found, i, i+1)
+			break
+		}
+	}
+	if len(s.found) < maxNoted {
+		s.found = append(s.found, Finding{rule, severity, where, visible.Text(tool.ClipTo(excerpt, maxExcerpt)), why})
+	}
+}
+
+func (s *scanner) sorted() []Finding {
+	slices.SortFunc(s.found, func(a, b Finding) int {
+		return cmp.Or(-strings.Compare(string(a.Severity), string(b.Severity)),
+			strings.Compare(a.Where, b.Where), strings.Compare(a.Rule, b.Rule), strings.Compare(a.Excerpt, b.Excerpt))
+	})
+	return s.found[:min(len(s.found), maxFindings)]
+}
+
+// excerpt is a stretch of text with a few words of what stands around it.
+func excerpt(s string, from, to int) string {
+	const margin = 30
+	start, end := max(0, from-margin), min(len(s), to+margin)
+	before, after := "", ""
+	if start > 0 {
+		before = "… "
+		start += max(0, strings.IndexAny(s[start:from], " \n")) // from the next whole word on
+	}
+	if end < len(s) {
+		after = " …"
+		if last := strings.LastIndexAny(s[to:end], " \n"); last >= 0 {
+			end = to + last
+		}
+	}
+	return before + strings.Join(strings.Fields(strings.ToValidUTF8(s[start:end], "")), " ") + after
+}

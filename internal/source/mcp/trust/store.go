@@ -1,0 +1,311 @@
+package trust
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"callgate/internal/source/mcp/trust/definition"
+	"callgate/tool"
+)
+
+// Store keeps what was accepted, in one JSON file.
+//
+// # Law
+//
+// The file is always whole: it is replaced by a rename, after its bytes are on
+// disk. Who changes it holds an operating-system lock on the file beside it
+// (the same name with .lock) from before the reading until after the rename,
+// so writers in any number of processes follow one another and none loses what
+// another wrote. Readers take no lock. Nothing is remembered between two calls,
+// so every answer is drawn from what the file says now.
+//
+// A file that cannot be read as what a Store wrote (cut, changed, of a format
+// to come) is an error of every call until a human looks at it. It is never
+// taken for an empty one: that would trust everything anew.
+type Store struct {
+	path string
+	mu   sync.Mutex // writers of this process wait here rather than at the file
+}
+
+// Open returns the store in a file, which need not be there yet; the first
+// thing to keep makes it. A file that is damaged is reported here already.
+func Open(path string) (*Store, error) {
+	s := &Store{path: path}
+	if _, _, err := s.load(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+const (
+	format  = 1
+	maxFile = 128 << 20 // bytes
+	// patience is how long a writer waits for another process; a write takes
+	// milliseconds, so whoever holds the lock for this long has got stuck.
+	patience = 10 * time.Second
+)
+
+var errLocked = errors.New("locked by another process")
+
+// book is the content of the file: what is known of each server.
+type book map[string]*server
+
+type server struct {
+	Launch *launch            `json:"launch,omitempty"`
+	Seen   time.Time          `json:"seen,omitzero"` // when it first showed definitions
+	Tools  map[string]*record `json:"tools,omitempty"`
+}
+
+// record is what is known of one tool of a server.
+type record struct {
+	Accepted *Pin      `json:"accepted,omitempty"`
+	Waiting  *waiting  `json:"waiting,omitempty"`
+	Rejected []refusal `json:"rejected,omitempty"` // the newest last
+	Gone     time.Time `json:"gone,omitzero"`      // since when an accepted tool is missing
+}
+
+// waiting is a definition that is held back.
+type waiting struct {
+	Definition Definition `json:"definition"`
+	Hash       Hash       `json:"hash"`
+	Reason     Reason     `json:"reason"`
+	Findings   []Finding  `json:"findings,omitempty"`
+	Since      time.Time  `json:"since"`
+}
+
+// refusal remembers a definition that a human did not want.
+type refusal struct {
+	Hash Hash `json:"hash"`
+	Stamp
+}
+
+// envelope is the file around the book. The sum is of the servers' compact
+// JSON, so that even one changed letter in a server's key shows.
+type envelope struct {
+	Format  int             `json:"format"`
+	Sum     Hash            `json:"sum"`
+	Servers json.RawMessage `json:"servers"`
+}
+
+// load reads the file, and returns the book's JSON too. No file is an empty
+// book.
+func (s *Store) load() (book, []byte, error) {
+	const op = "trust.load"
+	data, err := readFile(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return book{}, nil, nil
+	}
+	if err != nil {
+		return nil, nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "what was accepted of MCP servers cannot be read from " + s.path, Err: err,
+			Hint: "let its owner alone read and write it (mode 0600)"}
+	}
+	b, servers, err := decode(data)
+	if err != nil {
+		return nil, nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the file " + s.path + " of what was accepted of MCP servers is damaged", Err: err,
+			Hint: "restore it from a copy; or move it away, and every server and its tools will be asked about anew"}
+	}
+	return b, servers, nil
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a plain file")
+	}
+	if err := private(info); err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+	}
+	return data, err
+}
+
+// decode reads what encode wrote, and nothing else.
+func decode(data []byte) (book, []byte, error) {
+	var e envelope
+	if err := strict(data, &e); err != nil {
+		return nil, nil, err
+	}
+	if e.Format != format {
+		return nil, nil, fmt.Errorf("it has format %d, and this program knows %d", e.Format, format)
+	}
+	var servers bytes.Buffer
+	if err := json.Compact(&servers, e.Servers); err != nil {
+		return nil, nil, err
+	}
+	if sha256.Sum256(servers.Bytes()) != e.Sum {
+		return nil, nil, errors.New("its content does not match its sum")
+	}
+	var b book
+	if err := strict(servers.Bytes(), &b); err != nil {
+		return nil, nil, err
+	}
+	again, err := json.Marshal(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	if b == nil || !bytes.Equal(again, servers.Bytes()) {
+		return nil, nil, errors.New("it is not as it would be written")
+	}
+	return b, again, b.check()
+}
+
+// strict decodes one JSON value with no fields that v does not have.
+func strict(data []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return errors.New("something follows its end")
+	}
+	return nil
+}
+
+// check holds the book to its own hashes: a definition that is shown as the
+// accepted one is the one that was accepted.
+func (b book) check() error {
+	for key, sv := range b {
+		if sv == nil || key == "" {
+			return fmt.Errorf("the server %q is empty or has no key", key)
+		}
+		if sv.Launch != nil && definition.HashWords(sv.Launch.Line) != sv.Launch.Hash {
+			return fmt.Errorf("the command line of %q does not match its hash", key)
+		}
+		for name, r := range sv.Tools {
+			switch {
+			case r == nil:
+				return fmt.Errorf("the tool %q of %q is empty", name, key)
+			case r.Accepted != nil && (r.Accepted.Definition.Name != name || r.Accepted.Definition.Hash() != r.Accepted.Hash),
+				r.Waiting != nil && (r.Waiting.Definition.Name != name || r.Waiting.Definition.Hash() != r.Waiting.Hash):
+				return fmt.Errorf("the definition of the tool %q of %q does not match its hash", name, key)
+			}
+		}
+	}
+	return nil
+}
+
+// encode writes a book's JSON as the file has it. The same book gives the same
+// bytes.
+func encode(servers []byte) ([]byte, error) {
+	data, err := json.MarshalIndent(envelope{format, sha256.Sum256(servers), servers}, "", " ")
+	return append(data, '\n'), err
+}
+
+// update lets change alter the book, and keeps what came of it. Nothing is
+// written when change fails, or alters nothing.
+func (s *Store) update(op string, change func(book) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lock, err := s.lock(op)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	b, before, err := s.load()
+	if err != nil {
+		return err
+	}
+	if err := change(b); err != nil {
+		return err
+	}
+	if before == nil && len(b) == 0 {
+		return nil
+	}
+	servers, err := json.Marshal(b)
+	if err == nil && bytes.Equal(before, servers) {
+		return nil
+	}
+	var after []byte
+	if err == nil {
+		after, err = encode(servers)
+	}
+	if err != nil {
+		return &tool.Error{Op: op, Kind: tool.Internal, Message: "what was accepted cannot be written as JSON", Err: err}
+	}
+	if len(after) > maxFile {
+		return tool.Errorf(op, tool.Limited, "%s would grow beyond %d MiB", s.path, maxFile>>20).
+			WithHint("move it away to begin anew, and connect fewer or smaller servers")
+	}
+	if err := replace(s.path, after); err != nil {
+		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "what was accepted cannot be kept in " + s.path, Err: err,
+			Hint: "see that there is space and that the folder can be written"}
+	}
+	return nil
+}
+
+// checkKey reports a key that would not come back from the file as it was, and
+// whose server would so be seen for the first time every time.
+func checkKey(op, key string) error {
+	if key == "" || !utf8.ValidString(key) {
+		return tool.Errorf(op, tool.Invalid, "%q cannot be the key of a server", tool.Clip(key))
+	}
+	return nil
+}
+
+// lock waits for its turn among the processes that write.
+func (s *Store) lock(op string) (*os.File, error) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(3 * time.Millisecond) {
+		f, err := lockFile(s.path + ".lock")
+		switch {
+		case err == nil:
+			return f, nil
+		case !errors.Is(err, errLocked):
+			return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "what was accepted of MCP servers cannot be locked", Err: err,
+				Hint: "see that the state directory can be written"}
+		case time.Now().After(deadline):
+			return nil, tool.Errorf(op, tool.Busy, "another process has held %s.lock for %v", s.path, patience).WithHint("end it, and try again")
+		}
+	}
+}
+
+// replace puts data in the place of a file, whole or not at all. Only the
+// holder of the lock calls it, so one name serves for what is not yet whole;
+// what a crash left there goes first.
+func replace(path string, data []byte) error {
+	half := path + ".new"
+	if err := os.Remove(half); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(half, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = rename(half, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(half))
+	}
+	// Where folders cannot be synced the system sees to that itself.
+	if d, err := os.Open(filepath.Dir(path)); err == nil {
+		_ = d.Sync()
+		d.Close()
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+// Package visible shows what a text really holds. A human who decides on a text
+// must see everything that a model would read in it, and nothing in it may act
+// on the terminal or page it is shown on.
+package visible
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Text writes a text so that a human sees all that a model would read: what
+// has no shape of its own, or moves the cursor or the reading direction, is
+// written as ⟨U+200B⟩, a run of the same as ⟨U+200B×3⟩. Text hidden in Unicode
+// tag characters is written out beside them. Line ends and tabs are written
+// this way too, so the answer is one line that is safe on a terminal.
+func Text(s string) string {
+	if !strings.ContainsFunc(s, Hidden) {
+		return strings.ToValidUTF8(s, "⟨not UTF-8⟩")
+	}
+	var b strings.Builder
+	runes := []rune(strings.ToValidUTF8(s, "⟨not UTF-8⟩"))
+	for i := 0; i < len(runes); {
+		r := runes[i]
+		end := i + 1
+		switch {
+		case !Hidden(r) || InEmoji(runes, i):
+			b.WriteRune(r)
+		case IsTag(r):
+			for end < len(runes) && IsTag(runes[end]) {
+				end++
+			}
+			fmt.Fprintf(&b, "⟨U+%04X… tags %q⟩", r, untag(runes[i:end]))
+		default:
+			for end < len(runes) && runes[end] == r {
+				end++
+			}
+			fmt.Fprintf(&b, "⟨U+%04X", r)
+			if end > i+1 {
+				fmt.Fprintf(&b, "×%d", end-i)
+			}
+			b.WriteString("⟩")
+		}
+		i = end
+	}
+	return b.String()
+}
+
+// Hidden reports whether a rune cannot be seen for what it is: it is no
+// letter, mark, number, sign or plain space.
+func Hidden(r rune) bool {
+	if r < 0x7f {
+		return r < ' '
+	}
+	return !unicode.IsPrint(r) || IsVariation(r) || IsFiller(r)
+}
+
+// InEmoji reports a selector or joiner that does its ordinary work in an emoji,
+// or a tag within one of the three flags that are spelt with tags.
+func InEmoji(runes []rune, i int) bool {
+	if i == 0 {
+		return false
+	}
+	switch r := runes[i]; {
+	case r == 0xFE0E || r == 0xFE0F:
+		return isPicture(runes[i-1]) || strings.ContainsRune("#*0123456789", runes[i-1]) && i+1 < len(runes) && runes[i+1] == 0x20E3
+	case r == 0x200D:
+		before := runes[i-1]
+		if before == 0xFE0F && i > 1 {
+			before = runes[i-2]
+		}
+		return isPicture(before) && i+1 < len(runes) && isPicture(runes[i+1])
+	case IsTag(r):
+		return inFlag(runes, i)
+	}
+	return false
+}
+
+// isPicture reports what an emoji can be made of: the symbols, arrows and
+// shapes of the basic plane and the pictographs above it.
+func isPicture(r rune) bool {
+	return 0x1F000 <= r && r <= 0x1FAFF || 0x2190 <= r && r <= 0x2BFF || r == 0xA9 || r == 0xAE || r == 0x203C || r == 0x2049 ||
+		r == 0x2122 || r == 0x2139 || r == 0x3030 || r == 0x303D || r == 0x3297 || r == 0x3299
+}
+
+// inFlag reports a tag of the flags of England, Scotland and Wales.
+func inFlag(runes []rune, i int) bool {
+	const longest = 6 // five letters and the tag that ends them
+	from, end := i, i
+	for from > 0 && i-from < longest && IsTag(runes[from-1]) {
+		from--
+	}
+	for end < len(runes) && end-from <= longest && IsTag(runes[end]) {
+		end++
+	}
+	if from == 0 || end-from != longest || runes[from-1] != 0x1F3F4 || runes[end-1] != 0xE007F {
+		return false
+	}
+	switch untag(runes[from:end]) {
+	case "gbeng", "gbsct", "gbwls":
+		return true
+	}
+	return false
+}
+
+// IsTag reports the invisible copies of ASCII in plane 14.
+func IsTag(r rune) bool { return 0xE0000 <= r && r <= 0xE007F }
+
+// untag writes out what a run of tag characters says.
+func untag(run []rune) string {
+	var b strings.Builder
+	for _, r := range run {
+		if plain := r - 0xE0000; ' ' <= plain && plain <= '~' {
+			b.WriteRune(plain)
+		}
+	}
+	return b.String()
+}
+
+// IsVariation reports a selector that changes how the rune before it looks.
+func IsVariation(r rune) bool {
+	return 0xFE00 <= r && r <= 0xFE0F || 0xE0100 <= r && r <= 0xE01EF || 0x180B <= r && r <= 0x180F
+}
+
+// IsFiller reports letters and marks that are drawn as nothing.
+func IsFiller(r rune) bool {
+	switch r {
+	case 0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Drives real MCP servers from npm through the real program: over stdio, over
+# streamable HTTP and over the older SSE, all at once. Without npm, or without a
+# registry in reach, it says so and passes.
+set -euo pipefail
+root=$(pwd)
+export PATH="$root/bin:$PATH" NO_COLOR=1
+cache=.scratch/npm
+servers=(@modelcontextprotocol/server-everything @modelcontextprotocol/server-filesystem
+  @modelcontextprotocol/server-memory @modelcontextprotocol/server-sequential-thinking)
+command -v npm >/dev/null || { echo 'servers: skipped, npm is not here'; exit 0; }
+if [ ! -x "$cache/node_modules/.bin/mcp-server-everything" ]; then
+  mkdir -p "$cache"
+  if ! timeout 180 npm install --prefix "$cache" --silent --no-fund --no-audit "${servers[@]}" >/dev/null 2>&1; then
+    echo 'servers: skipped, the servers cannot be installed from npm here'; exit 0
+  fi
+fi
+bin=$root/$cache/node_modules/.bin
+scratch=$(mktemp -d)
+pids=()
+finish() { for p in "${pids[@]}"; do kill "$p" 2>/dev/null || true; done; rm -rf "$scratch"; }
+trap finish EXIT
+
+expect() { # expect WORDS COMMAND…: the command's output holds the words
+  local words=$1 out; shift
+  out=$("$@" 2>&1) || true
+  grep -qF -- "$words" <<<"$out" || { printf 'servers: %s\n  wanted: %s\n  got: %s\n' "$*" "$words" "$out" >&2; exit 1; }
+}
+
+# A port that nobody has, and a server on it.
+serve() { # serve KIND: sets port
+  port=$(( 20000 + RANDOM % 20000 ))
+  PORT=$port "$bin/mcp-server-everything" "$1" >"$scratch/$1.log" 2>&1 & pids+=($!)
+  for _ in $(seq 100); do (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && return 0; sleep 0.1; done
+  echo "servers: $1 did not come up: $(cat "$scratch/$1.log")" >&2; exit 1
+}
+
+export CALLGATE_STATE="$scratch/state"
+mkdir "$scratch/work"; cd "$scratch/work"
+printf 'hello\n' > a.txt
+printf 'tools:\n  capabilities: {default_policy: auto}\n' > callgate.yaml
+expect '14 tools' callgate mcp add everything --yes -- "$bin/mcp-server-everything"
+expect 'may be used' callgate mcp add files --yes -- "$bin/mcp-server-filesystem" "$scratch/work"
+expect 'may be used' callgate mcp add memory --yes --env "MEMORY_FILE_PATH=$scratch/memory.json" -- "$bin/mcp-server-memory"
+expect 'may be used' callgate mcp add thinking --yes -- "$bin/mcp-server-sequential-thinking"
+serve streamableHttp; expect 'may be used' callgate mcp add web --yes --url "http://127.0.0.1:$port/mcp"
+serve sse; expect 'may be used' callgate mcp add oldweb --yes --url "http://127.0.0.1:$port/sse"
+
+# One kernel, all servers at once.
+callgate up > "$scratch/up.log" 2>&1 & kernel=$!; pids+=($kernel)
+until [ -S "$CALLGATE_STATE/kernel.sock" ]; do sleep 0.05; done
+expect 'mcp_files.read_text_file' callgate tools list
+expect 'hello' callgate tools call mcp_files.read_text_file --path "$scratch/work/a.txt"
+expect 'The sum of 3 and 4 is 7' callgate tools call mcp_everything.get-sum --args '{"a":"3","b":"4"}'
+expect 'The sum of 3 and 4 is 7' callgate tools call mcp_web.get-sum --a 3 --b 4
+expect 'Echo: hi' callgate tools call mcp_oldweb.echo --message hi
+expect 'Ada' callgate tools call mcp_memory.create_entities --args '{"entities":[{"name":"Ada","entityType":"person","observations":["writes programs"]}]}'
+expect 'writes programs' callgate tools call mcp_memory.read_graph
+expect 'thoughtNumber' callgate tools call mcp_thinking.sequentialthinking --args '{"thought":"think","nextThoughtNeeded":false,"thoughtNumber":1,"totalThoughts":1}'
+expect 'completed' callgate tools call mcp_everything.trigger-long-running-operation --duration 1 --steps 2
+expect 'architecture.md' callgate mcp resources everything
+expect 'weather in Paris' callgate mcp prompts everything args-prompt city=Paris
+expect 'mcp_files.read' callgate search 'lire un fichier' -n 8
+expect 'running' callgate mcp servers
+expect 'discovery' callgate plan --window 8000 --mode discovery
+
+# A server that is killed comes back; a kernel that is killed leaves nothing.
+node=$(pgrep -f "$bin/mcp-server-filesystem $scratch/work" | head -1)
+kill -9 "$node"
+expect 'hello' callgate tools call mcp_files.read_text_file --path "$scratch/work/a.txt"
+kill -9 "$kernel"; wait "$kernel" 2>/dev/null || true
+for _ in $(seq 100); do pgrep -f "$bin/mcp-server-(filesystem|memory|sequential-thinking)" >/dev/null || break; sleep 0.1; done
+if pgrep -af "$bin/mcp-server-(filesystem|memory|sequential-thinking)"; then echo 'servers: processes are left behind' >&2; exit 1; fi
+expect 'whole' callgate log verify
+echo 'servers: four over stdio, two over HTTP, all passed'

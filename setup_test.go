@@ -1,0 +1,35 @@
+package callgate_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSetup opens a session whose app has setup steps: they run as the kernel
+// does, past what is hidden from models, and one that fails is told.
+func TestSetup(t *testing.T) {
+	k := openKernel(t, t.TempDir())
+	defer func() { ok(t, k.Close()) }()
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "callgate.yaml"), `
+tools:
+  modules:
+    filesystem:
+      constraints: {allowed_actions: [read]}
+      setup:
+      - {action: write, params: {path: "{{workdir}}/made.txt", content: "{{greeting}} from setup"}}
+      - {action: read, params: {path: none.txt}}
+  capabilities: {default_policy: approve}
+dev: {variables: {greeting: hello}}
+`)
+	s := openSession(t, k, folder)
+	text, err := os.ReadFile(filepath.Join(folder, "made.txt"))
+	if err != nil || string(text) != "hello from setup" {
+		t.Errorf("the step wrote %q, %v", text, err)
+	}
+	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "filesystem.read failed") {
+		t.Errorf("warnings: %v", s.Warnings)
+	}
+}
