@@ -29,9 +29,15 @@ expect() { # expect WORDS COMMAND…: the command's output holds the words
 
 # A port that nobody has, and a server on it.
 serve() { # serve KIND: sets port
-  port=$(( 20000 + RANDOM % 20000 ))
-  PORT=$port "$bin/mcp-server-everything" "$1" >"$scratch/$1.log" 2>&1 & pids+=($!)
-  for _ in $(seq 100); do (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && return 0; sleep 0.1; done
+  for _ in 1 2 3; do
+    port=$(( 20000 + RANDOM % 12000 ))
+    PORT=$port "$bin/mcp-server-everything" "$1" >"$scratch/$1.log" 2>&1 & pids+=($!)
+    for _ in $(seq 200); do
+      (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && return 0
+      kill -0 $! 2>/dev/null || break # the port was taken after all
+      sleep 0.1
+    done
+  done
   echo "servers: $1 did not come up: $(cat "$scratch/$1.log")" >&2; exit 1
 }
 

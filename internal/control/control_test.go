@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/agent/surface"
 	"callgate/internal/control"
 	"callgate/internal/search"
 	"callgate/tool"
@@ -237,4 +240,46 @@ func FuzzExecute(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestDiscoverySetIsSmall shows the real discovery tools over random five
+// hundred of the real catalog's tools.
+func TestDiscoverySetIsSmall(t *testing.T) {
+	data, err := os.ReadFile("../../../shared/bench/mcp-catalog/tools.jsonl")
+	if err != nil {
+		t.Skip("the catalog of real tools is not beside the project")
+	}
+	var items []surface.Item
+	for line := range strings.Lines(string(data)) {
+		var in struct {
+			Name, Description, Server string
+			Parameters                json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(line), &in); err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, surface.Item{Tool: &tool.Tool{
+			ID:   tool.ID{Namespace: "mcp_" + in.Server, Name: in.Name},
+			Spec: tool.Spec{Description: in.Description, Input: in.Parameters},
+		}})
+	}
+	var own []surface.Item
+	for _, x := range control.Tools(nil) {
+		own = append(own, surface.Item{Tool: x, Wire: x.ID.Name})
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 30 {
+		var some []surface.Item
+		for _, i := range r.Perm(len(items))[:500] {
+			some = append(some, items[i])
+		}
+		plan := surface.New(some, own, surface.Config{Force: surface.Discovery})
+		size := 2
+		for _, e := range plan.Shown {
+			size += len(e.Definition()) + 1
+		}
+		if size > 6*1024 || len(plan.Shown) != 5 {
+			t.Errorf("%d tools of %d bytes", len(plan.Shown), size)
+		}
+	}
 }
