@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -284,4 +285,38 @@ func TestServerDiesMidCall(t *testing.T) {
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(stat), ") Z ")
+}
+
+// TestRemoteServersNeedConsent opens a folder that names an address: nobody
+// calls there before a human said so.
+func TestRemoteServersNeedConsent(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ok(t, err)
+	defer l.Close()
+	called := make(chan struct{}, 1)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			called <- struct{}{}
+			c.Close()
+		}
+	}()
+	k := openKernel(t, t.TempDir())
+	workspace := t.TempDir()
+	write(t, filepath.Join(workspace, "callgate.yaml"), "tools: {modules: {mcp: {config: {servers: {far: {url: \"http://"+l.Addr().String()+"/mcp\"}}}}}}\n")
+	s := openSession(t, k, workspace)
+	server, err := s.Server("far")
+	ok(t, err)
+	if err := server.Refresh(t.Context()); tool.KindOf(err) != tool.Denied {
+		t.Errorf("contacting what nobody accepted: %v", err)
+	}
+	ok(t, k.Close())
+	select {
+	case <-called:
+		t.Error("the address was contacted")
+	default:
+	}
 }

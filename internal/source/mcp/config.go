@@ -93,7 +93,8 @@ type Options struct {
 	// Vet returns those definitions that may be published. It is asked each
 	// time Tools is.
 	Vet func(*Server, []Definition) []Definition
-	// MayStart gives consent to run a server's command. Its error is told to
+	// MayStart gives consent to run a server's command, or to contact a remote
+	// one, which its requests would tell of us. Its error is told to
 	// whoever wanted to use the server.
 	MayStart func(*Server) error
 	// Elicit asks a human what a server wants to know; nil declines.

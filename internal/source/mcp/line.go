@@ -109,7 +109,7 @@ func (s *Server) tryOnce(ctx context.Context) (*link, error) {
 
 // dialWithConsent connects, unless somebody has something against it.
 func (s *Server) dialWithConsent(ctx context.Context) (*link, error) {
-	if may := s.hub.opt.MayStart; may != nil && s.cfg.Command != "" {
+	if may := s.hub.opt.MayStart; may != nil {
 		if err := may(s); err != nil {
 			var e *tool.Error
 			if !errors.As(err, &e) {
