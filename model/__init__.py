@@ -16,6 +16,7 @@ Modules, in the order of the steps:
     train       learns the rows
     tensors     the safetensors container, without its library
     export      rows to the folder that Callgate reads
+    temper      better rows in closed form, after the training
     reference   the exact path from text to vector, standard library only
     evaluate    how good a folder is, and whether it beats another
 """

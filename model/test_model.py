@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import corpus, evaluate, export, recipe, reference, tensors
+from . import corpus, evaluate, export, recipe, reference, temper, tensors
 from .normalise import normalise, strip_accents, words
 from .recipe import Recipe
 from .tokenizer import UNKNOWN, Piece, Unigram, byte_piece, save, with_bytes
@@ -349,6 +349,44 @@ class Measures(Folder):
         self.assertEqual(evaluate.same_sign(np.ones(9), np.ones(9)), 0.5)
         level = np.tile([0.1, -0.1], 50)
         self.assertLess(evaluate.same_sign(np.zeros(101), np.append(level, 0.01)), 0.95)
+
+
+class Tempering(Folder):
+    SETTINGS = replace(Recipe(), unaccented=0.0, parallel_batch=64, english_batch=64, phrase_foreign=0.0)
+
+    def setUp(self) -> None:
+        """Rows that know the words, with noise in one direction that tells
+        the languages apart and a lean that all share."""
+        super().setUp()
+        toy_data(self.folder)
+        pieces = Unigram(toy_pieces())
+        chance = np.random.default_rng(5)
+        number = {text: i for i, (text, _) in enumerate(pieces.pieces)}
+        rows = chance.normal(size=(len(pieces), 12)).astype(np.float32) * 0.01
+        for dim, pair in enumerate(TOY.items()):
+            for word in pair:
+                rows[number["▁" + word], dim] = 1
+                rows[number["▁" + word], 10] = chance.normal() * 3
+        rows[:, 11] += 1.0
+        self.rows, self.pieces = rows, pieces
+        self.encoded = corpus.encode(corpus.read(self.folder, self.SETTINGS), pieces, self.SETTINGS)
+
+    def accuracy(self, rows: np.ndarray) -> float:
+        language = evaluate.Language("xx", list(TOY.values()), list(TOY))
+        return float(evaluate.translation_hits(evaluate.Model(rows, self.pieces), language).mean())
+
+    def test_noise_is_shortened(self) -> None:
+        better = temper.temper(self.rows, self.encoded, self.SETTINGS, power=1.0, centre=0.5, batches=4)
+        self.assertLess(self.accuracy(self.rows), 0.5)
+        self.assertGreater(self.accuracy(better), 0.8)
+
+    def test_nothing_asked_nothing_changed(self) -> None:
+        same = temper.temper(self.rows, self.encoded, self.SETTINGS, power=0.0, centre=0.0, batches=1)
+        np.testing.assert_allclose(same, self.rows, atol=1e-5)
+
+    def test_the_whole_mean_can_be_taken(self) -> None:
+        flat = temper.temper(self.rows, self.encoded, self.SETTINGS, power=0.0, centre=1.0, batches=1)
+        np.testing.assert_allclose(temper.mean_row(flat, self.encoded), 0, atol=1e-5)
 
 
 @unittest.skipUnless(TORCH, "PyTorch is not installed")

@@ -121,7 +121,7 @@ var (
 
 // builtinID is the content ID of that folder. It is written down because
 // hashing them would read all 28 MB at every start; a test holds it true.
-const builtinID = "static1-af08c79f4b12417476951edb76261c18"
+const builtinID = "static1-358f6304f5632f7faf81caecf9836147"
 
 var builtin = sync.OnceValues(func() (*Static, error) {
 	return newStatic(builtinID, builtinModel, builtinCutter)

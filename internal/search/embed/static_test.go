@@ -21,8 +21,26 @@ import (
 
 var close8 = cmpopts.EquateApprox(0, 2e-5)
 
+// TestGolden holds the built-in model to its golden vectors, and the first
+// version of it, opened as a folder, to those it came with.
 func TestGolden(t *testing.T) {
-	data, err := os.ReadFile("testdata/golden.json")
+	t.Run("built in", func(t *testing.T) { golden(t, builtin(t), "testdata/golden.json") })
+	t.Run("first version", func(t *testing.T) {
+		const folder = "../../../../shared/model"
+		if _, err := os.Stat(folder); err != nil {
+			t.Skip("the first version is not beside the project")
+		}
+		m, err := embed.Open(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, m, folder+"/golden.json")
+	})
+}
+
+func golden(t *testing.T, m *embed.Static, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +54,6 @@ func TestGolden(t *testing.T) {
 	if len(all) != 50 {
 		t.Fatalf("%d golden texts", len(all))
 	}
-	m := builtin(t)
 	for _, g := range all {
 		if diff := cmp.Diff(g.First8, m.Embed(nil, g.Text)[:8], close8); diff != "" {
 			t.Errorf("%q: %s", g.Text, diff)
