@@ -29,12 +29,12 @@ var floors = [][]string{
 	{"internal/search", "internal/agent/surface", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
 		"internal/arbiter/schema", "internal/arbiter/policy", "internal/arbiter/approval", "internal/arbiter/lock"},
 	{"internal/search/bench", "internal/control", "internal/source/mcp", "internal/arbiter", "internal/app", "internal/module/filesystem", "internal/module/shell", "internal/source/executable"},
-	{"internal/storage/sqlite", "internal/storage/storagetest", "internal/protocol"},
+	{"internal/storage/sqlite", "internal/storage/storagetest", "internal/protocol", "internal/importer"},
 	{"internal/client"},
 	{"."},
 	{"internal/daemon"},
 	{"internal/cli"},
-	{"cmd/callgate"},
+	{"cmd/callgate", "scripts/scriptedllm"},
 }
 
 // nevers lists imports that only some rooms may have, or that some may not.
@@ -46,8 +46,8 @@ var nevers = []struct {
 	{"database/sql", []string{"internal/storage/sqlite"}, "SQL stays in storage"},
 	{"modernc.org/sqlite", []string{"internal/storage/sqlite"}, "SQL stays in storage"},
 	{"github.com/spf13/cobra", []string{"internal/cli"}, "only the command line parses commands"},
-	{"net/http", []string{"internal/protocol", "internal/client", "internal/daemon", "internal/search/endpoint", "internal/source/mcp"}, "HTTP is the business of the faces, and of what is reached over it"},
-	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/source/mcp"}, "MCP is spoken in one place"},
+	{"net/http", []string{"internal/protocol", "internal/client", "internal/daemon", "internal/search/endpoint", "internal/source/mcp", "scripts/scriptedllm"}, "HTTP is the business of the faces, and of what is reached over it"},
+	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/source/mcp", "internal/daemon"}, "MCP is spoken where servers are reached, and where clients are"},
 	{"callgate/internal/arbiter", []string{"."}, "the door is reached through the façade"},
 	{"callgate", []string{"internal/daemon"}, "front ends reach the kernel through internal/client"},
 }

@@ -11,6 +11,9 @@ run() { go test -run '^$' -bench "$1" -benchtime "${BENCHTIME:-1s}" -count "$cou
   run 'Lookup|Register' ./internal/registry
   run 'Commit|Note|Raw|Open' ./internal/storage/sqlite
   run 'Program' ./internal/cli
+  run 'Query|Index' ./internal/search
+  run 'Cold|Unchanged' ./internal/agent/surface
+  run . ./internal/source/mcp
   run 'Read|Edit|Grep' ./internal/module/filesystem
   run 'Exec|Run' ./internal/sandbox
 } | awk '

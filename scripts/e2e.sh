@@ -46,7 +46,37 @@ walk() {
   cd "$root"; rm -rf "$scratch"
 }
 
+# Two coding agents start a bridge each; one kernel serves both, and goes when
+# it is told to. A bridge that is killed leaves nothing.
+bridges() {
+  local scratch; scratch=$(mktemp -d)
+  export CALLGATE_STATE="$scratch/state"
+  mkdir "$scratch/work"; cd "$scratch/work"
+  printf 'hello\n' > README.md
+  local hello='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"e2e","version":"1"}}}'
+  local read='{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"Read","arguments":{"path":"README.md","limit":"1"}}}'
+  local line
+  for end in eof kill; do
+    coproc agent { exec callgate mcp 2>"$scratch/bridge.log"; }
+    local pid=$agent_PID
+    printf '%s\n%s\n' "$hello" '{"jsonrpc":"2.0","method":"notifications/initialized"}' >&"${agent[1]}"
+    read -r -t 20 line <&"${agent[0]}"
+    [[ $line == *'"name":"callgate"'* ]] || { echo "e2e: the bridge says: $line $(cat "$scratch/bridge.log")" >&2; exit 1; }
+    printf '%s\n' "$read" >&"${agent[1]}"
+    read -r -t 20 line <&"${agent[0]}"
+    [[ $line == *hello* ]] || { echo "e2e: a call through the bridge: $line" >&2; exit 1; }
+    if [ "$end" = eof ]; then eval "exec ${agent[1]}>&-"; else kill -9 "$pid"; fi
+    wait "$pid" 2>/dev/null || true
+  done
+  expect 'success' callgate log tail
+  expect 'the kernel ends' callgate down
+  for _ in $(seq 100); do [ -S "$CALLGATE_STATE/kernel.sock" ] || break; sleep 0.1; done
+  [ ! -S "$CALLGATE_STATE/kernel.sock" ] || { echo 'e2e: the kernel in the background does not end' >&2; exit 1; }
+  expect 'whole' callgate log verify
+  cd "$root"; rm -rf "$scratch"
+}
+
 times=1; [ "$mode" = full ] && times=20
-for _ in $(seq "$times"); do walk; done
+for _ in $(seq "$times"); do walk; bridges; done
 [ "$mode" = full ] && go test -count=20 -timeout 30m ./internal/cli/... ./internal/daemon/...
 echo "e2e: $times walks passed"

@@ -24,18 +24,34 @@ func (p *program) mcpCommand() *cobra.Command {
 		return p.serverLogs(ctx, args[0], lines)
 	})
 	logs.Flags().IntVarP(&lines, "lines", "n", lines, "how many of the last lines")
-	group := p.group("mcp", "The MCP servers behind an app: add, trust, look", `  callgate mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
+	group := p.group("mcp", "Be the MCP server of a coding agent; add, trust and look at the servers behind", `  callgate mcp                                         what a client starts: MCP on standard input and output
+  callgate mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
   callgate mcp servers
   callgate mcp trust files`,
 		servers, p.addCommand(), p.removeCommand(), p.trustCommand(), refresh, restart, login, logs,
 		p.offersCommand("resources", "List a server's resources, or read one by its URI"),
 		p.offersCommand("prompts", "List a server's prompts, or get one by its name"))
+	p.asServer(group)
 	for _, c := range group.Commands() {
 		if strings.Contains(c.Use, "NAME") && c.Name() != "add" {
 			c.ValidArgsFunction = p.completeServer
 		}
 	}
 	return group
+}
+
+// asServer lets the bare command speak MCP: it is what clients start. A person
+// at a terminal is shown its help.
+func (p *program) asServer(group *cobra.Command) {
+	var f bridgeFlags
+	f.bind(group)
+	help := group.RunE
+	group.RunE = p.guard(func(cmd *cobra.Command, args []string) error {
+		if _, person := terminal(p.Stdin); len(args) > 0 || person && f.web.address == "" {
+			return help(cmd, args)
+		}
+		return p.bridge(cmd.Context(), f)
+	})
 }
 
 func (p *program) listServers(ctx context.Context, _ []string) error {

@@ -6,11 +6,13 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"callgate/internal/client"
 	"callgate/internal/daemon"
+	"callgate/tool"
 )
 
 // serving is what up says with --json, in one line.
@@ -23,26 +25,55 @@ type serving struct {
 
 func (p *program) upCommand() *cobra.Command {
 	var attached bool
+	var idle time.Duration
 	c := p.leaf("up", "Run a kernel until a signal ends it",
 		"  callgate up\n  callgate up --state /var/lib/callgate", cobra.NoArgs,
-		func(ctx context.Context, _ []string) error { return p.up(ctx, attached) })
+		func(ctx context.Context, _ []string) error { return p.up(ctx, attached, idle) })
 	c.Long = `Run a kernel in the foreground. Every other command of this user is then its
 client, so that all of them share one set of locks, approvals and records.
 
 The first SIGINT or SIGTERM ends it once the calls that run have finished; a
 second one ends it at once.`
 	c.Flags().BoolVar(&attached, "attached", false, "end when standard input ends")
+	c.Flags().DurationVar(&idle, "background", 0, "for its clients: it ends when nobody needed it for so long")
 	_ = c.Flags().MarkHidden("attached")
 	return c
 }
 
-func (p *program) up(ctx context.Context, attached bool) error {
+func (p *program) downCommand() *cobra.Command {
+	return p.leaf("down", "End the kernel in the background, once the calls that run have finished", "", cobra.NoArgs, func(ctx context.Context, _ []string) error {
+		dir, err := p.stateDir()
+		if err != nil {
+			return err
+		}
+		c := client.New(client.Options{Dial: client.Unix(dir.Socket())})
+		defer c.Close()
+		switch status, err := c.Status(ctx); {
+		case tool.KindOf(err) == tool.Unavailable:
+			p.say("no kernel runs")
+			return nil
+		case err != nil && !status.Background:
+			return err
+		}
+		if err := c.Stop(ctx); err != nil {
+			return err
+		}
+		p.say("the kernel ends")
+		return nil
+	})
+}
+
+func (p *program) up(ctx context.Context, attached bool, idle time.Duration) error {
 	dir, err := p.stateDir()
 	if err != nil {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	d, err := daemon.Start(ctx, daemon.Config{State: dir.String(), Tools: p.Tools, Log: log})
+	start := daemon.Start
+	if idle > 0 {
+		start = daemon.StartBackground
+	}
+	d, err := start(ctx, daemon.Config{State: dir.String(), Tools: p.Tools, Log: log})
 	if err != nil {
 		return err
 	}
@@ -60,7 +91,7 @@ func (p *program) up(ctx context.Context, attached bool) error {
 		_ = d.Stop()
 		return err
 	}
-	err = d.Wait(ctx)
+	err = d.WaitIdle(ctx, idle)
 	if err == nil && !p.json {
 		p.say("\n%s", farewell(me))
 	}

@@ -39,17 +39,28 @@ type Daemon struct {
 	inside  *pipeListener
 	outside net.Listener
 	failed  chan error
+	stopped chan struct{} // closed when a client asked for the end
+
+	background bool
 }
 
 // Start opens a kernel and serves it. A state directory that another process
 // holds is a Conflict.
-func Start(ctx context.Context, cfg callgate.Config) (*Daemon, error) {
+func Start(ctx context.Context, cfg callgate.Config) (*Daemon, error) { return start(ctx, cfg, false) }
+
+// StartBackground starts a kernel for whoever comes: clients are told that it
+// is one, and may ask it to stop.
+func StartBackground(ctx context.Context, cfg callgate.Config) (*Daemon, error) {
+	return start(ctx, cfg, true)
+}
+
+func start(ctx context.Context, cfg callgate.Config, background bool) (*Daemon, error) {
 	cfg.Lineage = peer.Lineage{}
 	kernel, err := callgate.Open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{Kernel: kernel, inside: newPipeListener(), failed: make(chan error, 2)}
+	d := &Daemon{Kernel: kernel, background: background, inside: newPipeListener(), failed: make(chan error, 2), stopped: make(chan struct{})}
 	if err := d.listen(); err != nil {
 		return nil, errors.Join(err, kernel.Close())
 	}
@@ -67,7 +78,7 @@ func (d *Daemon) listen() error {
 	d.Socket = path
 	ending, end := context.WithCancel(context.Background())
 	d.server = &http.Server{
-		Handler:           httpapi.New(d.Kernel, ending),
+		Handler:           httpapi.New(d.Kernel, httpapi.Life{Ending: ending, Stop: sync.OnceFunc(func() { close(d.stopped) }), Background: d.background}),
 		ReadHeaderTimeout: 10 * time.Second,
 		ConnContext:       httpapi.WithPeer,
 	}
@@ -126,10 +137,13 @@ func (l *ownerListener) Accept() (net.Conn, error) {
 // Dial makes a connection that never leaves this process.
 func (d *Daemon) Dial(ctx context.Context) (net.Conn, error) { return d.inside.dial(ctx) }
 
-// Wait returns when ctx ends, or with the error that ended serving.
+// Wait returns when ctx ends, when a client asked for the end, or with the
+// error that ended serving.
 func (d *Daemon) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
+		return nil
+	case <-d.stopped:
 		return nil
 	case err := <-d.failed:
 		return &tool.Error{Op: "daemon", Kind: tool.Unavailable, Message: "the kernel stopped serving", Err: err}

@@ -24,6 +24,8 @@ const Version = 1
 // The routes, in the form of http.ServeMux.
 const (
 	RouteStatus    = "GET /v1/status"
+	RouteStop      = "POST /v1/stop"
+	RouteMCP       = "POST /v1/mcp" // becomes a stream of MCP messages, one a line
 	RouteOpen      = "POST /v1/sessions"
 	RouteClose     = "DELETE /v1/sessions/{session}"
 	RouteTools     = "GET /v1/sessions/{session}/tools"
@@ -67,9 +69,39 @@ type Status struct {
 	Sessions int       `json:"sessions"`
 	Calls    int       `json:"calls"` // under way
 	Tools    int       `json:"tools"`
-	Modules  []string  `json:"modules"`            // built in: an app file turns them on and off
-	Problems []string  `json:"problems,omitempty"` // sources that could not bring their tools
+	Modules  []string  `json:"modules"` // built in: an app file turns them on and off
+	// Background says that it was started for its clients: it ends when nobody
+	// needs it, and a client of another version may end it.
+	Background bool     `json:"background,omitempty"`
+	Problems   []string `json:"problems,omitempty"` // sources that could not bring their tools
 }
+
+// Guest is an MCP client that a bridge speaks for.
+type Guest struct {
+	Workspace string
+	AppFile   string
+	Mode      string // of the surface; empty: as the app says
+}
+
+// WebGuest is how MCP clients that come over HTTP are let in, as GuestHeader
+// carries it beside their requests.
+type WebGuest struct {
+	Guest
+	Token   string   // that clients bring
+	NoAuth  bool     // or none
+	Hosts   []string // names by which they may call, beside this machine's own
+	Origins []string // pages that may call
+}
+
+// GuestHeader carries a WebGuest from the process that faces the network, and
+// WebPath is where it sends requests.
+const (
+	GuestHeader = "Callgate-Guest"
+	WebPath     = "/v1/web"
+)
+
+// Upgrade is the name of the stream that RouteMCP becomes.
+const Upgrade = "callgate-mcp"
 
 // OpenSession asks for a session in a folder.
 type OpenSession struct {

@@ -45,6 +45,7 @@ var parts = map[string]func([]string) error{
 	"hoard":    hoard,
 	"syscall":  forbiddenCall,
 	"runner":   runner,
+	"keeper":   keeper,
 }
 
 func appendTo(a []string) error {
@@ -166,5 +167,16 @@ func runner(a []string) error {
 	_, err := sandbox.RunOn(context.Background(), sandbox.Spec{
 		Argv: sh("echo up; setsid sleep " + a[0] + " & exec sleep " + a[0]), Env: os.Environ(), Workspace: a[1], Stdout: os.Stdout, Unconfined: a[2] == "process",
 	}, machine)
+	return err
+}
+
+// keeper makes a run, says so, and lives until its input ends.
+func keeper(a []string) error {
+	_, err := sandbox.Run(context.Background(), sandbox.Spec{Argv: []string{"true"}, Env: os.Environ(), Workspace: a[0]})
+	if err != nil {
+		return err
+	}
+	os.Stdout.WriteString("up\n")
+	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
 }

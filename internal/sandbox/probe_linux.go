@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"callgate/internal/sandbox/enter"
+	"callgate/internal/sandbox/standby"
 )
 
 // look tries everything that a run could use.
@@ -46,13 +46,12 @@ func rehearse(fresh bool) error {
 		l.show(path)
 	}
 	l.sort()
-	p := &enter.Program{Init: true}
-	addNamespaces(p, false)
+	p := &enter.Program{}
 	addView(p, l, 1<<20, fresh)
 	p.Fork = p.Calls()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	line, err := launch(ctx, new(exec.Cmd), time.Second, func() ([]byte, error) { return p.Encode(), nil })
+	line, err := new(standby.Keeper).Launch(ctx, standby.Job{Ground: newGround(false), Grace: time.Second, Program: func() ([]byte, error) { return p.Encode(), nil }})
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,8 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"io"
-	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,11 +11,24 @@ import (
 	"golang.org/x/sys/unix"
 
 	"callgate/internal/sandbox/enter"
+	"callgate/internal/sandbox/standby"
 	"callgate/tool"
 )
 
+// spare keeps a helper started for the next run. There is one for the whole
+// process, as there is one report of the machine: a helper that waits knows
+// nothing of whom it will serve.
+var spare = &standby.Keeper{Idle: 30 * time.Second}
+
+func rest() { spare.Rest() }
+
 // run makes the run at the best level that the machine permits.
 func (s *Spec) run(ctx context.Context, machine Report) (Exit, error) {
+	return s.runBy(ctx, spare, machine)
+}
+
+// runBy is run with the helpers of a keeper.
+func (s *Spec) runBy(ctx context.Context, by *standby.Keeper, machine Report) (Exit, error) {
 	if s.Unconfined {
 		return s.runOpen(ctx)
 	}
@@ -44,9 +53,9 @@ func (s *Spec) run(ctx context.Context, machine Report) (Exit, error) {
 	var err error
 	switch {
 	case machine.Namespaces:
-		exit, err = s.runApart(ctx, machine)
+		exit, err = s.runApart(ctx, by, machine)
 	case l != nil:
-		exit, err = s.runFiltered(ctx, machine, l)
+		exit, err = s.runFiltered(ctx, by, machine, l)
 	default:
 		exit, err = s.runOpen(ctx)
 	}
@@ -55,9 +64,9 @@ func (s *Spec) run(ctx context.Context, machine Report) (Exit, error) {
 }
 
 // runApart makes the run in namespaces of its own.
-func (s *Spec) runApart(ctx context.Context, machine Report) (Exit, error) {
+func (s *Spec) runApart(ctx context.Context, by *standby.Keeper, machine Report) (Exit, error) {
 	marker := rand.Text()
-	return s.runWalled(ctx, machine, marker, func() ([]byte, error) {
+	return s.runWalled(ctx, by, machine, marker, func() ([]byte, error) {
 		l, err := s.layOut()
 		if err != nil {
 			return nil, err
@@ -68,14 +77,14 @@ func (s *Spec) runApart(ctx context.Context, machine Report) (Exit, error) {
 
 // runFiltered makes the run in a world that it shares with everybody, with
 // rules about what it may do there.
-func (s *Spec) runFiltered(ctx context.Context, machine Report, l *layout) (Exit, error) {
+func (s *Spec) runFiltered(ctx context.Context, by *standby.Keeper, machine Report, l *layout) (Exit, error) {
 	temp, err := newTemp()
 	if err != nil {
 		return Exit{}, err
 	}
 	defer removeAll(temp)
 	marker := rand.Text()
-	return s.runWalled(ctx, machine, marker, func() ([]byte, error) {
+	return s.runWalled(ctx, by, machine, marker, func() ([]byte, error) {
 		l.places = append(l.places, place{path: temp, kind: folder, write: true})
 		p := s.program(machine, l, s.environ(temp, marker))
 		p.Remove = temp
@@ -83,10 +92,24 @@ func (s *Spec) runFiltered(ctx context.Context, machine Report, l *layout) (Exit
 	})
 }
 
-// runWalled makes the run through the helper.
-func (s *Spec) runWalled(ctx context.Context, machine Report, marker string, program func() ([]byte, error)) (Exit, error) {
-	cmd := &exec.Cmd{Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr}
-	line, err := launch(ctx, cmd, s.Grace, program)
+// runWalled makes the run through a helper.
+func (s *Spec) runWalled(ctx context.Context, by *standby.Keeper, machine Report, marker string, program func() ([]byte, error)) (Exit, error) {
+	files, err := s.openFiles()
+	if err != nil {
+		return Exit{}, err
+	}
+	defer files.close()
+	var ground enter.Ground
+	if machine.Namespaces {
+		ground = newGround(s.Network)
+	}
+	line, err := by.Launch(ctx, standby.Job{Ground: ground, Files: files.given, Grace: s.Grace, Program: func() ([]byte, error) {
+		data, err := program()
+		if err == nil {
+			files.copy()
+		}
+		return data, err
+	}})
 	if err != nil {
 		sweep(marker, 0)
 		return Exit{}, err
@@ -94,95 +117,6 @@ func (s *Spec) runWalled(ctx context.Context, machine Report, marker string, pro
 	exit, err := readStatus(line)
 	exit.Level = machine.level()
 	return exit, err
-}
-
-// launch starts the helper on a program and returns its status line. The
-// program is written while the helper starts; if it cannot be, nothing runs.
-func launch(ctx context.Context, cmd *exec.Cmd, grace time.Duration, program func() ([]byte, error)) (string, error) {
-	var pipes [4]*os.File // the leash's two ends, the status' two ends
-	defer func() {
-		for _, f := range pipes {
-			f.Close()
-		}
-	}()
-	for i := 0; i < len(pipes); i += 2 {
-		r, w, err := os.Pipe()
-		if err != nil {
-			return "", helperError(err)
-		}
-		pipes[i], pipes[i+1] = r, w
-	}
-	leash, status := pipes[1], pipes[2]
-	cmd.Path, cmd.Args, cmd.Env = "/proc/self/exe", []string{enter.Marker}, []string{"GOGC=off", "GOMAXPROCS=1", "GOTRACEBACK=none"}
-	cmd.ExtraFiles = []*os.File{pipes[0], pipes[3]}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.WaitDelay = lastWait
-	if err := cmd.Start(); err != nil {
-		return "", helperError(err)
-	}
-	pipes[0].Close()
-	pipes[3].Close()
-	over := make(chan struct{})
-	held := make(chan error, 1)
-	go func() { held <- hold(ctx, cmd, leash, grace, program, over) }()
-	var line bytes.Buffer
-	io.Copy(&line, io.LimitReader(status, 4096))
-	close(over)
-	err := <-held
-	lost := cmd.Wait()
-	switch {
-	case err != nil:
-		return "", err
-	case line.Len() == 0:
-		return "", helperError(lost)
-	}
-	return strings.TrimSuffix(line.String(), "\n"), nil
-}
-
-// lastWait is how long a helper may take to do what it does in milliseconds.
-const lastWait = 5 * time.Second
-
-// hold sends the program down the leash and keeps hold of it until the run is
-// over or the context is; then the run is asked to end, and after the grace
-// let go of, which kills it.
-func hold(ctx context.Context, cmd *exec.Cmd, leash *os.File, grace time.Duration, program func() ([]byte, error), over <-chan struct{}) error {
-	defer leash.Close()
-	data, err := program()
-	if err != nil {
-		return err
-	}
-	leash.Write(data) // if the helper is gone, so is its status line
-	select {
-	case <-over:
-		return nil
-	case <-ctx.Done():
-	}
-	leash.Write([]byte("T"))
-	if wait(over, grace) {
-		return nil
-	}
-	leash.Close()
-	if !wait(over, lastWait) {
-		cmd.Process.Kill()
-	}
-	return nil
-}
-
-// wait tells whether something is over within a time.
-func wait(over <-chan struct{}, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-over:
-		return true
-	case <-timer.C:
-		return false
-	}
-}
-
-func helperError(err error) error {
-	return &tool.Error{Op: "sandbox.Run", Kind: tool.Unavailable, Message: "the sandbox helper did not finish its work", Err: err,
-		Hint: "whether the command ran is not known; look at what it should have changed before trying again"}
 }
 
 // readStatus reads the helper's status line.

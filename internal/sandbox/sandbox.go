@@ -38,10 +38,14 @@
 //   - When the context ends, the command's group is asked to end (SIGTERM);
 //     after the grace everything is killed. Should this process itself die,
 //     the run is killed at once.
+//   - Between runs one process may wait for the next: a helper that was told
+//     nothing yet, gone half a minute after the last run, on Rest, or with this
+//     process.
 //   - Needs no privilege; run by root, the command has root's files and no
 //     other power of root's.
 //
-// Subpackage enter is the helper that all this goes through.
+// Subpackage enter is the helper that all this goes through, subpackage standby
+// starts it.
 package sandbox
 
 import (
@@ -104,6 +108,11 @@ const (
 // Run starts a process, waits for it, and returns how it ended. An error means
 // that it did not run.
 func Run(ctx context.Context, s Spec) (Exit, error) { return runOn(ctx, s, Probe()) }
+
+// Rest gives up the helper that Run keeps started for the next run. It would
+// go by itself half a minute after the last run; who closes a kernel and lives
+// on need not wait for that. Run may be called again all the same.
+func Rest() { rest() }
 
 // runOn is Run on a machine that can do what a report says.
 func runOn(ctx context.Context, s Spec, machine Report) (Exit, error) {

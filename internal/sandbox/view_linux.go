@@ -40,6 +40,7 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/d
 func addView(p *enter.Program, l *layout, temp int64, fresh bool) {
 	v := &view{Program: p, made: map[string]bool{"/": true}}
 	v.Step("begin a view of its own")
+	v.Call(unix.SYS_UNSHARE, enter.Int(unix.CLONE_NEWNS))
 	v.mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
 	if !fresh {
 		v.open(slotProc, "/proc", unix.MOUNT_ATTR_RDONLY)

@@ -18,13 +18,12 @@ import (
 // program writes down everything that happens between the fork and the
 // command, for a machine that can do what the report says.
 func (s *Spec) program(machine Report, l *layout, env []string) *enter.Program {
-	p := &enter.Program{Init: machine.Namespaces, Processes: positive(s.Limits.Processes), Memory: positive(s.Limits.Memory)}
+	p := &enter.Program{Processes: positive(s.Limits.Processes), Memory: positive(s.Limits.Memory)}
+	s.addFiles(p)
 	p.Step("begin a session")
 	p.Call(unix.SYS_SETSID)
 	if machine.Namespaces {
-		addNamespaces(p, s.Network)
 		addView(p, l, s.Limits.Temp, machine.Proc)
-		s.addOwnNetwork(p)
 		s.addProcessLimit(p, machine)
 	}
 	p.Step("enter ", s.Dir)
@@ -50,12 +49,40 @@ func (s *Spec) program(machine Report, l *layout, env []string) *enter.Program {
 	return p
 }
 
+// addFiles takes over the standard files that were sent along. Descriptors are
+// given out from the lowest on, so they come to be where the null device was.
+func (s *Spec) addFiles(p *enter.Program) {
+	p.Step("take the standard files")
+	last, count := 0, 0
+	for fd, given := range s.given() {
+		if given {
+			p.Call(unix.SYS_CLOSE, enter.Int(fd))
+			last, count = fd, count+1
+		}
+	}
+	if count == 0 {
+		return
+	}
+	const descriptor = 4
+	control := make([]byte, unix.CmsgSpace(count*descriptor))
+	buffer := p.Bytes(words(0, 1)) // struct iovec: where, and for how much; one byte comes with them
+	p.Link(buffer, p.Bytes(make([]byte, 1)))
+	message := p.Bytes(words(0, 0, 0, 1, 0, uint64(len(control)), 0)) // struct msghdr
+	p.Link(message.Offset(16), buffer)
+	p.Link(message.Offset(32), p.Bytes(control))
+	p.Call(unix.SYS_RECVMSG, enter.Int(enter.FilesFD), message, enter.Int(0))
+	p.Call(unix.SYS_FCNTL, enter.Int(last), enter.Int(unix.F_GETFD)) // all of them came
+}
+
+// given tells which of the three standard files the spec has.
+func (s *Spec) given() [3]bool { return [3]bool{s.Stdin != nil, s.Stdout != nil, s.Stderr != nil} }
+
 // addNull opens the null device, where the spec has no standard file, again
 // from inside: a file that was opened outside could not be opened once more by
 // its name in /dev/fd.
 func (s *Spec) addNull(p *enter.Program) {
 	const slot = 0
-	for fd, given := range []bool{s.Stdin != nil, s.Stdout != nil, s.Stderr != nil} {
+	for fd, given := range s.given() {
 		if !given {
 			p.Keep(slot, unix.SYS_OPENAT, enter.Int(atCWD), p.Text(os.DevNull), enter.Int(unix.O_RDWR|unix.O_CLOEXEC), enter.Int(0))
 			p.Call(unix.SYS_DUP3, enter.Slot(slot), enter.Int(fd), enter.Int(0))
@@ -68,21 +95,23 @@ const runStep = "run "
 
 func positive[T int | int64](v T) uint64 { return uint64(max(v, 0)) }
 
-// addNamespaces asks for namespaces and maps the users of this one into it,
-// each to itself: whoever may map all of them does, for root's command must
-// reach what root's workspace holds; anyone else maps just himself.
-func addNamespaces(p *enter.Program, network bool) {
-	p.CloneFlags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC
+// newGround asks for namespaces and maps the users of this one into them, each
+// to itself: whoever may map all of them does, for root's command must reach
+// what root's workspace holds; anyone else maps just himself.
+func newGround(network bool) enter.Ground {
+	g := enter.Ground{CloneFlags: unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWIPC, Init: true}
 	if !network {
-		p.CloneFlags |= unix.CLONE_NEWNET
+		g.CloneFlags |= unix.CLONE_NEWNET
+		g.Loopback = true
 	}
 	if os.Geteuid() == 0 {
-		p.UIDMap, p.GIDMap, p.Groups = sameUsers(), sameGroups(), true
+		g.UIDMap, g.GIDMap, g.Groups = sameUsers(), sameGroups(), true
 	}
-	if p.UIDMap == "" || p.GIDMap == "" {
+	if g.UIDMap == "" || g.GIDMap == "" {
 		uid, gid := strconv.Itoa(os.Geteuid()), strconv.Itoa(os.Getegid())
-		p.UIDMap, p.GIDMap, p.Groups = uid+" "+uid+" 1", gid+" "+gid+" 1", false
+		g.UIDMap, g.GIDMap, g.Groups = uid+" "+uid+" 1", gid+" "+gid+" 1", false
 	}
+	return g
 }
 
 // The maps of this namespace do not change.
@@ -105,22 +134,6 @@ func sameIDs(name string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// addOwnNetwork brings up the loopback of a network that has nothing else, so
-// that a test may still talk to its own server.
-func (s *Spec) addOwnNetwork(p *enter.Program) {
-	if s.Network {
-		return
-	}
-	const slot = 0
-	request := make([]byte, 40) // struct ifreq: a name, and flags
-	copy(request, "lo")
-	request[unix.IFNAMSIZ] = unix.IFF_UP
-	p.Step("bring up the loopback")
-	p.Keep(slot, unix.SYS_SOCKET, enter.Int(unix.AF_INET), enter.Int(unix.SOCK_DGRAM|unix.SOCK_CLOEXEC), enter.Int(0))
-	p.Try(unix.SYS_IOCTL, enter.Slot(slot), enter.Int(unix.SIOCSIFFLAGS), p.Bytes(request))
-	p.Call(unix.SYS_CLOSE, enter.Slot(slot))
 }
 
 // addProcessLimit bounds the process numbers of root's namespace, since the

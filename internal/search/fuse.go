@@ -21,8 +21,8 @@ const (
 	usedWeight    = 0.5 // for each use of late,
 	usedMost      = 3.0 // up to this
 
-	knownEnough = 0.5  // share of a query's words that the catalog knows
-	nearEnough  = 0.25 // meaning that answers a query whose words it does not
+	knownEnough = 0.5 // share of a query's words that the catalog knows
+	nearEnough  = 0.2 // meaning that answers a query whose words it does not; 1 in 20 of our requests in other languages has less
 )
 
 // scratch is the room that one query takes; it is used again.

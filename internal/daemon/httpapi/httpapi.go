@@ -11,11 +11,13 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"callgate"
 	"callgate/internal/arbiter/approval"
 	"callgate/internal/arbiter/schema"
+	"callgate/internal/daemon/mcpserver"
 	"callgate/internal/daemon/peer"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -26,18 +28,31 @@ const maxBody = 64 << 20
 
 // api answers requests.
 type api struct {
-	kernel  *callgate.Kernel
-	ending  context.Context // done when the daemon stops: streams end
+	kernel *callgate.Kernel
+	Life
 	started time.Time
 	schemas schema.Cache
+	guests  *mcpserver.Server // MCP clients
+
+	mu  sync.Mutex
+	web map[string]http.Handler // for clients over HTTP, by how they are let in
 }
 
-// New makes the handler of a kernel's protocol. Streams end with ending.
-func New(k *callgate.Kernel, ending context.Context) http.Handler {
-	a := &api{kernel: k, ending: ending, started: time.Now()}
+// Life is how the daemon's life and its clients touch each other.
+type Life struct {
+	Ending     context.Context // done when the daemon stops: streams end
+	Stop       func()          // asks it to
+	Background bool            // it was started for its clients, and may be stopped by one
+}
+
+// New makes the handler of a kernel's protocol.
+func New(k *callgate.Kernel, life Life) http.Handler {
+	a := &api{kernel: k, Life: life, started: time.Now(), guests: mcpserver.New(k), web: map[string]http.Handler{}}
 	mux := http.NewServeMux()
 	for route, handle := range map[string]func(http.ResponseWriter, *http.Request) error{
 		protocol.RouteStatus:    a.status,
+		protocol.RouteStop:      a.stop,
+		protocol.RouteMCP:       a.mcp,
 		protocol.RouteOpen:      a.open,
 		protocol.RouteClose:     a.close,
 		protocol.RouteTools:     a.tools,
@@ -73,6 +88,7 @@ func New(k *callgate.Kernel, ending context.Context) http.Handler {
 			}
 		})
 	}
+	mux.HandleFunc(protocol.WebPath, a.fromWeb)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, tool.Errorf("httpapi", tool.NotFound, "the kernel has no %s %s", r.Method, tool.Clip(r.URL.Path)).
 			WithHint("this program and the running kernel may be of different versions: see callgate version"))
@@ -117,7 +133,7 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 	}
 	s := protocol.Status{
 		Protocol: protocol.Version, Version: callgate.Version, PID: os.Getpid(),
-		State: a.kernel.State.String(), Started: a.started,
+		State: a.kernel.State.String(), Started: a.started, Background: a.Background,
 		Sessions: a.kernel.Sessions(), Calls: a.kernel.Calls(), Tools: snap.View("").Len(), Modules: callgate.Builtin(),
 	}
 	for _, p := range snap.Problems {

@@ -67,7 +67,7 @@ func (a *api) follow(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(a.ending, cancel)()
+	defer context.AfterFunc(a.Ending, cancel)()
 	var output <-chan journal.Output
 	if r.FormValue("live") == "true" {
 		output = a.kernel.Live.Listen(ctx)

@@ -106,7 +106,7 @@ func (a *api) login(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(a.ending, cancel)()
+	defer context.AfterFunc(a.Ending, cancel)()
 	last := protocol.Login{Done: true}
 	if err := server.Authorize(ctx, func(url string) error { return tell(protocol.Login{URL: url}) }); err != nil {
 		if !errors.As(err, &last.Error) {

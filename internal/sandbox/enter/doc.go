@@ -21,21 +21,25 @@
 // imports this package, and therefore can be one.
 //
 // A process is the helper when its only argument is [Marker] and descriptor
-// [LeashFD] is a pipe. The program that it runs comes through that pipe, never
-// from arguments that somebody could type.
+// [LeashFD] is a socket. The program that it runs comes through that socket,
+// never from arguments that somebody could type.
 //
 // # The parts
 //
-//	kernel ── leash ──▶ helper ── fork ──▶ init ── fork ──▶ command
-//	       ◀─ status ──          ◀─ pipe ──
+//	kernel ◀─ leash ─▶ helper ── fork ──▶ init ── fork ──▶ command
+//	                          ◀─ pipe ──
+//	       ────── standard files ────────▶
 //
-// The helper stays outside the walls, and forks. What the child does is a
-// [Program]: a list of system calls, every argument of them laid out before
-// the fork, for after it the child may neither allocate nor be scheduled. With
-// a process namespace the child is its init: it forks once more, and then only
-// waits, so that everything in the namespace dies with it. Without one the
-// child becomes the command, and the helper takes the place of its orphans'
-// parent.
+// The helper stays outside the walls, and forks. The child's namespaces are the
+// [Ground]: they are made as soon as the helper is started, perhaps long before
+// there is anything to run, and the child waits in them. Then comes the
+// [Program]: a list of system calls, every argument of them laid out in memory
+// that the two share, for after a fork the child may neither allocate nor be
+// scheduled. With a process namespace the child is its init: it forks once
+// more, and then only waits, so that everything in the namespace dies with it.
+// Without one the child becomes the command, and the helper takes the place of
+// its orphans' parent. The command's standard files go to the child past the
+// helper, which never holds them.
 //
 // # Law
 //
@@ -43,8 +47,11 @@
 //     to end; its closing, be it that the kernel is done, or has crashed,
 //     ends everything at once. No signal and no thread of the parent is
 //     needed for that.
-//   - The child dies with the helper, by its parent-death signal.
+//   - The child dies with the helper, by its parent-death signal. A helper
+//     whose child dies before there is a program leaves.
+//   - The ground that was made is used only if it is the one that the run asks
+//     for; otherwise it is given up, and another made.
 //   - The helper leaves when nothing of the run is alive, never before.
-//   - What became of the run goes up the status pipe as one line; a helper
-//     that left none was killed, and nothing is known of its run.
+//   - What became of the run goes up the leash as one line; of a helper that
+//     left none nothing is known but whether it had read its program.
 package enter

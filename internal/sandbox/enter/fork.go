@@ -7,10 +7,13 @@ import (
 	"unsafe"
 )
 
-// child is a program laid out for the moment after the fork: addresses where
-// the program had places, and room for everything that will be written. From
-// its first system call to its last it neither allocates, nor grows its stack,
-// nor calls into the scheduler: none of the other threads is there any more.
+// child is what the helper forks. It waits at its gate until it has a program,
+// laid out for it: addresses where the program had places, and room for
+// everything that will be written. The child, its program and its steps all
+// lie in memory that the helper shares with it, since the program comes when
+// the child is there already. From its first system call to its last it
+// neither allocates, nor grows its stack, nor calls into the scheduler: none of
+// the other threads is there any more.
 type child struct {
 	steps  []step
 	fork   int
@@ -21,6 +24,9 @@ type child struct {
 	said   [3]uint32
 	status int32
 	byte   [1]byte
+	up     bool     // the loopback is to be brought up
+	ifreq  [40]byte // the request for that
+	room   []byte   // what is left of the shared memory
 }
 
 // step is one call with addresses in place.
@@ -39,22 +45,60 @@ const (
 	saidExited = 2 // the command's wait status
 )
 
-// newChild lays a program out. The program must stay reachable for as long as
-// the child is used: the steps point into its arena.
-func newChild(p *Program) (*child, error) {
-	c := &child{steps: make([]step, len(p.calls)), fork: p.Fork, init: p.Init}
+// roomSize is more than any program fits in that the system would run; what
+// of it is not used costs nothing.
+const roomSize = 128 << 20
+
+// newRoom makes memory that a child shares with its parent.
+func newRoom() ([]byte, error) {
+	return syscall.Mmap(-1, 0, roomSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_ANONYMOUS|syscall.MAP_NORESERVE)
+}
+
+// newChild makes a child in a room of its own.
+func newChild(room []byte, g Ground) (*child, error) {
+	c := (*child)(unsafe.Pointer(&room[0]))
+	c.room, c.init, c.up = room, g.Init, g.Loopback
+	copy(c.ifreq[:], "lo")
+	c.ifreq[syscall.IFNAMSIZ] = syscall.IFF_UP
+	c.take(unsafe.Sizeof(*c))
 	for _, fds := range []*[2]int{&c.gate, &c.report} {
 		if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC); err != nil {
 			return nil, err
 		}
 	}
+	return c, nil
+}
+
+// take takes so many bytes of the room, at an address that is a multiple of
+// eight; nil when there are not as many.
+func (c *child) take(n uintptr) []byte {
+	n = (n + 7) &^ 7
+	if n > uintptr(len(c.room)) {
+		return nil
+	}
+	taken := c.room[:n:n]
+	c.room = c.room[n:]
+	return taken
+}
+
+// load lays a program out. Its arena must lie in the room, or stay reachable
+// for as long as the child is used: the steps point into it.
+func (c *child) load(p *Program) bool {
+	if len(p.calls) == 0 {
+		return true
+	}
+	room := c.take(uintptr(len(p.calls)) * unsafe.Sizeof(step{}))
+	if room == nil {
+		return false
+	}
+	c.steps, c.fork = unsafe.Slice((*step)(unsafe.Pointer(&room[0])), len(p.calls)), p.Fork
 	address := func(at uint64) uintptr { return uintptr(unsafe.Pointer(&p.arena[at])) }
 	for _, l := range p.links {
 		*(*uintptr)(unsafe.Pointer(&p.arena[l.at])) = address(l.to)
 	}
 	for i := range p.calls {
 		from, to := &p.calls[i], &c.steps[i]
-		to.nr, to.keep, to.try = uintptr(from.nr), uint8(from.keep), from.try == 1
+		*to = step{nr: uintptr(from.nr), keep: uint8(from.keep), try: from.try == 1}
 		for j, a := range from.args {
 			switch a.kind {
 			case kindData:
@@ -70,7 +114,7 @@ func newChild(p *Program) (*child, error) {
 			}
 		}
 	}
-	return c, nil
+	return true
 }
 
 // start forks. In the child it does not return.
@@ -92,6 +136,11 @@ func (c *child) start(flags uintptr) (pid uintptr, errno syscall.Errno) {
 func (c *child) live() {
 	syscall.RawSyscall6(syscall.SYS_CLOSE, uintptr(c.gate[1]), 0, 0, 0, 0, 0)
 	syscall.RawSyscall6(syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0, 0)
+	if c.up {
+		fd, _, _ := syscall.RawSyscall6(syscall.SYS_SOCKET, syscall.AF_INET, syscall.SOCK_DGRAM, 0, 0, 0, 0)
+		syscall.RawSyscall6(syscall.SYS_IOCTL, fd, syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&c.ifreq)), 0, 0, 0)
+		syscall.RawSyscall6(syscall.SYS_CLOSE, fd, 0, 0, 0, 0, 0)
+	}
 	n, _, _ := syscall.RawSyscall6(syscall.SYS_READ, uintptr(c.gate[0]), uintptr(unsafe.Pointer(&c.byte)), 1, 0, 0, 0)
 	if n != 1 { // the helper is gone
 		exit()

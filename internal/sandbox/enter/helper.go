@@ -13,11 +13,11 @@ import (
 // Marker is the whole argument list of a helper.
 const Marker = "callgate: sandbox helper"
 
-// The descriptors that a helper is started with, beside the three of the
-// command itself.
+// The descriptors that a helper is started with, beside three of the null
+// device. Both are sockets.
 const (
-	LeashFD  = 3 // the program, then T, then the end
-	StatusFD = 4 // one line: what became of the run
+	LeashFD = 3 // down it come the ground, the program, T, and the end; up it goes one line, what became of the run
+	FilesFD = 4 // the command's standard files, for the child to take
 )
 
 // What the first word of a status line can be.
@@ -41,7 +41,7 @@ func branch() bool {
 		return false
 	}
 	var st syscall.Stat_t
-	if syscall.Fstat(LeashFD, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFIFO {
+	if syscall.Fstat(LeashFD, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFSOCK {
 		return false
 	}
 	code := serve()
@@ -52,44 +52,69 @@ func branch() bool {
 
 // helper is one run seen from outside its walls.
 type helper struct {
+	Ground
 	*Program
-	pid    int // the child
-	ended  bool
-	status syscall.WaitStatus
-	limit  string // that ended the run, or -
+	pid     int   // the child
+	watched int32 // a descriptor that is ready when the child has ended
+	ended   bool
+	status  syscall.WaitStatus
+	limit   string // that ended the run, or -
 }
 
 func serve() int {
-	for _, fd := range []int{LeashFD, StatusFD} {
+	for _, fd := range []int{LeashFD, FilesFD} {
 		syscall.CloseOnExec(fd)
-		syscall.SetNonblock(fd, false)
 	}
-	program, err := receive()
+	const closeRange = 436
+	syscall.RawSyscall(closeRange, FilesFD+1, ^uintptr(0), 0) // what this program was itself started with is none of the run's
+	write("/proc/self/oom_score_adj", "500")                  // when memory runs out, rather a run than the kernel
+	ground, err := receiveGround()
 	if err != nil {
 		return 2 // whoever should have sent it is gone
 	}
-	h := &helper{Program: program, limit: "-"}
+	h := &helper{Ground: ground, limit: "-"}
 	line := h.run()
-	syscall.Write(StatusFD, []byte(line+"\n"))
+	if line == "" {
+		return 2
+	}
+	syscall.Write(LeashFD, []byte(line+"\n"))
 	return 0
 }
 
-// receive reads the program from the leash, and not a byte more.
-func receive() (*Program, error) {
+// receiveSize reads how many bytes come next, at most so many.
+func receiveSize(most uint64) (uintptr, error) {
 	var size [8]byte
 	if err := readFull(LeashFD, size[:]); err != nil {
-		return nil, err
+		return 0, err
 	}
-	const most = 64 << 20
 	n := binary.LittleEndian.Uint64(size[:])
 	if n > most {
+		return 0, errBroken
+	}
+	return uintptr(n), nil
+}
+
+// receive reads the program from the leash, and not a byte more, into the
+// child's room.
+func (c *child) receive() (*Program, error) {
+	const most = 64 << 20
+	n, err := receiveSize(most)
+	if err != nil {
+		return nil, err
+	}
+	data := c.take(n)
+	if data == nil {
 		return nil, errBroken
 	}
-	data := make([]byte, n)
+	data = data[:n]
 	if err := readFull(LeashFD, data); err != nil {
 		return nil, err
 	}
-	return parse(data)
+	program, err := parse(data)
+	if err == nil && !c.load(program) {
+		err = errBroken
+	}
+	return program, err
 }
 
 func readFull(fd int, b []byte) error {
@@ -108,33 +133,75 @@ func readFull(fd int, b []byte) error {
 	return nil
 }
 
-// run makes the run and returns its status line.
+// run makes the run and returns its status line; none when there was no run.
 func (h *helper) run() string {
-	if !h.Init {
-		const setChildSubreaper = 36
-		syscall.RawSyscall6(syscall.SYS_PRCTL, setChildSubreaper, 1, 0, 0, 0, 0)
+	c, line := h.fork()
+	if line != "" {
+		return line
+	}
+	if !h.expect() {
+		h.end()
+		return ""
+	}
+	wanted, err := receiveGround()
+	if err == nil && wanted != h.Ground {
+		h.kill() // it did nothing yet
+		h.Ground = wanted
+		if c, line = h.fork(); line != "" {
+			return line
+		}
+	}
+	if err == nil {
+		h.Program, err = c.receive()
+	}
+	if err != nil {
+		h.end()
+		return ""
 	}
 	if h.Remove != "" {
 		defer removeAll(h.Remove)
 	}
-	write("/proc/self/oom_score_adj", "500") // when memory runs out, rather a run than the kernel
-	c, err := newChild(h.Program)
-	if err != nil {
-		return broken(err, "make a pipe")
-	}
-	if h.pid, err = c.forkQuietly(uintptr(h.CloneFlags)); err != nil {
-		return broken(err, "make namespaces")
-	}
-	if err := h.mapUsers(); err != nil {
-		h.kill()
-		h.await()
-		return broken(err, "map users into the namespace")
-	}
-	h.letGoOfStandardFiles()
 	syscall.Setpriority(syscall.PRIO_PROCESS, 0, -10) // so that a flood of processes, root's at least, cannot keep it from its watch
 	syscall.Write(c.gate[1], []byte{1})
 	h.supervise()
 	h.await()
+	return h.verdict(c)
+}
+
+// fork makes the ground: a child in its namespaces, which waits. If it cannot,
+// the status line says why.
+func (h *helper) fork() (*child, string) {
+	if !h.Init {
+		const setChildSubreaper = 36
+		syscall.RawSyscall6(syscall.SYS_PRCTL, setChildSubreaper, 1, 0, 0, 0, 0)
+	}
+	room, err := newRoom()
+	if err != nil {
+		return nil, broken(err, "find room for the program")
+	}
+	c, err := newChild(room, h.Ground)
+	if err != nil {
+		return nil, broken(err, "make a pipe")
+	}
+	if h.pid, err = c.forkQuietly(uintptr(h.CloneFlags)); err != nil {
+		return nil, broken(err, "make namespaces")
+	}
+	h.watched = pidFD(h.pid)
+	if err := h.mapUsers(); err != nil {
+		h.end()
+		return nil, broken(err, "map users into the namespace")
+	}
+	return c, ""
+}
+
+// end ends a child that has no program.
+func (h *helper) end() {
+	h.kill()
+	h.await()
+}
+
+// verdict is the status line of a run that is over.
+func (h *helper) verdict(c *child) string {
 	var said [3]uint32
 	told := readFull(c.report[0], unsafe.Slice((*byte)(unsafe.Pointer(&said)), unsafe.Sizeof(said))) == nil
 	switch {
@@ -185,19 +252,6 @@ func write(name, text string) error {
 	defer syscall.Close(fd)
 	_, err = syscall.Write(fd, []byte(text))
 	return err
-}
-
-// letGoOfStandardFiles leaves the command's files to the command, so that its
-// readers and writers see it close them.
-func (h *helper) letGoOfStandardFiles() {
-	null, err := syscall.Open("/dev/null", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return
-	}
-	for fd := range 3 {
-		syscall.Dup3(null, fd, 0)
-	}
-	syscall.Close(null)
 }
 
 // kill ends the child, and with an init everything in its namespace.

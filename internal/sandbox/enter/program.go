@@ -11,15 +11,10 @@ import (
 // command; and what the helper must know to watch over it. A call that fails
 // ends the run, unless it was only tried.
 type Program struct {
-	CloneFlags uint64 // namespaces of the child
-	UIDMap     string // "" unless there is a user namespace
-	GIDMap     string
-	Groups     bool   // whether setgroups stays permitted in the namespace
-	Init       bool   // the child is the init of a process namespace
-	Remove     string // a folder to remove at the end
-	Memory     uint64 // bytes that the whole run may hold; 0: no limit
-	Processes  uint64 // processes and threads at one time; 0: no limit
-	Fork       int    // the calls from here on are made by the command's own process
+	Remove    string // a folder to remove at the end
+	Memory    uint64 // bytes that the whole run may hold; 0: no limit
+	Processes uint64 // processes and threads at one time; 0: no limit
+	Fork      int    // the calls from here on are made by the command's own process
 
 	calls []call
 	links []link
@@ -99,6 +94,10 @@ func (p *Program) Link(at, to Arg) { p.links = append(p.links, link{at.value, to
 
 // Step says what the calls that follow are for: "the sandbox could not …".
 func (p *Program) Step(what ...string) {
+	if p.arena == nil {
+		const usual = 16 << 10
+		p.arena = make([]byte, 0, usual)
+	}
 	p.step = uint64(len(p.arena))
 	for _, w := range what {
 		p.arena = append(p.arena, w...)
@@ -131,42 +130,42 @@ func (p *Program) add(nr, keep, try uint64, args []Arg) {
 	p.calls = append(p.calls, c)
 }
 
-// Encode writes the program as it travels: its length in eight bytes, numbers,
-// and after them the arena, at an address that is a multiple of eight.
+// Encode writes the program as it travels: its length, then numbers, and after
+// them the arena. Every number has eight bytes: this is read in a hurry.
 func (p *Program) Encode() []byte {
-	uid, gid, remove := p.Text(p.UIDMap), p.Text(p.GIDMap), p.Text(p.Remove)
-	b := make([]byte, 8, 64+32*len(p.calls)+8*len(p.links)+len(p.arena))
-	number := func(n ...uint64) {
-		for _, v := range n {
-			b = binary.AppendUvarint(b, v)
-		}
+	remove := p.Text(p.Remove)
+	b := make([]byte, 8, 64+8*callWords*len(p.calls)+8*linkWords*len(p.links)+len(p.arena))
+	number := func(v uint64) { b = binary.LittleEndian.AppendUint64(b, v) }
+	for _, v := range []uint64{remove.value, p.Memory, p.Processes, uint64(p.Fork), uint64(len(p.calls)), uint64(len(p.links))} {
+		number(v)
 	}
-	number(p.CloneFlags, uid.value, gid.value, flag(p.Groups), flag(p.Init), remove.value, p.Memory, p.Processes,
-		uint64(p.Fork), uint64(len(p.calls)), uint64(len(p.links)))
 	for i := range p.calls {
 		c := &p.calls[i]
-		number(c.nr, c.step, c.keep, c.try)
+		how := c.keep | c.try<<8
+		for j, a := range c.args {
+			how |= a.kind << (16 + 8*j)
+		}
+		number(c.nr)
+		number(c.step)
+		number(how)
 		for _, a := range c.args {
-			number(a.kind, a.value)
+			number(a.value)
 		}
 	}
 	for _, l := range p.links {
-		number(l.at, l.to)
-	}
-	for len(b)%8 != 0 {
-		b = append(b, 0)
+		number(l.at)
+		number(l.to)
 	}
 	b = append(b, p.arena...)
 	binary.LittleEndian.PutUint64(b, uint64(len(b)-8))
 	return b
 }
 
-func flag(v bool) uint64 {
-	if v {
-		return 1
-	}
-	return 0
-}
+// How many numbers a call and a link have.
+const (
+	callWords = 9
+	linkWords = 2
+)
 
 var errBroken = errors.New("the program is broken")
 
@@ -174,43 +173,35 @@ var errBroken = errors.New("the program is broken")
 // addresses lie outside the arena.
 func parse(b []byte) (*Program, error) {
 	r := reader{b: b}
-	p := &Program{CloneFlags: r.number()}
-	uid, gid := r.number(), r.number()
-	p.Groups, p.Init = r.number() == 1, r.number() == 1
 	remove := r.number()
-	p.Memory, p.Processes = r.number(), r.number()
-	p.Fork = int(r.number())
+	p := &Program{Memory: r.number(), Processes: r.number(), Fork: int(r.number())}
 	calls, links := r.number(), r.number()
-	if r.bad || calls > uint64(len(b)/callSize) || links > uint64(len(b)/linkSize) {
+	if r.bad || calls > uint64(len(b)/(8*callWords)) || links > uint64(len(b)/(8*linkWords)) {
 		return nil, errBroken
 	}
 	p.calls, p.links = make([]call, calls), make([]link, links)
 	for i := range p.calls {
 		c := &p.calls[i]
-		c.nr, c.step, c.keep, c.try = r.number(), r.number(), r.number(), r.number()
+		c.nr, c.step = r.number(), r.number()
+		how := r.number()
+		c.keep, c.try = how&0xff, how>>8&0xff
 		for j := range c.args {
-			c.args[j] = Arg{r.number(), r.number()}
+			c.args[j] = Arg{how >> (16 + 8*j) & 0xff, r.number()}
 		}
 	}
 	for i := range p.links {
 		p.links[i] = link{r.number(), r.number()}
 	}
-	p.arena = r.rest(len(b))
+	p.arena = r.b
 	if r.bad || !p.sound(uint64(len(p.arena))) {
 		return nil, errBroken
 	}
-	if len(p.arena) == 0 || p.arena[len(p.arena)-1] != 0 || max(uid, gid, remove) >= uint64(len(p.arena)) {
+	if len(p.arena) == 0 || p.arena[len(p.arena)-1] != 0 || remove >= uint64(len(p.arena)) {
 		return nil, errBroken
 	}
-	p.UIDMap, p.GIDMap, p.Remove = p.text(uid), p.text(gid), p.text(remove)
+	p.Remove = p.text(remove)
 	return p, nil
 }
-
-// The fewest bytes that a call and a link can have.
-const (
-	callSize = 16
-	linkSize = 2
-)
 
 // sound reports whether everything points into an arena of that size.
 func (p *Program) sound(size uint64) bool {
@@ -249,27 +240,18 @@ func (p *Program) text(at uint64) string {
 	return ""
 }
 
+// reader reads numbers of eight bytes.
 type reader struct {
 	b   []byte
 	bad bool
 }
 
 func (r *reader) number() uint64 {
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 {
+	if len(r.b) < 8 {
 		r.bad = true
 		return 0
 	}
-	r.b = r.b[n:]
+	v := binary.LittleEndian.Uint64(r.b)
+	r.b = r.b[8:]
 	return v
-}
-
-// rest skips what fills up to a multiple of eight, and gives what follows.
-func (r *reader) rest(whole int) []byte {
-	fill := -(whole - len(r.b)) & 7
-	if fill > len(r.b) {
-		r.bad = true
-		return nil
-	}
-	return r.b[fill:]
 }

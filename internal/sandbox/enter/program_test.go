@@ -5,13 +5,15 @@ package enter
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"syscall"
 	"testing"
+	"unsafe"
 )
 
 // sample is a program with one of everything.
 func sample() *Program {
-	p := &Program{CloneFlags: 1 << 30, UIDMap: "0 0 1", GIDMap: "1 1 1", Init: true, Remove: "/tmp/x", Memory: 1 << 40, Processes: 7}
+	p := &Program{Remove: "/tmp/x", Memory: 1 << 40, Processes: 7}
 	p.Step("do ", "this")
 	p.Keep(3, 1, p.Text("a path"), Int(-100))
 	data := p.Bytes([]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
@@ -30,16 +32,56 @@ func TestProgramTravels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.UIDMap != p.UIDMap || got.Remove != p.Remove || got.Fork != p.Fork || got.Memory != p.Memory || !got.Init ||
+	if got.Remove != p.Remove || got.Fork != p.Fork || got.Memory != p.Memory || got.Processes != p.Processes ||
 		!reflect.DeepEqual(got.calls, p.calls) || !reflect.DeepEqual(got.links, p.links) || !bytes.Equal(got.arena, p.arena) {
 		t.Errorf("sent %+v, came %+v", p, got)
 	}
 	if text := got.text(got.calls[0].step); text != "do this" {
 		t.Errorf("the first step is %q", text)
 	}
-	if _, err := newChild(got); err != nil {
+	if !newTestChild(t, 1<<16).load(got) {
+		t.Error("it does not fit")
+	}
+	if newTestChild(t, int(unsafe.Sizeof(child{}))+8).load(got) {
+		t.Error("it fits where it cannot")
+	}
+}
+
+// newTestChild makes a child that is never started.
+func newTestChild(t *testing.T, room int) *child {
+	t.Helper()
+	c, err := newChild(make([]byte, room), Ground{})
+	if err != nil {
 		t.Fatal(err)
 	}
+	for _, fd := range slices.Concat(c.gate[:], c.report[:]) {
+		syscall.Close(fd)
+	}
+	return c
+}
+
+func TestGroundTravels(t *testing.T) {
+	for _, g := range []Ground{{}, {CloneFlags: 1 << 30, UIDMap: "0 0 4294967295", GIDMap: "1 1 1\n5 5 1", Groups: true, Init: true, Loopback: true}} {
+		got, err := parseGround(g.Encode()[8:])
+		if err != nil || got != g {
+			t.Errorf("sent %+v, came %+v, %v", g, got, err)
+		}
+	}
+}
+
+func FuzzParseGround(f *testing.F) {
+	sent := Ground{CloneFlags: 1 << 30, UIDMap: "0 0 1", GIDMap: "1 1 1", Init: true}.Encode()[8:]
+	f.Add(sent)
+	f.Add(sent[:len(sent)/2])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		g, err := parseGround(data)
+		if err != nil {
+			return
+		}
+		if again, err := parseGround(g.Encode()[8:]); err != nil || again != g {
+			t.Errorf("%+v became %+v, %v", g, again, err)
+		}
+	})
 }
 
 // Whatever comes down the leash, nothing points outside the arena.
@@ -62,12 +104,6 @@ func FuzzParse(f *testing.F) {
 			}
 			p.text(c.step)
 		}
-		c, err := newChild(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, fd := range []int{c.gate[0], c.gate[1], c.report[0], c.report[1]} {
-			syscall.Close(fd)
-		}
+		newTestChild(t, 1<<16).load(p)
 	})
 }

@@ -18,11 +18,23 @@ const (
 	watchShare = 50 // at most one part in so many of a processor
 )
 
+// expect waits until something comes down the leash, and tells whether the
+// child is still there to have it.
+func (h *helper) expect() bool {
+	const forever = 1<<63 - 1
+	fds := []pollFD{{fd: LeashFD, events: pollIn}, {fd: h.watched, events: pollIn}}
+	for {
+		if _, err := poll(fds, forever); err != syscall.EINTR {
+			return fds[1].ready == 0
+		}
+	}
+}
+
 // supervise waits until the child has ended, does what comes down the leash,
 // and looks at the run from time to time. It does so in this one thread: a
 // second would cost more than all of it.
 func (h *helper) supervise() {
-	fds := []pollFD{{fd: LeashFD, events: pollIn}, {fd: pidFD(h.pid), events: pollIn}}
+	fds := []pollFD{{fd: LeashFD, events: pollIn}, {fd: h.watched, events: pollIn}}
 	pause := watchEvery
 	for !h.ended {
 		switch n, err := poll(fds, pause); {

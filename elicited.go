@@ -1,0 +1,31 @@
+package callgate
+
+import (
+	"context"
+
+	"callgate/internal/arbiter/approval"
+	"callgate/tool"
+)
+
+// AnswerElicited settles an approval with what the human at an MCP client said
+// in a form that the client showed them. The client is not who answers, but the
+// way by which its human is reached, and the kernel vouches for that way and no
+// other: a client brings answers only to what its own session asked, and no
+// tool, no process and no request to the kernel's socket can come here. What
+// the desk says of answers holds for these too: the first one counts, and
+// edited arguments must be able to run.
+func (s *Session) AnswerElicited(ctx context.Context, id, client string, a approval.Answer) error {
+	const op = "callgate.AnswerElicited"
+	r, err := s.kernel.Approvals.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if r.Call.Principal.Session != s.ID {
+		return tool.Errorf(op, tool.Denied, "approval %s was not asked for by this session", tool.Clip(id)).
+			WithHint("answer it where it was asked, or with: callgate approvals approve %s", tool.Clip(id))
+	}
+	a.Always = false // a form shows one call
+	return s.kernel.Approvals.Answer(ctx, approval.Credential{
+		Key: s.kernel.humanKey, By: "the human at " + client, PID: approval.Unknown,
+	}, id, a)
+}

@@ -1,0 +1,103 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"callgate/internal/statedir"
+	"callgate/tool"
+)
+
+// starting bounds how long a kernel in the background may take to answer.
+const starting = 15 * time.Second
+
+// Spawn sees that a kernel serves a state directory: the one that does, or one
+// that is started in the background with a command line, in a session of its
+// own and with its words in the state directory. It runs on when this process
+// ends.
+func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
+	const op = "daemon.Spawn"
+	if answers(ctx, dir) {
+		return nil
+	}
+	if err := os.MkdirAll(dir.String(), 0o700); err != nil {
+		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the state directory cannot be made", Err: err}
+	}
+	log, err := os.OpenFile(filepath.Join(dir.String(), "kernel.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the kernel's log cannot be opened", Err: err}
+	}
+	defer log.Close()
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Dir = dir.String() // not in anybody's way
+	cmd.Stdout, cmd.Stderr = log, log
+	detach(cmd)
+	if err := cmd.Start(); err != nil {
+		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "a kernel cannot be started in the background", Err: err}
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	ctx, cancel := context.WithTimeout(ctx, starting)
+	defer cancel()
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		if answers(ctx, dir) {
+			return nil
+		}
+		select {
+		case err := <-ended:
+			if answers(ctx, dir) { // another was faster
+				return nil
+			}
+			return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the kernel that was started in the background ended at once", Err: err,
+				Hint: "see " + log.Name()}
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the kernel that was started in the background does not answer", Err: context.Cause(ctx),
+				Hint: "see " + log.Name()}
+		}
+	}
+}
+
+// answers reports whether somebody serves the directory's socket.
+func answers(ctx context.Context, dir statedir.Dir) bool {
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", dir.Socket())
+	if err != nil {
+		return false
+	}
+	return conn.Close() == nil
+}
+
+// WaitIdle returns when ctx ends, when serving fails, when somebody asks the
+// kernel to stop, or when it had neither sessions nor calls for a while; 0 is
+// for ever.
+func (d *Daemon) WaitIdle(ctx context.Context, idle time.Duration) error {
+	if idle <= 0 {
+		return d.Wait(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		last := time.Now()
+		for tick := time.NewTicker(max(idle/20, 10*time.Millisecond)); ; {
+			select {
+			case <-ctx.Done():
+				tick.Stop()
+				return
+			case <-tick.C:
+			}
+			if d.Kernel.Sessions() > 0 {
+				last = time.Now()
+			} else if time.Since(last) >= idle {
+				cancel(errIdle)
+			}
+		}
+	}()
+	return d.Wait(ctx)
+}
+
+var errIdle = errors.New("nobody needed it for a while")

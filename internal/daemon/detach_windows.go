@@ -1,0 +1,12 @@
+package daemon
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// detach lets a process outlive this one and its console.
+func detach(cmd *exec.Cmd) {
+	const detachedProcess = 0x8
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP | detachedProcess}
+}

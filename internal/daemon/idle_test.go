@@ -1,0 +1,59 @@
+package daemon_test
+
+import (
+	"testing"
+	"time"
+
+	"callgate"
+	"callgate/internal/client"
+	"callgate/internal/daemon"
+	"callgate/tool"
+)
+
+// TestIdle lets a kernel in the background end by itself once its last session
+// has gone, and another be told to end.
+func TestIdle(t *testing.T) {
+	d, err := daemon.StartBackground(t.Context(), callgate.Config{State: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := d.Kernel.OpenSession(t.Context(), callgate.SessionConfig{Workspace: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- d.WaitIdle(t.Context(), 20*time.Millisecond) }()
+	s.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	go func() { ended <- d.WaitIdle(t.Context(), time.Hour) }()
+	c := client.New(client.Options{Dial: d.Dial})
+	defer c.Close()
+	if status, err := c.Status(t.Context()); err != nil || !status.Background {
+		t.Errorf("%+v, %v", status, err)
+	}
+	if err := c.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if err := d.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStartedByHand is not ended by a client.
+func TestStartedByHand(t *testing.T) {
+	d, err := daemon.Start(t.Context(), callgate.Config{State: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Stop()
+	c := client.New(client.Options{Dial: d.Dial})
+	defer c.Close()
+	if err := c.Stop(t.Context()); tool.KindOf(err) != tool.Denied {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,149 @@
+package mcpserver_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate"
+	"callgate/internal/arbiter/approval"
+	"callgate/internal/journal"
+)
+
+// human is the person at a client: what they say to each form, in order.
+type human struct {
+	answers []sdk.ElicitResult
+	saw     []*sdk.ElicitParams
+}
+
+func (h *human) options() *sdk.ClientOptions {
+	return &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		h.saw = append(h.saw, r.Params)
+		said := h.answers[min(len(h.saw), len(h.answers))-1]
+		return &said, nil
+	}}
+}
+
+func says(action string, fields ...any) sdk.ElicitResult {
+	r := sdk.ElicitResult{Action: action}
+	for i := 0; i < len(fields); i += 2 {
+		if r.Content == nil {
+			r.Content = map[string]any{}
+		}
+		r.Content[fields[i].(string)] = fields[i+1]
+	}
+	return r
+}
+
+func TestApprovalAtTheClient(t *testing.T) {
+	tests := []struct {
+		name    string
+		answers []sdk.ElicitResult
+		forms   int
+		has     []string // the answer says so
+		failed  bool
+		wiped   int64
+	}{
+		{"as it is", []sdk.ElicitResult{says("accept", "approve", true)}, 1, []string{`{"what":"disk"}`}, false, 1},
+		{"shown and unchanged", []sdk.ElicitResult{says("accept", "approve", true, "arguments", "{ \"what\" : \"disk\" }")}, 1, []string{`{"what":"disk"}`}, false, 1},
+		{"edited", []sdk.ElicitResult{says("accept", "approve", true, "arguments", `{"what":"cache"}`)}, 1, []string{`{"what":"cache"}`, "a human edited"}, false, 1},
+		{"edited badly, then well", []sdk.ElicitResult{says("accept", "approve", true, "arguments", `{"what":`), says("accept", "approve", true, "arguments", `{"waht":1}`), says("accept", "approve", true, "arguments", `{"what":"cache"}`)}, 3, []string{`{"what":"cache"}`}, false, 1},
+		{"edited badly for ever", []sdk.ElicitResult{says("accept", "approve", true, "arguments", `[]`)}, 3, []string{"waiting for approval", "callgate approvals approve a"}, false, 0},
+		{"no", []sdk.ElicitResult{says("accept", "approve", false, "feedback", "use the other one")}, 1, []string{"denied: ", "«use the other one»"}, true, 0},
+		{"declined", []sdk.ElicitResult{says("decline")}, 1, []string{"denied: "}, true, 0},
+		{"dismissed", []sdk.ElicitResult{says("cancel")}, 1, []string{"waiting for approval", "callgate approvals approve a"}, false, 0},
+	}
+	each(t, func(t *testing.T, w way) {
+		for _, test := range tests {
+			s := newStage(t, callgate.Config{})
+			h := &human{answers: test.answers}
+			c := s.connect(t, w, "tester", h.options())
+			res, said := call(t, c, "demo.wipe", `{"what":"disk"}`)
+			for _, want := range test.has {
+				if !strings.Contains(said, want) {
+					t.Errorf("%s: %s lacks %q", test.name, said, want)
+				}
+			}
+			if res.IsError != test.failed || s.wiped.Load() != test.wiped || len(h.saw) != test.forms {
+				t.Errorf("%s: failed %v, ran %d times, %d forms: %s", test.name, res.IsError, s.wiped.Load(), len(h.saw), said)
+			}
+			if m := h.saw[0].Message; !strings.Contains(m, "tester") || !strings.Contains(m, "demo.wipe") || !strings.Contains(m, `"what": "disk"`) {
+				t.Errorf("%s: the form says %s", test.name, m)
+			}
+			if test.wiped == 1 {
+				s.answeredBy(t, "the human at tester")
+			}
+		}
+	})
+}
+
+// answeredBy holds the journal's only answer against who gave it.
+func (s *stage) answeredBy(t *testing.T, who string) {
+	t.Helper()
+	ok(t, s.kernel.Journal.Flush(t.Context()))
+	list, err := s.kernel.Journal.Read(t.Context(), journal.Query{Kind: journal.Answered})
+	ok(t, err)
+	if len(list) != 1 || list[0].Answer.By != who {
+		t.Errorf("answers: %+v", list)
+	}
+}
+
+// A client that cannot ask is told what it waits for, and gets the result by
+// repeating the call, however it writes it.
+func TestApprovalElsewhere(t *testing.T) {
+	each(t, func(t *testing.T, w way) {
+		s := newStage(t, callgate.Config{})
+		c := s.connect(t, w, "tester", nil)
+		for range 3 {
+			res, said := call(t, c, "demo.wipe", `{"what":"disk"}`)
+			if list := s.pending(t); len(list) != 1 || res.IsError || !strings.Contains(said, "waiting for approval") || !strings.Contains(said, "callgate approvals approve "+list[0].ID) || !strings.Contains(said, "repeat the same call") {
+				t.Fatalf("%d pending: %s", len(list), said)
+			}
+		}
+		first := s.pending(t)[0].ID
+		call(t, c, "demo.wipe", `{"what":"other"}`)
+		if n := len(s.pending(t)); n != 2 {
+			t.Errorf("%d pending after another call", n)
+		}
+		s.approve(t, first)
+		res, said := call(t, c, "demo__wipe", `{ "what" : "disk" }`)
+		if res.IsError || !strings.Contains(said, `{"what":"disk"}`) || s.wiped.Load() != 1 {
+			t.Errorf("ran %d times: %s", s.wiped.Load(), said)
+		}
+		_, said = call(t, c, "demo.wipe", `{"what":"disk"}`) // it was collected: this is another
+		if n := len(s.pending(t)); n != 2 || !strings.Contains(said, "waiting for approval") {
+			t.Errorf("%d pending: %s", n, said)
+		}
+	})
+}
+
+// Whoever answers first is heard, and the client's form is taken away.
+func TestFirstAnswerCounts(t *testing.T) {
+	s := newStage(t, callgate.Config{})
+	gone := make(chan struct{})
+	c := s.connect(t, ways[0], "tester", &sdk.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		s.approve(t, s.pending(t)[0].ID)
+		<-ctx.Done()
+		close(gone)
+		return nil, ctx.Err()
+	}})
+	if res, said := call(t, c, "demo.wipe", `{"what":"disk"}`); res.IsError || s.wiped.Load() != 1 {
+		t.Errorf("ran %d times: %s", s.wiped.Load(), said)
+	}
+	<-gone
+	s.answeredBy(t, "ada")
+}
+
+// A client answers for its own session, and for no other.
+func TestOnlyOwnCallsAreAnswered(t *testing.T) {
+	s := newStage(t, callgate.Config{})
+	call(t, s.connect(t, ways[0], "tester", nil), "demo.wipe", `{"what":"disk"}`)
+	other, err := s.kernel.OpenSession(t.Context(), s.opt.Session)
+	ok(t, err)
+	id := s.pending(t)[0].ID
+	if err := other.AnswerElicited(t.Context(), id, "tester", approval.Answer{Approve: true}); err == nil || len(s.pending(t)) != 1 {
+		t.Errorf("another session answered: %v", err)
+	}
+}

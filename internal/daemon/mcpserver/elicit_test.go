@@ -1,0 +1,80 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate"
+	"callgate/internal/source/mcp"
+	"callgate/tool"
+)
+
+// curious is a tool whose server asks the human two things before it answers.
+func curious(t *testing.T, s **stage, also func() []string) *tool.Tool {
+	t.Helper()
+	hub := mcp.New(mcp.Options{})
+	t.Cleanup(hub.Close)
+	server, err := hub.Server(mcp.Config{Name: "curious", Command: "nothing-is-started"})
+	ok(t, err)
+	return define("demo.ask", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`,
+		func(ctx context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
+			(*s).server.Began(ctx, c)
+			var said []any
+			for _, what := range []string{"name", "colour"} {
+				// Servers of old protocols ask without saying of which call.
+				a, err := (*s).server.Elicit(context.Background(), server, mcp.Question{
+					Message: "your " + what + "?", Calls: append(also(), c.ID),
+					Schema: json.RawMessage(`{"type":"object","properties":{"it":{"type":"string"}}}`),
+				})
+				if err != nil {
+					return nil, err
+				}
+				said = append(said, a.Action, a.Content["it"])
+			}
+			return tool.Done("asked", map[string]any{"said": said})
+		})
+}
+
+func TestServersAskTheClient(t *testing.T) {
+	each(t, func(t *testing.T, w way) {
+		var s *stage
+		s = newStage(t, callgate.Config{}, curious(t, &s, func() []string { return nil }))
+		h := &human{answers: []sdk.ElicitResult{says("accept", "it", "Ada"), says("decline")}}
+		_, said := call(t, s.connect(t, w, "tester", h.options()), "demo.ask", `{}`)
+		if !strings.Contains(said, `{"said":["accept","Ada","decline",null]}`) || len(h.saw) != 2 || !strings.Contains(h.saw[0].Message, "curious asks: your name?") {
+			t.Errorf("%d forms: %s", len(h.saw), said)
+		}
+		_, said = call(t, s.connect(t, w, "mute", nil), "demo.ask", `{}`)
+		if !strings.Contains(said, `{"said":["decline",null,"decline",null]}`) {
+			t.Errorf("a client that cannot ask: %s", said)
+		}
+	})
+}
+
+// A question that could be of two clients is shown to neither.
+func TestQuestionsOfNobody(t *testing.T) {
+	var s *stage
+	other := make(chan string, 1)
+	s = newStage(t, callgate.Config{}, curious(t, &s, func() []string { id := <-other; other <- id; return []string{id} }),
+		define("demo.stay", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`, func(ctx context.Context, c tool.Call, g tool.Grant) (*tool.Result, error) {
+			other <- c.ID
+			return s.slow(ctx, c, g)
+		}))
+	h := &human{answers: []sdk.ElicitResult{says("accept", "it", "Ada")}}
+	first, second := s.connect(t, ways[0], "first", h.options()), s.connect(t, ways[0], "second", h.options())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _ = first.CallTool(t.Context(), &sdk.CallToolParams{Name: "demo.stay"})
+	}()
+	<-s.began
+	if _, said := call(t, second, "demo.ask", `{}`); !strings.Contains(said, `["decline",null,"decline",null]`) || len(h.saw) != 0 {
+		t.Errorf("%d forms: %s", len(h.saw), said)
+	}
+	close(s.finish)
+	<-over
+}

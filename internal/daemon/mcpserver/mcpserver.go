@@ -1,0 +1,198 @@
+package mcpserver
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate"
+	"callgate/internal/source/mcp/stdio"
+	"callgate/tool"
+)
+
+// Options is how a client is served. The zero value but for a workspace works.
+type Options struct {
+	// Session is where the client works. Its agent is the client's own name.
+	Session callgate.SessionConfig
+	Mode    string // direct, compact_direct or discovery; empty: as the app says
+	// Patience is how long a call that a human must approve is held open for a
+	// client that cannot ask its human itself. Default 20 seconds: clients give
+	// up on a call after a minute.
+	Patience time.Duration
+	Log      *slog.Logger // default: nothing
+}
+
+func (o Options) withDefaults() Options {
+	if o.Patience == 0 {
+		o.Patience = 20 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Server serves the clients of one kernel.
+type Server struct {
+	kernel *callgate.Kernel
+
+	mu    sync.Mutex
+	calls map[string]*flight // whose call is whose, by its id in the journal
+}
+
+// New makes the server of a kernel.
+func New(k *callgate.Kernel) *Server {
+	return &Server{kernel: k, calls: map[string]*flight{}}
+}
+
+// Serve serves one client over a stream of JSON texts, one a line, until the
+// stream ends or ctx does. The stream is closed, the client's calls are over
+// and its session is closed when it returns.
+func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) error {
+	h := s.newHost(o, false)
+	defer h.close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	out := &lineWriter{w: conn}
+	wire := stdio.New(stdio.Options{
+		In: conn, Out: out,
+		Stray:  out.refuse,
+		Closed: func() { go conn.Close() }, // even one that nobody reads any more
+	})
+	defer context.AfterFunc(ctx, func() {
+		h.cancel()
+		wire.Close()
+	})()
+	session, err := h.sdk.Connect(ctx, wire, nil)
+	if err != nil {
+		wire.Close()
+		return &tool.Error{Op: "mcpserver.Serve", Kind: tool.Unavailable, Message: "the client cannot be served", Err: err}
+	}
+	err = session.Wait()
+	if ctx.Err() != nil {
+		return nil // it was ended here
+	}
+	if err != nil {
+		return &tool.Error{Op: "mcpserver.Serve", Kind: tool.Cancelled, Message: "the connection to the client broke", Err: err}
+	}
+	return nil
+}
+
+// lineWriter lets a refusal and an answer share a stream, a line at a time.
+type lineWriter struct {
+	mu sync.Mutex
+	w  io.WriteCloser
+}
+
+func (l *lineWriter) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(line)
+}
+
+// Close closes the stream. It does not wait for a write that hangs.
+func (l *lineWriter) Close() error { return l.w.Close() }
+
+// refuse answers a line that is no message; the connection goes on.
+func (l *lineWriter) refuse([]byte) {
+	_, _ = l.Write([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"this line is not a JSON-RPC message"}}` + "\n"))
+}
+
+// host has the guests of one place that clients come to: a stream, or a door
+// of the HTTP handler.
+type host struct {
+	*Server
+	opt    Options
+	shared bool // requests under one name are of one guest
+	sdk    *sdk.Server
+	ctx    context.Context // ends with the host
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	guests  map[any]*guest // by connection, or by name
+	leaving sync.WaitGroup
+}
+
+func (s *Server) newHost(o Options, shared bool) *host {
+	h := &host{Server: s, opt: o.withDefaults(), shared: shared, guests: map[any]*guest{}}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.sdk = sdk.NewServer(&sdk.Implementation{Name: "callgate", Title: "Callgate", Version: callgate.Version}, &sdk.ServerOptions{
+		Logger:       h.opt.Log,
+		Capabilities: capabilities(),
+		CompletionHandler: func(context.Context, *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
+			return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}, nil
+		},
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = private },
+	})
+	h.sdk.AddReceivingMiddleware(h.receive)
+	return h
+}
+
+// capabilities are all that is offered. No list of it ever changes by itself.
+func capabilities() *sdk.ServerCapabilities {
+	return &sdk.ServerCapabilities{
+		Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{},
+		Completions: &sdk.CompletionCapabilities{},
+		//lint:ignore SA1019 clients of older protocols look for it
+		Logging: &sdk.LoggingCapabilities{},
+	}
+}
+
+// close sends every guest away.
+func (h *host) close() {
+	h.cancel()
+	h.mu.Lock()
+	all := h.guests
+	h.guests = nil
+	h.mu.Unlock()
+	for _, g := range all {
+		g.close()
+	}
+	h.leaving.Wait()
+}
+
+// guest returns the guest behind a request, who is new when it has not been
+// here before.
+func (h *host) guest(session *sdk.ServerSession, info *sdk.Implementation) (*guest, error) {
+	name := clientName(info)
+	var key any = session
+	if h.shared {
+		key = name
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.guests == nil {
+		return nil, tool.Errorf("mcpserver", tool.Unavailable, "the kernel is closing")
+	}
+	if g := h.guests[key]; g != nil {
+		g.seen()
+		return g, nil
+	}
+	g := newGuest(h, name)
+	h.guests[key] = g
+	leave := func() {
+		h.mu.Lock()
+		if h.guests[key] == g {
+			delete(h.guests, key)
+		}
+		h.mu.Unlock()
+		g.close()
+	}
+	if h.shared {
+		g.idle = time.AfterFunc(idleAfter, leave)
+		return g, nil
+	}
+	g.id = session.ID()
+	h.leaving.Go(func() {
+		_ = session.Wait()
+		leave()
+	})
+	return g, nil
+}
+
+// idleAfter is how long a guest that is only a name may stay away.
+const idleAfter = 30 * time.Minute

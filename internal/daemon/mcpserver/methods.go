@@ -1,0 +1,157 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate/internal/agent/surface"
+)
+
+// private is the scope of everything that a client may keep: it was made for
+// this client.
+const private = "private"
+
+// keepTools is how long a client may keep its tools, in milliseconds.
+const keepTools = 60_000
+
+// receive answers what is the kernel's to answer. The rest is the SDK's.
+func (h *host) receive(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		switch r := req.(type) {
+		case *sdk.ServerRequest[*sdk.InitializeParams]:
+			return h.introduce(ctx, r.Session, r.Params.ClientInfo, func() (sdk.Result, error) { return next(ctx, method, req) })
+		case *sdk.ServerRequest[*sdk.DiscoverParams]:
+			return h.introduce(ctx, r.Session, r.ClientInfo(), func() (sdk.Result, error) { return next(ctx, method, req) })
+		case *sdk.ListToolsRequest:
+			return serve(h, r, func(g *guest) (sdk.Result, error) { return g.listTools(ctx, r) })
+		case *sdk.CallToolRequest:
+			return serve(h, r, func(g *guest) (sdk.Result, error) { return g.call(ctx, r) })
+		case *sdk.ListResourcesRequest:
+			return serve(h, r, func(g *guest) (sdk.Result, error) { return g.listResources(ctx, r) })
+		case *sdk.ListResourceTemplatesRequest:
+			return serve(h, r, func(g *guest) (sdk.Result, error) { return g.listTemplates(ctx, r) })
+		case *sdk.ReadResourceRequest:
+			return serve(h, r, func(g *guest) (sdk.Result, error) { return g.readResource(ctx, r) })
+		case *sdk.ListPromptsRequest:
+			return serve(h, r, func(g *guest) (sdk.Result, error) { return g.listPrompts(ctx, r) })
+		case *sdk.GetPromptRequest:
+			return serve(h, r, func(g *guest) (sdk.Result, error) { return g.getPrompt(ctx, r) })
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// serve finds the guest of a request and lets it answer.
+func serve[P sdk.Params](h *host, r *sdk.ServerRequest[P], answer func(*guest) (sdk.Result, error)) (sdk.Result, error) {
+	g, err := h.guest(r.Session, r.ClientInfo())
+	if err != nil {
+		return nil, refusal(err)
+	}
+	res, err := answer(g)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	return res, nil
+}
+
+// introduce welcomes a guest: its session is opened, so that a bad app file is
+// told at once, and it is told what it will find.
+func (h *host) introduce(ctx context.Context, session *sdk.ServerSession, info *sdk.Implementation, next func() (sdk.Result, error)) (sdk.Result, error) {
+	g, err := h.guest(session, info)
+	if err == nil {
+		_, err = g.open(ctx)
+	}
+	if err != nil {
+		return nil, refusal(err)
+	}
+	res, err := next()
+	if err != nil {
+		return nil, err
+	}
+	switch r := res.(type) {
+	case *sdk.InitializeResult:
+		r.Instructions = g.instructions(ctx)
+	case *sdk.DiscoverResult:
+		r.Instructions = g.instructions(ctx)
+	}
+	return res, nil
+}
+
+// instructions tell a model what it could not see from the tools alone.
+func (g *guest) instructions(ctx context.Context) string {
+	s, err := g.open(ctx)
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("These tools are called through Callgate. Arguments of a wrong type are mended where that is safe, and an error says what to change. " +
+		"Some calls need a human's approval: one that answers \"waiting for approval\" has not run; repeat it unchanged after the human has answered.")
+	if plan, err := g.plan(ctx, s); err == nil {
+		switch plan.Mode {
+		case surface.Discovery:
+			fmt.Fprintf(&b, " Not all tools are listed: %d more are found with search_tools and called with execute_tool.", len(plan.PerTool)-len(plan.Shown)+unlisted(plan))
+		case surface.CompactDirect:
+			b.WriteString(" Tools are listed without their parameters: get_tool tells them, and so does the error of a call that lacks one.")
+		}
+	}
+	for _, w := range s.Warnings {
+		b.WriteString("\n" + w)
+	}
+	return b.String()
+}
+
+// unlisted is how many of the shown tools are not among those that a plan
+// weighed: the kernel's own.
+func unlisted(p *surface.Plan) int {
+	weighed := make(map[string]bool, len(p.PerTool))
+	for _, c := range p.PerTool {
+		weighed[c.Name] = true
+	}
+	n := 0
+	for _, e := range p.Shown {
+		if !weighed[strings.ReplaceAll(e.Name, "__", ".")] {
+			n++
+		}
+	}
+	return n
+}
+
+// wholeList refuses a page of a list that has but one.
+func wholeList(cursor string) error {
+	if cursor != "" {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "this list has one page, and no cursor leads to another"}
+	}
+	return nil
+}
+
+func (g *guest) listTools(ctx context.Context, r *sdk.ListToolsRequest) (sdk.Result, error) {
+	if r.Params != nil {
+		if err := wholeList(r.Params.Cursor); err != nil {
+			return nil, err
+		}
+	}
+	tools, err := g.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &sdk.ListToolsResult{Tools: tools, Cacheable: sdk.Cacheable{TTLMs: keepTools, CacheScope: private}}, nil
+}
+
+// call makes a call, or takes up one that was left behind.
+func (g *guest) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, error) {
+	p := g.listen(r)
+	defer p.close()
+	f := g.takeUp(ctx, r.Params)
+	if f == nil {
+		s, err := g.open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		f = g.takeOff(s, r.Params.Name, r.Params.Arguments)
+	}
+	return f.attend(ctx, r, p)
+}

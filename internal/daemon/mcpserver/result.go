@@ -1,0 +1,187 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate/tool"
+)
+
+// The kinds of result that the protocol since 2026-07-28 tells apart. The SDK
+// sets them only where it calls a tool by itself, but reads them anywhere.
+var (
+	completeCall   = made[sdk.CallToolResult](`{"content":[],"resultType":"complete"}`)
+	inputCall      = made[sdk.CallToolResult](`{"content":[],"resultType":"input_required"}`)
+	completeRead   = made[sdk.ReadResourceResult](`{"contents":[],"resultType":"complete"}`)
+	completePrompt = made[sdk.GetPromptResult](`{"messages":[],"resultType":"complete"}`)
+)
+
+func made[T any](text string) T {
+	var value T
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		panic("mcpserver: " + err.Error()) // it is a constant
+	}
+	return value
+}
+
+func inputRequired() sdk.CallToolResult {
+	r := inputCall
+	r.Content = nil
+	return r
+}
+
+// newResult starts a result for a client of some version.
+func newResult(version string) *sdk.CallToolResult {
+	if !stateless(version) {
+		return &sdk.CallToolResult{}
+	}
+	r := completeCall
+	return &r
+}
+
+// tell writes a result in the protocol's words. What a model is to read is
+// content, in this order: what went wrong, what the tool says, where the whole
+// of it is, and what else there is to know.
+func (g *guest) tell(req *sdk.CallToolRequest, r *tool.Result) *sdk.CallToolResult {
+	res := newResult(req.ProtocolVersion())
+	res.IsError = r.Status != tool.Success
+	if r.Error != nil {
+		res.Content = append(res.Content, text(words(r.Error)))
+	}
+	for _, c := range r.Content {
+		if c.Type == "image" {
+			res.Content = append(res.Content, &sdk.ImageContent{MIMEType: c.MIME, Data: c.Data})
+		} else {
+			res.Content = append(res.Content, text(c.Text))
+		}
+	}
+	switch {
+	case len(res.Content) > 0:
+	case len(r.Data) > 0:
+		res.Content = append(res.Content, text(string(r.Data)))
+	default:
+		res.Content = append(res.Content, text(r.Summary))
+	}
+	if r.ArtifactRef != "" {
+		g.named(r.ArtifactRef)
+		res.Content = append(res.Content, artifactLink(r))
+	}
+	if len(r.Warnings) > 0 {
+		res.Content = append(res.Content, text("note: "+strings.Join(r.Warnings, "\nnote: ")))
+	}
+	g.structure(res, req.Params.Name, r)
+	return res
+}
+
+// structure adds the data to a result. A client that was promised data takes a
+// success without any for a failure, so where they are kept back, cut, or not
+// what was promised, it is told that instead, under a name of our own.
+func (g *guest) structure(res *sdk.CallToolResult, name string, r *tool.Result) {
+	promised := g.promised(name)
+	object := isObject(r.Data)
+	switch {
+	case object && (promised == nil || len(r.Warnings) == 0 || g.keeps(promised, r.Data)):
+		res.StructuredContent = r.Data
+	case promised != nil && !res.IsError:
+		res.StructuredContent = map[string]any{ownField: aside{r.Status, r.Summary, r.ArtifactRef}}
+	}
+}
+
+// ownField is the one field of structured content that is ours.
+const ownField = "callgate"
+
+// aside is what a client is told in place of data.
+type aside struct {
+	Status      tool.Status `json:"status"`
+	Summary     string      `json:"summary"`
+	ArtifactRef string      `json:"artifact_ref,omitempty"`
+}
+
+// waits tells that a human must approve a call elsewhere.
+func (g *guest) waits(req *sdk.CallToolRequest, r *tool.Result) *sdk.CallToolResult {
+	res := newResult(req.ProtocolVersion())
+	words := fmt.Sprintf("waiting for approval: %s. Nothing has run yet. A human answers with `callgate approvals approve %s` (or `deny`); then repeat the same call, with the same arguments, to get its result.",
+		strings.TrimSpace(cutAnswer(r.Summary)), r.Approval)
+	res.Content = append(res.Content, text(words))
+	if g.promised(req.Params.Name) != nil {
+		res.StructuredContent = map[string]any{ownField: aside{Status: tool.Waiting, Summary: words}}
+	}
+	return res
+}
+
+// cutAnswer takes off how to answer, which is said in full beside it.
+func cutAnswer(summary string) string {
+	if i := strings.Index(summary, " (answer with:"); i >= 0 {
+		return summary[:i]
+	}
+	return summary
+}
+
+func text(s string) *sdk.TextContent { return &sdk.TextContent{Text: s} }
+
+func isObject(data json.RawMessage) bool {
+	data = bytes.TrimLeft(data, " \t\r\n")
+	return len(data) > 0 && data[0] == '{'
+}
+
+// words tells a failure so that a model can act on it.
+func words(e *tool.Error) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", e.Kind, e.Message)
+	if e.Hint != "" {
+		b.WriteString("\nhint: " + e.Hint)
+	}
+	for _, f := range e.Fields {
+		path := f.Path
+		if path == "" {
+			path = "the arguments"
+		}
+		fmt.Fprintf(&b, "\n- %s: want %s, got %s", path, f.Want, f.Got)
+	}
+	if missing := slices.DeleteFunc(slices.Clone(e.Similar), func(s string) bool { return strings.Contains(e.Hint, s) }); len(missing) > 0 {
+		b.WriteString("\nsimilar: " + strings.Join(missing, ", "))
+	}
+	if len(e.Schema) > 0 {
+		b.WriteString("\nschema: " + string(e.Schema))
+	}
+	if len(e.Example) > 0 {
+		b.WriteString("\nexample: " + string(e.Example))
+	}
+	return b.String()
+}
+
+// failed is a result that tells of an error of our own.
+func failed(op string, err error) *tool.Result {
+	e := asError(op, err)
+	return &tool.Result{Status: tool.Failure, Summary: e.Error(), Error: e}
+}
+
+func asError(op string, err error) *tool.Error {
+	var e *tool.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &tool.Error{Op: op, Kind: tool.Internal, Message: err.Error(), Err: err}
+}
+
+// refusal is an error as the protocol writes it.
+func refusal(err error) error {
+	var known *jsonrpc.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	e := asError("mcpserver", err)
+	code := int64(jsonrpc.CodeInternalError)
+	switch e.Kind {
+	case tool.Invalid, tool.NotFound, tool.Ambiguous, tool.Denied:
+		code = jsonrpc.CodeInvalidParams
+	}
+	return &jsonrpc.Error{Code: code, Message: e.Error()}
+}

@@ -1,0 +1,196 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate"
+	"callgate/internal/arbiter/approval"
+	"callgate/internal/daemon/mcpserver"
+	"callgate/tool"
+)
+
+const (
+	old   = "2025-11-25"
+	token = "the bearer token of this test"
+)
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stage is a kernel with a few tools, and a server before it.
+type stage struct {
+	kernel *callgate.Kernel
+	server *mcpserver.Server
+	opt    mcpserver.Options
+	wiped  atomic.Int64  // how often the dangerous tool ran
+	began  chan struct{} // a slow call has begun
+	finish chan struct{} // lets slow calls end
+	serves sync.WaitGroup
+	url    string // of the last HTTP server
+}
+
+func newStage(t testing.TB, cfg callgate.Config, more ...*tool.Tool) *stage {
+	t.Helper()
+	s := &stage{began: make(chan struct{}, 64), finish: make(chan struct{})}
+	cfg.State = t.TempDir()
+	cfg.Tools = append(s.tools(t), more...)
+	k, err := callgate.Open(context.Background(), cfg)
+	ok(t, err)
+	s.kernel, s.server = k, mcpserver.New(k)
+	s.opt = mcpserver.Options{Session: callgate.SessionConfig{Workspace: t.TempDir()}, Patience: 1}
+	t.Cleanup(func() {
+		ok(t, k.Close())
+		s.serves.Wait()
+	})
+	return s
+}
+
+func (s *stage) tools(t testing.TB) []*tool.Tool {
+	type pair struct {
+		A float64 `json:"a"`
+		B float64 `json:"b"`
+	}
+	type sum struct {
+		Sum float64 `json:"sum"`
+	}
+	add, err := tool.Func("demo.add", "Adds two numbers.", tool.Runtime{Risk: tool.Low, SideEffect: tool.None, Idempotent: true},
+		func(_ context.Context, p pair) (sum, error) { return sum{p.A + p.B}, nil })
+	ok(t, err)
+	return []*tool.Tool{
+		add,
+		define("demo.wipe", tool.Runtime{Risk: tool.High, SideEffect: tool.Write}, `{"type":"object","properties":{"what":{"type":"string"}},"required":["what"]}`,
+			func(_ context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
+				s.wiped.Add(1)
+				return tool.Done("wiped", json.RawMessage(c.Args))
+			}),
+		define("demo.slow", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`, s.slow),
+		define("demo.hold", tool.Runtime{Risk: tool.Low, SideEffect: tool.Write, Effects: []tool.Effect{{Resource: "workspace", Mode: tool.X}}}, `{"type":"object"}`, s.slow),
+		define("demo.large", tool.Runtime{Risk: tool.Low, SideEffect: tool.None}, `{"type":"object"}`,
+			func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
+				return &tool.Result{Status: tool.Success, Summary: "much", Content: []tool.Content{tool.Text(strings.Repeat("much ", 20_000)), tool.Image("image/png", []byte{1, 2, 3})}}, nil
+			}),
+	}
+}
+
+// slow tells that it has begun, and waits.
+func (s *stage) slow(ctx context.Context, c tool.Call, g tool.Grant) (*tool.Result, error) {
+	s.server.Began(ctx, c) // as the kernel does
+	g.Live("progress", []byte("3/10 on the way\n"))
+	g.Live("stdout", []byte("nearly there\n"))
+	s.began <- struct{}{}
+	select {
+	case <-s.finish:
+		return tool.Done("finished", nil)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func define(dotted string, r tool.Runtime, input string, run tool.HandlerFunc) *tool.Tool {
+	namespace, name, err := tool.ParseDotted(dotted)
+	if err != nil {
+		panic(err)
+	}
+	return &tool.Tool{
+		ID:   tool.ID{Namespace: namespace, Name: name, Version: tool.Version{Major: 1}},
+		Spec: tool.Spec{Name: dotted, Description: "Does what a test needs.", Input: json.RawMessage(input)}, Runtime: r, Handler: run,
+	}
+}
+
+// way is how a client comes to the server.
+type way struct {
+	name    string
+	http    bool
+	version string // empty: the newest
+}
+
+var ways = []way{{"stream, old", false, old}, {"stream, new", false, ""}, {"http, old", true, old}, {"http, new", true, ""}}
+
+// each runs a test for every way.
+func each(t *testing.T, run func(t *testing.T, w way)) {
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) { run(t, w) })
+	}
+}
+
+// connect brings a client to the server.
+func (s *stage) connect(t testing.TB, w way, name string, opt *sdk.ClientOptions) *sdk.ClientSession {
+	t.Helper()
+	var transport sdk.Transport
+	if w.http {
+		ctx, cancel := context.WithCancel(context.Background())
+		srv := httptest.NewServer(s.server.Handler(ctx, mcpserver.HTTPOptions{Options: s.opt, Token: token}))
+		t.Cleanup(func() { cancel(); srv.CloseClientConnections(); srv.Close() })
+		s.url = srv.URL
+		transport = &sdk.StreamableClientTransport{Endpoint: srv.URL, HTTPClient: &http.Client{Transport: bearer{}}}
+	} else {
+		ours, theirs := net.Pipe()
+		s.serves.Go(func() {
+			if err := s.server.Serve(context.Background(), theirs, s.opt); err != nil {
+				t.Errorf("Serve: %v", err)
+			}
+		})
+		transport = &sdk.IOTransport{Reader: ours, Writer: ours}
+	}
+	c, err := sdk.NewClient(&sdk.Implementation{Name: name, Version: "1"}, opt).Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: w.version})
+	ok(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// bearer adds the token to every request.
+type bearer struct{}
+
+func (bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+token)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// call calls a tool and returns all its text.
+func call(t testing.TB, c *sdk.ClientSession, name, args string) (*sdk.CallToolResult, string) {
+	t.Helper()
+	res, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: json.RawMessage(args)})
+	ok(t, err)
+	return res, texts(res)
+}
+
+func texts(res *sdk.CallToolResult) string {
+	var b strings.Builder
+	for _, c := range res.Content {
+		if text, ok := c.(*sdk.TextContent); ok {
+			b.WriteString(text.Text + "\n")
+		}
+	}
+	return b.String()
+}
+
+// pending returns the approvals that wait.
+func (s *stage) pending(t testing.TB) []approval.Request {
+	t.Helper()
+	list, err := s.kernel.Approvals.List(t.Context(), approval.Pending, 0)
+	ok(t, err)
+	return list
+}
+
+// approve is a human who answers at a terminal.
+func (s *stage) approve(t testing.TB, id string) {
+	t.Helper()
+	key, err := s.kernel.State.ReadHumanKey()
+	ok(t, err)
+	ok(t, s.kernel.Approvals.Answer(t.Context(), approval.Credential{Key: key, By: "ada", PID: approval.Unknown}, id, approval.Answer{Approve: true}))
+}

@@ -1,0 +1,114 @@
+package mcpserver_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate"
+	"callgate/internal/protocol"
+)
+
+// actorVar has this program play an MCP server.
+const actorVar = "MCPSERVER_TEST_ACTOR"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(actorVar) != "" {
+		play()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// play is an MCP server with one of everything.
+func play() {
+	s := sdk.NewServer(&sdk.Implementation{Name: "actor", Version: "1"}, nil)
+	type in struct {
+		Text string `json:"text"`
+	}
+	sdk.AddTool(s, &sdk.Tool{Name: "echo", Description: "Says it again.", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+		func(_ context.Context, _ *sdk.CallToolRequest, i in) (*sdk.CallToolResult, any, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: i.Text}}}, nil, nil
+		})
+	read := func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, Text: "this is " + r.Params.URI}}}, nil
+	}
+	s.AddResource(&sdk.Resource{URI: "notes:///today?full=1", Name: "today"}, read)
+	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "notes:///{day}", Name: "day"}, read)
+	s.AddPrompt(&sdk.Prompt{Name: "greet", Arguments: []*sdk.PromptArgument{{Name: "who"}}}, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+		return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: "greet " + r.Params.Arguments["who"]}}}}, nil
+	})
+	_ = s.Run(context.Background(), &sdk.StdioTransport{})
+}
+
+// cast makes the stage's app one with a server that a human has accepted.
+func (s *stage) cast(t testing.TB) {
+	t.Helper()
+	self, err := os.Executable()
+	ok(t, err)
+	app := fmt.Sprintf("tools:\n  modules:\n    mcp:\n      config:\n        servers:\n          stage_one: {command: %q, env: {%s: yes}}\n  capabilities:\n    default_policy: auto\n", self, actorVar)
+	ok(t, os.WriteFile(filepath.Join(s.opt.Session.Workspace, "callgate.yaml"), []byte(app), 0o600))
+	own, err := s.kernel.OpenSession(t.Context(), s.opt.Session)
+	ok(t, err)
+	defer own.Close()
+	key, err := s.kernel.State.ReadHumanKey()
+	ok(t, err)
+	list, err := own.Servers(t.Context())
+	ok(t, err)
+	ok(t, own.Trust(key, "stage_one", protocol.Trust{Launch: list[0].Launch}))
+	server, err := own.Server("stage_one")
+	ok(t, err)
+	ok(t, server.Refresh(t.Context()))
+	_, err = own.Servers(t.Context())
+	ok(t, err)
+}
+
+func TestUpstreamResourcesAndPrompts(t *testing.T) {
+	s := newStage(t, callgate.Config{})
+	s.cast(t)
+	for _, w := range ways {
+		c := s.connect(t, w, "tester", nil)
+		resources, err := c.ListResources(t.Context(), nil)
+		ok(t, err)
+		const uri = "callgate://mcp/stage_one/notes:///today?full=1"
+		if !slices.ContainsFunc(resources.Resources, func(r *sdk.Resource) bool { return r.URI == uri }) {
+			t.Fatalf("%s: resources %+v", w.name, resources.Resources)
+		}
+		templates, err := c.ListResourceTemplates(t.Context(), nil)
+		ok(t, err)
+		if !slices.ContainsFunc(templates.ResourceTemplates, func(r *sdk.ResourceTemplate) bool {
+			return r.URITemplate == "callgate://mcp/stage_one/notes:///{day}"
+		}) {
+			t.Errorf("%s: templates %+v", w.name, templates.ResourceTemplates)
+		}
+		for _, uri := range []string{uri, "callgate://mcp/stage_one/notes:///monday"} {
+			read, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+			ok(t, err)
+			if got := read.Contents[0]; got.URI != uri || got.Text != "this is "+strings.TrimPrefix(uri, "callgate://mcp/stage_one/") {
+				t.Errorf("%s: read %+v", w.name, got)
+			}
+		}
+		prompts, err := c.ListPrompts(t.Context(), nil)
+		ok(t, err)
+		if len(prompts.Prompts) != 1 || prompts.Prompts[0].Name != "stage_one__greet" {
+			t.Fatalf("%s: prompts %+v", w.name, prompts.Prompts)
+		}
+		got, err := c.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "stage_one__greet", Arguments: map[string]string{"who": "Ada"}})
+		ok(t, err)
+		if text := got.Messages[0].Content.(*sdk.TextContent).Text; text != "greet Ada" {
+			t.Errorf("%s: prompt %q", w.name, text)
+		}
+		if _, err := c.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "nobody__greet"}); err == nil || !strings.Contains(err.Error(), "no prompt") {
+			t.Errorf("%s: an unknown prompt: %v", w.name, err)
+		}
+		if _, said := call(t, c, "mcp_stage_one.echo", `{"text":"again"}`); !strings.HasPrefix(said, "again") {
+			t.Errorf("%s: echo says %q", w.name, said)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+// Package backup writes a file that belongs to another program, in such a way
+// that it can be undone.
+//
+// # Law
+//
+// The old bytes are kept before anything is written. A file is written only if
+// it still is what the change was made of, and whole or not at all. A link
+// stays a link: the file behind it is written. Undo gives the exact bytes and
+// the mode back, and refuses when somebody has changed the file since.
+//
+// Between the last look at a file and its writing there is a moment in which
+// its program may write too, and one that is running may write its own idea of
+// the file later: it is better closed first.
+package backup
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"callgate/tool"
+)
+
+// Change is a file as it is and as it is to be. Nothing is written yet.
+type Change struct {
+	Path         string
+	Before, Next []byte
+}
+
+// None reports whether the file is already as it should be.
+func (c Change) None() bool { return bytes.Equal(c.Before, c.Next) }
+
+// Backup is what was kept of a file before it was changed. Its bytes lie in
+// one file and this record, as JSON, in another beside it: each is written
+// whole or not at all, so two programs may keep backups at once.
+type Backup struct {
+	ID     string      `json:"id"`
+	Path   string      `json:"path"` // of the file, as it was named
+	File   string      `json:"file"` // the file itself, behind any link
+	Mode   fs.FileMode `json:"mode"`
+	Before string      `json:"before"` // SHA-256 of the bytes that were kept
+	After  string      `json:"after"`  // and of those that took their place
+	Time   time.Time   `json:"time"`
+
+	dir string
+}
+
+const (
+	bytesSuffix = ".bytes"
+	indexSuffix = ".json"
+	maxIndex    = 64 << 10
+)
+
+func (b Backup) bytesPath() string { return filepath.Join(b.dir, b.ID+bytesSuffix) }
+func (b Backup) indexPath() string { return filepath.Join(b.dir, b.ID+indexSuffix) }
+
+// Apply writes a change, after it has kept the old bytes in a folder. It fails
+// with a Conflict, and writes nothing, when the file is no longer what the
+// change was made of.
+func Apply(c Change, dir string) (Backup, error) {
+	const op = "backup.Apply"
+	now := time.Now().UTC()
+	b := Backup{
+		ID: now.Format("20060102-150405-") + strings.ToLower(rand.Text()[:8]), Path: c.Path,
+		Before: sum(c.Before), After: sum(c.Next), Time: now, dir: dir,
+	}
+	fail := func(what string, err error) (Backup, error) {
+		return Backup{}, &tool.Error{Op: op, Kind: tool.Unavailable, Message: what, Err: err}
+	}
+	var err error
+	if b.Path, err = filepath.Abs(c.Path); err != nil {
+		return fail("the file "+c.Path+" cannot be named", err)
+	}
+	if b.File, err = filepath.EvalSymlinks(b.Path); err != nil {
+		return fail("the file "+c.Path+" cannot be found", err)
+	}
+	info, err := os.Stat(b.File)
+	if err != nil {
+		return fail("the file "+c.Path+" cannot be read", err)
+	}
+	b.Mode = info.Mode().Perm()
+	if err := unchanged(op, b.File, b.Before); err != nil {
+		return Backup{}, err
+	}
+	if err := b.keep(c.Before); err != nil {
+		return fail("the old file cannot be kept in "+dir, err)
+	}
+	if err := write(b.File, c.Next, b.Mode); err != nil {
+		_ = errors.Join(os.Remove(b.bytesPath()), os.Remove(b.indexPath())) // nothing was changed
+		return fail("the file "+b.File+" cannot be written", err)
+	}
+	return b, nil
+}
+
+// keep writes the bytes, and then the record that makes them a backup.
+func (b Backup) keep(data []byte) error {
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return err
+	}
+	record, err := json.MarshalIndent(b, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := write(b.bytesPath(), data, 0o600); err != nil {
+		return err
+	}
+	return write(b.indexPath(), append(record, '\n'), 0o600)
+}
+
+// Undo gives a config its old bytes and mode back, and forgets the backup. If
+// the file is neither as Apply left it nor as it was before, it is a
+// Conflict, unless forced.
+func Undo(b Backup, force bool) error {
+	const op = "backup.Undo"
+	data, err := os.ReadFile(b.bytesPath())
+	if err != nil {
+		return &tool.Error{Op: op, Kind: tool.NotFound, Message: "the backup " + b.ID + " cannot be read", Err: err}
+	}
+	if sum(data) != b.Before {
+		return tool.Errorf(op, tool.Invalid, "the backup %s is damaged: its bytes are not those that were kept", b.bytesPath())
+	}
+	if now, err := os.ReadFile(b.File); !force && (err != nil || !bytes.Equal(now, data)) {
+		if err := unchanged(op, b.File, b.After); err != nil {
+			return err
+		}
+	}
+	if err := write(b.File, data, b.Mode); err != nil {
+		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the file " + b.File + " cannot be written", Err: err}
+	}
+	_ = errors.Join(os.Remove(b.indexPath()), os.Remove(b.bytesPath())) // it is done; a leftover does no harm
+	return nil
+}
+
+// List tells what can be undone, the newest first. Records that cannot be
+// read are left out.
+func List(dir string) ([]Backup, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &tool.Error{Op: "backup.List", Kind: tool.Unavailable, Message: "the folder of backups cannot be read", Err: err}
+	}
+	var all []Backup
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), indexSuffix)
+		if !ok || !e.Type().IsRegular() {
+			continue
+		}
+		if info, err := e.Info(); err != nil || info.Size() > maxIndex {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		var b Backup
+		if err != nil || json.Unmarshal(data, &b) != nil || b.ID != id || !filepath.IsAbs(b.File) {
+			continue
+		}
+		b.Mode, b.dir = b.Mode.Perm(), dir
+		all = append(all, b)
+	}
+	slices.SortStableFunc(all, func(a, b Backup) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.ID, a.ID)) })
+	return all, nil
+}
+
+// unchanged reports a file that is not what it should be.
+func unchanged(op, path, want string) error {
+	now, err := os.ReadFile(path)
+	if err != nil {
+		return &tool.Error{Op: op, Kind: tool.Conflict, Message: path + " cannot be read any more", Err: err}
+	}
+	if sum(now) != want {
+		return tool.Errorf(op, tool.Conflict, "%s was changed by somebody else meanwhile", path).
+			WithHint("close the program that it belongs to, look at the file, and try again")
+	}
+	return nil
+}
+
+func sum(data []byte) string {
+	s := sha256.Sum256(data)
+	return hex.EncodeToString(s[:])
+}
+
+// write puts a file in the place of another, whole or not at all.
+func write(path string, data []byte, mode fs.FileMode) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".callgate-*.partial")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err = os.Chmod(f.Name(), mode); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

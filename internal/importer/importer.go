@@ -1,0 +1,119 @@
+// Package importer finds the MCP servers that people have already told their
+// coding agents about, reads them as servers of an app file, and can put one
+// Callgate entry in their place.
+//
+// # Law of reading
+//
+// A config is somebody else's file, often a stranger's. It is bounded in size
+// and depth, what is wrong with it is told with its line, and one bad entry
+// does not hide the good ones. Nothing is dropped in silence: what an app file
+// cannot say becomes a note on the server.
+//
+// Texts are put into the words of an app file: ${X} becomes {{env.X}}, and a
+// {{ that was meant literally is doubled. A secret that stands in a config in
+// plain text is not copied; a reference takes its place, and a note says what
+// to set and where the value was.
+//
+// # Law of replacing
+//
+// Replace takes out only what Read could take in: while one entry of a file
+// cannot be imported, the file stays as it is. All bytes outside the servers
+// stay, and so do the comments between them. No edit is believed: its text is
+// read again before it is handed out.
+package importer
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"callgate/internal/app"
+)
+
+// Scopes of a source.
+const (
+	Project = "project" // for one folder
+	User    = "user"    // for everything the user does
+)
+
+// Source is a file that names MCP servers.
+type Source struct {
+	// Client is whose file it is, one of [Clients]; or "registry" for a
+	// server.json of the MCP registry.
+	Client string
+	Path   string
+	Scope  string // Project or User
+	// Folder is the folder whose servers are meant, where one file holds those
+	// of many; else it is empty.
+	Folder string
+}
+
+// Env is the machine that files are looked for on. What is left empty is taken
+// from this process, except the workspace: without one, no project is looked
+// at.
+type Env struct {
+	Home      string
+	Config    string // $XDG_CONFIG_HOME, or where it would be
+	Workspace string
+	GOOS      string
+	Getenv    func(string) string
+}
+
+func (e Env) withDefaults() Env {
+	if e.Home == "" {
+		e.Home, _ = os.UserHomeDir() // without a home there are no files of the user
+	}
+	if e.GOOS == "" {
+		e.GOOS = runtime.GOOS
+	}
+	if e.Getenv == nil {
+		e.Getenv = os.Getenv
+	}
+	if e.Config == "" {
+		e.Config = e.Getenv("XDG_CONFIG_HOME")
+	}
+	if e.Config == "" && e.Home != "" {
+		e.Config = filepath.Join(e.Home, ".config")
+	}
+	return e
+}
+
+// Options is how servers are read.
+type Options struct {
+	KeepSecrets bool // copy secrets as they stand
+	// SecretVars makes a variable of the environment that is named like a
+	// secret {{secret.X}}, which is the same variable, or a secret of that
+	// name. It is looked up when the server is started; {{env.X}} is put in
+	// when the app file is read, and so becomes part of the command line that
+	// people are shown and that is kept once they accept it.
+	SecretVars bool
+}
+
+// Found is a server that a config names.
+type Found struct {
+	Name     string     // as the config has it; Server.Name is valid in an app file
+	Server   app.Server // its texts as an app file writes them
+	Disabled bool       // it was turned off there
+	Notes    []string   // what a person should know, or do
+	Source   Source
+
+	print  [32]byte // of the whole config, secrets too: equal prints are equal servers
+	hidden []string // names of the secrets whose references hold the server's name
+}
+
+// Problem is something in a config that could not be taken in.
+type Problem struct {
+	Path     string
+	Line     int // 0: the file as a whole
+	Text     string
+	Harmless bool // nothing is lost by it
+}
+
+// String is the problem with its place, as editors understand it.
+func (p Problem) String() string {
+	if p.Line == 0 {
+		return p.Path + ": " + p.Text
+	}
+	return fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Text)
+}

@@ -1,0 +1,108 @@
+package importer
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"callgate/internal/app"
+)
+
+const maxName = 40 // of a server in an app file
+
+var notInServer = regexp.MustCompile(`[^a-z0-9_-]+`)
+
+// validName makes a name one that an app file takes for a server.
+func validName(name string) string {
+	name = notInServer.ReplaceAllString(strings.ToLower(name), "-")
+	name = strings.Trim(name, "-_")
+	if name = strings.TrimRight(name[:min(len(name), maxName)], "-_"); name == "" {
+		return "server"
+	}
+	return name
+}
+
+// Merge gives servers of several configs names of their own. A server that two
+// configs name alike is one; two servers of one name are told apart by a
+// number, and a note says so. Those that come first keep their names.
+func Merge(found []Found) []Found {
+	var all []Found
+	byModule := map[string]int{} // as their tools are named, which is coarser
+	byPrint := map[[32]byte]int{}
+	for _, f := range found {
+		at, taken := place(byModule, all, &f)
+		if taken {
+			first := &all[at]
+			first.Disabled = first.Disabled && f.Disabled
+			if first.Source.Path != f.Source.Path {
+				first.note("it stands in %s too", f.Source.Path)
+			}
+			continue
+		}
+		if other, ok := byPrint[f.print]; ok {
+			f.note("it is the same as the server %s", all[other].Server.Name)
+		} else {
+			byPrint[f.print] = len(all)
+		}
+		byModule[app.ServerModule(f.Server.Name)] = len(all)
+		all = append(all, f)
+	}
+	return all
+}
+
+// place finds a name for a server, or the very same server.
+func place(byModule map[string]int, all []Found, f *Found) (at int, same bool) {
+	base := f.Server.Name
+	for n := 2; ; n++ {
+		at, taken := byModule[app.ServerModule(f.Server.Name)]
+		if !taken {
+			if f.Server.Name != base {
+				f.note("another server is called %s, in %s", base, all[byModule[app.ServerModule(base)]].Source.Path)
+			}
+			return 0, false
+		}
+		if all[at].print == f.print {
+			return at, true
+		}
+		suffix := fmt.Sprintf("-%d", n)
+		f.rename(strings.TrimRight(base[:min(len(base), maxName-len(suffix))], "-_") + suffix)
+	}
+}
+
+func (f *Found) note(format string, args ...any) {
+	f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], fmt.Sprintf(format, args...))
+}
+
+// rename gives the server another name, and its own secrets with it: two
+// servers must not share what only one of them was given.
+func (f *Found) rename(name string) {
+	old := f.Server.Name
+	f.Server = clone(f.Server)
+	f.Server.Name = name
+	notes := slices.Clone(f.Notes)
+	for _, secret := range f.hidden {
+		was, is := serverSecret(old, secret), serverSecret(name, secret)
+		each(&f.Server, func(text string) string {
+			return strings.ReplaceAll(text, "{{secret."+was+"}}", "{{secret."+is+"}}")
+		})
+		for i := range notes {
+			notes[i] = strings.ReplaceAll(notes[i], "the secret "+was+" ", "the secret "+is+" ")
+		}
+	}
+	for i := range notes {
+		notes[i] = strings.ReplaceAll(notes[i], "tools.modules."+app.ServerModule(old)+".", "tools.modules."+app.ServerModule(name)+".")
+	}
+	f.Notes = notes
+}
+
+// clone is a server whose texts may be changed.
+func clone(s app.Server) app.Server {
+	s.Args, s.Env, s.Headers = slices.Clone(s.Args), maps.Clone(s.Env), maps.Clone(s.Headers)
+	if s.OAuth != nil {
+		o := *s.OAuth
+		s.OAuth = &o
+	}
+	return s
+}

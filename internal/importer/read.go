@@ -1,0 +1,219 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"callgate/internal/importer/jsonc"
+	"callgate/internal/importer/toml"
+	"callgate/internal/importer/tree"
+	"callgate/tool"
+)
+
+const (
+	maxBytes    = 32 << 20 // some clients keep their history in the same file
+	maxServers  = 500
+	maxProblems = 50
+)
+
+// file is a config that was read, and where in it the servers are.
+type file struct {
+	source  Source
+	client  client
+	text    []byte
+	lines   tree.Lines
+	root    *tree.Value
+	path    []string
+	own     bool        // its client looks there
+	servers *tree.Value // nil: it names none
+}
+
+// open reads a config as far as its servers.
+func open(s Source, env Env) (*file, *Problem) {
+	f := &file{source: s, client: clientOf(s)}
+	whole := func(format string, args ...any) *Problem {
+		return &Problem{Path: s.Path, Text: fmt.Sprintf(format, args...)}
+	}
+	var err error
+	if f.text, err = readFile(s.Path); err != nil {
+		return nil, whole("it cannot be read: %v", err)
+	}
+	if len(f.text) > maxBytes {
+		return nil, whole("it is larger than %d MiB, so it was not read", maxBytes>>20)
+	}
+	f.lines = tree.LinesOf(f.text)
+	if f.client.toml {
+		var doc *toml.Document
+		if doc, err = toml.Parse(f.text); err == nil {
+			f.root = doc.Root
+		}
+	} else {
+		f.root, err = jsonc.Parse(f.text)
+	}
+	if err != nil {
+		return nil, f.mistake(err)
+	}
+	if f.root != nil && f.root.Kind != tree.Object {
+		return nil, f.problem(f.root.From, "the file should hold an object, and it holds %s", f.root.Kind)
+	}
+	f.path, f.own = f.client.path(f.root, s, env.GOOS)
+	return f, f.descend()
+}
+
+// descend goes down to the servers. No level on the way may stand there twice.
+func (f *file) descend() *Problem {
+	level := f.root
+	for _, key := range f.path {
+		if level == nil {
+			return nil
+		}
+		if twice, ok := level.Second(key); ok {
+			return f.problem(twice.At, "%q stands here a second time; keep one of the two", key)
+		}
+		if level = level.Get(key); level != nil && level.Kind == tree.Null {
+			return nil
+		}
+		if level != nil && level.Kind != tree.Object {
+			return f.problem(level.From, "%q should be an object of servers, and it is %s", key, level.Kind)
+		}
+	}
+	f.servers = level
+	return nil
+}
+
+func (f *file) problem(at int, format string, args ...any) *Problem {
+	return &Problem{Path: f.source.Path, Line: f.lines.Of(at), Text: fmt.Sprintf(format, args...)}
+}
+
+// mistake is why a parser gave up.
+func (f *file) mistake(err error) *Problem {
+	var m *tree.Mistake
+	if errors.As(err, &m) {
+		return f.problem(m.At, "%s", m.What)
+	}
+	return &Problem{Path: f.source.Path, Text: err.Error()}
+}
+
+// readFile returns a file's first bytes, one more than are allowed at most.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path) // before opening, which would wait on a pipe
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return io.ReadAll(io.LimitReader(in, maxBytes+1))
+}
+
+// reader takes the servers of one file in.
+type reader struct {
+	*file
+	env      Env
+	opt      Options
+	problems []Problem
+	inputs   map[string]string // what a client would ask for, by its id
+	off      []string          // servers that are turned off elsewhere in the file
+	only     []string          // if there are any: the servers that are on
+}
+
+// Read reads the servers of a config. Names are made valid and unique within
+// it; see [Merge] for several.
+func Read(s Source, env Env, o Options) ([]Found, []Problem) {
+	env = env.withDefaults()
+	f, problem := open(s, env)
+	if problem != nil {
+		return nil, []Problem{*problem}
+	}
+	r := &reader{file: f, env: env, opt: o}
+	return r.read(), r.problems
+}
+
+func (r *reader) read() (found []Found) {
+	if r.isRegistry() {
+		return r.registry()
+	}
+	r.around()
+	if r.servers == nil {
+		return nil
+	}
+	if twice, ok := r.servers.Twice(); ok {
+		r.fail(twice.At, "the server %s stands here a second time; keep one of the two", quote(twice.Name))
+		return nil
+	}
+	for i, m := range r.servers.Members {
+		if i == maxServers {
+			r.fail(m.At, "it names more than %d servers, and the rest was not read", maxServers)
+			break
+		}
+		if one, ok := r.server(m); ok {
+			found = append(found, one)
+		}
+	}
+	return Merge(found)
+}
+
+// fail keeps a problem; there is an end to how many are told.
+func (r *reader) fail(at int, format string, args ...any) {
+	switch {
+	case len(r.problems) < maxProblems:
+		r.problems = append(r.problems, *r.problem(at, format, args...))
+	case len(r.problems) == maxProblems:
+		r.problems = append(r.problems, Problem{Path: r.source.Path, Text: "there is more wrong with it"})
+	}
+}
+
+// around reads what a file says about its servers in other places.
+func (r *reader) around() {
+	r.inputs = map[string]string{}
+	if inputs := r.root.Get("inputs"); inputs != nil {
+		for i := range inputs.Items {
+			if id := inputs.Items[i].Get("id"); id != nil {
+				text := ""
+				if d := inputs.Items[i].Get("description"); d != nil {
+					text = d.Text
+				}
+				r.inputs[id.Text] = text
+			}
+		}
+	}
+	switch r.client.name {
+	case "gemini-cli", "qwen-code":
+		r.only, r.off = words(r.root.Get("mcp").Get("allowed")), words(r.root.Get("mcp").Get("excluded"))
+	case "claude-code":
+		if folder := r.env.Workspace; folder != "" {
+			project := r.root.Get("projects").Get(folderKey(r.root, folder, r.env.GOOS))
+			r.off = words(project.Get("disabledMcpServers"))
+		}
+	}
+}
+
+// words is a list of texts, as far as it is one.
+func words(v *tree.Value) []string {
+	if v == nil {
+		return nil
+	}
+	var list []string
+	for _, item := range v.Items {
+		if item.Kind == tree.Text {
+			list = append(list, item.Text)
+		}
+	}
+	return list
+}
+
+// isOff reports whether a server is turned off elsewhere in its file.
+func (r *reader) isOff(name string) bool {
+	return slices.Contains(r.off, name) || len(r.only) > 0 && !slices.Contains(r.only, name)
+}
+
+// quote shows a piece of a file in a sentence.
+func quote(s string) string { return fmt.Sprintf("%q", tool.ClipTo(s, 60)) }

@@ -1,0 +1,109 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"callgate/internal/importer/backup"
+	"callgate/internal/importer/jsonc"
+	"callgate/internal/importer/toml"
+	"callgate/internal/importer/tree"
+	"callgate/tool"
+)
+
+// entryName is what Callgate is called in a client's config.
+const entryName = "callgate"
+
+// Entry is how a client starts Callgate.
+type Entry struct {
+	Command string
+	Args    []string
+}
+
+// Replace makes a config name Callgate and no other server; those that were
+// turned off go too. It fails when a server of the config cannot be imported,
+// because that one would be lost.
+// Package backup writes the change, and can undo it.
+func Replace(s Source, entry Entry) (backup.Change, error) {
+	const op = "importer.Replace"
+	env := Env{GOOS: runtime.GOOS, Getenv: func(string) string { return "" }, Home: s.Path, Config: s.Path}
+	f, problem := open(s, env)
+	if problem != nil {
+		return backup.Change{}, tool.Errorf(op, tool.Invalid, "the config cannot be changed: %s", problem)
+	}
+	if f.isRegistry() {
+		return backup.Change{}, tool.Errorf(op, tool.Invalid, "%s describes a server, and is no client's config", s.Path)
+	}
+	if !f.own {
+		return backup.Change{}, tool.Errorf(op, tool.Invalid, "the servers of %s stand under %q, and %s looks for them under %q", s.Path, f.path[0], s.Client, f.client.keys[0]).
+			WithHint("rename it, and try again")
+	}
+	r := &reader{file: f, env: env}
+	r.read()
+	for _, p := range r.problems {
+		if !p.Harmless {
+			return backup.Change{}, tool.Errorf(op, tool.Invalid, "a server would be lost, because it cannot be imported: %s", p).
+				WithHint("mend it or take it out of the file, and try again")
+		}
+	}
+	if r.isOff(entryName) {
+		return backup.Change{}, tool.Errorf(op, tool.Invalid, "%s turns off every server that mcp.allowed does not name, or that mcp.excluded does, and %s is one", s.Path, entryName).
+			WithHint("write %s there, and try again", entryName)
+	}
+	var next []byte
+	var err error
+	if fields := f.client.fields(entry); f.client.toml {
+		next, err = toml.Replace(f.text, f.path[0], entryName, fields)
+	} else {
+		next, err = jsonc.Replace(f.text, f.path, entryName, fields)
+	}
+	var mistake *tree.Mistake
+	switch {
+	case errors.As(err, &mistake):
+		return backup.Change{}, tool.Errorf(op, tool.Invalid, "the config cannot be changed: %s", f.mistake(err))
+	case err != nil:
+		return backup.Change{}, &tool.Error{Op: op, Kind: tool.Internal, Message: "the config " + s.Path + " cannot be changed", Err: err,
+			Hint: "change it by hand: " + Snippet(s.Client, entry)}
+	}
+	return backup.Change{Path: s.Path, Before: f.text, Next: next}, nil
+}
+
+// plain is a server as most clients write it.
+func plain(e Entry) []tree.Field {
+	return []tree.Field{{Name: "command", Value: e.Command}, {Name: "args", Value: e.Args}}
+}
+
+// typed is one that names its transport first.
+func typed(kind string) func(Entry) []tree.Field {
+	return func(e Entry) []tree.Field {
+		return append([]tree.Field{{Name: "type", Value: kind}}, plain(e)...)
+	}
+}
+
+// local is one whose program and arguments are one list.
+func local(e Entry) []tree.Field {
+	return []tree.Field{{Name: "type", Value: "local"}, {Name: "command", Value: append([]string{e.Command}, e.Args...)}}
+}
+
+// everyTool is one that says which of its tools are on.
+func everyTool(e Entry) []tree.Field {
+	return append(typed("local")(e), tree.Field{Name: "tools", Value: []string{"*"}})
+}
+
+// Snippet is the entry that a person pastes into a client's config, and where.
+// A client that is not known gets the usual form.
+func Snippet(name string, entry Entry) string {
+	c := clientOf(Source{Client: name})
+	var text []byte
+	var err error
+	if fields := c.fields(entry); c.toml {
+		text, err = toml.Replace(nil, c.keys[0], entryName, fields)
+	} else {
+		text, err = jsonc.Replace(nil, []string{c.keys[0]}, entryName, fields)
+	}
+	if err != nil {
+		text = fmt.Appendf(nil, "%q %q\n", entry.Command, entry.Args) // only a command that is no text
+	}
+	return fmt.Sprintf("In %s:\n\n%s", c.where, text)
+}

@@ -1,0 +1,109 @@
+package sandbox
+
+import (
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"callgate/tool"
+)
+
+// files are the standard files of a command: those that it is given, and the
+// copying between their other ends and the spec's reader and writers.
+type files struct {
+	given  []*os.File // in the order of their numbers
+	theirs []*os.File // those among them that were made here
+	ours   []*os.File // their other ends
+	copies []func()
+	under  sync.WaitGroup // copies that have begun and not ended
+}
+
+// openFiles makes a pipe where the spec has something else than a file.
+func (s *Spec) openFiles() (*files, error) {
+	f := &files{}
+	var err error
+	if s.Stdin != nil {
+		err = f.add(s.Stdin, func(end *os.File) { io.Copy(end, s.Stdin) }, false)
+	}
+	if s.Stdout != nil && err == nil {
+		err = f.add(s.Stdout, func(end *os.File) { io.Copy(s.Stdout, end) }, true)
+	}
+	switch {
+	case s.Stderr == nil || err != nil:
+	case s.Stdout != nil && same(s.Stdout, s.Stderr): // what is written to both stays in order
+		f.given = append(f.given, f.given[len(f.given)-1])
+	default:
+		err = f.add(s.Stderr, func(end *os.File) { io.Copy(s.Stderr, end) }, true)
+	}
+	if err != nil {
+		f.close()
+		return nil, &tool.Error{Op: "sandbox.Run", Kind: tool.Unavailable, Message: "no pipe could be made for the command", Err: err}
+	}
+	return f, nil
+}
+
+func (f *files) add(stream any, copy func(end *os.File), out bool) error {
+	if file, ok := stream.(*os.File); ok {
+		f.given = append(f.given, file)
+		return nil
+	}
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
+		return err
+	}
+	theirs, ours := ends[0], ends[1]
+	if out {
+		theirs, ours = ours, theirs
+	}
+	unix.SetNonblock(ours, true) // ours alone: the command's blocks, as it expects
+	end, given := os.NewFile(uintptr(ours), "|"), os.NewFile(uintptr(theirs), "|")
+	f.given, f.theirs, f.ours = append(f.given, given), append(f.theirs, given), append(f.ours, end)
+	f.copies = append(f.copies, func() {
+		copy(end)
+		end.Close()
+	})
+	return nil
+}
+
+// same tells whether two writers are one. Some cannot be compared.
+func same(a, b io.Writer) bool {
+	defer func() { _ = recover() }()
+	return a == b
+}
+
+// copy begins to copy.
+func (f *files) copy() {
+	for _, copy := range f.copies {
+		f.under.Go(copy)
+	}
+}
+
+// close closes what was made here, once everything has been copied. When the
+// run is over nobody else holds the pipes; should somebody all the same, or
+// should the spec's reader not return, they are not waited for any longer.
+func (f *files) close() {
+	if len(f.theirs) == 0 {
+		return
+	}
+	for _, end := range f.theirs {
+		end.Close()
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.under.Wait()
+	}()
+	const longest = 5 * time.Second
+	timer := time.NewTimer(longest)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+	for _, end := range f.ours {
+		end.Close()
+	}
+}
