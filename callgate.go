@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"callgate/internal/agent/surface"
@@ -50,6 +51,7 @@ type Kernel struct {
 	database *sqlite.DB
 	user     string
 	humanKey string
+	asks     atomic.Pointer[Elicit] // who carries the questions of MCP servers to a human
 
 	mu        sync.Mutex
 	folders   map[string]*folders // by app file

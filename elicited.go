@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"callgate/internal/arbiter/approval"
+	"callgate/internal/source/mcp"
 	"callgate/tool"
 )
 
@@ -28,4 +29,18 @@ func (s *Session) AnswerElicited(ctx context.Context, id, client string, a appro
 	return s.kernel.Approvals.Answer(ctx, approval.Credential{
 		Key: s.kernel.humanKey, By: "the human at " + client, PID: approval.Unknown,
 	}, id, a)
+}
+
+// Elicit carries a question of an MCP server to a human.
+type Elicit func(context.Context, *mcp.Server, mcp.Question) (mcp.Answer, error)
+
+// OnElicit says who carries the questions of MCP servers. Without anybody, they
+// are declined.
+func (k *Kernel) OnElicit(f Elicit) { k.asks.Store(&f) }
+
+func (k *Kernel) elicit(ctx context.Context, s *mcp.Server, q mcp.Question) (mcp.Answer, error) {
+	if f := k.asks.Load(); f != nil {
+		return (*f)(ctx, s, q)
+	}
+	return mcp.Answer{Action: "decline"}, nil
 }

@@ -31,6 +31,9 @@ type SessionConfig struct {
 	Lane      string
 	PID       int    // the process on whose behalf calls are made; default this one
 	HumanKey  string // with it, that process may answer what this session asks
+	NoWait    bool   // no call waits for a human: it is answered with status waiting, also by what calls it
+	// Began is told of each call as its handler starts, with its context.
+	Began func(context.Context, tool.Call)
 }
 
 // Session makes calls in one workspace, under one app's rules.
@@ -90,7 +93,7 @@ func (k *Kernel) newSession(ctx context.Context, id string, c SessionConfig, ask
 	s := &Session{ID: id, kernel: k, active: time.Now(), used: map[string]int{}}
 	s.door = &arbiter.Session{
 		Principal: tool.Principal{User: k.user, App: filepath.Base(workspace), Agent: c.Agent, Session: id, Lane: c.Lane},
-		Workspace: workspace, Root: root, Asker: asker, Ran: s.ran,
+		Workspace: workspace, Root: root, Asker: asker, Ran: s.ran, NoWait: c.NoWait, Began: c.Began,
 	}
 	if err := k.applyApp(ctx, s, c.AppFile); err != nil {
 		_ = root.Close()
@@ -118,7 +121,7 @@ func (k *Kernel) applyApp(ctx context.Context, s *Session, path string) error {
 	}
 	s.Warnings = slices.Clone(a.Warnings)
 	if len(a.Dirs) > 0 || len(a.Servers) > 0 {
-		d.Scope = scopeOf(a, d.Workspace)
+		d.Scope = arbiter.Scope(a.Path, d.Workspace)
 	}
 	if f != nil {
 		s.Warnings = append(s.Warnings, f.problems()...)
@@ -166,7 +169,7 @@ func (k *Kernel) loadApp(ctx context.Context, workspace, path string) (*app.App,
 	if err != nil || len(a.Dirs) == 0 && len(a.Servers) == 0 {
 		return a, nil, err
 	}
-	scope := scopeOf(a, workspace)
+	scope := arbiter.Scope(a.Path, workspace)
 	if err := k.addServers(a, scope); err != nil {
 		return nil, nil, err
 	}
@@ -184,15 +187,6 @@ func (k *Kernel) loadApp(ctx context.Context, workspace, path string) (*app.App,
 	}
 	a, err = app.LoadWith(path, known, vars) // again, now that the modules of its folders and servers are known
 	return a, f, err
-}
-
-// scopeOf names what an app brings with it: one file used in several folders
-// is several apps, for its variables may say where it is used.
-func scopeOf(a *app.App, workspace string) string {
-	if filepath.Dir(a.Path) == workspace {
-		return a.Path
-	}
-	return a.Path + " in " + workspace
 }
 
 // known is what an app file may name: the built-in modules, which it turns on

@@ -70,6 +70,7 @@ func (k *Kernel) openServers() (err error) {
 		Changed:  k.serverChanged,
 		Vet:      k.vet,
 		MayStart: k.mayStart,
+		Elicit:   k.elicit,
 	})
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"callgate"
+	"callgate/internal/arbiter/approval"
 	"callgate/internal/journal"
 	"callgate/internal/protocol"
 	"callgate/internal/source/mcp/trust"
@@ -318,5 +319,29 @@ func TestRemoteServersNeedConsent(t *testing.T) {
 	case <-called:
 		t.Error("the address was contacted")
 	default:
+	}
+}
+
+// TestEditsOfAnAppFileElsewhere edits a call of a server's tool, in a folder
+// whose app file lies in another.
+func TestEditsOfAnAppFileElsewhere(t *testing.T) {
+	a := actor{"far", t.TempDir(), map[string]string{"greet": "Greets."}}
+	k := openKernel(t, t.TempDir())
+	defer func() { ok(t, k.Close()) }()
+	file := filepath.Join(theatre(t, "  capabilities: {default_policy: approve}\n", a), "callgate.yaml")
+	s, err := k.OpenSession(t.Context(), callgate.SessionConfig{Workspace: t.TempDir(), AppFile: file})
+	ok(t, err)
+	accept(t, k, s)
+	r := s.Ask(t.Context(), callgate.Ask{Name: "mcp_far.greet", Args: json.RawMessage(`{"n":1}`), NoWait: true})
+	if r.Status != tool.Waiting {
+		t.Fatalf("got %+v", r)
+	}
+	key, err := k.State.ReadHumanKey()
+	ok(t, err)
+	ok(t, k.Approvals.Answer(t.Context(), approval.Credential{Key: key, By: "ada", PID: 1}, r.Approval, approval.Answer{Approve: true, Args: json.RawMessage(`{"n":"2"}`)}))
+	done, err := k.Collect(t.Context(), r.Call)
+	ok(t, err)
+	if !strings.Contains(fmt.Sprint(done.Content), `"n":2`) {
+		t.Errorf("the edited call gives %+v", done)
 	}
 }

@@ -97,7 +97,7 @@ func (w *stillWaiting) answer(p *passage) *tool.Result {
 // CheckEdit judges the arguments a human edited before they count as an answer.
 func (d *Door) CheckEdit(ctx context.Context, r approval.Request, args json.RawMessage) error {
 	// An app's own tools are in a scope that bears its file's name.
-	p := &passage{session: &Session{Workspace: r.Workspace, Scope: r.AppFile}, call: r.Call}
+	p := &passage{session: &Session{Workspace: r.Workspace, Scope: Scope(r.AppFile, r.Workspace)}, call: r.Call}
 	p.call.Name, p.call.Args = r.Call.Tool.String(), args
 	for _, step := range []station{d.resolve, d.check, d.bind} {
 		if err := step(ctx, p); err != nil {

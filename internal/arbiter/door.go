@@ -26,6 +26,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"time"
 
 	"callgate/internal/arbiter/approval"
@@ -91,7 +92,20 @@ type Session struct {
 	Configs   map[string]map[string]any // by module, as the app file has it
 	Relaxed   bool                      // see tool.Grant
 	Asker     approval.Asker
+	NoWait    bool             // none of its calls, nor what they call, waits for a human: see Ask
 	Ran       func(*tool.Tool) // told of each call that went well; may be nil
+	// Began is told of each call as its handler starts, with the handler's
+	// context; may be nil.
+	Began func(context.Context, tool.Call)
+}
+
+// Scope names what an app brings with it: one file used in several folders is
+// several apps, for its variables may say where it is used.
+func Scope(appFile, workspace string) string {
+	if appFile == "" || filepath.Dir(appFile) == workspace {
+		return appFile
+	}
+	return appFile + " in " + workspace
 }
 
 // Ask is one proposal.

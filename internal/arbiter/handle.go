@@ -66,6 +66,9 @@ func (d *Door) handle(ctx context.Context, p *passage) error {
 	ctx, cancel := p.lease.Guard(ctx, limit)
 	defer cancel()
 
+	if p.session.Began != nil {
+		p.session.Began(ctx, p.call)
+	}
 	defer d.lockFor(p)()
 	done := make(chan outcome, 1)
 	go func() { done <- invoke(ctx, p.tool, p.call, grant) }()

@@ -51,7 +51,7 @@ func newPassage(s *Session, ask Ask) *passage {
 	return &passage{
 		session: s,
 		call:    tool.Call{ID: newID("c"), Parent: ask.Parent, Principal: s.Principal, Name: ask.Name, Args: ask.Args},
-		noWait:  ask.NoWait,
+		noWait:  ask.NoWait || s.NoWait,
 		start:   time.Now(),
 	}
 }

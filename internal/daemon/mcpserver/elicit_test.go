@@ -22,7 +22,6 @@ func curious(t *testing.T, s **stage, also func() []string) *tool.Tool {
 	ok(t, err)
 	return define("demo.ask", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`,
 		func(ctx context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
-			(*s).server.Began(ctx, c)
 			var said []any
 			for _, what := range []string{"name", "colour"} {
 				// Servers of old protocols ask without saying of which call.

@@ -89,7 +89,7 @@ func (g *guest) openLocked(ctx context.Context) (*callgate.Session, error) {
 		}
 	}
 	c := g.host.opt.Session
-	c.Agent = g.name
+	c.Agent, c.NoWait, c.Began = g.name, true, g.host.Began
 	s, err := g.host.kernel.OpenSession(ctx, c)
 	if err != nil {
 		return nil, err

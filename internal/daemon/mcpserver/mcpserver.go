@@ -44,9 +44,12 @@ type Server struct {
 	calls map[string]*flight // whose call is whose, by its id in the journal
 }
 
-// New makes the server of a kernel.
+// New makes the server of a kernel, and has the questions of its MCP servers
+// carried to the clients.
 func New(k *callgate.Kernel) *Server {
-	return &Server{kernel: k, calls: map[string]*flight{}}
+	s := &Server{kernel: k, calls: map[string]*flight{}}
+	k.OnElicit(s.Elicit)
+	return s
 }
 
 // Serve serves one client over a stream of JSON texts, one a line, until the

@@ -88,7 +88,6 @@ func (s *stage) tools(t testing.TB) []*tool.Tool {
 
 // slow tells that it has begun, and waits.
 func (s *stage) slow(ctx context.Context, c tool.Call, g tool.Grant) (*tool.Result, error) {
-	s.server.Began(ctx, c) // as the kernel does
 	g.Live("progress", []byte("3/10 on the way\n"))
 	g.Live("stdout", []byte("nearly there\n"))
 	s.began <- struct{}{}

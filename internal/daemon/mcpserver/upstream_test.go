@@ -36,6 +36,15 @@ func play() {
 		func(_ context.Context, _ *sdk.CallToolRequest, i in) (*sdk.CallToolResult, any, error) {
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: i.Text}}}, nil, nil
 		})
+	ask := &sdk.ElicitParams{Message: "which?", RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"it": map[string]any{"type": "string"}}}}
+	s.AddTool(&sdk.Tool{Name: "ask", Description: "Asks.", InputSchema: map[string]any{"type": "object"}, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+		func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			if len(r.Params.InputResponses) == 0 {
+				return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": ask}, RequestState: "s"}, nil
+			}
+			said := r.Params.InputResponses["q"].(*sdk.ElicitResult)
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprint(said.Action, " ", said.Content["it"])}}}, nil
+		})
 	read := func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, Text: "this is " + r.Params.URI}}}, nil
 	}
@@ -111,4 +120,39 @@ func TestUpstreamResourcesAndPrompts(t *testing.T) {
 			t.Errorf("%s: echo says %q", w.name, said)
 		}
 	}
+}
+
+// A server's question reaches the client whose call it is, also when it called
+// through another tool.
+func TestUpstreamAsks(t *testing.T) {
+	s := newStage(t, callgate.Config{})
+	s.cast(t)
+	for _, w := range ways {
+		for name, args := range map[string]string{"mcp_stage_one.ask": `{}`, "execute_tool": `{"name":"mcp_stage_one.ask","params":{}}`} {
+			h := &human{answers: []sdk.ElicitResult{says("accept", "it", "this")}}
+			if _, said := call(t, s.connect(t, w, "tester", h.options()), name, args); !strings.HasPrefix(said, "accept this") || len(h.saw) != 1 {
+				t.Errorf("%s, %s: %d forms: %s", w.name, name, len(h.saw), said)
+			}
+		}
+	}
+}
+
+// What is called through another tool is approved at the client, too.
+func TestApprovalThroughAnotherTool(t *testing.T) {
+	each(t, func(t *testing.T, w way) {
+		s := newStage(t, callgate.Config{})
+		const args = `{"name":"demo.wipe","params":{"what":"disk"}}`
+		h := &human{answers: []sdk.ElicitResult{says("accept", "approve", true, "arguments", `{"what":"cache"}`)}}
+		if _, said := call(t, s.connect(t, w, "tester", h.options()), "execute_tool", args); !strings.Contains(said, `{"what":"cache"}`) || s.wiped.Load() != 1 || len(h.saw) != 1 {
+			t.Errorf("%d forms, ran %d times: %s", len(h.saw), s.wiped.Load(), said)
+		}
+		c := s.connect(t, w, "mute", nil)
+		if _, said := call(t, c, "execute_tool", args); !strings.Contains(said, "waiting for approval: demo.wipe") {
+			t.Errorf("said %s", said)
+		}
+		s.approve(t, s.pending(t)[0].ID)
+		if _, said := call(t, c, "execute_tool", args); !strings.Contains(said, `{"what":"disk"}`) || s.wiped.Load() != 2 {
+			t.Errorf("ran %d times: %s", s.wiped.Load(), said)
+		}
+	})
 }
