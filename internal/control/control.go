@@ -83,10 +83,11 @@ func (d *discovery) signature(t *tool.Tool) string {
 	return s.Signature()
 }
 
-// arguments reads a call's arguments, which met their schema.
-func arguments(call tool.Call, into any) error {
+// begin reads a call's arguments, which met their schema, and finds the session
+// on whose behalf it is made.
+func (d *discovery) begin(call tool.Call, into any) (Session, error) {
 	if err := json.Unmarshal(call.Args, into); err != nil {
-		return &tool.Error{Op: call.Tool.Dotted(), Kind: tool.Invalid, Message: "the arguments cannot be read", Err: err}
+		return nil, &tool.Error{Op: call.Tool.Dotted(), Kind: tool.Invalid, Message: "the arguments cannot be read", Err: err}
 	}
-	return nil
+	return d.sessions(call.Principal.Session)
 }

@@ -44,10 +44,7 @@ func (d *discovery) search(ctx context.Context, call tool.Call, _ tool.Grant) (*
 		MaxRisk  tool.Risk `json:"max_risk"`
 		Detail   bool      `json:"detail"`
 	}
-	if err := arguments(call, &in); err != nil {
-		return nil, err
-	}
-	s, err := d.sessions(call.Principal.Session)
+	s, err := d.begin(call, &in)
 	if err != nil {
 		return nil, err
 	}
@@ -139,10 +136,7 @@ func (d *discovery) get(ctx context.Context, call tool.Call, _ tool.Grant) (*too
 		Other string `json:"tool_name"`
 		Tool  string `json:"tool"`
 	}
-	if err := arguments(call, &in); err != nil {
-		return nil, err
-	}
-	s, err := d.sessions(call.Principal.Session)
+	s, err := d.begin(call, &in)
 	if err != nil {
 		return nil, err
 	}
@@ -180,10 +174,7 @@ func (d *discovery) categories(ctx context.Context, call tool.Call, _ tool.Grant
 	var in struct {
 		Page int `json:"page"`
 	}
-	if err := arguments(call, &in); err != nil {
-		return nil, err
-	}
-	s, err := d.sessions(call.Principal.Session)
+	s, err := d.begin(call, &in)
 	if err != nil {
 		return nil, err
 	}
@@ -224,10 +215,7 @@ func (d *discovery) browse(ctx context.Context, call tool.Call, _ tool.Grant) (*
 		Category string `json:"category"`
 		Page     int    `json:"page"`
 	}
-	if err := arguments(call, &in); err != nil {
-		return nil, err
-	}
-	s, err := d.sessions(call.Principal.Session)
+	s, err := d.begin(call, &in)
 	if err != nil {
 		return nil, err
 	}

@@ -9,21 +9,32 @@ import (
 	"time"
 
 	"callgate/internal/sandbox"
+	"callgate/internal/sandbox/standby"
 )
 
-// BenchmarkRun is what each level costs over a plain exec of /bin/true. Both
-// are run in turn, so that they meet the same machine; the medians of both,
-// and the least that was seen of their difference, are reported.
+// BenchmarkRun is what each level costs over a plain exec of /bin/true; cold is
+// the full sandbox without a helper that waited. Both are run in turn, so that
+// they meet the same machine; the medians of both, and the least that was seen
+// of their difference, are reported.
 func BenchmarkRun(b *testing.B) {
 	machine := sandbox.Probe()
 	filters := machine
 	filters.Namespaces = false
+	warm, cold := &standby.Keeper{Idle: time.Minute}, new(standby.Keeper)
+	defer warm.Rest()
 	for _, c := range []struct {
 		name       string
+		by         *standby.Keeper
 		machine    sandbox.Report
 		unconfined bool
 		network    bool
-	}{{"process", machine, true, false}, {"filtered", filters, false, false}, {"full", machine, false, false}, {"full+network", machine, false, true}} {
+	}{
+		{"process", warm, machine, true, false},
+		{"filtered", warm, filters, false, false},
+		{"full", warm, machine, false, false},
+		{"full+network", warm, machine, false, true},
+		{"cold", cold, machine, false, false},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			s := sandbox.Spec{Argv: []string{"/bin/true"}, Env: sandbox.Environ(nil), Workspace: b.TempDir(), Unconfined: c.unconfined, Network: c.network}
 			var plain, walled []time.Duration
@@ -34,7 +45,7 @@ func BenchmarkRun(b *testing.B) {
 					b.Fatal(err)
 				}
 				middle := time.Now()
-				exit, err := sandbox.RunOn(b.Context(), s, c.machine)
+				exit, err := sandbox.RunBy(b.Context(), c.by, s, c.machine)
 				if err != nil || exit.Code != 0 {
 					b.Fatal(exit, err)
 				}
