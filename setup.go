@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"callgate/internal/arbiter"
-	"callgate/tool"
 )
 
 // setUp makes the calls that an app's modules ask for when a session opens. The
@@ -19,19 +18,49 @@ func (s *Session) setUp(ctx context.Context) {
 	for _, m := range s.App.Modules {
 		for _, step := range m.Setup {
 			name := m.Name + "." + step.Action
-			args, err := json.Marshal(step.Params)
+			params, err := s.kernel.withSecrets(step.Params)
 			if err == nil {
-				expanded, fail := s.kernel.secrets.Expand(string(args))
-				args, err = json.RawMessage(expanded), fail
-			}
-			var r *tool.Result
-			if err == nil {
-				r = s.kernel.door.Call(ctx, &door, arbiter.Ask{Name: name, Args: args})
-				err = r.Err()
+				err = s.kernel.step(ctx, &door, name, params)
 			}
 			if err != nil {
 				s.Warnings = append(s.Warnings, fmt.Sprintf("the setup step %s failed: %v", name, err))
 			}
 		}
 	}
+}
+
+// step makes one call.
+func (k *Kernel) step(ctx context.Context, door *arbiter.Session, name string, params any) error {
+	args, err := json.Marshal(params)
+	if err != nil {
+		return err
+	}
+	return k.door.Call(ctx, door, arbiter.Ask{Name: name, Args: args}).Err()
+}
+
+// withSecrets puts the values of secrets in the place of their references, in
+// every text of a value.
+func (k *Kernel) withSecrets(value any) (any, error) {
+	var err error
+	switch v := value.(type) {
+	case string:
+		return k.secrets.Expand(v)
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			if list[i], err = k.withSecrets(item); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for key, item := range v {
+			if m[key], err = k.withSecrets(item); err != nil {
+				return nil, err
+			}
+		}
+		return m, nil
+	}
+	return value, nil
 }

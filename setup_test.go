@@ -10,6 +10,7 @@ import (
 // TestSetup opens a session whose app has setup steps: they run as the kernel
 // does, past what is hidden from models, and one that fails is told.
 func TestSetup(t *testing.T) {
+	t.Setenv("SETUP_TEST_SECRET", `a "quoted" secret, with \ in it`)
 	k := openKernel(t, t.TempDir())
 	defer func() { ok(t, k.Close()) }()
 	folder := t.TempDir()
@@ -20,6 +21,7 @@ tools:
       constraints: {allowed_actions: [read]}
       setup:
       - {action: write, params: {path: "{{workdir}}/made.txt", content: "{{greeting}} from setup"}}
+      - {action: write, params: {path: secret.txt, content: "{{secret.SETUP_TEST_SECRET}}"}}
       - {action: read, params: {path: none.txt}}
   capabilities: {default_policy: approve}
 dev: {variables: {greeting: hello}}
@@ -28,6 +30,9 @@ dev: {variables: {greeting: hello}}
 	text, err := os.ReadFile(filepath.Join(folder, "made.txt"))
 	if err != nil || string(text) != "hello from setup" {
 		t.Errorf("the step wrote %q, %v", text, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(folder, "secret.txt")); err != nil || string(text) != os.Getenv("SETUP_TEST_SECRET") {
+		t.Errorf("the secret was written as %q, %v", text, err)
 	}
 	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "filesystem.read failed") {
 		t.Errorf("warnings: %v", s.Warnings)
