@@ -24,6 +24,7 @@ test: deps lint cross
 e2e: deps build
 	@scripts/e2e.sh full
 	@scripts/servers.sh
+	@scripts/clients.sh
 
 ## soak: long fuzz, kill and race runs.
 soak: deps build

@@ -150,6 +150,9 @@ func (p *program) heal(ctx context.Context, socket string, spawn func() error) e
 func (p *program) privateKernel(ctx context.Context) (dialer, func(), error) {
 	state, remove := p.state, func() {}
 	if state == "" {
+		state = p.Getenv("CALLGATE_STATE")
+	}
+	if state == "" {
 		dir, err := os.MkdirTemp("", "callgate-private-")
 		if err != nil {
 			return nil, nil, &tool.Error{Op: "cli", Kind: tool.Failed, Message: "no folder can be made for a kernel of its own", Err: err}

@@ -19,7 +19,8 @@ const starting = 15 * time.Second
 // Spawn sees that a kernel serves a state directory: the one that does, or one
 // that is started in the background with a command line, in a session of its
 // own and with its words in the state directory. It runs on when this process
-// ends.
+// ends. A directory that a passing command holds is tried again when that has
+// gone.
 func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 	const op = "daemon.Spawn"
 	if answers(ctx, dir) {
@@ -33,32 +34,54 @@ func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the kernel's log cannot be opened", Err: err}
 	}
 	defer log.Close()
+	ctx, cancel := context.WithTimeout(ctx, starting)
+	defer cancel()
+	for {
+		ended, err := begin(dir, log, command)
+		if err != nil {
+			return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "a kernel cannot be started in the background", Err: err}
+		}
+		up, err := await(ctx, dir, ended)
+		if up {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "no kernel can be started in the background", Err: err, Hint: "see " + log.Name()}
+		}
+	}
+}
+
+// begin starts a kernel in the background; ended tells of its end.
+func begin(dir statedir.Dir, log *os.File, command []string) (ended <-chan error, err error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir = dir.String() // not in anybody's way
 	cmd.Stdout, cmd.Stderr = log, log
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
-		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "a kernel cannot be started in the background", Err: err}
+		return nil, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	ctx, cancel := context.WithTimeout(ctx, starting)
-	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	return done, nil
+}
+
+// await waits until somebody serves the directory, or the kernel that was to
+// has ended and a moment has passed.
+func await(ctx context.Context, dir statedir.Dir, ended <-chan error) (up bool, err error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		if answers(ctx, dir) {
-			return nil
+			return true, nil
 		}
 		select {
-		case err := <-ended:
-			if answers(ctx, dir) { // another was faster
-				return nil
+		case err = <-ended: // somebody else holds the directory, or it cannot be
+			select {
+			case <-time.After(100 * time.Millisecond):
+			case <-ctx.Done():
 			}
-			return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the kernel that was started in the background ended at once", Err: err,
-				Hint: "see " + log.Name()}
+			return answers(ctx, dir), err
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the kernel that was started in the background does not answer", Err: context.Cause(ctx),
-				Hint: "see " + log.Name()}
+			return false, context.Cause(ctx)
 		}
 	}
 }

@@ -40,6 +40,10 @@ func (f *flight) approve(s *callgate.Session, asked *tool.Result) *tool.Result {
 		}
 		select {
 		case said := <-q.answer:
+			if said.Action == nobody {
+				tries = mostTries // somebody may answer it elsewhere
+				continue
+			}
 			answered, err := f.settle(s, asked, said)
 			if answered {
 				return <-ended

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -145,5 +146,28 @@ func TestOnlyOwnCallsAreAnswered(t *testing.T) {
 	id := s.pending(t)[0].ID
 	if err := other.AnswerElicited(t.Context(), id, "tester", approval.Answer{Approve: true}); err == nil || len(s.pending(t)) != 1 {
 		t.Errorf("another session answered: %v", err)
+	}
+}
+
+// A client without a human at it says no before anybody could have read the
+// question. That is no answer: the call waits for one from elsewhere.
+func TestReflexIsNoAnswer(t *testing.T) {
+	for _, w := range ways {
+		if strings.Contains(w.name, "new") {
+			continue // there the question goes back with the request
+		}
+		for _, action := range []string{"decline", "cancel"} {
+			s := newStage(t, callgate.Config{})
+			s.opt.Reflex = time.Hour
+			h := &human{answers: []sdk.ElicitResult{says(action), says(action)}}
+			c := s.connect(t, w, "headless", h.options())
+			if _, said := call(t, c, "demo.wipe", `{"what":"disk"}`); !strings.Contains(said, "waiting for approval") || len(h.saw) != 1 {
+				t.Fatalf("%s, %s: %d forms: %s", w.name, action, len(h.saw), said)
+			}
+			s.approve(t, s.pending(t)[0].ID)
+			if _, said := call(t, c, "demo.wipe", `{"what":"disk"}`); s.wiped.Load() != 1 {
+				t.Errorf("%s, %s: ran %d times: %s", w.name, action, s.wiped.Load(), said)
+			}
+		}
 	}
 }

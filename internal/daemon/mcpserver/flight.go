@@ -45,6 +45,7 @@ type question struct {
 	form     *sdk.ElicitParams // nil: there is no use in asking here again
 	approval bool              // whether the call may run; else a server wants to know something
 	answer   chan *sdk.ElicitResult
+	at       time.Time // when a client was asked
 }
 
 func newQuestion(form *sdk.ElicitParams, approval bool) *question {
@@ -153,6 +154,11 @@ func (f *flight) attend(ctx context.Context, req *sdk.CallToolRequest, p *progre
 		case out := <-p.output():
 			p.tell(ctx, f, out)
 		case e := <-said:
+			if e.reflex(f.guest.host.opt.Reflex) {
+				e.res = &sdk.ElicitResult{Action: nobody}
+				e.put()
+				continue
+			}
 			if e.put(); e.unanswered() {
 				return f.leaveWaiting(req), nil
 			}
@@ -237,6 +243,15 @@ func (e elicited) unanswered() bool {
 	return e.q.approval && (e.res == nil || e.res.Action != "accept" && e.res.Action != "decline")
 }
 
+// nobody is the answer of a client that has no human at it.
+const nobody = "nobody"
+
+// reflex reports whether a client said no to an approval by itself, as those
+// do that run without a human.
+func (e elicited) reflex(fast time.Duration) bool {
+	return e.q.approval && e.res != nil && e.res.Action != "accept" && time.Since(e.q.at) < fast
+}
+
 // put hands the answer to whoever asked.
 func (e elicited) put() {
 	res := e.res
@@ -249,6 +264,7 @@ func (e elicited) put() {
 // elicit asks a client of the old handshake.
 func elicit(ctx context.Context, session *sdk.ServerSession, q *question, to chan<- elicited) {
 	e := elicited{q: q}
+	q.at = time.Now()
 	if res, err := session.Elicit(ctx, q.form); err == nil {
 		e.res = res
 	}

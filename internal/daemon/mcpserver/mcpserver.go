@@ -23,12 +23,19 @@ type Options struct {
 	// client that cannot ask its human itself. Default 20 seconds: clients give
 	// up on a call after a minute.
 	Patience time.Duration
-	Log      *slog.Logger // default: nothing
+	// Reflex is how fast a no to an approval is taken for the client's own: no
+	// human reads a form in that time, so nobody is there who could be asked.
+	// Default a quarter of a second.
+	Reflex time.Duration
+	Log    *slog.Logger // default: nothing
 }
 
 func (o Options) withDefaults() Options {
 	if o.Patience == 0 {
 		o.Patience = 20 * time.Second
+	}
+	if o.Reflex == 0 {
+		o.Reflex = 250 * time.Millisecond
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

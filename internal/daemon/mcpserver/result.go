@@ -80,18 +80,36 @@ func (g *guest) tell(req *sdk.CallToolRequest, r *tool.Result) *sdk.CallToolResu
 	return res
 }
 
-// structure adds the data to a result. A client that was promised data takes a
-// success without any for a failure, so where they are kept back, cut, or not
-// what was promised, it is told that instead, under a name of our own.
+// structure adds the data to a result. The common clients show their model
+// nothing but the data where there are any, so data that were not promised go
+// only where nothing is said beside them. A client that was promised data takes
+// a success without any for a failure: what is said beside them is put among
+// them, under a name of our own, and so is word of data that are kept back, cut,
+// or not what was promised.
 func (g *guest) structure(res *sdk.CallToolResult, name string, r *tool.Result) {
 	promised := g.promised(name)
-	object := isObject(r.Data)
+	beside := len(r.Warnings) > 0 || r.ArtifactRef != ""
+	kept := isObject(r.Data) && (promised == nil || len(r.Warnings) == 0 || g.keeps(promised, r.Data))
 	switch {
-	case object && (promised == nil || len(r.Warnings) == 0 || g.keeps(promised, r.Data)):
+	case kept && !beside && (promised != nil || len(r.Content) == 0):
 		res.StructuredContent = r.Data
-	case promised != nil && !res.IsError:
-		res.StructuredContent = map[string]any{ownField: aside{r.Status, r.Summary, r.ArtifactRef}}
+	case promised == nil || res.IsError:
+	case kept:
+		res.StructuredContent = withNotes(r)
+	default:
+		res.StructuredContent = map[string]any{ownField: aside{r.Status, r.Summary, r.ArtifactRef, r.Warnings}}
 	}
+}
+
+// withNotes is data with what there is to know beside them.
+func withNotes(r *tool.Result) any {
+	var data map[string]json.RawMessage
+	note, err := json.Marshal(aside{r.Status, r.Summary, r.ArtifactRef, r.Warnings})
+	if err != nil || json.Unmarshal(r.Data, &data) != nil || data[ownField] != nil {
+		return r.Data
+	}
+	data[ownField] = note
+	return data
 }
 
 // ownField is the one field of structured content that is ours.
@@ -102,6 +120,7 @@ type aside struct {
 	Status      tool.Status `json:"status"`
 	Summary     string      `json:"summary"`
 	ArtifactRef string      `json:"artifact_ref,omitempty"`
+	Notes       []string    `json:"notes,omitempty"`
 }
 
 // waits tells that a human must approve a call elsewhere.

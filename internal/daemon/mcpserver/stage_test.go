@@ -51,7 +51,7 @@ func newStage(t testing.TB, cfg callgate.Config, more ...*tool.Tool) *stage {
 	k, err := callgate.Open(context.Background(), cfg)
 	ok(t, err)
 	s.kernel, s.server = k, mcpserver.New(k)
-	s.opt = mcpserver.Options{Session: callgate.SessionConfig{Workspace: t.TempDir()}, Patience: 1}
+	s.opt = mcpserver.Options{Session: callgate.SessionConfig{Workspace: t.TempDir()}, Patience: 1, Reflex: 1}
 	t.Cleanup(func() {
 		ok(t, k.Close())
 		s.serves.Wait()

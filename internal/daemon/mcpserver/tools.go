@@ -35,7 +35,7 @@ func (g *guest) list(ctx context.Context) ([]*sdk.Tool, error) {
 		if v, err := s.Tool(ctx, e.Name); err == nil {
 			shown.Title = title(v.Tool)
 			shown.Annotations = annotations(v.Tool)
-			if out, ok := promise(v.Tool.Spec.Output); ok && (plan.Mode == surface.Direct || string(e.Schema) != openObject) {
+			if out, ok := promise(v.Tool.Spec.Output); ok && structured(v.Tool) && (plan.Mode == surface.Direct || string(e.Schema) != openObject) {
 				shown.OutputSchema = out
 				typed[e.Name] = v.Tool.Spec.Output
 			}
@@ -83,6 +83,12 @@ func objectSchema(raw json.RawMessage) json.RawMessage {
 		return json.RawMessage(openObject)
 	}
 	return fixed
+}
+
+// structured reports whether a tool's data are all that it has to say. What the
+// built-in modules have to say is their text, and their data are beside it.
+func structured(t *tool.Tool) bool {
+	return !slices.Contains(callgate.Builtin(), t.ID.Namespace)
 }
 
 // promise is an output schema as clients are told it. They hold every success
