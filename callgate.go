@@ -60,6 +60,7 @@ type Kernel struct {
 	finders   map[string]*finder     // by how an app searches
 	upstreams map[string][]*upstream // MCP servers, by the scope that has them
 	closing   bool
+	orphans   atomic.Int64   // how many there are of
 	running   sync.WaitGroup // calls that no session waits for
 	ctx       context.Context
 	cancel    context.CancelFunc
@@ -302,9 +303,11 @@ func (k *Kernel) Close() error {
 	if k.hub != nil {
 		k.hub.Close()
 	}
+	k.finding.Lock()
 	for _, f := range k.finders {
 		errs = append(errs, f.index.Close())
 	}
+	k.finding.Unlock()
 	if k.Journal != nil {
 		errs = append(errs, k.Journal.Close())
 	}

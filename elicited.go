@@ -10,9 +10,11 @@ import (
 
 // AnswerElicited settles an approval with what the human at an MCP client said
 // in a form that the client showed them. The client is not who answers, but the
-// way by which its human is reached, and the kernel vouches for that way and no
-// other: a client brings answers only to what its own session asked, and no
-// tool, no process and no request to the kernel's socket can come here. What
+// way by which its human is reached, and the kernel vouches for that way: a
+// client brings answers only to what its own session asked, and neither a tool
+// nor a process that the kernel started can come here (they are shown no form).
+// A program of the user's own outside every sandbox can play such a client, as
+// it can read the human's key: docs/MCP.md says so. What
 // the desk says of answers holds for these too: the first one counts, and
 // edited arguments must be able to run.
 func (s *Session) AnswerElicited(ctx context.Context, id, client string, a approval.Answer) error {

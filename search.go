@@ -9,6 +9,7 @@ import (
 	"callgate/internal/search"
 	"callgate/internal/search/embed"
 	"callgate/internal/search/endpoint"
+	"callgate/tool"
 )
 
 // finder is the index of the tools for one way of searching, and the registry
@@ -45,7 +46,7 @@ func (s *Session) catalog(ctx context.Context) (*search.Catalog, error) {
 	s.mu.Lock()
 	last := s.catalogue
 	s.mu.Unlock()
-	if last.Catalog != nil && last.generation == snap.Generation {
+	if last.Catalog != nil && last.generation == snap.Generation && last.Current() {
 		return last.Catalog, nil
 	}
 	index, err := s.kernel.finder(ctx, s.App)
@@ -72,9 +73,15 @@ func (k *Kernel) finder(ctx context.Context, a *app.App) (*search.Index, error) 
 	var how app.Search
 	if a != nil {
 		how = a.Search
+		if !k.consented(a) {
+			how.Endpoint = app.Endpoint{} // the built-in model stands in
+		}
 	}
 	k.finding.Lock() // not mu: a snapshot may have to ask sources that need it
 	defer k.finding.Unlock()
+	if k.ctx.Err() != nil {
+		return nil, tool.Errorf("callgate.Search", tool.Unavailable, "the kernel is closing")
+	}
 	f := k.finders[how.Key()]
 	if f == nil {
 		embedder, err := k.embedder(how)
@@ -88,7 +95,8 @@ func (k *Kernel) finder(ctx context.Context, a *app.App) (*search.Index, error) 
 	if err != nil {
 		return nil, err
 	}
-	if f.generation != snap.Generation {
+	// An endpoint is told of no tools but those that its own sessions see.
+	if f.generation != snap.Generation && how.Endpoint.URL == "" {
 		if err := f.index.Sync(ctx, slices.Collect(snap.Every())); err != nil {
 			return nil, err
 		}

@@ -74,15 +74,24 @@ func (k *Kernel) OpenSession(ctx context.Context, c SessionConfig) (*Session, er
 	if err != nil {
 		return nil, err
 	}
+	if err := k.register(s); err != nil {
+		return nil, err
+	}
+	s.setUp(ctx)
+	return s, nil
+}
+
+// register makes a session known, unless the kernel is closing.
+func (k *Kernel) register(s *Session) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closing {
 		_ = s.door.Root.Close()
-		return nil, tool.Errorf("callgate.OpenSession", tool.Unavailable, "the kernel is closing")
+		return tool.Errorf("callgate.OpenSession", tool.Unavailable, "the kernel is closing")
 	}
 	k.sessions[s.ID] = s
 	s.idle = time.AfterFunc(patience, s.Close)
-	return s, nil
+	return nil
 }
 
 func (k *Kernel) newSession(ctx context.Context, id string, c SessionConfig, asker approval.Asker) (*Session, error) {
@@ -127,7 +136,9 @@ func (k *Kernel) applyApp(ctx context.Context, s *Session, path string) error {
 		s.Warnings = append(s.Warnings, f.problems()...)
 	}
 	s.Warnings = append(s.Warnings, s.serverWarnings()...)
-	s.setUp(ctx)
+	if text := s.Unaccepted(); text != "" {
+		s.Warnings = append(s.Warnings, "this app file wants something done by itself that nobody has accepted yet, so it is left out: "+text+" (callgate app trust)")
+	}
 	return nil
 }
 
@@ -166,10 +177,13 @@ func (k *Kernel) loadApp(ctx context.Context, workspace, path string) (*app.App,
 		return nil, nil, err
 	}
 	a, err := app.LoadWith(path, known, vars)
-	if err != nil || len(a.Dirs) == 0 && len(a.Servers) == 0 {
-		return a, nil, err
+	if err != nil {
+		return nil, nil, err
 	}
 	scope := arbiter.Scope(a.Path, workspace)
+	if len(a.Dirs) == 0 && len(a.Servers) == 0 && !k.serves(scope) {
+		return a, nil, nil
+	}
 	if err := k.addServers(a, scope); err != nil {
 		return nil, nil, err
 	}
@@ -265,6 +279,10 @@ func (k *Kernel) Calls() int {
 	}
 	return n
 }
+
+// Needed reports whether anybody has a session open, or a call runs for which
+// nobody waits.
+func (k *Kernel) Needed() bool { return k.Sessions() > 0 || k.orphans.Load() > 0 }
 
 // Sessions returns how many sessions are open.
 func (k *Kernel) Sessions() int {
@@ -406,7 +424,9 @@ func (k *Kernel) endOrphan(r approval.Request) {
 	if k.closing {
 		return // an approved one is run at the next start
 	}
+	k.orphans.Add(1)
 	k.running.Go(func() {
+		defer k.orphans.Add(-1)
 		s, err := k.sessionFor(k.ctx, r)
 		if err != nil {
 			k.log.Error("an answered call cannot be ended", "call", r.Call.ID, "tool", r.Call.Tool, "error", err)

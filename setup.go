@@ -8,11 +8,18 @@ import (
 	"callgate/internal/arbiter"
 )
 
-// setUp makes the calls that an app's modules ask for when a session opens. The
-// kernel makes them itself: what is hidden from models or would wait for a
+// setUp makes the calls that an app's modules ask for when a session opens, once
+// a human has accepted them. The kernel makes them itself: what is hidden from models or would wait for a
 // human is not hidden from it, and what is denied is denied. A step that fails
 // is told to the session's user, and the rest goes on.
 func (s *Session) setUp(ctx context.Context) {
+	if s.App == nil || !s.kernel.consented(s.App) || !s.enter() {
+		return
+	}
+	defer s.leave()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.kernel.ctx, cancel)()
 	door := *s.door
 	door.Principal.Daemon, door.Ran = true, nil
 	for _, m := range s.App.Modules {

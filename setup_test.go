@@ -5,6 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"callgate/internal/arbiter/approval"
+	"callgate/internal/protocol"
+	"callgate/tool"
 )
 
 // TestSetup opens a session whose app has setup steps: they run as the kernel
@@ -26,6 +30,20 @@ tools:
   capabilities: {default_policy: approve}
 dev: {variables: {greeting: hello}}
 `)
+	stranger := openSession(t, k, folder)
+	if len(stranger.Warnings) != 1 || !strings.Contains(stranger.Warnings[0], "filesystem.write") || !strings.Contains(stranger.Unaccepted(), "{{secret.SETUP_TEST_SECRET}}") {
+		t.Errorf("before a human accepted it: %v", stranger.Warnings)
+	}
+	if _, err := os.Stat(filepath.Join(folder, "made.txt")); err == nil {
+		t.Fatal("a stranger's steps ran")
+	}
+	key, err := k.State.ReadHumanKey()
+	ok(t, err)
+	who := approval.Credential{Key: key, PID: approval.Unknown}
+	if err := stranger.Trust(who, protocol.AppConsent, protocol.Trust{Launch: "something else"}); tool.KindOf(err) != tool.Conflict {
+		t.Errorf("accepting what was not shown: %v", err)
+	}
+	ok(t, stranger.Trust(who, protocol.AppConsent, protocol.Trust{Launch: stranger.Unaccepted()}))
 	s := openSession(t, k, folder)
 	text, err := os.ReadFile(filepath.Join(folder, "made.txt"))
 	if err != nil || string(text) != "hello from setup" {

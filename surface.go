@@ -68,6 +68,9 @@ func (s *Session) plan(ctx context.Context, c SurfaceConfig) (*surface.Plan, err
 		cfg.DirectModules, cfg.Pinned = how.DirectModules, how.Pinned
 		cfg.Primitives, cfg.NoPrimitives = how.Primitives, how.Primitives != nil && len(how.Primitives) == 0
 	}
+	if len(s.serverWarnings()) > 0 { // tools may come later: they must be findable
+		cfg.Pinned = append(slices.Clone(cfg.Pinned), "search_tools", "get_tool", "execute_tool")
+	}
 	var items, control []surface.Item
 	var names []string
 	for t := range snap.View(s.door.Scope).All() {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"callgate/internal/app"
+	"callgate/internal/arbiter/approval"
 	"callgate/internal/arbiter/schema"
 	"callgate/internal/protocol"
 	"callgate/internal/registry"
@@ -36,17 +38,23 @@ func trustKey(s *mcp.Server) string { return s.Config().Name + "-" + s.Key()[:12
 // reached, as a human is shown it. Secrets are references in it.
 func launchLine(c mcp.Config) []string {
 	if c.URL != "" {
-		return []string{"connect", c.URL}
+		line := []string{"connect", c.URL}
+		for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+			line = append(line, name+": "+c.Headers[name])
+		}
+		return line
 	}
 	line := append([]string{c.Command}, c.Args...)
 	if c.Dir != "" {
 		line = append([]string{"cd", c.Dir, "&&"}, line...)
 	}
 	var env []string
-	for name, value := range c.Env {
-		env = append(env, name+"="+value)
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		env = append(env, name+"="+c.Env[name])
 	}
-	slices.Sort(env)
+	for _, name := range slices.Sorted(slices.Values(c.EnvAllow)) {
+		env = append(env, name+"=$"+name)
+	}
 	return append(env, line...)
 }
 
@@ -169,6 +177,11 @@ func (k *Kernel) addServers(a *app.App, scope string) error {
 	for _, declared := range a.Servers {
 		s, err := k.hub.Server(serverConfig(declared))
 		if err != nil {
+			for _, u := range next { // what was taken for this change
+				if !slices.Contains(old, u) {
+					u.Release()
+				}
+			}
 			return err
 		}
 		u := &upstream{Server: s, scope: scope, pin: declared.Pin || a.Pinning}
@@ -193,6 +206,13 @@ func (k *Kernel) addServers(a *app.App, scope string) error {
 		}
 	}
 	return nil
+}
+
+// serves reports whether servers are known in a scope.
+func (k *Kernel) serves(scope string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.upstreams[scope]) > 0
 }
 
 // serverConfig is a server of an app file as the hub reads it.
@@ -237,6 +257,16 @@ func (s *Session) Servers(ctx context.Context) ([]protocol.Server, error) {
 	return list, nil
 }
 
+// MayRead reports whether this session's model may read what a server offers
+// beside tools: the rules judge it as the actions resources and prompts of the
+// server's module.
+func (s *Session) MayRead(module, what string) bool {
+	return s.door.Sees(&tool.Tool{
+		ID:      tool.ID{Namespace: module, Name: what, Version: tool.Version{Major: 1}},
+		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read},
+	})
+}
+
 func (s *Session) upstreams() []*upstream {
 	s.kernel.mu.Lock()
 	defer s.kernel.mu.Unlock()
@@ -261,18 +291,21 @@ func (s *Session) Server(name string) (*mcp.Server, error) {
 
 // Trust takes a human's word on a server. Only who holds the human's key may
 // give it.
-func (s *Session) Trust(key, name string, t protocol.Trust) error {
+func (s *Session) Trust(who approval.Credential, name string, t protocol.Trust) error {
 	const op = "callgate.Trust"
-	if !s.kernel.Approvals.Human(key) {
-		return tool.Errorf(op, tool.Denied, "only a human may say what is trusted").WithHint("run callgate mcp trust in a terminal of your own")
-	}
-	server, err := s.Server(name)
-	if err != nil {
+	if err := s.kernel.Approvals.Vouch(who); err != nil {
 		return err
 	}
 	by := t.By
 	if by == "" {
 		by = s.kernel.user
+	}
+	if name == protocol.AppConsent { // no server has that name
+		return s.accept(t.Launch, by)
+	}
+	server, err := s.Server(name)
+	if err != nil {
+		return err
 	}
 	id := trustKey(server)
 	if t.Launch != "" {

@@ -16,6 +16,7 @@ import (
 	"callgate/internal/arbiter/approval"
 	"callgate/internal/journal"
 	"callgate/internal/protocol"
+	"callgate/internal/search"
 	"callgate/internal/source/mcp/trust"
 	"callgate/tool"
 )
@@ -102,7 +103,7 @@ func accept(t *testing.T, k *callgate.Kernel, s *callgate.Session) {
 	list, err := s.Servers(t.Context())
 	ok(t, err)
 	for _, one := range list {
-		ok(t, s.Trust(key, one.Name, protocol.Trust{Launch: one.Launch}))
+		ok(t, s.Trust(approval.Credential{Key: key, PID: approval.Unknown}, one.Name, protocol.Trust{Launch: one.Launch}))
 		server, err := s.Server(one.Name)
 		ok(t, err)
 		ok(t, server.Refresh(t.Context()))
@@ -141,13 +142,13 @@ func TestServersNeedConsent(t *testing.T) {
 		t.Errorf("got %+v", one)
 	}
 	for _, key := range []string{"", "guessed"} {
-		if err := s.Trust(key, "stranger", protocol.Trust{Launch: one.Launch}); tool.KindOf(err) != tool.Denied {
+		if err := s.Trust(approval.Credential{Key: key, PID: approval.Unknown}, "stranger", protocol.Trust{Launch: one.Launch}); tool.KindOf(err) != tool.Denied {
 			t.Errorf("with the key %q: %v", key, err)
 		}
 	}
 	key, err := k.State.ReadHumanKey()
 	ok(t, err)
-	if err := s.Trust(key, "stranger", protocol.Trust{Launch: "something else"}); tool.KindOf(err) != tool.Conflict {
+	if err := s.Trust(approval.Credential{Key: key, PID: approval.Unknown}, "stranger", protocol.Trust{Launch: "something else"}); tool.KindOf(err) != tool.Conflict {
 		t.Errorf("accepting what was not shown: %v", err)
 	}
 	accept(t, k, s)
@@ -181,7 +182,7 @@ func TestHostileNames(t *testing.T) {
 		key, err := k.State.ReadHumanKey()
 		ok(t, err)
 		for _, h := range server.Held { // a name of another script's look-alikes is held: a human may want it
-			ok(t, s.Trust(key, server.Name, protocol.Trust{Accept: []trust.Pick{h.Pick()}}))
+			ok(t, s.Trust(approval.Credential{Key: key, PID: approval.Unknown}, server.Name, protocol.Trust{Accept: []trust.Pick{h.Pick()}}))
 		}
 	}
 	plan, err := s.Surface(t.Context(), callgate.SurfaceConfig{Mode: "direct"})
@@ -244,7 +245,7 @@ func TestPoisonedDefinitions(t *testing.T) {
 	}
 	key, err := k.State.ReadHumanKey()
 	ok(t, err)
-	ok(t, s.Trust(key, "files", protocol.Trust{Accept: []trust.Pick{found["read"].Pick()}, Reject: []trust.Pick{found["sneaky"].Pick()}}))
+	ok(t, s.Trust(approval.Credential{Key: key, PID: approval.Unknown}, "files", protocol.Trust{Accept: []trust.Pick{found["read"].Pick()}, Reject: []trust.Pick{found["sneaky"].Pick()}}))
 	if got := names(t, s); !strings.Contains(got, "mcp_files.read") || strings.Contains(got, "sneaky") {
 		t.Errorf("after the human's word: %s", got)
 	}
@@ -344,4 +345,47 @@ func TestEditsOfAnAppFileElsewhere(t *testing.T) {
 	if !strings.Contains(fmt.Sprint(done.Content), `"n":2`) {
 		t.Errorf("the edited call gives %+v", done)
 	}
+}
+
+// TestEndpointNeedsConsent searches in a folder whose app file names an
+// embeddings endpoint: nobody calls there before a human said so.
+func TestEndpointNeedsConsent(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ok(t, err)
+	called := make(chan struct{}, 64)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			called <- struct{}{}
+			c.Close()
+		}
+	}()
+	defer l.Close()
+	t.Setenv("ENDPOINT_TEST_SECRET", "victim-token-value-123")
+	k := openKernel(t, t.TempDir())
+	defer func() { ok(t, k.Close()) }()
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "callgate.yaml"), "search: {endpoint: {url: \"http://"+l.Addr().String()+"\", key: \"{{secret.ENDPOINT_TEST_SECRET}}\"}}\n")
+	s := openSession(t, k, folder)
+	found, err := s.Search(t.Context(), search.Request{Queries: []string{"supprimer un dossier"}, Limit: 1})
+	ok(t, err)
+	if found.Degraded != "" || found.Answers[0].Hits[0].Tool.ID.Dotted() != "filesystem.delete" {
+		t.Errorf("the built-in model does not stand in: %+v", found)
+	}
+	select {
+	case <-called:
+		t.Fatal("the endpoint was contacted")
+	default:
+	}
+	key, err := k.State.ReadHumanKey()
+	ok(t, err)
+	ok(t, s.Trust(approval.Credential{Key: key, PID: approval.Unknown}, protocol.AppConsent, protocol.Trust{Launch: s.Unaccepted()}))
+	s = openSession(t, k, folder)
+	if found, err = s.Search(t.Context(), search.Request{Queries: []string{"delete"}, Limit: 1}); err != nil || found.Degraded == "" {
+		t.Errorf("an endpoint that hangs up: %+v, %v", found, err)
+	}
+	<-called // now it was
 }

@@ -12,6 +12,7 @@ import (
 	"callgate/internal/client"
 	"callgate/internal/daemon"
 	"callgate/internal/protocol"
+	"callgate/internal/statedir"
 	"callgate/tool"
 )
 
@@ -28,7 +29,7 @@ type bridgeFlags struct {
 // webFlags are how clients over HTTP are let in.
 type webFlags struct {
 	address, token string
-	noAuth         bool
+	noAuth, forms  bool
 	hosts, origins []string
 }
 
@@ -39,6 +40,7 @@ func (f *bridgeFlags) bind(c *cobra.Command) {
 	c.Flags().StringVar(&w.address, "http", "", "serve clients over streamable HTTP at this address, such as 127.0.0.1:7331, path /mcp")
 	c.Flags().StringVar(&w.token, "token", "", "what clients over HTTP bring as a bearer token (default $CALLGATE_TOKEN, else one that is made up and said)")
 	c.Flags().BoolVar(&w.noAuth, "no-auth", false, "let in whoever reaches the address")
+	c.Flags().BoolVar(&w.forms, "forms", false, "let clients over HTTP put approvals to their human; whoever has the token can then say yes")
 	c.Flags().StringSliceVar(&w.hosts, "host", nil, "names by which clients may call, beside this machine's own")
 	c.Flags().StringSliceVar(&w.origins, "origin", nil, "pages that may call from a browser, such as https://example.com")
 }
@@ -75,7 +77,7 @@ func (p *program) bridge(ctx context.Context, f bridgeFlags) error {
 	defer context.AfterFunc(ctx, func() { _ = stream.Close() })()
 	go func() {
 		_, _ = io.Copy(stream.Conn, p.Stdin)
-		_ = stream.CloseWrite() // the client has said all; its answers still come
+		_ = stream.CloseWrite() // the client hung up: what runs for it is cancelled
 	}()
 	if _, err := stream.WriteTo(p.Stdout); err != nil && ctx.Err() == nil {
 		return &tool.Error{Op: "cli", Kind: tool.Unavailable, Message: "the kernel went away", Err: err}
@@ -100,7 +102,7 @@ func (p *program) front(ctx context.Context, g protocol.Guest, f webFlags, dial 
 		p.say("clients bring this token: Authorization: Bearer %s", f.token)
 	}
 	p.say("serving MCP at http://%s/mcp for %s", l.Addr(), g.Workspace)
-	return client.Front(ctx, l, protocol.WebGuest{Guest: g, Token: f.token, NoAuth: f.noAuth, Hosts: f.hosts, Origins: f.origins}, dial)
+	return client.Front(ctx, l, protocol.WebGuest{Guest: g, Token: f.token, NoAuth: f.noAuth, Forms: f.forms, Hosts: f.hosts, Origins: f.origins}, dial)
 }
 
 // kernelFor finds the kernel that serves a client: how to reach it, and what is
@@ -123,16 +125,22 @@ func (p *program) kernelFor(ctx context.Context, private bool) (dialer, func(), 
 	if err := spawn(); err != nil {
 		return nil, nil, err
 	}
-	if err := p.heal(ctx, dir.Socket(), spawn); err != nil {
+	if err := p.heal(ctx, dir, spawn); err != nil {
 		return nil, nil, err
 	}
-	return client.Unix(dir.Socket()), func() {}, nil
+	return func(ctx context.Context) (net.Conn, error) {
+		conn, err := client.Unix(dir.Socket())(ctx)
+		if err != nil && spawn() == nil { // it ended, having been idle
+			conn, err = client.Unix(dir.Socket())(ctx)
+		}
+		return conn, err
+	}, func() {}, nil
 }
 
 // heal replaces a kernel in the background that another version of this program
 // started. It finishes what it does first.
-func (p *program) heal(ctx context.Context, socket string, spawn func() error) error {
-	c := client.New(client.Options{Dial: client.Unix(socket)})
+func (p *program) heal(ctx context.Context, dir statedir.Dir, spawn func() error) error {
+	c := client.New(client.Options{Dial: client.Unix(dir.Socket())})
 	defer c.Close()
 	status, err := c.Status(ctx)
 	if err == nil && status.Version == daemon.Version || !status.Background {
@@ -140,6 +148,9 @@ func (p *program) heal(ctx context.Context, socket string, spawn func() error) e
 	}
 	p.say("callgate: the kernel in the background is version %s, this program %s: it is replaced", status.Version, daemon.Version)
 	if err := c.Stop(ctx); err != nil {
+		return err
+	}
+	if err := daemon.Gone(ctx, dir); err != nil {
 		return err
 	}
 	return spawn()

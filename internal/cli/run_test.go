@@ -51,7 +51,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 	for _, args := range [][]string{
 		{"init"}, {"up"}, {"tools", "list"}, {"tools", "show"}, {"tools", "call"}, {"approvals", "list"}, {"approvals", "show"},
 		{"approvals", "approve"}, {"approvals", "edit"}, {"approvals", "deny"}, {"log", "tail"}, {"log", "show"}, {"log", "verify"},
-		{"down"}, {"import"}, {"search"}, {"bench", "search"}, {"plan"}, {"surface"}, {"app", "check"}, {"app", "schema"}, {"mcp"}, {"mcp", "servers"}, {"mcp", "add"},
+		{"down"}, {"import"}, {"search"}, {"bench", "search"}, {"plan"}, {"surface"}, {"app", "check"}, {"app", "schema"}, {"app", "trust"}, {"mcp"}, {"mcp", "servers"}, {"mcp", "add"},
 		{"mcp", "remove"}, {"mcp", "trust"}, {"mcp", "refresh"}, {"mcp", "restart"}, {"mcp", "login"}, {"mcp", "logs"}, {"mcp", "resources"}, {"mcp", "prompts"},
 		{"log", "export"}, {"log", "retain"}, {"log", "doubt"}, {"locks"}, {"artifact"}, {"doctor"}, {"version"}, {"completion", "bash"},
 	} {

@@ -11,6 +11,7 @@ import (
 
 	"callgate/internal/agent/surface"
 	"callgate/internal/client"
+	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
@@ -131,8 +132,31 @@ func (p *program) appCommand() *cobra.Command {
 			})
 		})
 	check.ValidArgsFunction = nil // files
+	var yes bool
+	consent := p.leaf("trust", "Look at what an app file does by itself (setup steps, an embeddings endpoint), and accept it or not", "",
+		cobra.NoArgs, func(ctx context.Context, _ []string) error { return p.trustApp(ctx, yes) })
+	consent.Flags().BoolVar(&yes, "yes", false, "accept what is shown, without asking")
 	show := p.leaf("schema MODULE", "Print the actions of a module, with their parameters", "  callgate app schema filesystem", cobra.ExactArgs(1), p.moduleSchema)
-	return p.group("app", "Look at an app file and its modules", "", check, show)
+	return p.group("app", "Look at an app file and its modules", "", check, consent, show)
+}
+
+// trustApp shows what an app file does by itself, and takes a human's yes.
+func (p *program) trustApp(ctx context.Context, yes bool) error {
+	return p.openSession(ctx, true, false, func(_ *kernel, s *client.Session) error {
+		if s.Unaccepted == "" {
+			p.say("this app file does nothing by itself that is not accepted")
+			return nil
+		}
+		p.say("This app file would by itself, each time a session opens:\n\n  %s\n", s.Unaccepted)
+		if ok, err := p.agree(yes, "Accept that it may?"); err != nil || !ok {
+			return err
+		}
+		if err := s.Trust(ctx, protocol.AppConsent, protocol.Trust{Launch: s.Unaccepted, By: p.who()}); err != nil {
+			return err
+		}
+		p.say("accepted")
+		return nil
+	})
 }
 
 // moduleSchema prints a module's actions as JSON.

@@ -24,7 +24,7 @@ const (
 		"max_risk":{"type":"string","enum":["low","medium","high"]},
 		"detail":{"type":"boolean","default":false,"description":"whole parameter schemas too"},
 		"limit":{"type":"integer","minimum":1,"maximum":200,"x-hidden":true},
-		"page":{"type":"integer","minimum":1,"x-hidden":true},
+		"page":{"type":"integer","minimum":1,"maximum":100000,"x-hidden":true},
 		"tag":{"type":"string","x-hidden":true}}}`
 	getSchema = `{"type":"object","properties":{
 		"name":{"type":"string","maxLength":256,"description":"the tool's name, as search_tools gives it"},
@@ -34,8 +34,8 @@ const (
 		"name":{"type":"string","maxLength":256,"description":"the tool's name"},
 		"params":{"type":"object","description":"the tool's parameters"}},
 		"additionalProperties":true}`
-	categoriesSchema = `{"type":"object","properties":{"page":{"type":"integer","minimum":1,"default":1}}}`
+	categoriesSchema = `{"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":100000,"default":1}}}`
 	browseSchema     = `{"type":"object","properties":{
 		"category":{"type":"string","maxLength":128,"description":"its id, as list_categories gives it"},
-		"page":{"type":"integer","minimum":1,"default":1}},"required":["category"]}`
+		"page":{"type":"integer","minimum":1,"maximum":100000,"default":1}},"required":["category"]}`
 )

@@ -36,7 +36,7 @@ func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 	defer log.Close()
 	ctx, cancel := context.WithTimeout(ctx, starting)
 	defer cancel()
-	for {
+	for left := 3; ; { // tries for a kernel that nobody is in the way of
 		ended, err := begin(dir, log, command)
 		if err != nil {
 			return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "a kernel cannot be started in the background", Err: err}
@@ -45,10 +45,22 @@ func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 		if up {
 			return nil
 		}
-		if ctx.Err() != nil {
+		if !holds(dir) {
+			left--
+		}
+		if ctx.Err() != nil || left == 0 {
 			return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "no kernel can be started in the background", Err: err, Hint: "see " + log.Name()}
 		}
 	}
+}
+
+// holds reports whether another process has the directory.
+func holds(dir statedir.Dir) bool {
+	held, err := dir.Hold()
+	if err == nil {
+		return held.Release() != nil
+	}
+	return tool.KindOf(err) == tool.Conflict
 }
 
 // begin starts a kernel in the background; ended tells of its end.
@@ -86,6 +98,20 @@ func await(ctx context.Context, dir statedir.Dir, ended <-chan error) (up bool, 
 	}
 }
 
+// Gone waits until nobody serves a state directory.
+func Gone(ctx context.Context, dir statedir.Dir) error {
+	ctx, cancel := context.WithTimeout(ctx, drain+starting)
+	defer cancel()
+	for answers(ctx, dir) {
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return &tool.Error{Op: "daemon.Gone", Kind: tool.Unavailable, Message: "the kernel in the background does not end", Err: context.Cause(ctx)}
+		}
+	}
+	return nil
+}
+
 // answers reports whether somebody serves the directory's socket.
 func answers(ctx context.Context, dir statedir.Dir) bool {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", dir.Socket())
@@ -113,7 +139,7 @@ func (d *Daemon) WaitIdle(ctx context.Context, idle time.Duration) error {
 				return
 			case <-tick.C:
 			}
-			if d.Kernel.Sessions() > 0 {
+			if d.Kernel.Needed() || d.guests.Load() > 0 {
 				last = time.Now()
 			} else if time.Since(last) >= idle {
 				cancel(errIdle)

@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"callgate"
@@ -42,6 +43,7 @@ type Daemon struct {
 	stopped chan struct{} // closed when a client asked for the end
 
 	background bool
+	guests     atomic.Int64 // MCP clients on streams
 }
 
 // Start opens a kernel and serves it. A state directory that another process
@@ -78,7 +80,7 @@ func (d *Daemon) listen() error {
 	d.Socket = path
 	ending, end := context.WithCancel(context.Background())
 	d.server = &http.Server{
-		Handler:           httpapi.New(d.Kernel, httpapi.Life{Ending: ending, Stop: sync.OnceFunc(func() { close(d.stopped) }), Background: d.background}),
+		Handler:           httpapi.New(d.Kernel, httpapi.Life{Ending: ending, Stop: sync.OnceFunc(func() { close(d.stopped) }), Background: d.background, Guests: &d.guests}),
 		ReadHeaderTimeout: 10 * time.Second,
 		ConnContext:       httpapi.WithPeer,
 	}

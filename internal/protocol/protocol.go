@@ -89,6 +89,7 @@ type WebGuest struct {
 	Guest
 	Token   string   // that clients bring
 	NoAuth  bool     // or none
+	Forms   bool     // approvals may be answered in a form at the client
 	Hosts   []string // names by which they may call, beside this machine's own
 	Origins []string // pages that may call
 }
@@ -122,7 +123,14 @@ type Session struct {
 	AppFile   string   `json:"app_file,omitempty"`
 	Human     bool     `json:"human,omitempty"`
 	Warnings  []string `json:"warnings,omitempty"`
+	// Unaccepted is what the app file would have done by itself, for a human to
+	// see and accept: see AppConsent.
+	Unaccepted string `json:"unaccepted,omitempty"`
 }
+
+// AppConsent is the name of what an app file does by itself, where a server is
+// named in a Trust.
+const AppConsent = "(app)"
 
 // Call is one proposal.
 type Call struct {

@@ -36,6 +36,10 @@ func (x *Index) Catalog(ctx context.Context, tools []*tool.Tool) (*Catalog, erro
 	return c, nil
 }
 
+// Current reports whether the index still is as it was when the catalog was
+// made. One that is not may be made again: more tools may have their vectors.
+func (c *Catalog) Current() bool { return c.index.current.Load() == c.state }
+
 // Len is how many tools the catalog has.
 func (c *Catalog) Len() int { return len(c.tools) }
 
@@ -49,6 +53,7 @@ func (c *Catalog) Search(ctx context.Context, r Request) (*Response, error) {
 	if len(queries) == 0 {
 		return &Response{Answers: []Answer{c.browse(r, limit)}}, nil
 	}
+	c.index.meanings.wake()
 	vectors, degraded, err := c.meanings(ctx, queries)
 	if err != nil {
 		return nil, err
@@ -77,8 +82,8 @@ func (r *Request) check() (limit int, err error) {
 	switch {
 	case len(r.Queries) > MaxQueries:
 		return 0, tool.Errorf(op, tool.Invalid, "%d queries at once are too many", len(r.Queries)).WithHint("ask at most %d", MaxQueries)
-	case r.Limit < 0 || r.Offset < 0:
-		return 0, tool.Errorf(op, tool.Invalid, "limit and offset cannot be negative")
+	case r.Limit < 0 || r.Offset < 0 || r.Offset > maxOffset:
+		return 0, tool.Errorf(op, tool.Invalid, "limit and offset must be from 0 to %d", maxOffset)
 	}
 	switch r.Filter.MaxRisk {
 	case "", tool.Low, tool.Medium, tool.High:

@@ -12,6 +12,7 @@ const (
 	DefaultLimit = 5
 	MaxLimit     = 200
 	MaxQueries   = 20
+	maxOffset    = 10_000_000
 	maxQuery     = 4000 // bytes of a query that are read
 )
 

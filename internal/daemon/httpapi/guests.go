@@ -10,6 +10,7 @@ import (
 
 	"callgate"
 	"callgate/internal/daemon/mcpserver"
+	"callgate/internal/daemon/peer"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -37,7 +38,12 @@ func (a *api) mcp(w http.ResponseWriter, r *http.Request) error {
 	}}
 	if o.Session.PID == 0 {
 		o.Session.PID = os.Getpid()
+	} else {
+		// What the kernel started has no human at it, whatever it says.
+		o.NoForms = peer.Lineage{}.Descends(o.Session.PID, os.Getpid())
 	}
+	a.Guests.Add(1)
+	defer a.Guests.Add(-1)
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return &tool.Error{Op: "httpapi", Kind: tool.Internal, Message: "the connection cannot become a stream", Err: err}
@@ -65,7 +71,7 @@ func (a *api) fromWeb(w http.ResponseWriter, r *http.Request) {
 	h := a.web[how]
 	if h == nil {
 		h = a.guests.Handler(a.Ending, mcpserver.HTTPOptions{
-			Options: mcpserver.Options{Mode: g.Mode, Session: callgate.SessionConfig{Workspace: g.Workspace, AppFile: g.AppFile, PID: peerPID(r)}},
+			Options: mcpserver.Options{Mode: g.Mode, NoForms: !g.Forms, Session: callgate.SessionConfig{Workspace: g.Workspace, AppFile: g.AppFile, PID: peerPID(r)}},
 			Token:   g.Token, NoAuth: g.NoAuth, Hosts: g.Hosts, Origins: g.Origins,
 		})
 		a.web[how] = h

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"callgate"
@@ -43,6 +44,7 @@ type Life struct {
 	Ending     context.Context // done when the daemon stops: streams end
 	Stop       func()          // asks it to
 	Background bool            // it was started for its clients, and may be stopped by one
+	Guests     *atomic.Int64   // MCP clients on streams: as long as there are some, it is needed
 }
 
 // New makes the handler of a kernel's protocol.

@@ -84,7 +84,7 @@ func (a *api) trust(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &t); err != nil {
 		return err
 	}
-	if err := s.Trust(r.Header.Get(protocol.KeyHeader), r.PathValue("server"), t); err != nil {
+	if err := s.Trust(credential(r, t.By), r.PathValue("server"), t); err != nil {
 		return err
 	}
 	return answer(w, struct{}{})

@@ -26,7 +26,7 @@ func (a *api) open(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	opened := protocol.Session{ID: s.ID, Workspace: s.Workspace(), Human: s.Human()}
+	opened := protocol.Session{ID: s.ID, Workspace: s.Workspace(), Human: s.Human(), Unaccepted: s.Unaccepted()}
 	if s.App != nil {
 		opened.App, opened.AppFile, opened.Warnings = s.App.ID, s.App.Path, s.Warnings
 	}

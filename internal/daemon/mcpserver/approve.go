@@ -30,7 +30,7 @@ func (f *flight) approve(s *callgate.Session, asked *tool.Result) *tool.Result {
 	note := ""
 	for tries := 0; f.unsettled(); {
 		q := newQuestion(nil, true)
-		if tries < mostTries {
+		if tries < mostTries && !f.guest.host.opt.NoForms {
 			q.form = f.form(asked, note)
 		}
 		select {

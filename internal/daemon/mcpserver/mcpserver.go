@@ -23,6 +23,9 @@ type Options struct {
 	// client that cannot ask its human itself. Default 20 seconds: clients give
 	// up on a call after a minute.
 	Patience time.Duration
+	// NoForms has approvals answered elsewhere, never in a form at the client:
+	// for clients of which nobody knows that a human sits at them.
+	NoForms bool
 	// Reflex is how fast a no to an approval is taken for the client's own: no
 	// human reads a form in that time, so nobody is there who could be asked.
 	// Default a quarter of a second.

@@ -47,7 +47,7 @@ func (g *guest) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.Res
 	}
 	for _, one := range known {
 		name, ok := strings.CutPrefix(r.Params.Name, one.Name+between)
-		if !ok || name == "" {
+		if !ok || name == "" || !one.Accepted || !s.MayRead(one.Module, prompts.action()) {
 			continue
 		}
 		server, err := s.Server(one.Name)

@@ -105,6 +105,14 @@ const (
 	prompts   offered = true
 )
 
+// action is what the rules call it.
+func (o offered) action() string {
+	if o == prompts {
+		return "prompts"
+	}
+	return "resources"
+}
+
 // offers asks every server that is known to have some, at once, and passes over
 // those that do not answer: one server's trouble does not hide the others'.
 func offers(ctx context.Context, g *guest, s *callgate.Session, kind offered, list func(*mcp.Server, context.Context) ([]json.RawMessage, error)) []offer {
@@ -118,7 +126,7 @@ func offers(ctx context.Context, g *guest, s *callgate.Session, kind offered, li
 	all := make([][]offer, len(known))
 	var wg sync.WaitGroup
 	for i, one := range known {
-		if has := one.Resources && kind == resources || one.Prompts && kind == prompts; !has || !one.Accepted {
+		if has := one.Resources && kind == resources || one.Prompts && kind == prompts; !has || !one.Accepted || !s.MayRead(one.Module, kind.action()) {
 			continue
 		}
 		server, err := s.Server(one.Name)
@@ -216,6 +224,9 @@ func readUpstream(ctx context.Context, s *callgate.Session, uri string) (*sdk.Re
 	server, err := s.Server(plain)
 	if err != nil {
 		return nil, err
+	}
+	if !s.MayRead(server.Namespace(), resources.action()) {
+		return nil, sdk.ResourceNotFoundError(uri)
 	}
 	raw, err := server.ReadResource(ctx, inner)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate"
+	"callgate/internal/arbiter/approval"
 	"callgate/internal/protocol"
 )
 
@@ -70,7 +71,7 @@ func (s *stage) cast(t testing.TB) {
 	ok(t, err)
 	list, err := own.Servers(t.Context())
 	ok(t, err)
-	ok(t, own.Trust(key, "stage_one", protocol.Trust{Launch: list[0].Launch}))
+	ok(t, own.Trust(approval.Credential{Key: key, PID: approval.Unknown}, "stage_one", protocol.Trust{Launch: list[0].Launch}))
 	server, err := own.Server("stage_one")
 	ok(t, err)
 	ok(t, server.Refresh(t.Context()))

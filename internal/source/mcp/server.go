@@ -312,6 +312,11 @@ func (s *Server) Authorize(ctx context.Context, open func(url string) error) err
 	if s.cfg.URL == "" {
 		return tool.Errorf("mcp.login", tool.Invalid, "the MCP server %s is a local command; it has no login", s.cfg.Name)
 	}
+	if may := s.hub.opt.MayStart; may != nil {
+		if err := may(s); err != nil {
+			return err
+		}
+	}
 	p, err := s.prepare(s.cfg)
 	if err != nil {
 		return err
