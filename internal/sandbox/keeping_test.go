@@ -87,13 +87,14 @@ func (k *keeping) must(change func(*sandbox.Spec), argv ...string) string {
 	return out
 }
 
-// waiting is the one helper that there is when no run is under way.
+// waiting is the one helper that there is when no run is under way, and those
+// that served one have left. Only one that waits has a child then.
 func (k *keeping) waiting() int {
 	k.t.Helper()
 	var list []int
 	until(k.t, "one helper waits", func() bool {
 		list = helpers(k.t, os.Getpid())
-		return len(list) == 1
+		return len(list) == 1 && len(helpers(k.t, list[0])) == 1
 	})
 	return list[0]
 }

@@ -46,7 +46,7 @@ func rehearse(fresh bool) error {
 		l.show(path)
 	}
 	l.sort()
-	p := &enter.Program{}
+	p := &enter.Program{Init: true}
 	addView(p, l, 1<<20, fresh)
 	p.Fork = p.Calls()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

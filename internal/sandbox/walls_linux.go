@@ -18,7 +18,7 @@ import (
 // program writes down everything that happens between the fork and the
 // command, for a machine that can do what the report says.
 func (s *Spec) program(machine Report, l *layout, env []string) *enter.Program {
-	p := &enter.Program{Processes: positive(s.Limits.Processes), Memory: positive(s.Limits.Memory)}
+	p := &enter.Program{Init: machine.Namespaces, Processes: positive(s.Limits.Processes), Memory: positive(s.Limits.Memory)}
 	s.addFiles(p)
 	p.Step("begin a session")
 	p.Call(unix.SYS_SETSID)
@@ -99,7 +99,7 @@ func positive[T int | int64](v T) uint64 { return uint64(max(v, 0)) }
 // to itself: whoever may map all of them does, for root's command must reach
 // what root's workspace holds; anyone else maps just himself.
 func newGround(network bool) enter.Ground {
-	g := enter.Ground{CloneFlags: unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWIPC, Init: true}
+	g := enter.Ground{CloneFlags: unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWIPC}
 	if !network {
 		g.CloneFlags |= unix.CLONE_NEWNET
 		g.Loopback = true

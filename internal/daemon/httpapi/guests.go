@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 
 	"callgate"
 	"callgate/internal/daemon/mcpserver"
@@ -67,6 +68,7 @@ func (a *api) fromWeb(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Header.Del(protocol.GuestHeader)
+	how = strconv.Itoa(peerPID(r)) + " " + how // another process is another asker
 	a.mu.Lock()
 	h := a.web[how]
 	if h == nil {

@@ -57,7 +57,7 @@ func newRoom() ([]byte, error) {
 // newChild makes a child in a room of its own.
 func newChild(room []byte, g Ground) (*child, error) {
 	c := (*child)(unsafe.Pointer(&room[0]))
-	c.room, c.init, c.up = room, g.Init, g.Loopback
+	c.room, c.up = room, g.Loopback
 	copy(c.ifreq[:], "lo")
 	c.ifreq[syscall.IFNAMSIZ] = syscall.IFF_UP
 	c.take(unsafe.Sizeof(*c))
@@ -84,6 +84,7 @@ func (c *child) take(n uintptr) []byte {
 // load lays a program out. Its arena must lie in the room, or stay reachable
 // for as long as the child is used: the steps point into it.
 func (c *child) load(p *Program) bool {
+	c.init = p.Init
 	if len(p.calls) == 0 {
 		return true
 	}
@@ -145,6 +146,11 @@ func (c *child) live() {
 	if n != 1 { // the helper is gone
 		exit()
 	}
+	pid, _, _ := syscall.RawSyscall6(syscall.SYS_GETPID, 0, 0, 0, 0, 0, 0)
+	if (pid == 1) != c.init { // on the wrong ground the program would do to the machine what is meant for the run
+		c.say(saidFailed, uint32(len(c.steps)), uint32(syscall.EPERM))
+		exit()
+	}
 	c.run(0, c.fork)
 	if !c.init {
 		c.run(c.fork, len(c.steps))
@@ -152,7 +158,7 @@ func (c *child) live() {
 	}
 	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 	if errno != 0 {
-		c.say(saidFailed, uint32(c.fork), uint32(errno))
+		c.say(saidFailed, uint32(len(c.steps)), uint32(errno))
 		exit()
 	}
 	if pid == 0 {

@@ -13,7 +13,6 @@ type Ground struct {
 	UIDMap     string // "" unless there is a user namespace
 	GIDMap     string
 	Groups     bool // whether setgroups stays permitted in the namespace
-	Init       bool // the child is the init of a process namespace
 	Loopback   bool // bring up that of its network namespace, so that a test may talk to its own server
 }
 
@@ -21,7 +20,7 @@ type Ground struct {
 // of the maps after a length of its own.
 func (g Ground) Encode() []byte {
 	b := make([]byte, 8, 128)
-	for _, v := range []uint64{g.CloneFlags, flag(g.Groups), flag(g.Init), flag(g.Loopback)} {
+	for _, v := range []uint64{g.CloneFlags, flag(g.Groups), flag(g.Loopback)} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
 	for _, text := range []string{g.UIDMap, g.GIDMap} {
@@ -41,7 +40,7 @@ func flag(v bool) uint64 {
 // parseGround reads what Encode wrote, without its length.
 func parseGround(b []byte) (Ground, error) {
 	r := reader{b: b}
-	g := Ground{CloneFlags: r.number(), Groups: r.number() == 1, Init: r.number() == 1, Loopback: r.number() == 1}
+	g := Ground{CloneFlags: r.number(), Groups: r.number() == 1, Loopback: r.number() == 1}
 	g.UIDMap, g.GIDMap = r.text(), r.text()
 	if r.bad || len(r.b) > 0 {
 		return Ground{}, errBroken

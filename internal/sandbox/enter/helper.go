@@ -171,7 +171,7 @@ func (h *helper) run() string {
 // fork makes the ground: a child in its namespaces, which waits. If it cannot,
 // the status line says why.
 func (h *helper) fork() (*child, string) {
-	if !h.Init {
+	if h.CloneFlags&syscall.CLONE_NEWPID == 0 {
 		const setChildSubreaper = 36
 		syscall.RawSyscall6(syscall.SYS_PRCTL, setChildSubreaper, 1, 0, 0, 0, 0)
 	}
@@ -213,7 +213,8 @@ func (h *helper) verdict(c *child) string {
 	return Ended + " " + strconv.Itoa(int(h.status)) + " " + h.limit
 }
 
-// stepOf is what a call was for; after the last one comes the second fork.
+// stepOf is what a call was for; beyond the last one is what is no call of the
+// program.
 func (h *helper) stepOf(i int) string {
 	if i >= len(h.calls) {
 		return "start the command"

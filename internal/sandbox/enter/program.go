@@ -11,6 +11,7 @@ import (
 // command; and what the helper must know to watch over it. A call that fails
 // ends the run, unless it was only tried.
 type Program struct {
+	Init      bool   // the child must be the init of a process namespace; otherwise it must not
 	Remove    string // a folder to remove at the end
 	Memory    uint64 // bytes that the whole run may hold; 0: no limit
 	Processes uint64 // processes and threads at one time; 0: no limit
@@ -136,7 +137,7 @@ func (p *Program) Encode() []byte {
 	remove := p.Text(p.Remove)
 	b := make([]byte, 8, 64+8*callWords*len(p.calls)+8*linkWords*len(p.links)+len(p.arena))
 	number := func(v uint64) { b = binary.LittleEndian.AppendUint64(b, v) }
-	for _, v := range []uint64{remove.value, p.Memory, p.Processes, uint64(p.Fork), uint64(len(p.calls)), uint64(len(p.links))} {
+	for _, v := range []uint64{flag(p.Init), remove.value, p.Memory, p.Processes, uint64(p.Fork), uint64(len(p.calls)), uint64(len(p.links))} {
 		number(v)
 	}
 	for i := range p.calls {
@@ -173,8 +174,8 @@ var errBroken = errors.New("the program is broken")
 // addresses lie outside the arena.
 func parse(b []byte) (*Program, error) {
 	r := reader{b: b}
-	remove := r.number()
-	p := &Program{Memory: r.number(), Processes: r.number(), Fork: int(r.number())}
+	init, remove := r.number() == 1, r.number()
+	p := &Program{Init: init, Memory: r.number(), Processes: r.number(), Fork: int(r.number())}
 	calls, links := r.number(), r.number()
 	if r.bad || calls > uint64(len(b)/(8*callWords)) || links > uint64(len(b)/(8*linkWords)) {
 		return nil, errBroken

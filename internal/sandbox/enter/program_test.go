@@ -13,7 +13,7 @@ import (
 
 // sample is a program with one of everything.
 func sample() *Program {
-	p := &Program{Remove: "/tmp/x", Memory: 1 << 40, Processes: 7}
+	p := &Program{Init: true, Remove: "/tmp/x", Memory: 1 << 40, Processes: 7}
 	p.Step("do ", "this")
 	p.Keep(3, 1, p.Text("a path"), Int(-100))
 	data := p.Bytes([]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
@@ -32,7 +32,7 @@ func TestProgramTravels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Remove != p.Remove || got.Fork != p.Fork || got.Memory != p.Memory || got.Processes != p.Processes ||
+	if got.Init != p.Init || got.Remove != p.Remove || got.Fork != p.Fork || got.Memory != p.Memory || got.Processes != p.Processes ||
 		!reflect.DeepEqual(got.calls, p.calls) || !reflect.DeepEqual(got.links, p.links) || !bytes.Equal(got.arena, p.arena) {
 		t.Errorf("sent %+v, came %+v", p, got)
 	}
@@ -61,7 +61,7 @@ func newTestChild(t *testing.T, room int) *child {
 }
 
 func TestGroundTravels(t *testing.T) {
-	for _, g := range []Ground{{}, {CloneFlags: 1 << 30, UIDMap: "0 0 4294967295", GIDMap: "1 1 1\n5 5 1", Groups: true, Init: true, Loopback: true}} {
+	for _, g := range []Ground{{}, {CloneFlags: 1 << 30, UIDMap: "0 0 4294967295", GIDMap: "1 1 1\n5 5 1", Groups: true, Loopback: true}} {
 		got, err := parseGround(g.Encode()[8:])
 		if err != nil || got != g {
 			t.Errorf("sent %+v, came %+v, %v", g, got, err)
@@ -70,7 +70,7 @@ func TestGroundTravels(t *testing.T) {
 }
 
 func FuzzParseGround(f *testing.F) {
-	sent := Ground{CloneFlags: 1 << 30, UIDMap: "0 0 1", GIDMap: "1 1 1", Init: true}.Encode()[8:]
+	sent := Ground{CloneFlags: 1 << 30, UIDMap: "0 0 1", GIDMap: "1 1 1", Loopback: true}.Encode()[8:]
 	f.Add(sent)
 	f.Add(sent[:len(sent)/2])
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -13,9 +13,8 @@
 // # Law
 //
 //   - Nothing is started before the first run. At most one helper waits.
-//   - A helper serves one run, and leaves; who waits for the run waits for that
-//     too. Nothing of a run is there for the next: neither memory, nor a
-//     namespace, nor a file.
+//   - A helper serves one run, and leaves. Nothing of a run is there for the
+//     next: neither memory, nor a namespace, nor a file.
 //   - A helper that waits has been told nothing but on which ground. It and its
 //     child hold the null device and what they need to speak with each other
 //     and with us, have an environment of three settings for the Go runtime,
@@ -30,6 +29,8 @@
 //     that comes to light only after its program was sent, the run begins again
 //     with another helper, provided that the program was never read to its end:
 //     then nothing of it has run. In doubt it does not begin again.
-//   - Each helper has a goroutine that reads its status line and buries it;
-//     everything else happens in the goroutine of the caller.
+//   - Each helper has a goroutine that reads its status line and buries it. The
+//     line comes when nothing of the run is alive, and nothing comes after it:
+//     who waits for a run does not wait for the moment in which its helper
+//     leaves. Rest does.
 package standby

@@ -27,9 +27,10 @@ type helper struct {
 	leash *os.File
 	files *os.File
 
-	gone  chan struct{} // closed when nothing is left of its process; then these are known
+	said  chan struct{} // closed when it has said its last word; then the next two are known
 	line  string        // its status, or nothing
 	reset bool          // it ended before it had read all that was sent
+	gone  chan struct{} // closed when nothing is left of its process; then the next is known
 	lost  error         // how its process ended
 }
 
@@ -47,7 +48,7 @@ func start(ground enter.Ground) (*helper, error) {
 		return nil, err
 	}
 	defer theirFiles.Close()
-	h := &helper{leash: leash, files: files, gone: make(chan struct{}), cmd: &exec.Cmd{
+	h := &helper{leash: leash, files: files, said: make(chan struct{}), gone: make(chan struct{}), cmd: &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{enter.Marker}, Env: []string{"GOGC=off", "GOMAXPROCS=1", "GOTRACEBACK=none"}, Dir: "/",
 		ExtraFiles: []*os.File{theirLeash, theirFiles}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}}
@@ -78,13 +79,24 @@ func (h *helper) attend() {
 	const longest = 4096
 	line, err := bufio.NewReaderSize(io.LimitReader(h.leash, longest), 128).ReadString('\n')
 	h.line, h.reset = strings.TrimSuffix(line, "\n"), errors.Is(err, unix.ECONNRESET)
+	close(h.said)
 	h.leash.Close()
 	h.files.Close()
 	h.lost = h.cmd.Wait()
 }
 
-// over tells whether the helper is gone.
+// over tells whether the helper has said its last word.
 func (h *helper) over() bool {
+	select {
+	case <-h.said:
+		return true
+	default:
+		return false
+	}
+}
+
+// left tells whether the helper is gone.
+func (h *helper) left() bool {
 	select {
 	case <-h.gone:
 		return true
@@ -93,7 +105,7 @@ func (h *helper) over() bool {
 	}
 }
 
-// run sends the helper its program and waits until it is over. It tells
+// run sends the helper its program and waits until that is over. It tells
 // whether the helper can have known the whole program: if not, nothing of it
 // was run.
 func (h *helper) run(ctx context.Context, program []byte, job Job) bool {
@@ -136,11 +148,11 @@ func (h *helper) sendFiles(files []*os.File) bool {
 // lastWait is how long a helper may take to do what it does in milliseconds.
 const lastWait = 5 * time.Second
 
-// await waits until the helper is gone. When the context is over the run is
+// await waits for the helper's last word. When the context is over the run is
 // asked to end, and after the grace let go of, which kills it.
 func (h *helper) await(ctx context.Context, grace time.Duration) {
 	select {
-	case <-h.gone:
+	case <-h.said:
 		return
 	case <-ctx.Done():
 	}
@@ -151,16 +163,16 @@ func (h *helper) await(ctx context.Context, grace time.Duration) {
 	h.letGo()
 	if !h.within(lastWait) {
 		h.cmd.Process.Kill()
-		<-h.gone
+		<-h.said
 	}
 }
 
-// within tells whether the helper is gone within a time.
+// within tells whether the helper says its last word within a time.
 func (h *helper) within(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-h.gone:
+	case <-h.said:
 		return true
 	case <-timer.C:
 		return false
@@ -176,9 +188,6 @@ func (h *helper) letGo() {
 
 // dismiss ends a helper that has no program, and returns when it is gone.
 func (h *helper) dismiss() {
-	if h == nil {
-		return
-	}
 	h.letGo()
 	if !h.within(lastWait) {
 		h.cmd.Process.Kill()
@@ -186,9 +195,10 @@ func (h *helper) dismiss() {
 	<-h.gone
 }
 
-// status is the status line of a helper that is gone.
+// status is the status line of a helper that is over.
 func (h *helper) status() (string, error) {
 	if h.line == "" {
+		<-h.gone
 		return "", helperError(h.lost)
 	}
 	return h.line, nil

@@ -5,6 +5,7 @@ package standby
 import (
 	"context"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ type Keeper struct {
 	waiting *helper
 	limit   *time.Timer // of the one that waits
 	wanted  bool        // one is about to be started
+	leaving []*helper   // their runs are over
 }
 
 // Job is what a helper is started for.
@@ -46,19 +48,29 @@ func (k *Keeper) Launch(ctx context.Context, job Job) (string, error) {
 	}
 	k.prepare(job.Ground)
 	knew := h.run(ctx, program, job)
+	k.seeOff(h)
 	if waited && !knew && ctx.Err() == nil {
 		if h, err = start(job.Ground); err != nil {
 			return "", helperError(err)
 		}
 		h.run(ctx, program, job)
+		k.seeOff(h)
 	}
 	return h.status()
+}
+
+// seeOff notes a helper that is about to leave.
+func (k *Keeper) seeOff(h *helper) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.leaving = append(slices.DeleteFunc(k.leaving, (*helper).left), h)
 }
 
 // take gives the helper that waits, if there is one and it lives.
 func (k *Keeper) take() *helper {
 	h := k.release(nil)
 	if h != nil && h.over() {
+		k.seeOff(h)
 		return nil
 	}
 	return h
@@ -104,7 +116,7 @@ func (k *Keeper) prepare(ground enter.Ground) {
 // keep lets a helper wait. The caller holds the lock, and none waits.
 func (k *Keeper) keep(h *helper) {
 	k.waiting = h
-	k.limit = time.AfterFunc(k.Idle, func() { k.release(h).dismiss() })
+	k.limit = time.AfterFunc(k.Idle, func() { k.giveUp(h) })
 }
 
 // putBack lets a helper wait that was told nothing after all.
@@ -120,11 +132,26 @@ func (k *Keeper) putBack(h *helper) {
 	}
 }
 
-// Rest gives up the helper that waits, and returns when it is gone. The next
-// run starts its own again.
+// giveUp has the helper that waits leave; if one is named, no other.
+func (k *Keeper) giveUp(only *helper) {
+	if h := k.release(only); h != nil {
+		k.seeOff(h)
+		h.dismiss()
+	}
+}
+
+// Rest gives up the helper that waits, and returns when it is gone, and so are
+// those whose runs are over. The next run starts its own again.
 func (k *Keeper) Rest() {
 	k.mu.Lock()
 	k.wanted = false
 	k.mu.Unlock()
-	k.release(nil).dismiss()
+	k.giveUp(nil)
+	k.mu.Lock()
+	leaving := k.leaving
+	k.leaving = nil
+	k.mu.Unlock()
+	for _, h := range leaving {
+		<-h.gone
+	}
 }
