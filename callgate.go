@@ -23,6 +23,7 @@ import (
 	"callgate/internal/module/filesystem"
 	"callgate/internal/module/shell"
 	"callgate/internal/registry"
+	"callgate/internal/sandbox"
 	"callgate/internal/secret"
 	"callgate/internal/source/mcp"
 	"callgate/internal/source/mcp/trust"
@@ -315,6 +316,7 @@ func (k *Kernel) Close() error {
 		errs = append(errs, k.database.Close())
 	}
 	errs = append(errs, k.State.Release())
+	sandbox.Rest() // no helper waits for a command that will not come
 	return errors.Join(errs...)
 }
 

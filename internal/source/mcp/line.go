@@ -50,7 +50,8 @@ func (s *Server) connect(ctx context.Context) (l *link, fresh bool, err error) {
 			return l, fresh, nil
 		}
 		a := s.line.attempt
-		if a == nil {
+		joined := a != nil
+		if !joined {
 			a = &attempt{done: make(chan struct{})}
 			s.line.attempt = a
 			go s.try(a)
@@ -60,6 +61,9 @@ func (s *Server) connect(ctx context.Context) (l *link, fresh bool, err error) {
 		case <-a.done:
 		case <-ctx.Done():
 			return nil, false, stopped(ctx, "while the MCP server "+s.cfg.Name+" was being started")
+		}
+		if joined && tool.KindOf(a.err) == tool.Denied {
+			continue // it was refused to somebody earlier: consent may have come since
 		}
 		if a.err != nil {
 			return nil, false, a.err
