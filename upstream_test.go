@@ -389,3 +389,52 @@ func TestEndpointNeedsConsent(t *testing.T) {
 	}
 	<-called // now it was
 }
+
+// TestLateServersCanBeFound plans a surface while a server waits for a human:
+// what it brings later can be searched for, also where all tools are shown.
+func TestLateServersCanBeFound(t *testing.T) {
+	a := actor{"late", t.TempDir(), map[string]string{"greet": "Greets."}}
+	k := openKernel(t, t.TempDir())
+	defer func() { ok(t, k.Close()) }()
+	s := openSession(t, k, theatre(t, auto, a))
+	plan, err := s.Surface(t.Context(), callgate.SurfaceConfig{Mode: "direct"})
+	ok(t, err)
+	var shown []string
+	for _, e := range plan.Shown {
+		shown = append(shown, e.Name)
+	}
+	if !slices.Contains(shown, "search_tools") || !slices.Contains(shown, "execute_tool") {
+		t.Errorf("nothing is there to find later tools with: %v", shown)
+	}
+	accept(t, k, s)
+	if r := s.Call(t.Context(), "search_tools", json.RawMessage(`{"query":"greet"}`)); !strings.Contains(string(r.Data), "mcp_late.greet") {
+		t.Errorf("a server that came later is not found: %s", r.Data)
+	}
+}
+
+// TestServersAreLetGo takes the last server out of an app file: the next
+// session has it no more, and its process ends.
+func TestServersAreLetGo(t *testing.T) {
+	if !alive(os.Getpid()) {
+		t.Skip("processes cannot be looked at here")
+	}
+	a := actor{"brief", t.TempDir(), map[string]string{"greet": "Greets."}}
+	k := openKernel(t, t.TempDir())
+	defer func() { ok(t, k.Close()) }()
+	folder := theatre(t, auto, a)
+	s := openSession(t, k, folder)
+	accept(t, k, s)
+	pid := servers(t, s)["brief"].Pid
+	if pid == 0 || !alive(pid) {
+		t.Fatalf("process %d", pid)
+	}
+	write(t, filepath.Join(folder, "callgate.yaml"), "tools:\n"+auto)
+	if got := names(t, openSession(t, k, folder)); strings.Contains(got, "mcp_brief") {
+		t.Errorf("it is still there: %s", got)
+	}
+	for deadline := time.Now().Add(10 * time.Second); alive(pid); {
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d runs on", pid)
+		}
+	}
+}
