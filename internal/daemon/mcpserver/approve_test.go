@@ -171,17 +171,3 @@ func TestReflexIsNoAnswer(t *testing.T) {
 		}
 	}
 }
-
-// A client of which nobody knows that a human sits at it is shown no form,
-// whatever it says it can do.
-func TestNoForms(t *testing.T) {
-	each(t, func(t *testing.T, w way) {
-		s := newStage(t, callgate.Config{})
-		s.opt.NoForms = true
-		h := &human{answers: []sdk.ElicitResult{says("accept", "approve", true)}}
-		_, said := call(t, s.connect(t, w, "tester", h.options()), "demo.wipe", `{"what":"disk"}`)
-		if !strings.Contains(said, "waiting for approval") || len(h.saw) != 0 || s.wiped.Load() != 0 {
-			t.Errorf("%d forms, ran %d times: %s", len(h.saw), s.wiped.Load(), said)
-		}
-	})
-}
