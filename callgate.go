@@ -20,8 +20,6 @@ import (
 	"callgate/internal/artifact"
 	"callgate/internal/control"
 	"callgate/internal/journal"
-	"callgate/internal/module/filesystem"
-	"callgate/internal/module/shell"
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
 	"callgate/internal/secret"
@@ -59,6 +57,7 @@ type Kernel struct {
 	sessions  map[string]*Session
 	finding   sync.Mutex             // guards finders; taken before mu
 	finders   map[string]*finder     // by how an app searches
+	modules   []*opened              // those that ship with the kernel, in their order
 	upstreams map[string][]*upstream // MCP servers, by the scope that has them
 	closing   bool
 	orphans   atomic.Int64   // how many there are of
@@ -138,10 +137,7 @@ func (k *Kernel) open(ctx context.Context, cfg Config) error {
 		Tools: &k.tools, Journal: k.Journal, Locks: k.Locks, Approvals: k.Approvals,
 		Artifacts: k.Artifacts, Secrets: k.secrets, Live: k.Live, Limits: cfg.Limits,
 	})
-	if err := k.Register(filesystem.Namespace, filesystem.Tools(filesystem.Config{})...); err != nil {
-		return err
-	}
-	if err := k.Register(shell.Namespace, shell.Tools(shell.Config{Hidden: k.hidden(), Cache: compilerCache()})...); err != nil {
+	if err := k.openModules(); err != nil {
 		return err
 	}
 	if err := k.Register(control.Namespace, control.Tools(k.sight)...); err != nil {
@@ -153,35 +149,10 @@ func (k *Kernel) open(ctx context.Context, cfg Config) error {
 	return k.recover(ctx)
 }
 
-// builtin are the modules that an app file turns on and off.
-var builtin = []string{filesystem.Namespace, shell.Namespace}
-
-// Builtin returns the modules that an app file turns on and off.
-func Builtin() []string { return slices.Clone(builtin) }
-
-// summaries say what a module is for.
-var summaries = map[string]string{
-	filesystem.Namespace: "files and folders of the workspace: read, find, write, edit, move, delete",
-	shell.Namespace:      "commands in the workspace's shell",
-}
-
-// settings are the keys that a module's config block may have.
-var settings = map[string][]string{shell.Namespace: shell.Settings}
-
 // hidden is what no process that a tool starts may ever see: the kernel's
 // state, with the human's key in it, and its socket.
 func (k *Kernel) hidden() []string {
 	return []string{k.State.String(), filepath.Dir(k.State.Socket())}
-}
-
-// compilerCache keeps what compilers build between commands, apart from the
-// user's own caches: a confined command may write there.
-func compilerCache() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "callgate", "shell")
 }
 
 // recover takes up what an earlier life of the kernel left unfinished: calls
@@ -301,6 +272,7 @@ func (k *Kernel) Close() error {
 		k.Approvals.Close()
 	}
 	var errs []error
+	errs = append(errs, k.closeModules())
 	if k.hub != nil {
 		k.hub.Close()
 	}

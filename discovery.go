@@ -56,8 +56,8 @@ func (s sight) Modules(ctx context.Context) ([]control.Module, error) {
 // summary says in a line what a module is for: its own word, or the actions
 // that it has.
 func (k *Kernel) summary(m control.Module) string {
-	if text, ok := summaries[m.Name]; ok {
-		return text
+	if shipped := k.module(m.Name); shipped != nil {
+		return shipped.Summary
 	}
 	const most = 6
 	var names []string

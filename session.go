@@ -18,7 +18,6 @@ import (
 	"callgate/internal/arbiter/approval"
 	"callgate/internal/arbiter/policy"
 	"callgate/internal/journal"
-	"callgate/internal/module/shell"
 	"callgate/internal/registry"
 	"callgate/tool"
 )
@@ -121,14 +120,8 @@ func (k *Kernel) applyApp(ctx context.Context, s *Session, path string) error {
 	d := s.door
 	d.Principal.App, d.Rules, d.AppFile, d.Relaxed = a.ID, a.Rules, a.Path, a.Relaxed
 	d.Off = off(a)
-	d.Configs = make(map[string]map[string]any, len(a.Modules))
-	for _, m := range a.Modules {
-		d.Configs[m.Name] = m.Config
-	}
-	if err := shell.CheckConfig(d.Configs[shell.Namespace]); err != nil {
-		return err
-	}
 	s.Warnings = slices.Clone(a.Warnings)
+	s.readSettings(a)
 	if len(a.Dirs) > 0 || len(a.Servers) > 0 {
 		d.Scope = arbiter.Scope(a.Path, d.Workspace)
 	}
@@ -212,10 +205,11 @@ func (k *Kernel) known(ctx context.Context, scope string) (app.Known, error) {
 	}
 	known := app.Known{}
 	for t := range snap.View(scope).All() {
-		m := known[t.ID.Namespace]
+		m, ok := known[t.ID.Namespace]
+		if !ok {
+			m = k.knownModule(t.ID.Namespace)
+		}
 		m.Actions = append(m.Actions, t.ID.Name)
-		m.Always = !slices.Contains(builtin, t.ID.Namespace)
-		m.Config = settings[t.ID.Namespace]
 		known[t.ID.Namespace] = m
 	}
 	return known, nil
@@ -224,7 +218,7 @@ func (k *Kernel) known(ctx context.Context, scope string) (app.Known, error) {
 // off returns the built-in modules that an app leaves out.
 func off(a *app.App) map[string]bool {
 	out := map[string]bool{}
-	for _, name := range builtin {
+	for _, name := range Builtin() {
 		if !slices.ContainsFunc(a.Modules, func(m app.Module) bool { return m.Name == name }) {
 			out[name] = true
 		}
@@ -405,11 +399,16 @@ func (s *Session) Close() {
 	s.mu.Unlock()
 
 	s.kernel.mu.Lock()
-	if s.kernel.sessions[s.ID] == s { // one that runs an orphan bears the same id
+	// One that runs an orphan bears the same id as the session that asked.
+	last := s.kernel.sessions[s.ID] == s || s.kernel.sessions[s.ID] == nil
+	if last {
 		delete(s.kernel.sessions, s.ID)
 	}
 	s.kernel.mu.Unlock()
 	s.inFlight.Wait()
+	if last {
+		s.kernel.letGo(s.ID)
+	}
 	_ = s.door.Root.Close()
 }
 

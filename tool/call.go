@@ -55,8 +55,11 @@ type Grant struct {
 	Network   bool              // whether the tool may open connections
 	Secrets   map[string]string // exactly those its runtime view names
 	Claims    []Claim           // what was locked for this call
-	Config    map[string]any    // the module's own block in the app file
-	Relaxed   bool              // a process may run even where not every wall can be put up
+	Settings  any               // what the app file says of the tool's module, as the module reads it; nil: nothing
+	// Credential is the value of the secret that the app file names for the
+	// tool's module, if it names one.
+	Credential string
+	Relaxed    bool // a process may run even where not every wall can be put up
 	// Emit, when set, passes output on to whoever watches while the call runs.
 	// It is for watching only: what counts belongs in the result.
 	Emit func(stream string, chunk []byte)

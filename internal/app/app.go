@@ -12,6 +12,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -50,6 +51,10 @@ type Module struct {
 	Name   string
 	Config map[string]any // JSON-like values; nil: the module's defaults
 	Setup  []Step         // what the kernel calls when a session opens
+	// Constraints is what the module itself makes of its constraints; the two
+	// that every module has, which name actions, are among the app's rules.
+	Constraints map[string]any
+	Credential  string // the secret that its calls are given; "": none
 }
 
 // Step is one call that sets a module up.
@@ -64,10 +69,21 @@ type Known map[string]KnownModule
 // KnownModule is what an app file may say of a module.
 type KnownModule struct {
 	Actions []string // empty: any
-	Config  []string // the keys of its config
+	// Config and Constraints are the keys that it takes beyond those of every module.
+	Config      []Setting
+	Constraints []Setting
+	Credential  bool // whether it may be given a credential
+	// Check judges config and constraints as a whole; may be nil.
+	Check func(config, constraints map[string]any) error
 	// Always marks a module that is part of every app, as the kernel's own
 	// tools are: capabilities may name it and tools.modules may not.
 	Always bool
+}
+
+// Setting is a key that a module takes.
+type Setting struct {
+	Key string
+	Fit func(any) error // what is wrong with a value; nil: any will do
 }
 
 // Load reads the app file at path. Its variables are this process's own.
@@ -139,22 +155,20 @@ func parse(name, folder string, data []byte, known Known, vars Vars) (*App, erro
 	if root == nil {
 		return nil, r.err()
 	}
-	d := &decoder{report: r, known: known, app: &App{Path: name}, places: make(map[string]place), vars: vars.withDefaults(folder)}
+	d := &decoder{report: r, known: known, app: &App{Path: name}, folder: folder, places: make(map[string]place), vars: vars.withDefaults(folder)}
 	d.root(entry{value: root, at: at(root)})
 	d.compile()
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	d.defaults(folder)
+	d.defaults()
 	return d.app, nil
 }
 
 // defaults fills in what the file leaves out.
-func (d *decoder) defaults(folder string) {
+func (d *decoder) defaults() {
 	a := d.app
-	if a.ID == "" {
-		a.ID = slug(filepath.Base(folder))
-	}
+	a.ID = d.id()
 	if a.Name == "" {
 		a.Name = a.ID
 	}
@@ -164,6 +178,9 @@ func (d *decoder) defaults(folder string) {
 		}
 	}
 }
+
+// id is the app's ID: its own, or its folder's name.
+func (d *decoder) id() string { return cmp.Or(d.app.ID, slug(filepath.Base(d.folder))) }
 
 // slug makes a name an app's ID: lower-case letters, digits, - and _.
 func slug(name string) string {

@@ -15,8 +15,8 @@ import (
 )
 
 var known = app.Known{
-	"filesystem":      {Actions: []string{"read", "list", "write"}, Config: []string{"max_bytes", "ignore"}},
-	"shell":           {Actions: []string{"bash"}, Config: []string{"timeout"}},
+	"filesystem":      {Actions: []string{"read", "list", "write"}, Config: []app.Setting{{Key: "max_bytes"}, {Key: "ignore"}}},
+	"shell":           {Actions: []string{"bash"}, Config: []app.Setting{{Key: "timeout"}}},
 	"plain":           {Actions: []string{"do"}},
 	"open":            {},
 	"context_builder": {Actions: []string{"search_tools", "ask_user"}, Always: true},
@@ -190,7 +190,7 @@ func TestWarnings(t *testing.T) {
 // real is what exists now: the template may name nothing else.
 var real = app.Known{
 	"filesystem": {Actions: []string{"read", "list", "glob", "grep", "write", "edit", "move", "delete"}},
-	"shell":      {Actions: []string{"bash"}, Config: []string{"network"}},
+	"shell":      {Actions: []string{"bash"}, Config: []app.Setting{{Key: "network"}}},
 }
 
 func TestTemplate(t *testing.T) {

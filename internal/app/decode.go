@@ -19,6 +19,7 @@ type decoder struct {
 	*report
 	known       Known
 	app         *App
+	folder      string // of the file
 	listed      bool // whether tools.modules is there
 	block       *policy.Capabilities
 	constraints map[string]policy.Constraint

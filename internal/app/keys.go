@@ -30,7 +30,7 @@ var unbuiltKeys = map[string]string{
 	levelSecurity:     "sandbox content_filter mask_secrets",
 	levelApp:          "short_name author tags icon color category attachments attachments_mode quick_prompts",
 	levelTools:        "channels llm",
-	levelModule:       "middleware credential",
+	levelModule:       "middleware",
 	levelCapabilities: "max_data_classification",
 }
 
@@ -47,6 +47,7 @@ const (
 	levelTools        = "tools"
 	levelModule       = "tools.modules.<module>"
 	levelConfig       = "tools.modules.<module>.config"
+	levelCredential   = "tools.modules.<module>.credential"
 	levelStep         = "tools.modules.<module>.setup"
 	levelServer       = "tools.modules.mcp.config.servers.<server>"
 	levelOAuth        = "tools.modules.mcp.config.servers.<server>.oauth"
@@ -200,7 +201,7 @@ func (d *decoder) module(e entry) {
 		d.mcpBlock(e)
 		return
 	case d.isServer(e.key):
-		known = KnownModule{Config: nil}
+		known = KnownModule{}
 	case ok && !known.Always:
 	case ok || slices.Contains(strings.Fields(systemModules), e.key):
 		d.fail(e.keyAt, "delete it here; tools.capabilities may name it", "the module %s is part of every app", e.key)
@@ -213,39 +214,61 @@ func (d *decoder) module(e entry) {
 		return
 	}
 	m, constraint := Module{Name: e.key}, policy.Constraint{}
-	d.mapping(levelModule, e, map[string]reader{
+	readers := map[string]reader{
 		"config": func(in entry) { m.Config = d.config(in, known.Config) },
 		"setup":  func(in entry) { m.Setup = d.setup(in, e.key) },
 		"constraints": func(in entry) {
-			d.mapping(levelConstraints, in, map[string]reader{
+			m.Constraints = d.settings(levelConstraints, in, known.Constraints, map[string]reader{
 				"allowed_actions": d.actions(e.key, &constraint.Allowed),
 				"blocked_actions": d.actions(e.key, &constraint.Blocked),
 			})
 		},
-	})
+		"credential": func(in entry) { m.Credential = d.credential(in) },
+	}
+	d.mapping(levelModule, e, readers)
+	if m.Credential != "" && !known.Credential {
+		d.fail(d.places[e.path+".credential"], "delete it; {{secret.NAME}} may stand in its config or its setup", "the module %s takes no credential", e.key)
+	}
+	if known.Check != nil && (m.Config != nil || m.Constraints != nil) {
+		if err := known.Check(m.Config, m.Constraints); err != nil {
+			d.fail(e.keyAt, "mend the value, or leave the key out to have the module's default", "%v", err)
+		}
+	}
 	d.app.Modules = append(d.app.Modules, m)
 	d.constraints[e.key] = constraint
 }
 
-// config reads a module's settings: the module knows the names, and judges the
-// values when it is opened.
-func (d *decoder) config(e entry, names []string) map[string]any {
-	if m, ok := e.value.(*ast.MappingNode); ok && len(names) == 0 && len(m.Values) > 0 {
+// config reads a module's own settings.
+func (d *decoder) config(e entry, known []Setting) map[string]any {
+	if m, ok := e.value.(*ast.MappingNode); ok && len(known) == 0 && len(m.Values) > 0 {
 		d.fail(e.at, "delete config", "%s: this module takes no settings", e.name())
 		return nil
 	}
 	d.secrets = true
 	defer func() { d.secrets = false }()
-	config := make(map[string]any)
-	readers := make(map[string]reader, len(names))
-	for _, name := range names {
-		readers[name] = func(in entry) { config[name] = d.value(in) }
+	return d.settings(levelConfig, e, known, map[string]reader{})
+}
+
+// settings reads keys that a module declares, beside those that have readers.
+func (d *decoder) settings(level string, e entry, known []Setting, readers map[string]reader) map[string]any {
+	values := make(map[string]any)
+	for _, s := range known {
+		readers[s.Key] = func(in entry) {
+			value := d.value(in)
+			if s.Fit != nil {
+				if err := s.Fit(value); err != nil {
+					d.fail(in.at, "mend the value, or leave the key out to have the module's default", "%s: %v", in.name(), err)
+					return
+				}
+			}
+			values[s.Key] = value
+		}
 	}
-	d.mapping(levelConfig, e, readers)
-	if len(config) == 0 {
+	d.mapping(level, e, readers)
+	if len(values) == 0 {
 		return nil
 	}
-	return config
+	return values
 }
 
 // actions reads a list of actions of one module.

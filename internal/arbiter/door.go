@@ -89,11 +89,14 @@ type Session struct {
 	Workspace string          // canonical absolute folder
 	Root      *os.Root        // the same folder
 	AppFile   string
-	Configs   map[string]map[string]any // by module, as the app file has it
-	Relaxed   bool                      // see tool.Grant
-	Asker     approval.Asker
-	NoWait    bool             // none of its calls, nor what they call, waits for a human: see Ask
-	Ran       func(*tool.Tool) // told of each call that went well; may be nil
+	// Settings is what the app file says of each module, as the module reads it.
+	// An error in its place is what every call of that module answers with.
+	Settings    map[string]any
+	Credentials map[string]string // by module: the secret that the app file names for it
+	Relaxed     bool              // see tool.Grant
+	Asker       approval.Asker
+	NoWait      bool             // none of its calls, nor what they call, waits for a human: see Ask
+	Ran         func(*tool.Tool) // told of each call that went well; may be nil
 	// Began is told of each call as its handler starts, with the handler's
 	// context; may be nil.
 	Began func(context.Context, tool.Call)

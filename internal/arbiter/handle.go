@@ -172,12 +172,21 @@ func invoke(ctx context.Context, t *tool.Tool, call tool.Call, grant tool.Grant)
 
 // grant is everything this call may reach.
 func (d *Door) grant(p *passage) (tool.Grant, error) {
-	r := &p.tool.Runtime
+	r, module := &p.tool.Runtime, p.tool.ID.Namespace
+	settings := p.session.Settings[module]
+	if err, ok := settings.(error); ok {
+		return tool.Grant{}, err
+	}
 	secrets, err := d.Secrets.Values(r.Secrets)
 	g := tool.Grant{
 		Workspace: p.session.Workspace, Root: p.session.Root,
 		Network: r.Network, Secrets: secrets, Claims: p.claims,
-		Config: p.session.Configs[p.tool.ID.Namespace], Relaxed: p.session.Relaxed,
+		Settings: settings, Relaxed: p.session.Relaxed,
+	}
+	if name := p.session.Credentials[module]; name != "" && err == nil {
+		var values map[string]string
+		values, err = d.Secrets.Values([]string{name})
+		g.Credential = values[name]
 	}
 	if d.Live != nil {
 		// Piece by piece: a secret that is cut in two by its pieces is not seen.

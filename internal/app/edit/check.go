@@ -70,14 +70,21 @@ func (f *file) modules() {
 		if !ok || name.Value == mcp || strings.HasPrefix(name.Value, mcp+"_") {
 			continue
 		}
-		var known app.KnownModule
-		for _, setting := range values(under(pair.Value, "config")) {
-			if key, ok := setting.Key.(*ast.StringNode); ok {
-				known.Config = append(known.Config, key.Value)
-			}
+		f.known[name.Value] = app.KnownModule{
+			Config: settings(under(pair.Value, "config")), Constraints: settings(under(pair.Value, "constraints")), Credential: true,
 		}
-		f.known[name.Value] = known
 	}
+}
+
+// settings takes whatever keys a block has for ones that the module takes.
+func settings(block ast.Node) []app.Setting {
+	var all []app.Setting
+	for _, setting := range values(block) {
+		if key, ok := setting.Key.(*ast.StringNode); ok && key.Value != "allowed_actions" && key.Value != "blocked_actions" {
+			all = append(all, app.Setting{Key: key.Value})
+		}
+	}
+	return all
 }
 
 // under is the value of a key, or nil.

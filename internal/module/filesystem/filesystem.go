@@ -42,6 +42,7 @@ import (
 	"strings"
 	"sync"
 
+	"callgate/internal/module"
 	"callgate/tool"
 )
 
@@ -54,6 +55,17 @@ type Config struct {
 	// in the PATH; "none" means that grep reads every file itself. The answer
 	// is the same either way.
 	Ripgrep string
+}
+
+// Module is the module as the kernel opens it.
+func Module() module.Module {
+	return module.Module{
+		Name:    Namespace,
+		Summary: "files and folders of the workspace: read, find, write, edit, move, delete",
+		Open: func(module.Host) (*module.Opened, error) {
+			return &module.Opened{Tools: Tools(Config{})}, nil
+		},
+	}
 }
 
 // Tools makes the tools of the module. A new tool is a file, its description

@@ -1,68 +1,38 @@
 package shell
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 
-	"callgate/tool"
+	"callgate/internal/module"
 )
 
-// Settings are the keys of the module's config block in an app file: network,
-// whether commands may use it; readable, folders and files that they may read
-// beside the workspace; env, names of variables that they are given.
-var Settings = []string{"network", "readable", "env"}
-
-// settings is a config block that was checked.
+// settings is what an app file may say of the module.
 type settings struct {
-	network  bool
-	readable []string
-	env      []string
+	Network  bool     `config:"network" help:"whether commands may use the network"`
+	Readable []string `config:"readable" help:"absolute paths of folders and files that commands may read beside the workspace"`
+	Env      []string `config:"env" help:"names of variables that commands are given beside the usual ones"`
 }
 
-// CheckConfig reports the first thing that is wrong with a config block.
-func CheckConfig(config map[string]any) error {
-	_, err := readConfig(config)
-	return err
-}
+func defaults() *settings { return &settings{} }
 
-func readConfig(config map[string]any) (s settings, err error) {
-	for name, value := range config {
-		switch name {
-		case "network":
-			var ok bool
-			if s.network, ok = value.(bool); !ok {
-				return s, wrong(name, "true or false")
-			}
-		case "readable":
-			if s.readable, err = texts(name, value); err != nil {
-				return s, err
-			}
-			if slices.ContainsFunc(s.readable, func(path string) bool { return !filepath.IsAbs(path) || filepath.Clean(path) != path }) {
-				return s, wrong(name, "a list of absolute paths")
-			}
-		case "env":
-			if s.env, err = texts(name, value); err != nil {
-				return s, err
-			}
-		}
+// Check reports what is wrong with the settings as a whole.
+func (s *settings) Check() error {
+	if slices.ContainsFunc(s.Readable, func(path string) bool { return !filepath.IsAbs(path) || filepath.Clean(path) != path }) {
+		return errors.New("config.readable must be a list of absolute paths")
 	}
-	return s, nil
+	return nil
 }
 
-func texts(name string, value any) ([]string, error) {
-	list, ok := value.([]any)
-	if !ok {
-		return nil, wrong(name, "a list of texts")
+// Module is the module as the kernel opens it.
+func Module() module.Module {
+	return module.Module{
+		Name:     Namespace,
+		Summary:  "commands in the workspace's shell",
+		Settings: func() any { return defaults() },
+		Open: func(h module.Host) (*module.Opened, error) {
+			return &module.Opened{Tools: Tools(Config{Hidden: h.Hidden, Cache: h.Cache})}, nil
+		},
 	}
-	all := make([]string, len(list))
-	for i, v := range list {
-		if all[i], ok = v.(string); !ok {
-			return nil, wrong(name, "a list of texts")
-		}
-	}
-	return all, nil
-}
-
-func wrong(name, want string) error {
-	return tool.Errorf("shell.CheckConfig", tool.Invalid, "tools.modules.shell.config.%s must be %s", name, want)
 }

@@ -172,7 +172,8 @@ func TestConfigOfTheApp(t *testing.T) {
 		"a list of numbers":  {map[string]any{"env": []any{1}}, tool.Invalid},
 		"a path that is not": {map[string]any{"readable": []any{"data"}}, tool.Invalid},
 	} {
-		if err := shell.CheckConfig(c.config); tool.KindOf(err) != c.kind {
+		m := shell.Module()
+		if _, err := m.Read(c.config, nil); tool.KindOf(err) != c.kind {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

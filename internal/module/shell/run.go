@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/module"
 	"callgate/internal/sandbox"
 	"callgate/tool"
 )
@@ -50,11 +51,8 @@ func (h handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) 
 		return nil, err
 	}
 	defer places.tidy()
-	config, err := readConfig(grant.Config)
-	if err != nil {
-		return nil, err
-	}
-	r := &run{in: in, grant: grant, network: grant.Network || config.network}
+	config := module.Of(grant, defaults)
+	r := &run{in: in, grant: grant, network: grant.Network || config.Network}
 	r.out, r.log = newCapture("stdout", grant), newCapture("stderr", grant)
 	limited, cancel := context.WithTimeout(ctx, time.Duration(in.Timeout)*time.Second)
 	defer cancel()
@@ -67,13 +65,13 @@ func (h handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) 
 }
 
 // spec is the command as the sandbox runs it.
-func (h handler) spec(r *run, config settings, dir string, places *places) sandbox.Spec {
+func (h handler) spec(r *run, config *settings, dir string, places *places) sandbox.Spec {
 	s := sandbox.Spec{
 		Argv: []string{"bash", "-c", r.in.Command}, Dir: dir, Env: h.environ(r, config),
 		Stdout: r.out, Stderr: r.log,
 		Workspace:         r.grant.Workspace,
 		ReadOnlyWorkspace: r.in.ReadsOnly || len(r.in.Writes) > 0,
-		Readable:          slices.Concat(h.Readable, config.readable), Writable: places.paths, Hidden: h.Hidden,
+		Readable:          slices.Concat(h.Readable, config.Readable), Writable: places.paths, Hidden: h.Hidden,
 		Network: r.network, Relaxed: h.Relaxed || r.grant.Relaxed,
 		Limits: h.Limits, Grace: grace,
 	}
@@ -86,8 +84,8 @@ func (h handler) spec(r *run, config settings, dir string, places *places) sandb
 
 // environ is the environment of a command: there is no terminal, and nobody to
 // ask.
-func (h handler) environ(r *run, config settings) []string {
-	env := sandbox.Environ(slices.Concat(h.Env, config.env))
+func (h handler) environ(r *run, config *settings) []string {
+	env := sandbox.Environ(slices.Concat(h.Env, config.Env))
 	env = slices.DeleteFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "TERM=") })
 	env = append(env, "TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "DEBIAN_FRONTEND=noninteractive")
 	for name, value := range r.grant.Secrets {
