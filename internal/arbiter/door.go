@@ -113,6 +113,9 @@ func Scope(appFile, workspace string) string {
 
 // Ask is one proposal.
 type Ask struct {
+	// ID is the call's own, for an asker that must find it again after a crash
+	// (see Fate); it must be used once. Empty: the door makes one.
+	ID     string
 	Name   string
 	Args   json.RawMessage
 	Parent string
@@ -128,6 +131,7 @@ type Door struct {
 	schemas schema.Cache
 	doubts  doubts
 	path    []station
+	judged  int // how many stations stand before a human is asked
 }
 
 // station is one step of the path.
@@ -137,13 +141,16 @@ type station func(context.Context, *passage) error
 func New(c Config) *Door {
 	d := &Door{Config: c}
 	d.Limits = c.Limits.withDefaults()
-	d.path = []station{
+	before := []station{
 		d.resolve, // dotted, wire, short and misspelt names → one tool, or did-you-mean
 		d.judge,   // deny · approve · allow; hidden tools do not exist
 		d.check,   // coerce what is safe, validate the rest
 		d.bind,    // effects from arguments, paths canonical before they become lock names
 		d.ration,  // rate limits
 		d.asked,   // journal: asked, with the verdict so far
+	}
+	d.judged = len(before)
+	d.path = append(before,
 		d.approve, // a human sees the exact call and may edit it: then judged, checked and bound again
 		d.lock,    // every claim, atomically, in line, with a deadline
 		d.begun,   // journal: write-ahead
@@ -151,14 +158,14 @@ func New(c Config) *Door {
 		d.conform, // the result against the output schema
 		d.shape,   // scrubbed, masked, cut to what the asker may see
 		d.ended,   // journal: durable, whatever was cancelled
-	}
+	)
 	return d
 }
 
 // Call carries one proposal through the door and returns its answer, which is
 // never nil: what goes wrong, in the tool or in the kernel, is told in it.
 func (d *Door) Call(ctx context.Context, s *Session, ask Ask) *tool.Result {
-	return d.walk(ctx, newPassage(s, ask))
+	return d.walk(ctx, newPassage(s, ask), d.path)
 }
 
 // Resume carries a call whose request was approved after its asker had gone.
@@ -167,12 +174,12 @@ func (d *Door) Call(ctx context.Context, s *Session, ask Ask) *tool.Result {
 func (d *Door) Resume(ctx context.Context, s *Session, r approval.Request) *tool.Result {
 	p := newPassage(s, Ask{Name: r.Call.Tool.String(), Args: r.Call.Args, Parent: r.Call.Parent})
 	p.call.ID, p.call.Name, p.request = r.Call.ID, r.Call.Name, &r
-	return d.walk(ctx, p)
+	return d.walk(ctx, p, d.path)
 }
 
-func (d *Door) walk(ctx context.Context, p *passage) *tool.Result {
+func (d *Door) walk(ctx context.Context, p *passage, path []station) *tool.Result {
 	defer d.leave(p)
-	for _, step := range d.path {
+	for _, step := range path {
 		if err := step(ctx, p); err != nil {
 			return d.turnBack(p, err)
 		}

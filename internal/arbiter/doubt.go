@@ -122,7 +122,7 @@ func (d *Door) MayRetry(ctx context.Context, s *Session, p Proposal) bool {
 func (d *Door) Retry(ctx context.Context, s *Session, doubted string, p Proposal) (string, bool) {
 	walk := newPassage(s, Ask{Name: p.Tool, Args: p.Args, Parent: doubted})
 	walk.unheard = true
-	again := d.walk(ctx, walk)
+	again := d.walk(ctx, walk, d.path)
 	if again.Status != tool.Success {
 		return "", false
 	}

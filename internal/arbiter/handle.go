@@ -13,11 +13,13 @@ import (
 
 // lock takes every claim, all or none, in line.
 func (d *Door) lock(ctx context.Context, p *passage) error {
-	want := lock.Request{Claims: p.claims, Wait: d.Limits.LockWait}
-	if len(p.claims) > 0 {
-		want.Holder = lock.Holder{Call: p.call.ID, Tool: p.tool.ID.Dotted(), Principal: p.call.Principal.String()}
+	var lease *lock.Lease
+	var err error
+	if p.place != nil {
+		lease, err = p.place.Wait(ctx)
+	} else {
+		lease, err = d.Locks.Acquire(ctx, d.lockRequest(p))
 	}
-	lease, err := d.Locks.Acquire(ctx, want)
 	if err != nil {
 		return err
 	}
@@ -29,6 +31,8 @@ func (d *Door) lock(ctx context.Context, p *passage) error {
 // outstayed its time, as soon as that has stopped.
 func (d *Door) leave(p *passage) {
 	switch {
+	case p.lease == nil && p.place != nil:
+		p.place.Leave()
 	case p.lease == nil:
 	case p.runaway == nil:
 		p.lease.Release()

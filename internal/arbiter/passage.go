@@ -1,6 +1,7 @@
 package arbiter
 
 import (
+	"cmp"
 	"errors"
 	"math/rand/v2"
 	"strconv"
@@ -31,6 +32,7 @@ type passage struct {
 	claims    []tool.Claim
 	request   *approval.Request // set when a human is or was asked
 
+	place   *lock.Place // in the lock queue, when it was taken ahead
 	lease   *lock.Lease
 	runaway <-chan struct{} // closed when a handler that outstayed its time returns
 	result  *tool.Result
@@ -50,7 +52,7 @@ const (
 func newPassage(s *Session, ask Ask) *passage {
 	return &passage{
 		session: s,
-		call:    tool.Call{ID: newID("c"), Parent: ask.Parent, Principal: s.Principal, Name: ask.Name, Args: ask.Args},
+		call:    tool.Call{ID: cmp.Or(ask.ID, newID("c")), Parent: ask.Parent, Principal: s.Principal, Name: ask.Name, Args: ask.Args},
 		noWait:  ask.NoWait || s.NoWait,
 		start:   time.Now(),
 	}

@@ -44,6 +44,7 @@ func (d *Door) scrub(r *tool.Result) {
 	}
 	for i := range r.Content {
 		r.Content[i].Text = d.Secrets.ScrubString(r.Content[i].Text)
+		r.Content[i].URI = d.Secrets.ScrubString(r.Content[i].URI)
 	}
 	if len(r.Data) > 0 {
 		if r.Data = d.Secrets.Scrub(r.Data); !json.Valid(r.Data) {
@@ -82,23 +83,37 @@ func (d *Door) cut(r *tool.Result, limit int) {
 	if size <= limit {
 		return
 	}
-	text := string(r.Data)
-	var images []tool.Content
-	if len(r.Content) > 0 {
-		text = ""
-		for _, c := range r.Content {
-			if c.Type == "image" {
-				images = append(images, c)
-			}
-			text += c.Text
-		}
-	}
+	kept, text, room := sift(r, limit)
 	d.putAside(r)
 	if len(r.Data) > limit/4 {
 		r.Data = nil
 	}
-	r.Content = append(images, tool.Text(headTail(text, limit-len(r.Data))))
+	r.Content = kept
+	if text != "" {
+		r.Content = append(r.Content, tool.Text(headTail(text, room-len(r.Data))))
+	}
 	r.Warnings = append(r.Warnings, fmt.Sprintf("the result has %d bytes; this is its head and tail, the whole is %s", size, r.ArtifactRef))
+}
+
+// sift parts what can be kept whole from the text that must be cut, and tells
+// how much room that has: pictures and sounds are no text, and of the words of
+// things with an address half the limit is kept, first come first served.
+func sift(r *tool.Result, limit int) (kept []tool.Content, text string, room int) {
+	if len(r.Content) == 0 {
+		return nil, string(r.Data), limit
+	}
+	words, most := 0, limit/2
+	for _, c := range r.Content {
+		if c.Type == "text" || words+len(c.Text) > most {
+			text += c.Text
+			if c.Text = ""; len(c.Data) == 0 {
+				continue
+			}
+		}
+		words += len(c.Text)
+		kept = append(kept, c)
+	}
+	return kept, text, limit - words
 }
 
 // putAside stores the payload: the text when there is any, else the data.

@@ -1,0 +1,112 @@
+package arbiter
+
+import (
+	"context"
+	"sync"
+
+	"callgate/internal/arbiter/lock"
+	"callgate/internal/journal"
+	"callgate/tool"
+)
+
+// CallAll carries the calls of one batch, side by side, and returns their
+// answers in the batch's order. Calls that need no human take their places in
+// the lock queue in that order before any of them starts, so that of two that
+// touch the same thing the first comes first. One that waits for a human joins
+// the queue when it is approved: nobody waits behind a person.
+func (d *Door) CallAll(ctx context.Context, s *Session, asks []Ask) []*tool.Result {
+	results := make([]*tool.Result, len(asks))
+	passages := make([]*passage, len(asks))
+	for i, ask := range asks {
+		p := newPassage(s, ask)
+		if err := d.line(ctx, p); err != nil {
+			results[i] = d.turnBack(p, err)
+			continue
+		}
+		passages[i] = p
+	}
+	var running sync.WaitGroup
+	for i, p := range passages {
+		if p != nil {
+			running.Go(func() { results[i] = d.walk(ctx, p, d.path[d.judged:]) })
+		}
+	}
+	running.Wait()
+	return results
+}
+
+// line walks a passage as far as the question for a human and, where there is
+// none, takes its place in the lock queue.
+func (d *Door) line(ctx context.Context, p *passage) error {
+	for _, step := range d.path[:d.judged] {
+		if err := step(ctx, p); err != nil {
+			return err
+		}
+	}
+	if p.request != nil || len(p.claims) == 0 {
+		return nil
+	}
+	var err error
+	p.place, err = d.Locks.Enqueue(d.lockRequest(p))
+	return err
+}
+
+func (d *Door) lockRequest(p *passage) lock.Request {
+	want := lock.Request{Claims: p.claims, Wait: d.Limits.LockWait}
+	if len(p.claims) > 0 {
+		want.Holder = lock.Holder{Call: p.call.ID, Tool: p.tool.ID.Dotted(), Principal: p.call.Principal.String()}
+	}
+	return want
+}
+
+// Fate is what became of a call that somebody lost sight of.
+type Fate uint8
+
+// The fates.
+const (
+	NeverRan  Fate = iota // it has not touched anything: it may be made
+	Pending               // a human has been asked, or it runs: Collect waits for its end
+	HasEnded              // its result is known
+	IsInDoubt             // it began, in another life of the kernel, and may or may not have happened
+)
+
+// Fate tells what became of a call, from the journal, with its result where it
+// has one. It is for whoever makes calls under IDs of its own choice and comes
+// back after a crash.
+func (d *Door) Fate(ctx context.Context, call string) (Fate, *tool.Result, error) {
+	story, err := d.Journal.Read(ctx, journal.Query{Call: call})
+	if err != nil {
+		return NeverRan, nil, err
+	}
+	fate, approval := NeverRan, ""
+	for _, r := range story {
+		switch r.Kind {
+		case journal.Asked:
+			if r.Ask != nil && r.Ask.Verdict != journal.Refuse {
+				approval = r.Ask.Approval
+			}
+		case journal.Begun:
+			fate = Pending
+		case journal.Ended:
+			result, err := d.recall(ctx, r)
+			return HasEnded, result, err
+		}
+	}
+	if fate == NeverRan && approval != "" {
+		if _, err := d.Approvals.Get(ctx, approval); err == nil {
+			return Pending, nil, nil
+		}
+	}
+	if fate == Pending {
+		open, err := d.Journal.Doubts(ctx)
+		if err != nil {
+			return fate, nil, err
+		}
+		for _, r := range open {
+			if r.Call == call {
+				return IsInDoubt, nil, nil
+			}
+		}
+	}
+	return fate, nil, nil
+}
