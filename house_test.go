@@ -24,13 +24,13 @@ import (
 // listed is part of the room above it. A room may import rooms of lower floors.
 var floors = [][]string{
 	{"tool", "internal/nearest"},
-	{"internal/secret", "internal/statedir"},
+	{"llm", "internal/secret", "internal/statedir"},
 	{"internal/search/embed", "internal/search/lexical", "internal/search/endpoint", "internal/search/vectorcache", "internal/search/eval"},
-	{"internal/search", "internal/agent/surface", "internal/netguard", "internal/markdown", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
+	{"internal/search", "internal/agent/surface", "internal/agent/session", "internal/agent/prompt", "internal/agent/recover", "internal/netguard", "internal/markdown", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
 		"internal/arbiter/schema", "internal/arbiter/policy", "internal/arbiter/approval", "internal/arbiter/lock"},
 	{"internal/module"},
-	{"internal/search/bench", "internal/control", "internal/source/mcp", "internal/arbiter", "internal/app", "internal/module/filesystem", "internal/module/shell",
-		"internal/module/http", "internal/module/web", "internal/module/browser", "internal/module/database", "internal/module/git", "internal/source/executable"},
+	{"internal/search/bench", "internal/agent", "internal/provider", "internal/control", "internal/source/mcp", "internal/arbiter", "internal/app", "internal/module/filesystem", "internal/module/shell",
+		"internal/module/http", "internal/module/web", "internal/module/browser", "internal/module/database", "internal/module/git", "internal/module/memory", "internal/source/executable"},
 	{"internal/storage/sqlite", "internal/storage/storagetest", "internal/protocol", "internal/importer"},
 	{"internal/client"},
 	{"."},

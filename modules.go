@@ -44,7 +44,7 @@ func (k *Kernel) openModules() error {
 	}
 	for _, m := range shipped() {
 		host := module.Host{
-			State: filepath.Join(k.State.String(), "modules", m.Name), Hidden: k.hidden(), Log: k.log.With("module", m.Name),
+			State: filepath.Join(k.State.String(), "modules", m.Name), Hidden: k.hidden(), Log: k.log.With("module", m.Name), Scrub: k.secrets.ScrubString,
 		}
 		if cache != "" {
 			host.Cache = filepath.Join(cache, "callgate", m.Name)

@@ -90,7 +90,7 @@ func (w *stillWaiting) Error() string { return "waiting for approval " + w.appro
 func (w *stillWaiting) answer(p *passage) *tool.Result {
 	return &tool.Result{
 		Status: tool.Waiting, Call: p.call.ID, Approval: w.approval, Warnings: p.coercions,
-		Summary: fmt.Sprintf("%s waits for a human: %s (answer with: callgate approvals approve %s)", p.tool.ID.Dotted(), p.decision.Reason, w.approval),
+		Summary: fmt.Sprintf("%s waits for a human: %s (answer with: callgate approvals approve %s; then approvals.collect gives its result)", p.tool.ID.Dotted(), p.decision.Reason, w.approval),
 	}
 }
 

@@ -13,14 +13,21 @@ import (
 // answers in the batch's order. Calls that need no human take their places in
 // the lock queue in that order before any of them starts, so that of two that
 // touch the same thing the first comes first. One that waits for a human joins
-// the queue when it is approved: nobody waits behind a person.
-func (d *Door) CallAll(ctx context.Context, s *Session, asks []Ask) []*tool.Result {
+// the queue when it is approved: nobody waits behind a person. done, unless it
+// is nil, is given each answer as it comes, from several goroutines.
+func (d *Door) CallAll(ctx context.Context, s *Session, asks []Ask, done func(int, *tool.Result)) []*tool.Result {
 	results := make([]*tool.Result, len(asks))
 	passages := make([]*passage, len(asks))
+	answer := func(i int, r *tool.Result) {
+		results[i] = r
+		if done != nil {
+			done(i, r)
+		}
+	}
 	for i, ask := range asks {
 		p := newPassage(s, ask)
 		if err := d.line(ctx, p); err != nil {
-			results[i] = d.turnBack(p, err)
+			answer(i, d.turnBack(p, err))
 			continue
 		}
 		passages[i] = p
@@ -28,7 +35,7 @@ func (d *Door) CallAll(ctx context.Context, s *Session, asks []Ask) []*tool.Resu
 	var running sync.WaitGroup
 	for i, p := range passages {
 		if p != nil {
-			running.Go(func() { results[i] = d.walk(ctx, p, d.path[d.judged:]) })
+			running.Go(func() { answer(i, d.walk(ctx, p, d.path[d.judged:])) })
 		}
 	}
 	running.Wait()

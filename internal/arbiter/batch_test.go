@@ -44,7 +44,7 @@ func TestBatchKeepsItsOrder(t *testing.T) {
 		asks = append(asks, arbiter.Ask{Name: "t.touch", Args: json.RawMessage(fmt.Sprintf(`{"on":"same","mark":"%02d"}`, i))})
 	}
 	asks = append(asks, arbiter.Ask{Name: "t.nothing", Args: json.RawMessage(`{}`)})
-	results := h.CallAll(t.Context(), h.session, asks)
+	results := h.CallAll(t.Context(), h.session, asks, nil)
 	want := ""
 	for i := range 20 {
 		want += fmt.Sprintf("%02d ", i)
@@ -61,7 +61,7 @@ func TestBatchKeepsItsOrder(t *testing.T) {
 	for _, r := range h.CallAll(t.Context(), h.session, []arbiter.Ask{
 		{Name: "t.touch", Args: json.RawMessage(`{"on":"meet1","mark":"a"}`)},
 		{Name: "t.touch", Args: json.RawMessage(`{"on":"meet2","mark":"b"}`)},
-	}) {
+	}, nil) {
 		if r.Status != tool.Success {
 			t.Errorf("side by side: %+v", r)
 		}
@@ -91,7 +91,7 @@ func TestBatchDoesNotWaitBehindAPerson(t *testing.T) {
 	}()
 	results := h.CallAll(t.Context(), h.session, []arbiter.Ask{
 		{Name: "t.asks", Args: json.RawMessage(`{}`)}, {Name: "t.plain", Args: json.RawMessage(`{}`)},
-	})
+	}, nil)
 	if results[0].Summary != "at last" || results[1].Summary != "at once" {
 		t.Errorf("%q, %q", results[0].Summary, results[1].Summary)
 	}
@@ -117,7 +117,7 @@ func TestBatchIsCancelledWhole(t *testing.T) {
 		return nil, ctx.Err()
 	})
 	ask := arbiter.Ask{Name: "t.slow", Args: json.RawMessage(`{}`)}
-	for i, r := range h.CallAll(ctx, h.session, []arbiter.Ask{ask, ask, ask}) {
+	for i, r := range h.CallAll(ctx, h.session, []arbiter.Ask{ask, ask, ask}, nil) {
 		if r.Error == nil || r.Error.Kind != tool.Cancelled {
 			t.Errorf("%d: %+v", i, r)
 		}

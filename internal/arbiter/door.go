@@ -98,7 +98,8 @@ type Session struct {
 	NoWait      bool             // none of its calls, nor what they call, waits for a human: see Ask
 	Ran         func(*tool.Tool) // told of each call that went well; may be nil
 	// Began is told of each call as its handler starts, with the handler's
-	// context; may be nil.
+	// context, and before that when it has waited for its locks for a while; may
+	// be nil.
 	Began func(context.Context, tool.Call)
 }
 

@@ -3,28 +3,59 @@ package arbiter
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"slices"
+	"sync"
 	"time"
 
 	"callgate/internal/arbiter/lock"
 	"callgate/internal/journal"
+	"callgate/internal/secret"
 	"callgate/tool"
 )
 
 // lock takes every claim, all or none, in line.
-func (d *Door) lock(ctx context.Context, p *passage) error {
-	var lease *lock.Lease
-	var err error
-	if p.place != nil {
-		lease, err = p.place.Wait(ctx)
-	} else {
-		lease, err = d.Locks.Acquire(ctx, d.lockRequest(p))
-	}
-	if err != nil {
+func (d *Door) lock(ctx context.Context, p *passage) (err error) {
+	if len(p.claims) == 0 {
+		p.lease, err = d.Locks.Acquire(ctx, lock.Request{})
 		return err
 	}
-	p.lease = lease
-	return nil
+	if p.place == nil {
+		if p.place, err = d.Locks.Enqueue(d.lockRequest(p)); err != nil {
+			return err
+		}
+	}
+	defer d.tellWait(ctx, p)()
+	p.lease, err = p.place.Wait(ctx)
+	return err
+}
+
+// tellAfter is how long a call may wait for its locks before whoever watches
+// it is told for whom.
+const tellAfter = 500 * time.Millisecond
+
+// tellWait tells whoever watches a call who it waits for, if it does for long.
+// It returns what stops the clock.
+func (d *Door) tellWait(ctx context.Context, p *passage) (stop func()) {
+	if _, waits := p.place.Behind(); !waits || d.Live == nil {
+		return func() {}
+	}
+	timer := time.AfterFunc(tellAfter, func() {
+		by, waits := p.place.Behind()
+		if !waits {
+			return
+		}
+		if p.session.Began != nil {
+			p.session.Began(ctx, p.call)
+		}
+		what := "holds it"
+		if by.Queued {
+			what = "is ahead in the queue"
+		}
+		d.Live.Publish(p.call.ID, "waiting", d.Secrets.Scrub(fmt.Appendf(nil, "waiting for %.200s: %s %s\n", by.Resource, by.Holder, what)))
+	})
+	return func() { timer.Stop() }
 }
 
 // leave gives back what the passage holds: at once, or, when its handler
@@ -63,6 +94,9 @@ func (d *Door) handle(ctx context.Context, p *passage) error {
 		p.result = failure(p.call.ID, asError("arbiter.grant", err))
 		return nil
 	}
+	var end func()
+	grant.Emit, end = d.live(p)
+	defer end()
 	limit := p.tool.Runtime.Timeout
 	if limit == 0 {
 		limit = d.Limits.Timeout
@@ -192,12 +226,35 @@ func (d *Door) grant(p *passage) (tool.Grant, error) {
 		values, err = d.Secrets.Values([]string{name})
 		g.Credential = values[name]
 	}
-	if d.Live != nil {
-		// Piece by piece: a secret that is cut in two by its pieces is not seen.
-		// Whoever watches is the user; what is kept is scrubbed whole.
-		g.Emit = func(stream string, chunk []byte) { d.Live.Publish(p.call.ID, stream, d.Secrets.Scrub(chunk)) }
-	}
 	return g, err
+}
+
+// live is how a handler's output reaches whoever watches: scrubbed as it comes,
+// so that a secret cut in two by its pieces is still found. Each stream holds
+// back what may be the beginning of one, until end.
+func (d *Door) live(p *passage) (emit func(stream string, chunk []byte), end func()) {
+	if d.Live == nil {
+		return nil, func() {}
+	}
+	var mu sync.Mutex // a handler may print from several goroutines
+	streams := map[string]*secret.Stream{}
+	emit = func(name string, chunk []byte) {
+		mu.Lock()
+		s := streams[name]
+		if s == nil {
+			s = d.Secrets.Stream(func(text []byte) { d.Live.Publish(p.call.ID, name, text) })
+			streams[name] = s
+		}
+		mu.Unlock()
+		_, _ = s.Write(chunk)
+	}
+	return emit, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, name := range slices.Sorted(maps.Keys(streams)) {
+			_ = streams[name].Close()
+		}
+	}
 }
 
 // conform holds the result against the output schema. The effect has happened,

@@ -45,13 +45,18 @@ type Host struct {
 	Cache  string   // a folder of its own that may be emptied at any time; "": there is none
 	Hidden []string // what no process that a tool starts may see
 	Log    *slog.Logger
+	// Scrub takes the values of secrets out of a text that is to be kept.
+	Scrub func(string) string
 }
 
 // Opened is a module that is ready.
 type Opened struct {
 	Tools []*tool.Tool
 	Ended func(session string) // a session is over; may be nil
-	Close func() error         // the kernel ends; may be nil
+	// Section is what the module tells an agent at the beginning of each turn,
+	// as it is now; "" for nothing. May be nil.
+	Section func(tool.Principal) string
+	Close   func() error // the kernel ends; may be nil
 }
 
 // Of returns a call's settings, or the defaults where an app file gave none.

@@ -83,6 +83,18 @@ func (p *Place) take(ctx context.Context) (*Lease, error) {
 	return &p.lease, nil
 }
 
+// Behind tells who stands in the way of a place that waits, and reports whether
+// it does.
+func (p *Place) Behind() (Obstacle, bool) {
+	p.table.mu.Lock()
+	defer p.table.mu.Unlock()
+	if p.state != waiting {
+		return Obstacle{}, false
+	}
+	_, by := p.obstacle()
+	return by, true
+}
+
 // Leave gives the place up, granted or not, and lets those behind it move on.
 // Once Wait has given out the lease, the locks are the lease's to release and
 // Leave does nothing, so it is a safe thing to defer.

@@ -12,6 +12,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver named "sqlite"
 
+	"callgate/internal/agent/session"
 	"callgate/internal/arbiter/approval"
 	"callgate/internal/journal"
 	"callgate/tool"
@@ -26,6 +27,7 @@ type DB struct {
 	read  *sql.DB
 	rows  *rowStore
 	asks  *approvalStore
+	talks *sessionStore
 }
 
 // Open opens the file, makes it when it is absent (its folder must exist), and
@@ -88,6 +90,7 @@ func open(ctx context.Context, path string) (db *DB, err error) {
 	}
 	db.rows = &rowStore{db: db}
 	db.asks = &approvalStore{db: db}
+	db.talks = &sessionStore{db: db}
 	return db, nil
 }
 
@@ -108,6 +111,9 @@ func (db *DB) Journal() journal.Store { return db.rows }
 // Approvals returns the requests put to humans.
 func (db *DB) Approvals() approval.Store { return db.asks }
 
+// Sessions returns the conversations.
+func (db *DB) Sessions() session.Store { return db.talks }
+
 // Close closes the file; SQLite then folds its log back into it.
 func (db *DB) Close() error {
 	var errs []error
@@ -125,6 +131,34 @@ func (db *DB) Close() error {
 // transact runs f in one transaction of the writer.
 func (db *DB) transact(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := db.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		return errors.Join(err, ignoreDone(tx.Rollback()))
+	}
+	return tx.Commit()
+}
+
+// transactLightly runs f in one transaction that does not wait for the disk:
+// the death of the process cannot undo it, and that of the machine only if no
+// other transaction was made since, for all of them are in one log and in
+// order. What is written before a call is therefore as safe as the record that
+// the call began.
+func (db *DB) transactLightly(ctx context.Context, f func(*sql.Tx) error) (err error) {
+	conn, err := db.write.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous = NORMAL"); err != nil {
+		return err
+	}
+	defer func() {
+		_, full := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA synchronous = FULL")
+		err = errors.Join(err, full)
+	}()
+	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,21 @@ var migrations = [...]string{
 		answer   BLOB
 	) STRICT;
 	CREATE INDEX approvals_state ON approvals (state, num);`,
+
+	// 3: conversations.
+	`CREATE TABLE sessions (
+		id      TEXT PRIMARY KEY,
+		updated INTEGER NOT NULL,
+		last    INTEGER NOT NULL,
+		info    BLOB NOT NULL
+	) STRICT;
+	CREATE INDEX sessions_updated ON sessions (updated DESC, id);
+	CREATE TABLE events (
+		session TEXT NOT NULL,
+		seq     INTEGER NOT NULL,
+		body    BLOB NOT NULL,
+		PRIMARY KEY (session, seq)
+	) STRICT, WITHOUT ROWID;`,
 }
 
 // rareKind selects the kinds that are few among many records. A query must say

@@ -9,6 +9,7 @@ package storagetest
 import (
 	"testing"
 
+	"callgate/internal/agent/session"
 	"callgate/internal/arbiter/approval"
 	"callgate/internal/journal"
 )
@@ -17,6 +18,7 @@ import (
 type Driver interface {
 	Journal() journal.Store
 	Approvals() approval.Store
+	Sessions() session.Store
 	Close() error
 }
 
@@ -28,6 +30,7 @@ type Open func(t *testing.T, place string) Driver
 func Run(t *testing.T, open Open) {
 	t.Run("Journal", func(t *testing.T) { Journal(t, open) })
 	t.Run("Approvals", func(t *testing.T) { Approvals(t, open) })
+	t.Run("Sessions", func(t *testing.T) { Sessions(t, open) })
 }
 
 // start opens a fresh database that closes with the test.

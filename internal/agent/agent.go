@@ -1,0 +1,269 @@
+// Package agent is the loop: a user speaks, a model answers and proposes calls,
+// the door makes them, and the model is told what came of it, until it has
+// nothing more to ask for.
+//
+// # Laws
+//
+//   - Everything that happens is in the conversation's log before what follows
+//     from it happens, so a turn that was killed can be taken up: see [Loop.Resume].
+//   - The calls of one answer are made side by side, in the model's order where
+//     they touch the same thing, and all of them before the model is asked again.
+//   - A call that fails is an answer for the model, never the end of the turn.
+//   - A turn always ends with a turn_ended event that says why, also when it is
+//     cancelled: then the calls that still run are stopped first, and the model
+//     is told of each that it was.
+//   - What a model is shown of the past is never changed, only added to: its
+//     provider may keep the beginning of it.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"callgate/internal/agent/session"
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// Tools makes the calls of a model.
+type Tools interface {
+	// Call makes calls side by side and returns their answers in order; done is
+	// given each as it comes, from several goroutines.
+	Call(ctx context.Context, calls []session.Call, done func(int, *tool.Result)) []*tool.Result
+	// Fate tells what became of a call that was made before, by its ID. made is
+	// false when it has not touched anything, and may be made.
+	Fate(ctx context.Context, id string) (result *tool.Result, made bool, err error)
+}
+
+// Brain is a model, and how it is asked.
+type Brain struct {
+	Model    llm.Model
+	Settings llm.Request // what every request has: tokens, temperature …
+	// Read finds the calls in the words of a model that is not given tools by
+	// its provider; nil for one that is.
+	Read     Reader
+	Fallback *Brain // asked for the rest of a turn in which there is no money left for this one
+}
+
+// Reader finds calls in words.
+type Reader interface {
+	// Start begins an answer. write is given its words as they come and returns
+	// what of them may be shown; end returns the rest, and the calls.
+	Start() (write func(string) string, end func() (string, []llm.ToolCall))
+}
+
+// Config is what a loop works with. Brain, Tools, Log and System are needed.
+type Config struct {
+	Brain  *Brain
+	Tools  Tools
+	Offer  []llm.ToolDef // as the model is shown them, always the same
+	Log    *session.Log
+	System func() string // asked once for each turn
+	// Notes are what the model is to be told before it is asked again: work in
+	// the background that ended. May be nil.
+	Notes    func() []string
+	MaxTurns int           // how often the model is asked within one turn; 0: 50
+	Timeout  time.Duration // of one turn; 0: none
+	// Input and Output are shown what the user says and what the model says,
+	// and may change it, or refuse it by an error. May be nil.
+	Input, Output func(string) (string, error)
+	// Fit is given the messages before each request, and returns how they are
+	// to be made fit for the model's window, or nil when they are. May be nil.
+	Fit func(ctx context.Context, system string, messages []llm.Message) (*session.Compaction, error)
+}
+
+// Watch is told what happens while it happens; any field may be nil.
+type Watch struct {
+	Delta func(llm.Delta)                       // of the answer that is being given
+	Event func(session.Event)                   // as it was written down
+	Call  func(session.Call)                    // a call begins
+	Ended func(session.Call, *tool.Result)      // and ends, whichever of them first
+	Wait  func(attempt int, err error)          // the model is asked again after a failure
+	Fall  func(from, to *Brain, because string) // another brain is asked
+}
+
+// Loop runs the turns of one conversation, one at a time.
+type Loop struct {
+	cfg Config
+}
+
+// New makes a loop.
+func New(cfg Config) *Loop {
+	if cfg.MaxTurns == 0 {
+		cfg.MaxTurns = 50
+	}
+	return &Loop{cfg: cfg}
+}
+
+// Turn is one run of the loop: from what the user says to the model's answer.
+// It returns how the turn ended, which is also in the log. An error is one of
+// the log itself: then nobody knows.
+func (l *Loop) Turn(ctx context.Context, words llm.Message, watch Watch) (session.End, error) {
+	t := l.turn(watch)
+	if l.cfg.Input != nil {
+		for i, p := range words.Parts {
+			if p.Text == "" {
+				continue
+			}
+			text, err := l.cfg.Input(p.Text)
+			if err != nil {
+				return session.End{}, err
+			}
+			words.Parts[i].Text = text
+		}
+	}
+	words.Role = llm.User
+	if err := t.write(ctx, session.Event{Type: session.User, Message: &words}); err != nil {
+		return session.End{}, err
+	}
+	return t.run(ctx, t.ask)
+}
+
+// Resume takes up a turn that was broken off, where it was. A conversation
+// whose last turn ended stays as it is.
+func (l *Loop) Resume(ctx context.Context, watch Watch) (session.End, error) {
+	t := l.turn(watch)
+	var last *session.End
+	var turns int
+	l.cfg.Log.View(func(s *session.State) { last, turns = s.Last, s.Turns })
+	switch {
+	case last != nil:
+		return *last, nil
+	case turns == 0:
+		return session.End{}, tool.Errorf("agent.Resume", tool.Invalid, "nothing was said in this conversation yet")
+	}
+	return t.run(ctx, func(ctx context.Context) (*session.End, error) {
+		if err := t.takeUp(ctx); err != nil {
+			return nil, err
+		}
+		return t.ask(ctx)
+	})
+}
+
+// turn is the state of one run.
+type turn struct {
+	*Loop
+	watch  Watch
+	brain  *Brain
+	system string
+	guard  guard
+	last   []session.Event // what is written together with the end
+}
+
+func (l *Loop) turn(watch Watch) *turn {
+	return &turn{Loop: l, watch: watch, brain: l.cfg.Brain}
+}
+
+// errStop ends a turn in the middle of a step.
+type errStop struct{ end session.End }
+
+func (e *errStop) Error() string { return string(e.end.Reason) }
+
+// run steps until the turn has ended, and writes its end down.
+func (t *turn) run(ctx context.Context, work func(context.Context) (*session.End, error)) (session.End, error) {
+	outer := ctx
+	if t.cfg.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, t.cfg.Timeout)
+		defer cancel()
+	}
+	t.system = t.cfg.System()
+	end, err := work(ctx)
+	if err != nil {
+		var stop *errStop
+		if !errors.As(err, &stop) {
+			return session.End{}, err
+		}
+		end = &stop.end
+	}
+	if ctx.Err() != nil && end.Reason != session.Done {
+		*end = t.cut(outer)
+	}
+	return *end, t.write(ctx, append(t.last, session.Event{Type: session.TurnEnded, End: end})...)
+}
+
+// cut is the end of a turn whose context ended.
+func (t *turn) cut(outer context.Context) session.End {
+	if outer.Err() == nil {
+		return session.End{Reason: session.TimedOut, Error: fmt.Sprintf("the turn took longer than %v", t.cfg.Timeout)}
+	}
+	return session.End{Reason: session.Cancelled}
+}
+
+// ask asks the model, and again with what its calls gave, until it makes none.
+func (t *turn) ask(ctx context.Context) (*session.End, error) {
+	for range t.cfg.MaxTurns {
+		if ctx.Err() != nil {
+			return &session.End{Reason: session.Cancelled}, nil
+		}
+		if err := t.notes(ctx); err != nil {
+			return nil, err
+		}
+		if err := t.fit(ctx); err != nil {
+			return nil, err
+		}
+		answer, err := t.generate(ctx)
+		if err != nil {
+			return nil, err
+		}
+		said := session.Event{Type: session.Assistant, Message: &answer.Message, Usage: &answer.Usage, Model: answer.Model}
+		calls := answer.Message.Calls()
+		switch {
+		case len(calls) > 0:
+			err = t.call(ctx, said, calls)
+		case answer.Stop == llm.StopPause:
+			err = t.write(ctx, said)
+		default:
+			t.last = append(t.last, said) // written with the turn's end
+			return &session.End{Reason: session.Done}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &session.End{Reason: session.MaxTurns, Error: fmt.Sprintf("stopped after asking the model %d times", t.cfg.MaxTurns)}, nil
+}
+
+// notes tells the model what has happened meanwhile.
+func (t *turn) notes(ctx context.Context) error {
+	if t.cfg.Notes == nil {
+		return nil
+	}
+	for _, note := range t.cfg.Notes() {
+		m := llm.Say(llm.User, note)
+		if err := t.write(ctx, session.Event{Type: session.Note, Message: &m}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fit makes the conversation fit the model's window.
+func (t *turn) fit(ctx context.Context) error {
+	if t.cfg.Fit == nil {
+		return nil
+	}
+	c, err := t.cfg.Fit(ctx, t.system, t.cfg.Log.Messages())
+	if err != nil {
+		return &errStop{session.End{Reason: session.Failed, Error: err.Error()}}
+	}
+	if c == nil {
+		return nil
+	}
+	return t.write(ctx, session.Event{Type: session.Compacted, Compaction: c})
+}
+
+// write writes events down, together, and shows them.
+func (t *turn) write(ctx context.Context, events ...session.Event) error {
+	if err := t.cfg.Log.Append(ctx, events...); err != nil {
+		return err
+	}
+	for _, e := range events { // numbered by now
+		if t.watch.Event != nil {
+			t.watch.Event(e)
+		}
+	}
+	return nil
+}

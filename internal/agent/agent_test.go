@@ -1,0 +1,422 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"callgate/internal/agent"
+	"callgate/internal/agent/session"
+	"callgate/internal/storage/sqlite"
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// script is a model that answers as it is told to, and remembers what it was
+// asked.
+type script struct {
+	mu      sync.Mutex
+	answers []func(context.Context, llm.Request) (*llm.Response, error)
+	asked   []llm.Request
+}
+
+func (s *script) Generate(ctx context.Context, req llm.Request, watch func(llm.Delta)) (*llm.Response, error) {
+	s.mu.Lock()
+	n := len(s.asked)
+	s.asked = append(s.asked, req)
+	s.mu.Unlock()
+	if n >= len(s.answers) {
+		return nil, errors.New("the script is over")
+	}
+	r, err := s.answers[n](ctx, req)
+	if r != nil && watch != nil {
+		watch(llm.Delta{Kind: llm.DeltaText, Text: r.Message.Text()})
+	}
+	return r, err
+}
+
+type answer = func(context.Context, llm.Request) (*llm.Response, error)
+
+func says(text string, calls ...string) answer {
+	return func(context.Context, llm.Request) (*llm.Response, error) {
+		m := llm.Say(llm.Assistant, text)
+		for i, c := range calls {
+			name, args, _ := strings.Cut(c, " ")
+			m.Parts = append(m.Parts, llm.Part{Call: &llm.ToolCall{ID: fmt.Sprint("m", i), Name: name, Args: json.RawMessage(args)}})
+		}
+		return &llm.Response{Message: m, Stop: llm.StopEnd, Usage: llm.Usage{Input: 10, Output: 2}}, nil
+	}
+}
+
+func fails(err error) answer {
+	return func(context.Context, llm.Request) (*llm.Response, error) { return nil, err }
+}
+
+// bench is a toolbox that notes what it made.
+type bench struct {
+	mu    sync.Mutex
+	made  []string
+	fates map[string]*tool.Result // of calls that were made in another life
+	run   func(ctx context.Context, c session.Call) *tool.Result
+}
+
+func (b *bench) Call(ctx context.Context, calls []session.Call, done func(int, *tool.Result)) []*tool.Result {
+	out := make([]*tool.Result, len(calls))
+	for i := len(calls) - 1; i >= 0; i-- { // the last ends first
+		b.mu.Lock()
+		b.made = append(b.made, calls[i].Name+" "+string(calls[i].Args))
+		b.mu.Unlock()
+		out[i] = &tool.Result{Status: tool.Success, Summary: "did " + calls[i].Name}
+		if b.run != nil {
+			out[i] = b.run(ctx, calls[i])
+		}
+		done(i, out[i])
+	}
+	return out
+}
+
+func (b *bench) Fate(_ context.Context, id string) (*tool.Result, bool, error) {
+	r, ok := b.fates[id]
+	return r, ok, nil
+}
+
+type fixture struct {
+	*agent.Loop
+	log   *session.Log
+	store session.Store
+	model *script
+	tools *bench
+}
+
+func setup(t testing.TB, change func(*agent.Config), answers ...answer) *fixture {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	log, err := session.Create(t.Context(), db.Sessions(), session.Info{ID: "talk", Agent: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{log: log, store: db.Sessions(), model: &script{answers: answers}, tools: &bench{}}
+	cfg := agent.Config{Brain: &agent.Brain{Model: f.model}, Tools: f.tools, Log: log, System: func() string { return "be brief" }, Offer: []llm.ToolDef{{Name: "look"}}}
+	if change != nil {
+		change(&cfg)
+	}
+	f.Loop = agent.New(cfg)
+	return f
+}
+
+func (f *fixture) say(t testing.TB, text string) session.End {
+	t.Helper()
+	end, err := f.Turn(t.Context(), llm.Say(llm.User, text), agent.Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return end
+}
+
+// transcript is the conversation as a model is shown it.
+func transcript(l *session.Log) string {
+	var b strings.Builder
+	for _, m := range l.Messages() {
+		b.WriteString(string(m.Role) + ":")
+		for _, p := range m.Parts {
+			switch {
+			case p.Call != nil:
+				fmt.Fprintf(&b, " [%s %s]", p.Call.Name, p.Call.Args)
+			case p.Result != nil:
+				fmt.Fprintf(&b, " (%s: %s)", p.Result.Name, p.Result.Text())
+			default:
+				b.WriteString(" " + p.Text)
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func TestTurn(t *testing.T) {
+	f := setup(t, nil, says("looking", `look {"at":1}`, `look {"at":2}`), says("it is blue"))
+	end := f.say(t, "what colour is it?")
+	want := "user: what colour is it?\nassistant: looking [look {\"at\":1}] [look {\"at\":2}]\ntool: (look: did look) (look: did look)\nassistant: it is blue\n"
+	if diff := cmp.Diff(want, transcript(f.log)); diff != "" || end.Reason != session.Done {
+		t.Errorf("%+v %s", end, diff)
+	}
+	info := f.log.Info()
+	if info.ToolCalls != 2 || info.Turns != 1 || info.Usage.Input != 20 || info.Last != session.Done || info.Title != "what colour is it?" {
+		t.Errorf("%+v", info)
+	}
+	if req := f.model.asked[0]; req.System != "be brief" || len(req.Tools) != 1 {
+		t.Errorf("asked %+v", req)
+	}
+	again, err := session.Open(t.Context(), f.store, "talk")
+	if err != nil || transcript(again) != want {
+		t.Errorf("read back: %v\n%s", err, transcript(again))
+	}
+}
+
+func TestEndings(t *testing.T) {
+	money := &llm.Error{Kind: llm.Billing, Provider: "p", Message: "no credit"}
+	broken := &llm.Error{Kind: llm.BrokenStream, Partial: &llm.Response{Message: llm.Say(llm.Assistant, "half an ans")}}
+	many := []answer{}
+	for range 60 {
+		many = append(many, says("", `look {}`))
+	}
+	for name, c := range map[string]struct {
+		change  func(*agent.Config)
+		answers []answer
+		reason  session.Reason
+		has     string
+	}{
+		"the model fails": {nil, []answer{fails(money)}, session.Failed, "no credit"},
+		"another brain is asked": {func(c *agent.Config) {
+			c.Brain.Fallback = &agent.Brain{Model: &script{answers: []answer{says("for free")}}}
+		}, []answer{fails(money)}, session.Done, "assistant: for free"},
+		"half an answer is kept": {nil, []answer{fails(broken)}, session.Failed, "assistant: half an ans"},
+		"asked too often":        {func(c *agent.Config) { c.MaxTurns = 3 }, many, session.MaxTurns, "stopped after asking the model 3 times"},
+		"its words are refused": {func(c *agent.Config) {
+			c.Output = func(string) (string, error) { return "", errors.New("not that word") }
+		}, []answer{says("darn")}, session.Failed, "not that word"},
+		"its words are changed": {func(c *agent.Config) { c.Output = func(s string) (string, error) { return strings.ToUpper(s), nil } }, []answer{says("loud")}, session.Done, "assistant: LOUD"},
+		"a pause is gone through": {nil, []answer{func(ctx context.Context, r llm.Request) (*llm.Response, error) {
+			a, err := says("wait")(ctx, r)
+			a.Stop = llm.StopPause
+			return a, err
+		}, says("done")}, session.Done, "assistant: wait\nassistant: done"},
+		"it does not fit": {func(c *agent.Config) {
+			c.Fit = func(context.Context, string, []llm.Message) (*session.Compaction, error) {
+				return nil, errors.New("too long")
+			}
+		}, nil, session.Failed, "too long"},
+		"it is made to fit": {func(c *agent.Config) {
+			n := 0
+			c.Fit = func(_ context.Context, _ string, m []llm.Message) (*session.Compaction, error) {
+				if n++; n > 1 {
+					return nil, nil
+				}
+				return &session.Compaction{Summary: "so far", Kept: 1}, nil
+			}
+		}, []answer{says("ok")}, session.Done, "user: so far\nuser: go\nassistant: ok"},
+	} {
+		f := setup(t, c.change, c.answers...)
+		end := f.say(t, "go")
+		if end.Reason != c.reason || !strings.Contains(transcript(f.log)+end.Error, c.has) {
+			t.Errorf("%s: %+v\n%s", name, end, transcript(f.log))
+		}
+		if f.log.Info().Last != c.reason {
+			t.Errorf("%s: the log says %q", name, f.log.Info().Last)
+		}
+	}
+}
+
+func TestInputIsJudgedBeforeItIsWritten(t *testing.T) {
+	f := setup(t, func(c *agent.Config) {
+		c.Input = func(s string) (string, error) {
+			if s == "bad" {
+				return "", errors.New("not here")
+			}
+			return s + "!", nil
+		}
+	}, says("ok"))
+	if _, err := f.Turn(t.Context(), llm.Say(llm.User, "bad"), agent.Watch{}); err == nil || f.log.Info().Events != 0 {
+		t.Errorf("%v, %d events", err, f.log.Info().Events)
+	}
+	f.say(t, "good")
+	if !strings.HasPrefix(transcript(f.log), "user: good!") {
+		t.Error(transcript(f.log))
+	}
+}
+
+// A cancelled turn stops what runs, and the model is told of each call.
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	f := setup(t, nil, says("", `slow {}`, `slow {"n":2}`))
+	f.tools.run = func(ctx context.Context, _ session.Call) *tool.Result {
+		cancel()
+		<-ctx.Done()
+		return &tool.Result{Status: tool.Failure, Summary: "the call was cancelled"}
+	}
+	end, err := f.Turn(ctx, llm.Say(llm.User, "go"), agent.Watch{})
+	if err != nil || end.Reason != session.Cancelled {
+		t.Errorf("%+v, %v", end, err)
+	}
+	if got := transcript(f.log); strings.Count(got, "(slow: the call was cancelled)") != 2 {
+		t.Error(got)
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	f := setup(t, func(c *agent.Config) { c.Timeout = time.Millisecond }, func(ctx context.Context, _ llm.Request) (*llm.Response, error) {
+		<-ctx.Done()
+		return nil, &llm.Error{Kind: llm.Timeout, Err: ctx.Err()}
+	})
+	if end := f.say(t, "go"); end.Reason != session.TimedOut {
+		t.Errorf("%+v", end)
+	}
+}
+
+// A model that runs in circles is told so, and stopped in the end.
+func TestGuards(t *testing.T) {
+	var answers []answer
+	for i := range 40 {
+		answers = append(answers, says("", fmt.Sprintf(`break {"n":%d}`, i)))
+	}
+	f := setup(t, nil, answers...)
+	f.tools.run = func(context.Context, session.Call) *tool.Result {
+		return &tool.Result{Status: tool.Failure, Summary: "no"}
+	}
+	end := f.say(t, "go")
+	if end.Reason != session.Stuck || len(f.tools.made) != 12 || !strings.Contains(transcript(f.log), "break has failed 8 times in a row") {
+		t.Errorf("%+v after %d calls\n%s", end, len(f.tools.made), transcript(f.log))
+	}
+	same := make([]answer, 0, 12)
+	for range 10 {
+		same = append(same, says("", `look {}`))
+	}
+	f = setup(t, nil, append(same, says("enough"))...)
+	if end := f.say(t, "go"); end.Reason != session.Done || strings.Count(transcript(f.log), "the very same call of look 8 times") != 1 {
+		t.Errorf("%+v\n%s", end, transcript(f.log))
+	}
+	row := make([]answer, 0, 40)
+	for i := range 32 {
+		row = append(row, says("", fmt.Sprintf(`write {"n":%d}`, i)))
+	}
+	f = setup(t, nil, append(row, says("enough"))...)
+	if f.say(t, "go"); strings.Count(transcript(f.log), "write 30 times in a row") != 1 {
+		t.Error(transcript(f.log))
+	}
+}
+
+func TestNotesComeBeforeTheNextQuestion(t *testing.T) {
+	news := []string{"the build is done"}
+	f := setup(t, func(c *agent.Config) {
+		c.Notes = func() []string { n := news; news = nil; return n }
+	}, says("fine"))
+	f.say(t, "go on")
+	if got := transcript(f.log); got != "user: go on\nuser: the build is done\nassistant: fine\n" {
+		t.Error(got)
+	}
+}
+
+// A turn that was killed goes on, and nothing is done twice.
+func TestResume(t *testing.T) {
+	f := setup(t, nil, says("and so it is"))
+	call := func(id, kernel string) session.Event {
+		return session.Event{Type: session.CallMade, Call: &session.Call{Model: id, ID: kernel, Name: "write", Args: json.RawMessage(`{"n":` + id[1:] + `}`)}}
+	}
+	said := llm.Say(llm.Assistant, "")
+	for i := range 4 {
+		said.Parts = append(said.Parts, llm.Part{Call: &llm.ToolCall{ID: fmt.Sprint("m", i), Name: "write", Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))}})
+	}
+	hello := llm.Say(llm.User, "go")
+	if err := f.log.Append(t.Context(),
+		session.Event{Type: session.User, Message: &hello}, session.Event{Type: session.Assistant, Message: &said},
+		call("m0", "k0"), call("m1", "k1"), call("m2", "k2"), // the fourth was not even made
+		session.Event{Type: session.CallEnded, Call: &session.Call{Model: "m0"}, Result: &session.Result{Status: tool.Success, Summary: "zero", Content: []tool.Content{tool.Text("zero")}}},
+	); err != nil {
+		t.Fatal(err)
+	}
+	f.tools.fates = map[string]*tool.Result{"k1": {Status: tool.Success, Summary: "one, before the crash"}}
+	end, err := f.Resume(t.Context(), agent.Watch{})
+	if err != nil || end.Reason != session.Done {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	if diff := cmp.Diff([]string{`write {"n":3}`, `write {"n":2}`}, f.tools.made); diff != "" {
+		t.Errorf("made %s", diff)
+	}
+	want := "tool: (write: zero) (write: one, before the crash) (write: did write) (write: did write)\nassistant: and so it is\n"
+	if got := transcript(f.log); !strings.HasSuffix(got, want) {
+		t.Error(got)
+	}
+	if end, err := f.Resume(t.Context(), agent.Watch{}); err != nil || end.Reason != session.Done || len(f.model.asked) != 1 {
+		t.Errorf("again: %+v, %v", end, err)
+	}
+}
+
+// Killed after any event, a conversation is whole for its next user: every call
+// has a result.
+func TestBrokenOffAnywhere(t *testing.T) {
+	f := setup(t, nil, says("a", `look {"n":1}`, `look {"n":2}`), says("b", `look {"n":3}`), says("c"))
+	f.say(t, "go")
+	events, err := f.store.Read(t.Context(), "talk", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range len(events) + 1 {
+		state := session.Of(events[:n])
+		next := llm.Say(llm.User, "and now?")
+		state.Apply(session.Event{Type: session.User, Message: &next})
+		waiting := map[string]bool{}
+		for _, m := range state.Messages {
+			for _, p := range m.Parts {
+				if p.Call != nil {
+					waiting[p.Call.ID] = true
+				}
+				if p.Result != nil {
+					delete(waiting, p.Result.ID)
+				}
+			}
+			if m.Role == llm.User && len(waiting) > 0 {
+				t.Fatalf("after %d events the user speaks between a call and its result: %+v", n, state.Messages)
+			}
+		}
+	}
+}
+
+// parrot reads <call name> out of words.
+type parrot struct{}
+
+func (parrot) Start() (func(string) string, func() (string, []llm.ToolCall)) {
+	var all string
+	return func(s string) string { all += s; return "" }, func() (string, []llm.ToolCall) {
+		before, rest, ok := strings.Cut(all, "<call ")
+		if !ok {
+			return all, nil
+		}
+		return before, []llm.ToolCall{{Name: strings.TrimSuffix(rest, ">"), Args: json.RawMessage(`{}`)}}
+	}
+}
+
+func TestCallsInWords(t *testing.T) {
+	f := setup(t, func(c *agent.Config) { c.Brain.Read = parrot{} }, says("let me see <call look>"), says("blue"))
+	if end := f.say(t, "colour?"); end.Reason != session.Done {
+		t.Errorf("%+v", end)
+	}
+	if got := transcript(f.log); got != "user: colour?\nassistant: let me see  [look {}]\ntool: (look: did look)\nassistant: blue\n" {
+		t.Error(got)
+	}
+	req := f.model.asked[1]
+	if len(req.Tools) != 0 || !strings.Contains(req.Messages[1].Text(), `<tool_call>{"name": "look", "arguments": {}}</tool_call>`) || !strings.Contains(req.Messages[2].Text(), "did look") {
+		t.Errorf("asked %+v", req)
+	}
+}
+
+func BenchmarkTurnAt500Messages(b *testing.B) {
+	var answers []answer
+	f := setup(b, nil)
+	var events []session.Event
+	for i := range 250 {
+		u, a := llm.Say(llm.User, fmt.Sprint("question ", i)), llm.Say(llm.Assistant, strings.Repeat("words of an answer ", 20))
+		events = append(events, session.Event{Type: session.User, Message: &u}, session.Event{Type: session.Assistant, Message: &a}, session.Event{Type: session.TurnEnded, End: &session.End{Reason: session.Done}})
+	}
+	if err := f.log.Append(b.Context(), events...); err != nil {
+		b.Fatal(err)
+	}
+	_ = answers
+	f.model.answers = nil
+	b.ReportAllocs()
+	for b.Loop() {
+		f.model.answers, f.model.asked = []answer{says("", `look {}`), says("done")}, nil
+		f.say(b, "go")
+	}
+}

@@ -1,0 +1,168 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"callgate/internal/agent/session"
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// generate asks the turn's brain. One without money is given up for the rest of
+// the turn, where there is another.
+func (t *turn) generate(ctx context.Context) (*llm.Response, error) {
+	for {
+		answer, err := t.request(ctx)
+		if err == nil {
+			return t.checked(answer)
+		}
+		var failure *llm.Error
+		if errors.As(err, &failure) && failure.Kind == llm.Billing && t.brain.Fallback != nil {
+			if t.watch.Fall != nil {
+				t.watch.Fall(t.brain, t.brain.Fallback, failure.Message)
+			}
+			t.brain = t.brain.Fallback
+			continue
+		}
+		return nil, t.failed(ctx, err)
+	}
+}
+
+// request sends one request.
+func (t *turn) request(ctx context.Context) (*llm.Response, error) {
+	req := t.brain.Settings
+	req.System, req.Messages = t.system, t.cfg.Log.Messages()
+	req.CacheKey = t.cfg.Log.Info().ID
+	if t.brain.Read == nil {
+		req.Tools = t.cfg.Offer
+		return t.brain.Model.Generate(ctx, req, t.watch.Delta)
+	}
+	req.Messages = inWords(req.Messages)
+	return t.readCalls(ctx, req)
+}
+
+// readCalls asks a model that writes its calls into its words.
+func (t *turn) readCalls(ctx context.Context, req llm.Request) (*llm.Response, error) {
+	write, end := t.brain.Read.Start()
+	show := func(d llm.Delta) {
+		if t.watch.Delta != nil && (d.Kind != llm.DeltaText || d.Text != "") {
+			t.watch.Delta(d)
+		}
+	}
+	var visible strings.Builder
+	answer, err := t.brain.Model.Generate(ctx, req, func(d llm.Delta) {
+		if d.Kind == llm.DeltaText {
+			d.Text = write(d.Text)
+			visible.WriteString(d.Text)
+		}
+		show(d)
+	})
+	var failure *llm.Error
+	switch {
+	case err == nil:
+	case errors.As(err, &failure) && failure.Kind == llm.FailedGeneration && failure.Failed != "":
+		visible.WriteString(write(failure.Failed)) // its words, which the provider could not read
+		answer = &llm.Response{}
+	default:
+		return nil, err
+	}
+	rest, calls := end()
+	visible.WriteString(rest)
+	show(llm.Delta{Kind: llm.DeltaText, Text: rest})
+	parts := []llm.Part{}
+	for _, p := range answer.Message.Parts {
+		if p.Reasoning != nil {
+			parts = append(parts, p)
+		}
+	}
+	if text := visible.String(); strings.TrimSpace(text) != "" {
+		parts = append(parts, llm.Part{Text: text})
+	}
+	for i := range calls {
+		parts = append(parts, llm.Part{Call: &calls[i]})
+	}
+	answer.Message = llm.Message{Role: llm.Assistant, Parts: parts}
+	if len(calls) > 0 {
+		answer.Stop = llm.StopTools
+	}
+	return answer, nil
+}
+
+// inWords writes calls and results as text, for a model that is not given tools
+// by its provider.
+func inWords(messages []llm.Message) []llm.Message {
+	out := make([]llm.Message, len(messages))
+	for i, m := range messages {
+		out[i] = llm.Message{Role: m.Role}
+		if m.Role == llm.Tool {
+			out[i].Role = llm.User
+		}
+		for _, p := range m.Parts {
+			switch {
+			case p.Call != nil:
+				p = llm.Part{Text: fmt.Sprintf("\n<tool_call>{\"name\": %q, \"arguments\": %s}</tool_call>\n", p.Call.Name, p.Call.Object())}
+			case p.Result != nil:
+				p = llm.Part{Text: fmt.Sprintf("<tool_result name=%q>\n%s\n</tool_result>\n", p.Result.Name, p.Result.Text())}
+			}
+			out[i].Parts = append(out[i].Parts, p)
+		}
+	}
+	return out
+}
+
+// checked has the app's filter look at what the model said, and gives calls
+// without an ID one.
+func (t *turn) checked(answer *llm.Response) (*llm.Response, error) {
+	answer.Message.Role = llm.Assistant
+	for i, p := range answer.Message.Parts {
+		if p.Text == "" || t.cfg.Output == nil {
+			continue
+		}
+		text, err := t.cfg.Output(p.Text)
+		if err != nil {
+			return nil, &errStop{session.End{Reason: session.Failed, Error: err.Error()}}
+		}
+		answer.Message.Parts[i].Text = text
+	}
+	var seq int64
+	t.cfg.Log.View(func(s *session.State) { seq = s.Seq })
+	taken := map[string]bool{}
+	for i, p := range answer.Message.Parts {
+		if p.Call == nil {
+			continue
+		}
+		call := *p.Call
+		if call.ID == "" || taken[call.ID] {
+			call.ID = fmt.Sprintf("call_%d_%d", seq, i)
+		}
+		taken[call.ID] = true
+		answer.Message.Parts[i].Call = &call
+	}
+	return answer, nil
+}
+
+// failed makes a model's failure the end of the turn. What had come before it
+// broke is kept.
+func (t *turn) failed(ctx context.Context, err error) error {
+	var stop *errStop
+	if errors.As(err, &stop) {
+		return err
+	}
+	var failure *llm.Error
+	if errors.As(err, &failure) && failure.Partial != nil && failure.Partial.Message.Text() != "" {
+		usage := failure.Partial.Usage
+		said := llm.Say(llm.Assistant, failure.Partial.Message.Text())
+		if err := t.write(ctx, session.Event{Type: session.Assistant, Message: &said, Usage: &usage, Model: failure.Partial.Model}); err != nil {
+			return err
+		}
+	}
+	words := err.Error()
+	var e *tool.Error
+	if errors.As(err, &e) && e.Hint != "" {
+		words += " (" + e.Hint + ")"
+	}
+	return &errStop{session.End{Reason: session.Failed, Error: words}}
+}

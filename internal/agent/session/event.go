@@ -1,0 +1,96 @@
+// Package session is the log of a conversation: what was said, called and
+// answered, in the order it happened.
+//
+// # Laws
+//
+//   - The log is append-only, and everything about a conversation is what its
+//     events add up to (see [State]). Nothing else is kept.
+//   - An event is written before what follows from it happens: the user's words
+//     before a model reads them, a proposed call before it is made. So a
+//     conversation whose process was killed goes on from its last event. Events
+//     do not wait for the disk, but they lie in one log with the journal, so
+//     none is lost from before a call whose beginning is on record.
+//   - A call is made under an ID that stands in the log, and the kernel's
+//     journal knows calls by the same ID. Whoever takes up a broken turn asks
+//     the journal what became of each, and makes none twice.
+//   - Every proposed call has a result in what a model is shown: one that never
+//     came is said to be missing.
+//   - Two writers cannot both append after the same event: the later one is
+//     told that somebody was faster (Conflict).
+package session
+
+import (
+	"encoding/json"
+	"time"
+
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// Type says what an event tells.
+type Type string
+
+// The types.
+const (
+	User      Type = "user"       // Message: what the user said
+	Note      Type = "note"       // Message: what the kernel tells the model between
+	Assistant Type = "assistant"  // Message, Usage, Model: what the model answered
+	CallMade  Type = "tool_call"  // Call: one of its calls is made now
+	CallEnded Type = "tool_ended" // Call.Model and Result: how it ended
+	TurnEnded Type = "turn_ended" // End: how the turn ended
+	Compacted Type = "compacted"  // Compaction: the messages before now stand in a summary
+)
+
+// Event is one thing that happened.
+type Event struct {
+	Seq        int64        `json:"seq"` // 1, 2, 3 … within its conversation
+	At         time.Time    `json:"at"`
+	Type       Type         `json:"type"`
+	Message    *llm.Message `json:"message,omitempty"`
+	Usage      *llm.Usage   `json:"usage,omitempty"`
+	Model      string       `json:"model,omitempty"`
+	Call       *Call        `json:"call,omitempty"`
+	Result     *Result      `json:"result,omitempty"`
+	End        *End         `json:"end,omitempty"`
+	Compaction *Compaction  `json:"compaction,omitempty"`
+}
+
+// Call is a call of the model, as it is made.
+type Call struct {
+	Model string          `json:"model"` // the model's own ID for it
+	ID    string          `json:"id"`    // the kernel's
+	Name  string          `json:"name"`  // as the model wrote it
+	Args  json.RawMessage `json:"args,omitempty"`
+}
+
+// Result is how a call ended: what the model reads, and a line for people.
+type Result struct {
+	Status  tool.Status    `json:"status"`
+	Summary string         `json:"summary"`
+	Content []tool.Content `json:"content,omitempty"`
+}
+
+// Reason is why a turn ended.
+type Reason string
+
+// The reasons.
+const (
+	Done      Reason = "done"      // the model had answered
+	MaxTurns  Reason = "max_turns" // it had asked the model as often as it may
+	Stuck     Reason = "stuck"     // the same thing failed over and over
+	TimedOut  Reason = "timeout"   // its time ran out
+	Cancelled Reason = "cancelled" // the user stopped it
+	Failed    Reason = "error"     // the model could not be asked
+)
+
+// End is how a turn ended.
+type End struct {
+	Reason Reason `json:"reason"`
+	Error  string `json:"error,omitempty"`
+}
+
+// Compaction replaces the beginning of what a model is shown.
+type Compaction struct {
+	Summary string `json:"summary"`
+	Kept    int    `json:"kept"` // how many of the last messages stay as they were
+}
