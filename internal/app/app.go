@@ -43,7 +43,11 @@ type App struct {
 	Pinning     bool     // nothing of a server is shown before a human accepted it
 	Surface     Surface
 	Search      Search
-	Warnings    []string // what is allowed yet probably not meant
+	Agents      []Agent
+	Runtime     Runtime
+	Skills      []Skill
+	Middleware  []Middleware // around what is said
+	Warnings    []string     // what is allowed yet probably not meant
 }
 
 // Module is a module that is on.
@@ -54,7 +58,8 @@ type Module struct {
 	// Constraints is what the module itself makes of its constraints; the two
 	// that every module has, which name actions, are among the app's rules.
 	Constraints map[string]any
-	Credential  string // the secret that its calls are given; "": none
+	Credential  string       // the secret that its calls are given; "": none
+	Middleware  []Middleware // around its calls, the first outermost
 }
 
 // Step is one call that sets a module up.
