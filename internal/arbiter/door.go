@@ -93,10 +93,14 @@ type Session struct {
 	// An error in its place is what every call of that module answers with.
 	Settings    map[string]any
 	Credentials map[string]string // by module: the secret that the app file names for it
-	Relaxed     bool              // see tool.Grant
-	Asker       approval.Asker
-	NoWait      bool             // none of its calls, nor what they call, waits for a human: see Ask
-	Ran         func(*tool.Tool) // told of each call that went well; may be nil
+	Care        map[string]Care   // by module: what the app wants done around its calls
+	// Only is what the agent may use of what its app has: actions by module,
+	// none for all of a module's. Nil: everything.
+	Only    map[string][]string
+	Relaxed bool // see tool.Grant
+	Asker   approval.Asker
+	NoWait  bool             // none of its calls, nor what they call, waits for a human: see Ask
+	Ran     func(*tool.Tool) // told of each call that went well; may be nil
 	// Began is told of each call as its handler starts, with the handler's
 	// context, and before that when it has waited for its locks for a while; may
 	// be nil.

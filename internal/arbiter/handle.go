@@ -97,11 +97,7 @@ func (d *Door) handle(ctx context.Context, p *passage) error {
 	var end func()
 	grant.Emit, end = d.live(p)
 	defer end()
-	limit := p.tool.Runtime.Timeout
-	if limit == 0 {
-		limit = d.Limits.Timeout
-	}
-	ctx, cancel := p.lease.Guard(ctx, limit)
+	ctx, cancel := p.lease.Guard(ctx, d.limit(p))
 	defer cancel()
 
 	if p.session.Began != nil {
@@ -109,7 +105,7 @@ func (d *Door) handle(ctx context.Context, p *passage) error {
 	}
 	defer d.lockFor(p)()
 	done := make(chan outcome, 1)
-	go func() { done <- invoke(ctx, p.tool, p.call, grant) }()
+	go func() { done <- d.invoke(ctx, p, grant) }()
 	select {
 	case out := <-done:
 		d.take(ctx, p, out)

@@ -59,9 +59,9 @@ func newPassage(s *Session, ask Ask) *passage {
 }
 
 // quiet reports whether the whole call is told in one record, written behind:
-// it only reads, and no human was asked.
+// it only reads, no human was asked, and the app wants no more.
 func (p *passage) quiet() bool {
-	return p.request == nil && p.tool != nil && !p.tool.Runtime.SideEffect.Durable()
+	return p.request == nil && p.tool != nil && !p.tool.Runtime.SideEffect.Durable() && !p.session.Care[p.tool.ID.Namespace].Audit
 }
 
 // record starts a record about this call.

@@ -2,6 +2,7 @@ package arbiter
 
 import (
 	"context"
+	"slices"
 
 	"callgate/internal/arbiter/policy"
 	"callgate/internal/arbiter/schema"
@@ -37,6 +38,10 @@ func (s *Session) Sees(t *tool.Tool) bool {
 func (s *Session) Decide(t *tool.Tool) policy.Decision {
 	if s.Off[t.ID.Namespace] {
 		return policy.Decision{Verdict: policy.Hide, Reason: "the app file leaves the module " + t.ID.Namespace + " out", Rule: "tools.modules"}
+	}
+	if actions, listed := s.Only[t.ID.Namespace]; s.Only != nil && !t.Runtime.Control && !s.Principal.Daemon &&
+		(!listed || len(actions) > 0 && !slices.Contains(actions, t.ID.Name)) {
+		return policy.Decision{Verdict: policy.Hide, Reason: "the app file does not give " + t.ID.Dotted() + " to this agent", Rule: "agents.modules"}
 	}
 	return policy.Decide(s.Rules, t, s.Principal)
 }
