@@ -160,9 +160,8 @@ func (t *turn) failed(ctx context.Context, err error) error {
 		}
 	}
 	words := err.Error()
-	var e *tool.Error
-	if errors.As(err, &e) && e.Hint != "" {
-		words += " (" + e.Hint + ")"
+	if e := (*tool.Error)(nil); errors.As(err, &e) {
+		words = e.Error() // with the way out
 	}
 	return &errStop{session.End{Reason: session.Failed, Error: words}}
 }

@@ -1,0 +1,106 @@
+// Package filter is what an app wants done to the words that go in and out of
+// its agents: what looks like a secret is masked, and what must not be said is
+// refused.
+package filter
+
+import (
+	"regexp"
+
+	"callgate/tool"
+)
+
+// Rule is one thing to do. Patterns are regular expressions.
+type Rule struct {
+	Mask    []string // replaced by [masked]
+	Block   []string // words with a match are refused
+	Input   bool     // for what users say
+	Output  bool     // for what models say
+	Message string   // what is said of a refusal; "": a plain word
+}
+
+// Filter applies rules. A nil Filter changes nothing.
+type Filter struct {
+	rules []compiled
+}
+
+type compiled struct {
+	Rule
+	mask, block []*regexp.Regexp
+}
+
+// New compiles rules. A pattern that is none is an error that names it.
+func New(rules []Rule) (*Filter, error) {
+	if len(rules) == 0 {
+		return nil, nil
+	}
+	f := &Filter{}
+	for _, r := range rules {
+		c := compiled{Rule: r}
+		var err error
+		if c.mask, err = compile(r.Mask); err != nil {
+			return nil, err
+		}
+		if c.block, err = compile(r.Block); err != nil {
+			return nil, err
+		}
+		f.rules = append(f.rules, c)
+	}
+	return f, nil
+}
+
+func compile(patterns []string) ([]*regexp.Regexp, error) {
+	var all []*regexp.Regexp
+	for _, p := range patterns {
+		re, err := regexp.Compile(p)
+		if err != nil {
+			return nil, tool.Errorf("filter.New", tool.Invalid, "the pattern %q is no regular expression: %w", tool.Clip(p), err)
+		}
+		all = append(all, re)
+	}
+	return all, nil
+}
+
+// Input is what a model may be given of a user's words.
+func (f *Filter) Input(text string) (string, error) {
+	return f.apply(text, "what you said", func(r Rule) bool { return r.Input })
+}
+
+// Output is what a user may be given of a model's words.
+func (f *Filter) Output(text string) (string, error) {
+	return f.apply(text, "what the model said", func(r Rule) bool { return r.Output })
+}
+
+func (f *Filter) apply(text, whose string, counts func(Rule) bool) (string, error) {
+	if f == nil {
+		return text, nil
+	}
+	for _, r := range f.rules {
+		if !counts(r.Rule) {
+			continue
+		}
+		for _, re := range r.block {
+			if !re.MatchString(text) {
+				continue
+			}
+			if r.Message != "" {
+				return "", tool.Errorf("filter", tool.Denied, "%s", r.Message)
+			}
+			return "", tool.Errorf("filter", tool.Denied, "%s is refused by the app's content filter", whose).WithHint("say it differently")
+		}
+		for _, re := range r.mask {
+			text = re.ReplaceAllString(text, "[masked]")
+		}
+	}
+	return text, nil
+}
+
+// Secrets are the shapes of common secrets: keys of well-known services,
+// tokens, private keys, passwords in assignments.
+func Secrets() []string {
+	return []string{
+		`\bsk-[A-Za-z0-9_-]{16,}`, `\bgh[pousr]_[A-Za-z0-9]{20,}`, `\bgithub_pat_[A-Za-z0-9_]{20,}`, `\bAKIA[0-9A-Z]{16}\b`,
+		`\bxox[abprs]-[A-Za-z0-9-]{10,}`, `\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}`,
+		`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----`,
+		`(?i)\b(?:password|passwd|secret|api[_-]?key|token)\s*[:=]\s*["']?[^\s"']{6,}`,
+	}
+}

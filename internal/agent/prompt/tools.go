@@ -1,0 +1,180 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// identity is who the model is, and how much it can do.
+func identity(in Input) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "You are agent %q (role: %s).", in.Agent, in.Role)
+	if in.Specialty != "" {
+		b.WriteString(" Your specialty: " + oneLine(in.Specialty, 300) + ".")
+	}
+	if n := len(in.Domain); n > 0 {
+		fmt.Fprintf(&b, "\nYou have access to %s across %s.", counted(n, "tool"), counted(len(in.Categories), "domain"))
+	}
+	if in.Workspace != "" {
+		fmt.Fprintf(&b, "\nYour workspace is %s; paths are relative to it.", in.Workspace)
+	}
+	return b.String()
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// what the tools by which others are found are for.
+var metaTools = []struct{ name, line string }{
+	{"search_tools", "Keyword + semantic search over the visible tool index"},
+	{"get_tool", "Full schema, metadata, and examples for one tool"},
+	{"execute_tool", "Execute a tool with parameters"},
+	{"list_categories", "List all available tool domains"},
+	{"browse_category", "Browse all tools in a specific domain (paginated)"},
+}
+
+// tools tells how tools are found and called.
+func tools(in Input) string {
+	if len(in.Domain) == 0 && len(in.Offered) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	switch in.Mode {
+	case "discovery":
+		discovery(&b, in)
+	case "compact_direct":
+		b.WriteString("You see every tool by its name and one line; most parameters are not shown.\n")
+		b.WriteString("Workflow:\n1. Pick a tool by its line\n2. If you do not know its parameters, read them with get_tool\n3. Call it by its name; if the parameters are wrong the answer shows the schema, so mend them and call again")
+	default:
+		b.WriteString("Call tools by their names with the parameters their schemas ask for. If a call fails, the answer says why and what to do: mend it and call again.")
+	}
+	b.WriteString("\n\nCalls that do not need each other's results may be made together. A call may wait for a human's approval, or be refused: then say so, and do not try to get around it. Never claim that something was done unless a tool's result says so.")
+	if !in.Native {
+		inText(&b, in)
+	}
+	return b.String()
+}
+
+func discovery(b *strings.Builder, in Input) {
+	b.WriteString("To find and use tools, you have these meta-tools:\n")
+	for _, m := range metaTools {
+		if offered(in, m.name) {
+			fmt.Fprintf(b, "- %s: %s\n", m.name, m.line)
+		}
+	}
+	b.WriteString("\nWorkflow:\n1. Discover what's available (list or search)\n2. Get the exact parameter schema before calling\n3. Execute the tool with the correct parameters\n")
+	if len(in.Categories) == 0 {
+		return
+	}
+	b.WriteString("\nDomains:\n")
+	for _, c := range in.Categories {
+		b.WriteString(categoryLine(c, len(in.Categories)))
+	}
+	s := strings.TrimRight(b.String(), "\n")
+	b.Reset()
+	b.WriteString(s)
+}
+
+// categoryLine tells of a domain, the less the more of them there are.
+func categoryLine(c Category, domains int) string {
+	shown := 8
+	switch {
+	case domains <= 20:
+		shown = 5
+	case domains <= 100:
+		shown = 3
+	}
+	names := slices.Clone(c.Tools[:min(shown, len(c.Tools))])
+	if len(c.Tools) > shown {
+		names = append(names, "…")
+	}
+	if domains > 100 || c.Summary == "" {
+		return fmt.Sprintf("- %s (%d): %s\n", c.ID, len(c.Tools), strings.Join(names, ", "))
+	}
+	return fmt.Sprintf("- %s (%d): %s [%s]\n", c.ID, len(c.Tools), oneLine(c.Summary, 120), strings.Join(names, ", "))
+}
+
+func offered(in Input, name string) bool {
+	for _, t := range in.Offered {
+		if t.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// inText gives a model without an API for tools their schemas, and the form of
+// a call.
+func inText(b *strings.Builder, in Input) {
+	b.WriteString("\n\nThe tools, as JSON:\n")
+	for _, t := range in.Offered {
+		fmt.Fprintf(b, "\n## %s\n%s\nparameters: %s\n", t.Name, strings.TrimSpace(t.Description), t.Schema)
+	}
+	b.WriteString("\nTo call a tool, write one block for each call, and nothing after the last one:\n" +
+		"<tool_call>{\"name\": \"the tool's name\", \"arguments\": {…}}</tool_call>\n" +
+		"The results come in the next message, in <tool_result> blocks. Never write a result yourself. When you need no tool, answer in plain words without any such block.")
+}
+
+// hints are what the tools' shapes teach about using them.
+func hints(in Input) string {
+	var lines []string
+	for _, s := range in.Setup {
+		lines = append(lines, "Already set up: "+oneLine(s, 200)+".")
+	}
+	lines = append(lines, serverHints(in.Domain)...)
+	if len(lines) == 0 {
+		return ""
+	}
+	return "Good to know:\n- " + strings.Join(lines, "\n- ")
+}
+
+// most is how many hints of one sort are given.
+const most = 8
+
+// serverHints are about tools of servers, whose makers did not write for this
+// model: what must be read before it can be changed, and which parameters are
+// JSON inside a text.
+func serverHints(all []Tool) []string {
+	getters := map[string]string{} // what a getter gives → its name
+	for _, t := range all {
+		if !t.Server {
+			continue
+		}
+		_, action := split(t)
+		for _, verb := range []string{"get_", "list_", "search_", "find_", "read_", "fetch_"} {
+			if thing, ok := strings.CutPrefix(action, verb); ok {
+				key := t.Module + "/" + strings.TrimSuffix(thing, "s")
+				if _, known := getters[key]; !known || verb != "get_" {
+					getters[key] = t.Name
+				}
+			}
+		}
+	}
+	var first, asText []string
+	for _, t := range all {
+		if !t.Server {
+			continue
+		}
+		for _, p := range t.Params {
+			thing, ok := strings.CutSuffix(strings.TrimSuffix(p, "?"), "_id")
+			if getter := getters[t.Module+"/"+thing]; ok && getter != "" && getter != t.Name {
+				first = append(first, fmt.Sprintf("%s wants a %s_id: get it with %s first.", t.Name, thing, getter))
+				break
+			}
+		}
+		if len(t.JSON) > 0 {
+			asText = append(asText, fmt.Sprintf("%s takes %s as JSON written as text.", t.Name, list(t.JSON)))
+		}
+	}
+	return slices.Concat(first[:min(most, len(first))], asText[:min(most, len(asText))])
+}
+
+func split(t Tool) (module, action string) {
+	action = strings.TrimPrefix(t.Name, t.Module+".")
+	return t.Module, action
+}

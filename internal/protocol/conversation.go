@@ -1,0 +1,103 @@
+package protocol
+
+import (
+	"callgate/internal/agent/session"
+	"callgate/internal/arbiter/approval"
+	"callgate/internal/journal"
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// The routes of conversations. An open one is a session too, under the same ID.
+const (
+	RouteConverse      = "POST /v1/conversations"
+	RouteConversations = "GET /v1/conversations"
+	RouteConversation  = "GET /v1/conversations/{id}"
+	RouteForget        = "DELETE /v1/conversations/{id}"
+	RouteSay           = "POST /v1/conversations/{id}/messages" // a stream of moments, one a line
+	RouteTakeUp        = "POST /v1/conversations/{id}/resume"   // likewise
+	RouteHalt          = "POST /v1/conversations/{id}/cancel"
+	RoutePrompt        = "GET /v1/conversations/{id}/prompt"
+	RouteEvents        = "GET /v1/conversations/{id}/events"
+)
+
+// OpenConversation asks for a conversation with an agent, or for an earlier one.
+type OpenConversation struct {
+	OpenSession
+	Resume string `json:"resume,omitempty"` // the ID of an earlier one
+}
+
+// Conversation is an open conversation.
+type Conversation struct {
+	Session
+	Agent    string       `json:"agent"`
+	Provider string       `json:"provider"`
+	Model    string       `json:"model"`
+	Offline  bool         `json:"offline,omitempty"` // no language model answers
+	Window   int          `json:"window,omitempty"`  // tokens
+	Native   bool         `json:"native_tools"`
+	Mode     string       `json:"mode"` // how the tools are shown
+	Tools    int          `json:"tools"`
+	OneShot  bool         `json:"one_shot,omitempty"` // the app wants one turn
+	Info     session.Info `json:"info"`
+	Skills   []Skill      `json:"skills,omitempty"`
+}
+
+// Skill is a skill of the app, as people choose it.
+type Skill struct {
+	Command     string `json:"command"`
+	Description string `json:"description"`
+}
+
+// Say is what the user says.
+type Say struct {
+	Text string `json:"text"`
+}
+
+// Moment is one thing that happens in a turn. Exactly one field is set; the last
+// moment is an End or a Failure.
+type Moment struct {
+	Delta    *llm.Delta        `json:"delta,omitempty"`    // the model says
+	Call     *session.Call     `json:"call,omitempty"`     // a call is made
+	Output   *journal.Output   `json:"output,omitempty"`   // a call prints
+	Approval *approval.Request `json:"approval,omitempty"` // a call waits for a human
+	Result   *CallEnd          `json:"result,omitempty"`   // a call has ended
+	Event    *session.Event    `json:"event,omitempty"`    // it is written down
+	Notice   string            `json:"notice,omitempty"`   // what the user should know
+	End      *TurnEnd          `json:"end,omitempty"`
+	Failure  *tool.Error       `json:"failure,omitempty"` // the turn could not be run at all
+}
+
+// CallEnd is how a call ended, for people.
+type CallEnd struct {
+	Call   session.Call `json:"call"`
+	Result *tool.Result `json:"result"`
+}
+
+// TurnEnd is how a turn ended.
+type TurnEnd struct {
+	session.End
+	Info session.Info `json:"info"`
+}
+
+// Prompt is what a model is told before everything else.
+type Prompt struct {
+	Sections []PromptSection `json:"sections"`
+	Text     string          `json:"text"`
+	Tokens   int             `json:"tokens"`      // of the text, about
+	Offered  []llm.ToolDef   `json:"tools"`       // what the provider is given beside it
+	Shown    int             `json:"tool_tokens"` // about
+}
+
+// PromptSection is one part of it.
+type PromptSection struct {
+	Name   string `json:"name"`
+	Text   string `json:"text"`
+	Tokens int    `json:"tokens"`
+}
+
+// History is a conversation and what happened in it.
+type History struct {
+	session.Info
+	Log []session.Event `json:"log"`
+}
