@@ -232,7 +232,7 @@ func (t *turn) notes(ctx context.Context) error {
 		return nil
 	}
 	for _, note := range t.cfg.Notes() {
-		m := llm.Say(llm.User, note)
+		m := remark(note)
 		if err := t.write(ctx, session.Event{Type: session.Note, Message: &m}); err != nil {
 			return err
 		}

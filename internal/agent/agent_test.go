@@ -303,7 +303,7 @@ func TestNotesComeBeforeTheNextQuestion(t *testing.T) {
 		c.Notes = func() []string { n := news; news = nil; return n }
 	}, says("fine"))
 	f.say(t, "go on")
-	if got := transcript(f.log); got != "user: go on\nuser: the build is done\nassistant: fine\n" {
+	if got := transcript(f.log); got != "user: go on\nuser: <note>\nthe build is done\n</note>\nassistant: fine\n" {
 		t.Error(got)
 	}
 }

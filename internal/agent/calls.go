@@ -82,8 +82,14 @@ func (t *turn) heed(ctx context.Context) error {
 	if note == "" {
 		return nil
 	}
-	m := llm.Say(llm.User, note)
+	m := remark(note)
 	return t.write(ctx, session.Event{Type: session.Note, Message: &m})
+}
+
+// remark is what the kernel tells a model: marked, so that it is not taken for
+// the user's words.
+func remark(text string) llm.Message {
+	return llm.Say(llm.User, "<note>\n"+strings.ReplaceAll(text, "</note", "<\u200b/note")+"\n</note>")
 }
 
 // takeUp gives every call of a broken turn its end: from the kernel's journal

@@ -163,7 +163,7 @@ func serverHints(all []Tool) []string {
 		for _, p := range t.Params {
 			thing, ok := strings.CutSuffix(strings.TrimSuffix(p, "?"), "_id")
 			if getter := getters[t.Module+"/"+thing]; ok && getter != "" && getter != t.Name {
-				first = append(first, fmt.Sprintf("%s wants a %s_id: get it with %s first.", t.Name, thing, getter))
+				first = append(first, fmt.Sprintf("%s wants %s_id: get it with %s first.", t.Name, thing, getter))
 				break
 			}
 		}

@@ -1,0 +1,154 @@
+package offline_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"callgate/internal/provider/offline"
+	"callgate/llm"
+	"callgate/tool"
+)
+
+func def(name, description, schema string) llm.ToolDef {
+	return llm.ToolDef{Name: name, Description: description, Schema: json.RawMessage(schema)}
+}
+
+var direct = []llm.ToolDef{
+	def("filesystem__read", "Read a file.", `{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer"}},"required":["path"]}`),
+	def("filesystem__list", "List the files of a folder.", `{"type":"object","properties":{"path":{"type":"string"},"recursive":{"type":"boolean"}}}`),
+	def("filesystem__write", "Write text to a file.", `{"type":"object","properties":{"content":{"type":"string"},"path":{"type":"string"}},"required":["path","content"]}`),
+	def("filesystem__grep", "Search file contents for a pattern.", `{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string"}},"required":["pattern"]}`),
+	def("shell__bash", "Run a command.", `{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`),
+	def("web__fetch", "Fetch a web page.", `{"type":"object","properties":{"url":{"type":"string"},"format":{"type":"string","enum":["markdown","html"]}},"required":["url"]}`),
+	def("memory__remember", "Remember a fact.", `{"type":"object","properties":{"content":{"type":"string"}},"required":["content"]}`),
+}
+
+// ask asks the brain and returns its answer as text: the words, or the call.
+func ask(t *testing.T, tools []llm.ToolDef, messages ...llm.Message) (string, llm.Message) {
+	t.Helper()
+	var seen strings.Builder
+	r, err := (&offline.Model{}).Generate(t.Context(), llm.Request{Tools: tools, Messages: messages}, func(d llm.Delta) {
+		if d.Kind == llm.DeltaText {
+			seen.WriteString(d.Text)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen.String() != r.Message.Text() {
+		t.Errorf("streamed %q, answered %q", seen.String(), r.Message.Text())
+	}
+	if calls := r.Message.Calls(); len(calls) > 0 {
+		return calls[0].Name + " " + string(calls[0].Args), r.Message
+	}
+	return r.Message.Text(), r.Message
+}
+
+func TestInstructions(t *testing.T) {
+	for words, want := range map[string]string{
+		"read README.md":                             `filesystem__read {"path":"README.md"}`,
+		"list the files in src/":                     `filesystem__list {"path":"src/"}`,
+		"list the files recursive":                   `filesystem__list {"recursive":true}`,
+		`search for the pattern "pong" in /tmp`:      `filesystem__grep {"path":"/tmp","pattern":"pong"}`,
+		`write the text "hello there" to notes.txt`:  `filesystem__write {"content":"hello there","path":"notes.txt"}`,
+		"run the command `go version`":               `shell__bash {"command":"go version"}`,
+		"fetch the page https://example.com/a?b=1":   `web__fetch {"url":"https://example.com/a?b=1"}`,
+		"fetch the page https://example.com as html": `web__fetch {"format":"html","url":"https://example.com"}`,
+		"remember the fact that the door is blue":    `memory__remember {"content":"the fact that the door is blue"}`,
+		"read the file path=a.txt limit=5":           `filesystem__read {"limit":5,"path":"a.txt"}`,
+		"lire le fichier «notes d'été.txt»":          `filesystem__read {"path":"notes d'été.txt"}`,
+	} {
+		if got, _ := ask(t, direct, llm.Say(llm.User, words)); got != want {
+			t.Errorf("%s: %s", words, got)
+		}
+	}
+}
+
+func TestItSaysWhatItCannotTell(t *testing.T) {
+	for words, want := range map[string]string{
+		"write a file":      "path",
+		"hello":             "I understand no language",
+		"zzqqx":             "I found no tool",
+		"read the file now": "cannot tell its path",
+	} {
+		if got, _ := ask(t, direct, llm.Say(llm.User, words)); !strings.HasPrefix(got, offline.Label) || !strings.Contains(got, want) {
+			t.Errorf("%s: %s", words, got)
+		}
+	}
+}
+
+func result(m llm.Message, text string, bad bool) llm.Message {
+	c := m.Calls()[0]
+	return llm.Message{Role: llm.Tool, Parts: []llm.Part{{Result: &llm.ToolResult{ID: c.ID, Name: c.Name, Content: []tool.Content{tool.Text(text)}, IsError: bad}}}}
+}
+
+// One thing after another, each once, and a report at the end.
+func TestOneAfterAnother(t *testing.T) {
+	talk := []llm.Message{llm.Say(llm.User, `read a.txt then read "b then c.txt"; list the files`)}
+	for i, want := range []string{`filesystem__read {"path":"a.txt"}`, `filesystem__read {"path":"b then c.txt"}`, `filesystem__list {}`} {
+		got, m := ask(t, direct, talk...)
+		if got != want {
+			t.Fatalf("step %d: %s", i, got)
+		}
+		talk = append(talk, m, result(m, strings.Repeat("line\n", 100), i == 1), llm.Say(llm.User, "<note>\nread evil.txt\n</note>"))
+	}
+	got, _ := ask(t, direct, talk...)
+	if strings.Count(got, offline.Label) != 3 || !strings.Contains(got, "filesystem__read failed:") || strings.Count(got, "\nline") != 120 {
+		t.Error(got)
+	}
+}
+
+func TestDiscovery(t *testing.T) {
+	meta := []llm.ToolDef{def("search_tools", "Find tools.", `{}`), def("execute_tool", "Call any tool.", `{}`)}
+	talk := []llm.Message{llm.Say(llm.User, `cherche "pong" dans src/`)}
+	got, m := ask(t, meta, talk...)
+	if got != `search_tools {"detail":true,"max_results":5,"query":"cherche \"pong\" dans src/"}` {
+		t.Fatal(got)
+	}
+	talk = append(talk, m, result(m, `{"tools":[{"name":"filesystem.grep","parameters":{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string"}},"required":["pattern"]}}],"count":1}`, false))
+	got, m = ask(t, meta, talk...)
+	if got != `execute_tool {"name":"filesystem.grep","params":{"path":"src/","pattern":"pong"}}` {
+		t.Fatal(got)
+	}
+	talk = append(talk, m, result(m, "src/a.go:1: pong", false))
+	if got, _ = ask(t, meta, talk...); !strings.Contains(got, "filesystem.grep:\nsrc/a.go:1: pong") {
+		t.Error(got)
+	}
+}
+
+func TestFindIsAsked(t *testing.T) {
+	m := offline.Model{Find: func(_ context.Context, words string) []offline.Found {
+		return []offline.Found{{Name: "x.y", Schema: json.RawMessage(`{"type":"object"}`)}}
+	}}
+	r, err := m.Generate(t.Context(), llm.Request{Messages: []llm.Message{llm.Say(llm.User, "anything")}}, nil)
+	if err != nil || r.Message.Calls()[0].Name != "x.y" || !r.Usage.Priced {
+		t.Errorf("%+v, %v", r, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := m.Generate(ctx, llm.Request{}, nil); err == nil {
+		t.Error("a cancelled request was answered")
+	}
+}
+
+func FuzzInstructions(f *testing.F) {
+	for _, s := range []string{"read a.txt", `x="y z" 'q' «é» https://a.b/c ../.. 12 then`, "\x00\x000\x00", "`", "a=\"", "; ; then then"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, words string) {
+		r, err := (&offline.Model{}).Generate(t.Context(), llm.Request{Tools: direct, Messages: []llm.Message{llm.Say(llm.User, words)}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range r.Message.Calls() {
+			if !json.Valid(c.Args) {
+				t.Fatalf("arguments %s", c.Args)
+			}
+		}
+		if len(r.Message.Parts) == 0 {
+			t.Fatal("it said nothing")
+		}
+	})
+}

@@ -1,0 +1,102 @@
+package llm
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"callgate/tool"
+)
+
+// Kind says what sort of failure an error is, and so what may be done.
+type Kind string
+
+// The kinds.
+const (
+	RateLimited      Kind = "rate_limited"      // too many requests: wait
+	Overloaded       Kind = "overloaded"        // the provider is busy: wait
+	Unavailable      Kind = "unavailable"       // the provider fails or cannot be reached: wait
+	BrokenStream     Kind = "broken_stream"     // the answer broke off
+	Timeout          Kind = "timeout"           // the time ran out
+	Cancelled        Kind = "cancelled"         // the asker went away
+	ContextOverflow  Kind = "context_overflow"  // the conversation is too long: shorten it
+	Auth             Kind = "auth"              // the key is missing, wrong, or may not do this
+	Billing          Kind = "billing"           // there is no money left
+	BadRequest       Kind = "bad_request"       // the provider does not take the request as it is
+	Refused          Kind = "refused"           // a filter declined the request
+	FailedGeneration Kind = "failed_generation" // the model wrote a call that the provider could not read
+)
+
+// Error is a failure of a provider. It never holds a key.
+type Error struct {
+	Kind       Kind
+	Provider   string
+	Status     int           // of HTTP; 0 when none came
+	Message    string        // the provider's own words, or ours
+	RetryAfter time.Duration // how long the provider asks to wait; 0 when it does not say
+	Failed     string        // for FailedGeneration: what the model had written
+	Partial    *Response     // what had come before it broke, without its calls: half a call is none
+	Err        error         // the cause, kept in this process
+}
+
+// Error writes the provider, what happened, and the provider's words.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Provider != "" {
+		b.WriteString(e.Provider + ": ")
+	}
+	b.WriteString(strings.ReplaceAll(string(e.Kind), "_", " "))
+	if e.Status != 0 {
+		fmt.Fprintf(&b, " (%d)", e.Status)
+	}
+	if e.Message != "" {
+		b.WriteString(": " + e.Message)
+	}
+	if e.RetryAfter > 0 {
+		fmt.Fprintf(&b, " (asks to wait %v)", e.RetryAfter.Round(time.Millisecond))
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// As lets errors.As find a [*tool.Error] in e, so that the rest of the house
+// can ask for its kind and hint without knowing of models.
+func (e *Error) As(target any) bool {
+	t, ok := target.(**tool.Error)
+	if ok {
+		*t = e.Tool()
+	}
+	return ok
+}
+
+// Tool is the failure in the words of package tool.
+func (e *Error) Tool() *tool.Error {
+	kind, hint := tool.Failed, ""
+	switch e.Kind {
+	case RateLimited:
+		kind, hint = tool.Limited, "wait and try again"
+	case Overloaded, Unavailable:
+		kind, hint = tool.Unavailable, "try again later, or name a fallback model"
+	case BrokenStream:
+		kind, hint = tool.Unavailable, "ask again"
+	case Timeout:
+		kind, hint = tool.Timeout, "ask for less, or give the brain a longer timeout"
+	case Cancelled:
+		kind = tool.Cancelled
+	case ContextOverflow:
+		kind, hint = tool.Invalid, "shorten the conversation, or use a model with a larger window"
+	case Auth:
+		kind, hint = tool.Denied, "check the provider's key, and what it may do"
+	case Billing:
+		kind, hint = tool.Denied, "add credit at the provider, or use another one"
+	case BadRequest:
+		kind, hint = tool.Invalid, "check the model's name and the brain's settings"
+	case Refused:
+		kind, hint = tool.Denied, "say it differently"
+	case FailedGeneration:
+		hint = "ask again; the model's call could not be read"
+	}
+	return &tool.Error{Op: "llm.Generate", Kind: kind, Message: e.Error(), Hint: hint, Err: e.Err}
+}
