@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"callgate/internal/arbiter/policy"
 	"callgate/tool"
@@ -162,8 +163,9 @@ func parse(name, folder string, data []byte, known Known, vars Vars) (*App, erro
 	}
 	d := &decoder{report: r, known: known, app: &App{Path: name}, folder: folder, places: make(map[string]place), vars: vars.withDefaults(folder)}
 	d.root(entry{value: root, at: at(root)})
+	d.settleAgents()
 	d.compile()
-	if err := r.err(); err != nil {
+	if err := r.with(d.included).err(); err != nil {
 		return nil, err
 	}
 	d.defaults()
@@ -174,6 +176,18 @@ func parse(name, folder string, data []byte, known Known, vars Vars) (*App, erro
 func (d *decoder) defaults() {
 	a := d.app
 	a.ID = d.id()
+	if a.Runtime.Mode == "" {
+		a.Runtime.Mode = "conversation"
+	}
+	if a.Runtime.WorkdirMode == "" {
+		a.Runtime.WorkdirMode = "auto"
+	}
+	if a.Runtime.MaxTurns == 0 {
+		a.Runtime.MaxTurns = 50
+	}
+	if a.Runtime.Timeout == 0 {
+		a.Runtime.Timeout = 300 * time.Second
+	}
 	if a.Name == "" {
 		a.Name = a.ID
 	}

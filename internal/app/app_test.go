@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -84,6 +85,7 @@ tools:
 			}},
 			{Name: "plain"},
 		},
+		Runtime: app.Runtime{Mode: "conversation", MaxTurns: 50, Timeout: 5 * time.Minute, WorkdirMode: "auto"},
 	}
 	got := *a
 	got.Rules = nil

@@ -20,7 +20,7 @@ type decoder struct {
 	known       Known
 	app         *App
 	folder      string // of the file
-	listed      bool // whether tools.modules is there
+	listed      bool   // whether tools.modules is there
 	block       *policy.Capabilities
 	constraints map[string]policy.Constraint
 	mentions    []mention
@@ -28,6 +28,9 @@ type decoder struct {
 	vars        Vars
 	variables   variables
 	secrets     bool // what is being read may refer to secrets
+	keyless     []keyless
+	skillsUsed  []skillUse
+	included    []*report // of the files that were read beside this one
 }
 
 // entry is one value: of a key, or an item of a list.
@@ -149,6 +152,9 @@ func (d *decoder) unknownKey(level string, e, in entry, keys []string) {
 		return
 	}
 	out := "the keys of " + e.name() + " are " + strings.Join(keys, ", ")
+	if len(keys) == 0 {
+		out = "delete it: " + e.name() + " takes no keys"
+	}
 	if close := meant(in.key, append(keys, unbuilt...)); close != "" {
 		out = "did you mean " + close + "?"
 		if slices.Contains(unbuilt, close) {

@@ -23,15 +23,18 @@ const (
 // unbuiltKeys are keys whose features are designed and not built, by the level
 // they belong to. They are refused by name, never ignored.
 var unbuiltKeys = map[string]string{
-	levelRoot:         "agents ui flow schema_version",
-	levelRuntime:      "mode entry_agent max_turns timeout workdir workdir_mode watchers scheduler hooks modes middleware",
+	levelRoot:         "ui flow schema_version",
+	levelRuntime:      "watchers scheduler hooks modes triggers pipeline session_mode max_sessions_per_user default_channel project_memory input output payload_schema",
 	levelContext:      "output_reserved strategy keep_recent compression_trigger summary_max_tokens auto_compact summary_brain sections",
-	levelDev:          "skills allow_user_skills include",
+	levelDev:          "allow_user_skills",
 	levelSecurity:     "sandbox content_filter mask_secrets",
 	levelApp:          "short_name author tags icon color category attachments attachments_mode quick_prompts",
 	levelTools:        "channels llm",
-	levelModule:       "middleware",
 	levelCapabilities: "max_data_classification",
+	levelAgent:        "delegate_to skills pool coordination instructions hooks",
+	levelBrain:        "vision image_generation image_detail max_images_per_turn",
+	levelBrainContext: "output_reserved strategy keep_recent compression_trigger summary_max_tokens auto_compact summary_brain sections",
+	levelInclude:      "hooks",
 }
 
 // The levels of the file.
@@ -55,6 +58,16 @@ const (
 	levelEffect       = "tools.modules.mcp.config.servers.<server>.tools.<tool>.effects"
 	levelConstraints  = "tools.modules.<module>.constraints"
 	levelCapabilities = "tools.capabilities"
+	levelAgent        = "agents"
+	levelPromptFile   = "agents.system_prompt"
+	levelLanes        = "agents.lanes"
+	levelLane         = "agents.lanes.<lane>"
+	levelBrain        = "agents.brain"
+	levelBrainConfig  = "agents.brain.config"
+	levelBrainContext = "agents.brain.context"
+	levelSkill        = "dev.skills"
+	levelInclude      = "dev.include"
+	levelMiddleware   = "middleware"
 	levelRule         = "tools.capabilities.<list>"
 )
 
@@ -69,6 +82,8 @@ var homes = map[string]string{
 	"allowed_actions": levelConstraints, "blocked_actions": levelConstraints,
 	"servers": "tools.modules.mcp.config", "mcpServers": "tools.modules.mcp.config.servers",
 	"tool_injection": levelRuntime, "direct_modules": levelRuntime, "variables": levelDev,
+	"system_prompt": levelAgent, "brain": levelAgent, "provider": levelBrain, "model": levelBrain, "api_key": levelBrainConfig, "base_url": levelBrainConfig,
+	"max_turns": levelRuntime, "entry_agent": levelRuntime,
 }
 
 // unbuiltModules are modules that are designed and not built; one that the
@@ -84,7 +99,7 @@ const systemModules = "context_builder llm_provider"
 func (d *decoder) root(e entry) {
 	read := map[string]reader{
 		"app": d.appBlock, "tools": d.toolsBlock, "runtime": d.runtimeBlock,
-		"search": d.searchBlock, "security": d.securityBlock, "dev": d.devBlock,
+		"search": d.searchBlock, "security": d.securityBlock, "dev": d.devBlock, "agents": d.agentsBlock,
 	}
 	for _, first := range []string{"dev", "app"} {
 		for _, in := range d.entries(e, "its keys are "+strings.Join(slices.Sorted(maps.Keys(read)), ", ")) {
@@ -98,10 +113,32 @@ func (d *decoder) root(e entry) {
 }
 
 func (d *decoder) devBlock(e entry) {
-	d.mapping(levelDev, e, map[string]reader{"variables": d.variablesBlock})
+	later := []entry{}
+	d.mapping(levelDev, e, map[string]reader{
+		"variables": d.variablesBlock,
+		"skills":    func(in entry) { later = append(later, in) },
+		"include":   func(in entry) { later = append(later, in) },
+	})
+	for _, in := range later { // what they say may hold variables
+		if in.key == "skills" {
+			d.skillsBlock(in)
+		} else {
+			d.includeBlock(in)
+		}
+	}
+}
+
+// modeWord reads how an app runs.
+func (d *decoder) modeWord(e entry) {
+	if word, ok := scalarText(e.value); ok && (word == "background" || word == "pipeline") {
+		d.fail(e.at, "write conversation or one_shot", "the mode %s is not built yet", word)
+		return
+	}
+	d.choice(&d.app.Runtime.Mode, "conversation", "one_shot")(e)
 }
 
 func (d *decoder) runtimeBlock(e entry) {
+	seconds := 300
 	d.mapping(levelRuntime, e, map[string]reader{
 		"sandbox": func(in entry) {
 			word, ok := d.text(in)
@@ -128,7 +165,18 @@ func (d *decoder) runtimeBlock(e entry) {
 		"pinned_tools":   d.texts(&d.app.Surface.Pinned, "name the tools, such as [filesystem.read]"),
 		"primitives":     d.primitives,
 		"context":        d.contextBlock,
+		"mode":           d.modeWord,
+		"entry_agent":    d.into(&d.app.Runtime.Entry),
+		"max_turns":      d.number(&d.app.Runtime.MaxTurns, 1, 10_000, "write how often a model is asked within one turn, such as 50"),
+		"timeout":        d.number(&seconds, 1, 86_400, "write how many seconds one turn may take, such as 300"),
+		"workdir":        d.into(&d.app.Runtime.Workdir),
+		"workdir_mode":   d.choice(&d.app.Runtime.WorkdirMode, "none", "required", "fixed", "auto"),
+		"middleware":     func(in entry) { d.app.Middleware = d.middleware(in, d.aroundWords()) },
 	})
+	d.app.Runtime.Timeout = time.Duration(seconds) * time.Second
+	if r := d.app.Runtime; r.WorkdirMode == "fixed" && r.Workdir == "" {
+		d.fail(d.places["runtime.workdir_mode"], "write runtime.workdir: and the folder", "runtime.workdir_mode is fixed, and no folder is named")
+	}
 }
 
 func (d *decoder) appBlock(e entry) {
@@ -224,6 +272,7 @@ func (d *decoder) module(e entry) {
 			})
 		},
 		"credential": func(in entry) { m.Credential = d.credential(in) },
+		"middleware": func(in entry) { m.Middleware = d.middleware(in, d.aroundCalls()) },
 	}
 	d.mapping(levelModule, e, readers)
 	if m.Credential != "" && !known.Credential {

@@ -33,6 +33,13 @@ func servers(lines ...string) string {
 	return "tools:\n  modules:\n    mcp:\n      config:\n        servers:\n" + at + strings.Join(lines, "\n"+at) + "\n"
 }
 
+// agent puts lines below an agent, and brain below its brain.
+func agent(lines ...string) string { return "agents:\n  - " + strings.Join(lines, "\n    ") + "\n" }
+
+func brain(lines ...string) string {
+	return agent("id: a", "brain:", "  "+strings.Join(lines, "\n      "))
+}
+
 var mistakes = []struct{ name, text string }{
 	// The text as a whole.
 	{"empty", ""},
@@ -96,7 +103,7 @@ var mistakes = []struct{ name, text string }{
 	{"not built: runtime", "runtime:\n  mode: conversation\n  workdir: x\n  context: {strategy: truncate}\n"},
 	{"not built: several", "app: {name: x, icon: y}\nagents: []\nsecurity: {content_filter: x}\ndev: {skills: [], include: {}}\ntools: {channels: {}, llm: {}, dirs: []}\n"},
 	{"not built: misspelt", "agnets: []\n"},
-	{"not built: module keys", module("middleware: []", "credential: x")},
+	{"a credential that is not wanted", module("credential: x")},
 	{"not built: modules", "tools:\n  modules:\n    database: {}\n"},
 	{"not built: data classification", under("max_data_classification: internal")},
 
@@ -210,6 +217,97 @@ var mistakes = []struct{ name, text string }{
 	{"timeout too short", under("approval_timeout: 5")},
 	{"timeout of nothing", under("approval_timeout: 0")},
 	{"rate of nothing", under("rate_limits:", "  shell: 0")},
+	// Agents.
+	{"agents that are no list", "agents: {id: main}\n"},
+	{"agents that are text", "agents: main\n"},
+	{"agent that is text", "agents: [main]\n"},
+	{"agent without an id", agent("role: x")},
+	{"agent with an empty id", agent("id:")},
+	{"agent with a bad id", agent("id: main one")},
+	{"agent with a number for an id", agent("id: 7")},
+	{"two agents of one id", "agents:\n  - id: a\n  - id: a\n"},
+	{"agent with an unknown key", agent("id: a", "brian: {}")},
+	{"agent with a key from elsewhere", agent("id: a", "max_turns: 3")},
+	{"agent with a pool", agent("id: a", "pool: {max_workers: 3}")},
+	{"agent with hooks", agent("id: a", "hooks: []")},
+	{"agent that delegates", agent("id: a", "delegate_to: [b]")},
+	{"a prompt that is a number", agent("id: a", "system_prompt: 3")},
+	{"a prompt that is empty", agent("id: a", "system_prompt: \"\"")},
+	{"a prompt file without a name", agent("id: a", "system_prompt: {path: x.md}")},
+	{"a prompt file that is not there", agent("id: a", "system_prompt: {file: nowhere.md}")},
+	{"a prompt file above", agent("id: a", "system_prompt: {file: ../x.md}")},
+	{"modules that are text", agent("id: a", "modules: filesystem")},
+	{"an action that is not there", agent("id: a", "modules: [{filesystem: [raed]}]")},
+	{"actions that are text", agent("id: a", "modules: [{filesystem: read}]")},
+	{"a skill that is not there", "agents: [{id: a, capabilities: [tone]}]\n"},
+	{"capabilities that are text", agent("id: a", "capabilities: tone")},
+	{"one lane", agent("id: a", "lanes: {edge: {provider: offline}}")},
+	{"a third lane", agent("id: a", "lanes: {edge: {provider: offline}, core: {provider: offline}, side: {provider: offline}}")},
+	{"lanes that are a list", agent("id: a", "lanes: [edge]")},
+	{"iterations of nothing", agent("id: a", "max_tool_iterations: 0")},
+	{"plan first that is text", agent("id: a", "plan_first: maybe")},
+	{"a label of two lines", agent("id: a", "role: \"a\\nb\"")},
+
+	// Brains.
+	{"a brain that is text", agent("id: a", "brain: gpt-5")},
+	{"a brain without a provider", brain("model: x")},
+	{"a brain without a model", brain("provider: openai")},
+	{"an empty brain", brain("provider:")},
+	{"a backend that is not there", brain("provider: openai", "model: x", "backend: openai")},
+	{"temperature too high", brain("provider: openai", "model: x", "temperature: 3")},
+	{"temperature below nothing", brain("provider: openai", "model: x", "temperature: -0.1")},
+	{"temperature that is text", brain("provider: openai", "model: x", "temperature: warm")},
+	{"top_p too high", brain("provider: openai", "model: x", "top_p: 1.5")},
+	{"tokens of nothing", brain("provider: openai", "model: x", "max_tokens: 0")},
+	{"tokens that are text", brain("provider: openai", "model: x", "max_tokens: many")},
+	{"timeout that is a decimal", brain("provider: openai", "model: x", "timeout: 1.5")},
+	{"native tools that are text", brain("provider: openai", "model: x", "native_tool_use: auto")},
+	{"a window too small", brain("provider: openai", "model: x", "context: {max_tokens: 5}")},
+	{"compaction of a brain", brain("provider: openai", "model: x", "context: {strategy: truncate}")},
+	{"an effort that is not there", brain("provider: openai", "model: x", "effort: extreme")},
+	{"vision", brain("provider: openai", "model: x", "vision: true")},
+	{"a base url that is none", brain("provider: openai", "model: x", "config: {base_url: api.openai.com}")},
+	{"a key whose variable is not set", brain("provider: openai", "model: x", "config: {api_key: \"{{env.CALLGATE_NOT_SET}}\"}")},
+	{"a key at the brain", brain("provider: openai", "model: x", "api_key: x")},
+	{"an unknown key in config", brain("provider: openai", "model: x", "config: {url: x}")},
+	{"headers that are a list", brain("provider: openai", "model: x", "config: {headers: [a]}")},
+	{"a credential with spaces", brain("provider: openai", "model: x", "credential: \"my key\"")},
+	{"a credential without a ref", brain("provider: openai", "model: x", "credential: {provider: openai}")},
+	{"a scope that is not there", brain("provider: openai", "model: x", "credential: {ref: k, scope: global}")},
+	{"a fallback without a model", brain("provider: openai", "model: x", "fallback: {provider: groq}")},
+
+	// How agents run.
+	{"a mode that is not there", "runtime: {mode: chat}\n"},
+	{"a mode that is not built", "runtime: {mode: background}\n"},
+	{"an entry that is not there", "runtime: {entry_agent: mian}\nagents: [{id: main}]\n"},
+	{"turns of nothing", "runtime: {max_turns: 0}\n"},
+	{"timeout of a turn that is text", "runtime: {timeout: 5m}\n"},
+	{"a workdir mode that is not there", "runtime: {workdir_mode: here}\n"},
+	{"a fixed workdir without one", "runtime: {workdir_mode: fixed}\n"},
+	{"words around that are not there", "runtime: {middleware: [mask_secret]}\n"},
+	{"words around that are not built", "runtime: {middleware: [prompt_inject]}\n"},
+	{"a call's middleware around words", "runtime: {middleware: [audit]}\n"},
+	{"a filter that blocks nothing", "runtime: {middleware: [content_filter]}\n"},
+	{"a filter with a bad pattern", "runtime: {middleware: [{content_filter: {block: [\"(\"]}}]}\n"},
+	{"a filter somewhere", "runtime: {middleware: [{content_filter: {block: [x], where: here}}]}\n"},
+	{"a mask with a bad pattern", "runtime: {middleware: [{mask_secrets: {patterns: [\"[\"]}}]}\n"},
+	{"middleware that is a mapping", module("middleware: {retry: {}}")},
+	{"retry too often", module("middleware: [{retry: {attempts: 50}}]")},
+	{"retry on anything", module("middleware: [{retry: {on: [denied]}}]")},
+	{"a timeout without a time", module("middleware: [timeout]")},
+	{"a misspelt middleware", module("middleware: [rety]")},
+	{"audit with settings", module("middleware: [{audit: {level: 3}}]")},
+
+	// What stands beside the file.
+	{"a skill without a command", "dev: {skills: [{path: x.md}]}\n"},
+	{"a skill without a path", "dev: {skills: [{command: x}]}\n"},
+	{"a skill with a bad command", "dev: {skills: [{command: \"do it\", path: x.md}]}\n"},
+	{"a skill whose file is not there", "dev: {skills: [{command: x, path: x.md}]}\n"},
+	{"skills that are a mapping", "dev: {skills: {x: x.md}}\n"},
+	{"hooks of other files", "dev: {include: {hooks: [x.yaml]}}\n"},
+	{"an included file that is not there", "dev: {include: {agents: [x.yaml]}}\n"},
+	{"includes that are text", "dev: {include: {agents: x.yaml}}\n"},
+
 	{"several at once", "app:\n  nam: x\ntools:\n  modules:\n    shell:\n      config: {time: 3}\n  capabilities:\n    default_policy: maybe\n    deny:\n    - {module: shell, actions: [bash, zsh], why: no}\n"},
 	{"more than can be told", "app:\n" + strings.Repeat("  x: 1\n", 30)},
 	{"a very long line", "app: {description: \"" + strings.Repeat("long ", 100) + "\", naame: x}\n"},

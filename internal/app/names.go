@@ -105,6 +105,9 @@ func (d *decoder) warn(at place, text string) {
 
 // didYouMean is the way out of a name that does not exist.
 func didYouMean(name string, among []string, all string) string {
+	if len(among) == 0 {
+		return all + " none"
+	}
 	out := fmt.Sprintf("%s %s", all, strings.Join(among, ", "))
 	if close := meant(name, among); close != "" {
 		out = "did you mean " + close + "? " + out

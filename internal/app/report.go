@@ -26,7 +26,8 @@ type report struct {
 	file     string
 	lines    []string
 	problems []problem
-	more     int // found after there were enough
+	more     int       // found after there were enough
+	beside   []*report // of other files
 }
 
 const (
@@ -50,10 +51,30 @@ func (r *report) fail(at place, out, format string, args ...any) {
 	r.problems = append(r.problems, problem{at, fmt.Sprintf(format, args...), out})
 }
 
+// with adds the reports of files that were read beside this one.
+func (r *report) with(others []*report) *report {
+	r.beside = others
+	return r
+}
+
 // err is all mistakes as one error, or nil.
 func (r *report) err() error {
-	if len(r.problems) == 0 {
+	var texts []string
+	for _, one := range append([]*report{r}, r.beside...) {
+		if text := one.told(); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == 0 {
 		return nil
+	}
+	return &tool.Error{Op: "app.Parse", Kind: tool.Invalid, Message: strings.Join(texts, "\n")}
+}
+
+// told is the mistakes of this file, or "".
+func (r *report) told() string {
+	if len(r.problems) == 0 {
+		return ""
 	}
 	slices.SortStableFunc(r.problems, func(a, b problem) int {
 		return cmp.Or(cmp.Compare(a.at.line, b.at.line), cmp.Compare(a.at.col, b.at.col))
@@ -69,7 +90,7 @@ func (r *report) err() error {
 		}
 		r.write(&b, p)
 	}
-	return &tool.Error{Op: "app.Parse", Kind: tool.Invalid, Message: b.String()}
+	return b.String()
 }
 
 // write shows a mistake: its place, its line, a caret, and the way out.
