@@ -20,6 +20,7 @@ import (
 	"callgate/internal/artifact"
 	"callgate/internal/control"
 	"callgate/internal/journal"
+	"callgate/internal/provider"
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
 	"callgate/internal/secret"
@@ -55,10 +56,12 @@ type Kernel struct {
 	mu        sync.Mutex
 	folders   map[string]*folders // by app file
 	sessions  map[string]*Session
-	finding   sync.Mutex             // guards finders; taken before mu
-	finders   map[string]*finder     // by how an app searches
+	finding   sync.Mutex         // guards finders; taken before mu
+	finders   map[string]*finder // by how an app searches
+	talks     map[string]*Conversation
 	modules   []*opened              // those that ship with the kernel, in their order
 	upstreams map[string][]*upstream // MCP servers, by the scope that has them
+	models    provider.Pool
 	closing   bool
 	orphans   atomic.Int64   // how many there are of
 	running   sync.WaitGroup // calls that no session waits for
@@ -79,7 +82,7 @@ func Open(ctx context.Context, cfg Config) (*Kernel, error) {
 	}
 	k := &Kernel{
 		State: held, Locks: lock.New(), Live: &journal.Live{}, log: cfg.Log, user: userName(),
-		sessions: map[string]*Session{}, folders: map[string]*folders{}, finders: map[string]*finder{}, upstreams: map[string][]*upstream{},
+		sessions: map[string]*Session{}, talks: map[string]*Conversation{}, folders: map[string]*folders{}, finders: map[string]*finder{}, upstreams: map[string][]*upstream{},
 	}
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
@@ -273,6 +276,7 @@ func (k *Kernel) Close() error {
 	}
 	var errs []error
 	errs = append(errs, k.closeModules())
+	k.models.Close()
 	if k.hub != nil {
 		k.hub.Close()
 	}

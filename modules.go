@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"callgate/internal/app"
+	"callgate/internal/arbiter"
 	"callgate/internal/module"
 	"callgate/internal/module/filesystem"
 	"callgate/internal/module/shell"
@@ -144,4 +145,27 @@ func (k *Kernel) settings(m *opened, from app.Module) (any, error) {
 		return nil, &tool.Error{Op: "callgate.settings", Kind: tool.Unavailable, Message: "tools.modules." + m.Name + ".config cannot be used", Err: err}
 	}
 	return m.Read(config.(map[string]any), from.Constraints)
+}
+
+// care is what an app wants done around the calls of its modules.
+func care(a *app.App) map[string]arbiter.Care {
+	all := map[string]arbiter.Care{}
+	for _, m := range a.Modules {
+		var c arbiter.Care
+		for _, w := range m.Middleware {
+			switch w.Kind {
+			case "audit":
+				c.Audit = true
+			case "timeout":
+				c.Timeout = w.Limit
+			case "retry":
+				c.Retry = arbiter.Retry{Attempts: w.Attempts, Backoff: w.Backoff}
+				for _, kind := range w.On {
+					c.Retry.On = append(c.Retry.On, tool.Kind(kind))
+				}
+			}
+		}
+		all[m.Name] = c
+	}
+	return all
 }

@@ -62,18 +62,8 @@ const patience = time.Hour
 
 // OpenSession opens a session.
 func (k *Kernel) OpenSession(ctx context.Context, c SessionConfig) (*Session, error) {
-	if c.PID == 0 {
-		c.PID = os.Getpid()
-	}
-	human := k.Approvals.Human(c.HumanKey)
-	if c.HumanKey != "" && !human {
-		return nil, tool.Errorf("callgate.OpenSession", tool.Denied, "the human's key is not the one of this kernel")
-	}
-	s, err := k.newSession(ctx, "s"+strconv.FormatUint(rand.Uint64(), 36), c, approval.Asker{PID: c.PID, Human: human})
+	s, err := k.openFor(ctx, c, "s"+strconv.FormatUint(rand.Uint64(), 36))
 	if err != nil {
-		return nil, err
-	}
-	if err := k.register(s); err != nil {
 		return nil, err
 	}
 	s.setUp(ctx)
@@ -122,6 +112,7 @@ func (k *Kernel) applyApp(ctx context.Context, s *Session, path string) error {
 	d.Off = off(a)
 	s.Warnings = slices.Clone(a.Warnings)
 	s.readSettings(a)
+	d.Care = care(a)
 	if len(a.Dirs) > 0 || len(a.Servers) > 0 {
 		d.Scope = arbiter.Scope(a.Path, d.Workspace)
 	}
@@ -403,6 +394,7 @@ func (s *Session) Close() {
 	last := s.kernel.sessions[s.ID] == s || s.kernel.sessions[s.ID] == nil
 	if last {
 		delete(s.kernel.sessions, s.ID)
+		delete(s.kernel.talks, s.ID)
 	}
 	s.kernel.mu.Unlock()
 	s.inFlight.Wait()

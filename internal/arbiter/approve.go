@@ -57,6 +57,9 @@ func (d *Door) question(ctx context.Context, p *passage) error {
 	if err := d.Approvals.Ask(ctx, *p.request); err != nil {
 		return err
 	}
+	if p.session.Asked != nil {
+		p.session.Asked(*p.request)
+	}
 	if p.noWait {
 		return &stillWaiting{id}
 	}

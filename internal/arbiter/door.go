@@ -105,6 +105,8 @@ type Session struct {
 	// context, and before that when it has waited for its locks for a while; may
 	// be nil.
 	Began func(context.Context, tool.Call)
+	// Asked is told of each question that is put to a human; may be nil.
+	Asked func(approval.Request)
 }
 
 // Scope names what an app brings with it: one file used in several folders is

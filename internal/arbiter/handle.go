@@ -41,7 +41,9 @@ func (d *Door) tellWait(ctx context.Context, p *passage) (stop func()) {
 	if _, waits := p.place.Behind(); !waits || d.Live == nil {
 		return func() {}
 	}
+	told := make(chan struct{})
 	timer := time.AfterFunc(tellAfter, func() {
+		defer close(told)
 		by, waits := p.place.Behind()
 		if !waits {
 			return
@@ -55,7 +57,11 @@ func (d *Door) tellWait(ctx context.Context, p *passage) (stop func()) {
 		}
 		d.Live.Publish(p.call.ID, "waiting", d.Secrets.Scrub(fmt.Appendf(nil, "waiting for %.200s: %s %s\n", by.Resource, by.Holder, what)))
 	})
-	return func() { timer.Stop() }
+	return func() {
+		if !timer.Stop() {
+			<-told // it never waits, and the call is not over before it
+		}
+	}
 }
 
 // leave gives back what the passage holds: at once, or, when its handler

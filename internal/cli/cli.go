@@ -108,6 +108,7 @@ func (p *program) globals(f *pflag.FlagSet) {
 
 func (p *program) root() *cobra.Command {
 	root := p.group("callgate", "The one door between language models and their tools", `  callgate init                                        write callgate.yaml here
+  callgate run -p "list the files here"                an agent does it
   callgate tools list                                  what may be called
   callgate search "supprimer un dossier"               by what is meant, in any language
   callgate tools call filesystem.read --path README.md
@@ -120,7 +121,7 @@ func (p *program) root() *cobra.Command {
 	root.SetErr(p.Stderr)
 	p.globals(root.PersistentFlags())
 	root.AddCommand(
-		p.initCommand(), p.upCommand(), p.downCommand(), p.toolsCommand(), p.searchCommand(), p.mcpCommand(), p.importCommand(), p.planCommand(), p.surfaceCommand(), p.appCommand(), p.approvalsCommand(), p.logCommand(), p.buildCommand(),
+		p.initCommand(), p.runCommand(), p.sessionsCommand(), p.upCommand(), p.downCommand(), p.toolsCommand(), p.searchCommand(), p.mcpCommand(), p.importCommand(), p.planCommand(), p.surfaceCommand(), p.appCommand(), p.approvalsCommand(), p.secretCommand(), p.logCommand(), p.buildCommand(),
 		p.locksCommand(), p.artifactCommand(), p.doctorCommand(), p.benchCommand(), p.versionCommand(), exitCodes(),
 	)
 	return root

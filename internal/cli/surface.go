@@ -137,7 +137,17 @@ func (p *program) appCommand() *cobra.Command {
 		cobra.NoArgs, func(ctx context.Context, _ []string) error { return p.trustApp(ctx, yes) })
 	consent.Flags().BoolVar(&yes, "yes", false, "accept what is shown, without asking")
 	show := p.leaf("schema MODULE", "Print the actions of a module, with their parameters", "  callgate app schema filesystem", cobra.ExactArgs(1), p.moduleSchema)
-	return p.group("app", "Look at an app file and its modules", "", check, consent, show)
+	var agent string
+	prompt := p.leaf("prompt [FILE]", "Print exactly what an agent's model is told, with the tokens of each part", "  callgate app prompt app.yaml --agent reviewer", cobra.MaximumNArgs(1),
+		func(ctx context.Context, args []string) error {
+			if len(args) == 1 {
+				p.appFile = args[0]
+			}
+			return p.appPrompt(ctx, agent)
+		})
+	prompt.ValidArgsFunction = nil // files
+	prompt.Flags().StringVar(&agent, "agent", "", "the agent (default the app's entry_agent)")
+	return p.group("app", "Look at an app file, its agents and its modules", "", check, prompt, consent, show)
 }
 
 // trustApp shows what an app file does by itself, and takes a human's yes.

@@ -35,8 +35,8 @@ func (t *Conversation) path(rest string) string {
 	return "/v1/conversations/" + url.PathEscape(t.ID) + rest
 }
 
-// Tools is the session in which the agent's calls are made.
-func (t *Conversation) Tools() *Session { return t.session }
+// Calls is the session in which the agent's calls are made.
+func (t *Conversation) Calls() *Session { return t.session }
 
 // Close ends the conversation's session. It can be taken up again.
 func (t *Conversation) Close(ctx context.Context) error { return t.session.Close(ctx) }

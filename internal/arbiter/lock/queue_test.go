@@ -324,3 +324,28 @@ func TestReleaseTwice(t *testing.T) {
 	mustWait(t, second).Release()
 	empty(t, table)
 }
+
+// Whoever waits can be told for whom, and whoever does not, for nobody.
+func TestBehind(t *testing.T) {
+	table := lock.New()
+	holder := enqueue(t, table, "a", "X file:/f")
+	next, last := enqueue(t, table, "b", "S file:/f"), enqueue(t, table, "c", "X file:/f")
+	if _, waits := holder.Behind(); waits {
+		t.Error("a holds it, and waits")
+	}
+	for _, p := range []*lock.Place{next, last} {
+		if by, waits := p.Behind(); !waits || by.Holder.Call != "a" || by.Queued {
+			t.Errorf("behind %+v: %v", by, waits)
+		}
+	}
+	holder.Leave()
+	if by, waits := last.Behind(); !waits || by.Holder.Call != "b" {
+		t.Errorf("then behind %+v: %v", by, waits)
+	}
+	next.Leave()
+	last.Leave()
+	if _, waits := last.Behind(); waits {
+		t.Error("it left, and waits")
+	}
+	empty(t, table)
+}

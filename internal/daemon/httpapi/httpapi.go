@@ -45,6 +45,7 @@ type Life struct {
 	Stop       func()          // asks it to
 	Background bool            // it was started for its clients, and may be stopped by one
 	Guests     *atomic.Int64   // MCP clients on streams: as long as there are some, it is needed
+	Patience   time.Duration   // how long a call is held that a human approves elsewhere; 0: as the server has it
 }
 
 // New makes the handler of a kernel's protocol.
@@ -83,6 +84,20 @@ func New(k *callgate.Kernel, life Life) http.Handler {
 		protocol.RouteResolve:   a.resolve,
 		protocol.RouteRetain:    a.retain,
 		protocol.RouteArtifact:  a.artifact,
+
+		protocol.RouteConverse:      a.converse,
+		protocol.RouteConversations: a.conversations,
+		protocol.RouteConversation:  a.history,
+		protocol.RouteForget:        a.forget,
+		protocol.RouteSay:           a.saying,
+		protocol.RouteTakeUp:        a.takeUp,
+		protocol.RouteHalt:          a.halt,
+		protocol.RoutePrompt:        a.prompt,
+		protocol.RouteEvents:        a.talkEvents,
+
+		protocol.RouteSecrets:      a.secrets,
+		protocol.RouteSetSecret:    a.setSecret,
+		protocol.RouteDeleteSecret: a.deleteSecret,
 	} {
 		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
 			if err := handle(w, r); err != nil {

@@ -2,10 +2,8 @@ package httpapi
 
 import (
 	"net/http"
-	"os"
 
 	"callgate"
-	"callgate/internal/daemon/peer"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -15,22 +13,11 @@ func (a *api) open(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &o); err != nil {
 		return err
 	}
-	c := callgate.SessionConfig{Workspace: o.Workspace, AppFile: o.AppFile, Agent: o.Agent, Lane: o.Lane, PID: peerPID(r)}
-	if c.PID == 0 {
-		c.PID = os.Getpid()
-	}
-	if o.Human && peer.AtTerminal(c.PID) {
-		c.HumanKey = r.Header.Get(protocol.KeyHeader)
-	}
-	s, err := a.kernel.OpenSession(r.Context(), c)
+	s, err := a.kernel.OpenSession(r.Context(), sessionConfig(r, o))
 	if err != nil {
 		return err
 	}
-	opened := protocol.Session{ID: s.ID, Workspace: s.Workspace(), Human: s.Human(), Unaccepted: s.Unaccepted()}
-	if s.App != nil {
-		opened.App, opened.AppFile, opened.Warnings = s.App.ID, s.App.Path, s.Warnings
-	}
-	return answer(w, opened)
+	return answer(w, openedSession(s))
 }
 
 func (a *api) session(r *http.Request) (*callgate.Session, error) {

@@ -46,6 +46,7 @@ type pieces struct {
 	numbers []string
 	words   []string // lower case
 	rest    string   // what follows the first word, without what was taken
+	alone   bool     // one parameter is required, so the rest can be meant for it only
 }
 
 // take finds the pieces of an instruction, each kind out of what the ones
@@ -94,6 +95,20 @@ func take(text string) *pieces {
 	return p
 }
 
+// gist is an instruction without what is only its material: what is searched for
+// says nothing about which tool searches.
+func gist(words string) string {
+	words = links.ReplaceAllString(quoted.ReplaceAllString(words, " text "), " web page ")
+	words = pairs.ReplaceAllString(words, " ")
+	for {
+		m := paths.FindStringSubmatchIndex(words)
+		if m == nil {
+			return strings.Join(strings.Fields(words), " ")
+		}
+		words = words[:m[2]] + "file" + words[m[3]:]
+	}
+}
+
 // number is the number of what was held under a token.
 func number(token string) int {
 	n, _ := strconv.Atoi(strings.Trim(token, "\x00"))
@@ -105,7 +120,7 @@ var (
 	pathNames = []string{"path", "file", "filename", "folder", "dir", "directory", "cwd", "root", "source", "destination", "target", "to", "from", "database"}
 	linkNames = []string{"url", "uri", "link", "href", "endpoint"}
 	textNames = []string{"pattern", "query", "text", "content", "command", "message", "expression", "search", "goal", "subject", "title", "body", "value", "q", "question", "fact", "input", "prompt", "name", "statement", "sql"}
-	restNames = []string{"query", "command", "content", "text", "message", "goal", "subject", "fact", "question", "prompt", "search", "sql"}
+	restNames = []string{"query", "goal", "subject", "fact", "question", "search"}
 )
 
 // fill finds values for a schema's parameters in an instruction, and names the
@@ -114,6 +129,7 @@ func fill(words string, schema json.RawMessage) (args map[string]any, missing []
 	var s shape
 	_ = json.Unmarshal(schema, &s) // one that cannot be read asks for nothing
 	p := take(words)
+	p.alone = len(s.Required) == 1
 	args = map[string]any{}
 	names := make([]string, 0, len(s.Properties))
 	for name := range s.Properties {
@@ -223,7 +239,7 @@ func (p *pieces) text(name string, required bool) (string, bool) {
 	if v, ok := first(&p.quoted); ok {
 		return v, true
 	}
-	if about(restNames) && strings.TrimSpace(p.rest) != "" {
+	if (about(restNames) || p.alone && about(textNames)) && strings.TrimSpace(p.rest) != "" {
 		v := strings.TrimSpace(p.rest)
 		p.rest = ""
 		return v, true

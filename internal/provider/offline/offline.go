@@ -118,7 +118,7 @@ func (m *Model) next(ctx context.Context, t *turn) step {
 	}
 	if e.found == nil {
 		if t.offers("search_tools") != nil {
-			return call("search_tools", map[string]any{"query": clip(words), "detail": true, "max_results": 5})
+			return call("search_tools", map[string]any{"query": clip(gist(words)), "detail": true, "max_results": 5})
 		}
 		e.found = m.find(ctx, t, words)
 	}
@@ -128,9 +128,9 @@ func (m *Model) next(ctx context.Context, t *turn) step {
 // find looks for tools without a call.
 func (m *Model) find(ctx context.Context, t *turn, words string) []Found {
 	if m.Find != nil {
-		return m.Find(ctx, words)
+		return m.Find(ctx, gist(words))
 	}
-	return t.rank(words)
+	return t.rank(gist(words))
 }
 
 // use calls the best tool that was found, or says what it would need.

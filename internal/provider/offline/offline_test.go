@@ -68,10 +68,11 @@ func TestInstructions(t *testing.T) {
 
 func TestItSaysWhatItCannotTell(t *testing.T) {
 	for words, want := range map[string]string{
-		"write a file":      "path",
-		"hello":             "I understand no language",
-		"zzqqx":             "I found no tool",
-		"read the file now": "cannot tell its path",
+		"write a file":                       "path",
+		"write the file some words to a.txt": "cannot tell its content",
+		"hello":                              "I understand no language",
+		"zzqqx":                              "I found no tool",
+		"read the file now":                  "cannot tell its path",
 	} {
 		if got, _ := ask(t, direct, llm.Say(llm.User, words)); !strings.HasPrefix(got, offline.Label) || !strings.Contains(got, want) {
 			t.Errorf("%s: %s", words, got)
@@ -95,7 +96,7 @@ func TestOneAfterAnother(t *testing.T) {
 		talk = append(talk, m, result(m, strings.Repeat("line\n", 100), i == 1), llm.Say(llm.User, "<note>\nread evil.txt\n</note>"))
 	}
 	got, _ := ask(t, direct, talk...)
-	if strings.Count(got, offline.Label) != 3 || !strings.Contains(got, "filesystem__read failed:") || strings.Count(got, "\nline") != 120 {
+	if strings.Count(got, offline.Label) != 3 || !strings.Contains(got, "filesystem.read failed:") || strings.Count(got, "\nline") != 120 {
 		t.Error(got)
 	}
 }
@@ -104,7 +105,7 @@ func TestDiscovery(t *testing.T) {
 	meta := []llm.ToolDef{def("search_tools", "Find tools.", `{}`), def("execute_tool", "Call any tool.", `{}`)}
 	talk := []llm.Message{llm.Say(llm.User, `cherche "pong" dans src/`)}
 	got, m := ask(t, meta, talk...)
-	if got != `search_tools {"detail":true,"max_results":5,"query":"cherche \"pong\" dans src/"}` {
+	if got != `search_tools {"detail":true,"max_results":5,"query":"cherche text dans file"}` {
 		t.Fatal(got)
 	}
 	talk = append(talk, m, result(m, `{"tools":[{"name":"filesystem.grep","parameters":{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string"}},"required":["pattern"]}}],"count":1}`, false))

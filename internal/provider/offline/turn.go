@@ -171,7 +171,7 @@ func (t *turn) report() string {
 		if e.bad {
 			mark = " failed"
 		}
-		fmt.Fprintf(&b, "%s%s%s:\n%s\n\n", Label, e.tool, mark, shorten(e.text))
+		fmt.Fprintf(&b, "%s%s%s:\n%s\n\n", Label, strings.ReplaceAll(e.tool, "__", "."), mark, shorten(e.text))
 	}
 	return b.String()
 }

@@ -1,0 +1,485 @@
+package callgate
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"callgate/internal/agent"
+	"callgate/internal/agent/filter"
+	"callgate/internal/agent/prompt"
+	"callgate/internal/agent/session"
+	"callgate/internal/agent/surface"
+	"callgate/internal/app"
+	"callgate/internal/arbiter"
+	"callgate/internal/arbiter/approval"
+	"callgate/internal/provider/offline"
+	"callgate/internal/search"
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// Conversation is a session in which an agent of the app makes the calls. It
+// survives its process: see OpenConversation.
+//
+// One turn runs at a time. A conversation that is opened again, by another
+// client, is taken over from the first, unless a turn is under way there.
+type Conversation struct {
+	*Session
+	Agent app.Agent
+	Brain BrainInfo
+	Plan  *surface.Plan
+
+	log  *session.Log
+	loop *agent.Loop
+
+	telling    sync.Once // guards the next two
+	tools      []prompt.Tool
+	categories []prompt.Category
+
+	mu      sync.Mutex // guards the turn
+	cancel  context.CancelFunc
+	asked   func(approval.Request)
+	ended   chan struct{} // closed when the turn under way has ended
+	notices []string
+}
+
+// nobody is the agent of an app that declares none.
+func nobody() app.Agent { return app.Agent{ID: "main", Role: "assistant"} }
+
+// OpenConversation begins a conversation with an agent or, with the ID of an
+// earlier one, takes that up where it was left: in its folder, with its app and
+// its agent.
+func (k *Kernel) OpenConversation(ctx context.Context, c SessionConfig, id string) (*Conversation, error) {
+	var log *session.Log
+	var err error
+	if id != "" {
+		if log, err = session.Open(ctx, k.database.Sessions(), id); err != nil {
+			return nil, err
+		}
+		info := log.Info()
+		c.Workspace, c.AppFile, c.Agent = info.Workspace, info.AppFile, info.Agent
+		if err := k.takeOver(id); err != nil {
+			return nil, err
+		}
+	}
+	s, err := k.openFor(ctx, c, cmp.Or(id, "t"+strconv.FormatUint(rand.Uint64(), 36)))
+	if err != nil {
+		return nil, err
+	}
+	talk, err := k.converse(ctx, s, c.Agent, log)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return talk, nil
+}
+
+// openFor opens a session under an ID of its own.
+func (k *Kernel) openFor(ctx context.Context, c SessionConfig, id string) (*Session, error) {
+	if c.PID == 0 {
+		c.PID = os.Getpid()
+	}
+	human := k.Approvals.Human(c.HumanKey)
+	if c.HumanKey != "" && !human {
+		return nil, tool.Errorf("callgate.OpenSession", tool.Denied, "the human's key is not the one of this kernel")
+	}
+	s, err := k.newSession(ctx, id, c, approval.Asker{PID: c.PID, Human: human})
+	if err != nil {
+		return nil, err
+	}
+	if err := k.register(s); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// takeOver ends the session in which a conversation is open, if it is.
+func (k *Kernel) takeOver(id string) error {
+	k.mu.Lock()
+	open, talk := k.sessions[id], k.talks[id]
+	k.mu.Unlock()
+	if talk != nil && talk.running() {
+		return tool.Errorf("callgate.OpenConversation", tool.Conflict, "a turn of the conversation %s is under way", id).
+			WithHint("wait for it, or stop it: callgate sessions cancel %s", id)
+	}
+	if open != nil {
+		open.Close()
+	}
+	return nil
+}
+
+// converse gives a session its agent.
+func (k *Kernel) converse(ctx context.Context, s *Session, name string, log *session.Log) (*Conversation, error) {
+	talk := &Conversation{Session: s}
+	var err error
+	if talk.Agent, err = s.agent(name); err != nil {
+		return nil, err
+	}
+	s.door.Principal.Agent = talk.Agent.ID
+	s.door.Only = only(talk.Agent)
+	s.door.Asked = talk.wasAsked
+	s.setUp(ctx)
+	brain, info, err := k.brain(talk.Agent.Brain, s.findFor)
+	if err != nil {
+		return nil, err
+	}
+	talk.Brain = info
+	if talk.Plan, err = s.Surface(ctx, SurfaceConfig{Window: info.Window}); err != nil {
+		return nil, err
+	}
+	if talk.log = log; log == nil {
+		if talk.log, err = session.Create(ctx, k.database.Sessions(), session.Info{
+			ID: s.ID, App: s.door.Principal.App, AppFile: s.door.AppFile, Agent: talk.Agent.ID, Workspace: s.Workspace(), User: k.user,
+		}); err != nil {
+			return nil, err
+		}
+	}
+	cfg, err := talk.config(brain)
+	if err != nil {
+		return nil, err
+	}
+	talk.loop = agent.New(cfg)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.talks[s.ID] = talk
+	return talk, nil
+}
+
+// findFor finds tools for the offline brain: those that its words mean, and
+// none where nothing answers them well.
+func (s *Session) findFor(ctx context.Context, words string) []offline.Found {
+	answer, err := s.Search(ctx, search.Request{Queries: []string{words}, Limit: 5})
+	if err != nil || len(answer.Answers) == 0 || len(answer.Unmatched) > 0 {
+		return nil
+	}
+	found := []offline.Found{}
+	for _, h := range answer.Answers[0].Hits {
+		found = append(found, offline.Found{Name: h.Tool.ID.Dotted(), Schema: h.Tool.Spec.Input})
+	}
+	return found
+}
+
+// agent finds the agent that is spoken to.
+func (s *Session) agent(name string) (app.Agent, error) {
+	if s.App == nil || len(s.App.Agents) == 0 {
+		return nobody(), nil
+	}
+	name = cmp.Or(name, s.App.Runtime.Entry, s.App.Agents[0].ID)
+	var known []string
+	for _, a := range s.App.Agents {
+		if a.ID == name {
+			return a, nil
+		}
+		known = append(known, a.ID)
+	}
+	return app.Agent{}, tool.Errorf("callgate.OpenConversation", tool.NotFound, "the app has no agent %q", tool.Clip(name)).
+		WithHint("its agents are %s", strings.Join(known, ", "))
+}
+
+// only is what an agent may use of its app's modules.
+func only(a app.Agent) map[string][]string {
+	if a.Modules == nil {
+		return nil
+	}
+	out := map[string][]string{}
+	for _, m := range a.Modules {
+		out[m.Name] = m.Actions
+	}
+	return out
+}
+
+// config is the loop's.
+func (c *Conversation) config(brain *agent.Brain) (agent.Config, error) {
+	cfg := agent.Config{
+		Brain: brain, Tools: c, Log: c.log, Notes: c.takeNotices,
+		System: func() string { return c.Prompt().Text() },
+	}
+	for _, e := range c.Plan.Shown {
+		cfg.Offer = append(cfg.Offer, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
+	}
+	if c.App == nil {
+		return cfg, nil
+	}
+	cfg.MaxTurns, cfg.Timeout = cmp.Or(c.Agent.MaxIterations, c.App.Runtime.MaxTurns), c.App.Runtime.Timeout
+	words, err := filter.New(filterRules(c.App.Middleware))
+	if words != nil {
+		cfg.Input, cfg.Output = words.Input, words.Output
+	}
+	return cfg, err
+}
+
+// filterRules are the app's middleware around what is said.
+func filterRules(all []app.Middleware) []filter.Rule {
+	var rules []filter.Rule
+	for _, m := range all {
+		switch m.Kind {
+		case "mask_secrets":
+			rules = append(rules, filter.Rule{Mask: slices.Concat(filter.Secrets(), m.Patterns), Input: true, Output: true})
+		case "content_filter":
+			rules = append(rules, filter.Rule{Block: m.Patterns, Input: m.Where != "output", Output: m.Where != "input", Message: m.Message})
+		}
+	}
+	return rules
+}
+
+// Say has the agent answer. It returns when the turn has ended, and how. watch
+// and asked are told what happens meanwhile; asked of each question for a human.
+func (c *Conversation) Say(ctx context.Context, words llm.Message, watch agent.Watch, asked func(approval.Request)) (session.End, error) {
+	return c.turn(ctx, watch, asked, func(ctx context.Context, watch agent.Watch) (session.End, error) {
+		return c.loop.Turn(ctx, words, watch)
+	})
+}
+
+// Resume takes up a turn that was broken off.
+func (c *Conversation) Resume(ctx context.Context, watch agent.Watch, asked func(approval.Request)) (session.End, error) {
+	return c.turn(ctx, watch, asked, c.loop.Resume)
+}
+
+func (c *Conversation) turn(ctx context.Context, watch agent.Watch, asked func(approval.Request), run func(context.Context, agent.Watch) (session.End, error)) (session.End, error) {
+	if !c.enter() {
+		return session.End{}, tool.Errorf("callgate.Say", tool.Unavailable, "session %s has ended", c.ID).WithHint("resume the conversation: callgate sessions resume %s", c.ID)
+	}
+	defer c.leave()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.kernel.ctx, cancel)()
+	c.mu.Lock()
+	if c.cancel != nil {
+		c.mu.Unlock()
+		return session.End{}, tool.Errorf("callgate.Say", tool.Conflict, "a turn of this conversation is under way").
+			WithHint("wait for it, or stop it: callgate sessions cancel %s", c.ID)
+	}
+	c.cancel, c.asked, c.ended = cancel, asked, make(chan struct{})
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		close(c.ended)
+		c.cancel, c.asked = nil, nil
+	}()
+	return run(ctx, watch)
+}
+
+func (c *Conversation) running() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cancel != nil
+}
+
+// Cancel stops the turn that is under way and waits until it has stopped. It
+// reports whether there was one.
+func (c *Conversation) Cancel() bool {
+	c.mu.Lock()
+	cancel, ended := c.cancel, c.ended
+	c.mu.Unlock()
+	if cancel == nil {
+		return false
+	}
+	cancel()
+	<-ended
+	return true
+}
+
+// wasAsked passes a question for a human on to whoever watches the turn.
+func (c *Conversation) wasAsked(r approval.Request) {
+	c.mu.Lock()
+	tell := c.asked
+	c.mu.Unlock()
+	if tell != nil {
+		tell(r)
+	}
+}
+
+// Notify has the model be told something before it is asked again.
+func (c *Conversation) Notify(note string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.notices = append(c.notices, note)
+}
+
+func (c *Conversation) takeNotices() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	notices := c.notices
+	c.notices = nil
+	return notices
+}
+
+// Call makes the calls of the model through the door.
+func (c *Conversation) Call(ctx context.Context, calls []session.Call, done func(int, *tool.Result)) []*tool.Result {
+	asks := make([]arbiter.Ask, len(calls))
+	for i, call := range calls {
+		asks[i] = arbiter.Ask{ID: call.ID, Name: call.Name, Args: call.Args}
+	}
+	return c.kernel.door.CallAll(ctx, c.door, asks, done)
+}
+
+// Fate tells what became of a call of an earlier life.
+func (c *Conversation) Fate(ctx context.Context, id string) (*tool.Result, bool, error) {
+	fate, result, err := c.kernel.door.Fate(ctx, id)
+	switch {
+	case err != nil || fate == arbiter.NeverRan:
+		return nil, false, err
+	case fate == arbiter.HasEnded:
+		return result, true, nil
+	case fate == arbiter.IsInDoubt:
+		e := tool.Errorf("callgate.Resume", tool.InDoubt, "the kernel died while this call ran: it may or may not have happened").
+			WithHint("look before you repeat it")
+		return &tool.Result{Status: tool.Failure, Summary: e.Error(), Error: e, Call: id}, true, nil
+	default:
+		result, err := c.kernel.door.Collect(ctx, id)
+		return result, true, err
+	}
+}
+
+// Info is the conversation as a list shows it.
+func (c *Conversation) Info() session.Info { return c.log.Info() }
+
+// Conversation returns an open conversation.
+func (k *Kernel) Conversation(id string) (*Conversation, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if talk := k.talks[id]; talk != nil {
+		return talk, nil
+	}
+	return nil, tool.Errorf("callgate.Conversation", tool.NotFound, "there is no open conversation %s", tool.Clip(id)).
+		WithHint("callgate sessions list shows all; callgate sessions resume takes one up")
+}
+
+// Conversations lists them, the one last touched first; all when limit is 0.
+func (k *Kernel) Conversations(ctx context.Context, limit int) ([]session.Info, error) {
+	return k.database.Sessions().List(ctx, limit)
+}
+
+// History returns a conversation and what happened in it after an event.
+func (k *Kernel) History(ctx context.Context, id string, after int64) (session.Info, []session.Event, error) {
+	info, err := k.database.Sessions().Get(ctx, id)
+	if err != nil {
+		return info, nil, err
+	}
+	events, err := k.database.Sessions().Read(ctx, id, after)
+	return info, events, err
+}
+
+// Forget deletes a conversation that is not open.
+func (k *Kernel) Forget(ctx context.Context, id string) error {
+	if err := k.takeOver(id); err != nil {
+		return err
+	}
+	return k.database.Sessions().Delete(ctx, id)
+}
+
+// Prompt is what the agent's model is told before everything else, as it is
+// now.
+func (c *Conversation) Prompt() prompt.Prompt { return prompt.Build(c.promptInput()) }
+
+func (c *Conversation) promptInput() prompt.Input {
+	in := prompt.Input{
+		Agent: c.Agent.ID, Role: cmp.Or(c.Agent.Role, "assistant"), Specialty: c.Agent.Specialty, SystemPrompt: c.Agent.SystemPrompt,
+		Mode: string(c.Plan.Mode), Native: c.Brain.NativeTools, Workspace: c.Workspace(),
+	}
+	for _, e := range c.Plan.Shown {
+		in.Offered = append(in.Offered, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
+	}
+	in.Domain, in.Categories = c.described()
+	for _, m := range c.kernel.modules {
+		if m.Section == nil || c.door.Off[m.Name] {
+			continue
+		}
+		if text := m.Section(c.door.Principal); text != "" {
+			in.Memory = strings.TrimSpace(in.Memory + "\n" + text)
+		}
+		for _, t := range m.Tools {
+			if c.door.Sees(t) && t.Runtime.SideEffect.Durable() {
+				in.MemoryTools = append(in.MemoryTools, t.ID.Dotted())
+			}
+		}
+	}
+	if c.App == nil {
+		return in
+	}
+	for _, s := range c.App.Skills {
+		skill := prompt.Skill{Command: s.Command, Description: s.Description}
+		if slices.Contains(c.Agent.Skills, s.Command) {
+			skill.Content = s.Content
+		}
+		in.Skills = append(in.Skills, skill)
+	}
+	if c.kernel.consented(c.App) {
+		for _, m := range c.App.Modules {
+			for _, step := range m.Setup {
+				in.Setup = append(in.Setup, m.Name+"."+step.Action)
+			}
+		}
+	}
+	return in
+}
+
+// described is what the agent may call, as its prompt tells of it. It is made
+// once: a prompt whose beginning changes is paid for again.
+func (c *Conversation) described() ([]prompt.Tool, []prompt.Category) {
+	c.telling.Do(func() {
+		tools, err := c.domain(c.kernel.ctx)
+		if err != nil {
+			return // the prompt says less
+		}
+		for _, t := range tools {
+			params, asText := parameters(t.Spec.Input)
+			c.tools = append(c.tools, prompt.Tool{
+				Name: t.ID.Dotted(), Module: t.ID.Namespace, Line: surface.OneLine(t.Spec.Description),
+				Params: params, JSON: asText, Server: strings.HasPrefix(t.ID.Namespace, "mcp_"),
+			})
+			if n := len(c.categories); n == 0 || c.categories[n-1].ID != t.ID.Namespace {
+				c.categories = append(c.categories, prompt.Category{ID: t.ID.Namespace})
+			}
+			last := &c.categories[len(c.categories)-1]
+			last.Tools = append(last.Tools, t.ID.Name)
+		}
+		for i := range c.categories {
+			if m := c.kernel.module(c.categories[i].ID); m != nil {
+				c.categories[i].Summary = m.Summary
+			}
+		}
+	})
+	return c.tools, c.categories
+}
+
+// parameters lists the parameters of a tool, and those that take JSON written
+// as text.
+func parameters(schema json.RawMessage) (names, asText []string) {
+	var s struct {
+		Properties map[string]struct {
+			Type        any    `json:"type"`
+			Description string `json:"description"`
+		} `json:"properties"`
+		Required []string `json:"required"`
+	}
+	if json.Unmarshal(schema, &s) != nil {
+		return nil, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		p := s.Properties[name]
+		words := strings.ToLower(p.Description)
+		if p.Type == "string" && (strings.HasSuffix(name, "_json") || strings.Contains(words, "json string") || strings.Contains(words, "json-encoded") || strings.Contains(words, "stringified json")) {
+			asText = append(asText, name)
+		}
+		if !slices.Contains(s.Required, name) {
+			name += "?"
+		}
+		names = append(names, name)
+	}
+	return names, asText
+}
+
+// Follow yields the events after one, and then each as it comes.
+func (c *Conversation) Follow(ctx context.Context, after int64, seen func(session.Event) bool) error {
+	return c.log.Follow(ctx, after, seen)
+}

@@ -1,0 +1,68 @@
+package page
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"callgate/internal/agent/session"
+	"callgate/internal/protocol"
+	"callgate/tool"
+)
+
+// Talks writes conversations as a table.
+func (s Style) Talks(w io.Writer, list []session.Info) error {
+	rows := make([][]Cell, len(list))
+	for i, t := range list {
+		last := string(t.Last)
+		color := ""
+		switch t.Last {
+		case session.Done:
+		case "":
+			last, color = "open", warn
+		default:
+			color = bad
+		}
+		rows[i] = []Cell{plain(t.ID), plain(s.ago(t.Updated)), plain(t.App + "/" + t.Agent), plain(fmt.Sprint(t.Turns)), plain(fmt.Sprint(t.ToolCalls)),
+			{last, color}, plain(t.Title)}
+	}
+	return s.Table(w, []string{"ID", "AGE", "AGENT", "TURNS", "CALLS", "LAST", "TITLE"}, rows)
+}
+
+// ToolName is a tool's name as people know it, whichever form a model wrote.
+func ToolName(name string) string { return oneLine(strings.ReplaceAll(name, "__", ".")) }
+
+// Talk writes what was said and done in a conversation.
+func (s Style) Talk(w io.Writer, h protocol.History) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s/%s in %s\n", s.Strong(oneLine(h.ID)), oneLine(h.App), oneLine(h.Agent), oneLine(h.Workspace))
+	fmt.Fprintf(&b, "%s\n", s.Faint(fmt.Sprintf("%d turns, tool_calls_count: %d, %d tokens in, %d out", h.Turns, h.ToolCalls, h.Usage.Input, h.Usage.Output)))
+	for _, e := range h.Log {
+		switch e.Type {
+		case session.User:
+			fmt.Fprintf(&b, "\n%s %s\n", s.Strong(">"), Safe(e.Message.Text()))
+		case session.Note:
+			fmt.Fprintf(&b, "%s\n", s.Faint("note: "+Safe(e.Message.Text())))
+		case session.Assistant:
+			if text := strings.TrimSpace(e.Message.Text()); text != "" {
+				fmt.Fprintf(&b, "%s\n", Safe(text))
+			}
+		case session.CallMade:
+			fmt.Fprintf(&b, "%s\n", s.Faint("→ "+ToolName(e.Call.Name)+" "+tool.ClipTo(oneLine(string(e.Call.Args)), 200)))
+		case session.CallEnded:
+			mark := "✓ "
+			if e.Result.Status != tool.Success {
+				mark = "✗ "
+			}
+			fmt.Fprintf(&b, "%s\n", s.Faint(mark+tool.ClipTo(oneLine(e.Result.Summary), 200)))
+		case session.TurnEnded:
+			if e.End.Reason != session.Done {
+				fmt.Fprintf(&b, "%s\n", s.Bad("the turn ended early: "+string(e.End.Reason)+" "+Safe(e.End.Error)))
+			}
+		case session.Compacted:
+			fmt.Fprintf(&b, "%s\n", s.Faint("what was said before now stands in a summary"))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"callgate/internal/agent/session"
+	"callgate/internal/client"
+	"callgate/internal/protocol"
+	"callgate/tool"
+)
+
+const runLong = `Run an agent of an app: it reads what you ask for, calls tools through the
+door, and answers. Its words go to standard output, what it does to standard
+error.
+
+With -p, or with words on standard input, it takes one turn. At a terminal
+without either it goes on asking for the next line until you end it (Ctrl-D).
+Ctrl-C stops what it is doing. The conversation is kept: callgate sessions.
+
+An app without agents, and one whose brain is "offline", is answered by the
+embedded stand-in, which is no language model: it finds a tool for your words,
+fills in what is obvious, calls it and reports.`
+
+// runFlags are the flags of a run.
+type runFlags struct {
+	prompt string
+	agent  string
+	resume string
+	quiet  bool
+}
+
+func (p *program) runCommand() *cobra.Command {
+	var f runFlags
+	c := p.leaf("run [APP.yaml]", "Run an agent of an app", `  callgate run -p "list the files here"
+  callgate run app.yaml -p "what changed in the last commit?"
+  git diff | callgate run reviewer.yaml
+  callgate run app.yaml --json -p "…"        one event on each line`, cobra.MaximumNArgs(1),
+		func(ctx context.Context, args []string) error {
+			if len(args) == 1 {
+				p.appFile = args[0]
+			}
+			return p.runAgent(ctx, f)
+		})
+	c.Long = runLong
+	c.ValidArgsFunction = nil // files
+	c.Flags().StringVarP(&f.prompt, "prompt", "p", "", "what to ask for; one turn")
+	c.Flags().StringVar(&f.agent, "agent", "", "the agent to speak to (default the app's entry_agent)")
+	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "only the answer, nothing of what is done for it")
+	return c
+}
+
+// runAgent takes one turn, or one after another.
+func (p *program) runAgent(ctx context.Context, f runFlags) error {
+	return p.conversation(ctx, f.agent, f.resume, func(k *kernel, t *client.Conversation) error {
+		v := p.view(k, t, f.quiet)
+		v.head()
+		words, one, err := p.firstWords(f)
+		if err != nil {
+			return err
+		}
+		if one {
+			return v.take(ctx, t.Say(ctx, words))
+		}
+		return p.talk(ctx, v, t)
+	})
+}
+
+// firstWords are what is asked for on the command line or on standard input;
+// one says that there is only one turn.
+func (p *program) firstWords(f runFlags) (words string, one bool, err error) {
+	if strings.TrimSpace(f.prompt) != "" {
+		return f.prompt, true, nil
+	}
+	if _, ok := terminal(p.Stdin); ok {
+		return "", false, nil
+	}
+	const most = 1 << 20
+	data, err := io.ReadAll(io.LimitReader(p.Stdin, most+1))
+	switch {
+	case err != nil:
+		return "", true, &tool.Error{Op: "cli.run", Kind: tool.Invalid, Message: "standard input cannot be read", Err: err}
+	case len(data) > most:
+		return "", true, tool.Errorf("cli.run", tool.Invalid, "standard input is longer than a megabyte").WithHint("put it into a file of the workspace, and name the file")
+	case strings.TrimSpace(string(data)) == "":
+		return "", true, tool.Errorf("cli.run", tool.Invalid, "there is nothing to do").WithHint(`say what: callgate run -p "…"`)
+	}
+	return string(data), true, nil
+}
+
+// talk takes a turn for each line that is typed.
+func (p *program) talk(ctx context.Context, v *view, t *client.Conversation) error {
+	in := bufio.NewReader(p.Stdin)
+	for ctx.Err() == nil {
+		v.ask()
+		line, err := in.ReadString('\n')
+		if words := strings.TrimSpace(line); words == "exit" || words == "quit" {
+			return nil
+		} else if words != "" {
+			if err := v.take(ctx, t.Say(ctx, words)); err != nil && !isExit(err) {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			p.say("")
+			return nil
+		}
+		if err != nil {
+			return &tool.Error{Op: "cli.run", Kind: tool.Invalid, Message: "what is typed cannot be read", Err: err}
+		}
+	}
+	return nil
+}
+
+// conversation opens a conversation, or an earlier one, does something in it
+// and closes it.
+func (p *program) conversation(ctx context.Context, agent, resume string, do func(*kernel, *client.Conversation) error) error {
+	folder, err := p.folder()
+	if err != nil {
+		return err
+	}
+	appFile, err := p.file()
+	if err != nil {
+		return err
+	}
+	human := p.atTerminal() && !p.json
+	return p.with(ctx, human, func(k *kernel) error {
+		t, err := k.Converse(ctx, protocol.OpenConversation{
+			OpenSession: protocol.OpenSession{Workspace: folder, AppFile: appFile, Agent: agent, Human: human}, Resume: resume,
+		})
+		if err != nil {
+			return err
+		}
+		if !p.json {
+			for _, w := range t.Warnings {
+				p.say("callgate: %s", w)
+			}
+		}
+		defer func() {
+			if !k.ours() {
+				after, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+				defer cancel()
+				_ = t.Close(after)
+			}
+		}()
+		return do(k, t)
+	})
+}
+
+// codeOfTurn is the exit code for the end of a turn.
+func codeOfTurn(r session.Reason) int {
+	switch r {
+	case session.Done:
+		return 0
+	case session.Cancelled:
+		return exitCancelled
+	case session.TimedOut:
+		return exitBusy
+	default:
+		return exitFailed
+	}
+}

@@ -1,0 +1,146 @@
+package netguard
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"callgate/tool"
+)
+
+// Transport makes a transport whose connections the guard makes. It takes no
+// proxy from the environment, which would make them in the guard's place, and
+// leaves bodies as they come: whoever unpacks one must bound what comes out.
+func (g *Guard) Transport() *http.Transport {
+	return &http.Transport{
+		DialContext:            g.DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true,
+		MaxIdleConns:           64,
+		MaxIdleConnsPerHost:    8,
+		IdleConnTimeout:        90 * time.Second,
+		TLSHandshakeTimeout:    10 * time.Second,
+		ResponseHeaderTimeout:  0, // the time of the call bounds it
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: 256 << 10,
+	}
+}
+
+// Client makes a client over a transport of its own. Every request and every
+// redirect is judged. A redirect to another host carries nothing that could be
+// a secret, and is followed only where it repeats a reading; one from https
+// to http is refused unless the rules allow it. With no redirects allowed, the
+// redirect itself is the response.
+func (g *Guard) Client(maxRedirects int) *http.Client {
+	return &http.Client{
+		Transport:     checked{g, g.Transport()},
+		CheckRedirect: g.Redirects(maxRedirects),
+	}
+}
+
+// checked judges each request before it is sent.
+type checked struct {
+	guard     *Guard
+	transport *http.Transport
+}
+
+// RoundTrip sends the request if its URL may be reached.
+func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := c.guard.Check(r.URL); err != nil {
+		if r.Body != nil {
+			_ = r.Body.Close()
+		}
+		return nil, err
+	}
+	return c.transport.RoundTrip(r)
+}
+
+// CloseIdleConnections lets go of connections that nobody uses.
+func (c checked) CloseIdleConnections() { c.transport.CloseIdleConnections() }
+
+// Redirects is the policy of [Guard.Client], for a client that allows another
+// number of them over the same connections.
+func (g *Guard) Redirects(most int) func(*http.Request, []*http.Request) error {
+	return func(r *http.Request, via []*http.Request) error {
+		if most <= 0 {
+			return http.ErrUseLastResponse
+		}
+		last := via[len(via)-1].URL
+		if len(via) > most {
+			return tool.Errorf(op, tool.Failed, "%d redirects were followed, and %s leads on to %s", most, shown(last), shown(r.URL)).
+				WithHint("ask for the address you want directly; the redirects may go in a circle")
+		}
+		if err := g.Check(r.URL); err != nil {
+			return redirected(last, err)
+		}
+		if last.Scheme == "https" && r.URL.Scheme == "http" && !g.downgrade {
+			return refuse("%s redirects to %s, from https to plain http", shown(last), shown(r.URL)).
+				WithHint("ask for the http address yourself if it may travel in the open")
+		}
+		// What left its host stays bare, even if a later redirect leads back.
+		first := via[0].URL
+		left := func(u *url.URL) bool { return !sameHost(first, u) }
+		if !left(r.URL) && !slices.ContainsFunc(via, func(v *http.Request) bool { return left(v.URL) }) {
+			return nil
+		}
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			return refuse("%s redirects the %s to %s, another host", shown(last), r.Method, shown(r.URL)).
+				WithHint("nothing was sent there; send it to that address yourself if it is the right one")
+		}
+		for name := range r.Header {
+			if !slices.Contains(harmless, name) {
+				delete(r.Header, name) // not Del: the name may be written in any way
+			}
+		}
+		return nil
+	}
+}
+
+// harmless are the headers that go along to another host. It is a list of what
+// may stay, not of what must go: nobody knows every name a secret has.
+var harmless = []string{
+	"Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Range",
+	"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "User-Agent",
+}
+
+// redirected says of a refusal that a redirect led to it.
+func redirected(from *url.URL, err error) error {
+	e, ok := err.(*tool.Error)
+	if !ok {
+		return err
+	}
+	e.Message = shown(from) + " redirects to where it may not be followed: " + e.Message
+	return e
+}
+
+// shown writes a URL without what may be secret in it.
+func shown(u *url.URL) string {
+	return tool.Clip((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
+}
+
+// sameHost reports whether two URLs lead to one server. From http to https on
+// the usual ports is the same one, better kept.
+func sameHost(a, b *url.URL) bool {
+	if !strings.EqualFold(a.Hostname(), b.Hostname()) {
+		return false
+	}
+	if a.Scheme == b.Scheme {
+		return portOf(a) == portOf(b)
+	}
+	return a.Scheme == "http" && b.Scheme == "https" && portOf(a) == "80" && portOf(b) == "443"
+}
+
+func portOf(u *url.URL) string {
+	switch p := u.Port(); {
+	case p != "":
+		return p
+	case u.Scheme == "https", u.Scheme == "wss":
+		return "443"
+	default:
+		return "80"
+	}
+}

@@ -1,0 +1,227 @@
+// Package netguard stands between tools and the network: what it lets through
+// is public, or was allowed by name.
+//
+// A model may be talked into fetching any address, and the machine that does
+// the fetching can see more than the model should: services on its loopback,
+// its neighbours, the metadata server of its cloud. The guard judges where a
+// connection really goes, not how the address is spelt.
+//
+// # Law
+//
+//  1. A URL is judged before anything is resolved ([Guard.Check]): its scheme,
+//     its host by the host rules, and an address that stands in it. An address
+//     must be written plainly; 2130706433, 0x7f.1 and 127.1 are refused
+//     whatever they would mean, for programs read them differently.
+//  2. A name is resolved once, here, and every address it has is judged. One
+//     that may not be reached refuses the name, so an answer which mixes
+//     public and private addresses opens nothing.
+//  3. The judged address itself is dialled; nobody resolves the name again.
+//     The address of the socket is judged once more as it connects.
+//  4. A redirect is a new URL, and begins at 1.
+//  5. What is private is reached only if the rules list it. A name or a
+//     pattern opens the loopback and private addresses behind it; metadata
+//     services, link-local and other special addresses open only when they are
+//     listed as an address or a prefix, because whoever answers for a name
+//     could point it there.
+package netguard
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"callgate/tool"
+)
+
+const op = "netguard"
+
+// Rules say what may be reached. The zero value lets everything public through
+// and nothing else.
+//
+// A host is written as a name (example.com), as the names below one
+// (*.example.com, which is not example.com itself), as an address (192.0.2.7,
+// 2001:db8::7), as a prefix (10.1.0.0/16), or as * for all of them. A port may
+// follow: localhost:8080, [::1]:8080.
+type Rules struct {
+	AllowedHosts []string // only these, unless empty
+	DeniedHosts  []string // never these, whatever else allows them
+	Private      []string // these though they are not public
+	Ports        []int    // only these, unless empty
+	// Downgrade lets a redirect lead from https to http.
+	Downgrade bool
+	// Setting is where an app file says these things, for the words of a
+	// refusal; "" is tools.modules.http.constraints.
+	Setting string
+	// Resolver answers for names; nil is the system's.
+	Resolver Resolver
+}
+
+// Resolver answers for names, as [net.Resolver] does.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// Guard judges by one set of rules. It may be used by many at once.
+type Guard struct {
+	allowed, denied, private []pattern
+	ports                    []int
+	downgrade                bool
+	setting                  string
+	resolver                 Resolver
+}
+
+// New reads the rules.
+func New(r Rules) (*Guard, error) {
+	g := &Guard{ports: slices.Clone(r.Ports), downgrade: r.Downgrade, setting: r.Setting, resolver: r.Resolver}
+	if g.setting == "" {
+		g.setting = "tools.modules.http.constraints"
+	}
+	if g.resolver == nil {
+		g.resolver = net.DefaultResolver
+	}
+	for _, list := range []struct {
+		texts []string
+		into  *[]pattern
+	}{{r.AllowedHosts, &g.allowed}, {r.DeniedHosts, &g.denied}, {r.Private, &g.private}} {
+		hosts, err := ParseHosts(list.texts)
+		if err != nil {
+			return nil, err
+		}
+		*list.into = hosts.patterns
+	}
+	for _, port := range r.Ports {
+		if port < 1 || port > 65535 {
+			return nil, tool.Errorf(op+".New", tool.Invalid, "%d is not a port", port).WithHint("ports are from 1 to 65535")
+		}
+	}
+	return g, nil
+}
+
+// Check judges a URL by what can be known before its host is resolved. A nil
+// error is not yet leave to connect: only the guard's own dialer gives that.
+func (g *Guard) Check(u *url.URL) error {
+	_, err := g.destination(u)
+	return err
+}
+
+func (g *Guard) destination(u *url.URL) (destination, error) {
+	if u == nil {
+		return destination{}, invalid("there is no URL")
+	}
+	var port string
+	switch strings.ToLower(u.Scheme) {
+	case "http", "ws":
+		port = "80"
+	case "https", "wss":
+		port = "443"
+	case "":
+		return destination{}, invalid("%q has no scheme", tool.Clip(u.Redacted())).WithHint("begin it with https://")
+	default:
+		return destination{}, refuse("the scheme %s is not one that is reached", tool.Clip(u.Scheme)).WithHint("use an http or https URL")
+	}
+	switch {
+	case u.User != nil:
+		return destination{}, refuse("the URL holds a user name before its host %q, which hides where it leads", tool.Clip(u.Host)).
+			WithHint("leave it away; credentials go into an Authorization header")
+	case u.Opaque != "", u.Host == "":
+		return destination{}, invalid("%q has no host", tool.Clip(u.Redacted())).WithHint("write it as https://host/path")
+	}
+	host := u.Hostname()
+	if strings.Contains(host, ":") && !strings.HasPrefix(u.Host, "[") {
+		return destination{}, invalid("%q is not a host", tool.Clip(u.Host)).WithHint("an IPv6 address stands in brackets: http://[2001:db8::7]/")
+	}
+	if p := u.Port(); p != "" {
+		port = p
+	}
+	d, err := parseDestination(host, port)
+	if err != nil {
+		return destination{}, err
+	}
+	return d, g.admits(d)
+}
+
+// admits judges a destination by the host rules and, where it is an address or
+// a name that is always local, by that.
+func (g *Guard) admits(d destination) error {
+	switch {
+	case matches(g.denied, d):
+		return refuse("%s is a denied host", d).WithHint("the app file denies it: %s.denied_hosts", g.setting)
+	case len(g.allowed) > 0 && !matches(g.allowed, d):
+		return refuse("%s is not among the allowed hosts", d).WithHint("the app file may allow it: %s.allowed_hosts", g.setting)
+	case len(g.ports) > 0 && !slices.Contains(g.ports, int(d.port)):
+		return refuse("port %d is not among the allowed ports", d.port).WithHint("the app file may allow it: %s.allowed_ports", g.setting)
+	case d.addr.IsValid():
+		return g.judge(d, d.addr)
+	case isLocalhost(d.name) && len(g.reachable(d, loopbacks())) == 0:
+		return g.notPublic(d, loopbacks()[0], loopback)
+	}
+	return nil
+}
+
+// judge says whether an address of a destination may be reached.
+func (g *Guard) judge(d destination, addr netip.Addr) error {
+	at := destination{addr: addr.Unmap(), port: d.port}
+	if matches(g.denied, at) {
+		return refuse("%s, at %s, is denied", d, at.addr).WithHint("the app file denies it: %s.denied_hosts", g.setting)
+	}
+	class := classify(addr)
+	if class == public || addr.Zone() == "" && listed(g.private, at) || class.byName() && matches(g.private, d) {
+		return nil
+	}
+	return g.notPublic(d, addr, class)
+}
+
+func (g *Guard) notPublic(d destination, addr netip.Addr, class class) error {
+	what := addr.String()
+	if !d.addr.IsValid() {
+		what = d.String() + ", at " + what + ","
+	}
+	e := refuse("%s is %s, not public", what, class)
+	if class.byName() {
+		return e.WithHint("the app file may allow it: %s.private_hosts", g.setting)
+	}
+	return e.WithHint("the app file may allow it, by its address: %s.private_hosts", g.setting)
+}
+
+// reachable keeps the addresses that are not refused.
+func (g *Guard) reachable(d destination, addrs []netip.Addr) []netip.Addr {
+	return slices.DeleteFunc(addrs, func(a netip.Addr) bool { return g.judge(d, a) != nil })
+}
+
+func refuse(format string, args ...any) *tool.Error {
+	return tool.Errorf(op, tool.Denied, format, args...)
+}
+
+func invalid(format string, args ...any) *tool.Error {
+	return tool.Errorf(op, tool.Invalid, format, args...)
+}
+
+// destination is a host and a port, read once into the only spelling they
+// have: an address, or a name in lower-case ASCII without a dot at its end.
+type destination struct {
+	name string     // "" where it is an address
+	addr netip.Addr // valid where it is one
+	port uint16
+}
+
+// String writes the host, for people.
+func (d destination) String() string {
+	if d.addr.IsValid() {
+		return d.addr.String()
+	}
+	return d.name
+}
+
+func parseDestination(host, port string) (destination, error) {
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
+		return destination{}, invalid("%q is not a port", tool.Clip(port)).WithHint("ports are from 1 to 65535")
+	}
+	d, err := parseHost(host)
+	d.port = uint16(n)
+	return d, err
+}

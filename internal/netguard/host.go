@@ -1,0 +1,216 @@
+package netguard
+
+import (
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+
+	"callgate/tool"
+)
+
+// parseHost reads a host, without brackets and without a port. Names are taken
+// to their ASCII form as the transport does, so digits and dots of other
+// scripts have become plain ones before the name is looked at.
+func parseHost(host string) (destination, error) {
+	const plainly = "write the address as four decimal numbers, or use the name"
+	if strings.Contains(host, ":") {
+		addr, err := netip.ParseAddr(host)
+		if err != nil || addr.Zone() != "" {
+			return destination{}, refuse("%q is not an address that can be reached", tool.Clip(host)).WithHint("IPv6 addresses are written without a zone")
+		}
+		return destination{addr: addr}, nil
+	}
+	name, err := ascii(host)
+	if err != nil {
+		return destination{}, err
+	}
+	whole := strings.TrimSuffix(name, ".")
+	if addr, err := netip.ParseAddr(name); err == nil {
+		if !isASCII(host) {
+			return destination{}, refuse("%q is the address %s in other letters", tool.Clip(host), addr).WithHint(plainly)
+		}
+		return destination{addr: addr}, nil
+	}
+	last := whole[strings.LastIndexByte(whole, '.')+1:]
+	if isNumber(last) {
+		return destination{}, refuse("%q is an address in an unusual spelling", tool.Clip(host)).WithHint(plainly)
+	}
+	for label := range strings.SplitSeq(whole, ".") {
+		if label == "" || len(label) > 63 {
+			return destination{}, invalid("%q is not a host name", tool.Clip(host))
+		}
+	}
+	if len(whole) > 253 {
+		return destination{}, invalid("%q is too long for a host name", tool.Clip(host))
+	}
+	return destination{name: whole}, nil
+}
+
+// ascii takes a name to lower-case ASCII, and refuses what no name holds.
+func ascii(host string) (string, error) {
+	name := host
+	if !isASCII(host) {
+		var err error
+		if name, err = idna.Lookup.ToASCII(host); err != nil {
+			return "", refuse("%q is not a host name: %v", tool.Clip(host), err)
+		}
+	}
+	name = strings.ToLower(name)
+	for _, c := range []byte(name) {
+		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' {
+			continue
+		}
+		return "", refuse("%q is not a host name: it holds %q", tool.Clip(host), c).WithHint("hosts hold letters, digits, hyphens and dots")
+	}
+	if name == "" {
+		return "", invalid("the host is empty")
+	}
+	return name, nil
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// isNumber reports whether the last label of a host makes it an address, as
+// browsers and the C library judge: digits, or hexadecimal after 0x.
+func isNumber(label string) bool {
+	if label == "" {
+		return false
+	}
+	digits := strings.TrimLeft(label, "0123456789") == ""
+	hex, ok := strings.CutPrefix(label, "0x")
+	return digits || ok && strings.TrimLeft(hex, "0123456789abcdef") == ""
+}
+
+// isLocalhost reports the names that mean this machine whatever a resolver
+// says; they are never asked of one.
+func isLocalhost(name string) bool {
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
+}
+
+func loopbacks() []netip.Addr {
+	return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
+}
+
+// pattern is one host of the rules.
+type pattern struct {
+	all    bool
+	below  bool // the names below name, not itself
+	name   string
+	prefix netip.Prefix // valid: addresses, and no name
+	port   uint16       // 0: any
+}
+
+// Hosts is a list of hosts as [Rules] writes them, for whoever must know which
+// hosts something belongs to: a credential, say.
+type Hosts struct{ patterns []pattern }
+
+// ParseHosts reads a list of hosts.
+func ParseHosts(texts []string) (Hosts, error) {
+	var h Hosts
+	for _, text := range texts {
+		p, err := parsePattern(text)
+		if err != nil {
+			return Hosts{}, err
+		}
+		h.patterns = append(h.patterns, p)
+	}
+	return h, nil
+}
+
+// Has reports whether the list names the host of a URL, and its port.
+func (h Hosts) Has(u *url.URL) bool {
+	d, err := parseDestination(u.Hostname(), portOf(u))
+	return err == nil && matches(h.patterns, d)
+}
+
+func parsePattern(text string) (pattern, error) {
+	bad := func(hint string) (pattern, error) {
+		return pattern{}, tool.Errorf(op+".New", tool.Invalid, "%q is not a host, an address or a prefix", tool.Clip(text)).WithHint("%s", hint)
+	}
+	if strings.Contains(text, "://") {
+		return bad("write the host alone, without http:// and without a path")
+	}
+	if prefix, err := netip.ParsePrefix(text); err == nil {
+		if prefix.Addr().Is4In6() && prefix.Bits() >= 96 {
+			prefix = netip.PrefixFrom(prefix.Addr().Unmap(), prefix.Bits()-96)
+		}
+		return pattern{prefix: prefix.Masked()}, nil
+	}
+	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
+		return pattern{prefix: single(addr)}, nil
+	}
+	var p pattern
+	host, port, found := cutPort(text)
+	if found {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return bad("after the colon stands a port from 1 to 65535")
+		}
+		p.port = uint16(n)
+	}
+	if host == "*" {
+		p.all = true
+		return p, nil
+	}
+	host, p.below = strings.CutPrefix(host, "*.")
+	d, err := parseHost(strings.Trim(host, "[]"))
+	if err != nil || p.below && d.addr.IsValid() {
+		return bad("examples: example.com, *.example.com, localhost:8080, 10.1.2.3, 10.1.0.0/16")
+	}
+	if p.name = d.name; d.addr.IsValid() {
+		p.prefix = single(d.addr)
+	}
+	return p, nil
+}
+
+func cutPort(text string) (host, port string, found bool) {
+	i := strings.LastIndexByte(text, ':')
+	if i < 0 || strings.HasSuffix(text, "]") {
+		return text, "", false
+	}
+	return text[:i], text[i+1:], true
+}
+
+func single(addr netip.Addr) netip.Prefix {
+	addr = addr.Unmap()
+	return netip.PrefixFrom(addr, addr.BitLen())
+}
+
+// matches reports whether a destination is among the patterns.
+func matches(patterns []pattern, d destination) bool {
+	for _, p := range patterns {
+		if p.port != 0 && p.port != d.port {
+			continue
+		}
+		switch {
+		case p.all,
+			d.addr.IsValid() && p.prefix.IsValid() && p.prefix.Contains(d.addr.Unmap()),
+			d.name != "" && !p.below && d.name == p.name,
+			d.name != "" && p.below && strings.HasSuffix(d.name, "."+p.name):
+			return true
+		}
+	}
+	return false
+}
+
+// listed is matches for an address that must stand among the patterns as one:
+// a star does not list it.
+func listed(patterns []pattern, d destination) bool {
+	for _, p := range patterns {
+		if p.prefix.IsValid() && (p.port == 0 || p.port == d.port) && p.prefix.Contains(d.addr) {
+			return true
+		}
+	}
+	return false
+}

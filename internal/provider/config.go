@@ -1,0 +1,197 @@
+package provider
+
+import (
+	"maps"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"callgate/internal/nearest"
+	"callgate/internal/provider/catalog"
+	"callgate/tool"
+)
+
+// Config says which model to ask, and how. Provider and Model are needed;
+// everything else has a default.
+type Config struct {
+	Provider    string
+	Backend     Backend // "" is the provider's own
+	Model       string
+	BaseURL     string // "" is the provider's own
+	Key         string // "" is looked for in the environment, where the address is the provider's own
+	Headers     map[string]string
+	Timeout     time.Duration // of one attempt; 0: as long as the stream keeps coming
+	Silence     time.Duration // without a byte, before an attempt is given up; 0: 5 minutes
+	NativeTools *bool         // nil: as is known of the provider and the model
+	Retry       Retry
+	Catalog     *catalog.Catalog    // nil: the embedded one
+	Env         func(string) string // nil: os.Getenv
+}
+
+const defaultSilence = 5 * time.Minute
+
+// Info is what was made of a Config.
+type Info struct {
+	Provider    string
+	Backend     Backend
+	Model       string
+	BaseURL     string
+	NativeTools bool          // offer tools through the API, not in the text
+	Entry       catalog.Entry // what is known of the model; its Known is false for one nobody knows
+}
+
+// resolved is a Config with nothing left to decide.
+type resolved struct {
+	Info
+	preset  preset
+	key     string
+	headers map[string]string
+}
+
+// resolve decides everything that a Config leaves open.
+func resolve(cfg Config) (*resolved, error) {
+	const op = "provider.New"
+	p, err := find(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Model == "" {
+		return nil, tool.Errorf(op, tool.Invalid, "the brain names no model for %s", p.name)
+	}
+	r := &resolved{preset: p, headers: maps.Clone(p.headers)}
+	if r.headers == nil {
+		r.headers = map[string]string{}
+	}
+	maps.Copy(r.headers, cfg.Headers)
+	backend, err := backendOf(cfg.Backend, p)
+	if err != nil {
+		return nil, err
+	}
+	env := cfg.Env
+	if env == nil {
+		env = os.Getenv
+	}
+	base, own, err := address(cfg, p, backend, env)
+	if err != nil {
+		return nil, err
+	}
+	if r.key, err = key(cfg, p, own, env); err != nil {
+		return nil, err
+	}
+	table := cfg.Catalog
+	if table == nil {
+		table = catalog.Default()
+	}
+	entry := table.Find(p.name, cfg.Model)
+	r.Info = Info{Provider: p.name, Backend: backend, Model: cfg.Model, BaseURL: base, Entry: entry}
+	r.NativeTools = p.tools == always || p.tools == byModel && entry.Tools
+	if cfg.NativeTools != nil {
+		r.NativeTools = *cfg.NativeTools
+	}
+	return r, nil
+}
+
+func backendOf(asked Backend, p preset) (Backend, error) {
+	known := []string{string(OpenAICompat), string(Anthropic), string(GitHubCopilot)}
+	switch asked {
+	case "":
+		if p.backend == "" {
+			return OpenAICompat, nil
+		}
+		return p.backend, nil
+	case OpenAICompat, Anthropic, GitHubCopilot:
+		return asked, nil
+	}
+	err := tool.Errorf("provider.New", tool.Invalid, "no backend is called %q", tool.Clip(string(asked)))
+	if near := nearest.Name(string(asked), known); near != "" {
+		return "", err.WithHint("did you mean %s?", near)
+	}
+	return "", err.WithHint("use %s", strings.Join(known, ", "))
+}
+
+// address is the base URL, and whether it is one that the user or the preset
+// chose, not the app file. The environment goes before everything, so that an
+// app can be run against another server as it stands.
+func address(cfg Config, p preset, backend Backend, env func(string) string) (base string, own bool, err error) {
+	name := BaseURLVariable(p.name)
+	base = p.baseURL
+	if p.name == "anthropic" {
+		if v := env("ANTHROPIC_BASE_URL"); v != "" {
+			base = v
+		}
+	}
+	if p.name == "anthropic" && backend != Anthropic {
+		base = strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1") + "/v1" // its own chat completions
+	}
+	own = true
+	from := "of " + p.name
+	if cfg.BaseURL != "" && strings.TrimRight(cfg.BaseURL, "/") != base {
+		base, own, from = cfg.BaseURL, false, "in the app file"
+	}
+	if v := env(name); v != "" {
+		base, own, from = v, true, "in "+name
+	}
+	if p.backend != Anthropic && backend == Anthropic && base == p.baseURL {
+		return "", false, tool.Errorf("provider.New", tool.Invalid, "the usual address of %s does not speak the backend anthropic", p.name).WithHint("give the brain the base_url of one that does")
+	}
+	if why := unfit(base); why != "" {
+		return "", false, tool.Errorf("provider.New", tool.Invalid, "the base URL %s %s", from, why).WithHint("it looks like https://host/v1")
+	}
+	return strings.TrimRight(base, "/"), own, nil
+}
+
+// BaseURLVariable is the name of the environment variable that sends a provider's
+// requests to another address.
+func BaseURLVariable(provider string) string {
+	upper := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, strings.ToUpper(provider))
+	return "CALLGATE_" + upper + "_BASE_URL"
+}
+
+// unfit says why an address cannot be used. It does not repeat the address,
+// which may hold a secret.
+func unfit(base string) string {
+	u, err := url.Parse(base)
+	switch {
+	case err != nil:
+		return "cannot be read as a URL"
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "does not begin with http:// or https://"
+	case u.Host == "" || u.Hostname() == "":
+		return "names no host"
+	case u.User != nil:
+		return "holds a user's name or password: a key belongs into the credential"
+	case u.RawQuery != "" || u.Fragment != "":
+		return "has something after a ? or #"
+	}
+	return ""
+}
+
+// key finds the key. The one in the environment is for the provider's own
+// address, and for one that the user set there too; an app file that names a
+// server of its own must name the key for it as well, or it could have any key
+// sent to itself.
+func key(cfg Config, p preset, own bool, env func(string) string) (string, error) {
+	if cfg.Key != "" {
+		if strings.ContainsAny(cfg.Key, " \t\r\n") {
+			return "", tool.Errorf("provider.New", tool.Invalid, "the key for %s holds white space", p.name).WithHint("store it again, without the line's end")
+		}
+		return cfg.Key, nil
+	}
+	if p.keyEnv == "" || !own {
+		return "", nil
+	}
+	if v := strings.TrimSpace(env(p.keyEnv)); v != "" {
+		return v, nil
+	}
+	if env(BaseURLVariable(p.name)) != "" {
+		return "", nil // a server of the user's own may need none
+	}
+	return "", tool.Errorf("provider.New", tool.Invalid, "there is no key for %s", p.name).
+		WithHint("set %s in the environment, or store it with `callgate secret set %s` and name it as the brain's credential", p.keyEnv, p.keyEnv)
+}

@@ -1,0 +1,181 @@
+package provider
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"callgate/internal/provider/anthropic"
+	"callgate/internal/provider/exchange"
+	"callgate/internal/provider/openai"
+	"callgate/llm"
+)
+
+// Pool shares connections and bounds how many requests are under way at once.
+// The zero value is ready; it is safe for concurrent use.
+//
+// The law: a line is shared by whoever asks the same model at the same address
+// with the same key, and by nobody else. Two keys of one provider never share a
+// line, nor do two models, so that neither can use up the other's places or ride
+// on its connection. A request takes a place before it is sent and gives it back
+// when its answer has ended; it holds none while it waits to be tried again. Who
+// waits for a place leaves when its context ends.
+type Pool struct {
+	Places int // requests under way at once on each line; 0: 8
+
+	mu    sync.Mutex
+	lines map[lineKey]*line
+}
+
+const defaultPlaces = 8
+
+// lineKey tells lines apart. The key itself is not kept.
+type lineKey struct {
+	provider, model, baseURL string
+	backend                  Backend
+	key                      [sha256.Size]byte
+	silence                  time.Duration
+}
+
+// line is what the askers of one model with one key share.
+type line struct {
+	client *http.Client
+	places chan struct{}
+}
+
+// New makes a model that shares nothing with others; see [Pool.Open].
+func New(cfg Config) (llm.Model, Info, error) { return new(Pool).Open(cfg) }
+
+// Open makes a model, asked again where that helps. It opens no connection. Its
+// errors tell what to do, and never hold a key.
+func (p *Pool) Open(cfg Config) (llm.Model, Info, error) {
+	r, err := resolve(cfg)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	if cfg.Silence <= 0 {
+		cfg.Silence = defaultSilence
+	}
+	l := p.line(r, cfg.Silence)
+	m := &metered{inner: adapter(r, l.client), line: l, info: r.Info, timeout: cfg.Timeout}
+	return cfg.Retry.Wrap(m), r.Info, nil
+}
+
+// Close lets go of connections that nobody uses. Requests under way go on.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.lines {
+		l.client.CloseIdleConnections()
+	}
+}
+
+func (p *Pool) line(r *resolved, silence time.Duration) *line {
+	k := lineKey{r.Provider, r.Model, r.BaseURL, r.Backend, sha256.Sum256([]byte(r.key)), silence}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.lines[k]; l != nil {
+		return l
+	}
+	places := p.Places
+	if places <= 0 {
+		places = defaultPlaces
+	}
+	l := &line{client: newClient(places, silence), places: make(chan struct{}, places)}
+	if p.lines == nil {
+		p.lines = map[lineKey]*line{}
+	}
+	p.lines[k] = l
+	return l
+}
+
+// newClient makes a client that follows no redirect: a key is not carried to
+// where a server points.
+func newClient(places int, silence time.Duration) *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = places
+	return &http.Client{
+		Transport:     patientTransport{exchange.Patient(t, silence), t},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// patientTransport keeps CloseIdleConnections in reach.
+type patientTransport struct {
+	http.RoundTripper
+	*http.Transport
+}
+
+// RoundTrip goes through the patient one.
+func (t patientTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	return t.RoundTripper.RoundTrip(req)
+}
+
+// adapter is the model behind its provider's API.
+func adapter(r *resolved, client *http.Client) llm.Model {
+	if r.Backend == Anthropic {
+		// What a model can write at most is more than most answers need, and
+		// some is set aside for them while they run.
+		const enough = 32_000
+		most := 0
+		if r.Entry.MaxOutput > 0 {
+			most = min(r.Entry.MaxOutput, enough)
+		}
+		return anthropic.New(anthropic.Config{Provider: r.Provider, Model: r.Model, BaseURL: r.BaseURL, Key: r.key, Headers: r.headers, HTTP: client, MaxTokens: most})
+	}
+	return openai.New(openai.Config{Provider: r.Provider, Model: r.Model, BaseURL: r.BaseURL, Key: r.key, Headers: r.headers, HTTP: client, Quirks: r.preset.quirks})
+}
+
+// metered takes a place for each request, bounds its time, and puts a price on
+// its usage.
+type metered struct {
+	inner   llm.Model
+	line    *line
+	info    Info
+	timeout time.Duration
+}
+
+// Generate asks once.
+func (m *metered) Generate(ctx context.Context, req llm.Request, watch func(llm.Delta)) (*llm.Response, error) {
+	select {
+	case m.line.places <- struct{}{}:
+		defer func() { <-m.line.places }()
+	case <-ctx.Done():
+		return nil, ended(ctx, m.info.Provider, "while waiting for a place")
+	}
+	if m.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, m.timeout)
+		defer cancel()
+	}
+	priced := watch
+	if watch != nil {
+		priced = func(d llm.Delta) {
+			if d.Usage != nil {
+				usage := m.price(*d.Usage)
+				d.Usage = &usage
+			}
+			watch(d)
+		}
+	}
+	res, err := m.inner.Generate(ctx, req, priced)
+	if res != nil {
+		res.Usage = m.price(res.Usage)
+	}
+	var fault *llm.Error
+	if errors.As(err, &fault) && fault.Partial != nil {
+		fault.Partial.Usage = m.price(fault.Partial.Usage)
+	}
+	return res, err
+}
+
+// price puts the catalog's price on a usage, unless the provider named its own.
+func (m *metered) price(u llm.Usage) llm.Usage {
+	if !u.Priced && u != (llm.Usage{}) {
+		u.Cost, u.Priced = m.info.Entry.Cost(u)
+	}
+	return u
+}

@@ -1,0 +1,104 @@
+package provider_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"callgate/internal/provider"
+	"callgate/llm"
+)
+
+func TestCostIsReckoned(t *testing.T) {
+	eachDialect(t, func(t *testing.T, d dialect) {
+		s := serve(t, stream(d.events(d.hello...)))
+		var told llm.Usage
+		res, err := d.once(t, s).Generate(t.Context(), ask, func(x llm.Delta) {
+			if x.Usage != nil {
+				told = *x.Usage
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := int64(10*2.5 + 2*10) // gpt-4o
+		if d.name == "anthropic" {
+			want = 10*3 + 2*15
+		}
+		if res.Usage.Cost != want || !res.Usage.Priced || told != res.Usage {
+			t.Errorf("usage %+v, told %+v; want a cost of %d", res.Usage, told, want)
+		}
+	})
+}
+
+// busy is a server that holds every request until it is let go, and counts.
+type busy struct {
+	now, most atomic.Int32
+	arrived   chan struct{}
+	let       chan struct{}
+}
+
+func (b *busy) handler(events string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		n := b.now.Add(1)
+		for most := b.most.Load(); n > most && !b.most.CompareAndSwap(most, n); most = b.most.Load() {
+		}
+		b.arrived <- struct{}{}
+		<-b.let
+		b.now.Add(-1)
+		_, _ = io.WriteString(w, events)
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	d := dialects[0]
+	b := &busy{arrived: make(chan struct{}, 100), let: make(chan struct{})}
+	s := serve(t, b.handler(d.events(d.hello...)))
+	pool := &provider.Pool{Places: 3}
+	defer pool.Close()
+	open := func(model, key string) llm.Model {
+		m, _, err := pool.Open(provider.Config{Provider: "openai", Model: model, Key: key, BaseURL: s.URL + "/v1", Env: env()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	var all sync.WaitGroup
+	var failed atomic.Int32
+	run := func(m llm.Model) {
+		all.Go(func() {
+			if _, err := m.Generate(context.Background(), ask, nil); err != nil {
+				failed.Add(1)
+			}
+		})
+	}
+	for range 10 { // opened anew each time, and still one line
+		run(open("gpt-4o", "key-one"))
+	}
+	for range 3 {
+		<-b.arrived
+	}
+	// The line is full: who waits for a place leaves when it must.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := open("gpt-4o", "key-one").Generate(ctx, ask, nil)
+	if e := fault(t, err); e.Kind != llm.Cancelled {
+		t.Errorf("error %+v, want cancelled", e)
+	}
+	// Another key has a line of its own, and so has another model.
+	run(open("gpt-4o", "key-two"))
+	<-b.arrived
+	run(open("gpt-4o-mini", "key-one"))
+	<-b.arrived
+	close(b.let)
+	for range 7 {
+		<-b.arrived
+	}
+	all.Wait()
+	if got := b.most.Load(); got != 5 || failed.Load() != 0 {
+		t.Errorf("%d at once and %d failures, want 3 of one line and 1 of each of two others, and none", got, failed.Load())
+	}
+}
