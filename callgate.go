@@ -114,6 +114,10 @@ func (k *Kernel) open(ctx context.Context, cfg Config) error {
 	if k.secrets, err = secret.Open(k.State.Secrets()); err != nil {
 		return err
 	}
+	k.log = slog.New(k.secrets.LogHandler(k.log.Handler()))
+	if err := k.secrets.Problem(); err != nil {
+		k.log.Warn("the secret store cannot be used now", "error", err)
+	}
 	if k.Artifacts, err = artifact.Open(k.State.Artifacts()); err != nil {
 		return err
 	}

@@ -33,16 +33,17 @@ func (s *Session) AnswerElicited(ctx context.Context, id, client string, a appro
 	}, id, a)
 }
 
-// Elicit carries a question of an MCP server to a human.
-type Elicit func(context.Context, *mcp.Server, mcp.Question) (mcp.Answer, error)
+// Elicit finds the MCP client on whose behalf a server works, which carries what
+// the server asks to its human and its model. It is nil where there is none.
+type Elicit func(ctx context.Context, calls []string) mcp.Guest
 
-// OnElicit says who carries the questions of MCP servers. Without anybody, they
-// are declined.
+// OnElicit says who knows the clients. Without anybody, what servers ask is
+// declined.
 func (k *Kernel) OnElicit(f Elicit) { k.asks.Store(&f) }
 
-func (k *Kernel) elicit(ctx context.Context, s *mcp.Server, q mcp.Question) (mcp.Answer, error) {
+func (k *Kernel) elicit(ctx context.Context, calls []string) mcp.Guest {
 	if f := k.asks.Load(); f != nil {
-		return (*f)(ctx, s, q)
+		return (*f)(ctx, calls)
 	}
-	return mcp.Answer{Action: "decline"}, nil
+	return nil
 }

@@ -331,3 +331,47 @@ func TestCloseCancelsWhatRunsAndRecordsIt(t *testing.T) {
 		t.Errorf("in doubt after an orderly end: %v, %v", open, err)
 	}
 }
+
+// Somebody who works in their home has the kernel's state among their files: no
+// tool reaches it, by whatever name.
+func TestStateInsideTheWorkspace(t *testing.T) {
+	home := t.TempDir()
+	state := filepath.Join(home, ".local", "state", "callgate")
+	ok(t, os.MkdirAll(filepath.Dir(state), 0o700))
+	k := openKernel(t, state)
+	defer func() { ok(t, k.Close()) }()
+	write(t, filepath.Join(home, "notes.txt"), "mine")
+	ok(t, os.Symlink(filepath.Join(".local", "state"), filepath.Join(home, "link")))
+	ok(t, os.Symlink(filepath.Join("link", "callgate", "human.key"), filepath.Join(home, "key")))
+	write(t, filepath.Join(home, "callgate.yaml"), "tools: {capabilities: {default_policy: auto}}\n")
+	key, err := k.State.HumanKey()
+	ok(t, err)
+	s := openSession(t, k, home)
+	for _, c := range []struct{ name, args string }{
+		{"filesystem.read", `{"path":".local/state/callgate/human.key"}`}, {"filesystem.read", `{"path":"link/callgate/human.key"}`}, {"filesystem.read", `{"path":"key"}`},
+		{"filesystem.write", `{"path":"link/callgate/human.key","content":"x"}`}, {"filesystem.edit", `{"path":"key","op":"append","new":"x"}`},
+		{"filesystem.list", `{"path":"link/callgate"}`}, {"filesystem.glob", `{"pattern":"*","path":".local/state/callgate"}`},
+		{"filesystem.delete", `{"path":".local","recursive":true}`}, {"filesystem.delete", `{"path":".local/state/callgate","recursive":true}`},
+		{"filesystem.move", `{"from":".local","to":"elsewhere"}`}, {"filesystem.move", `{"from":"key","to":"k2","overwrite":true}`},
+	} {
+		if r := s.Call(t.Context(), c.name, json.RawMessage(c.args)); r.Status == tool.Success && c.name != "filesystem.move" {
+			t.Errorf("%s %s: %+v", c.name, c.args, r)
+		}
+	}
+	for _, c := range []struct{ name, args string }{
+		{"filesystem.grep", fmt.Sprintf(`{"pattern":%q,"hidden":true}`, key[:8])}, {"filesystem.glob", `{"pattern":"**/human.*","hidden":true}`},
+		{"filesystem.list", `{"path":".","recursive":true,"all":true}`},
+	} {
+		r := s.Call(t.Context(), c.name, json.RawMessage(c.args))
+		data, _ := json.Marshal(r)
+		if r.Status != tool.Success || strings.Contains(string(data), "human.key") || strings.Contains(string(data), key) {
+			t.Errorf("%s: %s", c.name, data)
+		}
+	}
+	if again, err := k.State.HumanKey(); err != nil || again != key {
+		t.Errorf("the key is %q, %v", again, err)
+	}
+	if r := s.Call(t.Context(), "filesystem.read", json.RawMessage(`{"path":"notes.txt"}`)); r.Status != tool.Success {
+		t.Errorf("an ordinary file: %+v", r)
+	}
+}

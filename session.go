@@ -93,11 +93,30 @@ func (k *Kernel) newSession(ctx context.Context, id string, c SessionConfig, ask
 		Principal: tool.Principal{User: k.user, App: filepath.Base(workspace), Agent: c.Agent, Session: id, Lane: c.Lane},
 		Workspace: workspace, Root: root, Asker: asker, Ran: s.ran, NoWait: c.NoWait, Began: c.Began,
 	}
+	s.hide(k.hidden())
 	if err := k.applyApp(ctx, s, c.AppFile); err != nil {
 		_ = root.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// hide keeps a session's tools out of the kernel's own folders where those lie
+// inside the workspace, as they do when somebody works in their home.
+func (s *Session) hide(folders []string) {
+	for _, folder := range folders {
+		full, err := filepath.EvalSymlinks(folder)
+		if err != nil {
+			continue // it is not there
+		}
+		rel, err := filepath.Rel(s.door.Workspace, full)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		if info, err := os.Stat(full); err == nil {
+			s.door.Hidden, s.door.HiddenAt = append(s.door.Hidden, info), append(s.door.HiddenAt, full)
+		}
+	}
 }
 
 // applyApp gives a session the rules, the modules and the folders of its app.

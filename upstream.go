@@ -24,12 +24,30 @@ import (
 // scope. Apps that name a server with equal words share the server itself.
 type upstream struct {
 	*mcp.Server
-	scope string
-	pin   bool // nothing of it is shown before a human accepted it
+	kernel *Kernel
+	scope  string
+	pin    bool // nothing of it is shown here before a human accepted it
 }
 
 // Name is the source's name: one for each app and server.
 func (u *upstream) Name() string { return u.Server.Name() + " of " + u.scope }
+
+// Tools returns those of the server's tools that this app may be shown: its pin
+// is no other app's.
+func (u *upstream) Tools(context.Context) ([]*tool.Tool, error) {
+	return u.Vetted(func(now []mcp.Definition) []mcp.Definition { return u.kernel.vet(u.Server, u.pin, now) }), nil
+}
+
+// held are the tools that wait for a human before this app is shown them.
+func (u *upstream) held() ([]trust.Held, error) {
+	key := trustKey(u.Server)
+	held, err := u.kernel.trust.Pending(key)
+	if err != nil || !u.pin {
+		return held, err
+	}
+	unseen, err := u.kernel.trust.Unseen(key)
+	return append(held, unseen...), err
+}
 
 // trustKey is the name under which a human's word on a server is kept.
 func trustKey(s *mcp.Server) string { return s.Config().Name + "-" + s.Key()[:12] }
@@ -73,12 +91,13 @@ func (k *Kernel) openServers() (err error) {
 		Scrub:  k.secrets.ScrubString,
 		Check:  func(raw json.RawMessage) error { _, err := schema.Compile(raw); return err },
 		Keep: func(ctx context.Context, data []byte) (string, error) {
-			return k.Artifacts.Put(ctx, data)
+			return k.Artifacts.Put(ctx, k.secrets.Scrub(data))
 		},
 		Changed:  k.serverChanged,
-		Vet:      k.vet,
+		Vet:      func(s *mcp.Server, now []mcp.Definition) []mcp.Definition { return k.vet(s, false, now) },
 		MayStart: k.mayStart,
-		Elicit:   k.elicit,
+		Guest:    k.elicit,
+		Read:     k.noteRead,
 	})
 	return nil
 }
@@ -117,18 +136,9 @@ func (k *Kernel) mayStart(s *mcp.Server) error {
 		WithHint("a human looks at it, and accepts it with: callgate mcp trust %s", s.Config().Name)
 }
 
-// vet returns what of a server's definitions may be shown.
-func (k *Kernel) vet(s *mcp.Server, now []mcp.Definition) []mcp.Definition {
-	strict := false
-	k.mu.Lock()
-	for _, ups := range k.upstreams {
-		for _, u := range ups {
-			if u.Server == s {
-				strict = strict || u.pin
-			}
-		}
-	}
-	k.mu.Unlock()
+// vet returns what of a server's definitions may be shown, to an app that wants
+// a human to have seen all of it or to one that does not.
+func (k *Kernel) vet(s *mcp.Server, strict bool, now []mcp.Definition) []mcp.Definition {
 	defs := make([]trust.Definition, len(now))
 	for i, d := range now {
 		defs[i] = judged(d)
@@ -184,7 +194,7 @@ func (k *Kernel) addServers(a *app.App, scope string) error {
 			}
 			return err
 		}
-		u := &upstream{Server: s, scope: scope, pin: declared.Pin || a.Pinning}
+		u := &upstream{Server: s, kernel: k, scope: scope, pin: declared.Pin || a.Pinning}
 		if i := slices.IndexFunc(old, func(o *upstream) bool { return o.Server == s && o.pin == u.pin }); i >= 0 {
 			s.Release() // it is held once already
 			u = old[i]
@@ -219,7 +229,7 @@ func (k *Kernel) serves(scope string) bool {
 func serverConfig(s app.Server) mcp.Config {
 	c := mcp.Config{
 		Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, EnvAllow: s.EnvAllow, Dir: s.Dir,
-		URL: s.URL, Transport: s.Transport, Headers: s.Headers,
+		URL: s.URL, Transport: s.Transport, Protocol: s.Protocol, Headers: s.Headers,
 		CallTimeout: s.Timeout, StartTimeout: s.StartTimeout, Concurrency: s.Concurrency,
 	}
 	if s.OAuth != nil {
@@ -241,30 +251,19 @@ func (s *Session) Servers(ctx context.Context) ([]protocol.Server, error) {
 		return nil, err
 	}
 	list := []protocol.Server{}
+	var err error
 	for _, u := range s.upstreams() {
 		one := protocol.Server{Status: u.Status(), Module: u.Namespace(), Launch: trust.Shell(launchLine(u.Config()))}
 		one.Accepted = s.kernel.mayStart(u.Server) == nil
-		held, err := s.kernel.trust.Pending(trustKey(u.Server))
-		if err != nil {
+		if one.Held, err = u.held(); err != nil {
 			return nil, err
 		}
-		one.Held = held
 		for _, p := range u.Problems() {
 			one.Problems = append(one.Problems, p.String())
 		}
 		list = append(list, one)
 	}
 	return list, nil
-}
-
-// MayRead reports whether this session's model may read what a server offers
-// beside tools: the rules judge it as the actions resources and prompts of the
-// server's module.
-func (s *Session) MayRead(module, what string) bool {
-	return s.door.Sees(&tool.Tool{
-		ID:      tool.ID{Namespace: module, Name: what, Version: tool.Version{Major: 1}},
-		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read},
-	})
 }
 
 func (s *Session) upstreams() []*upstream {
@@ -336,7 +335,7 @@ func (s *Session) serverWarnings() []string {
 	var waiting, unknown, held []string
 	for _, u := range s.upstreams() {
 		name := u.Config().Name
-		switch pending, err := s.kernel.trust.Pending(trustKey(u.Server)); {
+		switch pending, err := u.held(); {
 		case s.kernel.mayStart(u.Server) != nil:
 			waiting = append(waiting, name)
 		case u.Status().Fetched.IsZero():

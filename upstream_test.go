@@ -438,3 +438,54 @@ func TestServersAreLetGo(t *testing.T) {
 		}
 	}
 }
+
+// TestPinsAreTheirApps has two apps share one server: what one of them wants a
+// human to see first is held from that one alone.
+func TestPinsAreTheirApps(t *testing.T) {
+	a := actor{"shared", t.TempDir(), map[string]string{"greet": "Greets.", "part": "Parts."}}
+	loose := theatre(t, auto, a)
+	text, err := os.ReadFile(filepath.Join(loose, "callgate.yaml"))
+	ok(t, err)
+	strict := t.TempDir()
+	write(t, filepath.Join(strict, "callgate.yaml"), strings.Replace(string(text), "shared: {", "shared: {pin: true, ", 1))
+	for _, order := range [][]string{{loose, strict}, {strict, loose}} {
+		k := openKernel(t, t.TempDir())
+		first := openSession(t, k, order[0])
+		accept(t, k, first)
+		second := openSession(t, k, order[1])
+		by := map[string]*callgate.Session{order[0]: first, order[1]: second}
+		if got := names(t, by[loose]); !strings.Contains(got, "mcp_shared.greet=allow mcp_shared.part=allow") {
+			t.Errorf("without a pin: %s", got)
+		}
+		if got := names(t, by[strict]); strings.Contains(got, "mcp_shared") {
+			t.Errorf("with a pin: %s", got)
+		}
+		if held := servers(t, by[loose])["shared"].Held; len(held) != 0 {
+			t.Errorf("held without a pin: %+v", held)
+		}
+		held := servers(t, by[strict])["shared"].Held
+		if len(held) != 2 || held[0].Reason != trust.Unpinned {
+			t.Fatalf("held with a pin: %+v", held)
+		}
+		key, err := k.State.ReadHumanKey()
+		ok(t, err)
+		ok(t, by[strict].Trust(approval.Credential{Key: key, PID: approval.Unknown}, "shared", protocol.Trust{Accept: []trust.Pick{held[0].Pick()}}))
+		if got := names(t, by[strict]); !strings.Contains(got, "mcp_shared.greet") || strings.Contains(got, "mcp_shared.part") {
+			t.Errorf("with a pin, one accepted: %s", got)
+		}
+		// A tool that comes later waits for a human in both.
+		a.tools["late"] = "Comes late."
+		a.write(t)
+		server, err := by[loose].Server("shared")
+		ok(t, err)
+		ok(t, server.Refresh(t.Context()))
+		for which, s := range by {
+			if got := names(t, s); strings.Contains(got, "late") {
+				t.Errorf("%s is shown %s", which, got)
+			}
+		}
+		delete(a.tools, "late")
+		a.write(t)
+		ok(t, k.Close())
+	}
+}

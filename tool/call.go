@@ -59,7 +59,12 @@ type Grant struct {
 	// Credential is the value of the secret that the app file names for the
 	// tool's module, if it names one.
 	Credential string
-	Relaxed    bool // a process may run even where not every wall can be put up
+	// Hidden are the folders inside the workspace that belong to the kernel, its
+	// state with the human's key in it, and HiddenAt where they are: no tool may
+	// reach them. Mostly there are none.
+	Hidden   []os.FileInfo
+	HiddenAt []string
+	Relaxed  bool // a process may run even where not every wall can be put up
 	// Emit, when set, passes output on to whoever watches while the call runs.
 	// It is for watching only: what counts belongs in the result.
 	Emit func(stream string, chunk []byte)

@@ -1,6 +1,9 @@
 package tool
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Status is how a call ended, in the one envelope that every tool shares.
 type Status string
@@ -34,12 +37,15 @@ func (r *Result) Err() error {
 	return r.Error
 }
 
-// Content is one piece of a result meant for a model's eyes: text, or an image.
+// Content is one piece of a result meant for a model: text, an image, a sound,
+// or something with an address. Whoever cannot use a piece as what it is reads
+// its Text, which says the same in words; only an image has none.
 type Content struct {
-	Type string `json:"type"` // "text" or "image"
+	Type string `json:"type"` // "text", "image", "audio" or "resource"
 	Text string `json:"text,omitempty"`
 	MIME string `json:"mime,omitempty"`
 	Data []byte `json:"data,omitempty"`
+	URI  string `json:"uri,omitempty"` // where a resource, or an image that is one, came from
 }
 
 // Text makes a text content.
@@ -47,6 +53,19 @@ func Text(s string) Content { return Content{Type: "text", Text: s} }
 
 // Image makes an image content.
 func Image(mime string, data []byte) Content { return Content{Type: "image", MIME: mime, Data: data} }
+
+// Audio makes a sound; words tell those who cannot hear it what it is.
+func Audio(mime string, data []byte, words string) Content {
+	return Content{Type: "audio", MIME: mime, Data: data, Text: words}
+}
+
+// Resource makes a text that has an address. Its words begin with that.
+func Resource(uri, mime, text string) Content {
+	return Content{Type: "resource", URI: uri, MIME: mime, Text: uri + "\n" + text}
+}
+
+// Body is the text of a resource without its address.
+func (c Content) Body() string { return strings.TrimPrefix(c.Text, c.URI+"\n") }
 
 // Done is a successful result with a one-line summary and, unless nil, a
 // structured value.

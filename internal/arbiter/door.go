@@ -96,11 +96,13 @@ type Session struct {
 	Care        map[string]Care   // by module: what the app wants done around its calls
 	// Only is what the agent may use of what its app has: actions by module,
 	// none for all of a module's. Nil: everything.
-	Only    map[string][]string
-	Relaxed bool // see tool.Grant
-	Asker   approval.Asker
-	NoWait  bool             // none of its calls, nor what they call, waits for a human: see Ask
-	Ran     func(*tool.Tool) // told of each call that went well; may be nil
+	Only     map[string][]string
+	Relaxed  bool // see tool.Grant
+	Hidden   []os.FileInfo
+	HiddenAt []string
+	Asker    approval.Asker
+	NoWait   bool             // none of its calls, nor what they call, waits for a human: see Ask
+	Ran      func(*tool.Tool) // told of each call that went well; may be nil
 	// Began is told of each call as its handler starts, with the handler's
 	// context, and before that when it has waited for its locks for a while; may
 	// be nil.

@@ -222,6 +222,7 @@ func (d *Door) grant(p *passage) (tool.Grant, error) {
 		Workspace: p.session.Workspace, Root: p.session.Root,
 		Network: r.Network, Secrets: secrets, Claims: p.claims,
 		Settings: settings, Relaxed: p.session.Relaxed,
+		Hidden: p.session.Hidden, HiddenAt: p.session.HiddenAt,
 	}
 	if name := p.session.Credentials[module]; name != "" && err == nil {
 		var values map[string]string

@@ -3,6 +3,7 @@ package arbiter
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"callgate/internal/arbiter/policy"
@@ -109,12 +110,19 @@ func (d *Door) turnBack(p *passage, err error) *tool.Result {
 
 func (d *Door) askRecord(p *passage, verdict journal.Verdict, reason string) journal.Record {
 	r := p.record(journal.Asked)
+	r.Name = d.Secrets.ScrubString(r.Name) // one that means no tool may be anything
 	r.Ask = d.askSection(p, verdict, reason)
 	return r
 }
 
 func (d *Door) askSection(p *passage, verdict journal.Verdict, reason string) *journal.Ask {
-	ask := &journal.Ask{Verdict: verdict, Reason: tool.ClipTo(reason, 500), Coercions: p.coercions, Claims: p.claims}
+	ask := &journal.Ask{Verdict: verdict, Reason: tool.ClipTo(reason, 500), Coercions: slices.Clone(p.coercions), Claims: slices.Clone(p.claims)}
+	for i, c := range ask.Coercions {
+		ask.Coercions[i] = d.Secrets.ScrubString(c)
+	}
+	for i, c := range ask.Claims { // a file's name may be one
+		ask.Claims[i].Resource = d.Secrets.ScrubString(c.Resource)
+	}
 	if p.request != nil {
 		ask.Approval = p.request.ID
 	}

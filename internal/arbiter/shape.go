@@ -44,6 +44,7 @@ func (d *Door) scrub(r *tool.Result) {
 	}
 	for i := range r.Content {
 		r.Content[i].Text = d.Secrets.ScrubString(r.Content[i].Text)
+		r.Content[i].Data = d.Secrets.Scrub(r.Content[i].Data)
 		r.Content[i].URI = d.Secrets.ScrubString(r.Content[i].URI)
 	}
 	if len(r.Data) > 0 {
@@ -58,9 +59,7 @@ func (d *Door) scrub(r *tool.Result) {
 
 // clean takes secrets out of an error, and its cause off it.
 func (d *Door) clean(e *tool.Error) *tool.Error {
-	e = e.Detach()
-	e.Message, e.Hint = d.Secrets.ScrubString(e.Message), d.Secrets.ScrubString(e.Hint)
-	return e
+	return d.Secrets.ScrubError(e)
 }
 
 // withhold keeps the payload as an artifact and leaves only the summary.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -26,9 +25,6 @@ type Stream struct {
 
 // Read returns what the kernel says.
 func (s *Stream) Read(p []byte) (int, error) { return s.in.Read(p) }
-
-// WriteTo copies what the kernel says until it ends.
-func (s *Stream) WriteTo(w io.Writer) (int64, error) { return s.in.WriteTo(w) }
 
 // CloseWrite says that no more will come.
 func (s *Stream) CloseWrite() error {

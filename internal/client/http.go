@@ -38,7 +38,13 @@ func Front(ctx context.Context, l net.Listener, g protocol.WebGuest, dial func(c
 		},
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", proxy)
+	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+		// The kernel may begin to answer before the end of what is passed on to it
+		// was seen here. Without this the request would then be closed as it is
+		// read, the connection to the kernel with it, and the answer cut.
+		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1 knows it, and nothing else is served
+		proxy.ServeHTTP(w, r)
+	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

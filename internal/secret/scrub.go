@@ -1,92 +1,134 @@
 package secret
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/base64"
-	"encoding/json"
-	"net/url"
 	"slices"
-	"strings"
 )
 
-// minScrubbed is the shortest value that is scrubbed: anything shorter would
-// tear holes into ordinary text.
-const minScrubbed = 8
-
-// scrubber replaces values in one pass. A nil scrubber changes nothing.
-type scrubber struct {
-	needles  [][]byte // the quick test: is any of these there at all
-	replacer *strings.Replacer
-}
+// scrubber takes the known values out of texts. It does not change; a nil one
+// changes nothing.
+type scrubber struct{ *needles }
 
 func newScrubber(known map[string]string) *scrubber {
-	if len(known) == 0 {
-		return nil
-	}
-	type form struct{ text, name string }
 	var forms []form
 	for value, name := range known {
-		for _, text := range encodings(value) {
-			forms = append(forms, form{text, name})
+		forms = append(forms, formsOf(name, value)...)
+	}
+	if len(forms) == 0 {
+		return nil
+	}
+	// Of two secrets with one value the same name is told every time.
+	slices.SortFunc(forms, func(a, b form) int { return cmp.Compare(a.name, b.name) })
+	return &scrubber{newNeedles(forms)}
+}
+
+func (s *scrubber) bytes(t []byte) []byte {
+	spans, _ := find(s, t, false)
+	if len(spans) == 0 {
+		return t
+	}
+	out, _ := mask(make([]byte, 0, len(t)), t, spans, 0, len(t))
+	return out
+}
+
+func (s *scrubber) string(t string) string {
+	spans, _ := find(s, t, false)
+	if len(spans) == 0 {
+		return t
+	}
+	out, _ := mask(make([]byte, 0, len(t)), t, spans, 0, len(t))
+	return string(out)
+}
+
+// find returns the parts of a text that are secrets, in order and apart from
+// each other. When there is more to come, it also returns where something
+// begins that this could make a secret; else open is the length of the text.
+func find[T text](s *scrubber, t T, more bool) (spans []span, open int) {
+	if s == nil {
+		return nil, len(t)
+	}
+	var layers []*layer
+	outermost := func(at int) int {
+		for _, l := range slices.Backward(layers) {
+			at = l.begin(at)
+		}
+		return at
+	}
+	open = scan(s.needles, t, more, func(f span) { spans = append(spans, f) })
+	next, cut := unescape(t, allKinds, more)
+	open = min(open, cut)
+	for next != nil {
+		layers = append(layers, next)
+		begun := scan(s.needles, next.text, more, func(f span) {
+			for _, l := range slices.Backward(layers) {
+				f = l.outer(f)
+			}
+			spans = append(spans, f)
+		})
+		text := next.text
+		if next = nil; len(layers) < depth {
+			next, cut = unescape(text, allKinds, more)
+			begun = min(begun, cut)
+		}
+		if more && begun < len(text) {
+			open = min(open, outermost(begun))
 		}
 	}
-	// Longest first, so that a value inside another does not win its place.
-	slices.SortFunc(forms, func(a, b form) int {
-		return cmp.Or(cmp.Compare(len(b.text), len(a.text)), cmp.Compare(a.text, b.text))
+	if !more || open == len(t) {
+		return joined(spans), len(t)
+	}
+	return joined(spans), whole(layers, open)
+}
+
+// whole moves a place to the beginning of the escape that it is inside of, in
+// whatever layer, so that the text reads the same from there on.
+func whole(layers []*layer, at int) int {
+	for _, l := range layers {
+		at = l.inner(at)
+	}
+	for _, l := range slices.Backward(layers) {
+		at = l.begin(at)
+	}
+	return at
+}
+
+// joined puts parts in order and makes one of those that overlap.
+func joined(spans []span) []span {
+	if len(spans) < 2 {
+		return spans
+	}
+	slices.SortFunc(spans, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to), cmp.Compare(a.name, b.name))
 	})
-	s := &scrubber{}
-	var pairs []string
-	for _, f := range forms {
-		s.needles = append(s.needles, []byte(f.text))
-		pairs = append(pairs, f.text, "[secret "+f.name+"]")
-	}
-	s.replacer = strings.NewReplacer(pairs...)
-	return s
-}
-
-// encodings lists the ways a value shows up in text: plain, inside a JSON
-// string, in a URL, and in base64 at each of the three alignments (cut to what
-// does not depend on its neighbours).
-func encodings(value string) []string {
-	forms := []string{value}
-	for _, escapeHTML := range []bool{true, false} {
-		var quoted strings.Builder
-		enc := json.NewEncoder(&quoted)
-		enc.SetEscapeHTML(escapeHTML)
-		if enc.Encode(value) == nil {
-			forms = append(forms, strings.Trim(quoted.String(), "\"\n"))
+	out := spans[:1]
+	for _, s := range spans[1:] {
+		if last := &out[len(out)-1]; s.from < last.to {
+			last.to = max(last.to, s.to)
+		} else {
+			out = append(out, s)
 		}
 	}
-	forms = append(forms, url.QueryEscape(value), url.PathEscape(value))
-	for shift := range 3 {
-		padded := append(make([]byte, shift), value...)
-		for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			text := enc.EncodeToString(padded)
-			head := (shift*8 + 5) / 6 // characters that also hold bits of what stands before
-			tail := len(text)
-			if (shift+len(value))%3 != 0 {
-				tail-- // the last character also holds bits of what follows
-			}
-			if tail-head >= minScrubbed {
-				forms = append(forms, text[head:tail])
-			}
+	return out
+}
+
+// mask appends t up to end to out, with names in the place of secrets. What
+// stands before told was told of already, and so was whatever overlaps it. It
+// returns up to where secrets have been told of now.
+func mask[T text](out []byte, t T, spans []span, told, end int) ([]byte, int) {
+	for _, s := range spans {
+		if s.from >= end {
+			break
 		}
+		if s.from >= told {
+			out = append(out, t[told:s.from]...)
+			out = append(out, "[secret "...)
+			out = append(out, s.name...)
+			out = append(out, ']')
+		}
+		told = max(told, s.to)
 	}
-	slices.Sort(forms)
-	return slices.Compact(forms)
-}
-
-func (s *scrubber) bytes(text []byte) []byte {
-	if s == nil || !slices.ContainsFunc(s.needles, func(n []byte) bool { return bytes.Contains(text, n) }) {
-		return text
+	if told < end {
+		out = append(out, t[told:end]...)
 	}
-	return []byte(s.replacer.Replace(string(text)))
-}
-
-func (s *scrubber) string(text string) string {
-	if s == nil || text == "" {
-		return text
-	}
-	return s.replacer.Replace(text)
+	return out, told
 }

@@ -1,116 +1,188 @@
 // Package secret turns names into values, only at the edge, and keeps the
 // values out of everything that is written down.
 //
-// A [Vault] is asked for a name at the moment a handler needs its value. Every
-// value it could give is known to its scrubber before anything is journaled:
-// all values of the file, every value resolved from the environment, and the
+// A [Vault] is asked for a name at the moment a handler needs its value. It
+// looks into the store first, a file that is encrypted and its owner's alone,
+// then into the environment, then into the keyring of the operating system.
+//
+// # Law
+//
+// Every value that a vault could give is known to its scrubber before it is
+// given: all values of the store, every value resolved from elsewhere, and the
 // environment's own likely secrets (variables named like a key, a token or a
-// password).
+// password). What was known once stays known: a value that was replaced or
+// deleted may still be in somebody's hands. The store may be changed by another
+// process; it is looked at again before each lookup, which costs one stat.
 package secret
 
 import (
-	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
-	"runtime"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"callgate/tool"
+
+	"github.com/zalando/go-keyring"
 )
 
 // Vault resolves names. The zero value knows only the environment.
 type Vault struct {
-	mu    sync.RWMutex
-	file  map[string]string
-	known map[string]string // value → name, for every value worth scrubbing
-	scrub *scrubber         // rebuilt when known grows; nil when there is nothing to scrub
+	store *store // nil: none
+	ring  ring   // nil: none
+
+	looking sync.Mutex // one reads the store at a time; taken before mu
+	mu      sync.RWMutex
+	held    *reading          // the store, as last read; nil: not yet
+	fault   error             // why it could not be read
+	known   map[string]string // value → name, for every value worth scrubbing
+	scrub   *scrubber         // rebuilt when known grows; nil when there is nothing to scrub
 }
 
-// Open makes a vault over the environment and, when it exists, a file: a JSON
-// object of names and values that nobody but its owner may read.
-func Open(path string) (*Vault, error) {
-	v := &Vault{file: map[string]string{}, known: map[string]string{}}
+// Open makes a vault over the environment, the system's keyring and, unless
+// path is empty, a store. The store's files lie at path with endings of their
+// own: .box is the store, .key its key where no keyring holds it, .lock is held
+// while somebody writes, and .json is the plain file of earlier versions, which
+// is taken over.
+//
+// A store that is damaged, or that others may read, is an error. One whose
+// keyring is locked is not: its names have no value until that is open.
+func Open(path string) (*Vault, error) { return openWith(path, systemRing()) }
+
+func openWith(path string, r ring) (*Vault, error) {
+	const op = "secret.Open"
+	v := &Vault{ring: r, known: map[string]string{}}
 	for _, pair := range os.Environ() {
 		if name, value, _ := strings.Cut(pair, "="); likelySecret(name) {
 			v.learn(name, value)
 		}
 	}
-	if err := v.read(path); err != nil {
+	v.scrub = newScrubber(v.known)
+	if path == "" {
+		return v, nil
+	}
+	v.store = newStore(path, r)
+	err := v.store.takeOver(op)
+	if err == nil {
+		err = v.refresh(op)
+	}
+	if err != nil && !errors.Is(err, errLocked) {
 		return nil, err
 	}
-	for name, value := range v.file {
-		v.learn(name, value)
-	}
-	v.scrub = newScrubber(v.known)
 	return v, nil
 }
 
-func (v *Vault) read(path string) error {
-	const op = "secret.Open"
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || path == "" {
+// refresh reads the store again when it may have changed. Nobody who scrubs
+// waits for that.
+func (v *Vault) refresh(op string) error {
+	if v.store == nil || v.current() {
 		return nil
 	}
+	v.looking.Lock()
+	defer v.looking.Unlock()
+	if v.current() {
+		return nil // somebody else has looked
+	}
+	r, err := v.store.load(op)
 	if err != nil {
-		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the secrets file cannot be read", Err: err}
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.fault = err
+		return err
 	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return tool.Errorf(op, tool.Denied, "the secrets file %s can be read by others (mode %04o)", path, info.Mode().Perm()).
-			WithHint("chmod 600 %s", path)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the secrets file cannot be read", Err: err}
-	}
-	if err := json.Unmarshal(data, &v.file); err != nil {
-		// The parser's words may quote the file: they stay out of the error.
-		return tool.Errorf(op, tool.Invalid, "the secrets file %s is not a JSON object of names and text values", path)
-	}
+	v.take(r)
 	return nil
 }
 
-// Values returns the values of exactly these names: from the file first, then
-// from the environment. A name without a value is an error that tells where
-// to put one.
+// current reports whether the store is as it was read.
+func (v *Vault) current() bool {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.held != nil && v.fault == nil && !v.store.changed(v.held.stamp)
+}
+
+// take makes a reading the vault's own. One that is older than another does no
+// harm: it is seen to be, and the store is read again.
+func (v *Vault) take(r reading) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.held, v.fault = &r, nil
+	grown := false
+	for name, e := range r.Secrets {
+		grown = v.learn(name, string(e.Value)) || grown
+	}
+	if r.stamp != nil { // a tool that finds the key's file is no better off
+		grown = v.learn("the store's key", r.key.text()) || grown
+	}
+	if grown {
+		v.scrub = newScrubber(v.known)
+	}
+}
+
+// stored is what the store holds, as last read.
+func (v *Vault) stored() map[string]entry {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	if v.held == nil {
+		return nil
+	}
+	return v.held.Secrets // never changed once it is held
+}
+
+// Values returns the values of exactly these names: from the store first, then
+// from the environment, then from the keyring. A name without a value is an
+// error that tells where to put one.
 func (v *Vault) Values(names []string) (map[string]string, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
+	const op = "secret.Values"
+	if err := v.refresh(op); err != nil {
+		return nil, err
+	}
 	values := make(map[string]string, len(names))
 	for _, name := range names {
-		value, ok := v.lookup(name)
-		if !ok {
-			return nil, tool.Errorf("secret.Values", tool.Unavailable, "the secret %s has no value", name).
-				WithHint("set it in the environment of the kernel, or in its secrets file")
+		value, err := v.lookup(op, name)
+		if err != nil {
+			return nil, err
 		}
 		values[name] = value
 	}
 	return values, nil
 }
 
-func (v *Vault) lookup(name string) (string, bool) {
-	v.mu.RLock()
-	value, ok := v.file[name]
-	v.mu.RUnlock()
-	if ok {
-		return value, true
+func (v *Vault) lookup(op, name string) (string, error) {
+	if e, ok := v.stored()[name]; ok {
+		return string(e.Value), nil
 	}
-	if value, ok = os.LookupEnv(name); !ok || value == "" {
-		return "", false
+	value, err := os.Getenv(name), error(nil)
+	if value == "" && v.ring != nil && validName.MatchString(name) {
+		value, err = v.ring.Get(ringSecrets, name)
+	}
+	if value == "" || err != nil {
+		missing := tool.Errorf(op, tool.Unavailable, "the secret %s has no value", tool.Clip(name)).
+			WithHint("set it with: callgate secret set %s", tool.Clip(name))
+		if err != nil && !errors.Is(err, keyring.ErrNotFound) {
+			missing.Message += ", and the keyring cannot be asked for it"
+			missing.Err = err
+		}
+		return "", missing
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.learn(name, value) {
 		v.scrub = newScrubber(v.known)
 	}
-	return value, true
+	return value, nil
 }
 
-// learn adds a value to those scrubbed, and reports whether it is new.
+// learn adds a value to those scrubbed, and reports whether it is new. The
+// lock is held.
 func (v *Vault) learn(name, value string) bool {
-	if len(value) < minScrubbed || v.known[value] != "" {
+	if len(value) < MinScrubbed || v.known[value] != "" {
 		return false
 	}
 	if v.known == nil {
@@ -120,22 +192,117 @@ func (v *Vault) learn(name, value string) bool {
 	return true
 }
 
-// Scrub returns text with every known value, in any of its usual encodings,
-// replaced by its name. Text that holds none comes back as it is.
-func (v *Vault) Scrub(text []byte) []byte {
-	v.mu.RLock()
-	s := v.scrub
-	v.mu.RUnlock()
-	return s.bytes(text)
+// The bounds of what a store holds.
+const (
+	MaxValue   = 64 << 10 // bytes of one value
+	maxSecrets = 1000
+)
+
+var validName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
+
+// check reports a name or a value that the store does not take.
+func check(op, name string, value []byte) error {
+	switch {
+	case !validName.MatchString(name):
+		name, _, _ = strings.Cut(name, "=") // behind which a value may stand
+		return tool.Errorf(op, tool.Invalid, "%q is not the name of a secret", tool.Clip(name)).
+			WithHint("a name has up to 128 letters, digits, _, - and ., and begins with a letter or _")
+	case len(value) == 0:
+		return tool.Errorf(op, tool.Invalid, "the value of %s is empty", name).WithHint("to take a secret away: callgate secret delete %s", name)
+	case len(value) > MaxValue:
+		return tool.Errorf(op, tool.Invalid, "the value of %s has %d bytes, and %d are the most", name, len(value), MaxValue)
+	}
+	return nil
 }
 
-// ScrubString is Scrub for a string.
-func (v *Vault) ScrubString(text string) string {
-	v.mu.RLock()
-	s := v.scrub
-	v.mu.RUnlock()
-	return s.string(text)
+// Set keeps a value in the store. It is durable, and known to the scrubber,
+// when Set returns.
+func (v *Vault) Set(name string, value []byte) error {
+	const op = "secret.Set"
+	if err := check(op, name, value); err != nil {
+		return err
+	}
+	return v.change(op, func(all map[string]entry) error {
+		all[name] = entry{slices.Clone(value), time.Now().UTC()}
+		return nil
+	})
 }
+
+// Delete takes a value out of the store; one that is not there is NotFound.
+func (v *Vault) Delete(name string) error {
+	const op = "secret.Delete"
+	return v.change(op, func(all map[string]entry) error {
+		if _, ok := all[name]; !ok {
+			return tool.Errorf(op, tool.NotFound, "there is no secret %s in the store", tool.Clip(name)).
+				WithHint("callgate secret list shows those that there are")
+		}
+		delete(all, name)
+		return nil
+	})
+}
+
+func (v *Vault) change(op string, change func(map[string]entry) error) error {
+	if v.store == nil {
+		return tool.Errorf(op, tool.Unavailable, "there is no secret store here")
+	}
+	r, err := v.store.update(op, change)
+	if err != nil {
+		return err
+	}
+	v.take(r)
+	return nil
+}
+
+// The sources of secrets.
+const (
+	FromStore       = "store"
+	FromEnvironment = "environment"
+)
+
+// Info is what may be told of a secret.
+type Info struct {
+	Name   string    `json:"name"`
+	Source string    `json:"source"`
+	Set    time.Time `json:"set,omitzero"` // in the store
+}
+
+// List tells of the secrets in the store, and of the variables of the
+// environment that are named like one and that the store does not override. A
+// keyring does not tell what it holds.
+func (v *Vault) List() ([]Info, error) {
+	if err := v.refresh("secret.List"); err != nil {
+		return nil, err
+	}
+	stored := v.stored()
+	list := make([]Info, 0, len(stored))
+	for name, e := range stored {
+		list = append(list, Info{name, FromStore, e.Set})
+	}
+	for _, pair := range os.Environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		if _, ok := stored[name]; !ok && value != "" && likelySecret(name) {
+			list = append(list, Info{Name: name, Source: FromEnvironment})
+		}
+	}
+	slices.SortFunc(list, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// Problem is why the store cannot be used at the moment, or nil.
+func (v *Vault) Problem() error { return v.refresh("secret.Problem") }
+
+func (v *Vault) scrubber() *scrubber {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.scrub
+}
+
+// Scrub returns text with every known value, in any of its usual encodings,
+// replaced by its name. Text that holds none comes back as it is.
+func (v *Vault) Scrub(text []byte) []byte { return v.scrubber().bytes(text) }
+
+// ScrubString is Scrub for a string.
+func (v *Vault) ScrubString(text string) string { return v.scrubber().string(text) }
 
 // likelySecret reports whether a variable's name says that its value is one.
 func likelySecret(name string) bool {

@@ -28,20 +28,24 @@ func (a *api) stop(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
+// fromInside reports whether a request comes from a process that the kernel
+// started: it has no human at it, whatever it says.
+func fromInside(r *http.Request) bool {
+	pid := peerPID(r)
+	return pid != 0 && peer.Lineage{}.Descends(pid, os.Getpid())
+}
+
 // mcp turns the connection into a stream of MCP messages, one a line.
 func (a *api) mcp(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("Upgrade") != protocol.Upgrade {
 		return tool.Errorf("httpapi", tool.Invalid, "this is a stream: it takes Upgrade: %s", protocol.Upgrade)
 	}
 	q := r.URL.Query()
-	o := mcpserver.Options{Mode: q.Get("mode"), Session: callgate.SessionConfig{
+	o := mcpserver.Options{Mode: q.Get("mode"), Patience: a.Patience, NoForms: fromInside(r), Session: callgate.SessionConfig{
 		Workspace: q.Get("workspace"), AppFile: q.Get("app"), PID: peerPID(r),
 	}}
 	if o.Session.PID == 0 {
 		o.Session.PID = os.Getpid()
-	} else {
-		// What the kernel started has no human at it, whatever it says.
-		o.NoForms = peer.Lineage{}.Descends(o.Session.PID, os.Getpid())
 	}
 	a.Guests.Add(1)
 	defer a.Guests.Add(-1)
@@ -73,8 +77,11 @@ func (a *api) fromWeb(w http.ResponseWriter, r *http.Request) {
 	h := a.web[how]
 	if h == nil {
 		h = a.guests.Handler(a.Ending, mcpserver.HTTPOptions{
-			Options: mcpserver.Options{Mode: g.Mode, NoForms: !g.Forms, Session: callgate.SessionConfig{Workspace: g.Workspace, AppFile: g.AppFile, PID: peerPID(r)}},
-			Token:   g.Token, NoAuth: g.NoAuth, Hosts: g.Hosts, Origins: g.Origins,
+			Options: mcpserver.Options{
+				Mode: g.Mode, Patience: a.Patience, NoForms: !g.Forms || fromInside(r),
+				Session: callgate.SessionConfig{Workspace: g.Workspace, AppFile: g.AppFile, PID: peerPID(r)},
+			},
+			Token: g.Token, NoAuth: g.NoAuth, Hosts: g.Hosts, Origins: g.Origins,
 		})
 		a.web[how] = h
 	}

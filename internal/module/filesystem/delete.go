@@ -71,6 +71,9 @@ func deletePath(ctx context.Context, w workspace, in deleteArgs) (*tool.Result, 
 	if at.name == "." {
 		return nil, tool.Errorf(w.op, tool.Denied, "the workspace itself cannot be deleted").WithHint("name something inside it")
 	}
+	if w.grant.Holds(at.name) {
+		return nil, w.kernels(at.shown)
+	}
 	data := deleteData{Path: at.shown, Type: kindOf(at.info.Mode())}
 	if at.info.IsDir() {
 		_, err := w.walk(ctx, at, func(entry) error { data.Entries++; return nil })

@@ -145,7 +145,7 @@ func example(note, args string) tool.Example {
 func handler[In any](name string, run func(context.Context, workspace, In) (*tool.Result, error)) tool.Handler {
 	op := Namespace + "." + name
 	return tool.HandlerFunc(func(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
-		w := workspace{op: op, root: grant.Root, dir: grant.Workspace}
+		w := workspace{op: op, root: grant.Root, dir: grant.Workspace, grant: grant}
 		if err := ctx.Err(); err != nil {
 			return nil, w.fail("", err)
 		}

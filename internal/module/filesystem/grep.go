@@ -181,7 +181,7 @@ func (in grepArgs) candidates(ctx context.Context, w workspace, at place, m *lin
 		return nil, err
 	}
 	sel := selector{p, in.Hidden}
-	if rg := ripgrep(); rg != "" && m.Ripgrep() != "" {
+	if rg := ripgrep(); rg != "" && m.Ripgrep() != "" && len(w.grant.Hidden) == 0 {
 		files, ok, err := w.ripgrep(ctx, rg, at, m, sel, in.Glob)
 		if ok || err != nil {
 			return files, err

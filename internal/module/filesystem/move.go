@@ -85,6 +85,9 @@ func movePath(_ context.Context, w workspace, in moveArgs) (*tool.Result, error)
 	if from.name == "." || to.name == "." {
 		return nil, tool.Errorf(w.op, tool.Denied, "the workspace itself can neither be moved nor replaced")
 	}
+	if w.grant.Holds(from.name) {
+		return nil, w.kernels(from.shown)
+	}
 	if strings.HasPrefix(to.name, from.name+string(filepath.Separator)) {
 		return nil, tool.Errorf(w.op, tool.Invalid, "%q lies inside %q, which cannot move into itself", to.shown, from.shown)
 	}

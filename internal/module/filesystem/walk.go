@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"callgate/tool"
 )
 
 // maxDepth bounds a walk, which holds one open directory per level.
@@ -30,7 +32,7 @@ func (w workspace) walk(ctx context.Context, start place, visit func(entry) erro
 	if err != nil {
 		return nil, w.fail(start.shown, err)
 	}
-	k := walker{ctx: ctx, visit: visit}
+	k := walker{ctx: ctx, visit: visit, grant: w.grant}
 	err = k.dir(dir, "", 1)
 	if err != nil && !errors.Is(err, fs.SkipAll) {
 		return nil, w.fail(start.shown, err)
@@ -41,6 +43,7 @@ func (w workspace) walk(ctx context.Context, start place, visit func(entry) erro
 type walker struct {
 	ctx    context.Context
 	visit  func(entry) error
+	grant  tool.Grant
 	unread []string
 }
 
@@ -58,6 +61,9 @@ func (k *walker) dir(dir *os.Root, at string, depth int) error {
 	for _, d := range entries {
 		if err := k.ctx.Err(); err != nil {
 			return err
+		}
+		if d.IsDir() && k.grant.Hides(dir, d.Name()) {
+			continue // the kernel's own
 		}
 		e := entry{DirEntry: d, path: path.Join(at, d.Name()), depth: depth, dir: dir}
 		err := k.visit(e)

@@ -16,9 +16,10 @@ import (
 // workspace is the folder of one call: the root that confines it, its
 // absolute name, and the operation that errors name.
 type workspace struct {
-	op   string
-	root *os.Root
-	dir  string
+	op    string
+	root  *os.Root
+	dir   string
+	grant tool.Grant // for what belongs to the kernel
 }
 
 // place is a path that was found to lie inside the workspace. Only find makes
@@ -44,6 +45,9 @@ func (w workspace) find(path string, last bool) (place, error) {
 	p.info, err = w.root.Lstat(name)
 	switch {
 	case err == nil && (!last || p.info.Mode()&fs.ModeSymlink == 0):
+		if w.grant.Forbids(p.name) {
+			return place{}, w.kernels(p.shown)
+		}
 		return p, nil
 	case err == nil, w.escapes(err):
 		p.name, p.info, err = w.follow(name, last)
@@ -54,7 +58,15 @@ func (w workspace) find(path string, last bool) (place, error) {
 	if err != nil {
 		return place{}, w.fail(p.shown, err)
 	}
+	if w.grant.Forbids(p.name) {
+		return place{}, w.kernels(p.shown)
+	}
 	return p, nil
+}
+
+// kernels refuses what belongs to the kernel.
+func (w workspace) kernels(shown string) error {
+	return tool.Errorf(w.op, tool.Denied, "%q belongs to the kernel", tool.Clip(shown)).WithHint("its state is no tool's business; work elsewhere")
 }
 
 // existing is find for what must be there.

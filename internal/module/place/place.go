@@ -25,9 +25,10 @@ import (
 
 // Workspace is the folder of one call.
 type Workspace struct {
-	op   string
-	root *os.Root
-	dir  string
+	op    string
+	root  *os.Root
+	dir   string
+	grant tool.Grant // for what belongs to the kernel
 }
 
 // Of is the workspace that a call was granted; op is what its errors name.
@@ -36,7 +37,7 @@ func Of(op string, g tool.Grant) (Workspace, error) {
 		return Workspace{}, tool.Errorf(op, tool.Denied, "this session has no workspace, so there are no files to reach").
 			WithHint("start the session in a folder")
 	}
-	return Workspace{op, g.Root, g.Workspace}, nil
+	return Workspace{op, g.Root, g.Workspace, g}, nil
 }
 
 // local spells a path relative to the workspace, or refuses it.
@@ -51,6 +52,9 @@ func (w Workspace) local(path string) (string, error) {
 	rel, err := filepath.Rel(w.dir, name)
 	if err != nil || !filepath.IsLocal(rel) {
 		return "", w.outside(path)
+	}
+	if w.grant.Forbids(rel) {
+		return "", tool.Errorf(w.op, tool.Denied, "%q belongs to the kernel", tool.Clip(path)).WithHint("its state is no tool's business; work elsewhere")
 	}
 	return rel, nil
 }

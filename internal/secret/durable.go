@@ -1,0 +1,121 @@
+package secret
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"callgate/tool"
+)
+
+// replace puts a file in the place of another, all of it or nothing: it is on
+// disk before it has its name, and its name is on disk before replace returns.
+// The caller holds the lock.
+func replace(path string, data []byte) (err error) {
+	leftovers, _ := filepath.Glob(path + ".new-*") // of a crash
+	for _, name := range leftovers {
+		_ = os.Remove(name)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// syncFolder makes the names in a folder last, where a system needs asking.
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// readOwn reads a file that nobody but its owner may read. One that is not
+// there is fs.ErrNotExist.
+func readOwn(op, path, what string) ([]byte, fs.FileInfo, error) {
+	const most = 64 << 20
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, nil, unreadable(op, what, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, nil, unreadable(op, what, err)
+	case !info.Mode().IsRegular() || info.Size() > most:
+		return nil, nil, tool.Errorf(op, tool.Invalid, "%s %s is not a file of ours", what, path).WithHint("move it away")
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		return nil, nil, tool.Errorf(op, tool.Denied, "%s %s can be read by others (mode %04o)", what, path, info.Mode().Perm()).
+			WithHint("chmod 600 %s, and change the secrets if others may have read them", path)
+	}
+	data := make([]byte, info.Size())
+	n, err := f.ReadAt(data, 0)
+	if n < len(data) {
+		return nil, nil, unreadable(op, what, err)
+	}
+	return data, info, nil
+}
+
+func unreadable(op, what string, err error) error {
+	return &tool.Error{Op: op, Kind: tool.Unavailable, Message: what + " cannot be read", Err: err}
+}
+
+// lockWait is how long a process waits for another that writes.
+const lockWait = 10 * time.Second
+
+// locked does something while no other process, nor another part of this one,
+// writes. The lock goes with the process, however it ends.
+func locked(op, path string, do func() error) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return unwritten(op, err)
+	}
+	defer f.Close() // lets go of the lock
+	for deadline := time.Now().Add(lockWait); ; time.Sleep(2 * time.Millisecond) {
+		held, err := tryLock(f)
+		switch {
+		case err != nil:
+			return unwritten(op, err)
+		case held:
+			return do()
+		case time.Now().After(deadline):
+			return tool.Errorf(op, tool.Busy, "another process has been writing secrets for %v", lockWait).WithHint("try again")
+		}
+	}
+}
+
+func unwritten(op string, err error) error {
+	var known *tool.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the secrets cannot be written, and are as they were", Err: err,
+		Hint: "see that the disk has space and that the state directory can be written"}
+}

@@ -1,0 +1,238 @@
+package secret
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"callgate/tool"
+
+	"github.com/zalando/go-keyring"
+)
+
+// store is the encrypted file.
+//
+// # Law
+//
+// A file is read whole and written whole. Who writes holds the lock, reads what
+// is there now, changes that, and puts a new file in its place, which is on
+// disk before it has the name. So two who write at once both have their way,
+// and a crash or a full disk at any moment leaves the old file or the new one.
+//
+// A key is made once, with the first file, and is durable before anything is
+// sealed with it. It is looked for where the file says it is and nowhere else,
+// and it is never replaced: a store whose key is gone is told of, not
+// overwritten.
+type store struct {
+	path    string // the sealed file
+	keyPath string
+	lock    string
+	old     string // the plain file of earlier versions
+	ring    ring   // nil: none
+
+	mu  sync.Mutex
+	key *key // as last used
+}
+
+// newStore names the files of a store: they differ in their endings.
+func newStore(path string, r ring) *store {
+	base := strings.TrimSuffix(path, filepath.Ext(path))
+	return &store{path: base + ".box", keyPath: base + ".key", lock: base + ".lock", old: base + ".json", ring: r}
+}
+
+// reading is the store as it was read once. The zero value is that of a store
+// that is not there.
+type reading struct {
+	contents
+	stamp *stamp // nil: there was no file
+	key   key
+	where string // the key's place
+}
+
+// load reads the store.
+func (s *store) load(op string) (r reading, err error) {
+	r.Secrets = map[string]entry{}
+	data, info, err := readOwn(op, s.path, "the secret store")
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return r, err
+	}
+	file, err := parseSealed(data)
+	if err != nil {
+		return r, s.damaged(op, err)
+	}
+	if r.key, err = s.findKey(op, file); err != nil {
+		return r, err
+	}
+	if r.contents, err = file.open(r.key); err != nil {
+		return r, s.damaged(op, err)
+	}
+	r.stamp, r.where = newStamp(info), file.where
+	s.keep(r.key)
+	return r, nil
+}
+
+func (s *store) damaged(op string, err error) error {
+	return tool.Errorf(op, tool.Invalid, "the secret store %s cannot be opened: %w", s.path, err).
+		WithHint("put a copy of it back; without one, move it away and set its secrets again with: callgate secret set NAME")
+}
+
+// update changes what the store holds, and returns it as it is then. Nothing
+// is written when change fails.
+func (s *store) update(op string, change func(map[string]entry) error) (r reading, err error) {
+	err = locked(op, s.lock, func() error {
+		if r, err = s.load(op); err != nil {
+			return err
+		}
+		if err := change(r.Secrets); err != nil {
+			return err
+		}
+		if len(r.Secrets) > maxSecrets {
+			return tool.Errorf(op, tool.Invalid, "the store would hold %d secrets, and %d are the most", len(r.Secrets), maxSecrets)
+		}
+		if r.stamp == nil {
+			if r.key, r.where, err = s.firstKey(op); err != nil {
+				return err
+			}
+		}
+		data, err := seal(r.contents, r.key, r.where)
+		if err == nil {
+			err = replace(s.path, data)
+		}
+		if err != nil {
+			return unwritten(op, err)
+		}
+		info, err := os.Stat(s.path)
+		if err != nil {
+			return unreadable(op, "the secret store", err)
+		}
+		r.stamp = newStamp(info)
+		s.keep(r.key)
+		return nil
+	})
+	return r, err
+}
+
+func (s *store) keep(k key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.key = &k
+}
+
+// kept is the key as last used, if it is that one.
+func (s *store) kept(id string) (key, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.key == nil || s.key.id() != id {
+		return key{}, false
+	}
+	return *s.key, true
+}
+
+// findKey returns the key that a file is sealed with.
+func (s *store) findKey(op string, f sealed) (key, error) {
+	if k, ok := s.kept(f.id); ok {
+		return k, nil
+	}
+	var k key
+	var err error
+	if f.where == inKeyring {
+		k, err = s.ringKey(op, f.id)
+	} else {
+		k, err = s.fileKey(op)
+	}
+	if err == nil && k.id() != f.id {
+		err = tool.Errorf(op, tool.Invalid, "the secret store %s was sealed with another key than the one in its %s", s.path, f.where).
+			WithHint("put back the key that belongs to it, or a copy of both; without one, move the store away and set its secrets again")
+	}
+	return k, err
+}
+
+func (s *store) fileKey(op string) (key, error) {
+	data, _, err := readOwn(op, s.keyPath, "the key of the secret store")
+	if errors.Is(err, fs.ErrNotExist) {
+		return key{}, tool.Errorf(op, tool.Invalid, "the key of the secret store, %s, is gone", s.keyPath).
+			WithHint("put a copy of it back; without one, move %s away and set its secrets again with: callgate secret set NAME", s.path)
+	}
+	if err != nil {
+		return key{}, err
+	}
+	k, err := parseKey(string(data))
+	if err != nil {
+		return k, tool.Errorf(op, tool.Invalid, "the key of the secret store, %s, cannot be used: %w", s.keyPath, err).
+			WithHint("put a copy of it back; without one, move it and %s away and set the secrets again", s.path)
+	}
+	return k, nil
+}
+
+func (s *store) ringKey(op, id string) (key, error) {
+	unasked := func(why error) error {
+		return &tool.Error{Op: op, Kind: tool.Unavailable, Err: errors.Join(errLocked, why),
+			Message: "the secret store " + s.path + " is locked: its key is in the keyring of your login",
+			Hint:    "unlock the keyring and try again, or run the kernel where you are logged in"}
+	}
+	if s.ring == nil {
+		return key{}, unasked(errors.New("there is none here"))
+	}
+	text, err := s.ring.Get(ringKeys, id)
+	if errors.Is(err, keyring.ErrNotFound) {
+		return key{}, tool.Errorf(op, tool.Invalid, "the key of the secret store %s (%s) is not in the keyring any more", s.path, id).
+			WithHint("put the keyring's copy back; without one, move the store away and set its secrets again")
+	}
+	if err != nil {
+		return key{}, unasked(err)
+	}
+	k, err := parseKey(text)
+	if err != nil {
+		return k, tool.Errorf(op, tool.Invalid, "the key %s in the keyring cannot be used: %w", id, err)
+	}
+	return k, nil
+}
+
+// firstKey is the key of a new store: what an earlier one left in the key
+// file, else a new one, in the keyring if that takes it. The lock is held.
+func (s *store) firstKey(op string) (key, string, error) {
+	if _, err := os.Lstat(s.keyPath); err == nil {
+		k, err := s.fileKey(op)
+		return k, inFile, err
+	}
+	k := newKey()
+	if s.ring != nil && s.ring.Set(ringKeys, k.id(), k.text()) == nil {
+		if text, err := s.ring.Get(ringKeys, k.id()); err == nil && text == k.text() {
+			return k, inKeyring, nil
+		}
+	}
+	if err := replace(s.keyPath, []byte(k.text()+"\n")); err != nil {
+		return k, "", unwritten(op, err)
+	}
+	return k, inFile, nil
+}
+
+// stamp tells one state of the file from another without reading it.
+type stamp struct {
+	info  fs.FileInfo
+	fresh bool // it was so young that another could look the same
+}
+
+// young is how coarse a file system's clock may be.
+const young = 2 * time.Second
+
+func newStamp(info fs.FileInfo) *stamp {
+	return &stamp{info, time.Since(info.ModTime()) < young}
+}
+
+// changed reports whether the file may be another than the one of a stamp.
+func (s *store) changed(st *stamp) bool {
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return st != nil || !errors.Is(err, fs.ErrNotExist)
+	}
+	return st == nil || st.fresh || !os.SameFile(info, st.info) || info.Size() != st.info.Size() ||
+		!info.ModTime().Equal(st.info.ModTime()) || info.Mode() != st.info.Mode()
+}
