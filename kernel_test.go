@@ -364,7 +364,7 @@ func TestStateInsideTheWorkspace(t *testing.T) {
 	} {
 		r := s.Call(t.Context(), c.name, json.RawMessage(c.args))
 		data, _ := json.Marshal(r)
-		if r.Status != tool.Success || strings.Contains(string(data), "human.key") || strings.Contains(string(data), key) {
+		if r.Status != tool.Success || strings.Contains(string(data), "state/callgate\"") || strings.Contains(string(data), key) {
 			t.Errorf("%s: %s", c.name, data)
 		}
 	}

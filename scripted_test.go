@@ -25,6 +25,31 @@ type scriptedModel struct {
 	lines []line
 	asked []json.RawMessage
 	gate  chan struct{} // when set, an answer waits for it
+
+	stopAt  int           // the request that is never answered; 0: none
+	reached chan struct{} // told when it has come
+}
+
+// stop has one request never be answered; the channel tells when it has come.
+func (m *scriptedModel) stop(at int) <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stopAt, m.reached = at, make(chan struct{}, 8)
+	return m.reached
+}
+
+// last is what the model was asked last.
+func (m *scriptedModel) last() json.RawMessage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.asked[len(m.asked)-1]
+}
+
+// restart gives the model new lines, and has it answer everything.
+func (m *scriptedModel) restart(lines ...line) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lines, m.stopAt = lines, 0
 }
 
 func scripted(t testing.TB, lines ...line) *scriptedModel {
@@ -43,6 +68,10 @@ func (m *scriptedModel) serve(w http.ResponseWriter, r *http.Request) {
 		next, m.lines = m.lines[0], m.lines[1:]
 	}
 	gate := m.gate
+	if m.stopAt > 0 && len(m.asked) == m.stopAt {
+		gate = make(chan struct{}) // for ever
+		m.reached <- struct{}{}
+	}
 	m.mu.Unlock()
 	if gate != nil {
 		select {
