@@ -150,6 +150,9 @@ func (k *Kernel) open(ctx context.Context, cfg Config) error {
 	if err := k.Register(control.Namespace, control.Tools(k.sight)...); err != nil {
 		return err
 	}
+	if err := k.Register("agents", k.agentTools()...); err != nil {
+		return err
+	}
 	if err := k.Register("embedder", cfg.Tools...); err != nil {
 		return err
 	}

@@ -49,6 +49,7 @@ type Conversation struct {
 	asked   func(approval.Request)
 	ended   chan struct{} // closed when the turn under way has ended
 	notices []string
+	jobs    []*job // of the core lane
 }
 
 // nobody is the agent of an app that declares none.
@@ -110,7 +111,10 @@ func (k *Kernel) takeOver(id string) error {
 		return tool.Errorf("callgate.OpenConversation", tool.Conflict, "a turn of the conversation %s is under way", id).
 			WithHint("wait for it, or stop it: callgate sessions cancel %s", id)
 	}
-	if open != nil {
+	switch {
+	case talk != nil:
+		talk.Close()
+	case open != nil:
 		open.Close()
 	}
 	return nil
@@ -127,7 +131,10 @@ func (k *Kernel) converse(ctx context.Context, s *Session, name string, log *ses
 	s.door.Only = only(talk.Agent)
 	s.door.Asked = talk.wasAsked
 	s.setUp(ctx)
-	brain, info, err := k.brain(talk.Agent.Brain, s.findFor)
+	if len(talk.Agent.Lanes) > 0 && s.door.Principal.Lane == "" {
+		s.door.Principal.Lane = edgeLane
+	}
+	brain, info, err := k.brain(brainOf(talk.Agent, s.door.Principal.Lane), s.findFor)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +206,7 @@ func only(a app.Agent) map[string][]string {
 // config is the loop's.
 func (c *Conversation) config(brain *agent.Brain) (agent.Config, error) {
 	cfg := agent.Config{
-		Brain: brain, Tools: c, Log: c.log, Notes: c.takeNotices,
+		Brain: brain, Tools: c, Log: c.log, Notes: c.takeNotices, More: c.awaitJobs,
 		System: func() string { return c.Prompt().Text() },
 	}
 	for _, e := range c.Plan.Shown {

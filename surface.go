@@ -98,6 +98,7 @@ func (s *Session) plan(ctx context.Context, c SurfaceConfig) (planned, error) {
 	for t := range snap.View(s.door.Scope).All() {
 		switch {
 		case !s.door.Sees(t):
+		case t.Runtime.Control && !s.offers(t):
 		case t.Runtime.Control:
 			control = append(control, surface.Item{Tool: t, Wire: t.ID.Name})
 			names = append(names, t.ID.Name)

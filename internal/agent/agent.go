@@ -63,7 +63,10 @@ type Config struct {
 	System func() string // asked once for each turn
 	// Notes are what the model is to be told before it is asked again: work in
 	// the background that ended. May be nil.
-	Notes    func() []string
+	Notes func() []string
+	// More is asked when the model has nothing more to say: it reports whether
+	// there is news after all, for which it may wait. May be nil.
+	More     func(ctx context.Context) bool
 	MaxTurns int           // how often the model is asked within one turn; 0: 50
 	Timeout  time.Duration // of one turn; 0: none
 	// Input and Output are shown what the user says and what the model says,
@@ -213,7 +216,7 @@ func (t *turn) ask(ctx context.Context) (*session.End, error) {
 		switch {
 		case len(calls) > 0:
 			err = t.call(ctx, said, calls)
-		case answer.Stop == llm.StopPause:
+		case answer.Stop == llm.StopPause, t.cfg.More != nil && t.cfg.More(ctx):
 			err = t.write(ctx, said)
 		default:
 			t.last = append(t.last, said) // written with the turn's end

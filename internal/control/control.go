@@ -10,8 +10,12 @@ import (
 	"callgate/tool"
 )
 
-// Namespace is the module of the kernel's own tools.
-const Namespace = "context_builder"
+// Namespace is the module of the tools by which the others are found, and
+// Approvals that of the one that asks after what waits for a human.
+const (
+	Namespace = "context_builder"
+	Approvals = "approvals"
+)
 
 // Seen is a tool as a session sees it.
 type Seen struct {
@@ -29,6 +33,10 @@ type Session interface {
 	Modules(ctx context.Context) ([]Module, error)
 	// Again makes a call through the door, as the child of another.
 	Again(ctx context.Context, parent, name string, args json.RawMessage) *tool.Result
+	// Collect returns what became of a call that waits for a human, by the id of
+	// its approval. It waits for the end for so long, and then says that the call
+	// is still waiting. An approval that somebody else asked for does not exist.
+	Collect(ctx context.Context, approval string, wait time.Duration) (*tool.Result, error)
 }
 
 // Module is a group of tools, a category to a model.
@@ -45,21 +53,22 @@ type Sessions func(id string) (Session, error)
 // may wait for a human first.
 const patience = 24 * time.Hour
 
-// Tools makes the discovery tools.
+// Tools makes the kernel's own tools.
 func Tools(sessions Sessions) []*tool.Tool {
 	d := &discovery{sessions: sessions}
 	return []*tool.Tool{
-		define("search_tools", searchText, searchSchema, d.search),
-		define("get_tool", getText, getSchema, d.get),
-		define("execute_tool", executeText, executeSchema, d.execute),
-		define("list_categories", categoriesText, categoriesSchema, d.categories),
-		define("browse_category", browseText, browseSchema, d.browse),
+		define(Namespace, "search_tools", searchText, searchSchema, d.search),
+		define(Namespace, "get_tool", getText, getSchema, d.get),
+		define(Namespace, "execute_tool", executeText, executeSchema, d.execute),
+		define(Namespace, "list_categories", categoriesText, categoriesSchema, d.categories),
+		define(Namespace, "browse_category", browseText, browseSchema, d.browse),
+		define(Approvals, "collect", collectText, collectSchema, d.collect),
 	}
 }
 
-func define(name, text, input string, run tool.HandlerFunc) *tool.Tool {
+func define(module, name, text, input string, run tool.HandlerFunc) *tool.Tool {
 	t := &tool.Tool{
-		ID:      tool.ID{Namespace: Namespace, Name: name, Version: tool.Version{Major: 1}},
+		ID:      tool.ID{Namespace: module, Name: name, Version: tool.Version{Major: 1}},
 		Spec:    tool.Spec{Description: text, Input: json.RawMessage(input)},
 		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.None, Idempotent: true, Timeout: patience, Control: true},
 		Handler: run,

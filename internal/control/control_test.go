@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -23,6 +24,7 @@ type stage struct {
 	catalog *search.Catalog
 	called  []string // parent, name and arguments of what was called
 	asked   search.Request
+	waited  time.Duration
 }
 
 func newStage(t testing.TB) *stage {
@@ -70,6 +72,14 @@ func (s *stage) Modules(context.Context) ([]control.Module, error) { return s.mo
 func (s *stage) Again(_ context.Context, parent, name string, args json.RawMessage) *tool.Result {
 	s.called = append(s.called, parent+" "+name+" "+string(args))
 	return &tool.Result{Status: tool.Success, Summary: "ran"}
+}
+
+func (s *stage) Collect(_ context.Context, approval string, wait time.Duration) (*tool.Result, error) {
+	s.waited = wait
+	if approval != "a1" {
+		return nil, tool.Errorf("stage", tool.NotFound, "no %s", approval)
+	}
+	return &tool.Result{Status: tool.Success, Summary: "ran", Call: "c0"}, nil
 }
 
 // call calls a control tool as the door would.
@@ -218,6 +228,22 @@ func TestExecuteTool(t *testing.T) {
 	s := newStage(t)
 	if _, err := s.call(t, "execute_tool", `{"name":"mail.act_01","params":"{\"path\": \"x\", }"}`); !strings.Contains(err.Error(), "byte 15") {
 		t.Errorf("where the text breaks is not told: %v", err)
+	}
+}
+
+func TestCollect(t *testing.T) {
+	for args, want := range map[string]time.Duration{
+		`{"approval":" a1 "}`:                 20 * time.Second,
+		`{"approval":"a1","wait_seconds":0}`:  0,
+		`{"approval":"a1","wait_seconds":60}`: time.Minute,
+	} {
+		s := newStage(t)
+		if r, err := s.call(t, "collect", args); err != nil || r.Call != "c0" || s.waited != want {
+			t.Errorf("%s: %+v, %v, after %v", args, r, err, s.waited)
+		}
+	}
+	if _, err := newStage(t).call(t, "collect", `{"approval":"a2"}`); tool.KindOf(err) != tool.NotFound {
+		t.Errorf("another's: %v", err)
 	}
 }
 

@@ -11,6 +11,7 @@ const (
 	executeText    = "Call any tool by its name, with its parameters in params. If the parameters are wrong the answer says how, with the schema: mend them and call again."
 	categoriesText = "List the categories of tools there are, with the number of tools in each. {{catalog}}"
 	browseText     = "List the tools of one category, 20 to a page, with one line about each."
+	collectText    = "Get the result of a call that answered \"waiting for approval\", by the id of the approval. It tells whether the human has answered, and never answers in their place."
 )
 
 // The schemas. Parameters marked x-hidden are accepted and not shown: models
@@ -38,4 +39,7 @@ const (
 	browseSchema     = `{"type":"object","properties":{
 		"category":{"type":"string","maxLength":128,"description":"its id, as list_categories gives it"},
 		"page":{"type":"integer","minimum":1,"maximum":100000,"default":1}},"required":["category"]}`
+	collectSchema = `{"type":"object","properties":{
+		"approval":{"type":"string","maxLength":64,"description":"the id that the waiting call gave"},
+		"wait_seconds":{"type":"integer","minimum":0,"maximum":60,"default":20,"description":"how long to wait for the human"}},"required":["approval"]}`
 )

@@ -29,7 +29,11 @@ func (a *api) close(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.Close()
+	if talk, err := a.kernel.Conversation(s.ID); err == nil {
+		talk.Close()
+	} else {
+		s.Close()
+	}
 	return answer(w, struct{}{})
 }
 

@@ -1,0 +1,82 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"callgate/tool"
+)
+
+// Skill is a text that tells how something is done.
+type Skill struct {
+	Command     string `json:"command"`
+	Description string `json:"description"`
+	Dir         string `json:"dir"` // where files that it names are
+	Content     string `json:"content"`
+	Note        string `json:"note"`
+}
+
+const skillNote = "Follow this as the way it is done here, for what the user asked."
+
+// SkillTool makes use_skill. find returns a skill of a session's app, or an
+// error that lists those there are.
+func SkillTool(find func(session, command string) (Skill, error)) *tool.Tool {
+	const text = "Read how something is done here, before you do it: a skill of this app, by its command. The skills there are stand in your instructions."
+	const schema = `{"type":"object","properties":{"command":{"type":"string","maxLength":80,"description":"the skill's command, such as release"}},"required":["command"]}`
+	return define(Namespace, "use_skill", text, schema, func(_ context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
+		var in struct{ Command string }
+		if err := json.Unmarshal(call.Args, &in); err != nil {
+			return nil, &tool.Error{Op: call.Tool.Dotted(), Kind: tool.Invalid, Message: "the arguments cannot be read", Err: err}
+		}
+		s, err := find(call.Principal.Session, in.Command)
+		if err != nil {
+			return nil, err
+		}
+		s.Note = skillNote
+		r, err := tool.Done("the skill "+s.Command, s)
+		if err == nil {
+			r.Content = []tool.Content{tool.Text(s.Content), tool.Text(skillNote + " Files that it names are in " + s.Dir + ".")}
+		}
+		return r, err
+	})
+}
+
+// Job is work that an agent's core lane does.
+type Job struct {
+	ID     string `json:"job"`
+	Status string `json:"status"` // running, or how it ended
+	Answer string `json:"answer,omitempty"`
+}
+
+// CoreTool makes core_job, by which an agent's edge lane hands deep work to its
+// core lane. start begins a job; look tells of one.
+func CoreTool(start func(ctx context.Context, session, task string) (Job, error), look func(session, job string) (Job, error)) *tool.Tool {
+	const text = "Hand work that needs thought or many steps to your core lane, which has a stronger model and works on its own. Say in task all that it must know: it does not see this conversation. " +
+		"It goes on in the background, and you are told when it has ended; answer the user meanwhile. With job instead of task, see how a job stands."
+	const schema = `{"type":"object","properties":{
+		"task":{"type":"string","maxLength":20000,"description":"what is to be done, whole"},
+		"job":{"type":"string","maxLength":100,"description":"a job that was begun"}}}`
+	t := define(Namespace, "core_job", text, schema, func(ctx context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
+		var in struct{ Task, Job string }
+		if err := json.Unmarshal(call.Args, &in); err != nil {
+			return nil, &tool.Error{Op: call.Tool.Dotted(), Kind: tool.Invalid, Message: "the arguments cannot be read", Err: err}
+		}
+		var job Job
+		var err error
+		switch {
+		case (in.Task == "") == (in.Job == ""):
+			return nil, tool.Errorf(call.Tool.Dotted(), tool.Invalid, "give a task to begin, or a job to look at")
+		case in.Task != "":
+			job, err = start(ctx, call.Principal.Session, in.Task)
+		default:
+			job, err = look(call.Principal.Session, in.Job)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return tool.Done(fmt.Sprintf("job %s: %s", job.ID, job.Status), job)
+	})
+	t.Runtime.Idempotent = false
+	return t
+}

@@ -1,0 +1,208 @@
+package callgate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"callgate/internal/agent"
+	"callgate/internal/agent/session"
+	"callgate/internal/app"
+	"callgate/internal/control"
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// The lanes of an agent: edge answers the user at once, core does the deep work.
+const (
+	edgeLane = "edge"
+	coreLane = "core"
+)
+
+// agentTools are the kernel's own tools for agents.
+func (k *Kernel) agentTools() []*tool.Tool {
+	return []*tool.Tool{control.SkillTool(k.skill), control.CoreTool(k.startCore, k.coreJob)}
+}
+
+// offers reports whether a control tool means anything in this session.
+func (s *Session) offers(t *tool.Tool) bool {
+	switch t.ID.Name {
+	case "use_skill":
+		return s.App != nil && len(s.App.Skills) > 0
+	case "core_job":
+		return s.door.Principal.Lane == edgeLane
+	}
+	return true
+}
+
+// skill finds a skill of a session's app.
+func (k *Kernel) skill(id, command string) (control.Skill, error) {
+	s, err := k.Session(id)
+	if err != nil {
+		return control.Skill{}, err
+	}
+	command = strings.TrimPrefix(strings.TrimSpace(command), "/")
+	var known []string
+	if s.App != nil {
+		for _, skill := range s.App.Skills {
+			if strings.EqualFold(skill.Command, command) {
+				return control.Skill{Command: skill.Command, Description: skill.Description, Dir: skill.Dir, Content: skill.Content}, nil
+			}
+			known = append(known, skill.Command)
+		}
+	}
+	e := tool.Errorf("callgate.skill", tool.NotFound, "there is no skill %q", tool.Clip(command))
+	if len(known) == 0 {
+		return control.Skill{}, e.WithHint("this app has no skills")
+	}
+	return control.Skill{}, e.WithHint("the skills are %s", strings.Join(known, ", "))
+}
+
+// job is what a core lane works at.
+type job struct {
+	talk   *Conversation
+	cancel context.CancelFunc
+	done   chan struct{}
+	end    session.End
+	answer string
+}
+
+// brainOf is the brain of an agent's lane.
+func brainOf(a app.Agent, lane string) *app.Brain {
+	if b := a.Lanes[lane]; b != nil {
+		return b
+	}
+	return a.Brain
+}
+
+// startCore begins a job of an edge lane's core. It is a conversation of its
+// own, under the name of the one that it belongs to.
+func (k *Kernel) startCore(ctx context.Context, id, task string) (control.Job, error) {
+	edge, err := k.Conversation(id)
+	if err != nil {
+		return control.Job{}, err
+	}
+	if edge.door.Principal.Lane != edgeLane {
+		return control.Job{}, tool.Errorf("callgate.core", tool.NotFound, "this agent has no core lane").WithHint("do it yourself")
+	}
+	edge.mu.Lock()
+	number := len(edge.jobs) + 1
+	edge.mu.Unlock()
+	name := fmt.Sprintf("%s.core%d", edge.ID, number)
+	for { // one of an earlier life may have it
+		if _, err := k.database.Sessions().Get(ctx, name); tool.KindOf(err) == tool.NotFound {
+			break
+		}
+		number++
+		name = fmt.Sprintf("%s.core%d", edge.ID, number)
+	}
+	s, err := k.openFor(ctx, SessionConfig{
+		Workspace: edge.Workspace(), AppFile: edge.door.AppFile, Agent: edge.Agent.ID, Lane: coreLane, PID: edge.door.Asker.PID,
+	}, name)
+	if err != nil {
+		return control.Job{}, err
+	}
+	s.door.Asker = edge.door.Asker
+	core, err := k.converse(ctx, s, edge.Agent.ID, nil)
+	if err != nil {
+		s.Close()
+		return control.Job{}, err
+	}
+	core.door.Asked = edge.wasAsked
+	j := &job{talk: core, done: make(chan struct{})}
+	var working context.Context
+	working, j.cancel = context.WithCancel(k.ctx)
+	edge.mu.Lock()
+	edge.jobs = append(edge.jobs, j)
+	edge.mu.Unlock()
+	k.running.Go(func() { edge.work(working, j, task) })
+	return control.Job{ID: name, Status: "running"}, nil
+}
+
+// work does a job, and has the edge lane be told of its end.
+func (c *Conversation) work(ctx context.Context, j *job, task string) {
+	defer j.cancel()
+	defer j.talk.Close()
+	end, err := j.talk.Say(ctx, llm.Say(llm.User, task), agent.Watch{}, nil)
+	if err != nil {
+		end = session.End{Reason: session.Failed, Error: err.Error()}
+	}
+	messages := j.talk.log.Messages()
+	for i := len(messages) - 1; i >= 0 && j.answer == ""; i-- {
+		if messages[i].Role == llm.Assistant {
+			j.answer = messages[i].Text()
+		}
+	}
+	j.end = end
+	note := fmt.Sprintf("CORE JOB %s ENDED (%s)", j.talk.ID, end.Reason)
+	if end.Error != "" {
+		note += ": " + end.Error
+	}
+	if j.answer != "" {
+		note += "\n" + tool.ClipTo(j.answer, 8000)
+	}
+	c.Notify(note)
+	close(j.done)
+}
+
+// coreJob tells how a job stands.
+func (k *Kernel) coreJob(id, name string) (control.Job, error) {
+	edge, err := k.Conversation(id)
+	if err != nil {
+		return control.Job{}, err
+	}
+	edge.mu.Lock()
+	jobs := slices.Clone(edge.jobs)
+	edge.mu.Unlock()
+	for _, j := range jobs {
+		if j.talk.ID != name {
+			continue
+		}
+		select {
+		case <-j.done:
+			return control.Job{ID: name, Status: string(j.end.Reason), Answer: tool.ClipTo(j.answer, 8000)}, nil
+		default:
+			return control.Job{ID: name, Status: "running"}, nil
+		}
+	}
+	return control.Job{}, tool.Errorf("callgate.core", tool.NotFound, "there is no job %q", tool.Clip(name))
+}
+
+// awaitJobs waits for the jobs that are under way and reports whether there is
+// news of one. Only an app that takes a single turn waits: elsewhere the news
+// come with the user's next words.
+func (c *Conversation) awaitJobs(ctx context.Context) bool {
+	if c.App == nil || c.App.Runtime.Mode != "one_shot" {
+		return false
+	}
+	c.mu.Lock()
+	jobs := slices.Clone(c.jobs)
+	c.mu.Unlock()
+	for _, j := range jobs {
+		select {
+		case <-j.done:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.notices) > 0
+}
+
+// Close ends the conversation's session: the turn that is under way and the jobs
+// of its core lane are stopped first.
+func (c *Conversation) Close() {
+	c.Cancel()
+	c.mu.Lock()
+	jobs := slices.Clone(c.jobs)
+	c.mu.Unlock()
+	for _, j := range jobs {
+		j.cancel()
+	}
+	for _, j := range jobs {
+		<-j.done
+	}
+	c.Session.Close()
+}
