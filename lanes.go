@@ -122,6 +122,7 @@ func (k *Kernel) startCore(ctx context.Context, id, task string) (control.Job, e
 
 // work does a job, and has the edge lane be told of its end.
 func (c *Conversation) work(ctx context.Context, j *job, task string) {
+	defer close(j.done) // when nothing of it is left
 	defer j.cancel()
 	defer j.talk.Close()
 	end, err := j.talk.Say(ctx, llm.Say(llm.User, task), agent.Watch{}, nil)
@@ -143,7 +144,6 @@ func (c *Conversation) work(ctx context.Context, j *job, task string) {
 		note += "\n" + tool.ClipTo(j.answer, 8000)
 	}
 	c.Notify(note)
-	close(j.done)
 }
 
 // coreJob tells how a job stands.

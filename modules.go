@@ -8,7 +8,9 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/arbiter"
 	"callgate/internal/module"
+	"callgate/internal/module/database"
 	"callgate/internal/module/filesystem"
+	"callgate/internal/module/http"
 	"callgate/internal/module/shell"
 	"callgate/tool"
 )
@@ -19,6 +21,8 @@ func shipped() []module.Module {
 	return []module.Module{
 		filesystem.Module(),
 		shell.Module(),
+		http.Module(),
+		database.Module(),
 	}
 }
 

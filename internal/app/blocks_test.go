@@ -25,6 +25,7 @@ tools:
             args: [--flag, ""]
             env: {TOKEN: "{{secret.hub_token}}", LEVEL: 2}
             dir: work
+            protocol: 2025-11-25
             timeout: 2m
             start_timeout: 5
             concurrency: 3
@@ -40,6 +41,7 @@ tools:
           remote:
             url: https://example.com/mcp
             transport: sse
+            protocol: "2024-11-05"
             headers: {Authorization: "Bearer {{secret.remote}}"}
             oauth: {client_id: me, callback_port: 8765, scopes: [read]}
           later: {command: x, enabled: false}
@@ -49,7 +51,7 @@ tools:
 	want := []app.Server{
 		{
 			Name: "my-hub", Command: "npx", Args: []string{"-y", "some-server", "3", "--flag", ""},
-			Env: map[string]string{"TOKEN": "{{secret.hub_token}}", "LEVEL": "2"}, Dir: "work",
+			Env: map[string]string{"TOKEN": "{{secret.hub_token}}", "LEVEL": "2"}, Dir: "work", Protocol: "2025-11-25",
 			Timeout: 2 * time.Minute, StartTimeout: 5 * time.Second, Concurrency: 3, EnvAllow: []string{"HUB_HOST"}, Pin: true,
 			Tools: map[string]app.ServerTool{
 				"create_issue": {Risk: tool.High, SideEffect: tool.External, Idempotent: true, Effects: []tool.Effect{{Resource: "issue:{repo}", Mode: tool.X, Unless: []string{"dry_run"}}}},
@@ -57,7 +59,7 @@ tools:
 			},
 		},
 		{
-			Name: "remote", URL: "https://example.com/mcp", Transport: "sse",
+			Name: "remote", URL: "https://example.com/mcp", Transport: "sse", Protocol: "2024-11-05",
 			Headers: map[string]string{"Authorization": "Bearer {{secret.remote}}"},
 			OAuth:   &app.OAuth{ClientID: "me", CallbackPort: 8765, Scopes: []string{"read"}},
 		},

@@ -88,8 +88,8 @@ var homes = map[string]string{
 
 // unbuiltModules are modules that are designed and not built; one that the
 // caller knows of is built, whatever stands here.
-const unbuiltModules = "http web database memory agent_spawn behavior rag vector index workspace preview " +
-	"web_preview widget channels lsp queue cron_native dev_tools git"
+const unbuiltModules = "agent_spawn behavior rag vector index workspace preview " +
+	"web_preview widget channels lsp queue cron_native dev_tools"
 
 // systemModules are part of every app.
 const systemModules = "context_builder llm_provider"

@@ -151,6 +151,8 @@ var mistakes = []struct{ name, text string }{
 	{"two servers of one module", servers("a-b: {command: npx}", "a_b: {command: npx}")},
 	{"server of nothing", servers("files:", "  args: [x]")},
 	{"server of both kinds", servers("files:", "  command: npx", "  url: https://x")},
+	{"server with a wrong protocol", servers("files:", "  command: npx", "  protocol: 2025-11-26")},
+	{"server with a protocol that its transport does not know", servers("files:", "  url: https://example.com", "  transport: sse", "  protocol: 2026-07-28")},
 	{"server with a wrong transport", servers("files:", "  command: npx", "  transport: http")},
 	{"server with another program's type", servers("files:", "  type: stdio", "  command: npx")},
 	{"server with type sse", servers("files:", "  type: sse", "  url: https://x")},

@@ -31,6 +31,7 @@ type Server struct {
 	Dir          string
 	URL          string
 	Transport    string // stdio, http or sse; empty: by what is given
+	Protocol     string // the version it is spoken to in; empty: the newest that it knows
 	Headers      map[string]string
 	OAuth        *OAuth
 	Timeout      time.Duration // of a call; 0: the default
@@ -98,7 +99,7 @@ func (d *decoder) server(e entry) {
 		"command": d.command(&s), "args": d.plainTexts(&s.Args, "write the arguments as a list, such as [-y, some-server]"),
 		"env": d.textMap(&s.Env), "dir": d.into(&s.Dir), "url": d.into(&s.URL), "headers": d.textMap(&s.Headers),
 		"transport": d.choice(&s.Transport, "stdio", "http", "sse"), "type": d.typeKey,
-		"oauth":   d.oauth(&s),
+		"protocol": d.protocol(&s.Protocol), "oauth": d.oauth(&s),
 		"timeout": d.duration(&s.Timeout), "start_timeout": d.duration(&s.StartTimeout),
 		"concurrency": d.number(&s.Concurrency, 1, 256, "write how many calls it may have under way at once"),
 		"env_allow":   d.texts(&s.EnvAllow, "name the variables, such as [GITHUB_HOST]"),
@@ -113,6 +114,8 @@ func (d *decoder) server(e entry) {
 		d.fail(d.places[e.path+".url"], "keep one of the two", "the server %s has a command and a url", s.Name)
 	case s.Command != "" && s.Transport != "" && s.Transport != "stdio", s.URL != "" && s.Transport == "stdio":
 		d.fail(d.places[e.path+".transport"], "leave transport out: a command is spoken to over stdio, a url over HTTP", "the transport %s does not fit the server %s", s.Transport, s.Name)
+	case s.Transport == "sse" && s.Protocol == protocols[0]:
+		d.fail(d.places[e.path+".protocol"], "leave it out, or the transport", "the transport sse does not know the protocol %s", s.Protocol)
 	case s.URL != "" && !strings.HasPrefix(s.URL, "http://") && !strings.HasPrefix(s.URL, "https://") && !strings.HasPrefix(s.URL, "{{"):
 		d.fail(d.places[e.path+".url"], "begin it with https://", "the url of %s is %s", s.Name, quote(s.URL))
 	}
@@ -120,6 +123,12 @@ func (d *decoder) server(e entry) {
 		d.app.Servers = append(d.app.Servers, s)
 	}
 }
+
+// protocols are the versions that servers are spoken to in, newest first.
+var protocols = []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+
+// protocol reads a version of the protocol.
+func (d *decoder) protocol(to *string) reader { return d.choice(to, protocols...) }
 
 // typeKey meets the key that other programs' files have.
 func (d *decoder) typeKey(e entry) {

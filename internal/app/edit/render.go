@@ -40,6 +40,7 @@ func fields(s app.Server) []field {
 	f = withText(f, "dir", s.Dir)
 	f = withText(f, "url", s.URL)
 	f = withText(f, "transport", s.Transport)
+	f = withText(f, "protocol", s.Protocol)
 	f = withMap(f, "headers", s.Headers)
 	if o := s.OAuth; o != nil {
 		in := withText([]field{}, "client_id", o.ClientID)

@@ -97,7 +97,7 @@ func TestTextsThatCannotBe(t *testing.T) {
 // unknown here shows.
 var full = app.Server{
 	Name: "files", Command: "x", Args: []string{"a"}, Env: map[string]string{"A": "b"}, Dir: "d",
-	URL: "https://x", Transport: "http", Headers: map[string]string{"H": "v"},
+	URL: "https://x", Transport: "http", Protocol: "2025-11-25", Headers: map[string]string{"H": "v"},
 	OAuth:   &app.OAuth{ClientID: "i", ClientSecret: "{{secret.s}}", CallbackPort: 1, Scopes: []string{"s"}},
 	Timeout: time.Hour + 30*time.Minute, StartTimeout: 100 * time.Millisecond, Concurrency: 256, EnvAllow: []string{"E"}, Pin: true,
 	Tools: map[string]app.ServerTool{"t": {

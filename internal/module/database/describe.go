@@ -1,0 +1,80 @@
+package database
+
+import (
+	"context"
+	_ "embed"
+
+	"callgate/internal/module/database/catalog"
+	"callgate/internal/module/database/engine"
+	"callgate/tool"
+)
+
+//go:embed describe.md
+var describeDoc string
+
+const describeOutput = `{
+  "type": "object",
+  "properties": {
+    "name": {"type": "string"}, "schema": {"type": "string"}, "kind": {"type": "string"},
+    "estimated_rows": {"type": "integer"}, "comment": {"type": "string"},
+    "columns": {"type": "array", "description": "Each with name, type, nullable, default, generated, comment."},
+    "primary_key": {"type": "array", "items": {"type": "string"}},
+    "indexes": {"type": "array"},
+    "foreign_keys": {"type": "array"},
+    "checks": {"type": "array", "items": {"type": "string"}}
+  },
+  "required": ["name", "kind"]
+}`
+
+func (r *room) describeTool() definition {
+	return definition{
+		name: "describe", doc: describeDoc,
+		input: `{"type": "object", "properties": {"table": {"type": "string", "minLength": 1, "description": "The table or view, as name or schema.name."}, ` +
+			connectionArg + `, ` + timeoutArg + `}, "required": ["table"], "additionalProperties": false}`,
+		output: describeOutput,
+		examples: []tool.Example{
+			example("one table", `{"table": "orders"}`),
+			example("in another schema", `{"table": "sales.orders", "connection_id": "shop"}`),
+		},
+		aliases: []string{
+			"describe_table", "table_info", "show_columns", "get_table_schema", "columns of a table", "what columns does a table have",
+			"indexes of a table", "décrire une table", "colonnes d'une table", "structure d'une table",
+		},
+		tags:    []string{"database", "sql", "table", "columns", "types", "indexes", "keys", "colonnes", "structure"},
+		runtime: reads(),
+		handler: handler(r, "describe", describe),
+	}
+}
+
+func describe(ctx context.Context, c *call, in schemaArgs) (*tool.Result, error) {
+	ctx, done, l, err := c.use(ctx, in.on)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	t, err := details(ctx, l.engine, in.Table)
+	if err != nil {
+		return nil, stopped(ctx, err)
+	}
+	r, err := tool.Done(l.name()+t.Ref()+": "+count(len(t.Columns), "column"), t)
+	if err == nil {
+		r.Content = []tool.Content{tool.Text(catalog.Show([]*catalog.Table{t}))}
+	}
+	return r, err
+}
+
+// details finds a table and everything about it.
+func details(ctx context.Context, e engine.Engine, name string) (*catalog.Table, error) {
+	found, err := catalog.Find(ctx, e, name)
+	if err != nil {
+		return nil, err
+	}
+	all, err := catalog.Load(ctx, e, found.Schema, found.Name)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, catalog.Missing(name, nil)
+	}
+	return all[0], nil
+}

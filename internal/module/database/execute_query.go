@@ -1,0 +1,116 @@
+package database
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strconv"
+	"time"
+
+	"callgate/internal/module/database/engine"
+	"callgate/internal/module/database/rowset"
+	"callgate/tool"
+)
+
+//go:embed execute_query.md
+var executeQueryDoc string
+
+const executeQueryInput = `{
+  "type": "object",
+  "properties": {
+    "query": {"type": "string", "minLength": 1, "maxLength": 200000, "description": "One statement: INSERT, UPDATE, DELETE, CREATE, ALTER, DROP …"},
+    ` + paramsArg + `,
+    ` + connectionArg + `,
+    "limit": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 200, "description": "The most rows to return, of a statement with RETURNING."},
+    ` + timeoutArg + `
+  },
+  "required": ["query"],
+  "additionalProperties": false
+}`
+
+const outcomeOutput = `
+    "rows_affected": {"type": "integer", "description": "How many rows were changed."},
+    "last_insert_id": {"type": "integer", "description": "The id of the row that was inserted, in SQLite and MySQL."},`
+
+const executeQueryOutput = `{
+  "type": "object",
+  "properties": {` + outcomeOutput + rowsOutput + `},
+  "required": ["elapsed_ms"]
+}`
+
+func (r *room) executeQueryTool() definition {
+	return definition{
+		name: "execute_query", doc: executeQueryDoc, input: executeQueryInput, output: executeQueryOutput,
+		examples: []tool.Example{
+			example("change rows", `{"query": "UPDATE orders SET status = ? WHERE id = ?", "params": ["shipped", 42]}`),
+			example("insert a row and get its id", `{"query": "INSERT INTO customers (name, country) VALUES (:name, :country) RETURNING id", "params": {"name": "Ada", "country": "UK"}}`),
+			example("make a table", `{"query": "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL)"}`),
+		},
+		aliases: []string{
+			"execute", "execute_sql", "run_sql", "write_query", "insert", "update", "delete_rows", "create_table", "drop_table",
+			"insert a row", "update rows", "delete rows from a table", "create a table", "alter a table", "run a sql statement",
+			"insérer une ligne", "modifier des lignes", "supprimer des lignes", "créer une table", "exécuter une requête sql",
+		},
+		tags:    []string{"database", "sql", "write", "insert", "update", "delete", "ddl", "table", "base de données", "écriture"},
+		runtime: writes(tool.High),
+		handler: handler(r, "execute_query", executeQuery),
+	}
+}
+
+func executeQuery(ctx context.Context, c *call, in fetchArgs) (*tool.Result, error) {
+	ctx, done, l, err := c.write(ctx, in.on)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	s, err := statement(l, in.Query, in.Params)
+	if err != nil {
+		return nil, err
+	}
+	out := rowset.New(c.limits(in.Limit, 0))
+	start := time.Now()
+	did, err := l.engine.Write(ctx, s, out)
+	if err != nil {
+		return nil, near(ctx, l, stopped(ctx, err))
+	}
+	took := time.Since(start)
+	r := &tool.Result{Status: tool.Success, Summary: l.name() + outcomeSummary(did, out), Warnings: clippedWarning(out)}
+	b := appendOutcome([]byte{'{'}, did, out)
+	b = append(b, `"elapsed_ms":`...)
+	b = strconv.AppendFloat(b, float64(took.Microseconds())/1000, 'f', -1, 64)
+	r.Data = append(b, '}')
+	if out.HasColumns() {
+		r.Content = []tool.Content{tool.Text(out.Table())}
+	}
+	return r, nil
+}
+
+// appendOutcome appends what a statement did, and its rows, to an open object.
+func appendOutcome(b []byte, did engine.Outcome, out *rowset.Writer) []byte {
+	if did.Affected >= 0 {
+		b = append(b, `"rows_affected":`...)
+		b = append(strconv.AppendInt(b, did.Affected, 10), ',')
+	}
+	if did.LastID != nil {
+		b = append(b, `"last_insert_id":`...)
+		b = append(strconv.AppendInt(b, *did.LastID, 10), ',')
+	}
+	if out.HasColumns() {
+		b = append(out.AppendJSON(b), ',')
+	}
+	return b
+}
+
+func outcomeSummary(did engine.Outcome, out *rowset.Writer) string {
+	s := "done"
+	if did.Affected > 0 || did.Affected == 0 && !out.HasColumns() {
+		s = count(int(did.Affected), "row") + " changed"
+	}
+	if did.LastID != nil {
+		s += fmt.Sprintf("; the last id is %d", *did.LastID)
+	}
+	if out.HasColumns() {
+		s += "; " + rowsSummary(out, 0) + " returned"
+	}
+	return s
+}

@@ -1,0 +1,102 @@
+package database
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"callgate/internal/module/database/rowset"
+	"callgate/tool"
+)
+
+//go:embed fetch_results.md
+var fetchResultsDoc string
+
+const fetchResultsInput = `{
+  "type": "object",
+  "properties": {
+    "query": {"type": "string", "minLength": 1, "maxLength": 200000, "description": "One statement that reads, such as SELECT, WITH or EXPLAIN."},
+    ` + paramsArg + `,
+    ` + connectionArg + `,
+    "limit": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 200, "description": "The most rows to return."},
+    "offset": {"type": "integer", "minimum": 0, "maximum": 1000000, "default": 0, "description": "How many rows to pass over first; use it with ORDER BY."},
+    ` + timeoutArg + `
+  },
+  "required": ["query"],
+  "additionalProperties": false
+}`
+
+const rowsOutput = `
+    "columns": {"type": "array", "description": "The columns, each with its name and type."},
+    "rows": {"type": "array", "description": "The rows, each a list in the order of the columns."},
+    "row_count": {"type": "integer", "description": "How many rows are here."},
+    "truncated": {"type": "boolean", "description": "Whether there are more."},
+    "elapsed_ms": {"type": "number"}`
+
+const fetchResultsOutput = `{
+  "type": "object",
+  "properties": {` + rowsOutput + `},
+  "required": ["columns", "rows", "row_count", "truncated", "elapsed_ms"]
+}`
+
+func (r *room) fetchResultsTool() definition {
+	return definition{
+		name: "fetch_results", doc: fetchResultsDoc, input: fetchResultsInput, output: fetchResultsOutput,
+		examples: []tool.Example{
+			example("rows that match a value", `{"query": "SELECT id, name FROM customers WHERE country = ? ORDER BY name", "params": ["FR"], "limit": 50}`),
+			example("values by name", `{"query": "SELECT count(*) FROM orders WHERE placed_at >= :since", "params": {"since": "2024-01-01"}}`),
+			example("how the database would do it", `{"query": "EXPLAIN SELECT * FROM orders WHERE customer_id = $1", "params": [7], "connection_id": "shop"}`),
+		},
+		aliases: []string{
+			"query", "select", "run_query", "read_query", "sql_query", "query_database", "database.sql", "database.browse",
+			"run a select query", "query the database", "get rows from a table", "read data with sql", "count rows",
+			"interroger la base de données", "exécuter une requête select", "lire des lignes d'une table",
+		},
+		tags:    []string{"database", "sql", "query", "select", "rows", "read", "requête", "base de données", "lecture"},
+		runtime: reads(),
+		handler: handler(r, "fetch_results", fetchResults),
+	}
+}
+
+type fetchArgs struct {
+	on
+	Query  string          `json:"query"`
+	Params json.RawMessage `json:"params"`
+	Limit  int             `json:"limit"`
+	Offset int             `json:"offset"`
+}
+
+func fetchResults(ctx context.Context, c *call, in fetchArgs) (*tool.Result, error) {
+	ctx, done, l, err := c.use(ctx, in.on)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	s, err := statement(l, in.Query, in.Params)
+	if err != nil {
+		return nil, err
+	}
+	out := c.room.writer(c.limits(in.Limit, in.Offset))
+	defer c.room.giveBack(out)
+	start := time.Now()
+	if err := l.engine.Read(ctx, s, out); err != nil {
+		return nil, near(ctx, l, stopped(ctx, err))
+	}
+	r := &tool.Result{Status: tool.Success, Summary: l.name() + rowsSummary(out, in.Offset)}
+	table(r, out, time.Since(start))
+	return r, nil
+}
+
+// rowsSummary is the rows in one line: how many, and how to go on.
+func rowsSummary(out *rowset.Writer, offset int) string {
+	s := count(out.Rows(), "row")
+	if offset > 0 && out.Rows() > 0 {
+		s = fmt.Sprintf("rows %d to %d", offset+1, offset+out.Rows())
+	}
+	if out.Cut() {
+		s += fmt.Sprintf("; there are more: continue with offset=%d, or ask for less", offset+out.Rows())
+	}
+	return s
+}

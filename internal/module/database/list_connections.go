@@ -1,0 +1,61 @@
+package database
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"callgate/tool"
+)
+
+//go:embed list_connections.md
+var listConnectionsDoc string
+
+const listConnectionsOutput = `{
+  "type": "object",
+  "properties": {
+    "connections": {"type": "array", "items": {
+      "type": "object",
+      "properties": {
+        "connection_id": {"type": "string"}, "driver": {"type": "string"}, "product": {"type": "string"},
+        "place": {"type": "string"}, "read_only": {"type": "boolean"}
+      }
+    }}
+  },
+  "required": ["connections"]
+}`
+
+func (r *room) listConnectionsTool() definition {
+	return definition{
+		name: "list_connections", doc: listConnectionsDoc,
+		input: `{"type": "object", "properties": {}, "additionalProperties": false}`, output: listConnectionsOutput,
+		examples: []tool.Example{example("what is open", `{}`)},
+		aliases: []string{
+			"list_databases", "open connections", "which databases are connected", "show database connections",
+			"lister les connexions", "quelles bases de données sont ouvertes",
+		},
+		tags:    []string{"database", "sql", "connection", "list", "base de données", "connexions"},
+		runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true},
+		handler: handler(r, "list_connections", listConnections),
+	}
+}
+
+func listConnections(_ context.Context, c *call, _ struct{}) (*tool.Result, error) {
+	all := []shownLink{}
+	var lines []string
+	for _, l := range c.room.list(c.session) {
+		s := l.shown()
+		all = append(all, s)
+		lines = append(lines, fmt.Sprintf("%s: %s at %s", s.ID, s.Product, s.Place))
+	}
+	summary := count(len(all), "connection")
+	if len(all) == 0 {
+		summary = "no connection is open; use database.connect"
+	}
+	r, err := tool.Done(summary, map[string]any{"connections": all})
+	if err == nil && len(lines) > 0 {
+		r.Content = []tool.Content{tool.Text(strings.Join(lines, "\n"))}
+	}
+	return r, err
+}

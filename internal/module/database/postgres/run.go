@@ -1,0 +1,183 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"callgate/internal/module/database/engine"
+	"callgate/internal/module/database/rowset"
+	"callgate/internal/module/database/sqltext"
+	"callgate/tool"
+)
+
+// Read runs a statement in a transaction that the server keeps read-only.
+func (db *DB) Read(ctx context.Context, s engine.Statement, out *rowset.Writer) error {
+	if err := noCopy(s.SQL); err != nil {
+		return err
+	}
+	c := db.read
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.turn.Give()
+	if err := c.begin(ctx, "BEGIN TRANSACTION READ ONLY"); err != nil {
+		return err
+	}
+	defer c.rollback(ctx)
+	_, err := c.run(ctx, s, out, false)
+	return err
+}
+
+// Write runs one statement by itself, as some of them must be.
+func (db *DB) Write(ctx context.Context, s engine.Statement, out *rowset.Writer) (engine.Outcome, error) {
+	if err := noCopy(s.SQL); err != nil {
+		return engine.Outcome{}, err
+	}
+	c := db.write
+	if err := c.take(ctx); err != nil {
+		return engine.Outcome{}, err
+	}
+	defer c.turn.Give()
+	if err := c.begin(ctx, ""); err != nil {
+		return engine.Outcome{}, err
+	}
+	done, err := c.run(ctx, s, out, true)
+	if err == nil && c.pg.TxStatus() != 'I' {
+		c.rollback(ctx)
+		return done, engine.Fail(tool.Invalid, "the statement left a transaction open; it was rolled back").
+			WithHint("send the statements that belong together to database.transaction")
+	}
+	c.rollback(ctx)
+	return done, err
+}
+
+// Transact runs f in one transaction.
+func (db *DB) Transact(ctx context.Context, isolation string, f func(engine.Do) error) error {
+	c := db.write
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.turn.Give()
+	words := "BEGIN"
+	if isolation != "" {
+		words = "BEGIN ISOLATION LEVEL " + strings.ToUpper(isolation)
+	}
+	if err := c.begin(ctx, words); err != nil {
+		return err
+	}
+	defer c.rollback(ctx)
+	err := f(func(s engine.Statement, out *rowset.Writer) (engine.Outcome, error) {
+		if err := noCopy(s.SQL); err != nil {
+			return engine.Outcome{}, err
+		}
+		done, err := c.run(ctx, s, out, true)
+		if err == nil && c.pg.TxStatus() != 'T' {
+			err = engine.Fail(tool.InDoubt, "the statement ended the transaction; what came before it may have been committed").
+				WithHint("look with database.fetch_results, and leave COMMIT and ROLLBACK to this tool")
+		}
+		return done, err
+	})
+	if err != nil {
+		return err
+	}
+	results, err := c.pg.Exec(ctx, "COMMIT").ReadAll()
+	if err != nil {
+		return c.fault(ctx, true, err)
+	}
+	if len(results) == 1 && results[0].CommandTag.String() != "COMMIT" {
+		return engine.Fail(tool.Failed, "the server rolled the transaction back instead of committing it")
+	}
+	return nil
+}
+
+// noCopy refuses COPY, whose data would have to travel beside the statement.
+func noCopy(text string) error {
+	if sqltext.First(sqltext.Postgres, text) != "COPY" {
+		return nil
+	}
+	return engine.Fail(tool.Invalid, "COPY moves data beside its statement, which is not done here").
+		WithHint("use database.bulk_insert to put rows in, database.fetch_results to get them")
+}
+
+// run runs one statement of the asker's. Its rows are read to the end when it
+// may write (all), else until there are too many that nobody wants.
+func (c *conn) run(ctx context.Context, s engine.Statement, out *rowset.Writer, all bool) (engine.Outcome, error) {
+	values, err := c.values(ctx, s)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	rows := c.pg.ExecParams(inner, s.SQL, values, nil, nil, nil)
+	put := columns(rows.FieldDescriptions(), c.types, out)
+	stopped := false
+	for unwanted := 0; rows.NextRow(); {
+		switch out.Next() {
+		case rowset.Take:
+			for i, cell := range rows.Values() {
+				if cell == nil {
+					out.Null()
+				} else {
+					put[i](out, cell)
+				}
+			}
+			out.End()
+		case rowset.Stop:
+			if unwanted++; !all && unwanted > engine.DrainRows && !stopped {
+				stopped = true
+				cancel()
+			}
+		}
+	}
+	fields := slices.Clone(rows.FieldDescriptions()) // the next statement takes their place
+	tag, err := rows.Close()
+	if stopped && ctx.Err() == nil {
+		return engine.Outcome{Affected: -1}, nil
+	}
+	if err != nil {
+		return engine.Outcome{}, c.fault(ctx, all, err)
+	}
+	c.nameTypes(ctx, fields, out)
+	return engine.Outcome{Affected: affected(tag)}, nil
+}
+
+// affected is the number of rows that a statement changed; that of a SELECT is
+// how many it returned, and nobody asks for it here.
+func affected(tag pgconn.CommandTag) int64 {
+	if tag.Select() {
+		return 0
+	}
+	return tag.RowsAffected()
+}
+
+// Copy inserts rows by COPY, which is one statement: all of them or none.
+func (db *DB) Copy(ctx context.Context, table string, names []string, rows [][]any) (int64, error) {
+	c := db.write
+	if err := c.take(ctx); err != nil {
+		return 0, err
+	}
+	defer c.turn.Give()
+	if err := c.begin(ctx, "BEGIN"); err != nil {
+		return 0, err
+	}
+	defer c.rollback(ctx)
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = sqltext.Postgres.Quote(n)
+	}
+	var data bytes.Buffer
+	for _, row := range rows {
+		if err := copyRow(&data, row); err != nil {
+			return 0, err
+		}
+	}
+	tag, err := c.pg.CopyFrom(ctx, &data, "COPY "+table+" ("+strings.Join(quoted, ", ")+") FROM STDIN")
+	if err == nil {
+		_, err = c.pg.Exec(ctx, "COMMIT").ReadAll()
+	}
+	return tag.RowsAffected(), c.fault(ctx, true, err)
+}

@@ -1,0 +1,244 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"callgate/internal/module/database/engine"
+	"callgate/internal/module/database/rowset"
+	"callgate/tool"
+)
+
+// put writes one cell that has a value, from the server's text for it.
+type put func(*rowset.Writer, []byte)
+
+// columns tells the writer what columns there are, and how each is written.
+func columns(fields []pgconn.FieldDescription, known map[uint32]string, out *rowset.Writer) []put {
+	if len(fields) == 0 {
+		return nil
+	}
+	all := make([]rowset.Column, len(fields))
+	puts := make([]put, len(fields))
+	for i, f := range fields {
+		name, p := builtin(f.DataTypeOID)
+		if name == "" {
+			name = known[f.DataTypeOID]
+		}
+		all[i], puts[i] = rowset.Column{Name: f.Name, Type: name}, p
+	}
+	out.Columns(all)
+	return puts
+}
+
+func builtin(oid uint32) (string, put) {
+	text := (*rowset.Writer).Bytes
+	switch oid {
+	case pgtype.BoolOID:
+		return "boolean", func(w *rowset.Writer, b []byte) { w.Bool(len(b) == 1 && b[0] == 't') }
+	case pgtype.Int2OID:
+		return "smallint", (*rowset.Writer).Number
+	case pgtype.Int4OID:
+		return "integer", (*rowset.Writer).Number
+	case pgtype.Int8OID:
+		return "bigint", (*rowset.Writer).Number
+	case pgtype.OIDOID:
+		return "oid", (*rowset.Writer).Number
+	case pgtype.Float4OID:
+		return "real", (*rowset.Writer).Number
+	case pgtype.Float8OID:
+		return "double precision", (*rowset.Writer).Number
+	case pgtype.NumericOID:
+		return "numeric", text
+	case pgtype.TextOID:
+		return "text", text
+	case pgtype.VarcharOID:
+		return "varchar", text
+	case pgtype.BPCharOID:
+		return "char", text
+	case pgtype.NameOID:
+		return "name", text
+	case pgtype.UUIDOID:
+		return "uuid", text
+	case pgtype.DateOID:
+		return "date", text
+	case pgtype.TimestampOID:
+		return "timestamp", (*rowset.Writer).Stamp
+	case pgtype.TimestamptzOID:
+		return "timestamptz", (*rowset.Writer).Stamp
+	case pgtype.JSONOID:
+		return "json", (*rowset.Writer).JSON
+	case pgtype.JSONBOID:
+		return "jsonb", (*rowset.Writer).JSON
+	case pgtype.ByteaOID:
+		return "bytea", blob
+	default:
+		return "", text
+	}
+}
+
+// blob writes bytea, which the server writes as \x and digits.
+func blob(w *rowset.Writer, b []byte) {
+	digits, ok := bytes.CutPrefix(b, []byte(`\x`))
+	raw := make([]byte, hex.DecodedLen(len(digits)))
+	if _, err := hex.Decode(raw, digits); err != nil || !ok {
+		w.Bytes(b)
+		return
+	}
+	w.Blob(raw)
+}
+
+// nameTypes asks for the names of types that are not built in. That they stay
+// unknown is no reason to fail.
+func (c *conn) nameTypes(ctx context.Context, fields []pgconn.FieldDescription, out *rowset.Writer) {
+	var unknown []string
+	for _, f := range fields {
+		if name, _ := builtin(f.DataTypeOID); name == "" && c.types[f.DataTypeOID] == "" {
+			unknown = append(unknown, strconv.FormatUint(uint64(f.DataTypeOID), 10))
+		}
+	}
+	if len(unknown) == 0 || c.pg.TxStatus() == 'E' {
+		return
+	}
+	found := c.pg.ExecParams(ctx, "SELECT oid, pg_catalog.format_type(oid, NULL) FROM pg_catalog.pg_type WHERE oid = ANY($1::oid[])",
+		[][]byte{[]byte("{" + strings.Join(unknown, ",") + "}")}, nil, nil, nil).Read()
+	for _, row := range found.Rows {
+		if oid, err := strconv.ParseUint(string(row[0]), 10, 32); err == nil {
+			c.types[uint32(oid)] = string(row[1])
+		}
+	}
+	for i, f := range fields {
+		if name := c.types[f.DataTypeOID]; name != "" {
+			out.SetType(i, name)
+		}
+	}
+}
+
+// values writes the values of a statement as texts, which the server reads as
+// whatever the placeholder is. A list is written as an array, unless JSON is
+// wanted: then the server has to be asked first.
+func (c *conn) values(ctx context.Context, s engine.Statement) ([][]byte, error) {
+	values := make([][]byte, len(s.Args))
+	var wanted []uint32
+	for i, v := range s.Args {
+		if list, ok := v.(json.RawMessage); ok && len(list) > 0 && list[0] == '[' {
+			if wanted == nil {
+				d, err := c.pg.Prepare(ctx, "", s.SQL, nil)
+				if err != nil {
+					return nil, c.fault(ctx, false, err)
+				}
+				wanted = d.ParamOIDs
+			}
+			if oid := wanted[i]; oid != pgtype.JSONOID && oid != pgtype.JSONBOID {
+				array, err := arrayText(list)
+				if err != nil {
+					return nil, engine.Fail(tool.Invalid, "the value %d is not an array: %w", i+1, err)
+				}
+				values[i] = array
+				continue
+			}
+		}
+		values[i] = valueText(v)
+	}
+	return values, nil
+}
+
+func valueText(v any) []byte {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case bool:
+		return strconv.AppendBool(nil, v)
+	case string:
+		return []byte(v) // not nil, though it be empty
+	case json.Number:
+		return []byte(v)
+	case json.RawMessage:
+		return v
+	case []byte:
+		return append([]byte(`\x`), hex.EncodeToString(v)...)
+	default:
+		return fmt.Append(nil, v)
+	}
+}
+
+// arrayText writes a list of JSON as an array: {1,"a",NULL,{…}}.
+func arrayText(list json.RawMessage) ([]byte, error) {
+	var items []json.RawMessage
+	if err := json.Unmarshal(list, &items); err != nil {
+		return nil, err
+	}
+	b := []byte{'{'}
+	for i, item := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		switch item[0] {
+		case '[':
+			inner, err := arrayText(item)
+			if err != nil {
+				return nil, err
+			}
+			b = append(b, inner...)
+		case 'n':
+			b = append(b, "NULL"...)
+		case '"':
+			var text string
+			if err := json.Unmarshal(item, &text); err != nil {
+				return nil, err
+			}
+			b = appendElement(b, text)
+		default:
+			b = appendElement(b, string(item))
+		}
+	}
+	return append(b, '}'), nil
+}
+
+func appendElement(b []byte, text string) []byte {
+	b = append(b, '"')
+	for i := range len(text) {
+		if text[i] == '"' || text[i] == '\\' {
+			b = append(b, '\\')
+		}
+		b = append(b, text[i])
+	}
+	return append(b, '"')
+}
+
+// copyRow writes one row as COPY reads it.
+func copyRow(b *bytes.Buffer, row []any) error {
+	for i, v := range row {
+		if i > 0 {
+			b.WriteByte('\t')
+		}
+		text := valueText(v)
+		if text == nil {
+			b.WriteString(`\N`)
+			continue
+		}
+		for _, c := range text {
+			switch c {
+			case '\\':
+				b.WriteString(`\\`)
+			case '\n':
+				b.WriteString(`\n`)
+			case '\r':
+				b.WriteString(`\r`)
+			case '\t':
+				b.WriteString(`\t`)
+			default:
+				b.WriteByte(c)
+			}
+		}
+	}
+	b.WriteByte('\n')
+	return nil
+}

@@ -1,0 +1,56 @@
+package database
+
+import (
+	"context"
+	_ "embed"
+
+	"callgate/internal/module/database/catalog"
+	"callgate/tool"
+)
+
+//go:embed schema.md
+var schemaDoc string
+
+func (r *room) schemaTool() definition {
+	return definition{
+		name: "schema", doc: schemaDoc,
+		input: `{"type": "object", "properties": {"tables": {"type": "array", "items": {"type": "string"}, "maxItems": 200, "description": "Only these. Default: all."}, ` +
+			connectionArg + `, ` + schemaArg + `, ` + timeoutArg + `}, "additionalProperties": false}`,
+		output: `{"type": "object", "properties": {"tables": {"type": "array", "description": "Each as database.describe has it."}}, "required": ["tables"]}`,
+		examples: []tool.Example{
+			example("the whole database", `{}`),
+			example("three tables", `{"tables": ["customers", "orders", "order_items"]}`),
+		},
+		aliases: []string{
+			"introspect", "get_schema", "database_schema", "dump_schema", "ddl", "show the schema of a database", "data model", "all tables and columns",
+			"schéma de la base de données", "modèle de données", "structure de la base",
+		},
+		tags:    []string{"database", "sql", "schema", "ddl", "tables", "columns", "model", "schéma"},
+		runtime: reads(),
+		handler: handler(r, "schema", schema),
+	}
+}
+
+func schema(ctx context.Context, c *call, in schemaArgs) (*tool.Result, error) {
+	ctx, done, l, err := c.use(ctx, in.on)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	all := []*catalog.Table{}
+	if len(in.Tables) == 0 {
+		loaded, err := catalog.Load(ctx, l.engine, in.Schema, "")
+		if err != nil {
+			return nil, stopped(ctx, err)
+		}
+		all = append(all, loaded...)
+	}
+	for _, name := range in.Tables {
+		t, err := details(ctx, l.engine, name)
+		if err != nil {
+			return nil, stopped(ctx, err)
+		}
+		all = append(all, t)
+	}
+	return shownTables(l.name()+count(len(all), "table")+" and views", all, catalog.Show(all))
+}

@@ -1,0 +1,193 @@
+package sqltext
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Params are the values of a statement: a list or an object, not both.
+type Params struct {
+	List  []any
+	Named map[string]any
+}
+
+// Bind rewrites the placeholders of a text for its database and returns the
+// values in the order in which that text wants them. What does not fit is an
+// error in words for whoever wrote the text.
+func Bind(d Dialect, text string, p Params) (string, []any, error) {
+	b := binder{d: d, in: text, p: p}
+	if p.Named == nil {
+		b.survey()
+		if b.numbered && b.plain > 0 && d != Postgres {
+			return "", nil, fmt.Errorf("the query mixes ? with numbered placeholders; write all of them ?, or all of them $1, $2 …")
+		}
+	}
+	return b.rewrite()
+}
+
+// binder is one text on its way.
+type binder struct {
+	d        Dialect
+	in       string
+	p        Params
+	plain    int  // how many ? there are
+	numbered bool // whether there is a $1 or ?1
+	out      strings.Builder
+	digit    bool // whether what was written last is a $1
+	args     []any
+	places   map[string]int // of named values already given, from 1
+	used     []bool         // of listed values
+}
+
+func (b *binder) survey() {
+	for rest := b.in; rest != ""; {
+		k, n := b.d.next(rest)
+		if k == mark {
+			switch {
+			case rest[0] == '?' && n == 1:
+				b.plain++
+			case rest[0] == '$', rest[0] == '?' && rest[1] != '?':
+				b.numbered = true
+			}
+		}
+		rest = rest[n:]
+	}
+}
+
+func (b *binder) rewrite() (string, []any, error) {
+	b.used = make([]bool, len(b.p.List))
+	b.out.Grow(len(b.in) + 8)
+	for rest := b.in; rest != ""; {
+		k, n := b.d.next(rest)
+		piece := rest[:n]
+		if b.digit && (isWord(piece[0]) || piece[0] == '$') {
+			b.out.WriteByte(' ')
+		}
+		b.digit = false
+		if k != mark {
+			b.out.WriteString(piece)
+		} else if err := b.placeholder(piece); err != nil {
+			return "", nil, err
+		}
+		rest = rest[n:]
+	}
+	return b.out.String(), b.args, b.complete()
+}
+
+// dollar writes $n. It must not grow together with what stands beside it: a$1
+// is a name, and $12 another placeholder.
+func (b *binder) dollar(n int) {
+	if s := b.out.String(); s != "" && (isWord(s[len(s)-1]) || s[len(s)-1] == '$') {
+		b.out.WriteByte(' ')
+	}
+	b.out.WriteString("$" + strconv.Itoa(n))
+	b.digit = true
+}
+
+// placeholder writes one.
+func (b *binder) placeholder(piece string) error {
+	named := b.p.Named != nil
+	nothing := !named && len(b.p.List) == 0
+	switch {
+	case piece[0] == ':':
+		if !named {
+			return fmt.Errorf("the query names the placeholder %s; give params as an object, {%q: …}", piece, piece[1:])
+		}
+		return b.name(piece[1:])
+	case piece == "??" && !nothing:
+		b.out.WriteByte('?')
+		return nil
+	case b.d == Postgres && piece[0] == '?' && (nothing || named || b.numbered):
+		b.out.WriteString(piece) // the operator
+		return nil
+	case named:
+		return fmt.Errorf("params is an object, and the query has the placeholder %s; write :name for its values", piece)
+	case piece == "?":
+		return b.number(len(b.args) + 1)
+	default:
+		n, err := strconv.Atoi(piece[1:])
+		if err != nil || n < 1 {
+			return fmt.Errorf("the placeholder %s has no such number", piece)
+		}
+		return b.number(n)
+	}
+}
+
+// number writes a placeholder for the listed value n.
+func (b *binder) number(n int) error {
+	if n > len(b.p.List) {
+		return b.mismatch()
+	}
+	b.used[n-1] = true
+	if b.numbered && b.d == Postgres {
+		b.dollar(n)
+		return nil
+	}
+	b.put(b.p.List[n-1])
+	return nil
+}
+
+func (b *binder) name(name string) error {
+	value, ok := b.p.Named[name]
+	if !ok {
+		return fmt.Errorf("the query has the placeholder :%s, and params has %s", name, b.names())
+	}
+	if at, again := b.places[name]; again && b.d == Postgres {
+		b.dollar(at)
+		return nil
+	}
+	b.put(value)
+	if b.places == nil {
+		b.places = map[string]int{}
+	}
+	b.places[name] = len(b.args)
+	return nil
+}
+
+func (b *binder) names() string {
+	if len(b.p.Named) == 0 {
+		return "no names"
+	}
+	return "only " + strings.Join(slices.Sorted(maps.Keys(b.p.Named)), ", ")
+}
+
+// put writes a placeholder for a value that comes next.
+func (b *binder) put(value any) {
+	b.args = append(b.args, value)
+	if b.d == Postgres {
+		b.dollar(len(b.args))
+	} else {
+		b.out.WriteByte('?')
+	}
+}
+
+// complete refuses values that nothing asked for: a mistake that would
+// otherwise pass unseen.
+func (b *binder) complete() error {
+	for name := range b.p.Named {
+		if b.places[name] == 0 {
+			return fmt.Errorf("params has %q, and the query has no placeholder :%s", name, name)
+		}
+	}
+	if slices.Contains(b.used, false) {
+		return b.mismatch()
+	}
+	if b.numbered && b.d == Postgres {
+		b.args = b.p.List
+	}
+	return nil
+}
+
+func (b *binder) mismatch() error {
+	if b.numbered {
+		return fmt.Errorf("the numbers of the placeholders do not fit params, which has %d values: each of them must be used, and no other", len(b.p.List))
+	}
+	e := fmt.Errorf("the query has %d placeholders, and params has %d values", b.plain, len(b.p.List))
+	if b.d == Postgres && b.plain > 0 {
+		return fmt.Errorf("%w; for the operator ? write ?? or number the placeholders, $1", e)
+	}
+	return e
+}

@@ -1,0 +1,152 @@
+package sqltext_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"callgate/internal/module/database/sqltext"
+)
+
+func TestBind(t *testing.T) {
+	const my, pg, lite = sqltext.MySQL, sqltext.Postgres, sqltext.SQLite
+	list := func(v ...any) sqltext.Params { return sqltext.Params{List: v} }
+	named := func(kv ...any) sqltext.Params {
+		p := sqltext.Params{Named: map[string]any{}}
+		for i := 0; i < len(kv); i += 2 {
+			p.Named[kv[i].(string)] = kv[i+1]
+		}
+		return p
+	}
+	for name, c := range map[string]struct {
+		d      sqltext.Dialect
+		in     string
+		p      sqltext.Params
+		want   string
+		args   []any
+		errHas string
+	}{
+		"plain, sqlite":           {lite, "a=? and b=?", list(1, 2), "a=? and b=?", []any{1, 2}, ""},
+		"plain, postgres":         {pg, "a=? and b=?", list(1, 2), "a=$1 and b=$2", []any{1, 2}, ""},
+		"numbered, postgres":      {pg, "b=$2 and a=$1 and $2", list(1, 2), "b=$2 and a=$1 and $2", []any{1, 2}, ""},
+		"numbered, mysql":         {my, "b=$2 and a=$1 and $2", list(1, 2), "b=? and a=? and ?", []any{2, 1, 2}, ""},
+		"numbered, sqlite":        {lite, "b=?2 and a=?1", list(1, 2), "b=? and a=?", []any{2, 1}, ""},
+		"named, postgres":         {pg, "a=:x and b=:y or c=:x", named("x", 1, "y", 2), "a=$1 and b=$2 or c=$1", []any{1, 2}, ""},
+		"named, mysql":            {my, "a=:x or c=:x", named("x", 1), "a=? or c=?", []any{1, 1}, ""},
+		"casts stay":              {pg, "a::text=:x", named("x", 1), "a::text=$1", []any{1}, ""},
+		"assignment stays":        {my, "set @a:=1, b=?", list(1), "set @a:=1, b=?", []any{1}, ""},
+		"in quotes":               {pg, `'?' "?" $$?$$ $t$ $$ ? $t$ E'\'?' ?`, list(1), `'?' "?" $$?$$ $t$ $$ ? $t$ E'\'?' $1`, []any{1}, ""},
+		"doubled quotes":          {lite, `'it''s ?' [a?] ?`, list(1), `'it''s ?' [a?] ?`, []any{1}, ""},
+		"backslash, mysql":        {my, `'\'?' ?`, list(1), `'\'?' ?`, []any{1}, ""},
+		"backslash, sqlite":       {lite, `'\' ?`, list(1), `'\' ?`, []any{1}, ""},
+		"backslash, postgres":     {pg, `'\' ?`, list(1), `'\' $1`, []any{1}, ""},
+		"comments":                {my, "-- ?\n# ?\n/* ? */ ?", list(1), "-- ?\n# ?\n/* ? */ ?", []any{1}, ""},
+		"minus minus":             {my, "1--?", list(1), "1--?", []any{1}, ""},
+		"code in a comment":       {my, "/*!50000 ? */", list(1), "/*!50000 ? */", []any{1}, ""},
+		"nested comments":         {pg, "/* /* ? */ ? */ ?", list(1), "/* /* ? */ ? */ $1", []any{1}, ""},
+		"flat comments":           {lite, "/* /* */ ? -- */", list(1), "/* /* */ ? -- */", []any{1}, ""},
+		"operators without":       {pg, "a ? 'k' and b ?| c", list(), "a ? 'k' and b ?| c", nil, ""},
+		"operators beside $1":     {pg, "a ? 'k' and b=$1", list(1), "a ? 'k' and b=$1", []any{1}, ""},
+		"operators beside names":  {pg, "a ? 'k' and b=:x", named("x", 1), "a ? 'k' and b=$1", []any{1}, ""},
+		"an escaped operator":     {pg, "a ?? 'k' and b=? and c ?& d", list(1), "a ? 'k' and b=$1 and c ?& d", []any{1}, ""},
+		"names with dollars":      {pg, "a$1=?", list(1), "a$1=$1", []any{1}, ""},
+		"a slice":                 {pg, "a[1:2]=?", list(1), "a[1:2]=$1", []any{1}, ""},
+		"an open quote":           {pg, "'abc ?", list(), "'abc ?", nil, ""},
+		"too few":                 {lite, "? ?", list(1), "", nil, "2 placeholders, and params has 1"},
+		"too many":                {my, "?", list(1, 2), "", nil, "1 placeholders, and params has 2"},
+		"none given":              {my, "?", list(), "", nil, "1 placeholders, and params has 0"},
+		"too many, postgres":      {pg, "? ", list(1, 2), "", nil, "write ??"},
+		"a number too high":       {pg, "$3", list(1, 2), "", nil, "2 values"},
+		"a value unused":          {pg, "$1", list(1, 2), "", nil, "each of them must be used"},
+		"number zero":             {pg, "$0", list(1), "", nil, "no such number"},
+		"mixed":                   {my, "? $1", list(1), "", nil, "mixes"},
+		"a name for a list":       {lite, ":a", list(1), "", nil, "as an object"},
+		"an unknown name":         {lite, ":a", named("b", 1), "", nil, "only b"},
+		"a name unused":           {lite, "1", named("b", 1), "", nil, "no placeholder :b"},
+		"a list mark for a named": {lite, "?", named("b", 1), "", nil, "write :name"},
+	} {
+		got, args, err := sqltext.Bind(c.d, c.in, c.p)
+		if c.errHas != "" {
+			if err == nil || !strings.Contains(err.Error(), c.errHas) {
+				t.Errorf("%s: error %v, want %q", name, err, c.errHas)
+			}
+			continue
+		}
+		if diff := cmp.Diff(c.args, args); err != nil || got != c.want || diff != "" {
+			t.Errorf("%s: %q %v %v, want %q", name, got, args, err, c.want)
+		}
+	}
+}
+
+func TestSingle(t *testing.T) {
+	for text, want := range map[string]bool{
+		"":                          true,
+		"SELECT 1":                  true,
+		"SELECT 1; -- done\n ;":     true,
+		"SELECT ';'; ":              true,
+		"SELECT 1; SELECT 2":        false,
+		"COMMIT;DELETE FROM t":      false,
+		"/* ; */ SELECT 1; /**/ x":  false,
+		"CREATE TABLE a(b); DROP c": false,
+		"CREATE TEMP TRIGGER t AFTER INSERT ON a BEGIN DELETE FROM b; DELETE FROM c; END": true,
+	} {
+		if got := sqltext.Single(sqltext.SQLite, text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+func TestFirst(t *testing.T) {
+	for text, want := range map[string]string{
+		"  select 1":             "SELECT",
+		"-- drop\n/* x */ (with": "WITH",
+		"/*!99999 set */":        "SET",
+		"'select'":               "",
+	} {
+		if got := sqltext.First(sqltext.MySQL, text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
+func TestQuote(t *testing.T) {
+	if got := sqltext.Postgres.Quote(`a"; drop`); got != `"a""; drop"` {
+		t.Error(got)
+	}
+	if got := sqltext.MySQL.Quote("a`b"); got != "`a``b`" {
+		t.Error(got)
+	}
+}
+
+// Whatever the text: reading ends, and a text without placeholders is left as
+// it is. Where there are some, what stands in quotes and comments is too.
+func FuzzBind(f *testing.F) {
+	for _, s := range []string{"a=?", "$1::text", "'it''s' -- ?\n?", "$$ $1 $$", "/*! ? */", "E'\\'' ?", "a ?| b", ":x", "[?]", "`?`", "U&'\\0441' ?"} {
+		f.Add(s, uint8(0))
+		f.Add(s, uint8(1))
+	}
+	f.Fuzz(func(t *testing.T, text string, n uint8) {
+		for _, d := range []sqltext.Dialect{sqltext.SQLite, sqltext.Postgres, sqltext.MySQL} {
+			sqltext.Single(d, text)
+			words := slices.Collect(sqltext.Words(d, text))
+			out, args, err := sqltext.Bind(d, text, sqltext.Params{List: make([]any, n%8)})
+			if err != nil {
+				continue
+			}
+			if len(args) == 0 && out != text {
+				t.Fatalf("%d: %q became %q without a value", d, text, out)
+			}
+			if after := slices.Collect(sqltext.Words(d, out)); !slices.Equal(words, after) {
+				t.Fatalf("%d: the words of %q became those of %q: %q, %q", d, text, out, words, after)
+			}
+			if d != sqltext.Postgres && len(args) > 0 {
+				again, same, err := sqltext.Bind(d, out, sqltext.Params{List: args})
+				if err != nil || again != out || len(same) != len(args) {
+					t.Fatalf("%d: %q is not settled: %q %v", d, out, again, err)
+				}
+			}
+		}
+	})
+}
