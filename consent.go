@@ -1,25 +1,34 @@
 package callgate
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"os"
+	"slices"
+	"strings"
 
 	"callgate/internal/app"
+	"callgate/internal/provider"
 	"callgate/internal/source/mcp/trust"
 	"callgate/tool"
 )
 
 // What an app file has done by itself, without anybody calling: its setup
-// steps, and an endpoint that is told of the tools. A folder may come from a
-// stranger, so a human sees and accepts exactly that first, as with the command
-// of an MCP server; until then it is left out, and said to be.
+// steps, an endpoint that is told of the tools, secrets that it has given to a
+// module, a model at an address of its own. A folder may come from a stranger,
+// so a human sees and accepts exactly that first, as with the command of an MCP
+// server; until then it is left out, and said to be.
 
 // consentLine is what an app does by itself, as a human is shown it. Secrets
 // are references in it.
 func consentLine(a *app.App) []string {
 	var line []string
 	for _, m := range a.Modules {
+		if text := wantsSecrets(m); text != "" {
+			line = append(line, text)
+		}
 		for _, step := range m.Setup {
 			params, _ := json.Marshal(step.Params) // it came from a file
 			line = append(line, "call "+m.Name+"."+step.Action+" "+string(params))
@@ -32,7 +41,57 @@ func consentLine(a *app.App) []string {
 		}
 		line = append(line, text)
 	}
+	for _, agent := range a.Agents {
+		for _, b := range brains(agent) {
+			if text := speaksTo(b); text != "" && !slices.Contains(line, text) {
+				line = append(line, text)
+			}
+		}
+	}
 	return line
+}
+
+// wantsSecrets says which secrets an app gives to a module, and what the module
+// is told to do with them.
+func wantsSecrets(m app.Module) string {
+	config, _ := json.Marshal(m.Config)
+	constraints, _ := json.Marshal(m.Constraints)
+	var names []string
+	if m.Credential != "" {
+		names = append(names, m.Credential)
+	}
+	for _, part := range strings.Split(string(config), "{{secret.")[1:] {
+		name, _, _ := strings.Cut(part, "}}")
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "give the module " + m.Name + " the secret " + strings.Join(slices.Compact(names), ", ") + " with config " + string(config) + " and constraints " + string(constraints)
+}
+
+// brains are all the models that an agent may be answered by.
+func brains(a app.Agent) []*app.Brain {
+	var all []*app.Brain
+	for _, b := range []*app.Brain{a.Brain, a.Lanes[edgeLane], a.Lanes[coreLane]} {
+		for ; b != nil; b = b.Fallback {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// speaksTo says where a brain's conversations go when that is the app file's own
+// choice, and with which key.
+func speaksTo(b *app.Brain) string {
+	if b.Provider == app.Offline || provider.Own(provider.Config{Provider: b.Provider, Backend: provider.Backend(b.Backend), BaseURL: b.BaseURL}, os.Getenv) {
+		return ""
+	}
+	text := "send conversations, and what tools answer in them, to " + b.BaseURL
+	if key := cmp.Or(b.Credential, b.Key); key != "" {
+		text += " with the key " + key
+	}
+	return text
 }
 
 func consentKey(a *app.App) string {

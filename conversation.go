@@ -131,6 +131,12 @@ func (k *Kernel) converse(ctx context.Context, s *Session, name string, log *ses
 	s.door.Only = only(talk.Agent)
 	s.door.Asked = talk.wasAsked
 	s.setUp(ctx)
+	for _, b := range brains(talk.Agent) {
+		if text := speaksTo(b); text != "" && !k.consented(s.App) {
+			return nil, tool.Errorf("callgate.OpenConversation", tool.Denied, "the app wants to %s, and nobody has accepted that yet", text).
+				WithHint("look at it, and accept it with: callgate app trust")
+		}
+	}
 	if len(talk.Agent.Lanes) > 0 && s.door.Principal.Lane == "" {
 		s.door.Principal.Lane = edgeLane
 	}

@@ -130,6 +130,10 @@ func (s *Session) readSettings(a *app.App) {
 			continue
 		}
 		settings, err := s.kernel.settings(shipped, m)
+		if text := wantsSecrets(m); text != "" && !s.kernel.consented(a) {
+			err = tool.Errorf("callgate.settings", tool.Denied, "the app wants to %s, and nobody has accepted that yet", text).
+				WithHint("the user looks at it and accepts it with: callgate app trust")
+		}
 		if err != nil {
 			s.Warnings = append(s.Warnings, err.Error())
 			d.Settings[m.Name] = err

@@ -126,8 +126,8 @@ func address(cfg Config, p preset, backend Backend, env func(string) string) (ba
 	}
 	own = true
 	from := "of " + p.name
-	if cfg.BaseURL != "" && strings.TrimRight(cfg.BaseURL, "/") != base {
-		base, own, from = cfg.BaseURL, false, "in the app file"
+	if named := strings.TrimRight(cfg.BaseURL, "/"); named != "" && named != base {
+		base, own, from = named, named == p.baseURL, "in the app file"
 	}
 	if v := env(name); v != "" {
 		base, own, from = v, true, "in "+name

@@ -92,6 +92,7 @@ func TestNewResolves(t *testing.T) {
 		{"and needs no key there", provider.Config{Provider: "deepseek", Env: env("CALLGATE_DEEPSEEK_BASE_URL", "http://127.0.0.1:5/v1")}, "deepseek", provider.OpenAICompat, "http://127.0.0.1:5/v1", true},
 		{"anthropic's own variable", provider.Config{Provider: "anthropic", Key: "k", Env: env("ANTHROPIC_BASE_URL", "http://127.0.0.1:6")}, "anthropic", provider.Anthropic, "http://127.0.0.1:6", true},
 		{"ours before it", provider.Config{Provider: "anthropic", Key: "k", Env: env("ANTHROPIC_BASE_URL", "http://127.0.0.1:6", "CALLGATE_ANTHROPIC_BASE_URL", "http://127.0.0.1:7")}, "anthropic", provider.Anthropic, "http://127.0.0.1:7", true},
+		{"its usual address by name, and the key of the environment", provider.Config{Provider: "anthropic", BaseURL: "https://api.anthropic.com/", Env: env("ANTHROPIC_BASE_URL", "http://127.0.0.1:6", "ANTHROPIC_API_KEY", "k")}, "anthropic", provider.Anthropic, "https://api.anthropic.com", true},
 		{"the key of the environment", provider.Config{Provider: "mistral", Env: env("MISTRAL_API_KEY", "k\n")}, "mistral", provider.OpenAICompat, "https://api.mistral.ai/v1", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
