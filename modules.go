@@ -10,6 +10,7 @@ import (
 	"callgate/internal/module"
 	"callgate/internal/module/database"
 	"callgate/internal/module/filesystem"
+	"callgate/internal/module/git"
 	"callgate/internal/module/http"
 	"callgate/internal/module/shell"
 	"callgate/tool"
@@ -23,6 +24,7 @@ func shipped() []module.Module {
 		shell.Module(),
 		http.Module(),
 		database.Module(),
+		git.Module(),
 	}
 }
 

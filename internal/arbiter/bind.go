@@ -88,12 +88,12 @@ func (p *passage) claim(e tool.Effect, args map[string]json.RawMessage) error {
 	}
 	for _, value := range values {
 		resource := kind + ":" + value
-		if kind == "file" {
+		if kind == "file" || kind == "repo" { // both are paths, and one place has one name
 			path, err := canonical(p.session.Workspace, value)
 			if err != nil {
 				return err
 			}
-			resource = fileResource(path)
+			resource = kind + strings.TrimPrefix(fileResource(path), "file")
 		}
 		p.claims = append(p.claims, tool.Claim{Resource: resource, Mode: e.Mode})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -108,5 +109,25 @@ func TestLiveOutput(t *testing.T) {
 	r := h.Call(t.Context(), h.session, arbiter.Ask{Name: "t.talk", Args: json.RawMessage(`{}`)})
 	if out := <-heard; out.Call != r.Call || string(out.Text) != "the token is [secret LIVE_TEST_TOKEN]" {
 		t.Errorf("heard %+v", out)
+	}
+}
+
+// A repository is a place, too: however it is written, it is one lock.
+func TestRepositoriesHaveOneName(t *testing.T) {
+	h := open(t, arbiter.Limits{})
+	r := writes
+	r.Effects = []tool.Effect{{Resource: "repo:.", Mode: tool.X, Unless: []string{"repo"}}, {Resource: "repo:{repo}", Mode: tool.X}}
+	var claims []tool.Claim
+	h.add(t, "t:commit@1.0.0", `{"type":"object","properties":{"repo":{"type":"string"}}}`, r, func(_ context.Context, _ tool.Call, g tool.Grant) (*tool.Result, error) {
+		claims = append(claims, g.Claims...)
+		return tool.Done("ok", nil)
+	})
+	for _, args := range []string{`{}`, `{"repo":"."}`, `{"repo":"sub/.."}`, `{"repo":"` + h.session.Workspace + `"}`} {
+		h.call(t, "t.commit", args)
+	}
+	for _, c := range claims {
+		if len(claims) != 4 || c != claims[0] || !strings.HasPrefix(c.Resource, "repo:") || !strings.Contains(c.Resource, filepath.Base(h.session.Workspace)) {
+			t.Fatalf("%+v", claims)
+		}
 	}
 }

@@ -1,0 +1,173 @@
+package git
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"callgate/internal/module/git/porcelain"
+	"callgate/internal/module/git/repo"
+	"callgate/internal/module/git/task"
+	"callgate/tool"
+)
+
+//go:embed add.md
+var addDoc string
+
+const addInput = `{
+  "type": "object",
+  "properties": {
+    ` + task.RepoProperty + `,
+    ` + task.PathsProperty + `,
+    "all": {"type": "boolean", "default": false, "description": "Stage everything that is new, changed or deleted."}
+  },
+  "additionalProperties": false
+}`
+
+const addOutput = `{
+  "type": "object",
+  "properties": {
+    "staged": {"type": "integer", "description": "How many files were staged by this call."},
+    "paths": {"type": "array", "items": {"type": "string"}},
+    "truncated": {"type": "boolean", "description": "Whether more files were staged than are named."}
+  },
+  "required": ["staged", "paths", "truncated"]
+}`
+
+func addTool(g *repo.Ground) task.Definition {
+	return task.Definition{
+		Name: "add", Doc: addDoc, Input: addInput, Output: addOutput,
+		Examples: []tool.Example{
+			task.Example("two files", `{"paths": ["src/server.go", "README.md"]}`),
+			task.Example("everything", `{"all": true}`),
+		},
+		Aliases: []string{
+			"git_add", "git add", "stage", "stage files", "stage changes", "mark as resolved", "add files to the index",
+			"indexer des fichiers", "ajouter des fichiers au commit", "préparer un commit",
+		},
+		Tags:    []string{"add", "stage", "index", "ajouter", "indexer"},
+		Runtime: task.Changing(tool.Medium, false),
+		Handler: handler(g, "add", add),
+	}
+}
+
+type addArgs struct {
+	task.At
+	Paths []string `json:"paths"`
+	All   bool     `json:"all"`
+}
+
+type addData struct {
+	Staged    int              `json:"staged"`
+	Paths     []porcelain.Name `json:"paths"`
+	Truncated bool             `json:"truncated"`
+}
+
+func add(ctx context.Context, c *call, in addArgs) (*tool.Result, error) {
+	if in.All == (len(in.Paths) > 0) {
+		return nil, tool.Errorf(c.Op, tool.Invalid, "say what to stage: paths, or all").WithHint(`{"paths": ["file"]} or {"all": true}`)
+	}
+	s, err := c.state(ctx, "all", !in.All, in.Paths)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range in.Paths {
+		if err := c.addable(s, path); err != nil {
+			return nil, err
+		}
+	}
+	names, err := c.stage(ctx, s, true)
+	if err != nil {
+		return nil, err
+	}
+	d := addData{Staged: len(names), Paths: names[:min(len(names), mostFiles)], Truncated: len(names) > mostFiles}
+	if d.Paths == nil {
+		d.Paths = []porcelain.Name{}
+	}
+	if len(names) == 0 {
+		return task.Done("nothing to stage: there are no changes there that are not staged already", d, "")
+	}
+	var text strings.Builder
+	for _, name := range d.Paths {
+		text.WriteString(name.String() + "\n")
+	}
+	return task.Done("staged "+task.Count(len(names), "file"), d, text.String())
+}
+
+// addable says why a path that was named is not among the changes, if it ought
+// to be.
+func (c *call) addable(s *porcelain.Status, path string) error {
+	name, err := c.Name(path)
+	if err != nil {
+		return err
+	}
+	ignored := false
+	for _, change := range s.Changes {
+		below := name == "." || change.Path == name || strings.HasPrefix(string(change.Path), string(name)+"/") || change.From == name
+		switch {
+		case below && change.Kind != porcelain.Ignored:
+			return nil
+		case change.Kind == porcelain.Ignored && (below || strings.HasSuffix(string(change.Path), "/") && strings.HasPrefix(string(name)+"/", string(change.Path))):
+			ignored = true
+		}
+	}
+	if ignored {
+		return tool.Errorf(c.Op, tool.Invalid, "%q is ignored, by .gitignore or a list like it", tool.Clip(path)).
+			WithHint("leave it out, or change .gitignore")
+	}
+	if _, err := c.Grant.Root.Lstat(filepath.Join(filepath.FromSlash(c.Shown), filepath.FromSlash(string(name)))); err != nil {
+		return tool.Errorf(c.Op, tool.NotFound, "there is no %q in the repository", tool.Clip(path)).
+			WithHint("paths are relative to the repository and literal: no * and no ?; git.status says what is changed")
+	}
+	return nil
+}
+
+// stage puts what is not staged into the index, new files only if fresh. It
+// says by name what goes there, so that Git need not look into submodules.
+func (c *call) stage(ctx context.Context, s *porcelain.Status, fresh bool) ([]porcelain.Name, error) {
+	var names []porcelain.Name
+	for _, change := range s.Changes {
+		switch {
+		case change.Kind == porcelain.Ignored, change.Kind == porcelain.Untracked && !fresh:
+		case change.Kind == porcelain.Untracked && strings.HasSuffix(string(change.Path), "/"):
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s is a repository of its own, and was not staged", change.Path))
+		case change.Kind == porcelain.Untracked, change.Kind == porcelain.Unmerged, change.Unstaged != '.':
+			names = append(names, change.Path)
+			if change.Unstaged == 'R' {
+				names = append(names, change.From)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	var list strings.Builder
+	for _, name := range names {
+		list.WriteString(string(name) + "\x00")
+	}
+	if err := c.unfiltered(ctx, list.String()); err != nil {
+		return nil, err
+	}
+	_, err := c.Run(ctx, repo.Command{Args: []string{"update-index", "--add", "--remove", "--replace", "-z", "--stdin"}, Stdin: list.String(), Reach: repo.References})
+	return names, err
+}
+
+// unfiltered refuses to stage files that a filter should change first: the
+// filter is a program, and what would be staged without it is not what is meant.
+func (c *call) unfiltered(ctx context.Context, list string) error {
+	out, err := c.Run(ctx, repo.Command{Args: []string{"check-attr", "-z", "--stdin", "filter"}, Stdin: list, Most: 256 << 20})
+	if err != nil {
+		return err
+	}
+	filters, err := porcelain.Attributes(out.Text)
+	if err != nil {
+		return c.Wrong(err)
+	}
+	for name, filter := range filters {
+		return tool.Errorf(c.Op, tool.Denied, "%s goes through the filter %q before it is stored (.gitattributes), and programs that a repository names are not run here", name, tool.Clip(filter)).
+			WithHint("stage other files by paths, and ask the user to add %s in a terminal", name)
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package git
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"callgate/internal/module/git/porcelain"
+	"callgate/internal/module/git/repo"
+	"callgate/internal/module/git/task"
+	"callgate/tool"
+)
+
+//go:embed commit.md
+var commitDoc string
+
+const commitInput = `{
+  "type": "object",
+  "properties": {
+    ` + task.RepoProperty + `,
+    "message": {"type": "string", "minLength": 1, "maxLength": 100000, "description": "The message: a subject, and after an empty line the reasons."},
+    "all": {"type": "boolean", "default": false, "description": "Stage all changed and deleted files first; not new ones."},
+    "amend": {"type": "boolean", "default": false, "description": "Replace the last commit."}
+  },
+  "required": ["message"],
+  "additionalProperties": false
+}`
+
+const commitOutput = `{
+  "type": "object",
+  "properties": {
+    "commit": ` + commitSchema + `,
+    "branch": {"type": "string"},
+    ` + patchOutput + `
+  },
+  "required": ["commit", "files"]
+}`
+
+func commitTool(g *repo.Ground) task.Definition {
+	return task.Definition{
+		Name: "commit", Doc: commitDoc, Input: commitInput, Output: commitOutput,
+		Examples: []tool.Example{
+			task.Example("what is staged", `{"message": "server: answer HEAD requests"}`),
+			task.Example("all changes of known files", `{"message": "docs: mend the links", "all": true}`),
+		},
+		Aliases: []string{
+			"git_commit", "git commit", "commit changes", "save changes to git", "record changes", "amend the last commit",
+			"valider les modifications", "faire un commit", "enregistrer les modifications", "modifier le dernier commit",
+		},
+		Tags:    []string{"commit", "save", "amend", "message", "valider"},
+		Runtime: task.Changing(tool.Medium, false),
+		Handler: handler(g, "commit", commit),
+	}
+}
+
+type commitArgs struct {
+	task.At
+	Message string `json:"message"`
+	All     bool   `json:"all"`
+	Amend   bool   `json:"amend"`
+}
+
+type commitData struct {
+	Commit porcelain.Commit `json:"commit"`
+	Branch string           `json:"branch,omitempty"`
+	patchData
+}
+
+func commit(ctx context.Context, c *call, in commitArgs) (*tool.Result, error) {
+	if strings.TrimSpace(in.Message) == "" || strings.ContainsRune(in.Message, 0) {
+		return nil, tool.Errorf(c.Op, tool.Invalid, "the message is empty, or is not text").WithHint("say in a line what the change does")
+	}
+	branch := c.Branch()
+	if err := c.Unprotected(branch, "committed to"); err != nil {
+		return nil, err
+	}
+	if err := c.Identify(c.Settings.AuthorName, c.Settings.AuthorEmail); err != nil {
+		return nil, err
+	}
+	if err := c.committable(ctx, in); err != nil {
+		return nil, err
+	}
+	args := []string{"commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-status", "--cleanup=whitespace", "--file=-"}
+	if in.Amend {
+		args = append(args, "--amend", "--no-post-rewrite")
+	}
+	if _, err := c.Run(ctx, repo.Command{Args: args, Stdin: in.Message, Reach: repo.References}); err != nil {
+		return nil, err
+	}
+	return c.committed(ctx, branch)
+}
+
+// committable sees to it that there is something to commit, and that it may be
+// committed.
+func (c *call) committable(ctx context.Context, in commitArgs) error {
+	s, err := c.state(ctx, "no", false, nil)
+	if err != nil {
+		return err
+	}
+	d, _ := c.describe(s, mostFiles)
+	switch {
+	case d.Counts.Conflicts > 0 && !in.All:
+		return tool.Errorf(c.Op, tool.Conflict, "%s in conflict: %s", task.Count(d.Counts.Conflicts, "file"), namesOf(d.Conflicts)).
+			WithHint("mend these files, stage them with git.add, and commit then")
+	case d.Counts.Conflicts > 0:
+		return tool.Errorf(c.Op, tool.Conflict, "%s in conflict: %s", task.Count(d.Counts.Conflicts, "file"), namesOf(d.Conflicts)).
+			WithHint("mend these files and stage them by name with git.add; all does not stage files in conflict")
+	case in.Amend && s.Head == "":
+		return tool.Errorf(c.Op, tool.Invalid, "there is no commit to amend yet").WithHint("leave amend away")
+	case in.Amend && d.Operation == "merge":
+		return tool.Errorf(c.Op, tool.Conflict, "a merge is under way, and its commit is not made yet").WithHint("leave amend away")
+	}
+	if in.Amend {
+		if err := c.unpublished(ctx); err != nil {
+			return err
+		}
+	}
+	staged := d.Counts.Staged
+	if in.All {
+		names, err := c.stage(ctx, s, false)
+		if err != nil {
+			return err
+		}
+		staged += len(names)
+	}
+	if staged > 0 || in.Amend || d.Operation == "merge" {
+		return nil
+	}
+	return c.nothing(d)
+}
+
+// nothing says why there is nothing to commit.
+func (c *call) nothing(d *statusData) error {
+	e := tool.Errorf(c.Op, tool.Failed, "nothing to commit: nothing is staged")
+	if d.Counts.Unstaged > 0 {
+		return e.WithHint("%s changed and not staged: use git.add, or commit with all", task.Count(d.Counts.Unstaged, "file"))
+	}
+	return e.WithHint("no file that Git knows has changed; new files must be staged with git.add")
+}
+
+// unpublished refuses to replace a commit that a remote has, unless work may be
+// lost here.
+func (c *call) unpublished(ctx context.Context) error {
+	if c.Settings.AllowForce {
+		return nil
+	}
+	out, err := c.Run(ctx, repo.Command{Args: []string{"for-each-ref", "--count=1", "--format=%(refname:short)", "--contains=HEAD", "refs/remotes"}})
+	if err != nil {
+		return err
+	}
+	if remote := strings.TrimSpace(out.Text); remote != "" {
+		return tool.Errorf(c.Op, tool.Denied, "the last commit is already on %s, and others may have it", tool.Clip(porcelain.Text(remote))).
+			WithHint("make a new commit instead; the user can allow this with tools.modules.git.constraints.allow_force: true")
+	}
+	return nil
+}
+
+// committed tells the commit that was made.
+func (c *call) committed(ctx context.Context, branch string) (*tool.Result, error) {
+	p := page{Stat: true}
+	args := append([]string{"log", "--max-count=1", porcelain.CommitFormat, "--encoding=UTF-8", "--diff-merges=first-parent"}, p.flags()...)
+	out, err := c.Run(ctx, repo.Command{Args: append(args, "HEAD", "--")})
+	if err != nil {
+		return nil, err
+	}
+	made, rest, err := porcelain.CutCommit(out.Text)
+	if err != nil {
+		return nil, c.Wrong(err)
+	}
+	d, text, err := c.patch(strings.TrimPrefix(rest, "\n"), p, out.Cut)
+	if err != nil {
+		return nil, err
+	}
+	where := ""
+	if branch != "" {
+		where = " on " + porcelain.Text(branch)
+	}
+	return task.Done(fmt.Sprintf("committed %s%s: %s; %s", made.Short(), where, tool.Clip(made.Subject), d.summary()), commitData{made, porcelain.Text(branch), d}, text)
+}
+
+// namesOf lists some names, for an error.
+func namesOf(list []changeData) string {
+	const most = 10
+	var names []string
+	for _, change := range list[:min(len(list), most)] {
+		names = append(names, change.Path.String())
+	}
+	text := strings.Join(names, ", ")
+	if len(list) > most {
+		text += " …"
+	}
+	return text
+}

@@ -1,0 +1,106 @@
+package git
+
+import (
+	"context"
+	_ "embed"
+
+	"callgate/internal/module/git/repo"
+	"callgate/internal/module/git/task"
+	"callgate/tool"
+)
+
+//go:embed diff.md
+var diffDoc string
+
+const diffInput = `{
+  "type": "object",
+  "properties": {
+    ` + task.RepoProperty + `,
+    "staged": {"type": "boolean", "default": false, "description": "Show what is staged instead of what is not."},
+    "from": {"type": "string", "minLength": 1, "description": "A commit, branch or tag to compare with; or a range such as main...feature."},
+    "to": {"type": "string", "minLength": 1, "description": "The commit, branch or tag that from is compared with; the working tree unless given."},
+    ` + task.PathsProperty + `,
+    ` + pageProperties + `
+  },
+  "additionalProperties": false
+}`
+
+const diffOutput = `{
+  "type": "object",
+  "properties": {
+    ` + patchOutput + `
+  },
+  "required": ["files", "total_files", "added", "deleted", "truncated"]
+}`
+
+func diffTool(g *repo.Ground) task.Definition {
+	return task.Definition{
+		Name: "diff", Doc: diffDoc, Input: diffInput, Output: diffOutput,
+		Examples: []tool.Example{
+			task.Example("what is not staged yet", `{}`),
+			task.Example("what would be committed", `{"staged": true}`),
+			task.Example("how many lines a branch changed since it left main", `{"from": "main...feature", "stat": true}`),
+			task.Example("one file, since the last release", `{"from": "v1.4.0", "to": "HEAD", "paths": ["src/server.go"]}`),
+		},
+		Aliases: []string{
+			"git_diff", "git diff", "git_diff_staged", "git_diff_unstaged", "compare branches", "show changes", "what did I change", "review changes",
+			"différences", "comparer des branches", "voir les changements", "comparer deux versions",
+		},
+		Tags:    []string{"diff", "patch", "compare", "changes", "review", "différence", "comparaison"},
+		Runtime: task.Reading(),
+		Handler: handler(g, "diff", diff),
+	}
+}
+
+type diffArgs struct {
+	task.At
+	page
+	Staged bool     `json:"staged"`
+	From   string   `json:"from"`
+	To     string   `json:"to"`
+	Paths  []string `json:"paths"`
+}
+
+func diff(ctx context.Context, c *call, in diffArgs) (*tool.Result, error) {
+	args := append([]string{"diff"}, in.flags()...)
+	if in.Staged {
+		args = append(args, "--cached")
+	}
+	switch {
+	case in.Staged && in.To != "":
+		return nil, tool.Errorf(c.Op, tool.Invalid, "what is staged is compared with one commit, and to names a second").WithHint("leave to away, or staged")
+	case in.To != "" && in.From == "":
+		return nil, tool.Errorf(c.Op, tool.Invalid, "to is given without from").WithHint("give both, or from alone to compare with the working tree")
+	}
+	args = append(args, "--end-of-options")
+	for _, text := range []string{in.From, in.To} {
+		if text == "" {
+			continue
+		}
+		revision, err := repo.Revision(c.Op, text)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, revision)
+	}
+	where, err := c.Paths(in.Paths)
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.Run(ctx, repo.Command{Args: append(args, where...)})
+	if err != nil {
+		return nil, err
+	}
+	d, text, err := c.patch(out.Text, in.page, out.Cut)
+	if err != nil {
+		return nil, err
+	}
+	summary := d.summary()
+	if d.Total == 0 {
+		summary = "no differences"
+		if !in.Staged && in.From == "" {
+			summary += " that are not staged (staged: true shows those that are; new files show in git.status)"
+		}
+	}
+	return task.Done(summary, d, text)
+}

@@ -1,0 +1,223 @@
+package git
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"callgate/internal/module/git/porcelain"
+	"callgate/internal/module/git/repo"
+	"callgate/internal/module/git/task"
+	"callgate/tool"
+)
+
+//go:embed show.md
+var showDoc string
+
+const showInput = `{
+  "type": "object",
+  "properties": {
+    ` + task.RepoProperty + `,
+    "rev": {"type": "string", "minLength": 1, "description": "The commit, branch or tag. Default: HEAD."},
+    "path": {"type": "string", "minLength": 1, "description": "Show this file or folder as it was at rev, instead of the commit."},
+    ` + task.PathsProperty + `,
+    ` + pageProperties + `
+  },
+  "additionalProperties": false
+}`
+
+const showOutput = `{
+  "type": "object",
+  "properties": {
+    "commit": ` + commitSchema + `,
+    ` + patchOutput + `,
+    "path": {"type": "string"},
+    "size": {"type": "integer", "description": "Bytes of the file."},
+    "binary": {"type": "boolean", "description": "Whether the file is not text, and so not shown."},
+    "entries": {"type": "array", "items": {"type": "string"}, "description": "The names in a folder; folders end with a slash."}
+  },
+  "required": ["truncated"]
+}`
+
+func showTool(g *repo.Ground) task.Definition {
+	return task.Definition{
+		Name: "show", Doc: showDoc, Input: showInput, Output: showOutput,
+		Examples: []tool.Example{
+			task.Example("what the last commit changed", `{}`),
+			task.Example("which files a commit touched", `{"rev": "1a2b3c4", "stat": true}`),
+			task.Example("a file as it was at a release", `{"rev": "v1.4.0", "path": "src/server.go"}`),
+		},
+		Aliases: []string{
+			"git_show", "git show", "show a commit", "commit details", "what did this commit change", "file at a revision", "old version of a file", "get_commit",
+			"afficher un commit", "détails d'un commit", "ancienne version d'un fichier",
+		},
+		Tags:    []string{"commit", "show", "patch", "revision", "version", "révision"},
+		Runtime: task.Reading(),
+		Handler: handler(g, "show", show),
+	}
+}
+
+type showArgs struct {
+	task.At
+	page
+	Rev   string   `json:"rev"`
+	Path  string   `json:"path"`
+	Paths []string `json:"paths"`
+}
+
+type showData struct {
+	Commit *porcelain.Commit `json:"commit,omitempty"`
+	patchData
+}
+
+func show(ctx context.Context, c *call, in showArgs) (*tool.Result, error) {
+	revision, err := repo.Revision(c.Op, cmp.Or(in.Rev, "HEAD"))
+	if err != nil {
+		return nil, err
+	}
+	if in.Path != "" {
+		return c.showFile(ctx, revision, in.Path)
+	}
+	where, err := c.Paths(in.Paths)
+	if err != nil {
+		return nil, err
+	}
+	flags := in.flags()
+	if len(in.Paths) > 0 {
+		flags = []string{"-z", "--no-patch"}
+	}
+	args := append([]string{"log", "--max-count=1", porcelain.CommitFormat, "--encoding=UTF-8", "--no-show-signature", "--no-notes", "--diff-merges=first-parent"}, flags...)
+	out, err := c.Run(ctx, repo.Command{Args: append(append(args, "--end-of-options", revision), where[:1]...)})
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Paths) > 0 && out.Text != "" {
+		return c.showPaths(ctx, in, out.Text, where)
+	}
+	return c.shown(in, out)
+}
+
+// showPaths shows what a commit changed in some paths. The first question,
+// asked without them, found the commit whether it touched them or not.
+func (c *call) showPaths(ctx context.Context, in showArgs, text string, where []string) (*tool.Result, error) {
+	commit, _, err := porcelain.CutCommit(text)
+	if err != nil {
+		return nil, c.Wrong(err)
+	}
+	args := append([]string{"diff-tree", "--no-commit-id", "-r", "--root", "-m", "--first-parent"}, in.flags()...)
+	out, err := c.Run(ctx, repo.Command{Args: append(append(args, commit.ID), where...)})
+	if err != nil {
+		return nil, err
+	}
+	d, patch, err := c.patch(out.Text, in.page, out.Cut)
+	if err != nil {
+		return nil, err
+	}
+	return showResult(commit, d, patch)
+}
+
+func (c *call) shown(in showArgs, out *repo.Output) (*tool.Result, error) {
+	if out.Text == "" {
+		return nil, tool.Errorf(c.Op, tool.NotFound, "%q names no commit", tool.Clip(cmp.Or(in.Rev, "HEAD"))).WithHint("git.log and git.branches say what there is")
+	}
+	commit, rest, err := porcelain.CutCommit(out.Text)
+	if err != nil {
+		return nil, c.Wrong(err)
+	}
+	d, patch, err := c.patch(strings.TrimPrefix(rest, "\n"), in.page, out.Cut)
+	if err != nil {
+		return nil, err
+	}
+	return showResult(commit, d, patch)
+}
+
+func showResult(commit porcelain.Commit, d patchData, patch string) (*tool.Result, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "commit %s\nAuthor: %s <%s>\nDate:   %s\n\n%s\n", commit.ID, commit.Author, commit.Email, commit.Date, commit.Subject)
+	if commit.Body != "" {
+		b.WriteString("\n" + commit.Body + "\n")
+	}
+	if patch != "" {
+		b.WriteString("\n" + patch)
+	}
+	return task.Done(fmt.Sprintf("%s %s: %s", commit.Short(), tool.Clip(commit.Subject), d.summary()), showData{&commit, d}, b.String())
+}
+
+type fileData struct {
+	Path      porcelain.Name   `json:"path"`
+	Size      int64            `json:"size"`
+	Binary    bool             `json:"binary,omitempty"`
+	Entries   []porcelain.Name `json:"entries,omitempty"`
+	Truncated bool             `json:"truncated"`
+}
+
+// showFile shows a file, or a folder, as it was.
+func (c *call) showFile(ctx context.Context, revision, path string) (*tool.Result, error) {
+	name, err := c.Name(path)
+	if err != nil {
+		return nil, err
+	}
+	if name == "." {
+		name = ""
+	}
+	ask := revision + ":" + string(name)
+	if strings.Contains(ask, "\n") { // a line of its own for each object
+		out, err := c.Run(ctx, repo.Command{Args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ask}, Codes: []int{1}})
+		if err != nil {
+			return nil, err
+		}
+		ask = strings.TrimSpace(out.Text)
+	}
+	const header = 200
+	out, err := c.Run(ctx, repo.Command{Args: []string{"cat-file", "--batch"}, Stdin: ask + "\n", Most: c.Settings.MaxBytes + header})
+	if err != nil {
+		return nil, err
+	}
+	object, found, err := porcelain.ParseObject(out.Text)
+	switch {
+	case err != nil:
+		return nil, c.Wrong(err)
+	case !found:
+		return nil, tool.Errorf(c.Op, tool.NotFound, "there is no %q at %q", tool.Clip(path), tool.Clip(revision)).
+			WithHint("show the folder it was in, or find it with git.log and paths; git.branches lists branches")
+	}
+	d := fileData{Path: name, Size: object.Size}
+	if object.Type == "tree" {
+		return c.showFolder(d, object, out.Cut)
+	}
+	return c.showBlob(d, object, revision)
+}
+
+func (c *call) showBlob(d fileData, object porcelain.Object, revision string) (*tool.Result, error) {
+	const sniffed = 8000
+	if d.Binary = strings.ContainsRune(object.Content[:min(len(object.Content), sniffed)], 0); d.Binary {
+		return task.Done(fmt.Sprintf("%s at %s is a binary file of %s", d.Path, tool.Clip(revision), task.Count(int(d.Size), "byte")), d, "")
+	}
+	text := object.Content[:min(len(object.Content), c.Settings.MaxBytes)]
+	summary := fmt.Sprintf("%s at %s: %s", d.Path, tool.Clip(revision), task.Count(int(d.Size), "byte"))
+	if d.Truncated = int64(len(text)) < d.Size; d.Truncated {
+		summary += fmt.Sprintf(", of which the first %d are given", len(text))
+	}
+	return task.Done(summary, d, porcelain.Text(text))
+}
+
+func (c *call) showFolder(d fileData, object porcelain.Object, cut bool) (*tool.Result, error) {
+	if cut {
+		return nil, tool.Errorf(c.Op, tool.Failed, "the folder %q has too many names to be shown", d.Path).WithHint("name a folder or a file in it")
+	}
+	entries, err := porcelain.ParseTree(object.Content, len(object.ID)/2)
+	if err != nil {
+		return nil, c.Wrong(err)
+	}
+	var b strings.Builder
+	for _, e := range entries {
+		if e.Mode == "40000" {
+			e.Name += "/"
+		}
+		d.Entries = append(d.Entries, e.Name)
+		b.WriteString(e.Name.String() + "\n")
+	}
+	return task.Done(fmt.Sprintf("%s: a folder with %s", cmp.Or(d.Path.String(), "the repository"), task.Count(len(entries), "name")), d, b.String())
+}
