@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,7 +72,13 @@ func (k *Kernel) OpenConversation(ctx context.Context, c SessionConfig, id strin
 			return nil, err
 		}
 	}
-	s, err := k.openFor(ctx, c, cmp.Or(id, "t"+strconv.FormatUint(rand.Uint64(), 36)))
+	if id == "" {
+		id = "t" + strconv.FormatUint(rand.Uint64(), 36)
+		if c, err = k.workdir(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	s, err := k.openFor(ctx, c, id)
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +88,39 @@ func (k *Kernel) OpenConversation(ctx context.Context, c SessionConfig, id strin
 		return nil, err
 	}
 	return talk, nil
+}
+
+// workdir decides in which folder a conversation works, as its app wants it: in
+// the one that was named, the app's own, a fixed one, or none, which is an empty
+// one.
+func (k *Kernel) workdir(ctx context.Context, c SessionConfig) (SessionConfig, error) {
+	const op = "callgate.OpenConversation"
+	a, _, err := k.loadApp(ctx, c.Workspace, c.AppFile)
+	if err != nil || a == nil {
+		return c, err
+	}
+	c.AppFile = a.Path
+	switch a.Runtime.WorkdirMode {
+	case "required":
+		if !c.Named {
+			return c, tool.Errorf(op, tool.Invalid, "the app %s wants to be told in which folder it works", a.ID).WithHint("name it: callgate -C FOLDER run …")
+		}
+	case "fixed":
+		c.Workspace = a.Runtime.Workdir
+		if !filepath.IsAbs(c.Workspace) {
+			c.Workspace = filepath.Join(filepath.Dir(a.Path), c.Workspace)
+		}
+	case "none":
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			cache = os.TempDir()
+		}
+		c.Workspace = filepath.Join(cache, "callgate", "empty")
+		if err := os.MkdirAll(c.Workspace, 0o700); err != nil {
+			return c, tool.Errorf(op, tool.Unavailable, "an empty folder cannot be made: %w", err)
+		}
+	}
+	return c, nil
 }
 
 // openFor opens a session under an ID of its own.

@@ -25,9 +25,12 @@ func (k *Kernel) agentTools() []*tool.Tool {
 	return []*tool.Tool{control.SkillTool(k.skill), control.CoreTool(k.startCore, k.coreJob)}
 }
 
-// offers reports whether a control tool means anything in this session.
-func (s *Session) offers(t *tool.Tool) bool {
+// offers reports whether a control tool means anything in this session. An agent
+// of ours waits for a human by itself; a client may not.
+func (s *Session) offers(t *tool.Tool, mcp bool) bool {
 	switch t.ID.Name {
+	case "collect":
+		return mcp
 	case "use_skill":
 		return s.App != nil && len(s.App.Skills) > 0
 	case "core_job":

@@ -25,6 +25,7 @@ import (
 // SessionConfig says where a session works and for whom.
 type SessionConfig struct {
 	Workspace string // a folder; required
+	Named     bool   // the user said which folder
 	AppFile   string // default: callgate.yaml in the workspace, when there is one
 	Agent     string
 	Lane      string

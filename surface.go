@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"callgate/internal/agent/surface"
+	"callgate/internal/control"
 	"callgate/tool"
 )
 
@@ -93,15 +94,23 @@ func (s *Session) plan(ctx context.Context, c SurfaceConfig) (planned, error) {
 	if len(s.serverWarnings()) > 0 { // tools may come later: they must be findable
 		cfg.Pinned = append(slices.Clone(cfg.Pinned), "search_tools", "get_tool", "execute_tool")
 	}
-	var items, control []surface.Item
+	all := cfg.Primitives == nil
+	var items, own []surface.Item
 	var names []string
 	for t := range snap.View(s.door.Scope).All() {
 		switch {
 		case !s.door.Sees(t):
-		case t.Runtime.Control && !s.offers(t):
+		case t.Runtime.Control && !s.offers(t, c.ForMCP):
 		case t.Runtime.Control:
-			control = append(control, surface.Item{Tool: t, Wire: t.ID.Name})
-			names = append(names, t.ID.Name)
+			name := t.ID.Name
+			if t.ID.Namespace != control.Namespace {
+				name = t.ID.Dotted()
+			}
+			own = append(own, surface.Item{Tool: t, Wire: tool.WireName(name)})
+			names = append(names, name)
+			if all {
+				cfg.Primitives = append(cfg.Primitives, t.ID.Dotted())
+			}
 		default:
 			items = append(items, surface.Item{Tool: t})
 			names = append(names, t.ID.Dotted())
@@ -113,21 +122,21 @@ func (s *Session) plan(ctx context.Context, c SurfaceConfig) (planned, error) {
 	}
 	made := planned{SurfaceConfig: c}
 	if c.Bare {
-		made.bare = s.bare(items, control)
+		made.bare = s.bare(items, own)
 	}
-	made.plan = s.kernel.planner.Plan(snap.Generation, items, control, cfg)
+	made.plan = s.kernel.planner.Plan(snap.Generation, items, own, cfg)
 	return made, nil
 }
 
 // bare gives the tools of MCP servers the names that their servers give them,
 // where those are names, and no other tool here goes by them.
-func (s *Session) bare(items, control []surface.Item) map[string]string {
+func (s *Session) bare(items, kernels []surface.Item) map[string]string {
 	own := map[string]map[string]string{}
 	for _, u := range s.upstreams() {
 		own[u.Namespace()] = u.OwnNames()
 	}
 	claims := map[string]int{}
-	for _, item := range slices.Concat(items, control) {
+	for _, item := range slices.Concat(items, kernels) {
 		claims[item.Wire]++
 		if name := own[item.Tool.ID.Namespace][item.Tool.ID.Name]; name != "" && name != item.Wire {
 			claims[name]++

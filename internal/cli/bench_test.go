@@ -8,17 +8,25 @@ import (
 	"time"
 )
 
-// BenchmarkProgram is the real program from its start to its end: what a
-// person waits for. CALLGATE_BIN names it; by default it is built here.
-func BenchmarkProgram(b *testing.B) {
-	bin := os.Getenv("CALLGATE_BIN")
-	if bin == "" {
-		bin = filepath.Join(b.TempDir(), "callgate")
-		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin, "../../cmd/callgate")
-		if out, err := build.CombinedOutput(); err != nil {
-			b.Fatalf("%v: %s", err, out)
-		}
+// program is the real program. CALLGATE_BIN names it; by default it is built
+// here.
+func program(b *testing.B) string {
+	b.Helper()
+	if bin := os.Getenv("CALLGATE_BIN"); bin != "" {
+		return bin
 	}
+	bin := filepath.Join(b.TempDir(), "callgate")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin, "../../cmd/callgate")
+	if out, err := build.CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	return bin
+}
+
+// BenchmarkProgram is the real program from its start to its end: what a
+// person waits for.
+func BenchmarkProgram(b *testing.B) {
+	bin := program(b)
 	workspace := b.TempDir()
 	if err := os.WriteFile(filepath.Join(workspace, "a.txt"), []byte("hello\n"), 0o644); err != nil {
 		b.Fatal(err)

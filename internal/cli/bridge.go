@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 	"crypto/rand"
-	"io"
 	"net"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +22,7 @@ const idleFor = "10m"
 // bridgeFlags are how a client is served.
 type bridgeFlags struct {
 	mode    string
+	bare    bool
 	private bool
 	web     webFlags
 }
@@ -35,6 +36,7 @@ type webFlags struct {
 
 func (f *bridgeFlags) bind(c *cobra.Command) {
 	c.Flags().StringVar(&f.mode, "mode", "", "how tools are shown: direct, compact_direct or discovery (default as the app says, else by the budget)")
+	c.Flags().BoolVar(&f.bare, "bare", false, "show what servers have by their own names, where only one has it")
 	c.Flags().BoolVar(&f.private, "private", false, "a kernel of its own, which ends with it, instead of the user's one kernel")
 	w := &f.web
 	c.Flags().StringVar(&w.address, "http", "", "serve clients over streamable HTTP at this address, such as 127.0.0.1:7331, path /mcp")
@@ -43,6 +45,15 @@ func (f *bridgeFlags) bind(c *cobra.Command) {
 	c.Flags().BoolVar(&w.forms, "forms", false, "let clients over HTTP put approvals to their human; whoever has the token can then say yes")
 	c.Flags().StringSliceVar(&w.hosts, "host", nil, "names by which clients may call, beside this machine's own")
 	c.Flags().StringSliceVar(&w.origins, "origin", nil, "pages that may call from a browser, such as https://example.com")
+}
+
+// shown is how tools are shown, in the words that the kernel reads: a mode, and
+// +bare for servers' own names.
+func (f *bridgeFlags) shown() string {
+	if f.bare {
+		return f.mode + "+bare"
+	}
+	return f.mode
 }
 
 // bridge speaks MCP on standard input and output: a pipe to the user's one
@@ -56,7 +67,7 @@ func (p *program) bridge(ctx context.Context, f bridgeFlags) error {
 	if err != nil {
 		return err
 	}
-	guest := protocol.Guest{Workspace: workspace, AppFile: appFile, Mode: f.mode}
+	guest := protocol.Guest{Workspace: workspace, AppFile: appFile, Mode: f.shown()}
 	dial, end, err := p.kernelFor(ctx, f.private)
 	if err != nil {
 		return err
@@ -74,16 +85,12 @@ func (p *program) bridge(ctx context.Context, f bridgeFlags) error {
 		return err
 	}
 	defer stream.Close()
-	defer context.AfterFunc(ctx, func() { _ = stream.Close() })()
-	go func() {
-		_, _ = io.Copy(stream.Conn, p.Stdin)
-		_ = stream.CloseWrite() // the client hung up: what runs for it is cancelled
-	}()
-	if _, err := stream.WriteTo(p.Stdout); err != nil && ctx.Err() == nil {
-		return &tool.Error{Op: "cli", Kind: tool.Unavailable, Message: "the kernel went away", Err: err}
-	}
-	return nil
+	return stream.Carry(ctx, p.Stdin, p.Stdout, client.Until{Grace: lastWords, Gone: func() bool { return unread(p.Stdout) }})
 }
+
+// lastWords is how long the answers may take to what a client asked before it
+// closed its end.
+const lastWords = 30 * time.Second
 
 // dialer makes connections to a kernel.
 type dialer = func(context.Context) (net.Conn, error)

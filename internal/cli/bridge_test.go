@@ -4,9 +4,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,4 +73,54 @@ func TestBridge(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "callgate-private-*")); len(left) > 0 {
 		t.Errorf("it leaves %v", left)
 	}
+}
+
+// fixture is an MCP server that says who it is and what it has started. It has a
+// child of its own, as servers that are started by npx or a shell have.
+func fixture() {
+	child := exec.Command("sleep", "7719.5")
+	if err := child.Start(); err != nil {
+		os.Exit(1)
+	}
+	tools := `{"tools":[{"name":"note","description":"Notes a word.","inputSchema":{"type":"object","properties":{"word":{"type":"string"}}}},` +
+		`{"name":"look","description":"Looks.","inputSchema":{"type":"object","properties":{"word":{"type":"string"}}},"annotations":{"readOnlyHint":true}},` +
+		`{"name":"hang","description":"Never ends.","inputSchema":{"type":"object"}}]}`
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct {
+				Name      string
+				Arguments struct{ Word string }
+			}
+		}
+		if json.Unmarshal(lines.Bytes(), &m) != nil || len(m.ID) == 0 {
+			continue
+		}
+		switch {
+		case m.Method == "initialize":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"fixture","version":"1"}}}`+"\n", m.ID)
+		case m.Method == "tools/list":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, tools)
+		case m.Method != "tools/call":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)
+		case m.Params.Name == "look":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`+"\n", m.ID, m.Params.Arguments.Word)
+		case m.Params.Name == "note":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s noted by %d with %d"}]}}`+"\n", m.ID, m.Params.Arguments.Word, os.Getpid(), child.Process.Pid)
+		}
+	}
+} // and its child stays
+
+// noted reads who noted a word: the server, and its child.
+func noted(t *testing.T, text string) []int {
+	t.Helper()
+	_, who, ok := strings.Cut(text, " noted by ")
+	server, child, ok2 := strings.Cut(who, " with ")
+	a, err := strconv.Atoi(server)
+	b, err2 := strconv.Atoi(strings.TrimSpace(child))
+	if !ok || !ok2 || err != nil || err2 != nil {
+		t.Fatalf("the server says %q", text)
+	}
+	return []int{a, b}
 }

@@ -25,7 +25,8 @@ import (
 // own, so that scripts run real processes.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"callgate": func() { os.Exit(cli.Main(os.Args[1:], demoTools()...)) },
+		"callgate":         func() { os.Exit(cli.Main(os.Args[1:], demoTools()...)) },
+		"callgate-fixture": fixture,
 	})
 }
 

@@ -131,7 +131,7 @@ func (p *program) conversation(ctx context.Context, agent, resume string, do fun
 	human := p.atTerminal() && !p.json
 	return p.with(ctx, human, func(k *kernel) error {
 		t, err := k.Converse(ctx, protocol.OpenConversation{
-			OpenSession: protocol.OpenSession{Workspace: folder, AppFile: appFile, Agent: agent, Human: human}, Resume: resume,
+			OpenSession: protocol.OpenSession{Workspace: folder, AppFile: appFile, Agent: agent, Human: human}, Resume: resume, Named: p.workspace != "",
 		})
 		if err != nil {
 			return err

@@ -19,6 +19,7 @@ import (
 // addFlags are the settings of a server that is added.
 type addFlags struct {
 	url, transport, dir string
+	protocol            string
 	env, header         []string
 	envAllow            []string
 	replace, yes        bool
@@ -33,6 +34,7 @@ func (p *program) addCommand() *cobra.Command {
 	fl := c.Flags()
 	fl.StringVar(&f.url, "url", "", "of a remote server")
 	fl.StringVar(&f.transport, "transport", "", "of a remote server: http or sse (default: what it speaks)")
+	fl.StringVar(&f.protocol, "protocol", "", "version of MCP to speak to it in, such as 2025-11-25 (default: the newest that it knows)")
 	fl.StringVar(&f.dir, "dir", "", "folder to run it in")
 	fl.StringArrayVar(&f.env, "env", nil, "NAME=VALUE for its environment; may be given several times")
 	fl.StringArrayVar(&f.header, "header", nil, "NAME=VALUE for its requests; may be given several times")
@@ -63,7 +65,7 @@ func (p *program) removeCommand() *cobra.Command {
 // addServer writes a server into the app file. What a person adds by hand they
 // want to run, so it is accepted then and there, and asked for its tools.
 func (p *program) addServer(ctx context.Context, args []string, f addFlags) error {
-	s := app.Server{Name: args[0], URL: f.url, Transport: f.transport, Dir: f.dir, EnvAllow: f.envAllow}
+	s := app.Server{Name: args[0], URL: f.url, Transport: f.transport, Protocol: f.protocol, Dir: f.dir, EnvAllow: f.envAllow}
 	if len(args) > 1 {
 		s.Command, s.Args = args[1], args[2:]
 	}

@@ -147,7 +147,7 @@ func (p *program) appCommand() *cobra.Command {
 		})
 	prompt.ValidArgsFunction = nil // files
 	prompt.Flags().StringVar(&agent, "agent", "", "the agent (default the app's entry_agent)")
-	return p.group("app", "Look at an app file, its agents and its modules", "", check, prompt, consent, show)
+	return p.group("app", "Look at an app file, its agents and its modules", "", check, p.planCommand(), prompt, consent, show)
 }
 
 // trustApp shows what an app file does by itself, and takes a human's yes.

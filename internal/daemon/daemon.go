@@ -43,6 +43,7 @@ type Daemon struct {
 	stopped chan struct{} // closed when a client asked for the end
 
 	background bool
+	room       *tidy
 	guests     atomic.Int64 // MCP clients on streams
 }
 
@@ -62,8 +63,9 @@ func start(ctx context.Context, cfg callgate.Config, background bool) (*Daemon, 
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{Kernel: kernel, background: background, inside: newPipeListener(), failed: make(chan error, 2), stopped: make(chan struct{})}
+	d := &Daemon{Kernel: kernel, background: background, room: makeRoom(), inside: newPipeListener(), failed: make(chan error, 2), stopped: make(chan struct{})}
 	if err := d.listen(); err != nil {
+		d.room.end()
 		return nil, errors.Join(err, kernel.Close())
 	}
 	return d, nil
@@ -154,6 +156,7 @@ func (d *Daemon) Wait(ctx context.Context) error {
 
 // Stop ends serving and closes the kernel.
 func (d *Daemon) Stop() error {
+	defer d.room.end()
 	ctx, cancel := context.WithTimeout(context.Background(), drain)
 	defer cancel()
 	_ = d.outside.Close() // and the socket file with it
@@ -164,7 +167,17 @@ func (d *Daemon) Stop() error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = d.server.Close() // cancels what still runs; its end is recorded
 	}
+	d.leave()
 	return errors.Join(err, d.Kernel.Close())
+}
+
+// leave waits until the MCP clients on streams have left. They are not the
+// server's any more, and one that is still being served when the kernel closes
+// would touch what the kernel has let go.
+func (d *Daemon) leave() {
+	for limit := time.Now().Add(drain); d.guests.Load() > 0 && time.Now().Before(limit); {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // Connection is a way to a kernel: the one that runs, or one of our own.

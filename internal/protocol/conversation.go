@@ -25,6 +25,7 @@ const (
 type OpenConversation struct {
 	OpenSession
 	Resume string `json:"resume,omitempty"` // the ID of an earlier one
+	Named  bool   `json:"named,omitempty"`  // the user said in which folder
 }
 
 // Conversation is an open conversation.

@@ -25,7 +25,9 @@ func (a *api) converse(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &o); err != nil {
 		return err
 	}
-	talk, err := a.kernel.OpenConversation(r.Context(), sessionConfig(r, o.OpenSession), o.Resume)
+	c := sessionConfig(r, o.OpenSession)
+	c.Named = o.Named
+	talk, err := a.kernel.OpenConversation(r.Context(), c, o.Resume)
 	if err != nil {
 		return err
 	}
