@@ -10,7 +10,8 @@ run() { go test -run '^$' -bench "$1" -benchtime "${BENCHTIME:-1s}" -count "$cou
   run 'AcquireRelease3|Drain' ./internal/arbiter/lock
   run 'Lookup|Register' ./internal/registry
   run 'Commit|Note|Raw|Open' ./internal/storage/sqlite
-  run 'Program' ./internal/cli
+  run 'Program|Proxied' ./internal/cli
+  run 'Call|Bare|Proxied' ./internal/daemon/mcpserver
   run 'Query|Index' ./internal/search
   run 'Cold|Unchanged' ./internal/agent/surface
   run . ./internal/source/mcp

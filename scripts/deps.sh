@@ -3,8 +3,15 @@
 # build or to run; a tool that cannot be had is named, and its tests skip.
 set -uo pipefail
 missing=()
-command -v rg >/dev/null || missing+=(ripgrep)
-command -v gcc >/dev/null || missing+=(gcc libc6-dev) # the race detector needs cgo
+need() { command -v "$1" >/dev/null || missing+=("${@:2}"); }
+need rg ripgrep
+need gcc gcc libc6-dev # the race detector needs cgo
+need git git
+need ip iproute2
+need tmux tmux
+need chromium chromium
+command -v pg_ctl >/dev/null || ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2>&1 || missing+=(postgresql)
+[ -x /usr/sbin/mariadbd ] || command -v mariadbd >/dev/null || missing+=(mariadb-server)
 [ ${#missing[@]} -eq 0 ] && exit 0
 if ! command -v apt-get >/dev/null; then
   echo "deps: please install: ${missing[*]} (no apt-get here); their tests skip until then" >&2
@@ -12,7 +19,11 @@ if ! command -v apt-get >/dev/null; then
 fi
 sudo=''; [ "$(id -u)" -eq 0 ] || sudo='sudo -n'
 echo "deps: installing ${missing[*]}"
-if ! { $sudo apt-get update -qq && $sudo DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}"; } >/dev/null 2>&1; then
-  echo "deps: could not install ${missing[*]}; try: sudo apt-get install ${missing[*]} (their tests skip until then)" >&2
+$sudo apt-get update -qq >/dev/null 2>&1
+if ! $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null 2>&1; then
+  for one in "${missing[@]}"; do # what can be had of them
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$one" >/dev/null 2>&1 ||
+      echo "deps: could not install $one; try: sudo apt-get install $one (its tests skip until then)" >&2
+  done
 fi
 exit 0

@@ -1,24 +1,47 @@
 #!/usr/bin/env bash
-# Starts a kernel on a scratch workspace and prints three commands to try.
+# Starts an agent in a scratch folder that anybody can use at once, with no key.
+# Without a terminal it shows one turn and ends.
 set -euo pipefail
 bin=$(realpath "$1")
 scratch=$(pwd)/.scratch
 mkdir -p "$scratch/workspace"
 cd "$scratch/workspace"
-[ -f hello.txt ] || printf 'Hello from the scratch workspace.\n' > hello.txt
-[ -f callgate.yaml ] || "$bin" init . >/dev/null
+[ -f hello.txt ] || printf 'Hello from the scratch workspace.\nThe door is blue.\n' > hello.txt
+[ -f callgate.yaml ] || cat > callgate.yaml <<'APP'
+# An app: one agent, what it may use, and what a human must approve.
+# "offline" is no language model: it finds tools by your words. For a real one:
+#   brain: {provider: anthropic, model: claude-sonnet-4-5, credential: ANTHROPIC_API_KEY}
+# and callgate secret set ANTHROPIC_API_KEY
+app: {app_id: scratch, name: Scratch}
+agents:
+  - id: main
+    brain: {provider: offline}
+    system_prompt: Be brief.
+tools:
+  modules: {filesystem: {}, shell: {}, git: {}, memory: {}, web: {}, http: {}}
+  capabilities:
+    default_policy: auto
+    approve:
+      - {module: filesystem, actions: [write, edit, delete, move]}
+      - {module: shell}
+APP
 export CALLGATE_STATE="$scratch/state"
 cat <<MSG
 
-A kernel is starting on a scratch workspace. In another terminal, try:
+An agent waits in a scratch folder. No key is needed: the brain that answers is
+the embedded stand-in, which is no language model. Try:
+
+  list the files here
+  search for "door" in hello.txt
+  write "It was me." to note.txt          it asks you first, and you may edit the call
+
+The same from another terminal:
 
   export PATH="$(dirname "$bin"):\$PATH" CALLGATE_STATE="$CALLGATE_STATE"; cd "$scratch/workspace"
-
-  callgate tools call filesystem.read --path hello.txt
-  callgate tools call Write --path note.txt --content "It was me."     # asks you first
-  callgate log tail
-
-Ctrl-C here ends the kernel.
+  callgate tools list; callgate log tail; callgate sessions list
 
 MSG
-exec "$bin" up
+if [ -t 0 ] && [ -t 1 ]; then
+  exec "$bin" chat
+fi
+exec "$bin" run -p 'list the files here then search for "door" in hello.txt'

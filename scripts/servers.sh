@@ -45,7 +45,7 @@ export CALLGATE_STATE="$scratch/state"
 mkdir "$scratch/work"; cd "$scratch/work"
 printf 'hello\n' > a.txt
 printf 'tools:\n  capabilities: {default_policy: auto}\n' > callgate.yaml
-expect '14 tools' callgate mcp add everything --yes -- "$bin/mcp-server-everything"
+expect '15 tools' callgate mcp add everything --yes -- "$bin/mcp-server-everything"
 expect 'may be used' callgate mcp add files --yes -- "$bin/mcp-server-filesystem" "$scratch/work"
 expect 'may be used' callgate mcp add memory --yes --env "MEMORY_FILE_PATH=$scratch/memory.json" -- "$bin/mcp-server-memory"
 expect 'may be used' callgate mcp add thinking --yes -- "$bin/mcp-server-sequential-thinking"

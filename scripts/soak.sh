@@ -18,4 +18,5 @@ done
 [ "$mode" = full ] || exit 0
 CGO_ENABLED=1 go test -race -count=50 -timeout 60m ./internal/arbiter/lock ./internal/registry ./internal/journal ./internal/arbiter/approval
 CALLGATE_KILLS=1000 go test -v -count=1 -timeout 60m -run TestKilledAtAnyMoment ./internal/daemon
+CGO_ENABLED=1 go test -race -count=20 -timeout 60m -run 'NothingStays|KilledKernel|TwoAgents|Front|Heal' ./internal/cli
 CALLGATE_SOAK=25 go test -count=1 -timeout 60m -run 'TestParallelEditsLoseNothing|TestInterleavingIsSomeSerialOrder' .
