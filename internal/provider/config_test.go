@@ -32,6 +32,7 @@ func TestNewRefuses(t *testing.T) {
 		{"an unknown one", provider.Config{Provider: "my-own-thing", Model: "m"}, tool.NotFound, []string{"known ones are", "base_url"}},
 		{"no model", provider.Config{Provider: "openai", Key: "k"}, tool.Invalid, []string{"names no model"}},
 		{"no key", provider.Config{Provider: "deepseek", Model: "m"}, tool.Invalid, []string{"no key for deepseek", "DEEPSEEK_API_KEY", "callgate secret set"}},
+		{"no key for the usual address, named beside another", provider.Config{Provider: "anthropic", Model: "m", BaseURL: "https://api.anthropic.com/", Env: env("ANTHROPIC_BASE_URL", "http://127.0.0.1:6")}, tool.Invalid, []string{"ANTHROPIC_API_KEY"}},
 		{"no key for copilot", provider.Config{Provider: "github_copilot", Model: "m"}, tool.Invalid, []string{"GITHUB_COPILOT_TOKEN"}},
 		{"a key with its line's end", provider.Config{Provider: "openai", Model: "m", Key: "hunter2\n"}, tool.Invalid, []string{"white space"}},
 		{"no backend of that name", provider.Config{Provider: "openai", Model: "m", Key: "k", Backend: "openai-compat"}, tool.Invalid, []string{"did you mean openai_compat"}},
@@ -92,7 +93,6 @@ func TestNewResolves(t *testing.T) {
 		{"and needs no key there", provider.Config{Provider: "deepseek", Env: env("CALLGATE_DEEPSEEK_BASE_URL", "http://127.0.0.1:5/v1")}, "deepseek", provider.OpenAICompat, "http://127.0.0.1:5/v1", true},
 		{"anthropic's own variable", provider.Config{Provider: "anthropic", Key: "k", Env: env("ANTHROPIC_BASE_URL", "http://127.0.0.1:6")}, "anthropic", provider.Anthropic, "http://127.0.0.1:6", true},
 		{"ours before it", provider.Config{Provider: "anthropic", Key: "k", Env: env("ANTHROPIC_BASE_URL", "http://127.0.0.1:6", "CALLGATE_ANTHROPIC_BASE_URL", "http://127.0.0.1:7")}, "anthropic", provider.Anthropic, "http://127.0.0.1:7", true},
-		{"its usual address by name, and the key of the environment", provider.Config{Provider: "anthropic", BaseURL: "https://api.anthropic.com/", Env: env("ANTHROPIC_BASE_URL", "http://127.0.0.1:6", "ANTHROPIC_API_KEY", "k")}, "anthropic", provider.Anthropic, "https://api.anthropic.com", true},
 		{"the key of the environment", provider.Config{Provider: "mistral", Env: env("MISTRAL_API_KEY", "k\n")}, "mistral", provider.OpenAICompat, "https://api.mistral.ai/v1", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
