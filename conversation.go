@@ -434,6 +434,9 @@ func (k *Kernel) Forget(ctx context.Context, id string) error {
 // now.
 func (c *Conversation) Prompt() prompt.Prompt { return prompt.Build(c.promptInput()) }
 
+// keepers are the tools by which an agent keeps its working memory.
+var keepers = []string{"set_goal", "task_create", "task_update", "remember"}
+
 func (c *Conversation) promptInput() prompt.Input {
 	in := prompt.Input{
 		Agent: c.Agent.ID, Role: cmp.Or(c.Agent.Role, "assistant"), Specialty: c.Agent.Specialty, SystemPrompt: c.Agent.SystemPrompt,
@@ -451,7 +454,7 @@ func (c *Conversation) promptInput() prompt.Input {
 			in.Memory = strings.TrimSpace(in.Memory + "\n" + text)
 		}
 		for _, t := range m.Tools {
-			if c.door.Sees(t) && t.Runtime.SideEffect.Durable() {
+			if c.door.Sees(t) && slices.Contains(keepers, t.ID.Name) {
 				in.MemoryTools = append(in.MemoryTools, t.ID.Dotted())
 			}
 		}

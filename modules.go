@@ -12,7 +12,9 @@ import (
 	"callgate/internal/module/filesystem"
 	"callgate/internal/module/git"
 	"callgate/internal/module/http"
+	"callgate/internal/module/memory"
 	"callgate/internal/module/shell"
+	"callgate/internal/search/embed"
 	"callgate/tool"
 )
 
@@ -25,7 +27,24 @@ func shipped() []module.Module {
 		http.Module(),
 		database.Module(),
 		git.Module(),
+		memory.Module(memory.Config{Meaning: meanings{}}),
 	}
+}
+
+// meanings reads texts with the model that is built in.
+type meanings struct{}
+
+// Vectors returns the meaning of each text.
+func (meanings) Vectors(texts []string) ([][]float32, error) {
+	model, err := embed.Builtin()
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]float32, len(texts))
+	for i, text := range texts {
+		out[i] = model.Embed(nil, text)
+	}
+	return out, nil
 }
 
 // Builtin returns the modules that an app file turns on and off.

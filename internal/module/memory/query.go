@@ -1,0 +1,360 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"callgate/internal/module/memory/book"
+	"callgate/tool"
+)
+
+//go:embed query.md
+var queryDoc string
+
+const queryInput = `{
+  "type": "object",
+  "properties": {
+    "query": {"type": "string", "maxLength": 65536, "description": "semantic: what you want to know. hash: a key, an id or ref, a content hash, or the exact content."},
+    "mode": {"type": "string", "enum": ["semantic", "hash", "range"], "default": "semantic", "description": "How to find it."},
+    "tiers": {"type": "array", "items": {"type": "string", "enum": ["working", "session", "knowledge"]}, "maxItems": 3, "description": "Where to look; everywhere unless given."},
+    "from": {"type": "string", "maxLength": 40, "description": "Not changed before this: a date, a time, or how long ago."},
+    "to": {"type": "string", "maxLength": 40, "description": "Not changed after this."},
+    "from_seq": {"type": "integer", "minimum": 0, "description": "range: from this number on; with one of the tiers working and knowledge."},
+    "to_seq": {"type": "integer", "minimum": 0, "description": "range: up to this number."},
+    "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 20, "description": "Only what has all of these tags."},
+    "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "How many results at most."},
+    "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "How many to pass over first."}
+  },
+  "additionalProperties": false
+}`
+
+const queryOutput = `{
+  "type": "object",
+  "properties": {
+    "mode": {"type": "string"},
+    "ranked_by": {"type": "string", "enum": ["meaning", "words"], "description": "semantic: what decided the order."},
+    "total": {"type": "integer", "description": "How many there are."},
+    "next_offset": {"type": "integer", "description": "The offset to continue with, when there are more."},
+    "results": {"type": "array", "items": {"type": "object", "properties": {
+      "ref": {"type": "string", "description": "What to call it in forget and in mode hash."},
+      "tier": {"type": "string"},
+      "kind": {"type": "string", "enum": ["goal", "task", "fact", "knowledge"]},
+      "key": {"type": "string"},
+      "text": {"type": "string"},
+      "cut": {"type": "boolean", "description": "Whether the text goes on."},
+      "detail": {"type": "string"},
+      "status": {"type": "string"},
+      "tags": {"type": "array", "items": {"type": "string"}},
+      "score": {"type": "number"},
+      "hash": {"type": "string"},
+      "seq": {"type": "integer"},
+      "changed": {"type": "string"}
+    }, "required": ["ref", "tier", "kind", "text", "hash", "seq", "changed"]}}
+  },
+  "required": ["mode", "total", "results"]
+}`
+
+func queryTool(d *desk) definition {
+	return definition{
+		name: "query", short: "MemoryQuery", doc: queryDoc, input: queryInput, output: queryOutput, reads: true, most: maxAnswer,
+		examples: []tool.Example{
+			example("by what it is about", `{"query": "how do we deploy?"}`),
+			example("one entry of the knowledge, whole", `{"mode": "hash", "query": "deploy/command", "tiers": ["knowledge"]}`),
+			example("what was noted since yesterday", `{"mode": "range", "from": "24h", "tiers": ["working", "session"]}`),
+		},
+		aliases: []string{
+			"choir.memory.query", "choir.memory.search", "memory_query", "memory_search", "search_memory", "recall", "retrieve_memory",
+			"search the memory", "what do I know about", "recall a fact", "find an earlier note", "what happened in earlier sessions",
+			"chercher dans la mémoire", "se rappeler", "retrouver une note", "que sait-on de",
+		},
+		tags:    []string{"memory", "search", "recall", "knowledge", "semantic", "mémoire", "recherche", "rappel"},
+		handler: handler(d, "query", query),
+	}
+}
+
+type queryArgs struct {
+	Query   string   `json:"query"`
+	Mode    string   `json:"mode"`
+	Tiers   []string `json:"tiers"`
+	From    string   `json:"from"`
+	To      string   `json:"to"`
+	FromSeq int64    `json:"from_seq"`
+	ToSeq   int64    `json:"to_seq"`
+	Tags    []string `json:"tags"`
+	Limit   int      `json:"limit"`
+	Offset  int      `json:"offset"`
+}
+
+// The modes and the tiers.
+const (
+	semantic, byHash, byRange       = "semantic", "hash", "range"
+	working, otherSessions, knowing = "working", "session", "knowledge"
+)
+
+// How much of the texts an answer holds.
+const (
+	maxExcerpt = 2_000     // bytes of one
+	maxTexts   = 20 << 10  // bytes of all of them
+	maxAnswer  = 160 << 10 // bytes of an answer with one whole entry, as text and as data
+)
+
+// found is an entry, where it was found, and how well it answers.
+type found struct {
+	*book.Entry
+	tier, ref string
+	score     float64
+}
+
+func query(ctx context.Context, v *visit, in queryArgs) (*tool.Result, error) {
+	if in.Mode == "" {
+		in.Mode = semantic
+	}
+	if in.Limit == 0 {
+		in.Limit = 10
+	}
+	if err := in.check(v.op); err != nil {
+		return nil, err
+	}
+	all, err := v.gather(in.Tiers)
+	if err != nil {
+		return nil, err
+	}
+	if all, err = in.narrow(v.op, all); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var warnings []string
+	rankedBy := ""
+	switch in.Mode {
+	case byHash:
+		all = v.exactly(in.Query, all)
+	case byRange:
+		slices.SortStableFunc(all, func(a, b found) int { return cmp.Or(b.Changed.Compare(a.Changed), cmp.Compare(b.Seq, a.Seq)) })
+	default:
+		all, rankedBy, warnings = v.ranked(in.Query, all)
+	}
+	return answer(in, all, rankedBy, warnings)
+}
+
+// check refuses what makes no sense together.
+func (in *queryArgs) check(op string) error {
+	in.Query = strings.TrimSpace(in.Query)
+	if len(in.Tiers) == 0 {
+		in.Tiers = []string{working, otherSessions, knowing}
+	}
+	switch {
+	case in.Query == "" && in.Mode != byRange:
+		return tool.Errorf(op, tool.Invalid, "mode %s needs a query", in.Mode).WithHint("say what you are looking for, or use mode range for everything, newest first")
+	case (in.FromSeq > 0 || in.ToSeq > 0) && (in.Mode != byRange || len(in.Tiers) != 1 || in.Tiers[0] == otherSessions):
+		return tool.Errorf(op, tool.Invalid, "each tier has numbers of its own: from_seq and to_seq need mode range and one tier, working or knowledge").
+			WithHint(`add "mode": "range" and "tiers": ["knowledge"], or use from and to`)
+	case in.FromSeq > 0 && in.ToSeq > 0 && in.FromSeq > in.ToSeq:
+		return tool.Errorf(op, tool.Invalid, "from_seq %d is after to_seq %d", in.FromSeq, in.ToSeq).WithHint("change them round")
+	}
+	return nil
+}
+
+// gather reads the tiers.
+func (v *visit) gather(tiers []string) ([]found, error) {
+	var all []found
+	add := func(n book.Name, tier, before string) error {
+		entries, err := v.shelf.Read(n)
+		for _, e := range entries {
+			all = append(all, found{Entry: e, tier: tier, ref: before + e.ID})
+		}
+		return err
+	}
+	if slices.Contains(tiers, working) {
+		if err := add(v.session(), working, ""); err != nil {
+			return nil, err
+		}
+	}
+	if slices.Contains(tiers, knowing) {
+		if err := add(v.knowledge(), knowing, ""); err != nil {
+			return nil, err
+		}
+	}
+	if slices.Contains(tiers, otherSessions) {
+		others, err := v.shelf.Sessions(v.by.User, v.by.App, v.by.Session, otherBooks)
+		if err != nil {
+			return nil, &tool.Error{Op: v.op, Kind: tool.Unavailable, Message: "the memory of other sessions cannot be listed", Err: err}
+		}
+		for _, id := range others {
+			if err := add(book.Name{User: v.by.User, App: v.by.App, Session: id}, otherSessions, id+"/"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// narrow keeps what lies in the times and numbers that were given, and has the
+// tags.
+func (in *queryArgs) narrow(op string, all []found) ([]found, error) {
+	now := time.Now()
+	from, err := instant(in.From, now, false)
+	if err != nil {
+		return nil, in.badTime(op, "from", in.From)
+	}
+	to, err := instant(in.To, now, true)
+	if err != nil {
+		return nil, in.badTime(op, "to", in.To)
+	}
+	if !from.IsZero() && !to.IsZero() && from.After(to) {
+		return nil, tool.Errorf(op, tool.Invalid, "from (%s) is after to (%s)", from.Format(time.RFC3339), to.Format(time.RFC3339)).WithHint("change them round; 7d means seven days ago")
+	}
+	last := in.ToSeq
+	if last == 0 {
+		last = math.MaxInt64
+	}
+	return slices.DeleteFunc(all, func(f found) bool {
+		return f.Changed.Before(from) || !to.IsZero() && f.Changed.After(to) || f.Seq < in.FromSeq || f.Seq > last ||
+			slices.ContainsFunc(in.Tags, func(t string) bool { return !slices.Contains(f.Tags, t) })
+	}), nil
+}
+
+func (in *queryArgs) badTime(op, name, text string) error {
+	return tool.Errorf(op, tool.Invalid, "%s is %q, which is no time", name, tool.Clip(text)).
+		WithHint("write a date (2026-03-01), a time (2026-03-01T14:00), or how long ago it was (90m, 24h, 7d)")
+}
+
+// exactly finds one thing: by ref, key, hash, or content.
+func (v *visit) exactly(want string, all []found) []found {
+	hash := strings.ToLower(strings.TrimPrefix(want, "sha256:"))
+	content, err := (&visit{desk: v.desk, op: v.op, settings: v.settings}).kept("query", want)
+	ofContent := ""
+	if err == nil {
+		ofContent = book.HashOf(content)
+	}
+	return slices.DeleteFunc(all, func(f found) bool {
+		own := f.Hash()
+		byHash := len(hash) >= 8 && (strings.HasPrefix(own, hash) || strings.HasPrefix(hash, own))
+		return f.ref != want && (f.Key == "" || f.Key != want) && !byHash && own != ofContent
+	})
+}
+
+// ranked orders entries by how well they answer.
+func (v *visit) ranked(question string, all []found) (hits []found, by string, warnings []string) {
+	texts := make([]string, len(all))
+	for i, f := range all {
+		texts[i] = searchable(f.Entry)
+	}
+	a := v.ranker.Rank(question, texts)
+	for _, h := range a.Hits {
+		f := all[h.At]
+		f.score = math.Round(h.Score*1000) / 1000
+		hits = append(hits, f)
+	}
+	if a.ByMeaning {
+		return hits, "meaning", nil
+	}
+	warnings = []string{"ranked by the words they share with the query, not by meaning; try other words if something is missing"}
+	if a.Problem != nil {
+		warnings[0] = "the model for meanings cannot be used just now: " + warnings[0]
+	}
+	return hits, "words", warnings
+}
+
+// searchable is everything about an entry that a question may be about.
+func searchable(e *book.Entry) string {
+	if e.Key == "" && e.Detail == "" && len(e.Tags) == 0 {
+		return e.Text
+	}
+	return strings.TrimSpace(e.Key + " " + strings.Join(e.Tags, " ") + "\n" + e.Text + "\n" + e.Detail)
+}
+
+type queryData struct {
+	Mode       string   `json:"mode"`
+	RankedBy   string   `json:"ranked_by,omitempty"`
+	Total      int      `json:"total"`
+	NextOffset int      `json:"next_offset,omitempty"`
+	Results    []result `json:"results"`
+}
+
+type result struct {
+	Ref     string    `json:"ref"`
+	Tier    string    `json:"tier"`
+	Kind    book.Kind `json:"kind"`
+	Key     string    `json:"key,omitempty"`
+	Text    string    `json:"text"`
+	Cut     bool      `json:"cut,omitempty"`
+	Detail  string    `json:"detail,omitempty"`
+	Status  string    `json:"status,omitempty"`
+	Tags    []string  `json:"tags,omitempty"`
+	Score   float64   `json:"score,omitempty"`
+	Hash    string    `json:"hash"`
+	Seq     int64     `json:"seq"`
+	Changed string    `json:"changed"`
+}
+
+// answer writes the page of the results that was asked for.
+func answer(in queryArgs, all []found, rankedBy string, warnings []string) (*tool.Result, error) {
+	data := queryData{Mode: in.Mode, RankedBy: rankedBy, Total: len(all), Results: []result{}}
+	excerpt, room := maxExcerpt, maxTexts
+	if in.Mode == byHash {
+		excerpt, room = maxEntry, maxEntry
+	}
+	var text strings.Builder
+	at := min(in.Offset, len(all))
+	for ; at < len(all) && len(data.Results) < in.Limit; at++ {
+		r := resultOf(all[at], excerpt)
+		if room -= len(r.Text) + len(r.Detail); room < 0 && len(data.Results) > 0 {
+			break
+		}
+		data.Results = append(data.Results, r)
+		text.WriteString(r.line())
+	}
+	if at < len(all) {
+		data.NextOffset = at
+	}
+	summary := "nothing is remembered that fits"
+	if len(all) > 0 {
+		summary = fmt.Sprintf("%s found", count(len(all), "entry", "entries"))
+		if len(data.Results) < len(all) {
+			summary += fmt.Sprintf(", %d shown", len(data.Results))
+		}
+		if data.NextOffset > 0 {
+			summary += fmt.Sprintf("; continue with offset=%d", data.NextOffset)
+		}
+	}
+	r, err := tool.Done(summary, data)
+	if err == nil {
+		r.Warnings = warnings
+		if text.Len() > 0 {
+			r.Content = []tool.Content{tool.Text(text.String())}
+		}
+	}
+	return r, err
+}
+
+func resultOf(f found, excerpt int) result {
+	return result{
+		Ref: f.ref, Tier: f.tier, Kind: f.Kind, Key: f.Key, Text: cut(f.Text, excerpt), Cut: len(f.Text) > excerpt,
+		Detail: cut(f.Detail, excerpt), Status: f.Status, Tags: f.Tags, Score: f.score, Hash: f.Hash(), Seq: f.Seq,
+		Changed: f.Changed.Format(time.RFC3339),
+	}
+}
+
+// line is the result for a model that reads text.
+func (r result) line() string {
+	name := r.Ref
+	if r.Key != "" {
+		name += " " + r.Key
+	}
+	if r.Status != "" {
+		name += " " + r.Status
+	}
+	text := r.Text
+	if r.Detail != "" {
+		text += "\n" + r.Detail
+	}
+	return fmt.Sprintf("[%s %s, %s] %s\n", r.Tier, name, r.Changed, strings.ReplaceAll(text, "\n", "\n    "))
+}

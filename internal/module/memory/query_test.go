@@ -1,0 +1,323 @@
+package memory_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"callgate/internal/module/memory"
+	"callgate/internal/module/memory/book"
+	"callgate/tool"
+)
+
+func TestQueryByMeaning(t *testing.T) {
+	g := newGround(t, memory.Config{Meaning: model(t)})
+	g.call("upsert", `{"key": "deploy/command", "content": "The deploy command is make ship"}`)
+	g.call("upsert", `{"content": "Invoices are generated on the first day of the month", "tags": ["billing"]}`)
+	g.call("remember", `{"content": "The cat of the office is called Turing"}`)
+	g.call("task_create", `{"subject": "Feed it", "description": "the tin is in the kitchen"}`)
+	for question, want := range map[string]string{
+		"how do I deploy":                      "k1: The deploy command is make ship",
+		"quand les factures sont-elles créées": "k2: Invoices are generated on the first day of the month",
+		"pet":                                  "f1: The cat of the office is called Turing",
+		"billing":                              "k2: Invoices are generated on the first day of the month",
+		"kitchen":                              "t1: Feed it",
+	} {
+		if got := g.texts(`{"query": ` + quoted(question) + `}`); len(got) == 0 || got[0] != want {
+			t.Errorf("%q found %q, want %q", question, got, want)
+		}
+	}
+	var data struct {
+		RankedBy string `json:"ranked_by"`
+		Total    int
+	}
+	r := g.call("query", `{"query": "quantum chromodynamics"}`, &data)
+	if data.Total != 0 || data.RankedBy != "meaning" || r.Summary != "nothing is remembered that fits" {
+		t.Errorf("%s: %s", r.Summary, r.Data)
+	}
+	r = g.call("query", `{"query": "deploy"}`)
+	if !strings.Contains(r.Content[0].Text, "make ship") || !strings.Contains(r.Content[0].Text, "k1 deploy/command") {
+		t.Errorf("the text is %q", r.Content[0].Text)
+	}
+}
+
+type noMeaning struct{}
+
+func (noMeaning) Vectors([]string) ([][]float32, error) { return nil, errors.New("no model today") }
+
+// Without meanings the words still find things, and the result says so.
+func TestQueryByWords(t *testing.T) {
+	for name, m := range map[string]memory.Meaning{"none": nil, "broken": noMeaning{}} {
+		g := newGround(t, memory.Config{Meaning: m})
+		g.call("upsert", `{"content": "The deploy command is make ship"}`)
+		g.call("upsert", `{"content": "Invoices are generated on the first day"}`)
+		var data struct {
+			RankedBy string `json:"ranked_by"`
+			Results  []struct{ Ref string }
+		}
+		r := g.call("query", `{"query": "deploying"}`, &data)
+		if data.RankedBy != "words" || len(data.Results) != 1 || data.Results[0].Ref != "k1" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "not by meaning") {
+			t.Errorf("%s: %s, %q", name, r.Data, r.Warnings)
+		}
+	}
+}
+
+func TestQueryByHash(t *testing.T) {
+	g := newGround(t, memory.Config{})
+	long := strings.Repeat("a long story ", 5000)
+	g.call("upsert", `{"key": "story", "content": `+quoted(long)+`}`)
+	g.call("remember", `{"content": "password: hunter22 of the door"}`)
+	g.as("ada", "engine", "s2").call("remember", `{"content": "elsewhere"}`)
+	long = strings.TrimSpace(long)
+	hash := book.HashOf(long)
+	for name, c := range map[string]struct{ query, want string }{
+		"key":                 {"story", "k1"},
+		"id":                  {"f1", "f1"},
+		"ref":                 {"s2/f1", "s2/f1"},
+		"hash":                {hash, "k1"},
+		"hash with its kind":  {"sha256:" + strings.ToUpper(hash), "k1"},
+		"a longer hash":       {hash + strings.Repeat("0", 32), "k1"},
+		"beginning of a hash": {hash[:8], "k1"},
+		"too short a hash":    {hash[:7], ""},
+		"content":             {long, "k1"},
+		"content with secret": {"password: hunter22 of the door", "f1"},
+		"nothing":             {"stor", ""},
+	} {
+		var data struct {
+			Results []struct {
+				Ref, Text string
+				Cut       bool
+			}
+		}
+		g.call("query", `{"mode": "hash", "query": `+quoted(c.query)+`}`, &data)
+		got := ""
+		for _, r := range data.Results {
+			got += r.Ref
+			if r.Cut || r.Ref == "k1" && r.Text != long {
+				t.Errorf("%s: %d bytes of the text, cut %v", name, len(r.Text), r.Cut)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestQueryByRange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGround(t, memory.Config{})
+		start := time.Now() // midnight, on the first of January 2000
+		for i := range 5 {
+			g.call("remember", fmt.Sprintf(`{"content": "fact %d"}`, i))
+			g.call("upsert", fmt.Sprintf(`{"key": "k-%d", "content": "known %d", "tags": ["odd%d"]}`, i, i, i%2))
+			time.Sleep(24 * time.Hour)
+		}
+		day := func(n int) string { return quoted(start.AddDate(0, 0, n).Format(time.DateOnly)) }
+		for name, c := range map[string]struct {
+			args string
+			want []string
+		}{
+			"everything, newest first": {`"tiers": ["working"]`, []string{"f5", "f4", "f3", "f2", "f1"}},
+			"one day":                  {`"tiers": ["working"], "from": ` + day(1) + `, "to": ` + day(1), []string{"f2"}},
+			"from a day on":            {`"tiers": ["working"], "from": ` + day(3), []string{"f5", "f4"}},
+			"up to a time":             {`"tiers": ["working"], "to": ` + quoted(start.Add(time.Hour).Format(time.RFC3339)), []string{"f1"}},
+			"how long ago":             {`"tiers": ["working"], "from": "36h"`, []string{"f5"}},
+			"numbers":                  {`"tiers": ["working"], "from_seq": 2, "to_seq": 3`, []string{"f3", "f2"}},
+			"numbers of knowledge":     {`"tiers": ["knowledge"], "from_seq": 5`, []string{"k5"}},
+			"tags":                     {`"tags": ["odd1"]`, []string{"k4", "k2"}},
+			"all tiers":                {`"from": "36h"`, []string{"f5", "k5"}},
+			"a page":                   {`"tiers": ["working"], "limit": 2, "offset": 1`, []string{"f4", "f3"}},
+			"past the end":             {`"tiers": ["working"], "offset": 9`, nil},
+		} {
+			var data struct{ Results []struct{ Ref string } }
+			g.call("query", `{"mode": "range", `+c.args+`}`, &data)
+			var got []string
+			for _, r := range data.Results {
+				got = append(got, r.Ref)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+		}
+		var data struct {
+			Next  int `json:"next_offset"`
+			Total int
+		}
+		if r := g.call("query", `{"mode": "range", "limit": 4}`, &data); data.Next != 4 || data.Total != 10 || !strings.Contains(r.Summary, "offset=4") {
+			t.Errorf("%s: %+v", r.Summary, data)
+		}
+		if got := g.texts(`{"query": "fact", "from": "36h"}`); len(got) != 1 || got[0] != "f5: fact 4" {
+			t.Errorf("by words in a range: %q", got)
+		}
+	})
+}
+
+func TestQueryRefused(t *testing.T) {
+	g := newGround(t, memory.Config{})
+	for args, words := range map[string]string{
+		`{}`:                                   "needs a query",
+		`{"query": "  "}`:                      "needs a query",
+		`{"mode": "hash"}`:                     "needs a query",
+		`{"mode": "range", "from_seq": 1}`:     "one tier",
+		`{"query": "x", "from_seq": 1}`:        "mode range",
+		`{"mode": "range", "from": "someday"}`: "2026-03-01",
+		`{"mode": "range", "to": "-"}`:         "2026-03-01",
+		`{"mode": "range", "from": "2026-03-02", "to": "2026-03-01"}`:         "is after",
+		`{"mode": "range", "tiers": ["session"], "from_seq": 1}`:              "one tier",
+		`{"mode": "range", "tiers": ["working"], "from_seq": 3, "to_seq": 2}`: "is after",
+		`{"mode": "range", "tiers": ["working", "knowledge"], "to_seq": 2}`:   "one tier",
+	} {
+		g.refused("query", args, tool.Invalid, words)
+	}
+}
+
+// An answer is bounded, whatever is in the memory.
+func TestQueryIsBounded(t *testing.T) {
+	g := newGround(t, memory.Config{})
+	for i := range 30 {
+		g.call("upsert", fmt.Sprintf(`{"content": %s}`, quoted(fmt.Sprint("entry ", i, strings.Repeat(" word", 1000)))))
+	}
+	var data struct {
+		Total   int
+		Next    int `json:"next_offset"`
+		Results []struct {
+			Text string
+			Cut  bool
+		}
+	}
+	r := g.call("query", `{"query": "word", "limit": 50}`, &data)
+	if data.Total != 30 || len(r.Data) > 40<<10 || data.Next != len(data.Results) || len(data.Results) < 5 || !data.Results[0].Cut {
+		t.Errorf("%d bytes, %d of %d results", len(r.Data), len(data.Results), data.Total)
+	}
+}
+
+func TestOtherSessionsAreTheLastTen(t *testing.T) {
+	g := newGround(t, memory.Config{})
+	for i := range 12 {
+		g.as("ada", "engine", fmt.Sprint("old", i)).call("remember", fmt.Sprintf(`{"content": "note %d"}`, i))
+	}
+	var data struct{ Total int }
+	if g.call("query", `{"query": "note", "tiers": ["session"]}`, &data); data.Total != 10 {
+		t.Errorf("%d", data.Total)
+	}
+}
+
+func TestCompact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGround(t, memory.Config{Meaning: model(t)})
+		g.call("task_create", `{"subject": "long done"}`)
+		g.call("task_update", `{"task_id": "t1", "status": "completed"}`)
+		time.Sleep(48 * time.Hour)
+		g.call("task_create", `{"subject": "just done"}`)
+		g.call("task_update", `{"task_id": "t2", "status": "completed"}`)
+		g.call("task_create", `{"subject": "open"}`)
+		for _, text := range []string{"alice manages bob", "The deploy command is make ship", "bob manages alice", "the cat is called Turing"} {
+			g.call("remember", `{"content": `+quoted(text)+`}`)
+		}
+		g.call("upsert", `{"key": "a", "content": "said twice"}`)
+		g.call("upsert", `{"key": "b", "content": "said twice"}`)
+
+		var data struct {
+			Dropped []struct{ Ref, Why string }
+			Similar []struct{ A, B string }
+		}
+		refs := func() (all []string) {
+			for _, d := range data.Dropped {
+				all = append(all, d.Ref)
+			}
+			for _, p := range data.Similar {
+				all = append(all, p.A+"="+p.B)
+			}
+			return all
+		}
+		before := g.texts(`{"mode": "range", "limit": 50}`)
+		g.call("compact", `{"dry_run": true}`, &data)
+		if diff := cmp.Diff([]string{"t1", "f1=f3", "k1=k2"}, refs()); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(before, g.texts(`{"mode": "range", "limit": 50}`)); diff != "" {
+			t.Errorf("a dry run changed something: %s", diff)
+		}
+		r := g.call("compact", `{}`, &data)
+		if diff := cmp.Diff([]string{"t1", "f1=f3", "k1=k2"}, refs()); diff != "" || !strings.Contains(r.Summary, "dropped 1 entry; 2 pairs mean nearly the same") {
+			t.Error(r.Summary, diff)
+		}
+		g.call("compact", `{"tiers": ["working"], "completed_older_than_hours": 0}`, &data)
+		if diff := cmp.Diff([]string{"t2", "f1=f3"}, refs()); diff != "" {
+			t.Error(diff)
+		}
+		if len(g.texts(`{"mode": "range", "limit": 50}`)) != len(before)-2 {
+			t.Error("more went than completed tasks")
+		}
+	})
+}
+
+// Facts that were said twice go, but for the newest; they get there when the
+// words of an older one are changed.
+func TestCompactDoubles(t *testing.T) {
+	g := newGround(t, memory.Config{})
+	shelf := book.Open(g.host.State, nil)
+	check(t, shelf.Change(book.Name{User: "ada", App: "engine", Session: "s1"}, func(d *book.Draft) error {
+		for _, text := range []string{"the same", "another", "The same.", "the  same"} {
+			d.Put(book.Entry{Kind: book.Fact, Text: text})
+		}
+		return nil
+	}))
+	check(t, shelf.Change(book.Name{User: "ada", App: "engine", Knowledge: true}, func(d *book.Draft) error {
+		d.Put(book.Entry{Kind: book.Knowledge, Key: "kept", Text: "known"})
+		d.Put(book.Entry{Kind: book.Knowledge, Text: "known"})
+		return nil
+	}))
+	check(t, shelf.Close())
+	g.call("compact", `{}`)
+	got := append(g.texts(`{"mode": "range", "tiers": ["working"]}`), g.texts(`{"mode": "range", "tiers": ["knowledge"]}`)...)
+	if diff := cmp.Diff([]string{"f4: the  same", "f2: another", "k1: known"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if r := g.call("compact", `{}`); r.Summary != "there is nothing to tidy up" {
+		t.Error(r.Summary)
+	}
+}
+
+type writer struct {
+	text   string
+	err    error
+	during func()
+}
+
+func (w *writer) Summarize(_ context.Context, texts []string) (string, error) {
+	if w.during != nil {
+		w.during()
+	}
+	return fmt.Sprintf("%s of %d, from %s", w.text, len(texts), texts[0]), w.err
+}
+
+func TestSummarizer(t *testing.T) {
+	w := &writer{text: "a summary with password=hunter22"}
+	g := newGround(t, memory.Config{Summarizer: w})
+	for i := range 25 {
+		g.call("remember", fmt.Sprintf(`{"content": "fact %d"}`, i))
+	}
+	w.err = errors.New("no model today")
+	g.refused("compact", `{}`, tool.Unavailable, "kept as they were")
+	w.err, w.during = nil, func() { g.call("forget", `{"refs": ["f2"]}`) }
+	var data struct{ Summarized int }
+	if g.call("compact", `{}`, &data); data.Summarized != 0 {
+		t.Errorf("the facts changed meanwhile, yet %d were summarized", data.Summarized)
+	}
+	w.during = nil
+	g.call("compact", `{"dry_run": true}`)
+	if g.call("compact", `{}`, &data); data.Summarized != 4 {
+		t.Errorf("%d summarized", data.Summarized)
+	}
+	got := g.texts(`{"mode": "range", "limit": 50}`)
+	if len(got) != 21 || got[0] != "f26: a summary with password=[redacted] of 4, from fact 0" {
+		t.Errorf("%d: %q", len(got), got[0])
+	}
+}

@@ -1,0 +1,75 @@
+package memory
+
+import (
+	"context"
+	_ "embed"
+
+	"callgate/internal/module/memory/book"
+	"callgate/tool"
+)
+
+//go:embed set_goal.md
+var setGoalDoc string
+
+const setGoalInput = `{
+  "type": "object",
+  "properties": {
+    "goal": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "What this session is to achieve."}
+  },
+  "required": ["goal"],
+  "additionalProperties": false
+}`
+
+const setGoalOutput = `{
+  "type": "object",
+  "properties": {
+    "goal": {"type": "string", "description": "The goal as it is kept."},
+    "previous": {"type": "string", "description": "The goal that it replaced."}
+  },
+  "required": ["goal"]
+}`
+
+func setGoalTool(d *desk) definition {
+	return definition{
+		name: "set_goal", short: "SetGoal", doc: setGoalDoc, input: setGoalInput, output: setGoalOutput,
+		examples: []tool.Example{example("at the beginning of longer work", `{"goal": "Move the billing service from MySQL to Postgres without downtime"}`)},
+		aliases: []string{
+			"setgoal", "update_goal", "set_objective",
+			"set a goal", "state the objective", "what we want to achieve", "remember what the user wants",
+			"fixer un objectif", "définir le but", "noter l'objectif",
+		},
+		tags:    []string{"memory", "goal", "plan", "objective", "mémoire", "objectif", "but"},
+		handler: handler(d, "set_goal", setGoal),
+	}
+}
+
+type goalData struct {
+	Goal     string `json:"goal"`
+	Previous string `json:"previous,omitempty"`
+}
+
+func setGoal(_ context.Context, v *visit, in struct{ Goal string }) (*tool.Result, error) {
+	goal, err := v.kept("goal", in.Goal)
+	if err != nil {
+		return nil, err
+	}
+	data := goalData{Goal: goal}
+	err = v.shelf.Change(v.session(), func(d *book.Draft) error {
+		if old := d.Find(string(book.Goal)); old != nil {
+			if old.Text == goal {
+				return nil
+			}
+			data.Previous = old.Text
+		}
+		d.Put(book.Entry{Kind: book.Goal, Text: goal})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	summary := "the goal is set: "
+	if data.Previous != "" {
+		summary = "the goal is now: "
+	}
+	return tool.Done(summary+oneLine(goal, 200), data)
+}

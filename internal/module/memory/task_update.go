@@ -1,0 +1,101 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+
+	"callgate/internal/module/memory/book"
+	"callgate/tool"
+)
+
+//go:embed task_update.md
+var taskUpdateDoc string
+
+const taskUpdateInput = `{
+  "type": "object",
+  "properties": {
+    "task_id": {"type": "string", "minLength": 1, "maxLength": 20, "description": "The task: t1, t2 …"},
+    "taskId": {"type": "string", "minLength": 1, "maxLength": 20, "description": "The same as task_id."},
+    "status": {"type": "string", "enum": ["pending", "in_progress", "completed", "blocked"], "description": "How it stands now."},
+    "subject": {"type": "string", "maxLength": 500, "description": "Other words for it."},
+    "description": {"type": "string", "maxLength": 4000, "description": "What else must be known, or why it is blocked."}
+  },
+  "required": ["status"],
+  "additionalProperties": false
+}`
+
+func taskUpdateTool(d *desk) definition {
+	return definition{
+		name: "task_update", short: "TaskUpdate", doc: taskUpdateDoc, input: taskUpdateInput, output: taskOutput,
+		examples: []tool.Example{
+			example("a step is done", `{"task_id": "t1", "status": "completed"}`),
+			example("a step cannot go on", `{"task_id": "t2", "status": "blocked", "description": "waits for access to the staging database"}`),
+		},
+		aliases: []string{
+			"update_task", "complete_task", "finish_task", "todo_update",
+			"update a task", "mark a task as done", "tick off a todo", "start a task",
+			"mettre à jour une tâche", "terminer une tâche", "marquer une tâche comme faite",
+		},
+		tags:    []string{"memory", "task", "todo", "status", "mémoire", "tâche"},
+		handler: handler(d, "task_update", taskUpdate),
+	}
+}
+
+type taskUpdateArgs struct {
+	TaskID      string `json:"task_id"`
+	TaskIDCamel string `json:"taskId"`
+	Status      string `json:"status"`
+	Subject     string `json:"subject"`
+	Description string `json:"description"`
+}
+
+func taskUpdate(_ context.Context, v *visit, in taskUpdateArgs) (*tool.Result, error) {
+	id := cmp.Or(in.TaskID, in.TaskIDCamel)
+	if id == "" {
+		return nil, tool.Errorf(v.op, tool.Invalid, "task_id is missing: which task is meant?").WithHint("give the id that task_create returned, such as t1")
+	}
+	subject, err := v.optional("subject", in.Subject)
+	if err != nil {
+		return nil, err
+	}
+	detail, err := v.optional("description", in.Description)
+	if err != nil {
+		return nil, err
+	}
+	var data taskData
+	err = v.shelf.Change(v.session(), func(d *book.Draft) error {
+		old := d.Find(id)
+		if old == nil || old.Kind != book.Task {
+			return v.noTask(id, book.Tasks(d.Entries))
+		}
+		changed := *old
+		changed.Status, changed.Text, changed.Detail = in.Status, cmp.Or(subject, old.Text), cmp.Or(detail, old.Detail)
+		if changed.Status != old.Status || changed.Text != old.Text || changed.Detail != old.Detail {
+			d.Put(changed)
+		}
+		data = about(&changed, book.Tasks(d.Entries))
+		data.Previous = old.Status
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	summary := fmt.Sprintf("%s is %s: %s; %d of %d completed", data.ID, data.Status, oneLine(data.Subject, 100), data.Total-data.Open, data.Total)
+	if data.Next != "" && data.Status == completed {
+		summary += "; next is " + data.Next
+	}
+	return tool.Done(summary, data)
+}
+
+func (v *visit) noTask(id string, tasks []*book.Entry) error {
+	e := tool.Errorf(v.op, tool.NotFound, "this session has no task %q", tool.Clip(id))
+	if len(tasks) == 0 {
+		return e.WithHint("make one first with memory.task_create")
+	}
+	for _, t := range tasks {
+		e.Similar = append(e.Similar, t.ID)
+	}
+	return e.WithHint("use one of the ids in the list")
+}
