@@ -422,10 +422,21 @@ func (k *Kernel) History(ctx context.Context, id string, after int64) (session.I
 	return info, events, err
 }
 
-// Forget deletes a conversation that is not open.
+// Forget deletes a conversation, and what modules keep for it. The journal stays.
 func (k *Kernel) Forget(ctx context.Context, id string) error {
 	if err := k.takeOver(id); err != nil {
 		return err
+	}
+	info, err := k.database.Sessions().Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, m := range k.modules {
+		if m.Forgotten != nil {
+			if err := m.Forgotten(tool.Principal{User: info.User, App: info.App, Session: id}); err != nil {
+				return err
+			}
+		}
 	}
 	return k.database.Sessions().Delete(ctx, id)
 }

@@ -300,3 +300,36 @@ func TestAppWithoutItsAgent(t *testing.T) {
 		t.Errorf("%d sessions are left open", n)
 	}
 }
+
+// What an agent remembers lasts with its conversation, and goes with it.
+func TestMemoryOfAConversation(t *testing.T) {
+	state, folder := t.TempDir(), t.TempDir()
+	k := openKernel(t, state)
+	talk := talkIn(t, k, folder, "")
+	say(t, talk, `remember that the door is blue; set the goal "paint it"`)
+	id := talk.ID
+	ok(t, k.Close())
+	k = openKernel(t, state)
+	defer func() { ok(t, k.Close()) }()
+	again, err := k.OpenConversation(t.Context(), callgate.SessionConfig{}, id)
+	ok(t, err)
+	if text := again.Prompt().Text(); !strings.Contains(text, "the door is blue") || !strings.Contains(text, "paint it") || !strings.Contains(text, "memory.task_create") {
+		t.Errorf("the prompt after a restart: %s", text)
+	}
+	other := talkIn(t, k, folder, "")
+	if text := other.Prompt().Text(); strings.Contains(text, "the door is blue") {
+		t.Error("another conversation has its facts")
+	}
+	ok(t, k.Forget(t.Context(), id))
+	found := ""
+	ok(t, filepath.WalkDir(filepath.Join(state, "modules"), func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			data, _ := os.ReadFile(path)
+			found += string(data)
+		}
+		return err
+	}))
+	if strings.Contains(found, "door is blue") {
+		t.Errorf("it is still on the disk: %s", found)
+	}
+}

@@ -1,11 +1,13 @@
 package callgate
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 
 	"callgate/internal/app"
+	"callgate/internal/app/schema"
 	"callgate/internal/arbiter"
 	"callgate/internal/module"
 	"callgate/internal/module/database"
@@ -14,6 +16,7 @@ import (
 	"callgate/internal/module/http"
 	"callgate/internal/module/memory"
 	"callgate/internal/module/shell"
+	"callgate/internal/registry"
 	"callgate/internal/search/embed"
 	"callgate/tool"
 )
@@ -128,7 +131,10 @@ func (k *Kernel) knownModule(name string) app.KnownModule {
 		return err
 	}}
 	for _, f := range m.Fields() {
-		s := app.Setting{Key: f.Key, Fit: f.Fit}
+		s := app.Setting{Key: f.Key, Fit: f.Fit, Type: f.Type, Help: f.Help, Want: f.Want, OneOf: f.OneOf}
+		if least, most, bounded := f.Range(); bounded {
+			s.Least, s.Most = least, most
+		}
 		if f.Constraint {
 			known.Constraints = append(known.Constraints, s)
 		} else {
@@ -136,6 +142,16 @@ func (k *Kernel) knownModule(name string) app.KnownModule {
 		}
 	}
 	return known
+}
+
+// AppSchema is the JSON Schema of app files, for editors, with the modules that
+// this kernel has.
+func (k *Kernel) AppSchema(ctx context.Context) ([]byte, error) {
+	known, err := k.known(ctx, registry.Global)
+	if err != nil {
+		return nil, err
+	}
+	return schema.JSONSchema(known), nil
 }
 
 // readSettings gives a session what its app says of each module. Where that

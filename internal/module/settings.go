@@ -101,6 +101,11 @@ func (f *Field) bounds() string {
 	return fmt.Sprintf(" from %g to %g", f.low, f.high)
 }
 
+// Range returns the bounds of a number, and whether it has any.
+func (f *Field) Range() (least, most float64, bounded bool) {
+	return f.low, f.high, !math.IsInf(f.low, -1)
+}
+
 // Fit reports whether a value of an app file may stand under the key.
 func (f *Field) Fit(value any) error {
 	if f.fits(value) {

@@ -68,7 +68,10 @@ func Module(c Config) module.Module {
 			if d.scrub == nil {
 				d.scrub = func(text string) string { return text }
 			}
-			return &module.Opened{Tools: tools(d), Section: d.section, Ended: d.shelf.Ended, Close: d.shelf.Close}, nil
+			return &module.Opened{
+				Tools: tools(d), Section: d.section, Ended: d.shelf.Ended, Close: d.shelf.Close,
+				Forgotten: func(p tool.Principal) error { return d.shelf.Forget(sessionOf(p)) },
+			}, nil
 		},
 	}
 }

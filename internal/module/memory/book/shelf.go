@@ -191,6 +191,19 @@ func (s *Shelf) Close() error {
 	return nil
 }
 
+// Forget removes a book from the disk.
+func (s *Shelf) Forget(n Name) error {
+	return s.with(n, func(h *held) error {
+		s.naming.Lock()
+		defer s.naming.Unlock()
+		h.now = nil // to be read again
+		if err := os.Remove(h.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return &tool.Error{Op: "memory.forget", Kind: tool.Unavailable, Message: "what is remembered cannot be deleted from the disk", Err: withoutPath(err)}
+		}
+		return nil
+	})
+}
+
 // Sessions lists sessions of a user and an app that have a book, the one
 // written last first, and at most so many; not the session except.
 func (s *Shelf) Sessions(user, app, except string, most int) ([]string, error) {

@@ -1,0 +1,244 @@
+package page
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/inspector"
+	"github.com/chromedp/cdproto/network"
+	cdpage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+
+	"callgate/internal/module/browser/wire"
+	"callgate/tool"
+)
+
+// Tab is one page of a profile, and what came to it since it was opened.
+type Tab struct {
+	ID      string
+	profile *Profile
+	session *wire.Session
+	target  target.ID
+	turn    chan struct{} // holds a token while a call uses the tab
+
+	ready  bool  // it was set up; under the profile's lock
+	failed error // it could not be; likewise
+
+	mu         sync.Mutex
+	main       cdp.FrameID
+	framesSeen []cdp.FrameID
+	children   map[target.SessionID]*child // frames with a process of their own
+	visit      visit
+	crashed    bool
+	hung       bool
+	answers    answers
+	refused    error // why the guard did not let the page go where it wanted
+
+	refs    map[string]reference
+	numbers map[numbered]string
+	given   int // references so far
+}
+
+// child is a frame that has a process of its own, and so a session.
+type child struct {
+	session *wire.Session
+	frame   cdp.FrameID
+}
+
+// visit is how far the tab is with the document it shows.
+type visit struct {
+	number   int          // grows with each document
+	loader   cdp.LoaderID // of the document that is there
+	url      string
+	failed   string          // the address that could not be loaded, if the document is the browser's own about that
+	reached  map[string]bool // DOMContentLoaded, load, networkIdle …
+	leaving  cdp.LoaderID    // of the one that will replace it
+	loading  bool
+	moves    int // steps within the document
+	stopping int // how often loading ended
+	asked    int // how many documents it asked for
+	asking   bool
+	stays    int // how often it asked whether it may be left, and may not
+}
+
+// answers is how the questions of a page are answered.
+type answers struct {
+	accept bool
+	text   string
+}
+
+// setUp prepares a target that waits, and lets it run. Everything is sent at
+// once: it is done in order, and some of it is answered only when the target
+// runs.
+func (t *Tab) setUp(ctx context.Context) error {
+	s, o := t.session, t.profile.options
+	replies := append(t.common(s),
+		wire.Start(s, inspector.Enable, cdp.Empty{}),
+		wire.Start(s, cdpage.SetInterceptFileChooserDialog, cdpage.SetInterceptFileChooserDialogParams{Enabled: true}),
+		wire.Start(s, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}),
+	)
+	if o.Width > 0 {
+		replies = append(replies, wire.Start(s, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+			Width: int64(o.Width), Height: int64(o.Height), DeviceScaleFactor: 1, ScreenWidth: int64(o.Width), ScreenHeight: int64(o.Height),
+		}))
+	}
+	if o.UserAgent != "" || o.Locale != "" {
+		agent := o.UserAgent
+		if agent == "" {
+			agent = t.profile.browser.agent
+		}
+		replies = append(replies, wire.Start(s, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: agent, AcceptLanguage: o.Locale}))
+	}
+	if o.Locale != "" {
+		replies = append(replies, wire.Start(s, emulation.SetLocaleOverride, emulation.SetLocaleOverrideParams{Locale: o.Locale}))
+	}
+	replies = append(replies, wire.Start(s, runtime.RunIfWaitingForDebugger, cdp.Empty{}))
+	for _, r := range replies {
+		if err := r.Wait(ctx, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// common is what a page and a frame with its own process are told alike. The
+// documents they ask for are held until the guard has looked at their address;
+// a proxy's question for its password is answered there too, and the browser
+// remembers the answer for everything else that the page loads.
+func (t *Tab) common(s *wire.Session) []*wire.Reply {
+	return []*wire.Reply{
+		wire.Start(s, cdpage.Enable, cdpage.EnableParams{}),
+		wire.Start(s, cdpage.SetLifecycleEventsEnabled, cdpage.SetLifecycleEventsEnabledParams{Enabled: true}),
+		wire.Start(s, fetch.Enable, fetch.EnableParams{
+			Patterns:           []*fetch.RequestPattern{{URLPattern: "*", ResourceType: network.ResourceTypeDocument}},
+			HandleAuthRequests: new(true),
+		}),
+		// A page's workers wait too, whether they are asked for or not.
+		wire.Start(s, target.SetAutoAttach, autoAttach("iframe", "worker")),
+	}
+}
+
+// Use waits for the tab's turn. The tab is used until release is called.
+func (t *Tab) Use(ctx context.Context) (release func(), err error) {
+	select {
+	case t.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, tool.Errorf(op, tool.Busy, "another call uses the tab %s", t.ID).WithHint("wait for it, or use another tab")
+	case <-t.session.Gone():
+		return nil, t.Explain(wire.ErrGone)
+	}
+	release = func() { <-t.turn }
+	if err := t.usable(ctx); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+// usable refuses a tab that crashed, or that hung and still does.
+func (t *Tab) usable(ctx context.Context) error {
+	t.mu.Lock()
+	crashed, hung := t.crashed, t.hung
+	t.mu.Unlock()
+	switch {
+	case crashed:
+		return t.crash()
+	case hung && !t.answersWithin(ctx, time.Second):
+		return t.hang()
+	}
+	return nil
+}
+
+// answersWithin asks the page whether it is there.
+func (t *Tab) answersWithin(ctx context.Context, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := wire.Do(ctx, t.session, runtime.Evaluate, runtime.EvaluateParams{Expression: "1"})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.hung = err != nil
+	return err == nil
+}
+
+// Answer sets how the page's questions are answered from now on.
+func (t *Tab) Answer(accept bool, text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answers = answers{accept: accept, text: text}
+}
+
+// until waits until ok, which is asked with the tab's lock held, says so.
+func (t *Tab) until(ctx context.Context, ok func(*visit) bool) error {
+	return t.profile.until(ctx, func() (bool, error) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		switch {
+		case t.crashed:
+			return false, t.crash()
+		case isGone(t.session):
+			return false, wire.ErrGone
+		}
+		return ok(&t.visit), nil
+	})
+}
+
+func isGone(s *wire.Session) bool {
+	select {
+	case <-s.Gone():
+		return true
+	default:
+		return false
+	}
+}
+
+// now copies how far the tab is.
+func (t *Tab) now() visit {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.visit
+}
+
+// Where is the address and the title of what the tab shows, as the browser
+// has them: it knows though the page may not answer.
+func (t *Tab) Where(ctx context.Context) (url, title string) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	h, err := wire.Call(ctx, t.session, cdpage.GetNavigationHistory, cdp.Empty{})
+	if err != nil || h.CurrentIndex < 0 || int(h.CurrentIndex) >= len(h.Entries) {
+		return t.now().url, ""
+	}
+	e := h.Entries[h.CurrentIndex]
+	return e.URL, e.Title
+}
+
+// Crashed reports whether the page died.
+func (t *Tab) Crashed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.crashed
+}
+
+// Closed reports whether the tab is no more.
+func (t *Tab) Closed() bool { return isGone(t.session) }
+
+// Close closes the tab. A page that does not answer is not waited for.
+func (t *Tab) Close(ctx context.Context) error {
+	root := t.profile.browser.conn.Browser()
+	err := wire.Do(ctx, root, target.CloseTarget, target.CloseTargetParams{TargetID: t.target})
+	if err != nil && !isGone(t.session) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, closing)
+	defer cancel()
+	select {
+	case <-t.session.Gone():
+	case <-ctx.Done():
+	}
+	t.profile.detached(t.session.ID)
+	return nil
+}

@@ -1,0 +1,148 @@
+package process_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto"
+
+	"callgate/internal/module/browser/process"
+	"callgate/tool"
+)
+
+func TestFind(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if runtime.GOOS == "linux" {
+		if _, err := process.Find(""); tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "apt-get install chromium") {
+			t.Errorf("without a browser: %v", err)
+		}
+	}
+	if _, err := process.Find("/nowhere/browser"); tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "config.executable") {
+		t.Errorf("a browser that is not there: %v", err)
+	}
+}
+
+// program is an executable that does what a shell script says.
+func program(t testing.TB, script string) string {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("it takes a shell script")
+	}
+	name := filepath.Join(t.TempDir(), "browser")
+	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestAProgramThatIsNoBrowser(t *testing.T) {
+	for name, c := range map[string]struct{ script, word string }{
+		"says why":   {"echo 'x:FATAL: out of luck' >&2; exit 1", "out of luck"},
+		"no sandbox": {"echo 'No usable sandbox!' >&2; exit 1", "user namespaces"},
+		"quiet":      {"exit 0", "did not start"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			temp := t.TempDir()
+			p, err := process.Start(process.Options{Executable: program(t, c.script), Temp: temp})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Pipe().Read(t.Context(), new(cdproto.Message)); err == nil {
+				t.Fatal("it answered")
+			}
+			<-p.Done()
+			if err := p.Failed(context.Canceled); tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), c.word) {
+				t.Errorf("%v does not say %q", err, c.word)
+			}
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+			if left, _ := os.ReadDir(temp); len(left) != 0 {
+				t.Errorf("%v is left", left)
+			}
+		})
+	}
+}
+
+// The browser gets nothing of our environment that it does not need, and its
+// home is not the user's.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("SOME_SECRET", "hush")
+	out := filepath.Join(t.TempDir(), "env")
+	p, err := process.Start(process.Options{Executable: program(t, "env > "+out+"; echo \"$@\" >> "+out), Temp: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "hush") || !strings.Contains(string(text), "HOME="+p.Folder()) {
+		t.Errorf("it was given\n%s", text)
+	}
+	for _, flag := range []string{"--remote-debugging-pipe", "--proxy-bypass-list=<-loopback>", "--disable-quic", "--disable-extensions", "--user-data-dir=" + p.Folder()} {
+		if !strings.Contains(string(text), flag) {
+			t.Errorf("%s is missing in\n%s", flag, text)
+		}
+	}
+	if os.Geteuid() == 0 != strings.Contains(string(text), "--no-sandbox") || p.Sandboxed == (os.Geteuid() == 0) {
+		t.Errorf("as user %d: sandboxed %v\n%s", os.Geteuid(), p.Sandboxed, text)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What somebody left who died is removed; what somebody holds, or has just
+// made, is not.
+func TestSweep(t *testing.T) {
+	temp := t.TempDir()
+	mk := func(name string, owner bool, age time.Duration) string {
+		dir := filepath.Join(temp, "callgate-browser-"+name)
+		if err := os.MkdirAll(filepath.Join(dir, "Default"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if owner {
+			if err := os.WriteFile(filepath.Join(dir, "owner"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		when := time.Now().Add(-age)
+		if err := os.Chtimes(dir, when, when); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	dead, newborn, stillborn := mk("dead", true, 0), mk("newborn", false, 0), mk("stillborn", false, 3*time.Hour)
+	other := filepath.Join(temp, "something-else")
+	if err := os.Mkdir(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	first, err := process.Start(process.Options{Executable: program(t, "cat <&3 >/dev/null"), Temp: temp})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := process.Start(process.Options{Executable: program(t, "cat <&3 >/dev/null"), Temp: temp})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]bool{dead: false, stillborn: false, newborn: true, other: true, first.Folder(): true, second.Folder(): true} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s is there: %v, want %v", filepath.Base(dir), err == nil, want)
+		}
+	}
+	for _, p := range []*process.Process{first, second} {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(p.Folder()); err == nil {
+			t.Error("a folder is left")
+		}
+	}
+}

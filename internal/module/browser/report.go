@@ -1,0 +1,179 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"callgate/internal/module/browser/files"
+	"callgate/internal/module/browser/page"
+	"callgate/tool"
+)
+
+// stateProperties is the part of the output schemas that every tool shares.
+const stateProperties = `
+    "tab": {"type": "string", "description": "The tab; name it in later calls to use it when it is not the current one."},
+    "url": {"type": "string", "description": "The address that the tab shows now."},
+    "title": {"type": "string"},
+    "status": {"type": "integer", "description": "What the server answered: an HTTP status."},
+    "loading": {"type": "boolean", "description": "The page has not come whole yet."},
+    "navigated": {"type": "boolean", "description": "The page was left for another."},
+    "dialogs": {"type": "array", "description": "Questions that the page asked, and how they were answered.", "items": {"type": "object", "properties": {
+      "type": {"type": "string"}, "message": {"type": "string"}, "answer": {"type": "string"}}, "required": ["type", "message", "answer"]}},
+    "popups": {"type": "array", "description": "Tabs that the page opened.", "items": {"type": "object", "properties": {
+      "tab": {"type": "string"}, "url": {"type": "string"}}, "required": ["url"]}},
+    "downloads": {"type": "array", "description": "Files that the page gave.", "items": {"type": "object", "properties": {
+      "path": {"type": "string", "description": "Where it is in the workspace."}, "name": {"type": "string"}, "url": {"type": "string"},
+      "bytes": {"type": "integer"}, "state": {"type": "string", "enum": ["arriving", "saved", "failed"]}, "why": {"type": "string"}}, "required": ["name", "url", "bytes", "state"]}}`
+
+// stateOutput is the output schema of a tool that says nothing beyond the state.
+const stateOutput = `{"type": "object", "properties": {` + stateProperties + `}, "required": ["tab", "url"]}`
+
+// state is how a tab is after a call, and what happened to it.
+type state struct {
+	Tab       string         `json:"tab"`
+	URL       string         `json:"url"`
+	Title     string         `json:"title,omitempty"`
+	Status    int            `json:"status,omitempty"`
+	Loading   bool           `json:"loading,omitempty"`
+	Navigated bool           `json:"navigated,omitempty"`
+	Dialogs   []dialogData   `json:"dialogs,omitempty"`
+	Popups    []popupData    `json:"popups,omitempty"`
+	Downloads []downloadData `json:"downloads,omitempty"`
+
+	notes []string // the same for a summary
+}
+
+type dialogData struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Answer  string `json:"answer"`
+}
+
+type popupData struct {
+	Tab string `json:"tab,omitempty"`
+	URL string `json:"url"`
+}
+
+type downloadData struct {
+	Path  string `json:"path,omitempty"`
+	Name  string `json:"name"`
+	URL   string `json:"url"`
+	Bytes int64  `json:"bytes"`
+	State string `json:"state"`
+	Why   string `json:"why,omitempty"`
+}
+
+// tab finds a tab and waits for its turn, and for a page that is on its way
+// into it.
+func (v *visit) tab(ctx context.Context, id string) (*page.Tab, func(), error) {
+	t, err := v.profile.Tab(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	done, err := t.Use(ctx)
+	if err == nil {
+		t.Rest(ctx, min(v.patience(), 3*time.Second))
+	}
+	return t, done, err
+}
+
+// patience is how long a page still has.
+func (v *visit) patience() time.Duration { return max(100*time.Millisecond, time.Until(v.until)) }
+
+// state looks at a tab after a call, takes in what was downloaded, and says
+// what happened meanwhile.
+func (v *visit) state(ctx context.Context, t *page.Tab, l page.Landing) state {
+	s := state{Tab: t.ID, Status: l.Status, Loading: l.Loading}
+	v.takeFiles(ctx, t.ID)
+	s.URL, s.Title = t.Where(ctx)
+	s.note(v.profile.Notes(t.ID))
+	s.files(v.profile.News())
+	if l.Loading {
+		s.notes = append(s.notes, "it has not loaded completely yet")
+	}
+	return s
+}
+
+// takeFiles waits for what the tab is downloading and takes it in.
+func (v *visit) takeFiles(ctx context.Context, tab string) {
+	short, cancel := context.WithTimeout(ctx, v.patience())
+	defer cancel()
+	_ = v.profile.AwaitDownloads(short, tab)
+	v.profile.Take(v.land)
+}
+
+// land moves a file that has arrived into the workspace.
+func (v *visit) land(d page.Download, file string) (string, error) {
+	return files.Land(v.op, v.grant, d.Name, file)
+}
+
+func (s *state) note(notes []page.Note) {
+	for _, n := range notes {
+		switch n.Kind {
+		case page.Dialog:
+			answer := "dismissed"
+			if n.Accepted {
+				answer = "accepted"
+			}
+			s.Dialogs = append(s.Dialogs, dialogData{n.Dialog, n.Text, answer})
+			s.notes = append(s.notes, fmt.Sprintf("the page asked (%s) %q, which was %s", n.Dialog, n.Text, answer))
+		case page.Popup:
+			s.Popups = append(s.Popups, popupData{n.Opened, n.Text})
+			s.notes = append(s.notes, fmt.Sprintf("it opened the tab %s", n.Opened))
+		case page.Blocked:
+			s.Popups = append(s.Popups, popupData{"", n.Text})
+			s.notes = append(s.notes, "it wanted to open one tab more than there may be")
+		case page.Chooser:
+			s.notes = append(s.notes, "it asks for a file: use "+Namespace+".type with files on its field")
+		}
+	}
+}
+
+func (s *state) files(downloads []page.Download) {
+	for _, d := range downloads {
+		data := downloadData{Path: d.Path, Name: d.Name, URL: d.URL, Bytes: d.Bytes, Why: d.Why}
+		switch d.State {
+		case page.Taken:
+			data.State = "saved"
+			s.notes = append(s.notes, fmt.Sprintf("downloaded %s, %s", d.Path, size(d.Bytes)))
+		case page.Stopped:
+			data.State = "failed"
+			s.notes = append(s.notes, fmt.Sprintf("the download of %q failed: %s", tool.Clip(d.Name), d.Why))
+		default:
+			data.State = "arriving"
+			s.notes = append(s.notes, fmt.Sprintf("%q is still downloading", tool.Clip(d.Name)))
+		}
+		s.Downloads = append(s.Downloads, data)
+	}
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	default:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+}
+
+// shows names the page that a tab shows.
+func (s *state) shows() string {
+	name := tool.Clip(s.URL)
+	if s.Title != "" {
+		name = fmt.Sprintf("%q at %s", tool.Clip(s.Title), name)
+	}
+	if s.Status >= 400 {
+		name += fmt.Sprintf(", which answered with status %d", s.Status)
+	}
+	return name
+}
+
+// done is the result of a call: what it did, and what happened.
+func (s *state) done(did string, data any) (*tool.Result, error) {
+	return tool.Done(strings.Join(append([]string{did}, s.notes...), "; "), data)
+}

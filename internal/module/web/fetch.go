@@ -1,0 +1,274 @@
+package web
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"callgate/internal/markdown"
+	"callgate/internal/module/web/document"
+	"callgate/tool"
+)
+
+//go:embed fetch.md
+var fetchDoc string
+
+const fetchInput = `{
+  "type": "object",
+  "properties": {
+    "url": {"type": "string", "minLength": 1, "maxLength": 16000, "description": "The address, with https:// or http://."},
+    "format": {"type": "string", "enum": ["markdown", "text", "html"], "default": "markdown", "description": "How a page is written: markdown, text without marks, or its source as it came."},
+    "main_only": {"type": "boolean", "default": true, "description": "Only the text that people come for. False: the whole page."},
+    "offset": {"type": "integer", "minimum": 0, "description": "The character to begin with; the first is 0."},
+    "limit": {"type": "integer", "minimum": 1, "maximum": 200000, "description": "How many characters to give, 30,000 unless given. What would not fit into one answer is left for the next."}
+  },
+  "required": ["url"],
+  "additionalProperties": false
+}`
+
+const fetchOutput = `{
+  "type": "object",
+  "properties": {
+    "url": {"type": "string", "description": "Where it was found, after redirects."},
+    "kind": {"type": "string", "enum": ["page", "text", "json", "feed", "pdf", "picture"]},
+    "content_type": {"type": "string"},
+    "title": {"type": "string"},
+    "byline": {"type": "string", "description": "Who wrote it."},
+    "published": {"type": "string", "description": "When it was published."},
+    "pages": {"type": "integer", "description": "Pages of a PDF."},
+    "offset": {"type": "integer"},
+    "characters": {"type": "integer", "description": "How many are given."},
+    "total_characters": {"type": "integer"},
+    "truncated": {"type": "boolean", "description": "Whether more follows."},
+    "next_offset": {"type": "integer", "description": "The offset to go on with, when more follows."},
+    "links": {"type": "array", "description": "With format text: the links of the page.", "items": {"type": "object", "properties": {"text": {"type": "string"}, "url": {"type": "string"}}}},
+    "from_cache": {"type": "boolean", "description": "It was read a short while ago and shown again."},
+    "notice": {"type": "string"}
+  },
+  "required": ["url", "kind", "truncated"]
+}`
+
+func fetchTool(d *desk) definition {
+	return definition{
+		name: "fetch", short: "WebFetch", doc: fetchDoc, input: fetchInput, output: fetchOutput,
+		examples: []tool.Example{
+			example("read an article", `{"url": "https://example.com/news/article.html"}`),
+			example("go on where the last part ended", `{"url": "https://example.com/spec.html", "offset": 30000}`),
+			example("the whole page, without marks", `{"url": "https://example.com/", "main_only": false, "format": "text"}`),
+		},
+		aliases: []string{
+			"web_fetch", "WebFetch", "fetch", "read_url", "open_url", "browse", "scrape", "read_webpage", "url_to_markdown",
+			"read a web page", "open a website", "read an article", "read a PDF from the web", "read an RSS feed", "convert a page to markdown", "summarize a page",
+			"lire une page web", "ouvrir un site", "lire un article", "lire un PDF en ligne", "récupérer une page",
+		},
+		tags:    []string{"web", "page", "read", "html", "markdown", "pdf", "rss", "article", "url", "lecture", "site"},
+		runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: requestTime},
+		handler: handler(d, "fetch", fetch),
+	}
+}
+
+type fetchArgs struct {
+	URL      string          `json:"url"`
+	Format   document.Format `json:"format"`
+	MainOnly *bool           `json:"main_only"`
+	Offset   int             `json:"offset"`
+	Limit    int             `json:"limit"`
+}
+
+type fetchData struct {
+	URL         string          `json:"url"`
+	Kind        document.Kind   `json:"kind"`
+	ContentType string          `json:"content_type,omitempty"`
+	Title       string          `json:"title,omitempty"`
+	Byline      string          `json:"byline,omitempty"`
+	Published   string          `json:"published,omitempty"`
+	Pages       int             `json:"pages,omitempty"`
+	Offset      int             `json:"offset,omitempty"`
+	Characters  int             `json:"characters"`
+	Total       int             `json:"total_characters"`
+	Truncated   bool            `json:"truncated"`
+	NextOffset  int             `json:"next_offset,omitempty"`
+	Links       []markdown.Link `json:"links,omitempty"`
+	FromCache   bool            `json:"from_cache,omitempty"`
+	Notice      string          `json:"notice,omitempty"`
+}
+
+func fetch(ctx context.Context, e errand, in fetchArgs) (*tool.Result, error) {
+	if in.Format == "" {
+		in.Format = document.Markdown
+	}
+	u, err := e.address(in.URL)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := e.limited(ctx)
+	defer cancel()
+	page, cached, err := e.load(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	source, err := page.source()
+	if err != nil {
+		return nil, err
+	}
+	doc, err := document.Read(ctx, source, document.Options{Format: in.Format, Main: in.MainOnly == nil || *in.MainOnly})
+	if err != nil {
+		return nil, e.unreadable(err)
+	}
+	data := fetchData{
+		URL: page.URL, Kind: doc.Kind, ContentType: tool.Clip(page.Type), Title: doc.Title, Byline: doc.Byline, Published: doc.Published,
+		Pages: doc.Pages, FromCache: cached, Notice: notice,
+	}
+	switch doc.Kind {
+	case document.Binary:
+		return nil, tool.Errorf(e.op, tool.Invalid, "%s is no text that could be read: %s, %s", tool.ClipTo(page.URL, 300), kindOf(page.Type), size(int64(len(page.Body)))).
+			WithHint("save it with web.download, and use a program that understands it")
+	case document.Picture:
+		r, err := tool.Done(fmt.Sprintf("%s: a picture, %s, %s", tool.ClipTo(page.URL, 200), doc.MIME, size(int64(len(page.Body)))), data)
+		if err == nil {
+			r.Content = []tool.Content{tool.Image(doc.MIME, page.Body)}
+		}
+		return r, err
+	}
+	if page.Truncated {
+		doc.Notes = append(doc.Notes, fmt.Sprintf("the page is longer than %s; its end is missing", size(int64(len(page.Body)))))
+	}
+	if in.Format == document.Text {
+		data.Links = doc.Links[:min(len(doc.Links), maxListed)]
+	}
+	return e.part(in, doc, data)
+}
+
+// maxListed is how many links are listed beside a text.
+const maxListed = 100
+
+func kindOf(contentType string) string {
+	kind, _, _ := strings.Cut(contentType, ";")
+	if kind = strings.TrimSpace(kind); kind == "" {
+		return "of no named type"
+	}
+	return tool.Clip(kind)
+}
+
+// unreadable says that a document is of a sort that can be read, and cannot.
+func (e errand) unreadable(err error) error {
+	var said *tool.Error
+	if errors.As(err, &said) {
+		said.Op = e.op
+		return said
+	}
+	return tool.Errorf(e.op, tool.Failed, "it cannot be read: %w", err).WithHint("save it with web.download")
+}
+
+// part gives the part of a document that was asked for.
+func (e errand) part(in fetchArgs, doc *document.Document, data fetchData) (*tool.Result, error) {
+	text := heading(doc, in.Format) + doc.Text
+	part, total, ok := cut(text, in.Offset, in.Limit)
+	if !ok {
+		return nil, tool.Errorf(e.op, tool.Invalid, "offset %d is past the end of the page, which has %d characters", in.Offset, total).
+			WithHint("use a smaller offset; the page may have changed since it was read")
+	}
+	data.Offset, data.Characters, data.Total = in.Offset, utf8.RuneCountInString(part), total
+	if end := data.Offset + data.Characters; end < total {
+		data.Truncated, data.NextOffset = true, end
+	}
+	r, err := tool.Done(data.summary(), data)
+	if err != nil {
+		return nil, err
+	}
+	if part != "" {
+		r.Content = []tool.Content{tool.Text(fence(data.URL) + part)}
+	}
+	r.Warnings = doc.Notes
+	if doc.Kind == document.Page && doc.Whole && len(doc.Text) > 0 {
+		r.Warnings = append(r.Warnings, "no part of the page stands out as its text; the whole of it is given")
+	}
+	if doc.Kind == document.Page && strings.TrimSpace(doc.Text) == "" {
+		r.Warnings = append(r.Warnings, "the page shows no text by itself; it may be made by scripts, which a browser tool runs")
+	}
+	return r, nil
+}
+
+// heading is what a document is called and by whom, where its text does not
+// begin with that.
+func heading(doc *document.Document, format document.Format) string {
+	if doc.Kind == document.JSON || doc.Kind == document.Plain || format == document.HTML || doc.Text == "" {
+		return ""
+	}
+	var b strings.Builder
+	first, _, _ := strings.Cut(doc.Text, "\n")
+	switch {
+	case doc.Title == "" || strings.HasPrefix(first, "# ") || first == doc.Title:
+	case format == document.Text:
+		b.WriteString(doc.Title + "\n\n")
+	default:
+		b.WriteString("# " + doc.Title + "\n\n")
+	}
+	var said []string
+	if doc.Byline != "" {
+		said = append(said, "by "+doc.Byline)
+	}
+	if doc.Published != "" {
+		said = append(said, "published "+doc.Published)
+	}
+	if len(said) > 0 {
+		b.WriteString(strings.Join(said, ", ") + "\n\n")
+	}
+	return b.String()
+}
+
+const (
+	defaultLimit = 30_000
+	// What a model is given of one result is cut at 48 KiB; this leaves room
+	// for the rest of it.
+	mostBytes = 44 << 10
+	// lookBack is how far before the limit the end of a line is looked for.
+	lookBack = 400
+)
+
+// cut cuts a part out of a text: characters from offset on, no more than fit
+// into a result, and to the end of a line if one is near.
+func cut(text string, offset, limit int) (part string, total int, ok bool) {
+	if limit == 0 {
+		limit = defaultLimit
+	}
+	total = utf8.RuneCountInString(text)
+	if offset > 0 && offset >= total {
+		return "", total, false
+	}
+	start, end, n := 0, len(text), 0
+	for i := range text {
+		if n == offset {
+			start = i
+		}
+		if n > offset && (n-offset >= limit || i-start > mostBytes) {
+			end = i
+			break
+		}
+		n++
+	}
+	if part = text[start:end]; end < len(text) && len(part) > 4*lookBack {
+		if at := strings.LastIndexByte(part[len(part)-lookBack:], '\n'); at >= 0 {
+			part = part[:len(part)-lookBack+at+1]
+		}
+	}
+	return part, total, true
+}
+
+func (d *fetchData) summary() string {
+	name := tool.ClipTo(d.URL, 200)
+	if d.Title != "" {
+		name = fmt.Sprintf("%q, %s", tool.Clip(d.Title), name)
+	}
+	switch {
+	case d.Total == 0:
+		return name + " holds no text"
+	case d.Truncated:
+		return fmt.Sprintf("%s: characters %d to %d of %d; continue with offset=%d", name, d.Offset, d.NextOffset, d.Total, d.NextOffset)
+	default:
+		return fmt.Sprintf("%s: %s, to its end", name, count(d.Characters, "character"))
+	}
+}

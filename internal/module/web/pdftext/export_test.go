@@ -1,0 +1,4 @@
+package pdftext
+
+// ReadWithin is Read with less time.
+var ReadWithin = read
