@@ -56,7 +56,10 @@ type Opened struct {
 	// Section is what the module tells an agent at the beginning of each turn,
 	// as it is now; "" for nothing. May be nil.
 	Section func(tool.Principal) string
-	Close   func() error // the kernel ends; may be nil
+	// Forgotten is told that a conversation was deleted, with what was kept for
+	// it. May be nil.
+	Forgotten func(tool.Principal) error
+	Close     func() error // the kernel ends; may be nil
 }
 
 // Of returns a call's settings, or the defaults where an app file gave none.
