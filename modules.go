@@ -10,12 +10,14 @@ import (
 	"callgate/internal/app/schema"
 	"callgate/internal/arbiter"
 	"callgate/internal/module"
+	"callgate/internal/module/browser"
 	"callgate/internal/module/database"
 	"callgate/internal/module/filesystem"
 	"callgate/internal/module/git"
 	"callgate/internal/module/http"
 	"callgate/internal/module/memory"
 	"callgate/internal/module/shell"
+	"callgate/internal/module/web"
 	"callgate/internal/registry"
 	"callgate/internal/search/embed"
 	"callgate/tool"
@@ -28,6 +30,8 @@ func shipped() []module.Module {
 		filesystem.Module(),
 		shell.Module(),
 		http.Module(),
+		web.Module(),
+		browser.Module(),
 		database.Module(),
 		git.Module(),
 		memory.Module(memory.Config{Meaning: meanings{}}),

@@ -30,7 +30,7 @@ func beDoomed() {
 		return
 	}
 	m := browser.Module()
-	s, err := m.Read(nil, map[string]any{"private_hosts": []any{"127.0.0.1"}})
+	s, err := m.Read(map[string]any{"timeout_seconds": 3}, map[string]any{"private_hosts": []any{"127.0.0.1"}})
 	if err != nil {
 		fmt.Println("failed:", err)
 		return
@@ -41,11 +41,7 @@ func beDoomed() {
 		}
 		raw, _ := json.Marshal(map[string]any{"url": os.Getenv(doomed)})
 		r, err := one.Handler.Execute(ctxOf(), tool.Call{Args: raw, Principal: tool.Principal{Session: "s"}}, tool.Grant{Settings: s})
-		if err != nil {
-			fmt.Println("failed:", err)
-			return
-		}
-		fmt.Println(r.Summary)
+		fmt.Println("ready:", r, err)
 	}
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
@@ -102,7 +98,7 @@ func TestNothingOutlivesTheKernel(t *testing.T) {
 	needBrowser(t)
 	s := site(t, map[string]string{
 		"/calm": `<p>calm</p><iframe src="` + "data:text/html,x" + `"></iframe>`,
-		"/busy": `<p>busy</p><script>new Worker(URL.createObjectURL(new Blob(['for(;;);']))); setTimeout(() => { for (;;); }, 50)</script>`,
+		"/busy": `<p>busy</p><script>new Worker(URL.createObjectURL(new Blob(['for(;;);']))); for (;;);</script>`,
 	})
 	for _, path := range []string{"/calm", "/busy"} {
 		t.Run(path[1:], func(t *testing.T) {
@@ -118,7 +114,8 @@ func TestNothingOutlivesTheKernel(t *testing.T) {
 			check(t, err)
 			check(t, cmd.Start())
 			line, err := bufio.NewReader(out).ReadString('\n')
-			if err != nil || !strings.HasPrefix(line, "opened") {
+			// A page that keeps its process busy is not opened to its end.
+			if err != nil || !strings.HasPrefix(line, "ready:") || path == "/calm" && !strings.Contains(line, "opened") {
 				t.Fatalf("the kernel said %q, %v", line, err)
 			}
 			before := users(t, temp)

@@ -119,7 +119,7 @@ func download(ctx context.Context, e errand, in downloadArgs) (*tool.Result, err
 	defer target.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	f := &fetching{errand: e, url: u, target: target, total: -1, told: time.Now()}
+	f := &fetching{errand: e, url: u, target: target, total: -1}
 	f.still = time.AfterFunc(f.patience(), func() { cancel(errStill) })
 	defer f.still.Stop()
 	for breaks := 0; ; {

@@ -3,6 +3,7 @@ package web_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"image"
 	"image/png"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -93,7 +95,7 @@ func TestFetch(t *testing.T) {
 		"the whole of it":      {block{"url": "/article", "main_only": false}, "# Bees\n\nby Ada, published 2024-05-06T07:08:09Z\n\n[Home](" + at + "/) [Shop](", block{"kind": "page"}},
 		"as text":              {block{"url": "/article", "format": "text"}, "Bees\n\nby Ada, published 2024-05-06T07:08:09Z\n\nBees are small, and they make honey. Wax, too,", block{"links": []any{map[string]any{"text": "Wax", "url": at + "/wax"}}}},
 		"as HTML":              {block{"url": "/article", "format": "html"}, "<!DOCTYPE html><html><head><title>Bees", nil},
-		"after a redirect":     {block{"url": "/redirect"}, "# Bees", block{"url": at + "/article?x=1"}},
+		"after a redirect":     {block{"url": "/redirect"}, "# Bees\n\nby Ada, published 2024-05-06", block{"url": at + "/article?x=1"}},
 		"another charset":      {block{"url": "/latin"}, "café", nil},
 		"a charset of its own": {block{"url": "/meta"}, "日本", nil},
 		"compressed":           {block{"url": "/gzip"}, "packed", nil},
@@ -144,8 +146,10 @@ func TestFetchFails(t *testing.T) {
 		"/late":    func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "3"); w.WriteHeader(429) },
 		"/broken":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) },
 		"/closed":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) },
-		"/circle":  func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/circle", 302) },
-		"/away":    func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://10.0.0.1/x", 302) },
+		"/circle":  func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/circle", http.StatusFound) },
+		"/away": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://10.0.0.1/x", http.StatusFound)
+		},
 		"/nowhere": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Location", "http://a b/")
 			w.WriteHeader(302)
@@ -174,7 +178,7 @@ func TestFetchFails(t *testing.T) {
 		at + "/closed":         {tool.Failed, []string{"403"}},
 		at + "/circle":         {tool.Failed, []string{"redirects"}},
 		at + "/away":           {tool.Denied, []string{"10.0.0.1", "tools.modules.web.constraints.private_hosts"}},
-		at + "/nowhere":        {tool.Failed, []string{"no address"}},
+		at + "/nowhere":        {tool.Failed, []string{"Location"}},
 		at + "/strange":        {tool.Failed, []string{"compress"}},
 		at + "/notgzip":        {tool.Failed, []string{"gzip"}},
 		at + "/hangs":          {tool.Timeout, []string{"1 seconds"}},
@@ -395,7 +399,7 @@ func TestRobots(t *testing.T) {
 			w.WriteHeader(status)
 			_, _ = io.WriteString(w, robots)
 		case "/leads":
-			http.Redirect(w, r, "/mine/x", 302)
+			http.Redirect(w, r, "/mine/x", http.StatusFound)
 		default:
 			fmt.Fprint(w, "<p>page</p>")
 		}
@@ -435,5 +439,41 @@ func TestRobots(t *testing.T) {
 	status = 404
 	if _, err := b.call("fetch", block{"url": at + "/new"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A host has two requests to answer at a time, whoever makes them.
+func TestTwoAtATime(t *testing.T) {
+	var now, most atomic.Int64
+	two := make(chan struct{})
+	at := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		n := now.Add(1)
+		defer now.Add(-1)
+		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		}
+		if n == 2 {
+			select {
+			case <-two:
+			default:
+				close(two)
+			}
+		}
+		<-two // the first waits for a second, which must come
+		fmt.Fprint(w, "page")
+	}).URL
+	b := open(t, block{"robots": false, "cache_minutes": 0}, local)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			args, _ := json.Marshal(block{"url": fmt.Sprint(at, "/", i)})
+			call := tool.Call{Args: args, Principal: tool.Principal{Session: fmt.Sprint(i)}}
+			if _, err := b.tool("fetch").Handler.Execute(t.Context(), call, b.grant); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if most.Load() != 2 {
+		t.Errorf("%d at a time", most.Load())
 	}
 }

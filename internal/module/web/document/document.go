@@ -131,12 +131,14 @@ func mediaType(text string) string {
 // that helps, or less than they do.
 func nature(kind string, body []byte) Kind {
 	head := body[:min(len(body), 1024)]
-	if bytes.Contains(head, []byte("%PDF-")) && !strings.HasPrefix(kind, "text/") {
-		return PDF
-	}
 	switch kind {
-	case "", "application/octet-stream", "binary/octet-stream", "unknown/unknown", "application/unknown":
-		kind = mediaType(http.DetectContentType(head))
+	case "", "application/octet-stream", "binary/octet-stream", "application/force-download", "unknown/unknown", "application/unknown", "application/pdf", "application/x-pdf":
+		if bytes.Contains(head, []byte("%PDF-")) {
+			return PDF
+		}
+		if !strings.HasSuffix(kind, "pdf") {
+			kind = mediaType(http.DetectContentType(head))
+		}
 	}
 	switch {
 	case kind == "text/html", kind == "application/xhtml+xml":

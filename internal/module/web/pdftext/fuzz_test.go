@@ -1,24 +1,32 @@
-package pdftext
+package pdftext_test
 
 import (
 	"os"
 	"testing"
+	"time"
 	"unicode/utf8"
+
+	"callgate/internal/module/web/pdftext"
+	"callgate/tool"
 )
 
-// FuzzParse is the reader itself, without its process: what it gives is text,
-// and what is wrong with a file is an error.
-func FuzzParse(f *testing.F) {
+// Whatever a file does to its reader, the answer is a text or that it cannot be
+// read.
+func FuzzRead(f *testing.F) {
 	if data, err := os.ReadFile("testdata/printed.pdf"); err == nil {
 		f.Add(data)
 	}
-	f.Add([]byte("%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\nendobj\n3 0 obj\n<< /Type /Page /Contents 4 0 R >>\nendobj\n4 0 obj\n<< /Length 12 >>\nstream\nBT (x) Tj ET\nendstream\nendobj\nxref\n0 5\n0000000000 65535 f \n0000000009 00000 n \n0000000058 00000 n \n0000000115 00000 n \n0000000165 00000 n \ntrailer\n<< /Size 5 /Root 1 0 R >>\nstartxref\n227\n%%EOF"))
+	f.Add(page("BT /F1 12 Tf 14 TL (one) Tj T* [(tw) -300 (o)] TJ (three) ' ET /X Do"))
+	f.Add([]byte("%PDF-1.4\nxref\n0 1\n0000000000 65535 f \ntrailer\n<< /Size 1 /Prev 9 >>\nstartxref\n9\n%%EOF"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 1<<16 {
 			return
 		}
-		doc, err := parse(data)
+		doc, err := pdftext.ReadWithin(t.Context(), data, 2*time.Second)
 		if err != nil {
+			if tool.KindOf(err) != tool.Failed {
+				t.Error(err)
+			}
 			return
 		}
 		for _, p := range doc.Pages {

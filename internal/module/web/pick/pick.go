@@ -200,22 +200,24 @@ func words(b *strings.Builder, n *html.Node, most int) {
 	if b.Len() > most {
 		return
 	}
-	switch n.Type {
-	case html.TextNode:
+	if n.Type == html.TextNode {
 		b.WriteString(n.Data)
 		return
-	case html.ElementNode:
+	}
+	apart := false
+	if n.Type == html.ElementNode {
 		switch n.Data {
 		case "script", "style", "template", "noscript":
 			return
-		case "br", "p", "div", "li", "td", "th", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "dt", "dd", "section", "article", "table", "ul", "ol", "option":
+		case "br", "p", "div", "li", "td", "th", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "dt", "dd", "section", "article", "table", "ul", "ol", "option", "caption":
+			apart = true
 			b.WriteByte(' ')
 		}
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		words(b, c, most)
 	}
-	if n.Data == "p" || n.Data == "div" || n.Data == "li" {
+	if apart {
 		b.WriteByte(' ')
 	}
 }

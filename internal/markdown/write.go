@@ -1,0 +1,173 @@
+package markdown
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/collapse"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/strikethrough"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// write makes markdown of a tidied tree, which it uses up.
+func write(part *html.Node) (text string) {
+	c := converter.NewConverter(
+		converter.WithEscapeMode(converter.EscapeModeDisabled),
+		converter.WithPlugins(
+			ground{},
+			commonmark.NewCommonmarkPlugin(
+				commonmark.WithListEndComment(false),
+				commonmark.WithHorizontalRule("---"),
+			),
+			strikethrough.NewStrikethroughPlugin(),
+		),
+	)
+	defer func() {
+		if recover() != nil { // a tree that the writer was not made for
+			text = plain(part)
+		}
+	}()
+	doc := &html.Node{Type: html.DocumentNode}
+	for n := part.FirstChild; n != nil; n = part.FirstChild {
+		part.RemoveChild(n)
+		doc.AppendChild(n)
+	}
+	part = doc // what the plain writer would be given
+	out, err := c.ConvertNode(doc)
+	if err != nil {
+		return plain(doc)
+	}
+	return string(out)
+}
+
+// ground is what the writer stands on, in the place of its own: the tree is
+// tidied already, and nothing is escaped.
+type ground struct{}
+
+// Name takes the place of the writer's own.
+func (ground) Name() string { return "base" }
+
+// Init registers what the ground does.
+func (ground) Init(c *converter.Converter) error {
+	c.Register.PreRenderer(func(_ converter.Context, doc *html.Node) {
+		collapse.Collapse(doc, &collapse.DomFuncs{IsBlockNode: func(n *html.Node) bool { return isBlock(n.DataAtom) }})
+	}, converter.PriorityLate)
+	for _, name := range []string{"td", "th", "summary", "legend", "caption", "option"} {
+		c.Register.TagType(name, converter.TagTypeBlock, converter.PriorityEarly)
+	}
+	for _, level := range []string{"h1", "h2", "h3", "h4", "h5", "h6"} {
+		c.Register.RendererFor(level, converter.TagTypeBlock, heading, converter.PriorityEarly)
+	}
+	c.Register.RendererFor("table", converter.TagTypeBlock, table, converter.PriorityEarly)
+	c.Register.RendererFor("a", converter.TagTypeInline, link, converter.PriorityEarly)
+	c.Register.RendererFor("img", converter.TagTypeInline, picture, converter.PriorityEarly)
+	c.Register.PostRenderer(func(_ converter.Context, text []byte) []byte { return spaced(text) }, converter.PriorityStandard)
+	return nil
+}
+
+// heading writes a heading as it is; the writer's own counts on escapes.
+func heading(ctx converter.Context, w converter.Writer, n *html.Node) converter.RenderStatus {
+	var b bytes.Buffer
+	ctx.RenderChildNodes(ctx, &b, n)
+	if text := oneLine(b.String()); text != "" {
+		_, _ = w.WriteString("\n\n" + strings.Repeat("#", int(n.Data[1]-'0')) + " " + text + "\n\n")
+	}
+	return converter.RenderSuccess
+}
+
+// link writes a link with its address as it is; the writer's own would encode
+// that again. One without words, or without an address, is what is in it.
+func link(ctx converter.Context, w converter.Writer, n *html.Node) converter.RenderStatus {
+	to := attr(n, "href")
+	if to == "" {
+		return inside(ctx, w, n)
+	}
+	var b bytes.Buffer
+	ctx.RenderChildNodes(ctx, &b, n)
+	before, text, after := cutSpace(b.String())
+	if text == "" {
+		return converter.RenderSuccess
+	}
+	_, _ = w.WriteString(before + "[" + oneLine(text) + "](" + inParentheses(to) + ")" + after)
+	return converter.RenderSuccess
+}
+
+// inside writes what is in an element, and not the element.
+func inside(ctx converter.Context, w converter.Writer, n *html.Node) converter.RenderStatus {
+	ctx.RenderChildNodes(ctx, w, n)
+	return converter.RenderSuccess
+}
+
+// picture writes a picture, whose address is as much its own.
+func picture(_ converter.Context, w converter.Writer, n *html.Node) converter.RenderStatus {
+	_, _ = w.WriteString("![" + attr(n, "alt") + "](" + inParentheses(attr(n, "src")) + ")")
+	return converter.RenderSuccess
+}
+
+// cutSpace parts a text from a space at its ends.
+func cutSpace(text string) (before, middle, after string) {
+	middle = strings.TrimSpace(text)
+	if middle != text && strings.TrimLeft(text, " \n") != text {
+		before = " "
+	}
+	if middle != text && strings.TrimRight(text, " \n") != text {
+		after = " "
+	}
+	return before, middle, after
+}
+
+// inParentheses writes an address so that the first parenthesis which closes
+// more than was opened is not its own.
+func inParentheses(to string) string {
+	open := 0
+	for _, c := range []byte(to) {
+		switch c {
+		case '(':
+			open++
+		case ')':
+			open--
+		}
+		if open < 0 {
+			break
+		}
+	}
+	if open == 0 {
+		return to
+	}
+	return strings.NewReplacer("(", "%28", ")", "%29").Replace(to)
+}
+
+// spaced leaves one empty line where there are more, and takes spaces from the
+// ends of lines. The lines of code are joined by a mark of the writer's at this
+// point, and keep theirs.
+func spaced(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	empty := 0
+	for line := range bytes.SplitSeq(bytes.TrimSpace(text), []byte("\n")) {
+		line = bytes.TrimRight(line, " \t\r")
+		if len(line) == 0 {
+			if empty++; empty > 1 {
+				continue
+			}
+		} else {
+			empty = 0
+		}
+		out = append(append(out, line...), '\n')
+	}
+	return bytes.TrimRight(out, "\n")
+}
+
+// isBlock reports whether an element stands on lines of its own.
+func isBlock(a atom.Atom) bool {
+	switch a {
+	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Caption, atom.Center, atom.Dd, atom.Details, atom.Dialog, atom.Dir, atom.Div, atom.Dl, atom.Dt,
+		atom.Fieldset, atom.Figcaption, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Header, atom.Hgroup, atom.Hr,
+		atom.Html, atom.Legend, atom.Li, atom.Main, atom.Menu, atom.Nav, atom.Ol, atom.Optgroup, atom.Option, atom.P, atom.Pre, atom.Search, atom.Section, atom.Summary,
+		atom.Table, atom.Tbody, atom.Td, atom.Tfoot, atom.Th, atom.Thead, atom.Tr, atom.Ul:
+		return true
+	}
+	return false
+}
