@@ -2,9 +2,9 @@ package callgate
 
 import (
 	"cmp"
-	"context"
 
 	"callgate/internal/agent"
+	"callgate/internal/agent/recover"
 	"callgate/internal/app"
 	"callgate/internal/provider"
 	"callgate/internal/provider/offline"
@@ -26,28 +26,33 @@ type BrainInfo struct {
 const offlineWindow = 128_000
 
 // brain makes the model that an app file describes. Nothing is dialled yet.
-func (k *Kernel) brain(b *app.Brain, find func(context.Context, string) []offline.Found) (*agent.Brain, BrainInfo, error) {
+func (k *Kernel) brain(b *app.Brain, s *Session) (*agent.Brain, BrainInfo, error) {
 	if b == nil || b.Provider == app.Offline {
-		return &agent.Brain{Model: &offline.Model{Find: find}}, BrainInfo{Provider: app.Offline, Model: app.Offline, Window: offlineWindow, NativeTools: true, Offline: true}, nil
+		return &agent.Brain{Model: &offline.Model{Find: s.findFor}}, BrainInfo{Provider: app.Offline, Model: app.Offline, Window: offlineWindow, NativeTools: true, Offline: true}, nil
 	}
 	key, err := k.brainKey(b)
 	if err != nil {
 		return nil, BrainInfo{}, err
 	}
+	headers := make(map[string]string, len(b.Headers))
+	for name, value := range b.Headers {
+		if headers[name], err = k.secrets.Expand(value); err != nil {
+			return nil, BrainInfo{}, err
+		}
+	}
 	model, info, err := k.models.Open(provider.Config{
 		Provider: b.Provider, Backend: provider.Backend(b.Backend), Model: b.Model, BaseURL: b.BaseURL, Key: key,
-		Headers: b.Headers, Timeout: b.Timeout, NativeTools: b.NativeTools,
+		Headers: headers, Timeout: b.Timeout, NativeTools: b.NativeTools,
 	})
 	if err != nil {
 		return nil, BrainInfo{}, err
 	}
 	made := &agent.Brain{Model: model, Settings: llm.Request{MaxTokens: b.MaxTokens, Temperature: b.Temperature, TopP: b.TopP, Effort: b.Effort}}
 	if !info.NativeTools {
-		return nil, BrainInfo{}, tool.Errorf("callgate.brain", tool.Unavailable, "%s takes no tools natively, and calls in plain words are not read yet", info.Provider).
-			WithHint("set brain.native_tool_use: true if the model can")
+		made.Read = wordReader{s.isTool}
 	}
 	if b.Fallback != nil {
-		if made.Fallback, _, err = k.brain(b.Fallback, find); err != nil {
+		if made.Fallback, _, err = k.brain(b.Fallback, s); err != nil {
 			return nil, BrainInfo{}, err
 		}
 	}
@@ -70,4 +75,14 @@ func (k *Kernel) brainKey(b *app.Brain) (string, error) {
 		}
 	}
 	return k.secrets.Expand(b.Key)
+}
+
+// wordReader finds calls in the words of a model that is given no tools by its
+// provider.
+type wordReader struct{ known func(string) bool }
+
+// Start begins an answer.
+func (w wordReader) Start() (func(string) string, func() (string, []llm.ToolCall)) {
+	p := &recover.Parser{Known: w.known}
+	return p.Write, p.Close
 }

@@ -62,6 +62,7 @@ type Kernel struct {
 	modules   []*opened              // those that ship with the kernel, in their order
 	upstreams map[string][]*upstream // MCP servers, by the scope that has them
 	models    provider.Pool
+	takingUp  sync.Mutex // held while a conversation is taken up
 	closing   bool
 	orphans   atomic.Int64   // how many there are of
 	running   sync.WaitGroup // calls that no session waits for

@@ -1,7 +1,6 @@
 package callgate
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -41,11 +40,13 @@ func consentLine(a *app.App) []string {
 		}
 		line = append(line, text)
 	}
+	asked := summaryBrains(a)
 	for _, agent := range a.Agents {
-		for _, b := range brains(agent) {
-			if text := speaksTo(b); text != "" && !slices.Contains(line, text) {
-				line = append(line, text)
-			}
+		asked = append(asked, brains(agent)...)
+	}
+	for _, b := range asked {
+		if text := speaksTo(b); text != "" && !slices.Contains(line, text) {
+			line = append(line, text)
 		}
 	}
 	return line
@@ -70,13 +71,24 @@ func wantsSecrets(m app.Module) string {
 	return "give the module " + m.Name + " the secret " + strings.Join(slices.Compact(names), ", ") + " with config " + string(config) + " and constraints " + string(constraints)
 }
 
-// brains are all the models that an agent may be answered by.
+// brains are all the models that an agent may be answered by, and those that
+// write summaries for it.
 func brains(a app.Agent) []*app.Brain {
-	var all []*app.Brain
-	for _, b := range []*app.Brain{a.Brain, a.Lanes[edgeLane], a.Lanes[coreLane]} {
-		for ; b != nil; b = b.Fallback {
-			all = append(all, b)
-		}
+	return slices.Concat(withStandIns(a.Brain), withStandIns(a.Lanes[edgeLane]), withStandIns(a.Lanes[coreLane]))
+}
+
+// summaryBrains are the models that write summaries for any agent of an app.
+func summaryBrains(a *app.App) []*app.Brain {
+	if a == nil {
+		return nil
+	}
+	return withStandIns(a.Runtime.Context.SummaryBrain)
+}
+
+// withStandIns is a brain and those that are asked in its place.
+func withStandIns(b *app.Brain) (all []*app.Brain) {
+	for ; b != nil; b = b.Fallback {
+		all = append(append(all, b), withStandIns(b.Context.SummaryBrain)...)
 	}
 	return all
 }
@@ -88,8 +100,12 @@ func speaksTo(b *app.Brain) string {
 		return ""
 	}
 	text := "send conversations, and what tools answer in them, to " + b.BaseURL
-	if key := cmp.Or(b.Credential, b.Key); key != "" {
-		text += " with the key " + key
+	with := slices.Clone(b.Sends)
+	if b.Credential != "" {
+		with = append(with, "the secret "+b.Credential)
+	}
+	if len(with) > 0 {
+		text += " with " + strings.Join(with, ", ")
 	}
 	return text
 }

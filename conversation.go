@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ import (
 	"callgate/internal/arbiter/approval"
 	"callgate/internal/provider/offline"
 	"callgate/internal/search"
+	"callgate/internal/secret"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -40,6 +42,7 @@ type Conversation struct {
 
 	log  *session.Log
 	loop *agent.Loop
+	room compacting
 
 	telling    sync.Once // guards the next two
 	tools      []prompt.Tool
@@ -63,11 +66,13 @@ func (k *Kernel) OpenConversation(ctx context.Context, c SessionConfig, id strin
 	var log *session.Log
 	var err error
 	if id != "" {
-		if log, err = session.Open(ctx, k.database.Sessions(), id); err != nil {
+		k.takingUp.Lock() // of two who take one up, the second takes it from the first
+		defer k.takingUp.Unlock()
+		if log, err = session.Open(ctx, k.talkStore(), id); err != nil {
 			return nil, err
 		}
 		info := log.Info()
-		c.Workspace, c.AppFile, c.Agent = info.Workspace, info.AppFile, info.Agent
+		c.Workspace, c.AppFile, c.Agent, c.Lane = info.Workspace, info.AppFile, info.Agent, info.Lane
 		if err := k.takeOver(id); err != nil {
 			return nil, err
 		}
@@ -86,6 +91,12 @@ func (k *Kernel) OpenConversation(ctx context.Context, c SessionConfig, id strin
 	if err != nil {
 		s.Close()
 		return nil, err
+	}
+	if log != nil && s.door.Principal.Lane == edgeLane {
+		if err := talk.takeUpJobs(ctx); err != nil {
+			talk.Close()
+			return nil, err
+		}
 	}
 	return talk, nil
 }
@@ -171,7 +182,7 @@ func (k *Kernel) converse(ctx context.Context, s *Session, name string, log *ses
 	s.door.Only = only(talk.Agent)
 	s.door.Asked = talk.wasAsked
 	s.setUp(ctx)
-	for _, b := range brains(talk.Agent) {
+	for _, b := range slices.Concat(brains(talk.Agent), summaryBrains(s.App)) {
 		if text := speaksTo(b); text != "" && !k.consented(s.App) {
 			return nil, tool.Errorf("callgate.OpenConversation", tool.Denied, "the app wants to %s, and nobody has accepted that yet", text).
 				WithHint("look at it, and accept it with: callgate app trust")
@@ -180,7 +191,8 @@ func (k *Kernel) converse(ctx context.Context, s *Session, name string, log *ses
 	if len(talk.Agent.Lanes) > 0 && s.door.Principal.Lane == "" {
 		s.door.Principal.Lane = edgeLane
 	}
-	brain, info, err := k.brain(brainOf(talk.Agent, s.door.Principal.Lane), s.findFor)
+	asked := brainOf(talk.Agent, s.door.Principal.Lane)
+	brain, info, err := k.brain(asked, s)
 	if err != nil {
 		return nil, err
 	}
@@ -188,17 +200,21 @@ func (k *Kernel) converse(ctx context.Context, s *Session, name string, log *ses
 	if talk.Plan, err = s.Surface(ctx, SurfaceConfig{Window: info.Window}); err != nil {
 		return nil, err
 	}
+	cfg, err := talk.config(brain)
+	if err == nil {
+		err = talk.keepWithin(&cfg, asked)
+	}
+	if err != nil {
+		return nil, err
+	}
 	if talk.log = log; log == nil {
-		if talk.log, err = session.Create(ctx, k.database.Sessions(), session.Info{
-			ID: s.ID, App: s.door.Principal.App, AppFile: s.door.AppFile, Agent: talk.Agent.ID, Workspace: s.Workspace(), User: k.user,
+		if talk.log, err = session.Create(ctx, k.talkStore(), session.Info{
+			ID: s.ID, App: s.door.Principal.App, AppFile: s.door.AppFile, Agent: talk.Agent.ID, Lane: s.door.Principal.Lane, Workspace: s.Workspace(), User: k.user,
 		}); err != nil {
 			return nil, err
 		}
 	}
-	cfg, err := talk.config(brain)
-	if err != nil {
-		return nil, err
-	}
+	cfg.Log = talk.log
 	talk.loop = agent.New(cfg)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -218,6 +234,12 @@ func (s *Session) findFor(ctx context.Context, words string) []offline.Found {
 		found = append(found, offline.Found{Name: h.Tool.ID.Dotted(), Schema: h.Tool.Spec.Input})
 	}
 	return found
+}
+
+// isTool reports whether a name, as a model may write it, is a tool's.
+func (s *Session) isTool(name string) bool {
+	_, err := s.Tool(s.kernel.ctx, name)
+	return err == nil
 }
 
 // agent finds the agent that is spoken to.
@@ -249,10 +271,10 @@ func only(a app.Agent) map[string][]string {
 	return out
 }
 
-// config is the loop's.
+// config is the loop's, without its log.
 func (c *Conversation) config(brain *agent.Brain) (agent.Config, error) {
 	cfg := agent.Config{
-		Brain: brain, Tools: c, Log: c.log, Notes: c.takeNotices, More: c.awaitJobs,
+		Brain: brain, Tools: c, Notes: c.takeNotices, More: c.awaitJobs,
 		System: func() string { return c.Prompt().Text() },
 	}
 	for _, e := range c.Plan.Shown {
@@ -409,16 +431,16 @@ func (k *Kernel) Conversation(id string) (*Conversation, error) {
 
 // Conversations lists them, the one last touched first; all when limit is 0.
 func (k *Kernel) Conversations(ctx context.Context, limit int) ([]session.Info, error) {
-	return k.database.Sessions().List(ctx, limit)
+	return k.talkStore().List(ctx, limit)
 }
 
 // History returns a conversation and what happened in it after an event.
 func (k *Kernel) History(ctx context.Context, id string, after int64) (session.Info, []session.Event, error) {
-	info, err := k.database.Sessions().Get(ctx, id)
+	info, err := k.talkStore().Get(ctx, id)
 	if err != nil {
 		return info, nil, err
 	}
-	events, err := k.database.Sessions().Read(ctx, id, after)
+	events, err := k.talkStore().Read(ctx, id, after)
 	return info, events, err
 }
 
@@ -427,7 +449,7 @@ func (k *Kernel) Forget(ctx context.Context, id string) error {
 	if err := k.takeOver(id); err != nil {
 		return err
 	}
-	info, err := k.database.Sessions().Get(ctx, id)
+	info, err := k.talkStore().Get(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -438,7 +460,7 @@ func (k *Kernel) Forget(ctx context.Context, id string) error {
 			}
 		}
 	}
-	return k.database.Sessions().Delete(ctx, id)
+	return k.talkStore().Delete(ctx, id)
 }
 
 // Prompt is what the agent's model is told before everything else, as it is
@@ -451,7 +473,7 @@ var keepers = []string{"set_goal", "task_create", "task_update", "remember"}
 func (c *Conversation) promptInput() prompt.Input {
 	in := prompt.Input{
 		Agent: c.Agent.ID, Role: cmp.Or(c.Agent.Role, "assistant"), Specialty: c.Agent.Specialty, SystemPrompt: c.Agent.SystemPrompt,
-		Mode: string(c.Plan.Mode), Native: c.Brain.NativeTools, Workspace: c.Workspace(),
+		Mode: string(c.Plan.Mode), Native: c.Brain.NativeTools, PlanFirst: c.Agent.PlanFirst, Workspace: c.Workspace(),
 	}
 	for _, e := range c.Plan.Shown {
 		in.Offered = append(in.Offered, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
@@ -519,6 +541,8 @@ func (c *Conversation) described() ([]prompt.Tool, []prompt.Category) {
 	return c.tools, c.categories
 }
 
+var plainParameter = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
 // parameters lists the parameters of a tool, and those that take JSON written
 // as text.
 func parameters(schema json.RawMessage) (names, asText []string) {
@@ -533,6 +557,9 @@ func parameters(schema json.RawMessage) (names, asText []string) {
 		return nil, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		if !plainParameter.MatchString(name) {
+			continue // a server may call a parameter anything; here it would be an instruction
+		}
 		p := s.Properties[name]
 		words := strings.ToLower(p.Description)
 		if p.Type == "string" && (strings.HasSuffix(name, "_json") || strings.Contains(words, "json string") || strings.Contains(words, "json-encoded") || strings.Contains(words, "stringified json")) {
@@ -549,4 +576,29 @@ func parameters(schema json.RawMessage) (names, asText []string) {
 // Follow yields the events after one, and then each as it comes.
 func (c *Conversation) Follow(ctx context.Context, after int64, seen func(session.Event) bool) error {
 	return c.log.Follow(ctx, after, seen)
+}
+
+// talkStore keeps conversations, without the values of secrets: what a user
+// typed, and a model wrote, may hold one.
+func (k *Kernel) talkStore() session.Store { return scrubbed{k.database.Sessions(), k.secrets} }
+
+type scrubbed struct {
+	session.Store
+	secrets *secret.Vault
+}
+
+// Append writes events down as they may be read.
+func (s scrubbed) Append(ctx context.Context, info session.Info, after int64, events []session.Event) error {
+	clean := make([]session.Event, len(events))
+	for i, e := range events {
+		data, err := json.Marshal(e)
+		if err == nil {
+			err = json.Unmarshal(s.secrets.ScrubJSON(data), &clean[i])
+		}
+		if err != nil {
+			return &tool.Error{Op: "callgate.Append", Kind: tool.Internal, Message: "an event of a conversation cannot be written", Err: err}
+		}
+	}
+	info.Title = s.secrets.ScrubString(info.Title)
+	return s.Store.Append(ctx, info, after, clean)
 }

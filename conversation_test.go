@@ -321,15 +321,82 @@ func TestMemoryOfAConversation(t *testing.T) {
 		t.Error("another conversation has its facts")
 	}
 	ok(t, k.Forget(t.Context(), id))
-	found := ""
-	ok(t, filepath.WalkDir(filepath.Join(state, "modules"), func(path string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			data, _ := os.ReadFile(path)
-			found += string(data)
-		}
-		return err
-	}))
+	found := allText(t, filepath.Join(state, "modules"))
 	if strings.Contains(found, "door is blue") {
 		t.Errorf("it is still on the disk: %s", found)
 	}
+}
+
+// The calls of one answer that touch the same thing are made in the model's
+// order, also through execute_tool.
+func TestOrderOfOneAnswer(t *testing.T) {
+	var direct, inside []string
+	for i := range 8 {
+		args := `{"path":"a.txt","content":"` + string(rune('a'+i)) + `"}`
+		direct = append(direct, "filesystem__write "+args)
+		inside = append(inside, `execute_tool {"name":"filesystem.write","params":`+args+`}`)
+	}
+	for mode, calls := range map[string][]string{"direct": direct, "discovery": inside} {
+		for range 5 {
+			model := scripted(t, line{calls: calls}, line{text: "done"})
+			t.Setenv(provider.BaseURLVariable("openai"), model.URL)
+			t.Setenv("OPENAI_API_KEY", "key-of-the-test")
+			k := openKernel(t, t.TempDir())
+			folder := t.TempDir()
+			writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o}}]\nruntime: {tool_injection: "+mode+"}\ntools: {capabilities: {default_policy: auto}}\n")
+			say(t, talkIn(t, k, folder, ""), "go")
+			data, err := os.ReadFile(filepath.Join(folder, "a.txt"))
+			if err != nil || string(data) != "h" {
+				t.Errorf("%s: the last write is %q, %v", mode, data, err)
+			}
+			ok(t, k.Close())
+		}
+	}
+}
+
+// What a user typed, and an app's filter refuses or masks, is nowhere to be read.
+func TestWordsAreKeptClean(t *testing.T) {
+	const secret = "value-of-a-planted-secret"
+	t.Setenv("PLANTED_TOKEN", secret)
+	model := scripted(t, line{text: "the key is sk-abcdefghijklmnop1234, and " + secret}, line{text: "never"})
+	t.Setenv(provider.BaseURLVariable("openai"), model.URL)
+	t.Setenv("OPENAI_API_KEY", "key-of-the-test")
+	state := t.TempDir()
+	k := openKernel(t, state)
+	folder := t.TempDir()
+	writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o}}]\nruntime: {middleware: [mask_secrets, {content_filter: {block: [classified], where: input}}]}\n")
+	talk := talkIn(t, k, folder, "")
+	var shown strings.Builder
+	_, err := talk.Say(t.Context(), llm.Say(llm.User, "what is "+secret+"?"), agent.Watch{Delta: func(d llm.Delta) { shown.WriteString(d.Text) }}, nil)
+	ok(t, err)
+	if strings.Contains(shown.String(), "sk-abc") || !strings.Contains(shown.String(), "[masked]") {
+		t.Errorf("shown: %s", shown.String())
+	}
+	if _, err := talk.Say(t.Context(), llm.Say(llm.User, "classified"), agent.Watch{}, nil); tool.KindOf(err) != tool.Denied {
+		t.Errorf("what the filter refuses: %v", err)
+	}
+	_, events, err := k.History(t.Context(), talk.ID, 0)
+	ok(t, err)
+	data, _ := json.Marshal(events)
+	if strings.Contains(string(data), secret) || strings.Contains(string(data), "sk-abc") {
+		t.Errorf("kept: %s", data)
+	}
+	ok(t, k.Close())
+	if strings.Contains(allText(t, state), secret) {
+		t.Error("it is in the state directory")
+	}
+}
+
+// allText is what all files below a folder hold.
+func allText(t *testing.T, folder string) string {
+	t.Helper()
+	var b strings.Builder
+	ok(t, filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			data, _ := os.ReadFile(path)
+			b.Write(data)
+		}
+		return err
+	}))
+	return b.String()
 }

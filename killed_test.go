@@ -71,13 +71,7 @@ func playDoomed(state string) {
 // nothing is done twice.
 func TestKilledDuringATurn(t *testing.T) {
 	mark := func(n int, more string) string { return fmt.Sprintf(`demo__mark {"mark":"m%d"%s}`, n, more) }
-	for name, c := range map[string]struct {
-		before []line // what the model says to the kernel that dies
-		gated  int    // which request it never answers; 0: all are answered
-		after  []line // what it says to the next
-		marks  string
-		told   string // what the model is told of the calls
-	}{
+	for name, c := range map[string]doomed{
 		"while the model thinks": {
 			nil, 1, []line{{calls: []string{mark(1, "")}}, {text: "done"}}, "m1", "m1",
 		},
@@ -88,41 +82,70 @@ func TestKilledDuringATurn(t *testing.T) {
 			[]line{{calls: []string{mark(1, ""), mark(2, `,"hang":true`)}}}, 0, []line{{text: "done"}}, "m1 m2", "may or may not have happened",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			state, folder := filepath.Join(t.TempDir(), "s"), t.TempDir()
-			writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o}}]\nruntime: {tool_injection: direct}\ntools: {capabilities: {default_policy: auto}}\n")
-			model := scripted(t, c.before...)
-			reached := model.stop(c.gated)
-			t.Setenv(provider.BaseURLVariable("openai"), model.URL)
-			t.Setenv("OPENAI_API_KEY", "key-of-the-test")
-			id := killIt(t, state, folder, c.gated, reached)
+		for _, through := range []string{"direct", "discovery"} {
+			t.Run(name+", "+through, func(t *testing.T) { killAndResume(t, c, through) })
+		}
+	}
+}
 
-			model.restart(c.after...)
-			k := openKernel(t, state, marks(folder))
-			defer func() { ok(t, k.Close()) }()
-			talk, err := k.OpenConversation(t.Context(), callgate.SessionConfig{}, id)
-			ok(t, err)
-			end, err := talk.Resume(t.Context(), agent.Watch{}, nil)
-			if err != nil || end.Reason != session.Done {
-				t.Fatalf("%+v, %v", end, err)
-			}
-			data, err := os.ReadFile(filepath.Join(folder, "marks"))
-			ok(t, err)
-			got := strings.Fields(string(data))
-			slices.Sort(got)
-			// A call that had begun and not run yet is in doubt too: it is not made again.
-			if all := strings.Join(got, " "); all != c.marks && (c.gated > 0 || all != "m2") {
-				t.Errorf("the marks are %q, want %q, each once", got, c.marks)
-			}
-			last := model.last()
-			if !strings.Contains(string(last), c.told) || !json.Valid(last) {
-				t.Errorf("the model was asked %s", last)
-			}
-			report, err := k.Journal.Verify(t.Context())
-			if err != nil || !report.OK() {
-				t.Errorf("the journal: %+v, %v", report, err)
-			}
-		})
+// doomed is one way to die.
+type doomed struct {
+	before []line // what the model says to the kernel that dies
+	gated  int    // which request it never answers; 0: all are answered
+	after  []line // what it says to the next
+	marks  string
+	told   string // what the model is told of the calls
+}
+
+// inside has calls be made by execute_tool.
+func inside(lines []line) []line {
+	out := make([]line, len(lines))
+	for i, l := range lines {
+		out[i].text = l.text
+		for _, c := range l.calls {
+			_, args, _ := strings.Cut(c, " ")
+			out[i].calls = append(out[i].calls, `execute_tool {"name":"demo.mark","params":`+args+`}`)
+		}
+	}
+	return out
+}
+
+func killAndResume(t *testing.T, c doomed, through string) {
+	if through == "discovery" {
+		c.before, c.after = inside(c.before), inside(c.after)
+	}
+	state, folder := filepath.Join(t.TempDir(), "s"), t.TempDir()
+	writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o}}]\nruntime: {tool_injection: "+through+"}\ntools: {capabilities: {default_policy: auto}}\n")
+	model := scripted(t, c.before...)
+	reached := model.stop(c.gated)
+	t.Setenv(provider.BaseURLVariable("openai"), model.URL)
+	t.Setenv("OPENAI_API_KEY", "key-of-the-test")
+	id := killIt(t, state, folder, c.gated, reached)
+
+	model.restart(c.after...)
+	k := openKernel(t, state, marks(folder))
+	defer func() { ok(t, k.Close()) }()
+	talk, err := k.OpenConversation(t.Context(), callgate.SessionConfig{}, id)
+	ok(t, err)
+	end, err := talk.Resume(t.Context(), agent.Watch{}, nil)
+	if err != nil || end.Reason != session.Done {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	data, err := os.ReadFile(filepath.Join(folder, "marks"))
+	ok(t, err)
+	got := strings.Fields(string(data))
+	slices.Sort(got)
+	// A call that had begun and not run yet is in doubt too: it is not made again.
+	if all := strings.Join(got, " "); all != c.marks && (c.gated > 0 || all != "m2") {
+		t.Errorf("the marks are %q, want %q, each once", got, c.marks)
+	}
+	last := model.last()
+	if !strings.Contains(string(last), c.told) || !json.Valid(last) {
+		t.Errorf("the model was asked %s", last)
+	}
+	report, err := k.Journal.Verify(t.Context())
+	if err != nil || !report.OK() {
+		t.Errorf("the journal: %+v, %v", report, err)
 	}
 }
 

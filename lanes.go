@@ -9,6 +9,7 @@ import (
 	"callgate/internal/agent"
 	"callgate/internal/agent/session"
 	"callgate/internal/app"
+	"callgate/internal/arbiter/approval"
 	"callgate/internal/control"
 	"callgate/llm"
 	"callgate/tool"
@@ -79,48 +80,89 @@ func brainOf(a app.Agent, lane string) *app.Brain {
 	return a.Brain
 }
 
+// mostJobs is how many jobs one conversation may have under way.
+const mostJobs = 8
+
 // startCore begins a job of an edge lane's core. It is a conversation of its
-// own, under the name of the one that it belongs to.
-func (k *Kernel) startCore(ctx context.Context, id, task string) (control.Job, error) {
-	edge, err := k.Conversation(id)
+// own, under the ID of the call that began it: made again after a crash, the
+// call finds the job it had begun.
+func (k *Kernel) startCore(ctx context.Context, call tool.Call, task string) (control.Job, error) {
+	edge, err := k.Conversation(call.Principal.Session)
 	if err != nil {
 		return control.Job{}, err
 	}
 	if edge.door.Principal.Lane != edgeLane {
 		return control.Job{}, tool.Errorf("callgate.core", tool.NotFound, "this agent has no core lane").WithHint("do it yourself")
 	}
-	edge.mu.Lock()
-	number := len(edge.jobs) + 1
-	edge.mu.Unlock()
-	name := fmt.Sprintf("%s.core%d", edge.ID, number)
-	for { // one of an earlier life may have it
-		if _, err := k.database.Sessions().Get(ctx, name); tool.KindOf(err) == tool.NotFound {
-			break
-		}
-		number++
-		name = fmt.Sprintf("%s.core%d", edge.ID, number)
+	if n := edge.working(); n >= mostJobs {
+		return control.Job{}, tool.Errorf("callgate.core", tool.Limited, "%d jobs are under way already", n).WithHint("wait until one has ended")
+	}
+	return edge.core(ctx, call.ID+coreEnding, task)
+}
+
+// coreEnding marks the conversations of core lanes.
+const coreEnding = "-core"
+
+// core begins a job, or takes up one that was broken off.
+func (c *Conversation) core(ctx context.Context, id, task string) (control.Job, error) {
+	k := c.kernel
+	log, err := session.Open(ctx, k.talkStore(), id)
+	if err != nil && tool.KindOf(err) != tool.NotFound {
+		return control.Job{}, err
 	}
 	s, err := k.openFor(ctx, SessionConfig{
-		Workspace: edge.Workspace(), AppFile: edge.door.AppFile, Agent: edge.Agent.ID, Lane: coreLane, PID: edge.door.Asker.PID,
-	}, name)
+		Workspace: c.Workspace(), AppFile: c.door.AppFile, Agent: c.Agent.ID, Lane: coreLane, PID: c.door.Asker.PID,
+	}, id)
 	if err != nil {
 		return control.Job{}, err
 	}
-	s.door.Asker = edge.door.Asker
-	core, err := k.converse(ctx, s, edge.Agent.ID, nil)
+	s.door.Asker = c.door.Asker
+	talk, err := k.converse(ctx, s, c.Agent.ID, log)
 	if err != nil {
 		s.Close()
 		return control.Job{}, err
 	}
-	core.door.Asked = edge.wasAsked
-	j := &job{talk: core, done: make(chan struct{})}
+	talk.door.Asked = c.wasAsked
+	j := &job{talk: talk, done: make(chan struct{})}
 	var working context.Context
 	working, j.cancel = context.WithCancel(k.ctx)
-	edge.mu.Lock()
-	edge.jobs = append(edge.jobs, j)
-	edge.mu.Unlock()
-	k.running.Go(func() { edge.work(working, j, task) })
-	return control.Job{ID: name, Status: "running"}, nil
+	c.mu.Lock()
+	c.jobs = append(c.jobs, j)
+	c.mu.Unlock()
+	k.running.Go(func() { c.work(working, j, task) })
+	return control.Job{ID: id, Status: "running"}, nil
+}
+
+// working is how many jobs are under way.
+func (c *Conversation) working() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, j := range c.jobs {
+		select {
+		case <-j.done:
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// takeUpJobs goes on with the jobs of an earlier life that never ended, and
+// tells of those whose end nobody was told.
+func (c *Conversation) takeUpJobs(ctx context.Context) error {
+	all, err := c.kernel.Conversations(ctx, 0)
+	if err != nil {
+		return err
+	}
+	for _, info := range all {
+		if strings.HasPrefix(info.ID, c.ID+"-") && strings.HasSuffix(info.ID, coreEnding) && info.Last == "" {
+			if _, err := c.core(ctx, info.ID, ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // work does a job, and has the edge lane be told of its end.
@@ -128,7 +170,13 @@ func (c *Conversation) work(ctx context.Context, j *job, task string) {
 	defer close(j.done) // when nothing of it is left
 	defer j.cancel()
 	defer j.talk.Close()
-	end, err := j.talk.Say(ctx, llm.Say(llm.User, task), agent.Watch{}, nil)
+	begin := j.talk.Resume // it was begun before
+	if j.talk.Info().Turns == 0 {
+		begin = func(ctx context.Context, w agent.Watch, asked func(approval.Request)) (session.End, error) {
+			return j.talk.Say(ctx, llm.Say(llm.User, task), w, asked)
+		}
+	}
+	end, err := begin(ctx, agent.Watch{}, nil)
 	if err != nil {
 		end = session.End{Reason: session.Failed, Error: err.Error()}
 	}

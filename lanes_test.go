@@ -57,7 +57,7 @@ func TestLanes(t *testing.T) {
 	if len(list) != 2 {
 		t.Fatalf("%d conversations", len(list))
 	}
-	_, events, err := k.History(t.Context(), talk.ID+".core1", 0)
+	_, events, err := k.History(t.Context(), talk.ID+"-1-1-core", 0)
 	ok(t, err)
 	if state := session.Of(events); state.Calls != 1 || state.Last.Reason != session.Done {
 		t.Errorf("the job: %+v", state)
@@ -86,7 +86,7 @@ func TestCoreJobsEndWithTheConversation(t *testing.T) {
 	if n := k.Sessions(); n != 0 {
 		t.Errorf("%d sessions are open", n)
 	}
-	_, events, err := k.History(t.Context(), talk.ID+".core1", 0)
+	_, events, err := k.History(t.Context(), talk.ID+"-1-1-core", 0)
 	ok(t, err)
 	if last := session.Of(events).Last; last == nil || last.Reason != session.Cancelled {
 		t.Errorf("the job ended as %+v", last)

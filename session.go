@@ -79,6 +79,10 @@ func (k *Kernel) register(s *Session) error {
 		_ = s.door.Root.Close()
 		return tool.Errorf("callgate.OpenSession", tool.Unavailable, "the kernel is closing")
 	}
+	if k.sessions[s.ID] != nil {
+		_ = s.door.Root.Close()
+		return tool.Errorf("callgate.OpenSession", tool.Conflict, "the session %s is open already", s.ID)
+	}
 	k.sessions[s.ID] = s
 	s.idle = time.AfterFunc(patience, s.Close)
 	return nil
@@ -392,6 +396,9 @@ func (s *Session) See(t *tool.Tool) Visible {
 // Workspace returns the session's folder.
 func (s *Session) Workspace() string { return s.door.Workspace }
 
+// Process is the process on whose behalf calls are made.
+func (s *Session) Process() int { return s.door.Asker.PID }
+
 // Human reports whether the session's own process may answer what it asks.
 func (s *Session) Human() bool { return s.door.Asker.Human }
 
@@ -419,6 +426,7 @@ func (s *Session) Close() {
 	s.kernel.mu.Unlock()
 	s.inFlight.Wait()
 	if last {
+		s.kernel.Approvals.Ended(s.ID)
 		s.kernel.letGo(s.ID)
 	}
 	_ = s.door.Root.Close()

@@ -12,8 +12,9 @@
 //   - A turn always ends with a turn_ended event that says why, also when it is
 //     cancelled: then the calls that still run are stopped first, and the model
 //     is told of each that it was.
-//   - What a model is shown of the past is never changed, only added to: its
-//     provider may keep the beginning of it.
+//   - What a model is shown of the past is only added to, because its provider
+//     may keep the beginning of it; unless there is no more room for it: see
+//     Config.Fit.
 package agent
 
 import (
@@ -75,6 +76,9 @@ type Config struct {
 	// Fit is given the messages before each request, and returns how they are
 	// to be made fit for the model's window, or nil when they are. May be nil.
 	Fit func(ctx context.Context, system string, messages []llm.Message) (*session.Compaction, error)
+	// Shrink is given the messages that the provider found too long, once for
+	// each request, and returns how they are to be made shorter. May be nil.
+	Shrink func(ctx context.Context, system string, messages []llm.Message) (*session.Compaction, error)
 }
 
 // Watch is told what happens while it happens; any field may be nil.

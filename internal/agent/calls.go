@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -11,14 +12,31 @@ import (
 	"callgate/tool"
 )
 
+// What one answer may ask for.
+const (
+	mostCalls  = 128 // more are not made
+	sideBySide = 16  // run at a time
+)
+
 // call writes an answer down with its calls, and makes them, side by side.
 func (t *turn) call(ctx context.Context, said session.Event, proposed []llm.ToolCall) error {
 	info := t.cfg.Log.Info()
-	calls := make([]session.Call, len(proposed))
-	for i, c := range proposed {
+	events, calls := []session.Event{said}, make([]session.Call, min(mostCalls, len(proposed)))
+	for i := range calls {
+		c := proposed[i]
 		calls[i] = session.Call{Model: c.ID, ID: callID(info, i), Name: c.Name, Args: c.Args}
+		events = append(events, session.Event{Type: session.CallMade, Call: &calls[i]})
 	}
-	return t.make(ctx, calls, said)
+	if err := t.write(ctx, events...); err != nil {
+		return err
+	}
+	for _, c := range proposed[len(calls):] {
+		e := tool.Errorf("agent.call", tool.Limited, "an answer may make at most %d calls, and this one is beyond that", mostCalls).WithHint("make fewer at a time")
+		if err := t.ended(ctx, session.Call{Model: c.ID, Name: c.Name}, &tool.Result{Status: tool.Refused, Summary: e.Error(), Error: e}); err != nil {
+			return err
+		}
+	}
+	return t.perform(ctx, calls)
 }
 
 // callID is the kernel's ID for the call that is made as the n-th after the
@@ -27,37 +45,30 @@ func callID(info session.Info, n int) string {
 	return fmt.Sprintf("%s-%d-%d", info.ID, info.Events, n+1)
 }
 
-// make writes calls down after what came before them, makes them, and writes
+// perform makes calls that are written down, so many at a time, and writes
 // their ends down as they come.
-func (t *turn) make(ctx context.Context, calls []session.Call, before ...session.Event) error {
-	for i := range calls {
-		before = append(before, session.Event{Type: session.CallMade, Call: &calls[i]})
-	}
-	if len(before) == 0 {
-		return nil
-	}
-	if err := t.write(ctx, before...); err != nil {
-		return err
-	}
-	if t.watch.Call != nil {
-		for _, c := range calls {
-			t.watch.Call(c)
-		}
-	}
+func (t *turn) perform(ctx context.Context, calls []session.Call) error {
 	var mu sync.Mutex
 	var broken error
-	results := t.cfg.Tools.Call(ctx, calls, func(i int, r *tool.Result) {
-		mu.Lock()
-		defer mu.Unlock()
-		if err := t.ended(ctx, calls[i], r); err != nil && broken == nil {
-			broken = err
+	for some := range slices.Chunk(calls, sideBySide) {
+		if t.watch.Call != nil {
+			for _, c := range some {
+				t.watch.Call(c)
+			}
 		}
-	})
-	if broken != nil {
-		return broken
-	}
-	for i, r := range results {
-		t.guard.saw(calls[i], r)
+		results := t.cfg.Tools.Call(ctx, some, func(i int, r *tool.Result) {
+			mu.Lock()
+			defer mu.Unlock()
+			if err := t.ended(ctx, some[i], r); err != nil && broken == nil {
+				broken = err
+			}
+		})
+		if broken != nil {
+			return broken
+		}
+		for i, r := range results {
+			t.guard.saw(some[i], r)
+		}
 	}
 	return t.heed(ctx)
 }
@@ -69,7 +80,7 @@ func (t *turn) ended(ctx context.Context, c session.Call, r *tool.Result) error 
 	}
 	return t.write(ctx, session.Event{
 		Type: session.CallEnded, Call: &session.Call{Model: c.Model, ID: c.ID, Name: c.Name},
-		Result: &session.Result{Status: r.Status, Summary: tool.ClipTo(r.Summary, 500), Content: Words(r)},
+		Result: &session.Result{Status: r.Status, Summary: tool.ClipTo(r.Summary, 500), Content: Words(r), Approval: r.Approval},
 	})
 }
 
@@ -99,26 +110,33 @@ func (t *turn) takeUp(ctx context.Context) error {
 	var made []*session.Call
 	t.cfg.Log.View(func(s *session.State) { proposed, made = s.Open() })
 	var todo []session.Call
+	var fresh []session.Event
 	info := t.cfg.Log.Info()
 	for i, c := range proposed {
-		again := session.Call{Model: c.ID, ID: callID(info, i), Name: c.Name, Args: c.Args}
 		if made[i] == nil {
-			todo = append(todo, again)
+			call := session.Call{Model: c.ID, ID: callID(info, i), Name: c.Name, Args: c.Args}
+			fresh = append(fresh, session.Event{Type: session.CallMade, Call: &call})
+			todo = append(todo, call)
 			continue
 		}
 		result, was, err := t.cfg.Tools.Fate(ctx, made[i].ID)
 		if err != nil {
 			return err
 		}
-		if !was {
-			todo = append(todo, again)
+		if !was { // it has touched nothing: it is made now, under its own ID
+			todo = append(todo, *made[i])
 			continue
 		}
 		if err := t.ended(ctx, *made[i], result); err != nil {
 			return err
 		}
 	}
-	return t.make(ctx, todo)
+	if len(fresh) > 0 {
+		if err := t.write(ctx, fresh...); err != nil {
+			return err
+		}
+	}
+	return t.perform(ctx, todo)
 }
 
 // Words is what a model reads of a result: what went wrong, what the tool says,

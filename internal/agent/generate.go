@@ -12,23 +12,48 @@ import (
 )
 
 // generate asks the turn's brain. One without money is given up for the rest of
-// the turn, where there is another.
+// the turn, where there is another. A conversation that the provider finds too
+// long is made shorter, once, and sent again.
 func (t *turn) generate(ctx context.Context) (*llm.Response, error) {
-	for {
+	for shrunk := false; ; {
 		answer, err := t.request(ctx)
 		if err == nil {
 			return t.checked(answer)
 		}
 		var failure *llm.Error
-		if errors.As(err, &failure) && failure.Kind == llm.Billing && t.brain.Fallback != nil {
+		switch errors.As(err, &failure); {
+		case failure == nil:
+		case failure.Kind == llm.Billing && t.brain.Fallback != nil:
 			if t.watch.Fall != nil {
 				t.watch.Fall(t.brain, t.brain.Fallback, failure.Message)
 			}
 			t.brain = t.brain.Fallback
 			continue
+		case failure.Kind == llm.ContextOverflow && shrunk:
+			err = tool.Errorf("agent.generate", tool.Invalid, "the model finds the conversation too long, and still does after it was made shorter: %w", err).
+				WithHint("begin a new one, or use a model with a larger window; where its window is smaller than is known, set context.max_tokens")
+		case failure.Kind == llm.ContextOverflow && t.cfg.Shrink != nil:
+			if err := t.shrink(ctx); err != nil {
+				return nil, err
+			}
+			shrunk = true
+			continue
 		}
 		return nil, t.failed(ctx, err)
 	}
+}
+
+// shrink makes a conversation shorter that the provider found too long.
+func (t *turn) shrink(ctx context.Context) error {
+	c, err := t.cfg.Shrink(ctx, t.system, t.cfg.Log.Messages())
+	if err == nil && c == nil {
+		err = tool.Errorf("agent.shrink", tool.Invalid, "the model finds the conversation too long, and there is nothing to leave out").
+			WithHint("begin a new one, or use a model with a larger window")
+	}
+	if err != nil {
+		return &errStop{session.End{Reason: session.Failed, Error: err.Error()}}
+	}
+	return t.write(ctx, session.Event{Type: session.Compacted, Compaction: c})
 }
 
 // request sends one request.
@@ -38,18 +63,32 @@ func (t *turn) request(ctx context.Context) (*llm.Response, error) {
 	req.CacheKey = t.cfg.Log.Info().ID
 	if t.brain.Read == nil {
 		req.Tools = t.cfg.Offer
-		return t.brain.Model.Generate(ctx, req, t.watch.Delta)
+		return t.brain.Model.Generate(ctx, req, t.showing())
 	}
 	req.Messages = inWords(req.Messages)
 	return t.readCalls(ctx, req)
 }
 
+// showing is who watches an answer grow. Words that the app's filter has yet to
+// judge are not shown: they come whole, when it has.
+func (t *turn) showing() func(llm.Delta) {
+	if t.cfg.Output == nil || t.watch.Delta == nil {
+		return t.watch.Delta
+	}
+	return func(d llm.Delta) {
+		if d.Kind != llm.DeltaText && d.Kind != llm.DeltaReasoning {
+			t.watch.Delta(d)
+		}
+	}
+}
+
 // readCalls asks a model that writes its calls into its words.
 func (t *turn) readCalls(ctx context.Context, req llm.Request) (*llm.Response, error) {
 	write, end := t.brain.Read.Start()
+	watch := t.showing()
 	show := func(d llm.Delta) {
-		if t.watch.Delta != nil && (d.Kind != llm.DeltaText || d.Text != "") {
-			t.watch.Delta(d)
+		if watch != nil && (d.Kind != llm.DeltaText || d.Text != "") {
+			watch(d)
 		}
 	}
 	var visible strings.Builder
@@ -126,6 +165,9 @@ func (t *turn) checked(answer *llm.Response) (*llm.Response, error) {
 			return nil, &errStop{session.End{Reason: session.Failed, Error: err.Error()}}
 		}
 		answer.Message.Parts[i].Text = text
+		if t.watch.Delta != nil {
+			t.watch.Delta(llm.Delta{Kind: llm.DeltaText, Text: text})
+		}
 	}
 	var seq int64
 	t.cfg.Log.View(func(s *session.State) { seq = s.Seq })
@@ -155,6 +197,13 @@ func (t *turn) failed(ctx context.Context, err error) error {
 	if errors.As(err, &failure) && failure.Partial != nil && failure.Partial.Message.Text() != "" {
 		usage := failure.Partial.Usage
 		said := llm.Say(llm.Assistant, failure.Partial.Message.Text())
+		if t.cfg.Output != nil {
+			text, err := t.cfg.Output(said.Text())
+			if err != nil {
+				text = "(what had come is left out: the app's filter refuses it)"
+			}
+			said = llm.Say(llm.Assistant, text)
+		}
 		if err := t.write(ctx, session.Event{Type: session.Assistant, Message: &said, Usage: &usage, Model: failure.Partial.Model}); err != nil {
 			return err
 		}

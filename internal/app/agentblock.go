@@ -139,11 +139,9 @@ func (d *decoder) brain(e entry) *Brain {
 			b.NativeTools = new(bool)
 			d.truth(b.NativeTools, "write false for a model that takes no tools")(in)
 		},
-		"context": func(in entry) {
-			d.mapping(levelBrainContext, in, map[string]reader{"max_tokens": d.number(&b.Window, 1000, 100_000_000, "write the size of the model's context in tokens, such as 128000")})
-		},
+		"context":  func(in entry) { b.Context = d.context(levelBrainContext, in, &b.Window) },
 		"effort":   d.choice(&effort, "low", "medium", "high"),
-		"fallback": func(in entry) { b.Fallback = d.brain(in) },
+		"fallback": func(in entry) { b.Fallback = d.standIn(in) },
 	})
 	b.Timeout, b.Effort = time.Duration(timeout)*time.Second, effort
 	switch {
@@ -174,14 +172,24 @@ func (d *decoder) brainConfig(e entry, b *Brain) {
 				return
 			}
 			b.Key, _ = d.text(in)
+			b.Sends = append(b.Sends, sends("a key", in))
 		},
 		"headers": func(in entry) {
 			b.Headers = map[string]string{}
 			for _, h := range d.entries(in, "write one header on each line, such as X-Team: search") {
 				b.Headers[h.key], _ = d.text(h)
+				b.Sends = append(b.Sends, sends("the header "+h.key, h))
 			}
 		},
 	})
+}
+
+// sends says what is sent: references as they are written, and never a value.
+func sends(what string, e entry) string {
+	if text, ok := scalarText(e.value); ok && strings.Contains(text, "{{") {
+		return what + " " + text
+	}
+	return what + " that stands in the file"
 }
 
 // keyless is a key whose variable is not set; whether that matters is known

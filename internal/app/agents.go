@@ -32,12 +32,14 @@ type Brain struct {
 	Key         string // may hold {{secret.NAME}}
 	Credential  string // the secret that is its key; goes before Key
 	Headers     map[string]string
+	Sends       []string // its key and headers as the file writes them, for a human to see
 	Temperature *float64
 	TopP        *float64
 	MaxTokens   int
 	Timeout     time.Duration
 	NativeTools *bool
 	Window      int // tokens
+	Context     Context
 	Effort      string
 	Fallback    *Brain
 }
@@ -53,6 +55,7 @@ type Runtime struct {
 	Timeout     time.Duration // of one turn
 	Workdir     string        // for WorkdirMode fixed
 	WorkdirMode string        // none, required, fixed or auto
+	Context     Context       // of every brain, unless it says otherwise
 }
 
 // Skill is a text that tells a model how something is done.

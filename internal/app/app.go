@@ -86,10 +86,16 @@ type KnownModule struct {
 	Always bool
 }
 
-// Setting is a key that a module takes.
+// Setting is a key that a module takes. Beyond the key and Fit it is what an
+// editor tells of it.
 type Setting struct {
-	Key string
-	Fit func(any) error // what is wrong with a value; nil: any will do
+	Key         string
+	Fit         func(any) error // what is wrong with a value; nil: any will do
+	Type        string          // of a value, in JSON Schema; "": any
+	Help        string          // what it is for
+	Want        string          // what a value must be, in words
+	OneOf       []string        // the only values, where there are few
+	Least, Most float64         // of a number; equal: unbounded
 }
 
 // Load reads the app file at path. Its variables are this process's own.

@@ -105,8 +105,7 @@ func (d *decoder) primitives(e entry) {
 }
 
 func (d *decoder) contextBlock(e entry) {
-	const out = "write the size of the model's context in tokens, such as 128000"
-	d.mapping(levelContext, e, map[string]reader{"max_tokens": d.number(&d.app.Surface.Window, 1000, 100_000_000, out)})
+	d.app.Runtime.Context = d.context(levelContext, e, &d.app.Surface.Window)
 }
 
 func (d *decoder) searchBlock(e entry) {

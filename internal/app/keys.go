@@ -25,7 +25,7 @@ const (
 var unbuiltKeys = map[string]string{
 	levelRoot:         "ui flow schema_version",
 	levelRuntime:      "watchers scheduler hooks modes triggers pipeline session_mode max_sessions_per_user default_channel project_memory input output payload_schema",
-	levelContext:      "output_reserved strategy keep_recent compression_trigger summary_max_tokens auto_compact summary_brain sections",
+	levelContext:      "sections",
 	levelDev:          "allow_user_skills",
 	levelSecurity:     "sandbox content_filter mask_secrets",
 	levelApp:          "short_name author tags icon color category attachments attachments_mode quick_prompts",
@@ -33,7 +33,7 @@ var unbuiltKeys = map[string]string{
 	levelCapabilities: "max_data_classification",
 	levelAgent:        "delegate_to skills pool coordination instructions hooks",
 	levelBrain:        "vision image_generation image_detail max_images_per_turn",
-	levelBrainContext: "output_reserved strategy keep_recent compression_trigger summary_max_tokens auto_compact summary_brain sections",
+	levelBrainContext: "sections",
 	levelInclude:      "hooks",
 }
 

@@ -22,12 +22,24 @@ func Template(folder string) []byte {
 
 // In the template a comment that holds YAML may be uncommented as it stands.
 const template = `# What agents that work in this folder may do.
-# A key that is misspelt, or not built yet, is an error and never ignored.
+# A key that is misspelt, or not built yet, is an error and never ignored;
+# callgate app check finds it, and callgate app schema --file helps your editor.
 
 app:
   app_id: "%s"
   name: "%s"
   version: "1.0.0"
+
+# Who answers callgate run. Without agents it is an embedded stand-in, which is
+# no language model and needs no key. A key is kept by callgate secret set NAME.
+# agents:
+#   - id: main
+#     brain:
+#       provider: anthropic
+#       model: claude-sonnet-4-5
+#       credential: ANTHROPIC_API_KEY
+#     modules: [filesystem, shell]
+#     system_prompt: You work in this folder. Be brief, and name files and lines.
 
 tools:
   # The builtin modules that are on. Without this key all of them are.

@@ -57,6 +57,7 @@ func (d *Door) question(ctx context.Context, p *passage) error {
 	if err := d.Approvals.Ask(ctx, *p.request); err != nil {
 		return err
 	}
+	placed(ctx) // nobody waits behind a person
 	if p.session.Asked != nil {
 		p.session.Asked(*p.request)
 	}

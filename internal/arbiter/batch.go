@@ -2,6 +2,7 @@ package arbiter
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"callgate/internal/arbiter/lock"
@@ -24,15 +25,27 @@ func (d *Door) CallAll(ctx context.Context, s *Session, asks []Ask, done func(in
 			done(i, r)
 		}
 	}
+	var running sync.WaitGroup
 	for i, ask := range asks {
 		p := newPassage(s, ask)
 		if err := d.line(ctx, p); err != nil {
 			answer(i, d.turnBack(p, err))
 			continue
 		}
-		passages[i] = p
+		if !p.tool.Runtime.Control || p.tool.Runtime.Idempotent {
+			passages[i] = p
+			continue
+		}
+		// What a control tool calls takes its place when it gets there: the next
+		// of the batch waits for that, and no longer.
+		placed := make(chan struct{})
+		told := sync.OnceFunc(func() { close(placed) })
+		running.Go(func() {
+			defer told()
+			answer(i, d.walk(context.WithValue(ctx, placedKey{}, told), p, d.path[d.judged:]))
+		})
+		<-placed
 	}
-	var running sync.WaitGroup
 	for i, p := range passages {
 		if p != nil {
 			running.Go(func() { answer(i, d.walk(ctx, p, d.path[d.judged:])) })
@@ -40,6 +53,16 @@ func (d *Door) CallAll(ctx context.Context, s *Session, asks []Ask, done func(in
 	}
 	running.Wait()
 	return results
+}
+
+// placedKey is where a call made by a control tool finds whom to tell that it
+// has taken its place: at the locks, or before a human.
+type placedKey struct{}
+
+func placed(ctx context.Context) {
+	if tell, ok := ctx.Value(placedKey{}).(func()); ok {
+		tell()
+	}
 }
 
 // line walks a passage as far as the question for a human and, where there is
@@ -66,6 +89,9 @@ func (d *Door) lockRequest(p *passage) lock.Request {
 	return want
 }
 
+// ChildID is the ID of the call that a control tool makes in another's place.
+func ChildID(parent string) string { return parent + ".1" }
+
 // Fate is what became of a call that somebody lost sight of.
 type Fate uint8
 
@@ -84,6 +110,16 @@ func (d *Door) Fate(ctx context.Context, call string) (Fate, *tool.Result, error
 	story, err := d.Journal.Read(ctx, journal.Query{Call: call})
 	if err != nil {
 		return NeverRan, nil, err
+	}
+	if !slices.ContainsFunc(story, func(r journal.Record) bool { return r.Kind == journal.Ended }) {
+		// A control tool leaves no trace before its end, but what it called does.
+		child, err := d.Journal.Read(ctx, journal.Query{Call: ChildID(call), Limit: 1})
+		if err != nil {
+			return NeverRan, nil, err
+		}
+		if len(child) > 0 {
+			return d.Fate(ctx, ChildID(call))
+		}
 	}
 	fate, approval := NeverRan, ""
 	for _, r := range story {

@@ -18,6 +18,9 @@ import (
 // lock takes every claim, all or none, in line.
 func (d *Door) lock(ctx context.Context, p *passage) (err error) {
 	if len(p.claims) == 0 {
+		if !p.tool.Runtime.Control {
+			placed(ctx)
+		}
 		p.lease, err = d.Locks.Acquire(ctx, lock.Request{})
 		return err
 	}
@@ -26,6 +29,7 @@ func (d *Door) lock(ctx context.Context, p *passage) (err error) {
 			return err
 		}
 	}
+	placed(ctx)
 	defer d.tellWait(ctx, p)()
 	p.lease, err = p.place.Wait(ctx)
 	return err

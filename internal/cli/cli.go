@@ -121,7 +121,7 @@ func (p *program) root() *cobra.Command {
 	root.SetErr(p.Stderr)
 	p.globals(root.PersistentFlags())
 	root.AddCommand(
-		p.initCommand(), p.runCommand(), p.sessionsCommand(), p.upCommand(), p.downCommand(), p.toolsCommand(), p.searchCommand(), p.mcpCommand(), p.importCommand(), p.planCommand(), p.surfaceCommand(), p.appCommand(), p.approvalsCommand(), p.secretCommand(), p.logCommand(), p.buildCommand(),
+		p.initCommand(), p.runCommand(), p.chatCommand(), p.sessionsCommand(), p.upCommand(), p.downCommand(), p.toolsCommand(), p.searchCommand(), p.mcpCommand(), p.importCommand(), p.planCommand(), p.surfaceCommand(), p.appCommand(), p.approvalsCommand(), p.secretCommand(), p.logCommand(), p.buildCommand(),
 		p.locksCommand(), p.artifactCommand(), p.doctorCommand(), p.benchCommand(), p.versionCommand(), exitCodes(),
 	)
 	return root

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -21,7 +20,7 @@ error.
 
 With -p, or with words on standard input, it takes one turn. At a terminal
 without either it goes on asking for the next line until you end it (Ctrl-D).
-Ctrl-C stops what it is doing. The conversation is kept: callgate sessions.
+Ctrl-C stops what it is doing, and ends the command. The conversation is kept: callgate sessions.
 
 An app without agents, and one whose brain is "offline", is answered by the
 embedded stand-in, which is no language model: it finds a tool for your words,
@@ -93,17 +92,25 @@ func (p *program) firstWords(f runFlags) (words string, one bool, err error) {
 	return string(data), true, nil
 }
 
-// talk takes a turn for each line that is typed.
+// talk takes a turn for each line that is typed, until there are no more or a
+// signal comes.
 func (p *program) talk(ctx context.Context, v *view, t *client.Conversation) error {
-	in := bufio.NewReader(p.Stdin)
-	for ctx.Err() == nil {
+	for {
 		v.ask()
-		line, err := in.ReadString('\n')
+		line, err := p.typed(ctx)
+		if ctx.Err() != nil {
+			p.say("")
+			return ended(exitCancelled)
+		}
 		if words := strings.TrimSpace(line); words == "exit" || words == "quit" {
 			return nil
 		} else if words != "" {
-			if err := v.take(ctx, t.Say(ctx, words)); err != nil && !isExit(err) {
-				return err
+			turn := v.take(ctx, t.Say(ctx, words))
+			if ctx.Err() != nil {
+				return ended(exitCancelled)
+			}
+			if turn != nil && !isExit(turn) {
+				return turn
 			}
 		}
 		if errors.Is(err, io.EOF) {
@@ -114,7 +121,34 @@ func (p *program) talk(ctx context.Context, v *view, t *client.Conversation) err
 			return &tool.Error{Op: "cli.run", Kind: tool.Invalid, Message: "what is typed cannot be read", Err: err}
 		}
 	}
-	return nil
+}
+
+// typed reads one line, or returns when ctx ends. It reads byte by byte, so that
+// what follows is left for whoever asks next, a dialog for one.
+func (p *program) typed(ctx context.Context) (string, error) {
+	type read struct {
+		line string
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() {
+		var b strings.Builder
+		var one [1]byte
+		for {
+			n, err := p.Stdin.Read(one[:])
+			if n > 0 && one[0] == '\n' || err != nil {
+				done <- read{b.String(), err}
+				return
+			}
+			b.Write(one[:n])
+		}
+	}()
+	select {
+	case r := <-done:
+		return r.line, r.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }
 
 // conversation opens a conversation, or an earlier one, does something in it

@@ -49,11 +49,11 @@ func TestRunsDoNotMeet(t *testing.T) {
 
 func TestEveryCommandHasHelp(t *testing.T) {
 	for _, args := range [][]string{
-		{"init"}, {"up"}, {"tools", "list"}, {"tools", "show"}, {"tools", "call"}, {"approvals", "list"}, {"approvals", "show"},
+		{"init"}, {"chat"}, {"up"}, {"tools", "list"}, {"tools", "show"}, {"tools", "call"}, {"approvals", "list"}, {"approvals", "show"},
 		{"approvals", "approve"}, {"approvals", "edit"}, {"approvals", "deny"}, {"log", "tail"}, {"log", "show"}, {"log", "verify"},
 		{"down"}, {"import"}, {"search"}, {"bench", "search"}, {"plan"}, {"surface"}, {"app", "check"}, {"app", "schema"}, {"app", "trust"}, {"mcp"}, {"mcp", "servers"}, {"mcp", "add"},
 		{"mcp", "remove"}, {"mcp", "trust"}, {"mcp", "refresh"}, {"mcp", "restart"}, {"mcp", "login"}, {"mcp", "logs"}, {"mcp", "resources"}, {"mcp", "prompts"},
-		{"run"}, {"sessions", "list"}, {"sessions", "show"}, {"sessions", "resume"}, {"sessions", "export"}, {"sessions", "cancel"}, {"sessions", "delete"}, {"app", "prompt"}, {"app", "plan"}, {"secret", "set"}, {"secret", "list"}, {"secret", "delete"},
+		{"run"}, {"sessions", "list"}, {"sessions", "show"}, {"sessions", "resume"}, {"sessions", "export"}, {"sessions", "cancel"}, {"sessions", "compact"}, {"sessions", "delete"}, {"app", "prompt"}, {"app", "plan"}, {"secret", "set"}, {"secret", "list"}, {"secret", "delete"},
 		{"log", "export"}, {"log", "retain"}, {"log", "doubt"}, {"locks"}, {"artifact"}, {"doctor"}, {"version"}, {"completion", "bash"},
 	} {
 		state := filepath.Join(t.TempDir(), "s")

@@ -42,11 +42,13 @@ func (p *program) sessionsCommand() *cobra.Command {
 				return err
 			})
 		})
+	compact := p.leaf("compact ID", "Make a conversation shorter for its model; its log keeps everything", "", cobra.ExactArgs(1),
+		func(ctx context.Context, args []string) error { return p.compactTalk(ctx, args[0]) })
 	forget := p.leaf("delete ID", "Delete a conversation; the journal keeps what was done", "", cobra.ExactArgs(1),
 		func(ctx context.Context, args []string) error {
-			return p.with(ctx, false, func(k *kernel) error { return k.Forget(ctx, args[0]) })
+			return p.with(ctx, true, func(k *kernel) error { return k.Forget(ctx, args[0]) })
 		})
-	return p.group("sessions", "Conversations with agents", "", list, show, resume, export, cancel, forget)
+	return p.group("sessions", "Conversations with agents", "", list, show, resume, export, cancel, compact, forget)
 }
 
 func (p *program) listTalks(ctx context.Context, limit int) error {
@@ -104,6 +106,27 @@ func (p *program) resumeTalk(ctx context.Context, id string, f runFlags) error {
 	})
 }
 
+// compactTalk makes a conversation shorter, and says by how much.
+func (p *program) compactTalk(ctx context.Context, id string) error {
+	return p.conversation(ctx, "", id, func(_ *kernel, t *client.Conversation) error {
+		done, err := t.Compact(ctx)
+		switch {
+		case err != nil:
+			return err
+		case p.json:
+			return p.emit(done)
+		case done == nil:
+			p.say("there is nothing to leave out")
+			return nil
+		}
+		if done.Warning != "" {
+			p.say("callgate: %s", done.Warning)
+		}
+		fmt.Fprintf(p.Stdout, "about %d tokens, from %d: %d messages now stand in a summary, %d results are shown in part\n", done.After, done.Before, done.Dropped, len(done.Shortened))
+		return nil
+	})
+}
+
 func (p *program) exportTalk(ctx context.Context, id, format string) error {
 	return p.with(ctx, false, func(k *kernel) error {
 		h, err := k.History(ctx, id)
@@ -122,7 +145,11 @@ func (p *program) exportTalk(ctx context.Context, id, format string) error {
 			}
 			return nil
 		case "markdown", "md":
-			_, err := fmt.Fprint(p.Stdout, markdown(h))
+			text := markdown(h)
+			if _, screen := terminal(p.Stdout); screen {
+				text = page.Safe(text)
+			}
+			_, err := fmt.Fprint(p.Stdout, text)
 			return err
 		default:
 			return tool.Errorf("cli.export", tool.Invalid, "%q is not a format", tool.Clip(format)).WithHint("use jsonl, json or markdown")

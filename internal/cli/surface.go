@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -136,7 +137,6 @@ func (p *program) appCommand() *cobra.Command {
 	consent := p.leaf("trust", "Look at what an app file does by itself (setup steps, an embeddings endpoint), and accept it or not", "",
 		cobra.NoArgs, func(ctx context.Context, _ []string) error { return p.trustApp(ctx, yes) })
 	consent.Flags().BoolVar(&yes, "yes", false, "accept what is shown, without asking")
-	show := p.leaf("schema MODULE", "Print the actions of a module, with their parameters", "  callgate app schema filesystem", cobra.ExactArgs(1), p.moduleSchema)
 	var agent string
 	prompt := p.leaf("prompt [FILE]", "Print exactly what an agent's model is told, with the tokens of each part", "  callgate app prompt app.yaml --agent reviewer", cobra.MaximumNArgs(1),
 		func(ctx context.Context, args []string) error {
@@ -147,7 +147,33 @@ func (p *program) appCommand() *cobra.Command {
 		})
 	prompt.ValidArgsFunction = nil // files
 	prompt.Flags().StringVar(&agent, "agent", "", "the agent (default the app's entry_agent)")
-	return p.group("app", "Look at an app file, its agents and its modules", "", check, p.planCommand(), prompt, consent, show)
+	return p.group("app", "Look at an app file, its agents and its modules", "", check, p.planCommand(), prompt, consent, p.schemaCommand())
+}
+
+// schemaCommand prints what may be written: of a module's actions, or of the
+// app file itself, which need not be right, or there, for that.
+func (p *program) schemaCommand() *cobra.Command {
+	var file bool
+	args := func(cmd *cobra.Command, args []string) error {
+		switch {
+		case file:
+			return cobra.NoArgs(cmd, args)
+		case len(args) == 0:
+			return errors.New("name a module, or say --file for the app file itself")
+		default:
+			return cobra.ExactArgs(1)(cmd, args)
+		}
+	}
+	c := p.leaf("schema MODULE | --file", "Print the actions of a module with their parameters, or the JSON Schema of app files",
+		"  callgate app schema filesystem\n  callgate app schema --file > callgate.schema.json", args,
+		func(ctx context.Context, args []string) error {
+			if !file {
+				return p.moduleSchema(ctx, args)
+			}
+			return p.with(ctx, false, func(k *kernel) error { return k.AppSchema(ctx, p.Stdout) })
+		})
+	c.Flags().BoolVar(&file, "file", false, "the JSON Schema of app files, for editors")
+	return c
 }
 
 // trustApp shows what an app file does by itself, and takes a human's yes.

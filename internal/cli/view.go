@@ -27,6 +27,7 @@ type view struct {
 	quiet  bool
 	style  page.Style
 	inLine bool // the answer's last line has not ended
+	said   bool // the model has said something in this turn
 
 	mu   sync.Mutex
 	open map[string]context.CancelFunc // questions that are being asked here, by call
@@ -74,6 +75,7 @@ func (v *view) take(ctx context.Context, turn iter.Seq2[protocol.Moment, error])
 		moment protocol.Moment
 		err    error
 	}
+	v.said = false
 	items := make(chan item, 64)
 	go func() {
 		defer close(items)
@@ -126,6 +128,7 @@ func (v *view) show(ctx context.Context, m protocol.Moment) {
 	case m.Delta != nil && m.Delta.Kind == llm.DeltaText && m.Delta.Text != "":
 		text := page.Safe(m.Delta.Text)
 		fmt.Fprint(v.Stdout, text)
+		v.said = true
 		v.inLine = !strings.HasSuffix(text, "\n")
 	case m.Approval != nil:
 		v.decide(ctx, *m.Approval)
@@ -166,6 +169,9 @@ func (v *view) ended(end *protocol.TurnEnd) {
 	v.endLine()
 	switch end.Reason {
 	case session.Done:
+		if !v.said {
+			v.say("(the model said nothing)")
+		}
 	case session.Cancelled:
 		v.say("stopped; callgate sessions resume %s goes on", v.talk.ID)
 	default:

@@ -139,6 +139,12 @@ func (c *Client) Artifact(ctx context.Context, w io.Writer, ref string) error {
 	return c.copy(ctx, w, "/v1/artifacts/"+url.PathEscape(ref), nil)
 }
 
+// AppSchema writes the JSON Schema of app files, for the modules that the kernel
+// has.
+func (c *Client) AppSchema(ctx context.Context, w io.Writer) error {
+	return c.copy(ctx, w, "/v1/app/schema", nil)
+}
+
 func (c *Client) copy(ctx context.Context, w io.Writer, path string, query url.Values) error {
 	resp, err := c.send(ctx, http.MethodGet, path, query, nil)
 	if err != nil {

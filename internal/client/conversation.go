@@ -90,6 +90,13 @@ func (t *Conversation) moments(ctx context.Context, path string, in any) iter.Se
 	}
 }
 
+// Compact makes the conversation shorter, and returns what was done; nil when
+// there was nothing to leave out.
+func (t *Conversation) Compact(ctx context.Context) (done *session.Compaction, err error) {
+	err = t.client.do(ctx, http.MethodPost, t.path("/compact"), nil, struct{}{}, &done)
+	return done, err
+}
+
 // Conversations lists conversations, the one last touched first.
 func (c *Client) Conversations(ctx context.Context, limit int) ([]session.Info, error) {
 	var list []session.Info

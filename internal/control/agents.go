@@ -51,7 +51,7 @@ type Job struct {
 
 // CoreTool makes core_job, by which an agent's edge lane hands deep work to its
 // core lane. start begins a job; look tells of one.
-func CoreTool(start func(ctx context.Context, session, task string) (Job, error), look func(session, job string) (Job, error)) *tool.Tool {
+func CoreTool(start func(ctx context.Context, call tool.Call, task string) (Job, error), look func(session, job string) (Job, error)) *tool.Tool {
 	const text = "Hand work that needs thought or many steps to your core lane, which has a stronger model and works on its own. Say in task all that it must know: it does not see this conversation. " +
 		"It goes on in the background, and you are told when it has ended; answer the user meanwhile. With job instead of task, see how a job stands."
 	const schema = `{"type":"object","properties":{
@@ -68,7 +68,7 @@ func CoreTool(start func(ctx context.Context, session, task string) (Job, error)
 		case (in.Task == "") == (in.Job == ""):
 			return nil, tool.Errorf(call.Tool.Dotted(), tool.Invalid, "give a task to begin, or a job to look at")
 		case in.Task != "":
-			job, err = start(ctx, call.Principal.Session, in.Task)
+			job, err = start(ctx, call, in.Task)
 		default:
 			job, err = look(call.Principal.Session, in.Job)
 		}

@@ -56,10 +56,12 @@ const patience = 24 * time.Hour
 // Tools makes the kernel's own tools.
 func Tools(sessions Sessions) []*tool.Tool {
 	d := &discovery{sessions: sessions}
+	execute := define(Namespace, "execute_tool", executeText, executeSchema, d.execute)
+	execute.Runtime.Idempotent = false // it is what it calls
 	return []*tool.Tool{
 		define(Namespace, "search_tools", searchText, searchSchema, d.search),
 		define(Namespace, "get_tool", getText, getSchema, d.get),
-		define(Namespace, "execute_tool", executeText, executeSchema, d.execute),
+		execute,
 		define(Namespace, "list_categories", categoriesText, categoriesSchema, d.categories),
 		define(Namespace, "browse_category", browseText, browseSchema, d.browse),
 		define(Approvals, "collect", collectText, collectSchema, d.collect),

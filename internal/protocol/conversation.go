@@ -17,6 +17,7 @@ const (
 	RouteSay           = "POST /v1/conversations/{id}/messages" // a stream of moments, one a line
 	RouteTakeUp        = "POST /v1/conversations/{id}/resume"   // likewise
 	RouteHalt          = "POST /v1/conversations/{id}/cancel"
+	RouteCompact       = "POST /v1/conversations/{id}/compact" // a session.Compaction, or null
 	RoutePrompt        = "GET /v1/conversations/{id}/prompt"
 	RouteEvents        = "GET /v1/conversations/{id}/events"
 )

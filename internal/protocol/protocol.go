@@ -25,7 +25,8 @@ const Version = 1
 const (
 	RouteStatus    = "GET /v1/status"
 	RouteStop      = "POST /v1/stop"
-	RouteMCP       = "POST /v1/mcp" // becomes a stream of MCP messages, one a line
+	RouteAppSchema = "GET /v1/app/schema" // of app files, for editors
+	RouteMCP       = "POST /v1/mcp"       // becomes a stream of MCP messages, one a line
 	RouteOpen      = "POST /v1/sessions"
 	RouteClose     = "DELETE /v1/sessions/{session}"
 	RouteTools     = "GET /v1/sessions/{session}/tools"

@@ -31,6 +31,7 @@ type Input struct {
 	Specialty    string
 	Mode         string // direct, compact_direct or discovery
 	Native       bool   // the provider's API carries the tools
+	PlanFirst    bool   // it says what it is going to do before it does it
 	Offered      []llm.ToolDef
 	Domain       []Tool     // what may be called, by name
 	Categories   []Category // by ID

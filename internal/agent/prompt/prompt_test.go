@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the golden prompts")
 // full is an input in which everything is there.
 func full(mode string, native, remembers bool) prompt.Input {
 	in := prompt.Input{
-		Agent: "main", Role: "assistant", Mode: mode, Native: native, Workspace: "/home/ada/project",
+		Agent: "main", Role: "assistant", PlanFirst: mode == "discovery", Mode: mode, Native: native, Workspace: "/home/ada/project",
 		Domain: []prompt.Tool{
 			{Name: "filesystem.grep", Module: "filesystem", Line: "Search file contents.", Params: []string{"pattern", "path?"}},
 			{Name: "filesystem.read", Module: "filesystem", Line: "Read a file.", Params: []string{"path"}},

@@ -54,6 +54,9 @@ func tools(in Input) string {
 		b.WriteString("Call tools by their names with the parameters their schemas ask for. If a call fails, the answer says why and what to do: mend it and call again.")
 	}
 	b.WriteString("\n\nCalls that do not need each other's results may be made together. A call may wait for a human's approval, or be refused: then say so, and do not try to get around it. Never claim that something was done unless a tool's result says so.")
+	if in.PlanFirst {
+		b.WriteString(" When a task takes several steps, say in a line or two what you are going to do before your first call.")
+	}
 	if !in.Native {
 		inText(&b, in)
 	}

@@ -38,7 +38,7 @@ const (
 	CallMade  Type = "tool_call"  // Call: one of its calls is made now
 	CallEnded Type = "tool_ended" // Call.Model and Result: how it ended
 	TurnEnded Type = "turn_ended" // End: how the turn ended
-	Compacted Type = "compacted"  // Compaction: the messages before now stand in a summary
+	Compacted Type = "compacted"  // Compaction: from now on a model is shown less of what was before
 )
 
 // Event is one thing that happened.
@@ -68,6 +68,9 @@ type Result struct {
 	Status  tool.Status    `json:"status"`
 	Summary string         `json:"summary"`
 	Content []tool.Content `json:"content,omitempty"`
+	// Approval is what a call that has not ended waits for: the question that a
+	// human is asked.
+	Approval string `json:"approval,omitempty"`
 }
 
 // Reason is why a turn ended.
@@ -89,8 +92,30 @@ type End struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// Compaction replaces the beginning of what a model is shown.
+// Compaction changes what a model is shown of what was before it. The log keeps
+// everything as it was; the texts that are shown instead stand in the event, so
+// that a log adds up to the same whoever reads it.
+//
+// Places count the messages as they were shown until now, from 0.
 type Compaction struct {
-	Summary string `json:"summary"`
-	Kept    int    `json:"kept"` // how many of the last messages stay as they were
+	// Summary stands for the messages that are left out; "": none is.
+	Summary string `json:"summary,omitempty"`
+	Kept    int    `json:"kept"`             // how many of the last messages stay
+	Pinned  []int  `json:"pinned,omitempty"` // places of earlier ones that stay too
+	// Shortened are results that are shown in part from now on.
+	Shortened []Shortened `json:"shortened,omitempty"`
+	Dropped   int         `json:"dropped,omitempty"` // how many messages the summary stands for anew
+	Warning   string      `json:"warning,omitempty"` // what people should know about it
+	Before    int         `json:"tokens_before,omitempty"`
+	After     int         `json:"tokens_after,omitempty"`
+	// Usage and Model are those of the summary, where a model wrote it.
+	Usage *llm.Usage `json:"usage,omitempty"`
+	Model string     `json:"model,omitempty"`
+}
+
+// Shortened is a result that is shown in part.
+type Shortened struct {
+	Message int    `json:"message"` // its place
+	Call    string `json:"call"`    // the model's ID of the call
+	Text    string `json:"text"`    // what is shown of it
 }

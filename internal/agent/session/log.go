@@ -116,6 +116,10 @@ func (i *Info) count(e Event) {
 		i.ToolCalls++
 	case TurnEnded:
 		i.Last = e.End.Reason
+	case Compacted:
+		if u := e.Compaction.Usage; u != nil {
+			i.Usage = i.Usage.Add(*u)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"maps"
 	"slices"
 
 	"callgate/llm"
@@ -12,11 +13,22 @@ import (
 type State struct {
 	Seq      int64         // of the last event
 	Messages []llm.Message // as a model is shown them
+	Origins  []Origin      // where each of them is from
 	Turns    int           // how many times the user spoke
 	Calls    int           // how many calls were made
 	Usage    llm.Usage
 	Last     *End // how the last turn ended; nil: it goes on, or was broken off
 	open     []*pendingCall
+}
+
+// Origin says where a message is from.
+type Origin struct {
+	// Type is the event's: User, Note, Assistant, Compacted for a summary, and
+	// CallEnded for results.
+	Type Type
+	// Waits are the questions for a human that results in it wait for, by the
+	// model's ID of the call.
+	Waits map[string]string
 }
 
 // pendingCall is a proposed call that has no result yet.
@@ -40,14 +52,14 @@ func (s *State) Apply(e Event) {
 	switch e.Type {
 	case User:
 		s.settle("the turn was broken off before this call ended")
-		s.say(*e.Message)
+		s.say(User, *e.Message)
 		s.Turns++
 		s.Last = nil
 	case Note:
-		s.say(*e.Message)
+		s.say(Note, *e.Message)
 	case Assistant:
 		s.settle("the turn was broken off before this call ended")
-		s.say(*e.Message)
+		s.say(Assistant, *e.Message)
 		if e.Usage != nil {
 			s.Usage = s.Usage.Add(*e.Usage)
 		}
@@ -66,6 +78,9 @@ func (s *State) Apply(e Event) {
 		s.Last = e.End
 	case Compacted:
 		s.compact(*e.Compaction)
+		if u := e.Compaction.Usage; u != nil {
+			s.Usage = s.Usage.Add(*u)
+		}
 	}
 }
 
@@ -89,7 +104,9 @@ func (s *State) Open() (proposed []llm.ToolCall, made []*Call) {
 
 // say adds a message. Words between a model's calls and their results would
 // part them: they are held back by the caller, never by the state.
-func (s *State) say(m llm.Message) { s.Messages = append(s.Messages, m) }
+func (s *State) say(from Type, m llm.Message) {
+	s.Messages, s.Origins = append(s.Messages, m), append(s.Origins, Origin{Type: from})
+}
 
 // answer adds a call's result to the message of results, in the order of the
 // calls, whichever ended first.
@@ -104,7 +121,7 @@ func (s *State) answer(model string, r Result) {
 	}}
 	last := len(s.Messages) - 1
 	if s.Messages[last].Role != llm.Tool {
-		s.say(llm.Message{Role: llm.Tool})
+		s.say(CallEnded, llm.Message{Role: llm.Tool})
 		last++
 	}
 	order := s.order()
@@ -114,6 +131,11 @@ func (s *State) answer(model string, r Result) {
 		at = len(m.Parts)
 	}
 	m.Parts = slices.Insert(slices.Clone(m.Parts), at, part) // a shown message is not changed
+	if r.Status == tool.Waiting && r.Approval != "" {
+		waits := map[string]string{p.proposed.ID: r.Approval}
+		maps.Copy(waits, s.Origins[last].Waits) // whoever looks at the old one sees no change
+		s.Origins[last].Waits = waits
+	}
 }
 
 // order is the place of each of the last proposed calls.
@@ -135,11 +157,4 @@ func (s *State) settle(why string) {
 	for len(s.open) > 0 {
 		s.answer(s.open[0].proposed.ID, Result{Status: tool.Failure, Summary: why, Content: []tool.Content{tool.Text(why)}})
 	}
-}
-
-// compact puts a summary in the place of all but the last messages.
-func (s *State) compact(c Compaction) {
-	kept := min(max(c.Kept, 0), len(s.Messages))
-	rest := s.Messages[len(s.Messages)-kept:]
-	s.Messages = append([]llm.Message{llm.Say(llm.User, c.Summary)}, rest...)
 }

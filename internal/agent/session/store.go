@@ -13,6 +13,7 @@ type Info struct {
 	App       string    `json:"app"`
 	AppFile   string    `json:"app_file,omitempty"`
 	Agent     string    `json:"agent"`
+	Lane      string    `json:"lane,omitempty"`
 	Workspace string    `json:"workspace"`
 	User      string    `json:"user"`
 	Title     string    `json:"title"` // the user's first words

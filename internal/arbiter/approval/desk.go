@@ -317,6 +317,17 @@ func (d *Desk) Lapse(ctx context.Context, id string) error {
 	return err
 }
 
+// Ended drops what was approved for the rest of a session.
+func (d *Desk) Ended(session string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for k := range d.always {
+		if k.session == session {
+			delete(d.always, k)
+		}
+	}
+}
+
 // Always reports whether a human has said yes to this tool for the rest of
 // this session.
 func (d *Desk) Always(session string, id tool.ID) bool {

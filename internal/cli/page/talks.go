@@ -60,7 +60,11 @@ func (s Style) Talk(w io.Writer, h protocol.History) error {
 				fmt.Fprintf(&b, "%s\n", s.Bad("the turn ended early: "+string(e.End.Reason)+" "+Safe(e.End.Error)))
 			}
 		case session.Compacted:
-			fmt.Fprintf(&b, "%s\n", s.Faint("what was said before now stands in a summary"))
+			line := "what was said before now stands in a summary"
+			if e.Compaction.Summary == "" {
+				line = "long results are shown in part from here on"
+			}
+			fmt.Fprintf(&b, "%s\n", s.Faint(line))
 		}
 	}
 	_, err := io.WriteString(w, b.String())

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"callgate"
 	"callgate/internal/agent"
@@ -65,8 +66,14 @@ func openedSession(s *callgate.Session) protocol.Session {
 	return opened
 }
 
+// conversation is the open conversation that a request acts in; only the
+// process that opened it may.
 func (a *api) conversation(r *http.Request) (*callgate.Conversation, error) {
-	return a.kernel.Conversation(r.PathValue("id"))
+	talk, err := a.kernel.Conversation(r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	return talk, owned(talk.Session, r)
 }
 
 func (a *api) saying(w http.ResponseWriter, r *http.Request) error {
@@ -99,7 +106,12 @@ func (a *api) turn(w http.ResponseWriter, r *http.Request, talk *callgate.Conver
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(a.Ending, cancel)()
-	s := &moments{enc: json.NewEncoder(w), flush: http.NewResponseController(w).Flush, broken: cancel}
+	to := http.NewResponseController(w)
+	s := &moments{enc: json.NewEncoder(w), flush: func() error {
+		_ = to.SetWriteDeadline(time.Now().Add(unread)) // for the next; not every connection has one
+		return to.Flush()
+	}, broken: cancel}
+	_ = to.SetWriteDeadline(time.Now().Add(unread))
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	output := a.kernel.Live.Listen(ctx)
 	var printing sync.WaitGroup
@@ -122,6 +134,10 @@ func (a *api) turn(w http.ResponseWriter, r *http.Request, talk *callgate.Conver
 	s.tell(protocol.Moment{End: &protocol.TurnEnd{End: end, Info: talk.Info()}})
 	return nil
 }
+
+// unread is how long a client may leave what it is told unread before the turn
+// is stopped: nobody watches it.
+const unread = 30 * time.Second
 
 // moments writes what happens, one line each, from whatever goroutine.
 type moments struct {
@@ -150,8 +166,13 @@ func (s *moments) begun() bool {
 func (s *moments) watch() agent.Watch {
 	return agent.Watch{
 		Delta: func(d llm.Delta) { s.tell(protocol.Moment{Delta: &d}) },
-		Event: func(e session.Event) { s.tell(protocol.Moment{Event: &e}) },
-		Call:  func(c session.Call) { s.tell(protocol.Moment{Call: &c}) },
+		Event: func(e session.Event) {
+			s.tell(protocol.Moment{Event: &e})
+			if e.Compaction != nil && e.Compaction.Warning != "" {
+				s.tell(protocol.Moment{Notice: e.Compaction.Warning})
+			}
+		},
+		Call: func(c session.Call) { s.tell(protocol.Moment{Call: &c}) },
 		Ended: func(c session.Call, r *tool.Result) {
 			s.tell(protocol.Moment{Result: &protocol.CallEnd{Call: c, Result: r}})
 		},
@@ -176,11 +197,24 @@ func (s *moments) outputs(output <-chan journal.Output, done <-chan struct{}, ca
 }
 
 func (a *api) halt(w http.ResponseWriter, r *http.Request) error {
-	talk, err := a.conversation(r)
+	talk, err := a.kernel.Conversation(r.PathValue("id")) // whoever the user's process is: stopping asks for nothing
 	if err != nil {
 		return err
 	}
 	return answer(w, talk.Cancel())
+}
+
+// compact makes a conversation shorter that nobody speaks in right now.
+func (a *api) compact(w http.ResponseWriter, r *http.Request) error {
+	talk, err := a.conversation(r)
+	if err != nil {
+		return err
+	}
+	done, err := talk.Compact(r.Context())
+	if err != nil {
+		return err
+	}
+	return answer(w, done)
 }
 
 func (a *api) prompt(w http.ResponseWriter, r *http.Request) error {
@@ -243,21 +277,28 @@ func (a *api) talkEvents(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(a.Ending, cancel)()
+	talk, err := a.kernel.Conversation(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	enc, flush := json.NewEncoder(w), http.NewResponseController(w).Flush
 	if err := flush(); err != nil {
 		return nil
-	}
-	talk, err := a.conversation(r)
-	if err != nil {
-		return err
 	}
 	_ = talk.Follow(ctx, int64(after), func(e session.Event) bool { return enc.Encode(e) == nil && flush() == nil })
 	return nil
 }
 
 func (a *api) forget(w http.ResponseWriter, r *http.Request) error {
-	if err := a.kernel.Forget(r.Context(), r.PathValue("id")); err != nil {
+	id := r.PathValue("id")
+	// Its own opener may; anybody else shows that a human wants it.
+	if talk, err := a.kernel.Conversation(id); err != nil || owned(talk.Session, r) != nil {
+		if err := a.kernel.Approvals.Vouch(credential(r, "")); err != nil {
+			return err
+		}
+	}
+	if err := a.kernel.Forget(r.Context(), id); err != nil {
 		return err
 	}
 	return answer(w, struct{}{})

@@ -55,6 +55,7 @@ func New(k *callgate.Kernel, life Life) http.Handler {
 	for route, handle := range map[string]func(http.ResponseWriter, *http.Request) error{
 		protocol.RouteStatus:    a.status,
 		protocol.RouteStop:      a.stop,
+		protocol.RouteAppSchema: a.appSchema,
 		protocol.RouteMCP:       a.mcp,
 		protocol.RouteOpen:      a.open,
 		protocol.RouteClose:     a.close,
@@ -92,6 +93,7 @@ func New(k *callgate.Kernel, life Life) http.Handler {
 		protocol.RouteSay:           a.saying,
 		protocol.RouteTakeUp:        a.takeUp,
 		protocol.RouteHalt:          a.halt,
+		protocol.RouteCompact:       a.compact,
 		protocol.RoutePrompt:        a.prompt,
 		protocol.RouteEvents:        a.talkEvents,
 
@@ -161,6 +163,16 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 
 func (a *api) locks(w http.ResponseWriter, _ *http.Request) error {
 	return answer(w, a.kernel.Locks.Snapshot())
+}
+
+func (a *api) appSchema(w http.ResponseWriter, r *http.Request) error {
+	data, err := a.kernel.AppSchema(r.Context())
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/schema+json")
+	_, _ = w.Write(data)
+	return nil
 }
 
 // read takes a request's JSON body.

@@ -2,8 +2,10 @@ package httpapi
 
 import (
 	"net/http"
+	"os"
 
 	"callgate"
+	"callgate/internal/arbiter/approval"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -20,8 +22,26 @@ func (a *api) open(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, openedSession(s))
 }
 
+// session is the session that a request is made in. Only the process that
+// opened it may: what is asked in it counts as asked by that process, and
+// another could answer its own question.
 func (a *api) session(r *http.Request) (*callgate.Session, error) {
-	return a.kernel.Session(r.PathValue("session"))
+	s, err := a.kernel.Session(r.PathValue("session"))
+	if err != nil {
+		return nil, err
+	}
+	return s, owned(s, r)
+}
+
+func owned(s *callgate.Session, r *http.Request) error {
+	pid := peerPID(r)
+	if pid == 0 {
+		pid = os.Getpid()
+	}
+	if pid == approval.Unknown || pid == s.Process() {
+		return nil
+	}
+	return tool.Errorf("httpapi.session", tool.Denied, "the session %s belongs to process %d", s.ID, s.Process()).WithHint("open one of your own; a conversation is taken up by resuming it")
 }
 
 func (a *api) close(w http.ResponseWriter, r *http.Request) error {

@@ -31,7 +31,9 @@ func (f *flight) approve(s *callgate.Session, asked *tool.Result) *tool.Result {
 	for tries := 0; f.unsettled(); {
 		q := newQuestion(nil, true)
 		if tries < mostTries && !f.guest.host.opt.NoForms {
-			q.form = f.form(asked, note)
+			if form := f.form(asked, note); form != nil {
+				q.asked = sdk.InputRequestMap{approvalKey: form}
+			}
 		}
 		select {
 		case f.asks <- q:
@@ -40,7 +42,7 @@ func (f *flight) approve(s *callgate.Session, asked *tool.Result) *tool.Result {
 		}
 		select {
 		case said := <-q.answer:
-			if said.Action == nobody {
+			if said.nobody {
 				tries = mostTries // somebody may answer it elsewhere
 				continue
 			}
@@ -79,10 +81,13 @@ func (f *flight) collect(asked *tool.Result) *tool.Result {
 
 // settle answers the approval with what the human said in the form, and
 // reports whether that was an answer.
-func (f *flight) settle(s *callgate.Session, asked *tool.Result, said *sdk.ElicitResult) (answered bool, err error) {
+func (f *flight) settle(s *callgate.Session, asked *tool.Result, got said) (answered bool, err error) {
 	answer := approval.Answer{}
-	switch said.Action {
-	case "accept":
+	said := got.form()
+	switch {
+	case said == nil:
+		return false, nil
+	case said.Action == "accept":
 		answer.Approve, _ = said.Content[fieldApprove].(bool)
 		answer.Feedback, _ = said.Content[fieldFeedback].(string)
 		edited, err := f.edited(asked, said.Content[fieldArguments])
@@ -90,7 +95,7 @@ func (f *flight) settle(s *callgate.Session, asked *tool.Result, said *sdk.Elici
 			return false, err
 		}
 		answer.Args = edited
-	case "decline":
+	case said.Action == "decline":
 		answer.Feedback, _ = said.Content[fieldFeedback].(string)
 	default:
 		return false, nil

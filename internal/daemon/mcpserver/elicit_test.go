@@ -9,29 +9,25 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate"
-	"callgate/internal/source/mcp"
+	upstream "callgate/internal/source/mcp/guest"
 	"callgate/tool"
 )
 
 // curious is a tool whose server asks the human two things before it answers.
-func curious(t *testing.T, s **stage, also func() []string) *tool.Tool {
-	t.Helper()
-	hub := mcp.New(mcp.Options{})
-	t.Cleanup(hub.Close)
-	server, err := hub.Server(mcp.Config{Name: "curious", Command: "nothing-is-started"})
-	ok(t, err)
+func curious(s **stage, also func() []string) *tool.Tool {
 	return define("demo.ask", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`,
 		func(ctx context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
 			var said []any
 			for _, what := range []string{"name", "colour"} {
 				// Servers of old protocols ask without saying of which call.
-				a, err := (*s).server.Elicit(context.Background(), server, mcp.Question{
-					Message: "your " + what + "?", Calls: append(also(), c.ID),
-					Schema: json.RawMessage(`{"type":"object","properties":{"it":{"type":"string"}}}`),
-				})
+				g := (*s).server.Guest(context.Background(), append(also(), c.ID))
+				answers, err := upstream.Ask(ctx, g, "curious", sdk.InputRequestMap{"q": &sdk.ElicitParams{
+					Message: "your " + what + "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"it":{"type":"string"}}}`),
+				}})
 				if err != nil {
 					return nil, err
 				}
+				a := answers["q"].(*sdk.ElicitResult)
 				said = append(said, a.Action, a.Content["it"])
 			}
 			return tool.Done("asked", map[string]any{"said": said})
@@ -41,7 +37,7 @@ func curious(t *testing.T, s **stage, also func() []string) *tool.Tool {
 func TestServersAskTheClient(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
 		var s *stage
-		s = newStage(t, callgate.Config{}, curious(t, &s, func() []string { return nil }))
+		s = newStage(t, callgate.Config{}, curious(&s, func() []string { return nil }))
 		h := &human{answers: []sdk.ElicitResult{says("accept", "it", "Ada"), says("decline")}}
 		_, said := call(t, s.connect(t, w, "tester", h.options()), "demo.ask", `{}`)
 		if !strings.Contains(said, `{"said":["accept","Ada","decline",null]}`) || len(h.saw) != 2 || !strings.Contains(h.saw[0].Message, "curious asks: your name?") {
@@ -58,7 +54,7 @@ func TestServersAskTheClient(t *testing.T) {
 func TestQuestionsOfNobody(t *testing.T) {
 	var s *stage
 	other := make(chan string, 1)
-	s = newStage(t, callgate.Config{}, curious(t, &s, func() []string { id := <-other; other <- id; return []string{id} }),
+	s = newStage(t, callgate.Config{}, curious(&s, func() []string { id := <-other; other <- id; return []string{id} }),
 		define("demo.stay", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`, func(ctx context.Context, c tool.Call, g tool.Grant) (*tool.Result, error) {
 			other <- c.ID
 			return s.slow(ctx, c, g)

@@ -3,82 +3,89 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate"
+	"callgate/internal/daemon/mcpserver/tell"
+	upstream "callgate/internal/source/mcp/guest"
 	"callgate/tool"
 )
 
-// flight is one call of a guest.
+// flight is one call of a guest, or one reading of what a server offers beside
+// tools.
 //
 // Its own goroutine makes the call and, when a human must approve it, puts the
-// question; the request that attends to it passes questions on to the client
-// and answers back, and waits for the end. Neither ever waits for the other
-// without also waiting for the end of the flight, or of the request.
+// question; so do the servers that it reaches. The request that attends to it
+// passes questions on to the client and answers back, and what servers tell of
+// their work, and waits for the end. Neither ever waits for the other without
+// also waiting for the end of the flight, or of the request.
 type flight struct {
 	guest  *guest
-	name   string
-	args   json.RawMessage
-	state  string // what a client brings back to take it up again
-	key    func() string
+	key    func() string // the same for requests that want the same
 	ctx    context.Context
 	cancel context.CancelFunc
 
 	asks     chan *question
+	news     chan *upstream.Log // what servers tell of their work
 	done     chan struct{}
-	result   *tool.Result // readable when done is closed
+	end      end // readable when done is closed
 	attended atomic.Bool
 
 	mu      sync.Mutex
-	calls   map[string]bool      // the ids of the call and of what it calls
-	open    map[string]*question // that the client was given and has not answered
-	waiting *tool.Result         // while a human has the last word
+	state   string                    // what a client brings back to take it up again; another each time
+	about   upstream.About            // the client, as the last request had it
+	calls   map[string]bool           // the ids of the call and of what it calls
+	lacks   map[string]*jsonrpc.Error // calls that were refused for want of a capability
+	open    []*question               // that the client was given and has not answered
+	waiting *tool.Result              // while a human has the last word
 }
 
-// question is something that only a human at the client can answer.
-type question struct {
-	id       string
-	form     *sdk.ElicitParams // nil: there is no use in asking here again
-	approval bool              // whether the call may run; else a server wants to know something
-	answer   chan *sdk.ElicitResult
-	at       time.Time // when a client was asked
+// end is what became of a flight: the result of a call, or what was read.
+type end struct {
+	result *tool.Result
+	read   json.RawMessage
+	err    error
 }
 
-func newQuestion(form *sdk.ElicitParams, approval bool) *question {
-	return &question{id: newState(), form: form, approval: approval, answer: make(chan *sdk.ElicitResult, 1)}
-}
+// mostNews is how much a server may tell ahead of a slow client; what is more
+// is not passed on.
+const mostNews = 256
 
 // flightKey finds the flight on whose behalf something is done.
 type flightKey struct{}
 
-func (g *guest) takeOff(s *callgate.Session, name string, args json.RawMessage) *flight {
+// takeOff starts a flight for a request, which attends to it.
+func (g *guest) takeOff(v *visit, key func() string, fly func(*flight) end) *flight {
 	f := &flight{
-		guest: g, name: name, args: args, state: newState(),
-		asks: make(chan *question), done: make(chan struct{}),
-		calls: map[string]bool{}, open: map[string]*question{},
+		guest: g, key: sync.OnceValue(key), about: v.about(),
+		asks: make(chan *question), news: make(chan *upstream.Log, mostNews), done: make(chan struct{}),
+		calls: map[string]bool{}, lacks: map[string]*jsonrpc.Error{},
 	}
-	f.key = sync.OnceValue(func() string { return g.callKey(g.ctx, name, args) })
 	f.attended.Store(true)
 	ctx, cancel := context.WithCancel(g.ctx)
 	f.ctx, f.cancel = context.WithValue(ctx, flightKey{}, f), cancel
-	go f.run(s)
+	go func() {
+		f.end = fly(f)
+		g.host.forget(f)
+		close(f.done)
+		cancel()
+	}()
 	return f
 }
 
-// run makes the call.
-func (f *flight) run(s *callgate.Session) {
-	r := s.Ask(f.ctx, callgate.Ask{Name: f.name, Args: f.args, NoWait: true})
+// call makes a call.
+func (f *flight) call(s *callgate.Session, name string, args json.RawMessage) end {
+	r := s.Ask(f.ctx, callgate.Ask{Name: name, Args: args, NoWait: true})
 	if r.Status == tool.Waiting && r.Approval != "" {
 		r = f.approve(s, r)
 	}
-	f.result = r
-	f.guest.host.forget(f)
-	close(f.done)
-	f.cancel()
+	return end{result: r}
 }
 
 // began notes that a call is this flight's.
@@ -122,93 +129,152 @@ func (s *Server) Began(ctx context.Context, call tool.Call) {
 
 // left is what becomes of a flight whose request was cancelled.
 func (f *flight) left() {
-	f.mu.Lock()
-	waits := f.waiting != nil
-	f.mu.Unlock()
-	if waits {
+	if f.waits() {
 		f.guest.park(f) // the question stands
 		return
 	}
 	f.cancel()
 }
 
+// waits reports whether a human has the last word.
+func (f *flight) waits() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.waiting != nil
+}
+
+// visit is a request that attends to a flight.
+type visit struct {
+	session  *sdk.ServerSession
+	version  string
+	caps     *sdk.ClientCapabilities
+	level    upstream.Level       // from which on the client wants to hear of servers' work
+	answers  sdk.InputResponseMap // to what it was asked
+	progress *progress            // nil: it does not want to know
+}
+
+// visitOf reads what a flight needs to know of a request.
+func visitOf[P sdk.Params](g *guest, r *sdk.ServerRequest[P], answers sdk.InputResponseMap) *visit {
+	v := &visit{session: r.Session, version: r.ProtocolVersion(), caps: r.ClientCapabilities(), level: g.level(), answers: answers}
+	if stateless(v.version) {
+		level, _ := r.Params.GetMeta()[upstream.LevelKey].(string)
+		v.level = upstream.Level(level)
+	}
+	return v
+}
+
+// about is what servers are told of the client.
+func (v *visit) about() upstream.About { return upstream.Of(v.caps, v.level) }
+
+// leave is why a request leaves a flight that has not ended: the client has to
+// answer something first, or a human elsewhere. The zero value is the end.
+type leave struct {
+	asked   sdk.InputRequestMap
+	state   string
+	waiting *tool.Result
+}
+
 // attend sees a flight to its end, or to the point where the client has to do
 // something. The caller has marked it as attended.
-func (f *flight) attend(ctx context.Context, req *sdk.CallToolRequest, p *progress) (*sdk.CallToolResult, error) {
+func (f *flight) attend(ctx context.Context, v *visit) (leave, error) {
 	defer f.attended.Store(false)
+	f.mu.Lock()
+	f.about = v.about()
+	f.mu.Unlock()
 	stop := context.AfterFunc(ctx, f.left)
 	defer stop()
 	asking, over := context.WithCancel(ctx)
 	defer over()
-	said := make(chan elicited)
+	replies := make(chan reply)
 	var patience <-chan time.Time
-	if f.deliver(req.Params.InputResponses) {
-		return f.leaveWaiting(req), nil
+	if f.deliver(v.answers) {
+		return f.leaveWaiting(), nil
 	}
 	for {
 		select {
 		case <-f.done:
-			p.end(ctx, f)
+			v.progress.end(ctx, f)
+			f.tellRest(ctx, v)
 			f.guest.unpark(f)
-			return f.answer(req), nil
-		case out := <-p.output():
-			p.tell(ctx, f, out)
-		case e := <-said:
-			if e.reflex(f.guest.host.opt.Reflex) {
-				e.res = &sdk.ElicitResult{Action: nobody}
-				e.put()
+			return leave{}, nil
+		case out := <-v.progress.output():
+			v.progress.tell(ctx, f, out)
+		case n := <-f.news:
+			v.tell(ctx, n)
+		case r := <-replies:
+			if r.reflex(r.said, f.guest.host.opt.Reflex) {
+				r.put(said{nobody: true})
 				continue
 			}
-			if e.put(); e.unanswered() {
-				return f.leaveWaiting(req), nil
+			if r.put(r.said); r.unanswered(r.said) {
+				return f.leaveWaiting(), nil
 			}
 		case q := <-f.asks:
-			can := q.form != nil && canAsk(req.ClientCapabilities())
+			can := q.asked != nil && (!q.approval || canAsk(v.caps))
 			switch {
-			case can && stateless(req.ProtocolVersion()):
+			case can && stateless(v.version):
 				return f.leaveAsking(q), nil
 			case can:
-				go elicit(asking, req.Session, q, said)
+				go f.guest.host.ask(asking, v.session, q, replies)
 			case q.approval: // somebody may answer it elsewhere
 				f.keepOpen(q)
 				patience = time.After(f.guest.host.opt.Patience)
 			default:
-				q.answer <- &sdk.ElicitResult{Action: "decline"}
+				q.put(said{})
 			}
 		case <-patience:
 			if f.unsettled() {
-				return f.leaveWaiting(req), nil
+				return f.leaveWaiting(), nil
 			}
 			patience = nil // it runs
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return leave{}, context.Cause(ctx)
+		}
+	}
+}
+
+// tell passes on what a server told of its work, if the client wants that.
+func (v *visit) tell(ctx context.Context, n *upstream.Log) {
+	//lint:ignore SA1019 clients ask for it all the same
+	_ = v.session.Log(ctx, n) // a client that has gone is told nothing
+}
+
+// tellRest passes on what was told last, so that it comes before the answer.
+func (f *flight) tellRest(ctx context.Context, v *visit) {
+	for {
+		select {
+		case n := <-f.news:
+			v.tell(ctx, n)
+		default:
+			return
 		}
 	}
 }
 
 // leaveWaiting leaves a flight behind with word of what it waits for.
-func (f *flight) leaveWaiting(req *sdk.CallToolRequest) *sdk.CallToolResult {
+func (f *flight) leaveWaiting() leave {
 	f.mu.Lock()
 	r := f.waiting
 	f.mu.Unlock()
 	f.guest.park(f)
-	return f.guest.waits(req, r)
+	return leave{waiting: r}
 }
 
-// leaveAsking leaves a flight behind with a question for the client's human.
-func (f *flight) leaveAsking(q *question) *sdk.CallToolResult {
+// leaveAsking leaves a flight behind with a question for the client.
+func (f *flight) leaveAsking(q *question) leave {
 	f.keepOpen(q)
+	state := newState()
+	f.mu.Lock()
+	f.state = state
+	f.mu.Unlock()
 	f.guest.park(f)
-	res := inputRequired()
-	res.InputRequests = sdk.InputRequestMap{q.id: q.form}
-	res.RequestState = f.state
-	return &res
+	return leave{asked: q.asked, state: state}
 }
 
 func (f *flight) keepOpen(q *question) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.open[q.id] = q
+	f.open = append(f.open, q)
 }
 
 // deliver passes a client's answers on to where they were asked for, and
@@ -216,71 +282,53 @@ func (f *flight) keepOpen(q *question) {
 // the client comes back without an answer to is taken for not answered.
 func (f *flight) deliver(answers sdk.InputResponseMap) (unanswered bool) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	for id, q := range f.open {
-		delete(f.open, id)
-		e := elicited{q: q}
-		e.res, _ = answers[id].(*sdk.ElicitResult)
-		e.put()
-		unanswered = unanswered || len(answers) > 0 && e.unanswered()
+	open := f.open
+	f.open = nil
+	f.mu.Unlock()
+	for _, q := range open {
+		s := said{answers: q.own(answers)}
+		q.put(s)
+		unanswered = unanswered || len(answers) > 0 && q.unanswered(s)
 	}
 	return unanswered
 }
 
-// answer is the end of a flight as the client is told it.
-func (f *flight) answer(req *sdk.CallToolRequest) *sdk.CallToolResult {
-	return f.guest.tell(req, f.result)
-}
-
-// elicited is what came of asking.
-type elicited struct {
-	q   *question
-	res *sdk.ElicitResult // nil: it could not be asked
-}
-
-// unanswered reports whether the human would not say if the call may run.
-func (e elicited) unanswered() bool {
-	return e.q.approval && (e.res == nil || e.res.Action != "accept" && e.res.Action != "decline")
-}
-
-// nobody is the answer of a client that has no human at it.
-const nobody = "nobody"
-
-// reflex reports whether a client said no to an approval by itself, as those
-// do that run without a human.
-func (e elicited) reflex(fast time.Duration) bool {
-	return e.q.approval && e.res != nil && e.res.Action != "accept" && time.Since(e.q.at) < fast
-}
-
-// put hands the answer to whoever asked.
-func (e elicited) put() {
-	res := e.res
-	if res == nil {
-		res = &sdk.ElicitResult{Action: "cancel"}
+// goesBy reports whether a request that brings this state, or none, may take
+// the flight up. Without one it may when a human elsewhere has the last word: a
+// client that was asked something itself brings the state along.
+func (f *flight) goesBy(state string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if state == "" {
+		return f.waiting != nil
 	}
-	e.q.answer <- res // there is room for one, and one is given
+	return f.state == state
 }
 
-// elicit asks a client of the old handshake.
-func elicit(ctx context.Context, session *sdk.ServerSession, q *question, to chan<- elicited) {
-	e := elicited{q: q}
-	q.at = time.Now()
-	if res, err := session.Elicit(ctx, q.form); err == nil {
-		e.res = res
-	}
-	select {
-	case to <- e:
-	case <-ctx.Done(): // the request is over; whoever asked is told so
-		e.put()
+// abandon ends a flight that nobody can take up any more. What waits for a human
+// goes on waiting.
+func (f *flight) abandon() {
+	if !f.waits() {
+		f.cancel()
 	}
 }
 
-// canAsk reports whether a client shows forms to its human.
-func canAsk(c *sdk.ClientCapabilities) bool {
-	return c != nil && c.Elicitation != nil && (c.Elicitation.Form != nil || c.Elicitation.URL == nil)
+// lack is the refusal of a call for want of a capability, if it was one.
+func (f *flight) lack(call string) *jsonrpc.Error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lacks[call]
 }
 
 // stateless reports whether a protocol is one without connections.
-func stateless(version string) bool { return version >= sinceStateless }
+func stateless(version string) bool { return version >= tell.SinceStateless }
 
-const sinceStateless = "2026-07-28"
+// newest is the flight that somebody attends to, or else the last one.
+func newest(flights []*flight) *flight {
+	for _, f := range slices.Backward(flights) {
+		if f.attended.Load() {
+			return f
+		}
+	}
+	return flights[len(flights)-1]
+}

@@ -10,9 +10,12 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate"
+	"callgate/internal/daemon/mcpserver/route"
+	upstream "callgate/internal/source/mcp/guest"
 	"callgate/tool"
 )
 
@@ -36,8 +39,11 @@ type guest struct {
 	typed   map[string]json.RawMessage
 
 	mu     sync.Mutex
-	parked []*flight // left behind, oldest first
-	refs   []string  // artifacts that its results named, oldest first
+	parked []*flight                // left behind, oldest first
+	refs   []string                 // artifacts that its results named, oldest first
+	hears  upstream.Level           // from which on it wants to hear of servers' work
+	routes [kinds]map[string]string // of bare names to servers, as last seen
+	made   []route.Offer            // templates of resources, as last seen
 }
 
 func newGuest(h *host, name string) *guest {
@@ -120,7 +126,8 @@ func (g *guest) park(f *flight) {
 		return
 	}
 	if len(g.parked) >= mostParked {
-		g.parked = slices.Delete(g.parked, 0, 1) // its answer is in the journal
+		g.parked[0].abandon() // its answer is in the journal
+		g.parked = slices.Delete(g.parked, 0, 1)
 	}
 	g.parked = append(g.parked, f)
 }
@@ -135,24 +142,48 @@ func (g *guest) unpark(f *flight) {
 }
 
 // takeUp finds the flight that a request comes back for: the one whose state it
-// brings, or one of the same call; nil when it comes for none.
-func (g *guest) takeUp(ctx context.Context, p *sdk.CallToolParamsRaw) *flight {
+// brings, if it wants the same, or one of the same call when it brings none. It
+// is nil when the request comes for none. A state under which nothing waits was
+// made up, or used before.
+func (g *guest) takeUp(state string, key func() string) (*flight, error) {
 	g.mu.Lock()
-	none := len(g.parked) == 0
+	parked := slices.Clone(g.parked)
 	g.mu.Unlock()
-	if none {
-		return nil
-	}
-	key := g.callKey(ctx, p.Name, p.Arguments)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, byState := range []bool{true, false} {
-		for _, f := range g.parked {
-			if f.key() == key && (!byState || f.state == p.RequestState) && f.attended.CompareAndSwap(false, true) {
-				return f
+	parked = slices.DeleteFunc(parked, func(f *flight) bool { return !f.goesBy(state) })
+	if len(parked) > 0 {
+		want := key()
+		for _, f := range parked {
+			if f.key() == want && f.attended.CompareAndSwap(false, true) {
+				if f.goesBy(state) {
+					return f, nil
+				}
+				f.attended.Store(false) // somebody was faster
 			}
 		}
 	}
+	if state != "" {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "nothing waits under this requestState; make the request anew, without it"}
+	}
+	return nil, nil
+}
+
+// level is from which level on the guest wants to hear of servers' work.
+func (g *guest) level() upstream.Level {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.hears
+}
+
+// hear has the servers of a guest's app tell of their work.
+func (g *guest) hear(ctx context.Context, level upstream.Level) error {
+	s, err := g.open(ctx)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	g.hears = level
+	g.mu.Unlock()
+	s.Hear(ctx, level)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,7 +19,11 @@ import (
 type Options struct {
 	// Session is where the client works. Its agent is the client's own name.
 	Session callgate.SessionConfig
-	Mode    string // direct, compact_direct or discovery; empty: as the app says
+	Mode    string // direct, compact_direct or discovery; empty: as the app says; with +bare at its end for Bare
+	// Bare has the tools, prompts and resources of MCP servers go by the names
+	// and addresses that their servers give them, where only one has it. The
+	// others, and every one of them, go by the name with its server's before it.
+	Bare bool
 	// Patience is how long a call that a human must approve is held open for a
 	// client that cannot ask its human itself. Default 20 seconds: clients give
 	// up on a call after a minute.
@@ -33,7 +38,13 @@ type Options struct {
 	Log    *slog.Logger // default: nothing
 }
 
+// bareMode ends a mode that also wants bare names.
+const bareMode = "+bare"
+
 func (o Options) withDefaults() Options {
+	if mode, bare := strings.CutSuffix(o.Mode, bareMode); bare {
+		o.Mode, o.Bare = mode, true
+	}
 	if o.Patience == 0 {
 		o.Patience = 20 * time.Second
 	}
@@ -58,7 +69,7 @@ type Server struct {
 // carried to the clients.
 func New(k *callgate.Kernel) *Server {
 	s := &Server{kernel: k, calls: map[string]*flight{}}
-	k.OnElicit(s.Elicit)
+	k.OnElicit(s.Guest)
 	return s
 }
 
@@ -128,6 +139,8 @@ type host struct {
 	mu      sync.Mutex
 	guests  map[any]*guest // by connection, or by name
 	leaving sync.WaitGroup
+
+	watches watches
 }
 
 func (s *Server) newHost(o Options, shared bool) *host {
@@ -139,16 +152,19 @@ func (s *Server) newHost(o Options, shared bool) *host {
 		CompletionHandler: func(context.Context, *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
 			return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}, nil
 		},
-		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = private },
+		SubscribeHandler:   h.subscribe,
+		UnsubscribeHandler: h.unsubscribe,
+		SetCacheable:       func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = private },
 	})
 	h.sdk.AddReceivingMiddleware(h.receive)
+	h.sdk.AddSendingMiddleware(h.send)
 	return h
 }
 
 // capabilities are all that is offered. No list of it ever changes by itself.
 func capabilities() *sdk.ServerCapabilities {
 	return &sdk.ServerCapabilities{
-		Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{},
+		Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{Subscribe: true}, Prompts: &sdk.PromptCapabilities{},
 		Completions: &sdk.CompletionCapabilities{},
 		//lint:ignore SA1019 clients of older protocols look for it
 		Logging: &sdk.LoggingCapabilities{},
@@ -166,6 +182,7 @@ func (h *host) close() {
 		g.close()
 	}
 	h.leaving.Wait()
+	h.watches.close()
 }
 
 // guest returns the guest behind a request, who is new when it has not been
@@ -202,6 +219,7 @@ func (h *host) guest(session *sdk.ServerSession, info *sdk.Implementation) (*gue
 	g.id = session.ID()
 	h.leaving.Go(func() {
 		_ = session.Wait()
+		h.watches.gone(session)
 		leave()
 	})
 	return g, nil

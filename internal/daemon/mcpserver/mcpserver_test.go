@@ -104,7 +104,7 @@ func TestCalls(t *testing.T) {
 		s := newStage(t, callgate.Config{})
 		c := s.connect(t, w, "tester", nil)
 		toolList(t, c)
-		for _, name := range []string{"demo__add", "demo.add", "add"} {
+		for _, name := range []string{"demo__add", "demo.add", "demo::add"} {
 			res, said := call(t, c, name, `{"a":"1","b":2}`)
 			if res.IsError || !strings.Contains(said, `{"sum":3}`) || !strings.Contains(said, "note: ") {
 				t.Errorf("%s with a text for a number: %+v %s", name, res, said)

@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/agent/surface"
+	"callgate/internal/daemon/mcpserver/tell"
 )
 
 // private is the scope of everything that a client may keep: it was made for
@@ -40,6 +41,14 @@ func (h *host) receive(next sdk.MethodHandler) sdk.MethodHandler {
 			return serve(h, r, func(g *guest) (sdk.Result, error) { return g.listPrompts(ctx, r) })
 		case *sdk.GetPromptRequest:
 			return serve(h, r, func(g *guest) (sdk.Result, error) { return g.getPrompt(ctx, r) })
+		//lint:ignore SA1019 clients of older protocols ask in this way
+		case *sdk.ServerRequest[*sdk.SetLoggingLevelParams]:
+			return serve(h, r, func(g *guest) (sdk.Result, error) {
+				if err := g.hear(ctx, r.Params.Level); err != nil {
+					return nil, err
+				}
+				return next(ctx, method, req)
+			})
 		}
 		return next(ctx, method, req)
 	}
@@ -93,7 +102,7 @@ func (g *guest) instructions(ctx context.Context) string {
 	if plan, err := g.plan(ctx, s); err == nil {
 		switch plan.Mode {
 		case surface.Discovery:
-			fmt.Fprintf(&b, " Not all tools are listed: %d more are found with search_tools and called with execute_tool.", len(plan.PerTool)-len(plan.Shown)+unlisted(plan))
+			fmt.Fprintf(&b, " Not all tools are listed: %d more are found with search_tools and called with execute_tool.", len(plan.PerTool)-len(plan.Shown)+unlisted(plan, func(name string) string { return s.Named(ctx, g.surface(), name) }))
 		case surface.CompactDirect:
 			b.WriteString(" Tools are listed without their parameters: get_tool tells them, and so does the error of a call that lacks one.")
 		}
@@ -105,15 +114,15 @@ func (g *guest) instructions(ctx context.Context) string {
 }
 
 // unlisted is how many of the shown tools are not among those that a plan
-// weighed: the kernel's own.
-func unlisted(p *surface.Plan) int {
+// weighed, by their full names: the kernel's own.
+func unlisted(p *surface.Plan, named func(string) string) int {
 	weighed := make(map[string]bool, len(p.PerTool))
 	for _, c := range p.PerTool {
 		weighed[c.Name] = true
 	}
 	n := 0
 	for _, e := range p.Shown {
-		if !weighed[strings.ReplaceAll(e.Name, "__", ".")] {
+		if !weighed[strings.ReplaceAll(named(e.Name), "__", ".")] {
 			n++
 		}
 	}
@@ -145,13 +154,36 @@ func (g *guest) listTools(ctx context.Context, r *sdk.ListToolsRequest) (sdk.Res
 func (g *guest) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, error) {
 	p := g.listen(r)
 	defer p.close()
-	f := g.takeUp(ctx, r.Params)
-	if f == nil {
-		s, err := g.open(ctx)
-		if err != nil {
-			return nil, err
-		}
-		f = g.takeOff(s, r.Params.Name, r.Params.Arguments)
+	s, err := g.open(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return f.attend(ctx, r, p)
+	name := s.Named(ctx, g.surface(), r.Params.Name)
+	key := func() string { return g.callKey(g.ctx, name, r.Params.Arguments) }
+	f, err := g.takeUp(r.Params.RequestState, key)
+	if err != nil {
+		return nil, err
+	}
+	v := visitOf(g, r, r.Params.InputResponses)
+	v.progress = p
+	if f == nil {
+		f = g.takeOff(v, key, func(f *flight) end { return f.call(s, name, r.Params.Arguments) })
+	}
+	left, err := f.attend(ctx, v)
+	switch {
+	case err != nil:
+		return nil, err
+	case left.waiting != nil:
+		return g.waits(r, left.waiting), nil
+	case left.asked != nil:
+		res := tell.InputCall()
+		res.Content, res.InputRequests, res.RequestState = nil, left.asked, left.state
+		return &res, nil
+	}
+	if result := f.end.result; result.Error != nil && stateless(v.version) {
+		if lack := f.lack(result.Call); lack != nil {
+			return nil, lack // the client is told in the protocol's own words what it would need
+		}
+	}
+	return g.tell(r, f.end.result), nil
 }

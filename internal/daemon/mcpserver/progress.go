@@ -23,6 +23,7 @@ type progress struct {
 	out     <-chan journal.Output
 	stop    context.CancelFunc
 	last    float64 // it only ever grows
+	told    bool    // something was told
 }
 
 // listen starts to listen, before the call starts. It is nil when the client
@@ -49,50 +50,57 @@ func (p *progress) output() <-chan journal.Output {
 	return p.out
 }
 
-// tell passes on one piece of output, and what came in meanwhile: a client that
-// reads slowly is told less often, and nobody waits.
+// tell passes on one piece of output, and what came in meanwhile. What servers
+// count is told as they count it; of what is printed a client that reads slowly
+// is told less often, and nobody waits.
 func (p *progress) tell(ctx context.Context, f *flight, first journal.Output) {
-	params := &sdk.ProgressNotificationParams{ProgressToken: p.token}
-	said := p.take(f, first, params)
-	for more := true; more; {
+	var printed strings.Builder
+	for out, more := first, true; more; {
+		if f.has(out.Call) {
+			line := string(out.Text)
+			if at, total, rest, counted := counts(out.Stream, line); counted {
+				p.tellPrinted(ctx, &printed)
+				p.notify(ctx, p.counted(at), total, rest)
+			} else {
+				printed.WriteString(line)
+			}
+		}
 		select {
-		case out := <-p.out:
-			said = p.take(f, out, params) || said
+		case out = <-p.out:
 		default:
 			more = false
 		}
 	}
-	if !said {
-		return
-	}
-	params.Progress = p.last
-	params.Message = strings.TrimSpace(params.Message)
-	if n := len(params.Message); n > mostProgress { // the last of it is the news
-		params.Message = "…" + strings.ToValidUTF8(params.Message[n-mostProgress:], "")
-	}
-	_ = p.session.NotifyProgress(ctx, params) // a client that has gone is told nothing
+	p.tellPrinted(ctx, &printed)
 }
 
-// take adds a piece of output to a notification, if it is of the flight.
-func (p *progress) take(f *flight, out journal.Output, params *sdk.ProgressNotificationParams) bool {
-	if !f.has(out.Call) {
-		return false
+// tellPrinted tells what was printed, the last of it when it is much.
+func (p *progress) tellPrinted(ctx context.Context, printed *strings.Builder) {
+	if printed.Len() == 0 {
+		return
 	}
-	line := string(out.Text)
-	at, total, rest, counted := counts(out.Stream, line)
-	switch {
-	case counted && at > p.last:
-		p.last = at
-	case counted || params.Total > 0:
-		p.last = math.Nextafter(p.last, math.Inf(1))
-	default:
-		p.last = math.Floor(p.last) + 1
+	words := strings.TrimSpace(printed.String())
+	printed.Reset()
+	if n := len(words); n > mostProgress { // the last of it is the news
+		words = "…" + strings.ToValidUTF8(words[n-mostProgress:], "")
 	}
-	if counted {
-		params.Total, line = total, rest
+	p.last, p.told = math.Floor(p.last)+1, true
+	p.notify(ctx, p.last, 0, words)
+}
+
+// counted is where a server says that it is, which only ever grows.
+func (p *progress) counted(at float64) float64 {
+	if p.told && at <= p.last {
+		at = math.Nextafter(p.last, math.Inf(1))
 	}
-	params.Message += line
-	return true
+	p.last, p.told = at, true
+	return at
+}
+
+func (p *progress) notify(ctx context.Context, at, total float64, words string) {
+	_ = p.session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+		ProgressToken: p.token, Progress: at, Total: total, Message: strings.TrimSpace(words),
+	}) // a client that has gone is told nothing
 }
 
 // counts reads a line of the stream on which servers tell how far they are:

@@ -3,16 +3,15 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
-	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate"
+	"callgate/internal/daemon/mcpserver/tell"
 	"callgate/internal/journal"
 	"callgate/internal/source/mcp"
 	"callgate/tool"
@@ -20,9 +19,10 @@ import (
 
 // The addresses of what the kernel has.
 const (
-	artifactPrefix = "callgate://artifact/"
-	journalRecent  = "callgate://journal/recent"
-	serverPrefix   = "callgate://mcp/"
+	ownScheme      = "callgate://"
+	artifactPrefix = ownScheme + "artifact/"
+	journalRecent  = ownScheme + "journal/recent"
+	serverPrefix   = ownScheme + "mcp/"
 )
 
 const (
@@ -54,13 +54,7 @@ func (g *guest) listResources(ctx context.Context, r *sdk.ListResourcesRequest) 
 	for _, ref := range g.artifacts() {
 		list = append(list, &sdk.Resource{URI: artifactPrefix + ref, Name: ref, Title: "Kept from a result of this session"})
 	}
-	for _, o := range offers(ctx, g, s, resources, (*mcp.Server).ListResources) {
-		var one sdk.Resource
-		if json.Unmarshal(o.raw, &one) == nil && one.URI != "" {
-			one.URI = o.address(one.URI)
-			list = append(list, &one)
-		}
-	}
+	list = append(list, g.resources(ctx, s)...)
 	return &sdk.ListResourcesResult{Resources: list, Cacheable: sdk.Cacheable{CacheScope: private}}, nil
 }
 
@@ -78,73 +72,8 @@ func (g *guest) listTemplates(ctx context.Context, r *sdk.ListResourceTemplatesR
 		URITemplate: artifactPrefix + "{ref}", Name: "artifact", Title: "What is kept of a large result",
 		Description: "ref is the artifact_ref of a result of this session.",
 	}}
-	for _, o := range offers(ctx, g, s, resources, (*mcp.Server).ListResourceTemplates) {
-		var one sdk.ResourceTemplate
-		if json.Unmarshal(o.raw, &one) == nil && one.URITemplate != "" {
-			one.URITemplate = o.address(one.URITemplate)
-			list = append(list, &one)
-		}
-	}
+	list = append(list, g.templates(ctx, s)...)
 	return &sdk.ListResourceTemplatesResult{ResourceTemplates: list, Cacheable: sdk.Cacheable{CacheScope: private}}, nil
-}
-
-// offer is something that a server has, as the protocol writes it.
-type offer struct {
-	server string
-	raw    json.RawMessage
-}
-
-// address is the server's address of something as our clients know it.
-func (o offer) address(uri string) string { return serverPrefix + url.PathEscape(o.server) + "/" + uri }
-
-// The kinds of what servers offer beside tools.
-type offered bool
-
-const (
-	resources offered = false
-	prompts   offered = true
-)
-
-// action is what the rules call it.
-func (o offered) action() string {
-	if o == prompts {
-		return "prompts"
-	}
-	return "resources"
-}
-
-// offers asks every server that is known to have some, at once, and passes over
-// those that do not answer: one server's trouble does not hide the others'.
-func offers(ctx context.Context, g *guest, s *callgate.Session, kind offered, list func(*mcp.Server, context.Context) ([]json.RawMessage, error)) []offer {
-	known, err := s.Servers(ctx)
-	if err != nil {
-		g.host.opt.Log.Warn("what the MCP servers offer cannot be told", "error", err)
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, listPatience)
-	defer cancel()
-	all := make([][]offer, len(known))
-	var wg sync.WaitGroup
-	for i, one := range known {
-		if has := one.Resources && kind == resources || one.Prompts && kind == prompts; !has || !one.Accepted || !s.MayRead(one.Module, kind.action()) {
-			continue
-		}
-		server, err := s.Server(one.Name)
-		if err != nil {
-			continue
-		}
-		wg.Go(func() {
-			found, err := list(server, ctx)
-			if err != nil {
-				g.host.opt.Log.Warn("an MCP server does not tell what it offers", "server", one.Name, "error", err)
-			}
-			for _, raw := range found {
-				all[i] = append(all[i], offer{one.Name, raw})
-			}
-		})
-	}
-	wg.Wait()
-	return slices.Concat(all...)
 }
 
 func (g *guest) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (sdk.Result, error) {
@@ -159,17 +88,20 @@ func (g *guest) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (s
 		res, err = g.readArtifact(ctx, uri, ref)
 	case uri == journalRecent:
 		res, err = g.readJournal(ctx, s)
-	case strings.HasPrefix(uri, serverPrefix):
-		res, err = readUpstream(ctx, s, uri)
-	default:
+	case kept:
 		return nil, sdk.ResourceNotFoundError(uri)
+	default:
+		res, err = g.readUpstream(ctx, s, r)
 	}
 	if err != nil {
 		return nil, err
 	}
+	if res.NeedsInput() {
+		return res, nil
+	}
 	answer := sdk.ReadResourceResult{}
 	if stateless(r.ProtocolVersion()) {
-		answer = completeRead
+		answer = tell.CompleteRead()
 	}
 	answer.Contents, answer.Cacheable = res.Contents, sdk.Cacheable{CacheScope: private}
 	return &answer, nil
@@ -215,29 +147,29 @@ func (g *guest) readJournal(ctx context.Context, s *callgate.Session) (*sdk.Read
 }
 
 // readUpstream reads a resource of a server.
-func readUpstream(ctx context.Context, s *callgate.Session, uri string) (*sdk.ReadResourceResult, error) {
-	name, inner, ok := strings.Cut(strings.TrimPrefix(uri, serverPrefix), "/")
-	plain, err := url.PathUnescape(name)
-	if !ok || err != nil {
-		return nil, sdk.ResourceNotFoundError(uri)
-	}
-	server, err := s.Server(plain)
+func (g *guest) readUpstream(ctx context.Context, s *callgate.Session, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	server, own, err := g.find(ctx, s, resources, r.Params.URI)
 	if err != nil {
 		return nil, err
 	}
-	if !s.MayRead(server.Namespace(), resources.action()) {
-		return nil, sdk.ResourceNotFoundError(uri)
-	}
-	raw, err := server.ReadResource(ctx, inner)
+	v := visitOf(g, r, r.Params.InputResponses)
+	raw, left, err := g.read(ctx, s, server, mcp.Reading{URI: own}, r.Params.RequestState, v)
 	if err != nil {
 		return nil, err
+	}
+	if left.asked != nil {
+		answer := tell.InputRead()
+		answer.Contents, answer.InputRequests, answer.RequestState = nil, left.asked, left.state
+		return &answer, nil
 	}
 	var res sdk.ReadResourceResult
 	if err := json.Unmarshal(raw, &res); err != nil {
-		return nil, tool.Errorf("mcpserver.read", tool.Failed, "the MCP server %s answered with something that is no resource: %w", plain, err)
+		return nil, tool.Errorf("mcpserver.read", tool.Failed, "the MCP server %s answered with something that is no resource: %w", server, err)
 	}
-	for _, c := range res.Contents {
-		c.URI = offer{server: plain}.address(c.URI)
+	if own != r.Params.URI { // what it names goes by full addresses too
+		for _, c := range res.Contents {
+			c.URI = resources.full(server, c.URI)
+		}
 	}
 	return &res, nil
 }

@@ -5,76 +5,40 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/daemon/mcpserver/tell"
 	"callgate/tool"
 )
-
-// The kinds of result that the protocol since 2026-07-28 tells apart. The SDK
-// sets them only where it calls a tool by itself, but reads them anywhere.
-var (
-	completeCall   = made[sdk.CallToolResult](`{"content":[],"resultType":"complete"}`)
-	inputCall      = made[sdk.CallToolResult](`{"content":[],"resultType":"input_required"}`)
-	completeRead   = made[sdk.ReadResourceResult](`{"contents":[],"resultType":"complete"}`)
-	completePrompt = made[sdk.GetPromptResult](`{"messages":[],"resultType":"complete"}`)
-)
-
-func made[T any](text string) T {
-	var value T
-	if err := json.Unmarshal([]byte(text), &value); err != nil {
-		panic("mcpserver: " + err.Error()) // it is a constant
-	}
-	return value
-}
-
-func inputRequired() sdk.CallToolResult {
-	r := inputCall
-	r.Content = nil
-	return r
-}
-
-// newResult starts a result for a client of some version.
-func newResult(version string) *sdk.CallToolResult {
-	if !stateless(version) {
-		return &sdk.CallToolResult{}
-	}
-	r := completeCall
-	return &r
-}
 
 // tell writes a result in the protocol's words. What a model is to read is
 // content, in this order: what went wrong, what the tool says, where the whole
 // of it is, and what else there is to know.
 func (g *guest) tell(req *sdk.CallToolRequest, r *tool.Result) *sdk.CallToolResult {
-	res := newResult(req.ProtocolVersion())
+	res := tell.NewResult(req.ProtocolVersion())
 	res.IsError = r.Status != tool.Success
 	if r.Error != nil {
-		res.Content = append(res.Content, text(words(r.Error)))
+		res.Content = append(res.Content, tell.Text(tell.Words(r.Error)))
 	}
 	for _, c := range r.Content {
-		if c.Type == "image" {
-			res.Content = append(res.Content, &sdk.ImageContent{MIMEType: c.MIME, Data: c.Data})
-		} else {
-			res.Content = append(res.Content, text(c.Text))
-		}
+		res.Content = append(res.Content, tell.Piece(c))
 	}
 	switch {
 	case len(res.Content) > 0:
 	case len(r.Data) > 0:
-		res.Content = append(res.Content, text(string(r.Data)))
+		res.Content = append(res.Content, tell.Text(string(r.Data)))
 	default:
-		res.Content = append(res.Content, text(r.Summary))
+		res.Content = append(res.Content, tell.Text(r.Summary))
 	}
 	if r.ArtifactRef != "" {
 		g.named(r.ArtifactRef)
 		res.Content = append(res.Content, artifactLink(r))
 	}
 	if len(r.Warnings) > 0 {
-		res.Content = append(res.Content, text("note: "+strings.Join(r.Warnings, "\nnote: ")))
+		res.Content = append(res.Content, tell.Text("note: "+strings.Join(r.Warnings, "\nnote: ")))
 	}
 	g.structure(res, req.Params.Name, r)
 	return res
@@ -125,10 +89,10 @@ type aside struct {
 
 // waits tells that a human must approve a call elsewhere.
 func (g *guest) waits(req *sdk.CallToolRequest, r *tool.Result) *sdk.CallToolResult {
-	res := newResult(req.ProtocolVersion())
+	res := tell.NewResult(req.ProtocolVersion())
 	words := fmt.Sprintf("waiting for approval: %s. Nothing has run yet. A human answers with `callgate approvals approve %s` (or `deny`); then repeat the same call, with the same arguments, to get its result.",
 		strings.TrimSpace(cutAnswer(r.Summary)), r.Approval)
-	res.Content = append(res.Content, text(words))
+	res.Content = append(res.Content, tell.Text(words))
 	if g.promised(req.Params.Name) != nil {
 		res.StructuredContent = map[string]any{ownField: aside{Status: tool.Waiting, Summary: words}}
 	}
@@ -143,37 +107,9 @@ func cutAnswer(summary string) string {
 	return summary
 }
 
-func text(s string) *sdk.TextContent { return &sdk.TextContent{Text: s} }
-
 func isObject(data json.RawMessage) bool {
 	data = bytes.TrimLeft(data, " \t\r\n")
 	return len(data) > 0 && data[0] == '{'
-}
-
-// words tells a failure so that a model can act on it.
-func words(e *tool.Error) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", e.Kind, e.Message)
-	if e.Hint != "" {
-		b.WriteString("\nhint: " + e.Hint)
-	}
-	for _, f := range e.Fields {
-		path := f.Path
-		if path == "" {
-			path = "the arguments"
-		}
-		fmt.Fprintf(&b, "\n- %s: want %s, got %s", path, f.Want, f.Got)
-	}
-	if missing := slices.DeleteFunc(slices.Clone(e.Similar), func(s string) bool { return strings.Contains(e.Hint, s) }); len(missing) > 0 {
-		b.WriteString("\nsimilar: " + strings.Join(missing, ", "))
-	}
-	if len(e.Schema) > 0 {
-		b.WriteString("\nschema: " + string(e.Schema))
-	}
-	if len(e.Example) > 0 {
-		b.WriteString("\nexample: " + string(e.Example))
-	}
-	return b.String()
 }
 
 // failed is a result that tells of an error of our own.

@@ -129,6 +129,12 @@ func each(t *testing.T, run func(t *testing.T, w way)) {
 // connect brings a client to the server.
 func (s *stage) connect(t testing.TB, w way, name string, opt *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
+	return s.connectWith(t, w, name, opt, func(*sdk.Client) {})
+}
+
+// connectWith brings a client that is prepared first.
+func (s *stage) connectWith(t testing.TB, w way, name string, opt *sdk.ClientOptions, prepare func(*sdk.Client)) *sdk.ClientSession {
+	t.Helper()
 	var transport sdk.Transport
 	if w.http {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -145,7 +151,9 @@ func (s *stage) connect(t testing.TB, w way, name string, opt *sdk.ClientOptions
 		})
 		transport = &sdk.IOTransport{Reader: ours, Writer: ours}
 	}
-	c, err := sdk.NewClient(&sdk.Implementation{Name: name, Version: "1"}, opt).Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: w.version})
+	client := sdk.NewClient(&sdk.Implementation{Name: name, Version: "1"}, opt)
+	prepare(client)
+	c, err := client.Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: w.version})
 	ok(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c

@@ -20,7 +20,12 @@ import (
 const actorVar = "MCPSERVER_TEST_ACTOR"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(actorVar) != "" {
+	switch os.Getenv(actorVar) {
+	case "":
+	case "rich":
+		playRich()
+		return
+	default:
 		play()
 		return
 	}
@@ -58,11 +63,19 @@ func play() {
 }
 
 // cast makes the stage's app one with a server that a human has accepted.
-func (s *stage) cast(t testing.TB) {
+func (s *stage) cast(t testing.TB) { s.castAs(t, "", "stage_one: {env: {"+actorVar+": yes}}") }
+
+// castAs makes the stage's app one with servers that a human has accepted, and
+// more capabilities. The servers are played by this program.
+func (s *stage) castAs(t testing.TB, capabilities string, servers ...string) {
 	t.Helper()
 	self, err := os.Executable()
 	ok(t, err)
-	app := fmt.Sprintf("tools:\n  modules:\n    mcp:\n      config:\n        servers:\n          stage_one: {command: %q, env: {%s: yes}}\n  capabilities:\n    default_policy: auto\n", self, actorVar)
+	app := "tools:\n  modules:\n    filesystem:\n    mcp:\n      config:\n        servers:\n"
+	for _, server := range servers {
+		app += "          " + strings.Replace(server, "{", fmt.Sprintf("{command: %q, ", self), 1) + "\n"
+	}
+	app += "  capabilities:\n    default_policy: auto\n" + capabilities
 	ok(t, os.WriteFile(filepath.Join(s.opt.Session.Workspace, "callgate.yaml"), []byte(app), 0o600))
 	own, err := s.kernel.OpenSession(t.Context(), s.opt.Session)
 	ok(t, err)
@@ -71,10 +84,12 @@ func (s *stage) cast(t testing.TB) {
 	ok(t, err)
 	list, err := own.Servers(t.Context())
 	ok(t, err)
-	ok(t, own.Trust(approval.Credential{Key: key, PID: approval.Unknown}, "stage_one", protocol.Trust{Launch: list[0].Launch}))
-	server, err := own.Server("stage_one")
-	ok(t, err)
-	ok(t, server.Refresh(t.Context()))
+	for _, one := range list {
+		ok(t, own.Trust(approval.Credential{Key: key, PID: approval.Unknown}, one.Name, protocol.Trust{Launch: one.Launch}))
+		server, err := own.Server(one.Name)
+		ok(t, err)
+		ok(t, server.Refresh(t.Context()))
+	}
 	_, err = own.Servers(t.Context())
 	ok(t, err)
 }

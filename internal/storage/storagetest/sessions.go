@@ -45,8 +45,11 @@ func allEvents() []session.Event {
 		{Type: session.User, At: day, Message: &hello},
 		{Type: session.Assistant, At: day, Message: &said, Usage: &llm.Usage{Input: 3, Output: 4, Cost: 5, Priced: true}, Model: "m"},
 		{Type: session.CallMade, At: day, Call: &session.Call{Model: "m1", ID: "c1", Name: "notes__write", Args: json.RawMessage(`{"a":1}`)}},
-		{Type: session.CallEnded, At: day, Call: &session.Call{Model: "m1", ID: "c1", Name: "notes__write"}, Result: &session.Result{Status: tool.Success, Summary: "done", Content: []tool.Content{tool.Text("x")}}},
-		{Type: session.Compacted, At: day, Compaction: &session.Compaction{Summary: "so far", Kept: 2}},
+		{Type: session.CallEnded, At: day, Call: &session.Call{Model: "m1", ID: "c1", Name: "notes__write"}, Result: &session.Result{Status: tool.Success, Summary: "done", Content: []tool.Content{tool.Text("x")}, Approval: "ap1"}},
+		{Type: session.Compacted, At: day, Compaction: &session.Compaction{
+			Summary: "so far", Kept: 2, Pinned: []int{0, 3}, Shortened: []session.Shortened{{Message: 3, Call: "m1", Text: "é …"}},
+			Dropped: 5, Warning: "no money", Before: 9, After: 4, Usage: &llm.Usage{Input: 1, Priced: true}, Model: "small",
+		}},
 		{Type: session.TurnEnded, At: day, End: &session.End{Reason: session.Failed, Error: "no money"}},
 	}
 }

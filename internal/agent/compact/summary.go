@@ -1,0 +1,165 @@
+package compact
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"callgate/tool"
+)
+
+// summary is what stands for messages that were left out.
+type summary struct {
+	dropped int    // how many, since the beginning
+	text    string // what they held
+}
+
+// The frame marks a summary, so that a model does not take it for the user's
+// words.
+const (
+	frameBegin = "<summary>\n%d earlier messages of this conversation are no longer shown, to save room. What they held:\n"
+	frameEnd   = "\n</summary>"
+)
+
+// leastSummary is the tokens that a summary always has: its frame, and a few
+// words.
+const leastSummary = 96
+
+var frame = regexp.MustCompile(`(?s)^<summary>\n(\d{1,9}) earlier messages [^\n]*\n(.*)\n</summary>$`)
+
+func (s summary) String() string {
+	return fmt.Sprintf(frameBegin, s.dropped) + strings.ReplaceAll(s.text, "</summary", "<\u200b/summary") + frameEnd
+}
+
+// parseSummary reads what String wrote; any other text is a summary as it is.
+func parseSummary(text string) summary {
+	m := frame.FindStringSubmatch(text)
+	if m == nil {
+		return summary{text: strings.TrimSpace(text)}
+	}
+	n, _ := strconv.Atoi(m[1]) // digits, and few
+	return summary{dropped: n, text: m[2]}
+}
+
+// within writes the summary in at most so many tokens. Lines of its middle go
+// first: at its beginning it says what the conversation is about, at its end
+// what happened last.
+func (s summary) within(tokens int, count func(string) int) string {
+	for size := len(s.text); ; size = size * 3 / 4 {
+		s.text = withoutMiddle(s.text, size)
+		if text := s.String(); count(text) <= tokens || size < 16 {
+			return text
+		}
+	}
+}
+
+const gap = "…"
+
+// withoutMiddle is a text in at most size bytes, of whole lines where that can
+// be.
+func withoutMiddle(text string, size int) string {
+	if len(text) <= size {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	if len(lines) < 4 {
+		return clip(text, size)
+	}
+	var head, tail []string
+	inHead, inTail := 0, 0
+	for i, j := 0, len(lines)-1; i <= j; {
+		fromTail := i > 0 && inTail < 2*inHead
+		line := lines[i]
+		if fromTail {
+			line = lines[j]
+		}
+		if inHead+inTail+len(line)+len(gap)+2 > size {
+			break
+		}
+		if fromTail {
+			tail, inTail, j = append(tail, line), inTail+len(line)+1, j-1
+		} else {
+			head, inHead, i = append(head, line), inHead+len(line)+1, i+1
+		}
+	}
+	if len(head) == 0 {
+		return clip(text, size)
+	}
+	slices.Reverse(tail)
+	again := func(line string) bool { return line == gap } // of an earlier time
+	return strings.Join(slices.Concat(slices.DeleteFunc(head, again), []string{gap}, slices.DeleteFunc(tail, again)), "\n")
+}
+
+// clip is the beginning of a text, in at most size bytes.
+func clip(text string, size int) string {
+	size = max(size-len(gap), 0)
+	for size > 0 && !utf8.RuneStart(text[size]) {
+		size--
+	}
+	return text[:size] + gap
+}
+
+// join puts what is new below what was.
+func join(was, now string) string { return strings.TrimSpace(was + "\n" + now) }
+
+// requests lists what the user asked for, the news that came, and which calls
+// were made.
+func requests(messages []Message) string {
+	var lines, names []string
+	made := map[string]int{}
+	calls := func() {
+		var each []string
+		for _, name := range names {
+			each = append(each, fmt.Sprintf("%s ×%d", name, made[name]))
+		}
+		if len(each) > 0 {
+			lines = append(lines, "  calls: "+tool.ClipTo(strings.Join(each, ", "), 200))
+		}
+		names = nil
+		clear(made)
+	}
+	for _, m := range messages {
+		for _, c := range m.Calls() {
+			if made[c.Name]++; made[c.Name] == 1 {
+				names = append(names, c.Name)
+			}
+		}
+		if m.Kind == Words || m.Kind == Note {
+			calls()
+			lines = append(lines, m.line())
+		}
+	}
+	calls()
+	return strings.Join(lines, "\n")
+}
+
+// line is what was said, in a line.
+func (m Message) line() string {
+	words := strings.Join(strings.Fields(m.Text()), " ")
+	if m.Kind == Note {
+		words = strings.TrimSuffix(strings.TrimPrefix(words, "<note> "), " </note>")
+		return "- news: " + tool.ClipTo(words, 120)
+	}
+	return "- the user: " + tool.ClipTo(words, 200)
+}
+
+// summarize has a summary be written.
+func (p Policy) summarize(ctx context.Context, plan *Plan, by Summarizer) (Summarized, error) {
+	const op = "compact.Summarize"
+	if by == nil {
+		return Summarized{}, tool.Errorf(op, tool.Unavailable, "there is no model to write one").WithHint("name one as context.summary_brain")
+	}
+	s := Stretch{Earlier: plan.earlier.text, MaxTokens: plan.room}
+	for _, m := range plan.dropped {
+		s.Messages = append(s.Messages, m.Message)
+	}
+	made, err := by.Summarize(ctx, s)
+	if made.Text = strings.TrimSpace(made.Text); err == nil && made.Text == "" {
+		err = tool.Errorf(op, tool.Failed, "the model wrote nothing")
+	}
+	return made, err
+}
