@@ -19,7 +19,6 @@ type settings struct {
 	Headers map[string]string `config:"headers"`
 	Extra   map[string]any    `config:"extra"`
 	Hosts   []string          `constraint:"allowed_hosts"`
-	private int
 }
 
 func (s *settings) Check() error {
@@ -60,7 +59,7 @@ func TestRead(t *testing.T) {
 			}
 			continue
 		}
-		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(settings{})); err != nil || diff != "" {
+		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v %s", name, err, diff)
 		}
 	}
