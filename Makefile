@@ -18,12 +18,14 @@ test: deps lint cross
 	CGO_ENABLED=1 $(GO) test -race -timeout 12m ./...
 	@scripts/e2e.sh short
 	@scripts/servers.sh
+	@scripts/conformance.sh
 	@scripts/soak.sh short
 
 ## e2e: other people's clients, browsers and databases against the real binary.
 e2e: deps build
 	@scripts/e2e.sh full
 	@scripts/servers.sh
+	@scripts/conformance.sh
 	@scripts/clients.sh
 
 ## soak: long fuzz, kill and race runs.

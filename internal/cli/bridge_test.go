@@ -59,7 +59,7 @@ func TestBridge(t *testing.T) {
 	for _, tool := range ask(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)["tools"].([]any) {
 		names = append(names, tool.(map[string]any)["name"].(string))
 	}
-	if got := strings.Join(names, " "); got != "search_tools get_tool execute_tool list_categories browse_category" {
+	if got := strings.Join(names, " "); got != "search_tools get_tool execute_tool list_categories browse_category approvals__collect" {
 		t.Errorf("in mode discovery: %s", got)
 	}
 	text, _ := json.Marshal(ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"execute_tool","arguments":{"name":"filesystem.read","params":{"path":"a.txt","limit":"1"}}}}`))

@@ -82,7 +82,7 @@ func (g *guest) takeOff(v *visit, key func() string, fly func(*flight) end) *fli
 // call makes a call.
 func (f *flight) call(s *callgate.Session, name string, args json.RawMessage) end {
 	r := s.Ask(f.ctx, callgate.Ask{Name: name, Args: args, NoWait: true})
-	if r.Status == tool.Waiting && r.Approval != "" {
+	if r.Status == tool.Waiting && r.Approval != "" && !f.guest.host.flown(r.Call) {
 		r = f.approve(s, r)
 	}
 	return end{result: r}
@@ -97,6 +97,14 @@ func (f *flight) began(call string) {
 	s.mu.Lock()
 	s.calls[call] = f
 	s.mu.Unlock()
+}
+
+// flown reports whether a call is a flight's already: whoever only asks after it
+// puts no question of its own.
+func (s *Server) flown(call string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[call] != nil
 }
 
 func (f *flight) has(call string) bool {
@@ -125,6 +133,13 @@ func (s *Server) Began(ctx context.Context, call tool.Call) {
 	if f, ok := ctx.Value(flightKey{}).(*flight); ok && f.guest.host.Server == s {
 		f.began(call.ID)
 	}
+}
+
+// awaits reports whether a flight is of a call that a human had to approve.
+func (f *flight) awaits(call string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.waiting != nil && f.waiting.Call == call
 }
 
 // left is what becomes of a flight whose request was cancelled.

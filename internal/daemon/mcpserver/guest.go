@@ -132,13 +132,14 @@ func (g *guest) park(f *flight) {
 	g.parked = append(g.parked, f)
 }
 
-// unpark forgets a flight whose result was given.
+// unpark forgets a flight whose result was given, and one whose result that was:
+// it has been collected.
 func (g *guest) unpark(f *flight) {
+	r := f.end.result
+	given := r != nil && r.Status != tool.Waiting
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if i := slices.Index(g.parked, f); i >= 0 {
-		g.parked = slices.Delete(g.parked, i, i+1)
-	}
+	g.parked = slices.DeleteFunc(g.parked, func(o *flight) bool { return o == f || given && o.awaits(r.Call) })
 }
 
 // takeUp finds the flight that a request comes back for: the one whose state it

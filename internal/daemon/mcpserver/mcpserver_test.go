@@ -102,6 +102,7 @@ func nil2(context.Context, tool.Call, tool.Grant) (*tool.Result, error) { return
 func TestCalls(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
 		s := newStage(t, callgate.Config{})
+		s.opt.Mode = "direct" // whatever else ships with the kernel
 		c := s.connect(t, w, "tester", nil)
 		toolList(t, c)
 		for _, name := range []string{"demo__add", "demo.add", "demo::add"} {

@@ -10,6 +10,7 @@ import (
 
 	"callgate/internal/agent/surface"
 	"callgate/internal/daemon/mcpserver/tell"
+	"callgate/tool"
 )
 
 // private is the scope of everything that a client may keep: it was made for
@@ -98,7 +99,7 @@ func (g *guest) instructions(ctx context.Context) string {
 	}
 	var b strings.Builder
 	b.WriteString("These tools are called through Callgate. Arguments of a wrong type are mended where that is safe, and an error says what to change. " +
-		"Some calls need a human's approval: one that answers \"waiting for approval\" has not run; repeat it unchanged after the human has answered.")
+		"Some calls need a human's approval: one that answers \"waiting for approval\" has not run; approvals.collect gives its result once the human has answered.")
 	if plan, err := g.plan(ctx, s); err == nil {
 		switch plan.Mode {
 		case surface.Discovery:
@@ -179,6 +180,9 @@ func (g *guest) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, e
 		res := tell.InputCall()
 		res.Content, res.InputRequests, res.RequestState = nil, left.asked, left.state
 		return &res, nil
+	}
+	if result := f.end.result; result.Status == tool.Waiting && result.Approval != "" {
+		return g.waits(r, result), nil // it asked after another
 	}
 	if result := f.end.result; result.Error != nil && stateless(v.version) {
 		if lack := f.lack(result.Call); lack != nil {

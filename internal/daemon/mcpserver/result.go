@@ -19,7 +19,7 @@ import (
 // of it is, and what else there is to know.
 func (g *guest) tell(req *sdk.CallToolRequest, r *tool.Result) *sdk.CallToolResult {
 	res := tell.NewResult(req.ProtocolVersion())
-	res.IsError = r.Status != tool.Success
+	res.IsError = r.Status != tool.Success && r.Status != tool.Waiting
 	if r.Error != nil {
 		res.Content = append(res.Content, tell.Text(tell.Words(r.Error)))
 	}
@@ -90,8 +90,8 @@ type aside struct {
 // waits tells that a human must approve a call elsewhere.
 func (g *guest) waits(req *sdk.CallToolRequest, r *tool.Result) *sdk.CallToolResult {
 	res := tell.NewResult(req.ProtocolVersion())
-	words := fmt.Sprintf("waiting for approval: %s. Nothing has run yet. A human answers with `callgate approvals approve %s` (or `deny`); then repeat the same call, with the same arguments, to get its result.",
-		strings.TrimSpace(cutAnswer(r.Summary)), r.Approval)
+	words := fmt.Sprintf("waiting for approval: %s. Nothing has run yet. A human answers with `callgate approvals approve %s` (or `deny`). Then call approvals.collect with {\"approval\":\"%s\"} to get its result, or repeat the same call with the same arguments.",
+		strings.TrimSpace(cutAnswer(r.Summary)), r.Approval, r.Approval)
 	res.Content = append(res.Content, tell.Text(words))
 	if g.promised(req.Params.Name) != nil {
 		res.StructuredContent = map[string]any{ownField: aside{Status: tool.Waiting, Summary: words}}

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"callgate/internal/source/mcp"
 	"callgate/tool"
 )
@@ -138,6 +136,7 @@ func TestDeafServers(t *testing.T) {
 	cfg := play("deaf")
 	cfg.CallTimeout = 300 * time.Millisecond
 	s, byName := refreshed(t, cfg, mcp.Options{Grace: 50 * time.Millisecond})
+	pid := s.Status().Pid
 	long, err := json.Marshal(map[string]string{"text": strings.Repeat("x", 1<<20)})
 	if err != nil {
 		t.Fatal(err)
@@ -152,64 +151,11 @@ func TestDeafServers(t *testing.T) {
 	wg.Wait()
 	// It answers nothing at all, so it is stopped, and the next call finds a
 	// fresh one.
-	pid := s.Status().Pid
 	eventually(t, "its end", func() bool { return !alive(pid) })
 	_, err = call(t.Context(), byName["tell"], "")
 	expectError(t, err, tool.Timeout)
 	if now := s.Status().Pid; now == pid || now == 0 {
 		t.Errorf("the process was %d and is %d", pid, now)
-	}
-}
-
-func TestElicitation(t *testing.T) {
-	answer := func(a mcp.Answer, asked *mcp.Question) mcp.Options {
-		return mcp.Options{Elicit: func(ctx context.Context, s *mcp.Server, q mcp.Question) (mcp.Answer, error) {
-			*asked = q
-			return a, nil
-		}}
-	}
-	var q mcp.Question
-	for _, c := range []struct {
-		name string
-		opt  mcp.Options
-		want string
-	}{
-		{"accept", answer(mcp.Answer{Action: "accept", Content: map[string]any{"colour": "red"}}, &q), "accept red"},
-		{"decline", answer(mcp.Answer{Action: "decline"}, &q), "decline <nil>"},
-		{"cancel", answer(mcp.Answer{Action: "cancel"}, &q), "cancel <nil>"},
-		{"nobody to ask", mcp.Options{}, "decline <nil>"},
-	} {
-		for _, part := range []string{"normal", "legacy"} {
-			t.Run(c.name+" "+part, func(t *testing.T) {
-				_, byName := refreshed(t, play(part), c.opt)
-				r, err := call(t.Context(), byName["ask"], "")
-				if got := said(t, r, err); got != c.want {
-					t.Errorf("it said %q", got)
-				}
-			})
-		}
-	}
-	if diff := cmp.Diff(mcp.Question{Message: "which colour?", Calls: []string{"call-1"},
-		Schema: json.RawMessage(`{"properties":{"colour":{"type":"string"}},"type":"object"}`)}, q); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// A human may take longer than a call may.
-func TestElicitationStopsTheClock(t *testing.T) {
-	cfg := play("normal")
-	cfg.CallTimeout = 100 * time.Millisecond
-	_, byName := refreshed(t, cfg, mcp.Options{Elicit: func(ctx context.Context, _ *mcp.Server, _ mcp.Question) (mcp.Answer, error) {
-		select {
-		case <-ctx.Done():
-			t.Error("the call was given up while a human was asked")
-		case <-time.After(350 * time.Millisecond):
-		}
-		return mcp.Answer{Action: "accept", Content: map[string]any{"colour": "blue"}}, nil
-	}})
-	r, err := call(t.Context(), byName["ask"], "")
-	if got := said(t, r, err); got != "accept blue" {
-		t.Errorf("it said %q", got)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"callgate/internal/source/mcp/logbook"
 	"callgate/internal/source/mcp/manifest"
 	"callgate/internal/source/mcp/process"
@@ -53,6 +55,7 @@ type Config struct {
 	Dir       string            `json:"dir,omitempty"`
 	URL       string            `json:"url,omitempty"`
 	Transport string            `json:"transport,omitempty"`
+	Protocol  string            `json:"protocol,omitempty"` // the one version it is spoken to in; empty: the newest that it knows
 	Headers   map[string]string `json:"headers,omitempty"`
 	OAuth     *OAuth            `json:"oauth,omitempty"`
 
@@ -97,21 +100,13 @@ type Options struct {
 	// one, which its requests would tell of us. Its error is told to
 	// whoever wanted to use the server.
 	MayStart func(*Server) error
-	// Elicit asks a human what a server wants to know; nil declines.
-	Elicit func(context.Context, *Server, Question) (Answer, error)
-}
-
-// Question is what a server asks of a human in the middle of a call.
-type Question struct {
-	Message string
-	Schema  json.RawMessage // a flat object: the fields of a form
-	Calls   []string        // the ids of the calls that may have led to it
-}
-
-// Answer is what the human said.
-type Answer struct {
-	Action  string // "accept", "decline" or "cancel"
-	Content map[string]any
+	// Guest finds the client on whose behalf a server works: by the context of
+	// the request, or by the calls that the server has under way, when they are
+	// all of one client. It returns nil when there is none; so does a nil Guest.
+	Guest func(ctx context.Context, calls []string) Guest
+	// Read is told of everything but a call that is read of a server, with how
+	// it ended. What cannot be put on record is not handed out.
+	Read func(*Server, Reading, End) error
 }
 
 // withDefaults fills in what was left out.
@@ -151,6 +146,10 @@ func (c Config) validate() error {
 		return bad("has a command, and the transport %q needs a url", tool.Clip(c.Transport))
 	case !slices.Contains([]string{"", Stdio, HTTP, SSE}, c.Transport):
 		return bad("has the transport %q; use stdio, http or sse", tool.Clip(c.Transport))
+	case c.Protocol != "" && !slices.Contains(sdk.SupportedProtocolVersions(), c.Protocol):
+		return bad("has the protocol %q; use one of %s", tool.Clip(c.Protocol), strings.Join(sdk.SupportedProtocolVersions(), ", "))
+	case c.Transport == SSE && c.Protocol > legacyProtocol:
+		return bad("has the protocol %s, which the transport sse does not know", c.Protocol)
 	case c.CallTimeout < 0 || c.StartTimeout < 0 || c.IdleStop < 0 || c.Concurrency < 0:
 		return bad("has a negative limit")
 	case c.OAuth != nil && (c.OAuth.CallbackPort < 0 || c.OAuth.CallbackPort > 65535):

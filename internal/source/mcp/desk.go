@@ -155,18 +155,29 @@ func (d *desk) isAsking() bool {
 	return d.asking > 0
 }
 
-// ask stops all clocks while a human is asked, and returns the calls that may
-// have led to the question.
-func (d *desk) ask() (calls []string, done func()) {
+// under returns the calls that are under way.
+func (d *desk) under() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.asking++
+	return d.underLocked()
+}
+
+func (d *desk) underLocked() (calls []string) {
 	for _, f := range d.flights {
 		if f.call != "" {
 			calls = append(calls, f.call)
 		}
 	}
-	return calls, func() {
+	return calls
+}
+
+// ask stops all clocks while a client is asked, and returns the calls that may
+// have led to the question.
+func (d *desk) ask() (calls []string, done func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asking++
+	return d.underLocked(), func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.asking--

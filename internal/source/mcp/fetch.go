@@ -154,20 +154,6 @@ func (s *Server) ListPrompts(ctx context.Context) ([]json.RawMessage, error) {
 	})
 }
 
-// ReadResource reads one resource.
-func (s *Server) ReadResource(ctx context.Context, uri string) (json.RawMessage, error) {
-	return single(s, ctx, "resources/read", func(ctx context.Context, c *sdk.ClientSession) (any, error) {
-		return c.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri})
-	})
-}
-
-// GetPrompt fills in one prompt.
-func (s *Server) GetPrompt(ctx context.Context, name string, args map[string]string) (json.RawMessage, error) {
-	return single(s, ctx, "prompts/get", func(ctx context.Context, c *sdk.ClientSession) (any, error) {
-		return c.GetPrompt(ctx, &sdk.GetPromptParams{Name: name, Arguments: args})
-	})
-}
-
 // collect reads a list to its end.
 func collect[T any](s *Server, ctx context.Context, method string, get func(context.Context, *sdk.ClientSession, string) ([]T, string, error)) ([]json.RawMessage, error) {
 	var all []json.RawMessage
@@ -191,21 +177,4 @@ func collect[T any](s *Server, ctx context.Context, method string, get func(cont
 		return nil, nil // a server without any need not know the method
 	}
 	return all, err
-}
-
-// single reads one thing.
-func single(s *Server, ctx context.Context, method string, get func(context.Context, *sdk.ClientSession) (any, error)) (json.RawMessage, error) {
-	var raw json.RawMessage
-	err := s.request(ctx, request{method: method}, func(ctx context.Context, c *sdk.ClientSession) error {
-		res, err := get(ctx, c)
-		if err != nil {
-			return err
-		}
-		raw, err = json.Marshal(res)
-		return err
-	})
-	if err == nil && len(raw) > mostBytes {
-		return nil, tool.Errorf("mcp."+method, tool.Failed, "the MCP server %s answered with %d bytes; the most is %d", s.cfg.Name, len(raw), mostBytes)
-	}
-	return raw, err
 }

@@ -32,12 +32,15 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 	if len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
 	}
-	err := h.server.request(ctx, request{method: "tools/call", call: call.ID, grant: grant, tool: h.dotted}, func(ctx context.Context, c *sdk.ClientSession) error {
-		params := &sdk.CallToolParams{Name: h.upstream, Arguments: args}
+	r := request{method: "tools/call", call: call.ID, grant: grant, tool: h.dotted}
+	err := h.server.converse(ctx, r, func(ctx context.Context, c *sdk.ClientSession, in round) (reply, error) {
+		params := &sdk.CallToolParams{Meta: in.meta, Name: h.upstream, Arguments: args, InputResponses: in.answers, RequestState: in.state}
 		params.SetProgressToken(ctx.Value(flightKey{}).(*flight).token)
 		var err error
-		res, err = c.CallTool(ctx, params)
-		return err
+		if res, err = c.CallTool(ctx, params); err != nil {
+			return reply{}, err
+		}
+		return reply{res.NeedsInput(), res.InputRequests, res.RequestState}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -49,15 +52,22 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 type request struct {
 	method string
 	tool   string // the dotted name of a tool that is called
-	call   string // its id
+	call   string // its id, or that of what is read
 	grant  tool.Grant
+}
+
+// calls are those that it may be asked about.
+func (r request) calls() []string {
+	if r.call == "" {
+		return nil
+	}
+	return []string{r.call}
 }
 
 // name is what is asked for, for the words of an error.
 func (r request) name() string { return cmp.Or(r.tool, r.method) }
 
-// flightKey finds the flight of a request, for the questions that its server
-// asks before it answers.
+// flightKey finds the flight of a request, for its progress token.
 type flightKey struct{}
 
 // request sends something to the server, in turn and in time. What was
@@ -204,7 +214,11 @@ func (s *Server) refusal(name string, answer *jsonrpc.Error) error {
 	case jsonrpc.CodeMethodNotFound:
 		kind = tool.NotFound
 	}
-	return tool.Errorf("mcp.call", kind, "the MCP server %s refuses %s: %s", s.cfg.Name, name, said)
+	e := tool.Errorf("mcp.call", kind, "the MCP server %s refuses %s: %s", s.cfg.Name, name, said)
+	if answer.Code == sdk.CodeMissingRequiredClientCapabilities { // which clients know what to do about
+		e.Err = &jsonrpc.Error{Code: answer.Code, Message: said, Data: answer.Data}
+	}
+	return e
 }
 
 // brokenOff is the error of a request whose connection broke, with how the

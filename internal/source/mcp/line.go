@@ -24,9 +24,11 @@ type line struct {
 	mu      sync.Mutex
 	link    *link
 	attempt *attempt
+	was     bool           // there has been a link
 	links   sync.WaitGroup // links that are not gone yet
 	last    error          // why it was last not to be had, or ended
 	idle    *time.Timer
+	level   LogLevel // from which on somebody wants to hear of its work
 }
 
 // attempt is one try to connect, shared by all who wait for it.
@@ -78,12 +80,16 @@ func (s *Server) try(a *attempt) {
 	l, err := s.tryOnce(s.line.ctx)
 	s.line.mu.Lock()
 	s.line.attempt = nil
+	again := s.line.was
 	if err == nil {
-		s.line.link, s.line.last = l, nil
+		s.line.link, s.line.last, s.line.was = l, nil, true
 	}
 	s.line.mu.Unlock()
 	if err == nil {
 		s.replace(l.manifest)
+		if again {
+			s.hub.background(func() { s.rewatch(l) })
+		}
 	}
 	a.err = err
 	close(a.done)
@@ -238,7 +244,7 @@ func (s *Server) idleAfter() {
 		return
 	}
 	s.line.idle = time.AfterFunc(s.cfg.IdleStop, func() {
-		if !s.desk.quiet(s.cfg.IdleStop) {
+		if !s.desk.quiet(s.cfg.IdleStop) || !s.watches.Empty() {
 			s.idleAfter()
 			return
 		}

@@ -1,7 +1,11 @@
+//lint:file-ignore SA1019 servers want models and an ear for logs all the same
+
 package mcp
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +15,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/source/mcp/guest"
 	"callgate/internal/source/mcp/logbook"
 	"callgate/internal/source/mcp/manifest"
 	"callgate/internal/source/mcp/process"
@@ -113,13 +119,13 @@ func (s *Server) dial(ctx context.Context, p plan) (*link, error) {
 	t := &remote.Transport{Config: remote.Config{Server: s.cfg.Name, URL: p.url, Headers: p.headers, Login: s.account, Base: s.hub.dialer}}
 	client := t.Client()
 	overSSE := func() (*link, error) {
-		return s.open(ctx, &sdk.SSEClientTransport{Endpoint: p.url.String(), HTTPClient: client, MaxEventSize: remote.MaxBody}, legacyProtocol, nil)
+		return s.open(ctx, &sdk.SSEClientTransport{Endpoint: p.url.String(), HTTPClient: client, MaxEventSize: remote.MaxBody}, cmp.Or(s.cfg.Protocol, legacyProtocol), nil)
 	}
 	if s.cfg.Transport == SSE {
 		return overSSE()
 	}
-	l, err := s.open(ctx, &sdk.StreamableClientTransport{Endpoint: p.url.String(), HTTPClient: client, MaxEventSize: remote.MaxBody}, "", nil)
-	if err == nil || s.cfg.Transport == HTTP || !oldServer(t.Posted()) {
+	l, err := s.open(ctx, &sdk.StreamableClientTransport{Endpoint: p.url.String(), HTTPClient: client, MaxEventSize: remote.MaxBody}, s.cfg.Protocol, nil)
+	if err == nil || s.cfg.Transport == HTTP || s.cfg.Protocol > legacyProtocol || !oldServer(t.Posted()) {
 		return l, err
 	}
 	old, err2 := overSSE()
@@ -138,6 +144,10 @@ func oldServer(status int) bool {
 // dialStdio starts the command. There are servers that end when they are
 // greeted in the new way: those are started once more and greeted in the old.
 func (s *Server) dialStdio(ctx context.Context, p plan) (*link, error) {
+	if s.cfg.Protocol != "" {
+		l, _, err := s.launch(ctx, p, s.cfg.Protocol)
+		return l, err
+	}
 	version := ""
 	since, lately := s.known().TookBadly()
 	if lately {
@@ -180,6 +190,7 @@ func (s *Server) launch(ctx context.Context, p plan, version string) (*link, *st
 	conn := stdio.New(stdio.Options{
 		In: proc.Out, Out: proc.In,
 		Stray:    func(line []byte) { s.log.Add("stdout", string(line)) },
+		Told:     s.told,
 		Patience: s.cfg.StartTimeout / patience,
 		Closed:   func() { go proc.Stop(s.hub.opt.Grace) },
 	})
@@ -248,6 +259,15 @@ func (s *Server) open(ctx context.Context, t sdk.Transport, version string, proc
 	if proc == nil {
 		l.shut = func() { go s.takeLeave(session) }
 	}
+	if got := session.InitializeResult().ProtocolVersion; s.cfg.Protocol != "" && got != s.cfg.Protocol {
+		l.shut()
+		return fail(tool.Errorf("mcp.connect", tool.Unavailable, "the MCP server %s speaks the protocol %s, and the app file says %s", s.cfg.Name, got, s.cfg.Protocol).
+			WithHint("write protocol: %q, or leave it out", got))
+	}
+	s.line.mu.Lock()
+	level := s.line.level
+	s.line.mu.Unlock()
+	s.tellLevel(l.ctx, session, level)
 	if l.manifest, err = s.list(l.ctx, session); err != nil {
 		l.shut()
 		return fail(err)
@@ -345,19 +365,44 @@ func (s *Server) client(l *link) *sdk.Client {
 	if version == "" {
 		version = "0"
 	}
-	return sdk.NewClient(&sdk.Implementation{Name: "callgate", Title: "Callgate", Version: version}, &sdk.ClientOptions{
-		Logger:             slog.New(slog.NewTextHandler(&logbook.Writer{Book: s.log, Stream: "client"}, nil)),
-		Capabilities:       &sdk.ClientCapabilities{}, // no roots, no sampling
+	c := sdk.NewClient(&sdk.Implementation{Name: "callgate", Title: "Callgate", Version: version}, &sdk.ClientOptions{
+		Logger: slog.New(slog.NewTextHandler(&logbook.Writer{Book: s.log, Stream: "client"}, nil)),
+		// What some client can do, and those who come later may: a server of the
+		// old handshake is told once, for all of them. No roots, which such servers
+		// would take for what they may touch.
+		Capabilities:       &sdk.ClientCapabilities{Sampling: &sdk.SamplingCapabilities{}},
 		ElicitationHandler: s.elicit,
+		MultiRoundTrip:     &sdk.MultiRoundTripOptions{Disabled: true}, // see converse
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
 			s.hub.background(func() { s.relist(l) })
 		},
-		//lint:ignore SA1019 servers of older protocols log in this way
-		LoggingMessageHandler: func(_ context.Context, r *sdk.LoggingMessageRequest) {
-			s.log.Add("log", fmt.Sprintf("%s: %v", r.Params.Level, r.Params.Data))
+		ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) {
+			s.watches.Tell(r.Params.URI)
 		},
-		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
-			s.desk.progress(r.Params)
-		},
+		LoggingMessageHandler:       func(_ context.Context, r *sdk.LoggingMessageRequest) { s.said(r.Params) },
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.desk.progress(r.Params) },
 	})
+	c.AddReceivingMiddleware(s.receive)
+	return c
+}
+
+// told takes what a local server tells of a call, in the order in which it comes
+// and before the answer that follows; the SDK would let an answer overtake it.
+// It reports whether that was it.
+func (s *Server) told(r *jsonrpc.Request) bool {
+	switch r.Method {
+	case "notifications/message":
+		var p guest.Log
+		if json.Unmarshal(r.Params, &p) == nil {
+			s.said(&p)
+		}
+	case "notifications/progress":
+		var p sdk.ProgressNotificationParams
+		if json.Unmarshal(r.Params, &p) == nil {
+			s.desk.progress(&p)
+		}
+	default:
+		return false
+	}
+	return true
 }

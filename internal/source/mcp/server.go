@@ -16,6 +16,7 @@ import (
 	"callgate/internal/source/mcp/reference"
 	"callgate/internal/source/mcp/remote"
 	"callgate/internal/source/mcp/translate"
+	"callgate/internal/source/mcp/watch"
 	"callgate/tool"
 )
 
@@ -33,6 +34,7 @@ type Server struct {
 	catalog catalog        // what is known of its tools
 	line    line           // the connection
 	desk    *desk          // the calls in flight
+	watches watch.Table    // the resources that somebody is told of
 }
 
 // Name is the server's name as a source of tools. Two servers of one name and
@@ -96,13 +98,29 @@ func (s *Server) Tools(context.Context) ([]*tool.Tool, error) {
 	if tools != nil && s.hub.opt.Vet == nil {
 		return tools, nil
 	}
-	tools, problems := s.publish(m)
+	var vet func([]Definition) []Definition
+	if judge := s.hub.opt.Vet; judge != nil {
+		vet = func(defs []Definition) []Definition { return judge(s, defs) }
+	}
+	tools, problems := s.publish(m, vet)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.manifest == m {
 		c.tools, c.problems = tools, problems
 	}
 	return tools, nil
+}
+
+// Vetted returns those of the server's tools, as they are known, whose
+// definitions somebody lets through. It starts nothing and waits for nothing.
+func (s *Server) Vetted(vet func([]Definition) []Definition) []*tool.Tool {
+	m := s.known()
+	if m == nil {
+		s.fetchLater(0)
+		return nil
+	}
+	tools, _ := s.publish(m, vet)
+	return tools
 }
 
 // fetchLater fetches the tools in the background, once the delay is over. A
@@ -157,11 +175,11 @@ func (s *Server) fetchInTurn(delay time.Duration) error {
 
 // publish makes tools of what is known: of those that may be published, and
 // that the app file does not turn off.
-func (s *Server) publish(m *manifest.Manifest) ([]*tool.Tool, []Problem) {
+func (s *Server) publish(m *manifest.Manifest, vet func([]Definition) []Definition) ([]*tool.Tool, []Problem) {
 	problems := slices.Clone(m.Notes)
 	entries := m.Tools
-	if vet := s.hub.opt.Vet; vet != nil {
-		entries = s.vetted(entries, vet)
+	if vet != nil {
+		entries = vetted(entries, vet)
 	}
 	defs := make([]Definition, len(m.Tools)) // names are given among all, so that trust does not change them
 	byName := make(map[string]string, len(m.Tools))
@@ -204,13 +222,13 @@ func hasTool(byName map[string]string, name string) bool {
 }
 
 // vetted keeps the entries whose definitions may be published.
-func (s *Server) vetted(entries []manifest.Entry, vet func(*Server, []Definition) []Definition) []manifest.Entry {
+func vetted(entries []manifest.Entry, vet func([]Definition) []Definition) []manifest.Entry {
 	defs := make([]Definition, len(entries))
 	for i, e := range entries {
 		defs[i] = e.Definition
 	}
 	may := map[string]bool{}
-	for _, d := range vet(s, defs) {
+	for _, d := range vet(defs) {
 		may[d.Name] = true
 	}
 	return slices.DeleteFunc(slices.Clone(entries), func(e manifest.Entry) bool { return !may[e.Name] })

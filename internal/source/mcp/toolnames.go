@@ -1,5 +1,7 @@
 package mcp
 
+import "callgate/internal/source/mcp/translate"
+
 // ToolNames are the names that the server gave its tools when it was last
 // seen, whether or not they may be shown.
 func (s *Server) ToolNames() []string {
@@ -12,4 +14,21 @@ func (s *Server) ToolNames() []string {
 		names[i] = e.Name
 	}
 	return names
+}
+
+// OwnNames are the names that the server itself gives its tools, by ours.
+func (s *Server) OwnNames() map[string]string {
+	m := s.known()
+	if m == nil {
+		return nil
+	}
+	defs := make([]Definition, len(m.Tools))
+	for i, e := range m.Tools {
+		defs[i] = e.Definition
+	}
+	own := make(map[string]string, len(defs))
+	for i, name := range translate.Names(defs) {
+		own[name] = defs[i].Name
+	}
+	return own
 }

@@ -66,7 +66,7 @@ func Title(t *tool.Tool) string {
 
 // lookups are those of the kernel's own tools that only look. Any other may do
 // whatever it is told to call.
-var lookups = []string{"search_tools", "get_tool", "list_categories", "browse_category"}
+var lookups = []string{"search_tools", "get_tool", "list_categories", "browse_category", "collect"}
 
 // Annotations tell what the kernel knows of a tool's effects.
 func Annotations(t *tool.Tool) *sdk.ToolAnnotations {

@@ -46,8 +46,9 @@ type Options struct {
 	In       io.ReadCloser  // the server's stdout
 	Out      io.WriteCloser // the server's stdin
 	Stray    func(line []byte)
-	Patience time.Duration // how long the new handshake may go unanswered; 0: as long as it takes
-	Closed   func()        // called once, when the connection is closed; must not block
+	Told     func(*jsonrpc.Request) bool // takes a notification before anything after it is read; must not block
+	Patience time.Duration               // how long the new handshake may go unanswered; 0: as long as it takes
+	Closed   func()                      // called once, when the connection is closed; must not block
 }
 
 // Conn is a connection to one server. It is also the transport that makes it.
@@ -220,8 +221,13 @@ func (c *Conn) take(line []byte) bool {
 	}
 	c.heard.Store(true)
 	for _, m := range messages {
-		if r, ok := m.(*jsonrpc.Response); ok {
-			c.answered(r)
+		switch m := m.(type) {
+		case *jsonrpc.Response:
+			c.answered(m)
+		case *jsonrpc.Request:
+			if c.opt.Told != nil && !m.IsCall() && c.opt.Told(m) {
+				continue
+			}
 		}
 		select {
 		case c.incoming <- m:

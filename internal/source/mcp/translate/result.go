@@ -16,6 +16,7 @@ import (
 
 const (
 	maxPicture = 5 << 20  // bytes of an image, as the strictest of the model APIs has it
+	maxInline  = 10 << 20 // bytes of sounds and other things in one result
 	maxWords   = 2 << 10  // bytes of a server's words in an error
 	maxExact   = 1 << 53  // the largest whole number that arrives as it was sent
 	maxLine    = 120      // bytes of a text that is its own summary
@@ -52,6 +53,7 @@ type teller struct {
 	ctx    context.Context
 	keep   Keep
 	result *tool.Result
+	inline int             // bytes of what is neither text nor image
 	text   strings.Builder // all text, for an error
 }
 
@@ -59,7 +61,13 @@ func (t *teller) say(text string) {
 	if text == "" {
 		return
 	}
-	t.result.Content = append(t.result.Content, tool.Text(text))
+	t.add(tool.Text(text))
+}
+
+// add takes a piece of content over, with its words.
+func (t *teller) add(c tool.Content) {
+	t.result.Content = append(t.result.Content, c)
+	text := c.Text
 	if t.text.Len() < maxWords {
 		if t.text.Len() > 0 {
 			t.text.WriteByte('\n')
@@ -91,7 +99,7 @@ func (t *teller) resource(r *sdk.ResourceContents) {
 	case r.Blob != nil:
 		t.bytes("resource", r.URI, r.MIMEType, r.Blob)
 	case r.URI != "":
-		t.say(r.URI + "\n" + r.Text)
+		t.add(tool.Resource(r.URI, r.MIMEType, r.Text))
 	default:
 		t.say(r.Text)
 	}
@@ -110,7 +118,8 @@ func (t *teller) link(l *sdk.ResourceLink) {
 	t.say(tool.ClipTo(line, maxLink))
 }
 
-// bytes shows a picture to the model, and keeps other things aside.
+// bytes shows a picture to the model. Other things are kept aside, and words say
+// where; they go along for those who can use them, within bounds.
 func (t *teller) bytes(kind, uri, mime string, data []byte) {
 	what := kind
 	if uri != "" {
@@ -121,24 +130,37 @@ func (t *teller) bytes(kind, uri, mime string, data []byte) {
 	}
 	what += fmt.Sprintf(", %d bytes", len(data))
 	if strings.HasPrefix(mime, "image/") && len(data) > 0 && len(data) <= maxPicture {
-		t.result.Content = append(t.result.Content, tool.Image(mime, data))
+		picture := tool.Image(mime, data)
+		picture.URI = uri
+		t.result.Content = append(t.result.Content, picture)
 		return
 	}
 	if t.keep == nil {
-		t.say("[" + what + ": left out]")
+		t.piece(kind, uri, mime, data, "["+what+": left out]")
 		t.result.Warnings = append(t.result.Warnings, "the server sent "+what+", which cannot be shown; it is left out")
 		return
 	}
 	ref, err := t.keep(t.ctx, data)
 	if err != nil {
-		t.say("[" + what + ": left out]")
+		t.piece(kind, uri, mime, data, "["+what+": left out]")
 		t.result.Warnings = append(t.result.Warnings, "the server sent "+what+", which could not be kept: "+err.Error())
 		return
 	}
 	if t.result.ArtifactRef == "" {
 		t.result.ArtifactRef = ref
 	}
-	t.say("[" + what + ": " + ref + "]")
+	t.piece(kind, uri, mime, data, "["+what+": "+ref+"]")
+}
+
+// piece adds something by its words, and as what it is where it fits.
+func (t *teller) piece(kind, uri, mime string, data []byte, words string) {
+	known := kind == "audio" || kind == "resource"
+	if !known || len(data) == 0 || len(data) > maxPicture || t.inline+len(data) > maxInline {
+		t.say(words)
+		return
+	}
+	t.inline += len(data)
+	t.add(tool.Content{Type: kind, URI: uri, MIME: mime, Data: data, Text: words})
 }
 
 // structured takes the structured content as data. Servers repeat it as text
@@ -209,7 +231,7 @@ func (t *teller) failed(name string) {
 		e.Message = fmt.Sprintf("%s failed: %s", name, tool.ClipTo(string(r.Data), maxWords))
 	case said == "":
 		e.Message = name + " failed, and its server does not say why"
-	case len(r.Content) == 1 && len(said) <= maxWords:
+	case len(r.Content) == 1 && r.Content[0].Type == "text" && len(said) <= maxWords:
 		r.Content = nil
 	}
 	r.Status, r.Error, r.Summary = tool.Failure, e, e.Error()

@@ -290,17 +290,19 @@ func TestResults(t *testing.T) {
 			&tool.Result{Status: tool.Success, Summary: "m.t: 1 image", Content: []tool.Content{tool.Image("image/png", []byte("png"))}}},
 		{"a sound, kept", &sdk.CallToolResult{Content: []sdk.Content{&sdk.AudioContent{MIMEType: "audio/wav", Data: []byte("wav")}}}, kept,
 			&tool.Result{Status: tool.Success, Summary: "[audio, audio/wav, 3 bytes: sha256:1]", ArtifactRef: "sha256:1",
-				Content: []tool.Content{tool.Text("[audio, audio/wav, 3 bytes: sha256:1]")}}},
+				Content: []tool.Content{tool.Audio("audio/wav", []byte("wav"), "[audio, audio/wav, 3 bytes: sha256:1]")}}},
 		{"a sound, left out", &sdk.CallToolResult{Content: []sdk.Content{&sdk.AudioContent{MIMEType: "audio/wav", Data: []byte("wav")}}}, nil,
-			&tool.Result{Status: tool.Success, Summary: "[audio, audio/wav, 3 bytes: left out]", Content: []tool.Content{tool.Text("[audio, audio/wav, 3 bytes: left out]")},
+			&tool.Result{Status: tool.Success, Summary: "[audio, audio/wav, 3 bytes: left out]", Content: []tool.Content{tool.Audio("audio/wav", []byte("wav"), "[audio, audio/wav, 3 bytes: left out]")},
 				Warnings: []string{"the server sent audio, audio/wav, 3 bytes, which cannot be shown; it is left out"}}},
 		{"a file, lost", &sdk.CallToolResult{Content: []sdk.Content{&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "f:x", Blob: []byte("zip")}}}}, lost,
-			&tool.Result{Status: tool.Success, Summary: "[resource f:x, 3 bytes: left out]", Content: []tool.Content{tool.Text("[resource f:x, 3 bytes: left out]")},
+			&tool.Result{Status: tool.Success, Summary: "[resource f:x, 3 bytes: left out]", Content: []tool.Content{{Type: "resource", URI: "f:x", Data: []byte("zip"), Text: "[resource f:x, 3 bytes: left out]"}},
 				Warnings: []string{"the server sent resource f:x, 3 bytes, which could not be kept: disk full"}}},
 		{"resources", &sdk.CallToolResult{Content: []sdk.Content{
 			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "f:y", Text: "why"}}, &sdk.EmbeddedResource{},
 			&sdk.ResourceLink{URI: "f:z", Name: "z", Title: "The Z", MIMEType: "text/plain", Size: &size}}}, nil,
-			&tool.Result{Status: tool.Success, Summary: "m.t: 3 lines", Content: []tool.Content{tool.Text("f:y\nwhy"), tool.Text("resource f:z, The Z, text/plain, 12 bytes")}}},
+			&tool.Result{Status: tool.Success, Summary: "m.t: 3 lines", Content: []tool.Content{tool.Resource("f:y", "", "why"), tool.Text("resource f:z, The Z, text/plain, 12 bytes")}}},
+		{"a picture with an address", &sdk.CallToolResult{Content: []sdk.Content{&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "f:p", MIMEType: "image/png", Blob: []byte("png")}}}}, kept,
+			&tool.Result{Status: tool.Success, Summary: "m.t: 1 image", Content: []tool.Content{{Type: "image", URI: "f:p", MIME: "image/png", Data: []byte("png")}}}},
 		{"data", &sdk.CallToolResult{StructuredContent: map[string]any{"a": 1.0}, Content: []sdk.Content{text("one")}}, nil,
 			&tool.Result{Status: tool.Success, Summary: "m.t: 1 line, 7 bytes of data", Data: json.RawMessage(`{"a":1}`), Content: []tool.Content{tool.Text("one")}}},
 		{"data that is told twice", &sdk.CallToolResult{StructuredContent: map[string]any{"id": 1234567890123456789.0, "z": "<"}, Content: []sdk.Content{text(`{"z": "<", "id": 1234567890123456789}`)}}, nil,
@@ -334,6 +336,24 @@ func TestLongFailuresKeepTheirContent(t *testing.T) {
 	big := translate.Result(t.Context(), "m.t", &sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{MIMEType: "image/png", Data: make([]byte, 6<<20)}}}, nil)
 	if len(big.Warnings) != 1 || big.Content[0].Type != "text" {
 		t.Errorf("a picture that is too large gave %v", big.Warnings)
+	}
+}
+
+// What is neither text nor picture goes along within bounds, and is told in
+// words whatever its size.
+func TestSoundsHaveBounds(t *testing.T) {
+	kept := func(context.Context, []byte) (string, error) { return "sha256:1", nil }
+	sound := func(size int) sdk.Content { return &sdk.AudioContent{MIMEType: "audio/wav", Data: make([]byte, size)} }
+	r := translate.Result(t.Context(), "m.t", &sdk.CallToolResult{Content: []sdk.Content{sound(6 << 20), sound(4 << 20), sound(4 << 20), sound(4 << 20), sound(1 << 20)}}, kept)
+	var got []string
+	for _, c := range r.Content {
+		if !strings.HasPrefix(c.Text, "[audio, audio/wav, ") {
+			t.Errorf("it is told as %q", c.Text)
+		}
+		got = append(got, fmt.Sprintf("%s %d", c.Type, len(c.Data)>>20))
+	}
+	if diff := cmp.Diff([]string{"text 0", "audio 4", "audio 4", "text 0", "audio 1"}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

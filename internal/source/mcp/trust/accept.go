@@ -75,6 +75,23 @@ func (s *Store) Pending(key string) ([]Held, error) {
 	return out, nil
 }
 
+// Unseen returns what first use pinned of a server and no human has accepted, by
+// name: what a strict review holds beside what is pending.
+func (s *Store) Unseen(key string) ([]Held, error) {
+	b, _, err := s.load()
+	if err != nil || b[key] == nil {
+		return nil, err
+	}
+	var out []Held
+	for _, name := range slices.Sorted(maps.Keys(b[key].Tools)) {
+		r := b[key].Tools[name]
+		if a := r.Accepted; a != nil && a.FirstUse && r.Gone.IsZero() && r.Waiting == nil {
+			out = append(out, r.held(a.Definition, a.Hash, Unpinned, nil))
+		}
+	}
+	return out, nil
+}
+
 // Accept lets the picked definitions be published from the next review on, in
 // the name of whoever was shown them. It accepts all of them or none. To accept
 // all that waits, show and pick all of Pending. A pin that first use made can

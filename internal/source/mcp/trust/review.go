@@ -17,14 +17,15 @@ const (
 	Changed    Reason = "changed"    // another definition was accepted under this name
 	New        Reason = "new"        // its server was known, and did not have it
 	Suspicious Reason = "suspicious" // the scan found something serious, and no human has accepted it
-	Unpinned   Reason = "unpinned"   // a human must accept it first: policy says so, or took it back
+	Unpinned   Reason = "unpinned"   // a human must accept it first: the app says so, or one took it back
 )
 
 // Options are what Review cannot know by itself. The zero value is first use
 // trusted, and no other servers.
 type Options struct {
 	// Strict holds everything that no human has accepted, also what first use
-	// pinned before.
+	// pinned. It is of this review alone: the book is kept as without it, so that
+	// one who is strict holds nothing back from others.
 	Strict bool
 	// Others are the names of the tools of all other servers: see [Scan].
 	// Names that the reviewed server has itself are left out by Review.
@@ -57,8 +58,8 @@ const maxServer = 8 << 20
 // the next review and a human must know:
 //
 //   - Definitions of a server that showed none before are pinned and published
-//     (trust on first use), except with Options.Strict, and except those in
-//     which the scan finds something serious.
+//     (trust on first use), except those in which the scan finds something
+//     serious. With Options.Strict they are pinned and held.
 //   - Later, what is as it was accepted is published; what differs and what is
 //     new is held until a human accepts it. What is missing keeps its pin, so
 //     that coming back changed is noticed.
@@ -183,6 +184,10 @@ func (c *court) one(r *record, one candidate, first bool) {
 			r.Accepted = &Pin{Definition: one.Definition, Hash: one.hash, FirstUse: true, Stamp: Stamp{At: c.at}}
 		}
 		r.Waiting = nil
+		if c.strict && r.Accepted.FirstUse {
+			c.verdict.Held = append(c.verdict.Held, r.held(one.Definition, one.hash, Unpinned, one.findings))
+			return
+		}
 		c.verdict.Published = append(c.verdict.Published, one.Definition)
 		return
 	}
@@ -209,8 +214,6 @@ func (c *court) reason(r *record, one candidate, first bool) Reason {
 		return ""
 	case one.serious || again && r.Waiting.Reason == Suspicious:
 		return Suspicious
-	case c.strict && (a != nil || first):
-		return Unpinned
 	case a != nil || first:
 		return ""
 	case again:

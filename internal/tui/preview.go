@@ -1,0 +1,134 @@
+package tui
+
+import (
+	"encoding/json"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"callgate/internal/arbiter/approval"
+	"callgate/internal/tui/diff"
+)
+
+// previewed is what a call would change.
+type previewed struct {
+	question *question
+	lines    []diff.Line
+}
+
+// lookAt finds out what a call would change in a file, as far as that can be
+// told from outside: the file may be another when the call runs.
+func (c *chat) lookAt(q *question) tea.Cmd {
+	change := changeOf(q.Request)
+	if change == nil {
+		return nil
+	}
+	path, read := fileOf(q.Request), c.ReadFile
+	return func() tea.Msg {
+		var old string
+		known := false
+		if path != "" && read != nil {
+			if data, err := read(path); err == nil {
+				old, known = string(data), true
+			}
+		}
+		if new, ok := change(old, known); ok {
+			return previewed{q, diff.Unified(old, new)}
+		}
+		return nil
+	}
+}
+
+// fileOf is the file that a request claims, when it is just one.
+func fileOf(r approval.Request) string {
+	var path string
+	for _, claim := range r.Claims {
+		if file, ok := strings.CutPrefix(claim.Resource, "file:"); ok {
+			if path != "" {
+				return ""
+			}
+			path = file
+		}
+	}
+	return path
+}
+
+// changed makes of a file's content what it would be; known says that there is
+// such a file and it could be read.
+type changed func(old string, known bool) (new string, ok bool)
+
+// changeOf is what a call of the filesystem module does to a file's content.
+func changeOf(r approval.Request) changed {
+	switch r.Call.Tool.Dotted() {
+	case "filesystem.write":
+		var w struct{ Content, Mode string }
+		if json.Unmarshal(r.Call.Args, &w) != nil {
+			return nil
+		}
+		return func(old string, known bool) (string, bool) {
+			if w.Mode == "append" && known {
+				return old + w.Content, true
+			}
+			return w.Content, true
+		}
+	case "filesystem.edit":
+		var e struct {
+			edit
+			Edits []edit
+		}
+		if json.Unmarshal(r.Call.Args, &e) != nil {
+			return nil
+		}
+		if e.Edits == nil {
+			e.Edits = []edit{e.edit}
+		}
+		return func(old string, known bool) (string, bool) { return apply(e.Edits, old, known) }
+	}
+	return nil
+}
+
+// edit is one change of filesystem.edit.
+type edit struct {
+	Op, Old, New string
+	All          bool
+	Count        int
+	Line         int
+	EndLine      int `json:"end_line"`
+}
+
+// apply makes the edits one after the other. Lines are those of the file as it
+// was, so edits by line are shown only where there is one edit.
+func apply(edits []edit, old string, known bool) (string, bool) {
+	if !known {
+		return "", false
+	}
+	text := old
+	for _, e := range edits {
+		switch e.Op {
+		case "", "replace":
+			n := 1
+			if e.All || e.Count > 0 {
+				n = -1
+			}
+			if e.Old == "" || !strings.Contains(text, e.Old) {
+				return "", false
+			}
+			text = strings.Replace(text, e.Old, e.New, n)
+		case "append":
+			text += e.New
+		case "insert", "replace_lines":
+			lines := strings.SplitAfter(text, "\n")
+			from, to := e.Line-1, e.Line-1
+			if e.Op == "replace_lines" {
+				to = max(e.EndLine, e.Line)
+			}
+			if len(edits) > 1 || from < 0 || to > len(lines) {
+				return "", false
+			}
+			text = strings.Join(lines[:from], "") + e.New + strings.Join(lines[to:], "")
+		default:
+			return "", false
+		}
+	}
+	return text, true
+}

@@ -1,0 +1,69 @@
+package transcript
+
+import (
+	"fmt"
+	"strings"
+
+	"callgate/internal/tui/ink"
+)
+
+// Words are what the user said.
+type Words string
+
+// Lines lays them out after a mark.
+func (w Words) Lines(width int, _ bool) []string {
+	lines := ink.Wrap(ink.Safe(strings.TrimRight(string(w), "\n")), width-2)
+	for i, line := range lines {
+		mark := "  "
+		if i == 0 {
+			mark = ink.Accent("> ")
+		}
+		lines[i] = mark + ink.Strong(line)
+	}
+	return lines
+}
+
+// Note is what the kernel, or the chat itself, says between.
+type Note struct {
+	Text string
+	Bad  bool // something went wrong
+}
+
+// Lines lays it out.
+func (n Note) Lines(width int, _ bool) []string {
+	lines := ink.Wrap(ink.Safe(strings.TrimRight(n.Text, "\n")), width)
+	for i, line := range lines {
+		if n.Bad {
+			lines[i] = ink.Bad(line)
+		} else {
+			lines[i] = ink.Faint(line)
+		}
+	}
+	return lines
+}
+
+// Fold is a text of which only the head is shown, until its details are wanted.
+type Fold struct {
+	Head string
+	Text string
+}
+
+// Lines lays it out.
+func (f *Fold) Lines(width int, open bool) []string {
+	text := strings.Trim(f.Text, "\n")
+	if !open {
+		return []string{ink.Faint(ink.Cut(fmt.Sprintf("▸ %s (%s; ctrl+o shows them)", ink.OneLine(f.Head), count(strings.Count(text, "\n")+1, "line")), width))}
+	}
+	lines := []string{ink.Faint(ink.Cut("▾ "+ink.OneLine(f.Head), width))}
+	for _, line := range ink.Wrap(ink.Safe(text), width-2) {
+		lines = append(lines, ink.Faint("  "+line))
+	}
+	return lines
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,198 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"callgate/internal/tui/ink"
+	"callgate/tool"
+)
+
+// Call is a call of the model, as it runs and as it ended.
+type Call struct {
+	Name   string
+	Args   json.RawMessage
+	Began  time.Time
+	Took   time.Duration // once it has ended, or so far; 0: nobody measured it
+	Waits  string        // what it waits for; "": nothing
+	Result *tool.Result  // nil: it runs
+	output string
+}
+
+// How much of what a call prints is kept, and how much is shown while it runs.
+const (
+	mostOutput = 64 << 10
+	tailLines  = 5
+	mostLines  = 400 // of anything, in the details
+)
+
+// Print adds what the call printed.
+func (c *Call) Print(text string) {
+	c.output += text
+	if over := len(c.output) - mostOutput; over > 0 {
+		c.output = c.output[over:]
+		if i := strings.IndexByte(c.output, '\n'); i >= 0 {
+			c.output = c.output[i+1:]
+		}
+	}
+}
+
+// Lines lays the call out: its head, what it waits for or prints, and its end.
+func (c *Call) Lines(width int, open bool) []string {
+	lines := []string{c.head(width)}
+	add := func(text string, paint func(string) string, most int) {
+		wrapped := ink.Wrap(ink.Safe(strings.Trim(tool.ClipTo(text, mostOutput), "\n")), width-4)
+		for i, line := range wrapped {
+			if i == most {
+				lines = append(lines, ink.Faint(fmt.Sprintf("  │ … %s more", count(len(wrapped)-most, "line"))))
+				break
+			}
+			lines = append(lines, ink.Faint("  │ ")+paint(line))
+		}
+	}
+	if open && len(c.Args) > 2 {
+		add(pretty(c.Args), ink.Faint, mostLines)
+	}
+	switch {
+	case open && c.output != "":
+		add(shown(c.output), same, mostLines)
+	case c.Result == nil && c.output != "":
+		add(tail(shown(c.output), tailLines), ink.Faint, tailLines)
+	}
+	if c.Result == nil {
+		if c.Waits != "" {
+			lines = append(lines, ink.Warn(ink.Cut("  "+ink.OneLine(c.Waits), width)))
+		}
+		return lines
+	}
+	lines = append(lines, c.end(width)...)
+	if open && c.Result.Status == tool.Success {
+		for _, part := range c.Result.Content {
+			add(part.Text, same, mostLines)
+		}
+		if len(c.Result.Content) == 0 && len(c.Result.Data) > 2 {
+			add(pretty(c.Result.Data), same, mostLines)
+		}
+	}
+	return lines
+}
+
+func same(line string) string { return line }
+
+// head is the call in one line: a mark, its name, its arguments, how long.
+func (c *Call) head(width int) string {
+	mark := ink.Accent("→")
+	if c.Result != nil {
+		switch c.Result.Status {
+		case tool.Success:
+			mark = ink.Good("✓")
+		case tool.Waiting:
+			mark = ink.Warn("…")
+		default:
+			mark = ink.Bad("✗")
+		}
+	}
+	name, args := target(c.Name, c.Args)
+	span := ""
+	if c.Took > 0 {
+		span = " " + Span(c.Took)
+	}
+	room := width - 2 - ink.Width(span)
+	line := ink.Cut(name, room)
+	if left := room - ink.Width(line) - 1; left > 4 && args != "" {
+		line = ink.Strong(line) + " " + ink.Faint(ink.Cut(args, left))
+	} else {
+		line = ink.Strong(line)
+	}
+	return mark + " " + line + ink.Faint(span)
+}
+
+// end is the line that says how it ended.
+func (c *Call) end(width int) []string {
+	text := ink.OneLine(c.Result.Summary)
+	if c.Result.Status == tool.Success {
+		if text == "" {
+			return nil
+		}
+		return []string{ink.Faint(ink.Cut("  "+text, width))}
+	}
+	var lines []string
+	for i, line := range ink.Wrap(text, width-2) {
+		if i == 6 {
+			break
+		}
+		lines = append(lines, ink.Bad("  "+line))
+	}
+	return lines
+}
+
+// target is the tool that is meant, and its arguments in one line. A call
+// through execute_tool is a call of what that executes.
+func target(name string, args json.RawMessage) (string, string) {
+	name = ToolName(name)
+	var inner struct {
+		Name   string          `json:"name"`
+		Params json.RawMessage `json:"params"`
+	}
+	if strings.HasSuffix(name, "execute_tool") && json.Unmarshal(args, &inner) == nil && inner.Name != "" {
+		name, args = ToolName(inner.Name), inner.Params
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, args) != nil {
+		b.Reset()
+		b.Write(args)
+	}
+	if b.String() == "{}" || b.String() == "null" {
+		b.Reset()
+	}
+	return name, ink.OneLine(tool.ClipTo(b.String(), 2_000))
+}
+
+// ToolName is a tool's name as people know it, whichever form a model wrote.
+func ToolName(name string) string { return ink.OneLine(strings.ReplaceAll(name, "__", ".")) }
+
+func pretty(data []byte) string {
+	var b bytes.Buffer
+	if json.Indent(&b, data, "", "  ") != nil {
+		return string(data)
+	}
+	return b.String()
+}
+
+// shown is what a terminal would show of output: where a line was written over,
+// its last form.
+func shown(output string) string {
+	if !strings.Contains(output, "\r") {
+		return output
+	}
+	lines := strings.Split(strings.ReplaceAll(output, "\r\n", "\n"), "\n")
+	for i, line := range lines {
+		line = strings.TrimRight(line, "\r")
+		lines[i] = line[strings.LastIndexByte(line, '\r')+1:]
+	}
+	return strings.Join(lines, "\n")
+}
+
+func tail(text string, n int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// Span writes a duration as people say it.
+func Span(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return "< 1 ms"
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	default:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	}
+}

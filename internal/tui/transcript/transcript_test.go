@@ -1,0 +1,171 @@
+package transcript_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+
+	"callgate/internal/tui/transcript"
+)
+
+// block is some numbered lines.
+type block struct{ name, lines int }
+
+func (b block) Lines(int, bool) []string {
+	var out []string
+	for i := range b.lines {
+		out = append(out, fmt.Sprintf("%d.%d", b.name, i))
+	}
+	return out
+}
+
+// The window is a piece of the whole, wherever one scrolls to.
+func TestWindowIsAPieceOfTheWhole(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		var tr transcript.Transcript
+		var whole []string
+		height := 1 + random.IntN(8)
+		tr.Resize(20, height)
+		for name := range random.IntN(8) {
+			b := block{name, random.IntN(5)}
+			gap := random.IntN(2) == 0
+			tr.Add(b, gap)
+			if lines := b.Lines(0, false); gap && name > 0 && len(lines) > 0 {
+				whole = append(append(whole, ""), lines...)
+			} else {
+				whole = append(whole, lines...)
+			}
+		}
+		last := max(0, len(whole)-height)
+		at := last // where the window begins
+		for range 40 {
+			n := random.IntN(9) - 4
+			tr.Scroll(n)
+			at = max(0, min(at+n, last))
+			want := whole[at:min(at+height, len(whole))]
+			if d := cmp.Diff(want, tr.Window()); d != "" && len(want)+len(tr.Window()) > 0 {
+				t.Fatalf("%q at %d after %d: %s", whole, at, n, d)
+			}
+			if tr.Following() != (at == last) {
+				t.Fatalf("at %d of %d it follows: %v", at, last, tr.Following())
+			}
+		}
+		tr.Home()
+		if d := cmp.Diff(whole[:min(height, len(whole))], tr.Window()); d != "" && len(whole) > 0 {
+			t.Fatal(d)
+		}
+	}
+}
+
+func TestWindowStaysWhereItIsHeld(t *testing.T) {
+	var tr transcript.Transcript
+	tr.Resize(20, 2)
+	tr.Add(block{0, 5}, false)
+	tr.Scroll(-2)
+	tr.Add(block{1, 5}, false)
+	if d := cmp.Diff([]string{"0.1", "0.2"}, tr.Window()); d != "" {
+		t.Error(d)
+	}
+	tr.Follow()
+	tr.Add(block{2, 1}, false)
+	if d := cmp.Diff([]string{"1.4", "2.0"}, tr.Window()); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAt(t *testing.T) {
+	var tr transcript.Transcript
+	tr.Resize(20, 4)
+	a, b := tr.Add(block{0, 3}, false), tr.Add(block{1, 3}, false)
+	for row, want := range []*transcript.Entry{a, b, b, b, nil} {
+		if got := tr.At(row); got != want {
+			t.Errorf("row %d is of another block", row)
+		}
+	}
+	if tr.At(-1) != nil {
+		t.Error("there is something above")
+	}
+}
+
+// plain is a whole transcript without its colours.
+func plain(tr *transcript.Transcript, width int) string {
+	tr.Resize(width, 1<<20)
+	return ansi.Strip(strings.Join(tr.Window(), "\n"))
+}
+
+const document = "# Head\n\nA paragraph\nof two lines.\n\n- one\n\n- two, loose\n  still two\n\n  and a part of it\n- three\n\nAfter the list.\n\n1. first\n\n2. second\n\n```go\nfunc main() {\n\n}\n```\nright after\n\n> quoted\n> twice\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n---\n\n~~~\ntilde\n~~~\n\nThe end."
+
+// However an answer comes in pieces, it looks the same in the end.
+func TestAnswerInPieces(t *testing.T) {
+	var whole transcript.Transcript
+	transcript.NewAnswer(&whole, &transcript.Markdown{}).Write(document)
+	want := plain(&whole, 60)
+	for _, word := range []string{"# Head", "• one", "• two, loose", "• three", "1. first", "2. second", "func main() {", "right after", "│ quoted", "tilde", "The end."} {
+		if !strings.Contains(want, word) {
+			t.Errorf("%q is not shown in\n%s", word, want)
+		}
+	}
+	for size := range 40 {
+		var tr transcript.Transcript
+		a := transcript.NewAnswer(&tr, &transcript.Markdown{})
+		for rest := document; rest != ""; {
+			n := min(size+1, len(rest))
+			a.Write(rest[:n])
+			rest = rest[n:]
+		}
+		if d := cmp.Diff(want, plain(&tr, 60)); d != "" {
+			t.Errorf("in pieces of %d: %s", size+1, d)
+		}
+	}
+}
+
+func TestLongMarkdownIsShownAsItIs(t *testing.T) {
+	text := "```\n" + strings.Repeat("a line of code\n", 2_000) + "```"
+	lines := (&transcript.Markdown{}).Lines(text, 80)
+	if len(lines) < 2_000 || lines[1] != "a line of code" {
+		t.Errorf("%d lines", len(lines))
+	}
+}
+
+func FuzzMarkdown(f *testing.F) {
+	f.Add(document, 40, 3)
+	f.Add("a &#27;[2J <b> \\&#27; &amp;#27; `&#x9b;`", 10, 1)
+	f.Add("- a\n\n  - b\n\n```\n", 3, 2)
+	f.Fuzz(func(t *testing.T, text string, width, piece int) {
+		if len(text) > 2_000 || width < 2 || width > 200 || piece < 1 {
+			t.Skip()
+		}
+		var tr transcript.Transcript
+		a := transcript.NewAnswer(&tr, &transcript.Markdown{})
+		for rest := text; rest != ""; {
+			n := min(piece, len(rest))
+			a.Write(rest[:n])
+			rest = rest[n:]
+		}
+		tr.Resize(width, 1<<20)
+		for _, line := range tr.Window() {
+			if w := ansi.StringWidth(line); w > max(width, 2) {
+				t.Errorf("%q is %d wide, in %d", line, w, width)
+			}
+			for _, r := range ansi.Strip(line) {
+				if r < ' ' || r >= 0x7f && r < 0xa0 {
+					t.Errorf("%q is shown: %q", r, line)
+				}
+			}
+		}
+	})
+}
+
+func BenchmarkGrowingBlock(b *testing.B) {
+	m := &transcript.Markdown{}
+	text := "```go\n" + strings.Repeat("func main() { fmt.Println(\"hello\") } // a comment\n", 150) + "```"
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Lines(text, 100)
+	}
+}
