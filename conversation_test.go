@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -399,4 +400,65 @@ func allText(t *testing.T, folder string) string {
 		return err
 	}))
 	return b.String()
+}
+
+// One app, a model that is given tools by its provider and one that writes its
+// calls into its words: the same calls, with the same results.
+func TestSameCallsInWords(t *testing.T) {
+	calls := [][]string{
+		{`filesystem__write {"path":"a.txt","content":"one"}`, `filesystem__write {"path":"b.txt","content":"<two>"}`},
+		{`filesystem__read {"path":"b.txt"}`, `filesystem__glob {"pattern":"*.txt"}`},
+	}
+	var native, words []line
+	for _, batch := range calls {
+		native = append(native, line{text: "let me see", calls: batch})
+		text := "let me see\n"
+		for _, c := range batch {
+			name, args, _ := strings.Cut(c, " ")
+			text += `<tool_call>{"name": "` + name + `", "arguments": ` + args + "}</tool_call>\n"
+		}
+		words = append(words, line{text: text})
+	}
+	var stories []string
+	for mode, lines := range map[string][]line{"true": native, "false": words} {
+		model := scripted(t, append(lines, line{text: "done"})...)
+		t.Setenv(provider.BaseURLVariable("openai"), model.URL)
+		t.Setenv("OPENAI_API_KEY", "key-of-the-test")
+		k := openKernel(t, t.TempDir())
+		folder := t.TempDir()
+		writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o, native_tool_use: "+mode+"}}]\nruntime: {tool_injection: direct}\ntools:\n  modules: {filesystem: {}}\n  capabilities: {default_policy: auto}\n")
+		talk := talkIn(t, k, folder, "")
+		if end := say(t, talk, "go"); end.Reason != session.Done {
+			t.Fatalf("native %s: %+v", mode, end)
+		}
+		_, events, err := k.History(t.Context(), talk.ID, 0)
+		ok(t, err)
+		var story strings.Builder
+		for _, e := range events {
+			switch e.Type {
+			case session.CallMade:
+				story.WriteString(e.Call.Name + " " + string(e.Call.Args) + "\n")
+			case session.CallEnded:
+				story.WriteString(string(e.Result.Status) + " " + e.Result.Summary + "\n")
+			case session.Assistant:
+				story.WriteString(strings.TrimSpace(e.Message.Text()) + "\n")
+			}
+		}
+		stories = append(stories, sortedLines(story.String()))
+		asked := string(model.asked[0])
+		if strings.Contains(asked, `"tools":[`) != (mode == "true") || strings.Contains(asked, "tool_call") != (mode == "false") {
+			t.Errorf("native %s: the model was asked %s", mode, asked)
+		}
+		ok(t, k.Close())
+	}
+	if diff := cmp.Diff(stories[0], stories[1]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// sortedLines orders lines: of calls side by side, either may end first.
+func sortedLines(text string) string {
+	lines := strings.Split(text, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }
