@@ -10,12 +10,14 @@ import (
 
 // sweep kills what is left of a run that had no walls: every process that
 // still carries its marker, or is in its session (0: none). A process that
-// gave up both is not found.
+// gave up both is not found. One that is just becoming another program shows no
+// environment for a moment, so where such a process is, it looks again.
 func sweep(marker string, session int) {
 	const rounds = 20 // against one that forks while it is being looked for
 	for range rounds {
-		found := false
-		for _, pid := range stragglers(marker, session) {
+		left, unsure := stragglers(marker, session)
+		found := unsure
+		for _, pid := range left {
 			found = syscall.Kill(pid, syscall.SIGKILL) == nil || found
 		}
 		if !found {
@@ -25,10 +27,12 @@ func sweep(marker string, session int) {
 	}
 }
 
-func stragglers(marker string, session int) []int {
+// stragglers lists what is left of a run; unsure says that a process could not
+// be told.
+func stragglers(marker string, session int) (list []int, unsure bool) {
 	dir, err := os.Open("/proc")
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1)
@@ -37,18 +41,38 @@ func stragglers(marker string, session int) []int {
 	if lastPID() < session {
 		first = 0
 	}
-	var list []int
 	room := make([]byte, 32<<10)
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil || pid < first {
 			continue
 		}
-		if bytes.Contains(read("/proc/"+name+"/environ", room), wanted) || session != 0 && inSession(read("/proc/"+name+"/stat", room), session) {
+		environ := read("/proc/"+name+"/environ", room)
+		bare := len(environ) == 0
+		if bytes.Contains(environ, wanted) {
 			list = append(list, pid)
+			continue
+		}
+		stat := read("/proc/"+name+"/stat", room)
+		if session != 0 && inSession(stat, session) {
+			list = append(list, pid)
+		} else if bare && runsProgram(stat) {
+			unsure = true
 		}
 	}
-	return list
+	return list, unsure
+}
+
+// runsProgram tells from its stat file whether a process runs a program, and is
+// neither dead nor the system's own.
+func runsProgram(stat []byte) bool {
+	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	const state, flags, kernelThread = 0, 6, 0x00200000
+	if len(f) <= flags || string(f[state]) == "Z" || string(f[state]) == "X" {
+		return false
+	}
+	n, err := strconv.ParseUint(string(f[flags]), 10, 64)
+	return err == nil && n&kernelThread == 0
 }
 
 // lastPID is the number of the newest process.
