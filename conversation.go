@@ -3,12 +3,9 @@ package callgate
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +21,6 @@ import (
 	"callgate/internal/arbiter/approval"
 	"callgate/internal/provider/offline"
 	"callgate/internal/search"
-	"callgate/internal/secret"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -427,178 +423,4 @@ func (k *Kernel) Conversation(id string) (*Conversation, error) {
 	}
 	return nil, tool.Errorf("callgate.Conversation", tool.NotFound, "there is no open conversation %s", tool.Clip(id)).
 		WithHint("callgate sessions list shows all; callgate sessions resume takes one up")
-}
-
-// Conversations lists them, the one last touched first; all when limit is 0.
-func (k *Kernel) Conversations(ctx context.Context, limit int) ([]session.Info, error) {
-	return k.talkStore().List(ctx, limit)
-}
-
-// History returns a conversation and what happened in it after an event.
-func (k *Kernel) History(ctx context.Context, id string, after int64) (session.Info, []session.Event, error) {
-	info, err := k.talkStore().Get(ctx, id)
-	if err != nil {
-		return info, nil, err
-	}
-	events, err := k.talkStore().Read(ctx, id, after)
-	return info, events, err
-}
-
-// Forget deletes a conversation, and what modules keep for it. The journal stays.
-func (k *Kernel) Forget(ctx context.Context, id string) error {
-	if err := k.takeOver(id); err != nil {
-		return err
-	}
-	info, err := k.talkStore().Get(ctx, id)
-	if err != nil {
-		return err
-	}
-	for _, m := range k.modules {
-		if m.Forgotten != nil {
-			if err := m.Forgotten(tool.Principal{User: info.User, App: info.App, Session: id}); err != nil {
-				return err
-			}
-		}
-	}
-	return k.talkStore().Delete(ctx, id)
-}
-
-// Prompt is what the agent's model is told before everything else, as it is
-// now.
-func (c *Conversation) Prompt() prompt.Prompt { return prompt.Build(c.promptInput()) }
-
-// keepers are the tools by which an agent keeps its working memory.
-var keepers = []string{"set_goal", "task_create", "task_update", "remember"}
-
-func (c *Conversation) promptInput() prompt.Input {
-	in := prompt.Input{
-		Agent: c.Agent.ID, Role: cmp.Or(c.Agent.Role, "assistant"), Specialty: c.Agent.Specialty, SystemPrompt: c.Agent.SystemPrompt,
-		Mode: string(c.Plan.Mode), Native: c.Brain.NativeTools, PlanFirst: c.Agent.PlanFirst, Workspace: c.Workspace(),
-	}
-	for _, e := range c.Plan.Shown {
-		in.Offered = append(in.Offered, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
-	}
-	in.Domain, in.Categories = c.described()
-	for _, m := range c.kernel.modules {
-		if m.Section == nil || c.door.Off[m.Name] {
-			continue
-		}
-		if text := m.Section(c.door.Principal); text != "" {
-			in.Memory = strings.TrimSpace(in.Memory + "\n" + text)
-		}
-		for _, t := range m.Tools {
-			if c.door.Sees(t) && slices.Contains(keepers, t.ID.Name) {
-				in.MemoryTools = append(in.MemoryTools, t.ID.Dotted())
-			}
-		}
-	}
-	if c.App == nil {
-		return in
-	}
-	for _, s := range c.App.Skills {
-		skill := prompt.Skill{Command: s.Command, Description: s.Description}
-		if slices.Contains(c.Agent.Skills, s.Command) {
-			skill.Content = s.Content
-		}
-		in.Skills = append(in.Skills, skill)
-	}
-	if c.kernel.consented(c.App) {
-		for _, m := range c.App.Modules {
-			for _, step := range m.Setup {
-				in.Setup = append(in.Setup, m.Name+"."+step.Action)
-			}
-		}
-	}
-	return in
-}
-
-// described is what the agent may call, as its prompt tells of it. It is made
-// once: a prompt whose beginning changes is paid for again.
-func (c *Conversation) described() ([]prompt.Tool, []prompt.Category) {
-	c.telling.Do(func() {
-		tools, err := c.domain(c.kernel.ctx)
-		if err != nil {
-			return // the prompt says less
-		}
-		for _, t := range tools {
-			params, asText := parameters(t.Spec.Input)
-			c.tools = append(c.tools, prompt.Tool{
-				Name: t.ID.Dotted(), Module: t.ID.Namespace, Line: surface.OneLine(t.Spec.Description),
-				Params: params, JSON: asText, Server: strings.HasPrefix(t.ID.Namespace, "mcp_"),
-			})
-			if n := len(c.categories); n == 0 || c.categories[n-1].ID != t.ID.Namespace {
-				c.categories = append(c.categories, prompt.Category{ID: t.ID.Namespace})
-			}
-			last := &c.categories[len(c.categories)-1]
-			last.Tools = append(last.Tools, t.ID.Name)
-		}
-		for i := range c.categories {
-			if m := c.kernel.module(c.categories[i].ID); m != nil {
-				c.categories[i].Summary = m.Summary
-			}
-		}
-	})
-	return c.tools, c.categories
-}
-
-var plainParameter = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-
-// parameters lists the parameters of a tool, and those that take JSON written
-// as text.
-func parameters(schema json.RawMessage) (names, asText []string) {
-	var s struct {
-		Properties map[string]struct {
-			Type        any    `json:"type"`
-			Description string `json:"description"`
-		} `json:"properties"`
-		Required []string `json:"required"`
-	}
-	if json.Unmarshal(schema, &s) != nil {
-		return nil, nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		if !plainParameter.MatchString(name) {
-			continue // a server may call a parameter anything; here it would be an instruction
-		}
-		p := s.Properties[name]
-		words := strings.ToLower(p.Description)
-		if p.Type == "string" && (strings.HasSuffix(name, "_json") || strings.Contains(words, "json string") || strings.Contains(words, "json-encoded") || strings.Contains(words, "stringified json")) {
-			asText = append(asText, name)
-		}
-		if !slices.Contains(s.Required, name) {
-			name += "?"
-		}
-		names = append(names, name)
-	}
-	return names, asText
-}
-
-// Follow yields the events after one, and then each as it comes.
-func (c *Conversation) Follow(ctx context.Context, after int64, seen func(session.Event) bool) error {
-	return c.log.Follow(ctx, after, seen)
-}
-
-// talkStore keeps conversations, without the values of secrets: what a user
-// typed, and a model wrote, may hold one.
-func (k *Kernel) talkStore() session.Store { return scrubbed{k.database.Sessions(), k.secrets} }
-
-type scrubbed struct {
-	session.Store
-	secrets *secret.Vault
-}
-
-// Append writes events down as they may be read.
-func (s scrubbed) Append(ctx context.Context, info session.Info, after int64, events []session.Event) error {
-	clean := make([]session.Event, len(events))
-	for i, e := range events {
-		data, err := json.Marshal(e)
-		if err == nil {
-			err = json.Unmarshal(s.secrets.ScrubJSON(data), &clean[i])
-		}
-		if err != nil {
-			return &tool.Error{Op: "callgate.Append", Kind: tool.Internal, Message: "an event of a conversation cannot be written", Err: err}
-		}
-	}
-	info.Title = s.secrets.ScrubString(info.Title)
-	return s.Store.Append(ctx, info, after, clean)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 
+	"callgate/internal/module"
 	"callgate/tool"
 )
 
@@ -22,7 +23,7 @@ const backInput = `{
 func backTool() definition {
 	return definition{
 		name: "back", doc: backDoc, input: backInput, output: stateOutput,
-		examples: []tool.Example{example("to the page before", `{}`)},
+		examples: []tool.Example{module.Example("to the page before", `{}`)},
 		aliases: []string{
 			"browser.back", "browser_back", "browser.navigate_back", "browser_navigate_back", "go_back",
 			"go back", "previous page", "page précédente", "revenir en arrière", "retour",

@@ -36,7 +36,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
 	"callgate/internal/module"
@@ -99,25 +98,11 @@ func (d definition) tool(m *house) *tool.Tool {
 	if d.changes {
 		r.Effects[0].Mode, r.Risk, r.SideEffect = tool.X, tool.Medium, tool.External
 	}
-	t := &tool.Tool{
-		ID: tool.ID{Namespace: Namespace, Name: d.name, Version: tool.Version{Major: 1}},
-		Spec: tool.Spec{
-			Description: strings.TrimSpace(d.doc),
-			Input:       json.RawMessage(d.input),
-			Output:      json.RawMessage(d.output),
-			Examples:    d.examples,
-			Aliases:     d.aliases,
-			Tags:        append([]string{"browser", "web", "page", "navigateur"}, d.tags...),
-		},
-		Runtime: r,
-		Handler: m.handler(Namespace+"."+d.name, d.run),
-	}
-	t.Spec.Name = t.ID.Dotted()
-	return t
-}
-
-func example(note, args string) tool.Example {
-	return tool.Example{Note: note, Args: json.RawMessage(args)}
+	return module.Definition{
+		Name: d.name, Doc: d.doc, Input: d.input, Output: d.output,
+		Examples: d.examples, Aliases: d.aliases, Tags: append([]string{"browser", "web", "page", "navigateur"}, d.tags...),
+		Runtime: r, Handler: m.handler(Namespace+"."+d.name, d.run),
+	}.Tool(Namespace)
 }
 
 // decoded makes a tool's function one of its raw arguments, which the kernel

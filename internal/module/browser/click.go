@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"callgate/internal/module"
 	"callgate/internal/module/browser/element"
 	"callgate/internal/module/browser/page"
 	"callgate/tool"
@@ -33,9 +34,9 @@ func clickTool() definition {
 	return definition{
 		name: "click", doc: clickDoc, input: clickInput, output: stateOutput, changes: true,
 		examples: []tool.Example{
-			example("an element of the tree", `{"ref": "e12", "element": "the button Sign in"}`),
-			example("by the text on it", `{"text": "Add to basket"}`),
-			example("and say yes to the question that follows", `{"selector": "#delete", "dialog": "accept", "element": "delete the draft"}`),
+			module.Example("an element of the tree", `{"ref": "e12", "element": "the button Sign in"}`),
+			module.Example("by the text on it", `{"text": "Add to basket"}`),
+			module.Example("and say yes to the question that follows", `{"selector": "#delete", "dialog": "accept", "element": "delete the draft"}`),
 		},
 		aliases: []string{
 			"browser.click", "browser_click", "browser.double_click", "browser_double_click", "click_element", "press_button",

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"callgate/internal/module"
 	"callgate/tool"
 )
 
@@ -34,8 +35,8 @@ func closeTool() definition {
 	return definition{
 		name: "close", doc: closeDoc, input: closeInput, output: closeOutput,
 		examples: []tool.Example{
-			example("the current tab", `{}`),
-			example("everything", `{"all": true}`),
+			module.Example("the current tab", `{}`),
+			module.Example("everything", `{"all": true}`),
 		},
 		aliases: []string{
 			"browser.close", "browser_close", "browser_tab_close", "close_tab",

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 
+	"callgate/internal/module"
 	"callgate/internal/module/browser/page"
 	"callgate/tool"
 )
@@ -27,8 +28,8 @@ func navigateTool() definition {
 	return definition{
 		name: "navigate", doc: navigateDoc, input: navigateInput, output: stateOutput,
 		examples: []tool.Example{
-			example("open a page", `{"url": "https://example.com/"}`),
-			example("open a second page beside the first", `{"url": "https://example.com/prices", "new_tab": true}`),
+			module.Example("open a page", `{"url": "https://example.com/"}`),
+			module.Example("open a second page beside the first", `{"url": "https://example.com/prices", "new_tab": true}`),
 		},
 		aliases: []string{
 			"choir.web.browse", "web.browse", "browser.navigate", "browser_navigate", "browser.open", "browser_open", "goto", "open_url", "visit",

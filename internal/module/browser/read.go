@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"callgate/internal/module"
 	"callgate/internal/module/browser/page"
 	"callgate/internal/module/browser/tree"
 	"callgate/tool"
@@ -43,9 +44,9 @@ func readTool() definition {
 	return definition{
 		name: "read", doc: readDoc, input: readInput, output: readOutput,
 		examples: []tool.Example{
-			example("read the text of the page", `{}`),
-			example("see what can be clicked and typed into", `{"format": "tree", "interactive": true}`),
-			example("the next part of a long page", `{"offset": 30000}`),
+			module.Example("read the text of the page", `{}`),
+			module.Example("see what can be clicked and typed into", `{"format": "tree", "interactive": true}`),
+			module.Example("the next part of a long page", `{"offset": 30000}`),
 		},
 		aliases: []string{
 			"browser.read", "browser_read", "browser.snapshot", "browser_snapshot", "browser.get_text", "browser_get_text", "page_snapshot", "get_page_content",

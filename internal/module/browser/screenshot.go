@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"callgate/internal/module"
 	"callgate/internal/module/browser/element"
 	"callgate/internal/module/browser/page"
 	"callgate/tool"
@@ -34,9 +35,9 @@ func screenshotTool() definition {
 	return definition{
 		name: "screenshot", doc: screenshotDoc, input: screenshotInput, output: screenshotOutput,
 		examples: []tool.Example{
-			example("what the window shows", `{}`),
-			example("a chart on the page", `{"selector": "#chart"}`),
-			example("the whole page", `{"full_page": true}`),
+			module.Example("what the window shows", `{}`),
+			module.Example("a chart on the page", `{"selector": "#chart"}`),
+			module.Example("the whole page", `{"full_page": true}`),
 		},
 		aliases: []string{
 			"browser.screenshot", "browser_screenshot", "browser.take_screenshot", "browser_take_screenshot", "page_screenshot",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/browser/element"
 	"callgate/tool"
 )
@@ -37,8 +38,8 @@ func selectTool() definition {
 	return definition{
 		name: "select", doc: selectDoc, input: selectInput, output: selectOutput, changes: true,
 		examples: []tool.Example{
-			example("choose a country", `{"label": "Country", "values": ["France"]}`),
-			example("choose two options of the tree", `{"ref": "e9", "values": ["red", "blue"]}`),
+			module.Example("choose a country", `{"label": "Country", "values": ["France"]}`),
+			module.Example("choose two options of the tree", `{"ref": "e9", "values": ["red", "blue"]}`),
 		},
 		aliases: []string{
 			"browser.select", "browser_select", "browser.select_option", "browser_select_option", "choose_option",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/browser/page"
 	"callgate/tool"
 )
@@ -38,9 +39,9 @@ func tabsTool() definition {
 	return definition{
 		name: "tabs", doc: tabsDoc, input: tabsInput, output: tabsOutput,
 		examples: []tool.Example{
-			example("what is open", `{}`),
-			example("use another tab from now on", `{"action": "switch", "tab": "t_k3v9qa"}`),
-			example("a new tab", `{"action": "new", "url": "https://example.com/"}`),
+			module.Example("what is open", `{}`),
+			module.Example("use another tab from now on", `{"action": "switch", "tab": "t_k3v9qa"}`),
+			module.Example("a new tab", `{"action": "new", "url": "https://example.com/"}`),
 		},
 		aliases: []string{
 			"browser.tabs", "browser_tabs", "browser_tab_list", "browser_tab_new", "browser_tab_select", "list_tabs", "switch_tab", "new_tab",

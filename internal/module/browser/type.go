@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"callgate/internal/module"
 	"callgate/internal/module/browser/element"
 	"callgate/internal/module/browser/files"
 	"callgate/tool"
@@ -38,10 +39,10 @@ func typeTool() definition {
 	return definition{
 		name: "type", doc: typeDoc, input: typeInput, output: stateOutput, changes: true,
 		examples: []tool.Example{
-			example("search for something", `{"label": "Search", "text": "red shoes", "submit": true}`),
-			example("fill in a field of the tree", `{"ref": "e7", "text": "ada@example.com"}`),
-			example("scroll to the end of the page", `{"keys": ["End"]}`),
-			example("upload a file", `{"selector": "input[type=file]", "files": ["report.pdf"]}`),
+			module.Example("search for something", `{"label": "Search", "text": "red shoes", "submit": true}`),
+			module.Example("fill in a field of the tree", `{"ref": "e7", "text": "ada@example.com"}`),
+			module.Example("scroll to the end of the page", `{"keys": ["End"]}`),
+			module.Example("upload a file", `{"selector": "input[type=file]", "files": ["report.pdf"]}`),
 		},
 		aliases: []string{
 			"browser.type", "browser_type", "browser.fill", "browser_fill", "browser_fill_form", "browser.press_key", "browser_press_key", "browser_file_upload", "fill_field",

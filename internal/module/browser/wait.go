@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"callgate/internal/module"
 	"callgate/internal/module/browser/page"
 	"callgate/tool"
 )
@@ -35,9 +36,9 @@ func waitTool() definition {
 	return definition{
 		name: "wait", doc: waitDoc, input: waitInput, output: waitOutput,
 		examples: []tool.Example{
-			example("until results show", `{"text": "results found"}`),
-			example("until a table is there, ten seconds at most", `{"selector": "table.results tr", "timeout_seconds": 10}`),
-			example("until the page rests", `{"until": "idle"}`),
+			module.Example("until results show", `{"text": "results found"}`),
+			module.Example("until a table is there, ten seconds at most", `{"selector": "table.results tr", "timeout_seconds": 10}`),
+			module.Example("until the page rests", `{"until": "idle"}`),
 		},
 		aliases: []string{
 			"browser.wait", "browser_wait", "browser.wait_for", "browser_wait_for", "wait_for_text", "wait_for_selector",

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/module"
 	"callgate/internal/module/database/catalog"
 	"callgate/internal/module/database/engine"
 	"callgate/internal/module/database/rowset"
@@ -50,18 +51,18 @@ const bulkInsertOutput = `{
 
 func (r *room) bulkInsertTool() definition {
 	return definition{
-		name: "bulk_insert", doc: bulkInsertDoc, input: bulkInsertInput, output: bulkInsertOutput,
-		examples: []tool.Example{
-			example("objects", `{"table": "customers", "rows": [{"name": "Ada", "country": "UK"}, {"name": "Linus", "country": "FI"}]}`),
-			example("lists, changing rows that are there", `{"table": "prices", "columns": ["sku", "price"], "rows": [["A1", 9.5], ["B2", 12]], "on_conflict": "update", "key": ["sku"]}`),
+		Name: "bulk_insert", Doc: bulkInsertDoc, Input: bulkInsertInput, Output: bulkInsertOutput,
+		Examples: []tool.Example{
+			module.Example("objects", `{"table": "customers", "rows": [{"name": "Ada", "country": "UK"}, {"name": "Linus", "country": "FI"}]}`),
+			module.Example("lists, changing rows that are there", `{"table": "prices", "columns": ["sku", "price"], "rows": [["A1", 9.5], ["B2", 12]], "on_conflict": "update", "key": ["sku"]}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"insert_many", "insert_rows", "load_data", "import_rows", "upsert", "insert many rows", "load rows into a table", "import data into a table",
 			"insérer plusieurs lignes", "importer des données dans une table", "charger des lignes",
 		},
-		tags:    []string{"database", "sql", "insert", "bulk", "import", "upsert", "load", "write", "base de données"},
-		runtime: writes(tool.Medium),
-		handler: handler(r, "bulk_insert", bulkInsert),
+		Tags:    []string{"database", "sql", "insert", "bulk", "import", "upsert", "load", "write", "base de données"},
+		Runtime: writes(tool.Medium),
+		Handler: handler(r, "bulk_insert", bulkInsert),
 	}
 }
 

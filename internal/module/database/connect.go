@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/database/reach"
 	"callgate/tool"
 )
@@ -47,21 +48,21 @@ const connectOutput = `{
 
 func (r *room) connectTool() definition {
 	return definition{
-		name: "connect", doc: connectDoc, input: connectInput, output: connectOutput,
-		examples: []tool.Example{
-			example("a file of the workspace", `{"driver": "sqlite", "database": "data.db"}`),
-			example("a server that the app file allows", `{"connection_id": "shop", "driver": "postgres", "host": "localhost", "user": "reader", "database": "shop"}`),
+		Name: "connect", Doc: connectDoc, Input: connectInput, Output: connectOutput,
+		Examples: []tool.Example{
+			module.Example("a file of the workspace", `{"driver": "sqlite", "database": "data.db"}`),
+			module.Example("a server that the app file allows", `{"connection_id": "shop", "driver": "postgres", "host": "localhost", "user": "reader", "database": "shop"}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"open_database", "db_connect", "connect_database", "sqlite", "psql", "mysql",
 			"connect to a database", "open a sqlite file", "create a database file", "log in to postgres",
 			"se connecter à une base de données", "ouvrir une base de données", "connexion à la base",
 		},
-		tags: []string{"database", "sql", "connection", "sqlite", "postgres", "mysql", "mariadb", "base de données", "connexion"},
-		runtime: tool.Runtime{
+		Tags: []string{"database", "sql", "connection", "sqlite", "postgres", "mysql", "mariadb", "base de données", "connexion"},
+		Runtime: tool.Runtime{
 			Effects: held(tool.X), Risk: tool.Medium, SideEffect: tool.External, Network: true,
 		},
-		handler: handler(r, "connect", connect),
+		Handler: handler(r, "connect", connect),
 	}
 }
 

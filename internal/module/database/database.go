@@ -31,7 +31,6 @@ package database
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"callgate/internal/module"
@@ -91,44 +90,14 @@ func (r *room) tools() []*tool.Tool {
 	}
 	all := make([]*tool.Tool, len(definitions))
 	for i, d := range definitions {
-		all[i] = d.tool()
+		d.Runtime.Timeout = (mostSeconds + 30) * time.Second // the module's own limit comes first
+		all[i] = d.Tool(namespace)
 	}
 	return all
 }
 
 // definition is one tool as its file writes it down.
-type definition struct {
-	name          string
-	doc           string
-	input, output string
-	examples      []tool.Example
-	aliases, tags []string
-	runtime       tool.Runtime
-	handler       tool.Handler
-}
-
-func (d definition) tool() *tool.Tool {
-	t := &tool.Tool{
-		ID: tool.ID{Namespace: namespace, Name: d.name, Version: tool.Version{Major: 1}},
-		Spec: tool.Spec{
-			Description: strings.TrimSpace(d.doc),
-			Input:       json.RawMessage(d.input),
-			Output:      json.RawMessage(d.output),
-			Examples:    d.examples,
-			Aliases:     d.aliases,
-			Tags:        d.tags,
-		},
-		Runtime: d.runtime,
-		Handler: d.handler,
-	}
-	t.Spec.Name = t.ID.Dotted()
-	t.Runtime.Timeout = (mostSeconds + 30) * time.Second // the module's own limit comes first
-	return t
-}
-
-func example(note, args string) tool.Example {
-	return tool.Example{Note: note, Args: json.RawMessage(args)}
-}
+type definition = module.Definition
 
 // What several schemas say.
 const (

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 
+	"callgate/internal/module"
 	"callgate/internal/module/database/catalog"
 	"callgate/internal/module/database/engine"
 	"callgate/tool"
@@ -28,21 +29,21 @@ const describeOutput = `{
 
 func (r *room) describeTool() definition {
 	return definition{
-		name: "describe", doc: describeDoc,
-		input: `{"type": "object", "properties": {"table": {"type": "string", "minLength": 1, "description": "The table or view, as name or schema.name."}, ` +
+		Name: "describe", Doc: describeDoc,
+		Input: `{"type": "object", "properties": {"table": {"type": "string", "minLength": 1, "description": "The table or view, as name or schema.name."}, ` +
 			connectionArg + `, ` + timeoutArg + `}, "required": ["table"], "additionalProperties": false}`,
-		output: describeOutput,
-		examples: []tool.Example{
-			example("one table", `{"table": "orders"}`),
-			example("in another schema", `{"table": "sales.orders", "connection_id": "shop"}`),
+		Output: describeOutput,
+		Examples: []tool.Example{
+			module.Example("one table", `{"table": "orders"}`),
+			module.Example("in another schema", `{"table": "sales.orders", "connection_id": "shop"}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"describe_table", "table_info", "show_columns", "get_table_schema", "columns of a table", "what columns does a table have",
 			"indexes of a table", "décrire une table", "colonnes d'une table", "structure d'une table",
 		},
-		tags:    []string{"database", "sql", "table", "columns", "types", "indexes", "keys", "colonnes", "structure"},
-		runtime: reads(),
-		handler: handler(r, "describe", describe),
+		Tags:    []string{"database", "sql", "table", "columns", "types", "indexes", "keys", "colonnes", "structure"},
+		Runtime: reads(),
+		Handler: handler(r, "describe", describe),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 
+	"callgate/internal/module"
 	"callgate/tool"
 )
 
@@ -12,17 +13,17 @@ var disconnectDoc string
 
 func (r *room) disconnectTool() definition {
 	return definition{
-		name: "disconnect", doc: disconnectDoc,
-		input:    `{"type": "object", "properties": {` + connectionArg + `}, "additionalProperties": false}`,
-		output:   `{"type": "object", "properties": {"connection_id": {"type": "string"}}, "required": ["connection_id"]}`,
-		examples: []tool.Example{example("the usual one", `{}`), example("another", `{"connection_id": "shop"}`)},
-		aliases: []string{
+		Name: "disconnect", Doc: disconnectDoc,
+		Input:    `{"type": "object", "properties": {` + connectionArg + `}, "additionalProperties": false}`,
+		Output:   `{"type": "object", "properties": {"connection_id": {"type": "string"}}, "required": ["connection_id"]}`,
+		Examples: []tool.Example{module.Example("the usual one", `{}`), module.Example("another", `{"connection_id": "shop"}`)},
+		Aliases: []string{
 			"close_database", "db_disconnect", "close a database connection", "disconnect from a database",
 			"fermer la connexion", "se déconnecter de la base de données",
 		},
-		tags:    []string{"database", "sql", "connection", "close", "base de données", "fermer"},
-		runtime: tool.Runtime{Effects: held(tool.X), Risk: tool.Low, SideEffect: tool.Write, Idempotent: true},
-		handler: handler(r, "disconnect", disconnect),
+		Tags:    []string{"database", "sql", "connection", "close", "base de données", "fermer"},
+		Runtime: tool.Runtime{Effects: held(tool.X), Risk: tool.Low, SideEffect: tool.Write, Idempotent: true},
+		Handler: handler(r, "disconnect", disconnect),
 	}
 }
 

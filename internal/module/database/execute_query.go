@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"callgate/internal/module"
 	"callgate/internal/module/database/engine"
 	"callgate/internal/module/database/rowset"
 	"callgate/tool"
@@ -40,20 +41,20 @@ const executeQueryOutput = `{
 
 func (r *room) executeQueryTool() definition {
 	return definition{
-		name: "execute_query", doc: executeQueryDoc, input: executeQueryInput, output: executeQueryOutput,
-		examples: []tool.Example{
-			example("change rows", `{"query": "UPDATE orders SET status = ? WHERE id = ?", "params": ["shipped", 42]}`),
-			example("insert a row and get its id", `{"query": "INSERT INTO customers (name, country) VALUES (:name, :country) RETURNING id", "params": {"name": "Ada", "country": "UK"}}`),
-			example("make a table", `{"query": "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL)"}`),
+		Name: "execute_query", Doc: executeQueryDoc, Input: executeQueryInput, Output: executeQueryOutput,
+		Examples: []tool.Example{
+			module.Example("change rows", `{"query": "UPDATE orders SET status = ? WHERE id = ?", "params": ["shipped", 42]}`),
+			module.Example("insert a row and get its id", `{"query": "INSERT INTO customers (name, country) VALUES (:name, :country) RETURNING id", "params": {"name": "Ada", "country": "UK"}}`),
+			module.Example("make a table", `{"query": "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL)"}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"execute", "execute_sql", "run_sql", "write_query", "insert", "update", "delete_rows", "create_table", "drop_table",
 			"insert a row", "update rows", "delete rows from a table", "create a table", "alter a table", "run a sql statement",
 			"insérer une ligne", "modifier des lignes", "supprimer des lignes", "créer une table", "exécuter une requête sql",
 		},
-		tags:    []string{"database", "sql", "write", "insert", "update", "delete", "ddl", "table", "base de données", "écriture"},
-		runtime: writes(tool.High),
-		handler: handler(r, "execute_query", executeQuery),
+		Tags:    []string{"database", "sql", "write", "insert", "update", "delete", "ddl", "table", "base de données", "écriture"},
+		Runtime: writes(tool.High),
+		Handler: handler(r, "execute_query", executeQuery),
 	}
 }
 

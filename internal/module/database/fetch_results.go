@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"callgate/internal/module"
 	"callgate/internal/module/database/rowset"
 	"callgate/tool"
 )
@@ -43,20 +44,20 @@ const fetchResultsOutput = `{
 
 func (r *room) fetchResultsTool() definition {
 	return definition{
-		name: "fetch_results", doc: fetchResultsDoc, input: fetchResultsInput, output: fetchResultsOutput,
-		examples: []tool.Example{
-			example("rows that match a value", `{"query": "SELECT id, name FROM customers WHERE country = ? ORDER BY name", "params": ["FR"], "limit": 50}`),
-			example("values by name", `{"query": "SELECT count(*) FROM orders WHERE placed_at >= :since", "params": {"since": "2024-01-01"}}`),
-			example("how the database would do it", `{"query": "EXPLAIN SELECT * FROM orders WHERE customer_id = $1", "params": [7], "connection_id": "shop"}`),
+		Name: "fetch_results", Doc: fetchResultsDoc, Input: fetchResultsInput, Output: fetchResultsOutput,
+		Examples: []tool.Example{
+			module.Example("rows that match a value", `{"query": "SELECT id, name FROM customers WHERE country = ? ORDER BY name", "params": ["FR"], "limit": 50}`),
+			module.Example("values by name", `{"query": "SELECT count(*) FROM orders WHERE placed_at >= :since", "params": {"since": "2024-01-01"}}`),
+			module.Example("how the database would do it", `{"query": "EXPLAIN SELECT * FROM orders WHERE customer_id = $1", "params": [7], "connection_id": "shop"}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"query", "select", "run_query", "read_query", "sql_query", "query_database", "database.sql", "database.browse",
 			"run a select query", "query the database", "get rows from a table", "read data with sql", "count rows",
 			"interroger la base de données", "exécuter une requête select", "lire des lignes d'une table",
 		},
-		tags:    []string{"database", "sql", "query", "select", "rows", "read", "requête", "base de données", "lecture"},
-		runtime: reads(),
-		handler: handler(r, "fetch_results", fetchResults),
+		Tags:    []string{"database", "sql", "query", "select", "rows", "read", "requête", "base de données", "lecture"},
+		Runtime: reads(),
+		Handler: handler(r, "fetch_results", fetchResults),
 	}
 }
 

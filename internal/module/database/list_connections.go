@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/tool"
 )
 
@@ -28,16 +29,16 @@ const listConnectionsOutput = `{
 
 func (r *room) listConnectionsTool() definition {
 	return definition{
-		name: "list_connections", doc: listConnectionsDoc,
-		input: `{"type": "object", "properties": {}, "additionalProperties": false}`, output: listConnectionsOutput,
-		examples: []tool.Example{example("what is open", `{}`)},
-		aliases: []string{
+		Name: "list_connections", Doc: listConnectionsDoc,
+		Input: `{"type": "object", "properties": {}, "additionalProperties": false}`, Output: listConnectionsOutput,
+		Examples: []tool.Example{module.Example("what is open", `{}`)},
+		Aliases: []string{
 			"list_databases", "open connections", "which databases are connected", "show database connections",
 			"lister les connexions", "quelles bases de données sont ouvertes",
 		},
-		tags:    []string{"database", "sql", "connection", "list", "base de données", "connexions"},
-		runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true},
-		handler: handler(r, "list_connections", listConnections),
+		Tags:    []string{"database", "sql", "connection", "list", "base de données", "connexions"},
+		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true},
+		Handler: handler(r, "list_connections", listConnections),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/database/catalog"
 	"callgate/tool"
 )
@@ -31,20 +32,20 @@ const listTablesOutput = `{
 
 func (r *room) listTablesTool() definition {
 	return definition{
-		name: "list_tables", doc: listTablesDoc,
-		input:  `{"type": "object", "properties": {` + connectionArg + `, ` + schemaArg + `, ` + timeoutArg + `}, "additionalProperties": false}`,
-		output: listTablesOutput,
-		examples: []tool.Example{
-			example("all of them", `{}`),
-			example("of one schema", `{"connection_id": "shop", "schema": "sales"}`),
+		Name: "list_tables", Doc: listTablesDoc,
+		Input:  `{"type": "object", "properties": {` + connectionArg + `, ` + schemaArg + `, ` + timeoutArg + `}, "additionalProperties": false}`,
+		Output: listTablesOutput,
+		Examples: []tool.Example{
+			module.Example("all of them", `{}`),
+			module.Example("of one schema", `{"connection_id": "shop", "schema": "sales"}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"show_tables", "get_tables", "tables", "list the tables of a database", "what tables are there", "show views",
 			"lister les tables", "quelles tables existent", "afficher les tables",
 		},
-		tags:    []string{"database", "sql", "tables", "views", "catalog", "list", "base de données"},
-		runtime: reads(),
-		handler: handler(r, "list_tables", listTables),
+		Tags:    []string{"database", "sql", "tables", "views", "catalog", "list", "base de données"},
+		Runtime: reads(),
+		Handler: handler(r, "list_tables", listTables),
 	}
 }
 

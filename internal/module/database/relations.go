@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/database/catalog"
 	"callgate/tool"
 )
@@ -30,21 +31,21 @@ const relationsOutput = `{
 
 func (r *room) relationsTool() definition {
 	return definition{
-		name: "relations", doc: relationsDoc,
-		input: `{"type": "object", "properties": {"table": {"type": "string", "description": "Only those from or to this table."}, ` +
+		Name: "relations", Doc: relationsDoc,
+		Input: `{"type": "object", "properties": {"table": {"type": "string", "description": "Only those from or to this table."}, ` +
 			connectionArg + `, ` + schemaArg + `, ` + timeoutArg + `}, "additionalProperties": false}`,
-		output: relationsOutput,
-		examples: []tool.Example{
-			example("all of them", `{}`),
-			example("what depends on customers, and on what it depends", `{"table": "customers"}`),
+		Output: relationsOutput,
+		Examples: []tool.Example{
+			module.Example("all of them", `{}`),
+			module.Example("what depends on customers, and on what it depends", `{"table": "customers"}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"foreign_keys", "references", "er_diagram", "how tables are related", "which tables refer to a table", "joins between tables",
 			"clés étrangères", "relations entre les tables", "quelles tables sont liées",
 		},
-		tags:    []string{"database", "sql", "foreign keys", "relations", "graph", "joins", "clés étrangères"},
-		runtime: reads(),
-		handler: handler(r, "relations", relations),
+		Tags:    []string{"database", "sql", "foreign keys", "relations", "graph", "joins", "clés étrangères"},
+		Runtime: reads(),
+		Handler: handler(r, "relations", relations),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 
+	"callgate/internal/module"
 	"callgate/internal/module/database/catalog"
 	"callgate/tool"
 )
@@ -13,21 +14,21 @@ var schemaDoc string
 
 func (r *room) schemaTool() definition {
 	return definition{
-		name: "schema", doc: schemaDoc,
-		input: `{"type": "object", "properties": {"tables": {"type": "array", "items": {"type": "string"}, "maxItems": 200, "description": "Only these. Default: all."}, ` +
+		Name: "schema", Doc: schemaDoc,
+		Input: `{"type": "object", "properties": {"tables": {"type": "array", "items": {"type": "string"}, "maxItems": 200, "description": "Only these. Default: all."}, ` +
 			connectionArg + `, ` + schemaArg + `, ` + timeoutArg + `}, "additionalProperties": false}`,
-		output: `{"type": "object", "properties": {"tables": {"type": "array", "description": "Each as database.describe has it."}}, "required": ["tables"]}`,
-		examples: []tool.Example{
-			example("the whole database", `{}`),
-			example("three tables", `{"tables": ["customers", "orders", "order_items"]}`),
+		Output: `{"type": "object", "properties": {"tables": {"type": "array", "description": "Each as database.describe has it."}}, "required": ["tables"]}`,
+		Examples: []tool.Example{
+			module.Example("the whole database", `{}`),
+			module.Example("three tables", `{"tables": ["customers", "orders", "order_items"]}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"introspect", "get_schema", "database_schema", "dump_schema", "ddl", "show the schema of a database", "data model", "all tables and columns",
 			"schéma de la base de données", "modèle de données", "structure de la base",
 		},
-		tags:    []string{"database", "sql", "schema", "ddl", "tables", "columns", "model", "schéma"},
-		runtime: reads(),
-		handler: handler(r, "schema", schema),
+		Tags:    []string{"database", "sql", "schema", "ddl", "tables", "columns", "model", "schéma"},
+		Runtime: reads(),
+		Handler: handler(r, "schema", schema),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"callgate/internal/module"
 	"callgate/internal/module/database/catalog"
 	"callgate/internal/module/database/engine"
 	"callgate/internal/module/database/rowset"
@@ -52,18 +53,18 @@ const searchDataOutput = `{
 
 func (r *room) searchDataTool() definition {
 	return definition{
-		name: "search_data", doc: searchDataDoc, input: searchDataInput, output: searchDataOutput,
-		examples: []tool.Example{
-			example("anywhere", `{"text": "ada@example.com"}`),
-			example("in two tables", `{"text": "refund", "tables": ["orders", "tickets"], "limit": 50}`),
+		Name: "search_data", Doc: searchDataDoc, Input: searchDataInput, Output: searchDataOutput,
+		Examples: []tool.Example{
+			module.Example("anywhere", `{"text": "ada@example.com"}`),
+			module.Example("in two tables", `{"text": "refund", "tables": ["orders", "tickets"], "limit": 50}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"search_database", "find_in_database", "grep_database", "find a value in all tables", "which table contains a text", "full text search in tables",
 			"chercher dans la base de données", "trouver une valeur", "rechercher un texte dans les tables",
 		},
-		tags:    []string{"database", "sql", "search", "find", "text", "rows", "recherche", "base de données"},
-		runtime: reads(),
-		handler: handler(r, "search_data", searchData),
+		Tags:    []string{"database", "sql", "search", "find", "text", "rows", "recherche", "base de données"},
+		Runtime: reads(),
+		Handler: handler(r, "search_data", searchData),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/module"
 	"callgate/internal/module/database/engine"
 	"callgate/internal/module/database/rowset"
 	"callgate/internal/module/database/sqltext"
@@ -55,17 +56,17 @@ const transactionOutput = `{
 
 func (r *room) transactionTool() definition {
 	return definition{
-		name: "transaction", doc: transactionDoc, input: transactionInput, output: transactionOutput,
-		examples: []tool.Example{
-			example("move money, or do nothing", `{"statements": [{"query": "UPDATE accounts SET balance = balance - ? WHERE id = ?", "params": [50, 1]}, {"query": "UPDATE accounts SET balance = balance + ? WHERE id = ?", "params": [50, 2]}]}`),
+		Name: "transaction", Doc: transactionDoc, Input: transactionInput, Output: transactionOutput,
+		Examples: []tool.Example{
+			module.Example("move money, or do nothing", `{"statements": [{"query": "UPDATE accounts SET balance = balance - ? WHERE id = ?", "params": [50, 1]}, {"query": "UPDATE accounts SET balance = balance + ? WHERE id = ?", "params": [50, 2]}]}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"run_transaction", "atomic", "begin", "commit", "several statements in one transaction", "all or nothing",
 			"run several sql statements", "exécuter une transaction", "plusieurs requêtes en une transaction", "tout ou rien",
 		},
-		tags:    []string{"database", "sql", "transaction", "commit", "rollback", "atomic", "write", "base de données"},
-		runtime: writes(tool.High),
-		handler: handler(r, "transaction", transaction),
+		Tags:    []string{"database", "sql", "transaction", "commit", "rollback", "atomic", "write", "base de données"},
+		Runtime: writes(tool.High),
+		Handler: handler(r, "transaction", transaction),
 	}
 }
 

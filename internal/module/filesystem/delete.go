@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"callgate/internal/module"
 	"callgate/tool"
 )
 
@@ -33,22 +34,22 @@ const deleteOutput = `{
 
 func deleteTool() definition {
 	return definition{
-		name: "delete", short: "Delete", doc: deleteDoc, input: deleteInput, output: deleteOutput,
-		examples: []tool.Example{
-			example("a file", `{"path": "old.txt"}`),
-			example("a directory with all that is in it", `{"path": "build", "recursive": true}`),
+		Name: "delete", Short: "Delete", Doc: deleteDoc, Input: deleteInput, Output: deleteOutput,
+		Examples: []tool.Example{
+			module.Example("a file", `{"path": "old.txt"}`),
+			module.Example("a directory with all that is in it", `{"path": "build", "recursive": true}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"delete_file", "remove_file", "rm", "unlink",
 			"delete a file", "remove a directory", "erase",
 			"supprimer un fichier", "effacer un dossier", "détruire un fichier",
 		},
-		tags: []string{"file", "directory", "delete", "remove", "fichier", "supprimer"},
-		runtime: tool.Runtime{
+		Tags: []string{"file", "directory", "delete", "remove", "fichier", "supprimer"},
+		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.X}},
 			Risk:    tool.High, SideEffect: tool.Write,
 		},
-		handler: handler("delete", deletePath),
+		Handler: handler("delete", deletePath),
 	}
 }
 

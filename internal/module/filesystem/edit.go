@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"callgate/internal/module"
 	"callgate/internal/module/filesystem/textedit"
 	"callgate/internal/module/filesystem/textfile"
 	"callgate/tool"
@@ -54,23 +55,23 @@ const editOutput = `{
 
 func editTool() definition {
 	return definition{
-		name: "edit", short: "Edit", doc: editDoc, input: editInput, output: editOutput,
-		examples: []tool.Example{
-			example("replace one piece of text", `{"path": "main.go", "old": "return nil, err\n", "new": "return nil, fmt.Errorf(\"open: %w\", err)\n"}`),
-			example("two changes at once", `{"path": "main.go", "edits": [{"op": "insert", "line": 1, "new": "// Package main greets.\n"}, {"op": "replace", "old": "Helo", "new": "Hello", "all": true}]}`),
-			example("delete lines 10 to 12", `{"path": "notes.txt", "op": "replace_lines", "line": 10, "end_line": 12, "new": ""}`),
+		Name: "edit", Short: "Edit", Doc: editDoc, Input: editInput, Output: editOutput,
+		Examples: []tool.Example{
+			module.Example("replace one piece of text", `{"path": "main.go", "old": "return nil, err\n", "new": "return nil, fmt.Errorf(\"open: %w\", err)\n"}`),
+			module.Example("two changes at once", `{"path": "main.go", "edits": [{"op": "insert", "line": 1, "new": "// Package main greets.\n"}, {"op": "replace", "old": "Helo", "new": "Hello", "all": true}]}`),
+			module.Example("delete lines 10 to 12", `{"path": "notes.txt", "op": "replace_lines", "line": 10, "end_line": 12, "new": ""}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"edit_file", "str_replace", "replace_in_file", "apply_patch", "patch_file",
 			"edit a file", "replace text in a file", "change a line", "insert a line", "patch a file",
 			"modifier un fichier", "remplacer du texte", "insérer une ligne", "éditer un fichier",
 		},
-		tags: []string{"file", "text", "edit", "replace", "insert", "patch", "fichier", "modifier"},
-		runtime: tool.Runtime{
+		Tags: []string{"file", "text", "edit", "replace", "insert", "patch", "fichier", "modifier"},
+		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.U}},
 			Risk:    tool.Medium, SideEffect: tool.Write,
 		},
-		handler: handler("edit", editFile),
+		Handler: handler("edit", editFile),
 	}
 }
 

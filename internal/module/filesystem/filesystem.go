@@ -37,9 +37,7 @@ package filesystem
 
 import (
 	"context"
-	"encoding/json"
 	"os/exec"
-	"strings"
 	"sync"
 
 	"callgate/internal/module"
@@ -83,7 +81,7 @@ func Tools(c Config) []*tool.Tool {
 	}
 	tools := make([]*tool.Tool, len(definitions))
 	for i, d := range definitions {
-		tools[i] = d.tool()
+		tools[i] = d.Tool(Namespace)
 	}
 	return tools
 }
@@ -107,38 +105,7 @@ func (c Config) ripgrep() func() string {
 }
 
 // definition is one tool as its file writes it down.
-type definition struct {
-	name, short   string
-	doc           string
-	input, output string
-	examples      []tool.Example
-	aliases, tags []string
-	runtime       tool.Runtime
-	handler       tool.Handler
-}
-
-func (d definition) tool() *tool.Tool {
-	t := &tool.Tool{
-		ID: tool.ID{Namespace: Namespace, Name: d.name, Version: tool.Version{Major: 1}},
-		Spec: tool.Spec{
-			Short:       d.short,
-			Description: strings.TrimSpace(d.doc),
-			Input:       json.RawMessage(d.input),
-			Output:      json.RawMessage(d.output),
-			Examples:    d.examples,
-			Aliases:     d.aliases,
-			Tags:        d.tags,
-		},
-		Runtime: d.runtime,
-		Handler: d.handler,
-	}
-	t.Spec.Name = t.ID.Dotted()
-	return t
-}
-
-func example(note, args string) tool.Example {
-	return tool.Example{Note: note, Args: json.RawMessage(args)}
-}
+type definition = module.Definition
 
 // handler makes a tool's function a handler: it decodes the arguments, which
 // the kernel has already held against the schema, and finds the workspace.
@@ -153,9 +120,9 @@ func handler[In any](name string, run func(context.Context, workspace, In) (*too
 			return nil, tool.Errorf(op, tool.Denied, "this session has no workspace, so there are no files to reach").
 				WithHint("start the session in a folder")
 		}
-		var in In
-		if err := json.Unmarshal(call.Args, &in); err != nil {
-			return nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the arguments do not fit " + op, Err: err}
+		in, err := module.Args[In](op, call)
+		if err != nil {
+			return nil, err
 		}
 		return run(ctx, w, in)
 	})

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/module"
 	"callgate/tool"
 )
 
@@ -43,22 +44,22 @@ const globOutput = `{
 
 func globTool() definition {
 	return definition{
-		name: "glob", short: "Glob", doc: globDoc, input: globInput, output: globOutput,
-		examples: []tool.Example{
-			example("every Go file", `{"pattern": "**/*.go"}`),
-			example("the newest logs", `{"pattern": "*.log", "path": "logs", "sort": "modified", "limit": 5}`),
+		Name: "glob", Short: "Glob", Doc: globDoc, Input: globInput, Output: globOutput,
+		Examples: []tool.Example{
+			module.Example("every Go file", `{"pattern": "**/*.go"}`),
+			module.Example("the newest logs", `{"pattern": "*.log", "path": "logs", "sort": "modified", "limit": 5}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"find_files", "file_search", "find",
 			"find files by name", "search for file names", "list files matching a pattern",
 			"trouver des fichiers", "chercher un fichier par son nom", "rechercher des noms de fichiers",
 		},
-		tags: []string{"file", "find", "pattern", "search", "name", "fichier", "recherche"},
-		runtime: tool.Runtime{
+		Tags: []string{"file", "find", "pattern", "search", "name", "fichier", "recherche"},
+		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}},
 			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true,
 		},
-		handler: handler("glob", globFiles),
+		Handler: handler("glob", globFiles),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/filesystem/linesearch"
 	"callgate/internal/module/filesystem/textfile"
 	"callgate/tool"
@@ -53,23 +54,23 @@ const grepOutput = `{
 
 func grepTool(ripgrep func() string) definition {
 	return definition{
-		name: "grep", short: "Grep", doc: grepDoc, input: grepInput, output: grepOutput,
-		examples: []tool.Example{
-			example("where a function is defined", `{"pattern": "^func Open\\(", "glob": "*.go"}`),
-			example("which files mention a word, in whatever case", `{"pattern": "todo", "literal": true, "ignore_case": true, "mode": "files"}`),
-			example("matches with two lines around them", `{"pattern": "panic\\(", "path": "src", "context": 2}`),
+		Name: "grep", Short: "Grep", Doc: grepDoc, Input: grepInput, Output: grepOutput,
+		Examples: []tool.Example{
+			module.Example("where a function is defined", `{"pattern": "^func Open\\(", "glob": "*.go"}`),
+			module.Example("which files mention a word, in whatever case", `{"pattern": "todo", "literal": true, "ignore_case": true, "mode": "files"}`),
+			module.Example("matches with two lines around them", `{"pattern": "panic\\(", "path": "src", "context": 2}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"choir.fs.search", "search_files", "ripgrep", "rg",
 			"search in files", "find text in files", "search for a regular expression", "where is this used",
 			"chercher du texte dans les fichiers", "rechercher dans le code", "trouver une expression",
 		},
-		tags: []string{"file", "text", "search", "regex", "code", "fichier", "recherche"},
-		runtime: tool.Runtime{
+		Tags: []string{"file", "text", "search", "regex", "code", "fichier", "recherche"},
+		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}},
 			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true,
 		},
-		handler: handler("grep", func(ctx context.Context, w workspace, in grepArgs) (*tool.Result, error) {
+		Handler: handler("grep", func(ctx context.Context, w workspace, in grepArgs) (*tool.Result, error) {
 			return grepFiles(ctx, w, in, ripgrep)
 		}),
 	}

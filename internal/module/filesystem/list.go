@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/module"
 	"callgate/internal/module/filesystem/pathglob"
 	"callgate/internal/module/filesystem/textfile"
 	"callgate/tool"
@@ -53,22 +54,22 @@ const listOutput = `{
 
 func listTool() definition {
 	return definition{
-		name: "list", short: "Ls", doc: listDoc, input: listInput, output: listOutput,
-		examples: []tool.Example{
-			example("the workspace", `{}`),
-			example("two levels of a directory, hidden entries too", `{"path": "src", "depth": 2, "all": true}`),
+		Name: "list", Short: "Ls", Doc: listDoc, Input: listInput, Output: listOutput,
+		Examples: []tool.Example{
+			module.Example("the workspace", `{}`),
+			module.Example("two levels of a directory, hidden entries too", `{"path": "src", "depth": 2, "all": true}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"list_directory", "list_files", "ls", "dir",
 			"list a directory", "show files in a folder", "what files are there",
 			"lister un dossier", "lister les fichiers", "contenu d'un répertoire",
 		},
-		tags: []string{"file", "directory", "folder", "list", "dossier", "répertoire"},
-		runtime: tool.Runtime{
+		Tags: []string{"file", "directory", "folder", "list", "dossier", "répertoire"},
+		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}},
 			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true,
 		},
-		handler: handler("list", listDir),
+		Handler: handler("list", listDir),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"callgate/internal/module"
 	"callgate/tool"
 )
 
@@ -41,22 +42,22 @@ const moveOutput = `{
 
 func moveTool() definition {
 	return definition{
-		name: "move", short: "Move", doc: moveDoc, input: moveInput, output: moveOutput,
-		examples: []tool.Example{
-			example("rename a file", `{"from": "draft.md", "to": "final.md"}`),
-			example("move a directory", `{"from": "lib", "to": "src/lib"}`),
+		Name: "move", Short: "Move", Doc: moveDoc, Input: moveInput, Output: moveOutput,
+		Examples: []tool.Example{
+			module.Example("rename a file", `{"from": "draft.md", "to": "final.md"}`),
+			module.Example("move a directory", `{"from": "lib", "to": "src/lib"}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"move_file", "rename_file", "rename", "mv",
 			"move a file", "rename a file", "rename a directory",
 			"déplacer un fichier", "renommer un fichier", "renommer un dossier",
 		},
-		tags: []string{"file", "directory", "move", "rename", "fichier", "renommer"},
-		runtime: tool.Runtime{
+		Tags: []string{"file", "directory", "move", "rename", "fichier", "renommer"},
+		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{from}", Mode: tool.X}, {Resource: "file:{to}", Mode: tool.X}},
 			Risk:    tool.Medium, SideEffect: tool.Write,
 		},
-		handler: handler("move", movePath),
+		Handler: handler("move", movePath),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/filesystem/textfile"
 	"callgate/tool"
 )
@@ -49,23 +50,23 @@ const readOutput = `{
 
 func readTool() definition {
 	return definition{
-		name: "read", short: "Read", doc: readDoc, input: readInput, output: readOutput,
-		examples: []tool.Example{
-			example("a whole file", `{"path": "README.md"}`),
-			example("fifty lines from line 120 on", `{"path": "src/main.go", "offset": 120, "limit": 50, "line_numbers": true}`),
-			example("the end of a log", `{"path": "logs/server.log", "tail": 100}`),
+		Name: "read", Short: "Read", Doc: readDoc, Input: readInput, Output: readOutput,
+		Examples: []tool.Example{
+			module.Example("a whole file", `{"path": "README.md"}`),
+			module.Example("fifty lines from line 120 on", `{"path": "src/main.go", "offset": 120, "limit": 50, "line_numbers": true}`),
+			module.Example("the end of a log", `{"path": "logs/server.log", "tail": 100}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"choir.fs.read", "read_file", "view_file", "cat",
 			"read a file", "open a file", "show file contents", "view an image",
 			"lire un fichier", "ouvrir un fichier", "afficher le contenu d'un fichier", "voir une image",
 		},
-		tags: []string{"file", "text", "image", "read", "fichier", "lecture"},
-		runtime: tool.Runtime{
+		Tags: []string{"file", "text", "image", "read", "fichier", "lecture"},
+		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}},
 			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true,
 		},
-		handler: handler("read", readFile),
+		Handler: handler("read", readFile),
 	}
 }
 

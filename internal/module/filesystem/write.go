@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/filesystem/textedit"
 	"callgate/internal/module/filesystem/textfile"
 	"callgate/tool"
@@ -45,22 +46,22 @@ const writeOutput = `{
 
 func writeTool() definition {
 	return definition{
-		name: "write", short: "Write", doc: writeDoc, input: writeInput, output: writeOutput,
-		examples: []tool.Example{
-			example("a new file", `{"path": "notes/today.md", "content": "# Today\n"}`),
-			example("one more line at the end", `{"path": "CHANGELOG.md", "content": "- mended the door\n", "mode": "append"}`),
+		Name: "write", Short: "Write", Doc: writeDoc, Input: writeInput, Output: writeOutput,
+		Examples: []tool.Example{
+			module.Example("a new file", `{"path": "notes/today.md", "content": "# Today\n"}`),
+			module.Example("one more line at the end", `{"path": "CHANGELOG.md", "content": "- mended the door\n", "mode": "append"}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"choir.fs.write", "write_file", "create_file", "save_file",
 			"write a file", "create a file", "save text", "append to a file", "overwrite a file",
 			"écrire un fichier", "créer un fichier", "enregistrer un fichier", "ajouter à la fin d'un fichier",
 		},
-		tags: []string{"file", "text", "write", "create", "append", "fichier", "écriture"},
-		runtime: tool.Runtime{
+		Tags: []string{"file", "text", "write", "create", "append", "fichier", "écriture"},
+		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.U}},
 			Risk:    tool.Medium, SideEffect: tool.Write,
 		},
-		handler: handler("write", writeFile),
+		Handler: handler("write", writeFile),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	nethttp "net/http"
 
+	"callgate/internal/module"
 	"callgate/tool"
 )
 
@@ -20,17 +21,17 @@ const deleteInput = `{
 
 func deleteTool(d *desk) definition {
 	return definition{
-		name: "delete", short: "HttpDelete", doc: deleteDoc, input: deleteInput, output: responseOutput,
-		examples: []tool.Example{
-			example("delete one thing", `{"url": "https://api.example.com/v1/things/7"}`),
+		Name: "delete", Short: "HttpDelete", Doc: deleteDoc, Input: deleteInput, Output: responseOutput,
+		Examples: []tool.Example{
+			module.Example("delete one thing", `{"url": "https://api.example.com/v1/things/7"}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"http_delete", "curl -X DELETE", "requests.delete", "api_delete",
 			"send a DELETE request", "delete a resource over an API", "remove a record from a web service",
 			"envoyer une requête DELETE", "supprimer une ressource", "effacer un enregistrement par une API",
 		},
-		tags:    []string{"http", "web", "api", "rest", "delete", "remove", "network", "requête", "suppression"},
-		runtime: tool.Runtime{Risk: tool.High, SideEffect: tool.External, Timeout: requestTime},
-		handler: handler(d, "delete", asking(nethttp.MethodDelete)),
+		Tags:    []string{"http", "web", "api", "rest", "delete", "remove", "network", "requête", "suppression"},
+		Runtime: tool.Runtime{Risk: tool.High, SideEffect: tool.External, Timeout: requestTime},
+		Handler: handler(d, "delete", asking(nethttp.MethodDelete)),
 	}
 }

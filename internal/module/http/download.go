@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/module"
 	"callgate/internal/module/place"
 	"callgate/tool"
 )
@@ -49,22 +50,22 @@ const downloadOutput = `{
 
 func downloadTool(d *desk) definition {
 	return definition{
-		name: "download", short: "HttpDownload", doc: downloadDoc, input: downloadInput, output: downloadOutput,
-		examples: []tool.Example{
-			example("save a file", `{"url": "https://example.com/report.pdf", "path": "downloads/report.pdf"}`),
-			example("replace one, and check it", `{"url": "https://example.com/tool.tar.gz", "path": "vendor/tool.tar.gz", "overwrite": true, "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}`),
+		Name: "download", Short: "HttpDownload", Doc: downloadDoc, Input: downloadInput, Output: downloadOutput,
+		Examples: []tool.Example{
+			module.Example("save a file", `{"url": "https://example.com/report.pdf", "path": "downloads/report.pdf"}`),
+			module.Example("replace one, and check it", `{"url": "https://example.com/tool.tar.gz", "path": "vendor/tool.tar.gz", "overwrite": true, "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"http_download", "curl -o", "wget", "download_file", "save_url", "fetch_file",
 			"download a file", "save a file from the web", "get a large file", "resume a download", "fetch an archive",
 			"télécharger un fichier", "enregistrer une URL", "reprendre un téléchargement",
 		},
-		tags: []string{"http", "web", "download", "file", "save", "resume", "network", "téléchargement", "fichier"},
-		runtime: tool.Runtime{
+		Tags: []string{"http", "web", "download", "file", "save", "resume", "network", "téléchargement", "fichier"},
+		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.U}},
 			Risk:    tool.Medium, SideEffect: tool.Write, Timeout: transferTime,
 		},
-		handler: handler(d, "download", download),
+		Handler: handler(d, "download", download),
 	}
 }
 

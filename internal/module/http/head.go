@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	nethttp "net/http"
 
+	"callgate/internal/module"
 	"callgate/tool"
 )
 
@@ -20,18 +21,18 @@ const headInput = `{
 
 func headTool(d *desk) definition {
 	return definition{
-		name: "head", short: "HttpHead", doc: headDoc, input: headInput, output: responseOutput,
-		examples: []tool.Example{
-			example("how large a file is", `{"url": "https://example.com/archive.zip"}`),
-			example("where a short link leads", `{"url": "https://example.com/go/1", "follow_redirects": false}`),
+		Name: "head", Short: "HttpHead", Doc: headDoc, Input: headInput, Output: responseOutput,
+		Examples: []tool.Example{
+			module.Example("how large a file is", `{"url": "https://example.com/archive.zip"}`),
+			module.Example("where a short link leads", `{"url": "https://example.com/go/1", "follow_redirects": false}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"http_head", "curl -I", "requests.head",
 			"check a URL", "look at response headers", "size of a remote file", "does a URL exist", "where does a link lead",
 			"vérifier une URL", "voir les en-têtes", "taille d'un fichier distant", "envoyer une requête HEAD",
 		},
-		tags:    []string{"http", "web", "head", "headers", "url", "network", "en-têtes", "réseau"},
-		runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: requestTime},
-		handler: handler(d, "head", asking(nethttp.MethodHead)),
+		Tags:    []string{"http", "web", "head", "headers", "url", "network", "en-têtes", "réseau"},
+		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: requestTime},
+		Handler: handler(d, "head", asking(nethttp.MethodHead)),
 	}
 }

@@ -29,8 +29,6 @@ package http
 
 import (
 	"context"
-	"encoding/json"
-	"strings"
 	"time"
 
 	"callgate/internal/module"
@@ -83,45 +81,14 @@ func tools(d *desk) []*tool.Tool {
 	}
 	all := make([]*tool.Tool, len(definitions))
 	for i, def := range definitions {
-		all[i] = def.tool()
+		def.Runtime.Network = true
+		all[i] = def.Tool(Namespace)
 	}
 	return all
 }
 
 // definition is one tool as its file writes it down.
-type definition struct {
-	name, short   string
-	doc           string
-	input, output string
-	examples      []tool.Example
-	aliases, tags []string
-	runtime       tool.Runtime
-	handler       tool.Handler
-}
-
-func (d definition) tool() *tool.Tool {
-	d.runtime.Network = true
-	t := &tool.Tool{
-		ID: tool.ID{Namespace: Namespace, Name: d.name, Version: tool.Version{Major: 1}},
-		Spec: tool.Spec{
-			Short:       d.short,
-			Description: strings.TrimSpace(d.doc),
-			Input:       json.RawMessage(d.input),
-			Output:      json.RawMessage(d.output),
-			Examples:    d.examples,
-			Aliases:     d.aliases,
-			Tags:        d.tags,
-		},
-		Runtime: d.runtime,
-		Handler: d.handler,
-	}
-	t.Spec.Name = t.ID.Dotted()
-	return t
-}
-
-func example(note, args string) tool.Example {
-	return tool.Example{Note: note, Args: json.RawMessage(args)}
-}
+type definition = module.Definition
 
 // The times that the kernel gives a handler. A request has its own, shorter
 // time; a transfer is given up when nothing moves.
@@ -143,9 +110,9 @@ type errand struct {
 func handler[In any](d *desk, name string, run func(context.Context, errand, In) (*tool.Result, error)) tool.Handler {
 	op := Namespace + "." + name
 	return tool.HandlerFunc(func(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
-		var in In
-		if err := json.Unmarshal(call.Args, &in); err != nil {
-			return nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the arguments do not fit " + op, Err: err}
+		in, err := module.Args[In](op, call)
+		if err != nil {
+			return nil, err
 		}
 		s := module.Of(grant, func() *settings { return d.usual })
 		line, err := d.take(s, call.Principal.Session)

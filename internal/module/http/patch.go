@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	nethttp "net/http"
 
+	"callgate/internal/module"
 	"callgate/tool"
 )
 
@@ -20,18 +21,18 @@ const patchInput = `{
 
 func patchTool(d *desk) definition {
 	return definition{
-		name: "patch", short: "HttpPatch", doc: patchDoc, input: patchInput, output: responseOutput,
-		examples: []tool.Example{
-			example("change one field", `{"url": "https://api.example.com/v1/issues/12", "json": {"state": "closed"}}`),
-			example("a list of operations", `{"url": "https://api.example.com/v1/things/7", "headers": {"Content-Type": "application/json-patch+json"}, "json": [{"op": "replace", "path": "/size", "value": 4}]}`),
+		Name: "patch", Short: "HttpPatch", Doc: patchDoc, Input: patchInput, Output: responseOutput,
+		Examples: []tool.Example{
+			module.Example("change one field", `{"url": "https://api.example.com/v1/issues/12", "json": {"state": "closed"}}`),
+			module.Example("a list of operations", `{"url": "https://api.example.com/v1/things/7", "headers": {"Content-Type": "application/json-patch+json"}, "json": [{"op": "replace", "path": "/size", "value": 4}]}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"http_patch", "curl -X PATCH", "requests.patch", "api_patch",
 			"send a PATCH request", "update some fields", "change part of a resource", "partial update",
 			"envoyer une requête PATCH", "modifier une ressource", "mise à jour partielle",
 		},
-		tags:    []string{"http", "web", "api", "rest", "patch", "update", "json", "network", "requête"},
-		runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: requestTime},
-		handler: handler(d, "patch", asking(nethttp.MethodPatch)),
+		Tags:    []string{"http", "web", "api", "rest", "patch", "update", "json", "network", "requête"},
+		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: requestTime},
+		Handler: handler(d, "patch", asking(nethttp.MethodPatch)),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	nethttp "net/http"
 
+	"callgate/internal/module"
 	"callgate/tool"
 )
 
@@ -20,19 +21,19 @@ const postInput = `{
 
 func postTool(d *desk) definition {
 	return definition{
-		name: "post", short: "HttpPost", doc: postDoc, input: postInput, output: responseOutput,
-		examples: []tool.Example{
-			example("create something", `{"url": "https://api.example.com/v1/issues", "json": {"title": "The door sticks", "labels": ["bug"]}}`),
-			example("submit a form", `{"url": "https://example.com/search", "form": {"q": "hinges", "page": 2}}`),
-			example("a body of another kind", `{"url": "https://example.com/rpc", "headers": {"Content-Type": "application/xml"}, "body": "<ping/>"}`),
+		Name: "post", Short: "HttpPost", Doc: postDoc, Input: postInput, Output: responseOutput,
+		Examples: []tool.Example{
+			module.Example("create something", `{"url": "https://api.example.com/v1/issues", "json": {"title": "The door sticks", "labels": ["bug"]}}`),
+			module.Example("submit a form", `{"url": "https://example.com/search", "form": {"q": "hinges", "page": 2}}`),
+			module.Example("a body of another kind", `{"url": "https://example.com/rpc", "headers": {"Content-Type": "application/xml"}, "body": "<ping/>"}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"http_post", "curl -X POST", "requests.post", "api_post", "webhook",
 			"send a POST request", "submit a form", "create a resource", "send JSON to an API", "call a webhook", "GraphQL query",
 			"envoyer une requête POST", "envoyer un formulaire", "créer une ressource", "envoyer du JSON", "appeler un webhook",
 		},
-		tags:    []string{"http", "web", "api", "rest", "post", "json", "form", "webhook", "network", "requête", "formulaire"},
-		runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: requestTime},
-		handler: handler(d, "post", asking(nethttp.MethodPost)),
+		Tags:    []string{"http", "web", "api", "rest", "post", "json", "form", "webhook", "network", "requête", "formulaire"},
+		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: requestTime},
+		Handler: handler(d, "post", asking(nethttp.MethodPost)),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	nethttp "net/http"
 
+	"callgate/internal/module"
 	"callgate/tool"
 )
 
@@ -20,18 +21,18 @@ const putInput = `{
 
 func putTool(d *desk) definition {
 	return definition{
-		name: "put", short: "HttpPut", doc: putDoc, input: putInput, output: responseOutput,
-		examples: []tool.Example{
-			example("replace a record", `{"url": "https://api.example.com/v1/things/7", "json": {"name": "hinge", "size": 3}}`),
-			example("only if nobody changed it meanwhile", `{"url": "https://api.example.com/v1/things/7", "headers": {"If-Match": "\"33a64df5\""}, "json": {"name": "hinge"}}`),
+		Name: "put", Short: "HttpPut", Doc: putDoc, Input: putInput, Output: responseOutput,
+		Examples: []tool.Example{
+			module.Example("replace a record", `{"url": "https://api.example.com/v1/things/7", "json": {"name": "hinge", "size": 3}}`),
+			module.Example("only if nobody changed it meanwhile", `{"url": "https://api.example.com/v1/things/7", "headers": {"If-Match": "\"33a64df5\""}, "json": {"name": "hinge"}}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"http_put", "curl -X PUT", "requests.put", "api_put",
 			"send a PUT request", "replace a resource", "update a record over an API", "store a value at a URL",
 			"envoyer une requête PUT", "remplacer une ressource", "mettre à jour un enregistrement",
 		},
-		tags:    []string{"http", "web", "api", "rest", "put", "update", "json", "network", "requête"},
-		runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: requestTime},
-		handler: handler(d, "put", asking(nethttp.MethodPut)),
+		Tags:    []string{"http", "web", "api", "rest", "put", "update", "json", "network", "requête"},
+		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: requestTime},
+		Handler: handler(d, "put", asking(nethttp.MethodPut)),
 	}
 }

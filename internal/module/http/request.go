@@ -3,6 +3,7 @@ package http
 import (
 	_ "embed"
 
+	"callgate/internal/module"
 	"callgate/tool"
 )
 
@@ -20,18 +21,18 @@ const requestInput = `{
 
 func requestTool(d *desk) definition {
 	return definition{
-		name: "request", short: "HttpRequest", doc: requestDoc, input: requestInput, output: responseOutput,
-		examples: []tool.Example{
-			example("what a server allows", `{"method": "OPTIONS", "url": "https://api.example.com/v1/things"}`),
-			example("list a WebDAV folder", `{"method": "PROPFIND", "url": "https://dav.example.com/files/", "headers": {"Depth": "1", "Content-Type": "application/xml"}, "body": "<propfind xmlns='DAV:'><allprop/></propfind>"}`),
+		Name: "request", Short: "HttpRequest", Doc: requestDoc, Input: requestInput, Output: responseOutput,
+		Examples: []tool.Example{
+			module.Example("what a server allows", `{"method": "OPTIONS", "url": "https://api.example.com/v1/things"}`),
+			module.Example("list a WebDAV folder", `{"method": "PROPFIND", "url": "https://dav.example.com/files/", "headers": {"Depth": "1", "Content-Type": "application/xml"}, "body": "<propfind xmlns='DAV:'><allprop/></propfind>"}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"http_request", "send_request", "curl -X", "requests.request", "http_call",
 			"send an HTTP request", "any HTTP method", "OPTIONS request", "WebDAV request",
 			"envoyer une requête HTTP", "requête personnalisée", "méthode HTTP quelconque",
 		},
-		tags:    []string{"http", "web", "api", "rest", "options", "method", "network", "requête"},
-		runtime: tool.Runtime{Risk: tool.High, SideEffect: tool.External, Timeout: requestTime},
-		handler: handler(d, "request", ask),
+		Tags:    []string{"http", "web", "api", "rest", "options", "method", "network", "requête"},
+		Runtime: tool.Runtime{Risk: tool.High, SideEffect: tool.External, Timeout: requestTime},
+		Handler: handler(d, "request", ask),
 	}
 }

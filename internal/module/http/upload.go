@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/place"
 	"callgate/tool"
 )
@@ -37,22 +38,22 @@ const uploadInput = `{
 
 func uploadTool(d *desk) definition {
 	return definition{
-		name: "upload", short: "HttpUpload", doc: uploadDoc, input: uploadInput, output: responseOutput,
-		examples: []tool.Example{
-			example("as the body", `{"url": "https://storage.example.com/bucket/report.pdf", "path": "out/report.pdf"}`),
-			example("as a form, with a field beside it", `{"url": "https://api.example.com/v1/files", "path": "data.csv", "field": "file", "form": {"purpose": "import"}}`),
+		Name: "upload", Short: "HttpUpload", Doc: uploadDoc, Input: uploadInput, Output: responseOutput,
+		Examples: []tool.Example{
+			module.Example("as the body", `{"url": "https://storage.example.com/bucket/report.pdf", "path": "out/report.pdf"}`),
+			module.Example("as a form, with a field beside it", `{"url": "https://api.example.com/v1/files", "path": "data.csv", "field": "file", "form": {"purpose": "import"}}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"http_upload", "curl -F", "curl -T", "upload_file", "post_file", "multipart_upload",
 			"upload a file", "send a file to an API", "attach a file to a request", "put a file into object storage",
 			"envoyer un fichier", "téléverser un fichier", "joindre un fichier à une requête",
 		},
-		tags: []string{"http", "web", "upload", "file", "multipart", "form", "network", "téléversement", "fichier"},
-		runtime: tool.Runtime{
+		Tags: []string{"http", "web", "upload", "file", "multipart", "form", "network", "téléversement", "fichier"},
+		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}},
 			Risk:    tool.Medium, SideEffect: tool.External, Timeout: transferTime,
 		},
-		handler: handler(d, "upload", upload),
+		Handler: handler(d, "upload", upload),
 	}
 }
 

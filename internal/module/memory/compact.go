@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/module"
 	"callgate/internal/module/memory/book"
 	"callgate/tool"
 )
@@ -45,8 +46,8 @@ func compactTool(d *desk) definition {
 	return definition{
 		name: "compact", short: "MemoryCompact", doc: compactDoc, input: compactInput, output: compactOutput,
 		examples: []tool.Example{
-			example("everything, and all completed tasks", `{"completed_older_than_hours": 0}`),
-			example("only look", `{"dry_run": true}`),
+			module.Example("everything, and all completed tasks", `{"completed_older_than_hours": 0}`),
+			module.Example("only look", `{"dry_run": true}`),
 		},
 		aliases: []string{
 			"choir.memory.compact", "memory_compact", "compact_memory", "clean_memory", "dedupe_memory",

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/memory/book"
 	"callgate/tool"
 )
@@ -39,7 +40,7 @@ func forgetTool(d *desk) definition {
 	return definition{
 		name: "forget", short: "MemoryForget", doc: forgetDoc, input: forgetInput, output: forgetOutput,
 		examples: []tool.Example{
-			example("a fact that was wrong, and an entry of the knowledge", `{"refs": ["f3", "deploy/command"]}`),
+			module.Example("a fact that was wrong, and an entry of the knowledge", `{"refs": ["f3", "deploy/command"]}`),
 		},
 		aliases: []string{
 			"memory_forget", "delete_memory", "remove_memory", "memory_delete",

@@ -30,8 +30,6 @@ package memory
 
 import (
 	"context"
-	"encoding/json"
-	"strings"
 
 	"callgate/internal/module"
 	"callgate/internal/module/memory/book"
@@ -109,30 +107,15 @@ type definition struct {
 }
 
 func (d definition) tool() *tool.Tool {
-	t := &tool.Tool{
-		ID: tool.ID{Namespace: Namespace, Name: d.name, Version: tool.Version{Major: 1}},
-		Spec: tool.Spec{
-			Short:       d.short,
-			Description: strings.TrimSpace(d.doc),
-			Input:       json.RawMessage(d.input),
-			Output:      json.RawMessage(d.output),
-			Examples:    d.examples,
-			Aliases:     d.aliases,
-			Tags:        d.tags,
-		},
-		// Saying a thing twice is saying it once, for all of them.
-		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Write, Idempotent: true, MaxResult: d.most},
-		Handler: d.handler,
-	}
+	// Saying a thing twice is saying it once, for all of them.
+	r := tool.Runtime{Risk: tool.Low, SideEffect: tool.Write, Idempotent: true, MaxResult: d.most}
 	if d.reads {
-		t.Runtime.SideEffect = tool.Read
+		r.SideEffect = tool.Read
 	}
-	t.Spec.Name = t.ID.Dotted()
-	return t
-}
-
-func example(note, args string) tool.Example {
-	return tool.Example{Note: note, Args: json.RawMessage(args)}
+	return module.Definition{
+		Name: d.name, Short: d.short, Doc: d.doc, Input: d.input, Output: d.output,
+		Examples: d.examples, Aliases: d.aliases, Tags: d.tags, Runtime: r, Handler: d.handler,
+	}.Tool(Namespace)
 }
 
 // handler makes a tool's function a handler: it decodes the arguments, which
@@ -143,9 +126,9 @@ func handler[In any](d *desk, name string, run func(context.Context, *visit, In)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		var in In
-		if err := json.Unmarshal(call.Args, &in); err != nil {
-			return nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the arguments do not fit " + op, Err: err}
+		in, err := module.Args[In](op, call)
+		if err != nil {
+			return nil, err
 		}
 		v := &visit{desk: d, op: op, by: call.Principal, settings: module.Of(grant, defaults)}
 		r, err := run(ctx, v, in)

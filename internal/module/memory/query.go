@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/module"
 	"callgate/internal/module/memory/book"
 	"callgate/tool"
 )
@@ -64,9 +65,9 @@ func queryTool(d *desk) definition {
 	return definition{
 		name: "query", short: "MemoryQuery", doc: queryDoc, input: queryInput, output: queryOutput, reads: true, most: maxAnswer,
 		examples: []tool.Example{
-			example("by what it is about", `{"query": "how do we deploy?"}`),
-			example("one entry of the knowledge, whole", `{"mode": "hash", "query": "deploy/command", "tiers": ["knowledge"]}`),
-			example("what was noted since yesterday", `{"mode": "range", "from": "24h", "tiers": ["working", "session"]}`),
+			module.Example("by what it is about", `{"query": "how do we deploy?"}`),
+			module.Example("one entry of the knowledge, whole", `{"mode": "hash", "query": "deploy/command", "tiers": ["knowledge"]}`),
+			module.Example("what was noted since yesterday", `{"mode": "range", "from": "24h", "tiers": ["working", "session"]}`),
 		},
 		aliases: []string{
 			"choir.memory.query", "choir.memory.search", "memory_query", "memory_search", "search_memory", "recall", "retrieve_memory",

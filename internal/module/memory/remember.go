@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"callgate/internal/module"
 	"callgate/internal/module/memory/book"
 	"callgate/tool"
 )
@@ -35,7 +36,7 @@ const rememberOutput = `{
 func rememberTool(d *desk) definition {
 	return definition{
 		name: "remember", short: "Remember", doc: rememberDoc, input: rememberInput, output: rememberOutput,
-		examples: []tool.Example{example("something found out", `{"content": "Integration tests need Postgres on port 5433; start it with make db"}`)},
+		examples: []tool.Example{module.Example("something found out", `{"content": "Integration tests need Postgres on port 5433; start it with make db"}`)},
 		aliases: []string{
 			"save_memory", "add_memory", "memorize", "note", "store_fact",
 			"remember a fact", "keep in mind", "take a note", "do not forget",

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 
+	"callgate/internal/module"
 	"callgate/internal/module/memory/book"
 	"callgate/tool"
 )
@@ -32,7 +33,7 @@ const setGoalOutput = `{
 func setGoalTool(d *desk) definition {
 	return definition{
 		name: "set_goal", short: "SetGoal", doc: setGoalDoc, input: setGoalInput, output: setGoalOutput,
-		examples: []tool.Example{example("at the beginning of longer work", `{"goal": "Move the billing service from MySQL to Postgres without downtime"}`)},
+		examples: []tool.Example{module.Example("at the beginning of longer work", `{"goal": "Move the billing service from MySQL to Postgres without downtime"}`)},
 		aliases: []string{
 			"setgoal", "update_goal", "set_objective",
 			"set a goal", "state the objective", "what we want to achieve", "remember what the user wants",

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"callgate/internal/module"
 	"callgate/internal/module/memory/book"
 	"callgate/tool"
 )
@@ -42,7 +43,7 @@ func taskCreateTool(d *desk) definition {
 	return definition{
 		name: "task_create", short: "TaskCreate", doc: taskCreateDoc, input: taskCreateInput, output: taskOutput,
 		examples: []tool.Example{
-			example("a step of the work", `{"subject": "Write the migration script", "description": "Batches of 1,000 rows; must be safe to run twice"}`),
+			module.Example("a step of the work", `{"subject": "Write the migration script", "description": "Batches of 1,000 rows; must be safe to run twice"}`),
 		},
 		aliases: []string{
 			"create_task", "add_task", "add_todo", "todo_add", "todo_write", "todowrite",

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"callgate/internal/module"
 	"callgate/internal/module/memory/book"
 	"callgate/tool"
 )
@@ -30,8 +31,8 @@ func taskUpdateTool(d *desk) definition {
 	return definition{
 		name: "task_update", short: "TaskUpdate", doc: taskUpdateDoc, input: taskUpdateInput, output: taskOutput,
 		examples: []tool.Example{
-			example("a step is done", `{"task_id": "t1", "status": "completed"}`),
-			example("a step cannot go on", `{"task_id": "t2", "status": "blocked", "description": "waits for access to the staging database"}`),
+			module.Example("a step is done", `{"task_id": "t1", "status": "completed"}`),
+			module.Example("a step cannot go on", `{"task_id": "t2", "status": "blocked", "description": "waits for access to the staging database"}`),
 		},
 		aliases: []string{
 			"update_task", "complete_task", "finish_task", "todo_update",

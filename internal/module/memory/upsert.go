@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/memory/book"
 	"callgate/tool"
 )
@@ -41,8 +42,8 @@ func upsertTool(d *desk) definition {
 	return definition{
 		name: "upsert", short: "MemoryUpsert", doc: upsertDoc, input: upsertInput, output: upsertOutput,
 		examples: []tool.Example{
-			example("by key, so that it can be replaced", `{"key": "deploy/command", "content": "Deploy with make ship from the branch stable", "tags": ["deploy"]}`),
-			example("without one", `{"content": "The user wants commit messages in English"}`),
+			module.Example("by key, so that it can be replaced", `{"key": "deploy/command", "content": "Deploy with make ship from the branch stable", "tags": ["deploy"]}`),
+			module.Example("without one", `{"content": "The user wants commit messages in English"}`),
 		},
 		aliases: []string{
 			"choir.memory.upsert", "memory_upsert", "save_knowledge", "store_memory", "memory_store",

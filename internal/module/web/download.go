@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/module"
 	"callgate/internal/module/place"
 	"callgate/tool"
 )
@@ -46,22 +47,22 @@ const downloadOutput = `{
 
 func downloadTool(d *desk) definition {
 	return definition{
-		name: "download", short: "WebDownload", doc: downloadDoc, input: downloadInput, output: downloadOutput,
-		examples: []tool.Example{
-			example("save a file", `{"url": "https://example.com/report.pdf", "path": "downloads/report.pdf"}`),
-			example("replace one", `{"url": "https://example.com/data.csv", "path": "data.csv", "overwrite": true}`),
+		Name: "download", Short: "WebDownload", Doc: downloadDoc, Input: downloadInput, Output: downloadOutput,
+		Examples: []tool.Example{
+			module.Example("save a file", `{"url": "https://example.com/report.pdf", "path": "downloads/report.pdf"}`),
+			module.Example("replace one", `{"url": "https://example.com/data.csv", "path": "data.csv", "overwrite": true}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"web_download", "download", "wget", "download_file", "save_page",
 			"download a file from the web", "save a file from a website", "download a picture", "download a PDF", "get a file from a URL",
 			"télécharger un fichier", "enregistrer un fichier du web", "télécharger une image",
 		},
-		tags: []string{"web", "download", "file", "save", "url", "picture", "téléchargement", "fichier"},
-		runtime: tool.Runtime{
+		Tags: []string{"web", "download", "file", "save", "url", "picture", "téléchargement", "fichier"},
+		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.U}},
 			Risk:    tool.Medium, SideEffect: tool.Write, Timeout: transferTime,
 		},
-		handler: handler(d, "download", download),
+		Handler: handler(d, "download", download),
 	}
 }
 

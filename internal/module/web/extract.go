@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"callgate/internal/markdown"
+	"callgate/internal/module"
 	"callgate/internal/module/web/document"
 	"callgate/internal/module/web/pick"
 	"callgate/tool"
@@ -68,21 +69,21 @@ const extractOutput = `{
 
 func extractTool(d *desk) definition {
 	return definition{
-		name: "extract", short: "WebExtract", doc: extractDoc, input: extractInput, output: extractOutput,
-		examples: []tool.Example{
-			example("the tables of a page", `{"url": "https://example.com/standings", "tables": true}`),
-			example("titles and prices", `{"url": "https://example.com/shop", "selectors": [".product h2", ".product .price"]}`),
-			example("where the links in the menu lead", `{"url": "https://example.com/", "selector": "nav a", "attribute": "href"}`),
-			example("what a page says of itself", `{"url": "https://example.com/article", "metadata": true}`),
+		Name: "extract", Short: "WebExtract", Doc: extractDoc, Input: extractInput, Output: extractOutput,
+		Examples: []tool.Example{
+			module.Example("the tables of a page", `{"url": "https://example.com/standings", "tables": true}`),
+			module.Example("titles and prices", `{"url": "https://example.com/shop", "selectors": [".product h2", ".product .price"]}`),
+			module.Example("where the links in the menu lead", `{"url": "https://example.com/", "selector": "nav a", "attribute": "href"}`),
+			module.Example("what a page says of itself", `{"url": "https://example.com/article", "metadata": true}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"web_extract", "scrape_page", "css_select", "extract_links", "extract_tables", "parse_html", "tavily-extract",
 			"scrape a website", "extract data from a page", "get all links of a page", "read a table from a website", "get page metadata", "find elements by CSS selector",
 			"extraire des données d'une page", "extraire les liens", "lire un tableau d'un site", "extraire les métadonnées",
 		},
-		tags:    []string{"web", "scrape", "extract", "css", "selector", "table", "links", "metadata", "html", "extraction", "tableau"},
-		runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: requestTime},
-		handler: handler(d, "extract", extract),
+		Tags:    []string{"web", "scrape", "extract", "css", "selector", "table", "links", "metadata", "html", "extraction", "tableau"},
+		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: requestTime},
+		Handler: handler(d, "extract", extract),
 	}
 }
 

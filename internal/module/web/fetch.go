@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"callgate/internal/markdown"
+	"callgate/internal/module"
 	"callgate/internal/module/web/document"
 	"callgate/tool"
 )
@@ -53,20 +54,20 @@ const fetchOutput = `{
 
 func fetchTool(d *desk) definition {
 	return definition{
-		name: "fetch", short: "WebFetch", doc: fetchDoc, input: fetchInput, output: fetchOutput,
-		examples: []tool.Example{
-			example("read an article", `{"url": "https://example.com/news/article.html"}`),
-			example("go on where the last part ended", `{"url": "https://example.com/spec.html", "offset": 30000}`),
-			example("the whole page, without marks", `{"url": "https://example.com/", "main_only": false, "format": "text"}`),
+		Name: "fetch", Short: "WebFetch", Doc: fetchDoc, Input: fetchInput, Output: fetchOutput,
+		Examples: []tool.Example{
+			module.Example("read an article", `{"url": "https://example.com/news/article.html"}`),
+			module.Example("go on where the last part ended", `{"url": "https://example.com/spec.html", "offset": 30000}`),
+			module.Example("the whole page, without marks", `{"url": "https://example.com/", "main_only": false, "format": "text"}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"web_fetch", "WebFetch", "fetch", "read_url", "open_url", "browse", "scrape", "read_webpage", "url_to_markdown",
 			"read a web page", "open a website", "read an article", "read a PDF from the web", "read an RSS feed", "convert a page to markdown", "summarize a page",
 			"lire une page web", "ouvrir un site", "lire un article", "lire un PDF en ligne", "récupérer une page",
 		},
-		tags:    []string{"web", "page", "read", "html", "markdown", "pdf", "rss", "article", "url", "lecture", "site"},
-		runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: requestTime},
-		handler: handler(d, "fetch", fetch),
+		Tags:    []string{"web", "page", "read", "html", "markdown", "pdf", "rss", "article", "url", "lecture", "site"},
+		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: requestTime},
+		Handler: handler(d, "fetch", fetch),
 	}
 }
 

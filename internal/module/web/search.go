@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/web/engine"
 	"callgate/tool"
 )
@@ -47,20 +48,20 @@ const searchOutput = `{
 
 func searchTool(d *desk) definition {
 	return definition{
-		name: "search", short: "WebSearch", doc: searchDoc, input: searchInput, output: searchOutput,
-		examples: []tool.Example{
-			example("a question of fact", `{"query": "height of Mount Kenya in metres"}`),
-			example("news of one site, this week", `{"query": "site:example.com release notes", "freshness": "week", "limit": 5}`),
-			example("results of one country", `{"query": "horaires médiathèque", "region": "fr-fr"}`),
+		Name: "search", Short: "WebSearch", Doc: searchDoc, Input: searchInput, Output: searchOutput,
+		Examples: []tool.Example{
+			module.Example("a question of fact", `{"query": "height of Mount Kenya in metres"}`),
+			module.Example("news of one site, this week", `{"query": "site:example.com release notes", "freshness": "week", "limit": 5}`),
+			module.Example("results of one country", `{"query": "horaires médiathèque", "region": "fr-fr"}`),
 		},
-		aliases: []string{
+		Aliases: []string{
 			"web_search", "WebSearch", "google", "brave_web_search", "tavily-search", "search_web", "internet_search",
 			"search the web", "search the internet", "look something up online", "find a website", "find recent news", "google something",
 			"chercher sur le web", "rechercher sur internet", "trouver un site", "trouver des actualités",
 		},
-		tags:    []string{"web", "search", "internet", "news", "research", "find", "recherche", "actualités"},
-		runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: requestTime},
-		handler: handler(d, "search", search),
+		Tags:    []string{"web", "search", "internet", "news", "research", "find", "recherche", "actualités"},
+		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: requestTime},
+		Handler: handler(d, "search", search),
 	}
 }
 
