@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"callgate/internal/agent"
-	"callgate/internal/agent/recover"
+	"callgate/internal/agent/calltext"
 	"callgate/internal/app"
 	"callgate/internal/provider"
 	"callgate/internal/provider/offline"
@@ -83,6 +83,6 @@ type wordReader struct{ known func(string) bool }
 
 // Start begins an answer.
 func (w wordReader) Start() (func(string) string, func() (string, []llm.ToolCall)) {
-	p := &recover.Parser{Known: w.known}
+	p := &calltext.Parser{Known: w.known}
 	return p.Write, p.Close
 }

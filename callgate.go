@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"callgate/internal/agent/surface"
-	"callgate/internal/arbiter"
-	"callgate/internal/arbiter/approval"
-	"callgate/internal/arbiter/lock"
 	"callgate/internal/artifact"
 	"callgate/internal/control"
+	"callgate/internal/gate"
+	"callgate/internal/gate/approval"
+	"callgate/internal/gate/lock"
 	"callgate/internal/journal"
 	"callgate/internal/provider"
 	"callgate/internal/registry"
@@ -41,7 +41,7 @@ type Kernel struct {
 	Artifacts *artifact.Store
 	State     *statedir.Held
 
-	door     *arbiter.Door
+	door     *gate.Door
 	tools    registry.Registry
 	secrets  *secret.Vault
 	hub      *mcp.Hub
@@ -141,7 +141,7 @@ func (k *Kernel) open(ctx context.Context, cfg Config) error {
 		Settled:  func(ctx context.Context, r approval.Request) { k.door.Settled(ctx, r) },
 		Orphaned: k.endOrphan,
 	})
-	k.door = arbiter.New(arbiter.Config{
+	k.door = gate.New(gate.Config{
 		Tools: &k.tools, Journal: k.Journal, Locks: k.Locks, Approvals: k.Approvals,
 		Artifacts: k.Artifacts, Secrets: k.secrets, Live: k.Live, Limits: cfg.Limits,
 	})
@@ -197,7 +197,7 @@ func (k *Kernel) recover(ctx context.Context) error {
 
 // retry makes a call in doubt again, in the background, if that is safe, and
 // resolves the doubt when it went well. Else whoever asked is told.
-func (k *Kernel) retry(doubted string, p arbiter.Proposal) {
+func (k *Kernel) retry(doubted string, p gate.Proposal) {
 	s, err := k.newSession(k.ctx, p.Principal.Session, SessionConfig{
 		Workspace: p.Workspace, AppFile: p.AppFile, Agent: p.Principal.Agent, Lane: p.Principal.Lane,
 	}, approval.Asker{})

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"callgate"
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/gate/approval"
 	"callgate/tool"
 )
 

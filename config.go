@@ -3,7 +3,7 @@ package callgate
 import (
 	"log/slog"
 
-	"callgate/internal/arbiter"
+	"callgate/internal/gate"
 	"callgate/tool"
 )
 
@@ -29,10 +29,10 @@ type Config struct {
 }
 
 // Limits bounds what one call may take.
-type Limits = arbiter.Limits
+type Limits = gate.Limits
 
 // Ask is one proposal, with what Call leaves at its default.
-type Ask = arbiter.Ask
+type Ask = gate.Ask
 
 // Lineage tells whether one process descends from another, or is it.
 type Lineage interface {

@@ -13,12 +13,12 @@ import (
 
 	"callgate/internal/agent"
 	"callgate/internal/agent/filter"
-	"callgate/internal/agent/prompt"
-	"callgate/internal/agent/session"
 	"callgate/internal/agent/surface"
 	"callgate/internal/app"
-	"callgate/internal/arbiter"
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/conversation/history"
+	"callgate/internal/conversation/prompt"
+	"callgate/internal/gate"
+	"callgate/internal/gate/approval"
 	"callgate/internal/provider/offline"
 	"callgate/internal/search"
 	"callgate/llm"
@@ -36,7 +36,7 @@ type Conversation struct {
 	Brain BrainInfo
 	Plan  *surface.Plan
 
-	log  *session.Log
+	log  *history.Log
 	loop *agent.Loop
 	room compacting
 
@@ -59,12 +59,12 @@ func nobody() app.Agent { return app.Agent{ID: "main", Role: "assistant"} }
 // earlier one, takes that up where it was left: in its folder, with its app and
 // its agent.
 func (k *Kernel) OpenConversation(ctx context.Context, c SessionConfig, id string) (*Conversation, error) {
-	var log *session.Log
+	var log *history.Log
 	var err error
 	if id != "" {
 		k.takingUp.Lock() // of two who take one up, the second takes it from the first
 		defer k.takingUp.Unlock()
-		if log, err = session.Open(ctx, k.talkStore(), id); err != nil {
+		if log, err = history.Open(ctx, k.talkStore(), id); err != nil {
 			return nil, err
 		}
 		info := log.Info()
@@ -168,7 +168,7 @@ func (k *Kernel) takeOver(id string) error {
 }
 
 // converse gives a session its agent.
-func (k *Kernel) converse(ctx context.Context, s *Session, name string, log *session.Log) (*Conversation, error) {
+func (k *Kernel) converse(ctx context.Context, s *Session, name string, log *history.Log) (*Conversation, error) {
 	talk := &Conversation{Session: s}
 	var err error
 	if talk.Agent, err = s.agent(name); err != nil {
@@ -204,7 +204,7 @@ func (k *Kernel) converse(ctx context.Context, s *Session, name string, log *ses
 		return nil, err
 	}
 	if talk.log = log; log == nil {
-		if talk.log, err = session.Create(ctx, k.talkStore(), session.Info{
+		if talk.log, err = history.Create(ctx, k.talkStore(), history.Info{
 			ID: s.ID, App: s.door.Principal.App, AppFile: s.door.AppFile, Agent: talk.Agent.ID, Lane: s.door.Principal.Lane, Workspace: s.Workspace(), User: k.user,
 		}); err != nil {
 			return nil, err
@@ -303,20 +303,20 @@ func filterRules(all []app.Middleware) []filter.Rule {
 
 // Say has the agent answer. It returns when the turn has ended, and how. watch
 // and asked are told what happens meanwhile; asked of each question for a human.
-func (c *Conversation) Say(ctx context.Context, words llm.Message, watch agent.Watch, asked func(approval.Request)) (session.End, error) {
-	return c.turn(ctx, watch, asked, func(ctx context.Context, watch agent.Watch) (session.End, error) {
+func (c *Conversation) Say(ctx context.Context, words llm.Message, watch agent.Watch, asked func(approval.Request)) (history.End, error) {
+	return c.turn(ctx, watch, asked, func(ctx context.Context, watch agent.Watch) (history.End, error) {
 		return c.loop.Turn(ctx, words, watch)
 	})
 }
 
 // Resume takes up a turn that was broken off.
-func (c *Conversation) Resume(ctx context.Context, watch agent.Watch, asked func(approval.Request)) (session.End, error) {
+func (c *Conversation) Resume(ctx context.Context, watch agent.Watch, asked func(approval.Request)) (history.End, error) {
 	return c.turn(ctx, watch, asked, c.loop.Resume)
 }
 
-func (c *Conversation) turn(ctx context.Context, watch agent.Watch, asked func(approval.Request), run func(context.Context, agent.Watch) (session.End, error)) (session.End, error) {
+func (c *Conversation) turn(ctx context.Context, watch agent.Watch, asked func(approval.Request), run func(context.Context, agent.Watch) (history.End, error)) (history.End, error) {
 	if !c.enter() {
-		return session.End{}, tool.Errorf("callgate.Say", tool.Unavailable, "session %s has ended", c.ID).WithHint("resume the conversation: callgate sessions resume %s", c.ID)
+		return history.End{}, tool.Errorf("callgate.Say", tool.Unavailable, "session %s has ended", c.ID).WithHint("resume the conversation: callgate sessions resume %s", c.ID)
 	}
 	defer c.leave()
 	ctx, cancel := context.WithCancel(ctx)
@@ -325,7 +325,7 @@ func (c *Conversation) turn(ctx context.Context, watch agent.Watch, asked func(a
 	c.mu.Lock()
 	if c.cancel != nil {
 		c.mu.Unlock()
-		return session.End{}, tool.Errorf("callgate.Say", tool.Conflict, "a turn of this conversation is under way").
+		return history.End{}, tool.Errorf("callgate.Say", tool.Conflict, "a turn of this conversation is under way").
 			WithHint("wait for it, or stop it: callgate sessions cancel %s", c.ID)
 	}
 	c.cancel, c.asked, c.ended = cancel, asked, make(chan struct{})
@@ -385,10 +385,10 @@ func (c *Conversation) takeNotices() []string {
 }
 
 // Call makes the calls of the model through the door.
-func (c *Conversation) Call(ctx context.Context, calls []session.Call, done func(int, *tool.Result)) []*tool.Result {
-	asks := make([]arbiter.Ask, len(calls))
+func (c *Conversation) Call(ctx context.Context, calls []history.Call, done func(int, *tool.Result)) []*tool.Result {
+	asks := make([]gate.Ask, len(calls))
 	for i, call := range calls {
-		asks[i] = arbiter.Ask{ID: call.ID, Name: call.Name, Args: call.Args}
+		asks[i] = gate.Ask{ID: call.ID, Name: call.Name, Args: call.Args}
 	}
 	return c.kernel.door.CallAll(ctx, c.door, asks, done)
 }
@@ -397,11 +397,11 @@ func (c *Conversation) Call(ctx context.Context, calls []session.Call, done func
 func (c *Conversation) Fate(ctx context.Context, id string) (*tool.Result, bool, error) {
 	fate, result, err := c.kernel.door.Fate(ctx, id)
 	switch {
-	case err != nil || fate == arbiter.NeverRan:
+	case err != nil || fate == gate.NeverRan:
 		return nil, false, err
-	case fate == arbiter.HasEnded:
+	case fate == gate.HasEnded:
 		return result, true, nil
-	case fate == arbiter.IsInDoubt:
+	case fate == gate.IsInDoubt:
 		e := tool.Errorf("callgate.Resume", tool.InDoubt, "the kernel died while this call ran: it may or may not have happened").
 			WithHint("look before you repeat it")
 		return &tool.Result{Status: tool.Failure, Summary: e.Error(), Error: e, Call: id}, true, nil
@@ -412,7 +412,7 @@ func (c *Conversation) Fate(ctx context.Context, id string) (*tool.Result, bool,
 }
 
 // Info is the conversation as a list shows it.
-func (c *Conversation) Info() session.Info { return c.log.Info() }
+func (c *Conversation) Info() history.Info { return c.log.Info() }
 
 // Conversation returns an open conversation.
 func (k *Kernel) Conversation(id string) (*Conversation, error) {

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"callgate/internal/agent"
-	"callgate/internal/agent/compact"
-	"callgate/internal/agent/session"
 	"callgate/internal/app"
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/conversation/compact"
+	"callgate/internal/conversation/history"
+	"callgate/internal/gate/approval"
 	"callgate/llm"
 )
 
@@ -41,10 +41,10 @@ func (c *Conversation) keepWithin(cfg *agent.Config, b *app.Brain) error {
 	if c.room.by, err = c.summarizer(cfg, how); err != nil {
 		return err
 	}
-	cfg.Fit = func(ctx context.Context, system string, _ []llm.Message) (*session.Compaction, error) {
+	cfg.Fit = func(ctx context.Context, system string, _ []llm.Message) (*history.Compaction, error) {
 		return c.compact(ctx, system, compact.Pressure)
 	}
-	cfg.Shrink = func(ctx context.Context, system string, _ []llm.Message) (*session.Compaction, error) {
+	cfg.Shrink = func(ctx context.Context, system string, _ []llm.Message) (*history.Compaction, error) {
 		return c.compact(ctx, system, compact.Overflow)
 	}
 	return nil
@@ -75,15 +75,15 @@ func (c *Conversation) summarizer(cfg *agent.Config, how app.Context) (compact.S
 
 // Compact makes the conversation shorter now, and returns what was done: nil
 // when there was nothing to leave out. No turn may be under way.
-func (c *Conversation) Compact(ctx context.Context) (*session.Compaction, error) {
-	var done *session.Compaction
-	_, err := c.turn(ctx, agent.Watch{}, nil, func(ctx context.Context, _ agent.Watch) (session.End, error) {
+func (c *Conversation) Compact(ctx context.Context) (*history.Compaction, error) {
+	var done *history.Compaction
+	_, err := c.turn(ctx, agent.Watch{}, nil, func(ctx context.Context, _ agent.Watch) (history.End, error) {
 		made, err := c.compact(ctx, c.Prompt().Text(), compact.ByHand)
 		if made == nil || err != nil {
-			return session.End{}, err
+			return history.End{}, err
 		}
 		done = made
-		return session.End{}, c.log.Append(ctx, session.Event{Type: session.Compacted, Compaction: made})
+		return history.End{}, c.log.Append(ctx, history.Event{Type: history.Compacted, Compaction: made})
 	})
 	if err != nil {
 		return nil, err
@@ -92,17 +92,17 @@ func (c *Conversation) Compact(ctx context.Context) (*session.Compaction, error)
 }
 
 // compact decides how the conversation is made shorter; nil: not at all.
-func (c *Conversation) compact(ctx context.Context, system string, cause compact.Cause) (*session.Compaction, error) {
+func (c *Conversation) compact(ctx context.Context, system string, cause compact.Cause) (*history.Compaction, error) {
 	made, err := c.room.policy.Compact(ctx, compact.Input{System: system, Tools: c.room.tools, Messages: c.shown(ctx), Cause: cause}, c.room.by)
 	if made == nil || err != nil {
 		return nil, err
 	}
-	out := &session.Compaction{
+	out := &history.Compaction{
 		Summary: made.Summary, Kept: made.Kept, Pinned: made.Pinned, Dropped: made.Dropped,
 		Warning: made.Warning, Before: made.Before, After: made.After, Model: made.Model,
 	}
 	for _, s := range made.Shortened {
-		out.Shortened = append(out.Shortened, session.Shortened{Message: s.Message, Call: s.Call, Text: s.Text})
+		out.Shortened = append(out.Shortened, history.Shortened{Message: s.Message, Call: s.Call, Text: s.Text})
 	}
 	if made.Usage != (llm.Usage{}) {
 		out.Usage = &made.Usage
@@ -113,10 +113,10 @@ func (c *Conversation) compact(ctx context.Context, system string, cause compact
 // shown is what the model is shown, with what of it must stay: the calls that
 // wait for a human, and the beginnings of jobs of whose end it was not told.
 func (c *Conversation) shown(ctx context.Context) []compact.Message {
-	kinds := map[session.Type]compact.Kind{session.User: compact.Words, session.Note: compact.Note, session.Compacted: compact.Summary}
+	kinds := map[history.Type]compact.Kind{history.User: compact.Words, history.Note: compact.Note, history.Compacted: compact.Summary}
 	var all []compact.Message
-	var origins []session.Origin
-	c.log.View(func(s *session.State) {
+	var origins []history.Origin
+	c.log.View(func(s *history.State) {
 		for i, m := range s.Messages {
 			all = append(all, compact.Message{Message: m, Kind: kinds[s.Origins[i].Type]})
 			origins = append(origins, s.Origins[i])

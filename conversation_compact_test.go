@@ -12,7 +12,7 @@ import (
 
 	"callgate"
 	"callgate/internal/agent"
-	"callgate/internal/agent/session"
+	"callgate/internal/conversation/history"
 	"callgate/internal/provider"
 	"callgate/llm"
 	"callgate/tool"
@@ -51,7 +51,7 @@ func readings(n int) (lines []line) {
 }
 
 // compactions are those in the log of a conversation.
-func compactions(t *testing.T, k *callgate.Kernel, id string) (all []session.Compaction) {
+func compactions(t *testing.T, k *callgate.Kernel, id string) (all []history.Compaction) {
 	t.Helper()
 	_, events, err := k.History(t.Context(), id, 0)
 	ok(t, err)
@@ -75,7 +75,7 @@ func TestConversationIsKeptWithinTheWindow(t *testing.T) {
 	state := t.TempDir()
 	k := openKernel(t, state)
 	talk := talkIn(t, k, folder, "")
-	if end := say(t, talk, "read big.txt THIRTY times"); end.Reason != session.Done {
+	if end := say(t, talk, "read big.txt THIRTY times"); end.Reason != history.Done {
 		t.Fatalf("%+v", end)
 	}
 	for i, body := range own.asked {
@@ -137,7 +137,7 @@ func TestProviderFindsItTooLong(t *testing.T) {
 	own.restart(append(readings(6), line{text: "still here"})...)
 	say(t, talk, "read it")
 	refuse.Store(true)
-	if end := say(t, talk, "and NOW?"); end.Reason != session.Done {
+	if end := say(t, talk, "and NOW?"); end.Reason != history.Done {
 		t.Fatalf("%+v", end)
 	}
 	last := string(own.last())
@@ -180,7 +180,7 @@ func TestCompactByHand(t *testing.T) {
 	begun := make(chan struct{}, 1)
 	ended := make(chan error)
 	go func() {
-		_, err := talk.Say(t.Context(), llm.Say(llm.User, "wait"), agent.Watch{Event: func(session.Event) {
+		_, err := talk.Say(t.Context(), llm.Say(llm.User, "wait"), agent.Watch{Event: func(history.Event) {
 			select {
 			case begun <- struct{}{}:
 			default:

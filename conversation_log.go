@@ -4,18 +4,18 @@ import (
 	"context"
 	"encoding/json"
 
-	"callgate/internal/agent/session"
+	"callgate/internal/conversation/history"
 	"callgate/internal/secret"
 	"callgate/tool"
 )
 
 // Conversations lists them, the one last touched first; all when limit is 0.
-func (k *Kernel) Conversations(ctx context.Context, limit int) ([]session.Info, error) {
+func (k *Kernel) Conversations(ctx context.Context, limit int) ([]history.Info, error) {
 	return k.talkStore().List(ctx, limit)
 }
 
 // History returns a conversation and what happened in it after an event.
-func (k *Kernel) History(ctx context.Context, id string, after int64) (session.Info, []session.Event, error) {
+func (k *Kernel) History(ctx context.Context, id string, after int64) (history.Info, []history.Event, error) {
 	info, err := k.talkStore().Get(ctx, id)
 	if err != nil {
 		return info, nil, err
@@ -44,22 +44,22 @@ func (k *Kernel) Forget(ctx context.Context, id string) error {
 }
 
 // Follow yields the events after one, and then each as it comes.
-func (c *Conversation) Follow(ctx context.Context, after int64, seen func(session.Event) bool) error {
+func (c *Conversation) Follow(ctx context.Context, after int64, seen func(history.Event) bool) error {
 	return c.log.Follow(ctx, after, seen)
 }
 
 // talkStore keeps conversations, without the values of secrets: what a user
 // typed, and a model wrote, may hold one.
-func (k *Kernel) talkStore() session.Store { return scrubbed{k.database.Sessions(), k.secrets} }
+func (k *Kernel) talkStore() history.Store { return scrubbed{k.database.Sessions(), k.secrets} }
 
 type scrubbed struct {
-	session.Store
+	history.Store
 	secrets *secret.Vault
 }
 
 // Append writes events down as they may be read.
-func (s scrubbed) Append(ctx context.Context, info session.Info, after int64, events []session.Event) error {
-	clean := make([]session.Event, len(events))
+func (s scrubbed) Append(ctx context.Context, info history.Info, after int64, events []history.Event) error {
+	clean := make([]history.Event, len(events))
 	for i, e := range events {
 		data, err := json.Marshal(e)
 		if err == nil {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"callgate/internal/agent/prompt"
 	"callgate/internal/agent/surface"
+	"callgate/internal/conversation/prompt"
 	"callgate/llm"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"callgate"
 	"callgate/internal/agent"
-	"callgate/internal/agent/session"
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/conversation/history"
+	"callgate/internal/gate/approval"
 	"callgate/internal/provider"
 	"callgate/llm"
 	"callgate/tool"
@@ -30,7 +30,7 @@ func talkIn(t *testing.T, k *callgate.Kernel, folder, appFile string) *callgate.
 	return talk
 }
 
-func say(t *testing.T, talk *callgate.Conversation, words string) session.End {
+func say(t *testing.T, talk *callgate.Conversation, words string) history.End {
 	t.Helper()
 	end, err := talk.Say(t.Context(), llm.Say(llm.User, words), agent.Watch{}, nil)
 	if err != nil {
@@ -47,7 +47,7 @@ func called(t *testing.T, k *callgate.Kernel, id string) (calls []string) {
 		t.Fatal(err)
 	}
 	for _, e := range events {
-		if e.Type == session.CallMade {
+		if e.Type == history.CallMade {
 			calls = append(calls, e.Call.Name+" "+string(e.Call.Args))
 		}
 	}
@@ -86,7 +86,7 @@ func TestDiscoveryBot(t *testing.T) {
 	talk := talkIn(t, k, folder, bot)
 	end := say(t, talk, "Find a tool that can grep file contents and tell me what it requires. Do not run it; just discover and describe.")
 	info := talk.Info()
-	if end.Reason != session.Done || info.ToolCalls != 2 {
+	if end.Reason != history.Done || info.ToolCalls != 2 {
 		t.Fatalf("%+v, tool_calls_count: %d", end, info.ToolCalls)
 	}
 	want := []string{`browse_category {"category":"filesystem"}`, `get_tool {"name":"filesystem.grep"}`}
@@ -136,7 +136,7 @@ func TestSameCallsOnBothProviders(t *testing.T) {
 		folder := t.TempDir()
 		writeFile(t, filepath.Join(folder, "callgate.yaml"), "app: {app_id: both}\nagents: [{id: main, brain: {"+brain+"}}]\nruntime: {tool_injection: direct}\ntools:\n  modules: {filesystem: {}}\n  capabilities: {default_policy: auto}\n")
 		talk := talkIn(t, k, folder, "")
-		if end := say(t, talk, "go"); end.Reason != session.Done {
+		if end := say(t, talk, "go"); end.Reason != history.Done {
 			t.Fatalf("%s: %+v", brain, end)
 		}
 		_, events, err := k.History(t.Context(), talk.ID, 0)
@@ -144,7 +144,7 @@ func TestSameCallsOnBothProviders(t *testing.T) {
 			t.Fatal(err)
 		}
 		var story strings.Builder
-		for _, m := range session.Of(events).Messages {
+		for _, m := range history.Of(events).Messages {
 			for _, p := range m.Parts {
 				data, _ := json.Marshal(p)
 				story.Write(append(data, '\n'))
@@ -193,7 +193,7 @@ tools:
 			}
 		}()
 	})
-	if err != nil || end.Reason != session.Done {
+	if err != nil || end.Reason != history.Done {
 		t.Fatalf("%+v, %v", end, err)
 	}
 	_, events, err := k.History(t.Context(), talk.ID, 0)
@@ -202,7 +202,7 @@ tools:
 	}
 	got := map[string]tool.Status{}
 	for _, e := range events {
-		if e.Type == session.CallEnded {
+		if e.Type == history.CallEnded {
 			got[e.Call.Name] = e.Result.Status
 		}
 	}
@@ -259,11 +259,11 @@ func TestCancelStopsTheTurn(t *testing.T) {
 	folder := t.TempDir()
 	writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o}}]\n")
 	talk := talkIn(t, k, folder, "")
-	ended := make(chan session.End)
+	ended := make(chan history.End)
 	begun := make(chan struct{})
 	go func() {
-		end, err := talk.Say(context.WithoutCancel(t.Context()), llm.Say(llm.User, "go"), agent.Watch{Event: func(e session.Event) {
-			if e.Type == session.User {
+		end, err := talk.Say(context.WithoutCancel(t.Context()), llm.Say(llm.User, "go"), agent.Watch{Event: func(e history.Event) {
+			if e.Type == history.User {
 				close(begun)
 			}
 		}}, nil)
@@ -281,7 +281,7 @@ func TestCancelStopsTheTurn(t *testing.T) {
 	}
 	done := make(chan bool)
 	go func() { done <- talk.Cancel() }()
-	if end := <-ended; end.Reason != session.Cancelled {
+	if end := <-ended; end.Reason != history.Cancelled {
 		t.Errorf("%+v", end)
 	}
 	if !<-done || talk.Cancel() {
@@ -428,7 +428,7 @@ func TestSameCallsInWords(t *testing.T) {
 		folder := t.TempDir()
 		writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o, native_tool_use: "+mode+"}}]\nruntime: {tool_injection: direct}\ntools:\n  modules: {filesystem: {}}\n  capabilities: {default_policy: auto}\n")
 		talk := talkIn(t, k, folder, "")
-		if end := say(t, talk, "go"); end.Reason != session.Done {
+		if end := say(t, talk, "go"); end.Reason != history.Done {
 			t.Fatalf("native %s: %+v", mode, end)
 		}
 		_, events, err := k.History(t.Context(), talk.ID, 0)
@@ -436,11 +436,11 @@ func TestSameCallsInWords(t *testing.T) {
 		var story strings.Builder
 		for _, e := range events {
 			switch e.Type {
-			case session.CallMade:
+			case history.CallMade:
 				story.WriteString(e.Call.Name + " " + string(e.Call.Args) + "\n")
-			case session.CallEnded:
+			case history.CallEnded:
 				story.WriteString(string(e.Result.Status) + " " + e.Result.Summary + "\n")
-			case session.Assistant:
+			case history.Assistant:
 				story.WriteString(strings.TrimSpace(e.Message.Text()) + "\n")
 			}
 		}

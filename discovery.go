@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"callgate/internal/arbiter"
-	"callgate/internal/arbiter/approval"
 	"callgate/internal/control"
+	"callgate/internal/gate"
+	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/tool"
 )
@@ -78,7 +78,7 @@ func (k *Kernel) summary(m control.Module) string {
 
 // Again makes a call as the child of another.
 func (s sight) Again(ctx context.Context, parent, name string, args json.RawMessage) *tool.Result {
-	return s.Ask(ctx, arbiter.Ask{ID: arbiter.ChildID(parent), Name: name, Args: args, Parent: parent})
+	return s.Ask(ctx, gate.Ask{ID: gate.ChildID(parent), Name: name, Args: args, Parent: parent})
 }
 
 // Collect returns what became of a call that was left waiting for a human.

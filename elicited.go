@@ -3,7 +3,7 @@ package callgate
 import (
 	"context"
 
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/gate/approval"
 	"callgate/internal/source/mcp"
 	"callgate/tool"
 )

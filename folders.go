@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"callgate/internal/app"
-	"callgate/internal/arbiter/schema"
+	"callgate/internal/gate/schema"
 	"callgate/internal/source/executable"
 	"callgate/tool"
 )

@@ -25,11 +25,11 @@ import (
 var floors = [][]string{
 	{"tool", "internal/nearest"},
 	{"llm", "internal/secret", "internal/statedir"},
-	{"internal/search/embed", "internal/search/lexical", "internal/search/endpoint", "internal/search/vectorcache", "internal/search/eval"},
-	{"internal/search", "internal/agent/surface", "internal/agent/session", "internal/agent/prompt", "internal/agent/recover", "internal/agent/compact", "internal/agent/filter", "internal/netguard", "internal/markdown", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
-		"internal/arbiter/schema", "internal/arbiter/policy", "internal/arbiter/approval", "internal/arbiter/lock"},
-	{"internal/module", "internal/module/place"},
-	{"internal/search/bench", "internal/agent", "internal/provider", "internal/control", "internal/source/mcp", "internal/arbiter", "internal/app", "internal/module/filesystem", "internal/module/shell",
+	{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache", "internal/search/eval"},
+	{"internal/search", "internal/agent/surface", "internal/conversation/history", "internal/conversation/prompt", "internal/agent/calltext", "internal/conversation/compact", "internal/agent/filter", "internal/netguard", "internal/markdown", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
+		"internal/gate/schema", "internal/gate/policy", "internal/gate/approval", "internal/gate/lock"},
+	{"internal/module", "internal/module/workfile"},
+	{"internal/search/bench", "internal/agent", "internal/provider", "internal/control", "internal/source/mcp", "internal/gate", "internal/app", "internal/module/filesystem", "internal/module/shell",
 		"internal/module/http", "internal/module/web", "internal/module/browser", "internal/module/database", "internal/module/git", "internal/module/memory", "internal/source/executable"},
 	{"internal/storage/sqlite", "internal/storage/storagetest", "internal/protocol", "internal/importer"},
 	{"internal/client"},
@@ -54,10 +54,10 @@ var nevers = []struct {
 	{"charm.land", []string{"internal/tui"}, "one room draws the terminal"},
 	{"github.com/chromedp/chromedp", []string{"internal/module/browser"}, "one module drives the browser"},
 	{"github.com/spf13/cobra", []string{"internal/cli"}, "only the command line parses commands"},
-	{"net/http", []string{"internal/protocol", "internal/client", "internal/daemon", "internal/search/endpoint", "internal/source/mcp",
+	{"net/http", []string{"internal/protocol", "internal/client", "internal/daemon", "internal/search/embedapi", "internal/source/mcp",
 		"internal/netguard", "internal/module/http", "internal/module/web", "internal/module/browser", "internal/provider", "scripts/scriptedllm"}, "HTTP is the business of the faces, and of what is reached over it"},
 	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/source/mcp", "internal/daemon"}, "MCP is spoken where servers are reached, and where clients are"},
-	{"callgate/internal/arbiter", []string{"."}, "the door is reached through the façade"},
+	{"callgate/internal/gate", []string{"."}, "the door is reached through the façade"},
 	{"callgate", []string{"internal/daemon"}, "front ends reach the kernel through internal/client"},
 }
 
@@ -178,7 +178,7 @@ func TestNevers(t *testing.T) {
 				if !ok || sel.Sel.Name != "Execute" {
 					break
 				}
-				if inner, ok := sel.X.(*ast.SelectorExpr); ok && inner.Sel.Name == "Handler" && s.folder != "internal/arbiter" {
+				if inner, ok := sel.X.(*ast.SelectorExpr); ok && inner.Sel.Name == "Handler" && s.folder != "internal/gate" {
 					t.Errorf("%s invokes a handler: only the arbiter does", s.name)
 				}
 			}

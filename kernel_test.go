@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"callgate"
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/tool"
 )

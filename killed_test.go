@@ -13,7 +13,7 @@ import (
 
 	"callgate"
 	"callgate/internal/agent"
-	"callgate/internal/agent/session"
+	"callgate/internal/conversation/history"
 	"callgate/internal/provider"
 	"callgate/llm"
 	"callgate/tool"
@@ -128,7 +128,7 @@ func killAndResume(t *testing.T, c doomed, through string) {
 	talk, err := k.OpenConversation(t.Context(), callgate.SessionConfig{}, id)
 	ok(t, err)
 	end, err := talk.Resume(t.Context(), agent.Watch{}, nil)
-	if err != nil || end.Reason != session.Done {
+	if err != nil || end.Reason != history.Done {
 		t.Fatalf("%+v, %v", end, err)
 	}
 	data, err := os.ReadFile(filepath.Join(folder, "marks"))

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"callgate/internal/agent"
-	"callgate/internal/agent/session"
 	"callgate/internal/app"
-	"callgate/internal/arbiter/approval"
 	"callgate/internal/control"
+	"callgate/internal/conversation/history"
+	"callgate/internal/gate/approval"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -68,7 +68,7 @@ type job struct {
 	talk   *Conversation
 	cancel context.CancelFunc
 	done   chan struct{}
-	end    session.End
+	end    history.End
 	answer string
 }
 
@@ -106,7 +106,7 @@ const coreEnding = "-core"
 // core begins a job, or takes up one that was broken off.
 func (c *Conversation) core(ctx context.Context, id, task string) (control.Job, error) {
 	k := c.kernel
-	log, err := session.Open(ctx, k.talkStore(), id)
+	log, err := history.Open(ctx, k.talkStore(), id)
 	if err != nil && tool.KindOf(err) != tool.NotFound {
 		return control.Job{}, err
 	}
@@ -172,13 +172,13 @@ func (c *Conversation) work(ctx context.Context, j *job, task string) {
 	defer j.talk.Close()
 	begin := j.talk.Resume // it was begun before
 	if j.talk.Info().Turns == 0 {
-		begin = func(ctx context.Context, w agent.Watch, asked func(approval.Request)) (session.End, error) {
+		begin = func(ctx context.Context, w agent.Watch, asked func(approval.Request)) (history.End, error) {
 			return j.talk.Say(ctx, llm.Say(llm.User, task), w, asked)
 		}
 	}
 	end, err := begin(ctx, agent.Watch{}, nil)
 	if err != nil {
-		end = session.End{Reason: session.Failed, Error: err.Error()}
+		end = history.End{Reason: history.Failed, Error: err.Error()}
 	}
 	messages := j.talk.log.Messages()
 	for i := len(messages) - 1; i >= 0 && j.answer == ""; i-- {

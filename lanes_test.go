@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"callgate/internal/agent/session"
+	"callgate/internal/conversation/history"
 	"callgate/internal/provider"
 	"callgate/tool"
 )
@@ -43,7 +43,7 @@ func TestLanes(t *testing.T) {
 	k := openKernel(t, t.TempDir())
 	defer func() { ok(t, k.Close()) }()
 	talk := talkIn(t, k, folder, "")
-	if end := say(t, talk, "what does a.txt say?"); end.Reason != session.Done {
+	if end := say(t, talk, "what does a.txt say?"); end.Reason != history.Done {
 		t.Fatalf("%+v", end)
 	}
 	if last := string(edge.last()); !strings.Contains(last, "deep answer: alpha") || !strings.Contains(last, "CORE JOB") || !strings.Contains(last, "I am on it.") {
@@ -59,7 +59,7 @@ func TestLanes(t *testing.T) {
 	}
 	_, events, err := k.History(t.Context(), talk.ID+"-1-1-core", 0)
 	ok(t, err)
-	if state := session.Of(events); state.Calls != 1 || state.Last.Reason != session.Done {
+	if state := history.Of(events); state.Calls != 1 || state.Last.Reason != history.Done {
 		t.Errorf("the job: %+v", state)
 	}
 	if n := k.Sessions(); n != 1 {
@@ -88,7 +88,7 @@ func TestCoreJobsEndWithTheConversation(t *testing.T) {
 	}
 	_, events, err := k.History(t.Context(), talk.ID+"-1-1-core", 0)
 	ok(t, err)
-	if last := session.Of(events).Last; last == nil || last.Reason != session.Cancelled {
+	if last := history.Of(events).Last; last == nil || last.Reason != history.Cancelled {
 		t.Errorf("the job ended as %+v", last)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"callgate/internal/app"
-	"callgate/internal/app/schema"
-	"callgate/internal/arbiter"
+	"callgate/internal/app/fileschema"
+	"callgate/internal/gate"
 	"callgate/internal/module"
 	"callgate/internal/module/browser"
 	"callgate/internal/module/database"
@@ -155,7 +155,7 @@ func (k *Kernel) AppSchema(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return schema.JSONSchema(known), nil
+	return fileschema.JSONSchema(known), nil
 }
 
 // readSettings gives a session what its app says of each module. Where that
@@ -197,10 +197,10 @@ func (k *Kernel) settings(m *opened, from app.Module) (any, error) {
 }
 
 // care is what an app wants done around the calls of its modules.
-func care(a *app.App) map[string]arbiter.Care {
-	all := map[string]arbiter.Care{}
+func care(a *app.App) map[string]gate.Care {
+	all := map[string]gate.Care{}
 	for _, m := range a.Modules {
-		var c arbiter.Care
+		var c gate.Care
 		for _, w := range m.Middleware {
 			switch w.Kind {
 			case "audit":
@@ -208,7 +208,7 @@ func care(a *app.App) map[string]arbiter.Care {
 			case "timeout":
 				c.Timeout = w.Limit
 			case "retry":
-				c.Retry = arbiter.Retry{Attempts: w.Attempts, Backoff: w.Backoff}
+				c.Retry = gate.Retry{Attempts: w.Attempts, Backoff: w.Backoff}
 				for _, kind := range w.On {
 					c.Retry.On = append(c.Retry.On, tool.Kind(kind))
 				}

@@ -8,7 +8,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/search"
 	"callgate/internal/search/embed"
-	"callgate/internal/search/endpoint"
+	"callgate/internal/search/embedapi"
 	"callgate/tool"
 )
 
@@ -113,7 +113,7 @@ func (k *Kernel) embedder(how app.Search) (search.Embedder, error) {
 		if err != nil {
 			return nil, err
 		}
-		return endpoint.New(endpoint.Options{URL: how.Endpoint.URL, Model: how.Endpoint.Model, Key: key, Dimensions: how.Endpoint.Dimensions})
+		return embedapi.New(embedapi.Options{URL: how.Endpoint.URL, Model: how.Endpoint.Model, Key: key, Dimensions: how.Endpoint.Dimensions})
 	case how.Model != "":
 		model, err := embed.Open(how.Model)
 		return search.Static{Model: model}, err

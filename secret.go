@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/secret"
 )

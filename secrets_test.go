@@ -20,7 +20,7 @@ import (
 	"testing"
 
 	"callgate"
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/protocol"
 	"callgate/internal/sandbox"

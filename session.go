@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"callgate/internal/app"
-	"callgate/internal/arbiter"
-	"callgate/internal/arbiter/approval"
-	"callgate/internal/arbiter/policy"
+	"callgate/internal/gate"
+	"callgate/internal/gate/approval"
+	"callgate/internal/gate/policy"
 	"callgate/internal/journal"
 	"callgate/internal/registry"
 	"callgate/tool"
@@ -45,7 +45,7 @@ type Session struct {
 	Warnings []string
 
 	kernel *Kernel
-	door   *arbiter.Session
+	door   *gate.Session
 
 	mu        sync.Mutex // orders the last call and the end
 	ended     bool
@@ -94,7 +94,7 @@ func (k *Kernel) newSession(ctx context.Context, id string, c SessionConfig, ask
 		return nil, err
 	}
 	s := &Session{ID: id, kernel: k, active: time.Now(), used: map[string]int{}}
-	s.door = &arbiter.Session{
+	s.door = &gate.Session{
 		Principal: tool.Principal{User: k.user, App: filepath.Base(workspace), Agent: c.Agent, Session: id, Lane: c.Lane},
 		Workspace: workspace, Root: root, Asker: asker, Ran: s.ran, NoWait: c.NoWait, Began: c.Began,
 	}
@@ -138,7 +138,7 @@ func (k *Kernel) applyApp(ctx context.Context, s *Session, path string) error {
 	s.readSettings(a)
 	d.Care = care(a)
 	if len(a.Dirs) > 0 || len(a.Servers) > 0 {
-		d.Scope = arbiter.Scope(a.Path, d.Workspace)
+		d.Scope = gate.Scope(a.Path, d.Workspace)
 	}
 	if f != nil {
 		s.Warnings = append(s.Warnings, f.problems()...)
@@ -188,7 +188,7 @@ func (k *Kernel) loadApp(ctx context.Context, workspace, path string) (*app.App,
 	if err != nil {
 		return nil, nil, err
 	}
-	scope := arbiter.Scope(a.Path, workspace)
+	scope := gate.Scope(a.Path, workspace)
 	if len(a.Dirs) == 0 && len(a.Servers) == 0 && !k.serves(scope) {
 		return a, nil, nil
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"callgate/internal/arbiter"
+	"callgate/internal/gate"
 )
 
 // setUp makes the calls that an app's modules ask for when a session opens, once
@@ -37,12 +37,12 @@ func (s *Session) setUp(ctx context.Context) {
 }
 
 // step makes one call.
-func (k *Kernel) step(ctx context.Context, door *arbiter.Session, name string, params any) error {
+func (k *Kernel) step(ctx context.Context, door *gate.Session, name string, params any) error {
 	args, err := json.Marshal(params)
 	if err != nil {
 		return err
 	}
-	return k.door.Call(ctx, door, arbiter.Ask{Name: name, Args: args}).Err()
+	return k.door.Call(ctx, door, gate.Ask{Name: name, Args: args}).Err()
 }
 
 // withSecrets puts the values of secrets in the place of their references, in

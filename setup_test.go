@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )

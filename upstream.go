@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"callgate/internal/app"
-	"callgate/internal/arbiter/approval"
-	"callgate/internal/arbiter/schema"
+	"callgate/internal/gate/approval"
+	"callgate/internal/gate/schema"
 	"callgate/internal/protocol"
 	"callgate/internal/registry"
 	"callgate/internal/source/mcp"

@@ -6,8 +6,8 @@ count=${COUNT:-5}
 go build -trimpath -ldflags '-s -w' -o bin/callgate ./cmd/callgate
 run() { go test -run '^$' -bench "$1" -benchtime "${BENCHTIME:-1s}" -count "$count" "$2" | grep '^Benchmark' || true; }
 {
-  run 'Machine|Read|Write' ./internal/arbiter
-  run 'AcquireRelease3|Drain' ./internal/arbiter/lock
+  run 'Machine|Read|Write' ./internal/gate
+  run 'AcquireRelease3|Drain' ./internal/gate/lock
   run 'Lookup|Register' ./internal/registry
   run 'Commit|Note|Raw|Open' ./internal/storage/sqlite
   run 'Program|Proxied' ./internal/cli

@@ -10,7 +10,7 @@ time=2000x # a count, not a time: a deadline can end a run in an error of its ow
 [ "$mode" = full ] && time=${FUZZTIME:-5m}
 grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do
   case $(dirname "$file") in
-    ./tool | ./internal/app | ./internal/agent/recover | ./internal/arbiter/schema | ./internal/arbiter/schema/guard | ./internal/cli/argv) ;;
+    ./tool | ./internal/app | ./internal/agent/calltext | ./internal/gate/schema | ./internal/gate/schema/limits | ./internal/cli/argv) ;;
     *) [ "$mode" = full ] || continue ;;
   esac
   grep -o '^func Fuzz[A-Za-z0-9_]*' "$file" | sed 's/func //' | while read -r target; do
@@ -19,7 +19,7 @@ grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do
   done
 done
 [ "$mode" = full ] || exit 0
-CGO_ENABLED=1 go test -race -count=50 -timeout 60m ./internal/arbiter/lock ./internal/registry ./internal/journal ./internal/arbiter/approval
+CGO_ENABLED=1 go test -race -count=50 -timeout 60m ./internal/gate/lock ./internal/registry ./internal/journal ./internal/gate/approval
 CALLGATE_KILLS=1000 go test -v -count=1 -timeout 60m -run TestKilledAtAnyMoment ./internal/daemon
 CGO_ENABLED=1 go test -race -count=20 -timeout 60m -run 'NothingStays|KilledKernel|TwoAgents|Front|Heal' ./internal/cli
 CALLGATE_SOAK=25 go test -count=1 -timeout 60m -run 'TestParallelEditsLoseNothing|TestInterleavingIsSomeSerialOrder' .

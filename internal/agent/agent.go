@@ -23,7 +23,7 @@ import (
 	"fmt"
 	"time"
 
-	"callgate/internal/agent/session"
+	"callgate/internal/conversation/history"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -32,7 +32,7 @@ import (
 type Tools interface {
 	// Call makes calls side by side and returns their answers in order; done is
 	// given each as it comes, from several goroutines.
-	Call(ctx context.Context, calls []session.Call, done func(int, *tool.Result)) []*tool.Result
+	Call(ctx context.Context, calls []history.Call, done func(int, *tool.Result)) []*tool.Result
 	// Fate tells what became of a call that was made before, by its ID. made is
 	// false when it has not touched anything, and may be made.
 	Fate(ctx context.Context, id string) (result *tool.Result, made bool, err error)
@@ -60,7 +60,7 @@ type Config struct {
 	Brain  *Brain
 	Tools  Tools
 	Offer  []llm.ToolDef // as the model is shown them, always the same
-	Log    *session.Log
+	Log    *history.Log
 	System func() string // asked once for each turn
 	// Notes are what the model is to be told before it is asked again: work in
 	// the background that ended. May be nil.
@@ -75,18 +75,18 @@ type Config struct {
 	Input, Output func(string) (string, error)
 	// Fit is given the messages before each request, and returns how they are
 	// to be made fit for the model's window, or nil when they are. May be nil.
-	Fit func(ctx context.Context, system string, messages []llm.Message) (*session.Compaction, error)
+	Fit func(ctx context.Context, system string, messages []llm.Message) (*history.Compaction, error)
 	// Shrink is given the messages that the provider found too long, once for
 	// each request, and returns how they are to be made shorter. May be nil.
-	Shrink func(ctx context.Context, system string, messages []llm.Message) (*session.Compaction, error)
+	Shrink func(ctx context.Context, system string, messages []llm.Message) (*history.Compaction, error)
 }
 
 // Watch is told what happens while it happens; any field may be nil.
 type Watch struct {
 	Delta func(llm.Delta)                       // of the answer that is being given
-	Event func(session.Event)                   // as it was written down
-	Call  func(session.Call)                    // a call begins
-	Ended func(session.Call, *tool.Result)      // and ends, whichever of them first
+	Event func(history.Event)                   // as it was written down
+	Call  func(history.Call)                    // a call begins
+	Ended func(history.Call, *tool.Result)      // and ends, whichever of them first
 	Wait  func(attempt int, err error)          // the model is asked again after a failure
 	Fall  func(from, to *Brain, because string) // another brain is asked
 }
@@ -107,7 +107,7 @@ func New(cfg Config) *Loop {
 // Turn is one run of the loop: from what the user says to the model's answer.
 // It returns how the turn ended, which is also in the log. An error is one of
 // the log itself: then nobody knows.
-func (l *Loop) Turn(ctx context.Context, words llm.Message, watch Watch) (session.End, error) {
+func (l *Loop) Turn(ctx context.Context, words llm.Message, watch Watch) (history.End, error) {
 	t := l.turn(watch)
 	if l.cfg.Input != nil {
 		for i, p := range words.Parts {
@@ -116,32 +116,32 @@ func (l *Loop) Turn(ctx context.Context, words llm.Message, watch Watch) (sessio
 			}
 			text, err := l.cfg.Input(p.Text)
 			if err != nil {
-				return session.End{}, err
+				return history.End{}, err
 			}
 			words.Parts[i].Text = text
 		}
 	}
 	words.Role = llm.User
-	if err := t.write(ctx, session.Event{Type: session.User, Message: &words}); err != nil {
-		return session.End{}, err
+	if err := t.write(ctx, history.Event{Type: history.User, Message: &words}); err != nil {
+		return history.End{}, err
 	}
 	return t.run(ctx, t.ask)
 }
 
 // Resume takes up a turn that was broken off, where it was. A conversation
 // whose last turn ended stays as it is.
-func (l *Loop) Resume(ctx context.Context, watch Watch) (session.End, error) {
+func (l *Loop) Resume(ctx context.Context, watch Watch) (history.End, error) {
 	t := l.turn(watch)
-	var last *session.End
+	var last *history.End
 	var turns int
-	l.cfg.Log.View(func(s *session.State) { last, turns = s.Last, s.Turns })
+	l.cfg.Log.View(func(s *history.State) { last, turns = s.Last, s.Turns })
 	switch {
 	case last != nil:
 		return *last, nil
 	case turns == 0:
-		return session.End{}, tool.Errorf("agent.Resume", tool.Invalid, "nothing was said in this conversation yet")
+		return history.End{}, tool.Errorf("agent.Resume", tool.Invalid, "nothing was said in this conversation yet")
 	}
-	return t.run(ctx, func(ctx context.Context) (*session.End, error) {
+	return t.run(ctx, func(ctx context.Context) (*history.End, error) {
 		if err := t.takeUp(ctx); err != nil {
 			return nil, err
 		}
@@ -156,7 +156,7 @@ type turn struct {
 	brain  *Brain
 	system string
 	guard  guard
-	last   []session.Event // what is written together with the end
+	last   []history.Event // what is written together with the end
 }
 
 func (l *Loop) turn(watch Watch) *turn {
@@ -164,12 +164,12 @@ func (l *Loop) turn(watch Watch) *turn {
 }
 
 // errStop ends a turn in the middle of a step.
-type errStop struct{ end session.End }
+type errStop struct{ end history.End }
 
 func (e *errStop) Error() string { return string(e.end.Reason) }
 
 // run steps until the turn has ended, and writes its end down.
-func (t *turn) run(ctx context.Context, work func(context.Context) (*session.End, error)) (session.End, error) {
+func (t *turn) run(ctx context.Context, work func(context.Context) (*history.End, error)) (history.End, error) {
 	outer := ctx
 	if t.cfg.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -181,29 +181,29 @@ func (t *turn) run(ctx context.Context, work func(context.Context) (*session.End
 	if err != nil {
 		var stop *errStop
 		if !errors.As(err, &stop) {
-			return session.End{}, err
+			return history.End{}, err
 		}
 		end = &stop.end
 	}
-	if ctx.Err() != nil && end.Reason != session.Done {
+	if ctx.Err() != nil && end.Reason != history.Done {
 		*end = t.cut(outer)
 	}
-	return *end, t.write(ctx, append(t.last, session.Event{Type: session.TurnEnded, End: end})...)
+	return *end, t.write(ctx, append(t.last, history.Event{Type: history.TurnEnded, End: end})...)
 }
 
 // cut is the end of a turn whose context ended.
-func (t *turn) cut(outer context.Context) session.End {
+func (t *turn) cut(outer context.Context) history.End {
 	if outer.Err() == nil {
-		return session.End{Reason: session.TimedOut, Error: fmt.Sprintf("the turn took longer than %v", t.cfg.Timeout)}
+		return history.End{Reason: history.TimedOut, Error: fmt.Sprintf("the turn took longer than %v", t.cfg.Timeout)}
 	}
-	return session.End{Reason: session.Cancelled}
+	return history.End{Reason: history.Cancelled}
 }
 
 // ask asks the model, and again with what its calls gave, until it makes none.
-func (t *turn) ask(ctx context.Context) (*session.End, error) {
+func (t *turn) ask(ctx context.Context) (*history.End, error) {
 	for range t.cfg.MaxTurns {
 		if ctx.Err() != nil {
-			return &session.End{Reason: session.Cancelled}, nil
+			return &history.End{Reason: history.Cancelled}, nil
 		}
 		if err := t.notes(ctx); err != nil {
 			return nil, err
@@ -215,7 +215,7 @@ func (t *turn) ask(ctx context.Context) (*session.End, error) {
 		if err != nil {
 			return nil, err
 		}
-		said := session.Event{Type: session.Assistant, Message: &answer.Message, Usage: &answer.Usage, Model: answer.Model}
+		said := history.Event{Type: history.Assistant, Message: &answer.Message, Usage: &answer.Usage, Model: answer.Model}
 		calls := answer.Message.Calls()
 		switch {
 		case len(calls) > 0:
@@ -224,13 +224,13 @@ func (t *turn) ask(ctx context.Context) (*session.End, error) {
 			err = t.write(ctx, said)
 		default:
 			t.last = append(t.last, said) // written with the turn's end
-			return &session.End{Reason: session.Done}, nil
+			return &history.End{Reason: history.Done}, nil
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return &session.End{Reason: session.MaxTurns, Error: fmt.Sprintf("stopped after asking the model %d times", t.cfg.MaxTurns)}, nil
+	return &history.End{Reason: history.MaxTurns, Error: fmt.Sprintf("stopped after asking the model %d times", t.cfg.MaxTurns)}, nil
 }
 
 // notes tells the model what has happened meanwhile.
@@ -240,7 +240,7 @@ func (t *turn) notes(ctx context.Context) error {
 	}
 	for _, note := range t.cfg.Notes() {
 		m := remark(note)
-		if err := t.write(ctx, session.Event{Type: session.Note, Message: &m}); err != nil {
+		if err := t.write(ctx, history.Event{Type: history.Note, Message: &m}); err != nil {
 			return err
 		}
 	}
@@ -254,16 +254,16 @@ func (t *turn) fit(ctx context.Context) error {
 	}
 	c, err := t.cfg.Fit(ctx, t.system, t.cfg.Log.Messages())
 	if err != nil {
-		return &errStop{session.End{Reason: session.Failed, Error: err.Error()}}
+		return &errStop{history.End{Reason: history.Failed, Error: err.Error()}}
 	}
 	if c == nil {
 		return nil
 	}
-	return t.write(ctx, session.Event{Type: session.Compacted, Compaction: c})
+	return t.write(ctx, history.Event{Type: history.Compacted, Compaction: c})
 }
 
 // write writes events down, together, and shows them.
-func (t *turn) write(ctx context.Context, events ...session.Event) error {
+func (t *turn) write(ctx context.Context, events ...history.Event) error {
 	if err := t.cfg.Log.Append(ctx, events...); err != nil {
 		return err
 	}

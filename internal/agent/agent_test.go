@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/agent"
-	"callgate/internal/agent/session"
+	"callgate/internal/conversation/history"
 	"callgate/internal/storage/sqlite"
 	"callgate/llm"
 	"callgate/tool"
@@ -65,10 +65,10 @@ type bench struct {
 	mu    sync.Mutex
 	made  []string
 	fates map[string]*tool.Result // of calls that were made in another life
-	run   func(ctx context.Context, c session.Call) *tool.Result
+	run   func(ctx context.Context, c history.Call) *tool.Result
 }
 
-func (b *bench) Call(ctx context.Context, calls []session.Call, done func(int, *tool.Result)) []*tool.Result {
+func (b *bench) Call(ctx context.Context, calls []history.Call, done func(int, *tool.Result)) []*tool.Result {
 	out := make([]*tool.Result, len(calls))
 	for i := len(calls) - 1; i >= 0; i-- { // the last ends first
 		b.mu.Lock()
@@ -90,8 +90,8 @@ func (b *bench) Fate(_ context.Context, id string) (*tool.Result, bool, error) {
 
 type fixture struct {
 	*agent.Loop
-	log   *session.Log
-	store session.Store
+	log   *history.Log
+	store history.Store
 	model *script
 	tools *bench
 }
@@ -103,7 +103,7 @@ func setup(t testing.TB, change func(*agent.Config), answers ...answer) *fixture
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	log, err := session.Create(t.Context(), db.Sessions(), session.Info{ID: "talk", Agent: "main"})
+	log, err := history.Create(t.Context(), db.Sessions(), history.Info{ID: "talk", Agent: "main"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func setup(t testing.TB, change func(*agent.Config), answers ...answer) *fixture
 	return f
 }
 
-func (f *fixture) say(t testing.TB, text string) session.End {
+func (f *fixture) say(t testing.TB, text string) history.End {
 	t.Helper()
 	end, err := f.Turn(t.Context(), llm.Say(llm.User, text), agent.Watch{})
 	if err != nil {
@@ -126,7 +126,7 @@ func (f *fixture) say(t testing.TB, text string) session.End {
 }
 
 // transcript is the conversation as a model is shown it.
-func transcript(l *session.Log) string {
+func transcript(l *history.Log) string {
 	var b strings.Builder
 	for _, m := range l.Messages() {
 		b.WriteString(string(m.Role) + ":")
@@ -149,17 +149,17 @@ func TestTurn(t *testing.T) {
 	f := setup(t, nil, says("looking", `look {"at":1}`, `look {"at":2}`), says("it is blue"))
 	end := f.say(t, "what colour is it?")
 	want := "user: what colour is it?\nassistant: looking [look {\"at\":1}] [look {\"at\":2}]\ntool: (look: did look) (look: did look)\nassistant: it is blue\n"
-	if diff := cmp.Diff(want, transcript(f.log)); diff != "" || end.Reason != session.Done {
+	if diff := cmp.Diff(want, transcript(f.log)); diff != "" || end.Reason != history.Done {
 		t.Errorf("%+v %s", end, diff)
 	}
 	info := f.log.Info()
-	if info.ToolCalls != 2 || info.Turns != 1 || info.Usage.Input != 20 || info.Last != session.Done || info.Title != "what colour is it?" {
+	if info.ToolCalls != 2 || info.Turns != 1 || info.Usage.Input != 20 || info.Last != history.Done || info.Title != "what colour is it?" {
 		t.Errorf("%+v", info)
 	}
 	if req := f.model.asked[0]; req.System != "be brief" || len(req.Tools) != 1 {
 		t.Errorf("asked %+v", req)
 	}
-	again, err := session.Open(t.Context(), f.store, "talk")
+	again, err := history.Open(t.Context(), f.store, "talk")
 	if err != nil || transcript(again) != want {
 		t.Errorf("read back: %v\n%s", err, transcript(again))
 	}
@@ -175,38 +175,38 @@ func TestEndings(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(*agent.Config)
 		answers []answer
-		reason  session.Reason
+		reason  history.Reason
 		has     string
 	}{
-		"the model fails": {nil, []answer{fails(money)}, session.Failed, "no credit"},
+		"the model fails": {nil, []answer{fails(money)}, history.Failed, "no credit"},
 		"another brain is asked": {func(c *agent.Config) {
 			c.Brain.Fallback = &agent.Brain{Model: &script{answers: []answer{says("for free")}}}
-		}, []answer{fails(money)}, session.Done, "assistant: for free"},
-		"half an answer is kept": {nil, []answer{fails(broken)}, session.Failed, "assistant: half an ans"},
-		"asked too often":        {func(c *agent.Config) { c.MaxTurns = 3 }, many, session.MaxTurns, "stopped after asking the model 3 times"},
+		}, []answer{fails(money)}, history.Done, "assistant: for free"},
+		"half an answer is kept": {nil, []answer{fails(broken)}, history.Failed, "assistant: half an ans"},
+		"asked too often":        {func(c *agent.Config) { c.MaxTurns = 3 }, many, history.MaxTurns, "stopped after asking the model 3 times"},
 		"its words are refused": {func(c *agent.Config) {
 			c.Output = func(string) (string, error) { return "", errors.New("not that word") }
-		}, []answer{says("darn")}, session.Failed, "not that word"},
-		"its words are changed": {func(c *agent.Config) { c.Output = func(s string) (string, error) { return strings.ToUpper(s), nil } }, []answer{says("loud")}, session.Done, "assistant: LOUD"},
+		}, []answer{says("darn")}, history.Failed, "not that word"},
+		"its words are changed": {func(c *agent.Config) { c.Output = func(s string) (string, error) { return strings.ToUpper(s), nil } }, []answer{says("loud")}, history.Done, "assistant: LOUD"},
 		"a pause is gone through": {nil, []answer{func(ctx context.Context, r llm.Request) (*llm.Response, error) {
 			a, err := says("wait")(ctx, r)
 			a.Stop = llm.StopPause
 			return a, err
-		}, says("done")}, session.Done, "assistant: wait\nassistant: done"},
+		}, says("done")}, history.Done, "assistant: wait\nassistant: done"},
 		"it does not fit": {func(c *agent.Config) {
-			c.Fit = func(context.Context, string, []llm.Message) (*session.Compaction, error) {
+			c.Fit = func(context.Context, string, []llm.Message) (*history.Compaction, error) {
 				return nil, errors.New("too long")
 			}
-		}, nil, session.Failed, "too long"},
+		}, nil, history.Failed, "too long"},
 		"it is made to fit": {func(c *agent.Config) {
 			n := 0
-			c.Fit = func(_ context.Context, _ string, m []llm.Message) (*session.Compaction, error) {
+			c.Fit = func(_ context.Context, _ string, m []llm.Message) (*history.Compaction, error) {
 				if n++; n > 1 {
 					return nil, nil
 				}
-				return &session.Compaction{Summary: "so far", Kept: 1}, nil
+				return &history.Compaction{Summary: "so far", Kept: 1}, nil
 			}
-		}, []answer{says("ok")}, session.Done, "user: so far\nuser: go\nassistant: ok"},
+		}, []answer{says("ok")}, history.Done, "user: so far\nuser: go\nassistant: ok"},
 	} {
 		f := setup(t, c.change, c.answers...)
 		end := f.say(t, "go")
@@ -241,13 +241,13 @@ func TestInputIsJudgedBeforeItIsWritten(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f := setup(t, nil, says("", `slow {}`, `slow {"n":2}`))
-	f.tools.run = func(ctx context.Context, _ session.Call) *tool.Result {
+	f.tools.run = func(ctx context.Context, _ history.Call) *tool.Result {
 		cancel()
 		<-ctx.Done()
 		return &tool.Result{Status: tool.Failure, Summary: "the call was cancelled"}
 	}
 	end, err := f.Turn(ctx, llm.Say(llm.User, "go"), agent.Watch{})
-	if err != nil || end.Reason != session.Cancelled {
+	if err != nil || end.Reason != history.Cancelled {
 		t.Errorf("%+v, %v", end, err)
 	}
 	if got := transcript(f.log); strings.Count(got, "(slow: the call was cancelled)") != 2 {
@@ -260,7 +260,7 @@ func TestTimeout(t *testing.T) {
 		<-ctx.Done()
 		return nil, &llm.Error{Kind: llm.Timeout, Err: ctx.Err()}
 	})
-	if end := f.say(t, "go"); end.Reason != session.TimedOut {
+	if end := f.say(t, "go"); end.Reason != history.TimedOut {
 		t.Errorf("%+v", end)
 	}
 }
@@ -272,11 +272,11 @@ func TestGuards(t *testing.T) {
 		answers = append(answers, says("", fmt.Sprintf(`break {"n":%d}`, i)))
 	}
 	f := setup(t, nil, answers...)
-	f.tools.run = func(context.Context, session.Call) *tool.Result {
+	f.tools.run = func(context.Context, history.Call) *tool.Result {
 		return &tool.Result{Status: tool.Failure, Summary: "no"}
 	}
 	end := f.say(t, "go")
-	if end.Reason != session.Stuck || len(f.tools.made) != 12 || !strings.Contains(transcript(f.log), "break has failed 8 times in a row") {
+	if end.Reason != history.Stuck || len(f.tools.made) != 12 || !strings.Contains(transcript(f.log), "break has failed 8 times in a row") {
 		t.Errorf("%+v after %d calls\n%s", end, len(f.tools.made), transcript(f.log))
 	}
 	same := make([]answer, 0, 12)
@@ -284,7 +284,7 @@ func TestGuards(t *testing.T) {
 		same = append(same, says("", `look {}`))
 	}
 	f = setup(t, nil, append(same, says("enough"))...)
-	if end := f.say(t, "go"); end.Reason != session.Done || strings.Count(transcript(f.log), "the very same call of look 8 times") != 1 {
+	if end := f.say(t, "go"); end.Reason != history.Done || strings.Count(transcript(f.log), "the very same call of look 8 times") != 1 {
 		t.Errorf("%+v\n%s", end, transcript(f.log))
 	}
 	row := make([]answer, 0, 40)
@@ -311,8 +311,8 @@ func TestNotesComeBeforeTheNextQuestion(t *testing.T) {
 // A turn that was killed goes on, and nothing is done twice.
 func TestResume(t *testing.T) {
 	f := setup(t, nil, says("and so it is"))
-	call := func(id, kernel string) session.Event {
-		return session.Event{Type: session.CallMade, Call: &session.Call{Model: id, ID: kernel, Name: "write", Args: json.RawMessage(`{"n":` + id[1:] + `}`)}}
+	call := func(id, kernel string) history.Event {
+		return history.Event{Type: history.CallMade, Call: &history.Call{Model: id, ID: kernel, Name: "write", Args: json.RawMessage(`{"n":` + id[1:] + `}`)}}
 	}
 	said := llm.Say(llm.Assistant, "")
 	for i := range 4 {
@@ -320,15 +320,15 @@ func TestResume(t *testing.T) {
 	}
 	hello := llm.Say(llm.User, "go")
 	if err := f.log.Append(t.Context(),
-		session.Event{Type: session.User, Message: &hello}, session.Event{Type: session.Assistant, Message: &said},
+		history.Event{Type: history.User, Message: &hello}, history.Event{Type: history.Assistant, Message: &said},
 		call("m0", "k0"), call("m1", "k1"), call("m2", "k2"), // the fourth was not even made
-		session.Event{Type: session.CallEnded, Call: &session.Call{Model: "m0"}, Result: &session.Result{Status: tool.Success, Summary: "zero", Content: []tool.Content{tool.Text("zero")}}},
+		history.Event{Type: history.CallEnded, Call: &history.Call{Model: "m0"}, Result: &history.Result{Status: tool.Success, Summary: "zero", Content: []tool.Content{tool.Text("zero")}}},
 	); err != nil {
 		t.Fatal(err)
 	}
 	f.tools.fates = map[string]*tool.Result{"k1": {Status: tool.Success, Summary: "one, before the crash"}}
 	end, err := f.Resume(t.Context(), agent.Watch{})
-	if err != nil || end.Reason != session.Done {
+	if err != nil || end.Reason != history.Done {
 		t.Fatalf("%+v, %v", end, err)
 	}
 	if diff := cmp.Diff([]string{`write {"n":3}`, `write {"n":2}`}, f.tools.made); diff != "" {
@@ -338,7 +338,7 @@ func TestResume(t *testing.T) {
 	if got := transcript(f.log); !strings.HasSuffix(got, want) {
 		t.Error(got)
 	}
-	if end, err := f.Resume(t.Context(), agent.Watch{}); err != nil || end.Reason != session.Done || len(f.model.asked) != 1 {
+	if end, err := f.Resume(t.Context(), agent.Watch{}); err != nil || end.Reason != history.Done || len(f.model.asked) != 1 {
 		t.Errorf("again: %+v, %v", end, err)
 	}
 }
@@ -353,9 +353,9 @@ func TestBrokenOffAnywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range len(events) + 1 {
-		state := session.Of(events[:n])
+		state := history.Of(events[:n])
 		next := llm.Say(llm.User, "and now?")
-		state.Apply(session.Event{Type: session.User, Message: &next})
+		state.Apply(history.Event{Type: history.User, Message: &next})
 		waiting := map[string]bool{}
 		for _, m := range state.Messages {
 			for _, p := range m.Parts {
@@ -389,7 +389,7 @@ func (parrot) Start() (func(string) string, func() (string, []llm.ToolCall)) {
 
 func TestCallsInWords(t *testing.T) {
 	f := setup(t, func(c *agent.Config) { c.Brain.Read = parrot{} }, says("let me see <call look>"), says("blue"))
-	if end := f.say(t, "colour?"); end.Reason != session.Done {
+	if end := f.say(t, "colour?"); end.Reason != history.Done {
 		t.Errorf("%+v", end)
 	}
 	if got := transcript(f.log); got != "user: colour?\nassistant: let me see  [look {}]\ntool: (look: did look)\nassistant: blue\n" {
@@ -404,10 +404,10 @@ func TestCallsInWords(t *testing.T) {
 func BenchmarkTurnAt500Messages(b *testing.B) {
 	var answers []answer
 	f := setup(b, nil)
-	var events []session.Event
+	var events []history.Event
 	for i := range 250 {
 		u, a := llm.Say(llm.User, fmt.Sprint("question ", i)), llm.Say(llm.Assistant, strings.Repeat("words of an answer ", 20))
-		events = append(events, session.Event{Type: session.User, Message: &u}, session.Event{Type: session.Assistant, Message: &a}, session.Event{Type: session.TurnEnded, End: &session.End{Reason: session.Done}})
+		events = append(events, history.Event{Type: history.User, Message: &u}, history.Event{Type: history.Assistant, Message: &a}, history.Event{Type: history.TurnEnded, End: &history.End{Reason: history.Done}})
 	}
 	if err := f.log.Append(b.Context(), events...); err != nil {
 		b.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"callgate/internal/agent/session"
+	"callgate/internal/conversation/history"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -19,20 +19,20 @@ const (
 )
 
 // call writes an answer down with its calls, and makes them, side by side.
-func (t *turn) call(ctx context.Context, said session.Event, proposed []llm.ToolCall) error {
+func (t *turn) call(ctx context.Context, said history.Event, proposed []llm.ToolCall) error {
 	info := t.cfg.Log.Info()
-	events, calls := []session.Event{said}, make([]session.Call, min(mostCalls, len(proposed)))
+	events, calls := []history.Event{said}, make([]history.Call, min(mostCalls, len(proposed)))
 	for i := range calls {
 		c := proposed[i]
-		calls[i] = session.Call{Model: c.ID, ID: callID(info, i), Name: c.Name, Args: c.Args}
-		events = append(events, session.Event{Type: session.CallMade, Call: &calls[i]})
+		calls[i] = history.Call{Model: c.ID, ID: callID(info, i), Name: c.Name, Args: c.Args}
+		events = append(events, history.Event{Type: history.CallMade, Call: &calls[i]})
 	}
 	if err := t.write(ctx, events...); err != nil {
 		return err
 	}
 	for _, c := range proposed[len(calls):] {
 		e := tool.Errorf("agent.call", tool.Limited, "an answer may make at most %d calls, and this one is beyond that", mostCalls).WithHint("make fewer at a time")
-		if err := t.ended(ctx, session.Call{Model: c.ID, Name: c.Name}, &tool.Result{Status: tool.Refused, Summary: e.Error(), Error: e}); err != nil {
+		if err := t.ended(ctx, history.Call{Model: c.ID, Name: c.Name}, &tool.Result{Status: tool.Refused, Summary: e.Error(), Error: e}); err != nil {
 			return err
 		}
 	}
@@ -41,13 +41,13 @@ func (t *turn) call(ctx context.Context, said session.Event, proposed []llm.Tool
 
 // callID is the kernel's ID for the call that is made as the n-th after the
 // last event.
-func callID(info session.Info, n int) string {
+func callID(info history.Info, n int) string {
 	return fmt.Sprintf("%s-%d-%d", info.ID, info.Events, n+1)
 }
 
 // perform makes calls that are written down, so many at a time, and writes
 // their ends down as they come.
-func (t *turn) perform(ctx context.Context, calls []session.Call) error {
+func (t *turn) perform(ctx context.Context, calls []history.Call) error {
 	var mu sync.Mutex
 	var broken error
 	for some := range slices.Chunk(calls, sideBySide) {
@@ -74,13 +74,13 @@ func (t *turn) perform(ctx context.Context, calls []session.Call) error {
 }
 
 // ended writes down how a call ended.
-func (t *turn) ended(ctx context.Context, c session.Call, r *tool.Result) error {
+func (t *turn) ended(ctx context.Context, c history.Call, r *tool.Result) error {
 	if t.watch.Ended != nil {
 		t.watch.Ended(c, r)
 	}
-	return t.write(ctx, session.Event{
-		Type: session.CallEnded, Call: &session.Call{Model: c.Model, ID: c.ID, Name: c.Name},
-		Result: &session.Result{Status: r.Status, Summary: tool.ClipTo(r.Summary, 500), Content: Words(r), Approval: r.Approval},
+	return t.write(ctx, history.Event{
+		Type: history.CallEnded, Call: &history.Call{Model: c.Model, ID: c.ID, Name: c.Name},
+		Result: &history.Result{Status: r.Status, Summary: tool.ClipTo(r.Summary, 500), Content: Words(r), Approval: r.Approval},
 	})
 }
 
@@ -88,13 +88,13 @@ func (t *turn) ended(ctx context.Context, c session.Call, r *tool.Result) error 
 func (t *turn) heed(ctx context.Context) error {
 	note, stop := t.guard.verdict()
 	if stop != "" {
-		return &errStop{session.End{Reason: session.Stuck, Error: stop}}
+		return &errStop{history.End{Reason: history.Stuck, Error: stop}}
 	}
 	if note == "" {
 		return nil
 	}
 	m := remark(note)
-	return t.write(ctx, session.Event{Type: session.Note, Message: &m})
+	return t.write(ctx, history.Event{Type: history.Note, Message: &m})
 }
 
 // remark is what the kernel tells a model: marked, so that it is not taken for
@@ -107,15 +107,15 @@ func remark(text string) llm.Message {
 // where it was made, by making it where it was not.
 func (t *turn) takeUp(ctx context.Context) error {
 	var proposed []llm.ToolCall
-	var made []*session.Call
-	t.cfg.Log.View(func(s *session.State) { proposed, made = s.Open() })
-	var todo []session.Call
-	var fresh []session.Event
+	var made []*history.Call
+	t.cfg.Log.View(func(s *history.State) { proposed, made = s.Open() })
+	var todo []history.Call
+	var fresh []history.Event
 	info := t.cfg.Log.Info()
 	for i, c := range proposed {
 		if made[i] == nil {
-			call := session.Call{Model: c.ID, ID: callID(info, i), Name: c.Name, Args: c.Args}
-			fresh = append(fresh, session.Event{Type: session.CallMade, Call: &call})
+			call := history.Call{Model: c.ID, ID: callID(info, i), Name: c.Name, Args: c.Args}
+			fresh = append(fresh, history.Event{Type: history.CallMade, Call: &call})
 			todo = append(todo, call)
 			continue
 		}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"callgate/internal/agent/session"
+	"callgate/internal/conversation/history"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -51,9 +51,9 @@ func (t *turn) shrink(ctx context.Context) error {
 			WithHint("begin a new one, or use a model with a larger window")
 	}
 	if err != nil {
-		return &errStop{session.End{Reason: session.Failed, Error: err.Error()}}
+		return &errStop{history.End{Reason: history.Failed, Error: err.Error()}}
 	}
-	return t.write(ctx, session.Event{Type: session.Compacted, Compaction: c})
+	return t.write(ctx, history.Event{Type: history.Compacted, Compaction: c})
 }
 
 // request sends one request.
@@ -162,7 +162,7 @@ func (t *turn) checked(answer *llm.Response) (*llm.Response, error) {
 		}
 		text, err := t.cfg.Output(p.Text)
 		if err != nil {
-			return nil, &errStop{session.End{Reason: session.Failed, Error: err.Error()}}
+			return nil, &errStop{history.End{Reason: history.Failed, Error: err.Error()}}
 		}
 		answer.Message.Parts[i].Text = text
 		if t.watch.Delta != nil {
@@ -170,7 +170,7 @@ func (t *turn) checked(answer *llm.Response) (*llm.Response, error) {
 		}
 	}
 	var seq int64
-	t.cfg.Log.View(func(s *session.State) { seq = s.Seq })
+	t.cfg.Log.View(func(s *history.State) { seq = s.Seq })
 	taken := map[string]bool{}
 	for i, p := range answer.Message.Parts {
 		if p.Call == nil {
@@ -204,7 +204,7 @@ func (t *turn) failed(ctx context.Context, err error) error {
 			}
 			said = llm.Say(llm.Assistant, text)
 		}
-		if err := t.write(ctx, session.Event{Type: session.Assistant, Message: &said, Usage: &usage, Model: failure.Partial.Model}); err != nil {
+		if err := t.write(ctx, history.Event{Type: history.Assistant, Message: &said, Usage: &usage, Model: failure.Partial.Model}); err != nil {
 			return err
 		}
 	}
@@ -212,5 +212,5 @@ func (t *turn) failed(ctx context.Context, err error) error {
 	if e := (*tool.Error)(nil); errors.As(err, &e) {
 		words = e.Error() // with the way out
 	}
-	return &errStop{session.End{Reason: session.Failed, Error: words}}
+	return &errStop{history.End{Reason: history.Failed, Error: words}}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"callgate/internal/agent/session"
+	"callgate/internal/conversation/history"
 	"callgate/tool"
 )
 
@@ -31,7 +31,7 @@ type guard struct {
 }
 
 // saw counts one call.
-func (g *guard) saw(c session.Call, r *tool.Result) {
+func (g *guard) saw(c history.Call, r *tool.Result) {
 	g.countFailure(c, r)
 	sum := sha256.Sum256([]byte(c.Name + "\x00" + string(c.Args)))
 	g.recent = append(g.recent, sum)
@@ -55,7 +55,7 @@ func (g *guard) saw(c session.Call, r *tool.Result) {
 	}
 }
 
-func (g *guard) countFailure(c session.Call, r *tool.Result) {
+func (g *guard) countFailure(c history.Call, r *tool.Result) {
 	if r.Status == tool.Success || r.Status == tool.Waiting {
 		if g.failing == c.Name {
 			g.fails = 0

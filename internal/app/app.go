@@ -21,7 +21,7 @@ import (
 	"strings"
 	"time"
 
-	"callgate/internal/arbiter/policy"
+	"callgate/internal/gate/policy"
 	"callgate/tool"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/app"
-	"callgate/internal/arbiter/policy"
+	"callgate/internal/gate/policy"
 	"callgate/tool"
 )
 

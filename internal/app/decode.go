@@ -9,7 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"callgate/internal/arbiter/policy"
+	"callgate/internal/gate/policy"
 	"callgate/tool"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"callgate/internal/arbiter/policy"
+	"callgate/internal/gate/policy"
 	"callgate/internal/nearest"
 	"callgate/tool"
 )

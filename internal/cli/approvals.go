@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"callgate/internal/arbiter/approval"
 	"callgate/internal/cli/dialog"
-	"callgate/internal/cli/page"
+	"callgate/internal/cli/render"
+	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -166,7 +166,7 @@ func (p *program) approve(ctx context.Context, id string, f approveFlags) error 
 // edited opens the editor on the arguments of a call; nil says that nothing
 // was changed.
 func (p *program) edited(ctx context.Context, r approval.Request) (json.RawMessage, error) {
-	before := []byte(page.JSON(r.Call.Args) + "\n")
+	before := []byte(render.JSON(r.Call.Args) + "\n")
 	after, err := p.editor().Edit(ctx, before)
 	if err != nil || bytes.Equal(bytes.TrimSpace(before), bytes.TrimSpace(after)) {
 		return nil, err

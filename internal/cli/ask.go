@@ -5,9 +5,9 @@ import (
 	"context"
 	"time"
 
-	"callgate/internal/arbiter/approval"
 	"callgate/internal/cli/dialog"
 	"callgate/internal/client"
+	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/protocol"
 	"callgate/tool"

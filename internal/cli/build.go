@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"callgate/internal/arbiter/schema"
+	"callgate/internal/gate/schema"
 	"callgate/internal/source/executable"
 	"callgate/tool"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"callgate/internal/cli/argv"
-	"callgate/internal/cli/page"
+	"callgate/internal/cli/render"
 	"callgate/internal/client"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -178,7 +178,7 @@ func (p *program) makeCall(ctx context.Context, k *kernel, s *client.Session, t 
 	}
 	example := ""
 	if result.Error != nil && len(result.Error.Example) > 0 {
-		example = page.Call(p.self()+" tools call", t.Name, params, result.Error.Example)
+		example = render.Call(p.self()+" tools call", t.Name, params, result.Error.Example)
 	}
 	return p.showResult(result, example)
 }
@@ -247,7 +247,7 @@ func pretty(data json.RawMessage) string {
 	if json.Unmarshal(data, &text) == nil {
 		return text
 	}
-	return page.JSON(data)
+	return render.JSON(data)
 }
 
 // howToAnswer tells how somebody can settle an approval.

@@ -34,7 +34,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"callgate/internal/cli/page"
+	"callgate/internal/cli/render"
 	"callgate/internal/statedir"
 	"callgate/tool"
 )
@@ -205,8 +205,8 @@ func (p *program) who() string {
 }
 
 // style is how text for a stream is laid out.
-func (p *program) style(stream io.Writer) page.Style {
-	s := page.Style{Now: p.Now}
+func (p *program) style(stream io.Writer) render.Style {
+	s := render.Style{Now: p.Now}
 	fd, ok := terminal(stream)
 	if !ok {
 		return s
@@ -237,7 +237,7 @@ func (p *program) emit(v any) error {
 
 // say writes a line about the answer to standard error.
 func (p *program) say(format string, args ...any) {
-	fmt.Fprintln(p.Stderr, page.Safe(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(p.Stderr, render.Safe(fmt.Sprintf(format, args...)))
 }
 
 // written turns a failure to write the answer into an error of our own.

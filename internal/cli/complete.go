@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"callgate/internal/arbiter/approval"
 	"callgate/internal/cli/argv"
 	"callgate/internal/client"
+	"callgate/internal/gate/approval"
 )
 
 // patience is how long a shell's user waits for a completion at most.

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/cli/doctor"
-	"callgate/internal/cli/page"
+	"callgate/internal/cli/render"
 	"callgate/internal/client"
 	"callgate/internal/journal"
 	"callgate/internal/statedir"
@@ -74,9 +74,9 @@ func (p *program) kernelChecks(ctx context.Context, dir statedir.Dir) []doctor.C
 		if err != nil {
 			return err
 		}
-		c.Found = fmt.Sprintf("process %d, version %s, %d tools, %d sessions, up for %s", status.PID, status.Version, status.Tools, status.Sessions, page.Span(time.Since(status.Started)))
+		c.Found = fmt.Sprintf("process %d, version %s, %d tools, %d sessions, up for %s", status.PID, status.Version, status.Tools, status.Sessions, render.Span(time.Since(status.Started)))
 		if k.ours() {
-			c.Found = fmt.Sprintf("not running; it starts, in %s, with %d tools", page.Span(time.Since(start)), status.Tools)
+			c.Found = fmt.Sprintf("not running; it starts, in %s, with %d tools", render.Span(time.Since(start)), status.Tools)
 		}
 		if len(status.Problems) > 0 {
 			c.State, c.Fix = doctor.Warning, fmt.Sprintf("%d sources could not bring their tools: %s", len(status.Problems), status.Problems[0])
@@ -106,7 +106,7 @@ func (p *program) journalCheck(ctx context.Context, k *kernel) doctor.Check {
 	case len(records) == 0:
 		c.Found = "empty"
 	default:
-		c.Found = fmt.Sprintf("ends at record %d, %s ago; callgate log verify proves it whole", records[0].Seq, page.Span(p.Now().Sub(records[0].Time)))
+		c.Found = fmt.Sprintf("ends at record %d, %s ago; callgate log verify proves it whole", records[0].Seq, render.Span(p.Now().Sub(records[0].Time)))
 	}
 	return c
 }
@@ -120,9 +120,9 @@ func (p *program) showChecks(result checkup) error {
 			group = c.Group
 			fmt.Fprintln(p.Stdout, s.Strong(group))
 		}
-		fmt.Fprintf(p.Stdout, "  %s %-16s %s\n", mark(s, c.State), c.Name, page.Safe(about(c)))
+		fmt.Fprintf(p.Stdout, "  %s %-16s %s\n", mark(s, c.State), c.Name, render.Safe(about(c)))
 		if c.Fix != "" {
-			fmt.Fprintf(p.Stdout, "    %-16s %s\n", "", s.Faint(page.Safe(c.Fix)))
+			fmt.Fprintf(p.Stdout, "    %-16s %s\n", "", s.Faint(render.Safe(c.Fix)))
 		}
 	}
 	verdict := "all that is needed is here"
@@ -134,7 +134,7 @@ func (p *program) showChecks(result checkup) error {
 	return written(err)
 }
 
-func mark(s page.Style, state doctor.State) string {
+func mark(s render.Style, state doctor.State) string {
 	switch state {
 	case doctor.OK:
 		return "✓"

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"callgate/internal/cli/page"
+	"callgate/internal/cli/render"
 	"callgate/internal/nearest"
 	"callgate/tool"
 )
@@ -156,9 +156,9 @@ func (p *program) explain(e *tool.Error, example string) {
 	}
 	switch {
 	case example != "":
-		fmt.Fprintf(p.Stderr, "  %s %s\n", s.Faint("for example:"), page.Safe(example))
+		fmt.Fprintf(p.Stderr, "  %s %s\n", s.Faint("for example:"), render.Safe(example))
 	case len(e.Example) > 0:
-		fmt.Fprintf(p.Stderr, "  %s %s\n", s.Faint("for example:"), page.Safe(plainJSON(e.Example)))
+		fmt.Fprintf(p.Stderr, "  %s %s\n", s.Faint("for example:"), render.Safe(plainJSON(e.Example)))
 	}
 }
 

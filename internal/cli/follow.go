@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"callgate/internal/cli/page"
+	"callgate/internal/cli/render"
 	"callgate/internal/client"
 	"callgate/internal/journal"
 	"callgate/internal/protocol"
@@ -76,7 +76,7 @@ func (p *program) event(e protocol.Event) error {
 		return p.jsonLine(e)
 	}
 	for line := range strings.Lines(string(e.Output.Text)) {
-		if _, err := fmt.Fprintf(p.Stdout, "  %s %s | %s\n", e.Output.Call, e.Output.Stream, page.Safe(strings.TrimRight(line, "\r\n"))); err != nil {
+		if _, err := fmt.Fprintf(p.Stdout, "  %s %s | %s\n", e.Output.Call, e.Output.Stream, render.Safe(strings.TrimRight(line, "\r\n"))); err != nil {
 			return written(err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/app/edit"
-	"callgate/internal/cli/page"
+	"callgate/internal/cli/render"
 	"callgate/internal/importer"
 	"callgate/internal/importer/backup"
 	"callgate/tool"
@@ -242,7 +242,7 @@ func (p *program) undoImport(force bool) error {
 			failed = err
 			continue
 		}
-		if _, err := fmt.Fprintln(p.Stdout, page.Safe(b.Path)); err != nil {
+		if _, err := fmt.Fprintln(p.Stdout, render.Safe(b.Path)); err != nil {
 			return written(err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"callgate/internal/cli/page"
+	"callgate/internal/cli/render"
 	"callgate/internal/client"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -79,7 +79,7 @@ func (p *program) refreshServer(ctx context.Context, args []string) error {
 		if p.json {
 			return p.emit(st)
 		}
-		_, err = fmt.Fprintf(p.Stdout, "%s: %d tools\n", page.Safe(st.Name), st.Tools)
+		_, err = fmt.Fprintf(p.Stdout, "%s: %d tools\n", render.Safe(st.Name), st.Tools)
 		return written(err)
 	})
 }
@@ -93,7 +93,7 @@ func (p *program) restartServer(ctx context.Context, args []string) error {
 		if p.json {
 			return p.emit(st)
 		}
-		_, err = fmt.Fprintf(p.Stdout, "%s is %s, process %d\n", page.Safe(st.Name), st.State, st.Pid)
+		_, err = fmt.Fprintf(p.Stdout, "%s is %s, process %d\n", render.Safe(st.Name), st.State, st.Pid)
 		return written(err)
 	})
 }
@@ -119,7 +119,7 @@ func (p *program) serverLogs(ctx context.Context, name string, n int) error {
 			return p.emit(lines)
 		}
 		for _, l := range lines {
-			if _, err := fmt.Fprintf(p.Stdout, "%s %s %s\n", l.Time.Local().Format("15:04:05.000"), l.Stream, page.Safe(l.Text)); err != nil {
+			if _, err := fmt.Fprintf(p.Stdout, "%s %s %s\n", l.Time.Local().Format("15:04:05.000"), l.Stream, render.Safe(l.Text)); err != nil {
 				return written(err)
 			}
 		}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"callgate/internal/agent/session"
 	"callgate/internal/client"
+	"callgate/internal/conversation/history"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -187,13 +187,13 @@ func (p *program) conversation(ctx context.Context, agent, resume string, do fun
 }
 
 // codeOfTurn is the exit code for the end of a turn.
-func codeOfTurn(r session.Reason) int {
+func codeOfTurn(r history.Reason) int {
 	switch r {
-	case session.Done:
+	case history.Done:
 		return 0
-	case session.Cancelled:
+	case history.Cancelled:
 		return exitCancelled
-	case session.TimedOut:
+	case history.TimedOut:
 		return exitBusy
 	default:
 		return exitFailed

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"callgate/internal/cli/page"
+	"callgate/internal/cli/render"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -76,7 +76,7 @@ func (p *program) setSecret(ctx context.Context, name string) error {
 func (p *program) secretValue(ctx context.Context, name string) ([]byte, error) {
 	const op = "cli.secret"
 	if fd, ok := terminal(p.Stdin); ok {
-		fmt.Fprintf(p.Stderr, "the value of %s (it is not shown): ", page.Safe(name))
+		fmt.Fprintf(p.Stderr, "the value of %s (it is not shown): ", render.Safe(name))
 		value, err := readHidden(ctx, fd)
 		p.say("")
 		return value, err
@@ -133,20 +133,20 @@ func (p *program) listSecrets(ctx context.Context) error {
 			p.say("there are no secrets")
 			return nil
 		}
-		rows := make([][]page.Cell, len(list))
+		rows := make([][]render.Cell, len(list))
 		for i, s := range list {
 			set := ""
 			if !s.Set.IsZero() {
 				set = s.Set.Local().Format("2006-01-02 15:04:05")
 			}
-			rows[i] = []page.Cell{{Text: page.Safe(s.Name)}, {Text: s.Source}, {Text: set}}
+			rows[i] = []render.Cell{{Text: render.Safe(s.Name)}, {Text: s.Source}, {Text: set}}
 		}
 		return written(p.style(p.Stdout).Table(p.Stdout, []string{"NAME", "SOURCE", "SET"}, rows))
 	})
 }
 
 func (p *program) deleteSecret(ctx context.Context, name string, yes bool) error {
-	if ok, err := p.agree(yes, fmt.Sprintf("Delete the secret %s? Its value cannot be had back.", page.Safe(name))); err != nil || !ok {
+	if ok, err := p.agree(yes, fmt.Sprintf("Delete the secret %s? Its value cannot be had back.", render.Safe(name))); err != nil || !ok {
 		return err
 	}
 	return p.with(ctx, true, func(k *kernel) error {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"callgate/internal/agent/session"
-	"callgate/internal/cli/page"
+	"callgate/internal/cli/render"
 	"callgate/internal/client"
+	"callgate/internal/conversation/history"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -147,7 +147,7 @@ func (p *program) exportTalk(ctx context.Context, id, format string) error {
 		case "markdown", "md":
 			text := markdown(h)
 			if _, screen := terminal(p.Stdout); screen {
-				text = page.Safe(text)
+				text = render.Safe(text)
 			}
 			_, err := fmt.Fprint(p.Stdout, text)
 			return err
@@ -163,20 +163,20 @@ func markdown(h protocol.History) string {
 	fmt.Fprintf(&b, "# %s\n\n%s · agent %s · %s\n", cmp.Or(h.Title, h.ID), h.App, h.Agent, h.Created.Format("2006-01-02 15:04"))
 	for _, e := range h.Log {
 		switch e.Type {
-		case session.User:
+		case history.User:
 			fmt.Fprintf(&b, "\n## User\n\n%s\n", e.Message.Text())
-		case session.Note:
+		case history.Note:
 			fmt.Fprintf(&b, "\n> %s\n", strings.ReplaceAll(e.Message.Text(), "\n", "\n> "))
-		case session.Assistant:
+		case history.Assistant:
 			if text := e.Message.Text(); strings.TrimSpace(text) != "" {
 				fmt.Fprintf(&b, "\n## %s\n\n%s\n", h.Agent, text)
 			}
-		case session.CallMade:
-			fmt.Fprintf(&b, "\n- called `%s` with `%s`\n", page.ToolName(e.Call.Name), e.Call.Args)
-		case session.CallEnded:
+		case history.CallMade:
+			fmt.Fprintf(&b, "\n- called `%s` with `%s`\n", render.ToolName(e.Call.Name), e.Call.Args)
+		case history.CallEnded:
 			fmt.Fprintf(&b, "  - %s: %s\n", e.Result.Status, strings.ReplaceAll(e.Result.Summary, "\n", " "))
-		case session.TurnEnded:
-			if e.End.Reason != session.Done {
+		case history.TurnEnded:
+			if e.End.Reason != history.Done {
 				fmt.Fprintf(&b, "\n*the turn ended early: %s %s*\n", e.End.Reason, e.End.Error)
 			}
 		}

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"sync"
 
-	"callgate/internal/agent/session"
-	"callgate/internal/arbiter/approval"
 	"callgate/internal/cli/dialog"
-	"callgate/internal/cli/page"
+	"callgate/internal/cli/render"
 	"callgate/internal/client"
+	"callgate/internal/conversation/history"
+	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/llm"
 	"callgate/tool"
@@ -25,7 +25,7 @@ type view struct {
 	kernel *kernel
 	talk   *client.Conversation
 	quiet  bool
-	style  page.Style
+	style  render.Style
 	inLine bool // the answer's last line has not ended
 	said   bool // the model has said something in this turn
 
@@ -53,7 +53,7 @@ func (v *view) head() {
 // note writes a line about what happens.
 func (v *view) note(format string, args ...any) {
 	v.endLine()
-	fmt.Fprintln(v.Stderr, v.style.Faint(page.Safe(fmt.Sprintf(format, args...))))
+	fmt.Fprintln(v.Stderr, v.style.Faint(render.Safe(fmt.Sprintf(format, args...))))
 }
 
 // ask shows that the next line is awaited.
@@ -126,7 +126,7 @@ func (v *view) closes(m protocol.Moment) {
 func (v *view) show(ctx context.Context, m protocol.Moment) {
 	switch {
 	case m.Delta != nil && m.Delta.Kind == llm.DeltaText && m.Delta.Text != "":
-		text := page.Safe(m.Delta.Text)
+		text := render.Safe(m.Delta.Text)
 		fmt.Fprint(v.Stdout, text)
 		v.said = true
 		v.inLine = !strings.HasSuffix(text, "\n")
@@ -138,7 +138,7 @@ func (v *view) show(ctx context.Context, m protocol.Moment) {
 		v.ended(m.End)
 	case v.quiet:
 	case m.Call != nil:
-		v.note("→ %s %s", page.ToolName(m.Call.Name), clipArgs(m.Call.Args))
+		v.note("→ %s %s", render.ToolName(m.Call.Name), clipArgs(m.Call.Args))
 	case m.Output != nil:
 		v.note("%s", strings.TrimRight("  │ "+strings.ReplaceAll(string(m.Output.Text), "\n", "\n  │ "), "\n │"))
 	case m.Result != nil:
@@ -168,11 +168,11 @@ func (v *view) result(end *protocol.CallEnd) {
 func (v *view) ended(end *protocol.TurnEnd) {
 	v.endLine()
 	switch end.Reason {
-	case session.Done:
+	case history.Done:
 		if !v.said {
 			v.say("(the model said nothing)")
 		}
-	case session.Cancelled:
+	case history.Cancelled:
 		v.say("stopped; callgate sessions resume %s goes on", v.talk.ID)
 	default:
 		v.say("callgate: the turn ended early (%s): %s", end.Reason, end.Error)

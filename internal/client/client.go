@@ -17,7 +17,7 @@ import (
 	"strconv"
 	"strings"
 
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/protocol"
 	"callgate/tool"

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"callgate/internal/agent/session"
+	"callgate/internal/conversation/history"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -92,14 +92,14 @@ func (t *Conversation) moments(ctx context.Context, path string, in any) iter.Se
 
 // Compact makes the conversation shorter, and returns what was done; nil when
 // there was nothing to leave out.
-func (t *Conversation) Compact(ctx context.Context) (done *session.Compaction, err error) {
+func (t *Conversation) Compact(ctx context.Context) (done *history.Compaction, err error) {
 	err = t.client.do(ctx, http.MethodPost, t.path("/compact"), nil, struct{}{}, &done)
 	return done, err
 }
 
 // Conversations lists conversations, the one last touched first.
-func (c *Client) Conversations(ctx context.Context, limit int) ([]session.Info, error) {
-	var list []session.Info
+func (c *Client) Conversations(ctx context.Context, limit int) ([]history.Info, error) {
+	var list []history.Info
 	return list, c.get(ctx, "/v1/conversations", url.Values{"limit": {strconv.Itoa(limit)}}, &list)
 }
 

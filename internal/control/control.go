@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"callgate/internal/arbiter/schema"
+	"callgate/internal/gate/schema"
 	"callgate/internal/search"
 	"callgate/tool"
 )

@@ -18,9 +18,9 @@ import (
 	"testing"
 
 	"callgate"
-	"callgate/internal/arbiter/approval"
 	"callgate/internal/client"
 	"callgate/internal/daemon"
+	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/protocol"
 	"callgate/internal/sandbox"

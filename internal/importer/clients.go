@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"callgate/internal/importer/tree"
+	"callgate/internal/importer/configtree"
 )
 
 // syntax is which ways of writing a variable a client knows, beside ${X}.
@@ -27,8 +27,8 @@ type client struct {
 	also    []string // where people write them by mistake
 	toml    bool
 	syntax  syntax
-	fields  func(Entry) []tree.Field // how it writes a server
-	where   string                   // its files, for people
+	fields  func(Entry) []configtree.Field // how it writes a server
+	where   string                         // its files, for people
 }
 
 // root is a folder of the user's files: ~ is the home folder, @config the XDG
@@ -129,7 +129,7 @@ func clientOf(s Source) client {
 
 // path is where a client's servers stand in a file, or belong, and whether the
 // client looks there.
-func (c client) path(root *tree.Value, s Source, goos string) (path []string, own bool) {
+func (c client) path(root *configtree.Value, s Source, goos string) (path []string, own bool) {
 	if s.Folder != "" && c.name == "claude-code" {
 		return []string{"projects", folderKey(root, s.Folder, goos), "mcpServers"}, true
 	}
@@ -149,15 +149,15 @@ func (c client) path(root *tree.Value, s Source, goos string) (path []string, ow
 
 // nested reports whether servers stand one level deeper, below mcp.servers,
 // and that is not a server of this name.
-func nested(mcp *tree.Value) bool {
+func nested(mcp *configtree.Value) bool {
 	in := mcp.Get("servers")
-	return in != nil && in.Kind == tree.Object && in.Get("type") == nil && in.Get("command") == nil && in.Get("url") == nil
+	return in != nil && in.Kind == configtree.Object && in.Get("type") == nil && in.Get("command") == nil && in.Get("url") == nil
 }
 
 // folderKey is the name that a folder has among the projects of a file.
-func folderKey(root *tree.Value, folder, goos string) string {
+func folderKey(root *configtree.Value, folder, goos string) string {
 	projects := root.Get("projects")
-	if projects == nil || projects.Kind != tree.Object {
+	if projects == nil || projects.Kind != configtree.Object {
 		return folder
 	}
 	clean := func(path string) string {

@@ -7,9 +7,9 @@ import (
 	"os"
 	"slices"
 
+	"callgate/internal/importer/configtree"
 	"callgate/internal/importer/jsonc"
 	"callgate/internal/importer/toml"
-	"callgate/internal/importer/tree"
 	"callgate/tool"
 )
 
@@ -24,11 +24,11 @@ type file struct {
 	source  Source
 	client  client
 	text    []byte
-	lines   tree.Lines
-	root    *tree.Value
+	lines   configtree.Lines
+	root    *configtree.Value
 	path    []string
-	own     bool        // its client looks there
-	servers *tree.Value // nil: it names none
+	own     bool              // its client looks there
+	servers *configtree.Value // nil: it names none
 }
 
 // open reads a config as far as its servers.
@@ -44,7 +44,7 @@ func open(s Source, env Env) (*file, *Problem) {
 	if len(f.text) > maxBytes {
 		return nil, whole("it is larger than %d MiB, so it was not read", maxBytes>>20)
 	}
-	f.lines = tree.LinesOf(f.text)
+	f.lines = configtree.LinesOf(f.text)
 	if f.client.toml {
 		var doc *toml.Document
 		if doc, err = toml.Parse(f.text); err == nil {
@@ -56,7 +56,7 @@ func open(s Source, env Env) (*file, *Problem) {
 	if err != nil {
 		return nil, f.mistake(err)
 	}
-	if f.root != nil && f.root.Kind != tree.Object {
+	if f.root != nil && f.root.Kind != configtree.Object {
 		return nil, f.problem(f.root.From, "the file should hold an object, and it holds %s", f.root.Kind)
 	}
 	f.path, f.own = f.client.path(f.root, s, env.GOOS)
@@ -73,10 +73,10 @@ func (f *file) descend() *Problem {
 		if twice, ok := level.Second(key); ok {
 			return f.problem(twice.At, "%q stands here a second time; keep one of the two", key)
 		}
-		if level = level.Get(key); level != nil && level.Kind == tree.Null {
+		if level = level.Get(key); level != nil && level.Kind == configtree.Null {
 			return nil
 		}
-		if level != nil && level.Kind != tree.Object {
+		if level != nil && level.Kind != configtree.Object {
 			return f.problem(level.From, "%q should be an object of servers, and it is %s", key, level.Kind)
 		}
 	}
@@ -90,7 +90,7 @@ func (f *file) problem(at int, format string, args ...any) *Problem {
 
 // mistake is why a parser gave up.
 func (f *file) mistake(err error) *Problem {
-	var m *tree.Mistake
+	var m *configtree.Mistake
 	if errors.As(err, &m) {
 		return f.problem(m.At, "%s", m.What)
 	}
@@ -197,13 +197,13 @@ func (r *reader) around() {
 }
 
 // words is a list of texts, as far as it is one.
-func words(v *tree.Value) []string {
+func words(v *configtree.Value) []string {
 	if v == nil {
 		return nil
 	}
 	var list []string
 	for _, item := range v.Items {
-		if item.Kind == tree.Text {
+		if item.Kind == configtree.Text {
 			list = append(list, item.Text)
 		}
 	}

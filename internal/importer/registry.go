@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"callgate/internal/importer/tree"
+	"callgate/internal/importer/configtree"
 )
 
 // A server.json says how a server can be had: as a package that some program
@@ -25,8 +25,8 @@ func (f *file) isRegistry() bool {
 }
 
 // description is the server itself, which the registry's own answers wrap.
-func (f *file) description() *tree.Value {
-	if in := f.root.Get("server"); in != nil && in.Kind == tree.Object {
+func (f *file) description() *configtree.Value {
+	if in := f.root.Get("server"); in != nil && in.Kind == configtree.Object {
 		return in
 	}
 	return f.root
@@ -37,14 +37,14 @@ func (r *reader) registry() []Found {
 	name := str(v.Get("name"))
 	d := &draft{reader: r, at: v.From, name: name, places: map[string]int{}}
 	d.s.Name = validName(name[strings.LastIndexByte(name, '/')+1:])
-	var packages, remotes []tree.Value
+	var packages, remotes []configtree.Value
 	if p := v.Get("packages"); p != nil {
 		packages = p.Items
 	}
 	if p := v.Get("remotes"); p != nil {
 		remotes = p.Items
 	}
-	slices.SortStableFunc(remotes, func(a, b tree.Value) int { // the newer way first
+	slices.SortStableFunc(remotes, func(a, b configtree.Value) int { // the newer way first
 		return cmp.Compare(str(a.Get("type")), str(b.Get("type"))) * -1
 	})
 	if len(packages) > maxThings || len(remotes) > maxThings {
@@ -80,8 +80,8 @@ func (r *reader) registry() []Found {
 	return []Found{d.found()}
 }
 
-func str(v *tree.Value) string {
-	if v == nil || v.Kind != tree.Text {
+func str(v *configtree.Value) string {
+	if v == nil || v.Kind != configtree.Text {
 		return ""
 	}
 	return v.Text
@@ -106,7 +106,7 @@ func runners() map[string]runner {
 }
 
 // packaged takes a package. It reports whether it can be run here.
-func (d *draft) packaged(p *tree.Value) bool {
+func (d *draft) packaged(p *configtree.Value) bool {
 	kind, id := str(p.Get("registryType")), str(p.Get("identifier"))
 	run, ok := runners()[kind]
 	if transport := str(p.Get("transport").Get("type")); !ok || id == "" || transport != "" && transport != "stdio" {
@@ -151,7 +151,7 @@ func (d *draft) packaged(p *tree.Value) bool {
 	return true
 }
 
-func items(v *tree.Value) []tree.Value {
+func items(v *configtree.Value) []configtree.Value {
 	if v == nil {
 		return nil
 	}
@@ -159,7 +159,7 @@ func items(v *tree.Value) []tree.Value {
 }
 
 // distant takes a url. It reports whether it can be used.
-func (d *draft) distant(p *tree.Value) bool {
+func (d *draft) distant(p *configtree.Value) bool {
 	switch kind := str(p.Get("type")); kind {
 	case "streamable-http":
 		d.s.Transport = "http"
@@ -184,7 +184,7 @@ func (d *draft) distant(p *tree.Value) bool {
 	return true
 }
 
-func (d *draft) environs(list *tree.Value) {
+func (d *draft) environs(list *configtree.Value) {
 	if list != nil && d.crowded("environmentVariables", list) {
 		return
 	}
@@ -201,7 +201,7 @@ func (d *draft) environs(list *tree.Value) {
 }
 
 // arguments writes arguments in order: --name value, or the value alone.
-func (d *draft) arguments(list *tree.Value) []string {
+func (d *draft) arguments(list *configtree.Value) []string {
 	var args []string
 	if list != nil && d.crowded("a list of arguments", list) {
 		return nil
@@ -226,7 +226,7 @@ func (d *draft) arguments(list *tree.Value) []string {
 // input is what is written for a value: the one that its author fixed, or its
 // default, or a reference to what a person must give. What need not be given
 // is left out.
-func (d *draft) input(in *tree.Value, name string) (string, bool) {
+func (d *draft) input(in *configtree.Value, name string) (string, bool) {
 	w := &writer{}
 	required := in.Get("isRequired") != nil && in.Get("isRequired").Text == "true"
 	switch fixed, otherwise := in.Get("value"), in.Get("default"); {
@@ -244,7 +244,7 @@ func (d *draft) input(in *tree.Value, name string) (string, bool) {
 }
 
 // described is a value in words.
-func (d *draft) described(in *tree.Value, name string) string {
+func (d *draft) described(in *configtree.Value, name string) string {
 	text := name
 	if about := str(in.Get("description")); about != "" {
 		text += ": " + quote(about)
@@ -258,7 +258,7 @@ func (d *draft) described(in *tree.Value, name string) string {
 var braced = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_-]*\}`)
 
 // filled writes a text in which {name} stands for a variable.
-func (d *draft) filled(w *writer, text string, variables *tree.Value) {
+func (d *draft) filled(w *writer, text string, variables *configtree.Value) {
 	if len(text) > maxText {
 		d.fail(d.at, "a text of it has %d bytes, and %d are the most", len(text), maxText)
 		return

@@ -6,9 +6,9 @@ import (
 	"runtime"
 
 	"callgate/internal/importer/backup"
+	"callgate/internal/importer/configtree"
 	"callgate/internal/importer/jsonc"
 	"callgate/internal/importer/toml"
-	"callgate/internal/importer/tree"
 	"callgate/tool"
 )
 
@@ -58,7 +58,7 @@ func Replace(s Source, entry Entry) (backup.Change, error) {
 	} else {
 		next, err = jsonc.Replace(f.text, f.path, entryName, fields)
 	}
-	var mistake *tree.Mistake
+	var mistake *configtree.Mistake
 	switch {
 	case errors.As(err, &mistake):
 		return backup.Change{}, tool.Errorf(op, tool.Invalid, "the config cannot be changed: %s", f.mistake(err))
@@ -70,25 +70,25 @@ func Replace(s Source, entry Entry) (backup.Change, error) {
 }
 
 // plain is a server as most clients write it.
-func plain(e Entry) []tree.Field {
-	return []tree.Field{{Name: "command", Value: e.Command}, {Name: "args", Value: e.Args}}
+func plain(e Entry) []configtree.Field {
+	return []configtree.Field{{Name: "command", Value: e.Command}, {Name: "args", Value: e.Args}}
 }
 
 // typed is one that names its transport first.
-func typed(kind string) func(Entry) []tree.Field {
-	return func(e Entry) []tree.Field {
-		return append([]tree.Field{{Name: "type", Value: kind}}, plain(e)...)
+func typed(kind string) func(Entry) []configtree.Field {
+	return func(e Entry) []configtree.Field {
+		return append([]configtree.Field{{Name: "type", Value: kind}}, plain(e)...)
 	}
 }
 
 // local is one whose program and arguments are one list.
-func local(e Entry) []tree.Field {
-	return []tree.Field{{Name: "type", Value: "local"}, {Name: "command", Value: append([]string{e.Command}, e.Args...)}}
+func local(e Entry) []configtree.Field {
+	return []configtree.Field{{Name: "type", Value: "local"}, {Name: "command", Value: append([]string{e.Command}, e.Args...)}}
 }
 
 // everyTool is one that says which of its tools are on.
-func everyTool(e Entry) []tree.Field {
-	return append(typed("local")(e), tree.Field{Name: "tools", Value: []string{"*"}})
+func everyTool(e Entry) []configtree.Field {
+	return append(typed("local")(e), configtree.Field{Name: "tools", Value: []string{"*"}})
 }
 
 // Snippet is the entry that a person pastes into a client's config, and where.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"callgate/internal/app"
-	"callgate/internal/importer/tree"
+	"callgate/internal/importer/configtree"
 )
 
 // draft is a server while its entry is read.
@@ -51,10 +51,10 @@ func (d *draft) fail(at int, format string, args ...any) {
 }
 
 // server reads one entry. It reports whether there is something to import.
-func (r *reader) server(m tree.Member) (Found, bool) {
+func (r *reader) server(m configtree.Member) (Found, bool) {
 	d := &draft{reader: r, at: m.At, name: m.Name, places: map[string]int{}}
 	d.s.Name = validName(m.Name)
-	if m.Value.Kind != tree.Object {
+	if m.Value.Kind != configtree.Object {
 		d.fail(m.Value.From, "its entry should be an object, and it is %s", m.Value.Kind)
 		return Found{}, false
 	}
@@ -96,9 +96,9 @@ func (d *draft) found() Found {
 }
 
 // field takes one key of an entry in.
-func (d *draft) field(m *tree.Member) {
+func (d *draft) field(m *configtree.Member) {
 	v := &m.Value
-	if v.Kind == tree.Null || d.process(m.Name, v) || d.remote(m.Name, v) || d.manners(m.Name, v) {
+	if v.Kind == configtree.Null || d.process(m.Name, v) || d.remote(m.Name, v) || d.manners(m.Name, v) {
 		return
 	}
 	switch m.Name {
@@ -116,10 +116,10 @@ func (d *draft) field(m *tree.Member) {
 }
 
 // process reads what is said of a program.
-func (d *draft) process(key string, v *tree.Value) bool {
+func (d *draft) process(key string, v *configtree.Value) bool {
 	switch key {
 	case "command":
-		if v.Kind == tree.List {
+		if v.Kind == configtree.List {
 			d.command = d.texts(key, v)
 		} else {
 			d.s.Command = d.text(key, v)
@@ -145,11 +145,11 @@ func (d *draft) process(key string, v *tree.Value) bool {
 }
 
 // remote reads what is said of a server that is reached over HTTP.
-func (d *draft) remote(key string, v *tree.Value) bool {
+func (d *draft) remote(key string, v *configtree.Value) bool {
 	switch key {
 	case "type", "transport":
 		d.kind = strings.ToLower(v.Text)
-		if v.Kind != tree.Text {
+		if v.Kind != configtree.Text {
 			d.fail(v.From, "%s should be a text, and it is %s", key, v.Kind)
 		}
 	case "url", "serverUrl", "httpUrl":
@@ -201,11 +201,11 @@ func (d *draft) login() *app.OAuth {
 	return d.s.OAuth
 }
 
-func (d *draft) oauth(v *tree.Value) {
-	if v.Kind == tree.Bool {
+func (d *draft) oauth(v *configtree.Value) {
+	if v.Kind == configtree.Bool {
 		return
 	}
-	if v.Kind != tree.Object {
+	if v.Kind != configtree.Object {
 		d.fail(v.From, "its login should be an object, and it is %s", v.Kind)
 		return
 	}
@@ -224,7 +224,7 @@ func (d *draft) oauth(v *tree.Value) {
 			}
 			d.login().CallbackPort = port
 		case "scopes", "scope":
-			if m.Value.Kind == tree.Text {
+			if m.Value.Kind == configtree.Text {
 				d.login().Scopes = strings.Fields(d.text(m.Name, &m.Value))
 			} else {
 				d.login().Scopes = d.texts(m.Name, &m.Value)
@@ -237,7 +237,7 @@ func (d *draft) oauth(v *tree.Value) {
 }
 
 // manners reads how a server is treated.
-func (d *draft) manners(key string, v *tree.Value) bool {
+func (d *draft) manners(key string, v *configtree.Value) bool {
 	switch key {
 	case "enabled":
 		d.off = d.off || v.Text == "false"
@@ -245,7 +245,7 @@ func (d *draft) manners(key string, v *tree.Value) bool {
 		d.off = d.off || v.Text == "true"
 	case "timeout":
 		switch {
-		case v.Kind == tree.Object:
+		case v.Kind == configtree.Object:
 			d.duration(&d.s.StartTimeout, v.Get("startup"), time.Millisecond)
 			d.duration(&d.s.Timeout, v.Get("request"), time.Millisecond)
 			d.duration(&d.s.Timeout, v.Get("execution"), time.Millisecond)
@@ -263,7 +263,7 @@ func (d *draft) manners(key string, v *tree.Value) bool {
 	case "enabled_tools", "includeTools":
 		d.allowed = append(d.allowed, words(v)...)
 	case "tools":
-		if v.Kind == tree.Object {
+		if v.Kind == configtree.Object {
 			d.note("how its tools are approved is not carried over: say it in tools.capabilities")
 		} else if list := words(v); !slices.Contains(list, "*") {
 			d.allowed = append(d.allowed, list...)
@@ -287,12 +287,12 @@ func (d *draft) turnOff(name string) {
 
 // duration reads a number of units. What an app file does not take is left at
 // its default.
-func (d *draft) duration(to *time.Duration, v *tree.Value, unit time.Duration) {
+func (d *draft) duration(to *time.Duration, v *configtree.Value, unit time.Duration) {
 	if v == nil {
 		return
 	}
 	n, err := strconv.ParseFloat(strings.ReplaceAll(v.Text, "_", ""), 64)
-	if err != nil || v.Kind != tree.Number {
+	if err != nil || v.Kind != configtree.Number {
 		d.fail(v.From, "a time should be a number, and it is %s", v.Kind)
 		return
 	}
@@ -304,23 +304,23 @@ func (d *draft) duration(to *time.Duration, v *tree.Value, unit time.Duration) {
 }
 
 // text reads one text; numbers and truths are taken as they are written.
-func (d *draft) text(key string, v *tree.Value) string {
+func (d *draft) text(key string, v *configtree.Value) string {
 	switch v.Kind {
-	case tree.Text:
+	case configtree.Text:
 		if len(v.Text) > maxText {
 			d.fail(v.From, "%s holds a text of %d bytes, and %d are the most", key, len(v.Text), maxText)
 			return ""
 		}
 		return d.translate(v)
-	case tree.Number, tree.Bool:
+	case configtree.Number, configtree.Bool:
 		return v.Text
 	}
 	d.fail(v.From, "%s should be a text, and it is %s", key, v.Kind)
 	return ""
 }
 
-func (d *draft) texts(key string, v *tree.Value) []string {
-	if v.Kind != tree.List {
+func (d *draft) texts(key string, v *configtree.Value) []string {
+	if v.Kind != configtree.List {
 		d.fail(v.From, "%s should be a list, and it is %s", key, v.Kind)
 		return nil
 	}
@@ -340,8 +340,8 @@ func (d *draft) texts(key string, v *tree.Value) []string {
 	return list
 }
 
-func (d *draft) textMap(key string, v *tree.Value) map[string]string {
-	if v.Kind != tree.Object {
+func (d *draft) textMap(key string, v *configtree.Value) map[string]string {
+	if v.Kind != configtree.Object {
 		d.fail(v.From, "%s should be an object of texts, and it is %s", key, v.Kind)
 		return nil
 	}
@@ -355,7 +355,7 @@ func (d *draft) textMap(key string, v *tree.Value) map[string]string {
 	m := make(map[string]string, len(v.Members))
 	for i := range v.Members {
 		in := &v.Members[i]
-		if in.Value.Kind == tree.Null {
+		if in.Value.Kind == configtree.Null {
 			d.note("%s of %s had no value, and is left out", quote(in.Name), key)
 			continue
 		}
@@ -366,7 +366,7 @@ func (d *draft) textMap(key string, v *tree.Value) map[string]string {
 }
 
 // crowded reports more of something than any server needs.
-func (d *draft) crowded(key string, v *tree.Value) bool {
+func (d *draft) crowded(key string, v *configtree.Value) bool {
 	n := len(v.Items) + len(v.Members)
 	if n > maxThings {
 		d.fail(v.From, "%s holds %d things, and %d are the most", key, n, maxThings)

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"callgate/internal/importer/tree"
+	"callgate/internal/importer/configtree"
 )
 
 // writer writes a text as an app file has it, where {{ begins a variable: a
@@ -50,7 +50,7 @@ func escaped(s string) string { return strings.ReplaceAll(s, "{{", "{{{{") }
 var reserved = regexp.MustCompile(`\{\{\s*secret\.`)
 
 // translate puts a client's text into the words of an app file.
-func (d *draft) translate(v *tree.Value) string {
+func (d *draft) translate(v *configtree.Value) string {
 	w := &writer{}
 	d.expand(w, v.Text, 0)
 	return d.written(w, v.From)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"callgate/internal/netguard"
-	"callgate/internal/netguard/guardtest"
+	"callgate/internal/netguard/netguardtest"
 	"callgate/tool"
 )
 
@@ -36,12 +36,12 @@ func fetch(client *http.Client, url string) (string, error) {
 }
 
 // plain is a client without a guard, in the same world.
-func plain(w *guardtest.World) *http.Client {
+func plain(w *netguardtest.World) *http.Client {
 	dialer := net.Dialer{Resolver: w.Resolver, Timeout: time.Second}
 	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}, Timeout: 2 * time.Second}
 }
 
-func guarded(t *testing.T, w *guardtest.World, r netguard.Rules) *netguard.Guard {
+func guarded(t *testing.T, w *netguardtest.World, r netguard.Rules) *netguard.Guard {
 	t.Helper()
 	r.Resolver = w.Resolver
 	g, err := netguard.New(r)
@@ -53,10 +53,10 @@ func guarded(t *testing.T, w *guardtest.World, r netguard.Rules) *netguard.Guard
 
 // Without the guard the world is open, or the other tests would prove nothing.
 func TestCanaryIsReachedWithoutAGuard(t *testing.T) {
-	guardtest.Run(t, func(w *guardtest.World) {
+	netguardtest.Run(t, func(w *netguardtest.World) {
 		client := plain(w)
 		reached := 0
-		forms := guardtest.Forms()
+		forms := netguardtest.Forms()
 		for _, f := range forms {
 			_, _ = fetch(client, f.URL)
 			if len(w.Reached()) > 0 {
@@ -68,7 +68,7 @@ func TestCanaryIsReachedWithoutAGuard(t *testing.T) {
 			t.Errorf("only %d forms reach it", reached)
 		}
 		for _, status := range []int{301, 302, 303, 307, 308} {
-			_, _ = fetch(client, guardtest.Redirect(status, "http://169.254.169.254/", 2))
+			_, _ = fetch(client, netguardtest.Redirect(status, "http://169.254.169.254/", 2))
 			if got := w.Reached(); len(got) != 1 {
 				t.Errorf("a redirect by %d reached %v", status, got)
 			}
@@ -77,10 +77,10 @@ func TestCanaryIsReachedWithoutAGuard(t *testing.T) {
 }
 
 func TestNoFormReachesTheCanary(t *testing.T) {
-	guardtest.Run(t, func(w *guardtest.World) {
+	netguardtest.Run(t, func(w *netguardtest.World) {
 		g := guarded(t, w, netguard.Rules{})
 		client := g.Client(10)
-		forms := guardtest.Forms()
+		forms := netguardtest.Forms()
 		w.Greeted()
 		for _, f := range forms {
 			body, err := fetch(client, f.URL)
@@ -107,7 +107,7 @@ func TestNoFormReachesTheCanary(t *testing.T) {
 		if got := w.Reached(); len(got) > 0 {
 			t.Errorf("names that turn reached %v", got)
 		}
-		if body, err := fetch(client, "http://public.test/"); err != nil || !strings.Contains(body, guardtest.Words) {
+		if body, err := fetch(client, "http://public.test/"); err != nil || !strings.Contains(body, netguardtest.Words) {
 			t.Errorf("the public server gave %q, %v", body, err)
 		}
 		t.Logf("none of %d forms reached the canary", len(forms))
@@ -115,7 +115,7 @@ func TestNoFormReachesTheCanary(t *testing.T) {
 }
 
 func TestNoRedirectReachesTheCanary(t *testing.T) {
-	guardtest.Run(t, func(w *guardtest.World) {
+	netguardtest.Run(t, func(w *netguardtest.World) {
 		client := guarded(t, w, netguard.Rules{}).Client(10)
 		tried := 0
 		try := func(url string) {
@@ -126,14 +126,14 @@ func TestNoRedirectReachesTheCanary(t *testing.T) {
 				t.Errorf("%s reached %v", url, got)
 			}
 		}
-		for i, f := range guardtest.Forms() {
+		for i, f := range netguardtest.Forms() {
 			status := []int{301, 302, 303, 307, 308}[i%5]
-			try(guardtest.Redirect(status, f.URL, i%4))
+			try(netguardtest.Redirect(status, f.URL, i%4))
 		}
 		for _, status := range []int{301, 302, 303, 307, 308} {
 			for _, to := range []string{"//127.0.0.1/", "//2130706433/", "//[::1]:8080/", "//loop.test", "http://0x7f.1/", "http://rebind1.test/", "\\\\127.0.0.1/", "http:\\\\127.0.0.1"} {
 				for hops := range 5 {
-					try(guardtest.Redirect(status, to, hops))
+					try(netguardtest.Redirect(status, to, hops))
 				}
 			}
 		}
@@ -146,14 +146,14 @@ func TestNoRedirectReachesTheCanary(t *testing.T) {
 }
 
 func TestNothingReachesTheCanaryThroughTheProxy(t *testing.T) {
-	guardtest.Run(t, func(w *guardtest.World) {
+	netguardtest.Run(t, func(w *netguardtest.World) {
 		proxy, err := guarded(t, w, netguard.Rules{}).Proxy(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer proxy.Close()
 		tried := 0
-		for _, f := range guardtest.Forms() {
+		for _, f := range netguardtest.Forms() {
 			rest, ok := strings.CutPrefix(f.URL, "http://")
 			if !ok {
 				continue
@@ -204,7 +204,7 @@ func throughProxy(t *testing.T, p *netguard.Proxy, head string) int {
 
 // What an app lists is reached, and nothing beside it.
 func TestListedHostsAreReached(t *testing.T) {
-	guardtest.Run(t, func(w *guardtest.World) {
+	netguardtest.Run(t, func(w *netguardtest.World) {
 		for _, c := range []struct {
 			listed, url string
 			ok          bool

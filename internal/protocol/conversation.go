@@ -1,8 +1,8 @@
 package protocol
 
 import (
-	"callgate/internal/agent/session"
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/conversation/history"
+	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/llm"
 	"callgate/tool"
@@ -41,7 +41,7 @@ type Conversation struct {
 	Mode     string       `json:"mode"` // how the tools are shown
 	Tools    int          `json:"tools"`
 	OneShot  bool         `json:"one_shot,omitempty"` // the app wants one turn
-	Info     session.Info `json:"info"`
+	Info     history.Info `json:"info"`
 	Skills   []Skill      `json:"skills,omitempty"`
 }
 
@@ -60,11 +60,11 @@ type Say struct {
 // moment is an End or a Failure.
 type Moment struct {
 	Delta    *llm.Delta        `json:"delta,omitempty"`    // the model says
-	Call     *session.Call     `json:"call,omitempty"`     // a call is made
+	Call     *history.Call     `json:"call,omitempty"`     // a call is made
 	Output   *journal.Output   `json:"output,omitempty"`   // a call prints
 	Approval *approval.Request `json:"approval,omitempty"` // a call waits for a human
 	Result   *CallEnd          `json:"result,omitempty"`   // a call has ended
-	Event    *session.Event    `json:"event,omitempty"`    // it is written down
+	Event    *history.Event    `json:"event,omitempty"`    // it is written down
 	Notice   string            `json:"notice,omitempty"`   // what the user should know
 	End      *TurnEnd          `json:"end,omitempty"`
 	Failure  *tool.Error       `json:"failure,omitempty"` // the turn could not be run at all
@@ -72,14 +72,14 @@ type Moment struct {
 
 // CallEnd is how a call ended, for people.
 type CallEnd struct {
-	Call   session.Call `json:"call"`
+	Call   history.Call `json:"call"`
 	Result *tool.Result `json:"result"`
 }
 
 // TurnEnd is how a turn ended.
 type TurnEnd struct {
-	session.End
-	Info session.Info `json:"info"`
+	history.End
+	Info history.Info `json:"info"`
 }
 
 // Prompt is what a model is told before everything else.
@@ -100,6 +100,6 @@ type PromptSection struct {
 
 // History is a conversation and what happened in it.
 type History struct {
-	session.Info
-	Log []session.Event `json:"log"`
+	history.Info
+	Log []history.Event `json:"log"`
 }

@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"time"
 
-	"callgate/internal/arbiter/lock"
+	"callgate/internal/gate/lock"
 	"callgate/internal/journal"
 	"callgate/internal/source/mcp"
 	"callgate/internal/source/mcp/trust"

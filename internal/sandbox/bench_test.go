@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"callgate/internal/sandbox"
-	"callgate/internal/sandbox/standby"
+	"callgate/internal/sandbox/prefork"
 )
 
 // BenchmarkRun is what each level costs over a plain exec of /bin/true; cold is
@@ -20,11 +20,11 @@ func BenchmarkRun(b *testing.B) {
 	machine := sandbox.Probe()
 	filters := machine
 	filters.Namespaces = false
-	warm, cold := &standby.Keeper{Idle: time.Minute}, new(standby.Keeper)
+	warm, cold := &prefork.Keeper{Idle: time.Minute}, new(prefork.Keeper)
 	defer warm.Rest()
 	for _, c := range []struct {
 		name       string
-		by         *standby.Keeper
+		by         *prefork.Keeper
 		machine    sandbox.Report
 		unconfined bool
 		network    bool

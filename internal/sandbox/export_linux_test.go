@@ -3,11 +3,11 @@ package sandbox
 import (
 	"context"
 
-	"callgate/internal/sandbox/standby"
+	"callgate/internal/sandbox/prefork"
 )
 
 // RunBy is RunOn with the helpers of a keeper.
-func RunBy(ctx context.Context, by *standby.Keeper, s Spec, machine Report) (Exit, error) {
+func RunBy(ctx context.Context, by *prefork.Keeper, s Spec, machine Report) (Exit, error) {
 	if err := s.settle(); err != nil {
 		return Exit{}, err
 	}

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"callgate/internal/sandbox"
-	"callgate/internal/sandbox/enter"
-	"callgate/internal/sandbox/standby"
+	"callgate/internal/sandbox/launcher"
+	"callgate/internal/sandbox/prefork"
 )
 
 // helpers lists the helpers below a process, those that wait and those that
@@ -38,7 +38,7 @@ func helpers(t testing.TB, parent int) []int {
 // isHelper tells whether a process is a helper that has not ended.
 func isHelper(pid int) bool {
 	line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-	return string(line) == enter.Marker+"\x00"
+	return string(line) == launcher.Marker+"\x00"
 }
 
 // until waits for something that must come true.
@@ -54,14 +54,14 @@ func until(t testing.TB, what string, true func() bool) {
 // keeping is a keeper, and what is run by it.
 type keeping struct {
 	*ground
-	keeper *standby.Keeper
+	keeper *prefork.Keeper
 	level  level
 }
 
 func newKeeping(t testing.TB, l level, idle time.Duration) *keeping {
 	sandbox.Rest() // other tests' helper
 	until(t, "nothing is left of other tests", func() bool { return len(helpers(t, os.Getpid())) == 0 })
-	k := &keeping{newGround(t), &standby.Keeper{Idle: idle}, l}
+	k := &keeping{newGround(t), &prefork.Keeper{Idle: idle}, l}
 	t.Cleanup(k.keeper.Rest)
 	return k
 }

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"callgate/internal/sandbox/enter"
+	"callgate/internal/sandbox/launcher"
 )
 
 // What Landlock can permit on files, by what a place is for. A kernel that
@@ -60,7 +60,7 @@ func landlockABI() int {
 // addLandlock adds the calls that forbid every access to files but what the
 // rules permit; without the network also TCP, unless the network is the run's
 // own; and signals and abstract sockets to anyone outside.
-func addLandlock(p *enter.Program, abi int, tcp bool, rules []rights) {
+func addLandlock(p *launcher.Program, abi int, tcp bool, rules []rights) {
 	const slotRules, slotPath = 0, 1
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: rightsKnown(abi)}
 	size := unsafe.Offsetof(attr.Handled_access_net)
@@ -76,19 +76,19 @@ func addLandlock(p *enter.Program, abi int, tcp bool, rules []rights) {
 	}
 	data := p.Bytes(words(attr.Handled_access_fs, attr.Handled_access_net, attr.Scoped))
 	p.Step("set up Landlock")
-	p.Keep(slotRules, unix.SYS_LANDLOCK_CREATE_RULESET, data, enter.Int(size), enter.Int(0))
+	p.Keep(slotRules, unix.SYS_LANDLOCK_CREATE_RULESET, data, launcher.Int(size), launcher.Int(0))
 	for _, r := range rules {
 		// A path_beneath_attr: the rights, and the descriptor in four bytes.
 		rule := p.Bytes(words(r.allow&rightsKnown(abi), 0))
 		p.Step("permit ", r.path)
 		addOpen(p, slotPath, r.place)
 		p.Put(slotPath, rule.Offset(8))
-		p.Call(unix.SYS_LANDLOCK_ADD_RULE, enter.Slot(slotRules), enter.Int(unix.LANDLOCK_RULE_PATH_BENEATH), rule, enter.Int(0))
-		p.Call(unix.SYS_CLOSE, enter.Slot(slotPath))
+		p.Call(unix.SYS_LANDLOCK_ADD_RULE, launcher.Slot(slotRules), launcher.Int(unix.LANDLOCK_RULE_PATH_BENEATH), rule, launcher.Int(0))
+		p.Call(unix.SYS_CLOSE, launcher.Slot(slotPath))
 	}
 	p.Step("take on Landlock")
-	p.Call(unix.SYS_LANDLOCK_RESTRICT_SELF, enter.Slot(slotRules), enter.Int(0))
-	p.Call(unix.SYS_CLOSE, enter.Slot(slotRules))
+	p.Call(unix.SYS_LANDLOCK_RESTRICT_SELF, launcher.Slot(slotRules), launcher.Int(0))
+	p.Call(unix.SYS_CLOSE, launcher.Slot(slotRules))
 }
 
 // words lays out numbers as the kernel reads them.

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"callgate/internal/sandbox/enter"
-	"callgate/internal/sandbox/standby"
+	"callgate/internal/sandbox/launcher"
+	"callgate/internal/sandbox/prefork"
 )
 
 // look tries everything that a run could use.
@@ -46,12 +46,12 @@ func rehearse(fresh bool) error {
 		l.show(path)
 	}
 	l.sort()
-	p := &enter.Program{Init: true}
+	p := &launcher.Program{Init: true}
 	addView(p, l, 1<<20, fresh)
 	p.Fork = p.Calls()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	line, err := new(standby.Keeper).Launch(ctx, standby.Job{Ground: newGround(false), Grace: time.Second, Program: func() ([]byte, error) { return p.Encode(), nil }})
+	line, err := new(prefork.Keeper).Launch(ctx, prefork.Job{Ground: newGround(false), Grace: time.Second, Program: func() ([]byte, error) { return p.Encode(), nil }})
 	if err != nil {
 		return err
 	}

@@ -10,15 +10,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"callgate/internal/sandbox/enter"
-	"callgate/internal/sandbox/standby"
+	"callgate/internal/sandbox/launcher"
+	"callgate/internal/sandbox/prefork"
 	"callgate/tool"
 )
 
 // spare keeps a helper started for the next run. There is one for the whole
 // process, as there is one report of the machine: a helper that waits knows
 // nothing of whom it will serve.
-var spare = &standby.Keeper{Idle: 30 * time.Second}
+var spare = &prefork.Keeper{Idle: 30 * time.Second}
 
 func rest() { spare.Rest() }
 
@@ -28,7 +28,7 @@ func (s *Spec) run(ctx context.Context, machine Report) (Exit, error) {
 }
 
 // runBy is run with the helpers of a keeper.
-func (s *Spec) runBy(ctx context.Context, by *standby.Keeper, machine Report) (Exit, error) {
+func (s *Spec) runBy(ctx context.Context, by *prefork.Keeper, machine Report) (Exit, error) {
 	if s.Unconfined {
 		return s.runOpen(ctx)
 	}
@@ -64,7 +64,7 @@ func (s *Spec) runBy(ctx context.Context, by *standby.Keeper, machine Report) (E
 }
 
 // runApart makes the run in namespaces of its own.
-func (s *Spec) runApart(ctx context.Context, by *standby.Keeper, machine Report) (Exit, error) {
+func (s *Spec) runApart(ctx context.Context, by *prefork.Keeper, machine Report) (Exit, error) {
 	marker := rand.Text()
 	return s.runWalled(ctx, by, machine, marker, func() ([]byte, error) {
 		l, err := s.layOut()
@@ -77,7 +77,7 @@ func (s *Spec) runApart(ctx context.Context, by *standby.Keeper, machine Report)
 
 // runFiltered makes the run in a world that it shares with everybody, with
 // rules about what it may do there.
-func (s *Spec) runFiltered(ctx context.Context, by *standby.Keeper, machine Report, l *layout) (Exit, error) {
+func (s *Spec) runFiltered(ctx context.Context, by *prefork.Keeper, machine Report, l *layout) (Exit, error) {
 	temp, err := newTemp()
 	if err != nil {
 		return Exit{}, err
@@ -93,17 +93,17 @@ func (s *Spec) runFiltered(ctx context.Context, by *standby.Keeper, machine Repo
 }
 
 // runWalled makes the run through a helper.
-func (s *Spec) runWalled(ctx context.Context, by *standby.Keeper, machine Report, marker string, program func() ([]byte, error)) (Exit, error) {
+func (s *Spec) runWalled(ctx context.Context, by *prefork.Keeper, machine Report, marker string, program func() ([]byte, error)) (Exit, error) {
 	files, err := s.openFiles()
 	if err != nil {
 		return Exit{}, err
 	}
 	defer files.close()
-	var ground enter.Ground
+	var ground launcher.Ground
 	if machine.Namespaces {
 		ground = newGround(s.Network)
 	}
-	line, err := by.Launch(ctx, standby.Job{Ground: ground, Files: files.given, Grace: s.Grace, Program: func() ([]byte, error) {
+	line, err := by.Launch(ctx, prefork.Job{Ground: ground, Files: files.given, Grace: s.Grace, Program: func() ([]byte, error) {
 		data, err := program()
 		if err == nil {
 			files.copy()
@@ -125,13 +125,13 @@ func readStatus(line string) (Exit, error) {
 	number, rest, _ := strings.Cut(rest, " ")
 	n, err := strconv.Atoi(number)
 	switch {
-	case err == nil && word == enter.Ended:
+	case err == nil && word == launcher.Ended:
 		exit := exitOf(syscall.WaitStatus(n))
 		if rest != "-" {
 			exit.Limit = rest
 		}
 		return exit, nil
-	case err == nil && word == enter.Broken:
+	case err == nil && word == launcher.Broken:
 		return Exit{}, brokenStep(rest, syscall.Errno(n))
 	}
 	return Exit{}, tool.Errorf("sandbox.Run", tool.Internal, "the sandbox helper answered %q", tool.Clip(line))

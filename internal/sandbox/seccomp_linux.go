@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"callgate/internal/sandbox/enter"
+	"callgate/internal/sandbox/launcher"
 )
 
 // filter is a seccomp program under construction: a classic BPF program that
@@ -200,10 +200,10 @@ var compiled = sync.OnceValue(func() map[filtering][]byte {
 })
 
 // addFilter adds the call that takes a filter on, for good.
-func addFilter(p *enter.Program, o filtering) {
+func addFilter(p *launcher.Program, o filtering) {
 	code := compiled()[o]
 	program := p.Bytes(words(uint64(len(code)/unix.SizeofSockFilter), 0)) // struct sock_fprog: how many, and where
 	p.Link(program.Offset(8), p.Bytes(code))
 	p.Step("take on the system call filter")
-	p.Call(unix.SYS_SECCOMP, enter.Int(unix.SECCOMP_SET_MODE_FILTER), enter.Int(0), program)
+	p.Call(unix.SYS_SECCOMP, launcher.Int(unix.SECCOMP_SET_MODE_FILTER), launcher.Int(0), program)
 }

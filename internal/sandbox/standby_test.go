@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"callgate/internal/sandbox"
-	"callgate/internal/sandbox/standby"
+	"callgate/internal/sandbox/prefork"
 	"callgate/tool"
 )
 
@@ -222,7 +222,7 @@ func TestRunIsTheSameWithAHelperThatWaited(t *testing.T) {
 				"much to read":  func(s *sandbox.Spec) { s.Env = append(slices.Clone(s.Env), "LONG="+strings.Repeat("x", 100_000)) },
 			} {
 				alone := *k
-				alone.keeper = new(standby.Keeper)
+				alone.keeper = new(prefork.Keeper)
 				wanted := alone.must(change, sh(script)...)
 				k.must(nil, "true")
 				pid := k.waiting()

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"callgate/internal/sandbox/enter"
+	"callgate/internal/sandbox/launcher"
 )
 
 // view builds the run's own tree of files, in its own mount namespace: a small
@@ -18,7 +18,7 @@ import (
 // The new root is put up over /proc, which every Linux has and nothing of ours
 // lies below.
 type view struct {
-	*enter.Program
+	*launcher.Program
 	made map[string]bool // folders that are there
 	done []place         // what is in the view so far, parents before children
 }
@@ -37,10 +37,10 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/d
 
 // addView adds the calls that build the view of a layout. fresh is whether
 // this machine permits a /proc of one's own.
-func addView(p *enter.Program, l *layout, temp int64, fresh bool) {
+func addView(p *launcher.Program, l *layout, temp int64, fresh bool) {
 	v := &view{Program: p, made: map[string]bool{"/": true}}
 	v.Step("begin a view of its own")
-	v.Call(unix.SYS_UNSHARE, enter.Int(unix.CLONE_NEWNS))
+	v.Call(unix.SYS_UNSHARE, launcher.Int(unix.CLONE_NEWNS))
 	v.mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
 	if !fresh {
 		v.open(slotProc, "/proc", unix.MOUNT_ATTR_RDONLY)
@@ -59,7 +59,7 @@ func addView(p *enter.Program, l *layout, temp int64, fresh bool) {
 	here := v.Text(".")
 	v.Call(unix.SYS_CHDIR, v.Text(base))
 	v.Call(unix.SYS_PIVOT_ROOT, here, here)
-	v.Call(unix.SYS_UMOUNT2, here, enter.Int(unix.MNT_DETACH))
+	v.Call(unix.SYS_UMOUNT2, here, launcher.Int(unix.MNT_DETACH))
 	v.Call(unix.SYS_CHDIR, v.Text("/"))
 	v.attributes(atCWD, "/", 0, unix.MOUNT_ATTR_RDONLY)
 }
@@ -87,18 +87,18 @@ func (v *view) add(q place, l *layout, temp int64) {
 		v.point(q)
 		if q.exact {
 			addOpen(v.Program, slotExact, q)
-			v.copy(slotTree, enter.Slot(slotExact), "", attr)
-			v.Call(unix.SYS_CLOSE, enter.Slot(slotExact))
+			v.copy(slotTree, launcher.Slot(slotExact), "", attr)
+			v.Call(unix.SYS_CLOSE, launcher.Slot(slotExact))
 		} else {
 			v.open(slotTree, q.path, attr)
 		}
 		v.attach(slotTree, q.path)
 	case link:
 		v.folder(filepath.Dir(q.path))
-		v.Try(unix.SYS_SYMLINKAT, v.Text(q.link), enter.Int(atCWD), v.Text(base+q.path))
+		v.Try(unix.SYS_SYMLINKAT, v.Text(q.link), launcher.Int(atCWD), v.Text(base+q.path))
 	case private:
 		v.folder(q.path) // of the new root, shown once more, so that it can be written when the root itself cannot
-		v.Call(unix.SYS_FCHMODAT, enter.Int(atCWD), v.Text(base+q.path), enter.Int(0o1777))
+		v.Call(unix.SYS_FCHMODAT, launcher.Int(atCWD), v.Text(base+q.path), launcher.Int(0o1777))
 		v.open(slotTree, base+q.path, 0)
 		v.attach(slotTree, q.path)
 	case hidden:
@@ -128,11 +128,11 @@ func (v *view) addDevices() {
 		v.attach(slotTree, node)
 	}
 	for _, name := range [][2]string{{"fd", "/proc/self/fd"}, {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"}, {"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"}} {
-		v.Try(unix.SYS_SYMLINKAT, v.Text(name[1]), enter.Int(atCWD), v.Text(base+"/dev/"+name[0]))
+		v.Try(unix.SYS_SYMLINKAT, v.Text(name[1]), launcher.Int(atCWD), v.Text(base+"/dev/"+name[0]))
 	}
 	v.folder("/dev/pts")
 	v.Try(unix.SYS_MOUNT, v.Text("devpts"), v.Text(base+"/dev/pts"), v.Text("devpts"),
-		enter.Int(unix.MS_NOSUID|unix.MS_NOEXEC), v.Text("newinstance,ptmxmode=0666,mode=620"))
+		launcher.Int(unix.MS_NOSUID|unix.MS_NOEXEC), v.Text("newinstance,ptmxmode=0666,mode=620"))
 }
 
 func (v *view) addProc(fresh bool) {
@@ -155,7 +155,7 @@ func (v *view) point(q place) {
 		v.folder(q.path)
 		return
 	}
-	v.Try(unix.SYS_MKNODAT, enter.Int(atCWD), v.Text(base+q.path), enter.Int(unix.S_IFREG|0o444), enter.Int(0))
+	v.Try(unix.SYS_MKNODAT, launcher.Int(atCWD), v.Text(base+q.path), launcher.Int(unix.S_IFREG|0o444), launcher.Int(0))
 }
 
 // folder makes a folder and those above it, where there are none.
@@ -168,49 +168,51 @@ func (v *view) folder(path string) {
 		return
 	}
 	v.folder(filepath.Dir(path))
-	v.Try(unix.SYS_MKDIRAT, enter.Int(atCWD), v.Text(base+path), enter.Int(0o755))
+	v.Try(unix.SYS_MKDIRAT, launcher.Int(atCWD), v.Text(base+path), launcher.Int(0o755))
 }
 
 // open takes a copy of what is mounted at and below a path, with attributes
 // of its own.
-func (v *view) open(slot int, path string, attr uint64) { v.copy(slot, enter.Int(atCWD), path, attr) }
+func (v *view) open(slot int, path string, attr uint64) {
+	v.copy(slot, launcher.Int(atCWD), path, attr)
+}
 
-func (v *view) copy(slot int, dir enter.Arg, path string, attr uint64) {
+func (v *view) copy(slot int, dir launcher.Arg, path string, attr uint64) {
 	flags := unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE
 	if path == "" {
 		flags |= unix.AT_EMPTY_PATH
 	}
-	v.Keep(slot, unix.SYS_OPEN_TREE, dir, v.Text(path), enter.Int(flags))
+	v.Keep(slot, unix.SYS_OPEN_TREE, dir, v.Text(path), launcher.Int(flags))
 	if attr == 0 {
 		return
 	}
-	v.Call(unix.SYS_MOUNT_SETATTR, enter.Slot(slot), v.Text(""), enter.Int(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE),
-		v.Bytes(words(attr, 0, 0, 0)), enter.Int(unix.MOUNT_ATTR_SIZE_VER0))
+	v.Call(unix.SYS_MOUNT_SETATTR, launcher.Slot(slot), v.Text(""), launcher.Int(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE),
+		v.Bytes(words(attr, 0, 0, 0)), launcher.Int(unix.MOUNT_ATTR_SIZE_VER0))
 }
 
 // addOpen adds the call that opens a place to be named later. Between the
 // moment when a path was made canonical and this one, whoever may write above
 // it could have put a link there that leads elsewhere; an exact place is not
 // opened through any.
-func addOpen(p *enter.Program, slot int, q place) {
+func addOpen(p *launcher.Program, slot int, q place) {
 	how := words(unix.O_PATH|unix.O_CLOEXEC, 0, 0)
 	if q.exact {
 		how = words(unix.O_PATH|unix.O_CLOEXEC, 0, unix.RESOLVE_NO_SYMLINKS)
 	}
-	p.Keep(slot, unix.SYS_OPENAT2, enter.Int(atCWD), p.Text(q.path), p.Bytes(how), enter.Int(len(how)))
+	p.Keep(slot, unix.SYS_OPENAT2, launcher.Int(atCWD), p.Text(q.path), p.Bytes(how), launcher.Int(len(how)))
 }
 
 // attach puts an open tree into the view.
 func (v *view) attach(slot int, path string) {
-	v.Call(unix.SYS_MOVE_MOUNT, enter.Slot(slot), v.Text(""), enter.Int(atCWD), v.Text(base+path), enter.Int(unix.MOVE_MOUNT_F_EMPTY_PATH))
-	v.Call(unix.SYS_CLOSE, enter.Slot(slot))
+	v.Call(unix.SYS_MOVE_MOUNT, launcher.Slot(slot), v.Text(""), launcher.Int(atCWD), v.Text(base+path), launcher.Int(unix.MOVE_MOUNT_F_EMPTY_PATH))
+	v.Call(unix.SYS_CLOSE, launcher.Slot(slot))
 }
 
 func (v *view) attributes(dir uintptr, path string, flags int, attr uint64) {
-	v.Call(unix.SYS_MOUNT_SETATTR, enter.Int(dir), v.Text(path), enter.Int(flags),
-		v.Bytes(words(attr, 0, 0, 0)), enter.Int(unix.MOUNT_ATTR_SIZE_VER0))
+	v.Call(unix.SYS_MOUNT_SETATTR, launcher.Int(dir), v.Text(path), launcher.Int(flags),
+		v.Bytes(words(attr, 0, 0, 0)), launcher.Int(unix.MOUNT_ATTR_SIZE_VER0))
 }
 
 func (v *view) mount(source, target, kind string, flags uintptr, data string) {
-	v.Call(unix.SYS_MOUNT, v.Text(source), v.Text(target), v.Text(kind), enter.Int(flags), v.Text(data))
+	v.Call(unix.SYS_MOUNT, v.Text(source), v.Text(target), v.Text(kind), launcher.Int(flags), v.Text(data))
 }

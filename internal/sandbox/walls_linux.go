@@ -12,13 +12,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"callgate/internal/sandbox/enter"
+	"callgate/internal/sandbox/launcher"
 )
 
 // program writes down everything that happens between the fork and the
 // command, for a machine that can do what the report says.
-func (s *Spec) program(machine Report, l *layout, env []string) *enter.Program {
-	p := &enter.Program{Init: machine.Namespaces, Processes: positive(s.Limits.Processes), Memory: positive(s.Limits.Memory)}
+func (s *Spec) program(machine Report, l *layout, env []string) *launcher.Program {
+	p := &launcher.Program{Init: machine.Namespaces, Processes: positive(s.Limits.Processes), Memory: positive(s.Limits.Memory)}
 	s.addFiles(p)
 	p.Step("begin a session")
 	p.Call(unix.SYS_SETSID)
@@ -37,26 +37,26 @@ func (s *Spec) program(machine Report, l *layout, env []string) *enter.Program {
 		addFilter(p, s.filtering(machine))
 	}
 	if machine.Namespaces { // nobody in there may look into init
-		p.Call(unix.SYS_PRCTL, enter.Int(unix.PR_SET_DUMPABLE), enter.Int(0))
+		p.Call(unix.SYS_PRCTL, launcher.Int(unix.PR_SET_DUMPABLE), launcher.Int(0))
 	}
 	p.Fork = p.Calls()
 	const setMask, maskSize, closeFrom = 2, 8, 3
 	p.Step(runStep, s.Argv[0])
-	p.Call(unix.SYS_RT_SIGPROCMASK, enter.Int(setMask), p.Bytes(words(0)), enter.Int(0), enter.Int(maskSize))
+	p.Call(unix.SYS_RT_SIGPROCMASK, launcher.Int(setMask), p.Bytes(words(0)), launcher.Int(0), launcher.Int(maskSize))
 	s.addNull(p)
-	p.Try(unix.SYS_CLOSE_RANGE, enter.Int(closeFrom), enter.Int(math.MaxUint32), enter.Int(unix.CLOSE_RANGE_CLOEXEC))
+	p.Try(unix.SYS_CLOSE_RANGE, launcher.Int(closeFrom), launcher.Int(math.MaxUint32), launcher.Int(unix.CLOSE_RANGE_CLOEXEC))
 	p.Call(unix.SYS_EXECVE, p.Text(s.executable()), p.Texts(s.Argv), p.Texts(env))
 	return p
 }
 
 // addFiles takes over the standard files that were sent along. Descriptors are
 // given out from the lowest on, so they come to be where the null device was.
-func (s *Spec) addFiles(p *enter.Program) {
+func (s *Spec) addFiles(p *launcher.Program) {
 	p.Step("take the standard files")
 	last, count := 0, 0
 	for fd, given := range s.given() {
 		if given {
-			p.Call(unix.SYS_CLOSE, enter.Int(fd))
+			p.Call(unix.SYS_CLOSE, launcher.Int(fd))
 			last, count = fd, count+1
 		}
 	}
@@ -70,8 +70,8 @@ func (s *Spec) addFiles(p *enter.Program) {
 	message := p.Bytes(words(0, 0, 0, 1, 0, uint64(len(control)), 0)) // struct msghdr
 	p.Link(message.Offset(16), buffer)
 	p.Link(message.Offset(32), p.Bytes(control))
-	p.Call(unix.SYS_RECVMSG, enter.Int(enter.FilesFD), message, enter.Int(0))
-	p.Call(unix.SYS_FCNTL, enter.Int(last), enter.Int(unix.F_GETFD)) // all of them came
+	p.Call(unix.SYS_RECVMSG, launcher.Int(launcher.FilesFD), message, launcher.Int(0))
+	p.Call(unix.SYS_FCNTL, launcher.Int(last), launcher.Int(unix.F_GETFD)) // all of them came
 }
 
 // given tells which of the three standard files the spec has.
@@ -80,12 +80,12 @@ func (s *Spec) given() [3]bool { return [3]bool{s.Stdin != nil, s.Stdout != nil,
 // addNull opens the null device, where the spec has no standard file, again
 // from inside: a file that was opened outside could not be opened once more by
 // its name in /dev/fd.
-func (s *Spec) addNull(p *enter.Program) {
+func (s *Spec) addNull(p *launcher.Program) {
 	const slot = 0
 	for fd, given := range s.given() {
 		if !given {
-			p.Keep(slot, unix.SYS_OPENAT, enter.Int(atCWD), p.Text(os.DevNull), enter.Int(unix.O_RDWR|unix.O_CLOEXEC), enter.Int(0))
-			p.Call(unix.SYS_DUP3, enter.Slot(slot), enter.Int(fd), enter.Int(0))
+			p.Keep(slot, unix.SYS_OPENAT, launcher.Int(atCWD), p.Text(os.DevNull), launcher.Int(unix.O_RDWR|unix.O_CLOEXEC), launcher.Int(0))
+			p.Call(unix.SYS_DUP3, launcher.Slot(slot), launcher.Int(fd), launcher.Int(0))
 		}
 	}
 }
@@ -98,8 +98,8 @@ func positive[T int | int64](v T) uint64 { return uint64(max(v, 0)) }
 // newGround asks for namespaces and maps the users of this one into them, each
 // to itself: whoever may map all of them does, for root's command must reach
 // what root's workspace holds; anyone else maps just himself.
-func newGround(network bool) enter.Ground {
-	g := enter.Ground{CloneFlags: unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWIPC}
+func newGround(network bool) launcher.Ground {
+	g := launcher.Ground{CloneFlags: unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWIPC}
 	if !network {
 		g.CloneFlags |= unix.CLONE_NEWNET
 		g.Loopback = true
@@ -138,7 +138,7 @@ func sameIDs(name string) string {
 
 // addProcessLimit bounds the process numbers of root's namespace, since the
 // kernel counts processes for everyone but root; then /proc is for reading.
-func (s *Spec) addProcessLimit(p *enter.Program, machine Report) {
+func (s *Spec) addProcessLimit(p *launcher.Program, machine Report) {
 	if !machine.Proc {
 		return
 	}
@@ -147,21 +147,21 @@ func (s *Spec) addProcessLimit(p *enter.Program, machine Report) {
 	if os.Geteuid() == 0 && s.Limits.Processes > 0 && kernelAtLeast(6, 14) {
 		most := strconv.Itoa(s.Limits.Processes + reserved)
 		p.Step("limit processes")
-		p.Keep(slot, unix.SYS_OPENAT, enter.Int(atCWD), p.Text("/proc/sys/kernel/pid_max"), enter.Int(unix.O_WRONLY|unix.O_CLOEXEC), enter.Int(0))
-		p.Try(unix.SYS_WRITE, enter.Slot(slot), p.Text(most), enter.Int(len(most)))
-		p.Call(unix.SYS_CLOSE, enter.Slot(slot))
+		p.Keep(slot, unix.SYS_OPENAT, launcher.Int(atCWD), p.Text("/proc/sys/kernel/pid_max"), launcher.Int(unix.O_WRONLY|unix.O_CLOEXEC), launcher.Int(0))
+		p.Try(unix.SYS_WRITE, launcher.Slot(slot), p.Text(most), launcher.Int(len(most)))
+		p.Call(unix.SYS_CLOSE, launcher.Slot(slot))
 	}
 	(&view{Program: p}).attributes(atCWD, "/proc", 0, unix.MOUNT_ATTR_RDONLY)
 }
 
-func (s *Spec) addLimits(p *enter.Program, machine Report) {
+func (s *Spec) addLimits(p *launcher.Program, machine Report) {
 	p.Step("set limits")
 	for _, l := range s.rlimits(machine) {
 		var now unix.Rlimit
 		if unix.Getrlimit(l.resource, &now) == nil {
 			l.most = min(l.most, now.Max)
 		}
-		p.Call(unix.SYS_PRLIMIT64, enter.Int(0), enter.Int(l.resource), p.Bytes(words(l.most, l.most)), enter.Int(0))
+		p.Call(unix.SYS_PRLIMIT64, launcher.Int(0), launcher.Int(l.resource), p.Bytes(words(l.most, l.most)), launcher.Int(0))
 	}
 }
 
@@ -196,10 +196,10 @@ func (s *Spec) rlimits(machine Report) []rlimit {
 // addNoPrivileges gives up what could undo the walls, for good. Of root's
 // powers only those over files are left, and only with no_new_privs can a
 // program not regain the rest.
-func addNoPrivileges(p *enter.Program) {
+func addNoPrivileges(p *launcher.Program) {
 	p.Step("give up privileges")
-	p.Call(unix.SYS_PRCTL, enter.Int(unix.PR_SET_NO_NEW_PRIVS), enter.Int(1), enter.Int(0), enter.Int(0), enter.Int(0))
-	p.Try(unix.SYS_PRCTL, enter.Int(unix.PR_CAP_AMBIENT), enter.Int(unix.PR_CAP_AMBIENT_CLEAR_ALL), enter.Int(0), enter.Int(0), enter.Int(0))
+	p.Call(unix.SYS_PRCTL, launcher.Int(unix.PR_SET_NO_NEW_PRIVS), launcher.Int(1), launcher.Int(0), launcher.Int(0), launcher.Int(0))
+	p.Try(unix.SYS_PRCTL, launcher.Int(unix.PR_CAP_AMBIENT), launcher.Int(unix.PR_CAP_AMBIENT_CLEAR_ALL), launcher.Int(0), launcher.Int(0), launcher.Int(0))
 	kept := uint64(0)
 	if os.Geteuid() == 0 {
 		kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID

@@ -8,7 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/agent/session"
+	"callgate/internal/conversation/history"
 	"callgate/internal/protocol"
 	"callgate/internal/tui/input"
 	"callgate/internal/tui/transcript"
@@ -116,16 +116,16 @@ func (c *chat) recall(r recalled) tea.Cmd {
 }
 
 // past shows what happened before.
-func (c *chat) past(log []session.Event) {
+func (c *chat) past(log []history.Event) {
 	calls := map[string]*running{}
 	var last *running
 	for _, e := range log {
 		switch e.Type {
-		case session.User:
+		case history.User:
 			c.script.Add(transcript.Words(e.Message.Text()), true)
 			c.field.Remember(strings.TrimSpace(e.Message.Text()))
 			last = nil
-		case session.Assistant:
+		case history.Assistant:
 			if words := e.Message.Text(); strings.TrimSpace(words) != "" {
 				transcript.NewAnswer(c.script, c.looks).Write(words)
 				last = nil
@@ -133,22 +133,22 @@ func (c *chat) past(log []session.Event) {
 			if e.Usage != nil {
 				c.meter.context = e.Usage.Input + e.Usage.Output
 			}
-		case session.CallMade:
+		case history.CallMade:
 			r := &running{Call: &transcript.Call{Name: e.Call.Name, Args: e.Call.Args, Began: e.At}}
 			r.entry = c.script.Add(r.Call, last == nil)
 			r.Result = &tool.Result{Status: tool.Failure, Summary: "the turn was broken off before this call ended"}
 			calls[e.Call.Model], last = r, r
-		case session.CallEnded:
+		case history.CallEnded:
 			if r := calls[e.Call.Model]; r != nil {
 				r.Result = &tool.Result{Status: e.Result.Status, Summary: e.Result.Summary, Content: e.Result.Content}
 				r.Took = e.At.Sub(r.Began)
 			}
-		case session.Note:
+		case history.Note:
 			c.note(e.Message.Text())
-		case session.Compacted:
+		case history.Compacted:
 			c.note("what was said before now stands in a summary")
-		case session.TurnEnded:
-			if e.End.Reason != session.Done {
+		case history.TurnEnded:
+			if e.End.Reason != history.Done {
 				c.note(strings.TrimSpace("the turn ended early: " + string(e.End.Reason) + " " + e.End.Error))
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
-	"callgate/internal/agent/session"
-	"callgate/internal/arbiter/lock"
+	"callgate/internal/conversation/history"
+	"callgate/internal/gate/lock"
 	"callgate/internal/journal"
 	"callgate/internal/protocol"
 	"callgate/llm"
@@ -25,7 +25,7 @@ func TestAnswerAsItComes(t *testing.T) {
 		s.sees("# A head", "Some **bo")
 		s.tell(text("ld** words\n\n- one\n- t"))
 		s.sees("Some bold words", "• one", "• t")
-		s.tell(text("wo\n\n```go\nfunc main() {}\n```\n"), end(session.Done))
+		s.tell(text("wo\n\n```go\nfunc main() {}\n```\n"), end(history.Done))
 		s.sees("• two", "func main() {}", "2 calls", "$0.0123")
 		s.seesNot("working", "```", "**")
 		if !strings.Contains(s.View().Content, "\x1b[1mbold") {
@@ -65,7 +65,7 @@ func TestCallAsItRuns(t *testing.T) {
 		s.do(tea.MouseClickMsg{X: 3, Y: row, Button: tea.MouseLeft})
 		s.sees("│ all of it")
 		failed := made("c2", "execute_tool", `{"name":"filesystem.read","params":{"path":"nosuch"}}`)
-		s.tell(callMoment(failed), result(failed, tool.Failure, "there is no file nosuch"), end(session.Done))
+		s.tell(callMoment(failed), result(failed, tool.Failure, "there is no file nosuch"), end(history.Done))
 		s.sees(`✗ filesystem.read {"path":"nosuch"}`, "there is no file nosuch")
 	})
 }
@@ -80,7 +80,7 @@ func TestInterrupt(t *testing.T) {
 				if s.kernel.halts != 1 || s.left {
 					t.Fatalf("%d turns were stopped, left: %v", s.kernel.halts, s.left)
 				}
-				s.tell(end(session.Cancelled))
+				s.tell(end(history.Cancelled))
 				s.sees("stopped")
 				s.types("again\n")
 				s.press(key)
@@ -123,7 +123,7 @@ func TestWhatIsSaidWhileATurnRuns(t *testing.T) {
 		s.types("one\n")
 		s.types("two\n")
 		s.sees("a turn is under way: esc stops it", "> two")
-		s.tell(end(session.Done))
+		s.tell(end(history.Done))
 		s.press("enter")
 		if d := cmp.Diff([]string{"one", "two"}, s.kernel.said); d != "" {
 			t.Error(d)
@@ -135,7 +135,7 @@ func TestHistoryAndLines(t *testing.T) {
 	onStage(t, nil, func(s *stage) {
 		for _, words := range []string{"first", "second"} {
 			s.types(words + "\n")
-			s.tell(end(session.Done))
+			s.tell(end(history.Done))
 		}
 		s.types("draft")
 		for _, step := range []struct{ key, want string }{{"up", "second"}, {"up", "first"}, {"up", "first"}, {"down", "second"}, {"down", "draft"}, {"down", "draft"}} {
@@ -195,7 +195,7 @@ func TestEveryWidth(t *testing.T) {
 		}},
 		{"suggesting", func(s *stage) { s.types("/") }},
 		{"choosing", func(s *stage) {
-			s.kernel.list = []session.Info{{ID: "t2", Title: strings.Repeat("title ", 40), Turns: 1, Updated: time.Now()}, {ID: "t3", Turns: 2}}
+			s.kernel.list = []history.Info{{ID: "t2", Title: strings.Repeat("title ", 40), Turns: 1, Updated: time.Now()}, {ID: "t3", Turns: 2}}
 			s.types("/sessions\n")
 			s.sees("which conversation?")
 		}},
@@ -236,7 +236,7 @@ func TestNothingIsObeyed(t *testing.T) {
 	onStage(t, func(k *scripted, o *Options) {
 		k.about.Agent, k.about.Model, k.about.App, k.about.Warnings = bad, bad, bad, []string{bad}
 		k.about.Skills = []protocol.Skill{{Command: "sk", Description: bad}}
-		k.list = []session.Info{{ID: bad, Title: bad, Turns: 1, App: bad}}
+		k.list = []history.Info{{ID: bad, Title: bad, Turns: 1, App: bad}}
 		k.prompt.Sections = []protocol.PromptSection{{Name: "memory", Text: "Goal: " + bad}, {Name: bad, Text: bad}}
 		k.prompt.Text = bad
 		o.ReadFile = func(string) ([]byte, error) { return []byte(bad), nil }
@@ -272,7 +272,7 @@ func TestNothingIsObeyed(t *testing.T) {
 		s.types("e\n")
 		check("an editor")
 		s.press("esc")
-		s.tell(result(call, tool.Failure, bad, bad), protocol.Moment{Failure: &tool.Error{Message: bad}}, end(session.Failed))
+		s.tell(result(call, tool.Failure, bad, bad), protocol.Moment{Failure: &tool.Error{Message: bad}}, end(history.Failed))
 		check("the end")
 		for _, command := range []string{"/prompt\n", "/skills\n", "/model\n", "/help\n", "/sessions\n"} {
 			s.types(command)

@@ -8,7 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/agent/session"
+	"callgate/internal/conversation/history"
 	"callgate/internal/protocol"
 	"callgate/internal/tui/transcript"
 )
@@ -129,13 +129,13 @@ func (c *chat) sayMode() tea.Cmd {
 // compacter is a conversation that can be made shorter when one wants it.
 // *client.Conversation is one.
 type compacter interface {
-	Compact(ctx context.Context) (*session.Compaction, error)
+	Compact(ctx context.Context) (*history.Compaction, error)
 }
 
 // compacted is what was done to make a conversation shorter.
 type compacted struct {
 	id   string
-	done *session.Compaction
+	done *history.Compaction
 	err  error
 }
 

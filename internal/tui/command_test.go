@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"callgate/internal/agent/session"
+	"callgate/internal/conversation/history"
 	"callgate/internal/protocol"
 	"callgate/llm"
 	"callgate/tool"
@@ -49,7 +49,7 @@ func TestSkills(t *testing.T) {
 	onStage(t, func(k *scripted, _ *Options) { k.about.Skills = []protocol.Skill{{Command: "tone"}} }, func(s *stage) {
 		s.types("/to")
 		s.press("tab", "enter")
-		s.tell(end(session.Done))
+		s.tell(end(history.Done))
 		s.types("/tone of this page\n")
 		if d := cmp.Diff([]string{"use the skill tone", "use the skill tone: of this page"}, s.kernel.said); d != "" {
 			t.Error(d)
@@ -60,7 +60,7 @@ func TestSkills(t *testing.T) {
 func TestClearAndQuit(t *testing.T) {
 	onStage(t, nil, func(s *stage) {
 		s.types("hello\n")
-		s.tell(text("hi"), end(session.Done))
+		s.tell(text("hi"), end(history.Done))
 		s.types("/clear\n")
 		s.seesNot("hello", "hi")
 		s.types("/quit\n")
@@ -71,32 +71,32 @@ func TestClearAndQuit(t *testing.T) {
 }
 
 // earlier is a conversation with all that can have happened in one.
-func earlier(last session.Reason) protocol.History {
+func earlier(last history.Reason) protocol.History {
 	words := func(role llm.Role, text string) *llm.Message { m := llm.Say(role, text); return &m }
 	call := made("t2-1-1", "filesystem__list", "{}")
 	lost := made("t2-1-2", "shell__bash", `{"command":"make"}`)
-	h := protocol.History{Info: session.Info{ID: "t2", Title: "an old one", Turns: 1, Last: last, ToolCalls: 2, Updated: time.Now()}, Log: []session.Event{
-		{Seq: 1, Type: session.User, Message: words(llm.User, "what is here?")},
-		{Seq: 2, Type: session.Assistant, Message: words(llm.Assistant, "I **look**."), Usage: &llm.Usage{Input: 500}},
-		{Seq: 3, Type: session.CallMade, Call: &call},
-		{Seq: 4, Type: session.CallMade, Call: &lost},
-		{Seq: 5, Type: session.CallEnded, Call: &call, Result: &session.Result{Status: tool.Success, Summary: ".: 3 entries"}},
-		{Seq: 6, Type: session.Note, Message: words(llm.User, "a note")},
-		{Seq: 7, Type: session.Compacted, Compaction: &session.Compaction{}},
+	h := protocol.History{Info: history.Info{ID: "t2", Title: "an old one", Turns: 1, Last: last, ToolCalls: 2, Updated: time.Now()}, Log: []history.Event{
+		{Seq: 1, Type: history.User, Message: words(llm.User, "what is here?")},
+		{Seq: 2, Type: history.Assistant, Message: words(llm.Assistant, "I **look**."), Usage: &llm.Usage{Input: 500}},
+		{Seq: 3, Type: history.CallMade, Call: &call},
+		{Seq: 4, Type: history.CallMade, Call: &lost},
+		{Seq: 5, Type: history.CallEnded, Call: &call, Result: &history.Result{Status: tool.Success, Summary: ".: 3 entries"}},
+		{Seq: 6, Type: history.Note, Message: words(llm.User, "a note")},
+		{Seq: 7, Type: history.Compacted, Compaction: &history.Compaction{}},
 	}}
 	if last != "" {
-		h.Log = append(h.Log, session.Event{Seq: 8, Type: session.TurnEnded, End: &session.End{Reason: last, Error: "too long"}})
+		h.Log = append(h.Log, history.Event{Seq: 8, Type: history.TurnEnded, End: &history.End{Reason: last, Error: "too long"}})
 	}
 	return h
 }
 
 func TestGoingOnWithAnEarlierOne(t *testing.T) {
 	onStage(t, func(k *scripted, _ *Options) {
-		k.history = earlier(session.TimedOut)
-		k.list = []session.Info{{ID: "t1", Turns: 1, Title: "this one"}, {ID: "t9", Turns: 3, Title: "another"}, k.history.Info, {ID: "t0", Title: "empty"}}
+		k.history = earlier(history.TimedOut)
+		k.list = []history.Info{{ID: "t1", Turns: 1, Title: "this one"}, {ID: "t9", Turns: 3, Title: "another"}, k.history.Info, {ID: "t0", Title: "empty"}}
 	}, func(s *stage) {
 		s.types("hello\n")
-		s.tell(text("hi"), end(session.Done))
+		s.tell(text("hi"), end(history.Done))
 		s.types("/sessions\n")
 		s.sees("which conversation?", "▸ ", "another", "an old one")
 		s.seesNot("this one", "empty")
@@ -128,7 +128,7 @@ func TestBrokenTurnGoesOnAtTheStart(t *testing.T) {
 		if s.kernel.resumed != 1 {
 			t.Fatalf("it was taken up %d times", s.kernel.resumed)
 		}
-		s.tell(text("and so on"), end(session.Done))
+		s.tell(text("and so on"), end(history.Done))
 		s.sees("and so on")
 	})
 }
@@ -136,10 +136,10 @@ func TestBrokenTurnGoesOnAtTheStart(t *testing.T) {
 func TestFailures(t *testing.T) {
 	onStage(t, nil, func(s *stage) {
 		s.types("go\n")
-		s.tell(end(session.MaxTurns))
+		s.tell(end(history.MaxTurns))
 		s.sees("the turn ended early (max_turns)")
 		s.types("go\n")
-		s.tell(protocol.Moment{Event: &session.Event{Type: session.Assistant, Message: &llm.Message{Parts: []llm.Part{{Text: "whole at once"}}}, Usage: &llm.Usage{Input: 900}}}, end(session.Done))
+		s.tell(protocol.Moment{Event: &history.Event{Type: history.Assistant, Message: &llm.Message{Parts: []llm.Part{{Text: "whole at once"}}}, Usage: &llm.Usage{Input: 900}}}, end(history.Done))
 		s.sees("whole at once", "900/1k tokens (90 %)")
 	})
 }
@@ -147,20 +147,20 @@ func TestFailures(t *testing.T) {
 // short is a conversation that can be made shorter.
 type short struct {
 	*scripted
-	done *session.Compaction
+	done *history.Compaction
 	err  error
 }
 
-func (s short) Compact(context.Context) (*session.Compaction, error) { return s.done, s.err }
+func (s short) Compact(context.Context) (*history.Compaction, error) { return s.done, s.err }
 
 func TestCompact(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		done *session.Compaction
+		done *history.Compaction
 		err  error
 		want []string
 	}{
-		{"done", &session.Compaction{Summary: "they said hello", Kept: 4}, nil, []string{"now stands in a summary; the last 4 messages", "the summary (1 line"}},
+		{"done", &history.Compaction{Summary: "they said hello", Kept: 4}, nil, []string{"now stands in a summary; the last 4 messages", "the summary (1 line"}},
 		{"nothing to do", nil, nil, []string{"nothing to make shorter yet"}},
 		{"it cannot", nil, tool.Errorf("agent", tool.Failed, "the summary would not fit"), []string{"the summary would not fit"}},
 	} {

@@ -8,11 +8,11 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/internal/tui/diff"
-	"callgate/internal/tui/ink"
 	"callgate/internal/tui/input"
+	"callgate/internal/tui/termtext"
 	"callgate/tool"
 )
 
@@ -79,9 +79,9 @@ func (c *chat) asked(r approval.Request) tea.Cmd {
 func arguments(args json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, args, "", "  ") != nil {
-		return ink.JSON(string(args))
+		return termtext.JSON(string(args))
 	}
-	return ink.JSON(b.String())
+	return termtext.JSON(b.String())
 }
 
 // deciding is a key of whoever answers.

@@ -8,8 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/google/go-cmp/cmp"
 
-	"callgate/internal/agent/session"
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/conversation/history"
+	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -176,7 +176,7 @@ func TestQuestionGoesAway(t *testing.T) {
 		{"the call has ended", func(s *stage) {
 			s.tell(result(made("c1", "filesystem__write", writeArgs), tool.Failure, "refused elsewhere"))
 		}, "refused elsewhere"},
-		{"the turn has", func(s *stage) { s.tell(end(session.Cancelled)) }, "stopped"},
+		{"the turn has", func(s *stage) { s.tell(end(history.Cancelled)) }, "stopped"},
 		{"its time is up", func(s *stage) { s.pass(6 * time.Minute) }, "filesystem.write"},
 		{"somebody was faster", func(s *stage) {
 			s.kernel.refuse = func(protocol.Answer) error {
@@ -237,7 +237,7 @@ func TestInterruptInAQuestion(t *testing.T) {
 		asking(t, nil, func(s *stage) {
 			s.types(typed)
 			s.press("ctrl+c")
-			s.tell(end(session.Cancelled))
+			s.tell(end(history.Cancelled))
 			if s.kernel.halts != 1 || s.kernel.answers != nil {
 				t.Errorf("after %q: %d turns were stopped, answered %v", typed, s.kernel.halts, s.kernel.answers)
 			}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"callgate/internal/agent/session"
-	"callgate/internal/tui/ink"
+	"callgate/internal/conversation/history"
+	"callgate/internal/tui/termtext"
 	"callgate/llm"
 )
 
@@ -18,7 +18,7 @@ type meter struct {
 }
 
 // set takes the kernel's own count.
-func (m *meter) set(i session.Info) {
+func (m *meter) set(i history.Info) {
 	m.usage, m.calls = i.Usage, i.ToolCalls
 }
 
@@ -50,9 +50,9 @@ func (m *meter) String() string {
 // painted warns when the window is nearly full.
 func (m *meter) painted() string {
 	if m.window > 0 && m.context*10 > m.window*8 {
-		return ink.Warn(m.String())
+		return termtext.Warn(m.String())
 	}
-	return ink.Faint(m.String())
+	return termtext.Faint(m.String())
 }
 
 // tokens writes a count of tokens as people say it.

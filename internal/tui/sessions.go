@@ -8,14 +8,14 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/agent/session"
-	"callgate/internal/tui/ink"
+	"callgate/internal/conversation/history"
+	"callgate/internal/tui/termtext"
 	"callgate/internal/tui/transcript"
 )
 
 // picker is the list from which a conversation is chosen.
 type picker struct {
-	list []session.Info
+	list []history.Info
 	at   int
 }
 
@@ -24,7 +24,7 @@ const mostListed = 200
 
 // listed is the conversations that there are.
 type listed struct {
-	list []session.Info
+	list []history.Info
 	err  error
 }
 
@@ -76,17 +76,17 @@ func (c *chat) picking(key string) tea.Cmd {
 
 // rows are the lines of the list that fit.
 func (p *picker) rows(now time.Time, width, height int) []string {
-	out := []string{ink.Accent(ink.Cut("which conversation? up, down, enter; esc goes back", width))}
+	out := []string{termtext.Accent(termtext.Cut("which conversation? up, down, enter; esc goes back", width))}
 	height = max(height-1, 1)
 	from := max(0, min(p.at-height/2, len(p.list)-height))
 	for i := from; i < len(p.list) && i < from+height; i++ {
 		t := p.list[i]
 		last := string(cmp.Or(t.Last, "broken off"))
-		line := fmt.Sprintf("%-9s %s  %s", transcript.Span(now.Sub(t.Updated)), ink.OneLine(t.Title), ink.OneLine(t.App+"/"+t.Agent+" "+last+" "+t.ID))
+		line := fmt.Sprintf("%-9s %s  %s", transcript.Span(now.Sub(t.Updated)), termtext.OneLine(t.Title), termtext.OneLine(t.App+"/"+t.Agent+" "+last+" "+t.ID))
 		if i == p.at {
-			out = append(out, ink.Accent(ink.Cut("▸ "+line, width)))
+			out = append(out, termtext.Accent(termtext.Cut("▸ "+line, width)))
 		} else {
-			out = append(out, ink.Faint(ink.Cut("  "+line, width)))
+			out = append(out, termtext.Faint(termtext.Cut("  "+line, width)))
 		}
 	}
 	return out

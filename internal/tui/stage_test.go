@@ -14,8 +14,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"callgate/internal/agent/session"
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/conversation/history"
+	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/llm"
 	"callgate/tool"
@@ -32,7 +32,7 @@ type scripted struct {
 	refuse  func(protocol.Answer) error
 	locks   protocol.Locks
 	halts   int
-	list    []session.Info
+	list    []history.Info
 	history protocol.History
 	prompt  protocol.Prompt
 	opened  []string
@@ -109,7 +109,7 @@ func (s *scripted) Halt(context.Context, string) (bool, error) {
 	return true, nil
 }
 
-func (s *scripted) Conversations(context.Context, int) ([]session.Info, error) { return s.list, nil }
+func (s *scripted) Conversations(context.Context, int) ([]history.Info, error) { return s.list, nil }
 
 func (s *scripted) History(context.Context, string) (protocol.History, error) { return s.history, nil }
 
@@ -305,13 +305,13 @@ func text(words string) protocol.Moment {
 	return protocol.Moment{Delta: &llm.Delta{Kind: llm.DeltaText, Text: words}}
 }
 
-func made(id, name, args string) session.Call {
-	return session.Call{ID: id, Model: "m" + id, Name: name, Args: json.RawMessage(args)}
+func made(id, name, args string) history.Call {
+	return history.Call{ID: id, Model: "m" + id, Name: name, Args: json.RawMessage(args)}
 }
 
-func callMoment(c session.Call) protocol.Moment { return protocol.Moment{Call: &c} }
+func callMoment(c history.Call) protocol.Moment { return protocol.Moment{Call: &c} }
 
-func result(c session.Call, status tool.Status, summary string, content ...string) protocol.Moment {
+func result(c history.Call, status tool.Status, summary string, content ...string) protocol.Moment {
 	r := &tool.Result{Status: status, Summary: summary}
 	for _, text := range content {
 		r.Content = append(r.Content, tool.Text(text))
@@ -319,11 +319,11 @@ func result(c session.Call, status tool.Status, summary string, content ...strin
 	return protocol.Moment{Result: &protocol.CallEnd{Call: c, Result: r}}
 }
 
-func end(reason session.Reason) protocol.Moment {
-	return protocol.Moment{End: &protocol.TurnEnd{End: session.End{Reason: reason}, Info: session.Info{ID: "t1", Turns: 1, Last: reason, ToolCalls: 2, Usage: llm.Usage{Input: 10, Output: 5, Cost: 12_300, Priced: true}}}}
+func end(reason history.Reason) protocol.Moment {
+	return protocol.Moment{End: &protocol.TurnEnd{End: history.End{Reason: reason}, Info: history.Info{ID: "t1", Turns: 1, Last: reason, ToolCalls: 2, Usage: llm.Usage{Input: 10, Output: 5, Cost: 12_300, Priced: true}}}}
 }
 
-func question1(c session.Call, args string, claims ...tool.Claim) protocol.Moment {
+func question1(c history.Call, args string, claims ...tool.Claim) protocol.Moment {
 	return protocol.Moment{Approval: &approval.Request{
 		ID: "a1", State: approval.Pending, Risk: tool.Medium, Reason: "a rule says so", Workspace: "/w", Claims: claims,
 		Call:     tool.Call{ID: c.ID, Name: c.Name, Tool: tool.ID{Namespace: "filesystem", Name: "write", Version: tool.Version{Major: 1}}, Args: json.RawMessage(args)},

@@ -29,8 +29,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/agent/session"
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/conversation/history"
+	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -48,7 +48,7 @@ type Kernel interface {
 	Answer(ctx context.Context, id string, a protocol.Answer) (approval.Request, error)
 	Locks(ctx context.Context) (protocol.Locks, error)
 	Halt(ctx context.Context, id string) (stopped bool, err error)
-	Conversations(ctx context.Context, limit int) ([]session.Info, error)
+	Conversations(ctx context.Context, limit int) ([]history.Info, error)
 	History(ctx context.Context, id string) (protocol.History, error)
 }
 

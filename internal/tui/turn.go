@@ -6,7 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/agent/session"
+	"callgate/internal/conversation/history"
 	"callgate/internal/protocol"
 	"callgate/internal/tui/transcript"
 	"callgate/llm"
@@ -184,7 +184,7 @@ func (c *chat) delta(d llm.Delta) {
 }
 
 // called shows a call that is made.
-func (c *chat) called(call session.Call) {
+func (c *chat) called(call history.Call) {
 	t := c.turn
 	if t.calls[call.ID] != nil {
 		return
@@ -215,10 +215,10 @@ func (c *chat) ended(end protocol.CallEnd) tea.Cmd {
 
 // written takes note of what was written down. What a turn tells beside it is
 // passed over.
-func (c *chat) written(e session.Event) {
+func (c *chat) written(e history.Event) {
 	t := c.turn
 	switch e.Type {
-	case session.Assistant:
+	case history.Assistant:
 		if words := e.Message.Text(); !t.streams && words != "" {
 			a := transcript.NewAnswer(c.script, c.looks)
 			a.Write(words)
@@ -232,9 +232,9 @@ func (c *chat) written(e session.Event) {
 			t.answer = nil
 			t.last = nil // what is called next stands apart
 		}
-	case session.Note:
+	case history.Note:
 		c.note(e.Message.Text())
-	case session.Compacted:
+	case history.Compacted:
 		c.note("what was said before now stands in a summary")
 	}
 }
@@ -245,8 +245,8 @@ func (c *chat) over(end protocol.TurnEnd) {
 	c.meter.set(end.Info)
 	c.talk.About.Info = end.Info
 	switch end.Reason {
-	case session.Done:
-	case session.Cancelled:
+	case history.Done:
+	case history.Cancelled:
 		c.note("stopped")
 	default:
 		c.bad("the turn ended early (" + string(end.Reason) + "): " + end.Error)

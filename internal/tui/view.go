@@ -7,7 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/tui/ink"
+	"callgate/internal/tui/termtext"
 	"callgate/internal/tui/transcript"
 )
 
@@ -61,7 +61,7 @@ func (c *chat) View() tea.View {
 	}
 	all := &page{}
 	if c.headRows() > 0 {
-		all.add([]string{ink.Faint(ink.Cut(c.title(), width))}, nil, 0)
+		all.add([]string{termtext.Faint(termtext.Cut(c.title(), width))}, nil, 0)
 	}
 	all.add(c.upper(width, height-len(all.rows)-len(low.rows)), nil, 0)
 	all.add(low.rows, low.cursor, 0)
@@ -83,7 +83,7 @@ func (c *chat) title() string {
 	if a.App != "" {
 		app = a.App + "/" + a.Agent
 	}
-	return ink.OneLine(fmt.Sprintf("callgate · %s · %s · %d tools, %s · %s", app, who, a.Tools, a.Mode, a.ID))
+	return termtext.OneLine(fmt.Sprintf("callgate · %s · %s · %d tools, %s · %s", app, who, a.Tools, a.Mode, a.ID))
 }
 
 // upper is the transcript and, on a wide screen, the memory beside it.
@@ -109,7 +109,7 @@ func (c *chat) upper(width, height int) []string {
 		if i < len(side) {
 			beside = side[i]
 		}
-		rows[i] = ink.Fill(rows[i], main) + ink.Faint(" │ ") + beside
+		rows[i] = termtext.Fill(rows[i], main) + termtext.Faint(" │ ") + beside
 	}
 	return rows
 }
@@ -125,15 +125,15 @@ func (c *chat) lower(width, height int) *page {
 		p.add([]string{c.foot(width)}, nil, 0)
 		return p
 	case q != nil:
-		p.add([]string{ink.Warn(ink.Cut(fmt.Sprintf("%s waits for your answer: tab", q.Call.Tool.Dotted()), width))}, nil, 0)
+		p.add([]string{termtext.Warn(termtext.Cut(fmt.Sprintf("%s waits for your answer: tab", q.Call.Tool.Dotted()), width))}, nil, 0)
 	}
 	if fit := c.suggestions(); len(fit) > 0 && c.picker == nil {
 		for i, s := range fit[:min(len(fit), mostFit, max(height/3, 1))] {
-			line := ink.Cut(fmt.Sprintf("/%-10s %s", ink.OneLine(s.name), ink.OneLine(s.about)), width)
+			line := termtext.Cut(fmt.Sprintf("/%-10s %s", termtext.OneLine(s.name), termtext.OneLine(s.about)), width)
 			if i == 0 {
-				line = ink.Accent(line)
+				line = termtext.Accent(line)
 			} else {
-				line = ink.Faint(line)
+				line = termtext.Faint(line)
 			}
 			p.add([]string{line}, nil, 0)
 		}
@@ -144,7 +144,7 @@ func (c *chat) lower(width, height int) *page {
 	for i := range rows {
 		mark := "  "
 		if i == 0 {
-			mark = ink.Accent("> ")
+			mark = termtext.Accent("> ")
 		}
 		rows[i] = mark + rows[i]
 	}
@@ -163,9 +163,9 @@ func (c *chat) status(width int) string {
 	case t == nil:
 		line = strings.Repeat("─", width)
 		if c.screen.hint != "" {
-			return ink.Warn(ink.Cut(c.screen.hint, width))
+			return termtext.Warn(termtext.Cut(c.screen.hint, width))
 		}
-		return ink.Faint(line)
+		return termtext.Faint(line)
 	case t.halting:
 		line = "stopping; once more leaves"
 	case c.screen.hint != "":
@@ -179,7 +179,7 @@ func (c *chat) status(width int) string {
 		}
 	}
 	marks := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
-	return ink.Accent(string(marks[c.screen.frame%len(marks)])) + " " + ink.Warn(ink.Cut(line, width-2))
+	return termtext.Accent(string(marks[c.screen.frame%len(marks)])) + " " + termtext.Warn(termtext.Cut(line, width-2))
 }
 
 // open is how many calls are under way.
@@ -200,41 +200,41 @@ func (c *chat) foot(width int) string {
 		right = "more below: ctrl+end"
 	}
 	left := c.meter.String()
-	room := width - ink.Width(left) - ink.Width(right)
+	room := width - termtext.Width(left) - termtext.Width(right)
 	if room < 1 {
-		return ink.Faint(ink.Cut(left, width))
+		return termtext.Faint(termtext.Cut(left, width))
 	}
-	return c.meter.painted() + strings.Repeat(" ", room) + ink.Faint(right)
+	return c.meter.painted() + strings.Repeat(" ", room) + termtext.Faint(right)
 }
 
 // ask lays a question out in at most so many rows.
 func (c *chat) ask(p *page, q *question, width, height int) {
 	title := "── A human must decide "
-	head := []string{ink.Warn(ink.Cut(title+strings.Repeat("─", max(width-ink.Width(title), 0)), width))}
-	about := ink.Strong(ink.OneLine(q.Call.Tool.Dotted())) + "  " + ink.OneLine(string(q.Risk)) + " risk"
+	head := []string{termtext.Warn(termtext.Cut(title+strings.Repeat("─", max(width-termtext.Width(title), 0)), width))}
+	about := termtext.Strong(termtext.OneLine(q.Call.Tool.Dotted())) + "  " + termtext.OneLine(string(q.Risk)) + " risk"
 	if left := q.Deadline.Sub(c.now()).Round(time.Second); !q.Deadline.IsZero() {
-		about += "  " + ink.Faint(transcript.Span(max(left, 0))+" left")
+		about += "  " + termtext.Faint(transcript.Span(max(left, 0))+" left")
 	}
 	if n := len(c.desk.open) - 1; n > 0 {
-		about += ink.Faint(fmt.Sprintf("  and %d more", n))
+		about += termtext.Faint(fmt.Sprintf("  and %d more", n))
 	}
-	head = append(head, ink.Cut(about, width))
-	why := ink.Wrap("why: "+ink.OneLine(q.Reason), width)
+	head = append(head, termtext.Cut(about, width))
+	why := termtext.Wrap("why: "+termtext.OneLine(q.Reason), width)
 	for _, line := range why[:min(len(why), 2)] {
-		head = append(head, ink.Faint(line))
+		head = append(head, termtext.Faint(line))
 	}
 	for _, claim := range q.Claims[:min(len(q.Claims), 2)] {
-		head = append(head, ink.Faint(ink.Cut(fmt.Sprintf("touches: %s (%s)", ink.OneLine(claim.Resource), claim.Mode), width)))
+		head = append(head, termtext.Faint(termtext.Cut(fmt.Sprintf("touches: %s (%s)", termtext.OneLine(claim.Resource), claim.Mode), width)))
 	}
 	if n := len(q.Claims) - 2; n > 0 {
-		head = append(head, ink.Faint(ink.Cut(fmt.Sprintf("and %d more: callgate approvals show %s", n, ink.OneLine(q.ID)), width)))
+		head = append(head, termtext.Faint(termtext.Cut(fmt.Sprintf("and %d more: callgate approvals show %s", n, termtext.OneLine(q.ID)), width)))
 	}
 	foot, cursor := q.foot(width)
 	room := max(height-len(head)-len(foot), 3)
 	if q.editor != nil {
 		rows, at := q.editor.View(width-2, min(room, strings.Count(q.editor.Text(), "\n")+2))
 		for i := range rows {
-			rows[i] = ink.Accent("│ ") + rows[i]
+			rows[i] = termtext.Accent("│ ") + rows[i]
 		}
 		p.add(head, nil, 0)
 		p.add(rows, at, 2)
@@ -250,47 +250,47 @@ func (c *chat) ask(p *page, q *question, width, height int) {
 func (q *question) body(width, room int) []string {
 	var lines []string
 	for _, l := range q.preview {
-		text := ink.Safe(l.Text)
+		text := termtext.Safe(l.Text)
 		switch l.Sign {
 		case '@':
-			lines = append(lines, ink.Accent(ink.Cut(text, width)))
+			lines = append(lines, termtext.Accent(termtext.Cut(text, width)))
 		case '+', '-':
-			paint := ink.Good
+			paint := termtext.Good
 			if l.Sign == '-' {
-				paint = ink.Bad
+				paint = termtext.Bad
 			}
-			for _, part := range ink.Wrap(string(l.Sign)+text, width) {
+			for _, part := range termtext.Wrap(string(l.Sign)+text, width) {
 				lines = append(lines, paint(part))
 			}
 		default:
-			lines = append(lines, ink.Cut(" "+text, width))
+			lines = append(lines, termtext.Cut(" "+text, width))
 		}
 	}
 	if lines != nil {
-		lines = append(lines, ink.Faint("arguments:"))
+		lines = append(lines, termtext.Faint("arguments:"))
 	}
-	lines = append(lines, ink.Wrap(arguments(q.Call.Args), width)...) // never the draft: what is shown is what "a" approves
+	lines = append(lines, termtext.Wrap(arguments(q.Call.Args), width)...) // never the draft: what is shown is what "a" approves
 	q.scroll = max(0, min(q.scroll, len(lines)-room))
 	if len(lines) <= room {
 		return lines
 	}
 	shown := lines[q.scroll:min(q.scroll+room-1, len(lines))]
-	return append(shown[:len(shown):len(shown)], ink.Faint(fmt.Sprintf("… lines %d to %d of %d; up and down", q.scroll+1, q.scroll+len(shown), len(lines))))
+	return append(shown[:len(shown):len(shown)], termtext.Faint(fmt.Sprintf("… lines %d to %d of %d; up and down", q.scroll+1, q.scroll+len(shown), len(lines))))
 }
 
 // foot is what was wrong, and where the answer is written.
 func (q *question) foot(width int) ([]string, *tea.Cursor) {
 	var rows []string
-	for i, line := range ink.Wrap(ink.OneLine(q.wrong), width) {
+	for i, line := range termtext.Wrap(termtext.OneLine(q.wrong), width) {
 		if line != "" && i < 4 {
-			rows = append(rows, ink.Bad(line))
+			rows = append(rows, termtext.Bad(line))
 		}
 	}
 	switch {
 	case q.sending:
-		return append(rows, ink.Faint("…")), nil
+		return append(rows, termtext.Faint("…")), nil
 	case q.editor != nil:
-		return append(rows, ink.Strong(ink.Cut("ctrl+s approves it as edited · esc goes back", width))), nil
+		return append(rows, termtext.Strong(termtext.Cut("ctrl+s approves it as edited · esc goes back", width))), nil
 	case q.why != nil:
 		q.why.SetWidth(width - 6)
 		field, cursor := q.why.View()
@@ -298,14 +298,14 @@ func (q *question) foot(width int) ([]string, *tea.Cursor) {
 			cursor.X += 6
 			cursor.Y += len(rows)
 		}
-		return append(rows, ink.Strong("deny: ")+field[0]), cursor
+		return append(rows, termtext.Strong("deny: ")+field[0]), cursor
 	}
-	for _, line := range ink.Wrap("[a]pprove  [d]eny  [e]dit  [s]ession: approve for all of it  [q]uit: leave it waiting", width) {
-		rows = append(rows, ink.Strong(line))
+	for _, line := range termtext.Wrap("[a]pprove  [d]eny  [e]dit  [s]ession: approve for all of it  [q]uit: leave it waiting", width) {
+		rows = append(rows, termtext.Strong(line))
 	}
 	line := "> " + q.word
 	if what := choice(q.word); what != "" {
-		line += ink.Faint("  enter: " + what)
+		line += termtext.Faint("  enter: " + what)
 	}
 	return append(rows, line), tea.NewCursor(2+len(q.word), len(rows))
 }

@@ -6,9 +6,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/agent/session"
+	"callgate/internal/conversation/history"
 	"callgate/internal/protocol"
-	"callgate/internal/tui/ink"
+	"callgate/internal/tui/termtext"
 	"callgate/internal/tui/transcript"
 )
 
@@ -98,7 +98,7 @@ type refreshed struct {
 }
 
 // remembers reports whether a call may have changed the memory.
-func remembers(call session.Call) bool {
+func remembers(call history.Call) bool {
 	return strings.Contains(transcript.ToolName(call.Name), "memory.") || strings.Contains(string(call.Args), `"memory.`)
 }
 
@@ -131,25 +131,25 @@ func (c *chat) refresh(r refreshed) {
 		c.memory = nil
 		return
 	}
-	c.memory = strings.Split(ink.Safe(text), "\n")
+	c.memory = strings.Split(termtext.Safe(text), "\n")
 }
 
 // side lays the memory out: what is done stands back, what is next stands out.
 func (c *chat) side(width, height int) []string {
-	out := []string{ink.Accent(ink.Cut("plan", width))}
+	out := []string{termtext.Accent(termtext.Cut("plan", width))}
 	for _, line := range c.memory {
 		paint := func(s string) string { return s }
 		switch {
 		case strings.HasPrefix(line, "Goal:"):
-			paint = ink.Strong
+			paint = termtext.Strong
 		case strings.HasPrefix(line, "[x]"):
-			paint = ink.Faint
+			paint = termtext.Faint
 		case strings.HasPrefix(line, "[>]"), strings.Contains(line, "<- next"), strings.Contains(line, "← next"):
-			paint = ink.Accent
+			paint = termtext.Accent
 		case strings.HasPrefix(line, "[!]"):
-			paint = ink.Warn
+			paint = termtext.Warn
 		}
-		for i, part := range ink.Wrap(line, width-2) {
+		for i, part := range termtext.Wrap(line, width-2) {
 			if i > 0 {
 				part = "  " + part
 			}
@@ -157,7 +157,7 @@ func (c *chat) side(width, height int) []string {
 		}
 	}
 	if len(out) > height {
-		out = append(out[:max(height-1, 0)], ink.Faint("…"))
+		out = append(out[:max(height-1, 0)], termtext.Faint("…"))
 	}
 	return out
 }

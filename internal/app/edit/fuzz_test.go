@@ -12,7 +12,7 @@ import (
 
 	"callgate/internal/app"
 	"callgate/internal/app/edit"
-	"callgate/internal/arbiter/policy"
+	"callgate/internal/gate/policy"
 	"callgate/tool"
 )
 

@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/term"
 
-	"callgate/internal/arbiter/approval"
-	"callgate/internal/cli/page"
+	"callgate/internal/cli/render"
+	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -27,7 +27,7 @@ import (
 type Dialog struct {
 	In    io.Reader
 	Out   io.Writer
-	Style page.Style
+	Style render.Style
 	By    string // who answers, for the journal
 	// Edit lets the person change a text, and returns what they made of it.
 	Edit func(text []byte) ([]byte, error)
@@ -55,7 +55,7 @@ func (d *Dialog) Run(ctx context.Context, r approval.Request) (left bool, err er
 		dropTyped(int(f.Fd()))
 	}
 	d.lines = lines{in: bufio.NewReader(d.In), got: make(chan line, 1)}
-	d.draft = []byte(page.JSON(r.Call.Args) + "\n")
+	d.draft = []byte(render.JSON(r.Call.Args) + "\n")
 	for {
 		fmt.Fprint(d.Out, d.Style.Strong(choices), " ")
 		word, err := d.lines.next(ctx)
@@ -78,7 +78,7 @@ func (d *Dialog) Run(ctx context.Context, r approval.Request) (left bool, err er
 		if kind := tool.KindOf(err); kind != tool.Invalid && kind != tool.Failed {
 			return false, err
 		}
-		fmt.Fprintln(d.Out, d.Style.Bad(page.Safe(err.Error())))
+		fmt.Fprintln(d.Out, d.Style.Bad(render.Safe(err.Error())))
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"callgate/internal/arbiter/approval"
 	"callgate/internal/cli/dialog"
+	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )

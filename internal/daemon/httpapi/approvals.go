@@ -3,7 +3,7 @@ package httpapi
 import (
 	"net/http"
 
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"callgate"
 	"callgate/internal/agent"
-	"callgate/internal/agent/session"
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/conversation/history"
 	"callgate/internal/daemon/peer"
+	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/protocol"
 	"callgate/llm"
@@ -88,7 +88,7 @@ func (a *api) saying(w http.ResponseWriter, r *http.Request) error {
 	if strings.TrimSpace(in.Text) == "" {
 		return tool.Errorf("httpapi.say", tool.Invalid, "there is nothing to say").WithHint("write what the agent should do")
 	}
-	return a.turn(w, r, talk, func(ctx context.Context, watch agent.Watch, asked func(approval.Request)) (session.End, error) {
+	return a.turn(w, r, talk, func(ctx context.Context, watch agent.Watch, asked func(approval.Request)) (history.End, error) {
 		return talk.Say(ctx, llm.Say(llm.User, in.Text), watch, asked)
 	})
 }
@@ -102,7 +102,7 @@ func (a *api) takeUp(w http.ResponseWriter, r *http.Request) error {
 }
 
 // turn runs a turn and tells of it as it goes. A client that goes away stops it.
-func (a *api) turn(w http.ResponseWriter, r *http.Request, talk *callgate.Conversation, run func(context.Context, agent.Watch, func(approval.Request)) (session.End, error)) error {
+func (a *api) turn(w http.ResponseWriter, r *http.Request, talk *callgate.Conversation, run func(context.Context, agent.Watch, func(approval.Request)) (history.End, error)) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(a.Ending, cancel)()
@@ -166,14 +166,14 @@ func (s *moments) begun() bool {
 func (s *moments) watch() agent.Watch {
 	return agent.Watch{
 		Delta: func(d llm.Delta) { s.tell(protocol.Moment{Delta: &d}) },
-		Event: func(e session.Event) {
+		Event: func(e history.Event) {
 			s.tell(protocol.Moment{Event: &e})
 			if e.Compaction != nil && e.Compaction.Warning != "" {
 				s.tell(protocol.Moment{Notice: e.Compaction.Warning})
 			}
 		},
-		Call: func(c session.Call) { s.tell(protocol.Moment{Call: &c}) },
-		Ended: func(c session.Call, r *tool.Result) {
+		Call: func(c history.Call) { s.tell(protocol.Moment{Call: &c}) },
+		Ended: func(c history.Call, r *tool.Result) {
 			s.tell(protocol.Moment{Result: &protocol.CallEnd{Call: c, Result: r}})
 		},
 		Fall: func(_, _ *agent.Brain, because string) {
@@ -251,7 +251,7 @@ func (a *api) conversations(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if list == nil {
-		list = []session.Info{}
+		list = []history.Info{}
 	}
 	return answer(w, list)
 }
@@ -286,7 +286,7 @@ func (a *api) talkEvents(w http.ResponseWriter, r *http.Request) error {
 	if err := flush(); err != nil {
 		return nil
 	}
-	_ = talk.Follow(ctx, int64(after), func(e session.Event) bool { return enc.Encode(e) == nil && flush() == nil })
+	_ = talk.Follow(ctx, int64(after), func(e history.Event) bool { return enc.Encode(e) == nil && flush() == nil })
 	return nil
 }
 

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"callgate"
-	"callgate/internal/arbiter/approval"
-	"callgate/internal/arbiter/schema"
 	"callgate/internal/daemon/mcpserver"
 	"callgate/internal/daemon/peer"
+	"callgate/internal/gate/approval"
+	"callgate/internal/gate/schema"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )

@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"callgate"
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )

@@ -10,7 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate"
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/gate/approval"
 	"callgate/tool"
 )
 

@@ -7,7 +7,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/source/mcp"
-	upstream "callgate/internal/source/mcp/guest"
+	upstream "callgate/internal/source/mcp/downstream"
 )
 
 var _ mcp.Guest = (*flight)(nil)

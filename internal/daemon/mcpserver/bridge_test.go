@@ -19,7 +19,7 @@ import (
 
 	"callgate"
 	"callgate/internal/journal"
-	upstream "callgate/internal/source/mcp/guest"
+	upstream "callgate/internal/source/mcp/downstream"
 	"callgate/tool"
 )
 

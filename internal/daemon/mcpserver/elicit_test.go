@@ -9,7 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate"
-	upstream "callgate/internal/source/mcp/guest"
+	upstream "callgate/internal/source/mcp/downstream"
 	"callgate/tool"
 )
 

@@ -12,8 +12,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate"
-	"callgate/internal/daemon/mcpserver/tell"
-	upstream "callgate/internal/source/mcp/guest"
+	"callgate/internal/daemon/mcpserver/mcpresult"
+	upstream "callgate/internal/source/mcp/downstream"
 	"callgate/tool"
 )
 
@@ -336,7 +336,7 @@ func (f *flight) lack(call string) *jsonrpc.Error {
 }
 
 // stateless reports whether a protocol is one without connections.
-func stateless(version string) bool { return version >= tell.SinceStateless }
+func stateless(version string) bool { return version >= mcpresult.SinceStateless }
 
 // newest is the flight that somebody attends to, or else the last one.
 func newest(flights []*flight) *flight {

@@ -15,7 +15,7 @@ import (
 
 	"callgate"
 	"callgate/internal/daemon/mcpserver/route"
-	upstream "callgate/internal/source/mcp/guest"
+	upstream "callgate/internal/source/mcp/downstream"
 	"callgate/tool"
 )
 

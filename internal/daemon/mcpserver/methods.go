@@ -9,7 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/agent/surface"
-	"callgate/internal/daemon/mcpserver/tell"
+	"callgate/internal/daemon/mcpserver/mcpresult"
 	"callgate/tool"
 )
 
@@ -177,7 +177,7 @@ func (g *guest) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, e
 	case left.waiting != nil:
 		return g.waits(r, left.waiting), nil
 	case left.asked != nil:
-		res := tell.InputCall()
+		res := mcpresult.InputCall()
 		res.Content, res.InputRequests, res.RequestState = nil, left.asked, left.state
 		return &res, nil
 	}

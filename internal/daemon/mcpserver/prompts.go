@@ -6,7 +6,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate/internal/daemon/mcpserver/tell"
+	"callgate/internal/daemon/mcpserver/mcpresult"
 	"callgate/internal/source/mcp"
 	"callgate/tool"
 )
@@ -41,7 +41,7 @@ func (g *guest) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.Res
 		return nil, err
 	}
 	if left.asked != nil {
-		answer := tell.InputPrompt()
+		answer := mcpresult.InputPrompt()
 		answer.Messages, answer.InputRequests, answer.RequestState = nil, left.asked, left.state
 		return &answer, nil
 	}
@@ -51,7 +51,7 @@ func (g *guest) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.Res
 	}
 	answer := sdk.GetPromptResult{}
 	if stateless(v.version) {
-		answer = tell.CompletePrompt()
+		answer = mcpresult.CompletePrompt()
 	}
 	answer.Description, answer.Messages = res.Description, res.Messages
 	return &answer, nil

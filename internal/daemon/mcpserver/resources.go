@@ -11,7 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate"
-	"callgate/internal/daemon/mcpserver/tell"
+	"callgate/internal/daemon/mcpserver/mcpresult"
 	"callgate/internal/journal"
 	"callgate/internal/source/mcp"
 	"callgate/tool"
@@ -101,7 +101,7 @@ func (g *guest) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (s
 	}
 	answer := sdk.ReadResourceResult{}
 	if stateless(r.ProtocolVersion()) {
-		answer = tell.CompleteRead()
+		answer = mcpresult.CompleteRead()
 	}
 	answer.Contents, answer.Cacheable = res.Contents, sdk.Cacheable{CacheScope: private}
 	return &answer, nil
@@ -158,7 +158,7 @@ func (g *guest) readUpstream(ctx context.Context, s *callgate.Session, r *sdk.Re
 		return nil, err
 	}
 	if left.asked != nil {
-		answer := tell.InputRead()
+		answer := mcpresult.InputRead()
 		answer.Contents, answer.InputRequests, answer.RequestState = nil, left.asked, left.state
 		return &answer, nil
 	}

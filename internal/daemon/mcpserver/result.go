@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate/internal/daemon/mcpserver/tell"
+	"callgate/internal/daemon/mcpserver/mcpresult"
 	"callgate/tool"
 )
 
@@ -18,27 +18,27 @@ import (
 // content, in this order: what went wrong, what the tool says, where the whole
 // of it is, and what else there is to know.
 func (g *guest) tell(req *sdk.CallToolRequest, r *tool.Result) *sdk.CallToolResult {
-	res := tell.NewResult(req.ProtocolVersion())
+	res := mcpresult.NewResult(req.ProtocolVersion())
 	res.IsError = r.Status != tool.Success && r.Status != tool.Waiting
 	if r.Error != nil {
-		res.Content = append(res.Content, tell.Text(tell.Words(r.Error)))
+		res.Content = append(res.Content, mcpresult.Text(mcpresult.Words(r.Error)))
 	}
 	for _, c := range r.Content {
-		res.Content = append(res.Content, tell.Piece(c))
+		res.Content = append(res.Content, mcpresult.Piece(c))
 	}
 	switch {
 	case len(res.Content) > 0:
 	case len(r.Data) > 0:
-		res.Content = append(res.Content, tell.Text(string(r.Data)))
+		res.Content = append(res.Content, mcpresult.Text(string(r.Data)))
 	default:
-		res.Content = append(res.Content, tell.Text(r.Summary))
+		res.Content = append(res.Content, mcpresult.Text(r.Summary))
 	}
 	if r.ArtifactRef != "" {
 		g.named(r.ArtifactRef)
 		res.Content = append(res.Content, artifactLink(r))
 	}
 	if len(r.Warnings) > 0 {
-		res.Content = append(res.Content, tell.Text("note: "+strings.Join(r.Warnings, "\nnote: ")))
+		res.Content = append(res.Content, mcpresult.Text("note: "+strings.Join(r.Warnings, "\nnote: ")))
 	}
 	g.structure(res, req.Params.Name, r)
 	return res
@@ -89,10 +89,10 @@ type aside struct {
 
 // waits tells that a human must approve a call elsewhere.
 func (g *guest) waits(req *sdk.CallToolRequest, r *tool.Result) *sdk.CallToolResult {
-	res := tell.NewResult(req.ProtocolVersion())
+	res := mcpresult.NewResult(req.ProtocolVersion())
 	words := fmt.Sprintf("waiting for approval: %s. Nothing has run yet. A human answers with `callgate approvals approve %s` (or `deny`). Then call approvals.collect with {\"approval\":\"%s\"} to get its result, or repeat the same call with the same arguments.",
 		strings.TrimSpace(cutAnswer(r.Summary)), r.Approval, r.Approval)
-	res.Content = append(res.Content, tell.Text(words))
+	res.Content = append(res.Content, mcpresult.Text(words))
 	if g.promised(req.Params.Name) != nil {
 		res.StructuredContent = map[string]any{ownField: aside{Status: tool.Waiting, Summary: words}}
 	}

@@ -14,8 +14,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate"
-	"callgate/internal/arbiter/approval"
 	"callgate/internal/daemon/mcpserver"
+	"callgate/internal/gate/approval"
 	"callgate/tool"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"callgate"
 	"callgate/internal/agent/surface"
-	"callgate/internal/arbiter/schema"
-	"callgate/internal/daemon/mcpserver/shown"
+	"callgate/internal/daemon/mcpserver/tooldef"
+	"callgate/internal/gate/schema"
 	"callgate/tool"
 )
 
@@ -31,11 +31,11 @@ func (g *guest) list(ctx context.Context) ([]*sdk.Tool, error) {
 	}
 	list, typed := make([]*sdk.Tool, len(plan.Shown)), map[string]json.RawMessage{}
 	for i, e := range plan.Shown {
-		one := &sdk.Tool{Name: e.Name, Description: e.Description, InputSchema: shown.Schema(e.Schema)}
+		one := &sdk.Tool{Name: e.Name, Description: e.Description, InputSchema: tooldef.Schema(e.Schema)}
 		if v, err := s.Tool(ctx, s.Named(ctx, g.surface(), e.Name)); err == nil {
-			one.Title = shown.Title(v.Tool)
-			one.Annotations = shown.Annotations(v.Tool)
-			if out, ok := shown.Promise(v.Tool.Spec.Output); ok && structured(v.Tool) && (plan.Mode == surface.Direct || string(e.Schema) != shown.OpenObject) {
+			one.Title = tooldef.Title(v.Tool)
+			one.Annotations = tooldef.Annotations(v.Tool)
+			if out, ok := tooldef.Promise(v.Tool.Spec.Output); ok && structured(v.Tool) && (plan.Mode == surface.Direct || string(e.Schema) != tooldef.OpenObject) {
 				one.OutputSchema = out
 				typed[e.Name] = v.Tool.Spec.Output
 			}

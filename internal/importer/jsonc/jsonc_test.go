@@ -15,15 +15,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"callgate/internal/importer/configtree"
 	"callgate/internal/importer/jsonc"
-	"callgate/internal/importer/tree"
 )
 
 var update = flag.Bool("update", false, "rewrite what comes after each edit")
 
 var (
 	path   = []string{"mcpServers"}
-	fields = []tree.Field{{Name: "command", Value: "callgate"}, {Name: "args", Value: []string{"mcp"}}}
+	fields = []configtree.Field{{Name: "command", Value: "callgate"}, {Name: "args", Value: []string{"mcp"}}}
 )
 
 func replace(text string) (string, error) {
@@ -125,7 +125,7 @@ func TestReplaceDeeper(t *testing.T) {
 		`{"projects": {"/other": {}}}`:                                          `{"projects": {"/other": {}, "/work": {"mcpServers": {"c": {"a": true}}}}}`,
 		`{"projects": null}`:                                                    `{"projects": {"/work": {"mcpServers": {"c": {"a": true}}}}}`,
 	} {
-		out, err := jsonc.Replace([]byte(before), deep, "c", []tree.Field{{Name: "a", Value: true}})
+		out, err := jsonc.Replace([]byte(before), deep, "c", []configtree.Field{{Name: "a", Value: true}})
 		if err != nil || string(out) != want {
 			t.Errorf("%v\n%s\nwanted\n%s", err, out, want)
 		}
@@ -152,10 +152,10 @@ func FuzzParse(f *testing.F) {
 		d.UseNumber()
 		plain := json.Valid(text) && d.Decode(&want) == nil
 		if err != nil {
-			if m, ok := err.(*tree.Mistake); !ok || m.At < 0 || m.At > len(text) || m.What == "" {
+			if m, ok := err.(*configtree.Mistake); !ok || m.At < 0 || m.At > len(text) || m.What == "" {
 				t.Fatalf("the error is %#v", err)
 			}
-			if plain && tree.Valid(text) == nil && bytes.Count(text, []byte("[")) < 200 && bytes.Count(text, []byte("{")) < 200 {
+			if plain && configtree.Valid(text) == nil && bytes.Count(text, []byte("[")) < 200 && bytes.Count(text, []byte("{")) < 200 {
 				t.Fatalf("it is JSON, and yet: %v", err)
 			}
 			return
@@ -170,21 +170,21 @@ func FuzzParse(f *testing.F) {
 }
 
 // value is a tree as the standard library has it.
-func value(v *tree.Value) any {
+func value(v *configtree.Value) any {
 	switch v.Kind {
-	case tree.Text:
+	case configtree.Text:
 		return v.Text
-	case tree.Number:
+	case configtree.Number:
 		return json.Number(v.Text)
-	case tree.Bool:
+	case configtree.Bool:
 		return v.Text == "true"
-	case tree.List:
+	case configtree.List:
 		list := []any{}
 		for i := range v.Items {
 			list = append(list, value(&v.Items[i]))
 		}
 		return list
-	case tree.Object:
+	case configtree.Object:
 		m := map[string]any{}
 		for i := range v.Members {
 			m[v.Members[i].Name] = value(&v.Members[i].Value)
@@ -210,7 +210,7 @@ func FuzzReplace(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		out, err := jsonc.Replace(text, path, "callgate", fields)
 		if err != nil {
-			if _, ok := err.(*tree.Mistake); !ok || out != nil {
+			if _, ok := err.(*configtree.Mistake); !ok || out != nil {
 				t.Fatalf("a defect: %v", err)
 			}
 			return

@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"callgate/internal/importer/tree"
+	"callgate/internal/importer/configtree"
 )
 
 const (
@@ -23,8 +23,8 @@ const bom = "\ufeff"
 
 // Parse reads a text. One that holds no value at all, as an empty file does,
 // is nil and no mistake. Every other error is a [*tree.Mistake].
-func Parse(text []byte) (*tree.Value, error) {
-	if err := tree.Valid(text); err != nil {
+func Parse(text []byte) (*configtree.Value, error) {
+	if err := configtree.Valid(text); err != nil {
 		return nil, err
 	}
 	p := &parser{text: text}
@@ -45,14 +45,14 @@ type parser struct {
 }
 
 func (p *parser) fail(at int, format string, args ...any) error {
-	return &tree.Mistake{At: min(at, len(p.text)), What: fmt.Sprintf(format, args...)}
+	return &configtree.Mistake{At: min(at, len(p.text)), What: fmt.Sprintf(format, args...)}
 }
 
-func (p *parser) document() (*tree.Value, error) {
+func (p *parser) document() (*configtree.Value, error) {
 	if err := p.space(); err != nil || p.at == len(p.text) {
 		return nil, err
 	}
-	var root tree.Value
+	var root configtree.Value
 	if err := p.value(&root, 0); err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func comment(text []byte, at int) (end int, ok bool) {
 	return at, false
 }
 
-func (p *parser) value(v *tree.Value, depth int) (err error) {
+func (p *parser) value(v *configtree.Value, depth int) (err error) {
 	if p.values++; p.values > maxValues {
 		return p.fail(p.at, "it holds more than %d values", maxValues)
 	}
@@ -128,10 +128,10 @@ func (p *parser) value(v *tree.Value, depth int) (err error) {
 	case c == '[':
 		err = p.list(v, depth)
 	case c == '"':
-		v.Kind = tree.Text
+		v.Kind = configtree.Text
 		v.Text, err = p.string()
 	case c == '-' || '0' <= c && c <= '9':
-		v.Kind = tree.Number
+		v.Kind = configtree.Number
 		v.Text, err = p.number()
 	default:
 		err = p.word(v)
@@ -147,16 +147,16 @@ func (p *parser) peek() byte {
 	return 0
 }
 
-func (p *parser) word(v *tree.Value) error {
+func (p *parser) word(v *configtree.Value) error {
 	end := p.at
 	for end < len(p.text) && 'a' <= p.text[end] && p.text[end] <= 'z' {
 		end++
 	}
 	switch word := string(p.text[p.at:end]); word {
 	case "true", "false":
-		v.Kind, v.Text = tree.Bool, word
+		v.Kind, v.Text = configtree.Bool, word
 	case "null":
-		v.Kind, v.Text = tree.Null, word
+		v.Kind, v.Text = configtree.Null, word
 	default:
 		return p.fail(p.at, "a value is expected, and there is %s", p.seen())
 	}
@@ -164,8 +164,8 @@ func (p *parser) word(v *tree.Value) error {
 	return nil
 }
 
-func (p *parser) object(v *tree.Value, depth int) error {
-	v.Kind = tree.Object
+func (p *parser) object(v *configtree.Value, depth int) error {
+	v.Kind = configtree.Object
 	p.at++
 	for {
 		if err := p.space(); err != nil {
@@ -179,7 +179,7 @@ func (p *parser) object(v *tree.Value, depth int) error {
 		default:
 			return p.fail(p.at, "a name in double quotes or } is expected, and there is %s", p.seen())
 		}
-		m := tree.Member{At: p.at, Comma: -1}
+		m := configtree.Member{At: p.at, Comma: -1}
 		var err error
 		if m.Name, err = p.string(); err != nil {
 			return err
@@ -204,8 +204,8 @@ func (p *parser) object(v *tree.Value, depth int) error {
 	}
 }
 
-func (p *parser) list(v *tree.Value, depth int) error {
-	v.Kind = tree.List
+func (p *parser) list(v *configtree.Value, depth int) error {
+	v.Kind = configtree.List
 	p.at++
 	for {
 		if err := p.space(); err != nil {
@@ -215,7 +215,7 @@ func (p *parser) list(v *tree.Value, depth int) error {
 			p.at++
 			return nil
 		}
-		var item tree.Value
+		var item configtree.Value
 		if err := p.value(&item, depth+1); err != nil {
 			return err
 		}

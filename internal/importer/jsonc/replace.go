@@ -6,7 +6,7 @@ import (
 	"errors"
 	"strings"
 
-	"callgate/internal/importer/tree"
+	"callgate/internal/importer/configtree"
 )
 
 // Replace makes the object at a path hold one member and no other: a name, and
@@ -15,31 +15,31 @@ import (
 // All other bytes stay. A comment goes only with the member that it stands
 // inside; those between members remain. The text that comes of it is read
 // again, and must hold the member and otherwise what was there before.
-func Replace(text []byte, path []string, name string, fields []tree.Field) ([]byte, error) {
+func Replace(text []byte, path []string, name string, fields []configtree.Field) ([]byte, error) {
 	root, err := Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	e := &editor{text: text, eol: tree.EOL(text)}
+	e := &editor{text: text, eol: configtree.EOL(text)}
 	e.unit = e.guess()
 	splices, err := e.splices(root, path, name, fields)
 	if err != nil {
 		return nil, err
 	}
-	out := tree.Apply(text, splices)
+	out := configtree.Apply(text, splices)
 	after, err := Parse(out)
 	if err != nil {
 		return nil, errors.Join(errDefect, err)
 	}
 	if root == nil {
-		root = &tree.Value{Kind: tree.Object}
+		root = &configtree.Value{Kind: configtree.Object}
 	}
 	level := after
 	for _, key := range path {
 		level = level.Get(key)
 	}
 	if level == nil || len(level.Members) != 1 || level.Members[0].Name != name ||
-		!level.Members[0].Value.Is(fields) || !tree.Same(root, after, path...) {
+		!level.Members[0].Value.Is(fields) || !configtree.Same(root, after, path...) {
 		return nil, errDefect
 	}
 	return out, nil
@@ -65,20 +65,20 @@ func (e *editor) guess() string {
 	return "  "
 }
 
-func (e *editor) splices(root *tree.Value, path []string, name string, fields []tree.Field) ([]tree.Splice, error) {
+func (e *editor) splices(root *configtree.Value, path []string, name string, fields []configtree.Field) ([]configtree.Splice, error) {
 	if root == nil {
 		return e.fresh(path, name, fields), nil
 	}
 	level, depth := root, 0
 	for {
-		if level.Kind != tree.Object {
-			return nil, &tree.Mistake{At: level.From, What: "an object is expected here, and there is " + level.Kind.String()}
+		if level.Kind != configtree.Object {
+			return nil, &configtree.Mistake{At: level.From, What: "an object is expected here, and there is " + level.Kind.String()}
 		}
 		if depth == len(path) {
 			break
 		}
 		if twice, ok := level.Second(path[depth]); ok {
-			return nil, &tree.Mistake{At: twice.At, What: "the name " + quote(twice.Name) + " stands here a second time"}
+			return nil, &configtree.Mistake{At: twice.At, What: "the name " + quote(twice.Name) + " stands here a second time"}
 		}
 		next := level.Get(path[depth])
 		if next == nil {
@@ -87,9 +87,9 @@ func (e *editor) splices(root *tree.Value, path []string, name string, fields []
 			}), nil
 		}
 		depth++
-		if next.Kind == tree.Null {
+		if next.Kind == configtree.Null {
 			indent, own := e.margin(next.From)
-			return []tree.Splice{{From: next.From, To: next.To, With: e.nested(path[depth:], name, fields, indent, !own)}}, nil
+			return []configtree.Splice{{From: next.From, To: next.To, With: e.nested(path[depth:], name, fields, indent, !own)}}, nil
 		}
 		level = next
 	}
@@ -100,17 +100,17 @@ func (e *editor) splices(root *tree.Value, path []string, name string, fields []
 }
 
 // fresh writes a text that holds no value yet.
-func (e *editor) fresh(path []string, name string, fields []tree.Field) []tree.Splice {
+func (e *editor) fresh(path []string, name string, fields []configtree.Field) []configtree.Splice {
 	text := e.nested(path, name, fields, "", false) + e.eol
 	body := bytes.TrimPrefix(e.text, []byte(bom))
 	if !blank(body[bytes.LastIndexByte(body, '\n')+1:]) {
 		text = e.eol + text // behind a comment
 	}
-	return []tree.Splice{{From: len(e.text), To: len(e.text), With: text}}
+	return []configtree.Splice{{From: len(e.text), To: len(e.text), With: text}}
 }
 
 // nested is an object with levels around it.
-func (e *editor) nested(path []string, name string, fields []tree.Field, indent string, inline bool) string {
+func (e *editor) nested(path []string, name string, fields []configtree.Field, indent string, inline bool) string {
 	if len(path) == 0 {
 		path = []string{name}
 	} else {
@@ -119,7 +119,7 @@ func (e *editor) nested(path []string, name string, fields []tree.Field, indent 
 	return e.wrap(path, fields, indent, inline)
 }
 
-func (e *editor) wrap(path []string, fields []tree.Field, indent string, inline bool) string {
+func (e *editor) wrap(path []string, fields []configtree.Field, indent string, inline bool) string {
 	if len(path) == 0 {
 		return e.object(fields, indent, inline)
 	}
@@ -131,7 +131,7 @@ func (e *editor) wrap(path []string, fields []tree.Field, indent string, inline 
 }
 
 // object writes fields, on one line or each on its own.
-func (e *editor) object(fields []tree.Field, indent string, inline bool) string {
+func (e *editor) object(fields []configtree.Field, indent string, inline bool) string {
 	parts := make([]string, len(fields))
 	for i, f := range fields {
 		parts[i] = quote(f.Name) + ": " + render(f.Value)

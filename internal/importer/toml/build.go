@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"callgate/internal/importer/tree"
+	"callgate/internal/importer/configtree"
 )
 
 // how a table came to be, which decides who may still add to it.
@@ -28,13 +28,13 @@ type table struct {
 // node is what a name stands for: one of the three.
 type node struct {
 	at    int
-	value *tree.Value
+	value *configtree.Value
 	table *table
 	list  []*table
 }
 
 // build adds statements up.
-func build(statements []statement) (*tree.Value, error) {
+func build(statements []statement) (*configtree.Value, error) {
 	root := &table{how: headed}
 	current := root
 	for _, s := range statements {
@@ -53,7 +53,7 @@ func build(statements []statement) (*tree.Value, error) {
 }
 
 func clash(s statement, format string, args ...any) error {
-	return &tree.Mistake{At: s.from, What: fmt.Sprintf(format, args...)}
+	return &configtree.Mistake{At: s.from, What: fmt.Sprintf(format, args...)}
 }
 
 func (t *table) add(name string, n *node) {
@@ -129,18 +129,18 @@ func (t *table) set(s statement) error {
 	return nil
 }
 
-func (t *table) finish() tree.Value {
-	v := tree.Value{Kind: tree.Object, From: t.at, To: t.at}
+func (t *table) finish() configtree.Value {
+	v := configtree.Value{Kind: configtree.Object, From: t.at, To: t.at}
 	for _, name := range t.names {
 		n := t.members[name]
-		m := tree.Member{Name: name, At: n.at, Comma: -1}
+		m := configtree.Member{Name: name, At: n.at, Comma: -1}
 		switch {
 		case n.value != nil:
 			m.Value = *n.value
 		case n.table != nil:
 			m.Value = n.table.finish()
 		default:
-			m.Value = tree.Value{Kind: tree.List, From: n.at, To: n.at}
+			m.Value = configtree.Value{Kind: configtree.List, From: n.at, To: n.at}
 			for _, item := range n.list {
 				m.Value.Items = append(m.Value.Items, item.finish())
 			}

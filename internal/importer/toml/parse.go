@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"callgate/internal/importer/tree"
+	"callgate/internal/importer/configtree"
 )
 
 const (
@@ -25,7 +25,7 @@ const bom = "\ufeff"
 
 // Document is a file: its statements in order, and what they add up to.
 type Document struct {
-	Root       *tree.Value
+	Root       *configtree.Value
 	statements []statement
 }
 
@@ -35,12 +35,12 @@ type statement struct {
 	header   bool
 	array    bool // [[of tables]]
 	path     []string
-	value    tree.Value
+	value    configtree.Value
 }
 
 // Parse reads a text. Every error is a [*tree.Mistake].
 func Parse(text []byte) (*Document, error) {
-	if err := tree.Valid(text); err != nil {
+	if err := configtree.Valid(text); err != nil {
 		return nil, err
 	}
 	p := &parser{text: text}
@@ -74,11 +74,11 @@ type parser struct {
 	text   []byte
 	at     int
 	values int
-	failed *tree.Mistake // the first control character of a comment
+	failed *configtree.Mistake // the first control character of a comment
 }
 
 func (p *parser) fail(at int, format string, args ...any) error {
-	return &tree.Mistake{At: min(at, len(p.text)), What: fmt.Sprintf(format, args...)}
+	return &configtree.Mistake{At: min(at, len(p.text)), What: fmt.Sprintf(format, args...)}
 }
 
 func (p *parser) peek() byte {
@@ -127,7 +127,7 @@ func (p *parser) comment() {
 	}
 	for p.at < len(p.text) && p.text[p.at] != '\n' && !p.has("\r\n") {
 		if control(p.text[p.at]) && p.failed == nil {
-			p.failed = &tree.Mistake{At: p.at, What: "a comment holds a control character"}
+			p.failed = &configtree.Mistake{At: p.at, What: "a comment holds a control character"}
 		}
 		p.at++
 	}
@@ -193,7 +193,7 @@ func (p *parser) header() (s statement, err error) {
 }
 
 // assigned reads the value of a key.
-func (p *parser) assigned() (v tree.Value, err error) {
+func (p *parser) assigned() (v configtree.Value, err error) {
 	p.spaces()
 	if p.peek() != '=' {
 		return v, p.fail(p.at, "= is expected behind the key, and there is %s", p.seen())

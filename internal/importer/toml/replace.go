@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"callgate/internal/importer/tree"
+	"callgate/internal/importer/configtree"
 )
 
 // Replace makes a table of the file's top level hold one table and no other: a
@@ -18,23 +18,23 @@ import (
 // above; comments above a header and behind the last key remain. The text that
 // comes of it is read again, and must hold the one table and otherwise what
 // was there before.
-func Replace(text []byte, in, name string, fields []tree.Field) ([]byte, error) {
+func Replace(text []byte, in, name string, fields []configtree.Field) ([]byte, error) {
 	d, err := Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	if v := d.Root.Get(in); v != nil && v.Kind != tree.Object {
-		return nil, &tree.Mistake{At: v.From, What: "a table is expected here, and there is " + v.Kind.String()}
+	if v := d.Root.Get(in); v != nil && v.Kind != configtree.Object {
+		return nil, &configtree.Mistake{At: v.From, What: "a table is expected here, and there is " + v.Kind.String()}
 	}
-	e := &editor{text: text, eol: tree.EOL(text)}
-	out := tree.Apply(text, e.splices(d, in, name, fields))
+	e := &editor{text: text, eol: configtree.EOL(text)}
+	out := configtree.Apply(text, e.splices(d, in, name, fields))
 	after, err := Parse(out)
 	if err != nil {
 		return nil, errors.Join(errDefect, err)
 	}
 	table := after.Root.Get(in)
 	if table == nil || len(table.Members) != 1 || table.Members[0].Name != name ||
-		!table.Members[0].Value.Is(fields) || !tree.Same(d.Root, after.Root, in) {
+		!table.Members[0].Value.Is(fields) || !configtree.Same(d.Root, after.Root, in) {
 		return nil, errDefect
 	}
 	return out, nil
@@ -53,14 +53,14 @@ type section struct {
 	header   bool
 }
 
-func (e *editor) splices(d *Document, in, name string, fields []tree.Field) []tree.Splice {
-	var splices []tree.Splice
+func (e *editor) splices(d *Document, in, name string, fields []configtree.Field) []configtree.Splice {
+	var splices []configtree.Splice
 	for i, s := range e.sections(d, in) {
 		if i == 0 {
-			splices = append(splices, tree.Splice{From: s.from, To: s.to, With: e.entry(s.header, in, name, fields)})
+			splices = append(splices, configtree.Splice{From: s.from, To: s.to, With: e.entry(s.header, in, name, fields)})
 			continue
 		}
-		splices = append(splices, tree.Splice{From: e.above(s.from), To: e.below(s.to)})
+		splices = append(splices, configtree.Splice{From: e.above(s.from), To: e.below(s.to)})
 	}
 	if len(splices) > 0 {
 		return splices
@@ -77,7 +77,7 @@ func (e *editor) splices(d *Document, in, name string, fields []tree.Field) []tr
 	default:
 		with = e.eol + e.eol + with
 	}
-	return []tree.Splice{{From: len(e.text), To: len(e.text), With: with}}
+	return []configtree.Splice{{From: len(e.text), To: len(e.text), With: with}}
 }
 
 // sections are the parts of the text that speak of a table.
@@ -145,7 +145,7 @@ func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
 // entry is the table that is written: with a header, or where none may stand
 // as one line.
-func (e *editor) entry(header bool, in, name string, fields []tree.Field) string {
+func (e *editor) entry(header bool, in, name string, fields []configtree.Field) string {
 	parts := make([]string, len(fields))
 	for i, f := range fields {
 		parts[i] = key(f.Name) + " = " + render(f.Value)

@@ -14,13 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"callgate/internal/importer/configtree"
 	"callgate/internal/importer/toml"
-	"callgate/internal/importer/tree"
 )
 
 var update = flag.Bool("update", false, "rewrite what comes after each edit")
 
-var fields = []tree.Field{{Name: "command", Value: "callgate"}, {Name: "args", Value: []string{"mcp"}}}
+var fields = []configtree.Field{{Name: "command", Value: "callgate"}, {Name: "args", Value: []string{"mcp"}}}
 
 func replace(text string) (string, error) {
 	out, err := toml.Replace([]byte(text), "mcp_servers", "callgate", fields)
@@ -28,21 +28,21 @@ func replace(text string) (string, error) {
 }
 
 // value is a tree as JSON has it.
-func value(v *tree.Value) any {
+func value(v *configtree.Value) any {
 	switch v.Kind {
-	case tree.List:
+	case configtree.List:
 		list := []any{}
 		for i := range v.Items {
 			list = append(list, value(&v.Items[i]))
 		}
 		return list
-	case tree.Object:
+	case configtree.Object:
 		m := map[string]any{}
 		for i := range v.Members {
 			m[v.Members[i].Name] = value(&v.Members[i].Value)
 		}
 		return m
-	case tree.Text:
+	case configtree.Text:
 		return v.Text
 	}
 	return v.Kind.String() + " " + v.Text
@@ -87,7 +87,7 @@ func TestMistakes(t *testing.T) {
 		"[a.b.c]\n[a]\nb.x = 1",
 	} {
 		_, err := toml.Parse([]byte(text))
-		m, ok := err.(*tree.Mistake)
+		m, ok := err.(*configtree.Mistake)
 		if !ok || m.What == "" || m.At < 0 || m.At > len(text) {
 			t.Errorf("%q: %#v", text, err)
 		}
@@ -156,7 +156,7 @@ func TestReplace(t *testing.T) {
 // Every text can be written, whatever is in it.
 func TestTexts(t *testing.T) {
 	for _, s := range []string{"", "a b", `C:\x`, `C:\it's`, `"`, "a\nb\t\x7f\x01", "é😀", "'", "a.b"} {
-		out, err := toml.Replace(nil, "mcp_servers", s, []tree.Field{{Name: "command", Value: s}, {Name: "args", Value: []string{s}}, {Name: s + "x", Value: true}})
+		out, err := toml.Replace(nil, "mcp_servers", s, []configtree.Field{{Name: "command", Value: s}, {Name: "args", Value: []string{s}}, {Name: s + "x", Value: true}})
 		if err != nil {
 			t.Errorf("%q: %v", s, err)
 			continue
@@ -175,7 +175,7 @@ func FuzzReplace(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		out, err := toml.Replace(text, "mcp_servers", "callgate", fields)
 		if err != nil {
-			if _, ok := err.(*tree.Mistake); !ok || out != nil {
+			if _, ok := err.(*configtree.Mistake); !ok || out != nil {
 				t.Fatalf("a defect: %v\n%s", err, text)
 			}
 			return

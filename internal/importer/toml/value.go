@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"callgate/internal/importer/tree"
+	"callgate/internal/importer/configtree"
 )
 
-func (p *parser) value(depth int) (v tree.Value, err error) {
+func (p *parser) value(depth int) (v configtree.Value, err error) {
 	if p.values++; p.values > maxValues {
 		return v, p.fail(p.at, "it holds more than %d values", maxValues)
 	}
@@ -18,7 +18,7 @@ func (p *parser) value(depth int) (v tree.Value, err error) {
 	from := p.at
 	switch c := p.peek(); {
 	case c == '"' || c == '\'':
-		v.Kind = tree.Text
+		v.Kind = configtree.Text
 		v.Text, err = p.text4()
 	case c == '[':
 		v, err = p.list(depth)
@@ -159,8 +159,8 @@ func (p *parser) escape(b *strings.Builder) error {
 	return nil
 }
 
-func (p *parser) list(depth int) (tree.Value, error) {
-	v := tree.Value{Kind: tree.List}
+func (p *parser) list(depth int) (configtree.Value, error) {
+	v := configtree.Value{Kind: configtree.List}
 	p.at++
 	for {
 		p.lines()
@@ -194,7 +194,7 @@ func (p *parser) comma(end byte) error {
 }
 
 // braces reads a table that is written as a value.
-func (p *parser) braces(depth int) (tree.Value, error) {
+func (p *parser) braces(depth int) (configtree.Value, error) {
 	var pairs []statement
 	from := p.at
 	p.at++
@@ -207,26 +207,26 @@ func (p *parser) braces(depth int) (tree.Value, error) {
 		s := statement{from: p.at}
 		var err error
 		if s.path, err = p.key(); err != nil {
-			return tree.Value{}, err
+			return configtree.Value{}, err
 		}
 		p.spaces()
 		if p.peek() != '=' {
-			return tree.Value{}, p.fail(p.at, "= is expected behind the key, and there is %s", p.seen())
+			return configtree.Value{}, p.fail(p.at, "= is expected behind the key, and there is %s", p.seen())
 		}
 		p.at++
 		p.spaces()
 		if s.value, err = p.value(depth + 1); err != nil {
-			return tree.Value{}, err
+			return configtree.Value{}, err
 		}
 		s.to = p.at
 		pairs = append(pairs, s)
 		if err := p.comma('}'); err != nil {
-			return tree.Value{}, err
+			return configtree.Value{}, err
 		}
 	}
 	v, err := build(pairs)
 	if err != nil {
-		return tree.Value{}, err
+		return configtree.Value{}, err
 	}
 	v.From = from
 	return *v, nil
@@ -244,7 +244,7 @@ var (
 )
 
 // scalar reads true and false, numbers and times.
-func (p *parser) scalar() (tree.Value, error) {
+func (p *parser) scalar() (configtree.Value, error) {
 	from := p.at
 	for c := p.peek(); bare(c) || c == '+' || c == '.' || c == ':'; c = p.peek() {
 		p.at++
@@ -253,14 +253,14 @@ func (p *parser) scalar() (tree.Value, error) {
 		for p.at++; bare(p.peek()) || p.peek() == '+' || p.peek() == '.' || p.peek() == ':'; p.at++ {
 		}
 	}
-	v := tree.Value{Text: string(p.text[from:p.at])}
+	v := configtree.Value{Text: string(p.text[from:p.at])}
 	switch {
 	case v.Text == "true" || v.Text == "false":
-		v.Kind = tree.Bool
+		v.Kind = configtree.Bool
 	case whole.MatchString(v.Text) || point.MatchString(v.Text):
-		v.Kind = tree.Number
+		v.Kind = configtree.Number
 	case times.MatchString(v.Text):
-		v.Kind = tree.Time
+		v.Kind = configtree.Time
 	case v.Text == "":
 		return v, p.fail(from, "a value is expected, and there is %s", p.seen())
 	default:

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"callgate/internal/module"
+	"callgate/internal/module/browser/axtree"
 	"callgate/internal/module/browser/page"
-	"callgate/internal/module/browser/tree"
 	"callgate/tool"
 )
 
@@ -118,7 +118,7 @@ func (v *visit) text(ctx context.Context, t *page.Tab, in readArgs) (text string
 			return "", false, err
 		}
 		url, _ := t.Where(ctx)
-		return root.Text(tree.Options{Ref: ref, Only: in.Interactive, Base: page.Origin(url)}), false, nil
+		return root.Text(axtree.Options{Ref: ref, Only: in.Interactive, Base: page.Origin(url)}), false, nil
 	}
 	html, err := t.Read(ctx)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"callgate/internal/module/browser/files"
 	"callgate/internal/module/browser/page"
+	"callgate/internal/module/browser/transfer"
 	"callgate/tool"
 )
 
@@ -106,7 +106,7 @@ func (v *visit) takeFiles(ctx context.Context, tab string) {
 
 // land moves a file that has arrived into the workspace.
 func (v *visit) land(d page.Download, file string) (string, error) {
-	return files.Land(v.op, v.grant, d.Name, file)
+	return transfer.Land(v.op, v.grant, d.Name, file)
 }
 
 func (s *state) note(notes []page.Note) {

@@ -9,7 +9,7 @@ import (
 
 	"callgate/internal/module"
 	"callgate/internal/module/browser/element"
-	"callgate/internal/module/browser/files"
+	"callgate/internal/module/browser/transfer"
 	"callgate/tool"
 )
 
@@ -139,7 +139,7 @@ func (v *visit) upload(ctx context.Context, el *element.Element, paths []string)
 	if err != nil {
 		return "", err
 	}
-	lent, err := files.Lend(v.op, v.grant, folder, paths)
+	lent, err := transfer.Lend(v.op, v.grant, folder, paths)
 	if err != nil {
 		return "", err
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"callgate/internal/module"
-	"callgate/internal/module/database/reach"
+	"callgate/internal/module/database/access"
 	"callgate/tool"
 )
 
@@ -68,7 +68,7 @@ func (r *room) connectTool() definition {
 
 type connectArgs struct {
 	on
-	reach.Target
+	access.Target
 }
 
 func connect(ctx context.Context, c *call, in connectArgs) (*tool.Result, error) {
@@ -85,7 +85,7 @@ func connect(ctx context.Context, c *call, in connectArgs) (*tool.Result, error)
 	limit := c.limit(in.Timeout)
 	bounded, cancel := context.WithTimeoutCause(ctx, limit, timeUp{limit})
 	defer cancel()
-	asker := reach.Asker{Grant: c.grant, Author: c.daemon, Hosts: c.set.AllowedHosts, Hidden: c.room.hidden, ReadOnly: c.set.ReadOnly}
+	asker := access.Asker{Grant: c.grant, Author: c.daemon, Hosts: c.set.AllowedHosts, Hidden: c.room.hidden, ReadOnly: c.set.ReadOnly}
 	opened, err := asker.Open(bounded, in.Target)
 	if err != nil {
 		return nil, stopped(bounded, err)

@@ -34,7 +34,7 @@ import (
 	"time"
 
 	"callgate/internal/module"
-	"callgate/internal/module/database/reach"
+	"callgate/internal/module/database/access"
 	"callgate/tool"
 )
 
@@ -72,11 +72,11 @@ func defaults() *settings {
 // Check reports what is wrong with the settings as a whole.
 func (s *settings) Check() (err error) {
 	for i, name := range s.AllowedDrivers {
-		if s.AllowedDrivers[i], err = reach.Driver(name); err != nil {
+		if s.AllowedDrivers[i], err = access.Driver(name); err != nil {
 			return err
 		}
 	}
-	return reach.CheckHosts(s.AllowedHosts)
+	return access.CheckHosts(s.AllowedHosts)
 }
 
 // tools makes the tools of the module. A new tool is a file, its description

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
-	"callgate/internal/module/git/task"
 	"callgate/tool"
 )
 
@@ -19,8 +19,8 @@ var addDoc string
 const addInput = `{
   "type": "object",
   "properties": {
-    ` + task.RepoProperty + `,
-    ` + task.PathsProperty + `,
+    ` + gittool.RepoProperty + `,
+    ` + gittool.PathsProperty + `,
     "all": {"type": "boolean", "default": false, "description": "Stage everything that is new, changed or deleted."}
   },
   "additionalProperties": false
@@ -36,25 +36,25 @@ const addOutput = `{
   "required": ["staged", "paths", "truncated"]
 }`
 
-func addTool(g *repo.Ground) task.Definition {
-	return task.Definition{
+func addTool(g *repo.Ground) gittool.Definition {
+	return gittool.Definition{
 		Name: "add", Doc: addDoc, Input: addInput, Output: addOutput,
 		Examples: []tool.Example{
-			task.Example("two files", `{"paths": ["src/server.go", "README.md"]}`),
-			task.Example("everything", `{"all": true}`),
+			gittool.Example("two files", `{"paths": ["src/server.go", "README.md"]}`),
+			gittool.Example("everything", `{"all": true}`),
 		},
 		Aliases: []string{
 			"git_add", "git add", "stage", "stage files", "stage changes", "mark as resolved", "add files to the index",
 			"indexer des fichiers", "ajouter des fichiers au commit", "préparer un commit",
 		},
 		Tags:    []string{"add", "stage", "index", "ajouter", "indexer"},
-		Runtime: task.Changing(tool.Medium, false),
+		Runtime: gittool.Changing(tool.Medium, false),
 		Handler: handler(g, "add", add),
 	}
 }
 
 type addArgs struct {
-	task.At
+	gittool.At
 	Paths []string `json:"paths"`
 	All   bool     `json:"all"`
 }
@@ -87,13 +87,13 @@ func add(ctx context.Context, c *call, in addArgs) (*tool.Result, error) {
 		d.Paths = []porcelain.Name{}
 	}
 	if len(names) == 0 {
-		return task.Done("nothing to stage: there are no changes there that are not staged already", d, "")
+		return gittool.Done("nothing to stage: there are no changes there that are not staged already", d, "")
 	}
 	var text strings.Builder
 	for _, name := range d.Paths {
 		text.WriteString(name.String() + "\n")
 	}
-	return task.Done("staged "+task.Count(len(names), "file"), d, text.String())
+	return gittool.Done("staged "+gittool.Count(len(names), "file"), d, text.String())
 }
 
 // addable says why a path that was named is not among the changes, if it ought

@@ -9,9 +9,9 @@ import (
 	"regexp"
 	"strings"
 
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
-	"callgate/internal/module/git/task"
 	"callgate/tool"
 )
 
@@ -21,7 +21,7 @@ var blameDoc string
 const blameInput = `{
   "type": "object",
   "properties": {
-    ` + task.RepoProperty + `,
+    ` + gittool.RepoProperty + `,
     "path": {"type": "string", "minLength": 1, "description": "The file, relative to the repository."},
     "rev": {"type": "string", "minLength": 1, "description": "The commit, branch or tag at which to look. Default: the file as it is now."},
     "start": {"type": "integer", "minimum": 1, "default": 1, "description": "The first line."},
@@ -44,25 +44,25 @@ const blameOutput = `{
   "required": ["path", "lines", "commits", "truncated"]
 }`
 
-func blameTool(g *repo.Ground) task.Definition {
-	return task.Definition{
+func blameTool(g *repo.Ground) gittool.Definition {
+	return gittool.Definition{
 		Name: "blame", Doc: blameDoc, Input: blameInput, Output: blameOutput,
 		Examples: []tool.Example{
-			task.Example("who wrote the start of a file", `{"path": "src/server.go"}`),
-			task.Example("twenty lines from line 120 on", `{"path": "src/server.go", "start": 120, "limit": 20}`),
+			gittool.Example("who wrote the start of a file", `{"path": "src/server.go"}`),
+			gittool.Example("twenty lines from line 120 on", `{"path": "src/server.go", "start": 120, "limit": 20}`),
 		},
 		Aliases: []string{
 			"git_blame", "git blame", "git_annotate", "annotate a file", "who wrote this line", "who changed this line", "why is this line here",
 			"qui a écrit cette ligne", "auteur de chaque ligne", "annoter un fichier",
 		},
 		Tags:    []string{"blame", "annotate", "author", "line", "history", "auteur", "ligne"},
-		Runtime: task.Reading(),
+		Runtime: gittool.Reading(),
 		Handler: handler(g, "blame", blame),
 	}
 }
 
 type blameArgs struct {
-	task.At
+	gittool.At
 	Path   string `json:"path"`
 	Rev    string `json:"rev"`
 	Start  int    `json:"start"`
@@ -122,7 +122,7 @@ func blameResult(name porcelain.Name, in blameArgs, b *porcelain.Blame, cut bool
 		fmt.Fprintf(&text, "%s %.10s %-16s %5d  %s\n", porcelain.ShortID(line.Commit), cmp.Or(o.Date, "not yet"), tool.ClipTo(o.Author, 16), line.Number, line.Text)
 	}
 	d.Commits = used
-	summary := fmt.Sprintf("%s: lines %d to %d, from %s", name, in.Start, in.Start+len(d.Lines)-1, task.Count(len(used), "commit"))
+	summary := fmt.Sprintf("%s: lines %d to %d, from %s", name, in.Start, in.Start+len(d.Lines)-1, gittool.Count(len(used), "commit"))
 	if len(d.Lines) == 0 {
 		summary = name.String() + " has no lines there"
 	}
@@ -130,7 +130,7 @@ func blameResult(name porcelain.Name, in blameArgs, b *porcelain.Blame, cut bool
 		d.NextStart = in.Start + len(d.Lines)
 		summary += fmt.Sprintf("; continue with start=%d", d.NextStart)
 	}
-	return task.Done(summary, d, text.String())
+	return gittool.Done(summary, d, text.String())
 }
 
 var onlyLines = regexp.MustCompile(`has only (\d+) lines?`)

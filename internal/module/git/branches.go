@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
-	"callgate/internal/module/git/task"
 	"callgate/tool"
 )
 
@@ -19,7 +19,7 @@ var branchesDoc string
 const branchesInput = `{
   "type": "object",
   "properties": {
-    ` + task.RepoProperty + `,
+    ` + gittool.RepoProperty + `,
     "remote": {"type": "boolean", "default": false, "description": "List the branches of remotes too."},
     "limit": {"type": "integer", "minimum": 1, "maximum": 2000, "default": 100, "description": "How many branches to list."},
     "create": {"type": "string", "minLength": 1, "description": "Make a branch of this name."},
@@ -44,8 +44,8 @@ const branchesOutput = `{
   }
 }`
 
-func branchesTool(g *repo.Ground) task.Definition {
-	r := tool.Runtime{Risk: tool.Medium, SideEffect: tool.Write, Timeout: task.MostTime, Effects: []tool.Effect{
+func branchesTool(g *repo.Ground) gittool.Definition {
+	r := tool.Runtime{Risk: tool.Medium, SideEffect: tool.Write, Timeout: gittool.MostTime, Effects: []tool.Effect{
 		{Resource: "repo:{repo}", Mode: tool.S},
 		{Resource: "repo:.", Mode: tool.S, Unless: []string{"repo"}},
 	}}
@@ -53,12 +53,12 @@ func branchesTool(g *repo.Ground) task.Definition {
 		r.Effects = append(r.Effects, tool.Effect{Resource: "repo:{repo}", Mode: tool.X, When: verb},
 			tool.Effect{Resource: "repo:.", Mode: tool.X, When: verb, Unless: []string{"repo"}})
 	}
-	return task.Definition{
+	return gittool.Definition{
 		Name: "branches", Doc: branchesDoc, Input: branchesInput, Output: branchesOutput,
 		Examples: []tool.Example{
-			task.Example("list them", `{}`),
-			task.Example("a new branch where main is", `{"create": "feature/login", "start": "main"}`),
-			task.Example("delete one that was merged", `{"delete": "feature/login"}`),
+			gittool.Example("list them", `{}`),
+			gittool.Example("a new branch where main is", `{"create": "feature/login", "start": "main"}`),
+			gittool.Example("delete one that was merged", `{"delete": "feature/login"}`),
 		},
 		Aliases: []string{
 			"git_branch", "git branch", "list_branches", "create_branch", "git_create_branch", "delete_branch", "list branches", "create a branch", "delete a branch", "rename a branch",
@@ -71,7 +71,7 @@ func branchesTool(g *repo.Ground) task.Definition {
 }
 
 type branchesArgs struct {
-	task.At
+	gittool.At
 	Remote bool   `json:"remote"`
 	Limit  int    `json:"limit"`
 	Create string `json:"create"`
@@ -148,7 +148,7 @@ func (c *call) listBranches(ctx context.Context, remote bool, limit int) (*tool.
 		d.Branches = append(d.Branches, b)
 		text.WriteString(b.line())
 	}
-	summary := task.Count(len(d.Branches), "branch")
+	summary := gittool.Count(len(d.Branches), "branch")
 	switch {
 	case d.Truncated:
 		summary = fmt.Sprintf("the %d latest branches; raise limit for more", limit)
@@ -158,7 +158,7 @@ func (c *call) listBranches(ctx context.Context, remote bool, limit int) (*tool.
 	if d.Current != "" {
 		summary += "; on " + d.Current
 	}
-	return task.Done(summary, d, text.String())
+	return gittool.Done(summary, d, text.String())
 }
 
 func newBranch(r porcelain.Ref) branchData {
@@ -196,7 +196,7 @@ func (c *call) createBranch(ctx context.Context, name, start string) (*tool.Resu
 		return nil, err
 	}
 	d := branchChangeData{Name: name, Commit: c.CommitOf(ctx, name)}
-	return task.Done(fmt.Sprintf("created %s at %s; git.checkout switches to it", name, porcelain.ShortID(d.Commit)), d, "")
+	return gittool.Done(fmt.Sprintf("created %s at %s; git.checkout switches to it", name, porcelain.ShortID(d.Commit)), d, "")
 }
 
 // existing checks a branch that is to be changed, and says where it is.
@@ -234,7 +234,7 @@ func (c *call) deleteBranch(ctx context.Context, name string, force bool) (*tool
 		return nil, err
 	}
 	c.forget(ctx, "--remove-section", name, "")
-	return task.Done(fmt.Sprintf("deleted %s, which was at %s", name, porcelain.ShortID(commit)), branchChangeData{Name: name, Commit: commit}, "")
+	return gittool.Done(fmt.Sprintf("deleted %s, which was at %s", name, porcelain.ShortID(commit)), branchChangeData{Name: name, Commit: commit}, "")
 }
 
 func (c *call) renameBranch(ctx context.Context, name, to string) (*tool.Result, error) {
@@ -264,7 +264,7 @@ func (c *call) renameBranch(ctx context.Context, name, to string) (*tool.Result,
 		}
 	}
 	c.forget(ctx, "--rename-section", name, to)
-	return task.Done(fmt.Sprintf("renamed %s to %s", name, to), branchChangeData{Name: name, To: to, Commit: commit}, "")
+	return gittool.Done(fmt.Sprintf("renamed %s to %s", name, to), branchChangeData{Name: name, To: to, Commit: commit}, "")
 }
 
 // forget takes what the repository's settings say of a branch away, or over to

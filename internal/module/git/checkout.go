@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
-	"callgate/internal/module/git/task"
 	"callgate/tool"
 )
 
@@ -19,11 +19,11 @@ var checkoutDoc string
 const checkoutInput = `{
   "type": "object",
   "properties": {
-    ` + task.RepoProperty + `,
+    ` + gittool.RepoProperty + `,
     "to": {"type": "string", "minLength": 1, "description": "The branch, tag or commit."},
     "create": {"type": "boolean", "default": false, "description": "Make the branch first."},
     "start": {"type": "string", "minLength": 1, "description": "With create: where the branch begins. Default: HEAD."},
-    ` + task.PathsProperty + `,
+    ` + gittool.PathsProperty + `,
     "force": {"type": "boolean", "default": false, "description": "Throw away changes that are in the way; only where the app allows it."}
   },
   "required": ["to"],
@@ -42,26 +42,26 @@ const checkoutOutput = `{
   }
 }`
 
-func checkoutTool(g *repo.Ground) task.Definition {
-	return task.Definition{
+func checkoutTool(g *repo.Ground) gittool.Definition {
+	return gittool.Definition{
 		Name: "checkout", Doc: checkoutDoc, Input: checkoutInput, Output: checkoutOutput,
 		Examples: []tool.Example{
-			task.Example("switch to a branch", `{"to": "main"}`),
-			task.Example("begin a new branch", `{"to": "feature/login", "create": true, "start": "main"}`),
-			task.Example("one file as it is on main", `{"to": "main", "paths": ["src/server.go"]}`),
+			gittool.Example("switch to a branch", `{"to": "main"}`),
+			gittool.Example("begin a new branch", `{"to": "feature/login", "create": true, "start": "main"}`),
+			gittool.Example("one file as it is on main", `{"to": "main", "paths": ["src/server.go"]}`),
 		},
 		Aliases: []string{
 			"git_checkout", "git checkout", "git switch", "switch_branch", "switch branch", "change branch", "go to a commit", "start a new branch",
 			"changer de branche", "basculer sur une branche", "créer et changer de branche",
 		},
 		Tags:    []string{"checkout", "switch", "branch", "branche", "basculer"},
-		Runtime: task.Changing(tool.Medium, true),
+		Runtime: gittool.Changing(tool.Medium, true),
 		Handler: handler(g, "checkout", checkout),
 	}
 }
 
 type checkoutArgs struct {
-	task.At
+	gittool.At
 	To     string   `json:"to"`
 	Create bool     `json:"create"`
 	Start  string   `json:"start"`
@@ -109,7 +109,7 @@ func checkout(ctx context.Context, c *call, in checkoutArgs) (*tool.Result, erro
 		c.Follow(ctx, d.Branch, d.Upstream)
 	}
 	c.WarnFilters()
-	return task.Done(d.summary(), d, "")
+	return gittool.Done(d.summary(), d, "")
 }
 
 // target says what is checked out: a new branch, one that there is, one that
@@ -211,7 +211,7 @@ func (c *call) checkoutPaths(ctx context.Context, revision string, paths []strin
 		return nil, err
 	}
 	c.WarnFilters()
-	return task.Done(fmt.Sprintf("took %s from %s, and staged them", strings.Join(paths[:min(len(paths), 5)], ", "), tool.Clip(revision)), checkoutData{Commit: commit, Paths: paths}, "")
+	return gittool.Done(fmt.Sprintf("took %s from %s, and staged them", strings.Join(paths[:min(len(paths), 5)], ", "), tool.Clip(revision)), checkoutData{Commit: commit, Paths: paths}, "")
 }
 
 // all are the files that are not clean, once each.

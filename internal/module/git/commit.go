@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
-	"callgate/internal/module/git/task"
 	"callgate/tool"
 )
 
@@ -18,7 +18,7 @@ var commitDoc string
 const commitInput = `{
   "type": "object",
   "properties": {
-    ` + task.RepoProperty + `,
+    ` + gittool.RepoProperty + `,
     "message": {"type": "string", "minLength": 1, "maxLength": 100000, "description": "The message: a subject, and after an empty line the reasons."},
     "all": {"type": "boolean", "default": false, "description": "Stage all changed and deleted files first; not new ones."},
     "amend": {"type": "boolean", "default": false, "description": "Replace the last commit."}
@@ -37,25 +37,25 @@ const commitOutput = `{
   "required": ["commit", "files"]
 }`
 
-func commitTool(g *repo.Ground) task.Definition {
-	return task.Definition{
+func commitTool(g *repo.Ground) gittool.Definition {
+	return gittool.Definition{
 		Name: "commit", Doc: commitDoc, Input: commitInput, Output: commitOutput,
 		Examples: []tool.Example{
-			task.Example("what is staged", `{"message": "server: answer HEAD requests"}`),
-			task.Example("all changes of known files", `{"message": "docs: mend the links", "all": true}`),
+			gittool.Example("what is staged", `{"message": "server: answer HEAD requests"}`),
+			gittool.Example("all changes of known files", `{"message": "docs: mend the links", "all": true}`),
 		},
 		Aliases: []string{
 			"git_commit", "git commit", "commit changes", "save changes to git", "record changes", "amend the last commit",
 			"valider les modifications", "faire un commit", "enregistrer les modifications", "modifier le dernier commit",
 		},
 		Tags:    []string{"commit", "save", "amend", "message", "valider"},
-		Runtime: task.Changing(tool.Medium, false),
+		Runtime: gittool.Changing(tool.Medium, false),
 		Handler: handler(g, "commit", commit),
 	}
 }
 
 type commitArgs struct {
-	task.At
+	gittool.At
 	Message string `json:"message"`
 	All     bool   `json:"all"`
 	Amend   bool   `json:"amend"`
@@ -101,10 +101,10 @@ func (c *call) committable(ctx context.Context, in commitArgs) error {
 	d, _ := c.describe(s, mostFiles)
 	switch {
 	case d.Counts.Conflicts > 0 && !in.All:
-		return tool.Errorf(c.Op, tool.Conflict, "%s in conflict: %s", task.Count(d.Counts.Conflicts, "file"), namesOf(d.Conflicts)).
+		return tool.Errorf(c.Op, tool.Conflict, "%s in conflict: %s", gittool.Count(d.Counts.Conflicts, "file"), namesOf(d.Conflicts)).
 			WithHint("mend these files, stage them with git.add, and commit then")
 	case d.Counts.Conflicts > 0:
-		return tool.Errorf(c.Op, tool.Conflict, "%s in conflict: %s", task.Count(d.Counts.Conflicts, "file"), namesOf(d.Conflicts)).
+		return tool.Errorf(c.Op, tool.Conflict, "%s in conflict: %s", gittool.Count(d.Counts.Conflicts, "file"), namesOf(d.Conflicts)).
 			WithHint("mend these files and stage them by name with git.add; all does not stage files in conflict")
 	case in.Amend && s.Head == "":
 		return tool.Errorf(c.Op, tool.Invalid, "there is no commit to amend yet").WithHint("leave amend away")
@@ -134,7 +134,7 @@ func (c *call) committable(ctx context.Context, in commitArgs) error {
 func (c *call) nothing(d *statusData) error {
 	e := tool.Errorf(c.Op, tool.Failed, "nothing to commit: nothing is staged")
 	if d.Counts.Unstaged > 0 {
-		return e.WithHint("%s changed and not staged: use git.add, or commit with all", task.Count(d.Counts.Unstaged, "file"))
+		return e.WithHint("%s changed and not staged: use git.add, or commit with all", gittool.Count(d.Counts.Unstaged, "file"))
 	}
 	return e.WithHint("no file that Git knows has changed; new files must be staged with git.add")
 }
@@ -176,7 +176,7 @@ func (c *call) committed(ctx context.Context, branch string) (*tool.Result, erro
 	if branch != "" {
 		where = " on " + porcelain.Text(branch)
 	}
-	return task.Done(fmt.Sprintf("committed %s%s: %s; %s", made.Short(), where, tool.Clip(made.Subject), d.summary()), commitData{made, porcelain.Text(branch), d}, text)
+	return gittool.Done(fmt.Sprintf("committed %s%s: %s; %s", made.Short(), where, tool.Clip(made.Subject), d.summary()), commitData{made, porcelain.Text(branch), d}, text)
 }
 
 // namesOf lists some names, for an error.

@@ -4,8 +4,8 @@ import (
 	"context"
 	_ "embed"
 
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/repo"
-	"callgate/internal/module/git/task"
 	"callgate/tool"
 )
 
@@ -15,11 +15,11 @@ var diffDoc string
 const diffInput = `{
   "type": "object",
   "properties": {
-    ` + task.RepoProperty + `,
+    ` + gittool.RepoProperty + `,
     "staged": {"type": "boolean", "default": false, "description": "Show what is staged instead of what is not."},
     "from": {"type": "string", "minLength": 1, "description": "A commit, branch or tag to compare with; or a range such as main...feature."},
     "to": {"type": "string", "minLength": 1, "description": "The commit, branch or tag that from is compared with; the working tree unless given."},
-    ` + task.PathsProperty + `,
+    ` + gittool.PathsProperty + `,
     ` + pageProperties + `
   },
   "additionalProperties": false
@@ -33,27 +33,27 @@ const diffOutput = `{
   "required": ["files", "total_files", "added", "deleted", "truncated"]
 }`
 
-func diffTool(g *repo.Ground) task.Definition {
-	return task.Definition{
+func diffTool(g *repo.Ground) gittool.Definition {
+	return gittool.Definition{
 		Name: "diff", Doc: diffDoc, Input: diffInput, Output: diffOutput,
 		Examples: []tool.Example{
-			task.Example("what is not staged yet", `{}`),
-			task.Example("what would be committed", `{"staged": true}`),
-			task.Example("how many lines a branch changed since it left main", `{"from": "main...feature", "stat": true}`),
-			task.Example("one file, since the last release", `{"from": "v1.4.0", "to": "HEAD", "paths": ["src/server.go"]}`),
+			gittool.Example("what is not staged yet", `{}`),
+			gittool.Example("what would be committed", `{"staged": true}`),
+			gittool.Example("how many lines a branch changed since it left main", `{"from": "main...feature", "stat": true}`),
+			gittool.Example("one file, since the last release", `{"from": "v1.4.0", "to": "HEAD", "paths": ["src/server.go"]}`),
 		},
 		Aliases: []string{
 			"git_diff", "git diff", "git_diff_staged", "git_diff_unstaged", "compare branches", "show changes", "what did I change", "review changes",
 			"différences", "comparer des branches", "voir les changements", "comparer deux versions",
 		},
 		Tags:    []string{"diff", "patch", "compare", "changes", "review", "différence", "comparaison"},
-		Runtime: task.Reading(),
+		Runtime: gittool.Reading(),
 		Handler: handler(g, "diff", diff),
 	}
 }
 
 type diffArgs struct {
-	task.At
+	gittool.At
 	page
 	Staged bool     `json:"staged"`
 	From   string   `json:"from"`
@@ -102,5 +102,5 @@ func diff(ctx context.Context, c *call, in diffArgs) (*tool.Result, error) {
 			summary += " that are not staged (staged: true shows those that are; new files show in git.status)"
 		}
 	}
-	return task.Done(summary, d, text)
+	return gittool.Done(summary, d, text)
 }

@@ -28,18 +28,18 @@ import (
 	"context"
 
 	"callgate/internal/module"
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/network"
 	"callgate/internal/module/git/repo"
-	"callgate/internal/module/git/task"
 	"callgate/tool"
 )
 
 // Module is the module as the kernel opens it.
 func Module() module.Module {
 	return module.Module{
-		Name:       task.Namespace,
+		Name:       gittool.Namespace,
 		Summary:    "Git repositories: state, history, blame, branches, commits, stashes; fetch and push where granted",
-		Settings:   func() any { return task.Defaults() },
+		Settings:   func() any { return gittool.Defaults() },
 		Credential: true,
 		Open: func(h module.Host) (*module.Opened, error) {
 			g := &repo.Ground{Hidden: h.Hidden}
@@ -51,7 +51,7 @@ func Module() module.Module {
 // tools makes the tools of the module. A new tool is a file, its description
 // beside it, and a line here.
 func tools(g *repo.Ground) []*tool.Tool {
-	definitions := []task.Definition{
+	definitions := []gittool.Definition{
 		statusTool(g), diffTool(g), logTool(g), showTool(g), blameTool(g), branchesTool(g),
 		addTool(g), commitTool(g), checkoutTool(g), stashTool(g), restoreTool(g),
 	}
@@ -64,8 +64,8 @@ func tools(g *repo.Ground) []*tool.Tool {
 }
 
 // call is one call of a tool of this package.
-type call struct{ *task.Call }
+type call struct{ *gittool.Call }
 
 func handler[In interface{ Folder() string }](g *repo.Ground, name string, run func(context.Context, *call, In) (*tool.Result, error)) tool.Handler {
-	return task.Handler(g, name, func(ctx context.Context, c *task.Call, in In) (*tool.Result, error) { return run(ctx, &call{c}, in) })
+	return gittool.Handler(g, name, func(ctx context.Context, c *gittool.Call, in In) (*tool.Result, error) { return run(ctx, &call{c}, in) })
 }

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
-	"callgate/internal/module/git/task"
 	"callgate/tool"
 )
 
@@ -20,10 +20,10 @@ var logDoc string
 const logInput = `{
   "type": "object",
   "properties": {
-    ` + task.RepoProperty + `,
+    ` + gittool.RepoProperty + `,
     "rev": {"type": "string", "minLength": 1, "description": "A branch, tag, commit or range. Default: HEAD."},
     "all": {"type": "boolean", "default": false, "description": "The history of all branches, remote ones too."},
-    ` + task.PathsProperty + `,
+    ` + gittool.PathsProperty + `,
     "follow": {"type": "boolean", "default": false, "description": "With exactly one file in paths: follow it past its renames."},
     "author": {"type": "string", "minLength": 1, "description": "Only commits whose author's name or address holds this text."},
     "grep": {"type": "string", "minLength": 1, "description": "Only commits whose message holds this text."},
@@ -49,26 +49,26 @@ const logOutput = `{
   "required": ["commits", "truncated"]
 }`
 
-func logTool(g *repo.Ground) task.Definition {
-	return task.Definition{
+func logTool(g *repo.Ground) gittool.Definition {
+	return gittool.Definition{
 		Name: "log", Doc: logDoc, Input: logInput, Output: logOutput,
 		Examples: []tool.Example{
-			task.Example("the last commits", `{"limit": 10}`),
-			task.Example("what a branch has that main has not", `{"rev": "main..feature"}`),
-			task.Example("who changed a file lately, and why", `{"paths": ["internal/server.go"], "follow": true, "since": "1 month ago"}`),
+			gittool.Example("the last commits", `{"limit": 10}`),
+			gittool.Example("what a branch has that main has not", `{"rev": "main..feature"}`),
+			gittool.Example("who changed a file lately, and why", `{"paths": ["internal/server.go"], "follow": true, "since": "1 month ago"}`),
 		},
 		Aliases: []string{
 			"git_log", "git log", "commit history", "list_commits", "search commits", "recent commits", "history of a file", "what happened in the project",
 			"historique", "historique des commits", "derniers commits", "liste des commits",
 		},
 		Tags:    []string{"log", "history", "commits", "author", "historique"},
-		Runtime: task.Reading(),
+		Runtime: gittool.Reading(),
 		Handler: handler(g, "log", logCommits),
 	}
 }
 
 type logArgs struct {
-	task.At
+	gittool.At
 	Rev         string   `json:"rev"`
 	All         bool     `json:"all"`
 	Paths       []string `json:"paths"`
@@ -97,7 +97,7 @@ func logCommits(ctx context.Context, c *call, in logArgs) (*tool.Result, error) 
 	out, err := c.Run(ctx, repo.Command{Args: args})
 	if err != nil {
 		if out != nil && in.Rev == "" && strings.Contains(out.Log, "bad revision 'HEAD'") {
-			return task.Done("there are no commits yet", logData{Commits: []porcelain.Commit{}}, "")
+			return gittool.Done("there are no commits yet", logData{Commits: []porcelain.Commit{}}, "")
 		}
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func logCommits(ctx context.Context, c *call, in logArgs) (*tool.Result, error) 
 	if d.Commits == nil {
 		d.Commits = []porcelain.Commit{}
 	}
-	summary := task.Count(len(d.Commits), "commit")
+	summary := gittool.Count(len(d.Commits), "commit")
 	if d.Truncated {
 		d.NextSkip = in.Skip + len(d.Commits)
 		summary += fmt.Sprintf("; older ones follow: continue with skip=%d", d.NextSkip)
@@ -128,7 +128,7 @@ func logCommits(ctx context.Context, c *call, in logArgs) (*tool.Result, error) 
 	for i := range d.Commits {
 		b.WriteString(commitLine(&d.Commits[i]))
 	}
-	return task.Done(summary, d, b.String())
+	return gittool.Done(summary, d, b.String())
 }
 
 // args are Git's arguments. Words of the caller's are joined to their options,

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
-	"callgate/internal/module/git/task"
 )
 
 // page chooses a part of a patch.
@@ -116,7 +116,7 @@ func statLines(files []porcelain.File) string {
 
 // summary is a patch in one line.
 func (d *patchData) summary() string {
-	text := fmt.Sprintf("%s changed, +%d -%d", task.Count(d.Total, "file"), d.Added, d.Deleted)
+	text := fmt.Sprintf("%s changed, +%d -%d", gittool.Count(d.Total, "file"), d.Added, d.Deleted)
 	switch {
 	case d.NextSkip > 0:
 		text += fmt.Sprintf("; continue with skip=%d, or name paths", d.NextSkip)

@@ -5,9 +5,9 @@ import (
 	_ "embed"
 	"fmt"
 
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
-	"callgate/internal/module/git/task"
 	"callgate/tool"
 )
 
@@ -17,7 +17,7 @@ var restoreDoc string
 const restoreInput = `{
   "type": "object",
   "properties": {
-    ` + task.RepoProperty + `,
+    ` + gittool.RepoProperty + `,
     "paths": {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 1000, "description": "The files and folders, relative to the repository; [\".\"] for all. Literal: no patterns."},
     "staged": {"type": "boolean", "default": false, "description": "Take them out of what is staged."},
     "worktree": {"type": "boolean", "description": "Change the files themselves. Default: true, but false with staged."},
@@ -37,26 +37,26 @@ const restoreOutput = `{
   "required": ["unstaged", "discarded"]
 }`
 
-func restoreTool(g *repo.Ground) task.Definition {
-	return task.Definition{
+func restoreTool(g *repo.Ground) gittool.Definition {
+	return gittool.Definition{
 		Name: "restore", Doc: restoreDoc, Input: restoreInput, Output: restoreOutput,
 		Examples: []tool.Example{
-			task.Example("undo the changes of a file", `{"paths": ["src/server.go"]}`),
-			task.Example("take a file out of what is staged", `{"paths": ["secrets.txt"], "staged": true}`),
-			task.Example("a file as it was two commits ago", `{"paths": ["README.md"], "source": "HEAD~2"}`),
+			gittool.Example("undo the changes of a file", `{"paths": ["src/server.go"]}`),
+			gittool.Example("take a file out of what is staged", `{"paths": ["secrets.txt"], "staged": true}`),
+			gittool.Example("a file as it was two commits ago", `{"paths": ["README.md"], "source": "HEAD~2"}`),
 		},
 		Aliases: []string{
 			"git_restore", "git restore", "git_reset", "git reset", "unstage", "unstage files", "discard changes", "undo changes", "revert a file",
 			"annuler les modifications", "retirer de l'index", "rétablir un fichier",
 		},
 		Tags:    []string{"restore", "reset", "undo", "discard", "unstage", "annuler"},
-		Runtime: task.Changing(tool.High, true),
+		Runtime: gittool.Changing(tool.High, true),
 		Handler: handler(g, "restore", restore),
 	}
 }
 
 type restoreArgs struct {
-	task.At
+	gittool.At
 	Paths    []string `json:"paths"`
 	Staged   bool     `json:"staged"`
 	Worktree *bool    `json:"worktree"`
@@ -107,11 +107,11 @@ func restore(ctx context.Context, c *call, in restoreArgs) (*tool.Result, error)
 		c.WarnFilters()
 	}
 	d := lost(before, in.Staged, files)
-	summary := fmt.Sprintf("discarded the changes of %s, took %s out of what is staged", task.Count(len(d.Discarded), "file"), task.Count(len(d.Unstaged), "file"))
+	summary := fmt.Sprintf("discarded the changes of %s, took %s out of what is staged", gittool.Count(len(d.Discarded), "file"), gittool.Count(len(d.Unstaged), "file"))
 	if in.Source != "" {
 		summary = "the files are now as they are at " + tool.Clip(in.Source)
 	}
-	return task.Done(summary, d, "")
+	return gittool.Done(summary, d, "")
 }
 
 // lost says which files changed back.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
-	"callgate/internal/module/git/task"
 	"callgate/tool"
 )
 
@@ -19,10 +19,10 @@ var showDoc string
 const showInput = `{
   "type": "object",
   "properties": {
-    ` + task.RepoProperty + `,
+    ` + gittool.RepoProperty + `,
     "rev": {"type": "string", "minLength": 1, "description": "The commit, branch or tag. Default: HEAD."},
     "path": {"type": "string", "minLength": 1, "description": "Show this file or folder as it was at rev, instead of the commit."},
-    ` + task.PathsProperty + `,
+    ` + gittool.PathsProperty + `,
     ` + pageProperties + `
   },
   "additionalProperties": false
@@ -41,26 +41,26 @@ const showOutput = `{
   "required": ["truncated"]
 }`
 
-func showTool(g *repo.Ground) task.Definition {
-	return task.Definition{
+func showTool(g *repo.Ground) gittool.Definition {
+	return gittool.Definition{
 		Name: "show", Doc: showDoc, Input: showInput, Output: showOutput,
 		Examples: []tool.Example{
-			task.Example("what the last commit changed", `{}`),
-			task.Example("which files a commit touched", `{"rev": "1a2b3c4", "stat": true}`),
-			task.Example("a file as it was at a release", `{"rev": "v1.4.0", "path": "src/server.go"}`),
+			gittool.Example("what the last commit changed", `{}`),
+			gittool.Example("which files a commit touched", `{"rev": "1a2b3c4", "stat": true}`),
+			gittool.Example("a file as it was at a release", `{"rev": "v1.4.0", "path": "src/server.go"}`),
 		},
 		Aliases: []string{
 			"git_show", "git show", "show a commit", "commit details", "what did this commit change", "file at a revision", "old version of a file", "get_commit",
 			"afficher un commit", "détails d'un commit", "ancienne version d'un fichier",
 		},
 		Tags:    []string{"commit", "show", "patch", "revision", "version", "révision"},
-		Runtime: task.Reading(),
+		Runtime: gittool.Reading(),
 		Handler: handler(g, "show", show),
 	}
 }
 
 type showArgs struct {
-	task.At
+	gittool.At
 	page
 	Rev   string   `json:"rev"`
 	Path  string   `json:"path"`
@@ -142,7 +142,7 @@ func showResult(commit porcelain.Commit, d patchData, patch string) (*tool.Resul
 	if patch != "" {
 		b.WriteString("\n" + patch)
 	}
-	return task.Done(fmt.Sprintf("%s %s: %s", commit.Short(), tool.Clip(commit.Subject), d.summary()), showData{&commit, d}, b.String())
+	return gittool.Done(fmt.Sprintf("%s %s: %s", commit.Short(), tool.Clip(commit.Subject), d.summary()), showData{&commit, d}, b.String())
 }
 
 type fileData struct {
@@ -193,14 +193,14 @@ func (c *call) showFile(ctx context.Context, revision, path string) (*tool.Resul
 func (c *call) showBlob(d fileData, object porcelain.Object, revision string) (*tool.Result, error) {
 	const sniffed = 8000
 	if d.Binary = strings.ContainsRune(object.Content[:min(len(object.Content), sniffed)], 0); d.Binary {
-		return task.Done(fmt.Sprintf("%s at %s is a binary file of %s", d.Path, tool.Clip(revision), task.Count(int(d.Size), "byte")), d, "")
+		return gittool.Done(fmt.Sprintf("%s at %s is a binary file of %s", d.Path, tool.Clip(revision), gittool.Count(int(d.Size), "byte")), d, "")
 	}
 	text := object.Content[:min(len(object.Content), c.Settings.MaxBytes)]
-	summary := fmt.Sprintf("%s at %s: %s", d.Path, tool.Clip(revision), task.Count(int(d.Size), "byte"))
+	summary := fmt.Sprintf("%s at %s: %s", d.Path, tool.Clip(revision), gittool.Count(int(d.Size), "byte"))
 	if d.Truncated = int64(len(text)) < d.Size; d.Truncated {
 		summary += fmt.Sprintf(", of which the first %d are given", len(text))
 	}
-	return task.Done(summary, d, porcelain.Text(text))
+	return gittool.Done(summary, d, porcelain.Text(text))
 }
 
 func (c *call) showFolder(d fileData, object porcelain.Object, cut bool) (*tool.Result, error) {
@@ -219,5 +219,5 @@ func (c *call) showFolder(d fileData, object porcelain.Object, cut bool) (*tool.
 		d.Entries = append(d.Entries, e.Name)
 		b.WriteString(e.Name.String() + "\n")
 	}
-	return task.Done(fmt.Sprintf("%s: a folder with %s", cmp.Or(d.Path.String(), "the repository"), task.Count(len(entries), "name")), d, b.String())
+	return gittool.Done(fmt.Sprintf("%s: a folder with %s", cmp.Or(d.Path.String(), "the repository"), gittool.Count(len(entries), "name")), d, b.String())
 }

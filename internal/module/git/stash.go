@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
-	"callgate/internal/module/git/task"
 	"callgate/tool"
 )
 
@@ -20,12 +20,12 @@ var stashDoc string
 const stashInput = `{
   "type": "object",
   "properties": {
-    ` + task.RepoProperty + `,
+    ` + gittool.RepoProperty + `,
     "action": {"enum": ["push", "list", "show", "pop", "apply", "drop"], "default": "push"},
     "message": {"type": "string", "maxLength": 500, "description": "With push: what the changes are."},
     "include_untracked": {"type": "boolean", "default": false, "description": "With push: new files too."},
     "index": {"type": "integer", "minimum": 0, "default": 0, "description": "With show, pop, apply and drop: which stash; 0 is the latest."},
-    ` + task.PathsProperty + `,
+    ` + gittool.PathsProperty + `,
     ` + pageProperties + `
   },
   "additionalProperties": false
@@ -42,26 +42,26 @@ const stashOutput = `{
   "required": ["action"]
 }`
 
-func stashTool(g *repo.Ground) task.Definition {
-	return task.Definition{
+func stashTool(g *repo.Ground) gittool.Definition {
+	return gittool.Definition{
 		Name: "stash", Doc: stashDoc, Input: stashInput, Output: stashOutput,
 		Examples: []tool.Example{
-			task.Example("put everything aside", `{"message": "half of the login page", "include_untracked": true}`),
-			task.Example("what is put aside", `{"action": "list"}`),
-			task.Example("bring the latest back", `{"action": "pop"}`),
+			gittool.Example("put everything aside", `{"message": "half of the login page", "include_untracked": true}`),
+			gittool.Example("what is put aside", `{"action": "list"}`),
+			gittool.Example("bring the latest back", `{"action": "pop"}`),
 		},
 		Aliases: []string{
 			"git_stash", "git stash", "stash changes", "put changes aside", "save work in progress", "unstash", "pop the stash",
 			"remiser les modifications", "mettre de côté les modifications", "récupérer la remise",
 		},
 		Tags:    []string{"stash", "shelve", "work in progress", "remise"},
-		Runtime: task.Changing(tool.Medium, true),
+		Runtime: gittool.Changing(tool.Medium, true),
 		Handler: handler(g, "stash", stash),
 	}
 }
 
 type stashArgs struct {
-	task.At
+	gittool.At
 	page
 	Action    string   `json:"action"`
 	Message   string   `json:"message"`
@@ -100,11 +100,11 @@ func stash(ctx context.Context, c *call, in stashArgs) (*tool.Result, error) {
 		for _, s := range list {
 			fmt.Fprintf(&text, "%d %.10s %s\n", s.Index, s.Date, s.Message)
 		}
-		summary := task.Count(len(list), "stash")
+		summary := gittool.Count(len(list), "stash")
 		if len(list) == 0 {
 			summary = "nothing is put aside"
 		}
-		return task.Done(summary, stashListData{in.Action, list}, text.String())
+		return gittool.Done(summary, stashListData{in.Action, list}, text.String())
 	}
 	if in.Index >= len(list) {
 		return nil, tool.Errorf(c.Op, tool.NotFound, "there is no stash %d: there are %d", in.Index, len(list)).WithHint("list them with action list; the latest is 0")
@@ -188,7 +188,7 @@ func (c *call) stashPush(ctx context.Context, in stashArgs) (*tool.Result, error
 		return nil, tool.Errorf(c.Op, tool.Failed, "nothing was put aside")
 	}
 	c.WarnFilters()
-	return task.Done("put aside the changes of "+task.Count(len(d.all()), "file")+" as stash 0", stashData{in.Action, list[0].Commit}, "")
+	return gittool.Done("put aside the changes of "+gittool.Count(len(d.all()), "file")+" as stash 0", stashData{in.Action, list[0].Commit}, "")
 }
 
 func (c *call) stashShow(ctx context.Context, in stashArgs, chosen porcelain.Stash) (*tool.Result, error) {
@@ -205,7 +205,7 @@ func (c *call) stashShow(ctx context.Context, in stashArgs, chosen porcelain.Sta
 	if err != nil {
 		return nil, err
 	}
-	return task.Done(fmt.Sprintf("stash %d (%s): %s", chosen.Index, tool.Clip(chosen.Message), d.summary()), stashShowData{in.Action, chosen.Commit, d}, text)
+	return gittool.Done(fmt.Sprintf("stash %d (%s): %s", chosen.Index, tool.Clip(chosen.Message), d.summary()), stashShowData{in.Action, chosen.Commit, d}, text)
 }
 
 // stashBack brings a stash back. A conflict leaves its marks in the files, and
@@ -226,7 +226,7 @@ func (c *call) stashBack(ctx context.Context, action string, chosen porcelain.St
 	}
 	c.WarnFilters()
 	verb := map[string]string{"pop": "brought back and removed", "apply": "brought back, and kept,"}[action]
-	return task.Done(fmt.Sprintf("%s stash %d (%s)", verb, chosen.Index, tool.Clip(chosen.Message)), stashData{action, chosen.Commit}, "")
+	return gittool.Done(fmt.Sprintf("%s stash %d (%s)", verb, chosen.Index, tool.Clip(chosen.Message)), stashData{action, chosen.Commit}, "")
 }
 
 func (c *call) stashDrop(ctx context.Context, chosen porcelain.Stash) (*tool.Result, error) {
@@ -237,5 +237,5 @@ func (c *call) stashDrop(ctx context.Context, chosen porcelain.Stash) (*tool.Res
 	if _, err := c.Run(ctx, repo.Command{Args: []string{"stash", "drop", "--quiet", chosen.Ref()}, Reach: repo.References, Children: true}); err != nil {
 		return nil, err
 	}
-	return task.Done(fmt.Sprintf("dropped stash %d (%s); git.show finds it as %s for a while", chosen.Index, tool.Clip(chosen.Message), porcelain.ShortID(chosen.Commit)), stashData{"drop", chosen.Commit}, "")
+	return gittool.Done(fmt.Sprintf("dropped stash %d (%s); git.show finds it as %s for a while", chosen.Index, tool.Clip(chosen.Message), porcelain.ShortID(chosen.Commit)), stashData{"drop", chosen.Commit}, "")
 }

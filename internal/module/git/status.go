@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
-	"callgate/internal/module/git/task"
 	"callgate/tool"
 )
 
@@ -19,8 +19,8 @@ var statusDoc string
 const statusInput = `{
   "type": "object",
   "properties": {
-    ` + task.RepoProperty + `,
-    ` + task.PathsProperty + `,
+    ` + gittool.RepoProperty + `,
+    ` + gittool.PathsProperty + `,
     "untracked": {"enum": ["no", "normal", "all"], "default": "normal", "description": "How new files are listed."},
     "limit": {"type": "integer", "minimum": 1, "maximum": 5000, "default": 200, "description": "How many files to list at most."}
   },
@@ -50,12 +50,12 @@ const statusOutput = `{
   "$defs": {"change": {"type": "object", "properties": {"path": {"type": "string"}, "change": {"type": "string"}, "from": {"type": "string", "description": "The name before a rename."}}, "required": ["path", "change"]}}
 }`
 
-func statusTool(g *repo.Ground) task.Definition {
-	return task.Definition{
+func statusTool(g *repo.Ground) gittool.Definition {
+	return gittool.Definition{
 		Name: "status", Doc: statusDoc, Input: statusInput, Output: statusOutput,
 		Examples: []tool.Example{
-			task.Example("what has changed", `{}`),
-			task.Example("in a repository below the workspace, each new file by its name", `{"repo": "services/api", "untracked": "all"}`),
+			gittool.Example("what has changed", `{}`),
+			gittool.Example("in a repository below the workspace, each new file by its name", `{"repo": "services/api", "untracked": "all"}`),
 		},
 		Aliases: []string{
 			"git_status", "git status", "repo_status", "working tree status",
@@ -63,13 +63,13 @@ func statusTool(g *repo.Ground) task.Definition {
 			"état du dépôt", "fichiers modifiés", "voir les modifications non validées", "branche actuelle",
 		},
 		Tags:    []string{"status", "changes", "staged", "untracked", "branch", "modifications", "état"},
-		Runtime: task.Reading(),
+		Runtime: gittool.Reading(),
 		Handler: handler(g, "status", status),
 	}
 }
 
 type statusArgs struct {
-	task.At
+	gittool.At
 	Paths     []string `json:"paths"`
 	Untracked string   `json:"untracked"`
 	Limit     int      `json:"limit"`
@@ -112,7 +112,7 @@ func status(ctx context.Context, c *call, in statusArgs) (*tool.Result, error) {
 		return nil, err
 	}
 	d, text := c.describe(s, cmp.Or(in.Limit, 200))
-	return task.Done(d.summary(), d, text)
+	return gittool.Done(d.summary(), d, text)
 }
 
 // state asks Git for the state of the working tree.

@@ -24,7 +24,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 
 	"callgate/internal/module/http"
-	"callgate/internal/netguard/guardtest"
+	"callgate/internal/netguard/netguardtest"
 	"callgate/tool"
 )
 
@@ -316,11 +316,11 @@ func TestConnections(t *testing.T) {
 
 // The forms that guards are tried with, asked for by tools.
 func TestNoToolReachesTheCanary(t *testing.T) {
-	guardtest.Run(t, func(w *guardtest.World) {
+	netguardtest.Run(t, func(w *netguardtest.World) {
 		b := openModule(t, http.ModuleWith(w.Resolver), block{"timeout_seconds": 5}, nil)
 		tried := 0
-		for i, f := range guardtest.Forms() {
-			for _, url := range []string{f.URL, guardtest.Redirect([]int{301, 302, 303, 307, 308}[i%5], f.URL, i%3)} {
+		for i, f := range netguardtest.Forms() {
+			for _, url := range []string{f.URL, netguardtest.Redirect([]int{301, 302, 303, 307, 308}[i%5], f.URL, i%3)} {
 				for _, c := range []struct {
 					tool string
 					args block
@@ -338,7 +338,7 @@ func TestNoToolReachesTheCanary(t *testing.T) {
 				t.Errorf("%s: %q reached %v", f.Name, f.URL, got)
 			}
 		}
-		if r, err := b.call("get", block{"url": "http://public.test/"}); err != nil || !strings.Contains(string(r.Data), guardtest.Words) {
+		if r, err := b.call("get", block{"url": "http://public.test/"}); err != nil || !strings.Contains(string(r.Data), netguardtest.Words) {
 			t.Errorf("the public server: %v", err)
 		}
 		t.Logf("none of %d calls reached the canary", tried)

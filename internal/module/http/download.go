@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"callgate/internal/module"
-	"callgate/internal/module/place"
+	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
 
@@ -102,8 +102,8 @@ type fetching struct {
 	in        downloadArgs
 	limit     time.Duration
 	watch     *watch
-	target    *place.Target
-	draft     *place.Draft
+	target    *workfile.Target
+	draft     *workfile.Draft
 	mark      string
 	validator string
 	total     int64            // -1: unknown
@@ -118,7 +118,7 @@ const maxBreaks = 4
 
 func download(ctx context.Context, e errand, in downloadArgs) (*tool.Result, error) {
 	in.Method = nethttp.MethodGet
-	room, err := place.Of(e.op, e.grant)
+	room, err := workfile.Of(e.op, e.grant)
 	if err != nil {
 		return nil, err
 	}

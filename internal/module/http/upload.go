@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"callgate/internal/module"
-	"callgate/internal/module/place"
+	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
 
@@ -70,7 +70,7 @@ func upload(ctx context.Context, e errand, in uploadArgs) (*tool.Result, error) 
 		return nil, tool.Errorf(e.op, tool.Invalid, "form and filename belong to a form, and there is no field").
 			WithHint("name the field that holds the file, or leave them away to send the file as the body")
 	}
-	room, err := place.Of(e.op, e.grant)
+	room, err := workfile.Of(e.op, e.grant)
 	if err != nil {
 		return nil, err
 	}

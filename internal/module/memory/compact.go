@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"callgate/internal/module"
-	"callgate/internal/module/memory/book"
+	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
 )
 
@@ -102,7 +102,7 @@ func compact(ctx context.Context, v *visit, in compactArgs) (*tool.Result, error
 	data := compactData{DryRun: in.DryRun, Dropped: []dropped{}, Similar: []similar{}}
 	for _, tier := range []struct {
 		name string
-		book book.Name
+		book memstore.Name
 	}{{working, v.session()}, {knowing, v.knowledge()}} {
 		if len(in.Tiers) > 0 && !slices.Contains(in.Tiers, tier.name) {
 			continue
@@ -126,14 +126,16 @@ func compact(ctx context.Context, v *visit, in compactArgs) (*tool.Result, error
 }
 
 // sweep drops what is certainly not needed.
-func (v *visit) sweep(n book.Name, before time.Time, data *compactData) error {
-	drop := func(entries []*book.Entry) []dropped { return slices.Concat(old(entries, before), doubles(entries)) }
+func (v *visit) sweep(n memstore.Name, before time.Time, data *compactData) error {
+	drop := func(entries []*memstore.Entry) []dropped {
+		return slices.Concat(old(entries, before), doubles(entries))
+	}
 	if data.DryRun {
 		entries, err := v.shelf.Read(n)
 		data.Dropped = append(data.Dropped, drop(entries)...)
 		return err
 	}
-	return v.shelf.Change(n, func(d *book.Draft) error {
+	return v.shelf.Change(n, func(d *memstore.Draft) error {
 		gone := drop(d.Entries)
 		for _, g := range gone {
 			d.Erase(g.Ref)
@@ -144,8 +146,8 @@ func (v *visit) sweep(n book.Name, before time.Time, data *compactData) error {
 }
 
 // old lists tasks that were completed before a time.
-func old(entries []*book.Entry, before time.Time) (gone []dropped) {
-	for _, t := range book.Tasks(entries) {
+func old(entries []*memstore.Entry, before time.Time) (gone []dropped) {
+	for _, t := range memstore.Tasks(entries) {
 		if t.Status == completed && !t.Changed.After(before) {
 			gone = append(gone, dropped{t.ID, cut(t.Text, 200), "completed"})
 		}
@@ -155,9 +157,9 @@ func old(entries []*book.Entry, before time.Time) (gone []dropped) {
 
 // doubles lists facts and knowledge that something newer says as well. What has
 // a key stays: somebody may ask for it by that.
-func doubles(entries []*book.Entry) (gone []dropped) {
-	said := map[string]*book.Entry{}
-	keep := func(e *book.Entry) {
+func doubles(entries []*memstore.Entry) (gone []dropped) {
+	said := map[string]*memstore.Entry{}
+	keep := func(e *memstore.Entry) {
 		if text := plain(e.Text); said[text] == nil {
 			said[text] = e
 		}
@@ -168,7 +170,7 @@ func doubles(entries []*book.Entry) (gone []dropped) {
 		}
 	}
 	for _, e := range slices.Backward(entries) {
-		if e.Key != "" || e.Kind != book.Fact && e.Kind != book.Knowledge {
+		if e.Key != "" || e.Kind != memstore.Fact && e.Kind != memstore.Knowledge {
 			continue
 		}
 		if keep(e); said[plain(e.Text)] != e {
@@ -179,8 +181,8 @@ func doubles(entries []*book.Entry) (gone []dropped) {
 }
 
 // similar lists pairs that mean nearly the same, but for what goes anyway.
-func (v *visit) similar(entries []*book.Entry, gone []dropped) (pairs []similar) {
-	entries = slices.DeleteFunc(slices.Concat(book.Of(entries, book.Fact), book.Of(entries, book.Knowledge)), func(e *book.Entry) bool {
+func (v *visit) similar(entries []*memstore.Entry, gone []dropped) (pairs []similar) {
+	entries = slices.DeleteFunc(slices.Concat(memstore.Of(entries, memstore.Fact), memstore.Of(entries, memstore.Knowledge)), func(e *memstore.Entry) bool {
 		return slices.ContainsFunc(gone, func(g dropped) bool { return g.Ref == e.ID })
 	})
 	entries = entries[max(0, len(entries)-maxPaired):]
@@ -206,7 +208,7 @@ func (v *visit) summarize(ctx context.Context, data *compactData) error {
 		return nil
 	}
 	entries, err := v.shelf.Read(v.session())
-	facts := book.Of(entries, book.Fact)
+	facts := memstore.Of(entries, memstore.Fact)
 	if err != nil || len(facts) <= recentOnes+1 {
 		return err
 	}
@@ -222,7 +224,7 @@ func (v *visit) summarize(ctx context.Context, data *compactData) error {
 	if text, err = v.kept("summary", text); err != nil {
 		return err
 	}
-	return v.shelf.Change(v.session(), func(d *book.Draft) error {
+	return v.shelf.Change(v.session(), func(d *memstore.Draft) error {
 		for _, f := range facts {
 			if d.Find(f.ID) != f {
 				return nil
@@ -231,7 +233,7 @@ func (v *visit) summarize(ctx context.Context, data *compactData) error {
 		for _, f := range facts {
 			d.Erase(f.ID)
 		}
-		d.Put(book.Entry{Kind: book.Fact, Text: text})
+		d.Put(memstore.Entry{Kind: memstore.Fact, Text: text})
 		data.Summarized = len(facts)
 		return nil
 	})

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"callgate/internal/module"
-	"callgate/internal/module/memory/book"
+	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
 )
 
@@ -91,8 +91,8 @@ func forget(_ context.Context, v *visit, in struct{ Refs []string }) (*tool.Resu
 
 // erase takes out what refs name, and returns it by ref. Each is looked for in
 // this session, then in the knowledge, then in the session that it names.
-func (v *visit) erase(refs []string) (map[string]*book.Entry, error) {
-	gone := map[string]*book.Entry{}
+func (v *visit) erase(refs []string) (map[string]*memstore.Entry, error) {
+	gone := map[string]*memstore.Entry{}
 	own := map[string]string{}
 	for _, ref := range refs {
 		own[strings.TrimSpace(ref)] = ref
@@ -124,9 +124,9 @@ func (v *visit) erase(refs []string) (map[string]*book.Entry, error) {
 
 // eraseIn takes out of a book what is named by id or key, and was not found
 // before. Names tells the ref of each.
-func (v *visit) eraseIn(n book.Name, names map[string]string, gone map[string]*book.Entry) error {
-	found := map[string]*book.Entry{}
-	err := v.shelf.Change(n, func(d *book.Draft) error {
+func (v *visit) eraseIn(n memstore.Name, names map[string]string, gone map[string]*memstore.Entry) error {
+	found := map[string]*memstore.Entry{}
+	err := v.shelf.Change(n, func(d *memstore.Draft) error {
 		for _, e := range slices.Clone(d.Entries) {
 			ref, ok := names[e.ID]
 			if !ok && e.Key != "" {

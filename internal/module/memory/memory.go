@@ -32,7 +32,7 @@ import (
 	"context"
 
 	"callgate/internal/module"
-	"callgate/internal/module/memory/book"
+	"callgate/internal/module/memory/memstore"
 	"callgate/internal/module/memory/rank"
 	"callgate/tool"
 )
@@ -62,7 +62,7 @@ func Module(c Config) module.Module {
 		Summary:  "remember across turns and sessions: the goal, tasks, facts, and knowledge that can be searched",
 		Settings: func() any { return defaults() },
 		Open: func(h module.Host) (*module.Opened, error) {
-			d := &desk{shelf: book.Open(h.State, h.Log), ranker: rank.New(c.Meaning), summarizer: c.Summarizer, scrub: h.Scrub}
+			d := &desk{shelf: memstore.Open(h.State, h.Log), ranker: rank.New(c.Meaning), summarizer: c.Summarizer, scrub: h.Scrub}
 			if d.scrub == nil {
 				d.scrub = func(text string) string { return text }
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/module/memory"
-	"callgate/internal/module/memory/book"
+	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
 )
 
@@ -356,10 +356,10 @@ func BenchmarkRemember(b *testing.B) {
 // A full knowledge: how long one more change and one question take.
 func BenchmarkKnowledge5000(b *testing.B) {
 	g := newGround(b, memory.Config{Meaning: model(b)})
-	shelf := book.Open(g.host.State, nil)
-	check(b, shelf.Change(book.Name{User: "ada", App: "engine", Knowledge: true}, func(d *book.Draft) error {
+	shelf := memstore.Open(g.host.State, nil)
+	check(b, shelf.Change(memstore.Name{User: "ada", App: "engine", Knowledge: true}, func(d *memstore.Draft) error {
 		for i := range 4_999 {
-			d.Put(book.Entry{Kind: book.Knowledge, Text: fmt.Sprintf("note %d: %s", i, strings.Repeat("integration tests need a running postgres on port 5433 ", 8))})
+			d.Put(memstore.Entry{Kind: memstore.Knowledge, Text: fmt.Sprintf("note %d: %s", i, strings.Repeat("integration tests need a running postgres on port 5433 ", 8))})
 		}
 		return nil
 	}))

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"callgate/internal/module"
-	"callgate/internal/module/memory/book"
+	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
 )
 
@@ -107,7 +107,7 @@ const (
 
 // found is an entry, where it was found, and how well it answers.
 type found struct {
-	*book.Entry
+	*memstore.Entry
 	tier, ref string
 	score     float64
 }
@@ -166,7 +166,7 @@ func (in *queryArgs) check(op string) error {
 // gather reads the tiers.
 func (v *visit) gather(tiers []string) ([]found, error) {
 	var all []found
-	add := func(n book.Name, tier, before string) error {
+	add := func(n memstore.Name, tier, before string) error {
 		entries, err := v.shelf.Read(n)
 		for _, e := range entries {
 			all = append(all, found{Entry: e, tier: tier, ref: before + e.ID})
@@ -189,7 +189,7 @@ func (v *visit) gather(tiers []string) ([]found, error) {
 			return nil, &tool.Error{Op: v.op, Kind: tool.Unavailable, Message: "the memory of other sessions cannot be listed", Err: err}
 		}
 		for _, id := range others {
-			if err := add(book.Name{User: v.by.User, App: v.by.App, Session: id}, otherSessions, id+"/"); err != nil {
+			if err := add(memstore.Name{User: v.by.User, App: v.by.App, Session: id}, otherSessions, id+"/"); err != nil {
 				return nil, err
 			}
 		}
@@ -233,7 +233,7 @@ func (v *visit) exactly(want string, all []found) []found {
 	content, err := (&visit{desk: v.desk, op: v.op, settings: v.settings}).kept("query", want)
 	ofContent := ""
 	if err == nil {
-		ofContent = book.HashOf(content)
+		ofContent = memstore.HashOf(content)
 	}
 	return slices.DeleteFunc(all, func(f found) bool {
 		own := f.Hash()
@@ -265,7 +265,7 @@ func (v *visit) ranked(question string, all []found) (hits []found, by string, w
 }
 
 // searchable is everything about an entry that a question may be about.
-func searchable(e *book.Entry) string {
+func searchable(e *memstore.Entry) string {
 	if e.Key == "" && e.Detail == "" && len(e.Tags) == 0 {
 		return e.Text
 	}
@@ -281,19 +281,19 @@ type queryData struct {
 }
 
 type result struct {
-	Ref     string    `json:"ref"`
-	Tier    string    `json:"tier"`
-	Kind    book.Kind `json:"kind"`
-	Key     string    `json:"key,omitempty"`
-	Text    string    `json:"text"`
-	Cut     bool      `json:"cut,omitempty"`
-	Detail  string    `json:"detail,omitempty"`
-	Status  string    `json:"status,omitempty"`
-	Tags    []string  `json:"tags,omitempty"`
-	Score   float64   `json:"score,omitempty"`
-	Hash    string    `json:"hash"`
-	Seq     int64     `json:"seq"`
-	Changed string    `json:"changed"`
+	Ref     string        `json:"ref"`
+	Tier    string        `json:"tier"`
+	Kind    memstore.Kind `json:"kind"`
+	Key     string        `json:"key,omitempty"`
+	Text    string        `json:"text"`
+	Cut     bool          `json:"cut,omitempty"`
+	Detail  string        `json:"detail,omitempty"`
+	Status  string        `json:"status,omitempty"`
+	Tags    []string      `json:"tags,omitempty"`
+	Score   float64       `json:"score,omitempty"`
+	Hash    string        `json:"hash"`
+	Seq     int64         `json:"seq"`
+	Changed string        `json:"changed"`
 }
 
 // answer writes the page of the results that was asked for.

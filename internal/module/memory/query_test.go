@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/module/memory"
-	"callgate/internal/module/memory/book"
+	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
 )
 
@@ -75,7 +75,7 @@ func TestQueryByHash(t *testing.T) {
 	g.call("remember", `{"content": "password: hunter22 of the door"}`)
 	g.as("ada", "engine", "s2").call("remember", `{"content": "elsewhere"}`)
 	long = strings.TrimSpace(long)
-	hash := book.HashOf(long)
+	hash := memstore.HashOf(long)
 	for name, c := range map[string]struct{ query, want string }{
 		"key":                 {"story", "k1"},
 		"id":                  {"f1", "f1"},
@@ -262,16 +262,16 @@ func TestCompact(t *testing.T) {
 // words of an older one are changed.
 func TestCompactDoubles(t *testing.T) {
 	g := newGround(t, memory.Config{})
-	shelf := book.Open(g.host.State, nil)
-	check(t, shelf.Change(book.Name{User: "ada", App: "engine", Session: "s1"}, func(d *book.Draft) error {
+	shelf := memstore.Open(g.host.State, nil)
+	check(t, shelf.Change(memstore.Name{User: "ada", App: "engine", Session: "s1"}, func(d *memstore.Draft) error {
 		for _, text := range []string{"the same", "another", "The same.", "the  same"} {
-			d.Put(book.Entry{Kind: book.Fact, Text: text})
+			d.Put(memstore.Entry{Kind: memstore.Fact, Text: text})
 		}
 		return nil
 	}))
-	check(t, shelf.Change(book.Name{User: "ada", App: "engine", Knowledge: true}, func(d *book.Draft) error {
-		d.Put(book.Entry{Kind: book.Knowledge, Key: "kept", Text: "known"})
-		d.Put(book.Entry{Kind: book.Knowledge, Text: "known"})
+	check(t, shelf.Change(memstore.Name{User: "ada", App: "engine", Knowledge: true}, func(d *memstore.Draft) error {
+		d.Put(memstore.Entry{Kind: memstore.Knowledge, Key: "kept", Text: "known"})
+		d.Put(memstore.Entry{Kind: memstore.Knowledge, Text: "known"})
 		return nil
 	}))
 	check(t, shelf.Close())

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"callgate/internal/module"
-	"callgate/internal/module/memory/book"
+	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
 )
 
@@ -60,9 +60,9 @@ func remember(_ context.Context, v *visit, in struct{ Content string }) (*tool.R
 		return nil, err
 	}
 	var data rememberData
-	err = v.shelf.Change(v.session(), func(d *book.Draft) error {
-		fact := book.Entry{Kind: book.Fact, Text: text}
-		facts := book.Of(d.Entries, book.Fact)
+	err = v.shelf.Change(v.session(), func(d *memstore.Draft) error {
+		fact := memstore.Entry{Kind: memstore.Fact, Text: text}
+		facts := memstore.Of(d.Entries, memstore.Fact)
 		for i, f := range facts {
 			if !same(f.Text, text) {
 				continue
@@ -74,7 +74,7 @@ func remember(_ context.Context, v *visit, in struct{ Content string }) (*tool.R
 			fact.ID = f.ID // said again, it is the newest
 		}
 		data.ID = d.Put(fact).ID
-		facts = book.Of(d.Entries, book.Fact)
+		facts = memstore.Of(d.Entries, memstore.Fact)
 		for _, f := range facts[:max(0, len(facts)-v.settings.MaxFacts)] {
 			d.Drop(f.ID)
 			data.Dropped = append(data.Dropped, cut(f.Text, 500))

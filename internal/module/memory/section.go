@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"callgate/internal/module/memory/book"
+	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
 )
 
@@ -30,14 +30,14 @@ func (d *desk) section(p tool.Principal) string {
 	}
 	var b strings.Builder
 	b.WriteString("# Working memory\n")
-	goal, tasks := book.Of(entries, book.Goal), book.Tasks(entries)
+	goal, tasks := memstore.Of(entries, memstore.Goal), memstore.Tasks(entries)
 	if len(goal) > 0 {
 		b.WriteString("Goal: " + harmless(goal[0].Text, shownGoal) + "\n")
 	} else if len(tasks) > 0 {
 		b.WriteString("Goal: none. There are tasks but no goal: set one with memory.set_goal.\n")
 	}
 	writeTasks(&b, tasks)
-	writeFacts(&b, book.Of(entries, book.Fact))
+	writeFacts(&b, memstore.Of(entries, memstore.Fact))
 	if len(known) > 0 {
 		fmt.Fprintf(&b, "Knowledge: %s; search it with memory.query.\n", count(len(known), "entry", "entries"))
 	}
@@ -47,7 +47,7 @@ func (d *desk) section(p tool.Principal) string {
 
 var marks = map[string]string{pending: "[ ]", inProgress: "[>]", completed: "[x]", blocked: "[!]"}
 
-func writeTasks(b *strings.Builder, tasks []*book.Entry) {
+func writeTasks(b *strings.Builder, tasks []*memstore.Entry) {
 	if len(tasks) == 0 {
 		return
 	}
@@ -67,7 +67,7 @@ func writeTasks(b *strings.Builder, tasks []*book.Entry) {
 	}
 }
 
-func writeFacts(b *strings.Builder, facts []*book.Entry) {
+func writeFacts(b *strings.Builder, facts []*memstore.Entry) {
 	if len(facts) == 0 {
 		return
 	}

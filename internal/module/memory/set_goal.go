@@ -5,7 +5,7 @@ import (
 	_ "embed"
 
 	"callgate/internal/module"
-	"callgate/internal/module/memory/book"
+	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
 )
 
@@ -55,14 +55,14 @@ func setGoal(_ context.Context, v *visit, in struct{ Goal string }) (*tool.Resul
 		return nil, err
 	}
 	data := goalData{Goal: goal}
-	err = v.shelf.Change(v.session(), func(d *book.Draft) error {
-		if old := d.Find(string(book.Goal)); old != nil {
+	err = v.shelf.Change(v.session(), func(d *memstore.Draft) error {
+		if old := d.Find(string(memstore.Goal)); old != nil {
 			if old.Text == goal {
 				return nil
 			}
 			data.Previous = old.Text
 		}
-		d.Put(book.Entry{Kind: book.Goal, Text: goal})
+		d.Put(memstore.Entry{Kind: memstore.Goal, Text: goal})
 		return nil
 	})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"callgate/internal/module"
-	"callgate/internal/module/memory/book"
+	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
 )
 
@@ -76,7 +76,7 @@ type taskData struct {
 }
 
 // about is a task and the list it stands in.
-func about(t *book.Entry, tasks []*book.Entry) taskData {
+func about(t *memstore.Entry, tasks []*memstore.Entry) taskData {
 	data := taskData{ID: t.ID, Subject: t.Text, Status: t.Status, Open: open(tasks), Total: len(tasks)}
 	if next := nextTask(tasks); next != nil {
 		data.Next = next.ID
@@ -84,7 +84,7 @@ func about(t *book.Entry, tasks []*book.Entry) taskData {
 	return data
 }
 
-func open(tasks []*book.Entry) int {
+func open(tasks []*memstore.Entry) int {
 	n := 0
 	for _, t := range tasks {
 		if t.Status != completed {
@@ -95,7 +95,7 @@ func open(tasks []*book.Entry) int {
 }
 
 // nextTask is the first that waits to be done, or nil.
-func nextTask(tasks []*book.Entry) *book.Entry {
+func nextTask(tasks []*memstore.Entry) *memstore.Entry {
 	for _, t := range tasks {
 		if t.Status == pending {
 			return t
@@ -114,15 +114,15 @@ func taskCreate(_ context.Context, v *visit, in struct{ Subject, Description str
 		return nil, err
 	}
 	var data taskData
-	err = v.shelf.Change(v.session(), func(d *book.Draft) error {
-		for _, t := range book.Tasks(d.Entries) {
+	err = v.shelf.Change(v.session(), func(d *memstore.Draft) error {
+		for _, t := range memstore.Tasks(d.Entries) {
 			if t.Status != completed && same(t.Text, subject) {
 				if detail != "" && detail != t.Detail {
 					changed := *t
 					changed.Detail = detail
 					t = d.Put(changed)
 				}
-				data = about(t, book.Tasks(d.Entries))
+				data = about(t, memstore.Tasks(d.Entries))
 				data.Existed = true
 				return nil
 			}
@@ -131,8 +131,8 @@ func taskCreate(_ context.Context, v *visit, in struct{ Subject, Description str
 		if err != nil {
 			return err
 		}
-		made := d.Put(book.Entry{Kind: book.Task, Text: subject, Detail: detail, Status: pending})
-		data = about(made, book.Tasks(d.Entries))
+		made := d.Put(memstore.Entry{Kind: memstore.Task, Text: subject, Detail: detail, Status: pending})
+		data = about(made, memstore.Tasks(d.Entries))
 		data.Dropped = dropped
 		return nil
 	})
@@ -147,8 +147,8 @@ func taskCreate(_ context.Context, v *visit, in struct{ Subject, Description str
 }
 
 // roomForTask drops completed tasks, the oldest first, until one more fits.
-func (v *visit) roomForTask(d *book.Draft) (dropped []string, err error) {
-	tasks := book.Tasks(d.Entries)
+func (v *visit) roomForTask(d *memstore.Draft) (dropped []string, err error) {
+	tasks := memstore.Tasks(d.Entries)
 	over := len(tasks) + 1 - v.settings.MaxTodos
 	for _, t := range tasks {
 		if over > 0 && t.Status == completed {

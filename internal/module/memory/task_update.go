@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"callgate/internal/module"
-	"callgate/internal/module/memory/book"
+	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
 )
 
@@ -66,17 +66,17 @@ func taskUpdate(_ context.Context, v *visit, in taskUpdateArgs) (*tool.Result, e
 		return nil, err
 	}
 	var data taskData
-	err = v.shelf.Change(v.session(), func(d *book.Draft) error {
+	err = v.shelf.Change(v.session(), func(d *memstore.Draft) error {
 		old := d.Find(id)
-		if old == nil || old.Kind != book.Task {
-			return v.noTask(id, book.Tasks(d.Entries))
+		if old == nil || old.Kind != memstore.Task {
+			return v.noTask(id, memstore.Tasks(d.Entries))
 		}
 		changed := *old
 		changed.Status, changed.Text, changed.Detail = in.Status, cmp.Or(subject, old.Text), cmp.Or(detail, old.Detail)
 		if changed.Status != old.Status || changed.Text != old.Text || changed.Detail != old.Detail {
 			d.Put(changed)
 		}
-		data = about(&changed, book.Tasks(d.Entries))
+		data = about(&changed, memstore.Tasks(d.Entries))
 		data.Previous = old.Status
 		return nil
 	})
@@ -90,7 +90,7 @@ func taskUpdate(_ context.Context, v *visit, in taskUpdateArgs) (*tool.Result, e
 	return tool.Done(summary, data)
 }
 
-func (v *visit) noTask(id string, tasks []*book.Entry) error {
+func (v *visit) noTask(id string, tasks []*memstore.Entry) error {
 	e := tool.Errorf(v.op, tool.NotFound, "this session has no task %q", tool.Clip(id))
 	if len(tasks) == 0 {
 		return e.WithHint("make one first with memory.task_create")

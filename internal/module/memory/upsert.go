@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"callgate/internal/module"
-	"callgate/internal/module/memory/book"
+	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
 )
 
@@ -75,7 +75,7 @@ func upsert(_ context.Context, v *visit, in upsertArgs) (*tool.Result, error) {
 		return nil, err
 	}
 	var data upsertData
-	err = v.shelf.Change(v.knowledge(), func(d *book.Draft) error {
+	err = v.shelf.Change(v.knowledge(), func(d *memstore.Draft) error {
 		e, outcome, grows := next, "created", len(next.Text)
 		if old := standsFor(d.Entries, next); old != nil {
 			e = inPlaceOf(old, next)
@@ -85,8 +85,8 @@ func upsert(_ context.Context, v *visit, in upsertArgs) (*tool.Result, error) {
 			}
 			outcome, grows = "replaced", grows-len(old.Text)
 		}
-		if e.ID == "" && len(d.Entries) >= maxKnowledge || grows > 0 && book.Weight(d.Entries)+grows > maxWeight {
-			return tool.Errorf(v.op, tool.Limited, "the knowledge is full: it has %s, %d KiB", count(len(d.Entries), "entry", "entries"), book.Weight(d.Entries)>>10).
+		if e.ID == "" && len(d.Entries) >= maxKnowledge || grows > 0 && memstore.Weight(d.Entries)+grows > maxWeight {
+			return tool.Errorf(v.op, tool.Limited, "the knowledge is full: it has %s, %d KiB", count(len(d.Entries), "entry", "entries"), memstore.Weight(d.Entries)>>10).
 				WithHint("take out what is no longer needed with memory.forget, or tidy up with memory.compact")
 		}
 		put := d.Put(e)
@@ -107,8 +107,8 @@ func upsert(_ context.Context, v *visit, in upsertArgs) (*tool.Result, error) {
 }
 
 // entry is what a call wants kept.
-func (v *visit) entry(in upsertArgs) (e book.Entry, err error) {
-	e.Kind = book.Knowledge
+func (v *visit) entry(in upsertArgs) (e memstore.Entry, err error) {
+	e.Kind = memstore.Knowledge
 	if e.Text, err = v.kept("content", in.Content); err != nil {
 		return e, err
 	}
@@ -120,7 +120,7 @@ func (v *visit) entry(in upsertArgs) (e book.Entry, err error) {
 	switch {
 	case v.taken > before:
 		return e, tool.Errorf(v.op, tool.Invalid, "the key holds what looks like a secret").WithHint("call it by what it is for")
-	case book.IsID(e.Key):
+	case memstore.IsID(e.Key):
 		return e, tool.Errorf(v.op, tool.Invalid, "the key %q looks like the id of an entry", e.Key).WithHint("choose a name that says what it is, such as deploy/command")
 	}
 	for _, t := range in.Tags {
@@ -136,8 +136,8 @@ func (v *visit) entry(in upsertArgs) (e book.Entry, err error) {
 
 // standsFor is the entry that a new one takes the place of, or nil: the one of
 // its key, or one that says the same, unless both have keys.
-func standsFor(entries []*book.Entry, e book.Entry) *book.Entry {
-	if i := slices.IndexFunc(entries, func(old *book.Entry) bool { return e.Key != "" && old.Key == e.Key }); i >= 0 {
+func standsFor(entries []*memstore.Entry, e memstore.Entry) *memstore.Entry {
+	if i := slices.IndexFunc(entries, func(old *memstore.Entry) bool { return e.Key != "" && old.Key == e.Key }); i >= 0 {
 		return entries[i]
 	}
 	text := plain(e.Text)
@@ -152,7 +152,7 @@ func standsFor(entries []*book.Entry, e book.Entry) *book.Entry {
 
 // inPlaceOf is an entry that replaces another, and keeps of it what it does not
 // say itself.
-func inPlaceOf(old *book.Entry, e book.Entry) book.Entry {
+func inPlaceOf(old *memstore.Entry, e memstore.Entry) memstore.Entry {
 	e.ID = old.ID
 	if e.Key == "" {
 		e.Key = old.Key

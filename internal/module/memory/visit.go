@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"callgate/internal/module/memory/book"
+	"callgate/internal/module/memory/memstore"
 	"callgate/internal/module/memory/rank"
 	"callgate/internal/module/memory/redact"
 	"callgate/tool"
@@ -16,7 +16,7 @@ import (
 
 // desk is the module while it is open.
 type desk struct {
-	shelf      *book.Shelf
+	shelf      *memstore.Shelf
 	ranker     *rank.Ranker
 	summarizer Summarizer
 	scrub      func(string) string
@@ -32,15 +32,15 @@ type visit struct {
 }
 
 // The books that the call may write in.
-func (v *visit) session() book.Name   { return sessionOf(v.by) }
-func (v *visit) knowledge() book.Name { return knowledgeOf(v.by) }
+func (v *visit) session() memstore.Name   { return sessionOf(v.by) }
+func (v *visit) knowledge() memstore.Name { return knowledgeOf(v.by) }
 
-func sessionOf(p tool.Principal) book.Name {
-	return book.Name{User: p.User, App: p.App, Session: p.Session}
+func sessionOf(p tool.Principal) memstore.Name {
+	return memstore.Name{User: p.User, App: p.App, Session: p.Session}
 }
 
-func knowledgeOf(p tool.Principal) book.Name {
-	return book.Name{User: p.User, App: p.App, Knowledge: true}
+func knowledgeOf(p tool.Principal) memstore.Name {
+	return memstore.Name{User: p.User, App: p.App, Knowledge: true}
 }
 
 // kept makes a text fit to be kept: tidy, and without secrets.

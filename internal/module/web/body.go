@@ -13,7 +13,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 
-	"callgate/internal/module/web/manners"
+	"callgate/internal/module/web/politeness"
 )
 
 // acceptedEncodings are the compressions that are unpacked.
@@ -22,7 +22,7 @@ const acceptedEncodings = "gzip, deflate, br, zstd"
 const (
 	maxLayers   = 3       // compressions around one body; a real one has one
 	maxWindow   = 8 << 20 // of memory that a compressed body may ask for, as browsers have it
-	robotsBytes = manners.MaxRobots
+	robotsBytes = politeness.MaxRobots
 )
 
 // body is what a server sent, unpacked.

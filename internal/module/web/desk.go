@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"sync"
 
-	"callgate/internal/module/web/manners"
 	"callgate/internal/module/web/pagecache"
+	"callgate/internal/module/web/politeness"
 	"callgate/tool"
 )
 
@@ -24,7 +24,7 @@ import (
 type desk struct {
 	usual *settings
 	pages *pagecache.Cache
-	gates manners.Gates
+	gates politeness.Gates
 
 	mu     sync.Mutex
 	lines  map[*settings]*line
@@ -39,7 +39,7 @@ const maxLines = 64
 // line is a client, what it knows of hosts, and who uses it.
 type line struct {
 	client   *http.Client // follows no redirects: see errand.visit
-	robots   manners.Robots
+	robots   politeness.Robots
 	sessions map[string]struct{}
 	lent     int
 	last     uint64 // the turn in which it was last taken

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"callgate/internal/module"
-	"callgate/internal/module/place"
+	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
 
@@ -88,8 +88,8 @@ type downloadData struct {
 type fetching struct {
 	errand
 	url       *url.URL
-	target    *place.Target
-	draft     *place.Draft
+	target    *workfile.Target
+	draft     *workfile.Draft
 	validator string
 	total     int64 // -1: unknown
 	still     *time.Timer
@@ -105,7 +105,7 @@ const (
 )
 
 func download(ctx context.Context, e errand, in downloadArgs) (*tool.Result, error) {
-	room, err := place.Of(e.op, e.grant)
+	room, err := workfile.Of(e.op, e.grant)
 	if err != nil {
 		return nil, err
 	}

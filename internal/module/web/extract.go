@@ -12,7 +12,7 @@ import (
 	"callgate/internal/markdown"
 	"callgate/internal/module"
 	"callgate/internal/module/web/document"
-	"callgate/internal/module/web/pick"
+	"callgate/internal/module/web/htmlquery"
 	"callgate/tool"
 )
 
@@ -100,14 +100,14 @@ type extractArgs struct {
 }
 
 type extractData struct {
-	URL       string           `json:"url,omitempty"`
-	Matches   []pick.Match     `json:"matches,omitempty"`
-	Tables    *[]pick.Table    `json:"tables,omitempty"`
-	Links     *[]markdown.Link `json:"links,omitempty"`
-	Metadata  *pick.Metadata   `json:"metadata,omitempty"`
-	Truncated bool             `json:"truncated"`
-	FromCache bool             `json:"from_cache,omitempty"`
-	Notice    string           `json:"notice,omitempty"`
+	URL       string              `json:"url,omitempty"`
+	Matches   []htmlquery.Match   `json:"matches,omitempty"`
+	Tables    *[]htmlquery.Table  `json:"tables,omitempty"`
+	Links     *[]markdown.Link    `json:"links,omitempty"`
+	Metadata  *htmlquery.Metadata `json:"metadata,omitempty"`
+	Truncated bool                `json:"truncated"`
+	FromCache bool                `json:"from_cache,omitempty"`
+	Notice    string              `json:"notice,omitempty"`
 }
 
 const defaultItems = 100
@@ -147,7 +147,7 @@ func extract(ctx context.Context, e errand, in extractArgs) (*tool.Result, error
 }
 
 // selectors reads the selectors, before anything is fetched.
-func (e errand) selectors(in extractArgs) ([]pick.Selector, error) {
+func (e errand) selectors(in extractArgs) ([]htmlquery.Selector, error) {
 	texts := in.Selectors
 	if in.Selector != "" {
 		texts = append([]string{in.Selector}, texts...)
@@ -160,9 +160,9 @@ func (e errand) selectors(in extractArgs) ([]pick.Selector, error) {
 	case in.Attribute != "" && len(texts) == 0:
 		return nil, tool.Errorf(e.op, tool.Invalid, "an attribute is wanted, but not of which elements").WithHint("give a selector, such as a for all links")
 	}
-	var out []pick.Selector
+	var out []htmlquery.Selector
 	for _, text := range texts {
-		s, err := pick.ParseSelector(text)
+		s, err := htmlquery.ParseSelector(text)
 		if err != nil {
 			return nil, tool.Errorf(e.op, tool.Invalid, "%s", tool.ClipTo(err.Error(), 300)).
 				WithHint("write it in CSS, as #id, .class, table.prices tr > td:first-child or a[href^=\"https:\"]; XPath is not understood")
@@ -173,7 +173,7 @@ func (e errand) selectors(in extractArgs) ([]pick.Selector, error) {
 }
 
 // toPick gets the page. cut tells that its end is missing.
-func (e errand) toPick(ctx context.Context, in extractArgs, data *extractData) (page *pick.Page, cut bool, err error) {
+func (e errand) toPick(ctx context.Context, in extractArgs, data *extractData) (page *htmlquery.Page, cut bool, err error) {
 	var u *url.URL
 	if in.URL != "" {
 		if u, err = e.address(in.URL); err != nil {
@@ -199,7 +199,7 @@ func (e errand) toPick(ctx context.Context, in extractArgs, data *extractData) (
 			WithHint("read it with web.fetch, or save it with web.download")
 	}
 	text, _ := document.Decode(source.Body, source.Type, source.Truncated)
-	if page, err = pick.Parse([]byte(text), source.URL); err != nil {
+	if page, err = htmlquery.Parse([]byte(text), source.URL); err != nil {
 		return nil, false, tool.Errorf(e.op, tool.Failed, "%w", err).WithHint("read it with web.fetch")
 	}
 	return page, source.Truncated, nil

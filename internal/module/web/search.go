@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"callgate/internal/module"
-	"callgate/internal/module/web/engine"
+	"callgate/internal/module/web/searchengine"
 	"callgate/tool"
 )
 
@@ -73,10 +73,10 @@ type searchArgs struct {
 }
 
 type searchData struct {
-	Query   string          `json:"query"`
-	Engine  string          `json:"engine"`
-	Results []engine.Result `json:"results"`
-	Notice  string          `json:"notice,omitempty"`
+	Query   string                `json:"query"`
+	Engine  string                `json:"engine"`
+	Results []searchengine.Result `json:"results"`
+	Notice  string                `json:"notice,omitempty"`
 }
 
 // notice stands in data that came from outside, where no fence can.
@@ -93,11 +93,11 @@ func search(ctx context.Context, e errand, in searchArgs) (*tool.Result, error) 
 	}
 	ctx, cancel := e.limited(ctx)
 	defer cancel()
-	results, ignored, err := e.ask(ctx, engine.Query{Text: in.Query, Limit: in.Limit, Region: in.Region, Freshness: in.Freshness, Key: e.grant.Credential})
+	results, ignored, err := e.ask(ctx, searchengine.Query{Text: in.Query, Limit: in.Limit, Region: in.Region, Freshness: in.Freshness, Key: e.grant.Credential})
 	if err != nil {
 		return nil, err
 	}
-	data := searchData{in.Query, e.settings.Engine, engine.Tidy(results, in.Limit), notice}
+	data := searchData{in.Query, e.settings.Engine, searchengine.Tidy(results, in.Limit), notice}
 	summary := fmt.Sprintf("%s for %q", count(len(data.Results), "result"), tool.Clip(in.Query))
 	if len(data.Results) == 0 {
 		summary = fmt.Sprintf("nothing was found for %q; try other words, or fewer", tool.Clip(in.Query))
@@ -116,7 +116,7 @@ func search(ctx context.Context, e errand, in searchArgs) (*tool.Result, error) 
 }
 
 // ask has the engine search.
-func (e errand) ask(ctx context.Context, q engine.Query) (results []engine.Result, ignored []string, err error) {
+func (e errand) ask(ctx context.Context, q searchengine.Query) (results []searchengine.Result, ignored []string, err error) {
 	s := e.settings
 	if err := e.mayTell(q.Key); err != nil {
 		return nil, nil, err
@@ -136,7 +136,7 @@ func (e errand) ask(ctx context.Context, q engine.Query) (results []engine.Resul
 	if err != nil {
 		return nil, nil, e.fail(r, err)
 	}
-	results, err = s.engine.Read(engine.Answer{Status: resp.StatusCode, Header: resp.Header, Body: got.raw})
+	results, err = s.engine.Read(searchengine.Answer{Status: resp.StatusCode, Header: resp.Header, Body: got.raw})
 	return results, ignored, err
 }
 

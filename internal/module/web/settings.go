@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"callgate/internal/module"
-	"callgate/internal/module/web/engine"
+	"callgate/internal/module/web/searchengine"
 	"callgate/internal/netguard"
 	"callgate/tool"
 )
@@ -36,7 +36,7 @@ type settings struct {
 	// What Check makes of them.
 	guard    *netguard.Guard
 	private  netguard.Hosts
-	engine   engine.Engine
+	engine   searchengine.Engine
 	endpoint *url.URL
 	rules    string // what a page that is kept depends on
 }
@@ -76,7 +76,7 @@ func (s *settings) Check() error {
 }
 
 func (s *settings) readEngine() error {
-	s.engine = engine.Named(s.Engine)
+	s.engine = searchengine.Named(s.Engine)
 	at := s.Endpoint
 	if at == "" {
 		at = s.engine.Endpoint()

@@ -17,7 +17,7 @@ import (
 
 	"callgate/internal/module"
 	"callgate/internal/module/web"
-	"callgate/internal/netguard/guardtest"
+	"callgate/internal/netguard/netguardtest"
 	"callgate/tool"
 )
 
@@ -268,9 +268,9 @@ func settled(t *testing.T, what string, is func() bool) {
 // No address that may not be reached is, by any tool: not directly, and not by
 // a redirect.
 func TestCanary(t *testing.T) {
-	guardtest.Run(t, func(w *guardtest.World) {
+	netguardtest.Run(t, func(w *netguardtest.World) {
 		b := openModule(t, web.ModuleWith(w.Resolver), block{"timeout_seconds": 5, "cache_minutes": 0}, nil)
-		try := func(form guardtest.Form, url string) {
+		try := func(form netguardtest.Form, url string) {
 			for name, args := range map[string]block{
 				"fetch":    {"url": url},
 				"extract":  {"url": url, "links": true},
@@ -282,7 +282,7 @@ func TestCanary(t *testing.T) {
 				t.Errorf("%s (%s) reached %v", form.Name, url, reached)
 			}
 		}
-		forms := guardtest.Forms()
+		forms := netguardtest.Forms()
 		if len(forms) < 300 {
 			t.Fatalf("only %d forms", len(forms))
 		}
@@ -290,7 +290,7 @@ func TestCanary(t *testing.T) {
 			w.Forget()
 			try(form, form.URL)
 			if i%5 == 0 {
-				try(form, guardtest.Redirect([]int{301, 302, 303, 307, 308}[i/5%5], form.URL, i/5%3))
+				try(form, netguardtest.Redirect([]int{301, 302, 303, 307, 308}[i/5%5], form.URL, i/5%3))
 			}
 		}
 		// The search engine is under the same guard.

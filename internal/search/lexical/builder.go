@@ -4,14 +4,14 @@ import (
 	"slices"
 	"strings"
 
-	"callgate/internal/search/lexical/words"
+	"callgate/internal/search/lexical/analysis"
 )
 
 // builder makes a segment, one document after the other. Words are numbered as
 // they are first seen, and looked up as bytes, so that a word seen before costs
 // one lookup and no allocation.
 type builder struct {
-	split words.Splitter
+	split analysis.Splitter
 	stops stopwords
 	seg   *segment
 	stop  []bool // by entry
@@ -101,7 +101,7 @@ func (b *builder) cut(f field, text string) {
 		if b.stop[id] && (f == description || f == paramTexts) {
 			continue
 		}
-		if p.Form == words.Joined {
+		if p.Form == analysis.Joined {
 			id |= joinedWord
 		}
 		b.field = append(b.field, id)
@@ -145,7 +145,7 @@ func (b *builder) intern(word []byte) uint32 {
 		id = b.entry(string(word))
 	}
 	if b.seg.stem[id] == unstemmed {
-		term := words.Stem(b.seg.text[id])
+		term := analysis.Stem(b.seg.text[id])
 		t, known := b.seg.ids[term]
 		if !known {
 			t = b.entry(term)
@@ -182,7 +182,7 @@ func (b *builder) name(kind nameKind, name string) {
 	var h nameHash
 	b.split.Split(name, false)
 	for _, p := range b.split.Pieces {
-		if p.Form != words.Joined {
+		if p.Form != analysis.Joined {
 			id := b.intern(b.split.Text(p))
 			h.add(b.seg.text[id], b.seg.text[b.seg.stem[id]], b.stop[id])
 		}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"callgate/internal/search/lexical/words"
+	"callgate/internal/search/lexical/analysis"
 )
 
 // A stop word that is not written as words are cut would never be met.
@@ -13,7 +13,7 @@ func TestStopwordsAreWords(t *testing.T) {
 	if len(stops) < 500 {
 		t.Fatalf("only %d stop words were read", len(stops))
 	}
-	var s words.Splitter
+	var s analysis.Splitter
 	for word := range stops {
 		s.Split(word, false)
 		if len(s.Pieces) != 1 || string(s.Text(s.Pieces[0])) != word {
@@ -46,7 +46,7 @@ func TestLanguage(t *testing.T) {
 		"add comment":                      0,
 		"删除文件":                             0,
 	} {
-		var s words.Splitter
+		var s analysis.Splitter
 		s.Split(text, false)
 		var all []word
 		for _, p := range s.Pieces {
@@ -63,7 +63,7 @@ func TestSynonymGroups(t *testing.T) {
 	if len(groups) < 120 {
 		t.Fatalf("only %d groups were read", len(groups))
 	}
-	var s words.Splitter
+	var s analysis.Splitter
 	for _, group := range groups {
 		seen := map[string]bool{}
 		for _, entry := range group {

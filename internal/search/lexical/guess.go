@@ -7,16 +7,16 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"callgate/internal/search/lexical/words"
+	"callgate/internal/search/lexical/analysis"
 )
 
 // guess finds what a word may have meant that the catalog does not know.
 func (r *resolver) guess(w *word) {
 	size := utf8.RuneCountInString(w.text)
 	switch {
-	case w.form == words.Number || size > words.MaxJoined-2:
+	case w.form == analysis.Number || size > analysis.MaxJoined-2:
 		return
-	case w.form == words.Gram:
+	case w.form == analysis.Gram:
 		if size == 1 {
 			r.prefixes(w, size)
 		}
@@ -39,7 +39,7 @@ func (r *resolver) apart(w *word) bool {
 		if !utf8.RuneStart(w.text[i]) || !r.x.written(w.text[:i]) || !r.x.written(w.text[i:]) {
 			continue
 		}
-		if r.reach(w, Compound, weights.compound, words.Stem(w.text[:i]), words.Stem(w.text[i:])) {
+		if r.reach(w, Compound, weights.compound, analysis.Stem(w.text[:i]), analysis.Stem(w.text[i:])) {
 			return true
 		}
 	}
@@ -103,7 +103,7 @@ func (r *resolver) take(w *word, route Route, n *nearby) bool {
 
 // kin finds other forms of a word that is not English.
 func (r *resolver) kin(w *word) bool {
-	base := words.Family(w.text)
+	base := analysis.Family(w.text)
 	if len(base) < 4 {
 		return false
 	}
@@ -113,7 +113,7 @@ func (r *resolver) kin(w *word) bool {
 		p := &r.x.parts[i]
 		for _, c := range p.spelling.between(b, b+1) {
 			text := p.text[c.word]
-			if p.wordsIn[c.word] > 0 && strings.HasPrefix(text, base) && words.Family(text) == base {
+			if p.wordsIn[c.word] > 0 && strings.HasPrefix(text, base) && analysis.Family(text) == base {
 				n.add(p.text[p.stem[c.word]], weights.kin)
 			}
 		}
@@ -173,7 +173,7 @@ func (r *resolver) typos(w *word, size, errors int) bool {
 
 // typo is a word to compare others with.
 type typo struct {
-	runes        [words.MaxJoined]rune
+	runes        [analysis.MaxJoined]rune
 	size, errors int
 	letters      uint32
 	worth        float32
@@ -184,7 +184,7 @@ func (t *typo) search(n *nearby, p *part, among []spelt) {
 		if uint(int(c.runes)-t.size+t.errors) > uint(2*t.errors) || bits.OnesCount32(c.letters^t.letters) > 2*t.errors || p.wordsIn[c.word] == 0 {
 			continue
 		}
-		var other [words.MaxJoined]rune
+		var other [analysis.MaxJoined]rune
 		size := copyRunes(&other, p.text[c.word])
 		if within(t.runes[:t.size], other[:size], t.errors) {
 			n.add(p.text[p.stem[c.word]], t.worth)
@@ -193,7 +193,7 @@ func (t *typo) search(n *nearby, p *part, among []spelt) {
 }
 
 // copyRunes decodes as much of a text as there is room for.
-func copyRunes(into *[words.MaxJoined]rune, text string) (n int) {
+func copyRunes(into *[analysis.MaxJoined]rune, text string) (n int) {
 	for _, r := range text {
 		if n == len(into) {
 			break
@@ -211,7 +211,7 @@ func within(a, b []rune, limit int) bool {
 	if a[0] != b[0] && (len(b) < 2 || a[0] != b[1] || a[1] != b[0]) {
 		return false
 	}
-	var rows [3][words.MaxJoined + 1]int
+	var rows [3][analysis.MaxJoined + 1]int
 	before, above, row := &rows[0], &rows[1], &rows[2]
 	for j := range len(b) + 1 {
 		above[j] = j

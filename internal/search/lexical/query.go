@@ -3,7 +3,7 @@ package lexical
 import (
 	"math"
 
-	"callgate/internal/search/lexical/words"
+	"callgate/internal/search/lexical/analysis"
 )
 
 // Route is how a query word reached a document.
@@ -35,7 +35,7 @@ type Query struct {
 // word is one word of a query, with the ways it may be found.
 type word struct {
 	text, term string
-	form       words.Form
+	form       analysis.Form
 	stop       bool    // passed over
 	weight     float32 // what it counts in the query
 	rarity     float32
@@ -84,11 +84,11 @@ func (x *Index) Query(text string) *Query {
 
 // cut makes words of the pieces of a query. A word of the catalog brings its
 // term along, so only others need stemming.
-func (x *Index) cut(s *words.Splitter) []word {
+func (x *Index) cut(s *analysis.Splitter) []word {
 	buf := s.Folded()
 	cut := make([]word, 0, len(s.Pieces))
 	for _, p := range s.Pieces {
-		if p.Form == words.Joined || len(cut) == maxWords {
+		if p.Form == analysis.Joined || len(cut) == maxWords {
 			continue
 		}
 		w := word{text: buf[p.Lo:p.Hi], form: p.Form, weight: 1}
@@ -105,7 +105,7 @@ func (x *Index) termOf(word string) string {
 			return p.text[p.stem[id]]
 		}
 	}
-	return words.Stem(word)
+	return analysis.Stem(word)
 }
 
 // weigh says what each word counts, and returns the language of the query.
@@ -120,7 +120,7 @@ func (v *vocabulary) weigh(all []word, accents bool) (language uint16) {
 		switch {
 		case s.weak:
 			w.weight = weights.weak
-		case w.form == words.Number:
+		case w.form == analysis.Number:
 			w.weight = weights.number
 		}
 	}
@@ -161,7 +161,7 @@ func (q *Query) Known() float64 {
 	var known, all [2]float32 // of words, of numbers
 	for _, w := range q.words {
 		i := 0
-		if w.form == words.Number {
+		if w.form == analysis.Number {
 			i = 1
 		}
 		all[i] += w.weight

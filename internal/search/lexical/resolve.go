@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"callgate/internal/search/lexical/words"
+	"callgate/internal/search/lexical/analysis"
 )
 
 // resolver finds the variants of a query's words, one word after the other.
@@ -50,17 +50,17 @@ func (v *vocabulary) phrases(all []word) []expansion {
 }
 
 // joins reads each two neighbours as one word, where the catalog knows it.
-func (x *Index) joins(s *words.Splitter, all []word) []join {
+func (x *Index) joins(s *analysis.Splitter, all []word) []join {
 	var found []join
 	buf := s.Folded()
 	lo, seen := int32(0), 0
 	for _, p := range s.Pieces {
-		if p.Form == words.Joined || seen == len(all) {
+		if p.Form == analysis.Joined || seen == len(all) {
 			continue
 		}
 		seen++
-		if seen > 1 && p.Hi-lo <= words.MaxJoined && p.Hi-lo >= 4 && joinable(all[seen-2], all[seen-1]) {
-			if term := words.Stem(buf[lo:p.Hi]); x.count(term) > 0 {
+		if seen > 1 && p.Hi-lo <= analysis.MaxJoined && p.Hi-lo >= 4 && joinable(all[seen-2], all[seen-1]) {
+			if term := analysis.Stem(buf[lo:p.Hi]); x.count(term) > 0 {
 				found = append(found, join{all[seen-2].term, term}, join{all[seen-1].term, term})
 			}
 		}
@@ -70,7 +70,7 @@ func (x *Index) joins(s *words.Splitter, all []word) []join {
 }
 
 func joinable(a, b word) bool {
-	return a.form != words.Gram && b.form != words.Gram && (a.form == words.Plain || b.form == words.Plain)
+	return a.form != analysis.Gram && b.form != analysis.Gram && (a.form == analysis.Plain || b.form == analysis.Plain)
 }
 
 // resolve finds every way to a word, best first.
@@ -117,7 +117,7 @@ func (r *resolver) itself(w *word, exact bool) {
 			r.reach(w, Compound, weights.compound, j.with)
 		}
 	}
-	if r.foreign() && w.form == words.Plain {
+	if r.foreign() && w.form == analysis.Plain {
 		r.kin(w)
 	}
 }
@@ -259,8 +259,8 @@ func intersect(list, other []posting) []posting {
 func (r *resolver) groups(w *word) []int {
 	v := r.x.vocab
 	groups := v.byTerm[w.term]
-	if groups == nil && r.language != englishBit && w.form == words.Plain {
-		groups = v.byFamily[words.Family(w.text)]
+	if groups == nil && r.language != englishBit && w.form == analysis.Plain {
+		groups = v.byFamily[analysis.Family(w.text)]
 	}
 	for _, e := range r.expansions {
 		if e.term == w.term {

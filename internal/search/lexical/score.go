@@ -3,14 +3,14 @@ package lexical
 import (
 	"math/bits"
 
-	"callgate/internal/search/lexical/words"
+	"callgate/internal/search/lexical/analysis"
 )
 
 // scratch is what a query needs for a moment: cutting its text, and the best
 // route of the current word to each document. An epoch is one word of one
 // query, so nothing need be cleared between them.
 type scratch struct {
-	split words.Splitter
+	split analysis.Splitter
 	best  []reached
 	epoch uint32
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"callgate/internal/search/lexical/words"
+	"callgate/internal/search/lexical/analysis"
 )
 
 //go:embed synonyms.txt
@@ -55,14 +55,14 @@ func newVocabulary(opts Options) *vocabulary {
 // with returns a vocabulary that has more groups.
 func (v *vocabulary) with(groups [][]string) *vocabulary {
 	more := &vocabulary{v.stops, slices.Clone(v.groups), maps.Clone(v.byTerm), maps.Clone(v.byFamily), maps.Clone(v.byPhrase)}
-	var s words.Splitter
+	var s analysis.Splitter
 	for _, group := range groups {
 		more.add(&s, group)
 	}
 	return more
 }
 
-func (v *vocabulary) add(s *words.Splitter, group []string) {
+func (v *vocabulary) add(s *analysis.Splitter, group []string) {
 	number := len(v.groups)
 	var entries []synonym
 	for _, text := range group {
@@ -71,11 +71,11 @@ func (v *vocabulary) add(s *words.Splitter, group []string) {
 		var only string
 		s.Split(text, false)
 		for _, p := range s.Pieces {
-			if p.Form == words.Joined {
+			if p.Form == analysis.Joined {
 				continue
 			}
 			only = string(s.Text(p))
-			term, stop := words.Stem(only), v.stops.certain(only)
+			term, stop := analysis.Stem(only), v.stops.certain(only)
 			h.add(only, term, stop)
 			if !stop {
 				terms = append(terms, term)
@@ -85,9 +85,9 @@ func (v *vocabulary) add(s *words.Splitter, group []string) {
 		case h.words == 0:
 			continue
 		case h.words == 1:
-			terms = []string{words.Stem(only)}
+			terms = []string{analysis.Stem(only)}
 			into(v.byTerm, terms[0], number)
-			into(v.byFamily, words.Family(only), number)
+			into(v.byFamily, analysis.Family(only), number)
 		default:
 			into(v.byPhrase, h.all, number)
 		}

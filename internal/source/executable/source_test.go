@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"callgate/internal/arbiter/schema"
+	"callgate/internal/gate/schema"
 	"callgate/internal/registry"
 	"callgate/internal/source/executable"
 	"callgate/tool"

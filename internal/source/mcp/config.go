@@ -14,10 +14,10 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate/internal/source/mcp/logbook"
-	"callgate/internal/source/mcp/manifest"
 	"callgate/internal/source/mcp/process"
-	"callgate/internal/source/mcp/reference"
+	"callgate/internal/source/mcp/secretref"
+	"callgate/internal/source/mcp/serverlog"
+	"callgate/internal/source/mcp/toolcache"
 	"callgate/internal/source/mcp/translate"
 	"callgate/tool"
 )
@@ -38,10 +38,10 @@ type ToolConfig = translate.ToolConfig
 type Definition = translate.Definition
 
 // Problem is something about a server's tools that a person should know.
-type Problem = manifest.Problem
+type Problem = toolcache.Problem
 
 // LogLine is one line that a server wrote.
-type LogLine = logbook.Line
+type LogLine = serverlog.Line
 
 // Config is one server as an app file names it. The text of Command, Args,
 // Env, URL, Headers and OAuth.ClientSecret may hold {{secret.NAME}}, which
@@ -155,7 +155,7 @@ func (c Config) validate() error {
 	case c.OAuth != nil && (c.OAuth.CallbackPort < 0 || c.OAuth.CallbackPort > 65535):
 		return bad("has the callback port %d", c.OAuth.CallbackPort)
 	}
-	if c.URL != "" && !reference.In(c.URL) {
+	if c.URL != "" && !secretref.In(c.URL) {
 		if _, err := parseURL(c.URL); err != nil {
 			return bad("has a url that cannot be used: %v", err)
 		}

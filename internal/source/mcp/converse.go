@@ -11,15 +11,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate/internal/source/mcp/guest"
+	"callgate/internal/source/mcp/downstream"
 	"callgate/tool"
 )
 
 // LogLevel is how much a server tells of its work.
-type LogLevel = guest.Level
+type LogLevel = downstream.Level
 
 // Guest is the client on whose behalf a request is made.
-type Guest = guest.Guest
+type Guest = downstream.Guest
 
 const (
 	mostRounds = 10 // of questions before an answer
@@ -55,7 +55,7 @@ func (s *Server) converse(ctx context.Context, r request, send func(context.Cont
 		err := s.request(ctx, r, func(ctx context.Context, c *sdk.ClientSession) (err error) {
 			next.meta = nil
 			if c.InitializeResult().ProtocolVersion > legacyProtocol {
-				next.meta = guest.Meta(g)
+				next.meta = downstream.Meta(g)
 			}
 			got, err = send(ctx, c, next)
 			return err
@@ -83,7 +83,7 @@ func (s *Server) converse(ctx context.Context, r request, send func(context.Cont
 // does not answer either is busy, and asked again after a while.
 func (s *Server) nextRound(ctx context.Context, g Guest, got reply, wait time.Duration) (round, error) {
 	if len(got.asked) > 0 {
-		answers, err := guest.Ask(ctx, g, s.cfg.Name, got.asked)
+		answers, err := downstream.Ask(ctx, g, s.cfg.Name, got.asked)
 		if err != nil {
 			return round{}, s.secrets.HideError(err)
 		}
@@ -160,7 +160,7 @@ func (s *Server) asked(ctx context.Context, p sdk.InputRequest) (sdk.InputRespon
 	const only = "question"
 	calls, done := s.desk.ask()
 	defer done()
-	answers, err := guest.Ask(ctx, s.guest(ctx, calls), s.cfg.Name, sdk.InputRequestMap{only: p})
+	answers, err := downstream.Ask(ctx, s.guest(ctx, calls), s.cfg.Name, sdk.InputRequestMap{only: p})
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: s.secrets.HideError(err).Error()}
 	}
@@ -169,7 +169,7 @@ func (s *Server) asked(ctx context.Context, p sdk.InputRequest) (sdk.InputRespon
 
 // said takes what a server tells of its work: it is kept, and passed on to the
 // one client that has calls under way there.
-func (s *Server) said(p *guest.Log) {
+func (s *Server) said(p *downstream.Log) {
 	data, err := json.Marshal(p.Data)
 	if err != nil {
 		return
@@ -184,7 +184,7 @@ func (s *Server) said(p *guest.Log) {
 	if g == nil {
 		return
 	}
-	told := &guest.Log{Level: p.Level, Logger: s.cfg.Name}
+	told := &downstream.Log{Level: p.Level, Logger: s.cfg.Name}
 	if p.Logger != "" {
 		told.Logger += "/" + s.secrets.Hide(tool.Clip(p.Logger))
 	}
@@ -208,7 +208,7 @@ func plain(text string) string {
 // wants itself.
 func (s *Server) Hear(ctx context.Context, level LogLevel) {
 	s.line.mu.Lock()
-	lower := guest.Lower(s.line.level, level)
+	lower := downstream.Lower(s.line.level, level)
 	changed := lower != s.line.level
 	s.line.level = lower
 	l := s.line.link
@@ -220,7 +220,7 @@ func (s *Server) Hear(ctx context.Context, level LogLevel) {
 
 // tellLevel tells a server of the old handshake from which level on it is to
 // tell of its work. One that does not want to is left to its own.
-func (s *Server) tellLevel(ctx context.Context, c *sdk.ClientSession, level guest.Level) {
+func (s *Server) tellLevel(ctx context.Context, c *sdk.ClientSession, level downstream.Level) {
 	about := c.InitializeResult()
 	if level == "" || about.ProtocolVersion > legacyProtocol || about.Capabilities == nil || about.Capabilities.Logging == nil {
 		return

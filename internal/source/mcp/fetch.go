@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate/internal/source/mcp/manifest"
+	"callgate/internal/source/mcp/toolcache"
 	"callgate/internal/source/mcp/translate"
 	"callgate/tool"
 )
@@ -21,7 +21,7 @@ const (
 )
 
 // list asks a server for what it has.
-func (s *Server) list(ctx context.Context, session *sdk.ClientSession) (*manifest.Manifest, error) {
+func (s *Server) list(ctx context.Context, session *sdk.ClientSession) (*toolcache.Manifest, error) {
 	about := session.InitializeResult()
 	caps := about.Capabilities
 	if caps == nil {
@@ -46,7 +46,7 @@ func (s *Server) list(ctx context.Context, session *sdk.ClientSession) (*manifes
 			return nil, err
 		}
 	}
-	m := manifest.New(defs, s.hub.opt.Check)
+	m := toolcache.New(defs, s.hub.opt.Check)
 	m.Protocol, m.Instructions = about.ProtocolVersion, about.Instructions
 	m.Resources, m.Prompts = caps.Resources != nil, caps.Prompts != nil
 	if i := about.ServerInfo; i != nil {

@@ -17,13 +17,13 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/source/mcp"
-	"callgate/internal/source/mcp/guest"
+	"callgate/internal/source/mcp/downstream"
 	"callgate/tool"
 )
 
 // client is a guest that says what a test has it say, and keeps what it hears.
 type client struct {
-	about  guest.About
+	about  downstream.About
 	answer func(ctx context.Context, asked sdk.InputRequestMap) (sdk.InputResponseMap, error)
 
 	mu    sync.Mutex
@@ -34,8 +34,8 @@ type client struct {
 }
 
 // able has every capability that is carried.
-func able() guest.About {
-	return guest.Of(&sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{}, Sampling: &sdk.SamplingCapabilities{}, RootsV2: &sdk.RootCapabilities{}}, "")
+func able() downstream.About {
+	return downstream.Of(&sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{}, Sampling: &sdk.SamplingCapabilities{}, RootsV2: &sdk.RootCapabilities{}}, "")
 }
 
 func (c *client) options() mcp.Options {
@@ -47,7 +47,7 @@ func (c *client) options() mcp.Options {
 	}}
 }
 
-func (c *client) About() guest.About { return c.about }
+func (c *client) About() downstream.About { return c.about }
 
 func (c *client) Input(ctx context.Context, server string, asked sdk.InputRequestMap) (sdk.InputResponseMap, error) {
 	c.mu.Lock()
@@ -227,9 +227,9 @@ func TestCapabilitiesAreTheClients(t *testing.T) {
 		want   string
 	}{
 		{"able", &client{about: able()}, "elicitation roots sampling"},
-		{"forms only", &client{about: guest.Of(&sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{}}, "")}, "elicitation"},
-		{"pages only", &client{about: guest.Of(&sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{URL: &sdk.URLElicitationCapabilities{}}}, "")}, ""},
-		{"nothing", &client{about: guest.Of(nil, "")}, ""},
+		{"forms only", &client{about: downstream.Of(&sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{}}, "")}, "elicitation"},
+		{"pages only", &client{about: downstream.Of(&sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{URL: &sdk.URLElicitationCapabilities{}}}, "")}, ""},
+		{"nothing", &client{about: downstream.Of(nil, "")}, ""},
 		{"nobody", nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

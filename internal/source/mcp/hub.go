@@ -45,11 +45,11 @@ import (
 	"sync"
 	"time"
 
-	"callgate/internal/source/mcp/logbook"
 	"callgate/internal/source/mcp/oauth"
 	"callgate/internal/source/mcp/process"
-	"callgate/internal/source/mcp/reference"
 	"callgate/internal/source/mcp/remote"
+	"callgate/internal/source/mcp/secretref"
+	"callgate/internal/source/mcp/serverlog"
 	"callgate/internal/source/mcp/translate"
 	"callgate/tool"
 )
@@ -165,8 +165,8 @@ func newServer(h *Hub, cfg Config, key string) *Server {
 	s := &Server{
 		hub: h, cfg: cfg, key: key,
 		namespace: translate.Namespace(cfg.Name),
-		secrets:   &reference.Secrets{Lookup: h.opt.Secret, Scrub: h.opt.Scrub},
-		log:       &logbook.Book{},
+		secrets:   &secretref.Secrets{Lookup: h.opt.Secret, Scrub: h.opt.Scrub},
+		log:       &serverlog.Book{},
 		desk:      newDesk(cfg),
 	}
 	s.line.ctx, s.line.cancel = context.WithCancel(h.ctx)

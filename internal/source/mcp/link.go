@@ -18,12 +18,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate/internal/source/mcp/guest"
-	"callgate/internal/source/mcp/logbook"
-	"callgate/internal/source/mcp/manifest"
+	"callgate/internal/source/mcp/downstream"
 	"callgate/internal/source/mcp/process"
 	"callgate/internal/source/mcp/remote"
+	"callgate/internal/source/mcp/serverlog"
 	"callgate/internal/source/mcp/stdio"
+	"callgate/internal/source/mcp/toolcache"
 	"callgate/tool"
 )
 
@@ -41,7 +41,7 @@ type link struct {
 	process  *process.Process // of a local server
 	shut     func()           // closes the connection at once
 	began    time.Time
-	manifest *manifest.Manifest // what it brought when it was made
+	manifest *toolcache.Manifest // what it brought when it was made
 
 	ctx    context.Context // ends with the link
 	cancel context.CancelCauseFunc
@@ -176,7 +176,7 @@ func (s *Server) dialStdio(ctx context.Context, p plan) (*link, error) {
 // launch starts the command and opens a session over its pipes. The connection
 // is returned with a failure too, to be asked what was heard on it.
 func (s *Server) launch(ctx context.Context, p plan, version string) (*link, *stdio.Conn, error) {
-	log := &logbook.Writer{Book: s.log, Stream: "stderr"}
+	log := &serverlog.Writer{Book: s.log, Stream: "stderr"}
 	began := time.Now()
 	strays := s.log.Strays()
 	p.command.Log = log
@@ -366,7 +366,7 @@ func (s *Server) client(l *link) *sdk.Client {
 		version = "0"
 	}
 	c := sdk.NewClient(&sdk.Implementation{Name: "callgate", Title: "Callgate", Version: version}, &sdk.ClientOptions{
-		Logger: slog.New(slog.NewTextHandler(&logbook.Writer{Book: s.log, Stream: "client"}, nil)),
+		Logger: slog.New(slog.NewTextHandler(&serverlog.Writer{Book: s.log, Stream: "client"}, nil)),
 		// What some client can do, and those who come later may: a server of the
 		// old handshake is told once, for all of them. No roots, which such servers
 		// would take for what they may touch.
@@ -392,7 +392,7 @@ func (s *Server) client(l *link) *sdk.Client {
 func (s *Server) told(r *jsonrpc.Request) bool {
 	switch r.Method {
 	case "notifications/message":
-		var p guest.Log
+		var p downstream.Log
 		if json.Unmarshal(r.Params, &p) == nil {
 			s.said(&p)
 		}

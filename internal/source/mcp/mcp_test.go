@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"callgate/internal/arbiter/schema"
+	"callgate/internal/gate/schema"
 	"callgate/internal/source/mcp"
 	"callgate/tool"
 )

@@ -10,13 +10,13 @@ import (
 	"sync"
 	"time"
 
-	"callgate/internal/source/mcp/logbook"
-	"callgate/internal/source/mcp/manifest"
 	"callgate/internal/source/mcp/oauth"
-	"callgate/internal/source/mcp/reference"
 	"callgate/internal/source/mcp/remote"
+	"callgate/internal/source/mcp/secretref"
+	"callgate/internal/source/mcp/serverlog"
+	"callgate/internal/source/mcp/subscription"
+	"callgate/internal/source/mcp/toolcache"
 	"callgate/internal/source/mcp/translate"
-	"callgate/internal/source/mcp/watch"
 	"callgate/tool"
 )
 
@@ -28,13 +28,13 @@ type Server struct {
 	namespace string
 	refs      int // guarded by the hub
 
-	secrets *reference.Secrets
-	log     *logbook.Book
-	account *oauth.Account // of a remote server
-	catalog catalog        // what is known of its tools
-	line    line           // the connection
-	desk    *desk          // the calls in flight
-	watches watch.Table    // the resources that somebody is told of
+	secrets *secretref.Secrets
+	log     *serverlog.Book
+	account *oauth.Account     // of a remote server
+	catalog catalog            // what is known of its tools
+	line    line               // the connection
+	desk    *desk              // the calls in flight
+	watches subscription.Table // the resources that somebody is told of
 }
 
 // Name is the server's name as a source of tools. Two servers of one name and
@@ -61,19 +61,19 @@ type catalog struct {
 	loaded   bool // the cache was looked at
 	fetching bool // a background fetch is under way or planned
 	tries    int  // background fetches that failed
-	manifest *manifest.Manifest
+	manifest *toolcache.Manifest
 	tools    []*tool.Tool // made of it; nil: not yet
 	problems []Problem
 }
 
 // known returns what is known without starting anything, or nil.
-func (s *Server) known() *manifest.Manifest {
+func (s *Server) known() *toolcache.Manifest {
 	c := &s.catalog
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.loaded {
 		c.loaded = true
-		m, err := manifest.Cache(s.hub.opt.Cache).Load(s.key)
+		m, err := toolcache.Cache(s.hub.opt.Cache).Load(s.key)
 		if err != nil { // it is fetched again
 			s.note("what was cached cannot be read", err)
 		}
@@ -175,7 +175,7 @@ func (s *Server) fetchInTurn(delay time.Duration) error {
 
 // publish makes tools of what is known: of those that may be published, and
 // that the app file does not turn off.
-func (s *Server) publish(m *manifest.Manifest, vet func([]Definition) []Definition) ([]*tool.Tool, []Problem) {
+func (s *Server) publish(m *toolcache.Manifest, vet func([]Definition) []Definition) ([]*tool.Tool, []Problem) {
 	problems := slices.Clone(m.Notes)
 	entries := m.Tools
 	if vet != nil {
@@ -222,7 +222,7 @@ func hasTool(byName map[string]string, name string) bool {
 }
 
 // vetted keeps the entries whose definitions may be published.
-func vetted(entries []manifest.Entry, vet func([]Definition) []Definition) []manifest.Entry {
+func vetted(entries []toolcache.Entry, vet func([]Definition) []Definition) []toolcache.Entry {
 	defs := make([]Definition, len(entries))
 	for i, e := range entries {
 		defs[i] = e.Definition
@@ -231,7 +231,7 @@ func vetted(entries []manifest.Entry, vet func([]Definition) []Definition) []man
 	for _, d := range vet(defs) {
 		may[d.Name] = true
 	}
-	return slices.DeleteFunc(slices.Clone(entries), func(e manifest.Entry) bool { return !may[e.Name] })
+	return slices.DeleteFunc(slices.Clone(entries), func(e toolcache.Entry) bool { return !may[e.Name] })
 }
 
 // configured finds what the app file says of a tool, by the server's name for
@@ -246,7 +246,7 @@ func (s *Server) configured(upstream, name string) (cfg ToolConfig, key string, 
 }
 
 // tool makes one tool.
-func (s *Server) tool(e manifest.Entry, name string, cfg ToolConfig) (*tool.Tool, []string) {
+func (s *Server) tool(e toolcache.Entry, name string, cfg ToolConfig) (*tool.Tool, []string) {
 	runtime, note := e.Runtime(cfg)
 	notes := e.Notes
 	if note != "" {
@@ -272,10 +272,10 @@ func (s *Server) tool(e manifest.Entry, name string, cfg ToolConfig) (*tool.Tool
 
 // replace takes over what a server brought, and tells the caller when its
 // tools are other than those known before.
-func (s *Server) replace(m *manifest.Manifest) {
+func (s *Server) replace(m *toolcache.Manifest) {
 	old := s.known()
 	m.Key, m.Name = s.key, s.cfg.Name
-	if err := manifest.Cache(s.hub.opt.Cache).Store(m); err != nil {
+	if err := toolcache.Cache(s.hub.opt.Cache).Store(m); err != nil {
 		s.note("what it brought cannot be cached", err)
 	}
 	c := &s.catalog

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/gate/approval"
 	"callgate/tool"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	_ "modernc.org/sqlite" // the driver named "sqlite"
 
-	"callgate/internal/agent/session"
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/conversation/history"
+	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/tool"
 )
@@ -112,7 +112,7 @@ func (db *DB) Journal() journal.Store { return db.rows }
 func (db *DB) Approvals() approval.Store { return db.asks }
 
 // Sessions returns the conversations.
-func (db *DB) Sessions() session.Store { return db.talks }
+func (db *DB) Sessions() history.Store { return db.talks }
 
 // Close closes the file; SQLite then folds its log back into it.
 func (db *DB) Close() error {

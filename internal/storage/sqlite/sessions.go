@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"callgate/internal/agent/session"
+	"callgate/internal/conversation/history"
 	"callgate/tool"
 )
 
@@ -14,10 +14,10 @@ import (
 // with the columns beside it that lists and appends ask for.
 type sessionStore struct{ db *DB }
 
-var _ session.Store = (*sessionStore)(nil)
+var _ history.Store = (*sessionStore)(nil)
 
 // Create adds a conversation.
-func (s *sessionStore) Create(ctx context.Context, info session.Info) error {
+func (s *sessionStore) Create(ctx context.Context, info history.Info) error {
 	const op = "sqlite.Create"
 	info.Events = 0
 	text, err := json.Marshal(info)
@@ -32,7 +32,7 @@ func (s *sessionStore) Create(ctx context.Context, info session.Info) error {
 }
 
 // Append adds events if nobody was faster.
-func (s *sessionStore) Append(ctx context.Context, info session.Info, after int64, events []session.Event) error {
+func (s *sessionStore) Append(ctx context.Context, info history.Info, after int64, events []history.Event) error {
 	const op = "sqlite.Append"
 	if len(events) == 0 {
 		return nil
@@ -82,17 +82,17 @@ func unknownSession(id string) error {
 }
 
 // Read returns events, oldest first.
-func (s *sessionStore) Read(ctx context.Context, id string, after int64) ([]session.Event, error) {
+func (s *sessionStore) Read(ctx context.Context, id string, after int64) ([]history.Event, error) {
 	const op = "sqlite.Read"
 	found, err := s.db.read.QueryContext(ctx, "SELECT body FROM events WHERE session = ? AND seq > ? ORDER BY seq", id, after)
 	if err != nil {
 		return nil, fault(op, err)
 	}
 	defer found.Close()
-	var all []session.Event
+	var all []history.Event
 	for found.Next() {
 		var body sql.RawBytes
-		var e session.Event
+		var e history.Event
 		if err := found.Scan(&body); err != nil {
 			return nil, fault(op, err)
 		}
@@ -105,19 +105,19 @@ func (s *sessionStore) Read(ctx context.Context, id string, after int64) ([]sess
 }
 
 // Get returns one conversation.
-func (s *sessionStore) Get(ctx context.Context, id string) (session.Info, error) {
+func (s *sessionStore) Get(ctx context.Context, id string) (history.Info, error) {
 	found, err := s.list(ctx, "WHERE id = ?", id)
 	if err == nil && len(found) == 0 {
 		err = unknownSession(id)
 	}
 	if err != nil {
-		return session.Info{}, fault("sqlite.Get", err)
+		return history.Info{}, fault("sqlite.Get", err)
 	}
 	return found[0], nil
 }
 
 // List returns the conversation last touched first.
-func (s *sessionStore) List(ctx context.Context, limit int) ([]session.Info, error) {
+func (s *sessionStore) List(ctx context.Context, limit int) ([]history.Info, error) {
 	if limit <= 0 {
 		limit = -1
 	}
@@ -125,16 +125,16 @@ func (s *sessionStore) List(ctx context.Context, limit int) ([]session.Info, err
 	return found, fault("sqlite.List", err)
 }
 
-func (s *sessionStore) list(ctx context.Context, rest string, args ...any) ([]session.Info, error) {
+func (s *sessionStore) list(ctx context.Context, rest string, args ...any) ([]history.Info, error) {
 	found, err := s.db.read.QueryContext(ctx, "SELECT info FROM sessions "+rest, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer found.Close()
-	var all []session.Info
+	var all []history.Info
 	for found.Next() {
 		var text sql.RawBytes
-		var info session.Info
+		var info history.Info
 		if err := found.Scan(&text); err != nil {
 			return nil, err
 		}

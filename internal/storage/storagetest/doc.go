@@ -9,8 +9,8 @@ package storagetest
 import (
 	"testing"
 
-	"callgate/internal/agent/session"
-	"callgate/internal/arbiter/approval"
+	"callgate/internal/conversation/history"
+	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 )
 
@@ -18,7 +18,7 @@ import (
 type Driver interface {
 	Journal() journal.Store
 	Approvals() approval.Store
-	Sessions() session.Store
+	Sessions() history.Store
 	Close() error
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"callgate/internal/agent/session"
+	"callgate/internal/conversation/history"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -31,37 +31,37 @@ func Sessions(t *testing.T, open Open) {
 
 var day = time.Date(2026, 3, 4, 5, 6, 7, 891234567, time.UTC)
 
-func talk(id string) session.Info {
-	return session.Info{ID: id, App: "notes", AppFile: "callgate.yaml", Agent: "main", Workspace: "/home/ada", User: "ada", Title: "hello", Created: day, Updated: day}
+func talk(id string) history.Info {
+	return history.Info{ID: id, App: "notes", AppFile: "callgate.yaml", Agent: "main", Workspace: "/home/ada", User: "ada", Title: "hello", Created: day, Updated: day}
 }
 
 // allEvents is one event of each type with every field set.
-func allEvents() []session.Event {
+func allEvents() []history.Event {
 	said := llm.Message{Role: llm.Assistant, Parts: []llm.Part{
 		{Text: "é \u0000 <&>"}, {Call: &llm.ToolCall{ID: "m1", Name: "notes__write", Args: json.RawMessage(`{"a":1}`)}}, {Reasoning: &llm.Reasoning{Provider: "p", Text: "hm", Signature: "s"}},
 	}}
 	hello := llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "hello"}, {Image: &llm.Image{MIME: "image/png", Data: []byte{0, 1, 2}}}}}
-	return []session.Event{
-		{Type: session.User, At: day, Message: &hello},
-		{Type: session.Assistant, At: day, Message: &said, Usage: &llm.Usage{Input: 3, Output: 4, Cost: 5, Priced: true}, Model: "m"},
-		{Type: session.CallMade, At: day, Call: &session.Call{Model: "m1", ID: "c1", Name: "notes__write", Args: json.RawMessage(`{"a":1}`)}},
-		{Type: session.CallEnded, At: day, Call: &session.Call{Model: "m1", ID: "c1", Name: "notes__write"}, Result: &session.Result{Status: tool.Success, Summary: "done", Content: []tool.Content{tool.Text("x")}, Approval: "ap1"}},
-		{Type: session.Compacted, At: day, Compaction: &session.Compaction{
-			Summary: "so far", Kept: 2, Pinned: []int{0, 3}, Shortened: []session.Shortened{{Message: 3, Call: "m1", Text: "é …"}},
+	return []history.Event{
+		{Type: history.User, At: day, Message: &hello},
+		{Type: history.Assistant, At: day, Message: &said, Usage: &llm.Usage{Input: 3, Output: 4, Cost: 5, Priced: true}, Model: "m"},
+		{Type: history.CallMade, At: day, Call: &history.Call{Model: "m1", ID: "c1", Name: "notes__write", Args: json.RawMessage(`{"a":1}`)}},
+		{Type: history.CallEnded, At: day, Call: &history.Call{Model: "m1", ID: "c1", Name: "notes__write"}, Result: &history.Result{Status: tool.Success, Summary: "done", Content: []tool.Content{tool.Text("x")}, Approval: "ap1"}},
+		{Type: history.Compacted, At: day, Compaction: &history.Compaction{
+			Summary: "so far", Kept: 2, Pinned: []int{0, 3}, Shortened: []history.Shortened{{Message: 3, Call: "m1", Text: "é …"}},
 			Dropped: 5, Warning: "no money", Before: 9, After: 4, Usage: &llm.Usage{Input: 1, Priced: true}, Model: "small",
 		}},
-		{Type: session.TurnEnded, At: day, End: &session.End{Reason: session.Failed, Error: "no money"}},
+		{Type: history.TurnEnded, At: day, End: &history.End{Reason: history.Failed, Error: "no money"}},
 	}
 }
 
-func numbered(after int64, events []session.Event) []session.Event {
+func numbered(after int64, events []history.Event) []history.Event {
 	for i := range events {
 		events[i].Seq = after + int64(i) + 1
 	}
 	return events
 }
 
-func begin(t *testing.T, d Driver, ids ...string) session.Store {
+func begin(t *testing.T, d Driver, ids ...string) history.Store {
 	t.Helper()
 	for _, id := range ids {
 		if err := d.Sessions().Create(t.Context(), talk(id)); err != nil {
@@ -77,7 +77,7 @@ func eventsRoundTrip(t *testing.T, d Driver) {
 	if err := s.Append(t.Context(), info, 0, allEvents()); err != nil {
 		t.Fatal(err)
 	}
-	info.Turns, info.ToolCalls, info.Usage, info.Last = 1, 1, llm.Usage{Input: 3, Cost: 5, Priced: true}, session.Done
+	info.Turns, info.ToolCalls, info.Usage, info.Last = 1, 1, llm.Usage{Input: 3, Cost: 5, Priced: true}, history.Done
 	info.Updated = day.Add(time.Hour)
 	if err := s.Append(t.Context(), info, 6, allEvents()[:2]); err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"callgate/internal/tui/ink"
+	"callgate/internal/tui/termtext"
 )
 
 // Words are what the user said.
@@ -12,13 +12,13 @@ type Words string
 
 // Lines lays them out after a mark.
 func (w Words) Lines(width int, _ bool) []string {
-	lines := ink.Wrap(ink.Safe(strings.TrimRight(string(w), "\n")), width-2)
+	lines := termtext.Wrap(termtext.Safe(strings.TrimRight(string(w), "\n")), width-2)
 	for i, line := range lines {
 		mark := "  "
 		if i == 0 {
-			mark = ink.Accent("> ")
+			mark = termtext.Accent("> ")
 		}
-		lines[i] = mark + ink.Strong(line)
+		lines[i] = mark + termtext.Strong(line)
 	}
 	return lines
 }
@@ -31,12 +31,12 @@ type Note struct {
 
 // Lines lays it out.
 func (n Note) Lines(width int, _ bool) []string {
-	lines := ink.Wrap(ink.Safe(strings.TrimRight(n.Text, "\n")), width)
+	lines := termtext.Wrap(termtext.Safe(strings.TrimRight(n.Text, "\n")), width)
 	for i, line := range lines {
 		if n.Bad {
-			lines[i] = ink.Bad(line)
+			lines[i] = termtext.Bad(line)
 		} else {
-			lines[i] = ink.Faint(line)
+			lines[i] = termtext.Faint(line)
 		}
 	}
 	return lines
@@ -52,11 +52,11 @@ type Fold struct {
 func (f *Fold) Lines(width int, open bool) []string {
 	text := strings.Trim(f.Text, "\n")
 	if !open {
-		return []string{ink.Faint(ink.Cut(fmt.Sprintf("▸ %s (%s; ctrl+o shows them)", ink.OneLine(f.Head), count(strings.Count(text, "\n")+1, "line")), width))}
+		return []string{termtext.Faint(termtext.Cut(fmt.Sprintf("▸ %s (%s; ctrl+o shows them)", termtext.OneLine(f.Head), count(strings.Count(text, "\n")+1, "line")), width))}
 	}
-	lines := []string{ink.Faint(ink.Cut("▾ "+ink.OneLine(f.Head), width))}
-	for _, line := range ink.Wrap(ink.Safe(text), width-2) {
-		lines = append(lines, ink.Faint("  "+line))
+	lines := []string{termtext.Faint(termtext.Cut("▾ "+termtext.OneLine(f.Head), width))}
+	for _, line := range termtext.Wrap(termtext.Safe(text), width-2) {
+		lines = append(lines, termtext.Faint("  "+line))
 	}
 	return lines
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"callgate/internal/tui/ink"
+	"callgate/internal/tui/termtext"
 	"callgate/tool"
 )
 
@@ -44,27 +44,27 @@ func (c *Call) Print(text string) {
 func (c *Call) Lines(width int, open bool) []string {
 	lines := []string{c.head(width)}
 	add := func(text string, paint func(string) string, most int) {
-		wrapped := ink.Wrap(ink.Safe(strings.Trim(tool.ClipTo(text, mostOutput), "\n")), width-4)
+		wrapped := termtext.Wrap(termtext.Safe(strings.Trim(tool.ClipTo(text, mostOutput), "\n")), width-4)
 		for i, line := range wrapped {
 			if i == most {
-				lines = append(lines, ink.Faint(fmt.Sprintf("  │ … %s more", count(len(wrapped)-most, "line"))))
+				lines = append(lines, termtext.Faint(fmt.Sprintf("  │ … %s more", count(len(wrapped)-most, "line"))))
 				break
 			}
-			lines = append(lines, ink.Faint("  │ ")+paint(line))
+			lines = append(lines, termtext.Faint("  │ ")+paint(line))
 		}
 	}
 	if open && len(c.Args) > 2 {
-		add(pretty(c.Args), ink.Faint, mostLines)
+		add(pretty(c.Args), termtext.Faint, mostLines)
 	}
 	switch {
 	case open && c.output != "":
 		add(shown(c.output), same, mostLines)
 	case c.Result == nil && c.output != "":
-		add(tail(shown(c.output), tailLines), ink.Faint, tailLines)
+		add(tail(shown(c.output), tailLines), termtext.Faint, tailLines)
 	}
 	if c.Result == nil {
 		if c.Waits != "" {
-			lines = append(lines, ink.Warn(ink.Cut("  "+ink.OneLine(c.Waits), width)))
+			lines = append(lines, termtext.Warn(termtext.Cut("  "+termtext.OneLine(c.Waits), width)))
 		}
 		return lines
 	}
@@ -84,15 +84,15 @@ func same(line string) string { return line }
 
 // head is the call in one line: a mark, its name, its arguments, how long.
 func (c *Call) head(width int) string {
-	mark := ink.Accent("→")
+	mark := termtext.Accent("→")
 	if c.Result != nil {
 		switch c.Result.Status {
 		case tool.Success:
-			mark = ink.Good("✓")
+			mark = termtext.Good("✓")
 		case tool.Waiting:
-			mark = ink.Warn("…")
+			mark = termtext.Warn("…")
 		default:
-			mark = ink.Bad("✗")
+			mark = termtext.Bad("✗")
 		}
 	}
 	name, args := target(c.Name, c.Args)
@@ -100,31 +100,31 @@ func (c *Call) head(width int) string {
 	if c.Took > 0 {
 		span = " " + Span(c.Took)
 	}
-	room := width - 2 - ink.Width(span)
-	line := ink.Cut(name, room)
-	if left := room - ink.Width(line) - 1; left > 4 && args != "" {
-		line = ink.Strong(line) + " " + ink.Faint(ink.Cut(args, left))
+	room := width - 2 - termtext.Width(span)
+	line := termtext.Cut(name, room)
+	if left := room - termtext.Width(line) - 1; left > 4 && args != "" {
+		line = termtext.Strong(line) + " " + termtext.Faint(termtext.Cut(args, left))
 	} else {
-		line = ink.Strong(line)
+		line = termtext.Strong(line)
 	}
-	return mark + " " + line + ink.Faint(span)
+	return mark + " " + line + termtext.Faint(span)
 }
 
 // end is the line that says how it ended.
 func (c *Call) end(width int) []string {
-	text := ink.OneLine(c.Result.Summary)
+	text := termtext.OneLine(c.Result.Summary)
 	if c.Result.Status == tool.Success {
 		if text == "" {
 			return nil
 		}
-		return []string{ink.Faint(ink.Cut("  "+text, width))}
+		return []string{termtext.Faint(termtext.Cut("  "+text, width))}
 	}
 	var lines []string
-	for i, line := range ink.Wrap(text, width-2) {
+	for i, line := range termtext.Wrap(text, width-2) {
 		if i == 6 {
 			break
 		}
-		lines = append(lines, ink.Bad("  "+line))
+		lines = append(lines, termtext.Bad("  "+line))
 	}
 	return lines
 }
@@ -148,11 +148,11 @@ func target(name string, args json.RawMessage) (string, string) {
 	if b.String() == "{}" || b.String() == "null" {
 		b.Reset()
 	}
-	return name, ink.OneLine(tool.ClipTo(b.String(), 2_000))
+	return name, termtext.OneLine(tool.ClipTo(b.String(), 2_000))
 }
 
 // ToolName is a tool's name as people know it, whichever form a model wrote.
-func ToolName(name string) string { return ink.OneLine(strings.ReplaceAll(name, "__", ".")) }
+func ToolName(name string) string { return termtext.OneLine(strings.ReplaceAll(name, "__", ".")) }
 
 func pretty(data []byte) string {
 	var b bytes.Buffer

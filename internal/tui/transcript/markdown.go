@@ -8,7 +8,7 @@ import (
 	"charm.land/glamour/v2"
 	"charm.land/glamour/v2/ansi"
 
-	"callgate/internal/tui/ink"
+	"callgate/internal/tui/termtext"
 )
 
 // Markdown lays out markdown. It keeps renderers for the width that was asked
@@ -30,7 +30,7 @@ const (
 
 // Lines lays text out in a width.
 func (m *Markdown) Lines(text string, width int) []string {
-	text = ink.Safe(strings.Trim(text, "\n"))
+	text = termtext.Safe(strings.Trim(text, "\n"))
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (m *Markdown) Lines(text string, width int) []string {
 			return lines
 		}
 	}
-	return ink.Wrap(text, width)
+	return termtext.Wrap(text, width)
 }
 
 func (m *Markdown) render(text string, width int) ([]string, bool) {
@@ -62,13 +62,13 @@ func (m *Markdown) render(text string, width int) ([]string, bool) {
 		return nil, false
 	}
 	var lines []string
-	for line := range strings.SplitSeq(ink.Clean(out), "\n") {
-		lines = append(lines, ink.Wrap(trimRight(line), width)...)
+	for line := range strings.SplitSeq(termtext.Clean(out), "\n") {
+		lines = append(lines, termtext.Wrap(trimRight(line), width)...)
 	}
-	for len(lines) > 0 && ink.Width(lines[len(lines)-1]) == 0 {
+	for len(lines) > 0 && termtext.Width(lines[len(lines)-1]) == 0 {
 		lines = lines[:len(lines)-1]
 	}
-	for len(lines) > 0 && ink.Width(lines[0]) == 0 {
+	for len(lines) > 0 && termtext.Width(lines[0]) == 0 {
 		lines = lines[1:]
 	}
 	return lines, len(lines) > 0
@@ -88,7 +88,7 @@ func disarm(text string) string {
 		for range 4 { // one inside another
 			bare = html.UnescapeString(bare)
 		}
-		if safe := ink.Safe(bare); safe != bare {
+		if safe := termtext.Safe(bare); safe != bare {
 			return safe
 		}
 		return e

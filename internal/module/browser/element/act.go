@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/input"
 
+	"callgate/internal/module/browser/devtools"
 	"callgate/internal/module/browser/frames"
-	"callgate/internal/module/browser/wire"
 	"callgate/tool"
 )
 
@@ -80,7 +80,7 @@ func (e *Element) hindered(obstacle string) error {
 // center is the middle of the first part of the element that has a size, in
 // the window of its process.
 func (e *Element) center(ctx context.Context) (point, error) {
-	got, err := wire.Call(ctx, e.frame.Session, dom.GetContentQuads, dom.GetContentQuadsParams{ObjectID: e.object})
+	got, err := devtools.Call(ctx, e.frame.Session, dom.GetContentQuads, dom.GetContentQuadsParams{ObjectID: e.object})
 	if err != nil {
 		return point{}, err
 	}
@@ -118,8 +118,8 @@ func (e *Element) Click(ctx context.Context, button string, count int) error {
 	}
 	for i, ev := range events {
 		ev.X, ev.Y = at.x, at.y
-		err := wire.Do(ctx, e.page, input.DispatchMouseEvent, ev)
-		if errors.Is(err, wire.ErrGone) && i == len(events)-1 {
+		err := devtools.Do(ctx, e.page, input.DispatchMouseEvent, ev)
+		if errors.Is(err, devtools.ErrGone) && i == len(events)-1 {
 			return nil // the click closed the tab
 		}
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/runtime"
 
+	"callgate/internal/module/browser/devtools"
 	"callgate/internal/module/browser/frames"
-	"callgate/internal/module/browser/wire"
 	"callgate/tool"
 )
 
@@ -24,7 +24,7 @@ type Element struct {
 	all    frames.All
 	frame  *frames.Frame
 	object runtime.RemoteObjectID
-	page   *wire.Session // where the mouse and the keyboard are
+	page   *devtools.Session // where the mouse and the keyboard are
 }
 
 // Held makes an element of what is held in a frame. Without words for it, it

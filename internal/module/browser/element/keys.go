@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
 
+	"callgate/internal/module/browser/devtools"
 	"callgate/internal/module/browser/frames"
-	"callgate/internal/module/browser/wire"
 	"callgate/tool"
 )
 
@@ -89,9 +89,9 @@ func (e *Element) fill(ctx context.Context, value string) error {
 	return err
 }
 
-func press(ctx context.Context, s *wire.Session, at point) error {
+func press(ctx context.Context, s *devtools.Session, at point) error {
 	for _, kind := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased} {
-		err := wire.Do(ctx, s, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: at.x, Y: at.y, Button: input.MouseButtonLeft, ClickCount: 1})
+		err := devtools.Do(ctx, s, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: at.x, Y: at.y, Button: input.MouseButtonLeft, ClickCount: 1})
 		if err != nil {
 			return err
 		}
@@ -100,14 +100,14 @@ func press(ctx context.Context, s *wire.Session, at point) error {
 }
 
 // characters types text where the caret is.
-func characters(ctx context.Context, s *wire.Session, text string) error {
+func characters(ctx context.Context, s *devtools.Session, text string) error {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	if utf8.RuneCountInString(text) > mostTyped {
-		return wire.Do(ctx, s, input.InsertText, input.InsertTextParams{Text: text})
+		return devtools.Do(ctx, s, input.InsertText, input.InsertTextParams{Text: text})
 	}
 	for _, r := range text {
 		if _, known := kb.Keys[r]; !known && r != '\n' {
-			if err := wire.Do(ctx, s, input.InsertText, input.InsertTextParams{Text: string(r)}); err != nil {
+			if err := devtools.Do(ctx, s, input.InsertText, input.InsertTextParams{Text: string(r)}); err != nil {
 				return err
 			}
 			continue
@@ -120,11 +120,11 @@ func characters(ctx context.Context, s *wire.Session, text string) error {
 }
 
 // strike sends the events of one key; they are answered together.
-func strike(ctx context.Context, s *wire.Session, events []*input.DispatchKeyEventParams, modifiers int64) error {
-	replies := make([]*wire.Reply, len(events))
+func strike(ctx context.Context, s *devtools.Session, events []*input.DispatchKeyEventParams, modifiers int64) error {
+	replies := make([]*devtools.Reply, len(events))
 	for i, ev := range events {
 		ev.Modifiers |= modifiers
-		replies[i] = wire.Start(s, input.DispatchKeyEvent, *ev)
+		replies[i] = devtools.Start(s, input.DispatchKeyEvent, *ev)
 	}
 	for _, r := range replies {
 		if err := r.Wait(ctx, nil); err != nil {
@@ -136,7 +136,7 @@ func strike(ctx context.Context, s *wire.Session, events []*input.DispatchKeyEve
 
 // Press presses keys by their names, one after the other, wherever the focus
 // of a page is: Enter, Escape, PageDown, Control+A.
-func Press(ctx context.Context, page *wire.Session, names []string) error {
+func Press(ctx context.Context, page *devtools.Session, names []string) error {
 	for _, name := range names {
 		if err := key(ctx, page, name); err != nil {
 			return err
@@ -145,7 +145,7 @@ func Press(ctx context.Context, page *wire.Session, names []string) error {
 	return nil
 }
 
-func key(ctx context.Context, s *wire.Session, name string) error {
+func key(ctx context.Context, s *devtools.Session, name string) error {
 	parts := strings.Split(name, "+")
 	if name == "+" || strings.HasSuffix(name, "++") {
 		parts = append(strings.Split(strings.TrimSuffix(strings.TrimSuffix(name, "+"), "+"), "+"), "+")
@@ -212,7 +212,7 @@ func (e *Element) Upload(ctx context.Context, files []string) error {
 	if k.Type != "file" {
 		return tool.Errorf(op, tool.Invalid, "%s does not take files", e.What).WithHint(`point at the field of type "file": selector input[type=file]`)
 	}
-	return wire.Do(ctx, e.frame.Session, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: files, ObjectID: e.object})
+	return devtools.Do(ctx, e.frame.Session, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: files, ObjectID: e.object})
 }
 
 // Holds is what a field holds now; a password is not said.

@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/cdproto/dom"
 	cdpage "github.com/chromedp/cdproto/page"
 
-	"callgate/internal/module/browser/wire"
+	"callgate/internal/module/browser/devtools"
 	"callgate/tool"
 )
 
@@ -29,8 +29,8 @@ const (
 
 // Screenshot takes a picture of what the window shows, of the whole page, or
 // of an element.
-func Screenshot(ctx context.Context, s *wire.Session, full bool, el *Element, format string) (Shot, error) {
-	m, err := wire.Call(ctx, s, cdpage.GetLayoutMetrics, cdp.Empty{})
+func Screenshot(ctx context.Context, s *devtools.Session, full bool, el *Element, format string) (Shot, error) {
+	m, err := devtools.Call(ctx, s, cdpage.GetLayoutMetrics, cdp.Empty{})
 	if err != nil {
 		return Shot{}, err
 	}
@@ -58,7 +58,7 @@ func Screenshot(ctx context.Context, s *wire.Session, full bool, el *Element, fo
 
 // capture takes the picture, and takes it again, coarser, while it is too
 // large.
-func (shot *Shot) capture(ctx context.Context, s *wire.Session, clip cdpage.Viewport, format string) error {
+func (shot *Shot) capture(ctx context.Context, s *devtools.Session, clip cdpage.Viewport, format string) error {
 	type attempt struct {
 		format  cdpage.CaptureScreenshotFormat
 		quality int64
@@ -75,7 +75,7 @@ func (shot *Shot) capture(ctx context.Context, s *wire.Session, clip cdpage.View
 		if a.quality > 0 {
 			p.Quality = new(a.quality)
 		}
-		got, err := wire.Call(ctx, s, cdpage.CaptureScreenshot, p)
+		got, err := devtools.Call(ctx, s, cdpage.CaptureScreenshot, p)
 		if err != nil {
 			return err
 		}
@@ -101,11 +101,11 @@ func (e *Element) box(ctx context.Context, scrollX, scrollY float64) (cdpage.Vie
 		return cdpage.Viewport{}, e.hindered(state)
 	}
 	// Bringing it into view may have scrolled the page.
-	m, err := wire.Call(ctx, e.page, cdpage.GetLayoutMetrics, cdp.Empty{})
+	m, err := devtools.Call(ctx, e.page, cdpage.GetLayoutMetrics, cdp.Empty{})
 	if err == nil {
 		scrollX, scrollY = m.CSSVisualViewport.PageX, m.CSSVisualViewport.PageY
 	}
-	box, err := wire.Call(ctx, e.frame.Session, dom.GetBoxModel, dom.GetBoxModelParams{ObjectID: e.object})
+	box, err := devtools.Call(ctx, e.frame.Session, dom.GetBoxModel, dom.GetBoxModelParams{ObjectID: e.object})
 	if err != nil {
 		return cdpage.Viewport{}, err
 	}

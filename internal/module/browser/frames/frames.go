@@ -17,7 +17,7 @@ import (
 	cdpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 
-	"callgate/internal/module/browser/wire"
+	"callgate/internal/module/browser/devtools"
 )
 
 // The scripts, each one function.
@@ -36,7 +36,7 @@ func script(name string) string {
 // Frame is a document within a page, and the world in it where our scripts
 // run; 0 where it went before we could enter it.
 type Frame struct {
-	Session *wire.Session
+	Session *devtools.Session
 	ID      cdp.FrameID
 	Parent  cdp.FrameID
 	URL     string
@@ -51,10 +51,10 @@ const Most = 50
 
 // List finds the documents of a page in its sessions, that of the page itself
 // first.
-func List(ctx context.Context, sessions []*wire.Session) (All, error) {
-	replies := make([]*wire.Reply, len(sessions))
+func List(ctx context.Context, sessions []*devtools.Session) (All, error) {
+	replies := make([]*devtools.Reply, len(sessions))
 	for i, s := range sessions {
-		replies[i] = wire.Start(s, cdpage.GetFrameTree, cdp.Empty{})
+		replies[i] = devtools.Start(s, cdpage.GetFrameTree, cdp.Empty{})
 	}
 	var all All
 	for i, r := range replies {
@@ -70,7 +70,7 @@ func List(ctx context.Context, sessions []*wire.Session) (All, error) {
 	return all, all.enter(ctx)
 }
 
-func flatten(all All, s *wire.Session, tree *cdpage.FrameTree) All {
+func flatten(all All, s *devtools.Session, tree *cdpage.FrameTree) All {
 	if tree == nil || tree.Frame == nil || len(all) >= Most {
 		return all
 	}
@@ -83,9 +83,9 @@ func flatten(all All, s *wire.Session, tree *cdpage.FrameTree) All {
 
 // enter opens our world in each frame. One that just went is left without.
 func (all All) enter(ctx context.Context) error {
-	replies := make([]*wire.Reply, len(all))
+	replies := make([]*devtools.Reply, len(all))
 	for i, f := range all {
-		replies[i] = wire.Start(f.Session, cdpage.CreateIsolatedWorld, cdpage.CreateIsolatedWorldParams{FrameID: f.ID, WorldName: "callgate"})
+		replies[i] = devtools.Start(f.Session, cdpage.CreateIsolatedWorld, cdpage.CreateIsolatedWorldParams{FrameID: f.ID, WorldName: "callgate"})
 	}
 	for i, r := range replies {
 		var got cdpage.CreateIsolatedWorldResult
@@ -98,7 +98,7 @@ func (all All) enter(ctx context.Context) error {
 }
 
 // Of enters one document.
-func Of(ctx context.Context, s *wire.Session, id cdp.FrameID) (*Frame, error) {
+func Of(ctx context.Context, s *devtools.Session, id cdp.FrameID) (*Frame, error) {
 	f := &Frame{Session: s, ID: id}
 	return f, All{f}.enter(ctx)
 }
@@ -136,7 +136,7 @@ func (f *Frame) CallOn(ctx context.Context, object runtime.RemoteObjectID, name 
 
 // Hold takes hold of an element by the browser's number for it.
 func (f *Frame) Hold(ctx context.Context, backend cdp.BackendNodeID) (runtime.RemoteObjectID, error) {
-	got, err := wire.Call(ctx, f.Session, dom.ResolveNode, dom.ResolveNodeParams{BackendNodeID: backend, ExecutionContextID: f.World, ObjectGroup: objects})
+	got, err := devtools.Call(ctx, f.Session, dom.ResolveNode, dom.ResolveNodeParams{BackendNodeID: backend, ExecutionContextID: f.World, ObjectGroup: objects})
 	if err != nil {
 		return "", err
 	}
@@ -163,7 +163,7 @@ func (f *Frame) run(ctx context.Context, p runtime.CallFunctionOnParams, result 
 		p.Arguments = append(p.Arguments, &runtime.CallArgument{Value: raw})
 	}
 	p.AwaitPromise, p.Silent = new(true), new(true)
-	r, err := wire.Call(ctx, f.Session, runtime.CallFunctionOn, p)
+	r, err := devtools.Call(ctx, f.Session, runtime.CallFunctionOn, p)
 	switch {
 	case err != nil:
 		return err
@@ -190,7 +190,7 @@ func thrown(d *runtime.ExceptionDetails) error {
 
 // Release lets go of what was held in the frame's process.
 func (f *Frame) Release() {
-	wire.Start(f.Session, runtime.ReleaseObjectGroup, runtime.ReleaseObjectGroupParams{ObjectGroup: objects})
+	devtools.Start(f.Session, runtime.ReleaseObjectGroup, runtime.ReleaseObjectGroupParams{ObjectGroup: objects})
 }
 
 // By finds a frame by its id, or nil.
@@ -207,7 +207,7 @@ func (all All) Owner(ctx context.Context, f *Frame) (*Frame, cdp.BackendNodeID, 
 	if around == nil {
 		return nil, 0, errGone
 	}
-	r, err := wire.Call(ctx, around.Session, dom.GetFrameOwner, dom.GetFrameOwnerParams{FrameID: f.ID})
+	r, err := devtools.Call(ctx, around.Session, dom.GetFrameOwner, dom.GetFrameOwnerParams{FrameID: f.ID})
 	return around, r.BackendNodeID, err
 }
 
@@ -223,7 +223,7 @@ func (all All) Offset(ctx context.Context, f *Frame) (x, y float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	box, err := wire.Call(ctx, around.Session, dom.GetBoxModel, dom.GetBoxModelParams{BackendNodeID: backend})
+	box, err := devtools.Call(ctx, around.Session, dom.GetBoxModel, dom.GetBoxModelParams{BackendNodeID: backend})
 	if err != nil {
 		return 0, 0, err
 	}

@@ -32,7 +32,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 
-	"callgate/internal/module/browser/wire"
+	"callgate/internal/module/browser/devtools"
 )
 
 const op = "web.browse"
@@ -48,7 +48,7 @@ type Guard interface {
 
 // Browser is a browser that answers.
 type Browser struct {
-	conn  *wire.Conn
+	conn  *devtools.Conn
 	log   *slog.Logger
 	agent string // how it calls itself
 
@@ -57,12 +57,12 @@ type Browser struct {
 }
 
 // Open begins to speak with a browser that was started.
-func Open(ctx context.Context, t wire.Transport, log *slog.Logger) (*Browser, error) {
-	b := &Browser{conn: wire.Open(t), log: log, profiles: map[cdp.BrowserContextID]*Profile{}}
+func Open(ctx context.Context, t devtools.Transport, log *slog.Logger) (*Browser, error) {
+	b := &Browser{conn: devtools.Open(t), log: log, profiles: map[cdp.BrowserContextID]*Profile{}}
 	root := b.conn.Browser()
 	root.Handle(b.event)
-	version := wire.Start(root, browser.GetVersion, cdp.Empty{})
-	attach := wire.Start(root, target.SetAutoAttach, autoAttach("page"))
+	version := devtools.Start(root, browser.GetVersion, cdp.Empty{})
+	attach := devtools.Start(root, target.SetAutoAttach, autoAttach("page"))
 	var v browser.GetVersionResult
 	err := version.Wait(ctx, &v)
 	if err == nil {
@@ -102,7 +102,7 @@ func (b *Browser) profile(id cdp.BrowserContextID) *Profile {
 // event handles what the browser says of its targets.
 func (b *Browser) event(e any) {
 	switch e := e.(type) {
-	case wire.Attached:
+	case devtools.Attached:
 		if p := b.profile(e.Target.BrowserContextID); p != nil {
 			p.attached(e)
 			return
@@ -119,7 +119,7 @@ func (b *Browser) event(e any) {
 
 // turnAway closes a target that may not be. The page that opened it waits
 // until it runs.
-func (b *Browser) turnAway(a wire.Attached) {
-	wire.Start(a.Session, runtime.RunIfWaitingForDebugger, cdp.Empty{})
-	wire.Start(b.conn.Browser(), target.CloseTarget, target.CloseTargetParams{TargetID: a.Target.TargetID})
+func (b *Browser) turnAway(a devtools.Attached) {
+	devtools.Start(a.Session, runtime.RunIfWaitingForDebugger, cdp.Empty{})
+	devtools.Start(b.conn.Browser(), target.CloseTarget, target.CloseTargetParams{TargetID: a.Target.TargetID})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 
-	"callgate/internal/module/browser/wire"
+	"callgate/internal/module/browser/devtools"
 	"callgate/tool"
 )
 
@@ -86,7 +86,7 @@ func (p *Profile) stop(d *Download, why string) {
 }
 
 func (p *Profile) cancel(guid string) {
-	wire.Start(p.session, browser.CancelDownload, browser.CancelDownloadParams{GUID: guid, BrowserContextID: p.id})
+	devtools.Start(p.session, browser.CancelDownload, browser.CancelDownloadParams{GUID: guid, BrowserContextID: p.id})
 }
 
 // AwaitDownloads waits until nothing that a tab caused is still arriving.

@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 
+	"callgate/internal/module/browser/devtools"
 	"callgate/internal/module/browser/frames"
-	"callgate/internal/module/browser/wire"
 	"callgate/tool"
 )
 
@@ -131,7 +131,7 @@ func (t *Tab) dialog(e *cdpage.EventJavascriptDialogOpening) {
 		}
 	}
 	t.profile.note(Note{Kind: Dialog, Tab: t.ID, Dialog: string(e.Type), Text: e.Message, Accepted: a.accept})
-	wire.Start(t.session, cdpage.HandleJavaScriptDialog, params)
+	devtools.Start(t.session, cdpage.HandleJavaScriptDialog, params)
 	t.update(func() {
 		t.visit.asking = true
 		if e.Type == cdpage.DialogTypeBeforeunload && !a.accept {
@@ -142,7 +142,7 @@ func (t *Tab) dialog(e *cdpage.EventJavascriptDialogOpening) {
 
 // frameEvent handles what is said of the page or of a frame with its own
 // process.
-func (t *Tab) frameEvent(s *wire.Session, e any) {
+func (t *Tab) frameEvent(s *devtools.Session, e any) {
 	switch e := e.(type) {
 	case *fetch.EventRequestPaused:
 		t.judge(s, e)
@@ -152,7 +152,7 @@ func (t *Tab) frameEvent(s *wire.Session, e any) {
 		t.seen(e.FrameID)
 	case *cdpage.EventJavascriptDialogOpening:
 		t.dialog(e)
-	case wire.Attached:
+	case devtools.Attached:
 		t.adopt(e)
 	case *target.EventDetachedFromTarget:
 		t.mu.Lock()
@@ -162,7 +162,7 @@ func (t *Tab) frameEvent(s *wire.Session, e any) {
 }
 
 // adopt sets up a frame with a process of its own, or lets a worker run.
-func (t *Tab) adopt(a wire.Attached) {
+func (t *Tab) adopt(a devtools.Attached) {
 	if a.Target.Type == "iframe" {
 		c := &child{session: a.Session, frame: cdp.FrameID(a.Target.TargetID)}
 		t.seen(c.frame)
@@ -172,21 +172,21 @@ func (t *Tab) adopt(a wire.Attached) {
 		a.Session.Handle(func(e any) { t.frameEvent(c.session, e) })
 		t.common(a.Session)
 	}
-	wire.Start(a.Session, runtime.RunIfWaitingForDebugger, cdp.Empty{})
+	devtools.Start(a.Session, runtime.RunIfWaitingForDebugger, cdp.Empty{})
 }
 
 // judge lets a document be asked for, or not. The proxy judges every
 // connection again; what is refused here is refused with words.
-func (t *Tab) judge(s *wire.Session, e *fetch.EventRequestPaused) {
+func (t *Tab) judge(s *devtools.Session, e *fetch.EventRequestPaused) {
 	t.update(func() { t.visit.asked++ })
 	if err := t.profile.check(e.Request.URL); err != nil {
 		t.mu.Lock()
 		t.refused = err
 		t.mu.Unlock()
-		wire.Start(s, fetch.FailRequest, fetch.FailRequestParams{RequestID: e.RequestID, ErrorReason: network.ErrorReasonBlockedByClient})
+		devtools.Start(s, fetch.FailRequest, fetch.FailRequestParams{RequestID: e.RequestID, ErrorReason: network.ErrorReasonBlockedByClient})
 		return
 	}
-	wire.Start(s, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: e.RequestID})
+	devtools.Start(s, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: e.RequestID})
 }
 
 // check asks the guard about an address.
@@ -218,12 +218,12 @@ func origin(address string) (*url.URL, error) {
 }
 
 // authenticate gives the guard's own proxy its password, and nobody else any.
-func (t *Tab) authenticate(s *wire.Session, e *fetch.EventAuthRequired) {
+func (t *Tab) authenticate(s *devtools.Session, e *fetch.EventAuthRequired) {
 	answer := &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth}
 	g := t.profile.options.Guard
 	if c := e.AuthChallenge; c.Source == fetch.AuthChallengeSourceProxy && c.Origin == "http://"+g.Addr() {
 		answer.Response = fetch.AuthChallengeResponseResponseProvideCredentials
 		answer.Username, answer.Password = g.Credential()
 	}
-	wire.Start(s, fetch.ContinueWithAuth, fetch.ContinueWithAuthParams{RequestID: e.RequestID, AuthChallengeResponse: answer})
+	devtools.Start(s, fetch.ContinueWithAuth, fetch.ContinueWithAuthParams{RequestID: e.RequestID, AuthChallengeResponse: answer})
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/chromedp/cdproto"
 
-	"callgate/internal/module/browser/wire"
+	"callgate/internal/module/browser/devtools"
 	"callgate/tool"
 )
 
@@ -24,7 +24,7 @@ func (t *Tab) Explain(err error) error {
 		return nil
 	case errors.As(err, &done):
 		return done
-	case errors.Is(err, wire.ErrGone):
+	case errors.Is(err, devtools.ErrGone):
 		select {
 		case <-t.profile.Gone():
 			return tool.Errorf(op, tool.Unavailable, "the browser ended unexpectedly, with all its tabs").WithHint("open the page again: a new browser is started")

@@ -9,10 +9,10 @@ import (
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 
+	"callgate/internal/module/browser/axtree"
+	"callgate/internal/module/browser/devtools"
 	"callgate/internal/module/browser/element"
 	"callgate/internal/module/browser/frames"
-	"callgate/internal/module/browser/tree"
-	"callgate/internal/module/browser/wire"
 	"callgate/tool"
 )
 
@@ -107,7 +107,7 @@ func (t *Tab) byText(ctx context.Context, all frames.All, text string, roles []s
 	if err != nil {
 		return nil, err
 	}
-	found := root.Find(text, func(n *tree.Node) bool {
+	found := root.Find(text, func(n *axtree.Node) bool {
 		for _, r := range roles {
 			if n.Role == r {
 				return true
@@ -130,7 +130,7 @@ func (t *Tab) byText(ctx context.Context, all frames.All, text string, roles []s
 }
 
 // several asks which of the things that are called so is meant.
-func several(text string, found []*tree.Node, ref func(*tree.Node) string) error {
+func several(text string, found []*axtree.Node, ref func(*axtree.Node) string) error {
 	e := tool.Errorf(op, tool.Ambiguous, "%d things on the page are called %q", len(found), tool.Clip(text))
 	for _, n := range found[:min(len(found), 6)] {
 		if n.Backend != 0 {
@@ -155,7 +155,7 @@ func (t *Tab) Screenshot(ctx context.Context, full bool, el *element.Element, fo
 // frames are the documents of the page.
 func (t *Tab) frames(ctx context.Context) (frames.All, error) {
 	t.mu.Lock()
-	sessions := []*wire.Session{t.session}
+	sessions := []*devtools.Session{t.session}
 	for _, c := range t.children {
 		sessions = append(sessions, c.session)
 	}

@@ -16,10 +16,10 @@ import (
 	cdpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 
+	"callgate/internal/module/browser/devtools"
 	"callgate/internal/module/browser/process"
-	"callgate/internal/module/browser/wire"
 	"callgate/internal/netguard"
-	"callgate/internal/netguard/guardtest"
+	"callgate/internal/netguard/netguardtest"
 	"callgate/tool"
 )
 
@@ -97,7 +97,7 @@ const fetchAll = `async function (addresses) {
 // However an address is written, the browser does not get there: not when it
 // is told to, not by what a page asks for, and not by a redirect.
 func TestAddressForms(t *testing.T) {
-	guardtest.Run(t, func(w *guardtest.World) {
+	netguardtest.Run(t, func(w *netguardtest.World) {
 		b, folder := start(t)
 		open := tab(t, b, folder, netguard.Rules{Resolver: w.Resolver, Private: []string{"0.0.0.0/0", "::/0"}})
 		_, _ = open.Navigate(t.Context(), "http://127.0.0.2/", 5*time.Second)
@@ -106,7 +106,7 @@ func TestAddressForms(t *testing.T) {
 			t.Fatalf("without rules only %q was reached: the test proves nothing", got)
 		}
 
-		forms := guardtest.Forms()
+		forms := netguardtest.Forms()
 		if len(forms) < 300 {
 			t.Fatalf("there are only %d forms", len(forms))
 		}
@@ -122,7 +122,7 @@ func TestAddressForms(t *testing.T) {
 			w.Forget()
 			_, _ = g.Navigate(t.Context(), f.URL, time.Second)
 			if i%20 == 0 {
-				_, _ = g.Navigate(t.Context(), guardtest.Redirect([]int{301, 302, 303, 307, 308}[i%5], f.URL, i%3), time.Second)
+				_, _ = g.Navigate(t.Context(), netguardtest.Redirect([]int{301, 302, 303, 307, 308}[i%5], f.URL, i%3), time.Second)
 			}
 			if i%52 > 0 && i < len(forms)-1 {
 				continue
@@ -141,7 +141,7 @@ func TestAddressForms(t *testing.T) {
 		raw, _ := json.Marshal(urls)
 		var n int
 		p := runtime.CallFunctionOnParams{FunctionDeclaration: fetchAll, ExecutionContextID: f.World, ReturnByValue: new(true), AwaitPromise: new(true), Arguments: []*runtime.CallArgument{{Value: raw}}}
-		got, err := wire.Call(t.Context(), g.session, runtime.CallFunctionOn, p)
+		got, err := devtools.Call(t.Context(), g.session, runtime.CallFunctionOn, p)
 		if err == nil {
 			err = json.Unmarshal(got.Result.Value, &n)
 		}
@@ -176,7 +176,7 @@ func TestCrashOfOneTab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wire.Start(first.session, cdpage.Crash, cdp.Empty{})
+	devtools.Start(first.session, cdpage.Crash, cdp.Empty{})
 	if err := first.until(t.Context(), func(*visit) bool { return false }); tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(), "crashed") {
 		t.Errorf("whoever waits for a page that crashed is told %v", err)
 	}

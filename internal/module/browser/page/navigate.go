@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	cdpage "github.com/chromedp/cdproto/page"
 
-	"callgate/internal/module/browser/wire"
+	"callgate/internal/module/browser/devtools"
 	"callgate/tool"
 )
 
@@ -90,12 +90,12 @@ func (t *Tab) Navigate(ctx context.Context, address string, patience time.Durati
 func (t *Tab) goTo(ctx context.Context, address string) (r cdpage.NavigateResult, err error) {
 	before := t.now()
 	for range 5 {
-		r, err = wire.Call(ctx, t.session, cdpage.Navigate, cdpage.NavigateParams{URL: address})
+		r, err = devtools.Call(ctx, t.session, cdpage.Navigate, cdpage.NavigateParams{URL: address})
 		t.session.CatchUp(ctx)
 		now := t.now()
 		if err != nil && ctx.Err() != nil {
 			// The browser holds back what is said to a page that is about to go.
-			wire.Start(t.session, cdpage.StopLoading, cdp.Empty{})
+			devtools.Start(t.session, cdpage.StopLoading, cdp.Empty{})
 			if errors.Is(err, context.DeadlineExceeded) && now.asked > before.asked {
 				err = tool.Errorf(op, tool.Timeout, "%s did not answer in time", tool.Clip(address)).
 					WithHint("try again; the app file sets the time: tools.modules.web.browse.config.timeout_seconds")
@@ -198,7 +198,7 @@ func (t *Tab) proxyWord(ctx context.Context, address string, status int, text st
 
 // Back goes one page back.
 func (t *Tab) Back(ctx context.Context, patience time.Duration) (Landing, error) {
-	h, err := wire.Call(ctx, t.session, cdpage.GetNavigationHistory, cdp.Empty{})
+	h, err := devtools.Call(ctx, t.session, cdpage.GetNavigationHistory, cdp.Empty{})
 	if err != nil {
 		return Landing{}, t.Explain(err)
 	}
@@ -208,7 +208,7 @@ func (t *Tab) Back(ctx context.Context, patience time.Duration) (Landing, error)
 			WithHint("open the page you want with web.browse.navigate")
 	}
 	before := t.now()
-	if err := wire.Do(ctx, t.session, cdpage.NavigateToHistoryEntry, cdpage.NavigateToHistoryEntryParams{EntryID: h.Entries[i].ID}); err != nil {
+	if err := devtools.Do(ctx, t.session, cdpage.NavigateToHistoryEntry, cdpage.NavigateToHistoryEntryParams{EntryID: h.Entries[i].ID}); err != nil {
 		return Landing{}, t.Explain(err)
 	}
 	err = t.until(ctx, func(v *visit) bool {

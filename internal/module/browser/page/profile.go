@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 
-	"callgate/internal/module/browser/wire"
+	"callgate/internal/module/browser/devtools"
 	"callgate/tool"
 )
 
@@ -34,7 +34,7 @@ type Profile struct {
 	browser *Browser
 	id      cdp.BrowserContextID
 	options Options
-	session *wire.Session // for what arrives
+	session *devtools.Session // for what arrives
 
 	mu        sync.Mutex
 	changed   chan struct{} // closed and renewed at each change
@@ -52,7 +52,7 @@ func (b *Browser) NewProfile(ctx context.Context, o Options) (*Profile, error) {
 		return nil, err
 	}
 	root := b.conn.Browser()
-	made, err := wire.Call(ctx, root, target.CreateBrowserContext, target.CreateBrowserContextParams{
+	made, err := devtools.Call(ctx, root, target.CreateBrowserContext, target.CreateBrowserContextParams{
 		DisposeOnDetach: new(true), ProxyServer: "http://" + o.Guard.Addr(), ProxyBypassList: "<-loopback>",
 	})
 	if err != nil {
@@ -73,19 +73,19 @@ func (b *Browser) NewProfile(ctx context.Context, o Options) (*Profile, error) {
 // what is said of its downloads is of its own.
 func (p *Profile) setUp(ctx context.Context) error {
 	root := p.browser.conn.Browser()
-	attached, err := wire.Call(ctx, root, target.AttachToBrowserTarget, cdp.Empty{})
+	attached, err := devtools.Call(ctx, root, target.AttachToBrowserTarget, cdp.Empty{})
 	if err != nil {
 		return err
 	}
 	p.session = p.browser.conn.Session(attached.SessionID)
 	p.session.Handle(p.event)
-	downloads := wire.Start(p.session, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+	downloads := devtools.Start(p.session, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
 		Behavior: browser.SetDownloadBehaviorBehaviorAllowAndName, BrowserContextID: p.id, DownloadPath: p.options.Folder, EventsEnabled: new(true),
 	})
 	// A page that asks for the camera or the clipboard is told no at once. A
 	// browser that does not know one of the names has nothing to give there.
 	for _, name := range []string{"geolocation", "notifications", "camera", "microphone", "midi", "clipboard-read", "idle-detection", "window-management", "local-fonts", "persistent-storage", "local-network-access"} {
-		wire.Start(p.session, browser.SetPermission, browser.SetPermissionParams{
+		devtools.Start(p.session, browser.SetPermission, browser.SetPermissionParams{
 			Permission: &browser.PermissionDescriptor{Name: name}, Setting: browser.PermissionSettingDenied, BrowserContextID: p.id,
 		})
 	}
@@ -111,10 +111,10 @@ func (p *Profile) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
 	if p.session != nil {
-		wire.Start(p.browser.conn.Browser(), target.DetachFromTarget, target.DetachFromTargetParams{SessionID: p.session.ID})
+		devtools.Start(p.browser.conn.Browser(), target.DetachFromTarget, target.DetachFromTargetParams{SessionID: p.session.ID})
 	}
-	err := wire.Do(ctx, p.browser.conn.Browser(), target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: p.id})
-	if err != nil && !errors.Is(err, wire.ErrGone) && !strings.Contains(err.Error(), "Failed to find context") {
+	err := devtools.Do(ctx, p.browser.conn.Browser(), target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: p.id})
+	if err != nil && !errors.Is(err, devtools.ErrGone) && !strings.Contains(err.Error(), "Failed to find context") {
 		p.browser.log.Warn("a profile of the browser could not be closed", "error", err)
 	}
 	p.browser.mu.Lock()
@@ -142,20 +142,20 @@ func (p *Profile) until(ctx context.Context, ok func() (bool, error)) error {
 		case done:
 			return nil
 		case closed:
-			return wire.ErrGone
+			return devtools.ErrGone
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-p.Gone():
-			return wire.ErrGone
+			return devtools.ErrGone
 		}
 	}
 }
 
 // attached makes a tab of a new target of this profile.
-func (p *Profile) attached(a wire.Attached) {
+func (p *Profile) attached(a devtools.Attached) {
 	p.mu.Lock()
 	full := len(p.tabs) >= p.options.MaxTabs
 	opener := p.find(func(t *Tab) bool { return t.target == a.Target.OpenerID })
@@ -237,7 +237,7 @@ func (p *Profile) NewTab(ctx context.Context) (*Tab, error) {
 		return nil, tool.Errorf(op, tool.Limited, "%d tabs are open, which is the most", p.options.MaxTabs).
 			WithHint("close one first; the app file sets the number: tools.modules.web.browse.constraints.max_tabs")
 	}
-	made, err := wire.Call(ctx, p.browser.conn.Browser(), target.CreateTarget, target.CreateTargetParams{
+	made, err := devtools.Call(ctx, p.browser.conn.Browser(), target.CreateTarget, target.CreateTargetParams{
 		URL: "about:blank", BrowserContextID: p.id, NewWindow: new(true), Width: int64(p.options.Width), Height: int64(p.options.Height),
 	})
 	if err != nil {

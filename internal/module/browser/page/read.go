@@ -10,9 +10,9 @@ import (
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/cdp"
 
+	"callgate/internal/module/browser/axtree"
+	"callgate/internal/module/browser/devtools"
 	"callgate/internal/module/browser/frames"
-	"callgate/internal/module/browser/tree"
-	"callgate/internal/module/browser/wire"
 )
 
 // Text is what a reader sees of a page, as HTML.
@@ -63,7 +63,7 @@ func (t *Tab) Read(ctx context.Context) (Text, error) {
 
 // reference is what a reference names.
 type reference struct {
-	session *wire.Session
+	session *devtools.Session
 	frame   cdp.FrameID
 	backend cdp.BackendNodeID
 	what    string // for words: button "Save"
@@ -78,7 +78,7 @@ type numbered struct {
 
 // Tree returns the accessibility tree of the page with that of its frames in
 // their places, and a function that gives a thing in it a reference.
-func (t *Tab) Tree(ctx context.Context) (*tree.Node, func(*tree.Node) string, error) {
+func (t *Tab) Tree(ctx context.Context) (*axtree.Node, func(*axtree.Node) string, error) {
 	all, err := t.frames(ctx)
 	if err != nil {
 		return nil, nil, t.Explain(err)
@@ -88,14 +88,14 @@ func (t *Tab) Tree(ctx context.Context) (*tree.Node, func(*tree.Node) string, er
 	if err != nil {
 		return nil, nil, t.Explain(err)
 	}
-	return root, func(n *tree.Node) string { return t.refer(document, all, n) }, nil
+	return root, func(n *axtree.Node) string { return t.refer(document, all, n) }, nil
 }
 
 // frameTree builds the tree of one frame; those of its children are asked for
 // where their elements stand.
-func (t *Tab) frameTree(ctx context.Context, all frames.All, i int) (*tree.Node, error) {
+func (t *Tab) frameTree(ctx context.Context, all frames.All, i int) (*axtree.Node, error) {
 	f := all[i]
-	got, err := wire.Call(ctx, f.Session, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{FrameID: f.ID})
+	got, err := devtools.Call(ctx, f.Session, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{FrameID: f.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (t *Tab) frameTree(ctx context.Context, all frames.All, i int) (*tree.Node,
 			owned[int64(backend)] = j
 		}
 	}
-	return tree.Build(got.Nodes, i, func(backend int64) *tree.Node {
+	return axtree.Build(got.Nodes, i, func(backend int64) *axtree.Node {
 		j, ok := owned[backend]
 		if !ok {
 			return nil
@@ -123,7 +123,7 @@ func (t *Tab) frameTree(ctx context.Context, all frames.All, i int) (*tree.Node,
 }
 
 // refer gives an element its reference, unless the page was left meanwhile.
-func (t *Tab) refer(document int, all frames.All, n *tree.Node) string {
+func (t *Tab) refer(document int, all frames.All, n *axtree.Node) string {
 	f := all[n.Frame]
 	key := numbered{f.ID, cdp.BackendNodeID(n.Backend)}
 	t.mu.Lock()
@@ -141,7 +141,7 @@ func (t *Tab) refer(document int, all frames.All, n *tree.Node) string {
 }
 
 // spoken is an element in words.
-func spoken(n *tree.Node) string {
+func spoken(n *axtree.Node) string {
 	if n.Name == "" {
 		return n.Role
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 
-	"callgate/internal/module/browser/wire"
+	"callgate/internal/module/browser/devtools"
 	"callgate/tool"
 )
 
@@ -22,7 +22,7 @@ import (
 type Tab struct {
 	ID      string
 	profile *Profile
-	session *wire.Session
+	session *devtools.Session
 	target  target.ID
 	turn    chan struct{} // holds a token while a call uses the tab
 
@@ -46,7 +46,7 @@ type Tab struct {
 
 // child is a frame that has a process of its own, and so a session.
 type child struct {
-	session *wire.Session
+	session *devtools.Session
 	frame   cdp.FrameID
 }
 
@@ -78,12 +78,12 @@ type answers struct {
 func (t *Tab) setUp(ctx context.Context) error {
 	s, o := t.session, t.profile.options
 	replies := append(t.common(s),
-		wire.Start(s, inspector.Enable, cdp.Empty{}),
-		wire.Start(s, cdpage.SetInterceptFileChooserDialog, cdpage.SetInterceptFileChooserDialogParams{Enabled: true}),
-		wire.Start(s, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}),
+		devtools.Start(s, inspector.Enable, cdp.Empty{}),
+		devtools.Start(s, cdpage.SetInterceptFileChooserDialog, cdpage.SetInterceptFileChooserDialogParams{Enabled: true}),
+		devtools.Start(s, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}),
 	)
 	if o.Width > 0 {
-		replies = append(replies, wire.Start(s, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		replies = append(replies, devtools.Start(s, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 			Width: int64(o.Width), Height: int64(o.Height), DeviceScaleFactor: 1, ScreenWidth: int64(o.Width), ScreenHeight: int64(o.Height),
 		}))
 	}
@@ -92,12 +92,12 @@ func (t *Tab) setUp(ctx context.Context) error {
 		if agent == "" {
 			agent = t.profile.browser.agent
 		}
-		replies = append(replies, wire.Start(s, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: agent, AcceptLanguage: o.Locale}))
+		replies = append(replies, devtools.Start(s, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: agent, AcceptLanguage: o.Locale}))
 	}
 	if o.Locale != "" {
-		replies = append(replies, wire.Start(s, emulation.SetLocaleOverride, emulation.SetLocaleOverrideParams{Locale: o.Locale}))
+		replies = append(replies, devtools.Start(s, emulation.SetLocaleOverride, emulation.SetLocaleOverrideParams{Locale: o.Locale}))
 	}
-	replies = append(replies, wire.Start(s, runtime.RunIfWaitingForDebugger, cdp.Empty{}))
+	replies = append(replies, devtools.Start(s, runtime.RunIfWaitingForDebugger, cdp.Empty{}))
 	for _, r := range replies {
 		if err := r.Wait(ctx, nil); err != nil {
 			return err
@@ -110,16 +110,16 @@ func (t *Tab) setUp(ctx context.Context) error {
 // documents they ask for are held until the guard has looked at their address;
 // a proxy's question for its password is answered there too, and the browser
 // remembers the answer for everything else that the page loads.
-func (t *Tab) common(s *wire.Session) []*wire.Reply {
-	return []*wire.Reply{
-		wire.Start(s, cdpage.Enable, cdpage.EnableParams{}),
-		wire.Start(s, cdpage.SetLifecycleEventsEnabled, cdpage.SetLifecycleEventsEnabledParams{Enabled: true}),
-		wire.Start(s, fetch.Enable, fetch.EnableParams{
+func (t *Tab) common(s *devtools.Session) []*devtools.Reply {
+	return []*devtools.Reply{
+		devtools.Start(s, cdpage.Enable, cdpage.EnableParams{}),
+		devtools.Start(s, cdpage.SetLifecycleEventsEnabled, cdpage.SetLifecycleEventsEnabledParams{Enabled: true}),
+		devtools.Start(s, fetch.Enable, fetch.EnableParams{
 			Patterns:           []*fetch.RequestPattern{{URLPattern: "*", ResourceType: network.ResourceTypeDocument}},
 			HandleAuthRequests: new(true),
 		}),
 		// A page's workers wait too, whether they are asked for or not.
-		wire.Start(s, target.SetAutoAttach, autoAttach("iframe", "worker")),
+		devtools.Start(s, target.SetAutoAttach, autoAttach("iframe", "worker")),
 	}
 }
 
@@ -130,7 +130,7 @@ func (t *Tab) Use(ctx context.Context) (release func(), err error) {
 	case <-ctx.Done():
 		return nil, tool.Errorf(op, tool.Busy, "another call uses the tab %s", t.ID).WithHint("wait for it, or use another tab")
 	case <-t.session.Gone():
-		return nil, t.Explain(wire.ErrGone)
+		return nil, t.Explain(devtools.ErrGone)
 	}
 	release = func() { <-t.turn }
 	if err := t.usable(ctx); err != nil {
@@ -158,7 +158,7 @@ func (t *Tab) usable(ctx context.Context) error {
 func (t *Tab) answersWithin(ctx context.Context, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := wire.Do(ctx, t.session, runtime.Evaluate, runtime.EvaluateParams{Expression: "1"})
+	err := devtools.Do(ctx, t.session, runtime.Evaluate, runtime.EvaluateParams{Expression: "1"})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.hung = err != nil
@@ -181,13 +181,13 @@ func (t *Tab) until(ctx context.Context, ok func(*visit) bool) error {
 		case t.crashed:
 			return false, t.crash()
 		case isGone(t.session):
-			return false, wire.ErrGone
+			return false, devtools.ErrGone
 		}
 		return ok(&t.visit), nil
 	})
 }
 
-func isGone(s *wire.Session) bool {
+func isGone(s *devtools.Session) bool {
 	select {
 	case <-s.Gone():
 		return true
@@ -208,7 +208,7 @@ func (t *Tab) now() visit {
 func (t *Tab) Where(ctx context.Context) (url, title string) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	h, err := wire.Call(ctx, t.session, cdpage.GetNavigationHistory, cdp.Empty{})
+	h, err := devtools.Call(ctx, t.session, cdpage.GetNavigationHistory, cdp.Empty{})
 	if err != nil || h.CurrentIndex < 0 || int(h.CurrentIndex) >= len(h.Entries) {
 		return t.now().url, ""
 	}
@@ -229,7 +229,7 @@ func (t *Tab) Closed() bool { return isGone(t.session) }
 // Close closes the tab. A page that does not answer is not waited for.
 func (t *Tab) Close(ctx context.Context) error {
 	root := t.profile.browser.conn.Browser()
-	err := wire.Do(ctx, root, target.CloseTarget, target.CloseTargetParams{TargetID: t.target})
+	err := devtools.Do(ctx, root, target.CloseTarget, target.CloseTargetParams{TargetID: t.target})
 	if err != nil && !isGone(t.session) {
 		return err
 	}

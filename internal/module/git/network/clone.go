@@ -13,9 +13,9 @@ import (
 	"strconv"
 	"strings"
 
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
-	"callgate/internal/module/git/task"
 	"callgate/tool"
 )
 
@@ -44,14 +44,14 @@ const cloneOutput = `{
   "required": ["path"]
 }`
 
-func cloneTool(g *repo.Ground) task.Definition {
-	r := task.Leaving(true)
+func cloneTool(g *repo.Ground) gittool.Definition {
+	r := gittool.Leaving(true)
 	r.Effects = []tool.Effect{{Resource: "repo:{path}", Mode: tool.X}, {Resource: "workspace", Mode: tool.U}}
-	return task.Definition{
+	return gittool.Definition{
 		Name: "clone", Doc: cloneDoc, Input: cloneInput, Output: cloneOutput,
 		Examples: []tool.Example{
-			task.Example("the latest state alone", `{"url": "https://example.com/team/project.git", "depth": 1}`),
-			task.Example("into a folder", `{"url": "https://example.com/team/project.git", "path": "vendor/project", "branch": "v2"}`),
+			gittool.Example("the latest state alone", `{"url": "https://example.com/team/project.git", "depth": 1}`),
+			gittool.Example("into a folder", `{"url": "https://example.com/team/project.git", "path": "vendor/project", "branch": "v2"}`),
 		},
 		Aliases: []string{
 			"git_clone", "git clone", "clone a repository", "download a repository", "checkout a project", "get the source code",
@@ -59,7 +59,7 @@ func cloneTool(g *repo.Ground) task.Definition {
 		},
 		Tags:    []string{"clone", "download", "remote", "network", "cloner"},
 		Runtime: r,
-		Handler: task.Bare("clone", func(ctx context.Context, c *task.Call, in cloneArgs) (*tool.Result, error) {
+		Handler: gittool.Bare("clone", func(ctx context.Context, c *gittool.Call, in cloneArgs) (*tool.Result, error) {
 			return clone(ctx, g, &call{c}, in)
 		}),
 	}
@@ -79,7 +79,7 @@ type cloneData struct {
 }
 
 func clone(ctx context.Context, g *repo.Ground, c *call, in cloneArgs) (*tool.Result, error) {
-	ctx, cancel := task.Within(ctx, c.Settings.NetworkTimeout)
+	ctx, cancel := gittool.Within(ctx, c.Settings.NetworkTimeout)
 	defer cancel()
 	if err := c.granted(); err != nil {
 		return nil, err
@@ -108,10 +108,10 @@ func clone(ctx context.Context, g *repo.Ground, c *call, in cloneArgs) (*tool.Re
 	d := cloneData{Path: c.Shown, Branch: porcelain.Text(c.Branch())}
 	d.Commit, err = c.Resolve(ctx, "HEAD")
 	if err != nil {
-		return task.Done("cloned into "+d.Path+"; the repository is empty", d, "")
+		return gittool.Done("cloned into "+d.Path+"; the repository is empty", d, "")
 	}
 	c.WarnFilters()
-	return task.Done(fmt.Sprintf("cloned into %s, at %s", d.Path, porcelain.ShortID(d.Commit)), d, "")
+	return gittool.Done(fmt.Sprintf("cloned into %s, at %s", d.Path, porcelain.ShortID(d.Commit)), d, "")
 }
 
 // nameOf is what a repository is called by its address.

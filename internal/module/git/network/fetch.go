@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
-	"callgate/internal/module/git/task"
 	"callgate/tool"
 )
 
@@ -21,7 +21,7 @@ const remoteProperty = `"remote": {"type": "string", "minLength": 1, "descriptio
 const fetchInput = `{
   "type": "object",
   "properties": {
-    ` + task.RepoProperty + `,
+    ` + gittool.RepoProperty + `,
     ` + remoteProperty + `,
     "branch": {"type": "string", "minLength": 1, "description": "Only this branch of the remote."},
     "prune": {"type": "boolean", "default": false, "description": "Forget branches that the remote no longer has."}
@@ -38,22 +38,22 @@ const fetchOutput = `{
   "required": ["remote", "changes"]
 }`
 
-func fetchTool(g *repo.Ground) task.Definition {
-	return task.Definition{
+func fetchTool(g *repo.Ground) gittool.Definition {
+	return gittool.Definition{
 		Name: "fetch", Doc: fetchDoc, Input: fetchInput, Output: fetchOutput,
-		Examples: []tool.Example{task.Example("what is new", `{}`), task.Example("one branch", `{"remote": "origin", "branch": "main"}`)},
+		Examples: []tool.Example{gittool.Example("what is new", `{}`), gittool.Example("one branch", `{"remote": "origin", "branch": "main"}`)},
 		Aliases: []string{
 			"git_fetch", "git fetch", "fetch from remote", "download remote branches", "check for new commits", "update remote branches",
 			"récupérer du dépôt distant", "actualiser les branches distantes",
 		},
 		Tags:    []string{"fetch", "remote", "network", "distant"},
-		Runtime: task.Leaving(false),
+		Runtime: gittool.Leaving(false),
 		Handler: networked(g, "fetch", fetch),
 	}
 }
 
 type fetchArgs struct {
-	task.At
+	gittool.At
 	Remote string `json:"remote"`
 	Branch string `json:"branch"`
 	Prune  bool   `json:"prune"`
@@ -82,9 +82,9 @@ func fetch(ctx context.Context, c *call, in fetchArgs) (*tool.Result, error) {
 	}
 	summary := "nothing new from " + name
 	if len(moved) > 0 {
-		summary = task.Count(len(moved), "branch") + " of " + name + " changed"
+		summary = gittool.Count(len(moved), "branch") + " of " + name + " changed"
 	}
-	return task.Done(summary, fetchData{name, moved}, text.String())
+	return gittool.Done(summary, fetchData{name, moved}, text.String())
 }
 
 // fetch brings a remote's branches, or one of them, to where they belong:

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
-	"callgate/internal/module/git/task"
 	"callgate/tool"
 )
 
@@ -19,7 +19,7 @@ var pullDoc string
 const pullInput = `{
   "type": "object",
   "properties": {
-    ` + task.RepoProperty + `,
+    ` + gittool.RepoProperty + `,
     ` + remoteProperty + `,
     "branch": {"type": "string", "minLength": 1, "description": "The remote's branch. Default: the one that the current branch follows, or of the same name."}
   },
@@ -37,22 +37,22 @@ const pullOutput = `{
   "required": ["branch", "upstream", "to"]
 }`
 
-func pullTool(g *repo.Ground) task.Definition {
-	return task.Definition{
+func pullTool(g *repo.Ground) gittool.Definition {
+	return gittool.Definition{
 		Name: "pull", Doc: pullDoc, Input: pullInput, Output: pullOutput,
-		Examples: []tool.Example{task.Example("bring the current branch up to date", `{}`)},
+		Examples: []tool.Example{gittool.Example("bring the current branch up to date", `{}`)},
 		Aliases: []string{
 			"git_pull", "git pull", "update from remote", "get the latest changes", "bring up to date", "fast-forward",
 			"mettre à jour depuis le dépôt distant", "tirer les modifications",
 		},
 		Tags:    []string{"pull", "update", "remote", "network", "distant"},
-		Runtime: task.Leaving(true),
+		Runtime: gittool.Leaving(true),
 		Handler: networked(g, "pull", pull),
 	}
 }
 
 type pullArgs struct {
-	task.At
+	gittool.At
 	Remote string `json:"remote"`
 	Branch string `json:"branch"`
 }
@@ -94,7 +94,7 @@ func pull(ctx context.Context, c *call, in pullArgs) (*tool.Result, error) {
 	c.WarnFilters()
 	if now := c.CommitOf(ctx, branch); now == d.From {
 		d.To = now
-		return task.Done("already up to date with "+d.Upstream, d, "")
+		return gittool.Done("already up to date with "+d.Upstream, d, "")
 	}
-	return task.Done(fmt.Sprintf("moved %s from %s to %s, with %s", d.Branch, cmp.Or(porcelain.ShortID(d.From), "nothing"), porcelain.ShortID(d.To), d.Upstream), d, "")
+	return gittool.Done(fmt.Sprintf("moved %s from %s to %s, with %s", d.Branch, cmp.Or(porcelain.ShortID(d.From), "nothing"), porcelain.ShortID(d.To), d.Upstream), d, "")
 }

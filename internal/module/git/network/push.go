@@ -6,9 +6,9 @@ import (
 	_ "embed"
 	"fmt"
 
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
-	"callgate/internal/module/git/task"
 	"callgate/tool"
 )
 
@@ -18,7 +18,7 @@ var pushDoc string
 const pushInput = `{
   "type": "object",
   "properties": {
-    ` + task.RepoProperty + `,
+    ` + gittool.RepoProperty + `,
     ` + remoteProperty + `,
     "branch": {"type": "string", "minLength": 1, "description": "The branch to push. Default: the one that is checked out."},
     "tag": {"type": "string", "minLength": 1, "description": "Push this tag instead of a branch."},
@@ -39,25 +39,25 @@ const pushOutput = `{
   "required": ["remote", "ref"]
 }`
 
-func pushTool(g *repo.Ground) task.Definition {
-	return task.Definition{
+func pushTool(g *repo.Ground) gittool.Definition {
+	return gittool.Definition{
 		Name: "push", Doc: pushDoc, Input: pushInput, Output: pushOutput,
 		Examples: []tool.Example{
-			task.Example("the current branch, for the first time", `{"set_upstream": true}`),
-			task.Example("a tag", `{"tag": "v1.5.0"}`),
+			gittool.Example("the current branch, for the first time", `{"set_upstream": true}`),
+			gittool.Example("a tag", `{"tag": "v1.5.0"}`),
 		},
 		Aliases: []string{
 			"git_push", "git push", "push to remote", "publish a branch", "upload commits", "push a tag", "publish commits",
 			"pousser vers le dépôt distant", "publier une branche", "envoyer les commits",
 		},
 		Tags:    []string{"push", "publish", "remote", "network", "publier", "distant"},
-		Runtime: task.Leaving(false),
+		Runtime: gittool.Leaving(false),
 		Handler: networked(g, "push", push),
 	}
 }
 
 type pushArgs struct {
-	task.At
+	gittool.At
 	Remote      string `json:"remote"`
 	Branch      string `json:"branch"`
 	Tag         string `json:"tag"`
@@ -115,5 +115,5 @@ func push(ctx context.Context, c *call, in pushArgs) (*tool.Result, error) {
 	if in.SetUpstream && in.Tag == "" {
 		c.Follow(ctx, branch, name+"/"+there)
 	}
-	return task.Done(fmt.Sprintf("pushed %s, at %s, to %s", porcelain.Text(short), porcelain.ShortID(d.Commit), name), d, "")
+	return gittool.Done(fmt.Sprintf("pushed %s, at %s, to %s", porcelain.Text(short), porcelain.ShortID(d.Commit), name), d, "")
 }

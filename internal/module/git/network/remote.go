@@ -16,19 +16,19 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/repo"
-	"callgate/internal/module/git/task"
 	"callgate/internal/netguard"
 	"callgate/tool"
 )
 
 // Tools are the tools of this package.
-func Tools(g *repo.Ground) []task.Definition {
-	return []task.Definition{cloneTool(g), fetchTool(g), pullTool(g), pushTool(g)}
+func Tools(g *repo.Ground) []gittool.Definition {
+	return []gittool.Definition{cloneTool(g), fetchTool(g), pullTool(g), pushTool(g)}
 }
 
 // call is one call of a tool of this package.
-type call struct{ *task.Call }
+type call struct{ *gittool.Call }
 
 // remote is the other side of a call that leaves the machine.
 type remote struct {
@@ -40,9 +40,9 @@ type remote struct {
 
 // networked is handler for a tool that leaves the machine.
 func networked[In interface{ Folder() string }](g *repo.Ground, name string, run func(context.Context, *call, In) (*tool.Result, error)) tool.Handler {
-	return task.Bare(name, func(ctx context.Context, shared *task.Call, in In) (*tool.Result, error) {
+	return gittool.Bare(name, func(ctx context.Context, shared *gittool.Call, in In) (*tool.Result, error) {
 		c := &call{shared}
-		ctx, cancel := task.Within(ctx, c.Settings.NetworkTimeout)
+		ctx, cancel := gittool.Within(ctx, c.Settings.NetworkTimeout)
 		defer cancel()
 		if err := c.granted(); err != nil {
 			return nil, err

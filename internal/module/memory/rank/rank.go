@@ -17,7 +17,7 @@ import (
 	"slices"
 	"sync"
 
-	"callgate/internal/search/lexical/words"
+	"callgate/internal/search/lexical/analysis"
 )
 
 // Meaning turns texts into vectors of length one whose dot product says how
@@ -130,7 +130,7 @@ func (r *Ranker) Alike(texts []string, least float64) []Pair {
 func (r *Ranker) learn(texts []string) []learned {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var s words.Splitter
+	var s analysis.Splitter
 	all := make([]learned, len(texts))
 	for i, t := range texts {
 		l := r.known[t]

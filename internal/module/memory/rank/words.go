@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"callgate/internal/search/lexical/words"
+	"callgate/internal/search/lexical/analysis"
 )
 
 // The usual constants of BM25.
@@ -16,7 +16,7 @@ const (
 )
 
 // termsOf counts the terms of a text.
-func termsOf(s *words.Splitter, text string) (terms map[string]int, length int) {
+func termsOf(s *analysis.Splitter, text string) (terms map[string]int, length int) {
 	s.Split(text, false)
 	terms = make(map[string]int, len(s.Pieces))
 	for _, p := range s.Pieces {
@@ -24,7 +24,7 @@ func termsOf(s *words.Splitter, text string) (terms map[string]int, length int) 
 		if empty[word] {
 			continue
 		}
-		terms[words.Stem(word)]++
+		terms[analysis.Stem(word)]++
 		length++
 	}
 	return terms, length
@@ -34,7 +34,7 @@ func termsOf(s *words.Splitter, text string) (terms map[string]int, length int) 
 // A word that few texts have counts more.
 func scores(question string, all []learned) []float64 {
 	out := make([]float64, len(all))
-	asked, _ := termsOf(new(words.Splitter), question)
+	asked, _ := termsOf(new(analysis.Splitter), question)
 	if len(asked) == 0 {
 		return out
 	}

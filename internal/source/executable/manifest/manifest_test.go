@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"callgate/internal/arbiter/schema"
+	"callgate/internal/gate/schema"
 	"callgate/internal/source/executable/manifest"
 	"callgate/tool"
 )

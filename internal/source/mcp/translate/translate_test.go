@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate/internal/arbiter/schema"
+	"callgate/internal/gate/schema"
 	"callgate/internal/source/mcp/translate"
 	"callgate/tool"
 )

@@ -1,0 +1,115 @@
+package calltext
+
+import (
+	"encoding/json"
+	"strings"
+
+	"callgate/internal/agent/calltext/laxjson"
+	"callgate/llm"
+)
+
+// pythonList reads a list of Python calls: [f(a=1), g(b="x")].
+func (in *input) pythonList(i int, ends []string) ([]llm.ToolCall, int) {
+	var calls []llm.ToolCall
+	for k := in.Space(i + 1); ; {
+		some, end := in.pythonCall(k, ends)
+		if len(some) == 0 {
+			return calls, k // broken off after a comma, or no call at all
+		}
+		calls = append(calls, some...)
+		switch k = in.Space(end); in.At(k) {
+		case ',':
+			k = in.Space(k + 1)
+		case ']':
+			return calls, k + 1
+		default:
+			return calls, end
+		}
+	}
+}
+
+// pythonCall reads one Python call. Its arguments have names, or are one object;
+// if they are anything else, they are kept as they came.
+func (in *input) pythonCall(i int, ends []string) ([]llm.ToolCall, int) {
+	open := in.Word(i)
+	name := in.name(in.S[i:open])
+	if name == "" || in.At(open) != '(' {
+		return nil, i
+	}
+	args, end, ok := in.keywords(open+1, ends)
+	if ok {
+		return []llm.ToolCall{{Name: name, Args: args}}, end
+	}
+	if k := in.First(open, ends); k >= 0 {
+		return []llm.ToolCall{{Name: name, Args: laxjson.Quoted(strings.TrimRight(in.S[open+1:k], " \n)]"))}}, k
+	}
+	if end >= len(in.S) {
+		return in.cut(name, in.S[open+1:]), len(in.S)
+	}
+	return nil, i
+}
+
+// keywords reads arguments up to the bracket that closes them.
+func (in *input) keywords(i int, ends []string) (json.RawMessage, int, bool) {
+	args := &laxjson.Node{Kind: '{'}
+	r := &laxjson.Reader{In: &in.Text, Stops: ends, Round: true}
+	for k := in.Space(i); ; {
+		if in.At(k) == ')' {
+			return args.JSON(""), k + 1, true
+		}
+		e := k
+		for !in.End(e) && laxjson.NameByte(in.S[e]) && in.S[e] != ':' {
+			e++
+		}
+		eq := in.Space(e)
+		if e == k && in.At(k) == '{' && len(args.Keys) == 0 {
+			n, ok := r.Value(k)
+			if close := in.Space(n.To); ok && in.At(close) == ')' {
+				return n.JSON(in.S), close + 1, true
+			}
+			return nil, n.To, false
+		}
+		if e == k || in.At(eq) != '=' {
+			return nil, eq, false
+		}
+		n, ok := r.Value(eq + 1)
+		if !ok {
+			return nil, n.To, false
+		}
+		args.Keys, args.Kids = append(args.Keys, in.S[k:e]), append(args.Kids, n)
+		switch k = in.Space(n.To); in.At(k) {
+		case ',':
+			k = in.Space(k + 1)
+		case ')':
+		default:
+			return nil, k, false
+		}
+	}
+}
+
+// wrappers are functions that models make up to call several tools at once.
+var wrappers = []string{
+	"run_parallel", "parallel_tool_use", "parallel_tools", "batch_tools", "execute_tools", "invoke_tools", "multi_tool_use.parallel",
+}
+
+// wrapped reads a made-up function around a list of calls.
+func (in *input) wrapped(i int) ([]llm.ToolCall, int) {
+	k := in.Space(i)
+	if e := in.Word(k); e > k { // calls=[…]
+		if k = in.Space(e); in.At(k) != '=' {
+			return nil, i
+		}
+		k = in.Space(k + 1)
+	}
+	if c := in.At(k); c != '[' && c != '{' {
+		return nil, i
+	}
+	some, end := in.unmarked(k)
+	if len(some) == 0 {
+		return nil, i
+	}
+	if k := in.Space(end); in.At(k) == ')' {
+		end = k + 1
+	}
+	return some, end
+}

@@ -1,0 +1,127 @@
+package fileschema_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"callgate/internal/app"
+	"callgate/internal/app/fileschema"
+	"callgate/internal/module"
+	"callgate/internal/module/browser"
+	"callgate/internal/module/database"
+	"callgate/internal/module/filesystem"
+	"callgate/internal/module/git"
+	"callgate/internal/module/http"
+	"callgate/internal/module/memory"
+	"callgate/internal/module/shell"
+	"callgate/internal/module/web"
+)
+
+// known is what the kernel knows, and what the files of these tests name beside
+// that.
+func known(t testing.TB) app.Known {
+	t.Helper()
+	all := app.Known{
+		"open":            {Config: []app.Setting{{Key: "anything"}, {Key: "engine", Type: "string", OneOf: []string{"one", "two"}, Fit: oneOrTwo}}},
+		"context_builder": {Actions: []string{"search_tools", "ask_user"}, Always: true},
+	}
+	for _, m := range []module.Module{
+		browser.Module(), database.Module(), filesystem.Module(), git.Module(), http.Module(), memory.Module(memory.Config{}), shell.Module(), web.Module(), clock(),
+	} {
+		all[m.Name] = knownModule(t, m)
+	}
+	return all
+}
+
+// clock is the module that the guide to modules makes.
+func clock() module.Module {
+	type settings struct {
+		Zone  string   `config:"zone" help:"the time zone where a call names none"`
+		Zones []string `constraint:"zones" help:"the only zones that may be asked for"`
+	}
+	return module.Module{
+		Name: "clock", Settings: func() any { return &settings{} },
+		Open: func(module.Host) (*module.Opened, error) { return &module.Opened{}, nil },
+	}
+}
+
+func oneOrTwo(value any) error {
+	if value == "one" || value == "two" {
+		return nil
+	}
+	return errors.New("it must be one of one, two")
+}
+
+func knownModule(t testing.TB, m module.Module) app.KnownModule {
+	t.Helper()
+	opened, err := m.Open(module.Host{State: t.TempDir(), Cache: t.TempDir(), Log: slog.New(slog.DiscardHandler), Scrub: func(s string) string { return s }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if opened.Close != nil {
+		t.Cleanup(func() { _ = opened.Close() })
+	}
+	k := app.KnownModule{Credential: m.Credential}
+	for _, tool := range opened.Tools {
+		k.Actions = append(k.Actions, tool.ID.Name)
+	}
+	for _, f := range m.Fields() {
+		s := app.Setting{Key: f.Key, Fit: f.Fit, Type: f.Type, Help: f.Help, Want: f.Want, OneOf: f.OneOf}
+		if least, most, bounded := f.Range(); bounded {
+			s.Least, s.Most = least, most
+		}
+		if f.Constraint {
+			k.Constraints = append(k.Constraints, s)
+		} else {
+			k.Config = append(k.Config, s)
+		}
+	}
+	return k
+}
+
+// compiled is the schema, ready to judge.
+func compiled(t testing.TB, known app.Known) *jsonschema.Schema {
+	t.Helper()
+	return part(t, known, "app.json")
+}
+
+// part is a part of the schema.
+func part(t testing.TB, known app.Known, address string) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(fileschema.JSONSchema(known)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("app.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile(address) // which holds it against its own draft
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// document is YAML as an editor hands it to a schema.
+func document(text []byte) (any, error) {
+	data, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	return jsonschema.UnmarshalJSON(bytes.NewReader(data))
+}
+
+func judge(t testing.TB, s *jsonschema.Schema, text []byte) error {
+	t.Helper()
+	doc, err := document(text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return s.Validate(doc)
+}

@@ -1,0 +1,121 @@
+// Package history is the log of a conversation: what was said, called and
+// answered, in the order it happened.
+//
+// # Laws
+//
+//   - The log is append-only, and everything about a conversation is what its
+//     events add up to (see [State]). Nothing else is kept.
+//   - An event is written before what follows from it happens: the user's words
+//     before a model reads them, a proposed call before it is made. So a
+//     conversation whose process was killed goes on from its last event. Events
+//     do not wait for the disk, but they lie in one log with the journal, so
+//     none is lost from before a call whose beginning is on record.
+//   - A call is made under an ID that stands in the log, and the kernel's
+//     journal knows calls by the same ID. Whoever takes up a broken turn asks
+//     the journal what became of each, and makes none twice.
+//   - Every proposed call has a result in what a model is shown: one that never
+//     came is said to be missing.
+//   - Two writers cannot both append after the same event: the later one is
+//     told that somebody was faster (Conflict).
+package history
+
+import (
+	"encoding/json"
+	"time"
+
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// Type says what an event tells.
+type Type string
+
+// The types.
+const (
+	User      Type = "user"       // Message: what the user said
+	Note      Type = "note"       // Message: what the kernel tells the model between
+	Assistant Type = "assistant"  // Message, Usage, Model: what the model answered
+	CallMade  Type = "tool_call"  // Call: one of its calls is made now
+	CallEnded Type = "tool_ended" // Call.Model and Result: how it ended
+	TurnEnded Type = "turn_ended" // End: how the turn ended
+	Compacted Type = "compacted"  // Compaction: from now on a model is shown less of what was before
+)
+
+// Event is one thing that happened.
+type Event struct {
+	Seq        int64        `json:"seq"` // 1, 2, 3 … within its conversation
+	At         time.Time    `json:"at"`
+	Type       Type         `json:"type"`
+	Message    *llm.Message `json:"message,omitempty"`
+	Usage      *llm.Usage   `json:"usage,omitempty"`
+	Model      string       `json:"model,omitempty"`
+	Call       *Call        `json:"call,omitempty"`
+	Result     *Result      `json:"result,omitempty"`
+	End        *End         `json:"end,omitempty"`
+	Compaction *Compaction  `json:"compaction,omitempty"`
+}
+
+// Call is a call of the model, as it is made.
+type Call struct {
+	Model string          `json:"model"` // the model's own ID for it
+	ID    string          `json:"id"`    // the kernel's
+	Name  string          `json:"name"`  // as the model wrote it
+	Args  json.RawMessage `json:"args,omitempty"`
+}
+
+// Result is how a call ended: what the model reads, and a line for people.
+type Result struct {
+	Status  tool.Status    `json:"status"`
+	Summary string         `json:"summary"`
+	Content []tool.Content `json:"content,omitempty"`
+	// Approval is what a call that has not ended waits for: the question that a
+	// human is asked.
+	Approval string `json:"approval,omitempty"`
+}
+
+// Reason is why a turn ended.
+type Reason string
+
+// The reasons.
+const (
+	Done      Reason = "done"      // the model had answered
+	MaxTurns  Reason = "max_turns" // it had asked the model as often as it may
+	Stuck     Reason = "stuck"     // the same thing failed over and over
+	TimedOut  Reason = "timeout"   // its time ran out
+	Cancelled Reason = "cancelled" // the user stopped it
+	Failed    Reason = "error"     // the model could not be asked
+)
+
+// End is how a turn ended.
+type End struct {
+	Reason Reason `json:"reason"`
+	Error  string `json:"error,omitempty"`
+}
+
+// Compaction changes what a model is shown of what was before it. The log keeps
+// everything as it was; the texts that are shown instead stand in the event, so
+// that a log adds up to the same whoever reads it.
+//
+// Places count the messages as they were shown until now, from 0.
+type Compaction struct {
+	// Summary stands for the messages that are left out; "": none is.
+	Summary string `json:"summary,omitempty"`
+	Kept    int    `json:"kept"`             // how many of the last messages stay
+	Pinned  []int  `json:"pinned,omitempty"` // places of earlier ones that stay too
+	// Shortened are results that are shown in part from now on.
+	Shortened []Shortened `json:"shortened,omitempty"`
+	Dropped   int         `json:"dropped,omitempty"` // how many messages the summary stands for anew
+	Warning   string      `json:"warning,omitempty"` // what people should know about it
+	Before    int         `json:"tokens_before,omitempty"`
+	After     int         `json:"tokens_after,omitempty"`
+	// Usage and Model are those of the summary, where a model wrote it.
+	Usage *llm.Usage `json:"usage,omitempty"`
+	Model string     `json:"model,omitempty"`
+}
+
+// Shortened is a result that is shown in part.
+type Shortened struct {
+	Message int    `json:"message"` // its place
+	Call    string `json:"call"`    // the model's ID of the call
+	Text    string `json:"text"`    // what is shown of it
+}

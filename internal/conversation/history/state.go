@@ -1,0 +1,160 @@
+package history
+
+import (
+	"maps"
+	"slices"
+
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// State is what events add up to. The zero value is a conversation in which
+// nothing was said.
+type State struct {
+	Seq      int64         // of the last event
+	Messages []llm.Message // as a model is shown them
+	Origins  []Origin      // where each of them is from
+	Turns    int           // how many times the user spoke
+	Calls    int           // how many calls were made
+	Usage    llm.Usage
+	Last     *End // how the last turn ended; nil: it goes on, or was broken off
+	open     []*pendingCall
+}
+
+// Origin says where a message is from.
+type Origin struct {
+	// Type is the event's: User, Note, Assistant, Compacted for a summary, and
+	// CallEnded for results.
+	Type Type
+	// Waits are the questions for a human that results in it wait for, by the
+	// model's ID of the call.
+	Waits map[string]string
+}
+
+// pendingCall is a proposed call that has no result yet.
+type pendingCall struct {
+	proposed llm.ToolCall
+	made     *Call // nil: it was never made
+}
+
+// Of adds events up.
+func Of(events []Event) *State {
+	s := &State{}
+	for _, e := range events {
+		s.Apply(e)
+	}
+	return s
+}
+
+// Apply adds one event.
+func (s *State) Apply(e Event) {
+	s.Seq = e.Seq
+	switch e.Type {
+	case User:
+		s.settle("the turn was broken off before this call ended")
+		s.say(User, *e.Message)
+		s.Turns++
+		s.Last = nil
+	case Note:
+		s.say(Note, *e.Message)
+	case Assistant:
+		s.settle("the turn was broken off before this call ended")
+		s.say(Assistant, *e.Message)
+		if e.Usage != nil {
+			s.Usage = s.Usage.Add(*e.Usage)
+		}
+		for _, c := range e.Message.Calls() {
+			s.open = append(s.open, &pendingCall{proposed: c})
+		}
+	case CallMade:
+		s.Calls++
+		if p := s.find(e.Call.Model); p != nil {
+			p.made = e.Call
+		}
+	case CallEnded:
+		s.answer(e.Call.Model, *e.Result)
+	case TurnEnded:
+		s.settle("the turn ended before this call did")
+		s.Last = e.End
+	case Compacted:
+		s.compact(*e.Compaction)
+		if u := e.Compaction.Usage; u != nil {
+			s.Usage = s.Usage.Add(*u)
+		}
+	}
+}
+
+func (s *State) find(model string) *pendingCall {
+	for _, p := range s.open {
+		if p.proposed.ID == model {
+			return p
+		}
+	}
+	return nil
+}
+
+// Open returns the calls that have no result yet, in the model's order; made is
+// nil for one that was only proposed.
+func (s *State) Open() (proposed []llm.ToolCall, made []*Call) {
+	for _, p := range s.open {
+		proposed, made = append(proposed, p.proposed), append(made, p.made)
+	}
+	return proposed, made
+}
+
+// say adds a message. Words between a model's calls and their results would
+// part them: they are held back by the caller, never by the state.
+func (s *State) say(from Type, m llm.Message) {
+	s.Messages, s.Origins = append(s.Messages, m), append(s.Origins, Origin{Type: from})
+}
+
+// answer adds a call's result to the message of results, in the order of the
+// calls, whichever ended first.
+func (s *State) answer(model string, r Result) {
+	p := s.find(model)
+	if p == nil {
+		return // of a call that was settled already
+	}
+	s.open = slices.DeleteFunc(s.open, func(o *pendingCall) bool { return o == p })
+	part := llm.Part{Result: &llm.ToolResult{
+		ID: p.proposed.ID, Name: p.proposed.Name, Content: r.Content, IsError: r.Status != tool.Success && r.Status != tool.Waiting,
+	}}
+	last := len(s.Messages) - 1
+	if s.Messages[last].Role != llm.Tool {
+		s.say(CallEnded, llm.Message{Role: llm.Tool})
+		last++
+	}
+	order := s.order()
+	m := &s.Messages[last]
+	at := slices.IndexFunc(m.Parts, func(o llm.Part) bool { return order[o.Result.ID] > order[p.proposed.ID] })
+	if at < 0 {
+		at = len(m.Parts)
+	}
+	m.Parts = slices.Insert(slices.Clone(m.Parts), at, part) // a shown message is not changed
+	if r.Status == tool.Waiting && r.Approval != "" {
+		waits := map[string]string{p.proposed.ID: r.Approval}
+		maps.Copy(waits, s.Origins[last].Waits) // whoever looks at the old one sees no change
+		s.Origins[last].Waits = waits
+	}
+}
+
+// order is the place of each of the last proposed calls.
+func (s *State) order() map[string]int {
+	for i := len(s.Messages) - 1; i >= 0; i-- {
+		if s.Messages[i].Role == llm.Assistant {
+			order := map[string]int{}
+			for n, c := range s.Messages[i].Calls() {
+				order[c.ID] = n
+			}
+			return order
+		}
+	}
+	return nil
+}
+
+// settle gives every call that is still open a result that says why it has none.
+func (s *State) settle(why string) {
+	for len(s.open) > 0 {
+		s.answer(s.open[0].proposed.ID, Result{Status: tool.Failure, Summary: why, Content: []tool.Content{tool.Text(why)}})
+	}
+}

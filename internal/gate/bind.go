@@ -1,0 +1,214 @@
+package gate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"callgate/tool"
+)
+
+// bind turns the tool's effects into claims on canonical resources.
+func (d *Door) bind(_ context.Context, p *passage) error {
+	effects := p.tool.Runtime.Effects
+	if len(effects) == 0 {
+		return nil
+	}
+	p.claims = make([]tool.Claim, 0, len(effects))
+	var args map[string]json.RawMessage
+	if err := json.Unmarshal(p.call.Args, &args); err != nil {
+		return &tool.Error{Op: "arbiter.bind", Kind: tool.Invalid, Message: "the arguments are not an object", Err: err}
+	}
+	for _, e := range effects {
+		counts, err := applies(e, args)
+		if err != nil {
+			return err
+		}
+		if !counts {
+			continue
+		}
+		if e.Resource == "workspace" {
+			p.claims = append(p.claims, tool.Claim{Resource: fileResource(p.session.Workspace), Mode: e.Mode})
+		} else if err := p.claim(e, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applies reports whether an effect counts for these arguments.
+func applies(e tool.Effect, args map[string]json.RawMessage) (bool, error) {
+	if e.When != "" {
+		if err := noDouble(e.When, args); err != nil || absent(args[e.When]) {
+			return false, err
+		}
+	}
+	for _, name := range e.Unless {
+		if err := noDouble(name, args); err != nil || !absent(args[name]) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// absent reports whether an argument says nothing.
+func absent(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", "false", `""`, "[]", "{}":
+		return true
+	default:
+		return false
+	}
+}
+
+// noDouble refuses an argument whose name differs from one that is locked by
+// in nothing but case: a handler that does not tell them apart would touch
+// what this one names, and lock what the other does.
+func noDouble(name string, args map[string]json.RawMessage) error {
+	for other := range args {
+		if other != name && strings.EqualFold(other, name) {
+			return tool.Errorf("arbiter.bind", tool.Invalid, "the argument %q is not known; it is written %q", tool.Clip(other), name)
+		}
+	}
+	return nil
+}
+
+// claim adds what one effect template names with these arguments.
+func (p *passage) claim(e tool.Effect, args map[string]json.RawMessage) error {
+	kind, rest, _ := strings.Cut(e.Resource, ":")
+	values, err := expand(rest, args)
+	if err != nil {
+		return err
+	}
+	for _, value := range values {
+		resource := kind + ":" + value
+		if kind == "file" || kind == "repo" { // both are paths, and one place has one name
+			path, err := canonical(p.session.Workspace, value)
+			if err != nil {
+				return err
+			}
+			resource = kind + strings.TrimPrefix(fileResource(path), "file")
+		}
+		p.claims = append(p.claims, tool.Claim{Resource: resource, Mode: e.Mode})
+	}
+	return nil
+}
+
+// expand fills the {name} holes of a template. A hole whose argument is a
+// list gives one value for each element, and one whose argument is absent
+// gives none at all.
+func expand(template string, args map[string]json.RawMessage) ([]string, error) {
+	before, after, ok := strings.Cut(template, "{")
+	if !ok {
+		return []string{template}, nil
+	}
+	name, after, ok := strings.Cut(after, "}")
+	if !ok {
+		return nil, tool.Errorf("arbiter.bind", tool.Internal, "the effect template %q has an open brace", template)
+	}
+	if err := noDouble(name, args); err != nil {
+		return nil, err
+	}
+	tails, err := expand(after, args)
+	if err != nil {
+		return nil, err
+	}
+	var values []string
+	for _, text := range texts(args[name]) {
+		if before != "" || after != "" {
+			text = url.PathEscape(text) // a part of a name must not add levels to it
+		}
+		for _, tail := range tails {
+			values = append(values, before+text+tail)
+		}
+	}
+	return values, nil
+}
+
+// texts reads an argument as the names in it: a text, a number, or a list of them.
+func texts(raw json.RawMessage) []string {
+	var list []json.RawMessage
+	if len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &list) == nil {
+		var all []string
+		for _, item := range list {
+			all = append(all, texts(item)...)
+		}
+		return all
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		if string(raw) == "null" {
+			return nil
+		}
+		return []string{text}
+	}
+	if len(raw) == 0 || raw[0] == '{' {
+		return nil
+	}
+	return []string{string(raw)}
+}
+
+// canonical gives a path its one name: absolute, without symlinks in the part
+// that exists, without dots. A path that ends up outside the workspace is
+// refused here, before it can become a lock name; the handler's os.Root would
+// refuse it again.
+func canonical(workspace, path string) (string, error) {
+	if strings.ContainsRune(path, 0) {
+		return "", tool.Errorf("arbiter.bind", tool.Invalid, "the path %q holds a zero byte", tool.Clip(path))
+	}
+	full := path
+	if !filepath.IsAbs(path) {
+		full = filepath.Join(workspace, path)
+	}
+	real, err := evalExisting(filepath.Clean(full))
+	if err != nil {
+		return "", tool.Errorf("arbiter.bind", tool.Invalid, "the path %q cannot be resolved: %w", tool.Clip(path), err)
+	}
+	if rel, err := filepath.Rel(workspace, real); err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return "", tool.Errorf("arbiter.bind", tool.Denied, "the path %q lies outside the workspace", tool.Clip(path)).
+			WithHint("the workspace is %s; name a path inside it", workspace)
+	}
+	return real, nil
+}
+
+// evalExisting resolves the symlinks of the longest part of a path that
+// exists and keeps the rest as it is; a link that leads nowhere yet stands for
+// where it leads.
+func evalExisting(path string) (string, error) {
+	const mostLinks = 40
+	for range mostLinks {
+		real, err := filepath.EvalSymlinks(path)
+		if err == nil {
+			return real, nil
+		}
+		parent := filepath.Dir(path)
+		if !errors.Is(err, fs.ErrNotExist) || parent == path {
+			return "", err
+		}
+		target, err := os.Readlink(path)
+		if err != nil { // the last part does not exist at all
+			real, err = evalExisting(parent)
+			return filepath.Join(real, filepath.Base(path)), err
+		}
+		if path = target; !filepath.IsAbs(target) {
+			path = filepath.Join(parent, target)
+		}
+	}
+	return "", errors.New("too many symbolic links")
+}
+
+// fileResource is the lock name of a canonical path. Where the file system
+// does not tell case apart, neither does the lock.
+func fileResource(path string) string {
+	path = filepath.ToSlash(path)
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		path = strings.ToLower(path)
+	}
+	return "file:" + path
+}

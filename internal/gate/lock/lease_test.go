@@ -1,0 +1,135 @@
+package lock_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"callgate/internal/gate/lock"
+	"callgate/tool"
+)
+
+// A lease that runs out ends its handler first; the locks go after.
+func TestLeaseRunsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table, start := lock.New(), time.Now()
+		lease := acquire(t, table, "a", "X file:/f")
+		ctx, cancel := lease.Guard(t.Context(), 30*time.Second)
+		defer cancel()
+		next := enqueue(t, table, "b", "X file:/f")
+		reaped := make(chan struct{})
+		go func() { // the handler, slow to stop
+			<-ctx.Done()
+			time.Sleep(5 * time.Second)
+			close(reaped)
+		}()
+		time.Sleep(29 * time.Second)
+		if held := table.Snapshot().Held[0]; held.Expired || !held.Until.Equal(start.Add(30*time.Second)) || ctx.Err() != nil {
+			t.Errorf("before its end the lease is %+v", held)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if tool.KindOf(context.Cause(ctx)) != tool.Timeout {
+			t.Errorf("the handler was ended by %v, want a Timeout", context.Cause(ctx))
+		}
+		snapshot := table.Snapshot()
+		if !snapshot.Held[0].Expired || !snapshot.Waiting[0].Behind.Expired {
+			t.Errorf("past its end the lease does not show as expired: %+v", snapshot)
+		}
+		wantWho(t, table, "a | b")
+		_, err := table.Acquire(t.Context(), lock.Request{Claims: claims("S file:/f"), Wait: -1})
+		if want := "call a is being stopped, its time being up, and still holds X"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		<-reaped
+		wantWho(t, table, "a | b")
+		lease.Release()
+		mustWait(t, next).Release()
+		if time.Since(start) != 35*time.Second {
+			t.Errorf("the next had the lock after %v, want 35s", time.Since(start))
+		}
+		empty(t, table)
+	})
+}
+
+// A handler that ends in time stops its guard.
+func TestGuardEndsWithItsHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := lock.New()
+		lease := acquire(t, table, "a", "X file:/f")
+		ctx, cancel := lease.Guard(t.Context(), time.Minute)
+		cancel()
+		lease.Release()
+		if got := context.Cause(ctx); !errors.Is(got, context.Canceled) {
+			t.Errorf("the cause is %v, want a plain cancel", got)
+		}
+		empty(t, table)
+	})
+}
+
+func TestSnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := lock.New()
+		first, err := table.Acquire(t.Context(), lock.Request{
+			Claims: claims("X file:/w/a, S db:main"),
+			Holder: lock.Holder{Call: "c1", Tool: "fs.write", Principal: "agent one"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, cancel := first.Guard(t.Context(), time.Minute)
+		defer cancel()
+		time.Sleep(time.Second)
+		second, err := table.Enqueue(lock.Request{Claims: claims("S file:/w"), Holder: lock.Holder{Call: "c2"}, Wait: 9 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		third := enqueue(t, table, "c3", "IX file:/w, U file:/w")
+		fourth := enqueue(t, table, "c4", "S file:/w/b, IS file:/w")
+		fifth := enqueue(t, table, "c5", "X file:/w/b")
+
+		var lines []string
+		snapshot := table.Snapshot()
+		for _, held := range snapshot.Held {
+			lines = append(lines, asJSON(t, held))
+		}
+		for _, waiting := range snapshot.Waiting {
+			lines = append(lines, asJSON(t, waiting))
+		}
+		if diff := cmp.Diff(snapshotLines, lines); diff != "" {
+			t.Error(diff)
+		}
+		first.Release()
+		for _, place := range []*lock.Place{second, third, fourth, fifth} {
+			place.Leave()
+		}
+		empty(t, table)
+	})
+}
+
+func asJSON(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+var snapshotLines = []string{
+	`{"resource":"file:/w/a","mode":"X","holder":{"call":"c1","tool":"fs.write","principal":"agent one"},"since":"2000-01-01T00:00:00Z","until":"2000-01-01T00:01:00Z"}`,
+	`{"resource":"db:main","mode":"S","holder":{"call":"c1","tool":"fs.write","principal":"agent one"},"since":"2000-01-01T00:00:00Z","until":"2000-01-01T00:01:00Z"}`,
+	`{"resource":"file:/w/b","mode":"S","holder":{"call":"c4"},"since":"2000-01-01T00:00:02Z"}`,
+	`{"resource":"file:/w","mode":"IS","holder":{"call":"c4"},"since":"2000-01-01T00:00:02Z"}`,
+	`{"resource":"file:/w","mode":"S","holder":{"call":"c2"},"since":"2000-01-01T00:00:01Z","until":"2000-01-01T00:00:10Z","position":1,"behind":{"resource":"file:/w/a","mode":"X","holder":{"call":"c1","tool":"fs.write","principal":"agent one"},"since":"2000-01-01T00:00:00Z"}}`,
+	`{"resource":"file:/w","mode":"IX","holder":{"call":"c3"},"since":"2000-01-01T00:00:02Z","position":2,"behind":{"resource":"file:/w/a","mode":"X","holder":{"call":"c1","tool":"fs.write","principal":"agent one"},"since":"2000-01-01T00:00:00Z"}}`,
+	`{"resource":"file:/w","mode":"U","holder":{"call":"c3"},"since":"2000-01-01T00:00:02Z","position":2,"behind":{"resource":"file:/w/a","mode":"X","holder":{"call":"c1","tool":"fs.write","principal":"agent one"},"since":"2000-01-01T00:00:00Z"}}`,
+	`{"resource":"file:/w/b","mode":"X","holder":{"call":"c5"},"since":"2000-01-01T00:00:02Z","position":1,"behind":{"resource":"file:/w/b","mode":"S","holder":{"call":"c4"},"since":"2000-01-01T00:00:02Z"}}`,
+}

@@ -1,0 +1,351 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"callgate/internal/gate/lock"
+	"callgate/tool"
+)
+
+// who lists the calls that hold, and those that wait.
+func who(table *lock.Table) string {
+	v := viewOf(table.Snapshot())
+	return strings.Join(v.Held, " ") + " | " + strings.Join(v.Waiting, " ")
+}
+
+func wantWho(t *testing.T, table *lock.Table, want string) {
+	t.Helper()
+	if got := who(table); got != want {
+		t.Errorf("holding | waiting: %q, want %q", got, want)
+	}
+}
+
+func mustWait(t *testing.T, place *lock.Place) *lock.Lease {
+	t.Helper()
+	lease, err := place.Wait(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
+
+// Each step is a call that joins ("a X file:/w") or ends ("-a"); after it the
+// calls that hold and those that wait are as written.
+func TestQueue(t *testing.T) {
+	type step struct{ do, want string }
+	tests := []struct {
+		name  string
+		steps []step
+	}{
+		{"writers in the order of their places", []step{
+			{"a X file:/f", "a | "}, {"b X file:/f", "a | b"}, {"c X file:/f", "a | b c"},
+			{"-a", "b | c"}, {"-b", "c | "}, {"-c", " | "},
+		}},
+		{"readers go together", []step{
+			{"a X file:/f", "a | "}, {"b S file:/f", "a | b"}, {"c S file:/f", "a | b c"}, {"-a", "b c | "},
+		}},
+		{"a reader does not overtake a writer", []step{
+			{"a S file:/f", "a | "}, {"b X file:/f", "a | b"}, {"c S file:/f", "a | b c"},
+			{"-a", "b | c"}, {"-b", "c | "},
+		}},
+		{"a reader overtakes one who is not in its way", []step{
+			{"a U file:/f", "a | "}, {"b U file:/f", "a | b"}, {"c S file:/f", "a c | b"},
+		}},
+		{"a waiter who leaves lets the next go", []step{
+			{"a S file:/f", "a | "}, {"b X file:/f", "a | b"}, {"c S file:/f", "a | b c"}, {"-b", "a c | "},
+		}},
+		{"a waiter at the end who leaves lets nobody go", []step{
+			{"a X file:/f", "a | "}, {"b X file:/f", "a | b"}, {"c X file:/f", "a | b c"}, {"-c", "a | b"}, {"-a", "b | "},
+		}},
+		{"a folder waits for a file, and files wait for the folder", []step{
+			{"a X file:/w/1", "a | "}, {"b X file:/w", "a | b"}, {"c X file:/w/2", "a | b c"}, {"d X file:/v", "a d | b c"},
+			{"-a", "b d | c"}, {"-b", "c d | "},
+		}},
+		{"all or nothing: nothing is held while one claim waits", []step{
+			{"a X file:/1", "a | "}, {"b X file:/1, X file:/2", "a | b"}, {"c S file:/2", "a | b c"},
+			{"-b", "a c | "},
+		}},
+		{"blocked in two places, freed one by one", []step{
+			{"a X file:/1", "a | "}, {"b X db:main", "a b | "}, {"c S file:/1, S db:main", "a b | c"},
+			{"-b", "a | c"}, {"d S db:main", "a d | c"}, {"-a", "c d | "},
+		}},
+		{"a chain of waiters does not close other resources", []step{
+			{"a X file:/1", "a | "}, {"b X file:/1, X file:/2", "a | b"}, {"c X file:/2, X file:/3", "a | b c"},
+			{"d X file:/3", "a | b c d"}, {"e X file:/4", "a e | b c d"}, {"-b", "a c e | d"},
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			table, places := lock.New(), map[string]*lock.Place{}
+			for _, s := range test.steps {
+				call, text, _ := strings.Cut(s.do, " ")
+				if gone, ok := strings.CutPrefix(call, "-"); ok {
+					places[gone].Leave()
+				} else {
+					places[call] = enqueue(t, table, call, text)
+				}
+				if got := who(table); got != s.want {
+					t.Fatalf("after %q: %q, want %q", s.do, got, s.want)
+				}
+			}
+			for _, place := range places {
+				place.Leave()
+			}
+			empty(t, table)
+		})
+	}
+}
+
+// A batch takes its places first; who waits first makes no difference.
+func TestPlacesAreServedInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := lock.New()
+		var places []*lock.Place
+		for _, call := range []string{"1", "2", "3", "4", "5"} {
+			places = append(places, enqueue(t, table, call, "X file:/f"))
+		}
+		served := make(chan int, len(places))
+		for i, place := range slices.Backward(places) {
+			go func() {
+				lease, err := place.Wait(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(time.Second)
+				served <- i
+				lease.Release()
+			}()
+			synctest.Wait()
+		}
+		for want := range places {
+			if got := <-served; got != want {
+				t.Errorf("place %d was served in turn %d", got, want)
+			}
+		}
+		synctest.Wait()
+		empty(t, table)
+	})
+}
+
+// Readers hold for ten seconds and a new one comes every three, so that the
+// file is never free. A writer who comes in their midst is let in as soon as
+// those who were there before it are done.
+func TestWriterIsNotStarved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table, start := lock.New(), time.Now()
+		ctx, stop := context.WithCancel(t.Context())
+		go func() {
+			for ; ctx.Err() == nil; time.Sleep(3 * time.Second) {
+				go func() {
+					lease, err := table.Acquire(ctx, lock.Request{Claims: claims("S file:/w/f"), Holder: lock.Holder{Call: "reader"}})
+					if err != nil {
+						return // stopped
+					}
+					time.Sleep(10 * time.Second)
+					lease.Release()
+				}()
+			}
+		}()
+		time.Sleep(100 * time.Second) // the last reader came at 99 s
+		lease, err := table.Acquire(ctx, lock.Request{Claims: claims("X file:/w"), Holder: lock.Holder{Call: "writer"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if time.Since(start) != 109*time.Second {
+			t.Errorf("the writer came in after %v, want 109s", time.Since(start))
+		}
+		wantWho(t, table, "writer | reader")
+		lease.Release()
+		wantWho(t, table, "reader | ")
+		stop()
+		time.Sleep(time.Minute)
+		empty(t, table)
+	})
+}
+
+func TestWaitRunsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := lock.New()
+		first, err := table.Acquire(t.Context(), lock.Request{
+			Claims: claims("U file:/home/u/ws"),
+			Holder: lock.Holder{Call: "c1", Tool: "shell.run", Principal: "agent builder"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		place, err := table.Enqueue(lock.Request{Claims: claims("S db:main, X file:/home/u/ws/a.txt"), Holder: lock.Holder{Call: "c2"}, Wait: 5 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		behind := enqueue(t, table, "c3", "X db:main")
+		time.Sleep(time.Second) // the wait counts from Enqueue
+		start := time.Now()
+		_, err = place.Wait(t.Context())
+		if tool.KindOf(err) != tool.Busy || time.Since(start) != 4*time.Second {
+			t.Fatalf("after %v: %v, want Busy after 4s", time.Since(start), err)
+		}
+		want := `"file:/home/u/ws/a.txt" stayed locked for 5s: X wanted, but call c1 (shell.run, for agent builder) has held U on "file:/home/u/ws" since 2000-01-01T00:00:00Z (7s)` +
+			" (try again when that call has ended, or claim less; `callgate locks` shows who holds what)"
+		if diff := cmp.Diff(want, err.Error()); diff != "" {
+			t.Error(diff)
+		}
+		mustWait(t, behind).Release() // freed by the one who gave up
+		if _, err := place.Wait(t.Context()); tool.KindOf(err) != tool.Cancelled {
+			t.Errorf("a second Wait on a place given up: %v, want Cancelled", err)
+		}
+		first.Release()
+		empty(t, table)
+	})
+}
+
+// When nobody holds what is wanted, the error names who is ahead.
+func TestWaitRunsOutInTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := lock.New()
+		first := acquire(t, table, "c1", "X file:/1")
+		second := enqueue(t, table, "c2", "X file:/1, X file:/2")
+		_, err := table.Acquire(t.Context(), lock.Request{Claims: claims("S file:/2"), Wait: time.Second})
+		want := `call c2 is ahead in the queue, waiting for X on "file:/2" since 2000-01-01T00:00:00Z (1s)`
+		if tool.KindOf(err) != tool.Busy || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want Busy with %s", err, want)
+		}
+		first.Release()
+		mustWait(t, second).Release()
+		empty(t, table)
+	})
+}
+
+func TestCancelledWhileQueued(t *testing.T) {
+	why := errors.New("the user pressed stop")
+	tests := []struct {
+		name string
+		end  func(context.Context) (context.Context, context.CancelFunc)
+		kind tool.Kind
+		err  error
+	}{
+		{"cancelled", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			time.AfterFunc(time.Second, func() { cancel(why) })
+			return ctx, func() { cancel(nil) }
+		}, tool.Cancelled, why},
+		{"out of time", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Second)
+		}, tool.Timeout, context.DeadlineExceeded},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				table, start := lock.New(), time.Now()
+				first := acquire(t, table, "a", "S file:/f")
+				second := enqueue(t, table, "b", "X file:/f")
+				third := enqueue(t, table, "c", "S file:/f")
+				wantWho(t, table, "a | b c")
+				ctx, cancel := test.end(t.Context())
+				defer cancel()
+				_, err := second.Wait(ctx)
+				if tool.KindOf(err) != test.kind || !errors.Is(err, test.err) || time.Since(start) != time.Second {
+					t.Errorf("after %v: %v, want %s for %v", time.Since(start), err, test.kind, test.err)
+				}
+				wantWho(t, table, "a c | ")
+				mustWait(t, third).Release()
+				first.Release()
+				empty(t, table)
+			})
+		})
+	}
+}
+
+// A call that is cancelled never gets its lease, be it granted or not.
+func TestCancelledWhenGranted(t *testing.T) {
+	table := lock.New()
+	ctx, cancel := context.WithCancel(t.Context())
+	place := enqueue(t, table, "a", "X file:/f")
+	cancel()
+	if _, err := place.Wait(ctx); tool.KindOf(err) != tool.Cancelled {
+		t.Errorf("Wait: %v, want Cancelled", err)
+	}
+	if _, err := table.Acquire(ctx, lock.Request{Claims: claims("X file:/f")}); tool.KindOf(err) != tool.Cancelled {
+		t.Errorf("Acquire: %v, want Cancelled", err)
+	}
+	if _, err := table.Acquire(ctx, lock.Request{}); tool.KindOf(err) != tool.Cancelled {
+		t.Errorf("Acquire of nothing: %v, want Cancelled", err)
+	}
+	empty(t, table)
+}
+
+func TestLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := lock.New()
+		first := enqueue(t, table, "a", "X file:/f")
+		second := enqueue(t, table, "b", "X file:/f")
+		done := make(chan error)
+		go func() {
+			_, err := second.Wait(t.Context())
+			done <- err
+		}()
+		synctest.Wait()
+		second.Leave()
+		if err := <-done; tool.KindOf(err) != tool.Cancelled {
+			t.Errorf("Wait beside Leave: %v, want Cancelled", err)
+		}
+		lease := mustWait(t, first)
+		first.Leave()
+		wantWho(t, table, "a | ") // it is the lease's now
+		if again := mustWait(t, first); again != lease {
+			t.Error("a second Wait gave out another lease")
+		}
+		lease.Release()
+		first.Leave()
+		empty(t, table)
+	})
+}
+
+// A second Release must not take from whoever came next.
+func TestReleaseTwice(t *testing.T) {
+	table := lock.New()
+	first := acquire(t, table, "a", "X file:/f")
+	second := enqueue(t, table, "b", "X file:/f")
+	first.Release()
+	first.Release()
+	wantWho(t, table, "b | ")
+	if passes(t, table, "S file:/f") {
+		t.Error("a second Release opened the lock of another")
+	}
+	mustWait(t, second).Release()
+	empty(t, table)
+}
+
+// Whoever waits can be told for whom, and whoever does not, for nobody.
+func TestBehind(t *testing.T) {
+	table := lock.New()
+	holder := enqueue(t, table, "a", "X file:/f")
+	next, last := enqueue(t, table, "b", "S file:/f"), enqueue(t, table, "c", "X file:/f")
+	if _, waits := holder.Behind(); waits {
+		t.Error("a holds it, and waits")
+	}
+	for _, p := range []*lock.Place{next, last} {
+		if by, waits := p.Behind(); !waits || by.Holder.Call != "a" || by.Queued {
+			t.Errorf("behind %+v: %v", by, waits)
+		}
+	}
+	holder.Leave()
+	if by, waits := last.Behind(); !waits || by.Holder.Call != "b" {
+		t.Errorf("then behind %+v: %v", by, waits)
+	}
+	next.Leave()
+	last.Leave()
+	if _, waits := last.Behind(); waits {
+		t.Error("it left, and waits")
+	}
+	empty(t, table)
+}

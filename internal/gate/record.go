@@ -1,0 +1,171 @@
+package gate
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"callgate/internal/gate/policy"
+	"callgate/internal/journal"
+	"callgate/tool"
+)
+
+// asked records the proposal with the verdict so far. A read that needs no
+// human is told later, whole; one that waits for a human is on disk before
+// the question is put.
+func (d *Door) asked(ctx context.Context, p *passage) error {
+	switch {
+	case p.request != nil: // it was recorded when it was first asked
+		p.at = hasAsked
+		return nil
+	case d.needsHuman(p):
+		p.request = d.newRequest(p)
+		if _, err := d.Journal.Commit(ctx, d.askRecord(p, journal.Wait, p.decision.Reason)); err != nil {
+			return err
+		}
+	case p.quiet():
+		return nil
+	default:
+		if err := d.Journal.Note(d.askRecord(p, journal.Allow, p.decision.Reason)); err != nil {
+			return err
+		}
+	}
+	p.at = hasAsked
+	return nil
+}
+
+func (d *Door) needsHuman(p *passage) bool {
+	return p.decision.Verdict == policy.Approve && !d.Approvals.Always(p.call.Principal.Session, p.tool.ID)
+}
+
+// begun is the write-ahead: what leaves a mark runs only when this is on disk.
+func (d *Door) begun(ctx context.Context, p *passage) error {
+	if p.quiet() {
+		return nil
+	}
+	// Not even a cancelled caller leaves before it is known whether the record
+	// stands: one that does must be ended.
+	if _, err := d.Journal.Commit(context.WithoutCancel(ctx), p.record(journal.Begun)); err != nil {
+		return err
+	}
+	p.at = hasBegun
+	if p.request != nil {
+		// The begun record is what keeps the call from running twice; a row
+		// left behind as approved is mended at the next start.
+		_ = d.Approvals.Spend(ctx, p.request.ID)
+	}
+	return nil
+}
+
+// ended records what became of the call, whatever was cancelled meanwhile.
+func (d *Door) ended(ctx context.Context, p *passage) error {
+	ctx = context.WithoutCancel(ctx)
+	r := p.record(journal.Ended)
+	r.End = d.endSection(p)
+	if p.quiet() {
+		r.Ask = d.askSection(p, journal.Allow, p.decision.Reason)
+		p.at = hasEnded
+		if err := d.Journal.Note(r); err != nil { // an answer that is on no record is not given
+			p.result = failure(p.call.ID, asError("arbiter.ended", err))
+		}
+		return nil
+	}
+	p.at = hasEnded
+	if _, err := d.Journal.Commit(ctx, r); err != nil {
+		// The journal keeps the record and tries again; until then nobody may
+		// take the effect for recorded.
+		e := &tool.Error{Op: "arbiter.ended", Kind: tool.InDoubt, Err: err,
+			Message: "the tool ran, but its record is not on disk yet",
+			Hint:    "do not repeat the call before callgate log shows how it ended"}
+		p.result = failure(p.call.ID, e)
+	}
+	return nil
+}
+
+// turnBack answers a call that a station ended. It is recorded as refused
+// when nothing was recorded yet, and as ended when it was.
+func (d *Door) turnBack(p *passage, err error) *tool.Result {
+	if waiting, ok := err.(*stillWaiting); ok {
+		return waiting.answer(p)
+	}
+	e := d.clean(asError("arbiter", err))
+	p.result = failure(p.call.ID, e)
+	p.result.Warnings = p.coercions
+	if p.at == unrecorded {
+		reason := e.Error()
+		if p.decision.Verdict == policy.Hide {
+			reason = "hidden: " + p.decision.Reason // the asker was told only that there is no such tool
+		}
+		_ = d.Journal.Note(d.askRecord(p, journal.Refuse, reason)) // nothing happened; the answer stands without it
+		return p.result
+	}
+	r := p.record(journal.Ended)
+	r.End = d.endSection(p)
+	if err := d.Journal.Note(r); err != nil {
+		p.result.Warnings = append(p.result.Warnings, "this end is not on record: "+err.Error())
+	}
+	return p.result
+}
+
+func (d *Door) askRecord(p *passage, verdict journal.Verdict, reason string) journal.Record {
+	r := p.record(journal.Asked)
+	r.Name = d.Secrets.ScrubString(r.Name) // one that means no tool may be anything
+	r.Ask = d.askSection(p, verdict, reason)
+	return r
+}
+
+func (d *Door) askSection(p *passage, verdict journal.Verdict, reason string) *journal.Ask {
+	ask := &journal.Ask{Verdict: verdict, Reason: tool.ClipTo(reason, 500), Coercions: slices.Clone(p.coercions), Claims: slices.Clone(p.claims)}
+	for i, c := range ask.Coercions {
+		ask.Coercions[i] = d.Secrets.ScrubString(c)
+	}
+	for i, c := range ask.Claims { // a file's name may be one
+		ask.Claims[i].Resource = d.Secrets.ScrubString(c.Resource)
+	}
+	if p.request != nil {
+		ask.Approval = p.request.ID
+	}
+	if verdict != journal.Refuse && !p.quiet() {
+		ask.Workspace, ask.AppFile = p.session.Workspace, p.session.AppFile
+	}
+	ask.Args, ask.ArgsRef = d.keep(p.call.Args)
+	return ask
+}
+
+func (d *Door) endSection(p *passage) *journal.End {
+	end := &journal.End{
+		Status: p.result.Status, Summary: tool.ClipTo(p.result.Summary, 500),
+		Warnings: p.result.Warnings, ArtifactRef: p.result.ArtifactRef, Took: time.Since(p.start),
+	}
+	if p.result.Error != nil {
+		end.Error = p.result.Error.Kind
+	}
+	if !p.quiet() { // whoever asked may come for it later
+		if data, err := json.Marshal(p.result); err == nil {
+			end.Result, end.ResultRef = d.keep(data)
+		}
+	}
+	return end
+}
+
+// keep returns JSON for a record: scrubbed, and inline when it is small, else
+// as a reference to the artifact that holds it.
+func (d *Door) keep(data json.RawMessage) (inline json.RawMessage, ref string) {
+	if len(data) == 0 {
+		return nil, ""
+	}
+	clean := d.Secrets.Scrub(data)
+	if !json.Valid(clean) { // not JSON to begin with, or a secret that was a number
+		clean, _ = json.Marshal(string(clean))
+	}
+	if len(clean) <= d.Limits.Inline {
+		return clean, ""
+	}
+	ref, err := d.Artifacts.Put(context.Background(), clean)
+	if err != nil {
+		clean, _ = json.Marshal(tool.ClipTo(string(clean), d.Limits.Inline/2) + " (cut: " + err.Error() + ")")
+		return clean, ""
+	}
+	return nil, ref
+}

@@ -1,0 +1,231 @@
+package schema
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"callgate/internal/gate/schema/limits"
+	"callgate/internal/gate/schema/walk"
+)
+
+const (
+	maxFillRounds = 16     // defaults inside defaults
+	maxFilled     = 10_000 // what one value may be given, as given.weight counts it
+	weightBytes   = 100    // of a default, for which it weighs 1 more
+)
+
+// defaults says, for each subschema under which a default can apply, what to
+// fill in there. It is worked out when the schema is compiled; a subschema
+// that is not in it has nothing to give.
+//
+// A default belongs to a property that is absent: it is found on the
+// property's schema or behind its $ref and allOf. It reaches down through
+// properties and items that are present, through $ref and allOf, and through
+// the first alternative of an anyOf or oneOf that accepts the value. A default
+// that its own schema refuses is no default.
+type defaults map[*jsonschema.Schema]*plan
+
+type plan struct {
+	missing []given
+	within  []*jsonschema.Schema   // schemas of the same value whose properties or items go on
+	choices [][]*jsonschema.Schema // alternatives, of which one may go on
+}
+
+type given struct {
+	name   string
+	value  any
+	schema *jsonschema.Schema
+	weight int // at least 1
+}
+
+func planDefaults(root *jsonschema.Schema, trial *limits.Trial) defaults {
+	all := walk.Reach(root, walk.Parts)
+	if !slices.ContainsFunc(all, func(s *jsonschema.Schema) bool { return s.Default != nil }) {
+		return nil
+	}
+	d := defaults{}
+	for _, s := range all {
+		d[s] = planOf(s)
+	}
+	d.dropBad(all, trial)
+	d.prune()
+	if d[root] == nil {
+		return nil
+	}
+	return d
+}
+
+func planOf(s *jsonschema.Schema) *plan {
+	p := &plan{}
+	filled := map[string]bool{}
+	for _, sub := range walk.Reach(s, walk.Sure) {
+		p.within = append(p.within, sub)
+		for _, choices := range [][]*jsonschema.Schema{sub.AnyOf, sub.OneOf} {
+			if len(choices) > 0 {
+				p.choices = append(p.choices, choices)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(sub.Properties)) {
+			if filled[name] {
+				continue
+			}
+			for _, of := range walk.Reach(sub.Properties[name], walk.Sure) {
+				if of.Default != nil {
+					filled[name] = true
+					p.missing = append(p.missing, given{name, *of.Default, sub.Properties[name], weightOf(*of.Default)})
+					break
+				}
+			}
+		}
+	}
+	return p
+}
+
+func weightOf(value any) int {
+	text, err := limits.Encode(value)
+	if err != nil {
+		return maxFilled + 1
+	}
+	return 1 + len(text)/weightBytes
+}
+
+// dropBad takes out the defaults that their own schemas refuse. Those that
+// hold as they are written stay; the others get a second chance with the
+// defaults inside them filled in. They are tried in the order of all, so that
+// a trial that comes to its end does so at the same place every time.
+func (d defaults) dropBad(all []*jsonschema.Schema, trial *limits.Trial) {
+	doubtful := map[*plan][]given{}
+	for _, s := range all {
+		p := d[s]
+		var good []given
+		for _, g := range p.missing {
+			if trial.Validate(g.schema, g.value) == nil {
+				good = append(good, g)
+			} else {
+				doubtful[p] = append(doubtful[p], g)
+			}
+		}
+		p.missing = good
+	}
+	saved := map[*plan][]given{}
+	for _, s := range all {
+		for _, g := range doubtful[d[s]] {
+			value := walk.Clone(g.value)
+			bearable := func(int) bool { return trial.Allows(g.schema, value) == nil }
+			if !bearable(0) {
+				continue
+			}
+			if _, ok := d.fill(g.schema, value, bearable); ok && trial.Validate(g.schema, value) == nil {
+				saved[d[s]] = append(saved[d[s]], g)
+			}
+		}
+	}
+	for p, givens := range saved {
+		p.missing = append(p.missing, givens...)
+	}
+}
+
+// prune drops the plans that lead to no default, so that filling walks only
+// where there is something to fill.
+func (d defaults) prune() {
+	leadsTo := map[*jsonschema.Schema][]*jsonschema.Schema{}
+	useful := map[*jsonschema.Schema]bool{}
+	var queue []*jsonschema.Schema
+	for s, p := range d {
+		if len(p.missing) > 0 {
+			useful[s] = true
+			queue = append(queue, s)
+		}
+		for _, sub := range p.within {
+			for _, part := range walk.Parts(sub) {
+				leadsTo[part] = append(leadsTo[part], s)
+			}
+		}
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
+		for _, s := range leadsTo[queue[0]] {
+			if !useful[s] {
+				useful[s] = true
+				queue = append(queue, s)
+			}
+		}
+	}
+	for s := range d {
+		if !useful[s] {
+			delete(d, s)
+		}
+	}
+}
+
+// fill adds the defaults that value lacks, again and again until there is
+// nothing to add. It reports what it added by weight, and false when they would
+// never end or value is not bearable with them; it is then of no use any more.
+func (d defaults) fill(root *jsonschema.Schema, value any, bearable func(added int) bool) (added int, ok bool) {
+	for range maxFillRounds {
+		before := added
+		d.pass(root, value, &added, nil)
+		if added == before {
+			return added, true
+		}
+		if added > maxFilled || !bearable(added) {
+			break
+		}
+	}
+	return added, false
+}
+
+// fillIn adds the defaults that value, read from size bytes, lacks.
+func (s *Schema) fillIn(value any, size int) (added int, ok bool) {
+	return s.defaults.fill(s.root, value, func(added int) bool {
+		return s.budget.Allows(value, size+added*weightBytes) == nil
+	})
+}
+
+// pass adds what s gives to value and what is in it. The alternatives that led
+// to s on this same value are in chosen: one may lead back to itself.
+func (d defaults) pass(s *jsonschema.Schema, value any, added *int, chosen []*jsonschema.Schema) {
+	p := d[s]
+	if p == nil || *added > maxFilled {
+		return
+	}
+	for _, choices := range p.choices {
+		for _, sub := range choices {
+			if d[sub] != nil && !slices.Contains(chosen, sub) && sub.Validate(value) == nil {
+				d.pass(sub, value, added, append(chosen, sub))
+				break
+			}
+		}
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for name, v := range value {
+			if walk.Holds(v) {
+				for _, s := range p.within {
+					d.each(walk.OfProperty(s, name), v, added)
+				}
+			}
+		}
+		for _, g := range p.missing {
+			if _, present := value[g.name]; !present {
+				value[g.name] = walk.Clone(g.value)
+				*added += g.weight
+			}
+		}
+	case []any:
+		for i, v := range value {
+			if walk.Holds(v) {
+				for _, s := range p.within {
+					d.each(walk.OfItem(s, i), v, added)
+				}
+			}
+		}
+	}
+}
+
+func (d defaults) each(schemas []*jsonschema.Schema, value any, added *int) {
+	for _, s := range schemas {
+		d.pass(s, value, added, nil)
+	}
+}

@@ -1,0 +1,134 @@
+package diagnose
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"callgate/internal/gate/schema/phrase"
+	"callgate/internal/gate/schema/walk"
+	"callgate/internal/nearest"
+)
+
+// describe says in a few words what a schema takes; "" when it takes anything.
+func describe(s *jsonschema.Schema, depth int) string {
+	const maxDepth = 6 // a schema may refer to itself
+	switch {
+	case depth > maxDepth:
+		return ""
+	case s.Bool != nil && !*s.Bool:
+		return "nothing"
+	case s.Const != nil:
+		return phrase.Literal(*s.Const)
+	case s.Enum != nil:
+		return phrase.OneOf(s.Enum.Values)
+	case s.Types != nil:
+		return typedWords(s)
+	case s.Ref != nil:
+		return describe(s.Ref, depth+1)
+	}
+	for _, sub := range s.AllOf {
+		if said := describe(sub, depth+1); said != "" {
+			return said
+		}
+	}
+	for _, subs := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+		if said := describeAny(subs, depth); said != "" {
+			return said
+		}
+	}
+	switch {
+	case s.Format != nil:
+		return phrase.Format(s.Format.Name)
+	case s.Properties != nil:
+		return "an object"
+	case s.Items != nil || s.Items2020 != nil || s.PrefixItems != nil:
+		return "a list"
+	}
+	return ""
+}
+
+func describeAny(subs []*jsonschema.Schema, depth int) string {
+	var all []string
+	for _, sub := range subs[:min(len(subs), phrase.MaxListed)] {
+		said := describe(sub, depth+1)
+		if said == "" {
+			return ""
+		}
+		if !slices.Contains(all, said) {
+			all = append(all, said)
+		}
+	}
+	if len(all) > 4 {
+		all = append(all[:4:4], "others")
+	}
+	return phrase.Clip(phrase.Any(all), phrase.MaxWant)
+}
+
+func typedWords(s *jsonschema.Schema) string {
+	types := s.Types.ToStrings()
+	if len(types) != 1 {
+		return phrase.Types(types)
+	}
+	switch {
+	case types[0] == "string" && s.Format != nil:
+		return phrase.Format(s.Format.Name)
+	case types[0] == "array":
+		return listOf(s)
+	default:
+		return phrase.Types(types)
+	}
+}
+
+// listOf says what a list is a list of, when its items are of one plain type.
+func listOf(s *jsonschema.Schema) string {
+	for _, item := range walk.OfItem(s, 0) {
+		for _, sub := range walk.Reach(item, walk.Sure) {
+			if sub.Types == nil || s.PrefixItems != nil {
+				continue
+			}
+			if types := sub.Types.ToStrings(); len(types) == 1 && types[0] != "array" && types[0] != "null" {
+				return "a list of " + types[0] + "s"
+			}
+		}
+	}
+	return "a list"
+}
+
+func describeNot(s *jsonschema.Schema) string {
+	if s.Not == nil {
+		return ""
+	}
+	if said := describe(s.Not, 0); said != "" {
+		return "anything but " + said
+	}
+	return ""
+}
+
+// meant returns the known name that was most likely meant by the one given, or
+// "" when none is near. Field names are written with more freedom than names
+// of tools: separators do not count, and a name inside another is near.
+func meant(name string, known []string) string {
+	const most = 200
+	want := squeeze(name)
+	best, least := "", len(want)/3+2
+	for _, k := range known[:min(len(known), most)] {
+		have := squeeze(k)
+		if have == "" {
+			continue
+		}
+		off := nearest.Distance(want, have, least)
+		if min(len(want), len(have)) >= 3 && (strings.Contains(want, have) || strings.Contains(have, want)) {
+			off = min(off, 2)
+		}
+		if off < least {
+			best, least = k, off
+		}
+	}
+	return best
+}
+
+func squeeze(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
+}

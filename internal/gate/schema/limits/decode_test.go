@@ -1,0 +1,91 @@
+package limits_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"callgate/internal/gate/schema/limits"
+)
+
+func TestDecode(t *testing.T) {
+	for _, tt := range []struct {
+		text    string
+		doubled bool
+		err     string
+	}{
+		{`{"a":[1,"b:,{\""]}`, false, ""},
+		{`{"a":1,"a":2}`, true, ""},
+		{`[{"a":1},{"a":1}]`, false, ""},
+		{`{"a":{"b":1,"\u0062":1}}`, true, ""},
+		{` 1 `, false, ""},
+		{``, false, "it is empty"},
+		{`1 2`, false, "more after the end"},
+		{`{"a"`, false, "cut off after byte 4"},
+		{`[1,]`, false, "at byte 4"},
+		{strings.Repeat("[", 1001), false, "more than 1000 levels"},
+		{`[` + strings.Repeat("0,", 4_000_000) + `0]`, false, "too many values"},
+		{`1e1001`, false, "too large"},
+		{`1e-1000`, false, ""},
+		{strings.Repeat("1", 1001), false, "too large"},
+	} {
+		_, doubled, err := limits.Decode([]byte(tt.text))
+		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) || doubled != tt.doubled {
+			t.Errorf("Decode(%.40s) = doubled %v, %v", tt.text, doubled, err)
+		}
+	}
+}
+
+func TestEncode(t *testing.T) {
+	text, err := limits.Encode(map[string]any{"b": json.Number("1.0"), "a": "<&>\u2028"})
+	if err != nil || string(text) != `{"a":"<&>\u2028","b":1.0}` {
+		t.Errorf("Encode: %s, %v", text, err)
+	}
+	var deep any
+	for range 1001 {
+		deep = []any{deep}
+	}
+	for _, value := range []any{deep, json.Number("1e9999"), func() {}} {
+		if text, err := limits.Encode(value); err == nil {
+			t.Errorf("Encode wrote %.40s", text)
+		}
+	}
+}
+
+func TestModest(t *testing.T) {
+	for number, want := range map[string]bool{"1": true, "-1.5e+1000": true, "1E-1001": false, "1e00000000001": true, strings.Repeat("1", 1000): true, strings.Repeat("1", 1001): false} {
+		if limits.Modest(number) != want || limits.Modest([]byte(number)) != want {
+			t.Errorf("Modest(%.20s) = %v", number, !want)
+		}
+	}
+}
+
+// FuzzDecode holds the reader against the standard library's: it takes nothing
+// else, it reads the same, and what it read it can write and read again.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{`{"a":[1,2.0,-3e5,"x\"y",null,true,{}]}`, `"\ud800"`, `[[]]`, ` {} `, `{"a":1,"a":2}`, `1e1000`, `[1`, "{\"\xff\":1}"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		value, doubled, err := limits.Decode(text)
+		if err != nil {
+			return
+		}
+		var want any
+		dec := json.NewDecoder(bytes.NewReader(text))
+		dec.UseNumber()
+		if !json.Valid(text) || dec.Decode(&want) != nil || !reflect.DeepEqual(value, want) {
+			t.Fatalf("Decode(%q) = %v, want %v", text, value, want)
+		}
+		once, err := limits.Encode(value)
+		if err != nil {
+			t.Fatalf("Encode(%v): %v", value, err)
+		}
+		again, twice, err := limits.Decode(once)
+		if err != nil || twice || !reflect.DeepEqual(again, value) {
+			t.Fatalf("%q was written as %q and read as %v, %v (doubled %v, first %v)", text, once, again, err, twice, doubled)
+		}
+	})
+}

@@ -1,0 +1,213 @@
+// Package phrase puts values, types and places into words for a model or a
+// person to read.
+//
+// The law: whatever comes, the words are short, on one line, valid UTF-8, and
+// the same every time.
+package phrase
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"callgate/internal/gate/schema/limits"
+	"callgate/internal/gate/schema/walk"
+)
+
+// How long the pieces of an error may be: in bytes, but for MaxListed.
+const (
+	MaxGot    = 60  // a value
+	MaxWant   = 300 // what was wanted instead
+	MaxPath   = 160 // its place
+	MaxListed = 10  // names or values in a list
+)
+
+// Clip shortens text to about most bytes, and makes it one line of valid UTF-8.
+func Clip(text string, most int) string {
+	cut := len(text) > most
+	if cut {
+		for most > 0 && !utf8.RuneStart(text[most]) {
+			most--
+		}
+		text = text[:most]
+	}
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	if cut {
+		text += "…"
+	}
+	return text
+}
+
+// Path writes a place as a reader would: edits[0].line. The document tells
+// an item's number from a property's name.
+func Path(doc any, path []string) string {
+	var b strings.Builder
+	for _, token := range path {
+		if b.Len() > MaxPath {
+			break
+		}
+		_, isList := doc.([]any)
+		switch {
+		case isList:
+			b.WriteString("[" + token + "]")
+		case !plainName(token):
+			fmt.Fprintf(&b, "[%q]", Clip(token, MaxGot))
+		default:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(token)
+		}
+		doc, _ = walk.Child(doc, token)
+	}
+	return Clip(b.String(), MaxPath)
+}
+
+// Subject is the place as the subject of a sentence.
+func Subject(doc any, path []string) string {
+	if len(path) == 0 {
+		return "the arguments"
+	}
+	return Path(doc, path)
+}
+
+func plainName(name string) bool {
+	for _, r := range name {
+		if r != '_' && r != '-' && r != '$' && !('0' <= r && r <= '9') && !('a' <= r && r <= 'z') && !('A' <= r && r <= 'Z') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// TypeName is the JSON Schema type of a decoded value.
+func TypeName(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case json.Number:
+		return "number"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	default:
+		return "object"
+	}
+}
+
+// Types says which types are wanted.
+func Types(types []string) string {
+	words := make([]string, len(types))
+	for i, t := range types {
+		switch t {
+		case "null":
+			words[i] = "null"
+		case "boolean":
+			words[i] = "true or false"
+		case "integer":
+			words[i] = "an integer"
+		case "array":
+			words[i] = "a list"
+		case "object":
+			words[i] = "an object"
+		default:
+			words[i] = "a " + t
+		}
+	}
+	return Any(words)
+}
+
+// Any joins alternatives: a, b or c.
+func Any(words []string) string {
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
+	}
+	return strings.Join(words, "")
+}
+
+// Literal writes a value as JSON, clipped.
+func Literal(value any) string {
+	if text, ok := value.(string); ok {
+		value = strings.ToValidUTF8(text[:min(len(text), 4*MaxGot)], "")
+	}
+	if walk.Holds(value) {
+		return Got(value)
+	}
+	text, err := limits.Encode(value)
+	if err != nil {
+		return "a value"
+	}
+	return Clip(string(text), MaxGot)
+}
+
+// Quote writes a value where a sentence tells what it was taken for.
+func Quote(value any) string {
+	if _, ok := value.(string); ok {
+		return Literal(value) + " (text)"
+	}
+	return Got(value)
+}
+
+// Got says what came.
+func Got(value any) string {
+	switch value := value.(type) {
+	case string:
+		return "text " + Literal(value)
+	case json.Number:
+		return "the number " + Clip(string(value), MaxGot)
+	case []any:
+		return "a list of " + Count(len(value), "item")
+	case map[string]any:
+		if len(value) == 0 {
+			return "an empty object"
+		}
+		return Clip("an object with "+List(slices.Sorted(maps.Keys(value)), 4), MaxGot)
+	default:
+		return Literal(value)
+	}
+}
+
+// Count writes a number of things.
+func Count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// List joins the first few words and says how many were left out.
+func List(words []string, most int) string {
+	if len(words) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
+	}
+	return strings.Join(words, ", ")
+}
+
+// OneOf lists the values that are allowed.
+func OneOf(values []any) string {
+	var words []string
+	for _, v := range values {
+		if w := Literal(v); len(words) <= MaxListed && !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+	}
+	switch {
+	case len(words) == 1 && len(values) == 1:
+		return words[0]
+	case len(words) > MaxListed:
+		return "one of " + strings.Join(words[:MaxListed], ", ") + " and others"
+	default:
+		return "one of " + strings.Join(words, ", ")
+	}
+}

@@ -1,0 +1,170 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"callgate/internal/gate/schema/phrase"
+	"callgate/internal/gate/schema/walk"
+)
+
+// maxSigned bounds the parameters of a signature.
+const maxSigned = 100
+
+// Signature describes the parameters on one line, such as
+// "path: str, offset?: int, lines?: list"; "(none)" when there are none. The
+// required ones come first, each group in the order the schema writes it.
+func (s *Schema) Signature() string { return s.signature() }
+
+func (s *Schema) sign() string {
+	types := map[string]string{}
+	required := map[string]bool{}
+	var order []string
+	for _, sub := range walk.Reach(s.root, walk.Sure) {
+		for _, name := range sub.Required {
+			required[name] = true
+		}
+	}
+	for _, sub := range walk.Reach(s.root, walk.InPlace) {
+		for _, name := range s.inOrder(sub) {
+			if types[name] == "" {
+				types[name] = shortType(sub.Properties[name])
+				order = append(order, name)
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b string) int {
+		switch {
+		case required[a] == required[b]:
+			return 0
+		case required[a]:
+			return -1
+		default:
+			return 1
+		}
+	})
+	var all []string
+	for _, name := range order {
+		mark := "?: "
+		if required[name] {
+			mark = ": "
+		}
+		all = append(all, phrase.Clip(name, phrase.MaxGot)+mark+types[name])
+	}
+	if len(all) == 0 {
+		return "(none)"
+	}
+	return phrase.List(all, maxSigned)
+}
+
+// inOrder returns the names of a subschema's properties as the text of the
+// schema orders them, or by letter where that cannot be found.
+func (s *Schema) inOrder(sub *jsonschema.Schema) []string {
+	if len(sub.Properties) == 0 {
+		return nil
+	}
+	text := s.raw
+	for _, token := range append(pointer(sub.Location), "properties") {
+		var object map[string]json.RawMessage
+		if json.Unmarshal(text, &object) == nil {
+			text = object[token]
+			continue
+		}
+		var list []json.RawMessage
+		_ = json.Unmarshal(text, &list)
+		text = nil
+		if i, err := strconv.Atoi(token); err == nil && 0 <= i && i < len(list) {
+			text = list[i]
+		}
+	}
+	names := keys(text)
+	names = slices.DeleteFunc(names, func(name string) bool { return sub.Properties[name] == nil })
+	if len(names) != len(sub.Properties) {
+		return slices.Sorted(maps.Keys(sub.Properties))
+	}
+	return names
+}
+
+// keys returns the names of an object in the order they are written.
+func keys(object json.RawMessage) []string {
+	var names []string
+	dec := json.NewDecoder(bytes.NewReader(object))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil
+	}
+	for dec.More() {
+		t, err := dec.Token()
+		name, ok := t.(string)
+		var skipped json.RawMessage
+		if err != nil || !ok || dec.Decode(&skipped) != nil {
+			return nil
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func unescape(token string) string {
+	if plain, err := url.PathUnescape(token); err == nil {
+		return plain
+	}
+	return token
+}
+
+// shortType is one word for what a property takes.
+func shortType(s *jsonschema.Schema) string {
+	var all []string
+	add := func(word string) {
+		if !slices.Contains(all, word) {
+			all = append(all, word)
+		}
+	}
+	for _, sub := range walk.Reach(s, walk.InPlace) {
+		switch {
+		case sub.Types != nil:
+			for _, t := range sub.Types.ToStrings() {
+				if t != "null" {
+					add(shortName(t))
+				}
+			}
+		case sub.Const != nil:
+			add(shortName(phrase.TypeName(*sub.Const)))
+		case sub.Enum != nil:
+			for _, v := range sub.Enum.Values {
+				add(shortName(phrase.TypeName(v)))
+			}
+		}
+	}
+	if len(all) == 0 || len(all) > 3 {
+		return "any"
+	}
+	return strings.Join(all, "|")
+}
+
+func shortName(t string) string {
+	switch t {
+	case "string":
+		return "str"
+	case "integer":
+		return "int"
+	case "number":
+		return "float"
+	case "boolean":
+		return "bool"
+	case "array":
+		return "list"
+	case "object":
+		return "dict"
+	default:
+		return t
+	}
+}

@@ -1,0 +1,59 @@
+package gittool
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"callgate/internal/module/git/porcelain"
+	"callgate/internal/module/git/repo"
+	"callgate/tool"
+)
+
+// Refs lists references below some prefixes, or of some whole names.
+func (c *Call) Refs(ctx context.Context, limit int, names ...string) ([]porcelain.Ref, error) {
+	out, err := c.Run(ctx, repo.Command{Args: append([]string{"for-each-ref", porcelain.RefFormat, "--sort=-committerdate", "--count=" + strconv.Itoa(limit), "--"}, names...)})
+	if err != nil {
+		return nil, err
+	}
+	list, err := porcelain.ParseRefs(out.Text)
+	if err != nil {
+		return nil, c.Wrong(err)
+	}
+	return list, nil
+}
+
+// CommitOf is where a branch is; "" when there is no such branch.
+func (c *Call) CommitOf(ctx context.Context, branch string) string {
+	list, err := c.Refs(ctx, 1, "refs/heads/"+branch)
+	if err != nil || len(list) == 0 || list[0].Name != "refs/heads/"+branch {
+		return ""
+	}
+	return list[0].ID
+}
+
+// Resolve finds the commit that a revision names.
+func (c *Call) Resolve(ctx context.Context, revision string) (string, error) {
+	out, err := c.Run(ctx, repo.Command{Args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"}, Codes: []int{1, 128}})
+	if err != nil {
+		return "", err
+	}
+	id := strings.TrimSpace(out.Text)
+	if out.Code != 0 || id == "" {
+		return "", tool.Errorf(c.Op, tool.NotFound, "%q names no branch, tag or commit", tool.Clip(revision)).
+			WithHint("git.branches and git.log say what there is; create: true makes a new branch")
+	}
+	return id, nil
+}
+
+// Follow notes that a branch follows one of a remote's: origin/main.
+func (c *Call) Follow(ctx context.Context, branch, upstream string) {
+	remote, there, _ := strings.Cut(upstream, "/")
+	err := c.Configure(ctx, "branch."+branch+".remote", remote)
+	if err == nil {
+		err = c.Configure(ctx, "branch."+branch+".merge", "refs/heads/"+there)
+	}
+	if err != nil {
+		c.Warnings = append(c.Warnings, "the upstream of "+branch+" could not be noted")
+	}
+}

@@ -1,0 +1,105 @@
+package htmlquery
+
+import (
+	"strconv"
+
+	"github.com/PuerkitoBio/goquery"
+)
+
+// Table is a table of a page.
+type Table struct {
+	Caption string     `json:"caption,omitempty"`
+	Header  []string   `json:"header,omitempty"`
+	Rows    [][]string `json:"rows"`
+	Count   int        `json:"count"` // rows there are, without the header
+}
+
+const maxSpan = 50 // columns or rows that one cell takes
+
+// Tables are the tables of the page, or of what the selectors match. A cell
+// that takes several columns or rows stands in each of them, so that every row
+// can be read by itself. Tables that hold other tables are there for the
+// layout, and are left out.
+func (p *Page) Tables(selectors []Selector) []Table {
+	out := []Table{}
+	part := p.within(selectors)
+	part.Find("table").AddSelection(part.Filter("table")).EachWithBreak(func(_ int, s *goquery.Selection) bool {
+		if s.Find("table").Length() > 0 {
+			return true
+		}
+		if len(out) >= maxTables || p.left <= 0 {
+			p.Cut = true
+			return false
+		}
+		if t := p.table(s); len(t.Rows) > 0 || len(t.Header) > 0 {
+			out = append(out, t)
+		}
+		return true
+	})
+	return out
+}
+
+// above is a cell of an earlier row that still takes a column.
+type above struct {
+	text string
+	rows int
+}
+
+func (p *Page) table(s *goquery.Selection) Table {
+	t := Table{Caption: p.text(s.Find("caption").First()), Rows: [][]string{}}
+	open := make([]above, maxColumns)
+	s.Find("tr").Each(func(i int, tr *goquery.Selection) {
+		cells := tr.ChildrenFiltered("td,th")
+		if cells.Length() == 0 {
+			return
+		}
+		heads := cells.Filter("th").Length() == cells.Length() || tr.ParentFiltered("thead").Length() > 0
+		if heads && t.Header == nil && len(t.Rows) == 0 {
+			t.Header = p.row(cells, open)
+			return
+		}
+		if t.Count++; len(t.Rows) >= maxRows || p.left <= 0 {
+			p.Cut = true
+			return
+		}
+		t.Rows = append(t.Rows, p.row(cells, open))
+	})
+	return t
+}
+
+// row is the texts of a row, with those of cells above that reach into it.
+func (p *Page) row(cells *goquery.Selection, open []above) []string {
+	out := []string{}
+	add := func(text string, rows int) {
+		if len(out) >= maxColumns {
+			p.Cut = true
+			return
+		}
+		open[len(out)] = above{text, rows}
+		out = append(out, text)
+	}
+	fill := func() {
+		for len(out) < maxColumns && open[len(out)].rows > 0 {
+			a := open[len(out)]
+			add(p.give(a.text), a.rows-1)
+		}
+	}
+	cells.Each(func(_ int, cell *goquery.Selection) {
+		fill()
+		text, rows := p.text(cell), span(cell, "rowspan")-1
+		add(text, rows)
+		for range span(cell, "colspan") - 1 {
+			add(p.give(text), rows)
+		}
+	})
+	fill()
+	return out
+}
+
+func span(cell *goquery.Selection, key string) int {
+	n, err := strconv.Atoi(cell.AttrOr(key, "1"))
+	if err != nil || n < 1 {
+		return 1
+	}
+	return min(n, maxSpan)
+}

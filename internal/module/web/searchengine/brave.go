@@ -1,0 +1,72 @@
+package searchengine
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// brave is the search API of Brave.
+type brave struct{}
+
+// Endpoint is its usual address.
+func (brave) Endpoint() string { return "https://api.search.brave.com/res/v1/web/search" }
+
+// NeedsKey is true.
+func (brave) NeedsKey() bool { return true }
+
+// Request asks for results of the web.
+func (brave) Request(at *url.URL, q Query) (*http.Request, []string, error) {
+	values := url.Values{"q": {q.Text}, "count": {strconv.Itoa(q.Limit)}, "text_decorations": {"false"}}
+	country, language := q.country()
+	if country != "" {
+		values.Set("country", country)
+	}
+	if language != "" {
+		values.Set("search_lang", language)
+	}
+	if q.Freshness != "" {
+		values.Set("freshness", "p"+q.Freshness[:1])
+	}
+	r, err := http.NewRequest(http.MethodGet, at.String()+"?"+values.Encode(), nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Header.Set("Accept", "application/json")
+	r.Header.Set("X-Subscription-Token", q.Key)
+	return r, nil, nil
+}
+
+// Read reads the results of the web.
+func (brave) Read(a Answer) ([]Result, error) {
+	if a.Status == http.StatusUnprocessableEntity && bytes.Contains(a.Body, []byte("SUBSCRIPTION_TOKEN")) {
+		a.Status = http.StatusUnauthorized // as it says of a key that it does not know
+	}
+	if a.Status >= 300 {
+		return nil, refused("Brave", a)
+	}
+	var in struct {
+		Type string `json:"type"`
+		Web  *struct {
+			Results []struct {
+				Title, URL, Description string
+				PageAge                 string `json:"page_age"`
+			} `json:"results"`
+		} `json:"web"`
+	}
+	if err := decode("Brave", a, &in); err != nil {
+		return nil, err
+	}
+	if in.Web == nil {
+		if in.Type == "search" {
+			return nil, nil // nothing was found
+		}
+		return nil, unreadable("Brave", a)
+	}
+	var out []Result
+	for _, r := range in.Web.Results {
+		out = append(out, Result{unmarked(r.Title), r.URL, unmarked(r.Description), r.PageAge})
+	}
+	return out, nil
+}

@@ -1,0 +1,259 @@
+//go:build linux
+
+package launcher
+
+import (
+	"encoding/binary"
+	"os"
+	"strconv"
+	"syscall"
+	"unsafe"
+)
+
+// Marker is the whole argument list of a helper.
+const Marker = "callgate: sandbox helper"
+
+// The descriptors that a helper is started with, beside three of the null
+// device. Both are sockets.
+const (
+	LeashFD = 3 // down it come the ground, the program, T, and the end; up it goes one line, what became of the run
+	FilesFD = 4 // the command's standard files, for the child to take
+)
+
+// What the first word of a status line can be.
+const (
+	Ended  = "ended"  // a wait status, and the limit that ended it, or -
+	Broken = "broken" // an errno, and what could not be done
+)
+
+// Limits that the helper watches over, as the status line names them.
+const (
+	ByMemory    = "memory"
+	ByProcesses = "processes"
+)
+
+// In the helper this never comes to an end; in every other process it is over
+// at once.
+var _ = branch()
+
+func branch() bool {
+	if len(os.Args) != 1 || os.Args[0] != Marker {
+		return false
+	}
+	var st syscall.Stat_t
+	if syscall.Fstat(LeashFD, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFSOCK {
+		return false
+	}
+	code := serve()
+	for { // there is nothing to run at exit, and some builds do
+		syscall.RawSyscall6(syscall.SYS_EXIT_GROUP, uintptr(code), 0, 0, 0, 0, 0)
+	}
+}
+
+// helper is one run seen from outside its walls.
+type helper struct {
+	Ground
+	*Program
+	pid     int   // the child
+	watched int32 // a descriptor that is ready when the child has ended
+	ended   bool
+	status  syscall.WaitStatus
+	limit   string // that ended the run, or -
+}
+
+func serve() int {
+	for _, fd := range []int{LeashFD, FilesFD} {
+		syscall.CloseOnExec(fd)
+	}
+	const closeRange = 436
+	syscall.RawSyscall(closeRange, FilesFD+1, ^uintptr(0), 0) // what this program was itself started with is none of the run's
+	write("/proc/self/oom_score_adj", "500")                  // when memory runs out, rather a run than the kernel
+	ground, err := receiveGround()
+	if err != nil {
+		return 2 // whoever should have sent it is gone
+	}
+	h := &helper{Ground: ground, limit: "-"}
+	line := h.run()
+	if line == "" {
+		return 2
+	}
+	syscall.Write(LeashFD, []byte(line+"\n"))
+	return 0
+}
+
+// receiveSize reads how many bytes come next, at most so many.
+func receiveSize(most uint64) (uintptr, error) {
+	var size [8]byte
+	if err := readFull(LeashFD, size[:]); err != nil {
+		return 0, err
+	}
+	n := binary.LittleEndian.Uint64(size[:])
+	if n > most {
+		return 0, errBroken
+	}
+	return uintptr(n), nil
+}
+
+// receive reads the program from the leash, and not a byte more, into the
+// child's room.
+func (c *child) receive() (*Program, error) {
+	const most = 64 << 20
+	n, err := receiveSize(most)
+	if err != nil {
+		return nil, err
+	}
+	data := c.take(n)
+	if data == nil {
+		return nil, errBroken
+	}
+	data = data[:n]
+	if err := readFull(LeashFD, data); err != nil {
+		return nil, err
+	}
+	program, err := parse(data)
+	if err == nil && !c.load(program) {
+		err = errBroken
+	}
+	return program, err
+}
+
+func readFull(fd int, b []byte) error {
+	for len(b) > 0 {
+		n, err := syscall.Read(fd, b)
+		switch {
+		case err == syscall.EINTR:
+		case err != nil:
+			return err
+		case n == 0:
+			return errBroken
+		default:
+			b = b[n:]
+		}
+	}
+	return nil
+}
+
+// run makes the run and returns its status line; none when there was no run.
+func (h *helper) run() string {
+	c, line := h.fork()
+	if line != "" {
+		return line
+	}
+	if !h.expect() {
+		h.end()
+		return ""
+	}
+	wanted, err := receiveGround()
+	if err == nil && wanted != h.Ground {
+		h.kill() // it did nothing yet
+		h.Ground = wanted
+		if c, line = h.fork(); line != "" {
+			return line
+		}
+	}
+	if err == nil {
+		h.Program, err = c.receive()
+	}
+	if err != nil {
+		h.end()
+		return ""
+	}
+	if h.Remove != "" {
+		defer removeAll(h.Remove)
+	}
+	syscall.Setpriority(syscall.PRIO_PROCESS, 0, -10) // so that a flood of processes, root's at least, cannot keep it from its watch
+	syscall.Write(c.gate[1], []byte{1})
+	h.supervise()
+	h.await()
+	return h.verdict(c)
+}
+
+// fork makes the ground: a child in its namespaces, which waits. If it cannot,
+// the status line says why.
+func (h *helper) fork() (*child, string) {
+	if h.CloneFlags&syscall.CLONE_NEWPID == 0 {
+		const setChildSubreaper = 36
+		syscall.RawSyscall6(syscall.SYS_PRCTL, setChildSubreaper, 1, 0, 0, 0, 0)
+	}
+	room, err := newRoom()
+	if err != nil {
+		return nil, broken(err, "find room for the program")
+	}
+	c, err := newChild(room, h.Ground)
+	if err != nil {
+		return nil, broken(err, "make a pipe")
+	}
+	if h.pid, err = c.forkQuietly(uintptr(h.CloneFlags)); err != nil {
+		return nil, broken(err, "make namespaces")
+	}
+	h.watched = pidFD(h.pid)
+	if err := h.mapUsers(); err != nil {
+		h.end()
+		return nil, broken(err, "map users into the namespace")
+	}
+	return c, ""
+}
+
+// end ends a child that has no program.
+func (h *helper) end() {
+	h.kill()
+	h.await()
+}
+
+// verdict is the status line of a run that is over.
+func (h *helper) verdict(c *child) string {
+	var said [3]uint32
+	told := readFull(c.report[0], unsafe.Slice((*byte)(unsafe.Pointer(&said)), unsafe.Sizeof(said))) == nil
+	switch {
+	case told && said[0] == saidFailed:
+		return broken(syscall.Errno(said[2]), h.stepOf(int(said[1])))
+	case told && said[0] == saidExited:
+		h.status = syscall.WaitStatus(said[1])
+	}
+	return Ended + " " + strconv.Itoa(int(h.status)) + " " + h.limit
+}
+
+// stepOf is what a call was for; beyond the last one is what is no call of the
+// program.
+func (h *helper) stepOf(i int) string {
+	if i >= len(h.calls) {
+		return "start the command"
+	}
+	return h.text(h.calls[i].step)
+}
+
+func broken(err error, what string) string {
+	errno, _ := err.(syscall.Errno)
+	return Broken + " " + strconv.Itoa(int(errno)) + " " + what
+}
+
+// mapUsers gives the child's user namespace its users. Only a process outside
+// it may map more than its own.
+func (h *helper) mapUsers() error {
+	if h.UIDMap == "" {
+		return nil
+	}
+	dir := "/proc/" + strconv.Itoa(h.pid) + "/"
+	if !h.Groups {
+		if err := write(dir+"setgroups", "deny"); err != nil {
+			return err
+		}
+	}
+	if err := write(dir+"uid_map", h.UIDMap); err != nil {
+		return err
+	}
+	return write(dir+"gid_map", h.GIDMap)
+}
+
+func write(name, text string) error {
+	fd, err := syscall.Open(name, syscall.O_WRONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(fd)
+	_, err = syscall.Write(fd, []byte(text))
+	return err
+}
+
+// kill ends the child, and with an init everything in its namespace.
+func (h *helper) kill() { syscall.Kill(h.pid, syscall.SIGKILL) }

@@ -1,0 +1,355 @@
+package analysis
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Form says what kind of piece a text was cut into.
+type Form uint8
+
+// The forms.
+const (
+	Plain  Form = iota // a word, or a part of a compound one
+	Number             // digits only
+	Gram               // one or two characters of a script without spaces
+	Joined             // neighbouring pieces read as one word: git+hub
+)
+
+// Piece is one cut of a text: the bytes lo to hi of the splitter's buffer.
+type Piece struct {
+	Lo, Hi int32
+	Form   Form
+}
+
+// Bounds of a piece, in bytes.
+const (
+	MaxPiece  = 64 // longer runs of letters are data, not words
+	MaxJoined = 32 // longer compounds are found by their parts
+)
+
+// Splitter cuts texts into pieces. Its buffers are reused from text to text,
+// so a long-lived one allocates nothing per word.
+//
+// Letters are folded as they are copied: lower case, without accents. A run of
+// letters and digits is cut where its case or kind changes (readFile, HTTPServer,
+// base64), and its neighbouring parts are also given joined, since half the
+// world writes GitHub and the other half github. Scripts that write no spaces
+// become pairs of characters.
+type Splitter struct {
+	Pieces []Piece // of the last text
+	Accent bool    // it had an accent, or a letter beyond the plain alphabet
+
+	buf []byte
+
+	run    int   // piece number at which the current run began
+	part   int32 // buffer offset at which the current part began
+	last   int32 // offset of the last character
+	class  class // class of the last character
+	uppers int   // upper-case letters at the end of the part
+	name   bool  // the text is a name: all its neighbours are joined
+	glued  bool  // what stands before the current run joins it to the last
+	marks  []int32
+}
+
+// Split cuts one text, a name or prose. The pieces are valid until the next
+// call.
+func (s *Splitter) Split(text string, name bool) {
+	*s = Splitter{buf: s.buf[:0], Pieces: s.Pieces[:0], marks: s.marks[:0], name: name}
+	if !ascii(text) && norm.NFKC.QuickSpanString(text) != len(text) {
+		text = norm.NFKC.String(text)
+	}
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			s.letter(asciiClass[c], text, i)
+			i++
+			if s.class == lower { // most of a text: the rest of the word at once
+				end := i
+				for end < len(text) && 'a' <= text[end] && text[end] <= 'z' {
+					end++
+				}
+				s.buf = append(s.buf, text[i:end]...)
+				i = end
+			}
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		s.rune(r)
+		i += size
+	}
+	s.endRun()
+}
+
+// letter takes one ASCII character.
+func (s *Splitter) letter(k class, text string, i int) {
+	switch {
+	case k == separator:
+		glue := s.name && (s.glued || s.class != separator) || text[i] == '-' && s.class != separator
+		s.endRun()
+		s.glued = glue
+		return
+	case s.class == separator || s.class == ideograph || s.class == syllable:
+		s.startRun()
+	case k == digit != (s.class == digit), k == upper && s.class == lower:
+		s.endPart()
+	case k == lower && s.uppers > 1 && !pluralOfCapitals(text, i):
+		s.cutBeforeLast()
+	}
+	s.last, s.class = int32(len(s.buf)), k
+	if k == upper {
+		s.uppers++
+		s.buf = append(s.buf, text[i]|0x20)
+		return
+	}
+	s.uppers = 0
+	s.buf = append(s.buf, text[i])
+}
+
+// pluralOfCapitals reports whether the s at i ends a word like APIs or URLs.
+func pluralOfCapitals(text string, i int) bool {
+	return text[i] == 's' && (i+1 == len(text) || text[i+1] < 'a' || text[i+1] > 'z')
+}
+
+// rune takes one character beyond ASCII.
+func (s *Splitter) rune(r rune) {
+	k := classOf(r)
+	switch k {
+	case dropped:
+		return
+	case separator:
+		s.endRun()
+		return
+	case ideograph, syllable:
+		if s.class != k {
+			s.endRun()
+			s.startRun()
+		}
+		s.marks = append(s.marks, int32(len(s.buf)))
+		s.buf, s.class = utf8.AppendRune(s.buf, r), k
+		return
+	}
+	switch {
+	case s.class == separator || s.class == ideograph || s.class == syllable:
+		s.startRun()
+	case k == digit != (s.class == digit), k == upper && s.class == lower:
+		s.endPart()
+	case k == lower && s.uppers > 1:
+		s.cutBeforeLast()
+	}
+	s.last, s.class = int32(len(s.buf)), k
+	s.uppers++
+	if k != upper {
+		s.uppers = 0
+	}
+	s.buf = appendFolded(s.buf, r)
+	s.Accent = s.Accent || s.buf[s.last] < utf8.RuneSelf
+}
+
+func (s *Splitter) startRun() {
+	if s.class == ideograph || s.class == syllable {
+		s.endRun()
+	}
+	s.run, s.part, s.uppers = len(s.Pieces), int32(len(s.buf)), 0
+	s.marks = s.marks[:0]
+}
+
+// endPart closes the part that ends at the end of the buffer.
+func (s *Splitter) endPart() {
+	s.add(s.part, int32(len(s.buf)))
+	s.part, s.uppers = int32(len(s.buf)), 0
+}
+
+// cutBeforeLast closes the part before the last letter: HTTP|Server.
+func (s *Splitter) cutBeforeLast() {
+	s.add(s.part, s.last)
+	s.part = s.last
+}
+
+func (s *Splitter) add(lo, hi int32) {
+	if lo == hi {
+		return
+	}
+	p := Piece{Lo: lo, Hi: hi}
+	if c := s.buf[lo]; c >= '0' && c <= '9' {
+		p.Form = Number
+	}
+	s.Pieces = append(s.Pieces, p)
+}
+
+// endRun closes a run of letters and gives its joined readings.
+func (s *Splitter) endRun() {
+	switch s.class {
+	case separator:
+	case ideograph:
+		s.endGrams(s.marks)
+	case syllable:
+		s.endHangul()
+	default:
+		s.endPart()
+		s.endWord()
+	}
+	s.class, s.glued = separator, false
+}
+
+func (s *Splitter) endWord() {
+	parts := s.Pieces[s.run:]
+	size := int(int32(len(s.buf)) - parts[0].Lo)
+	if len(parts) > 3 && size < 3*len(parts) { // 8MroWKiUCA5: an identifier, not words
+		s.Pieces = s.Pieces[:s.run]
+		return
+	}
+	if size > MaxPiece { // only what is short enough to be a word
+		kept := s.run
+		for _, p := range parts {
+			if p.Hi-p.Lo <= MaxPiece {
+				s.Pieces[kept] = p
+				kept++
+			}
+		}
+		if kept < len(s.Pieces) {
+			s.Pieces = s.Pieces[:kept]
+			return
+		}
+	}
+	first, last := s.run, len(s.Pieces)-1
+	if first > 0 && s.glued {
+		s.join(s.before(first), first)
+	}
+	for i := first; i < last; i++ {
+		s.join(i, i+1)
+	}
+	if last-first == 2 {
+		s.join(first, last)
+	}
+}
+
+// before is the last piece before i that is not a joined one.
+func (s *Splitter) before(i int) int {
+	for i--; i > 0 && s.Pieces[i].Form == Joined; i-- {
+	}
+	return i
+}
+
+// join gives the pieces a to b as one word too, unless they are numbers or
+// characters. They lie side by side in the buffer, so it needs no copy.
+func (s *Splitter) join(a, b int) {
+	first, last := s.Pieces[a], s.Pieces[b]
+	if last.Hi-first.Lo > MaxJoined || first.Form != Plain && last.Form != Plain || first.Form == Gram || a+1 == b && first.Hi != last.Lo {
+		return
+	}
+	s.Pieces = append(s.Pieces, Piece{Lo: first.Lo, Hi: last.Hi, Form: Joined})
+}
+
+// endGrams gives the characters that start at marks in pairs, and a single one
+// alone.
+func (s *Splitter) endGrams(marks []int32) {
+	end := int32(len(s.buf))
+	for i := range marks {
+		hi := end
+		if i+2 < len(marks) {
+			hi = marks[i+2]
+		}
+		if i+1 == len(marks) && i > 0 {
+			break
+		}
+		s.Pieces = append(s.Pieces, Piece{Lo: marks[i], Hi: hi, Form: Gram})
+	}
+}
+
+// endHangul gives a Korean word in pairs of syllables and joined, without the
+// particle at its end.
+func (s *Splitter) endHangul() {
+	lo := s.marks[0]
+	kept := len(s.buf) - particle(s.buf[lo:])
+	s.buf = s.buf[:kept]
+	marks := s.marks
+	for marks[len(marks)-1] >= int32(kept) {
+		marks = marks[:len(marks)-1]
+	}
+	s.endGrams(marks)
+	if n := len(s.Pieces) - s.run; n > 1 {
+		s.Pieces = append(s.Pieces, Piece{Lo: lo, Hi: int32(kept), Form: Joined})
+	}
+}
+
+// Text is the bytes of a piece, valid until the next text is cut.
+func (s *Splitter) Text(p Piece) []byte { return s.buf[p.Lo:p.Hi] }
+
+// Folded is the whole text as it was cut, without what stood between the
+// pieces: neighbours lie side by side in it.
+func (s *Splitter) Folded() string { return string(s.buf) }
+
+func ascii(text string) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// class is what a character is to the splitter.
+type class uint8
+
+const (
+	separator class = iota
+	lower           // also letters without case, and marks that belong to a word
+	upper
+	digit
+	ideograph // a script that writes no spaces
+	syllable  // Hangul
+	dropped   // accents and joiners: they neither count nor part
+)
+
+var asciiClass = func() (t [utf8.RuneSelf]class) {
+	for c := range t {
+		switch {
+		case 'a' <= c && c <= 'z':
+			t[c] = lower
+		case 'A' <= c && c <= 'Z':
+			t[c] = upper
+		case '0' <= c && c <= '9':
+			t[c] = digit
+		}
+	}
+	return t
+}()
+
+// spaceless are the scripts whose words are not set apart.
+var spaceless = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+
+// accented are the scripts whose marks may be left out in writing.
+var accented = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Inherited, unicode.Arabic, unicode.Hebrew}
+
+func classOf(r rune) class {
+	switch {
+	case 0x4E00 <= r && r <= 0x9FFF, r == 'ー':
+		return ideograph
+	case 0xAC00 <= r && r <= 0xD7A3:
+		return syllable
+	case r == utf8.RuneError:
+		return separator
+	case unicode.IsMark(r):
+		if unicode.In(r, spaceless...) {
+			return ideograph
+		}
+		if unicode.In(r, accented...) {
+			return dropped
+		}
+		return lower
+	case unicode.In(r, spaceless...) && unicode.IsLetter(r):
+		return ideograph
+	case unicode.IsUpper(r), unicode.IsTitle(r):
+		return upper
+	case r == 'ـ', r == 0x200D, r == 0x200C, r == 0xAD:
+		return dropped
+	case unicode.IsLetter(r):
+		return lower
+	case unicode.IsDigit(r):
+		return digit
+	}
+	return separator
+}
