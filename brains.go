@@ -26,9 +26,9 @@ type BrainInfo struct {
 const offlineWindow = 128_000
 
 // brain makes the model that an app file describes. Nothing is dialled yet.
-func (k *Kernel) brain(b *app.Brain, s *Session) (*agent.Brain, BrainInfo, error) {
+func (k *Kernel) brain(b *app.Brain, s *Session) (*agent.ModelConfig, BrainInfo, error) {
 	if b == nil || b.Provider == app.Offline {
-		return &agent.Brain{Model: &offline.Model{Find: s.findFor}}, BrainInfo{Provider: app.Offline, Model: app.Offline, Window: offlineWindow, NativeTools: true, Offline: true}, nil
+		return &agent.ModelConfig{Model: &offline.Model{Find: s.findFor}}, BrainInfo{Provider: app.Offline, Model: app.Offline, Window: offlineWindow, NativeTools: true, Offline: true}, nil
 	}
 	key, err := k.brainKey(b)
 	if err != nil {
@@ -47,9 +47,9 @@ func (k *Kernel) brain(b *app.Brain, s *Session) (*agent.Brain, BrainInfo, error
 	if err != nil {
 		return nil, BrainInfo{}, err
 	}
-	made := &agent.Brain{Model: model, Settings: llm.Request{MaxTokens: b.MaxTokens, Temperature: b.Temperature, TopP: b.TopP, Effort: b.Effort}}
+	made := &agent.ModelConfig{Model: model, Settings: llm.Request{MaxTokens: b.MaxTokens, Temperature: b.Temperature, TopP: b.TopP, Effort: b.Effort}}
 	if !info.NativeTools {
-		made.Read = wordReader{s.isTool}
+		made.Parser = wordReader{s.isTool}
 	}
 	if b.Fallback != nil {
 		if made.Fallback, _, err = k.brain(b.Fallback, s); err != nil {

@@ -35,16 +35,16 @@ import (
 // locks, the approvals and the journal. Close it to let go.
 type Kernel struct {
 	Journal   *journal.Journal
-	Live      *journal.Live
-	Approvals *approval.Desk
+	Live      *journal.OutputBus
+	Approvals *approval.Queue
 	Locks     *lock.Table
 	Artifacts *artifact.Store
 	State     *statedir.Held
 
-	door     *gate.Door
+	door     *gate.Gate
 	tools    registry.Registry
 	secrets  *secret.Vault
-	hub      *mcp.Hub
+	hub      *mcp.Manager
 	trust    *trust.Store
 	planner  surface.Planner
 	log      *slog.Logger
@@ -82,7 +82,7 @@ func Open(ctx context.Context, cfg Config) (*Kernel, error) {
 		return nil, err
 	}
 	k := &Kernel{
-		State: held, Locks: lock.New(), Live: &journal.Live{}, log: cfg.Log, user: userName(),
+		State: held, Locks: lock.New(), Live: &journal.OutputBus{}, log: cfg.Log, user: userName(),
 		sessions: map[string]*Session{}, talks: map[string]*Conversation{}, folders: map[string]*folders{}, finders: map[string]*finder{}, upstreams: map[string][]*upstream{},
 	}
 	if k.log == nil {
@@ -138,12 +138,12 @@ func (k *Kernel) open(ctx context.Context, cfg Config) error {
 		Check: func(ctx context.Context, r approval.Request, args json.RawMessage) error {
 			return k.door.CheckEdit(ctx, r, args)
 		},
-		Settled:  func(ctx context.Context, r approval.Request) { k.door.Settled(ctx, r) },
-		Orphaned: k.endOrphan,
+		OnSettled:  func(ctx context.Context, r approval.Request) { k.door.RecordAnswer(ctx, r) },
+		OnOrphaned: k.endOrphan,
 	})
 	k.door = gate.New(gate.Config{
 		Tools: &k.tools, Journal: k.Journal, Locks: k.Locks, Approvals: k.Approvals,
-		Artifacts: k.Artifacts, Secrets: k.secrets, Live: k.Live, Limits: cfg.Limits,
+		Artifacts: k.Artifacts, Secrets: k.secrets, Output: k.Live, Limits: cfg.Limits,
 	})
 	if err := k.openModules(); err != nil {
 		return err
@@ -179,14 +179,14 @@ func (k *Kernel) recover(ctx context.Context) error {
 	}
 	for _, d := range open {
 		k.log.Warn("a call is in doubt: it began, and its end was never recorded", "call", d.Call, "tool", d.Tool)
-		proposal, err := k.door.Proposal(ctx, d)
+		proposal, err := k.door.LoadDoubtful(ctx, d)
 		if err != nil {
 			return err
 		}
 		if slices.ContainsFunc(fresh, func(f journal.Record) bool { return f.Call == d.Call }) {
 			k.retry(d.Call, proposal)
 		} else {
-			k.door.TellDoubt(proposal, d.Call)
+			k.door.NotifyDoubt(proposal, d.Call)
 		}
 	}
 	if err := k.resumeApproved(ctx); err != nil {
@@ -197,16 +197,16 @@ func (k *Kernel) recover(ctx context.Context) error {
 
 // retry makes a call in doubt again, in the background, if that is safe, and
 // resolves the doubt when it went well. Else whoever asked is told.
-func (k *Kernel) retry(doubted string, p gate.Proposal) {
+func (k *Kernel) retry(doubted string, p gate.DoubtfulCall) {
 	s, err := k.newSession(k.ctx, p.Principal.Session, SessionConfig{
 		Workspace: p.Workspace, AppFile: p.AppFile, Agent: p.Principal.Agent, Lane: p.Principal.Lane,
-	}, approval.Asker{})
+	}, approval.Requester{})
 	if err != nil { // its workspace is gone
-		k.door.TellDoubt(p, doubted)
+		k.door.NotifyDoubt(p, doubted)
 		return
 	}
-	if !k.door.MayRetry(k.ctx, s.door, p) {
-		k.door.TellDoubt(p, doubted)
+	if !k.door.CanRetry(k.ctx, s.door, p) {
+		k.door.NotifyDoubt(p, doubted)
 		s.Close()
 		return
 	}
@@ -214,7 +214,7 @@ func (k *Kernel) retry(doubted string, p gate.Proposal) {
 		defer s.Close()
 		again, done := k.door.Retry(k.ctx, s.door, doubted, p)
 		if !done {
-			k.door.TellDoubt(p, doubted)
+			k.door.NotifyDoubt(p, doubted)
 			return
 		}
 		if err := k.Journal.Resolve(k.ctx, doubted, journal.Resolution{Happened: true, By: "the kernel", Retry: again}); err != nil {
@@ -250,7 +250,7 @@ func (k *Kernel) Collect(ctx context.Context, call string) (*tool.Result, error)
 // Retain drops the journal's epochs that ended before a time, and the
 // artifacts older than that which nothing names any more.
 func (k *Kernel) Retain(ctx context.Context, before time.Time) (records uint64, artifacts artifact.Usage, err error) {
-	drops, err := k.Journal.Retain(ctx, before)
+	drops, err := k.Journal.Prune(ctx, before)
 	if err != nil {
 		return 0, artifacts, err
 	}
@@ -264,7 +264,7 @@ func (k *Kernel) Retain(ctx context.Context, before time.Time) (records uint64, 
 		}
 		live[ref] = true
 	}
-	artifacts, err = k.Artifacts.Collect(ctx, func(ref string) bool { return live[ref] }, before)
+	artifacts, err = k.Artifacts.DeleteUnused(ctx, func(ref string) bool { return live[ref] }, before)
 	return records, artifacts, err
 }
 
@@ -300,7 +300,7 @@ func (k *Kernel) Close() error {
 		errs = append(errs, k.database.Close())
 	}
 	errs = append(errs, k.State.Release())
-	sandbox.Rest() // no helper waits for a command that will not come
+	sandbox.StopIdleHelper() // no helper waits for a command that will not come
 	return errors.Join(errs...)
 }
 

@@ -32,7 +32,7 @@ type Config struct {
 type Limits = gate.Limits
 
 // Ask is one proposal, with what Call leaves at its default.
-type Ask = gate.Ask
+type Ask = gate.CallRequest
 
 // Lineage tells whether one process descends from another, or is it.
 type Lineage interface {

@@ -100,7 +100,7 @@ func speaksTo(b *app.Brain) string {
 		return ""
 	}
 	text := "send conversations, and what tools answer in them, to " + b.BaseURL
-	with := slices.Clone(b.Sends)
+	with := slices.Clone(b.DataSent)
 	if b.Credential != "" {
 		with = append(with, "the secret "+b.Credential)
 	}

@@ -135,11 +135,11 @@ func (k *Kernel) openFor(ctx context.Context, c SessionConfig, id string) (*Sess
 	if c.PID == 0 {
 		c.PID = os.Getpid()
 	}
-	human := k.Approvals.Human(c.HumanKey)
+	human := k.Approvals.IsHumanKey(c.HumanKey)
 	if c.HumanKey != "" && !human {
 		return nil, tool.Errorf("callgate.OpenSession", tool.Denied, "the human's key is not the one of this kernel")
 	}
-	s, err := k.newSession(ctx, id, c, approval.Asker{PID: c.PID, Human: human})
+	s, err := k.newSession(ctx, id, c, approval.Requester{PID: c.PID, Human: human})
 	if err != nil {
 		return nil, err
 	}
@@ -175,8 +175,8 @@ func (k *Kernel) converse(ctx context.Context, s *Session, name string, log *his
 		return nil, err
 	}
 	s.door.Principal.Agent = talk.Agent.ID
-	s.door.Only = only(talk.Agent)
-	s.door.Asked = talk.wasAsked
+	s.door.AgentActions = only(talk.Agent)
+	s.door.OnApprovalAsked = talk.wasAsked
 	s.setUp(ctx)
 	for _, b := range slices.Concat(brains(talk.Agent), summaryBrains(s.App)) {
 		if text := speaksTo(b); text != "" && !k.consented(s.App) {
@@ -251,7 +251,7 @@ func (s *Session) agent(name string) (app.Agent, error) {
 		}
 		known = append(known, a.ID)
 	}
-	return app.Agent{}, tool.Errorf("callgate.OpenConversation", tool.NotFound, "the app has no agent %q", tool.Clip(name)).
+	return app.Agent{}, tool.Errorf("callgate.OpenConversation", tool.NotFound, "the app has no agent %q", tool.Truncate(name)).
 		WithHint("its agents are %s", strings.Join(known, ", "))
 }
 
@@ -268,13 +268,13 @@ func only(a app.Agent) map[string][]string {
 }
 
 // config is the loop's, without its log.
-func (c *Conversation) config(brain *agent.Brain) (agent.Config, error) {
+func (c *Conversation) config(brain *agent.ModelConfig) (agent.Config, error) {
 	cfg := agent.Config{
-		Brain: brain, Tools: c, Notes: c.takeNotices, More: c.awaitJobs,
+		Model: brain, Tools: c, Notices: c.takeNotices, AwaitTasks: c.awaitJobs,
 		System: func() string { return c.Prompt().Text() },
 	}
 	for _, e := range c.Plan.Shown {
-		cfg.Offer = append(cfg.Offer, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
+		cfg.ToolDefs = append(cfg.ToolDefs, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
 	}
 	if c.App == nil {
 		return cfg, nil
@@ -303,18 +303,18 @@ func filterRules(all []app.Middleware) []filter.Rule {
 
 // Say has the agent answer. It returns when the turn has ended, and how. watch
 // and asked are told what happens meanwhile; asked of each question for a human.
-func (c *Conversation) Say(ctx context.Context, words llm.Message, watch agent.Watch, asked func(approval.Request)) (history.End, error) {
-	return c.turn(ctx, watch, asked, func(ctx context.Context, watch agent.Watch) (history.End, error) {
+func (c *Conversation) Say(ctx context.Context, words llm.Message, watch agent.Observer, asked func(approval.Request)) (history.End, error) {
+	return c.turn(ctx, watch, asked, func(ctx context.Context, watch agent.Observer) (history.End, error) {
 		return c.loop.Turn(ctx, words, watch)
 	})
 }
 
 // Resume takes up a turn that was broken off.
-func (c *Conversation) Resume(ctx context.Context, watch agent.Watch, asked func(approval.Request)) (history.End, error) {
+func (c *Conversation) Resume(ctx context.Context, watch agent.Observer, asked func(approval.Request)) (history.End, error) {
 	return c.turn(ctx, watch, asked, c.loop.Resume)
 }
 
-func (c *Conversation) turn(ctx context.Context, watch agent.Watch, asked func(approval.Request), run func(context.Context, agent.Watch) (history.End, error)) (history.End, error) {
+func (c *Conversation) turn(ctx context.Context, watch agent.Observer, asked func(approval.Request), run func(context.Context, agent.Observer) (history.End, error)) (history.End, error) {
 	if !c.enter() {
 		return history.End{}, tool.Errorf("callgate.Say", tool.Unavailable, "session %s has ended", c.ID).WithHint("resume the conversation: callgate sessions resume %s", c.ID)
 	}
@@ -386,22 +386,22 @@ func (c *Conversation) takeNotices() []string {
 
 // Call makes the calls of the model through the door.
 func (c *Conversation) Call(ctx context.Context, calls []history.Call, done func(int, *tool.Result)) []*tool.Result {
-	asks := make([]gate.Ask, len(calls))
+	asks := make([]gate.CallRequest, len(calls))
 	for i, call := range calls {
-		asks[i] = gate.Ask{ID: call.ID, Name: call.Name, Args: call.Args}
+		asks[i] = gate.CallRequest{ID: call.ID, Name: call.Name, Args: call.Args}
 	}
 	return c.kernel.door.CallAll(ctx, c.door, asks, done)
 }
 
-// Fate tells what became of a call of an earlier life.
-func (c *Conversation) Fate(ctx context.Context, id string) (*tool.Result, bool, error) {
+// CallOutcome tells what became of a call of an earlier life.
+func (c *Conversation) CallOutcome(ctx context.Context, id string) (*tool.Result, bool, error) {
 	fate, result, err := c.kernel.door.Fate(ctx, id)
 	switch {
-	case err != nil || fate == gate.NeverRan:
+	case err != nil || fate == gate.NotStarted:
 		return nil, false, err
-	case fate == gate.HasEnded:
+	case fate == gate.Ended:
 		return result, true, nil
-	case fate == gate.IsInDoubt:
+	case fate == gate.InDoubt:
 		e := tool.Errorf("callgate.Resume", tool.InDoubt, "the kernel died while this call ran: it may or may not have happened").
 			WithHint("look before you repeat it")
 		return &tool.Result{Status: tool.Failure, Summary: e.Error(), Error: e, Call: id}, true, nil
@@ -421,6 +421,6 @@ func (k *Kernel) Conversation(id string) (*Conversation, error) {
 	if talk := k.talks[id]; talk != nil {
 		return talk, nil
 	}
-	return nil, tool.Errorf("callgate.Conversation", tool.NotFound, "there is no open conversation %s", tool.Clip(id)).
+	return nil, tool.Errorf("callgate.Conversation", tool.NotFound, "there is no open conversation %s", tool.Truncate(id)).
 		WithHint("callgate sessions list shows all; callgate sessions resume takes one up")
 }

@@ -41,10 +41,10 @@ func (c *Conversation) keepWithin(cfg *agent.Config, b *app.Brain) error {
 	if c.room.by, err = c.summarizer(cfg, how); err != nil {
 		return err
 	}
-	cfg.Fit = func(ctx context.Context, system string, _ []llm.Message) (*history.Compaction, error) {
-		return c.compact(ctx, system, compact.Pressure)
+	cfg.Compact = func(ctx context.Context, system string, _ []llm.Message) (*history.Compaction, error) {
+		return c.compact(ctx, system, compact.NearLimit)
 	}
-	cfg.Shrink = func(ctx context.Context, system string, _ []llm.Message) (*history.Compaction, error) {
+	cfg.CompactOverflow = func(ctx context.Context, system string, _ []llm.Message) (*history.Compaction, error) {
 		return c.compact(ctx, system, compact.Overflow)
 	}
 	return nil
@@ -56,7 +56,7 @@ func (c *Conversation) summarizer(cfg *agent.Config, how app.Context) (compact.S
 	if compact.Strategy(how.Strategy) != compact.Summarize {
 		return nil, nil
 	}
-	brain, info := cfg.Brain, c.Brain
+	brain, info := cfg.Model, c.Brain
 	if other := how.SummaryBrain; other != nil {
 		var err error
 		if brain, info, err = c.kernel.brain(other, c.Session); err != nil {
@@ -66,7 +66,7 @@ func (c *Conversation) summarizer(cfg *agent.Config, how app.Context) (compact.S
 	if info.Offline {
 		return nil, nil
 	}
-	var by compact.Summarizer = compact.Asked{Model: brain.Model, Settings: brain.Settings, Window: info.Window}
+	var by compact.Summarizer = compact.ModelSummarizer{Model: brain.Model, Settings: brain.Settings, Window: info.Window}
 	if cfg.Output != nil {
 		by = compact.Checked(by, cfg.Output)
 	}
@@ -77,8 +77,8 @@ func (c *Conversation) summarizer(cfg *agent.Config, how app.Context) (compact.S
 // when there was nothing to leave out. No turn may be under way.
 func (c *Conversation) Compact(ctx context.Context) (*history.Compaction, error) {
 	var done *history.Compaction
-	_, err := c.turn(ctx, agent.Watch{}, nil, func(ctx context.Context, _ agent.Watch) (history.End, error) {
-		made, err := c.compact(ctx, c.Prompt().Text(), compact.ByHand)
+	_, err := c.turn(ctx, agent.Observer{}, nil, func(ctx context.Context, _ agent.Observer) (history.End, error) {
+		made, err := c.compact(ctx, c.Prompt().Text(), compact.Requested)
 		if made == nil || err != nil {
 			return history.End{}, err
 		}
@@ -113,7 +113,7 @@ func (c *Conversation) compact(ctx context.Context, system string, cause compact
 // shown is what the model is shown, with what of it must stay: the calls that
 // wait for a human, and the beginnings of jobs of whose end it was not told.
 func (c *Conversation) shown(ctx context.Context) []compact.Message {
-	kinds := map[history.Type]compact.Kind{history.User: compact.Words, history.Note: compact.Note, history.Compacted: compact.Summary}
+	kinds := map[history.Type]compact.Kind{history.User: compact.UserText, history.Note: compact.Note, history.Compacted: compact.Summary}
 	var all []compact.Message
 	var origins []history.Origin
 	c.log.View(func(s *history.State) {
@@ -124,7 +124,7 @@ func (c *Conversation) shown(ctx context.Context) []compact.Message {
 	})
 	seen := map[string]bool{}
 	for i := len(all) - 1; i >= 0; i-- { // a question may be met again: the last time counts
-		for call, question := range origins[i].Waits {
+		for call, question := range origins[i].WaitsForApproval {
 			if !seen[question] && c.waits(ctx, question) {
 				all[i].Pinned, all[i].Whole = true, append(all[i].Whole, call)
 			}

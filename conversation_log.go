@@ -34,8 +34,8 @@ func (k *Kernel) Forget(ctx context.Context, id string) error {
 		return err
 	}
 	for _, m := range k.modules {
-		if m.Forgotten != nil {
-			if err := m.Forgotten(tool.Principal{User: info.User, App: info.App, Session: id}); err != nil {
+		if m.OnConversationDelete != nil {
+			if err := m.OnConversationDelete(tool.Principal{User: info.User, App: info.App, Session: id}); err != nil {
 				return err
 			}
 		}
@@ -50,7 +50,7 @@ func (c *Conversation) Follow(ctx context.Context, after int64, seen func(histor
 
 // talkStore keeps conversations, without the values of secrets: what a user
 // typed, and a model wrote, may hold one.
-func (k *Kernel) talkStore() history.Store { return scrubbed{k.database.Sessions(), k.secrets} }
+func (k *Kernel) talkStore() history.Store { return scrubbed{k.database.Conversations(), k.secrets} }
 
 type scrubbed struct {
 	history.Store

@@ -30,14 +30,14 @@ func (c *Conversation) promptInput() prompt.Input {
 	}
 	in.Domain, in.Categories = c.described()
 	for _, m := range c.kernel.modules {
-		if m.Section == nil || c.door.Off[m.Name] {
+		if m.PromptSection == nil || c.door.DisabledModules[m.Name] {
 			continue
 		}
-		if text := m.Section(c.door.Principal); text != "" {
+		if text := m.PromptSection(c.door.Principal); text != "" {
 			in.Memory = strings.TrimSpace(in.Memory + "\n" + text)
 		}
 		for _, t := range m.Tools {
-			if c.door.Sees(t) && slices.Contains(keepers, t.ID.Name) {
+			if c.door.CanSee(t) && slices.Contains(keepers, t.ID.Name) {
 				in.MemoryTools = append(in.MemoryTools, t.ID.Dotted())
 			}
 		}

@@ -29,13 +29,13 @@ func (k *Kernel) sight(id string) (control.Session, error) {
 	return sight{s}, nil
 }
 
-// Seen returns one tool by any of its names.
-func (s sight) Seen(ctx context.Context, name string) (control.Seen, error) {
-	v, err := s.Tool(ctx, name)
+// Tool returns one tool by any of its names.
+func (s sight) Tool(ctx context.Context, name string) (control.ToolView, error) {
+	v, err := s.Session.Tool(ctx, name)
 	if err != nil {
-		return control.Seen{}, err
+		return control.ToolView{}, err
 	}
-	return control.Seen{Tool: v.Tool, Policy: string(v.Decision.Verdict)}, nil
+	return control.ToolView{Tool: v.Tool, Policy: string(v.Decision.Verdict)}, nil
 }
 
 // Modules returns the modules that the session sees, the kernel's own aside.
@@ -76,9 +76,9 @@ func (k *Kernel) summary(m control.Module) string {
 	return text
 }
 
-// Again makes a call as the child of another.
-func (s sight) Again(ctx context.Context, parent, name string, args json.RawMessage) *tool.Result {
-	return s.Ask(ctx, gate.Ask{ID: gate.ChildID(parent), Name: name, Args: args, Parent: parent})
+// CallChild makes a call as the child of another.
+func (s sight) CallChild(ctx context.Context, parent, name string, args json.RawMessage) *tool.Result {
+	return s.Ask(ctx, gate.CallRequest{ID: gate.ChildID(parent), Name: name, Args: args, Parent: parent})
 }
 
 // Collect returns what became of a call that was left waiting for a human.
@@ -86,7 +86,7 @@ func (s sight) Collect(ctx context.Context, id string, wait time.Duration) (*too
 	const op = "approvals.collect"
 	r, err := s.kernel.Approvals.Get(ctx, id)
 	if tool.KindOf(err) == tool.NotFound || err == nil && !s.asked(r) {
-		return nil, tool.Errorf(op, tool.NotFound, "nothing of yours waits under the approval %q", tool.Clip(id)).
+		return nil, tool.Errorf(op, tool.NotFound, "nothing of yours waits under the approval %q", tool.Truncate(id)).
 			WithHint("give the id as the call that answered \"waiting for approval\" told it; if that is lost, make the call again")
 	}
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *Session) domain(ctx context.Context) ([]*tool.Tool, error) {
 	}
 	var list []*tool.Tool
 	for t := range snap.View(s.door.Scope).All() {
-		if !t.Runtime.Control && s.door.Sees(t) {
+		if !t.Runtime.Control && s.door.CanSee(t) {
 			list = append(list, t)
 		}
 	}

@@ -24,8 +24,8 @@ func (s *Session) AnswerElicited(ctx context.Context, id, client string, a appro
 		return err
 	}
 	if r.Call.Principal.Session != s.ID {
-		return tool.Errorf(op, tool.Denied, "approval %s was not asked for by this session", tool.Clip(id)).
-			WithHint("answer it where it was asked, or with: callgate approvals approve %s", tool.Clip(id))
+		return tool.Errorf(op, tool.Denied, "approval %s was not asked for by this session", tool.Truncate(id)).
+			WithHint("answer it where it was asked, or with: callgate approvals approve %s", tool.Truncate(id))
 	}
 	a.Always = false // a form shows one call
 	return s.kernel.Approvals.Answer(ctx, approval.Credential{
@@ -35,13 +35,13 @@ func (s *Session) AnswerElicited(ctx context.Context, id, client string, a appro
 
 // Elicit finds the MCP client on whose behalf a server works, which carries what
 // the server asks to its human and its model. It is nil where there is none.
-type Elicit func(ctx context.Context, calls []string) mcp.Guest
+type Elicit func(ctx context.Context, calls []string) mcp.Client
 
 // OnElicit says who knows the clients. Without anybody, what servers ask is
 // declined.
 func (k *Kernel) OnElicit(f Elicit) { k.asks.Store(&f) }
 
-func (k *Kernel) elicit(ctx context.Context, calls []string) mcp.Guest {
+func (k *Kernel) elicit(ctx context.Context, calls []string) mcp.Client {
 	if f := k.asks.Load(); f != nil {
 		return (*f)(ctx, calls)
 	}

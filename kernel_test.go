@@ -127,7 +127,7 @@ func TestFollowAcrossARestart(t *testing.T) {
 		for i := range 5 {
 			s.Call(t.Context(), "filesystem.write", json.RawMessage(fmt.Sprintf(`{"path":"f","content":"%d"}`, i)))
 		}
-		ok(t, k.Journal.Note(journal.Record{Kind: journal.Ended, Call: "mark", End: &journal.End{Summary: "the last"}}))
+		ok(t, k.Journal.Append(journal.Record{Kind: journal.Ended, Call: "mark", End: &journal.End{Summary: "the last"}}))
 		<-done
 		cancel()
 		ok(t, k.Close())
@@ -153,7 +153,7 @@ func TestApprovedButNeverBegun(t *testing.T) {
 	if r.Status != tool.Waiting {
 		t.Fatalf("%+v", r)
 	}
-	k.Approvals.Claim(r.Approval) // as a waiter would that is about to be killed
+	k.Approvals.Reserve(r.Approval) // as a waiter would that is about to be killed
 	key, err := k.State.HumanKey()
 	ok(t, err)
 	ok(t, k.Approvals.Answer(t.Context(), approval.Credential{Key: key, PID: approval.Unknown}, r.Approval, approval.Answer{Approve: true}))

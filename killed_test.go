@@ -63,7 +63,7 @@ func playDoomed(state string) {
 		panic(err)
 	}
 	fmt.Println(talk.ID)
-	_, _ = talk.Say(ctx, llm.Say(llm.User, "leave marks"), agent.Watch{}, nil)
+	_, _ = talk.Say(ctx, llm.Say(llm.User, "leave marks"), agent.Observer{}, nil)
 	fmt.Println("ended")
 }
 
@@ -127,7 +127,7 @@ func killAndResume(t *testing.T, c doomed, through string) {
 	defer func() { ok(t, k.Close()) }()
 	talk, err := k.OpenConversation(t.Context(), callgate.SessionConfig{}, id)
 	ok(t, err)
-	end, err := talk.Resume(t.Context(), agent.Watch{}, nil)
+	end, err := talk.Resume(t.Context(), agent.Observer{}, nil)
 	if err != nil || end.Reason != history.Done {
 		t.Fatalf("%+v, %v", end, err)
 	}

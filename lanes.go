@@ -23,7 +23,7 @@ const (
 
 // agentTools are the kernel's own tools for agents.
 func (k *Kernel) agentTools() []*tool.Tool {
-	return []*tool.Tool{control.SkillTool(k.skill), control.CoreTool(k.startCore, k.coreJob)}
+	return []*tool.Tool{control.SkillTool(k.skill), control.TaskTool(k.startCore, k.coreJob)}
 }
 
 // offers reports whether a control tool means anything in this session. An agent
@@ -56,7 +56,7 @@ func (k *Kernel) skill(id, command string) (control.Skill, error) {
 			known = append(known, skill.Command)
 		}
 	}
-	e := tool.Errorf("callgate.skill", tool.NotFound, "there is no skill %q", tool.Clip(command))
+	e := tool.Errorf("callgate.skill", tool.NotFound, "there is no skill %q", tool.Truncate(command))
 	if len(known) == 0 {
 		return control.Skill{}, e.WithHint("this app has no skills")
 	}
@@ -80,22 +80,22 @@ func brainOf(a app.Agent, lane string) *app.Brain {
 	return a.Brain
 }
 
-// mostJobs is how many jobs one conversation may have under way.
-const mostJobs = 8
+// maxJobs is how many jobs one conversation may have under way.
+const maxJobs = 8
 
 // startCore begins a job of an edge lane's core. It is a conversation of its
 // own, under the ID of the call that began it: made again after a crash, the
 // call finds the job it had begun.
-func (k *Kernel) startCore(ctx context.Context, call tool.Call, task string) (control.Job, error) {
+func (k *Kernel) startCore(ctx context.Context, call tool.Call, task string) (control.Task, error) {
 	edge, err := k.Conversation(call.Principal.Session)
 	if err != nil {
-		return control.Job{}, err
+		return control.Task{}, err
 	}
 	if edge.door.Principal.Lane != edgeLane {
-		return control.Job{}, tool.Errorf("callgate.core", tool.NotFound, "this agent has no core lane").WithHint("do it yourself")
+		return control.Task{}, tool.Errorf("callgate.core", tool.NotFound, "this agent has no core lane").WithHint("do it yourself")
 	}
-	if n := edge.working(); n >= mostJobs {
-		return control.Job{}, tool.Errorf("callgate.core", tool.Limited, "%d jobs are under way already", n).WithHint("wait until one has ended")
+	if n := edge.working(); n >= maxJobs {
+		return control.Task{}, tool.Errorf("callgate.core", tool.Limited, "%d jobs are under way already", n).WithHint("wait until one has ended")
 	}
 	return edge.core(ctx, call.ID+coreEnding, task)
 }
@@ -104,25 +104,25 @@ func (k *Kernel) startCore(ctx context.Context, call tool.Call, task string) (co
 const coreEnding = "-core"
 
 // core begins a job, or takes up one that was broken off.
-func (c *Conversation) core(ctx context.Context, id, task string) (control.Job, error) {
+func (c *Conversation) core(ctx context.Context, id, task string) (control.Task, error) {
 	k := c.kernel
 	log, err := history.Open(ctx, k.talkStore(), id)
 	if err != nil && tool.KindOf(err) != tool.NotFound {
-		return control.Job{}, err
+		return control.Task{}, err
 	}
 	s, err := k.openFor(ctx, SessionConfig{
-		Workspace: c.Workspace(), AppFile: c.door.AppFile, Agent: c.Agent.ID, Lane: coreLane, PID: c.door.Asker.PID,
+		Workspace: c.Workspace(), AppFile: c.door.AppFile, Agent: c.Agent.ID, Lane: coreLane, PID: c.door.Requester.PID,
 	}, id)
 	if err != nil {
-		return control.Job{}, err
+		return control.Task{}, err
 	}
-	s.door.Asker = c.door.Asker
+	s.door.Requester = c.door.Requester
 	talk, err := k.converse(ctx, s, c.Agent.ID, log)
 	if err != nil {
 		s.Close()
-		return control.Job{}, err
+		return control.Task{}, err
 	}
-	talk.door.Asked = c.wasAsked
+	talk.door.OnApprovalAsked = c.wasAsked
 	j := &job{talk: talk, done: make(chan struct{})}
 	var working context.Context
 	working, j.cancel = context.WithCancel(k.ctx)
@@ -130,7 +130,7 @@ func (c *Conversation) core(ctx context.Context, id, task string) (control.Job, 
 	c.jobs = append(c.jobs, j)
 	c.mu.Unlock()
 	k.running.Go(func() { c.work(working, j, task) })
-	return control.Job{ID: id, Status: "running"}, nil
+	return control.Task{ID: id, Status: "running"}, nil
 }
 
 // working is how many jobs are under way.
@@ -172,11 +172,11 @@ func (c *Conversation) work(ctx context.Context, j *job, task string) {
 	defer j.talk.Close()
 	begin := j.talk.Resume // it was begun before
 	if j.talk.Info().Turns == 0 {
-		begin = func(ctx context.Context, w agent.Watch, asked func(approval.Request)) (history.End, error) {
+		begin = func(ctx context.Context, w agent.Observer, asked func(approval.Request)) (history.End, error) {
 			return j.talk.Say(ctx, llm.Say(llm.User, task), w, asked)
 		}
 	}
-	end, err := begin(ctx, agent.Watch{}, nil)
+	end, err := begin(ctx, agent.Observer{}, nil)
 	if err != nil {
 		end = history.End{Reason: history.Failed, Error: err.Error()}
 	}
@@ -192,16 +192,16 @@ func (c *Conversation) work(ctx context.Context, j *job, task string) {
 		note += ": " + end.Error
 	}
 	if j.answer != "" {
-		note += "\n" + tool.ClipTo(j.answer, 8000)
+		note += "\n" + tool.TruncateTo(j.answer, 8000)
 	}
 	c.Notify(note)
 }
 
 // coreJob tells how a job stands.
-func (k *Kernel) coreJob(id, name string) (control.Job, error) {
+func (k *Kernel) coreJob(id, name string) (control.Task, error) {
 	edge, err := k.Conversation(id)
 	if err != nil {
-		return control.Job{}, err
+		return control.Task{}, err
 	}
 	edge.mu.Lock()
 	jobs := slices.Clone(edge.jobs)
@@ -212,12 +212,12 @@ func (k *Kernel) coreJob(id, name string) (control.Job, error) {
 		}
 		select {
 		case <-j.done:
-			return control.Job{ID: name, Status: string(j.end.Reason), Answer: tool.ClipTo(j.answer, 8000)}, nil
+			return control.Task{ID: name, Status: string(j.end.Reason), Answer: tool.TruncateTo(j.answer, 8000)}, nil
 		default:
-			return control.Job{ID: name, Status: "running"}, nil
+			return control.Task{ID: name, Status: "running"}, nil
 		}
 	}
-	return control.Job{}, tool.Errorf("callgate.core", tool.NotFound, "there is no job %q", tool.Clip(name))
+	return control.Task{}, tool.Errorf("callgate.core", tool.NotFound, "there is no job %q", tool.Truncate(name))
 }
 
 // awaitJobs waits for the jobs that are under way and reports whether there is

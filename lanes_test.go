@@ -59,7 +59,7 @@ func TestLanes(t *testing.T) {
 	}
 	_, events, err := k.History(t.Context(), talk.ID+"-1-1-core", 0)
 	ok(t, err)
-	if state := history.Of(events); state.Calls != 1 || state.Last.Reason != history.Done {
+	if state := history.Replay(events); state.Calls != 1 || state.Last.Reason != history.Done {
 		t.Errorf("the job: %+v", state)
 	}
 	if n := k.Sessions(); n != 1 {
@@ -88,7 +88,7 @@ func TestCoreJobsEndWithTheConversation(t *testing.T) {
 	}
 	_, events, err := k.History(t.Context(), talk.ID+"-1-1-core", 0)
 	ok(t, err)
-	if last := history.Of(events).Last; last == nil || last.Reason != history.Cancelled {
+	if last := history.Replay(events).Last; last == nil || last.Reason != history.Cancelled {
 		t.Errorf("the job ended as %+v", last)
 	}
 }

@@ -66,7 +66,7 @@ func Builtin() []string {
 // opened is a module of this kernel.
 type opened struct {
 	module.Module
-	*module.Opened
+	*module.Instance
 }
 
 // openModules opens the modules and publishes their tools.
@@ -98,7 +98,7 @@ func (k *Kernel) openModules() error {
 func (k *Kernel) closeModules() error {
 	var errs []error
 	for i := len(k.modules) - 1; i >= 0; i-- {
-		if end := k.modules[i].Opened.Close; end != nil {
+		if end := k.modules[i].Instance.Close; end != nil {
 			errs = append(errs, end())
 		}
 	}
@@ -118,8 +118,8 @@ func (k *Kernel) module(name string) *opened {
 // letGo tells the modules that a session is over.
 func (k *Kernel) letGo(session string) {
 	for _, m := range k.modules {
-		if m.Ended != nil {
-			m.Ended(session)
+		if m.OnSessionEnd != nil {
+			m.OnSessionEnd(session)
 		}
 	}
 }
@@ -128,16 +128,16 @@ func (k *Kernel) letGo(session string) {
 func (k *Kernel) knownModule(name string) app.KnownModule {
 	m := k.module(name)
 	if m == nil {
-		return app.KnownModule{Always: true}
+		return app.KnownModule{AlwaysOn: true}
 	}
 	known := app.KnownModule{Credential: m.Credential, Check: func(config, constraints map[string]any) error {
 		_, err := m.Read(config, constraints)
 		return err
 	}}
 	for _, f := range m.Fields() {
-		s := app.Setting{Key: f.Key, Fit: f.Fit, Type: f.Type, Help: f.Help, Want: f.Want, OneOf: f.OneOf}
+		s := app.Setting{Key: f.Key, Validate: f.Validate, Type: f.Type, Help: f.Help, Want: f.Expected, OneOf: f.OneOf}
 		if least, most, bounded := f.Range(); bounded {
-			s.Least, s.Most = least, most
+			s.Min, s.Max = least, most
 		}
 		if f.Constraint {
 			known.Constraints = append(known.Constraints, s)
@@ -197,10 +197,10 @@ func (k *Kernel) settings(m *opened, from app.Module) (any, error) {
 }
 
 // care is what an app wants done around the calls of its modules.
-func care(a *app.App) map[string]gate.Care {
-	all := map[string]gate.Care{}
+func care(a *app.App) map[string]gate.Middleware {
+	all := map[string]gate.Middleware{}
 	for _, m := range a.Modules {
-		var c gate.Care
+		var c gate.Middleware
 		for _, w := range m.Middleware {
 			switch w.Kind {
 			case "audit":

@@ -22,7 +22,7 @@ import (
 // MayRead reports whether this session's model may read what a server offers
 // beside tools: the rules judge it as the actions resources and prompts of the
 // server's module.
-func (s *Session) MayRead(module, what string) bool { return s.door.Sees(offered(module, what)) }
+func (s *Session) MayRead(module, what string) bool { return s.door.CanSee(offered(module, what)) }
 
 // offered is what a reading counts as, for rules and records.
 func offered(module, what string) *tool.Tool {
@@ -33,7 +33,7 @@ func offered(module, what string) *tool.Tool {
 }
 
 // what is the action that a reading is.
-func what(r mcp.Reading) string {
+func what(r mcp.ReadRequest) string {
 	if r.Prompt != "" {
 		return "prompts"
 	}
@@ -42,7 +42,7 @@ func what(r mcp.Reading) string {
 
 // ReadServer reads a resource, or fills in a prompt, of one of the app's MCP
 // servers, as the protocol writes it.
-func (s *Session) ReadServer(ctx context.Context, name string, r mcp.Reading) (json.RawMessage, error) {
+func (s *Session) ReadServer(ctx context.Context, name string, r mcp.ReadRequest) (json.RawMessage, error) {
 	const op = "callgate.ReadServer"
 	if !s.enter() {
 		return nil, tool.Errorf(op, tool.Unavailable, "session %s has ended", s.ID).WithHint("open a new one")
@@ -59,18 +59,18 @@ func (s *Session) ReadServer(ctx context.Context, name string, r mcp.Reading) (j
 	if !s.MayRead(server.Namespace(), what(r)) {
 		record := s.kernel.reading(server, r)
 		record.Kind, record.Ask.Verdict, record.Ask.Reason = journal.Asked, journal.Refuse, "hidden by the app's rules"
-		_ = s.kernel.Journal.Note(record) // nothing happened; the answer stands without it
+		_ = s.kernel.Journal.Append(record) // nothing happened; the answer stands without it
 		return nil, tool.Errorf(op, tool.NotFound, "the MCP server %s offers no %s here", server.Config().Name, what(r))
 	}
-	if s.door.Began != nil {
-		s.door.Began(ctx, tool.Call{ID: r.Call, Principal: r.By, Name: what(r)})
+	if s.door.OnStart != nil {
+		s.door.OnStart(ctx, tool.Call{ID: r.Call, Principal: r.By, Name: what(r)})
 	}
 	return server.Read(ctx, r)
 }
 
 // noteRead puts on record what was read of a server. What nobody has a session
 // for was read by the user of this kernel, at the command line.
-func (k *Kernel) noteRead(s *mcp.Server, r mcp.Reading, end mcp.End) error {
+func (k *Kernel) noteRead(s *mcp.Server, r mcp.ReadRequest, end mcp.ReadResult) error {
 	if r.Call == "" {
 		r.Call, r.By = readingID(), tool.Principal{User: k.user}
 	}
@@ -78,13 +78,13 @@ func (k *Kernel) noteRead(s *mcp.Server, r mcp.Reading, end mcp.End) error {
 	record.End = &journal.End{Status: tool.Success, Summary: fmt.Sprintf("%d bytes", end.Size), Took: end.Took}
 	if end.Err != nil {
 		record.End.Status, record.End.Error = tool.Failure, tool.KindOf(end.Err)
-		record.End.Summary = tool.ClipTo(k.secrets.ScrubString(end.Err.Error()), 500)
+		record.End.Summary = tool.TruncateTo(k.secrets.ScrubString(end.Err.Error()), 500)
 	}
-	return k.Journal.Note(record)
+	return k.Journal.Append(record)
 }
 
 // reading starts the record of a reading.
-func (k *Kernel) reading(s *mcp.Server, r mcp.Reading) journal.Record {
+func (k *Kernel) reading(s *mcp.Server, r mcp.ReadRequest) journal.Record {
 	const most = 8 << 10
 	args := map[string]any{"uri": r.URI}
 	if r.Prompt != "" {
@@ -92,7 +92,7 @@ func (k *Kernel) reading(s *mcp.Server, r mcp.Reading) journal.Record {
 	}
 	text, _ := json.Marshal(args) // texts alone
 	if text = k.secrets.Scrub(text); len(text) > most || !json.Valid(text) {
-		text, _ = json.Marshal(tool.ClipTo(string(text), most/2))
+		text, _ = json.Marshal(tool.TruncateTo(string(text), most/2))
 	}
 	id := offered(s.Namespace(), what(r)).ID
 	return journal.Record{
@@ -112,7 +112,7 @@ func (s *Session) Hear(ctx context.Context, level mcp.LogLevel) {
 	defer cancel()
 	var all sync.WaitGroup
 	for _, u := range s.upstreams() {
-		all.Go(func() { u.Hear(ctx, level) })
+		all.Go(func() { u.SetLogLevel(ctx, level) })
 	}
 	all.Wait()
 }

@@ -97,7 +97,7 @@ func (k *Kernel) finder(ctx context.Context, a *app.App) (*search.Index, error) 
 	}
 	// An endpoint is told of no tools but those that its own sessions see.
 	if f.generation != snap.Generation && how.Endpoint.URL == "" {
-		if err := f.index.Sync(ctx, slices.Collect(snap.Every())); err != nil {
+		if err := f.index.Sync(ctx, slices.Collect(snap.AllScopes())); err != nil {
 			return nil, err
 		}
 		f.generation = snap.Generation

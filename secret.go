@@ -13,7 +13,7 @@ import (
 // and when it was set, never its value. Like what changes them, it needs the
 // human's key.
 func (k *Kernel) Secrets(who approval.Credential) ([]secret.Info, error) {
-	if err := k.Approvals.Vouch(who); err != nil {
+	if err := k.Approvals.HasHumanAuthority(who); err != nil {
 		return nil, err
 	}
 	return k.secrets.List()
@@ -23,7 +23,7 @@ func (k *Kernel) Secrets(who approval.Credential) ([]secret.Info, error) {
 // and everything that is written down is without it. A running MCP server has
 // the old one until it is started again.
 func (k *Kernel) SetSecret(who approval.Credential, name string, value []byte) error {
-	if err := k.Approvals.Vouch(who); err != nil {
+	if err := k.Approvals.HasHumanAuthority(who); err != nil {
 		return err
 	}
 	if err := k.secrets.Set(name, value); err != nil {
@@ -34,7 +34,7 @@ func (k *Kernel) SetSecret(who approval.Credential, name string, value []byte) e
 
 // DeleteSecret takes a value out of the store.
 func (k *Kernel) DeleteSecret(who approval.Credential, name string) error {
-	if err := k.Approvals.Vouch(who); err != nil {
+	if err := k.Approvals.HasHumanAuthority(who); err != nil {
 		return err
 	}
 	if err := k.secrets.Delete(name); err != nil {
@@ -46,5 +46,5 @@ func (k *Kernel) DeleteSecret(who approval.Credential, name string) error {
 // noteSecret puts a change on record, by its name.
 func (k *Kernel) noteSecret(who approval.Credential, did, name string) error {
 	by := cmp.Or(who.By, k.user, "a human")
-	return k.Journal.Note(journal.Record{Kind: journal.Noted, Note: fmt.Sprintf("%s %s the secret %s", k.secrets.ScrubString(by), did, name)})
+	return k.Journal.Append(journal.Record{Kind: journal.Noted, Note: fmt.Sprintf("%s %s the secret %s", k.secrets.ScrubString(by), did, name)})
 }

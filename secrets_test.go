@@ -118,7 +118,7 @@ func leak(name string, r tool.Runtime) *tool.Tool {
 
 const leakSchema = `{"type":"object","properties":{"how":{"type":"string"},"secret":{"type":"string"},"path":{"type":"string"},"count":{"type":"integer"},"text":{"type":"string"}}}`
 
-func data(v any) (*tool.Result, error) { return tool.Done("done", v) }
+func data(v any) (*tool.Result, error) { return tool.OK("done", v) }
 
 func content(text string) (*tool.Result, error) {
 	return &tool.Result{Summary: "done", Content: []tool.Content{tool.Text(text)}}, nil
@@ -174,14 +174,14 @@ var leaks = map[string]func(value string, g tool.Grant) (*tool.Result, error){
 		return &tool.Result{Summary: "done", Content: []tool.Content{tool.Image("image/svg+xml", []byte("<svg>"+v+"</svg>")), tool.Text(strings.Repeat("large\n", 20_000))}}, nil
 	},
 	"live": func(v string, g tool.Grant) (*tool.Result, error) {
-		g.Live("stdout", []byte("the token is "+v+"\n"))
+		g.Output("stdout", []byte("the token is "+v+"\n"))
 		return data(nil)
 	},
 	"live, in pieces": func(v string, g tool.Grant) (*tool.Result, error) {
 		for _, text := range []string{v, base64.StdEncoding.EncodeToString([]byte(v)), url.QueryEscape(v), hex.EncodeToString([]byte(v))} {
 			for i := range len(text) {
-				g.Live("stdout", []byte(text[i:i+1]))
-				g.Live("stderr", []byte(text[i:min(i+2, len(text))][:1]))
+				g.Output("stdout", []byte(text[i:i+1]))
+				g.Output("stderr", []byte(text[i:min(i+2, len(text))][:1]))
 			}
 		}
 		return data(nil)
@@ -191,7 +191,7 @@ var leaks = map[string]func(value string, g tool.Grant) (*tool.Result, error){
 // watch collects what calls print while they run.
 func watch(t *testing.T, k *callgate.Kernel) func() []byte {
 	ctx, cancel := context.WithCancel(t.Context())
-	heard := k.Live.Listen(ctx)
+	heard := k.Live.Subscribe(ctx)
 	var mu sync.Mutex
 	streams := map[string][]byte{}
 	done := make(chan struct{})

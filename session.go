@@ -45,7 +45,7 @@ type Session struct {
 	Warnings []string
 
 	kernel *Kernel
-	door   *gate.Session
+	door   *gate.Caller
 
 	mu        sync.Mutex // orders the last call and the end
 	ended     bool
@@ -88,15 +88,15 @@ func (k *Kernel) register(s *Session) error {
 	return nil
 }
 
-func (k *Kernel) newSession(ctx context.Context, id string, c SessionConfig, asker approval.Asker) (*Session, error) {
+func (k *Kernel) newSession(ctx context.Context, id string, c SessionConfig, asker approval.Requester) (*Session, error) {
 	workspace, root, err := openWorkspace(c.Workspace)
 	if err != nil {
 		return nil, err
 	}
 	s := &Session{ID: id, kernel: k, active: time.Now(), used: map[string]int{}}
-	s.door = &gate.Session{
+	s.door = &gate.Caller{
 		Principal: tool.Principal{User: k.user, App: filepath.Base(workspace), Agent: c.Agent, Session: id, Lane: c.Lane},
-		Workspace: workspace, Root: root, Asker: asker, Ran: s.ran, NoWait: c.NoWait, Began: c.Began,
+		Workspace: workspace, Root: root, Requester: asker, OnSuccess: s.ran, NoWait: c.NoWait, OnStart: c.Began,
 	}
 	s.hide(k.hidden())
 	if err := k.applyApp(ctx, s, c.AppFile); err != nil {
@@ -119,7 +119,7 @@ func (s *Session) hide(folders []string) {
 			continue
 		}
 		if info, err := os.Stat(full); err == nil {
-			s.door.Hidden, s.door.HiddenAt = append(s.door.Hidden, info), append(s.door.HiddenAt, full)
+			s.door.HiddenFiles, s.door.HiddenPaths = append(s.door.HiddenFiles, info), append(s.door.HiddenPaths, full)
 		}
 	}
 }
@@ -133,10 +133,10 @@ func (k *Kernel) applyApp(ctx context.Context, s *Session, path string) error {
 	s.App = a
 	d := s.door
 	d.Principal.App, d.Rules, d.AppFile, d.Relaxed = a.ID, a.Rules, a.Path, a.Relaxed
-	d.Off = off(a)
+	d.DisabledModules = off(a)
 	s.Warnings = slices.Clone(a.Warnings)
 	s.readSettings(a)
-	d.Care = care(a)
+	d.Middleware = care(a)
 	if len(a.Dirs) > 0 || len(a.Servers) > 0 {
 		d.Scope = gate.Scope(a.Path, d.Workspace)
 	}
@@ -161,11 +161,11 @@ func openWorkspace(path string) (string, *os.Root, error) {
 		full, err = filepath.EvalSymlinks(full)
 	}
 	if err != nil {
-		return "", nil, tool.Errorf(op, tool.Invalid, "the workspace %s cannot be opened: %w", tool.Clip(path), err)
+		return "", nil, tool.Errorf(op, tool.Invalid, "the workspace %s cannot be opened: %w", tool.Truncate(path), err)
 	}
 	root, err := os.OpenRoot(full)
 	if err != nil {
-		return "", nil, tool.Errorf(op, tool.Invalid, "the workspace %s cannot be opened: %w", tool.Clip(path), err)
+		return "", nil, tool.Errorf(op, tool.Invalid, "the workspace %s cannot be opened: %w", tool.Truncate(path), err)
 	}
 	return full, root, nil
 }
@@ -213,12 +213,12 @@ func (k *Kernel) loadApp(ctx context.Context, workspace, path string) (*app.App,
 
 // known is what an app file may name: the built-in modules, which it turns on
 // and off, and all others, which are always on.
-func (k *Kernel) known(ctx context.Context, scope string) (app.Known, error) {
+func (k *Kernel) known(ctx context.Context, scope string) (app.KnownModules, error) {
 	snap, err := k.tools.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	known := app.Known{}
+	known := app.KnownModules{}
 	for t := range snap.View(scope).All() {
 		m, ok := known[t.ID.Namespace]
 		if !ok {
@@ -248,7 +248,7 @@ func (k *Kernel) Session(id string) (*Session, error) {
 	if s := k.sessions[id]; s != nil {
 		return s, nil
 	}
-	return nil, tool.Errorf("callgate.Session", tool.NotFound, "there is no open session %s", tool.Clip(id)).
+	return nil, tool.Errorf("callgate.Session", tool.NotFound, "there is no open session %s", tool.Truncate(id)).
 		WithHint("open a new one")
 }
 
@@ -271,7 +271,7 @@ func (k *Kernel) Busy(pid int) bool {
 		s.mu.Lock()
 		busy := s.calls > 0 || time.Since(s.active) < moment
 		s.mu.Unlock()
-		if busy && s.door.Asker.PID != pid {
+		if busy && s.door.Requester.PID != pid {
 			return true
 		}
 	}
@@ -378,9 +378,9 @@ func (s *Session) Tool(ctx context.Context, name string) (Visible, error) {
 		return Visible{}, err
 	}
 	view := snap.View(s.door.Scope)
-	t, err := view.Resolve(name, s.door.Sees)
-	if err == nil && !s.door.Sees(t) {
-		err = view.Unknown(name, s.door.Sees)
+	t, err := view.Resolve(name, s.door.CanSee)
+	if err == nil && !s.door.CanSee(t) {
+		err = view.UnknownError(name, s.door.CanSee)
 	}
 	if err != nil {
 		return Visible{}, err
@@ -397,10 +397,10 @@ func (s *Session) See(t *tool.Tool) Visible {
 func (s *Session) Workspace() string { return s.door.Workspace }
 
 // Process is the process on whose behalf calls are made.
-func (s *Session) Process() int { return s.door.Asker.PID }
+func (s *Session) Process() int { return s.door.Requester.PID }
 
 // Human reports whether the session's own process may answer what it asks.
-func (s *Session) Human() bool { return s.door.Asker.Human }
+func (s *Session) Human() bool { return s.door.Requester.Human }
 
 // Close ends the session once its calls have ended. What waits for a human
 // goes on waiting.
@@ -426,7 +426,7 @@ func (s *Session) Close() {
 	s.kernel.mu.Unlock()
 	s.inFlight.Wait()
 	if last {
-		s.kernel.Approvals.Ended(s.ID)
+		s.kernel.Approvals.EndSession(s.ID)
 		s.kernel.letGo(s.ID)
 	}
 	_ = s.door.Root.Close()
@@ -435,7 +435,7 @@ func (s *Session) Close() {
 // endOrphan ends a call that nobody waits for, once a human has answered: it
 // runs, in a session like its own, or its refusal is put on record.
 func (k *Kernel) endOrphan(r approval.Request) {
-	if !k.Approvals.Claim(r.ID) {
+	if !k.Approvals.Reserve(r.ID) {
 		return
 	}
 	k.mu.Lock()
@@ -449,7 +449,7 @@ func (k *Kernel) endOrphan(r approval.Request) {
 		s, err := k.sessionFor(k.ctx, r)
 		if err != nil {
 			k.log.Error("an answered call cannot be ended", "call", r.Call.ID, "tool", r.Call.Tool, "error", err)
-			_ = k.Journal.Note(journal.Record{Kind: journal.Noted, Call: r.Call.ID, Tool: r.Call.Tool.String(), Note: "answered, but it cannot go on: " + err.Error()})
+			_ = k.Journal.Append(journal.Record{Kind: journal.Noted, Call: r.Call.ID, Tool: r.Call.Tool.String(), Note: "answered, but it cannot go on: " + err.Error()})
 			return
 		}
 		defer s.Close()
@@ -476,14 +476,14 @@ func (k *Kernel) resumeApproved(ctx context.Context) error {
 			return err
 		}
 		if len(begun) > 0 {
-			if err := k.Approvals.Spend(ctx, r.ID); err != nil {
+			if err := k.Approvals.MarkUsed(ctx, r.ID); err != nil {
 				return err
 			}
 			continue
 		}
 		if patience := r.Deadline.Sub(r.AskedAt); time.Since(r.Answer.At) > patience {
 			// The yes was to a question of another day.
-			if err := k.Approvals.Lapse(ctx, r.ID); err != nil {
+			if err := k.Approvals.Withdraw(ctx, r.ID); err != nil {
 				return err
 			}
 			continue

@@ -21,7 +21,7 @@ func (s *Session) setUp(ctx context.Context) {
 	defer cancel()
 	defer context.AfterFunc(s.kernel.ctx, cancel)()
 	door := *s.door
-	door.Principal.Daemon, door.Ran = true, nil
+	door.Principal.Daemon, door.OnSuccess = true, nil
 	for _, m := range s.App.Modules {
 		for _, step := range m.Setup {
 			name := m.Name + "." + step.Action
@@ -37,12 +37,12 @@ func (s *Session) setUp(ctx context.Context) {
 }
 
 // step makes one call.
-func (k *Kernel) step(ctx context.Context, door *gate.Session, name string, params any) error {
+func (k *Kernel) step(ctx context.Context, door *gate.Caller, name string, params any) error {
 	args, err := json.Marshal(params)
 	if err != nil {
 		return err
 	}
-	return k.door.Call(ctx, door, gate.Ask{Name: name, Args: args}).Err()
+	return k.door.Call(ctx, door, gate.CallRequest{Name: name, Args: args}).Err()
 }
 
 // withSecrets puts the values of secrets in the place of their references, in

@@ -52,7 +52,7 @@ func (s *Session) Named(ctx context.Context, c SurfaceConfig, name string) strin
 
 func (s *Session) planned(ctx context.Context, c SurfaceConfig) (planned, error) {
 	if c.Mode != "" && !surface.Mode(c.Mode).Valid() {
-		return planned{}, tool.Errorf("callgate.Surface", tool.Invalid, "%q is not a way to show tools", tool.Clip(c.Mode)).WithHint("use direct, compact_direct or discovery")
+		return planned{}, tool.Errorf("callgate.Surface", tool.Invalid, "%q is not a way to show tools", tool.Truncate(c.Mode)).WithHint("use direct, compact_direct or discovery")
 	}
 	s.mu.Lock()
 	i := slices.IndexFunc(s.plans, func(p planned) bool { return p.SurfaceConfig == c })
@@ -99,7 +99,7 @@ func (s *Session) plan(ctx context.Context, c SurfaceConfig) (planned, error) {
 	var names []string
 	for t := range snap.View(s.door.Scope).All() {
 		switch {
-		case !s.door.Sees(t):
+		case !s.door.CanSee(t):
 		case t.Runtime.Control && !s.offers(t, c.ForMCP):
 		case t.Runtime.Control:
 			name := t.ID.Name
@@ -133,7 +133,7 @@ func (s *Session) plan(ctx context.Context, c SurfaceConfig) (planned, error) {
 func (s *Session) bare(items, kernels []surface.Item) map[string]string {
 	own := map[string]map[string]string{}
 	for _, u := range s.upstreams() {
-		own[u.Namespace()] = u.OwnNames()
+		own[u.Namespace()] = u.UpstreamNames()
 	}
 	claims := map[string]int{}
 	for _, item := range slices.Concat(items, kernels) {

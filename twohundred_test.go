@@ -37,7 +37,7 @@ func TestTwoHundredTools(t *testing.T) {
 			ID:      tool.ID{Namespace: fmt.Sprintf("real%d", len(tools)/10), Name: fmt.Sprintf("t%d", len(tools)), Version: tool.Version{Major: 1}},
 			Spec:    tool.Spec{Description: in.Description, Input: in.Parameters},
 			Runtime: tool.Runtime{SideEffect: tool.Read, Risk: tool.Low},
-			Handler: tool.HandlerFunc(func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) { return tool.Done("ok", nil) }),
+			Handler: tool.HandlerFunc(func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) { return tool.OK("ok", nil) }),
 		}
 		if made.Validate() == nil {
 			tools = append(tools, made)

@@ -35,7 +35,7 @@ func (u *upstream) Name() string { return u.Server.Name() + " of " + u.scope }
 // Tools returns those of the server's tools that this app may be shown: its pin
 // is no other app's.
 func (u *upstream) Tools(context.Context) ([]*tool.Tool, error) {
-	return u.Vetted(func(now []mcp.Definition) []mcp.Definition { return u.kernel.vet(u.Server, u.pin, now) }), nil
+	return u.VettedTools(func(now []mcp.Definition) []mcp.Definition { return u.kernel.vet(u.Server, u.pin, now) }), nil
 }
 
 // held are the tools that wait for a human before this app is shown them.
@@ -45,7 +45,7 @@ func (u *upstream) held() ([]trust.Held, error) {
 	if err != nil || !u.pin {
 		return held, err
 	}
-	unseen, err := u.kernel.trust.Unseen(key)
+	unseen, err := u.kernel.trust.Unreviewed(key)
 	return append(held, unseen...), err
 }
 
@@ -90,14 +90,14 @@ func (k *Kernel) openServers() (err error) {
 		Secret: func(name string) (string, error) { return k.secrets.Expand("{{secret." + name + "}}") },
 		Scrub:  k.secrets.ScrubString,
 		Check:  func(raw json.RawMessage) error { _, err := schema.Compile(raw); return err },
-		Keep: func(ctx context.Context, data []byte) (string, error) {
+		StoreArtifact: func(ctx context.Context, data []byte) (string, error) {
 			return k.Artifacts.Put(ctx, k.secrets.Scrub(data))
 		},
-		Changed:  k.serverChanged,
-		Vet:      func(s *mcp.Server, now []mcp.Definition) []mcp.Definition { return k.vet(s, false, now) },
-		MayStart: k.mayStart,
-		Guest:    k.elicit,
-		Read:     k.noteRead,
+		OnToolsChanged: k.serverChanged,
+		Vet:            func(s *mcp.Server, now []mcp.Definition) []mcp.Definition { return k.vet(s, false, now) },
+		MayStart:       k.mayStart,
+		ClientFor:      k.elicit,
+		OnRead:         k.noteRead,
 	})
 	return nil
 }
@@ -281,7 +281,7 @@ func (s *Session) Server(name string) (*mcp.Server, error) {
 		}
 		names = append(names, u.Config().Name)
 	}
-	e := tool.Errorf("callgate.Server", tool.NotFound, "this app has no MCP server %q", tool.Clip(name))
+	e := tool.Errorf("callgate.Server", tool.NotFound, "this app has no MCP server %q", tool.Truncate(name))
 	if len(names) == 0 {
 		return nil, e.WithHint("callgate mcp add puts one into the app file")
 	}
@@ -292,7 +292,7 @@ func (s *Session) Server(name string) (*mcp.Server, error) {
 // give it.
 func (s *Session) Trust(who approval.Credential, name string, t protocol.Trust) error {
 	const op = "callgate.Trust"
-	if err := s.kernel.Approvals.Vouch(who); err != nil {
+	if err := s.kernel.Approvals.HasHumanAuthority(who); err != nil {
 		return err
 	}
 	by := t.By

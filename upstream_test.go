@@ -182,7 +182,7 @@ func TestHostileNames(t *testing.T) {
 		key, err := k.State.ReadHumanKey()
 		ok(t, err)
 		for _, h := range server.Held { // a name of another script's look-alikes is held: a human may want it
-			ok(t, s.Trust(approval.Credential{Key: key, PID: approval.Unknown}, server.Name, protocol.Trust{Accept: []trust.Pick{h.Pick()}}))
+			ok(t, s.Trust(approval.Credential{Key: key, PID: approval.Unknown}, server.Name, protocol.Trust{Accept: []trust.DefinitionRef{h.Ref()}}))
 		}
 	}
 	plan, err := s.Surface(t.Context(), callgate.SurfaceConfig{Mode: "direct"})
@@ -245,7 +245,7 @@ func TestPoisonedDefinitions(t *testing.T) {
 	}
 	key, err := k.State.ReadHumanKey()
 	ok(t, err)
-	ok(t, s.Trust(approval.Credential{Key: key, PID: approval.Unknown}, "files", protocol.Trust{Accept: []trust.Pick{found["read"].Pick()}, Reject: []trust.Pick{found["sneaky"].Pick()}}))
+	ok(t, s.Trust(approval.Credential{Key: key, PID: approval.Unknown}, "files", protocol.Trust{Accept: []trust.DefinitionRef{found["read"].Ref()}, Reject: []trust.DefinitionRef{found["sneaky"].Ref()}}))
 	if got := names(t, s); !strings.Contains(got, "mcp_files.read") || strings.Contains(got, "sneaky") {
 		t.Errorf("after the human's word: %s", got)
 	}
@@ -469,7 +469,7 @@ func TestPinsAreTheirApps(t *testing.T) {
 		}
 		key, err := k.State.ReadHumanKey()
 		ok(t, err)
-		ok(t, by[strict].Trust(approval.Credential{Key: key, PID: approval.Unknown}, "shared", protocol.Trust{Accept: []trust.Pick{held[0].Pick()}}))
+		ok(t, by[strict].Trust(approval.Credential{Key: key, PID: approval.Unknown}, "shared", protocol.Trust{Accept: []trust.DefinitionRef{held[0].Ref()}}))
 		if got := names(t, by[strict]); !strings.Contains(got, "mcp_shared.greet") || strings.Contains(got, "mcp_shared.part") {
 			t.Errorf("with a pin, one accepted: %s", got)
 		}

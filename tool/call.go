@@ -59,19 +59,19 @@ type Grant struct {
 	// Credential is the value of the secret that the app file names for the
 	// tool's module, if it names one.
 	Credential string
-	// Hidden are the folders inside the workspace that belong to the kernel, its
+	// HiddenFiles are the folders inside the workspace that belong to the kernel, its
 	// state with the human's key in it, and HiddenAt where they are: no tool may
 	// reach them. Mostly there are none.
-	Hidden   []os.FileInfo
-	HiddenAt []string
-	Relaxed  bool // a process may run even where not every wall can be put up
+	HiddenFiles []os.FileInfo
+	HiddenPaths []string
+	Relaxed     bool // a process may run even where not every wall can be put up
 	// Emit, when set, passes output on to whoever watches while the call runs.
 	// It is for watching only: what counts belongs in the result.
 	Emit func(stream string, chunk []byte)
 }
 
-// Live emits output, if anybody might watch.
-func (g Grant) Live(stream string, chunk []byte) {
+// Output emits output, if anybody might watch.
+func (g Grant) Output(stream string, chunk []byte) {
 	if g.Emit != nil {
 		g.Emit(stream, chunk)
 	}

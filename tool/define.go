@@ -52,7 +52,7 @@ func FromJSON(data json.RawMessage) (*Result, error) {
 		return &Result{Status: Success, Summary: "done"}, nil
 	}
 	if !json.Valid(data) {
-		return nil, Errorf("tool.FromJSON", Failed, "the tool answered with text that is not JSON: %q", Clip(string(data)))
+		return nil, Errorf("tool.FromJSON", Failed, "the tool answered with text that is not JSON: %q", Truncate(string(data)))
 	}
 	var r Result
 	if json.Unmarshal(data, &r) == nil && r.Summary != "" {
@@ -123,5 +123,5 @@ func summarize(data json.RawMessage) string {
 	if len(text) <= 120 {
 		return text
 	}
-	return Clip(text)
+	return Truncate(text)
 }

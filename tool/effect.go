@@ -57,7 +57,7 @@ func (m *Mode) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return Errorf("tool.Mode", Invalid, "lock mode %q is not one of IS, IX, S, U, X", Clip(string(text)))
+	return Errorf("tool.Mode", Invalid, "lock mode %q is not one of IS, IX, S, U, X", Truncate(string(text)))
 }
 
 // Effect is what a call would touch, before its arguments are known: a
@@ -93,7 +93,7 @@ func (e Effect) validate(t *Tool) error {
 		return Errorf(op, Invalid, "%s has an effect without a resource or with a mode that is not IS, IX, S, U or X", t.ID)
 	}
 	if e.Mode.Writes() && !t.Runtime.SideEffect.Durable() {
-		return Errorf(op, Invalid, "%s claims %s on %q yet says its side effect is %q", t.ID, e.Mode, Clip(e.Resource), t.Runtime.SideEffect)
+		return Errorf(op, Invalid, "%s claims %s on %q yet says its side effect is %q", t.ID, e.Mode, Truncate(e.Resource), t.Runtime.SideEffect)
 	}
 	if e.When == "" && len(e.Unless) == 0 {
 		return nil
@@ -110,7 +110,7 @@ func (e Effect) validate(t *Tool) error {
 	}
 	for _, name := range names {
 		if _, ok := schema.Properties[name]; !ok && len(schema.Properties) > 0 {
-			return Errorf(op, Invalid, "%s has an effect on %q that depends on the parameter %q, which it does not have", t.ID, Clip(e.Resource), Clip(name))
+			return Errorf(op, Invalid, "%s has an effect on %q that depends on the parameter %q, which it does not have", t.ID, Truncate(e.Resource), Truncate(name))
 		}
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 // Forbids reports whether a name below the root, or what it leads to, lies in a
 // folder that belongs to the kernel. It costs nothing where there is none.
 func (g Grant) Forbids(name string) bool {
-	if len(g.Hidden) == 0 || g.Root == nil {
+	if len(g.HiddenFiles) == 0 || g.Root == nil {
 		return false
 	}
 	for at := filepath.Clean(name); ; at = filepath.Dir(at) {
@@ -22,10 +22,10 @@ func (g Grant) Forbids(name string) bool {
 	}
 }
 
-// Hides reports whether something met in a folder is one that belongs to the
+// IsHidden reports whether something met in a folder is one that belongs to the
 // kernel.
-func (g Grant) Hides(dir *os.Root, name string) bool {
-	if len(g.Hidden) == 0 {
+func (g Grant) IsHidden(dir *os.Root, name string) bool {
+	if len(g.HiddenFiles) == 0 {
 		return false
 	}
 	info, err := dir.Stat(name)
@@ -33,7 +33,7 @@ func (g Grant) Hides(dir *os.Root, name string) bool {
 }
 
 func (g Grant) hides(info fs.FileInfo) bool {
-	for _, h := range g.Hidden {
+	for _, h := range g.HiddenFiles {
 		if os.SameFile(h, info) {
 			return true
 		}
@@ -41,10 +41,10 @@ func (g Grant) hides(info fs.FileInfo) bool {
 	return false
 }
 
-// Holds reports whether a folder of the kernel lies below a name, so that what
+// ContainsHidden reports whether a folder of the kernel lies below a name, so that what
 // is done to the name would be done to it.
-func (g Grant) Holds(name string) bool {
-	for _, path := range g.HiddenAt {
+func (g Grant) ContainsHidden(name string) bool {
+	for _, path := range g.HiddenPaths {
 		if rel, err := filepath.Rel(filepath.Join(g.Workspace, name), path); err == nil && filepath.IsLocal(rel) {
 			return true
 		}

@@ -35,7 +35,7 @@ const maxPart = 256
 func ParseVersion(s string) (Version, error) {
 	m := versionForm.FindStringSubmatch(s)
 	if m == nil {
-		return Version{}, Errorf("tool.ParseVersion", Invalid, "version %q is not of the form 1.2.3", Clip(s))
+		return Version{}, Errorf("tool.ParseVersion", Invalid, "version %q is not of the form 1.2.3", Truncate(s))
 	}
 	var parts [3]uint64
 	for i, text := range m[1:] {
@@ -44,7 +44,7 @@ func ParseVersion(s string) (Version, error) {
 		}
 		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
-			return Version{}, Errorf("tool.ParseVersion", Invalid, "version %q has a part that is too large", Clip(s))
+			return Version{}, Errorf("tool.ParseVersion", Invalid, "version %q has a part that is too large", Truncate(s))
 		}
 		parts[i] = n
 	}
@@ -66,10 +66,10 @@ func (v Version) Compare(w Version) int {
 func NewID(namespace, name, version string) (ID, error) {
 	const op = "tool.NewID"
 	if len(namespace) > maxPart || !namespaceForm.MatchString(namespace) {
-		return ID{}, Errorf(op, Invalid, "namespace %q must be lower-case letters, digits, _ and -, with single dots between parts", Clip(namespace))
+		return ID{}, Errorf(op, Invalid, "namespace %q must be lower-case letters, digits, _ and -, with single dots between parts", Truncate(namespace))
 	}
 	if len(name) > maxPart || !nameForm.MatchString(name) {
-		return ID{}, Errorf(op, Invalid, "name %q must be lower-case letters, digits, _ and -", Clip(name))
+		return ID{}, Errorf(op, Invalid, "name %q must be lower-case letters, digits, _ and -", Truncate(name))
 	}
 	v, err := ParseVersion(version)
 	if err != nil {
@@ -83,7 +83,7 @@ func ParseID(s string) (ID, error) {
 	namespace, rest, ok := strings.Cut(s, ":")
 	name, version, ok2 := strings.Cut(rest, "@")
 	if !ok || !ok2 {
-		return ID{}, Errorf("tool.ParseID", Invalid, "tool id %q is not of the form namespace:name@1.2.3", Clip(s))
+		return ID{}, Errorf("tool.ParseID", Invalid, "tool id %q is not of the form namespace:name@1.2.3", Truncate(s))
 	}
 	return NewID(namespace, name, version)
 }
@@ -98,7 +98,7 @@ func TryParseID(s string) (ID, bool) {
 func ParseDotted(s string) (namespace, name string, err error) {
 	i := strings.LastIndexByte(s, '.')
 	if i < 0 {
-		return "", "", Errorf("tool.ParseDotted", Invalid, "tool name %q is not of the form namespace.name", Clip(s))
+		return "", "", Errorf("tool.ParseDotted", Invalid, "tool name %q is not of the form namespace.name", Truncate(s))
 	}
 	id, err := NewID(s[:i], s[i+1:], "0")
 	if err != nil {
@@ -161,7 +161,7 @@ func ParseRef(s string) (Ref, error) {
 	bare, version, versioned := strings.Cut(s, "@")
 	namespace, name, ok := strings.Cut(bare, ":")
 	if !ok {
-		return Ref{}, Errorf(op, Invalid, "tool reference %q is not of the form namespace:name or namespace:name@range", Clip(s))
+		return Ref{}, Errorf(op, Invalid, "tool reference %q is not of the form namespace:name or namespace:name@range", Truncate(s))
 	}
 	id, err := NewID(namespace, name, "0")
 	if err != nil {
@@ -176,11 +176,11 @@ func ParseRef(s string) (Ref, error) {
 		return ref, nil
 	}
 	if len(version) > maxPart {
-		return Ref{}, Errorf(op, Invalid, "version range of %q is too long", Clip(s))
+		return Ref{}, Errorf(op, Invalid, "version range of %q is too long", Truncate(s))
 	}
 	ref.within, err = semver.NewConstraint(version)
 	if err != nil {
-		return Ref{}, Errorf(op, Invalid, "version range %q is not understood; use 1.2.3, ^1.2, ~1, >=1 <2 or latest", Clip(version))
+		return Ref{}, Errorf(op, Invalid, "version range %q is not understood; use 1.2.3, ^1.2, ~1, >=1 <2 or latest", Truncate(version))
 	}
 	return ref, nil
 }
@@ -209,11 +209,11 @@ func WithoutVersion(id string) string {
 	return parsed.WithoutVersion()
 }
 
-// Clip shortens hostile input before it is quoted in an error.
-func Clip(s string) string { return ClipTo(s, 80) }
+// Truncate shortens hostile input before it is quoted in an error.
+func Truncate(s string) string { return TruncateTo(s, 80) }
 
-// ClipTo shortens s to at most n bytes and a mark, at a rune's edge.
-func ClipTo(s string, n int) string {
+// TruncateTo shortens s to at most n bytes and a mark, at a rune's edge.
+func TruncateTo(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -67,9 +67,9 @@ func Resource(uri, mime, text string) Content {
 // Body is the text of a resource without its address.
 func (c Content) Body() string { return strings.TrimPrefix(c.Text, c.URI+"\n") }
 
-// Done is a successful result with a one-line summary and, unless nil, a
+// OK is a successful result with a one-line summary and, unless nil, a
 // structured value.
-func Done(summary string, value any) (*Result, error) {
+func OK(summary string, value any) (*Result, error) {
 	r := &Result{Status: Success, Summary: summary}
 	if value == nil {
 		return r, nil

@@ -162,17 +162,17 @@ func (r *Runtime) validate(id ID) error {
 	switch r.Risk {
 	case "", Low, Medium, High:
 	default:
-		return Errorf(op, Invalid, "%s has risk %q; use low, medium or high", id, Clip(string(r.Risk)))
+		return Errorf(op, Invalid, "%s has risk %q; use low, medium or high", id, Truncate(string(r.Risk)))
 	}
 	switch r.SideEffect {
 	case "", None, Read, Write, External:
 	default:
-		return Errorf(op, Invalid, "%s has side effect %q; use none, read, write or external", id, Clip(string(r.SideEffect)))
+		return Errorf(op, Invalid, "%s has side effect %q; use none, read, write or external", id, Truncate(string(r.SideEffect)))
 	}
 	switch r.Exposure {
 	case "", Both, Edge, Core, Nobody:
 	default:
-		return Errorf(op, Invalid, "%s has exposure %q; use edge, core, both or none", id, Clip(string(r.Exposure)))
+		return Errorf(op, Invalid, "%s has exposure %q; use edge, core, both or none", id, Truncate(string(r.Exposure)))
 	}
 	return nil
 }

@@ -28,28 +28,28 @@ import (
 	"callgate/tool"
 )
 
-// Tools makes the calls of a model.
-type Tools interface {
+// ToolCaller makes the calls of a model.
+type ToolCaller interface {
 	// Call makes calls side by side and returns their answers in order; done is
 	// given each as it comes, from several goroutines.
 	Call(ctx context.Context, calls []history.Call, done func(int, *tool.Result)) []*tool.Result
-	// Fate tells what became of a call that was made before, by its ID. made is
+	// CallOutcome tells what became of a call that was made before, by its ID. made is
 	// false when it has not touched anything, and may be made.
-	Fate(ctx context.Context, id string) (result *tool.Result, made bool, err error)
+	CallOutcome(ctx context.Context, id string) (result *tool.Result, made bool, err error)
 }
 
-// Brain is a model, and how it is asked.
-type Brain struct {
+// ModelConfig is a model, and how it is asked.
+type ModelConfig struct {
 	Model    llm.Model
 	Settings llm.Request // what every request has: tokens, temperature …
-	// Read finds the calls in the words of a model that is not given tools by
+	// Parser finds the calls in the words of a model that is not given tools by
 	// its provider; nil for one that is.
-	Read     Reader
-	Fallback *Brain // asked for the rest of a turn in which there is no money left for this one
+	Parser   CallParser
+	Fallback *ModelConfig // asked for the rest of a turn in which there is no money left for this one
 }
 
-// Reader finds calls in words.
-type Reader interface {
+// CallParser finds calls in words.
+type CallParser interface {
 	// Start begins an answer. write is given its words as they come and returns
 	// what of them may be shown; end returns the rest, and the calls.
 	Start() (write func(string) string, end func() (string, []llm.ToolCall))
@@ -57,38 +57,38 @@ type Reader interface {
 
 // Config is what a loop works with. Brain, Tools, Log and System are needed.
 type Config struct {
-	Brain  *Brain
-	Tools  Tools
-	Offer  []llm.ToolDef // as the model is shown them, always the same
-	Log    *history.Log
-	System func() string // asked once for each turn
-	// Notes are what the model is to be told before it is asked again: work in
+	Model    *ModelConfig
+	Tools    ToolCaller
+	ToolDefs []llm.ToolDef // as the model is shown them, always the same
+	Log      *history.Log
+	System   func() string // asked once for each turn
+	// Notices are what the model is to be told before it is asked again: work in
 	// the background that ended. May be nil.
-	Notes func() []string
-	// More is asked when the model has nothing more to say: it reports whether
+	Notices func() []string
+	// AwaitTasks is asked when the model has nothing more to say: it reports whether
 	// there is news after all, for which it may wait. May be nil.
-	More     func(ctx context.Context) bool
-	MaxTurns int           // how often the model is asked within one turn; 0: 50
-	Timeout  time.Duration // of one turn; 0: none
+	AwaitTasks func(ctx context.Context) bool
+	MaxTurns   int           // how often the model is asked within one turn; 0: 50
+	Timeout    time.Duration // of one turn; 0: none
 	// Input and Output are shown what the user says and what the model says,
 	// and may change it, or refuse it by an error. May be nil.
 	Input, Output func(string) (string, error)
-	// Fit is given the messages before each request, and returns how they are
+	// Compact is given the messages before each request, and returns how they are
 	// to be made fit for the model's window, or nil when they are. May be nil.
-	Fit func(ctx context.Context, system string, messages []llm.Message) (*history.Compaction, error)
-	// Shrink is given the messages that the provider found too long, once for
+	Compact func(ctx context.Context, system string, messages []llm.Message) (*history.Compaction, error)
+	// CompactOverflow is given the messages that the provider found too long, once for
 	// each request, and returns how they are to be made shorter. May be nil.
-	Shrink func(ctx context.Context, system string, messages []llm.Message) (*history.Compaction, error)
+	CompactOverflow func(ctx context.Context, system string, messages []llm.Message) (*history.Compaction, error)
 }
 
-// Watch is told what happens while it happens; any field may be nil.
-type Watch struct {
-	Delta func(llm.Delta)                       // of the answer that is being given
-	Event func(history.Event)                   // as it was written down
-	Call  func(history.Call)                    // a call begins
-	Ended func(history.Call, *tool.Result)      // and ends, whichever of them first
-	Wait  func(attempt int, err error)          // the model is asked again after a failure
-	Fall  func(from, to *Brain, because string) // another brain is asked
+// Observer is told what happens while it happens; any field may be nil.
+type Observer struct {
+	Delta    func(llm.Delta)                             // of the answer that is being given
+	Event    func(history.Event)                         // as it was written down
+	Call     func(history.Call)                          // a call begins
+	Ended    func(history.Call, *tool.Result)            // and ends, whichever of them first
+	Wait     func(attempt int, err error)                // the model is asked again after a failure
+	Fallback func(from, to *ModelConfig, because string) // another brain is asked
 }
 
 // Loop runs the turns of one conversation, one at a time.
@@ -107,7 +107,7 @@ func New(cfg Config) *Loop {
 // Turn is one run of the loop: from what the user says to the model's answer.
 // It returns how the turn ended, which is also in the log. An error is one of
 // the log itself: then nobody knows.
-func (l *Loop) Turn(ctx context.Context, words llm.Message, watch Watch) (history.End, error) {
+func (l *Loop) Turn(ctx context.Context, words llm.Message, watch Observer) (history.End, error) {
 	t := l.turn(watch)
 	if l.cfg.Input != nil {
 		for i, p := range words.Parts {
@@ -125,12 +125,12 @@ func (l *Loop) Turn(ctx context.Context, words llm.Message, watch Watch) (histor
 	if err := t.write(ctx, history.Event{Type: history.User, Message: &words}); err != nil {
 		return history.End{}, err
 	}
-	return t.run(ctx, t.ask)
+	return t.run(ctx, t.loop)
 }
 
 // Resume takes up a turn that was broken off, where it was. A conversation
 // whose last turn ended stays as it is.
-func (l *Loop) Resume(ctx context.Context, watch Watch) (history.End, error) {
+func (l *Loop) Resume(ctx context.Context, watch Observer) (history.End, error) {
 	t := l.turn(watch)
 	var last *history.End
 	var turns int
@@ -142,25 +142,25 @@ func (l *Loop) Resume(ctx context.Context, watch Watch) (history.End, error) {
 		return history.End{}, tool.Errorf("agent.Resume", tool.Invalid, "nothing was said in this conversation yet")
 	}
 	return t.run(ctx, func(ctx context.Context) (*history.End, error) {
-		if err := t.takeUp(ctx); err != nil {
+		if err := t.resumeCalls(ctx); err != nil {
 			return nil, err
 		}
-		return t.ask(ctx)
+		return t.loop(ctx)
 	})
 }
 
 // turn is the state of one run.
 type turn struct {
 	*Loop
-	watch  Watch
-	brain  *Brain
+	watch  Observer
+	brain  *ModelConfig
 	system string
-	guard  guard
+	guard  loopGuard
 	last   []history.Event // what is written together with the end
 }
 
-func (l *Loop) turn(watch Watch) *turn {
-	return &turn{Loop: l, watch: watch, brain: l.cfg.Brain}
+func (l *Loop) turn(watch Observer) *turn {
+	return &turn{Loop: l, watch: watch, brain: l.cfg.Model}
 }
 
 // errStop ends a turn in the middle of a step.
@@ -186,29 +186,29 @@ func (t *turn) run(ctx context.Context, work func(context.Context) (*history.End
 		end = &stop.end
 	}
 	if ctx.Err() != nil && end.Reason != history.Done {
-		*end = t.cut(outer)
+		*end = t.interruptedEnd(outer)
 	}
 	return *end, t.write(ctx, append(t.last, history.Event{Type: history.TurnEnded, End: end})...)
 }
 
-// cut is the end of a turn whose context ended.
-func (t *turn) cut(outer context.Context) history.End {
+// interruptedEnd is the end of a turn whose context ended.
+func (t *turn) interruptedEnd(outer context.Context) history.End {
 	if outer.Err() == nil {
 		return history.End{Reason: history.TimedOut, Error: fmt.Sprintf("the turn took longer than %v", t.cfg.Timeout)}
 	}
 	return history.End{Reason: history.Cancelled}
 }
 
-// ask asks the model, and again with what its calls gave, until it makes none.
-func (t *turn) ask(ctx context.Context) (*history.End, error) {
+// loop asks the model, and again with what its calls gave, until it makes none.
+func (t *turn) loop(ctx context.Context) (*history.End, error) {
 	for range t.cfg.MaxTurns {
 		if ctx.Err() != nil {
 			return &history.End{Reason: history.Cancelled}, nil
 		}
-		if err := t.notes(ctx); err != nil {
+		if err := t.addNotices(ctx); err != nil {
 			return nil, err
 		}
-		if err := t.fit(ctx); err != nil {
+		if err := t.compactIfNeeded(ctx); err != nil {
 			return nil, err
 		}
 		answer, err := t.generate(ctx)
@@ -220,7 +220,7 @@ func (t *turn) ask(ctx context.Context) (*history.End, error) {
 		switch {
 		case len(calls) > 0:
 			err = t.call(ctx, said, calls)
-		case answer.Stop == llm.StopPause, t.cfg.More != nil && t.cfg.More(ctx):
+		case answer.Stop == llm.StopPause, t.cfg.AwaitTasks != nil && t.cfg.AwaitTasks(ctx):
 			err = t.write(ctx, said)
 		default:
 			t.last = append(t.last, said) // written with the turn's end
@@ -233,13 +233,13 @@ func (t *turn) ask(ctx context.Context) (*history.End, error) {
 	return &history.End{Reason: history.MaxTurns, Error: fmt.Sprintf("stopped after asking the model %d times", t.cfg.MaxTurns)}, nil
 }
 
-// notes tells the model what has happened meanwhile.
-func (t *turn) notes(ctx context.Context) error {
-	if t.cfg.Notes == nil {
+// addNotices tells the model what has happened meanwhile.
+func (t *turn) addNotices(ctx context.Context) error {
+	if t.cfg.Notices == nil {
 		return nil
 	}
-	for _, note := range t.cfg.Notes() {
-		m := remark(note)
+	for _, note := range t.cfg.Notices() {
+		m := kernelNote(note)
 		if err := t.write(ctx, history.Event{Type: history.Note, Message: &m}); err != nil {
 			return err
 		}
@@ -247,12 +247,12 @@ func (t *turn) notes(ctx context.Context) error {
 	return nil
 }
 
-// fit makes the conversation fit the model's window.
-func (t *turn) fit(ctx context.Context) error {
-	if t.cfg.Fit == nil {
+// compactIfNeeded makes the conversation fit the model's window.
+func (t *turn) compactIfNeeded(ctx context.Context) error {
+	if t.cfg.Compact == nil {
 		return nil
 	}
-	c, err := t.cfg.Fit(ctx, t.system, t.cfg.Log.Messages())
+	c, err := t.cfg.Compact(ctx, t.system, t.cfg.Log.Messages())
 	if err != nil {
 		return &errStop{history.End{Reason: history.Failed, Error: err.Error()}}
 	}

@@ -83,7 +83,7 @@ func (b *bench) Call(ctx context.Context, calls []history.Call, done func(int, *
 	return out
 }
 
-func (b *bench) Fate(_ context.Context, id string) (*tool.Result, bool, error) {
+func (b *bench) CallOutcome(_ context.Context, id string) (*tool.Result, bool, error) {
 	r, ok := b.fates[id]
 	return r, ok, nil
 }
@@ -103,12 +103,12 @@ func setup(t testing.TB, change func(*agent.Config), answers ...answer) *fixture
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	log, err := history.Create(t.Context(), db.Sessions(), history.Info{ID: "talk", Agent: "main"})
+	log, err := history.Create(t.Context(), db.Conversations(), history.Info{ID: "talk", Agent: "main"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{log: log, store: db.Sessions(), model: &script{answers: answers}, tools: &bench{}}
-	cfg := agent.Config{Brain: &agent.Brain{Model: f.model}, Tools: f.tools, Log: log, System: func() string { return "be brief" }, Offer: []llm.ToolDef{{Name: "look"}}}
+	f := &fixture{log: log, store: db.Conversations(), model: &script{answers: answers}, tools: &bench{}}
+	cfg := agent.Config{Model: &agent.ModelConfig{Model: f.model}, Tools: f.tools, Log: log, System: func() string { return "be brief" }, ToolDefs: []llm.ToolDef{{Name: "look"}}}
 	if change != nil {
 		change(&cfg)
 	}
@@ -118,7 +118,7 @@ func setup(t testing.TB, change func(*agent.Config), answers ...answer) *fixture
 
 func (f *fixture) say(t testing.TB, text string) history.End {
 	t.Helper()
-	end, err := f.Turn(t.Context(), llm.Say(llm.User, text), agent.Watch{})
+	end, err := f.Turn(t.Context(), llm.Say(llm.User, text), agent.Observer{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestEndings(t *testing.T) {
 	}{
 		"the model fails": {nil, []answer{fails(money)}, history.Failed, "no credit"},
 		"another brain is asked": {func(c *agent.Config) {
-			c.Brain.Fallback = &agent.Brain{Model: &script{answers: []answer{says("for free")}}}
+			c.Model.Fallback = &agent.ModelConfig{Model: &script{answers: []answer{says("for free")}}}
 		}, []answer{fails(money)}, history.Done, "assistant: for free"},
 		"half an answer is kept": {nil, []answer{fails(broken)}, history.Failed, "assistant: half an ans"},
 		"asked too often":        {func(c *agent.Config) { c.MaxTurns = 3 }, many, history.MaxTurns, "stopped after asking the model 3 times"},
@@ -194,13 +194,13 @@ func TestEndings(t *testing.T) {
 			return a, err
 		}, says("done")}, history.Done, "assistant: wait\nassistant: done"},
 		"it does not fit": {func(c *agent.Config) {
-			c.Fit = func(context.Context, string, []llm.Message) (*history.Compaction, error) {
+			c.Compact = func(context.Context, string, []llm.Message) (*history.Compaction, error) {
 				return nil, errors.New("too long")
 			}
 		}, nil, history.Failed, "too long"},
 		"it is made to fit": {func(c *agent.Config) {
 			n := 0
-			c.Fit = func(_ context.Context, _ string, m []llm.Message) (*history.Compaction, error) {
+			c.Compact = func(_ context.Context, _ string, m []llm.Message) (*history.Compaction, error) {
 				if n++; n > 1 {
 					return nil, nil
 				}
@@ -228,7 +228,7 @@ func TestInputIsJudgedBeforeItIsWritten(t *testing.T) {
 			return s + "!", nil
 		}
 	}, says("ok"))
-	if _, err := f.Turn(t.Context(), llm.Say(llm.User, "bad"), agent.Watch{}); err == nil || f.log.Info().Events != 0 {
+	if _, err := f.Turn(t.Context(), llm.Say(llm.User, "bad"), agent.Observer{}); err == nil || f.log.Info().Events != 0 {
 		t.Errorf("%v, %d events", err, f.log.Info().Events)
 	}
 	f.say(t, "good")
@@ -246,7 +246,7 @@ func TestCancelled(t *testing.T) {
 		<-ctx.Done()
 		return &tool.Result{Status: tool.Failure, Summary: "the call was cancelled"}
 	}
-	end, err := f.Turn(ctx, llm.Say(llm.User, "go"), agent.Watch{})
+	end, err := f.Turn(ctx, llm.Say(llm.User, "go"), agent.Observer{})
 	if err != nil || end.Reason != history.Cancelled {
 		t.Errorf("%+v, %v", end, err)
 	}
@@ -300,7 +300,7 @@ func TestGuards(t *testing.T) {
 func TestNotesComeBeforeTheNextQuestion(t *testing.T) {
 	news := []string{"the build is done"}
 	f := setup(t, func(c *agent.Config) {
-		c.Notes = func() []string { n := news; news = nil; return n }
+		c.Notices = func() []string { n := news; news = nil; return n }
 	}, says("fine"))
 	f.say(t, "go on")
 	if got := transcript(f.log); got != "user: go on\nuser: <note>\nthe build is done\n</note>\nassistant: fine\n" {
@@ -327,7 +327,7 @@ func TestResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.tools.fates = map[string]*tool.Result{"k1": {Status: tool.Success, Summary: "one, before the crash"}}
-	end, err := f.Resume(t.Context(), agent.Watch{})
+	end, err := f.Resume(t.Context(), agent.Observer{})
 	if err != nil || end.Reason != history.Done {
 		t.Fatalf("%+v, %v", end, err)
 	}
@@ -338,7 +338,7 @@ func TestResume(t *testing.T) {
 	if got := transcript(f.log); !strings.HasSuffix(got, want) {
 		t.Error(got)
 	}
-	if end, err := f.Resume(t.Context(), agent.Watch{}); err != nil || end.Reason != history.Done || len(f.model.asked) != 1 {
+	if end, err := f.Resume(t.Context(), agent.Observer{}); err != nil || end.Reason != history.Done || len(f.model.asked) != 1 {
 		t.Errorf("again: %+v, %v", end, err)
 	}
 }
@@ -353,7 +353,7 @@ func TestBrokenOffAnywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range len(events) + 1 {
-		state := history.Of(events[:n])
+		state := history.Replay(events[:n])
 		next := llm.Say(llm.User, "and now?")
 		state.Apply(history.Event{Type: history.User, Message: &next})
 		waiting := map[string]bool{}
@@ -388,7 +388,7 @@ func (parrot) Start() (func(string) string, func() (string, []llm.ToolCall)) {
 }
 
 func TestCallsInWords(t *testing.T) {
-	f := setup(t, func(c *agent.Config) { c.Brain.Read = parrot{} }, says("let me see <call look>"), says("blue"))
+	f := setup(t, func(c *agent.Config) { c.Model.Parser = parrot{} }, says("let me see <call look>"), says("blue"))
 	if end := f.say(t, "colour?"); end.Reason != history.Done {
 		t.Errorf("%+v", end)
 	}

@@ -14,14 +14,14 @@ import (
 
 // What one answer may ask for.
 const (
-	mostCalls  = 128 // more are not made
-	sideBySide = 16  // run at a time
+	maxCalls    = 128 // more are not made
+	maxParallel = 16  // run at a time
 )
 
 // call writes an answer down with its calls, and makes them, side by side.
 func (t *turn) call(ctx context.Context, said history.Event, proposed []llm.ToolCall) error {
 	info := t.cfg.Log.Info()
-	events, calls := []history.Event{said}, make([]history.Call, min(mostCalls, len(proposed)))
+	events, calls := []history.Event{said}, make([]history.Call, min(maxCalls, len(proposed)))
 	for i := range calls {
 		c := proposed[i]
 		calls[i] = history.Call{Model: c.ID, ID: callID(info, i), Name: c.Name, Args: c.Args}
@@ -31,7 +31,7 @@ func (t *turn) call(ctx context.Context, said history.Event, proposed []llm.Tool
 		return err
 	}
 	for _, c := range proposed[len(calls):] {
-		e := tool.Errorf("agent.call", tool.Limited, "an answer may make at most %d calls, and this one is beyond that", mostCalls).WithHint("make fewer at a time")
+		e := tool.Errorf("agent.call", tool.Limited, "an answer may make at most %d calls, and this one is beyond that", maxCalls).WithHint("make fewer at a time")
 		if err := t.ended(ctx, history.Call{Model: c.ID, Name: c.Name}, &tool.Result{Status: tool.Refused, Summary: e.Error(), Error: e}); err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func callID(info history.Info, n int) string {
 func (t *turn) perform(ctx context.Context, calls []history.Call) error {
 	var mu sync.Mutex
 	var broken error
-	for some := range slices.Chunk(calls, sideBySide) {
+	for some := range slices.Chunk(calls, maxParallel) {
 		if t.watch.Call != nil {
 			for _, c := range some {
 				t.watch.Call(c)
@@ -67,10 +67,10 @@ func (t *turn) perform(ctx context.Context, calls []history.Call) error {
 			return broken
 		}
 		for i, r := range results {
-			t.guard.saw(some[i], r)
+			t.guard.observe(some[i], r)
 		}
 	}
-	return t.heed(ctx)
+	return t.applyGuard(ctx)
 }
 
 // ended writes down how a call ended.
@@ -80,35 +80,35 @@ func (t *turn) ended(ctx context.Context, c history.Call, r *tool.Result) error 
 	}
 	return t.write(ctx, history.Event{
 		Type: history.CallEnded, Call: &history.Call{Model: c.Model, ID: c.ID, Name: c.Name},
-		Result: &history.Result{Status: r.Status, Summary: tool.ClipTo(r.Summary, 500), Content: Words(r), Approval: r.Approval},
+		Result: &history.Result{Status: r.Status, Summary: tool.TruncateTo(r.Summary, 500), Content: ResultContent(r), Approval: r.Approval},
 	})
 }
 
-// heed tells the model what the guard noticed, or ends the turn.
-func (t *turn) heed(ctx context.Context) error {
-	note, stop := t.guard.verdict()
+// applyGuard tells the model what the guard noticed, or ends the turn.
+func (t *turn) applyGuard(ctx context.Context) error {
+	note, stop := t.guard.action()
 	if stop != "" {
 		return &errStop{history.End{Reason: history.Stuck, Error: stop}}
 	}
 	if note == "" {
 		return nil
 	}
-	m := remark(note)
+	m := kernelNote(note)
 	return t.write(ctx, history.Event{Type: history.Note, Message: &m})
 }
 
-// remark is what the kernel tells a model: marked, so that it is not taken for
+// kernelNote is what the kernel tells a model: marked, so that it is not taken for
 // the user's words.
-func remark(text string) llm.Message {
+func kernelNote(text string) llm.Message {
 	return llm.Say(llm.User, "<note>\n"+strings.ReplaceAll(text, "</note", "<\u200b/note")+"\n</note>")
 }
 
-// takeUp gives every call of a broken turn its end: from the kernel's journal
+// resumeCalls gives every call of a broken turn its end: from the kernel's journal
 // where it was made, by making it where it was not.
-func (t *turn) takeUp(ctx context.Context) error {
+func (t *turn) resumeCalls(ctx context.Context) error {
 	var proposed []llm.ToolCall
 	var made []*history.Call
-	t.cfg.Log.View(func(s *history.State) { proposed, made = s.Open() })
+	t.cfg.Log.View(func(s *history.State) { proposed, made = s.OpenCalls() })
 	var todo []history.Call
 	var fresh []history.Event
 	info := t.cfg.Log.Info()
@@ -119,7 +119,7 @@ func (t *turn) takeUp(ctx context.Context) error {
 			todo = append(todo, call)
 			continue
 		}
-		result, was, err := t.cfg.Tools.Fate(ctx, made[i].ID)
+		result, was, err := t.cfg.Tools.CallOutcome(ctx, made[i].ID)
 		if err != nil {
 			return err
 		}
@@ -139,12 +139,12 @@ func (t *turn) takeUp(ctx context.Context) error {
 	return t.perform(ctx, todo)
 }
 
-// Words is what a model reads of a result: what went wrong, what the tool says,
+// ResultContent is what a model reads of a result: what went wrong, what the tool says,
 // where the whole of it is, and what else there is to know.
-func Words(r *tool.Result) []tool.Content {
+func ResultContent(r *tool.Result) []tool.Content {
 	var out []tool.Content
 	if r.Error != nil {
-		out = append(out, tool.Text(r.Error.Words()))
+		out = append(out, tool.Text(r.Error.ModelText()))
 	}
 	out = append(out, r.Content...)
 	switch {

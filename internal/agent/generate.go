@@ -18,22 +18,22 @@ func (t *turn) generate(ctx context.Context) (*llm.Response, error) {
 	for shrunk := false; ; {
 		answer, err := t.request(ctx)
 		if err == nil {
-			return t.checked(answer)
+			return t.filterOutput(answer)
 		}
 		var failure *llm.Error
 		switch errors.As(err, &failure); {
 		case failure == nil:
 		case failure.Kind == llm.Billing && t.brain.Fallback != nil:
-			if t.watch.Fall != nil {
-				t.watch.Fall(t.brain, t.brain.Fallback, failure.Message)
+			if t.watch.Fallback != nil {
+				t.watch.Fallback(t.brain, t.brain.Fallback, failure.Message)
 			}
 			t.brain = t.brain.Fallback
 			continue
 		case failure.Kind == llm.ContextOverflow && shrunk:
 			err = tool.Errorf("agent.generate", tool.Invalid, "the model finds the conversation too long, and still does after it was made shorter: %w", err).
 				WithHint("begin a new one, or use a model with a larger window; where its window is smaller than is known, set context.max_tokens")
-		case failure.Kind == llm.ContextOverflow && t.cfg.Shrink != nil:
-			if err := t.shrink(ctx); err != nil {
+		case failure.Kind == llm.ContextOverflow && t.cfg.CompactOverflow != nil:
+			if err := t.compactOverflow(ctx); err != nil {
 				return nil, err
 			}
 			shrunk = true
@@ -43,9 +43,9 @@ func (t *turn) generate(ctx context.Context) (*llm.Response, error) {
 	}
 }
 
-// shrink makes a conversation shorter that the provider found too long.
-func (t *turn) shrink(ctx context.Context) error {
-	c, err := t.cfg.Shrink(ctx, t.system, t.cfg.Log.Messages())
+// compactOverflow makes a conversation shorter that the provider found too long.
+func (t *turn) compactOverflow(ctx context.Context) error {
+	c, err := t.cfg.CompactOverflow(ctx, t.system, t.cfg.Log.Messages())
 	if err == nil && c == nil {
 		err = tool.Errorf("agent.shrink", tool.Invalid, "the model finds the conversation too long, and there is nothing to leave out").
 			WithHint("begin a new one, or use a model with a larger window")
@@ -61,17 +61,17 @@ func (t *turn) request(ctx context.Context) (*llm.Response, error) {
 	req := t.brain.Settings
 	req.System, req.Messages = t.system, t.cfg.Log.Messages()
 	req.CacheKey = t.cfg.Log.Info().ID
-	if t.brain.Read == nil {
-		req.Tools = t.cfg.Offer
-		return t.brain.Model.Generate(ctx, req, t.showing())
+	if t.brain.Parser == nil {
+		req.Tools = t.cfg.ToolDefs
+		return t.brain.Model.Generate(ctx, req, t.deltaFunc())
 	}
-	req.Messages = inWords(req.Messages)
+	req.Messages = asText(req.Messages)
 	return t.readCalls(ctx, req)
 }
 
-// showing is who watches an answer grow. Words that the app's filter has yet to
+// deltaFunc is who watches an answer grow. Words that the app's filter has yet to
 // judge are not shown: they come whole, when it has.
-func (t *turn) showing() func(llm.Delta) {
+func (t *turn) deltaFunc() func(llm.Delta) {
 	if t.cfg.Output == nil || t.watch.Delta == nil {
 		return t.watch.Delta
 	}
@@ -84,8 +84,8 @@ func (t *turn) showing() func(llm.Delta) {
 
 // readCalls asks a model that writes its calls into its words.
 func (t *turn) readCalls(ctx context.Context, req llm.Request) (*llm.Response, error) {
-	write, end := t.brain.Read.Start()
-	watch := t.showing()
+	write, end := t.brain.Parser.Start()
+	watch := t.deltaFunc()
 	show := func(d llm.Delta) {
 		if watch != nil && (d.Kind != llm.DeltaText || d.Text != "") {
 			watch(d)
@@ -130,9 +130,9 @@ func (t *turn) readCalls(ctx context.Context, req llm.Request) (*llm.Response, e
 	return answer, nil
 }
 
-// inWords writes calls and results as text, for a model that is not given tools
+// asText writes calls and results as text, for a model that is not given tools
 // by its provider.
-func inWords(messages []llm.Message) []llm.Message {
+func asText(messages []llm.Message) []llm.Message {
 	out := make([]llm.Message, len(messages))
 	for i, m := range messages {
 		out[i] = llm.Message{Role: m.Role}
@@ -152,9 +152,9 @@ func inWords(messages []llm.Message) []llm.Message {
 	return out
 }
 
-// checked has the app's filter look at what the model said, and gives calls
+// filterOutput has the app's filter look at what the model said, and gives calls
 // without an ID one.
-func (t *turn) checked(answer *llm.Response) (*llm.Response, error) {
+func (t *turn) filterOutput(answer *llm.Response) (*llm.Response, error) {
 	answer.Message.Role = llm.Assistant
 	for i, p := range answer.Message.Parts {
 		if p.Text == "" || t.cfg.Output == nil {

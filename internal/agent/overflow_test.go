@@ -18,7 +18,7 @@ func TestTooLongForTheProvider(t *testing.T) {
 	tooLong := fails(&llm.Error{Kind: llm.ContextOverflow, Provider: "p", Message: "210000 tokens"})
 	shrink := func(c *history.Compaction, err error) func(*agent.Config) {
 		return func(cfg *agent.Config) {
-			cfg.Shrink = func(_ context.Context, system string, messages []llm.Message) (*history.Compaction, error) {
+			cfg.CompactOverflow = func(_ context.Context, system string, messages []llm.Message) (*history.Compaction, error) {
 				if system != "be brief" || len(messages) == 0 {
 					return nil, errors.New("it was not told what is too long")
 				}
@@ -65,7 +65,7 @@ func TestQuestionsAreKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	again.View(func(s *history.State) {
-		if w := s.Origins[2].Waits; len(w) != 1 || w["m0"] != "ap7" {
+		if w := s.Origins[2].WaitsForApproval; len(w) != 1 || w["m0"] != "ap7" {
 			t.Errorf("it waits for %v", w)
 		}
 	})

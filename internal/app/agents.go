@@ -32,7 +32,7 @@ type Brain struct {
 	Key         string // may hold {{secret.NAME}}
 	Credential  string // the secret that is its key; goes before Key
 	Headers     map[string]string
-	Sends       []string // its key and headers as the file writes them, for a human to see
+	DataSent    []string // its key and headers as the file writes them, for a human to see
 	Temperature *float64
 	TopP        *float64
 	MaxTokens   int

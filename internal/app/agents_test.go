@@ -12,7 +12,7 @@ import (
 	"callgate/internal/app"
 )
 
-var agentKnown = app.Known{
+var agentKnown = app.KnownModules{
 	"filesystem": {Actions: []string{"read", "grep"}}, "shell": {Actions: []string{"bash"}},
 	"memory": {Actions: []string{"remember"}}, "web": {Actions: []string{"fetch"}},
 }
@@ -56,7 +56,7 @@ func TestTeam(t *testing.T) {
 		{ID: "helper", Role: "assistant", SystemPrompt: "be calm", Brain: &app.Brain{Provider: "offline"}, PlanFirst: true},
 		{ID: "lead", Role: "coordinator", Specialty: "planning", SystemPrompt: "You lead.\n", Skills: []string{"tone"}, MaxIterations: 9,
 			Modules: []app.AgentModule{{Name: "filesystem"}, {Name: "shell", Actions: []string{"bash"}}},
-			Brain:   &app.Brain{Provider: "openai", Model: "gpt-5", Temperature: &warm, Key: "{{secret.team_key}}", Headers: map[string]string{"X-Team": "search"}, Sends: []string{"a key {{secret.team_key}}", "the header X-Team that stands in the file"}, Fallback: &app.Brain{Provider: "offline"}},
+			Brain:   &app.Brain{Provider: "openai", Model: "gpt-5", Temperature: &warm, Key: "{{secret.team_key}}", Headers: map[string]string{"X-Team": "search"}, DataSent: []string{"a key {{secret.team_key}}", "the header X-Team that stands in the file"}, Fallback: &app.Brain{Provider: "offline"}},
 			Lanes: map[string]*app.Brain{"edge": {Provider: "offline"},
 				"core": {Provider: "anthropic", Model: "claude-sonnet-4-5", NativeTools: &not, Window: 200000, Effort: "high", TopP: &half, Timeout: 90 * time.Second}}},
 	}

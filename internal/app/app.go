@@ -69,8 +69,8 @@ type Step struct {
 	Params map[string]any
 }
 
-// Known is what exists: the builtin modules by name.
-type Known map[string]KnownModule
+// KnownModules is what exists: the builtin modules by name.
+type KnownModules map[string]KnownModule
 
 // KnownModule is what an app file may say of a module.
 type KnownModule struct {
@@ -81,28 +81,28 @@ type KnownModule struct {
 	Credential  bool // whether it may be given a credential
 	// Check judges config and constraints as a whole; may be nil.
 	Check func(config, constraints map[string]any) error
-	// Always marks a module that is part of every app, as the kernel's own
+	// AlwaysOn marks a module that is part of every app, as the kernel's own
 	// tools are: capabilities may name it and tools.modules may not.
-	Always bool
+	AlwaysOn bool
 }
 
 // Setting is a key that a module takes. Beyond the key and Fit it is what an
 // editor tells of it.
 type Setting struct {
-	Key         string
-	Fit         func(any) error // what is wrong with a value; nil: any will do
-	Type        string          // of a value, in JSON Schema; "": any
-	Help        string          // what it is for
-	Want        string          // what a value must be, in words
-	OneOf       []string        // the only values, where there are few
-	Least, Most float64         // of a number; equal: unbounded
+	Key      string
+	Validate func(any) error // what is wrong with a value; nil: any will do
+	Type     string          // of a value, in JSON Schema; "": any
+	Help     string          // what it is for
+	Want     string          // what a value must be, in words
+	OneOf    []string        // the only values, where there are few
+	Min, Max float64         // of a number; equal: unbounded
 }
 
 // Load reads the app file at path. Its variables are this process's own.
-func Load(path string, known Known) (*App, error) { return LoadWith(path, known, Vars{}) }
+func Load(path string, known KnownModules) (*App, error) { return LoadWith(path, known, Vars{}) }
 
 // LoadWith reads the app file at path, with what its variables stand for.
-func LoadWith(path string, known Known, vars Vars) (*App, error) {
+func LoadWith(path string, known KnownModules, vars Vars) (*App, error) {
 	const op = "app.Load"
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -121,17 +121,17 @@ func LoadWith(path string, known Known, vars Vars) (*App, error) {
 	}
 	a.Path = abs
 	for i := range a.Dirs {
-		beside(abs, &a.Dirs[i])
+		resolvePath(abs, &a.Dirs[i])
 	}
-	beside(abs, &a.Search.Model)
+	resolvePath(abs, &a.Search.Model)
 	for i := range a.Servers {
-		beside(abs, &a.Servers[i].Dir)
+		resolvePath(abs, &a.Servers[i].Dir)
 	}
 	return a, nil
 }
 
-// beside makes a path that is relative to the app file absolute.
-func beside(file string, path *string) {
+// resolvePath makes a path that is relative to the app file absolute.
+func resolvePath(file string, path *string) {
 	if *path != "" && !filepath.IsAbs(*path) {
 		*path = filepath.Join(filepath.Dir(file), *path)
 	}
@@ -156,22 +156,22 @@ func read(path string) ([]byte, error) {
 
 // Parse reads an app file's text. The name is for messages, and its folder
 // gives the app an ID when the text does not.
-func Parse(name string, data []byte, known Known) (*App, error) {
+func Parse(name string, data []byte, known KnownModules) (*App, error) {
 	return parse(name, filepath.Dir(name), data, known, Vars{})
 }
 
-func parse(name, folder string, data []byte, known Known, vars Vars) (*App, error) {
+func parse(name, folder string, data []byte, known KnownModules, vars Vars) (*App, error) {
 	name = strings.ToValidUTF8(name, "�")
 	r := &report{file: name}
 	root := r.parse(data)
 	if root == nil {
 		return nil, r.err()
 	}
-	d := &decoder{report: r, known: known, app: &App{Path: name}, folder: folder, places: make(map[string]place), vars: vars.withDefaults(folder)}
+	d := &decoder{report: r, known: known, app: &App{Path: name}, folder: folder, places: make(map[string]position), vars: vars.withDefaults(folder)}
 	d.root(entry{value: root, at: at(root)})
 	d.settleAgents()
 	d.compile()
-	if err := r.with(d.included).err(); err != nil {
+	if err := r.merge(d.included).err(); err != nil {
 		return nil, err
 	}
 	d.defaults()

@@ -15,12 +15,12 @@ import (
 	"callgate/tool"
 )
 
-var known = app.Known{
+var known = app.KnownModules{
 	"filesystem":      {Actions: []string{"read", "list", "write"}, Config: []app.Setting{{Key: "max_bytes"}, {Key: "ignore"}}},
 	"shell":           {Actions: []string{"bash"}, Config: []app.Setting{{Key: "timeout"}}},
 	"plain":           {Actions: []string{"do"}},
 	"open":            {},
-	"context_builder": {Actions: []string{"search_tools", "ask_user"}, Always: true},
+	"context_builder": {Actions: []string{"search_tools", "ask_user"}, AlwaysOn: true},
 }
 
 func parsed(t testing.TB, text string) *app.App {
@@ -190,7 +190,7 @@ func TestWarnings(t *testing.T) {
 }
 
 // real is what exists now: the template may name nothing else.
-var real = app.Known{
+var real = app.KnownModules{
 	"filesystem": {Actions: []string{"read", "list", "glob", "grep", "write", "edit", "move", "delete"}},
 	"shell":      {Actions: []string{"bash"}, Config: []app.Setting{{Key: "network"}}},
 }

@@ -40,9 +40,9 @@ func (d *decoder) context(level string, e entry, window *int) Context {
 		"summary_max_tokens":  d.number(&c.SummaryMaxTokens, 100, 100_000, "write how many tokens a summary may have, such as 1024"),
 		"auto_compact": func(in entry) {
 			c.Auto = new(bool)
-			d.truth(c.Auto, "write false to have conversations shortened by hand only")(in)
+			d.boolean(c.Auto, "write false to have conversations shortened by hand only")(in)
 		},
-		"summary_brain": func(in entry) { c.SummaryBrain = d.standIn(in) },
+		"summary_brain": func(in entry) { c.SummaryBrain = d.fallbackBrain(in) },
 	})
 	if trigger != nil {
 		c.Trigger = *trigger
@@ -62,9 +62,9 @@ func (d *decoder) context(level string, e entry, window *int) Context {
 	return c
 }
 
-// standIn reads a brain that is asked in the place of another: how the
+// fallbackBrain reads a brain that is asked in the place of another: how the
 // conversation is kept within the window is that one's to say.
-func (d *decoder) standIn(e entry) *Brain {
+func (d *decoder) fallbackBrain(e entry) *Brain {
 	b := d.brain(e)
 	if b.Context != (Context{}) {
 		d.fail(d.places[e.path+".context"], "keep only max_tokens here, and move the rest to the brain that it stands in for", "%s cannot say how conversations are shortened", e.name())

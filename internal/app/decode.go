@@ -17,19 +17,19 @@ import (
 // mistake, so that all are told at once.
 type decoder struct {
 	*report
-	known       Known
+	known       KnownModules
 	app         *App
 	folder      string // of the file
 	listed      bool   // whether tools.modules is there
 	block       *policy.Capabilities
 	constraints map[string]policy.Constraint
-	mentions    []mention
-	places      map[string]place // of each value, by its path
+	mentions    []nameRef
+	places      map[string]position // of each value, by its path
 	vars        Vars
 	variables   variables
 	secrets     bool // what is being read may refer to secrets
-	keyless     []keyless
-	skillsUsed  []skillUse
+	keyless     []missingKey
+	skillsUsed  []skillRef
 	included    []*report // of the files that were read beside this one
 }
 
@@ -37,9 +37,9 @@ type decoder struct {
 type entry struct {
 	path  string
 	key   string
-	keyAt place
+	keyAt position
 	value ast.Node
-	at    place // of the value, or of its key when there is none
+	at    position // of the value, or of its key when there is none
 }
 
 // reader takes one value in.
@@ -51,8 +51,8 @@ func (e entry) null() bool {
 	return ok
 }
 
-// wrong reports a value of the wrong kind.
-func (d *decoder) wrong(e entry, want, out string) {
+// typeError reports a value of the wrong kind.
+func (d *decoder) typeError(e entry, want, out string) {
 	d.fail(e.at, out, "%s must be %s, and this is %s", e.name(), want, kind(e.value))
 }
 
@@ -92,11 +92,11 @@ func (d *decoder) entries(e entry, out string) []entry {
 	}
 	m, ok := e.value.(ast.MapNode)
 	if !ok {
-		d.wrong(e, "a mapping of keys to values", out)
+		d.typeError(e, "a mapping of keys to values", out)
 		return nil
 	}
 	var found []entry
-	first := make(map[string]place)
+	first := make(map[string]position)
 	for i := m.MapRange(); i.Next(); {
 		keyAt := at(i.Key())
 		key, ok := keyText(i.Key())
@@ -147,7 +147,7 @@ func (d *decoder) unknownKey(level string, e, in entry, keys []string) {
 		d.fail(in.keyAt, "delete the key for now; it is refused so that nobody relies on it by mistake", "%s is not built yet", in.path)
 		return
 	}
-	if home := homes[in.key]; home != "" && home != level {
+	if home := keyHomes[in.key]; home != "" && home != level {
 		d.fail(in.keyAt, "move it to "+home, "%s does not belong here", in.path)
 		return
 	}
@@ -155,7 +155,7 @@ func (d *decoder) unknownKey(level string, e, in entry, keys []string) {
 	if len(keys) == 0 {
 		out = "delete it: " + e.name() + " takes no keys"
 	}
-	if close := meant(in.key, append(keys, unbuilt...)); close != "" {
+	if close := closestName(in.key, append(keys, unbuilt...)); close != "" {
 		out = "did you mean " + close + "?"
 		if slices.Contains(unbuilt, close) {
 			out += " (that one is not built yet)"
@@ -168,7 +168,7 @@ func (d *decoder) unknownKey(level string, e, in entry, keys []string) {
 func (d *decoder) items(e entry, want, out string) []entry {
 	list, ok := e.value.(*ast.SequenceNode)
 	if !ok {
-		d.wrong(e, want, out)
+		d.typeError(e, want, out)
 		return nil
 	}
 	found := make([]entry, 0, len(list.Values))
@@ -198,10 +198,10 @@ func (d *decoder) text(e entry) (string, bool) {
 		d.fail(e.at, "write a value, or leave the key out", "%s has no value", e.name())
 		return "", false
 	case *ast.SequenceNode, *ast.MappingNode, *ast.MappingValueNode:
-		d.wrong(e, "text", "write one value")
+		d.typeError(e, "text", "write one value")
 		return "", false
 	default:
-		d.wrong(e, "text", fmt.Sprintf("put it in quotes: %q", tool.ClipTo(n.GetToken().Value, 60)))
+		d.typeError(e, "text", fmt.Sprintf("put it in quotes: %q", tool.TruncateTo(n.GetToken().Value, 60)))
 		return "", false
 	}
 	if strings.TrimSpace(s) == "" {
@@ -216,8 +216,8 @@ func (d *decoder) text(e entry) (string, bool) {
 	return s, ok
 }
 
-// into reads text into a variable.
-func (d *decoder) into(to *string) reader {
+// textInto reads text into a variable.
+func (d *decoder) textInto(to *string) reader {
 	return func(e entry) {
 		if s, ok := d.text(e); ok {
 			*to = s
@@ -248,7 +248,7 @@ func (d *decoder) texts(to *[]string, out string) reader {
 func (d *decoder) integer(e entry, out string) (int, bool) {
 	n, ok := e.value.(*ast.IntegerNode)
 	if !ok {
-		d.wrong(e, "a whole number", out)
+		d.typeError(e, "a whole number", out)
 		return 0, false
 	}
 	switch v := n.Value.(type) {

@@ -71,8 +71,8 @@ const (
 	levelRule         = "tools.capabilities.<list>"
 )
 
-// homes says where keys belong that are often written elsewhere.
-var homes = map[string]string{
+// keyHomes says where keys belong that are often written elsewhere.
+var keyHomes = map[string]string{
 	"app_id": levelApp, "modules": levelTools, "capabilities": levelTools,
 	"default_policy": levelCapabilities, "max_risk_level": levelCapabilities,
 	"grant": levelCapabilities, "approve": levelCapabilities, "deny": levelCapabilities,
@@ -150,7 +150,7 @@ func (d *decoder) runtimeBlock(e entry) {
 		"strict": func(in entry) {
 			b, ok := in.value.(*ast.BoolNode)
 			if !ok {
-				d.wrong(in, "true or false", "write true to have one bad manifest in tools.dirs fail the start")
+				d.typeError(in, "true or false", "write true to have one bad manifest in tools.dirs fail the start")
 				return
 			}
 			d.app.Strict = b.Value
@@ -166,12 +166,12 @@ func (d *decoder) runtimeBlock(e entry) {
 		"primitives":     d.primitives,
 		"context":        d.contextBlock,
 		"mode":           d.modeWord,
-		"entry_agent":    d.into(&d.app.Runtime.Entry),
+		"entry_agent":    d.textInto(&d.app.Runtime.Entry),
 		"max_turns":      d.number(&d.app.Runtime.MaxTurns, 1, 10_000, "write how often a model is asked within one turn, such as 50"),
 		"timeout":        d.number(&seconds, 1, 86_400, "write how many seconds one turn may take, such as 300"),
-		"workdir":        d.into(&d.app.Runtime.Workdir),
+		"workdir":        d.textInto(&d.app.Runtime.Workdir),
 		"workdir_mode":   d.choice(&d.app.Runtime.WorkdirMode, "none", "required", "fixed", "auto"),
-		"middleware":     func(in entry) { d.app.Middleware = d.middleware(in, d.aroundWords()) },
+		"middleware":     func(in entry) { d.app.Middleware = d.middleware(in, d.textMiddleware()) },
 	})
 	d.app.Runtime.Timeout = time.Duration(seconds) * time.Second
 	if r := d.app.Runtime; r.WorkdirMode == "fixed" && r.Workdir == "" {
@@ -184,7 +184,7 @@ func (d *decoder) appBlock(e entry) {
 		"app_id":      d.appID,
 		"name":        d.label(&d.app.Name),
 		"version":     d.label(&d.app.Version),
-		"description": d.into(&d.app.Description),
+		"description": d.textInto(&d.app.Description),
 	})
 }
 
@@ -250,7 +250,7 @@ func (d *decoder) module(e entry) {
 		return
 	case d.isServer(e.key):
 		known = KnownModule{}
-	case ok && !known.Always:
+	case ok && !known.AlwaysOn:
 	case ok || slices.Contains(strings.Fields(systemModules), e.key):
 		d.fail(e.keyAt, "delete it here; tools.capabilities may name it", "the module %s is part of every app", e.key)
 		return
@@ -272,7 +272,7 @@ func (d *decoder) module(e entry) {
 			})
 		},
 		"credential": func(in entry) { m.Credential = d.credential(in) },
-		"middleware": func(in entry) { m.Middleware = d.middleware(in, d.aroundCalls()) },
+		"middleware": func(in entry) { m.Middleware = d.middleware(in, d.callMiddleware()) },
 	}
 	d.mapping(levelModule, e, readers)
 	if m.Credential != "" && !known.Credential {
@@ -304,8 +304,8 @@ func (d *decoder) settings(level string, e entry, known []Setting, readers map[s
 	for _, s := range known {
 		readers[s.Key] = func(in entry) {
 			value := d.value(in)
-			if s.Fit != nil {
-				if err := s.Fit(value); err != nil {
+			if s.Validate != nil {
+				if err := s.Validate(value); err != nil {
 					d.fail(in.at, "mend the value, or leave the key out to have the module's default", "%s: %v", in.name(), err)
 					return
 				}
@@ -335,8 +335,8 @@ func (d *decoder) capabilities(e entry) {
 	c := &policy.Capabilities{}
 	d.block = c
 	d.mapping(levelCapabilities, e, map[string]reader{
-		"default_policy":   d.into((*string)(&c.DefaultPolicy)),
-		"max_risk_level":   d.into((*string)(&c.MaxRisk)),
+		"default_policy":   d.textInto((*string)(&c.DefaultPolicy)),
+		"max_risk_level":   d.textInto((*string)(&c.MaxRisk)),
 		"grant":            d.rules(&c.Grant, true),
 		"approve":          d.rules(&c.Approve, true),
 		"deny":             d.rules(&c.Deny, false),
@@ -372,20 +372,20 @@ func (d *decoder) rule(e entry) (rule policy.Entry) {
 		out := ruleForm
 		if s, ok := keyText(e.value); ok {
 			if module, action, err := tool.ParseDotted(s); err == nil {
-				out = fmt.Sprintf("write {module: %s, actions: [%s]}", tool.ClipTo(module, 60), tool.ClipTo(action, 60))
+				out = fmt.Sprintf("write {module: %s, actions: [%s]}", tool.TruncateTo(module, 60), tool.TruncateTo(action, 60))
 			}
 		}
-		d.wrong(e, "a rule", out)
+		d.typeError(e, "a rule", out)
 		return rule
 	}
 	named := false
 	d.mapping(levelRule, e, map[string]reader{
 		"module": func(in entry) {
 			named = true
-			d.into(&rule.Module)(in)
+			d.textInto(&rule.Module)(in)
 		},
 		"actions": d.texts(&rule.Actions, "name the actions, such as [read], or leave the key out for all of them"),
-		"reason":  d.into(&rule.Reason),
+		"reason":  d.textInto(&rule.Reason),
 	})
 	if !named {
 		d.fail(e.at, `add module: and its name, or module: "*" for every module`, "%s names no module", e.name())

@@ -24,9 +24,9 @@ func TestWhatAModuleDeclares(t *testing.T) {
 		}
 		return nil
 	}
-	known := app.Known{"net": {
+	known := app.KnownModules{"net": {
 		Actions: []string{"get"}, Credential: true, Check: whole,
-		Config: []app.Setting{{Key: "limit", Fit: fit}}, Constraints: []app.Setting{{Key: "hosts"}},
+		Config: []app.Setting{{Key: "limit", Validate: fit}}, Constraints: []app.Setting{{Key: "hosts"}},
 	}, "plain": {Actions: []string{"run"}}}
 	const head = "app: {app_id: shop}\ntools:\n  modules:\n    net:\n"
 	for name, c := range map[string]struct {

@@ -13,25 +13,25 @@ import (
 )
 
 // names lists the modules that an app file may turn on, in order.
-func (k Known) names() []string {
+func (k KnownModules) names() []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(k)) {
-		if !k[name].Always {
+		if !k[name].AlwaysOn {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// mention is a place where the file names a module, and perhaps an action.
-type mention struct {
-	at             place
+// nameRef is a place where the file names a module, and perhaps an action.
+type nameRef struct {
+	at             position
 	module, action string
 	permits        bool // the place would permit something
 }
 
 func (d *decoder) mention(path, module, action string, permits bool) {
-	d.mentions = append(d.mentions, mention{d.places[path], module, action, permits})
+	d.mentions = append(d.mentions, nameRef{d.places[path], module, action, permits})
 }
 
 // compile has policy judge the rules, points at what it refuses, and looks up
@@ -52,37 +52,37 @@ func (d *decoder) compile() {
 	case errors.As(err, &e) && len(e.Fields) > 0:
 		for _, f := range e.Fields {
 			path := "tools." + f.Path
-			d.fail(d.placeAbove(path), "write "+f.Want, "%s is %s", tool.ClipTo(path, 200), f.Got)
+			d.fail(d.nearestPosition(path), "write "+f.Want, "%s is %s", tool.TruncateTo(path, 200), f.Got)
 		}
 	default:
-		d.fail(place{}, "", "%s", err)
+		d.fail(position{}, "", "%s", err)
 	}
 }
 
-// placeAbove is where a path stands, or else the nearest thing around it.
-func (d *decoder) placeAbove(path string) place {
+// nearestPosition is where a path stands, or else the nearest thing around it.
+func (d *decoder) nearestPosition(path string) position {
 	for path != "" {
 		if at, ok := d.places[path]; ok {
 			return at
 		}
 		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
 	}
-	return place{}
+	return position{}
 }
 
 // lookup reports an action that its module does not have, and warns of a
 // module that does not exist: it may come later, as an MCP server's does.
-func (d *decoder) lookup(m mention) {
+func (d *decoder) lookup(m nameRef) {
 	known, ok := d.known[m.module]
 	switch {
 	case m.module == "" || m.module == "*" || !ok && d.isServer(m.module):
 	case !ok:
 		text := "there is no module " + quote(m.module) + " here, so this waits until there is one"
-		if close := meant(m.module, slices.Sorted(maps.Keys(d.known))); close != "" {
+		if close := closestName(m.module, slices.Sorted(maps.Keys(d.known))); close != "" {
 			text += "; did you mean " + close + "?"
 		}
 		d.warn(m.at, text)
-	case ok && m.action == "" && m.permits && d.listed && !known.Always && !d.on(m.module):
+	case ok && m.action == "" && m.permits && d.listed && !known.AlwaysOn && !d.on(m.module):
 		d.warn(m.at, "the module "+m.module+" is off, because tools.modules does not list it")
 	case ok && m.action != "" && m.action != "*" && len(known.Actions) > 0 && !slices.Contains(known.Actions, m.action):
 		if bare := strings.TrimPrefix(m.action, m.module+"."); slices.Contains(known.Actions, bare) {
@@ -97,7 +97,7 @@ func (d *decoder) on(module string) bool {
 	return slices.ContainsFunc(d.app.Modules, func(m Module) bool { return m.Name == module })
 }
 
-func (d *decoder) warn(at place, text string) {
+func (d *decoder) warn(at position, text string) {
 	if full := d.where(at) + ": " + text; !slices.Contains(d.app.Warnings, full) {
 		d.app.Warnings = append(d.app.Warnings, full)
 	}
@@ -109,15 +109,15 @@ func didYouMean(name string, among []string, all string) string {
 		return all + " none"
 	}
 	out := fmt.Sprintf("%s %s", all, strings.Join(among, ", "))
-	if close := meant(name, among); close != "" {
+	if close := closestName(name, among); close != "" {
 		out = "did you mean " + close + "? " + out
 	}
 	return out
 }
 
-// meant returns the name that was probably meant, or "": one that was cut
+// closestName returns the name that was probably meant, or "": one that was cut
 // short, or mistyped.
-func meant(name string, among []string) string {
+func closestName(name string, among []string) string {
 	for _, candidate := range among {
 		if len(name) >= 3 && strings.HasPrefix(candidate, name) {
 			return candidate

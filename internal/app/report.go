@@ -10,13 +10,13 @@ import (
 	"callgate/tool"
 )
 
-// place is where something stands in the file: lines and columns from 1,
+// position is where something stands in the file: lines and columns from 1,
 // columns in letters. The zero place is the file as a whole.
-type place struct{ line, col int }
+type position struct{ line, col int }
 
 // problem is one mistake: what is wrong, where, and the way out.
 type problem struct {
-	at   place
+	at   position
 	what string
 	out  string
 }
@@ -38,7 +38,7 @@ const (
 )
 
 // fail adds a mistake. One place has one mistake, the first that was found.
-func (r *report) fail(at place, out, format string, args ...any) {
+func (r *report) fail(at position, out, format string, args ...any) {
 	for _, p := range r.problems {
 		if p.at == at {
 			return
@@ -51,8 +51,8 @@ func (r *report) fail(at place, out, format string, args ...any) {
 	r.problems = append(r.problems, problem{at, fmt.Sprintf(format, args...), out})
 }
 
-// with adds the reports of files that were read beside this one.
-func (r *report) with(others []*report) *report {
+// merge adds the reports of files that were read beside this one.
+func (r *report) merge(others []*report) *report {
 	r.beside = others
 	return r
 }
@@ -61,7 +61,7 @@ func (r *report) with(others []*report) *report {
 func (r *report) err() error {
 	var texts []string
 	for _, one := range append([]*report{r}, r.beside...) {
-		if text := one.told(); text != "" {
+		if text := one.summary(); text != "" {
 			texts = append(texts, text)
 		}
 	}
@@ -71,8 +71,8 @@ func (r *report) err() error {
 	return &tool.Error{Op: "app.Parse", Kind: tool.Invalid, Message: strings.Join(texts, "\n")}
 }
 
-// told is the mistakes of this file, or "".
-func (r *report) told() string {
+// summary is the mistakes of this file, or "".
+func (r *report) summary() string {
 	if len(r.problems) == 0 {
 		return ""
 	}
@@ -95,18 +95,18 @@ func (r *report) told() string {
 
 // write shows a mistake: its place, its line, a caret, and the way out.
 func (r *report) write(b *strings.Builder, p problem) {
-	fmt.Fprintf(b, "%s: %s", r.where(p.at), tool.ClipTo(p.what, maxText))
+	fmt.Fprintf(b, "%s: %s", r.where(p.at), tool.TruncateTo(p.what, maxText))
 	if p.at.line >= 1 && p.at.line <= len(r.lines) {
 		text, caret := excerpt(r.lines[p.at.line-1], p.at.col)
 		fmt.Fprintf(b, "\n%5d | %s\n      | %s^", p.at.line, text, strings.Repeat(" ", caret))
 	}
 	if p.out != "" {
-		fmt.Fprintf(b, "\n      = %s", tool.ClipTo(p.out, maxText))
+		fmt.Fprintf(b, "\n      = %s", tool.TruncateTo(p.out, maxText))
 	}
 }
 
 // where writes a place as editors and terminals understand it.
-func (r *report) where(at place) string {
+func (r *report) where(at position) string {
 	if at.line == 0 {
 		return r.file
 	}
@@ -142,4 +142,4 @@ func excerpt(line string, col int) (text string, before int) {
 }
 
 // quote shows a piece of the file in a sentence.
-func quote(s string) string { return fmt.Sprintf("%q", tool.ClipTo(s, 60)) }
+func quote(s string) string { return fmt.Sprintf("%q", tool.TruncateTo(s, 60)) }

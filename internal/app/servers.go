@@ -97,14 +97,14 @@ func (d *decoder) server(e entry) {
 	enabled := true
 	d.mapping(levelServer, e, map[string]reader{
 		"command": d.command(&s), "args": d.plainTexts(&s.Args, "write the arguments as a list, such as [-y, some-server]"),
-		"env": d.textMap(&s.Env), "dir": d.into(&s.Dir), "url": d.into(&s.URL), "headers": d.textMap(&s.Headers),
+		"env": d.textMap(&s.Env), "dir": d.textInto(&s.Dir), "url": d.textInto(&s.URL), "headers": d.textMap(&s.Headers),
 		"transport": d.choice(&s.Transport, "stdio", "http", "sse"), "type": d.typeKey,
 		"protocol": d.protocol(&s.Protocol), "oauth": d.oauth(&s),
 		"timeout": d.duration(&s.Timeout), "start_timeout": d.duration(&s.StartTimeout),
 		"concurrency": d.number(&s.Concurrency, 1, 256, "write how many calls it may have under way at once"),
 		"env_allow":   d.texts(&s.EnvAllow, "name the variables, such as [GITHUB_HOST]"),
-		"enabled":     d.truth(&enabled, "write false to leave the server out for now"),
-		"pin":         d.truth(&s.Pin, "write true to show nothing of it before you accepted it"),
+		"enabled":     d.boolean(&enabled, "write false to leave the server out for now"),
+		"pin":         d.boolean(&s.Pin, "write true to show nothing of it before you accepted it"),
 		"tools":       d.serverTools(&s),
 	})
 	switch {
@@ -143,7 +143,7 @@ func (d *decoder) typeKey(e entry) {
 func (d *decoder) command(s *Server) reader {
 	return func(e entry) {
 		if _, list := e.value.(*ast.SequenceNode); !list {
-			if text, ok := d.foreign(e); ok {
+			if text, ok := d.translateVariable(e); ok {
 				s.Command = text
 			}
 			return
@@ -159,8 +159,8 @@ func (d *decoder) command(s *Server) reader {
 // foreignVariable is a variable as other programs' files write it.
 var foreignVariable = regexp.MustCompile(`\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}`)
 
-// foreign reads text, and tells how a variable is written here.
-func (d *decoder) foreign(e entry) (string, bool) {
+// translateVariable reads text, and tells how a variable is written here.
+func (d *decoder) translateVariable(e entry) (string, bool) {
 	text, ok := d.text(e)
 	if !ok {
 		return "", false
@@ -182,7 +182,7 @@ func (d *decoder) plainTexts(to *[]string, out string) reader {
 		for _, in := range d.items(e, "a list", out) {
 			if text, ok := scalarText(in.value); ok && (text == "" || !isText(in.value)) {
 				*to = append(*to, text)
-			} else if text, ok := d.foreign(in); ok {
+			} else if text, ok := d.translateVariable(in); ok {
 				*to = append(*to, text)
 			}
 		}
@@ -206,7 +206,7 @@ func (d *decoder) textMap(to *map[string]string) reader {
 			case ok && (text == "" || !isText(in.value)):
 				m[in.key] = text
 			default:
-				if text, ok := d.foreign(in); ok {
+				if text, ok := d.translateVariable(in); ok {
 					m[in.key] = text
 				}
 			}
@@ -249,7 +249,7 @@ func (d *decoder) oauth(s *Server) reader {
 	return func(e entry) {
 		o := &OAuth{}
 		d.mapping(levelOAuth, e, map[string]reader{
-			"client_id": d.into(&o.ClientID), "client_secret": d.into(&o.ClientSecret),
+			"client_id": d.textInto(&o.ClientID), "client_secret": d.textInto(&o.ClientSecret),
 			"callback_port": d.number(&o.CallbackPort, 1, 65535, "write a port, such as 8765"),
 			"scopes":        d.texts(&o.Scopes, "name the scopes, such as [read]"),
 		})
@@ -272,8 +272,8 @@ func (d *decoder) serverTool(e entry) (t ServerTool) {
 	d.mapping(levelServerTool, e, map[string]reader{
 		"risk":        d.choice((*string)(&t.Risk), "low", "medium", "high"),
 		"side_effect": d.choice((*string)(&t.SideEffect), "none", "read", "write", "external"),
-		"idempotent":  d.truth(&t.Idempotent, "write true when running it twice is running it once"),
-		"enabled":     d.truth(&enabled, "write false to leave the tool out"),
+		"idempotent":  d.boolean(&t.Idempotent, "write true when running it twice is running it once"),
+		"enabled":     d.boolean(&enabled, "write false to leave the tool out"),
 		"effects":     func(in entry) { t.Effects = d.effects(in) },
 	})
 	t.Off = !enabled
@@ -292,8 +292,8 @@ func (d *decoder) effects(e entry) []tool.Effect {
 		var effect tool.Effect
 		var mode string
 		d.mapping(levelEffect, in, map[string]reader{
-			"resource": d.into(&effect.Resource), "mode": d.choice(&mode, "IS", "IX", "S", "U", "X"),
-			"when": d.into(&effect.When), "unless": d.texts(&effect.Unless, "name the parameters, such as [dry_run]"),
+			"resource": d.textInto(&effect.Resource), "mode": d.choice(&mode, "IS", "IX", "S", "U", "X"),
+			"when": d.textInto(&effect.When), "unless": d.texts(&effect.Unless, "name the parameters, such as [dry_run]"),
 		})
 		if effect.Resource == "" || mode == "" {
 			d.fail(in.at, form, "%s lacks a resource or a mode", in.name())

@@ -32,7 +32,7 @@ func (d *decoder) fileText(e entry, most int64) (text, full string) {
 		d.fail(e.at, out, "%s is %s, which is not in the app's folder", e.name(), quote(name))
 		return "", ""
 	}
-	data, err := readBeside(d.folder, filepath.FromSlash(name), most)
+	data, err := readSibling(d.folder, filepath.FromSlash(name), most)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		d.fail(e.at, out, "there is no file %s", quote(name))
@@ -48,8 +48,8 @@ func (d *decoder) fileText(e entry, most int64) (text, full string) {
 	return "", ""
 }
 
-// readBeside reads a file through its folder, so that no link leads out of it.
-func readBeside(folder, name string, most int64) ([]byte, error) {
+// readSibling reads a file through its folder, so that no link leads out of it.
+func readSibling(folder, name string, most int64) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (d *decoder) skillsBlock(e entry) {
 	for _, in := range d.items(e, "a list of skills", form) {
 		var s Skill
 		d.mapping(levelSkill, in, map[string]reader{
-			"command":     d.into(&s.Command),
+			"command":     d.textInto(&s.Command),
 			"description": d.label(&s.Description),
 			"path":        func(p entry) { s.Content, s.Path = d.fileText(p, maxPrompt) },
 		})
@@ -90,7 +90,7 @@ func (d *decoder) skillsBlock(e entry) {
 			d.fail(in.at, form, "%s has no command", in.name())
 		case len(s.Command) > maxID || strings.Trim(s.Command, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "":
 			d.fail(at, "use letters, digits, - and _", "a skill cannot be called %s", quote(s.Command))
-		case d.places[in.path+".path"] == (place{}):
+		case d.places[in.path+".path"] == (position{}):
 			d.fail(in.at, form, "%s has no path", in.name())
 		case slices.ContainsFunc(d.app.Skills, func(o Skill) bool { return o.Command == s.Command }):
 			d.fail(at, "give one of them another command", "there are two skills %s", quote(s.Command))
@@ -118,7 +118,7 @@ func (d *decoder) includeAgents(e entry) {
 		return
 	}
 	outer, places := d.report, d.places
-	d.report, d.places = &report{file: full}, map[string]place{}
+	d.report, d.places = &report{file: full}, map[string]position{}
 	defer func() {
 		d.included = append(d.included, d.report)
 		d.report, d.places = outer, places
@@ -148,7 +148,7 @@ func (d *decoder) middleware(e entry, kinds map[string]func(entry, *Middleware))
 		return nil
 	}
 	var out []Middleware
-	add := func(kind string, at place, settings entry) {
+	add := func(kind string, at position, settings entry) {
 		read, ok := kinds[kind]
 		switch {
 		case ok:
@@ -177,8 +177,8 @@ func (d *decoder) middleware(e entry, kinds map[string]func(entry, *Middleware))
 
 const unbuiltMiddleware = "prompt_inject rag_inject response_filter"
 
-// aroundCalls are the middlewares of a module.
-func (d *decoder) aroundCalls() map[string]func(entry, *Middleware) {
+// callMiddleware are the middlewares of a module.
+func (d *decoder) callMiddleware() map[string]func(entry, *Middleware) {
 	return map[string]func(entry, *Middleware){
 		"audit": func(e entry, _ *Middleware) { d.mapping(levelMiddleware, e, nil) },
 		"retry": func(e entry, m *Middleware) {
@@ -194,7 +194,7 @@ func (d *decoder) aroundCalls() map[string]func(entry, *Middleware) {
 		"timeout": func(e entry, m *Middleware) {
 			seconds := 0
 			d.mapping(levelMiddleware, e, map[string]reader{"seconds": d.number(&seconds, 1, 86_400, "write how many seconds a call may take")})
-			if seconds == 0 && d.places[e.path+".seconds"] == (place{}) {
+			if seconds == 0 && d.places[e.path+".seconds"] == (position{}) {
 				d.fail(e.at, "write - timeout: {seconds: 30}", "%s does not say how long", e.name())
 			}
 			m.Limit = time.Duration(seconds) * time.Second
@@ -215,8 +215,8 @@ func (d *decoder) retryOn(to *[]string) reader {
 	}
 }
 
-// aroundWords are the middlewares of an app.
-func (d *decoder) aroundWords() map[string]func(entry, *Middleware) {
+// textMiddleware are the middlewares of an app.
+func (d *decoder) textMiddleware() map[string]func(entry, *Middleware) {
 	return map[string]func(entry, *Middleware){
 		"mask_secrets": func(e entry, m *Middleware) {
 			d.mapping(levelMiddleware, e, map[string]reader{"patterns": d.patterns(&m.Patterns)})

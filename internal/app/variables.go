@@ -50,7 +50,7 @@ func (d *decoder) variablesBlock(e entry) {
 		case slices.Contains([]string{"workdir", "env", "secret", "app", "var"}, in.key):
 			d.fail(in.keyAt, "choose another name", "%s is a variable of its own", in.key)
 		case !ok:
-			d.wrong(in, "text or a number", "write one value")
+			d.typeError(in, "text or a number", "write one value")
 		default:
 			d.variables[in.key] = in
 		}
@@ -122,9 +122,9 @@ func (d *decoder) first(e entry, inside string, chain []string) (string, bool) {
 		}
 		value, state := d.lookUp(e, name, chain)
 		switch {
-		case state == found:
+		case state == varFound:
 			return value, true
-		case state == wrong:
+		case state == varInvalid:
 			return "", false
 		case last && i > 0 && !d.variableLike(name):
 			return name, true // plain words after ?? are a text
@@ -139,9 +139,9 @@ func (d *decoder) first(e entry, inside string, chain []string) (string, bool) {
 type lookupState int
 
 const (
-	absent lookupState = iota
-	found
-	wrong // and reported
+	varMissing lookupState = iota
+	varFound
+	varInvalid // and reported
 )
 
 // variableLike reports whether a name has the form of a variable that must
@@ -156,7 +156,7 @@ func (d *decoder) lookUp(e entry, name string, chain []string) (string, lookupSt
 	kind, rest, _ := strings.Cut(name, ".")
 	switch {
 	case name == "workdir":
-		return d.vars.Workdir, found
+		return d.vars.Workdir, varFound
 	case name == "app.id":
 		return d.app.ID, stateOf(d.app.ID != "")
 	case name == "app.name":
@@ -170,28 +170,28 @@ func (d *decoder) lookUp(e entry, name string, chain []string) (string, lookupSt
 	own := strings.TrimPrefix(name, "var.")
 	in, ok := d.variables[own]
 	if !ok {
-		return "", absent
+		return "", varMissing
 	}
 	if at := slices.Index(chain, own); at >= 0 || len(chain) >= maxChain {
 		d.fail(in.at, "break the circle: write one of them out", "the variables lead in a circle: %s", strings.Join(append(chain[max(at, 0):], own), " → "))
-		return "", wrong
+		return "", varInvalid
 	}
 	text, ok := scalarText(in.value)
 	if !ok {
-		return "", wrong // reported where it is defined
+		return "", varInvalid // reported where it is defined
 	}
 	value, ok := d.expanded(in, text, append(chain, own))
 	if !ok {
-		return "", wrong
+		return "", varInvalid
 	}
-	return value, found
+	return value, varFound
 }
 
 func stateOf(ok bool) lookupState {
 	if ok {
-		return found
+		return varFound
 	}
-	return absent
+	return varMissing
 }
 
 // secret keeps a reference to a secret as it stands: its value is put in at
@@ -200,12 +200,12 @@ func (d *decoder) secret(e entry, name string) (string, lookupState) {
 	switch {
 	case !secretName.MatchString(name):
 		d.fail(e.at, "name a secret with letters, digits, _, - and .", "%s names the secret %s", e.name(), quote(name))
-		return "", wrong
+		return "", varInvalid
 	case !d.secrets:
 		d.fail(e.at, "secrets may stand in a module's config, in an MCP server's command, env, url and headers, and in search.endpoint.key", "%s may not hold a secret", e.name())
-		return "", wrong
+		return "", varInvalid
 	}
-	return "{{secret." + name + "}}", found
+	return "{{secret." + name + "}}", varFound
 }
 
 // missing reports a variable that there is none of.
@@ -218,7 +218,7 @@ func (d *decoder) missing(e entry, name string) {
 		d.fail(e.at, "name a variable, such as {{env.HOME}}; {{{{ is a plain {{", "%s holds an empty {{}}", e.name())
 	default:
 		out := "the variables are env.NAME, secret.NAME, workdir, app.id, app.name and those of dev.variables"
-		if close := meant(strings.TrimPrefix(name, "var."), append(slices.Sorted(maps.Keys(d.variables)), "workdir", "app.id", "app.name")); close != "" {
+		if close := closestName(strings.TrimPrefix(name, "var."), append(slices.Sorted(maps.Keys(d.variables)), "workdir", "app.id", "app.name")); close != "" {
 			out = "did you mean {{" + close + "}}? " + out
 		}
 		d.fail(e.at, out+"; {{{{ is a plain {{", "there is no variable %s", quote(name))

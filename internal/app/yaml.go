@@ -38,7 +38,7 @@ func (r *report) parse(data []byte) (root ast.Node) {
 	defer func() {
 		if p := recover(); p != nil { // hostile text finds holes in every parser
 			root = nil
-			r.fail(place{}, "look for unusual punctuation, and write it in a simpler way", "this is not YAML that can be read")
+			r.fail(position{}, "look for unusual punctuation, and write it in a simpler way", "this is not YAML that can be read")
 		}
 	}()
 	tokens, ok := r.tokens(text)
@@ -58,7 +58,7 @@ func (r *report) parse(data []byte) (root ast.Node) {
 	}
 	switch {
 	case len(bodies) == 0:
-		r.fail(place{}, "callgate init writes a file to start from", "the file is empty")
+		r.fail(position{}, "callgate init writes a file to start from", "the file is empty")
 		return nil
 	case len(bodies) > 1:
 		r.fail(at(bodies[1]), "keep one app in one file", "a second YAML document starts here")
@@ -71,7 +71,7 @@ func (r *report) parse(data []byte) (root ast.Node) {
 // with plain line ends.
 func (r *report) text(data []byte) (string, bool) {
 	if len(data) > maxBytes {
-		r.fail(place{}, "an app file is a page of settings; keep prompts and data in files of their own", "the file is larger than 1 MiB")
+		r.fail(position{}, "an app file is a page of settings; keep prompts and data in files of their own", "the file is larger than 1 MiB")
 		return "", false
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
@@ -80,18 +80,18 @@ func (r *report) text(data []byte) (string, bool) {
 	blank, tabs := 0, 0
 	for i, line := range r.lines {
 		if tabs += strings.Count(line, "\t"); tabs > maxTabs {
-			r.fail(place{i + 1, 1}, "indent with spaces", "there are more than %d tabs up to here", maxTabs)
+			r.fail(position{i + 1, 1}, "indent with spaces", "there are more than %d tabs up to here", maxTabs)
 			return "", false
 		}
 		col := 0
 		for offset, c := range line {
 			col++
 			if c == utf8.RuneError && !strings.HasPrefix(line[offset:], "\ufffd") {
-				r.fail(place{i + 1, col}, "save the file as UTF-8", "a byte here is not UTF-8 text")
+				r.fail(position{i + 1, col}, "save the file as UTF-8", "a byte here is not UTF-8 text")
 				return "", false
 			}
 			if unicode.IsControl(c) && c != '\t' || c == '\ufeff' {
-				r.fail(place{i + 1, col}, "delete it", "an invisible control character (%U) stands here", c)
+				r.fail(position{i + 1, col}, "delete it", "an invisible control character (%U) stands here", c)
 				return "", false
 			}
 		}
@@ -99,7 +99,7 @@ func (r *report) text(data []byte) (string, bool) {
 			blank = 0
 		}
 		if blank > maxBlank {
-			r.fail(place{i + 1, 1}, "delete the empty lines", "there are more than %d empty lines in a row", maxBlank)
+			r.fail(position{i + 1, 1}, "delete the empty lines", "there are more than %d empty lines in a row", maxBlank)
 			return "", false
 		}
 	}
@@ -110,7 +110,7 @@ func (r *report) text(data []byte) (string, bool) {
 func (r *report) tokens(text string) (token.Tokens, bool) {
 	var s scanner.Scanner
 	var tokens token.Tokens
-	var g guard
+	var g tokenGuard
 	s.Init(text)
 	for {
 		some, err := s.Scan()
@@ -131,8 +131,8 @@ func (r *report) tokens(text string) (token.Tokens, bool) {
 	}
 }
 
-// guard watches tokens go by.
-type guard struct {
+// tokenGuard watches tokens go by.
+type tokenGuard struct {
 	count   int
 	flow    int   // brackets and braces that are open
 	columns []int // where the blocks that are open start
@@ -142,7 +142,7 @@ type guard struct {
 const ifText = "; if it is meant as text, put it in quotes"
 
 // refuse says what is wrong with the next token, and the way out.
-func (g *guard) refuse(t *token.Token) (what, out string) {
+func (g *tokenGuard) refuse(t *token.Token) (what, out string) {
 	switch t.Type {
 	case token.CommentType:
 		return "", ""
@@ -185,7 +185,7 @@ func (g *guard) refuse(t *token.Token) (what, out string) {
 
 // open notes that a block stands at a token's column, which ends those that
 // stand further in.
-func (g *guard) open(t *token.Token) {
+func (g *tokenGuard) open(t *token.Token) {
 	if g.flow > 0 {
 		return
 	}
@@ -199,7 +199,7 @@ func (g *guard) open(t *token.Token) {
 func (r *report) syntax(err error) {
 	var e yaml.Error
 	if !errors.As(err, &e) || e.GetToken() == nil {
-		r.fail(place{}, "check the indentation and the quotes", "this is not YAML: %s", tool.ClipTo(err.Error(), maxText))
+		r.fail(position{}, "check the indentation and the quotes", "this is not YAML: %s", tool.TruncateTo(err.Error(), maxText))
 		return
 	}
 	r.syntaxAt(e.GetToken(), e.GetMessage())
@@ -231,11 +231,11 @@ func (r *report) syntaxAt(t *token.Token, message string) {
 			return
 		}
 	}
-	r.fail(where, "check the indentation and the quotes here and on the line above", "this is not YAML: %s", tool.ClipTo(message, maxText))
+	r.fail(where, "check the indentation and the quotes here and on the line above", "this is not YAML: %s", tool.TruncateTo(message, maxText))
 }
 
 // at is where a node starts.
-func at(n ast.Node) place {
+func at(n ast.Node) position {
 	switch n := n.(type) {
 	case *ast.MappingNode:
 		if !n.IsFlowStyle && len(n.Values) > 0 {
@@ -247,9 +247,9 @@ func at(n ast.Node) place {
 	return placeOf(n.GetToken())
 }
 
-func placeOf(t *token.Token) place {
+func placeOf(t *token.Token) position {
 	if t == nil || t.Position == nil {
-		return place{}
+		return position{}
 	}
-	return place{t.Position.Line, t.Position.Column}
+	return position{t.Position.Line, t.Position.Column}
 }

@@ -25,7 +25,7 @@ func (u *Usage) add(size int64) {
 // Usage counts what is stored.
 func (s *Store) Usage(ctx context.Context) (Usage, error) {
 	var all Usage
-	err := s.each(ctx, func(f file) error {
+	err := s.walk(ctx, func(f file) error {
 		if f.ref != "" {
 			all.add(f.info.Size())
 		}
@@ -34,12 +34,12 @@ func (s *Store) Usage(ctx context.Context) (Usage, error) {
 	return all, err
 }
 
-// Collect removes the artifacts that were stored before olderThan and are not
+// DeleteUnused removes the artifacts that were stored before olderThan and are not
 // live, with what was left half-written before then, and tells how much that
 // was. The live ones must be asked for after olderThan: what is named later
 // must have been stored later too, and is too young to go.
-func (s *Store) Collect(ctx context.Context, live func(ref string) bool, olderThan time.Time) (removed Usage, err error) {
-	err = s.each(ctx, func(f file) error {
+func (s *Store) DeleteUnused(ctx context.Context, live func(ref string) bool, olderThan time.Time) (removed Usage, err error) {
+	err = s.walk(ctx, func(f file) error {
 		if !f.info.ModTime().Before(olderThan) || f.ref != "" && live(f.ref) {
 			return nil
 		}
@@ -79,8 +79,8 @@ type file struct {
 	info fs.FileInfo
 }
 
-// each visits the store's files, and passes over what is not its own.
-func (s *Store) each(ctx context.Context, visit func(file) error) error {
+// walk visits the store's files, and passes over what is not its own.
+func (s *Store) walk(ctx context.Context, visit func(file) error) error {
 	folders, err := os.ReadDir(s.dir)
 	if err != nil {
 		return readError(err)
@@ -98,7 +98,7 @@ func (s *Store) each(ctx context.Context, visit func(file) error) error {
 			if err := ctx.Err(); err != nil {
 				return &tool.Error{Op: "artifact.Collect", Kind: kindOf(err), Message: "not every artifact was looked at", Err: err}
 			}
-			f, ok := s.own(name, entry)
+			f, ok := s.isArtifact(name, entry)
 			if !ok {
 				continue
 			}
@@ -110,8 +110,8 @@ func (s *Store) each(ctx context.Context, visit func(file) error) error {
 	return nil
 }
 
-// own reports whether an entry is a file of the store, still there.
-func (s *Store) own(folder string, entry fs.DirEntry) (file, bool) {
+// isArtifact reports whether an entry is a file of the store, still there.
+func (s *Store) isArtifact(folder string, entry fs.DirEntry) (file, bool) {
 	f := file{path: filepath.Join(s.dir, folder, entry.Name())}
 	if folder != partial {
 		f.ref = scheme + entry.Name()

@@ -59,7 +59,7 @@ func Open(dir string) (*Store, error) {
 func (s *Store) Put(ctx context.Context, data []byte) (string, error) {
 	sum := sha256.Sum256(data)
 	ref := scheme + hex.EncodeToString(sum[:])
-	if s.renew(ref, int64(len(data))) {
+	if s.touch(ref, int64(len(data))) {
 		return ref, nil
 	}
 	return s.PutFrom(ctx, bytes.NewReader(data))
@@ -76,7 +76,7 @@ func (s *Store) PutFrom(ctx context.Context, r io.Reader) (ref string, err error
 	defer s.writing.Delete(f.Name())
 	defer os.Remove(f.Name()) // gone already when all went well
 	sum := sha256.New()
-	source := &source{ctx: ctx, r: r}
+	source := &ctxReader{ctx: ctx, r: r}
 	size, err := io.Copy(io.MultiWriter(f, sum), source)
 	if source.err != nil {
 		f.Close()
@@ -89,7 +89,7 @@ func (s *Store) PutFrom(ctx context.Context, r io.Reader) (ref string, err error
 		return "", writeError(op, err)
 	}
 	ref = scheme + hex.EncodeToString(sum.Sum(nil))
-	if s.renew(ref, size) {
+	if s.touch(ref, size) {
 		return ref, nil
 	}
 	if err := s.publish(f.Name(), ref); err != nil {
@@ -98,9 +98,9 @@ func (s *Store) PutFrom(ctx context.Context, r io.Reader) (ref string, err error
 	return ref, nil
 }
 
-// renew reports whether the artifact is there, and starts its grace period
+// touch reports whether the artifact is there, and starts its grace period
 // again. A file of another size is damaged, and as good as absent.
-func (s *Store) renew(ref string, size int64) bool {
+func (s *Store) touch(ref string, size int64) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	path := s.path(ref)
@@ -144,7 +144,7 @@ func (s *Store) Get(ctx context.Context, ref string) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
-	return io.ReadAll(&source{ctx: ctx, r: r})
+	return io.ReadAll(&ctxReader{ctx: ctx, r: r})
 }
 
 // Open returns a reader of the bytes behind a ref. It reports damage in place
@@ -161,7 +161,7 @@ func (s *Store) Open(ref string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the artifact cannot be read", Err: err}
 	}
-	return &verified{File: f, sum: sha256.New(), ref: ref}, nil
+	return &verifyingReader{File: f, sum: sha256.New(), ref: ref}, nil
 }
 
 // Check reports whether ref has the form of one.
@@ -179,14 +179,14 @@ func (s *Store) path(ref string) string {
 	return filepath.Join(s.dir, digits[:2], digits)
 }
 
-// verified reads a file and checks its hash at the end.
-type verified struct {
+// verifyingReader reads a file and checks its hash at the end.
+type verifyingReader struct {
 	*os.File
 	sum hash.Hash
 	ref string
 }
 
-func (v *verified) Read(p []byte) (int, error) {
+func (v *verifyingReader) Read(p []byte) (int, error) {
 	n, err := v.File.Read(p)
 	v.sum.Write(p[:n])
 	if err == io.EOF && scheme+hex.EncodeToString(v.sum.Sum(nil)) != v.ref {
@@ -196,19 +196,19 @@ func (v *verified) Read(p []byte) (int, error) {
 }
 
 // WriteTo keeps io.Copy from going around Read.
-func (v *verified) WriteTo(w io.Writer) (int64, error) {
+func (v *verifyingReader) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, struct{ io.Reader }{v})
 }
 
-// source is a reader that stops when ctx does, and remembers why it failed, so
+// ctxReader is a reader that stops when ctx does, and remembers why it failed, so
 // that a failing source is not taken for a failing disk.
-type source struct {
+type ctxReader struct {
 	ctx context.Context
 	r   io.Reader
 	err error
 }
 
-func (s *source) Read(p []byte) (int, error) {
+func (s *ctxReader) Read(p []byte) (int, error) {
 	if s.err = s.ctx.Err(); s.err != nil {
 		return 0, s.err
 	}

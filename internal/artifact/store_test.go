@@ -195,7 +195,7 @@ func TestCollect(t *testing.T) {
 	}
 	age(t, foreign, 2*time.Hour)
 	age(t, filepath.Join(dir, "partial", "put-123"), 2*time.Hour) // left by a crash
-	removed, err := s.Collect(t.Context(), func(ref string) bool { return ref == live }, time.Now().Add(-time.Hour))
+	removed, err := s.DeleteUnused(t.Context(), func(ref string) bool { return ref == live }, time.Now().Add(-time.Hour))
 	if err != nil || removed != (artifact.Usage{Count: 2, Bytes: 8}) {
 		t.Fatalf("removed %+v, %v", removed, err)
 	}
@@ -225,7 +225,7 @@ func TestCollectSparesWhatIsBeingWritten(t *testing.T) {
 	if _, err := w.Write([]byte("half")); err != nil {
 		t.Fatal(err)
 	}
-	if removed, err := s.Collect(t.Context(), func(string) bool { return false }, time.Now().Add(time.Hour)); err != nil || removed.Count != 0 {
+	if removed, err := s.DeleteUnused(t.Context(), func(string) bool { return false }, time.Now().Add(time.Hour)); err != nil || removed.Count != 0 {
 		t.Fatalf("removed %+v, %v", removed, err)
 	}
 	w.Close()
@@ -247,7 +247,7 @@ func TestCollectAgainstPut(t *testing.T) {
 				return
 			default:
 			}
-			if _, err := s.Collect(context.Background(), func(string) bool { return false }, time.Now().Add(-time.Hour)); err != nil {
+			if _, err := s.DeleteUnused(context.Background(), func(string) bool { return false }, time.Now().Add(-time.Hour)); err != nil {
 				t.Error(err)
 				return
 			}

@@ -78,12 +78,12 @@ func (p *program) listApprovals(ctx context.Context, all bool) error {
 		case err != nil:
 			return err
 		case p.json:
-			return p.emit(list)
+			return p.writeJSON(list)
 		case len(list) == 0:
-			p.say("nothing waits for a human")
+			p.status("nothing waits for a human")
 			return nil
 		}
-		return written(p.style(p.Stdout).Approvals(p.Stdout, list))
+		return writeError(p.style(p.Stdout).Approvals(p.Stdout, list))
 	})
 }
 
@@ -94,9 +94,9 @@ func (p *program) showApproval(ctx context.Context, args []string) error {
 		case err != nil:
 			return err
 		case p.json:
-			return p.emit(r)
+			return p.writeJSON(r)
 		}
-		return written(p.style(p.Stdout).Approval(p.Stdout, r))
+		return writeError(p.style(p.Stdout).Approval(p.Stdout, r))
 	})
 }
 
@@ -121,24 +121,24 @@ func (k *kernel) find(ctx context.Context, id string) (approval.Request, error) 
 			return found[0], nil
 		}
 		if len(found) > 1 {
-			e := tool.Errorf("cli.find", tool.Ambiguous, "%d approvals begin with %s", len(found), tool.Clip(id)).WithHint("write more of the id")
+			e := tool.Errorf("cli.find", tool.Ambiguous, "%d approvals begin with %s", len(found), tool.Truncate(id)).WithHint("write more of the id")
 			for _, r := range found[:min(len(found), 10)] {
 				e.Similar = append(e.Similar, r.ID)
 			}
 			return r, e
 		}
 	}
-	return r, tool.Errorf("cli.find", tool.NotFound, "there is no approval %s", tool.Clip(id)).WithHint("callgate approvals list shows those that wait")
+	return r, tool.Errorf("cli.find", tool.NotFound, "there is no approval %s", tool.Truncate(id)).WithHint("callgate approvals list shows those that wait")
 }
 
 // approve says yes, perhaps with other arguments.
 func (p *program) approve(ctx context.Context, id string, f approveFlags) error {
-	return p.answering(ctx, func(k *kernel) error {
+	return p.withHumanKey(ctx, func(k *kernel) error {
 		r, err := k.find(ctx, id)
 		if err != nil {
 			return err
 		}
-		a := protocol.Answer{Approve: true, Always: f.always, By: p.who()}
+		a := protocol.Answer{Approve: true, Always: f.always, By: p.userName()}
 		switch {
 		case f.args != "":
 			a.Args, err = p.argsFrom(f.args)
@@ -148,7 +148,7 @@ func (p *program) approve(ctx context.Context, id string, f approveFlags) error 
 			}
 			a.Args, err = p.edited(ctx, r)
 			if err == nil && a.Args == nil {
-				p.say("callgate: nothing was changed, so nothing was answered; %s still waits", r.ID)
+				p.status("callgate: nothing was changed, so nothing was answered; %s still waits", r.ID)
 				return ended(exitWaiting)
 			}
 		}
@@ -159,7 +159,7 @@ func (p *program) approve(ctx context.Context, id string, f approveFlags) error 
 		if err != nil {
 			return err
 		}
-		return p.afterYes(ctx, k, answered, f.wait)
+		return p.reportApproved(ctx, k, answered, f.wait)
 	})
 }
 
@@ -174,14 +174,14 @@ func (p *program) edited(ctx context.Context, r approval.Request) (json.RawMessa
 	return dialog.Object("what you wrote", after)
 }
 
-// afterYes tells that a call may run. A kernel that lives only as long as this
+// reportApproved tells that a call may run. A kernel that lives only as long as this
 // command must live until the call has ended, so that one is waited for.
-func (p *program) afterYes(ctx context.Context, k *kernel, r approval.Request, wait bool) error {
-	if !wait && !k.ours() {
+func (p *program) reportApproved(ctx context.Context, k *kernel, r approval.Request, wait bool) error {
+	if !wait && !k.inProcess() {
 		if p.json {
-			return p.emit(r)
+			return p.writeJSON(r)
 		}
-		p.say("approved: %s runs as call %s", r.Call.Tool.Dotted(), r.Call.ID)
+		p.status("approved: %s runs as call %s", r.Call.Tool.Dotted(), r.Call.ID)
 		return nil
 	}
 	result, err := k.Collect(ctx, r.Call.ID)
@@ -196,9 +196,9 @@ func (p *program) afterYes(ctx context.Context, k *kernel, r approval.Request, w
 		return p.showResult(result, "")
 	}
 	if p.json {
-		return p.emit(r)
+		return p.writeJSON(r)
 	}
-	p.say("approved: %s ran as call %s: %s", r.Call.Tool.Dotted(), r.Call.ID, result.Summary)
+	p.status("approved: %s ran as call %s: %s", r.Call.Tool.Dotted(), r.Call.ID, result.Summary)
 	return nil
 }
 
@@ -220,19 +220,19 @@ func (p *program) argsFrom(text string) (json.RawMessage, error) {
 }
 
 func (p *program) deny(ctx context.Context, id, reason string) error {
-	return p.answering(ctx, func(k *kernel) error {
+	return p.withHumanKey(ctx, func(k *kernel) error {
 		r, err := k.find(ctx, id)
 		if err != nil {
 			return err
 		}
-		r, err = k.Answer(ctx, r.ID, protocol.Answer{Feedback: reason, By: p.who()})
+		r, err = k.Answer(ctx, r.ID, protocol.Answer{Feedback: reason, By: p.userName()})
 		switch {
 		case err != nil:
 			return err
 		case p.json:
-			return p.emit(r)
+			return p.writeJSON(r)
 		}
-		p.say("denied: %s will not run", r.Call.Tool.Dotted())
+		p.status("denied: %s will not run", r.Call.Tool.Dotted())
 		return nil
 	})
 }

@@ -20,7 +20,7 @@ func (p *program) benchCommand() *cobra.Command {
 	c := p.leaf("search DIR ...", "Try the search engine on datasets: keywords, meaning, and both",
 		"  callgate bench search my-dataset\n  callgate bench search --svg quality.svg --languages a b c",
 		cobra.MinimumNArgs(1), func(ctx context.Context, args []string) error {
-			reports, err := p.trySearch(ctx, args, model)
+			reports, err := p.runSearchBench(ctx, args, model)
 			if err != nil {
 				return err
 			}
@@ -40,8 +40,8 @@ object on each line.`
 	return p.group("bench", "Measure how well, and how fast, it works here", "", c)
 }
 
-// trySearch runs every engine over every dataset.
-func (p *program) trySearch(ctx context.Context, dirs []string, folder string) ([]eval.Named, error) {
+// runSearchBench runs every engine over every dataset.
+func (p *program) runSearchBench(ctx context.Context, dirs []string, folder string) ([]eval.Named, error) {
 	open := embed.Builtin
 	if folder != "" {
 		open = func() (*embed.Static, error) { return embed.Open(folder) }
@@ -61,7 +61,7 @@ func (p *program) trySearch(ctx context.Context, dirs []string, folder string) (
 			return nil, err
 		}
 		for _, e := range engines {
-			p.say("%s: %s, %d queries over %d tools", set.Name, e.Name, len(set.Queries), len(set.Tools))
+			p.status("%s: %s, %d queries over %d tools", set.Name, e.Name, len(set.Queries), len(set.Tools))
 			reports = append(reports, eval.Named{Set: set.Name, Engine: e.Name, Report: eval.Run(set, e.Search)})
 			if err := ctx.Err(); err != nil {
 				return nil, &tool.Error{Op: "cli", Kind: tool.Cancelled, Message: "cancelled", Err: err}
@@ -76,15 +76,15 @@ func (p *program) showBench(reports []eval.Named, picture string, markdown bool)
 		if err := draw(picture, reports); err != nil {
 			return err
 		}
-		p.say("drawn into %s", picture)
+		p.status("drawn into %s", picture)
 	}
 	switch {
 	case p.json:
-		return p.emit(reports)
+		return p.writeJSON(reports)
 	case markdown:
-		return written(eval.Markdown(p.Stdout, reports))
+		return writeError(eval.Markdown(p.Stdout, reports))
 	default:
-		return written(eval.Table(p.Stdout, reports))
+		return writeError(eval.Table(p.Stdout, reports))
 	}
 }
 
@@ -94,7 +94,7 @@ func draw(path string, reports []eval.Named) error {
 		err = errors.Join(eval.SVG(f, reports), f.Close())
 	}
 	if err != nil {
-		return &tool.Error{Op: "cli", Kind: tool.Failed, Message: "the picture cannot be drawn into " + tool.Clip(path), Err: err}
+		return &tool.Error{Op: "cli", Kind: tool.Failed, Message: "the picture cannot be drawn into " + tool.Truncate(path), Err: err}
 	}
 	return nil
 }

@@ -67,14 +67,14 @@ func (p *program) bridge(ctx context.Context, f bridgeFlags) error {
 	if err != nil {
 		return err
 	}
-	guest := protocol.Guest{Workspace: workspace, AppFile: appFile, Mode: f.shown()}
+	guest := protocol.MCPClient{Workspace: workspace, AppFile: appFile, Mode: f.shown()}
 	dial, end, err := p.kernelFor(ctx, f.private)
 	if err != nil {
 		return err
 	}
 	defer end()
 	if f.web.address != "" {
-		return p.front(ctx, guest, f.web, dial)
+		return p.serveHTTP(ctx, guest, f.web, dial)
 	}
 	conn, err := dial(ctx)
 	if err != nil {
@@ -85,31 +85,31 @@ func (p *program) bridge(ctx context.Context, f bridgeFlags) error {
 		return err
 	}
 	defer stream.Close()
-	return stream.Carry(ctx, p.Stdin, p.Stdout, client.Until{Grace: lastWords, Gone: func() bool { return unread(p.Stdout) }})
+	return stream.Relay(ctx, p.Stdin, p.Stdout, client.RelayOptions{Grace: stopTimeout, Gone: func() bool { return peerClosed(p.Stdout) }})
 }
 
-// lastWords is how long the answers may take to what a client asked before it
+// stopTimeout is how long the answers may take to what a client asked before it
 // closed its end.
-const lastWords = 30 * time.Second
+const stopTimeout = 30 * time.Second
 
 // dialer makes connections to a kernel.
 type dialer = func(context.Context) (net.Conn, error)
 
-// front serves clients over HTTP.
-func (p *program) front(ctx context.Context, g protocol.Guest, f webFlags, dial dialer) error {
+// serveHTTP serves clients over HTTP.
+func (p *program) serveHTTP(ctx context.Context, g protocol.MCPClient, f webFlags, dial dialer) error {
 	l, err := net.Listen("tcp", f.address)
 	if err != nil {
-		return &tool.Error{Op: "cli", Kind: tool.Unavailable, Message: "nobody can be served at " + tool.Clip(f.address), Err: err}
+		return &tool.Error{Op: "cli", Kind: tool.Unavailable, Message: "nobody can be served at " + tool.Truncate(f.address), Err: err}
 	}
 	if f.token == "" {
 		f.token = p.Getenv("CALLGATE_TOKEN")
 	}
 	if f.token == "" && !f.noAuth {
 		f.token = rand.Text()
-		p.say("clients bring this token: Authorization: Bearer %s", f.token)
+		p.status("clients bring this token: Authorization: Bearer %s", f.token)
 	}
-	p.say("serving MCP at http://%s/mcp for %s", l.Addr(), g.Workspace)
-	return client.Front(ctx, l, protocol.WebGuest{Guest: g, Token: f.token, NoAuth: f.noAuth, Forms: f.forms, Hosts: f.hosts, Origins: f.origins}, dial)
+	p.status("serving MCP at http://%s/mcp for %s", l.Addr(), g.Workspace)
+	return client.ServeMCP(ctx, l, protocol.MCPHTTPClient{MCPClient: g, Token: f.token, NoAuth: f.noAuth, Forms: f.forms, Hosts: f.hosts, Origins: f.origins}, dial)
 }
 
 // kernelFor finds the kernel that serves a client: how to reach it, and what is
@@ -132,7 +132,7 @@ func (p *program) kernelFor(ctx context.Context, private bool) (dialer, func(), 
 	if err := spawn(); err != nil {
 		return nil, nil, err
 	}
-	if err := p.heal(ctx, dir, spawn); err != nil {
+	if err := p.replaceOldKernel(ctx, dir, spawn); err != nil {
 		return nil, nil, err
 	}
 	return func(ctx context.Context) (net.Conn, error) {
@@ -144,20 +144,20 @@ func (p *program) kernelFor(ctx context.Context, private bool) (dialer, func(), 
 	}, func() {}, nil
 }
 
-// heal replaces a kernel in the background that another version of this program
+// replaceOldKernel replaces a kernel in the background that another version of this program
 // started. It finishes what it does first.
-func (p *program) heal(ctx context.Context, dir statedir.Dir, spawn func() error) error {
+func (p *program) replaceOldKernel(ctx context.Context, dir statedir.Dir, spawn func() error) error {
 	c := client.New(client.Options{Dial: client.Unix(dir.Socket())})
 	defer c.Close()
 	status, err := c.Status(ctx)
 	if err == nil && status.Version == daemon.Version || !status.Background {
 		return err
 	}
-	p.say("callgate: the kernel in the background is version %s, this program %s: it is replaced", status.Version, daemon.Version)
+	p.status("callgate: the kernel in the background is version %s, this program %s: it is replaced", status.Version, daemon.Version)
 	if err := c.Stop(ctx); err != nil {
 		return err
 	}
-	if err := daemon.Gone(ctx, dir); err != nil {
+	if err := daemon.WaitStopped(ctx, dir); err != nil {
 		return err
 	}
 	return spawn()
@@ -184,7 +184,7 @@ func (p *program) privateKernel(ctx context.Context) (dialer, func(), error) {
 	}
 	return client.Unix(d.Socket), func() { // which can be closed by halves
 		if err := d.Stop(); err != nil {
-			p.say("callgate: the kernel did not end well: %v", err)
+			p.status("callgate: the kernel did not end well: %v", err)
 		}
 		remove()
 	}, nil

@@ -4,5 +4,5 @@ package cli
 
 import "io"
 
-// unread would report whether whoever read there is gone: it is not known here.
-func unread(io.Writer) bool { return false }
+// peerClosed would report whether whoever read there is gone: it is not known here.
+func peerClosed(io.Writer) bool { return false }

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unread reports whether the other end of a pipe or a socket is closed: whoever
+// peerClosed reports whether the other end of a pipe or a socket is closed: whoever
 // read there is gone.
-func unread(w io.Writer) bool {
+func peerClosed(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
 		return false

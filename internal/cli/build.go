@@ -51,18 +51,18 @@ func (p *program) build(ctx context.Context, args []string, relaxed bool) error 
 		return err
 	}
 	if p.json {
-		if err := p.emit(report); err != nil {
+		if err := p.writeJSON(report); err != nil {
 			return err
 		}
 	}
 	if len(report.Problems) > 0 {
 		for _, problem := range report.Problems {
-			p.say("%s", problem)
+			p.status("%s", problem)
 		}
 		return tool.Errorf("cli.build", tool.Failed, "nothing was recorded: %d problems", len(report.Problems)).WithHint("mend them and build again")
 	}
 	if !p.json {
-		p.say("%d tools recorded in %s (%d compiled, %d from the cache)", len(report.Tools), report.Lock, report.Built, report.Reused)
+		p.status("%d tools recorded in %s (%d compiled, %d from the cache)", len(report.Tools), report.Lock, report.Built, report.Reused)
 	}
 	return nil
 }

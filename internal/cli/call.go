@@ -47,11 +47,11 @@ func (f *callFlags) bind(set *pflag.FlagSet) {
 // ownFlags are the command's flags as they may stand among the tool's. Those
 // that say where the tool is to be found must be known before the tool is, so
 // they do not yield to it.
-func ownFlags(set *pflag.FlagSet) []argv.Own {
-	var own []argv.Own
+func ownFlags(set *pflag.FlagSet) []argv.CommandFlag {
+	var own []argv.CommandFlag
 	set.VisitAll(func(f *pflag.Flag) {
 		where := f.Name == "state" || f.Name == "workspace" || f.Name == "app"
-		own = append(own, argv.Own{Name: f.Name, Short: f.Shorthand, Takes: f.NoOptDefVal == "", Yields: !where})
+		own = append(own, argv.CommandFlag{Name: f.Name, Short: f.Shorthand, Takes: f.NoOptDefVal == "", Yields: !where})
 	})
 	return own
 }
@@ -91,7 +91,7 @@ func (p *program) call(cmd *cobra.Command, args []string) error {
 	own := ownFlags(set)
 	name, rest := set.Arg(0), set.Args()[1:]
 	before := *p
-	if err := give(set, argv.Scan(own, rest)); err != nil {
+	if err := setOwnFlags(set, argv.Scan(own, rest)); err != nil {
 		return usage(cmd, err)
 	}
 	return p.session(ctx, p.atTerminal() && !flags.noWait && !flags.help, func(k *kernel, s *client.Session) error {
@@ -104,7 +104,7 @@ func (p *program) call(cmd *cobra.Command, args []string) error {
 		if err != nil {
 			return err
 		}
-		read := argv.Command{Tool: t.Name, Params: params, Own: own, Stdin: p.Stdin, Loose: unknown}
+		read := argv.Command{Tool: t.Name, Params: params, Own: own, Stdin: p.Stdin, AllowUnknown: unknown}
 		if !unknown {
 			// Now it is known which of those flags are the tool's own.
 			p.json, p.noColor, flags = before.json, before.noColor, callFlags{}
@@ -115,7 +115,7 @@ func (p *program) call(cmd *cobra.Command, args []string) error {
 			p.json = p.json || asksJSON(own, rest, params)
 			return err
 		}
-		if err := give(set, line.Own); err != nil {
+		if err := setOwnFlags(set, line.Own); err != nil {
 			return usage(cmd, err)
 		}
 		if flags.help && !unknown {
@@ -123,12 +123,12 @@ func (p *program) call(cmd *cobra.Command, args []string) error {
 		}
 		// One that is not known is asked for all the same: the kernel says
 		// whether it is refused or not there, and writes it down.
-		return p.makeCall(ctx, k, s, t, params, protocol.Call{Name: name, Args: line.Args, NoWait: flags.noWait})
+		return p.makeCall(ctx, k, s, t, params, protocol.CallRequest{Name: name, Args: line.Args, NoWait: flags.noWait})
 	})
 }
 
-// give sets the command's own flags as they were found among the tool's.
-func give(set *pflag.FlagSet, found []argv.Given) error {
+// setOwnFlags sets the command's own flags as they were found among the tool's.
+func setOwnFlags(set *pflag.FlagSet, found []argv.FlagValue) error {
 	for _, g := range found {
 		if err := set.Set(g.Name, g.Value); err != nil {
 			return err
@@ -138,7 +138,7 @@ func give(set *pflag.FlagSet, found []argv.Given) error {
 }
 
 // asksJSON reports whether a command line that cannot be read asks for JSON.
-func asksJSON(own []argv.Own, rest []string, params []argv.Param) bool {
+func asksJSON(own []argv.CommandFlag, rest []string, params []argv.Param) bool {
 	for _, p := range params {
 		if p.Name == "json" {
 			return false
@@ -154,24 +154,24 @@ func asksJSON(own []argv.Own, rest []string, params []argv.Param) bool {
 
 func (p *program) callHelp(t protocol.Tool) error {
 	if p.json {
-		return p.emit(t)
+		return p.writeJSON(t)
 	}
 	s := p.style(p.Stdout)
 	if err := s.Usage(p.Stdout, t, p.self()+" tools call"); err != nil {
-		return written(err)
+		return writeError(err)
 	}
 	var set pflag.FlagSet
 	p.globals(&set)
 	new(callFlags).bind(&set)
 	_, err := p.Stdout.Write([]byte("\n" + s.Strong("Flags of the command") + "\n" + set.FlagUsages()))
-	return written(err)
+	return writeError(err)
 }
 
 // makeCall makes the call and shows how it ended.
-func (p *program) makeCall(ctx context.Context, k *kernel, s *client.Session, t protocol.Tool, params []argv.Param, call protocol.Call) error {
+func (p *program) makeCall(ctx context.Context, k *kernel, s *client.Session, t protocol.Tool, params []argv.Param, call protocol.CallRequest) error {
 	result, err := p.ask(ctx, k, s, t, call)
 	if ctx.Err() != nil {
-		result, err = p.aftermath(ctx, k, s), nil
+		result, err = p.resultAfterCancel(ctx, k, s), nil
 	}
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func (p *program) makeCall(ctx context.Context, k *kernel, s *client.Session, t 
 // about it to standard error.
 func (p *program) showResult(r *tool.Result, example string) error {
 	if p.json {
-		if err := p.emit(r); err != nil {
+		if err := p.writeJSON(r); err != nil {
 			return err
 		}
 		return ended(codeOfResult(r))
@@ -196,21 +196,21 @@ func (p *program) showResult(r *tool.Result, example string) error {
 		return err
 	}
 	for _, w := range r.Warnings {
-		p.say("warning: %s", w)
+		p.status("warning: %s", w)
 	}
 	switch {
 	case r.Status == tool.Waiting:
-		p.say("callgate: %s", strings.TrimSpace(strings.Split(r.Summary, " (answer with")[0]))
+		p.status("callgate: %s", strings.TrimSpace(strings.Split(r.Summary, " (answer with")[0]))
 		p.howToAnswer(r.Approval)
 	case r.Error != nil:
 		p.explain(r.Error, example)
 	case r.Status == tool.Success:
-		p.say("%s", r.Summary)
+		p.status("%s", r.Summary)
 	default:
-		p.say("callgate: %s", r.Summary)
+		p.status("callgate: %s", r.Summary)
 	}
 	if r.ArtifactRef != "" {
-		p.say("the whole of it: %s artifact %s", p.self(), r.ArtifactRef)
+		p.status("the whole of it: %s artifact %s", p.self(), r.ArtifactRef)
 	}
 	return ended(codeOfResult(r))
 }
@@ -222,12 +222,12 @@ func (p *program) payload(r *tool.Result) error {
 			return nil
 		}
 		_, err := p.Stdout.Write([]byte(pretty(r.Data) + "\n"))
-		return written(err)
+		return writeError(err)
 	}
 	_, toTerminal := terminal(p.Stdout)
 	for _, c := range r.Content {
 		if c.Type != "text" {
-			p.say("an image (%s, %d bytes) is left out; --json holds it", c.MIME, len(c.Data))
+			p.status("an image (%s, %d bytes) is left out; --json holds it", c.MIME, len(c.Data))
 			continue
 		}
 		text := c.Text
@@ -235,7 +235,7 @@ func (p *program) payload(r *tool.Result) error {
 			text += "\n"
 		}
 		if _, err := p.Stdout.Write([]byte(text)); err != nil {
-			return written(err)
+			return writeError(err)
 		}
 	}
 	return nil
@@ -252,7 +252,7 @@ func pretty(data json.RawMessage) string {
 
 // howToAnswer tells how somebody can settle an approval.
 func (p *program) howToAnswer(id string) {
-	p.say("  look      %s approvals show %s", p.self(), id)
-	p.say("  approve   %s approvals approve %s", p.self(), id)
-	p.say("  deny      %s approvals deny %s", p.self(), id)
+	p.status("  look      %s approvals show %s", p.self(), id)
+	p.status("  approve   %s approvals approve %s", p.self(), id)
+	p.status("  deny      %s approvals deny %s", p.self(), id)
 }

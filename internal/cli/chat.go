@@ -57,7 +57,7 @@ func (p *program) chat(ctx context.Context, f chatFlags) error {
 		return tool.Errorf("cli.chat", tool.Invalid, "a chat needs a terminal").WithHint(`without one: callgate run -p "…"`)
 	case f.plain || p.Getenv("TERM") == "dumb":
 		if f.resume != "" {
-			return p.resumeTalk(ctx, f.resume, runFlags{})
+			return p.resumeConversation(ctx, f.resume, runFlags{})
 		}
 		return p.runAgent(ctx, runFlags{agent: f.agent})
 	}
@@ -72,37 +72,37 @@ func (p *program) chat(ctx context.Context, f chatFlags) error {
 	var left string
 	err = p.with(ctx, true, func(k *kernel) error {
 		return tui.Run(ctx, tui.Options{
-			Kernel: k.Client, Resume: f.resume, By: p.who(), Now: p.Now, ReadFile: readSmall,
-			Open: func(ctx context.Context, resume string) (tui.Talk, error) {
-				t, err := k.Converse(ctx, protocol.OpenConversation{
+			Kernel: k.Client, Resume: f.resume, By: p.userName(), Now: p.Now, ReadFile: readSmall,
+			Open: func(ctx context.Context, resume string) (tui.OpenConversation, error) {
+				t, err := k.OpenConversation(ctx, protocol.OpenConversation{
 					OpenSession: protocol.OpenSession{Workspace: folder, AppFile: appFile, Agent: f.agent, Human: true}, Resume: resume,
 				})
 				if err != nil {
-					return tui.Talk{}, err
+					return tui.OpenConversation{}, err
 				}
-				return tui.Talk{About: t.Conversation, Speaker: &chatted{t, k.Client, &left}}, nil
+				return tui.OpenConversation{About: t.Conversation, Conversation: &openChat{t, k.Client, &left}}, nil
 			},
 		}, tui.Screen{In: p.Stdin, Out: p.Stdout, Environment: os.Environ(), NoColor: !p.style(p.Stdout).Color})
 	})
 	if err == nil && left != "" {
-		p.say("%s chat --resume %s goes on", p.self(), left)
+		p.status("%s chat --resume %s goes on", p.self(), left)
 	}
 	return err
 }
 
-// chatted is a conversation of a chat. One in which nothing was said leaves
+// openChat is a conversation of a chat. One in which nothing was said leaves
 // nothing behind.
-type chatted struct {
+type openChat struct {
 	*client.Conversation
 	client *client.Client
 	left   *string // the last one in which something was said
 }
 
 // Close ends the conversation's session.
-func (c *chatted) Close(ctx context.Context) error {
+func (c *openChat) Close(ctx context.Context) error {
 	h, err := c.client.History(ctx, c.ID)
 	if err == nil && h.Turns == 0 {
-		return c.client.Forget(ctx, c.ID)
+		return c.client.DeleteConversation(ctx, c.ID)
 	}
 	*c.left = c.ID
 	return c.Conversation.Close(ctx)

@@ -183,7 +183,7 @@ func absolute(path, fallback string) (string, error) {
 	}
 	full, err := filepath.Abs(path)
 	if err != nil {
-		return "", &tool.Error{Op: "cli", Kind: tool.Invalid, Message: "the path " + tool.Clip(path) + " cannot be followed", Err: err}
+		return "", &tool.Error{Op: "cli", Kind: tool.Invalid, Message: "the path " + tool.Truncate(path) + " cannot be followed", Err: err}
 	}
 	return full, nil
 }
@@ -196,8 +196,8 @@ func (p *program) self() string {
 	return "callgate --state '" + strings.ReplaceAll(p.state, "'", `'\''`) + "'"
 }
 
-// who is the person at the keyboard, for the journal.
-func (p *program) who() string {
+// userName is the person at the keyboard, for the journal.
+func (p *program) userName() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username
 	}
@@ -227,21 +227,21 @@ func terminal(stream any) (int, bool) {
 	return int(f.Fd()), term.IsTerminal(int(f.Fd()))
 }
 
-// emit writes a value as JSON to standard output.
-func (p *program) emit(v any) error {
+// writeJSON writes a value as JSON to standard output.
+func (p *program) writeJSON(v any) error {
 	enc := json.NewEncoder(p.Stdout)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return written(enc.Encode(v))
+	return writeError(enc.Encode(v))
 }
 
-// say writes a line about the answer to standard error.
-func (p *program) say(format string, args ...any) {
+// status writes a line about the answer to standard error.
+func (p *program) status(format string, args ...any) {
 	fmt.Fprintln(p.Stderr, render.Safe(fmt.Sprintf(format, args...)))
 }
 
-// written turns a failure to write the answer into an error of our own.
-func written(err error) error {
+// writeError turns a failure to write the answer into an error of our own.
+func writeError(err error) error {
 	var own *tool.Error
 	if err == nil || errors.As(err, &own) {
 		return err

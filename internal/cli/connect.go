@@ -17,9 +17,9 @@ const closing = 8 * time.Second
 // kernel is a way to the kernel, for as long as one command lasts.
 type kernel struct {
 	*client.Client
-	dir  statedir.Dir
-	ours func() bool // it lives only as long as this command
-	end  func() error
+	dir       statedir.Dir
+	inProcess func() bool // it lives only as long as this command
+	end       func() error
 }
 
 // connect finds the kernel, or is it for a while. With key the client shows
@@ -33,23 +33,23 @@ func (p *program) connect(ctx context.Context, key bool) (*kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &kernel{dir: dir, ours: conn.InProcess, end: conn.Close}
-	if err := k.greet(ctx, client.Options{Dial: conn.Dial}, key); err != nil {
+	k := &kernel{dir: dir, inProcess: conn.InProcess, end: conn.Close}
+	if err := k.handshake(ctx, client.Options{Dial: conn.Dial}, key); err != nil {
 		_ = k.close()
 		return nil, err
 	}
 	return k, nil
 }
 
-// greet makes the client, and sees that both sides speak the same language.
-func (k *kernel) greet(ctx context.Context, o client.Options, key bool) (err error) {
+// handshake makes the client, and sees that both sides speak the same language.
+func (k *kernel) handshake(ctx context.Context, o client.Options, key bool) (err error) {
 	if key {
 		if o.HumanKey, err = k.dir.ReadHumanKey(); err != nil {
 			return err
 		}
 	}
 	k.Client = client.New(o)
-	if k.ours() {
+	if k.inProcess() {
 		return nil
 	}
 	_, err = k.Status(ctx)
@@ -82,7 +82,7 @@ func (p *program) finish(k *kernel, err error) error {
 	if err != nil || closed == nil {
 		return err
 	}
-	p.say("callgate: the kernel did not end well: %v", closed)
+	p.status("callgate: the kernel did not end well: %v", closed)
 	return ended(codeOf(tool.KindOf(closed)))
 }
 
@@ -109,11 +109,11 @@ func (p *program) openSession(ctx context.Context, human, warn bool, do func(*ke
 		}
 		if warn {
 			for _, w := range s.Warnings {
-				p.say("callgate: %s", w)
+				p.status("callgate: %s", w)
 			}
 		}
 		defer func() {
-			if !k.ours() { // a kernel of our own closes its sessions itself
+			if !k.inProcess() { // a kernel of our own closes its sessions itself
 				after, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
 				defer cancel()
 				_ = s.Close(after)

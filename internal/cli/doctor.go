@@ -25,8 +25,8 @@ func (p *program) doctorCommand() *cobra.Command {
 	return c
 }
 
-// checkup is what doctor says with --json.
-type checkup struct {
+// doctorReport is what doctor says with --json.
+type doctorReport struct {
 	Healthy bool           `json:"healthy"`
 	Checks  []doctor.Check `json:"checks"`
 }
@@ -41,12 +41,12 @@ func (p *program) doctor(ctx context.Context, _ []string) error {
 	checks = append(checks, doctor.Directory(dir)...)
 	checks = append(checks, doctor.Programs(ctx)...)
 	checks = append(checks, doctor.Sandbox()...)
-	result := checkup{true, checks}
+	result := doctorReport{true, checks}
 	for _, c := range checks {
 		result.Healthy = result.Healthy && c.State != doctor.Broken
 	}
 	if p.json {
-		err = p.emit(result)
+		err = p.writeJSON(result)
 	} else {
 		err = p.showChecks(result)
 	}
@@ -74,9 +74,9 @@ func (p *program) kernelChecks(ctx context.Context, dir statedir.Dir) []doctor.C
 		if err != nil {
 			return err
 		}
-		c.Found = fmt.Sprintf("process %d, version %s, %d tools, %d sessions, up for %s", status.PID, status.Version, status.Tools, status.Sessions, render.Span(time.Since(status.Started)))
-		if k.ours() {
-			c.Found = fmt.Sprintf("not running; it starts, in %s, with %d tools", render.Span(time.Since(start)), status.Tools)
+		c.Found = fmt.Sprintf("process %d, version %s, %d tools, %d sessions, up for %s", status.PID, status.Version, status.Tools, status.Sessions, render.Duration(time.Since(status.Started)))
+		if k.inProcess() {
+			c.Found = fmt.Sprintf("not running; it starts, in %s, with %d tools", render.Duration(time.Since(start)), status.Tools)
 		}
 		if len(status.Problems) > 0 {
 			c.State, c.Fix = doctor.Warning, fmt.Sprintf("%d sources could not bring their tools: %s", len(status.Problems), status.Problems[0])
@@ -106,13 +106,13 @@ func (p *program) journalCheck(ctx context.Context, k *kernel) doctor.Check {
 	case len(records) == 0:
 		c.Found = "empty"
 	default:
-		c.Found = fmt.Sprintf("ends at record %d, %s ago; callgate log verify proves it whole", records[0].Seq, render.Span(p.Now().Sub(records[0].Time)))
+		c.Found = fmt.Sprintf("ends at record %d, %s ago; callgate log verify proves it whole", records[0].Seq, render.Duration(p.Now().Sub(records[0].Time)))
 	}
 	return c
 }
 
 // showChecks writes the checks, group by group.
-func (p *program) showChecks(result checkup) error {
+func (p *program) showChecks(result doctorReport) error {
 	s := p.style(p.Stdout)
 	group := ""
 	for _, c := range result.Checks {
@@ -131,7 +131,7 @@ func (p *program) showChecks(result checkup) error {
 		verdict = s.Bad("broken: " + result.Checks[i].Name)
 	}
 	_, err := fmt.Fprintf(p.Stdout, "\n%s\n", verdict)
-	return written(err)
+	return writeError(err)
 }
 
 func mark(s render.Style, state doctor.State) string {
@@ -152,7 +152,7 @@ func about(c doctor.Check) string {
 	if c.State != doctor.Missing {
 		return c.Found
 	}
-	text := "optional, for " + c.For
+	text := "optional, for " + c.Purpose
 	if c.Found != "" {
 		text = c.Found + "; " + text
 	}

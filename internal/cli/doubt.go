@@ -39,25 +39,25 @@ func (p *program) listDoubts(ctx context.Context) error {
 		case err != nil:
 			return err
 		case p.json:
-			return p.emit(list)
+			return p.writeJSON(list)
 		case len(list) == 0:
-			p.say("no call is in doubt")
+			p.status("no call is in doubt")
 			return nil
 		}
-		return written(p.style(p.Stdout).Doubts(p.Stdout, list))
+		return writeError(p.style(p.Stdout).Doubts(p.Stdout, list))
 	})
 }
 
 func (p *program) resolveDoubt(ctx context.Context, call string, happened bool) error {
 	return p.with(ctx, true, func(k *kernel) error {
-		said := protocol.Resolve{Happened: happened, By: p.who()}
+		said := protocol.ResolveDoubt{Happened: happened, By: p.userName()}
 		if err := k.Resolve(ctx, call, said); err != nil {
 			return err
 		}
 		if p.json {
-			return p.emit(said)
+			return p.writeJSON(said)
 		}
-		p.say("%s is no longer in doubt", call)
+		p.status("%s is no longer in doubt", call)
 		return nil
 	})
 }

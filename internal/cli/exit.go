@@ -119,7 +119,7 @@ func (p *program) fail(err error) int {
 		if e.Kind == tool.Denied || e.Kind == tool.Limited {
 			status = tool.Refused
 		}
-		_ = p.emit(tool.Result{Status: status, Summary: e.Error(), Error: e})
+		_ = p.writeJSON(tool.Result{Status: status, Summary: e.Error(), Error: e})
 		return codeOf(e.Kind)
 	}
 	p.explain(e, "")
@@ -134,12 +134,12 @@ func (p *program) explain(e *tool.Error, example string) {
 	if e.Err != nil && !strings.Contains(message, e.Err.Error()) {
 		message += ": " + e.Err.Error()
 	}
-	p.say("callgate: %s", message)
+	p.status("callgate: %s", message)
 	hint := e.Hint
 	if len(e.Similar) > 0 && !strings.Contains(hint, e.Similar[0]) {
-		p.say("  did you mean %s?", strings.Join(e.Similar, " or "))
+		p.status("  did you mean %s?", strings.Join(e.Similar, " or "))
 	} else if len(e.Similar) > 0 && !strings.Contains(hint, "did you mean") && len(e.Similar) == 1 {
-		p.say("  did you mean %s?", e.Similar[0])
+		p.status("  did you mean %s?", e.Similar[0])
 	}
 	for _, f := range e.Fields {
 		if strings.Contains(message, f.Path+": want "+f.Want) {
@@ -149,10 +149,10 @@ func (p *program) explain(e *tool.Error, example string) {
 		if where == "" {
 			where = "the arguments"
 		}
-		p.say("  %s: wants %s, got %s", where, f.Want, f.Got)
+		p.status("  %s: wants %s, got %s", where, f.Want, f.Got)
 	}
 	if hint != "" {
-		p.say("  %s", hint)
+		p.status("  %s", hint)
 	}
 	switch {
 	case example != "":
@@ -201,7 +201,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 			names = append(names, c.Name())
 		}
 	}
-	e := tool.Errorf("cli", tool.Invalid, "%s has no command %q", cmd.CommandPath(), tool.Clip(word))
+	e := tool.Errorf("cli", tool.Invalid, "%s has no command %q", cmd.CommandPath(), tool.Truncate(word))
 	e.Similar = nearest.Names(word, names, 3)
 	return e.WithHint("its commands: %s", strings.Join(names, ", "))
 }

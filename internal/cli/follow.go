@@ -64,7 +64,7 @@ func (p *program) record(r journal.Record) error {
 	if p.json {
 		return p.jsonLine(r)
 	}
-	return written(p.style(p.Stdout).Record(p.Stdout, r))
+	return writeError(p.style(p.Stdout).Record(p.Stdout, r))
 }
 
 // event shows a record, or a piece of what a running call prints.
@@ -77,7 +77,7 @@ func (p *program) event(e protocol.Event) error {
 	}
 	for line := range strings.Lines(string(e.Output.Text)) {
 		if _, err := fmt.Fprintf(p.Stdout, "  %s %s | %s\n", e.Output.Call, e.Output.Stream, render.Safe(strings.TrimRight(line, "\r\n"))); err != nil {
-			return written(err)
+			return writeError(err)
 		}
 	}
 	return nil
@@ -96,7 +96,7 @@ func (p *program) follow(ctx context.Context, last uint64, live bool) error {
 	const patient = time.Second
 	pause, told := 10*time.Millisecond, false
 	for ctx.Err() == nil {
-		for e, err := range c.Watch(ctx, last, live) {
+		for e, err := range c.Follow(ctx, last, live) {
 			if err != nil {
 				if kind := tool.KindOf(err); kind != tool.Unavailable && kind != tool.Cancelled {
 					return err
@@ -114,7 +114,7 @@ func (p *program) follow(ctx context.Context, last uint64, live bool) error {
 			}
 		}
 		if pause == patient && !told && !p.json {
-			p.say("callgate: no kernel answers; waiting for one")
+			p.status("callgate: no kernel answers; waiting for one")
 			told = true
 		}
 		select {

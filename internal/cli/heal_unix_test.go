@@ -164,7 +164,7 @@ func TestGone(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := daemon.Gone(ctx, dir); err == nil || !strings.Contains(err.Error(), "does not end") {
+	if err := daemon.WaitStopped(ctx, dir); err == nil || !strings.Contains(err.Error(), "does not end") {
 		t.Errorf("one that goes on: %v", err)
 	}
 	c := client.New(client.Options{Dial: client.Unix(dir.Socket())})
@@ -172,10 +172,10 @@ func TestGone(t *testing.T) {
 	if err := c.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := daemon.Gone(t.Context(), dir); err != nil {
+	if err := daemon.WaitStopped(t.Context(), dir); err != nil {
 		t.Errorf("one that ends: %v", err)
 	}
-	if err := daemon.Gone(t.Context(), dir); err != nil {
+	if err := daemon.WaitStopped(t.Context(), dir); err != nil {
 		t.Errorf("none: %v", err)
 	}
 }

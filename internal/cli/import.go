@@ -61,25 +61,25 @@ func (p *program) importServers(ctx context.Context, files []string, f importFla
 	if err != nil {
 		return err
 	}
-	var found []importer.Found
+	var found []importer.FoundServer
 	for _, s := range sources {
 		list, problems := importer.Read(s, env, importer.Options{KeepSecrets: f.keepSecrets, SecretVars: true})
 		found = append(found, list...)
 		for _, problem := range problems {
-			p.say("callgate: %s", problem)
+			p.status("callgate: %s", problem)
 		}
 	}
 	found = importer.Merge(found)
 	if p.json {
-		if err := p.emit(found); err != nil {
+		if err := p.writeJSON(found); err != nil {
 			return err
 		}
-	} else if err := written(p.style(p.Stdout).Imported(p.Stdout, found)); err != nil {
+	} else if err := writeError(p.style(p.Stdout).Imported(p.Stdout, found)); err != nil {
 		return err
 	}
 	if f.dryRun || len(found) == 0 {
 		if len(found) == 0 {
-			p.say("no MCP servers are configured here")
+			p.status("no MCP servers are configured here")
 		}
 		return nil
 	}
@@ -91,7 +91,7 @@ func (p *program) importServers(ctx context.Context, files []string, f importFla
 }
 
 // sourcesOf are the files that servers were found in.
-func sourcesOf(found []importer.Found) []importer.Source {
+func sourcesOf(found []importer.FoundServer) []importer.Source {
 	var list []importer.Source
 	for _, f := range found {
 		if !slices.Contains(list, f.Source) {
@@ -111,7 +111,7 @@ func (p *program) importSources(files, clients []string) ([]importer.Source, err
 	for _, file := range files {
 		path, err := filepath.Abs(file)
 		if err != nil {
-			return nil, &tool.Error{Op: "cli", Kind: tool.Invalid, Message: "the path " + tool.Clip(file) + " cannot be followed", Err: err}
+			return nil, &tool.Error{Op: "cli", Kind: tool.Invalid, Message: "the path " + tool.Truncate(file) + " cannot be followed", Err: err}
 		}
 		sources = append(sources, importer.SourceOf(path, env))
 	}
@@ -139,7 +139,7 @@ func (p *program) importEnv() (importer.Env, error) {
 
 // writeImported puts servers into the app file, all in one change, and returns
 // those that could not be. Those that are there already stay as they are.
-func (p *program) writeImported(ctx context.Context, found []importer.Found) (left []importer.Found, err error) {
+func (p *program) writeImported(ctx context.Context, found []importer.FoundServer) (left []importer.FoundServer, err error) {
 	path, text, err := p.readApp()
 	if err != nil {
 		return nil, err
@@ -157,9 +157,9 @@ func (p *program) writeImported(ctx context.Context, found []importer.Found) (le
 		next, err := edit.AddServer(text, one.Server, modules)
 		switch {
 		case tool.KindOf(err) == tool.Conflict:
-			p.say("callgate: %s is in the app file already, and stays as it is", one.Server.Name)
+			p.status("callgate: %s is in the app file already, and stays as it is", one.Server.Name)
 		case err != nil:
-			p.say("callgate: %s is not taken over: %v", one.Server.Name, err)
+			p.status("callgate: %s is not taken over: %v", one.Server.Name, err)
 			left = append(left, one)
 		default:
 			text = next
@@ -172,13 +172,13 @@ func (p *program) writeImported(ctx context.Context, found []importer.Found) (le
 	if err := replaceFile(path, text); err != nil {
 		return nil, err
 	}
-	p.say("wrote %s into %s; none runs before you accept it: callgate mcp trust NAME", strings.Join(names, ", "), path)
+	p.status("wrote %s into %s; none runs before you accept it: callgate mcp trust NAME", strings.Join(names, ", "), path)
 	return left, nil
 }
 
 // replaceSources puts Callgate in the servers' place, or says how to. A file
 // with a server that was left behind stays as it is.
-func (p *program) replaceSources(sources []importer.Source, left []importer.Found, apply bool) error {
+func (p *program) replaceSources(sources []importer.Source, left []importer.FoundServer, apply bool) error {
 	entry := importer.Entry{Command: "callgate", Args: []string{"mcp"}}
 	if self, err := os.Executable(); err == nil {
 		entry.Command = self
@@ -192,17 +192,17 @@ func (p *program) replaceSources(sources []importer.Source, left []importer.Foun
 		if !apply {
 			if !told[s.Client] {
 				told[s.Client] = true
-				p.say("\n%s", importer.Snippet(s.Client, entry))
+				p.status("\n%s", importer.Snippet(s.Client, entry))
 			}
 			continue
 		}
-		if i := slices.IndexFunc(left, func(f importer.Found) bool { return f.Source == s }); i >= 0 {
-			p.say("callgate: %s stays as it is, because %s is not taken over", s.Path, left[i].Name)
+		if i := slices.IndexFunc(left, func(f importer.FoundServer) bool { return f.Source == s }); i >= 0 {
+			p.status("callgate: %s stays as it is, because %s is not taken over", s.Path, left[i].Name)
 			continue
 		}
 		change, err := importer.Replace(s, entry)
 		if err != nil {
-			p.say("callgate: %v", err)
+			p.status("callgate: %v", err)
 			continue
 		}
 		if change.None() {
@@ -212,7 +212,7 @@ func (p *program) replaceSources(sources []importer.Source, left []importer.Foun
 		if err != nil {
 			return err
 		}
-		p.say("%s now has Callgate alone; callgate import --undo gives it back (%s)", s.Path, kept.ID)
+		p.status("%s now has Callgate alone; callgate import --undo gives it back (%s)", s.Path, kept.ID)
 	}
 	return nil
 }
@@ -233,17 +233,17 @@ func (p *program) undoImport(force bool) error {
 		return err
 	}
 	if len(list) == 0 {
-		p.say("nothing is to be undone")
+		p.status("nothing is to be undone")
 	}
 	var failed error
 	for _, b := range list {
 		if err := backup.Undo(b, force); err != nil {
-			p.say("callgate: %v", err)
+			p.status("callgate: %v", err)
 			failed = err
 			continue
 		}
 		if _, err := fmt.Fprintln(p.Stdout, render.Safe(b.Path)); err != nil {
-			return written(err)
+			return writeError(err)
 		}
 	}
 	return failed

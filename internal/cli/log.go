@@ -26,7 +26,7 @@ func (p *program) logCommand() *cobra.Command {
 	tail.Flags().BoolVar(&t.live, "live", false, "with -f: also what calls print while they run")
 	tail.Flags().Uint64Var(&t.after, "after", 0, "all records after this number instead")
 
-	show := p.leaf("show CALL|SEQ", "Tell the whole story of a call", "  callgate log show c1x9z\n  callgate log show 42", cobra.ExactArgs(1), p.showStory)
+	show := p.leaf("show CALL|SEQ", "Tell the whole story of a call", "  callgate log show c1x9z\n  callgate log show 42", cobra.ExactArgs(1), p.showCall)
 
 	verify := p.leaf("verify [EXPORT]", "Prove that the journal is whole, or an export of it", "  callgate log verify\n  callgate log verify journal.jsonl",
 		cobra.MaximumNArgs(1), p.verify)
@@ -44,30 +44,30 @@ func (p *program) logCommand() *cobra.Command {
 
 	var older string
 	retain := p.leaf("retain --older-than AGE", "Remove old records, leaving a signed summary", "  callgate log retain --older-than 30d",
-		cobra.NoArgs, func(ctx context.Context, _ []string) error { return p.retain(ctx, older) })
+		cobra.NoArgs, func(ctx context.Context, _ []string) error { return p.prune(ctx, older) })
 	retain.Flags().StringVar(&older, "older-than", "", "age of what goes: 30d, 2w, 12h")
 	_ = retain.MarkFlagRequired("older-than")
 
 	return p.group("log", "Read, prove and keep the journal", "", tail, show, p.doubtCommand(), verify, export, retain)
 }
 
-// showStory tells what happened to one call.
-func (p *program) showStory(ctx context.Context, args []string) error {
+// showCall tells what happened to one call.
+func (p *program) showCall(ctx context.Context, args []string) error {
 	return p.with(ctx, false, func(k *kernel) error {
-		records, err := k.story(ctx, args[0])
+		records, err := k.callRecords(ctx, args[0])
 		switch {
 		case err != nil:
 			return err
 		case p.json:
-			return p.emit(records)
+			return p.writeJSON(records)
 		}
-		return written(p.style(p.Stdout).Story(p.Stdout, records))
+		return writeError(p.style(p.Stdout).Call(p.Stdout, records))
 	})
 }
 
-// story finds the records of a call, by its id, by the number of one of its
+// callRecords finds the records of a call, by its id, by the number of one of its
 // records, or by the id of its approval.
-func (k *kernel) story(ctx context.Context, what string) ([]journal.Record, error) {
+func (k *kernel) callRecords(ctx context.Context, what string) ([]journal.Record, error) {
 	call := what
 	if seq, err := strconv.ParseUint(what, 10, 64); err == nil && seq > 0 {
 		records, err := k.Journal(ctx, journal.Query{After: seq - 1, Before: seq + 1})
@@ -89,7 +89,7 @@ func (k *kernel) story(ctx context.Context, what string) ([]journal.Record, erro
 	if r, err := k.find(ctx, what); err == nil {
 		return k.Journal(ctx, journal.Query{Call: r.Call.ID})
 	}
-	return nil, tool.Errorf("cli.story", tool.NotFound, "the journal knows no call %s", tool.Clip(what)).
+	return nil, tool.Errorf("cli.story", tool.NotFound, "the journal knows no call %s", tool.Truncate(what)).
 		WithHint("callgate log tail --json shows calls with their ids")
 }
 
@@ -100,9 +100,9 @@ func (p *program) verify(ctx context.Context, args []string) error {
 		return err
 	}
 	if p.json {
-		err = p.emit(report)
+		err = p.writeJSON(report)
 	} else {
-		err = written(p.style(p.Stdout).Report(p.Stdout, report))
+		err = writeError(p.style(p.Stdout).Report(p.Stdout, report))
 	}
 	if err == nil && !report.OK() {
 		return ended(exitDoubt)
@@ -141,7 +141,7 @@ func (p *program) export(ctx context.Context, path string, q journal.Query) erro
 func (p *program) output(path string, write func(io.Writer) error) error {
 	const op = "cli.output"
 	if path == "" || path == "-" {
-		return written(write(p.Stdout))
+		return writeError(write(p.Stdout))
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".callgate-*")
 	if err != nil {
@@ -155,30 +155,30 @@ func (p *program) output(path string, write func(io.Writer) error) error {
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
-	return written(err)
+	return writeError(err)
 }
 
-func (p *program) retain(ctx context.Context, older string) error {
+func (p *program) prune(ctx context.Context, older string) error {
 	age, err := parseAge(older)
 	if err != nil {
 		return err
 	}
 	return p.with(ctx, true, func(k *kernel) error {
-		gone, err := k.Retain(ctx, protocol.Retain{Before: p.Now().Add(-age)})
+		gone, err := k.Prune(ctx, protocol.Prune{Before: p.Now().Add(-age)})
 		switch {
 		case err != nil:
 			return err
 		case p.json:
-			return p.emit(gone)
+			return p.writeJSON(gone)
 		}
-		p.say("removed %d records and %d artifacts", gone.Records, gone.Artifacts)
+		p.status("removed %d records and %d artifacts", gone.Records, gone.Artifacts)
 		return nil
 	})
 }
 
 // parseAge reads 30d, 2w, 12h or what time.ParseDuration reads.
 func parseAge(text string) (time.Duration, error) {
-	bad := tool.Errorf("cli.retain", tool.Invalid, "%q is not an age", tool.Clip(text)).WithHint("write it as 30d, 2w or 12h")
+	bad := tool.Errorf("cli.retain", tool.Invalid, "%q is not an age", tool.Truncate(text)).WithHint("write it as 30d, 2w or 12h")
 	for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
 		if number, ok := strings.CutSuffix(text, suffix); ok {
 			n, err := strconv.ParseUint(number, 10, 32)
@@ -199,5 +199,5 @@ func parseAge(text string) (time.Duration, error) {
 func (p *program) jsonLine(v any) error {
 	enc := json.NewEncoder(p.Stdout)
 	enc.SetEscapeHTML(false)
-	return written(enc.Encode(v))
+	return writeError(enc.Encode(v))
 }

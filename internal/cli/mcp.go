@@ -29,8 +29,8 @@ func (p *program) mcpCommand() *cobra.Command {
   callgate mcp servers
   callgate mcp trust files`,
 		servers, p.addCommand(), p.removeCommand(), p.trustCommand(), refresh, restart, login, logs,
-		p.offersCommand("resources", "List a server's resources, or read one by its URI"),
-		p.offersCommand("prompts", "List a server's prompts, or get one by its name"))
+		p.itemsCommand("resources", "List a server's resources, or read one by its URI"),
+		p.itemsCommand("prompts", "List a server's prompts, or get one by its name"))
 	p.asServer(group)
 	for _, c := range group.Commands() {
 		if strings.Contains(c.Use, "NAME") && c.Name() != "add" {
@@ -61,12 +61,12 @@ func (p *program) listServers(ctx context.Context, _ []string) error {
 		case err != nil:
 			return err
 		case p.json:
-			return p.emit(list)
+			return p.writeJSON(list)
 		case len(list) == 0:
-			p.say("this app has no MCP servers; callgate mcp add puts one into its file")
+			p.status("this app has no MCP servers; callgate mcp add puts one into its file")
 			return nil
 		}
-		return written(p.style(p.Stdout).Servers(p.Stdout, list))
+		return writeError(p.style(p.Stdout).Servers(p.Stdout, list))
 	})
 }
 
@@ -77,10 +77,10 @@ func (p *program) refreshServer(ctx context.Context, args []string) error {
 			return err
 		}
 		if p.json {
-			return p.emit(st)
+			return p.writeJSON(st)
 		}
 		_, err = fmt.Fprintf(p.Stdout, "%s: %d tools\n", render.Safe(st.Name), st.Tools)
-		return written(err)
+		return writeError(err)
 	})
 }
 
@@ -91,20 +91,20 @@ func (p *program) restartServer(ctx context.Context, args []string) error {
 			return err
 		}
 		if p.json {
-			return p.emit(st)
+			return p.writeJSON(st)
 		}
 		_, err = fmt.Fprintf(p.Stdout, "%s is %s, process %d\n", render.Safe(st.Name), st.State, st.Pid)
-		return written(err)
+		return writeError(err)
 	})
 }
 
 func (p *program) loginServer(ctx context.Context, args []string) error {
 	return p.openSession(ctx, false, false, func(_ *kernel, s *client.Session) error {
-		err := s.Login(ctx, args[0], func(url string) { p.say("open this page and log in:\n%s", url) })
+		err := s.Login(ctx, args[0], func(url string) { p.status("open this page and log in:\n%s", url) })
 		if err != nil {
 			return err
 		}
-		p.say("logged in to %s", args[0])
+		p.status("logged in to %s", args[0])
 		return nil
 	})
 }
@@ -116,41 +116,41 @@ func (p *program) serverLogs(ctx context.Context, name string, n int) error {
 			return err
 		}
 		if p.json {
-			return p.emit(lines)
+			return p.writeJSON(lines)
 		}
 		for _, l := range lines {
 			if _, err := fmt.Fprintf(p.Stdout, "%s %s %s\n", l.Time.Local().Format("15:04:05.000"), l.Stream, render.Safe(l.Text)); err != nil {
-				return written(err)
+				return writeError(err)
 			}
 		}
 		return nil
 	})
 }
 
-// offersCommand lists or reads what servers offer beside tools.
-func (p *program) offersCommand(kind, short string) *cobra.Command {
+// itemsCommand lists or reads what servers offer beside tools.
+func (p *program) itemsCommand(kind, short string) *cobra.Command {
 	return p.leaf(kind+" NAME [WHICH [KEY=VALUE ...]]", short, "", cobra.MinimumNArgs(1), func(ctx context.Context, args []string) error {
 		return p.openSession(ctx, false, false, func(_ *kernel, s *client.Session) error {
 			if len(args) == 1 {
-				list, err := s.Offers(ctx, args[0], kind)
+				list, err := s.ServerItems(ctx, args[0], kind)
 				if err != nil {
 					return err
 				}
-				return p.emit(list)
+				return p.writeJSON(list)
 			}
-			o := protocol.Offer{Name: args[1], Args: map[string]string{}}
+			o := protocol.ServerItem{Name: args[1], Args: map[string]string{}}
 			for _, pair := range args[2:] {
 				key, value, ok := strings.Cut(pair, "=")
 				if !ok {
-					return tool.Errorf("cli", tool.Invalid, "%q is not KEY=VALUE", tool.Clip(pair))
+					return tool.Errorf("cli", tool.Invalid, "%q is not KEY=VALUE", tool.Truncate(pair))
 				}
 				o.Args[key] = value
 			}
-			found, err := s.Offer(ctx, args[0], kind, o)
+			found, err := s.ServerItem(ctx, args[0], kind, o)
 			if err != nil {
 				return err
 			}
-			return p.emit(json.RawMessage(found))
+			return p.writeJSON(json.RawMessage(found))
 		})
 	})
 }

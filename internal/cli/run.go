@@ -59,20 +59,20 @@ func (p *program) runAgent(ctx context.Context, f runFlags) error {
 	return p.conversation(ctx, f.agent, f.resume, func(k *kernel, t *client.Conversation) error {
 		v := p.view(k, t, f.quiet)
 		v.head()
-		words, one, err := p.firstWords(f)
+		words, one, err := p.initialPrompt(f)
 		if err != nil {
 			return err
 		}
 		if one {
-			return v.take(ctx, t.Say(ctx, words))
+			return v.run(ctx, t.Send(ctx, words))
 		}
-		return p.talk(ctx, v, t)
+		return p.interactive(ctx, v, t)
 	})
 }
 
-// firstWords are what is asked for on the command line or on standard input;
+// initialPrompt are what is asked for on the command line or on standard input;
 // one says that there is only one turn.
-func (p *program) firstWords(f runFlags) (words string, one bool, err error) {
+func (p *program) initialPrompt(f runFlags) (words string, one bool, err error) {
 	if strings.TrimSpace(f.prompt) != "" {
 		return f.prompt, true, nil
 	}
@@ -92,20 +92,20 @@ func (p *program) firstWords(f runFlags) (words string, one bool, err error) {
 	return string(data), true, nil
 }
 
-// talk takes a turn for each line that is typed, until there are no more or a
+// interactive takes a turn for each line that is typed, until there are no more or a
 // signal comes.
-func (p *program) talk(ctx context.Context, v *view, t *client.Conversation) error {
+func (p *program) interactive(ctx context.Context, v *turnPrinter, t *client.Conversation) error {
 	for {
 		v.ask()
-		line, err := p.typed(ctx)
+		line, err := p.readLine(ctx)
 		if ctx.Err() != nil {
-			p.say("")
+			p.status("")
 			return ended(exitCancelled)
 		}
 		if words := strings.TrimSpace(line); words == "exit" || words == "quit" {
 			return nil
 		} else if words != "" {
-			turn := v.take(ctx, t.Say(ctx, words))
+			turn := v.run(ctx, t.Send(ctx, words))
 			if ctx.Err() != nil {
 				return ended(exitCancelled)
 			}
@@ -114,7 +114,7 @@ func (p *program) talk(ctx context.Context, v *view, t *client.Conversation) err
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			p.say("")
+			p.status("")
 			return nil
 		}
 		if err != nil {
@@ -123,9 +123,9 @@ func (p *program) talk(ctx context.Context, v *view, t *client.Conversation) err
 	}
 }
 
-// typed reads one line, or returns when ctx ends. It reads byte by byte, so that
+// readLine reads one line, or returns when ctx ends. It reads byte by byte, so that
 // what follows is left for whoever asks next, a dialog for one.
-func (p *program) typed(ctx context.Context) (string, error) {
+func (p *program) readLine(ctx context.Context) (string, error) {
 	type read struct {
 		line string
 		err  error
@@ -164,19 +164,19 @@ func (p *program) conversation(ctx context.Context, agent, resume string, do fun
 	}
 	human := p.atTerminal() && !p.json
 	return p.with(ctx, human, func(k *kernel) error {
-		t, err := k.Converse(ctx, protocol.OpenConversation{
-			OpenSession: protocol.OpenSession{Workspace: folder, AppFile: appFile, Agent: agent, Human: human}, Resume: resume, Named: p.workspace != "",
+		t, err := k.OpenConversation(ctx, protocol.OpenConversation{
+			OpenSession: protocol.OpenSession{Workspace: folder, AppFile: appFile, Agent: agent, Human: human}, Resume: resume, WorkspaceNamed: p.workspace != "",
 		})
 		if err != nil {
 			return err
 		}
 		if !p.json {
 			for _, w := range t.Warnings {
-				p.say("callgate: %s", w)
+				p.status("callgate: %s", w)
 			}
 		}
 		defer func() {
-			if !k.ours() {
+			if !k.inProcess() {
 				after, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
 				defer cancel()
 				_ = t.Close(after)

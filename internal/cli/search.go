@@ -46,14 +46,14 @@ func (p *program) search(ctx context.Context, q protocol.Search) error {
 			return err
 		}
 		if p.json {
-			return p.emit(found)
+			return p.writeJSON(found)
 		}
 		if found.Degraded != "" {
-			p.say("only keywords were searched: %s", found.Degraded)
+			p.status("only keywords were searched: %s", found.Degraded)
 		}
 		for _, query := range found.Unmatched {
-			p.say("nothing here answers %q well", query)
+			p.status("nothing here answers %q well", query)
 		}
-		return written(p.style(p.Stdout).Found(p.Stdout, found))
+		return writeError(p.style(p.Stdout).SearchResult(p.Stdout, found))
 	})
 }

@@ -57,15 +57,15 @@ func (p *program) setSecret(ctx context.Context, name string) error {
 		return err
 	}
 	return p.with(ctx, true, func(k *kernel) error {
-		if err := k.SetSecret(ctx, name, protocol.SetSecret{Value: value, By: p.who()}); err != nil {
+		if err := k.SetSecret(ctx, name, protocol.SetSecret{Value: value, By: p.userName()}); err != nil {
 			return err
 		}
 		if p.json {
-			return p.emit(map[string]string{"set": name})
+			return p.writeJSON(map[string]string{"set": name})
 		}
-		p.say("set %s", name)
+		p.status("set %s", name)
 		if len(value) < protocol.MinScrubbed {
-			p.say("callgate: it has fewer than %d bytes, so it is not taken out of what tools print", protocol.MinScrubbed)
+			p.status("callgate: it has fewer than %d bytes, so it is not taken out of what tools print", protocol.MinScrubbed)
 		}
 		return nil
 	})
@@ -78,7 +78,7 @@ func (p *program) secretValue(ctx context.Context, name string) ([]byte, error) 
 	if fd, ok := terminal(p.Stdin); ok {
 		fmt.Fprintf(p.Stderr, "the value of %s (it is not shown): ", render.Safe(name))
 		value, err := readHidden(ctx, fd)
-		p.say("")
+		p.status("")
 		return value, err
 	}
 	value, err := io.ReadAll(io.LimitReader(p.Stdin, protocol.MaxSecret+3))
@@ -128,9 +128,9 @@ func (p *program) listSecrets(ctx context.Context) error {
 		case err != nil:
 			return err
 		case p.json:
-			return p.emit(list)
+			return p.writeJSON(list)
 		case len(list) == 0:
-			p.say("there are no secrets")
+			p.status("there are no secrets")
 			return nil
 		}
 		rows := make([][]render.Cell, len(list))
@@ -141,22 +141,22 @@ func (p *program) listSecrets(ctx context.Context) error {
 			}
 			rows[i] = []render.Cell{{Text: render.Safe(s.Name)}, {Text: s.Source}, {Text: set}}
 		}
-		return written(p.style(p.Stdout).Table(p.Stdout, []string{"NAME", "SOURCE", "SET"}, rows))
+		return writeError(p.style(p.Stdout).Table(p.Stdout, []string{"NAME", "SOURCE", "SET"}, rows))
 	})
 }
 
 func (p *program) deleteSecret(ctx context.Context, name string, yes bool) error {
-	if ok, err := p.agree(yes, fmt.Sprintf("Delete the secret %s? Its value cannot be had back.", render.Safe(name))); err != nil || !ok {
+	if ok, err := p.confirm(yes, fmt.Sprintf("Delete the secret %s? Its value cannot be had back.", render.Safe(name))); err != nil || !ok {
 		return err
 	}
 	return p.with(ctx, true, func(k *kernel) error {
-		if err := k.DeleteSecret(ctx, name, protocol.DeleteSecret{By: p.who()}); err != nil {
+		if err := k.DeleteSecret(ctx, name, protocol.DeleteSecret{By: p.userName()}); err != nil {
 			return err
 		}
 		if p.json {
-			return p.emit(map[string]string{"deleted": name})
+			return p.writeJSON(map[string]string{"deleted": name})
 		}
-		p.say("deleted %s", name)
+		p.status("deleted %s", name)
 		return nil
 	})
 }

@@ -57,7 +57,7 @@ func (p *program) removeCommand() *cobra.Command {
 		if err := replaceFile(path, next); err != nil {
 			return err
 		}
-		p.say("took %s out of %s", args[0], path)
+		p.status("took %s out of %s", args[0], path)
 		return nil
 	})
 }
@@ -98,7 +98,7 @@ func (p *program) addServer(ctx context.Context, args []string, f addFlags) erro
 	if err := replaceFile(path, next); err != nil {
 		return err
 	}
-	p.say("wrote %s into %s", s.Name, path)
+	p.status("wrote %s into %s", s.Name, path)
 	p.appFile = path
 	return p.trust(ctx, s.Name, trustFlags{yes: f.yes})
 }
@@ -164,7 +164,7 @@ func pairs(flag string, list []string) (map[string]string, error) {
 	for _, text := range list {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
-			return nil, tool.Errorf("cli", tool.Invalid, "%s %q is not NAME=VALUE", flag, tool.Clip(text))
+			return nil, tool.Errorf("cli", tool.Invalid, "%s %q is not NAME=VALUE", flag, tool.Truncate(text))
 		}
 		if m == nil {
 			m = map[string]string{}

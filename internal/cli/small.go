@@ -58,7 +58,7 @@ func (p *program) init(force bool) error {
 	case err != nil:
 		return &tool.Error{Op: op, Kind: tool.Failed, Message: path + " cannot be written", Err: err}
 	case p.json:
-		return p.emit(map[string]string{"file": path})
+		return p.writeJSON(map[string]string{"file": path})
 	}
 	_, err = fmt.Fprintf(p.Stdout, `wrote %s
 
@@ -69,7 +69,7 @@ Next:
   callgate log tail                         what happened
   callgate up                               one kernel for all your agents, in its own terminal
 `, path)
-	return written(err)
+	return writeError(err)
 }
 
 func (p *program) locksCommand() *cobra.Command {
@@ -80,9 +80,9 @@ func (p *program) locksCommand() *cobra.Command {
 			case err != nil:
 				return err
 			case p.json:
-				return p.emit(l)
+				return p.writeJSON(l)
 			}
-			return written(p.style(p.Stdout).Locks(p.Stdout, l))
+			return writeError(p.style(p.Stdout).Locks(p.Stdout, l))
 		})
 	})
 }
@@ -140,9 +140,9 @@ func (b build) String() string {
 func (p *program) versionCommand() *cobra.Command {
 	return p.leaf("version", "Show the version", "", cobra.NoArgs, func(context.Context, []string) error {
 		if p.json {
-			return p.emit(thisBuild())
+			return p.writeJSON(thisBuild())
 		}
 		_, err := fmt.Fprintln(p.Stdout, thisBuild())
-		return written(err)
+		return writeError(err)
 	})
 }

@@ -74,23 +74,23 @@ func (p *program) showPlan(plan *surface.Plan, picture string) error {
 			}
 		}
 		if err != nil {
-			return &tool.Error{Op: "cli", Kind: tool.Failed, Message: "the picture cannot be drawn into " + tool.Clip(picture), Err: err}
+			return &tool.Error{Op: "cli", Kind: tool.Failed, Message: "the picture cannot be drawn into " + tool.Truncate(picture), Err: err}
 		}
 	}
 	if p.json {
-		return p.emit(plan)
+		return p.writeJSON(plan)
 	}
 	if err := plan.Table(p.Stdout); err != nil {
-		return written(err)
+		return writeError(err)
 	}
 	if _, err := fmt.Fprintln(p.Stdout); err != nil {
-		return written(err)
+		return writeError(err)
 	}
 	width := p.style(p.Stdout).Width
 	if width == 0 {
 		width = 80
 	}
-	return written(plan.Bars(p.Stdout, width))
+	return writeError(plan.Bars(p.Stdout, width))
 }
 
 func (p *program) surfaceCommand() *cobra.Command {
@@ -106,8 +106,8 @@ func (p *program) surfaceCommand() *cobra.Command {
 				for i, e := range plan.Shown {
 					tools[i] = e.Definition()
 				}
-				p.say("%s: %d tools, %d tokens of a budget of %d", plan.Mode, len(plan.Shown), plan.ShownTokens, plan.Budget)
-				return p.emit(tools)
+				p.status("%s: %d tools, %d tokens of a budget of %d", plan.Mode, len(plan.Shown), plan.ShownTokens, plan.Budget)
+				return p.writeJSON(tools)
 			})
 		})
 	f.bind(c)
@@ -123,11 +123,11 @@ func (p *program) appCommand() *cobra.Command {
 			return p.session(ctx, false, func(_ *kernel, s *client.Session) error {
 				switch {
 				case p.json:
-					return p.emit(s.Session)
+					return p.writeJSON(s.Session)
 				case s.AppFile == "":
-					p.say("there is no callgate.yaml here; callgate init writes one")
+					p.status("there is no callgate.yaml here; callgate init writes one")
 				default:
-					p.say("%s is well: app %s", s.AppFile, s.App)
+					p.status("%s is well: app %s", s.AppFile, s.App)
 				}
 				return nil
 			})
@@ -179,18 +179,18 @@ func (p *program) schemaCommand() *cobra.Command {
 // trustApp shows what an app file does by itself, and takes a human's yes.
 func (p *program) trustApp(ctx context.Context, yes bool) error {
 	return p.openSession(ctx, true, false, func(_ *kernel, s *client.Session) error {
-		if s.Unaccepted == "" {
-			p.say("this app file does nothing by itself that is not accepted")
+		if s.PendingConsent == "" {
+			p.status("this app file does nothing by itself that is not accepted")
 			return nil
 		}
-		p.say("This app file would by itself, each time a session opens:\n\n  %s\n", s.Unaccepted)
-		if ok, err := p.agree(yes, "Accept that it may?"); err != nil || !ok {
+		p.status("This app file would by itself, each time a session opens:\n\n  %s\n", s.PendingConsent)
+		if ok, err := p.confirm(yes, "Accept that it may?"); err != nil || !ok {
 			return err
 		}
-		if err := s.Trust(ctx, protocol.AppConsent, protocol.Trust{Launch: s.Unaccepted, By: p.who()}); err != nil {
+		if err := s.Trust(ctx, protocol.AppConsent, protocol.Trust{Launch: s.PendingConsent, By: p.userName()}); err != nil {
 			return err
 		}
-		p.say("accepted")
+		p.status("accepted")
 		return nil
 	})
 }
@@ -224,8 +224,8 @@ func (p *program) moduleSchema(ctx context.Context, args []string) error {
 			list = append(list, action{t.ID.Name, whole.Description, whole.Risk, whole.Input})
 		}
 		if len(list) == 0 {
-			return tool.Errorf("cli", tool.NotFound, "there is no module %q here", tool.Clip(args[0])).WithHint("the modules are %v", modules)
+			return tool.Errorf("cli", tool.NotFound, "there is no module %q here", tool.Truncate(args[0])).WithHint("the modules are %v", modules)
 		}
-		return p.emit(map[string]any{"module": args[0], "actions": list})
+		return p.writeJSON(map[string]any{"module": args[0], "actions": list})
 	})
 }

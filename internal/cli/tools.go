@@ -34,12 +34,12 @@ func (p *program) listTools(ctx context.Context, args []string) error {
 		}
 		switch {
 		case p.json:
-			return p.emit(append([]protocol.Tool{}, tools...))
+			return p.writeJSON(append([]protocol.Tool{}, tools...))
 		case len(tools) == 0:
-			p.say("no tools")
+			p.status("no tools")
 			return nil
 		}
-		return written(p.style(p.Stdout).Tools(p.Stdout, tools))
+		return writeError(p.style(p.Stdout).Tools(p.Stdout, tools))
 	})
 }
 
@@ -50,8 +50,8 @@ func (p *program) showTool(ctx context.Context, args []string) error {
 			return err
 		}
 		if p.json {
-			return p.emit(t)
+			return p.writeJSON(t)
 		}
-		return written(p.style(p.Stdout).Tool(p.Stdout, t, p.self()+" tools call"))
+		return writeError(p.style(p.Stdout).Tool(p.Stdout, t, p.self()+" tools call"))
 	})
 }

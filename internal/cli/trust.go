@@ -45,14 +45,14 @@ func (p *program) trust(ctx context.Context, name string, f trustFlags) error {
 		}
 		if !server.Accepted {
 			if f.reject {
-				p.say("%s was never accepted; nothing is to be refused", name)
+				p.status("%s was never accepted; nothing is to be refused", name)
 				return nil
 			}
-			p.say("The MCP server %s would run:\n\n  %s\n", server.Name, server.Launch)
-			if ok, err := p.agree(f.yes, "Accept that it may?"); err != nil || !ok {
+			p.status("The MCP server %s would run:\n\n  %s\n", server.Name, server.Launch)
+			if ok, err := p.confirm(f.yes, "Accept that it may?"); err != nil || !ok {
 				return err
 			}
-			if err := s.Trust(ctx, name, protocol.Trust{Launch: server.Launch, By: p.who()}); err != nil {
+			if err := s.Trust(ctx, name, protocol.Trust{Launch: server.Launch, By: p.userName()}); err != nil {
 				return err
 			}
 		}
@@ -62,12 +62,12 @@ func (p *program) trust(ctx context.Context, name string, f trustFlags) error {
 		if server, err = p.server(ctx, s, name); err != nil {
 			return err
 		}
-		return p.judgeHeld(ctx, s, server, f)
+		return p.reviewHeld(ctx, s, server, f)
 	})
 }
 
-// judgeHeld shows what is held of a server, and gives the human's word on it.
-func (p *program) judgeHeld(ctx context.Context, s *client.Session, server protocol.Server, f trustFlags) error {
+// reviewHeld shows what is held of a server, and gives the human's word on it.
+func (p *program) reviewHeld(ctx context.Context, s *client.Session, server protocol.Server, f trustFlags) error {
 	var shown []trust.Held
 	for _, h := range server.Held {
 		if len(f.only) == 0 || slices.Contains(f.only, h.Definition.Name) {
@@ -75,32 +75,32 @@ func (p *program) judgeHeld(ctx context.Context, s *client.Session, server proto
 		}
 	}
 	if len(shown) == 0 {
-		p.say("%s may be used: %d tools, none held back", server.Name, server.Tools)
+		p.status("%s may be used: %d tools, none held back", server.Name, server.Tools)
 		return nil
 	}
 	var word protocol.Trust
 	for _, h := range shown {
-		if err := p.style(p.Stderr).Held(p.Stderr, server.Name, h); err != nil {
-			return written(err)
+		if err := p.style(p.Stderr).HeldTool(p.Stderr, server.Name, h); err != nil {
+			return writeError(err)
 		}
 		accept := f.yes
 		if !f.yes && !f.reject {
 			var err error
-			if accept, err = p.agree(false, "Accept this definition?"); err != nil {
+			if accept, err = p.confirm(false, "Accept this definition?"); err != nil {
 				return err
 			}
 		}
 		if accept {
-			word.Accept = append(word.Accept, h.Pick())
+			word.Accept = append(word.Accept, h.Ref())
 		} else {
-			word.Reject = append(word.Reject, h.Pick())
+			word.Reject = append(word.Reject, h.Ref())
 		}
 	}
-	word.By = p.who()
+	word.By = p.userName()
 	if err := s.Trust(ctx, server.Name, word); err != nil {
 		return err
 	}
-	p.say("%s: %d accepted, %d refused", server.Name, len(word.Accept), len(word.Reject))
+	p.status("%s: %d accepted, %d refused", server.Name, len(word.Accept), len(word.Reject))
 	return nil
 }
 
@@ -117,15 +117,15 @@ func (p *program) server(ctx context.Context, s *client.Session, name string) (p
 		}
 		names = append(names, one.Name)
 	}
-	e := tool.Errorf("cli", tool.NotFound, "this app has no MCP server %q", tool.Clip(name))
+	e := tool.Errorf("cli", tool.NotFound, "this app has no MCP server %q", tool.Truncate(name))
 	if len(names) == 0 {
 		return protocol.Server{}, e.WithHint("callgate mcp add puts one into its file")
 	}
 	return protocol.Server{}, e.WithHint("its servers are %s", strings.Join(names, ", "))
 }
 
-// agree asks the person at the terminal.
-func (p *program) agree(already bool, question string) (bool, error) {
+// confirm asks the person at the terminal.
+func (p *program) confirm(already bool, question string) (bool, error) {
 	if already {
 		return true, nil
 	}

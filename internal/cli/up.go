@@ -15,8 +15,8 @@ import (
 	"callgate/tool"
 )
 
-// serving is what up says with --json, in one line.
-type serving struct {
+// upInfo is what up says with --json, in one line.
+type upInfo struct {
 	Version string `json:"version"`
 	PID     int    `json:"pid"`
 	State   string `json:"state"`
@@ -50,7 +50,7 @@ func (p *program) downCommand() *cobra.Command {
 		defer c.Close()
 		switch status, err := c.Status(ctx); {
 		case tool.KindOf(err) == tool.Unavailable:
-			p.say("no kernel runs")
+			p.status("no kernel runs")
 			return nil
 		case err != nil && !status.Background:
 			return err
@@ -58,7 +58,7 @@ func (p *program) downCommand() *cobra.Command {
 		if err := c.Stop(ctx); err != nil {
 			return err
 		}
-		p.say("the kernel ends")
+		p.status("the kernel ends")
 		return nil
 	})
 }
@@ -87,13 +87,13 @@ func (p *program) up(ctx context.Context, attached bool, idle time.Duration) err
 		}()
 	}
 	me := client.New(client.Options{Dial: d.Dial})
-	if err := p.announce(ctx, serving{daemon.Version, os.Getpid(), dir.String(), d.Socket}, me); err != nil {
+	if err := p.announce(ctx, upInfo{daemon.Version, os.Getpid(), dir.String(), d.Socket}, me); err != nil {
 		_ = d.Stop()
 		return err
 	}
 	err = d.WaitIdle(ctx, idle)
 	if err == nil && !p.json {
-		p.say("\n%s", farewell(me))
+		p.status("\n%s", waitMessage(me))
 	}
 	me.Close()
 	if stopped := d.Stop(); err == nil {
@@ -103,7 +103,7 @@ func (p *program) up(ctx context.Context, attached bool, idle time.Duration) err
 }
 
 // announce says where the kernel is, and what is wrong with its sources.
-func (p *program) announce(ctx context.Context, at serving, me *client.Client) error {
+func (p *program) announce(ctx context.Context, at upInfo, me *client.Client) error {
 	if p.json {
 		return p.jsonLine(at)
 	}
@@ -111,20 +111,20 @@ func (p *program) announce(ctx context.Context, at serving, me *client.Client) e
 	_, err := fmt.Fprintf(p.Stdout, "%s %s, process %d\n  state   %s\n  socket  %s\n%s\n",
 		s.Strong("callgate"), at.Version, at.PID, at.State, at.Socket, s.Faint("Ctrl-C ends it."))
 	if err != nil {
-		return written(err)
+		return writeError(err)
 	}
 	status, err := me.Status(ctx)
 	if err != nil {
 		return err
 	}
 	for _, problem := range status.Problems {
-		p.say("callgate: %s", problem)
+		p.status("callgate: %s", problem)
 	}
 	return nil
 }
 
-// farewell says what the end waits for.
-func farewell(me *client.Client) string {
+// waitMessage says what the end waits for.
+func waitMessage(me *client.Client) string {
 	status, _ := me.Status(context.Background()) // one that cannot be asked any more has nothing to finish
 	switch status.Calls {
 	case 0:

@@ -35,7 +35,7 @@ func (s *Stream) CloseWrite() error {
 }
 
 // Bridge makes a connection to a kernel a stream for an MCP client.
-func Bridge(ctx context.Context, conn net.Conn, g protocol.Guest) (*Stream, error) {
+func Bridge(ctx context.Context, conn net.Conn, g protocol.MCPClient) (*Stream, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	query := url.Values{"workspace": {g.Workspace}, "app": {g.AppFile}, "mode": {g.Mode}}

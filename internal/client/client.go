@@ -119,13 +119,13 @@ func (c *Client) Doubts(ctx context.Context) ([]journal.Record, error) {
 }
 
 // Resolve says what became of a call in doubt.
-func (c *Client) Resolve(ctx context.Context, call string, r protocol.Resolve) error {
+func (c *Client) Resolve(ctx context.Context, call string, r protocol.ResolveDoubt) error {
 	return c.do(ctx, http.MethodPost, "/v1/doubts/"+url.PathEscape(call), nil, r, nil)
 }
 
-// Retain drops old epochs.
-func (c *Client) Retain(ctx context.Context, r protocol.Retain) (protocol.Retained, error) {
-	var got protocol.Retained
+// Prune drops old epochs.
+func (c *Client) Prune(ctx context.Context, r protocol.Prune) (protocol.PruneResult, error) {
+	var got protocol.PruneResult
 	return got, c.do(ctx, http.MethodPost, "/v1/journal/retain", nil, r, &got)
 }
 
@@ -157,10 +157,10 @@ func (c *Client) copy(ctx context.Context, w io.Writer, path string, query url.V
 	return nil
 }
 
-// Watch yields every record after a sequence number and, when live, what calls
+// Follow yields every record after a sequence number and, when live, what calls
 // print while they run. It goes on as they come, until ctx ends or the kernel
 // does.
-func (c *Client) Watch(ctx context.Context, after uint64, live bool) iter.Seq2[protocol.Event, error] {
+func (c *Client) Follow(ctx context.Context, after uint64, live bool) iter.Seq2[protocol.Event, error] {
 	query := url.Values{"after": {strconv.FormatUint(after, 10)}}
 	if live {
 		query.Set("live", "true")
@@ -214,13 +214,13 @@ func queryValues(q journal.Query) url.Values {
 }
 
 func (c *Client) get(ctx context.Context, path string, query url.Values, out any) error {
-	return again(ctx, func() error { return c.do(ctx, http.MethodGet, path, query, nil, out) })
+	return isRepeatable(ctx, func() error { return c.do(ctx, http.MethodGet, path, query, nil, out) })
 }
 
-// again repeats a request that may be made twice while the kernel cannot be
+// isRepeatable repeats a request that may be made twice while the kernel cannot be
 // reached: one kernel may just have ended, and the next dial finds its
 // successor.
-func again(ctx context.Context, request func() error) error {
+func isRepeatable(ctx context.Context, request func() error) error {
 	const tries = 5
 	for n := 1; ; n++ {
 		err := request()
@@ -295,7 +295,7 @@ func failure(resp *http.Response) error {
 	if json.Unmarshal(data, &e) == nil && e.Kind != "" {
 		return &e
 	}
-	return tool.Errorf("client", tool.Unavailable, "the kernel answered %s: %s", resp.Status, strings.TrimSpace(tool.Clip(string(data))))
+	return tool.Errorf("client", tool.Unavailable, "the kernel answered %s: %s", resp.Status, strings.TrimSpace(tool.Truncate(string(data))))
 }
 
 // String keeps the key out of anything that prints a client.

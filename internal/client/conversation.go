@@ -21,8 +21,8 @@ type Conversation struct {
 	client  *Client
 }
 
-// Converse opens a conversation; close it when done.
-func (c *Client) Converse(ctx context.Context, o protocol.OpenConversation) (*Conversation, error) {
+// OpenConversation opens a conversation; close it when done.
+func (c *Client) OpenConversation(ctx context.Context, o protocol.OpenConversation) (*Conversation, error) {
 	talk := &Conversation{client: c}
 	if err := c.do(ctx, http.MethodPost, "/v1/conversations", nil, o, &talk.Conversation); err != nil {
 		return nil, err
@@ -35,21 +35,21 @@ func (t *Conversation) path(rest string) string {
 	return "/v1/conversations/" + url.PathEscape(t.ID) + rest
 }
 
-// Calls is the session in which the agent's calls are made.
-func (t *Conversation) Calls() *Session { return t.session }
+// CallSession is the session in which the agent's calls are made.
+func (t *Conversation) CallSession() *Session { return t.session }
 
 // Close ends the conversation's session. It can be taken up again.
 func (t *Conversation) Close(ctx context.Context) error { return t.session.Close(ctx) }
 
-// Say has the agent answer, and yields what happens until the turn has ended.
+// Send has the agent answer, and yields what happens until the turn has ended.
 // Whoever stops listening, or whose ctx ends, stops the turn.
-func (t *Conversation) Say(ctx context.Context, text string) iter.Seq2[protocol.Moment, error] {
-	return t.moments(ctx, "/messages", protocol.Say{Text: text})
+func (t *Conversation) Send(ctx context.Context, text string) iter.Seq2[protocol.TurnEvent, error] {
+	return t.turnEvents(ctx, "/messages", protocol.SendMessage{Text: text})
 }
 
 // Resume takes up a turn that was broken off.
-func (t *Conversation) Resume(ctx context.Context) iter.Seq2[protocol.Moment, error] {
-	return t.moments(ctx, "/resume", struct{}{})
+func (t *Conversation) Resume(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
+	return t.turnEvents(ctx, "/resume", struct{}{})
 }
 
 // Prompt returns what the agent's model is told before everything else.
@@ -58,20 +58,20 @@ func (t *Conversation) Prompt(ctx context.Context) (protocol.Prompt, error) {
 	return p, t.client.get(ctx, t.path("/prompt"), nil, &p)
 }
 
-func (t *Conversation) moments(ctx context.Context, path string, in any) iter.Seq2[protocol.Moment, error] {
-	return func(yield func(protocol.Moment, error) bool) {
+func (t *Conversation) turnEvents(ctx context.Context, path string, in any) iter.Seq2[protocol.TurnEvent, error] {
+	return func(yield func(protocol.TurnEvent, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		resp, err := t.client.send(ctx, http.MethodPost, t.path(path), nil, in)
 		if err != nil {
-			yield(protocol.Moment{}, err)
+			yield(protocol.TurnEvent{}, err)
 			return
 		}
 		defer resp.Body.Close()
 		lines := bufio.NewReader(resp.Body)
 		for {
 			line, err := lines.ReadBytes('\n')
-			var m protocol.Moment
+			var m protocol.TurnEvent
 			if err == nil {
 				err = json.Unmarshal(line, &m)
 			}
@@ -109,13 +109,13 @@ func (c *Client) History(ctx context.Context, id string) (protocol.History, erro
 	return h, c.get(ctx, "/v1/conversations/"+url.PathEscape(id), nil, &h)
 }
 
-// Halt stops the turn of a conversation that is under way, and reports whether
+// CancelTurn stops the turn of a conversation that is under way, and reports whether
 // there was one.
-func (c *Client) Halt(ctx context.Context, id string) (stopped bool, err error) {
+func (c *Client) CancelTurn(ctx context.Context, id string) (stopped bool, err error) {
 	return stopped, c.do(ctx, http.MethodPost, "/v1/conversations/"+url.PathEscape(id)+"/cancel", nil, struct{}{}, &stopped)
 }
 
-// Forget deletes a conversation.
-func (c *Client) Forget(ctx context.Context, id string) error {
+// DeleteConversation deletes a conversation.
+func (c *Client) DeleteConversation(ctx context.Context, id string) error {
 	return c.do(ctx, http.MethodDelete, "/v1/conversations/"+url.PathEscape(id), nil, nil, nil)
 }

@@ -18,7 +18,7 @@ func (c *Client) Secrets(ctx context.Context) ([]protocol.Secret, error) {
 // SetSecret keeps a value in the kernel's store.
 func (c *Client) SetSecret(ctx context.Context, name string, s protocol.SetSecret) error {
 	// A value that was set twice is set.
-	return again(ctx, func() error { return c.do(ctx, http.MethodPut, secretPath(name), nil, s, nil) })
+	return isRepeatable(ctx, func() error { return c.do(ctx, http.MethodPut, secretPath(name), nil, s, nil) })
 }
 
 // DeleteSecret takes a value out of the kernel's store.

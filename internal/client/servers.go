@@ -52,14 +52,14 @@ func (s *Session) Logs(ctx context.Context, server string, n string) ([]mcp.LogL
 	return lines, s.client.get(ctx, s.server(server, "/logs"), url.Values{"n": {n}}, &lines)
 }
 
-// Offers lists the resources, templates or prompts of a server.
-func (s *Session) Offers(ctx context.Context, server, kind string) ([]json.RawMessage, error) {
+// ServerItems lists the resources, templates or prompts of a server.
+func (s *Session) ServerItems(ctx context.Context, server, kind string) ([]json.RawMessage, error) {
 	var list []json.RawMessage
 	return list, s.client.do(ctx, http.MethodGet, s.server(server, "/offers/"+kind), nil, nil, &list)
 }
 
-// Offer reads one resource, or one prompt.
-func (s *Session) Offer(ctx context.Context, server, kind string, o protocol.Offer) (json.RawMessage, error) {
+// ServerItem reads one resource, or one prompt.
+func (s *Session) ServerItem(ctx context.Context, server, kind string, o protocol.ServerItem) (json.RawMessage, error) {
 	var found json.RawMessage
 	return found, s.client.do(ctx, http.MethodPost, s.server(server, "/offers/"+kind), nil, o, &found)
 }

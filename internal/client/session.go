@@ -21,7 +21,7 @@ type Session struct {
 // OpenSession opens one; close it when done.
 func (c *Client) OpenSession(ctx context.Context, o protocol.OpenSession) (*Session, error) {
 	s := &Session{client: c}
-	err := again(ctx, func() error { return c.do(ctx, http.MethodPost, "/v1/sessions", nil, o, &s.Session) })
+	err := isRepeatable(ctx, func() error { return c.do(ctx, http.MethodPost, "/v1/sessions", nil, o, &s.Session) })
 	if err != nil {
 		return nil, err
 	}
@@ -48,23 +48,23 @@ func (s *Session) Tool(ctx context.Context, name string) (protocol.Tool, error) 
 }
 
 // Search finds tools by what is meant.
-func (s *Session) Search(ctx context.Context, q protocol.Search) (*protocol.Found, error) {
-	var found protocol.Found
+func (s *Session) Search(ctx context.Context, q protocol.Search) (*protocol.SearchResult, error) {
+	var found protocol.SearchResult
 	return &found, s.client.do(ctx, http.MethodPost, s.path("/search"), nil, q, &found)
 }
 
 // Call makes a call. A result that tells of a failure is not an error.
-func (s *Session) Call(ctx context.Context, call protocol.Call) (*tool.Result, error) {
+func (s *Session) Call(ctx context.Context, call protocol.CallRequest) (*tool.Result, error) {
 	if len(call.Args) == 0 {
 		call.Args = json.RawMessage(`{}`)
 	}
 	var r tool.Result
-	return &r, unanswered(s.client.do(ctx, http.MethodPost, s.path("/calls"), nil, call, &r))
+	return &r, interruptedError(s.client.do(ctx, http.MethodPost, s.path("/calls"), nil, call, &r))
 }
 
-// unanswered tells a kernel that went away during a call, which may have run,
+// interruptedError tells a kernel that went away during a call, which may have run,
 // from one that was never reached.
-func unanswered(err error) error {
+func interruptedError(err error) error {
 	var e *tool.Error
 	var dial *net.OpError
 	if !errors.As(err, &e) || e.Kind != tool.Unavailable || e.Err == nil || errors.As(err, &dial) && dial.Op == "dial" {

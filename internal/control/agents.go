@@ -34,7 +34,7 @@ func SkillTool(find func(session, command string) (Skill, error)) *tool.Tool {
 			return nil, err
 		}
 		s.Note = skillNote
-		r, err := tool.Done("the skill "+s.Command, s)
+		r, err := tool.OK("the skill "+s.Command, s)
 		if err == nil {
 			r.Content = []tool.Content{tool.Text(s.Content), tool.Text(skillNote + " Files that it names are in " + s.Dir + ".")}
 		}
@@ -42,16 +42,16 @@ func SkillTool(find func(session, command string) (Skill, error)) *tool.Tool {
 	})
 }
 
-// Job is work that an agent's core lane does.
-type Job struct {
+// Task is work that an agent's core lane does.
+type Task struct {
 	ID     string `json:"job"`
 	Status string `json:"status"` // running, or how it ended
 	Answer string `json:"answer,omitempty"`
 }
 
-// CoreTool makes core_job, by which an agent's edge lane hands deep work to its
+// TaskTool makes core_job, by which an agent's edge lane hands deep work to its
 // core lane. start begins a job; look tells of one.
-func CoreTool(start func(ctx context.Context, call tool.Call, task string) (Job, error), look func(session, job string) (Job, error)) *tool.Tool {
+func TaskTool(start func(ctx context.Context, call tool.Call, task string) (Task, error), look func(session, job string) (Task, error)) *tool.Tool {
 	const text = "Hand work that needs thought or many steps to your core lane, which has a stronger model and works on its own. Say in task all that it must know: it does not see this conversation. " +
 		"It goes on in the background, and you are told when it has ended; answer the user meanwhile. With job instead of task, see how a job stands."
 	const schema = `{"type":"object","properties":{
@@ -62,7 +62,7 @@ func CoreTool(start func(ctx context.Context, call tool.Call, task string) (Job,
 		if err := json.Unmarshal(call.Args, &in); err != nil {
 			return nil, &tool.Error{Op: call.Tool.Dotted(), Kind: tool.Invalid, Message: "the arguments cannot be read", Err: err}
 		}
-		var job Job
+		var job Task
 		var err error
 		switch {
 		case (in.Task == "") == (in.Job == ""):
@@ -75,7 +75,7 @@ func CoreTool(start func(ctx context.Context, call tool.Call, task string) (Job,
 		if err != nil {
 			return nil, err
 		}
-		return tool.Done(fmt.Sprintf("job %s: %s", job.ID, job.Status), job)
+		return tool.OK(fmt.Sprintf("job %s: %s", job.ID, job.Status), job)
 	})
 	t.Runtime.Idempotent = false
 	return t

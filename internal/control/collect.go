@@ -8,9 +8,9 @@ import (
 	"callgate/tool"
 )
 
-// collectFor is how long collect waits for a human when it is not told. Clients
+// resultWait is how long collect waits for a human when it is not told. Clients
 // give up on a call after a minute.
-const collectFor = 20 * time.Second
+const resultWait = 20 * time.Second
 
 // collect answers approvals.collect: the answer of the call that waited is the
 // answer.
@@ -19,11 +19,11 @@ func (d *discovery) collect(ctx context.Context, call tool.Call, _ tool.Grant) (
 		Approval string `json:"approval"`
 		Wait     *int   `json:"wait_seconds"`
 	}
-	s, err := d.begin(call, &in)
+	s, err := d.parseCall(call, &in)
 	if err != nil {
 		return nil, err
 	}
-	wait := collectFor
+	wait := resultWait
 	if in.Wait != nil {
 		wait = time.Duration(*in.Wait) * time.Second
 	}

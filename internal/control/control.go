@@ -17,8 +17,8 @@ const (
 	Approvals = "approvals"
 )
 
-// Seen is a tool as a session sees it.
-type Seen struct {
+// ToolView is a tool as a session sees it.
+type ToolView struct {
 	*tool.Tool
 	Policy string // allow, or approve
 }
@@ -27,12 +27,12 @@ type Seen struct {
 type Session interface {
 	// Search finds tools by what is meant.
 	Search(ctx context.Context, r search.Request) (*search.Response, error)
-	// Seen returns one tool by any of its names.
-	Seen(ctx context.Context, name string) (Seen, error)
+	// Tool returns one tool by any of its names.
+	Tool(ctx context.Context, name string) (ToolView, error)
 	// Modules returns the modules that the session sees, by name.
 	Modules(ctx context.Context) ([]Module, error)
-	// Again makes a call through the door, as the child of another.
-	Again(ctx context.Context, parent, name string, args json.RawMessage) *tool.Result
+	// CallChild makes a call through the door, as the child of another.
+	CallChild(ctx context.Context, parent, name string, args json.RawMessage) *tool.Result
 	// Collect returns what became of a call that waits for a human, by the id of
 	// its approval. It waits for the end for so long, and then says that the call
 	// is still waiting. An approval that somebody else asked for does not exist.
@@ -94,9 +94,9 @@ func (d *discovery) signature(t *tool.Tool) string {
 	return s.Signature()
 }
 
-// begin reads a call's arguments, which met their schema, and finds the session
+// parseCall reads a call's arguments, which met their schema, and finds the session
 // on whose behalf it is made.
-func (d *discovery) begin(call tool.Call, into any) (Session, error) {
+func (d *discovery) parseCall(call tool.Call, into any) (Session, error) {
 	if err := json.Unmarshal(call.Args, into); err != nil {
 		return nil, &tool.Error{Op: call.Tool.Dotted(), Kind: tool.Invalid, Message: "the arguments cannot be read", Err: err}
 	}

@@ -56,20 +56,20 @@ func (s *stage) Search(ctx context.Context, r search.Request) (*search.Response,
 	return s.catalog.Search(ctx, r)
 }
 
-func (s *stage) Seen(_ context.Context, name string) (control.Seen, error) {
+func (s *stage) Tool(_ context.Context, name string) (control.ToolView, error) {
 	for _, m := range s.modules {
 		for _, x := range m.Tools {
 			if x.ID.Dotted() == name {
-				return control.Seen{Tool: x, Policy: "approve"}, nil
+				return control.ToolView{Tool: x, Policy: "approve"}, nil
 			}
 		}
 	}
-	return control.Seen{}, tool.Errorf("stage", tool.NotFound, "no %s", name)
+	return control.ToolView{}, tool.Errorf("stage", tool.NotFound, "no %s", name)
 }
 
 func (s *stage) Modules(context.Context) ([]control.Module, error) { return s.modules, nil }
 
-func (s *stage) Again(_ context.Context, parent, name string, args json.RawMessage) *tool.Result {
+func (s *stage) CallChild(_ context.Context, parent, name string, args json.RawMessage) *tool.Result {
 	s.called = append(s.called, parent+" "+name+" "+string(args))
 	return &tool.Result{Status: tool.Success, Summary: "ran"}
 }

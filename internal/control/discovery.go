@@ -18,8 +18,8 @@ const (
 	maxValid     = 40 // names that an error lists
 )
 
-// brief is a tool in a list.
-type brief struct {
+// toolSummary is a tool in a list.
+type toolSummary struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Risk        tool.Risk       `json:"risk_level"`
@@ -44,7 +44,7 @@ func (d *discovery) search(ctx context.Context, call tool.Call, _ tool.Grant) (*
 		MaxRisk  tool.Risk `json:"max_risk"`
 		Detail   bool      `json:"detail"`
 	}
-	s, err := d.begin(call, &in)
+	s, err := d.parseCall(call, &in)
 	if err != nil {
 		return nil, err
 	}
@@ -76,18 +76,18 @@ func (d *discovery) search(ctx context.Context, call tool.Call, _ tool.Grant) (*
 	return d.found(found, in.Detail)
 }
 
-// queryFound is what one of several queries found.
-type queryFound struct {
-	Query string  `json:"query"`
-	Tools []brief `json:"tools"`
-	Count int     `json:"count"`
+// queryResult is what one of several queries found.
+type queryResult struct {
+	Query string        `json:"query"`
+	Tools []toolSummary `json:"tools"`
+	Count int           `json:"count"`
 }
 
 func (d *discovery) found(found *search.Response, detail bool) (*tool.Result, error) {
-	list := make([]queryFound, len(found.Answers))
+	list := make([]queryResult, len(found.Answers))
 	total := 0
 	for i, a := range found.Answers {
-		list[i] = queryFound{Query: a.Query, Tools: make([]brief, len(a.Hits)), Count: len(a.Hits)}
+		list[i] = queryResult{Query: a.Query, Tools: make([]toolSummary, len(a.Hits)), Count: len(a.Hits)}
 		for j, h := range a.Hits {
 			b := d.brief(h.Tool)
 			b.Relevance, b.Why = h.Score, h.Why()
@@ -101,29 +101,29 @@ func (d *discovery) found(found *search.Response, detail bool) (*tool.Result, er
 	var value any
 	if len(list) == 1 {
 		value = struct {
-			queryFound
+			queryResult
 			Unmatched []string `json:"unmatched,omitempty"`
 		}{list[0], found.Unmatched}
 	} else {
 		value = struct {
-			Results   []queryFound `json:"results"`
-			Count     int          `json:"count"`
-			Unmatched []string     `json:"unmatched,omitempty"`
+			Results   []queryResult `json:"results"`
+			Count     int           `json:"count"`
+			Unmatched []string      `json:"unmatched,omitempty"`
 		}{list, total, found.Unmatched}
 	}
 	summary := fmt.Sprintf("%d tools found", total)
 	if len(found.Unmatched) > 0 {
 		summary += "; nothing here answers this well: " + strings.Join(found.Unmatched, " | ")
 	}
-	result, err := tool.Done(summary, value)
+	result, err := tool.OK(summary, value)
 	if err == nil && found.Degraded != "" {
 		result.Warnings = append(result.Warnings, "only keywords were searched: "+found.Degraded)
 	}
 	return result, err
 }
 
-func (d *discovery) brief(t *tool.Tool) brief {
-	return brief{
+func (d *discovery) brief(t *tool.Tool) toolSummary {
+	return toolSummary{
 		Name: t.ID.Dotted(), Description: surface.OneLine(t.Spec.Description),
 		Risk: risk(t), Params: d.signature(t), Tags: t.Spec.Tags,
 	}
@@ -136,7 +136,7 @@ func (d *discovery) get(ctx context.Context, call tool.Call, _ tool.Grant) (*too
 		Other string `json:"tool_name"`
 		Tool  string `json:"tool"`
 	}
-	s, err := d.begin(call, &in)
+	s, err := d.parseCall(call, &in)
 	if err != nil {
 		return nil, err
 	}
@@ -144,11 +144,11 @@ func (d *discovery) get(ctx context.Context, call tool.Call, _ tool.Grant) (*too
 	if name == "" {
 		return nil, tool.Errorf("get_tool", tool.Invalid, "no tool is named").WithHint(`give its name, as search_tools shows it: {"name":"…"}`)
 	}
-	seen, err := s.Seen(ctx, name)
+	seen, err := s.Tool(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return tool.Done(seen.ID.Dotted()+"("+d.signature(seen.Tool)+")", struct {
+	return tool.OK(seen.ID.Dotted()+"("+d.signature(seen.Tool)+")", struct {
 		Name         string          `json:"name"`
 		Description  string          `json:"description"`
 		Module       string          `json:"module"`
@@ -174,7 +174,7 @@ func (d *discovery) categories(ctx context.Context, call tool.Call, _ tool.Grant
 	var in struct {
 		Page int `json:"page"`
 	}
-	s, err := d.begin(call, &in)
+	s, err := d.parseCall(call, &in)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (d *discovery) listCategories(ctx context.Context, s Session, page int) (*t
 	for i, m := range shown {
 		list[i] = category{m.Name, m.Summary, len(m.Tools)}
 	}
-	return tool.Done(fmt.Sprintf("%d categories, %d tools", len(modules), tools), struct {
+	return tool.OK(fmt.Sprintf("%d categories, %d tools", len(modules), tools), struct {
 		Categories []category `json:"categories"`
 		Total      int        `json:"total_categories"`
 		Tools      int        `json:"total_tools"`
@@ -215,7 +215,7 @@ func (d *discovery) browse(ctx context.Context, call tool.Call, _ tool.Grant) (*
 		Category string `json:"category"`
 		Page     int    `json:"page"`
 	}
-	s, err := d.begin(call, &in)
+	s, err := d.parseCall(call, &in)
 	if err != nil {
 		return nil, err
 	}
@@ -224,17 +224,17 @@ func (d *discovery) browse(ctx context.Context, call tool.Call, _ tool.Grant) (*
 		return nil, err
 	}
 	shown, page, pages := paged(m.Tools, in.Page, pageSize)
-	list := make([]brief, len(shown))
+	list := make([]toolSummary, len(shown))
 	for i, t := range shown {
 		list[i] = d.brief(t)
 	}
-	return tool.Done(fmt.Sprintf("%s: %d tools, page %d of %d", m.Name, len(m.Tools), page, pages), struct {
-		Category string  `json:"category"`
-		Summary  string  `json:"summary"`
-		Tools    []brief `json:"tools"`
-		Page     int     `json:"page"`
-		Pages    int     `json:"total_pages"`
-		Total    int     `json:"total_tools"`
+	return tool.OK(fmt.Sprintf("%s: %d tools, page %d of %d", m.Name, len(m.Tools), page, pages), struct {
+		Category string        `json:"category"`
+		Summary  string        `json:"summary"`
+		Tools    []toolSummary `json:"tools"`
+		Page     int           `json:"page"`
+		Pages    int           `json:"total_pages"`
+		Total    int           `json:"total_tools"`
 	}{m.Name, m.Summary, list, page, pages, len(m.Tools)})
 }
 
@@ -252,7 +252,7 @@ func category(ctx context.Context, s Session, name string) (Module, error) {
 		}
 		names = append(names, m.Name)
 	}
-	e := tool.Errorf("browse_category", tool.NotFound, "there is no category %q", tool.Clip(name))
+	e := tool.Errorf("browse_category", tool.NotFound, "there is no category %q", tool.Truncate(name))
 	if close := nearest.Name(name, names); close != "" {
 		return Module{}, e.WithHint("did you mean %s?", close)
 	}

@@ -29,14 +29,14 @@ func (d *discovery) execute(ctx context.Context, call tool.Call, _ tool.Grant) (
 	if err != nil {
 		return nil, err
 	}
-	seen, err := s.Seen(ctx, name)
+	seen, err := s.Tool(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if seen.ID == call.Tool {
 		return nil, tool.Errorf("execute_tool", tool.Invalid, "execute_tool cannot call itself").WithHint("name the tool that is meant")
 	}
-	return s.Again(ctx, call.ID, seen.ID.String(), args), nil
+	return s.CallChild(ctx, call.ID, seen.ID.String(), args), nil
 }
 
 // target reads which tool is meant, and its arguments: in params or a key that

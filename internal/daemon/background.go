@@ -23,7 +23,7 @@ const starting = 15 * time.Second
 // gone.
 func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 	const op = "daemon.Spawn"
-	if answers(dir) {
+	if isServing(dir) {
 		return nil
 	}
 	if err := os.MkdirAll(dir.String(), 0o700); err != nil {
@@ -37,7 +37,7 @@ func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, starting)
 	defer cancel()
 	for left := 3; ; { // tries for a kernel that nobody is in the way of
-		ended, err := begin(dir, log, command)
+		ended, err := startProcess(dir, log, command)
 		if err != nil {
 			return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "a kernel cannot be started in the background", Err: err}
 		}
@@ -45,7 +45,7 @@ func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 		if up {
 			return nil
 		}
-		if !holds(dir) {
+		if !isHeld(dir) {
 			left--
 		}
 		if ctx.Err() != nil || left == 0 {
@@ -54,8 +54,8 @@ func Spawn(ctx context.Context, dir statedir.Dir, command ...string) error {
 	}
 }
 
-// holds reports whether another process has the directory.
-func holds(dir statedir.Dir) bool {
+// isHeld reports whether another process has the directory.
+func isHeld(dir statedir.Dir) bool {
 	held, err := dir.Hold()
 	if err == nil {
 		return held.Release() != nil
@@ -63,8 +63,8 @@ func holds(dir statedir.Dir) bool {
 	return tool.KindOf(err) == tool.Conflict
 }
 
-// begin starts a kernel in the background; ended tells of its end.
-func begin(dir statedir.Dir, log *os.File, command []string) (ended <-chan error, err error) {
+// startProcess starts a kernel in the background; ended tells of its end.
+func startProcess(dir statedir.Dir, log *os.File, command []string) (ended <-chan error, err error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir = dir.String() // not in anybody's way
 	cmd.Stdout, cmd.Stderr = log, log
@@ -81,7 +81,7 @@ func begin(dir statedir.Dir, log *os.File, command []string) (ended <-chan error
 // has ended and a moment has passed.
 func await(ctx context.Context, dir statedir.Dir, ended <-chan error) (up bool, err error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		if answers(dir) {
+		if isServing(dir) {
 			return true, nil
 		}
 		select {
@@ -90,7 +90,7 @@ func await(ctx context.Context, dir statedir.Dir, ended <-chan error) (up bool, 
 			case <-time.After(100 * time.Millisecond):
 			case <-ctx.Done():
 			}
-			return answers(dir), err
+			return isServing(dir), err
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return false, context.Cause(ctx)
@@ -98,11 +98,11 @@ func await(ctx context.Context, dir statedir.Dir, ended <-chan error) (up bool, 
 	}
 }
 
-// Gone waits until nobody serves a state directory.
-func Gone(ctx context.Context, dir statedir.Dir) error {
-	ctx, cancel := context.WithTimeout(ctx, drain+starting)
+// WaitStopped waits until nobody serves a state directory.
+func WaitStopped(ctx context.Context, dir statedir.Dir) error {
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout+starting)
 	defer cancel()
-	for answers(dir) {
+	for isServing(dir) {
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
@@ -112,9 +112,9 @@ func Gone(ctx context.Context, dir statedir.Dir) error {
 	return nil
 }
 
-// answers reports whether somebody serves the directory's socket. It asks no
+// isServing reports whether somebody serves the directory's socket. It asks no
 // context: one that has ended would pass for nobody.
-func answers(dir statedir.Dir) bool {
+func isServing(dir statedir.Dir) bool {
 	conn, err := net.DialTimeout("unix", dir.Socket(), time.Second)
 	if err != nil {
 		return false
@@ -140,7 +140,7 @@ func (d *Daemon) WaitIdle(ctx context.Context, idle time.Duration) error {
 				return
 			case <-tick.C:
 			}
-			if d.Kernel.Needed() || d.guests.Load() > 0 {
+			if d.Kernel.Needed() || d.mcpClients.Load() > 0 {
 				last = time.Now()
 			} else if time.Since(last) >= idle {
 				cancel(errIdle)

@@ -28,8 +28,8 @@ import (
 	"callgate/tool"
 )
 
-// drain is how long calls of other clients may run on after the end is asked for.
-const drain = 10 * time.Second
+// drainTimeout is how long calls of other clients may run on after the end is asked for.
+const drainTimeout = 10 * time.Second
 
 // Daemon is a serving kernel.
 type Daemon struct {
@@ -43,8 +43,8 @@ type Daemon struct {
 	stopped chan struct{} // closed when a client asked for the end
 
 	background bool
-	room       *tidy
-	guests     atomic.Int64 // MCP clients on streams
+	gc         *gcTuner
+	mcpClients atomic.Int64 // MCP clients on streams
 }
 
 // Start opens a kernel and serves it. A state directory that another process
@@ -63,9 +63,9 @@ func start(ctx context.Context, cfg callgate.Config, background bool) (*Daemon, 
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{Kernel: kernel, background: background, room: makeRoom(), inside: newPipeListener(), failed: make(chan error, 2), stopped: make(chan struct{})}
+	d := &Daemon{Kernel: kernel, background: background, gc: startGCTuner(), inside: newPipeListener(), failed: make(chan error, 2), stopped: make(chan struct{})}
 	if err := d.listen(); err != nil {
-		d.room.end()
+		d.gc.end()
 		return nil, errors.Join(err, kernel.Close())
 	}
 	return d, nil
@@ -82,7 +82,7 @@ func (d *Daemon) listen() error {
 	d.Socket = path
 	ending, end := context.WithCancel(context.Background())
 	d.server = &http.Server{
-		Handler:           httpapi.New(d.Kernel, httpapi.Life{Ending: ending, Stop: sync.OnceFunc(func() { close(d.stopped) }), Background: d.background, Guests: &d.guests}),
+		Handler:           httpapi.New(d.Kernel, httpapi.Lifecycle{Context: ending, Stop: sync.OnceFunc(func() { close(d.stopped) }), Background: d.background, MCPClients: &d.mcpClients}),
 		ReadHeaderTimeout: 10 * time.Second,
 		ConnContext:       httpapi.WithPeer,
 	}
@@ -156,8 +156,8 @@ func (d *Daemon) Wait(ctx context.Context) error {
 
 // Stop ends serving and closes the kernel.
 func (d *Daemon) Stop() error {
-	defer d.room.end()
-	ctx, cancel := context.WithTimeout(context.Background(), drain)
+	defer d.gc.end()
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	_ = d.outside.Close() // and the socket file with it
 	for d.Kernel.Busy(os.Getpid()) && ctx.Err() == nil {
@@ -167,15 +167,15 @@ func (d *Daemon) Stop() error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = d.server.Close() // cancels what still runs; its end is recorded
 	}
-	d.leave()
+	d.waitClients()
 	return errors.Join(err, d.Kernel.Close())
 }
 
-// leave waits until the MCP clients on streams have left. They are not the
+// waitClients waits until the MCP clients on streams have left. They are not the
 // server's any more, and one that is still being served when the kernel closes
 // would touch what the kernel has let go.
-func (d *Daemon) leave() {
-	for limit := time.Now().Add(drain); d.guests.Load() > 0 && time.Now().Before(limit); {
+func (d *Daemon) waitClients() {
+	for limit := time.Now().Add(drainTimeout); d.mcpClients.Load() > 0 && time.Now().Before(limit); {
 		time.Sleep(time.Millisecond)
 	}
 }

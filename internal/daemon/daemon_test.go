@@ -61,7 +61,7 @@ func TestMain(m *testing.M) {
 			say(err)
 			os.Exit(1)
 		}
-		r, err := s.Call(ctx, protocol.Call{Name: "filesystem.delete", Args: json.RawMessage(part.Args), NoWait: true})
+		r, err := s.Call(ctx, protocol.CallRequest{Name: "filesystem.delete", Args: json.RawMessage(part.Args), NoWait: true})
 		if err != nil {
 			say(err)
 			os.Exit(1)
@@ -86,7 +86,7 @@ func TestMain(m *testing.M) {
 			say(err)
 			os.Exit(1)
 		}
-		r, err := s.Call(ctx, protocol.Call{Name: "filesystem.write", Args: json.RawMessage(part.Args)})
+		r, err := s.Call(ctx, protocol.CallRequest{Name: "filesystem.write", Args: json.RawMessage(part.Args)})
 		if err != nil {
 			say(err)
 			os.Exit(1)
@@ -265,7 +265,7 @@ func TestApprovalSurvivesRestartAndRunsOnceAsEdited(t *testing.T) {
 	must(t, story(t, c, waiting.Call), "asked answered begun ended")
 	r, err := c.Approval(t.Context(), waiting.Approval)
 	ok(t, err)
-	if r.State != approval.Spent {
+	if r.State != approval.Used {
 		t.Errorf("the request is %s", r.State)
 	}
 	// Another start does not run it again.
@@ -335,7 +335,7 @@ func TestKilledServerIsReplaced(t *testing.T) {
 	}
 	s, err := client.New(client.Options{Dial: client.Unix(statedir.Dir(state).Socket())}).OpenSession(t.Context(), protocol.OpenSession{Workspace: workspace})
 	ok(t, err)
-	r, err := s.Call(t.Context(), protocol.Call{Name: "filesystem.write", Args: json.RawMessage(`{"path":"a","content":"b"}`)})
+	r, err := s.Call(t.Context(), protocol.CallRequest{Name: "filesystem.write", Args: json.RawMessage(`{"path":"a","content":"b"}`)})
 	ok(t, err)
 	if r.Status != tool.Success {
 		t.Errorf("%+v", r)
@@ -354,7 +354,7 @@ func TestNobodyApprovesTheirOwnCall(t *testing.T) {
 			if err := json.Unmarshal(call.Args, &in); err != nil {
 				return nil, err
 			}
-			return tool.Done(try(in.ID, humanKey(t, state)), nil)
+			return tool.OK(try(in.ID, humanKey(t, state)), nil)
 		}
 	}
 	newTool := func(name string, run tool.HandlerFunc) *tool.Tool {

@@ -29,7 +29,7 @@ func TestGuestsLeaveBeforeTheKernelCloses(t *testing.T) {
 				if err != nil {
 					return // too late
 				}
-				s, err := client.Bridge(t.Context(), conn, protocol.Guest{Workspace: workspace})
+				s, err := client.Bridge(t.Context(), conn, protocol.MCPClient{Workspace: workspace})
 				if err != nil {
 					return
 				}
@@ -47,7 +47,7 @@ func TestGuestsLeaveBeforeTheKernelCloses(t *testing.T) {
 		if err := d.Stop(); err != nil {
 			t.Error(err)
 		}
-		if n := d.guests.Load(); n != 0 {
+		if n := d.mcpClients.Load(); n != 0 {
 			t.Errorf("%d clients are still being served", n)
 		}
 		go func() {

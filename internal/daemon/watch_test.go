@@ -23,10 +23,10 @@ func TestWatchersSeeOutput(t *testing.T) {
 		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Write},
 		Handler: tool.HandlerFunc(func(ctx context.Context, _ tool.Call, g tool.Grant) (*tool.Result, error) {
 			for {
-				g.Live("stdout", []byte("still here\n"))
+				g.Output("stdout", []byte("still here\n"))
 				select {
 				case <-seen:
-					return tool.Done("heard", nil)
+					return tool.OK("heard", nil)
 				case <-ctx.Done():
 					return nil, ctx.Err()
 				default:
@@ -41,7 +41,7 @@ func TestWatchersSeeOutput(t *testing.T) {
 	ok(t, err)
 	go s.Call(t.Context(), "demo.talk", nil)
 	heard := false
-	for e, err := range dial(state, "").Watch(t.Context(), 0, true) {
+	for e, err := range dial(state, "").Follow(t.Context(), 0, true) {
 		ok(t, err)
 		if e.Output != nil && !heard {
 			if heard = true; string(e.Output.Text) != "still here\n" || e.Output.Stream != "stdout" {

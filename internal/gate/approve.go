@@ -11,14 +11,14 @@ import (
 	"callgate/tool"
 )
 
-// approve puts the exact call before a human, when one must be asked, and
+// awaitApproval puts the exact call before a human, when one must be asked, and
 // waits. An edited call is judged, checked and bound again.
-func (d *Door) approve(ctx context.Context, p *passage) error {
+func (d *Gate) awaitApproval(ctx context.Context, p *callState) error {
 	if p.request == nil {
 		return nil
 	}
 	if p.request.State == approval.Pending {
-		if err := d.question(ctx, p); err != nil {
+		if err := d.askHuman(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -30,7 +30,7 @@ func (d *Door) approve(ctx context.Context, p *passage) error {
 			WithHint("ask the user, then try again")
 	default:
 		e := tool.Errorf("arbiter.approve", tool.Denied, "a human refused %s", p.tool.ID.Dotted())
-		if quoted := approval.Quote(answer.Feedback); quoted != "" {
+		if quoted := approval.FenceFeedback(answer.Feedback); quoted != "" {
 			return e.WithHint("they said: %s", quoted)
 		}
 		return e
@@ -39,7 +39,7 @@ func (d *Door) approve(ctx context.Context, p *passage) error {
 		return nil
 	}
 	p.call.Args = answer.Args
-	for _, again := range []station{d.judge, d.check, d.bind} {
+	for _, again := range []step{d.authorize, d.checkArgs, d.bindEffects} {
 		if err := again(ctx, p); err != nil {
 			return err
 		}
@@ -48,50 +48,50 @@ func (d *Door) approve(ctx context.Context, p *passage) error {
 	return nil
 }
 
-// question asks, and waits for the answer unless the asker will not.
-func (d *Door) question(ctx context.Context, p *passage) error {
+// askHuman asks, and waits for the answer unless the asker will not.
+func (d *Gate) askHuman(ctx context.Context, p *callState) error {
 	id := p.request.ID
 	if !p.noWait {
-		d.Approvals.Claim(id) // whoever waits runs it
+		d.Approvals.Reserve(id) // whoever waits runs it
 	}
-	if err := d.Approvals.Ask(ctx, *p.request); err != nil {
+	if err := d.Approvals.Submit(ctx, *p.request); err != nil {
 		return err
 	}
-	placed(ctx) // nobody waits behind a person
-	if p.session.Asked != nil {
-		p.session.Asked(*p.request)
+	signalQueued(ctx) // nobody waits behind a person
+	if p.caller.OnApprovalAsked != nil {
+		p.caller.OnApprovalAsked(*p.request)
 	}
 	if p.noWait {
-		return &stillWaiting{id}
+		return &waitingError{id}
 	}
 	settled, err := d.Approvals.Wait(ctx, id)
 	if err != nil {
 		// The asker went away; the question stands, and the call runs without
 		// it if the answer is yes.
-		d.Approvals.Disclaim(ctx, id)
-		return &stillWaiting{id}
+		d.Approvals.Unreserve(ctx, id)
+		return &waitingError{id}
 	}
 	p.request = &settled
 	return nil
 }
 
-func (d *Door) newRequest(p *passage) *approval.Request {
+func (d *Gate) newRequest(p *callState) *approval.Request {
 	now := time.Now()
 	return &approval.Request{
 		ID: newID("a"), State: approval.Pending, Call: p.call,
-		Workspace: p.session.Workspace, AppFile: p.session.AppFile,
+		Workspace: p.caller.Workspace, AppFile: p.caller.AppFile,
 		Risk: p.tool.Runtime.Risk, Reason: p.decision.Reason, Claims: p.claims,
-		AskedAt: now, Deadline: now.Add(p.session.Rules.ApprovalTimeout()),
-		Asker: p.session.Asker,
+		AskedAt: now, Deadline: now.Add(p.caller.Rules.ApprovalTimeout()),
+		Asker: p.caller.Requester,
 	}
 }
 
-// stillWaiting ends a passage without ending its call.
-type stillWaiting struct{ approval string }
+// waitingError ends a passage without ending its call.
+type waitingError struct{ approval string }
 
-func (w *stillWaiting) Error() string { return "waiting for approval " + w.approval }
+func (w *waitingError) Error() string { return "waiting for approval " + w.approval }
 
-func (w *stillWaiting) answer(p *passage) *tool.Result {
+func (w *waitingError) answer(p *callState) *tool.Result {
 	return &tool.Result{
 		Status: tool.Waiting, Call: p.call.ID, Approval: w.approval, Warnings: p.coercions,
 		Summary: fmt.Sprintf("%s waits for a human: %s (answer with: callgate approvals approve %s; then approvals.collect gives its result)", p.tool.ID.Dotted(), p.decision.Reason, w.approval),
@@ -99,11 +99,11 @@ func (w *stillWaiting) answer(p *passage) *tool.Result {
 }
 
 // CheckEdit judges the arguments a human edited before they count as an answer.
-func (d *Door) CheckEdit(ctx context.Context, r approval.Request, args json.RawMessage) error {
+func (d *Gate) CheckEdit(ctx context.Context, r approval.Request, args json.RawMessage) error {
 	// An app's own tools are in a scope that bears its file's name.
-	p := &passage{session: &Session{Workspace: r.Workspace, Scope: Scope(r.AppFile, r.Workspace)}, call: r.Call}
+	p := &callState{caller: &Caller{Workspace: r.Workspace, Scope: Scope(r.AppFile, r.Workspace)}, call: r.Call}
 	p.call.Name, p.call.Args = r.Call.Tool.String(), args
-	for _, step := range []station{d.resolve, d.check, d.bind} {
+	for _, step := range []step{d.resolve, d.checkArgs, d.bindEffects} {
 		if err := step(ctx, p); err != nil {
 			return err
 		}
@@ -111,8 +111,8 @@ func (d *Door) CheckEdit(ctx context.Context, r approval.Request, args json.RawM
 	return nil
 }
 
-// Settled records an answer; the desk calls it before anybody goes on.
-func (d *Door) Settled(_ context.Context, r approval.Request) {
+// RecordAnswer records an answer; the desk calls it before anybody goes on.
+func (d *Gate) RecordAnswer(_ context.Context, r approval.Request) {
 	rec := journal.Record{
 		Kind: journal.Answered, Call: r.Call.ID, Parent: r.Call.Parent,
 		Principal: &r.Call.Principal, Name: r.Call.Name, Tool: r.Call.Tool.String(),
@@ -121,14 +121,14 @@ func (d *Door) Settled(_ context.Context, r approval.Request) {
 			Always: r.Answer.Always, Feedback: d.Secrets.ScrubString(r.Answer.Feedback),
 		},
 	}
-	rec.Answer.Args, rec.Answer.ArgsRef = d.keep(r.Answer.Args)
+	rec.Answer.Args, rec.Answer.ArgsRef = d.inlineOrStore(r.Answer.Args)
 	// The row is durable already; the record follows it as soon as it can.
-	_ = d.Journal.Note(rec)
+	_ = d.Journal.Append(rec)
 }
 
 // Collect returns the result of a call that was left waiting, once it has
 // ended. It asks the journal, so it works after a restart too.
-func (d *Door) Collect(ctx context.Context, call string) (*tool.Result, error) {
+func (d *Gate) Collect(ctx context.Context, call string) (*tool.Result, error) {
 	const op = "arbiter.Collect"
 	story, err := d.Journal.Read(ctx, journal.Query{Call: call})
 	if err != nil {
@@ -139,7 +139,7 @@ func (d *Door) Collect(ctx context.Context, call string) (*tool.Result, error) {
 	}
 	for _, r := range story {
 		if r.Kind == journal.Ended {
-			return d.recall(ctx, r)
+			return d.resultFromRecord(ctx, r)
 		}
 	}
 	for r, err := range d.Journal.Follow(ctx, story[len(story)-1].Seq) {
@@ -147,14 +147,14 @@ func (d *Door) Collect(ctx context.Context, call string) (*tool.Result, error) {
 			return nil, err
 		}
 		if r.Call == call && r.Kind == journal.Ended {
-			return d.recall(ctx, r)
+			return d.resultFromRecord(ctx, r)
 		}
 	}
 	return nil, &tool.Error{Op: op, Kind: tool.Cancelled, Message: "stopped waiting for call " + call, Err: context.Cause(ctx)}
 }
 
-// recall makes a result of an ended record.
-func (d *Door) recall(ctx context.Context, r journal.Record) (*tool.Result, error) {
+// resultFromRecord makes a result of an ended record.
+func (d *Gate) resultFromRecord(ctx context.Context, r journal.Record) (*tool.Result, error) {
 	data := r.End.Result
 	if r.End.ResultRef != "" {
 		var err error

@@ -16,9 +16,9 @@ import (
 // touch the same thing the first comes first. One that waits for a human joins
 // the queue when it is approved: nobody waits behind a person. done, unless it
 // is nil, is given each answer as it comes, from several goroutines.
-func (d *Door) CallAll(ctx context.Context, s *Session, asks []Ask, done func(int, *tool.Result)) []*tool.Result {
+func (d *Gate) CallAll(ctx context.Context, s *Caller, asks []CallRequest, done func(int, *tool.Result)) []*tool.Result {
 	results := make([]*tool.Result, len(asks))
-	passages := make([]*passage, len(asks))
+	passages := make([]*callState, len(asks))
 	answer := func(i int, r *tool.Result) {
 		results[i] = r
 		if done != nil {
@@ -27,9 +27,9 @@ func (d *Door) CallAll(ctx context.Context, s *Session, asks []Ask, done func(in
 	}
 	var running sync.WaitGroup
 	for i, ask := range asks {
-		p := newPassage(s, ask)
-		if err := d.line(ctx, p); err != nil {
-			answer(i, d.turnBack(p, err))
+		p := newCallState(s, ask)
+		if err := d.prepare(ctx, p); err != nil {
+			answer(i, d.refuse(p, err))
 			continue
 		}
 		if !p.tool.Runtime.Control || p.tool.Runtime.Idempotent {
@@ -42,33 +42,33 @@ func (d *Door) CallAll(ctx context.Context, s *Session, asks []Ask, done func(in
 		told := sync.OnceFunc(func() { close(placed) })
 		running.Go(func() {
 			defer told()
-			answer(i, d.walk(context.WithValue(ctx, placedKey{}, told), p, d.path[d.judged:]))
+			answer(i, d.run(context.WithValue(ctx, queuedKey{}, told), p, d.steps[d.stepsBeforeApproval:]))
 		})
 		<-placed
 	}
 	for i, p := range passages {
 		if p != nil {
-			running.Go(func() { answer(i, d.walk(ctx, p, d.path[d.judged:])) })
+			running.Go(func() { answer(i, d.run(ctx, p, d.steps[d.stepsBeforeApproval:])) })
 		}
 	}
 	running.Wait()
 	return results
 }
 
-// placedKey is where a call made by a control tool finds whom to tell that it
+// queuedKey is where a call made by a control tool finds whom to tell that it
 // has taken its place: at the locks, or before a human.
-type placedKey struct{}
+type queuedKey struct{}
 
-func placed(ctx context.Context) {
-	if tell, ok := ctx.Value(placedKey{}).(func()); ok {
+func signalQueued(ctx context.Context) {
+	if tell, ok := ctx.Value(queuedKey{}).(func()); ok {
 		tell()
 	}
 }
 
-// line walks a passage as far as the question for a human and, where there is
+// prepare walks a passage as far as the question for a human and, where there is
 // none, takes its place in the lock queue.
-func (d *Door) line(ctx context.Context, p *passage) error {
-	for _, step := range d.path[:d.judged] {
+func (d *Gate) prepare(ctx context.Context, p *callState) error {
+	for _, step := range d.steps[:d.stepsBeforeApproval] {
 		if err := step(ctx, p); err != nil {
 			return err
 		}
@@ -77,11 +77,11 @@ func (d *Door) line(ctx context.Context, p *passage) error {
 		return nil
 	}
 	var err error
-	p.place, err = d.Locks.Enqueue(d.lockRequest(p))
+	p.ticket, err = d.Locks.Enqueue(d.lockRequest(p))
 	return err
 }
 
-func (d *Door) lockRequest(p *passage) lock.Request {
+func (d *Gate) lockRequest(p *callState) lock.Request {
 	want := lock.Request{Claims: p.claims, Wait: d.Limits.LockWait}
 	if len(p.claims) > 0 {
 		want.Holder = lock.Holder{Call: p.call.ID, Tool: p.tool.ID.Dotted(), Principal: p.call.Principal.String()}
@@ -92,36 +92,36 @@ func (d *Door) lockRequest(p *passage) lock.Request {
 // ChildID is the ID of the call that a control tool makes in another's place.
 func ChildID(parent string) string { return parent + ".1" }
 
-// Fate is what became of a call that somebody lost sight of.
-type Fate uint8
+// Outcome is what became of a call that somebody lost sight of.
+type Outcome uint8
 
 // The fates.
 const (
-	NeverRan  Fate = iota // it has not touched anything: it may be made
-	Pending               // a human has been asked, or it runs: Collect waits for its end
-	HasEnded              // its result is known
-	IsInDoubt             // it began, in another life of the kernel, and may or may not have happened
+	NotStarted Outcome = iota // it has not touched anything: it may be made
+	Pending                   // a human has been asked, or it runs: Collect waits for its end
+	Ended                     // its result is known
+	InDoubt                   // it began, in another life of the kernel, and may or may not have happened
 )
 
 // Fate tells what became of a call, from the journal, with its result where it
 // has one. It is for whoever makes calls under IDs of its own choice and comes
 // back after a crash.
-func (d *Door) Fate(ctx context.Context, call string) (Fate, *tool.Result, error) {
+func (d *Gate) Fate(ctx context.Context, call string) (Outcome, *tool.Result, error) {
 	story, err := d.Journal.Read(ctx, journal.Query{Call: call})
 	if err != nil {
-		return NeverRan, nil, err
+		return NotStarted, nil, err
 	}
 	if !slices.ContainsFunc(story, func(r journal.Record) bool { return r.Kind == journal.Ended }) {
 		// A control tool leaves no trace before its end, but what it called does.
 		child, err := d.Journal.Read(ctx, journal.Query{Call: ChildID(call), Limit: 1})
 		if err != nil {
-			return NeverRan, nil, err
+			return NotStarted, nil, err
 		}
 		if len(child) > 0 {
 			return d.Fate(ctx, ChildID(call))
 		}
 	}
-	fate, approval := NeverRan, ""
+	fate, approval := NotStarted, ""
 	for _, r := range story {
 		switch r.Kind {
 		case journal.Asked:
@@ -131,11 +131,11 @@ func (d *Door) Fate(ctx context.Context, call string) (Fate, *tool.Result, error
 		case journal.Begun:
 			fate = Pending
 		case journal.Ended:
-			result, err := d.recall(ctx, r)
-			return HasEnded, result, err
+			result, err := d.resultFromRecord(ctx, r)
+			return Ended, result, err
 		}
 	}
-	if fate == NeverRan && approval != "" {
+	if fate == NotStarted && approval != "" {
 		if _, err := d.Approvals.Get(ctx, approval); err == nil {
 			return Pending, nil, nil
 		}
@@ -147,7 +147,7 @@ func (d *Door) Fate(ctx context.Context, call string) (Fate, *tool.Result, error
 		}
 		for _, r := range open {
 			if r.Call == call {
-				return IsInDoubt, nil, nil
+				return InDoubt, nil, nil
 			}
 		}
 	}

@@ -37,13 +37,13 @@ func TestBatchKeepsItsOrder(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			order = append(order, in.Mark)
-			return tool.Done(in.Mark, nil)
+			return tool.OK(in.Mark, nil)
 		})
-	var asks []gate.Ask
+	var asks []gate.CallRequest
 	for i := range 20 {
-		asks = append(asks, gate.Ask{Name: "t.touch", Args: json.RawMessage(fmt.Sprintf(`{"on":"same","mark":"%02d"}`, i))})
+		asks = append(asks, gate.CallRequest{Name: "t.touch", Args: json.RawMessage(fmt.Sprintf(`{"on":"same","mark":"%02d"}`, i))})
 	}
-	asks = append(asks, gate.Ask{Name: "t.nothing", Args: json.RawMessage(`{}`)})
+	asks = append(asks, gate.CallRequest{Name: "t.nothing", Args: json.RawMessage(`{}`)})
 	results := h.CallAll(t.Context(), h.session, asks, nil)
 	want := ""
 	for i := range 20 {
@@ -58,7 +58,7 @@ func TestBatchKeepsItsOrder(t *testing.T) {
 	if results[20].Status != tool.Failure {
 		t.Errorf("the unknown tool gave %+v", results[20])
 	}
-	for _, r := range h.CallAll(t.Context(), h.session, []gate.Ask{
+	for _, r := range h.CallAll(t.Context(), h.session, []gate.CallRequest{
 		{Name: "t.touch", Args: json.RawMessage(`{"on":"meet1","mark":"a"}`)},
 		{Name: "t.touch", Args: json.RawMessage(`{"on":"meet2","mark":"b"}`)},
 	}, nil) {
@@ -78,7 +78,7 @@ func TestBatchDoesNotWaitBehindAPerson(t *testing.T) {
 	h.add(t, "t:asks@1.0.0", anyObject, asking, says("at last"))
 	h.add(t, "t:plain@1.0.0", anyObject, plain, func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
 		close(ran)
-		return tool.Done("at once", nil)
+		return tool.OK("at once", nil)
 	})
 	go func() {
 		<-ran // only then does the person answer
@@ -89,7 +89,7 @@ func TestBatchDoesNotWaitBehindAPerson(t *testing.T) {
 			}
 		}
 	}()
-	results := h.CallAll(t.Context(), h.session, []gate.Ask{
+	results := h.CallAll(t.Context(), h.session, []gate.CallRequest{
 		{Name: "t.asks", Args: json.RawMessage(`{}`)}, {Name: "t.plain", Args: json.RawMessage(`{}`)},
 	}, nil)
 	if results[0].Summary != "at last" || results[1].Summary != "at once" {
@@ -116,8 +116,8 @@ func TestBatchIsCancelledWhole(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
-	ask := gate.Ask{Name: "t.slow", Args: json.RawMessage(`{}`)}
-	for i, r := range h.CallAll(ctx, h.session, []gate.Ask{ask, ask, ask}, nil) {
+	ask := gate.CallRequest{Name: "t.slow", Args: json.RawMessage(`{}`)}
+	for i, r := range h.CallAll(ctx, h.session, []gate.CallRequest{ask, ask, ask}, nil) {
 		if r.Error == nil || r.Error.Kind != tool.Cancelled {
 			t.Errorf("%d: %+v", i, r)
 		}
@@ -131,27 +131,27 @@ func TestFate(t *testing.T) {
 	h := open(t, gate.Limits{})
 	h.add(t, "t:write@1.0.0", anyObject, writes, says("written"))
 	h.add(t, "t:asks@1.0.0", anyObject, asks, says("at last"))
-	fate := func(id string) (gate.Fate, *tool.Result) {
+	fate := func(id string) (gate.Outcome, *tool.Result) {
 		ok(t, h.Journal.Flush(t.Context()))
 		f, r, err := h.Fate(t.Context(), id)
 		ok(t, err)
 		return f, r
 	}
-	if f, _ := fate("mine-1"); f != gate.NeverRan {
+	if f, _ := fate("mine-1"); f != gate.NotStarted {
 		t.Errorf("before: %v", f)
 	}
-	if r := h.Call(t.Context(), h.session, gate.Ask{ID: "mine-1", Name: "t.write", Args: json.RawMessage(`{}`)}); r.Call != "mine-1" {
+	if r := h.Call(t.Context(), h.session, gate.CallRequest{ID: "mine-1", Name: "t.write", Args: json.RawMessage(`{}`)}); r.Call != "mine-1" {
 		t.Errorf("the call has another ID: %+v", r)
 	}
-	if f, r := fate("mine-1"); f != gate.HasEnded || r.Summary != "written" {
+	if f, r := fate("mine-1"); f != gate.Ended || r.Summary != "written" {
 		t.Errorf("after: %v %+v", f, r)
 	}
-	h.Call(t.Context(), h.session, gate.Ask{ID: "mine-2", Name: "t.asks", Args: json.RawMessage(`{}`), NoWait: true})
+	h.Call(t.Context(), h.session, gate.CallRequest{ID: "mine-2", Name: "t.asks", Args: json.RawMessage(`{}`), NoWait: true})
 	if f, _ := fate("mine-2"); f != gate.Pending {
 		t.Errorf("while a human is asked: %v", f)
 	}
-	h.Call(t.Context(), h.session, gate.Ask{ID: "mine-3", Name: "t.nothing", Args: json.RawMessage(`{}`)})
-	if f, _ := fate("mine-3"); f != gate.NeverRan {
+	h.Call(t.Context(), h.session, gate.CallRequest{ID: "mine-3", Name: "t.nothing", Args: json.RawMessage(`{}`)})
+	if f, _ := fate("mine-3"); f != gate.NotStarted {
 		t.Errorf("refused: %v", f)
 	}
 }

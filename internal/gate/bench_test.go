@@ -79,7 +79,7 @@ func BenchmarkRead(b *testing.B) {
 	b.Run("door", func(b *testing.B) {
 		h := open(b, gate.Limits{})
 		h.add(b, "bench:read@1.0.0", typical, reads, noop)
-		ask := gate.Ask{Name: "bench.read", Args: json.RawMessage(typicalArgs)}
+		ask := gate.CallRequest{Name: "bench.read", Args: json.RawMessage(typicalArgs)}
 		b.ReportAllocs()
 		defer processTime(b)()
 		for b.Loop() {
@@ -100,7 +100,7 @@ func BenchmarkWrite(b *testing.B) {
 		b.Run(fmt.Sprintf("door/callers=%d", callers), func(b *testing.B) {
 			h := open(b, gate.Limits{})
 			h.add(b, "bench:write@1.0.0", typical, writes, noop)
-			ask := gate.Ask{Name: "bench.write", Args: json.RawMessage(typicalArgs)}
+			ask := gate.CallRequest{Name: "bench.write", Args: json.RawMessage(typicalArgs)}
 			b.ResetTimer()
 			spread(callers, b.N, func() {
 				if r := h.Call(b.Context(), h.session, ask); r.Status != tool.Success {

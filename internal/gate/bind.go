@@ -14,8 +14,8 @@ import (
 	"callgate/tool"
 )
 
-// bind turns the tool's effects into claims on canonical resources.
-func (d *Door) bind(_ context.Context, p *passage) error {
+// bindEffects turns the tool's effects into claims on canonical resources.
+func (d *Gate) bindEffects(_ context.Context, p *callState) error {
 	effects := p.tool.Runtime.Effects
 	if len(effects) == 0 {
 		return nil
@@ -34,7 +34,7 @@ func (d *Door) bind(_ context.Context, p *passage) error {
 			continue
 		}
 		if e.Resource == "workspace" {
-			p.claims = append(p.claims, tool.Claim{Resource: fileResource(p.session.Workspace), Mode: e.Mode})
+			p.claims = append(p.claims, tool.Claim{Resource: fileResource(p.caller.Workspace), Mode: e.Mode})
 		} else if err := p.claim(e, args); err != nil {
 			return err
 		}
@@ -45,12 +45,12 @@ func (d *Door) bind(_ context.Context, p *passage) error {
 // applies reports whether an effect counts for these arguments.
 func applies(e tool.Effect, args map[string]json.RawMessage) (bool, error) {
 	if e.When != "" {
-		if err := noDouble(e.When, args); err != nil || absent(args[e.When]) {
+		if err := rejectCaseVariants(e.When, args); err != nil || absent(args[e.When]) {
 			return false, err
 		}
 	}
 	for _, name := range e.Unless {
-		if err := noDouble(name, args); err != nil || !absent(args[name]) {
+		if err := rejectCaseVariants(name, args); err != nil || !absent(args[name]) {
 			return false, err
 		}
 	}
@@ -67,20 +67,20 @@ func absent(raw json.RawMessage) bool {
 	}
 }
 
-// noDouble refuses an argument whose name differs from one that is locked by
+// rejectCaseVariants refuses an argument whose name differs from one that is locked by
 // in nothing but case: a handler that does not tell them apart would touch
 // what this one names, and lock what the other does.
-func noDouble(name string, args map[string]json.RawMessage) error {
+func rejectCaseVariants(name string, args map[string]json.RawMessage) error {
 	for other := range args {
 		if other != name && strings.EqualFold(other, name) {
-			return tool.Errorf("arbiter.bind", tool.Invalid, "the argument %q is not known; it is written %q", tool.Clip(other), name)
+			return tool.Errorf("arbiter.bind", tool.Invalid, "the argument %q is not known; it is written %q", tool.Truncate(other), name)
 		}
 	}
 	return nil
 }
 
 // claim adds what one effect template names with these arguments.
-func (p *passage) claim(e tool.Effect, args map[string]json.RawMessage) error {
+func (p *callState) claim(e tool.Effect, args map[string]json.RawMessage) error {
 	kind, rest, _ := strings.Cut(e.Resource, ":")
 	values, err := expand(rest, args)
 	if err != nil {
@@ -89,7 +89,7 @@ func (p *passage) claim(e tool.Effect, args map[string]json.RawMessage) error {
 	for _, value := range values {
 		resource := kind + ":" + value
 		if kind == "file" || kind == "repo" { // both are paths, and one place has one name
-			path, err := canonical(p.session.Workspace, value)
+			path, err := canonical(p.caller.Workspace, value)
 			if err != nil {
 				return err
 			}
@@ -112,7 +112,7 @@ func expand(template string, args map[string]json.RawMessage) ([]string, error) 
 	if !ok {
 		return nil, tool.Errorf("arbiter.bind", tool.Internal, "the effect template %q has an open brace", template)
 	}
-	if err := noDouble(name, args); err != nil {
+	if err := rejectCaseVariants(name, args); err != nil {
 		return nil, err
 	}
 	tails, err := expand(after, args)
@@ -120,7 +120,7 @@ func expand(template string, args map[string]json.RawMessage) ([]string, error) 
 		return nil, err
 	}
 	var values []string
-	for _, text := range texts(args[name]) {
+	for _, text := range argStrings(args[name]) {
 		if before != "" || after != "" {
 			text = url.PathEscape(text) // a part of a name must not add levels to it
 		}
@@ -131,13 +131,13 @@ func expand(template string, args map[string]json.RawMessage) ([]string, error) 
 	return values, nil
 }
 
-// texts reads an argument as the names in it: a text, a number, or a list of them.
-func texts(raw json.RawMessage) []string {
+// argStrings reads an argument as the names in it: a text, a number, or a list of them.
+func argStrings(raw json.RawMessage) []string {
 	var list []json.RawMessage
 	if len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &list) == nil {
 		var all []string
 		for _, item := range list {
-			all = append(all, texts(item)...)
+			all = append(all, argStrings(item)...)
 		}
 		return all
 	}
@@ -160,7 +160,7 @@ func texts(raw json.RawMessage) []string {
 // refuse it again.
 func canonical(workspace, path string) (string, error) {
 	if strings.ContainsRune(path, 0) {
-		return "", tool.Errorf("arbiter.bind", tool.Invalid, "the path %q holds a zero byte", tool.Clip(path))
+		return "", tool.Errorf("arbiter.bind", tool.Invalid, "the path %q holds a zero byte", tool.Truncate(path))
 	}
 	full := path
 	if !filepath.IsAbs(path) {
@@ -168,10 +168,10 @@ func canonical(workspace, path string) (string, error) {
 	}
 	real, err := evalExisting(filepath.Clean(full))
 	if err != nil {
-		return "", tool.Errorf("arbiter.bind", tool.Invalid, "the path %q cannot be resolved: %w", tool.Clip(path), err)
+		return "", tool.Errorf("arbiter.bind", tool.Invalid, "the path %q cannot be resolved: %w", tool.Truncate(path), err)
 	}
 	if rel, err := filepath.Rel(workspace, real); err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return "", tool.Errorf("arbiter.bind", tool.Denied, "the path %q lies outside the workspace", tool.Clip(path)).
+		return "", tool.Errorf("arbiter.bind", tool.Denied, "the path %q lies outside the workspace", tool.Truncate(path)).
 			WithHint("the workspace is %s; name a path inside it", workspace)
 	}
 	return real, nil
@@ -181,8 +181,8 @@ func canonical(workspace, path string) (string, error) {
 // exists and keeps the rest as it is; a link that leads nowhere yet stands for
 // where it leads.
 func evalExisting(path string) (string, error) {
-	const mostLinks = 40
-	for range mostLinks {
+	const maxLinks = 40
+	for range maxLinks {
 		real, err := filepath.EvalSymlinks(path)
 		if err == nil {
 			return real, nil

@@ -27,7 +27,7 @@ func TestEffectsThatDependOnTheCall(t *testing.T) {
 	var got []tool.Claim
 	h.add(t, "t:shell@1.0.0", `{"type":"object"}`, r, func(_ context.Context, _ tool.Call, g tool.Grant) (*tool.Result, error) {
 		got = g.Claims
-		return tool.Done("ok", nil)
+		return tool.OK("ok", nil)
 	})
 	w := "file:" + h.session.Workspace
 	for args, want := range map[string]string{
@@ -70,7 +70,7 @@ func TestLockFor(t *testing.T) {
 	short.Effects = long.Effects
 	h.add(t, "t:long@1.0.0", anyObject, long, func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
 		<-release
-		return tool.Done("at last", nil)
+		return tool.OK("at last", nil)
 	})
 	h.add(t, "t:short@1.0.0", anyObject, short, says("done"))
 	done := make(chan *tool.Result)
@@ -100,13 +100,13 @@ func TestLockFor(t *testing.T) {
 func TestLiveOutput(t *testing.T) {
 	t.Setenv("LIVE_TEST_TOKEN", "hush-hush-hush")
 	h := open(t, gate.Limits{})
-	h.Live = &journal.Live{}
-	heard := h.Live.Listen(t.Context())
+	h.Output = &journal.OutputBus{}
+	heard := h.Output.Subscribe(t.Context())
 	h.add(t, "t:talk@1.0.0", anyObject, reads, func(_ context.Context, _ tool.Call, g tool.Grant) (*tool.Result, error) {
-		g.Live("stdout", []byte("the token is hush-hush-hush"))
-		return tool.Done("said", nil)
+		g.Output("stdout", []byte("the token is hush-hush-hush"))
+		return tool.OK("said", nil)
 	})
-	r := h.Call(t.Context(), h.session, gate.Ask{Name: "t.talk", Args: json.RawMessage(`{}`)})
+	r := h.Call(t.Context(), h.session, gate.CallRequest{Name: "t.talk", Args: json.RawMessage(`{}`)})
 	if out := <-heard; out.Call != r.Call || string(out.Text) != "the token is [secret LIVE_TEST_TOKEN]" {
 		t.Errorf("heard %+v", out)
 	}
@@ -120,7 +120,7 @@ func TestRepositoriesHaveOneName(t *testing.T) {
 	var claims []tool.Claim
 	h.add(t, "t:commit@1.0.0", `{"type":"object","properties":{"repo":{"type":"string"}}}`, r, func(_ context.Context, _ tool.Call, g tool.Grant) (*tool.Result, error) {
 		claims = append(claims, g.Claims...)
-		return tool.Done("ok", nil)
+		return tool.OK("ok", nil)
 	})
 	for _, args := range []string{`{}`, `{"repo":"."}`, `{"repo":"sub/.."}`, `{"repo":"` + h.session.Workspace + `"}`} {
 		h.call(t, "t.commit", args)

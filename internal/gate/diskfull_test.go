@@ -31,16 +31,16 @@ func TestDiskFullDuringCalls(t *testing.T) {
 	fill := func() { fillDisk(t, filepath.Join(state, "filler")) }
 	h.add(t, "t:write@1.0.0", anyObject, writes, func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
 		ran++
-		return tool.Done("written", nil)
+		return tool.OK("written", nil)
 	})
 	h.add(t, "t:fill@1.0.0", anyObject, writes, func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
 		fill() // the disk is full by the time its end is to be recorded
-		return tool.Done("filled", nil)
+		return tool.OK("filled", nil)
 	})
 	payload := `{"x":"` + strings.Repeat("x", 4000) + `"}`
 	acknowledged := map[string]bool{}
 	say := func() *tool.Result {
-		r := h.Call(t.Context(), h.session, gate.Ask{Name: "t.write", Args: json.RawMessage(payload)})
+		r := h.Call(t.Context(), h.session, gate.CallRequest{Name: "t.write", Args: json.RawMessage(payload)})
 		if r.Status == tool.Success {
 			acknowledged[r.Call] = true
 		}

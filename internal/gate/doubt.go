@@ -18,35 +18,35 @@ import (
 // made again without harm is, if policy still allows it; the rest is a
 // human's to look into.
 
-// doubts are notices that wait for their principals. The zero value is empty.
-type doubts struct {
+// doubtNotices are notices that wait for their principals. The zero value is empty.
+type doubtNotices struct {
 	waiting atomic.Int64
 	mu      sync.Mutex
-	notices map[doubter][]string
+	notices map[noticeKey][]string
 }
 
-// doubter is a principal as it comes back after a restart: its session is
+// noticeKey is a principal as it comes back after a restart: its session is
 // another, everything else is the same.
-type doubter struct {
+type noticeKey struct {
 	user, app, agent, lane, workspace string
 }
 
-func doubterOf(p tool.Principal, workspace string) doubter {
-	return doubter{p.User, p.App, p.Agent, p.Lane, workspace}
+func noticeKeyOf(p tool.Principal, workspace string) noticeKey {
+	return noticeKey{p.User, p.App, p.Agent, p.Lane, workspace}
 }
 
-func (d *doubts) add(who doubter, notice string) {
+func (d *doubtNotices) add(who noticeKey, notice string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.notices == nil {
-		d.notices = map[doubter][]string{}
+		d.notices = map[noticeKey][]string{}
 	}
 	d.notices[who] = append(d.notices[who], notice)
 	d.waiting.Store(int64(len(d.notices)))
 }
 
 // take returns what a principal has to be told, once.
-func (d *doubts) take(who doubter) []string {
+func (d *doubtNotices) take(who noticeKey) []string {
 	if d.waiting.Load() == 0 {
 		return nil
 	}
@@ -58,8 +58,8 @@ func (d *doubts) take(who doubter) []string {
 	return told
 }
 
-// Proposal is what a call in doubt asked for, as its records tell it.
-type Proposal struct {
+// DoubtfulCall is what a call in doubt asked for, as its records tell it.
+type DoubtfulCall struct {
 	Tool      string
 	Args      json.RawMessage
 	Workspace string
@@ -67,13 +67,13 @@ type Proposal struct {
 	Principal tool.Principal
 }
 
-// Proposal reads what a call in doubt asked for.
-func (d *Door) Proposal(ctx context.Context, doubted journal.Record) (Proposal, error) {
+// LoadDoubtful reads what a call in doubt asked for.
+func (d *Gate) LoadDoubtful(ctx context.Context, doubted journal.Record) (DoubtfulCall, error) {
 	story, err := d.Journal.Read(ctx, journal.Query{Call: doubted.Call})
 	if err != nil {
-		return Proposal{}, err
+		return DoubtfulCall{}, err
 	}
-	p := Proposal{Tool: doubted.Tool}
+	p := DoubtfulCall{Tool: doubted.Tool}
 	if doubted.Principal != nil {
 		p.Principal = *doubted.Principal
 	}
@@ -98,17 +98,17 @@ func (d *Door) Proposal(ctx context.Context, doubted journal.Record) (Proposal, 
 	return p, nil
 }
 
-// TellDoubt has whoever asked for a call be told, with the next result it is
+// NotifyDoubt has whoever asked for a call be told, with the next result it is
 // given, that the call may or may not have happened.
-func (d *Door) TellDoubt(p Proposal, call string) {
-	d.doubts.add(doubterOf(p.Principal, p.Workspace), fmt.Sprintf(
+func (d *Gate) NotifyDoubt(p DoubtfulCall, call string) {
+	d.doubts.add(noticeKeyOf(p.Principal, p.Workspace), fmt.Sprintf(
 		"an earlier call of yours is in doubt: %s (%s) began and its end was never recorded, so it may or may not have happened; look before you repeat it", p.name(), call))
 }
 
-// MayRetry reports whether a call in doubt may be made again: the tool says
+// CanRetry reports whether a call in doubt may be made again: the tool says
 // that twice is once, policy allows it without a human, and the record of its
 // arguments is whole.
-func (d *Door) MayRetry(ctx context.Context, s *Session, p Proposal) bool {
+func (d *Gate) CanRetry(ctx context.Context, s *Caller, p DoubtfulCall) bool {
 	snap, err := d.Tools.Snapshot(ctx)
 	if err != nil {
 		return false
@@ -119,20 +119,20 @@ func (d *Door) MayRetry(ctx context.Context, s *Session, p Proposal) bool {
 
 // Retry makes it again, as a new call with the old one for its parent. It
 // returns the new call's id, and false when it did not go well.
-func (d *Door) Retry(ctx context.Context, s *Session, doubted string, p Proposal) (string, bool) {
-	walk := newPassage(s, Ask{Name: p.Tool, Args: p.Args, Parent: doubted})
-	walk.unheard = true
-	again := d.walk(ctx, walk, d.path)
+func (d *Gate) Retry(ctx context.Context, s *Caller, doubted string, p DoubtfulCall) (string, bool) {
+	walk := newCallState(s, CallRequest{Name: p.Tool, Args: p.Args, Parent: doubted})
+	walk.background = true
+	again := d.run(ctx, walk, d.steps)
 	if again.Status != tool.Success {
 		return "", false
 	}
-	d.doubts.add(doubterOf(p.Principal, p.Workspace), fmt.Sprintf(
+	d.doubts.add(noticeKeyOf(p.Principal, p.Workspace), fmt.Sprintf(
 		"an earlier call of yours, %s (%s), was cut off; it is safe to repeat, and has been, as call %s", p.name(), doubted, again.Call))
 	return again.Call, true
 }
 
 // name is the tool's name as its principal knows it.
-func (p Proposal) name() string {
+func (p DoubtfulCall) name() string {
 	if id, ok := tool.TryParseID(p.Tool); ok {
 		return id.Dotted()
 	}

@@ -89,7 +89,7 @@ func TestHostile(t *testing.T) {
 				b.WriteString(p.String() + "\n")
 			}
 			if !strings.Contains(b.String(), c.want) {
-				t.Errorf("the problems are %s, and %q is wanted", tool.ClipTo(b.String(), 500), c.want)
+				t.Errorf("the problems are %s, and %q is wanted", tool.TruncateTo(b.String(), 500), c.want)
 			}
 			if len(problems) > 51 {
 				t.Errorf("there are %d problems", len(problems))

@@ -90,16 +90,16 @@ type Options struct {
 	SecretVars bool
 }
 
-// Found is a server that a config names.
-type Found struct {
+// FoundServer is a server that a config names.
+type FoundServer struct {
 	Name     string     // as the config has it; Server.Name is valid in an app file
 	Server   app.Server // its texts as an app file writes them
 	Disabled bool       // it was turned off there
 	Notes    []string   // what a person should know, or do
 	Source   Source
 
-	print  [32]byte // of the whole config, secrets too: equal prints are equal servers
-	hidden []string // names of the secrets whose references hold the server's name
+	fingerprint [32]byte // of the whole config, secrets too: equal prints are equal servers
+	hidden      []string // names of the secrets whose references hold the server's name
 }
 
 // Problem is something in a config that could not be taken in.

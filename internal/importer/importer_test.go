@@ -30,7 +30,7 @@ func env(workspace string) importer.Env {
 }
 
 // show writes what was found, without what is empty.
-func show(t testing.TB, dir string, found []importer.Found, problems []importer.Problem) string {
+func show(t testing.TB, dir string, found []importer.FoundServer, problems []importer.Problem) string {
 	t.Helper()
 	var b strings.Builder
 	for _, f := range found {

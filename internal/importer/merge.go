@@ -27,8 +27,8 @@ func validName(name string) string {
 // Merge gives servers of several configs names of their own. A server that two
 // configs name alike is one; two servers of one name are told apart by a
 // number, and a note says so. Those that come first keep their names.
-func Merge(found []Found) []Found {
-	var all []Found
+func Merge(found []FoundServer) []FoundServer {
+	var all []FoundServer
 	byModule := map[string]int{} // as their tools are named, which is coarser
 	byPrint := map[[32]byte]int{}
 	for _, f := range found {
@@ -41,10 +41,10 @@ func Merge(found []Found) []Found {
 			}
 			continue
 		}
-		if other, ok := byPrint[f.print]; ok {
+		if other, ok := byPrint[f.fingerprint]; ok {
 			f.note("it is the same as the server %s", all[other].Server.Name)
 		} else {
-			byPrint[f.print] = len(all)
+			byPrint[f.fingerprint] = len(all)
 		}
 		byModule[app.ServerModule(f.Server.Name)] = len(all)
 		all = append(all, f)
@@ -53,7 +53,7 @@ func Merge(found []Found) []Found {
 }
 
 // place finds a name for a server, or the very same server.
-func place(byModule map[string]int, all []Found, f *Found) (at int, same bool) {
+func place(byModule map[string]int, all []FoundServer, f *FoundServer) (at int, same bool) {
 	base := f.Server.Name
 	for n := 2; ; n++ {
 		at, taken := byModule[app.ServerModule(f.Server.Name)]
@@ -63,7 +63,7 @@ func place(byModule map[string]int, all []Found, f *Found) (at int, same bool) {
 			}
 			return 0, false
 		}
-		if all[at].print == f.print {
+		if all[at].fingerprint == f.fingerprint {
 			return at, true
 		}
 		suffix := fmt.Sprintf("-%d", n)
@@ -71,13 +71,13 @@ func place(byModule map[string]int, all []Found, f *Found) (at int, same bool) {
 	}
 }
 
-func (f *Found) note(format string, args ...any) {
+func (f *FoundServer) note(format string, args ...any) {
 	f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], fmt.Sprintf(format, args...))
 }
 
 // rename gives the server another name, and its own secrets with it: two
 // servers must not share what only one of them was given.
-func (f *Found) rename(name string) {
+func (f *FoundServer) rename(name string) {
 	old := f.Server.Name
 	f.Server = clone(f.Server)
 	f.Server.Name = name

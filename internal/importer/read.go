@@ -44,7 +44,7 @@ func open(s Source, env Env) (*file, *Problem) {
 	if len(f.text) > maxBytes {
 		return nil, whole("it is larger than %d MiB, so it was not read", maxBytes>>20)
 	}
-	f.lines = configtree.LinesOf(f.text)
+	f.lines = configtree.NewLines(f.text)
 	if f.client.toml {
 		var doc *toml.Document
 		if doc, err = toml.Parse(f.text); err == nil {
@@ -54,7 +54,7 @@ func open(s Source, env Env) (*file, *Problem) {
 		f.root, err = jsonc.Parse(f.text)
 	}
 	if err != nil {
-		return nil, f.mistake(err)
+		return nil, f.syntaxProblem(err)
 	}
 	if f.root != nil && f.root.Kind != configtree.Object {
 		return nil, f.problem(f.root.From, "the file should hold an object, and it holds %s", f.root.Kind)
@@ -70,7 +70,7 @@ func (f *file) descend() *Problem {
 		if level == nil {
 			return nil
 		}
-		if twice, ok := level.Second(key); ok {
+		if twice, ok := level.SecondMember(key); ok {
 			return f.problem(twice.At, "%q stands here a second time; keep one of the two", key)
 		}
 		if level = level.Get(key); level != nil && level.Kind == configtree.Null {
@@ -88,9 +88,9 @@ func (f *file) problem(at int, format string, args ...any) *Problem {
 	return &Problem{Path: f.source.Path, Line: f.lines.Of(at), Text: fmt.Sprintf(format, args...)}
 }
 
-// mistake is why a parser gave up.
-func (f *file) mistake(err error) *Problem {
-	var m *configtree.Mistake
+// syntaxProblem is why a parser gave up.
+func (f *file) syntaxProblem(err error) *Problem {
+	var m *configtree.SyntaxError
 	if errors.As(err, &m) {
 		return f.problem(m.At, "%s", m.What)
 	}
@@ -127,7 +127,7 @@ type reader struct {
 
 // Read reads the servers of a config. Names are made valid and unique within
 // it; see [Merge] for several.
-func Read(s Source, env Env, o Options) ([]Found, []Problem) {
+func Read(s Source, env Env, o Options) ([]FoundServer, []Problem) {
 	env = env.withDefaults()
 	f, problem := open(s, env)
 	if problem != nil {
@@ -137,7 +137,7 @@ func Read(s Source, env Env, o Options) ([]Found, []Problem) {
 	return r.read(), r.problems
 }
 
-func (r *reader) read() (found []Found) {
+func (r *reader) read() (found []FoundServer) {
 	if r.isRegistry() {
 		return r.registry()
 	}
@@ -145,7 +145,7 @@ func (r *reader) read() (found []Found) {
 	if r.servers == nil {
 		return nil
 	}
-	if twice, ok := r.servers.Twice(); ok {
+	if twice, ok := r.servers.Duplicate(); ok {
 		r.fail(twice.At, "the server %s stands here a second time; keep one of the two", quote(twice.Name))
 		return nil
 	}
@@ -216,4 +216,4 @@ func (r *reader) isOff(name string) bool {
 }
 
 // quote shows a piece of a file in a sentence.
-func quote(s string) string { return fmt.Sprintf("%q", tool.ClipTo(s, 60)) }
+func quote(s string) string { return fmt.Sprintf("%q", tool.TruncateTo(s, 60)) }

@@ -32,7 +32,7 @@ func (f *file) description() *configtree.Value {
 	return f.root
 }
 
-func (r *reader) registry() []Found {
+func (r *reader) registry() []FoundServer {
 	v := r.description()
 	name := str(v.Get("name"))
 	d := &draft{reader: r, at: v.From, name: name, places: map[string]int{}}
@@ -53,14 +53,14 @@ func (r *reader) registry() []Found {
 	}
 	taken, others := false, []string{}
 	for i := range packages {
-		if p := &packages[i]; !taken && d.packaged(p) {
+		if p := &packages[i]; !taken && d.localPackage(p) {
 			taken = true
 		} else {
 			others = append(others, str(p.Get("registryType"))+" "+str(p.Get("identifier")))
 		}
 	}
 	for i := range remotes {
-		if p := &remotes[i]; !taken && d.distant(p) {
+		if p := &remotes[i]; !taken && d.remotePackage(p) {
 			taken = true
 		} else {
 			others = append(others, str(p.Get("type"))+" "+str(p.Get("url")))
@@ -72,12 +72,12 @@ func (r *reader) registry() []Found {
 		d.note("it can be had in other ways too: %s", strings.Join(others, ", "))
 	}
 	if !d.bad {
-		d.settle()
+		d.normalize()
 	}
 	if d.bad {
 		return nil
 	}
-	return []Found{d.found()}
+	return []FoundServer{d.found()}
 }
 
 func str(v *configtree.Value) string {
@@ -105,8 +105,8 @@ func runners() map[string]runner {
 	}
 }
 
-// packaged takes a package. It reports whether it can be run here.
-func (d *draft) packaged(p *configtree.Value) bool {
+// localPackage takes a package. It reports whether it can be run here.
+func (d *draft) localPackage(p *configtree.Value) bool {
 	kind, id := str(p.Get("registryType")), str(p.Get("identifier"))
 	run, ok := runners()[kind]
 	if transport := str(p.Get("transport").Get("type")); !ok || id == "" || transport != "" && transport != "stdio" {
@@ -158,8 +158,8 @@ func items(v *configtree.Value) []configtree.Value {
 	return v.Items
 }
 
-// distant takes a url. It reports whether it can be used.
-func (d *draft) distant(p *configtree.Value) bool {
+// remotePackage takes a url. It reports whether it can be used.
+func (d *draft) remotePackage(p *configtree.Value) bool {
 	switch kind := str(p.Get("type")); kind {
 	case "streamable-http":
 		d.s.Transport = "http"
@@ -185,7 +185,7 @@ func (d *draft) distant(p *configtree.Value) bool {
 }
 
 func (d *draft) environs(list *configtree.Value) {
-	if list != nil && d.crowded("environmentVariables", list) {
+	if list != nil && d.tooMany("environmentVariables", list) {
 		return
 	}
 	for i := range items(list) {
@@ -203,7 +203,7 @@ func (d *draft) environs(list *configtree.Value) {
 // arguments writes arguments in order: --name value, or the value alone.
 func (d *draft) arguments(list *configtree.Value) []string {
 	var args []string
-	if list != nil && d.crowded("a list of arguments", list) {
+	if list != nil && d.tooMany("a list of arguments", list) {
 		return nil
 	}
 	for i := range items(list) {
@@ -235,7 +235,7 @@ func (d *draft) input(in *configtree.Value, name string) (string, bool) {
 	case otherwise != nil:
 		w.text(otherwise.Text)
 	case required:
-		d.given(w, name, "%s", d.described(in, name))
+		d.userInput(w, name, "%s", d.described(in, name))
 	default:
 		d.note("%s may be given too, and is left out", d.described(in, name))
 		return "", false
@@ -279,7 +279,7 @@ func (d *draft) filled(w *writer, text string, variables *configtree.Value) {
 		text = text[at[1]:]
 		switch value := cmp.Or(str(in.Get("value")), str(in.Get("default"))); value {
 		case "":
-			d.given(w, name, "%s", d.described(in, name))
+			d.userInput(w, name, "%s", d.described(in, name))
 		default:
 			w.text(value)
 		}

@@ -58,10 +58,10 @@ func Replace(s Source, entry Entry) (backup.Change, error) {
 	} else {
 		next, err = jsonc.Replace(f.text, f.path, entryName, fields)
 	}
-	var mistake *configtree.Mistake
+	var mistake *configtree.SyntaxError
 	switch {
 	case errors.As(err, &mistake):
-		return backup.Change{}, tool.Errorf(op, tool.Invalid, "the config cannot be changed: %s", f.mistake(err))
+		return backup.Change{}, tool.Errorf(op, tool.Invalid, "the config cannot be changed: %s", f.syntaxProblem(err))
 	case err != nil:
 		return backup.Change{}, &tool.Error{Op: op, Kind: tool.Internal, Message: "the config " + s.Path + " cannot be changed", Err: err,
 			Hint: "change it by hand: " + Snippet(s.Client, entry)}
@@ -69,26 +69,26 @@ func Replace(s Source, entry Entry) (backup.Change, error) {
 	return backup.Change{Path: s.Path, Before: f.text, Next: next}, nil
 }
 
-// plain is a server as most clients write it.
-func plain(e Entry) []configtree.Field {
+// plainEntry is a server as most clients write it.
+func plainEntry(e Entry) []configtree.Field {
 	return []configtree.Field{{Name: "command", Value: e.Command}, {Name: "args", Value: e.Args}}
 }
 
-// typed is one that names its transport first.
-func typed(kind string) func(Entry) []configtree.Field {
+// typedEntry is one that names its transport first.
+func typedEntry(kind string) func(Entry) []configtree.Field {
 	return func(e Entry) []configtree.Field {
-		return append([]configtree.Field{{Name: "type", Value: kind}}, plain(e)...)
+		return append([]configtree.Field{{Name: "type", Value: kind}}, plainEntry(e)...)
 	}
 }
 
-// local is one whose program and arguments are one list.
-func local(e Entry) []configtree.Field {
+// commandListEntry is one whose program and arguments are one list.
+func commandListEntry(e Entry) []configtree.Field {
 	return []configtree.Field{{Name: "type", Value: "local"}, {Name: "command", Value: append([]string{e.Command}, e.Args...)}}
 }
 
-// everyTool is one that says which of its tools are on.
-func everyTool(e Entry) []configtree.Field {
-	return append(typed("local")(e), configtree.Field{Name: "tools", Value: []string{"*"}})
+// toolsEntry is one that says which of its tools are on.
+func toolsEntry(e Entry) []configtree.Field {
+	return append(typedEntry("local")(e), configtree.Field{Name: "tools", Value: []string{"*"}})
 }
 
 // Snippet is the entry that a person pastes into a client's config, and where.

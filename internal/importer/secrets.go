@@ -76,24 +76,24 @@ func holdsSecret(name, value string) bool {
 func (d *draft) hide() {
 	for _, name := range slices.Sorted(maps.Keys(d.s.Env)) {
 		at := d.places["env."+name]
-		d.s.Env[name] = d.hidden1(name, d.s.Env[name], "env."+name, at)
+		d.s.Env[name] = d.hideValue(name, d.s.Env[name], "env."+name, at)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.s.Headers)) {
 		at := d.places["headers."+name]
-		d.s.Headers[name] = d.hidden1(strings.ToLower(name), d.s.Headers[name], "headers."+name, at)
+		d.s.Headers[name] = d.hideValue(strings.ToLower(name), d.s.Headers[name], "headers."+name, at)
 	}
 	for i := range d.s.Args {
 		d.s.Args[i] = d.hiddenArg(i)
 	}
 	d.s.URL = d.hiddenURL(d.s.URL, "url", d.places["url"])
 	if o := d.s.OAuth; o != nil {
-		o.ClientSecret = d.hidden1("client_secret", o.ClientSecret, "the client's secret", d.places["client_secret"])
+		o.ClientSecret = d.hideValue("client_secret", o.ClientSecret, "the client's secret", d.places["client_secret"])
 	}
 }
 
-// hidden1 is a named value without the secret in it.
-func (d *draft) hidden1(name, value, what string, at int) string {
-	if lead, rest, ok := schemed(value); ok && (holdsSecret(name, rest) || tokenForm.MatchString(rest)) {
+// hideValue is a named value without the secret in it.
+func (d *draft) hideValue(name, value, what string, at int) string {
+	if lead, rest, ok := splitScheme(value); ok && (holdsSecret(name, rest) || tokenForm.MatchString(rest)) {
 		return lead + d.instead(name, "what follows "+strings.TrimSpace(lead)+" in "+what, at)
 	}
 	if holdsSecret(name, value) {
@@ -102,8 +102,8 @@ func (d *draft) hidden1(name, value, what string, at int) string {
 	return d.hiddenURL(value, what, at)
 }
 
-// schemed splits Bearer and its like from what follows.
-func schemed(value string) (lead, rest string, ok bool) {
+// splitScheme splits Bearer and its like from what follows.
+func splitScheme(value string) (lead, rest string, ok bool) {
 	if m := scheme.FindStringSubmatch(value); m != nil {
 		return m[1], m[2], true
 	}
@@ -123,7 +123,7 @@ func (d *draft) hiddenArg(i int) string {
 	}
 	if m := headerArg.FindStringSubmatch(arg); m != nil && !strings.HasPrefix(m[2], "//") && secretish(m[1]) {
 		name := strings.ToLower(strings.TrimRight(m[1], ": \t"))
-		return m[1] + d.hidden1(name, m[2], what, at)
+		return m[1] + d.hideValue(name, m[2], what, at)
 	}
 	if i > 0 && strings.HasPrefix(d.s.Args[i-1], "-") && !strings.Contains(d.s.Args[i-1], "=") && !strings.HasPrefix(arg, "-") && holdsSecret(d.s.Args[i-1], arg) {
 		return d.instead(d.s.Args[i-1], what, at)

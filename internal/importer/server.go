@@ -51,19 +51,19 @@ func (d *draft) fail(at int, format string, args ...any) {
 }
 
 // server reads one entry. It reports whether there is something to import.
-func (r *reader) server(m configtree.Member) (Found, bool) {
+func (r *reader) server(m configtree.Member) (FoundServer, bool) {
 	d := &draft{reader: r, at: m.At, name: m.Name, places: map[string]int{}}
 	d.s.Name = validName(m.Name)
 	if m.Value.Kind != configtree.Object {
 		d.fail(m.Value.From, "its entry should be an object, and it is %s", m.Value.Kind)
-		return Found{}, false
+		return FoundServer{}, false
 	}
-	if twice, ok := m.Value.Twice(); ok {
+	if twice, ok := m.Value.Duplicate(); ok {
 		d.fail(twice.At, "%q stands here a second time; keep one of the two", twice.Name)
-		return Found{}, false
+		return FoundServer{}, false
 	}
-	if d.crowded("it", &m.Value) {
-		return Found{}, false
+	if d.tooMany("it", &m.Value) {
+		return FoundServer{}, false
 	}
 	for i := range m.Value.Members {
 		d.field(&m.Value.Members[i])
@@ -73,21 +73,21 @@ func (r *reader) server(m configtree.Member) (Found, bool) {
 		p := r.problem(m.At, "the server %s is Callgate itself, so it is not imported", quote(m.Name))
 		p.Harmless = true
 		r.problems = append(r.problems, *p)
-		return Found{}, false
+		return FoundServer{}, false
 	}
 	if d.bad {
-		return Found{}, false
+		return FoundServer{}, false
 	}
-	d.settle()
+	d.normalize()
 	return d.found(), !d.bad
 }
 
 // found is the draft as it is handed out.
-func (d *draft) found() Found {
+func (d *draft) found() FoundServer {
 	if d.name != d.s.Name {
 		d.note("it was called %s there", quote(d.name))
 	}
-	f := Found{Name: d.name, Disabled: d.off || d.isOff(d.name), Source: d.source, print: printOf(d.s)}
+	f := FoundServer{Name: d.name, Disabled: d.off || d.isOff(d.name), Source: d.source, fingerprint: fingerprintOf(d.s)}
 	if !d.opt.KeepSecrets {
 		d.hide()
 	}
@@ -98,7 +98,7 @@ func (d *draft) found() Found {
 // field takes one key of an entry in.
 func (d *draft) field(m *configtree.Member) {
 	v := &m.Value
-	if v.Kind == configtree.Null || d.process(m.Name, v) || d.remote(m.Name, v) || d.manners(m.Name, v) {
+	if v.Kind == configtree.Null || d.process(m.Name, v) || d.remote(m.Name, v) || d.limits(m.Name, v) {
 		return
 	}
 	switch m.Name {
@@ -236,8 +236,8 @@ func (d *draft) oauth(v *configtree.Value) {
 	}
 }
 
-// manners reads how a server is treated.
-func (d *draft) manners(key string, v *configtree.Value) bool {
+// limits reads how a server is treated.
+func (d *draft) limits(key string, v *configtree.Value) bool {
 	switch key {
 	case "enabled":
 		d.off = d.off || v.Text == "false"
@@ -324,7 +324,7 @@ func (d *draft) texts(key string, v *configtree.Value) []string {
 		d.fail(v.From, "%s should be a list, and it is %s", key, v.Kind)
 		return nil
 	}
-	if d.crowded(key, v) {
+	if d.tooMany(key, v) {
 		return nil
 	}
 	list := make([]string, 0, len(v.Items))
@@ -345,11 +345,11 @@ func (d *draft) textMap(key string, v *configtree.Value) map[string]string {
 		d.fail(v.From, "%s should be an object of texts, and it is %s", key, v.Kind)
 		return nil
 	}
-	if twice, ok := v.Twice(); ok {
+	if twice, ok := v.Duplicate(); ok {
 		d.fail(twice.At, "%s of %s stands here a second time; keep one of the two", quote(twice.Name), key)
 		return nil
 	}
-	if d.crowded(key, v) {
+	if d.tooMany(key, v) {
 		return nil
 	}
 	m := make(map[string]string, len(v.Members))
@@ -365,8 +365,8 @@ func (d *draft) textMap(key string, v *configtree.Value) map[string]string {
 	return m
 }
 
-// crowded reports more of something than any server needs.
-func (d *draft) crowded(key string, v *configtree.Value) bool {
+// tooMany reports more of something than any server needs.
+func (d *draft) tooMany(key string, v *configtree.Value) bool {
 	n := len(v.Items) + len(v.Members)
 	if n > maxThings {
 		d.fail(v.From, "%s holds %d things, and %d are the most", key, n, maxThings)

@@ -118,7 +118,7 @@ func (d *draft) short(w *writer, text string) int {
 			if m[1] == "env" {
 				d.environment(w, m[2])
 			} else {
-				d.given(w, m[2], "what the file %s holds", quote(m[2]))
+				d.userInput(w, m[2], "what the file %s holds", quote(m[2]))
 			}
 			return len(m[0])
 		}
@@ -168,7 +168,7 @@ func (d *draft) braced(w *writer, inside string) bool {
 		return true
 	case "workspaceFolderBasename":
 		if d.env.Workspace == "" {
-			d.given(w, inside, "the name of the project's folder")
+			d.userInput(w, inside, "the name of the project's folder")
 		} else {
 			w.text(filepath.Base(d.env.Workspace))
 		}
@@ -179,11 +179,11 @@ func (d *draft) braced(w *writer, inside string) bool {
 		case "env":
 			d.environment(w, m[2])
 		case "input":
-			d.asked(w, m[2])
+			d.promptedInput(w, m[2])
 		case "file":
-			d.given(w, m[2], "what the file %s holds", quote(m[2]))
+			d.userInput(w, m[2], "what the file %s holds", quote(m[2]))
 		default:
-			d.given(w, m[2], "what %s stood for", quote("${"+inside+"}"))
+			d.userInput(w, m[2], "what %s stood for", quote("${"+inside+"}"))
 		}
 		return true
 	}
@@ -202,7 +202,7 @@ func (d *draft) environment(w *writer, text string) {
 		name, fallback, has = m[1], m[2], m[1] != text
 	}
 	if strings.Contains(name, "??") || strings.Contains(name, "}}") {
-		d.given(w, "variable", "the value of the variable %s", quote(name))
+		d.userInput(w, "variable", "the value of the variable %s", quote(name))
 		return
 	}
 	if !has && d.opt.SecretVars && secretish(name) {
@@ -257,7 +257,7 @@ func alternative(text string, depth int) (string, bool) {
 func (d *draft) shell(w *writer, command string, depth int) {
 	m := echo.FindStringSubmatch(command)
 	if m == nil || depth > maxNesting || strings.ContainsAny(m[1], "|;&`<>") {
-		d.given(w, command, "what the command %s prints", quote(command))
+		d.userInput(w, command, "what the command %s prints", quote(command))
 		return
 	}
 	words := m[1]
@@ -267,8 +267,8 @@ func (d *draft) shell(w *writer, command string, depth int) {
 	d.expand(w, words, depth+1)
 }
 
-// asked writes what a client would have asked its user for.
-func (d *draft) asked(w *writer, id string) {
+// promptedInput writes what a client would have asked its user for.
+func (d *draft) promptedInput(w *writer, id string) {
 	what := "it asked for " + quote(id)
 	if text := d.inputs[id]; text != "" {
 		what = "it asked for: " + strings.TrimSpace(quote(text))
@@ -278,9 +278,9 @@ func (d *draft) asked(w *writer, id string) {
 	w.variable("secret." + name)
 }
 
-// given writes a reference to what a person has to give, since nothing here
+// userInput writes a reference to what a person has to give, since nothing here
 // could find it out.
-func (d *draft) given(w *writer, name, format string, args ...any) {
+func (d *draft) userInput(w *writer, name, format string, args ...any) {
 	ref := d.ownSecret(name)
 	d.needs(ref, fmt.Sprintf(format, args...))
 	w.variable("secret." + ref)

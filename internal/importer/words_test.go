@@ -14,7 +14,7 @@ import (
 )
 
 // read reads the servers of a text.
-func read(t testing.TB, client, name, text string, o importer.Options) ([]importer.Found, []importer.Problem) {
+func read(t testing.TB, client, name, text string, o importer.Options) ([]importer.FoundServer, []importer.Problem) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -24,7 +24,7 @@ func read(t testing.TB, client, name, text string, o importer.Options) ([]import
 }
 
 // one reads a server whose only argument is given.
-func one(t testing.TB, client, arg string, o importer.Options) (importer.Found, []importer.Problem) {
+func one(t testing.TB, client, arg string, o importer.Options) (importer.FoundServer, []importer.Problem) {
 	t.Helper()
 	key := "mcpServers"
 	if client == "opencode" || client == "crush" {
@@ -36,7 +36,7 @@ func one(t testing.TB, client, arg string, o importer.Options) (importer.Found, 
 	}
 	found, problems := read(t, client, "c.json", string(text), o)
 	if len(found) == 0 {
-		return importer.Found{Server: app.Server{Args: []string{""}}}, problems
+		return importer.FoundServer{Server: app.Server{Args: []string{""}}}, problems
 	}
 	return found[0], problems
 }
@@ -208,7 +208,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
-	load := func(name, text string) []importer.Found {
+	load := func(name, text string) []importer.FoundServer {
 		found, problems := read(t, "claude-code", name, `{"mcpServers": {`+text+`}}`, importer.Options{})
 		if len(problems) > 0 {
 			t.Fatal(problems)

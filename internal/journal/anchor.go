@@ -29,8 +29,8 @@ const (
 	slotBody  = 8 + 8 + 8 + 32
 )
 
-// point is a record as the anchor knows it.
-type point struct {
+// anchorPoint is a record as the anchor knows it.
+type anchorPoint struct {
 	seq  uint64
 	hash Hash
 }
@@ -45,7 +45,7 @@ type anchor struct {
 
 // read returns the newest point, nil when there is none: no file, or no slot
 // in it that is whole.
-func (a *anchor) read() (*point, error) {
+func (a *anchor) read() (*anchorPoint, error) {
 	data, err := os.ReadFile(a.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -58,7 +58,7 @@ func (a *anchor) read() (*point, error) {
 	return p, nil
 }
 
-func newestSlot(data []byte) (newest *point, turn uint64) {
+func newestSlot(data []byte) (newest *anchorPoint, turn uint64) {
 	for off := 0; off+slotSize <= len(data) && off < 2*slotSize; off += slotSize {
 		p, t, ok := readSlot(data[off : off+slotSize])
 		if ok && (newest == nil || t > turn) {
@@ -68,9 +68,9 @@ func newestSlot(data []byte) (newest *point, turn uint64) {
 	return newest, turn
 }
 
-func readSlot(slot []byte) (p point, turn uint64, ok bool) {
+func readSlot(slot []byte) (p anchorPoint, turn uint64, ok bool) {
 	if string(slot[:8]) != slotMagic || crc32.ChecksumIEEE(slot[:slotBody]) != binary.BigEndian.Uint32(slot[slotBody:]) {
-		return point{}, 0, false
+		return anchorPoint{}, 0, false
 	}
 	p.seq = binary.BigEndian.Uint64(slot[16:])
 	copy(p.hash[:], slot[24:])
@@ -81,7 +81,7 @@ func readSlot(slot []byte) (p point, turn uint64, ok bool) {
 // cut aside. It takes the room of both slots, so that later writes need none.
 // The anchor of a new journal names the empty chain before the first record
 // is written: a crash right after that record leaves it behind, not missing.
-func (a *anchor) prepare(cut *Cut, empty bool) error {
+func (a *anchor) prepare(cut *Truncation, empty bool) error {
 	if a.path == "" || a.file != nil {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (a *anchor) prepare(cut *Cut, empty bool) error {
 	}
 	a.file = f
 	if empty && cut == nil && a.turn == 0 {
-		a.set(point{})
+		a.set(anchorPoint{})
 		if err := errors.Join(a.err, f.Sync()); err != nil {
 			return anchorError(err, "the journal's anchor cannot be made")
 		}
@@ -144,7 +144,7 @@ func syncFolder(path string) {
 // evidencePath names the copy of an anchor that had seen more than the store had.
 func evidencePath(path string, seq uint64) string { return fmt.Sprintf("%s.cut-%d", path, seq) }
 
-func (a *anchor) keepEvidence(cut *Cut) error {
+func (a *anchor) keepEvidence(cut *Truncation) error {
 	data, err := os.ReadFile(a.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -169,7 +169,7 @@ func (a *anchor) keepEvidence(cut *Cut) error {
 
 // set writes a point into the older slot. A failure leaves the anchor behind
 // the store, which is lawful; it is told when the journal closes.
-func (a *anchor) set(p point) {
+func (a *anchor) set(p anchorPoint) {
 	if a.file == nil {
 		return
 	}
@@ -197,12 +197,12 @@ func (a *anchor) close() error {
 }
 
 // evidence returns the points of the anchors that were put aside.
-func (a *anchor) evidence() ([]point, error) {
+func (a *anchor) evidence() ([]anchorPoint, error) {
 	names, err := filepath.Glob(globQuote(a.path) + ".cut-*")
 	if err != nil {
 		return nil, err
 	}
-	var points []point
+	var points []anchorPoint
 	for _, name := range names {
 		data, err := os.ReadFile(name)
 		if err != nil {

@@ -69,15 +69,15 @@ func (w *writer) encode(b batch) head {
 		if rec, due := w.opening(next, e.rec.Time, b); due {
 			next.epoch++
 			next.open, next.since, next.opened, next.count = true, rec.Opening.Since, rec.Time, 0
-			w.push(&next, &rec)
+			w.addRow(&next, &rec)
 		}
-		w.push(&next, &e.rec)
+		w.addRow(&next, &e.rec)
 	}
 	return next
 }
 
-// push numbers a record, and adds its row.
-func (w *writer) push(next *head, rec *Record) {
+// addRow numbers a record, and adds its row.
+func (w *writer) addRow(next *head, rec *Record) {
 	next.seq++
 	next.count++
 	rec.Seq, rec.Epoch = next.seq, next.epoch
@@ -99,7 +99,7 @@ func (w *writer) opening(next head, now time.Time, b batch) (Record, bool) {
 		}
 		return rec, true
 	case next.count >= w.opts.MaxEpochRecords, now.Sub(next.opened) >= w.opts.MaxEpochAge:
-		if next.since > w.born {
+		if next.since > w.firstSeq {
 			o.Since = w.oldest(next.seq + 1)
 		}
 		return rec, true
@@ -118,7 +118,7 @@ func (w *writer) oldest(seq uint64) uint64 {
 }
 
 // words tells a cut in words.
-func (c *Cut) words() string {
+func (c *Truncation) words() string {
 	switch {
 	case c == nil:
 		return ""

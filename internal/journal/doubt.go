@@ -59,5 +59,5 @@ func (j *Journal) Resolve(ctx context.Context, call string, r Resolution) error 
 		})
 		return err
 	}
-	return tool.Errorf(op, tool.NotFound, "call %s is not in doubt", tool.Clip(call)).WithHint("callgate log doubt lists those that are")
+	return tool.Errorf(op, tool.NotFound, "call %s is not in doubt", tool.Truncate(call)).WithHint("callgate log doubt lists those that are")
 }

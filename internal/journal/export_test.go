@@ -35,7 +35,7 @@ func TestExport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := open(t, &memory{}, options(t))
 		days(t, j, 3)
-		if _, err := j.Retain(t.Context(), time.Now().Add(-48*time.Hour)); err != nil {
+		if _, err := j.Prune(t.Context(), time.Now().Add(-48*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		for _, tt := range []struct {

@@ -32,7 +32,7 @@ func TestFullDisk(t *testing.T) {
 		if text := err.Error(); !strings.Contains(text, "kept") {
 			t.Errorf("an ended record that could not be written says %q", text)
 		}
-		if err := j.Note(asked("c")); err != nil {
+		if err := j.Append(asked("c")); err != nil {
 			t.Fatal(err)
 		}
 		isKind(t, j.Flush(t.Context()), tool.Unavailable)
@@ -114,7 +114,7 @@ func TestBacklogIsBounded(t *testing.T) {
 		j := open(t, store, opts)
 		var want []string
 		for n := 0; ; n++ {
-			if err := j.Note(asked(call(n))); err != nil {
+			if err := j.Append(asked(call(n))); err != nil {
 				isKind(t, err, tool.Unavailable)
 				break
 			}
@@ -148,7 +148,7 @@ func TestNoteKeepsPace(t *testing.T) {
 		for range 8 {
 			wg.Go(func() {
 				for n := range 100 {
-					if err := j.Note(asked(call(n))); err != nil {
+					if err := j.Append(asked(call(n))); err != nil {
 						t.Error(err)
 					}
 				}
@@ -170,7 +170,7 @@ func TestLongBacklogIsWrittenInPieces(t *testing.T) {
 	for n := range 50 {
 		rec := ended(call(n))
 		rec.Note = strings.Repeat("x", 100<<10)
-		if err := j.Note(rec); err != nil {
+		if err := j.Append(rec); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -239,7 +239,7 @@ func TestLimbo(t *testing.T) {
 				isKind(t, results[1], tool.Unavailable)
 				isKind(t, results[2], tool.Unavailable)
 				isKind(t, j.Flush(t.Context()), tool.Unavailable) // nobody knows yet
-				if err := j.Note(asked("c")); err != nil {
+				if err := j.Append(asked("c")); err != nil {
 					t.Fatal(err)
 				}
 				store.set(func(m *memory) { m.failRead, m.failAppend, m.lieAppend = nil, nil, nil })
@@ -257,7 +257,7 @@ func TestCloseSaysWhatIsLost(t *testing.T) {
 	store := &memory{failAppend: errFull}
 	j := open(t, store, journal.Options{})
 	for n := range 3 {
-		if err := j.Note(asked(call(n))); err != nil {
+		if err := j.Append(asked(call(n))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -60,7 +60,7 @@ func TestFollowEndsWithTheJournal(t *testing.T) {
 	}()
 	commit(t, j, asked("a"))
 	<-started
-	if err := j.Note(asked("b")); err != nil { // written by Close, and still followed
+	if err := j.Append(asked("b")); err != nil { // written by Close, and still followed
 		t.Fatal(err)
 	}
 	if err := j.Close(); err != nil {
@@ -106,7 +106,7 @@ func TestFollowAcrossRestarts(t *testing.T) {
 			writers.Go(func() {
 				for i := range 50 {
 					if i%2 == 0 {
-						if err := j.Note(asked(call(n))); err != nil {
+						if err := j.Append(asked(call(n))); err != nil {
 							t.Error(err)
 						}
 					} else if _, err := j.Commit(context.Background(), ended(call(n))); err != nil {

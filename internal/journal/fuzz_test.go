@@ -38,7 +38,7 @@ func FuzzReader(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		tampered := &memory{rows: arbitraryRows(data), drops: []journal.DropSummary{{LastSeq: uint64(len(data)), Head: data}}}
+		tampered := &memory{rows: arbitraryRows(data), drops: []journal.PruneSummary{{LastSeq: uint64(len(data)), Head: data}}}
 		report, err := journal.Verify(t.Context(), tampered, journal.Options{Anchor: path}, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -68,7 +68,7 @@ func Open(ctx context.Context, store Store, opts Options) (*Journal, error) {
 		store:   store,
 		opts:    opts,
 		writer:  w,
-		born:    w.born,
+		born:    w.firstSeq,
 		since:   w.head.since,
 		waiters: sync.Pool{New: func() any { return newWaiter() }},
 	}
@@ -78,12 +78,12 @@ func Open(ctx context.Context, store Store, opts Options) (*Journal, error) {
 	return j, nil
 }
 
-// Note queues a record and returns at once; it is written in its place within
+// Append queues a record and returns at once; it is written in its place within
 // Options.Delay, and lost only if the process dies before. When more waits
 // than Options.Backlog allows, Note waits for the write under way: if that
 // succeeds there is room, and if it fails Note refuses. A refused record is
 // not kept: the caller must not go on as though it had been.
-func (j *Journal) Note(rec Record) error {
+func (j *Journal) Append(rec Record) error {
 	return j.queue.put(context.Background(), entry{rec: rec, keep: true}, false)
 }
 
@@ -119,7 +119,7 @@ func (j *Journal) await(ctx context.Context, e entry) (uint64, error) {
 		j.waiters.Put(w)
 		return out.seq, out.err
 	case <-ctx.Done():
-		return 0, gone(ctx, "the journal is still writing the record")
+		return 0, cancelledError(ctx, "the journal is still writing the record")
 	}
 }
 
@@ -160,8 +160,8 @@ func (j *Journal) Read(ctx context.Context, q Query) ([]Record, error) {
 	return records, nil
 }
 
-// gone is the error of a caller that left before the answer.
-func gone(ctx context.Context, message string) error {
+// cancelledError is the error of a caller that left before the answer.
+func cancelledError(ctx context.Context, message string) error {
 	kind := tool.Cancelled
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		kind = tool.Timeout

@@ -21,14 +21,14 @@ func TestOrder(t *testing.T) {
 	store := &memory{}
 	opts := options(t)
 	j := open(t, store, opts)
-	if err := j.Note(asked("a")); err != nil {
+	if err := j.Append(asked("a")); err != nil {
 		t.Fatal(err)
 	}
 	first, err := j.Commit(t.Context(), begun("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Note(asked("b")); err != nil {
+	if err := j.Append(asked("b")); err != nil {
 		t.Fatal(err)
 	}
 	second, err := j.Commit(t.Context(), ended("a"))
@@ -50,7 +50,7 @@ func TestOrder(t *testing.T) {
 
 func TestReadSeesWhatWasNoted(t *testing.T) {
 	j := open(t, &memory{}, journal.Options{Delay: time.Hour})
-	if err := j.Note(asked("a")); err != nil {
+	if err := j.Append(asked("a")); err != nil {
 		t.Fatal(err)
 	}
 	records, err := j.Read(t.Context(), journal.Query{Call: "a"})
@@ -72,7 +72,7 @@ func TestNothingIsWrittenBeforeTheFirstRecord(t *testing.T) {
 	if _, err := j.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.Retain(t.Context(), time.Now()); err != nil {
+	if _, err := j.Prune(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Close(); err != nil {
@@ -119,7 +119,7 @@ func TestNotedRecordsWaitForCompany(t *testing.T) {
 		store := &memory{}
 		j := open(t, store, journal.Options{Delay: 20 * time.Millisecond})
 		for n := range 100 {
-			if err := j.Note(asked(call(n))); err != nil {
+			if err := j.Append(asked(call(n))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -206,7 +206,7 @@ func TestRecordThatJSONCannotCarry(t *testing.T) {
 func TestClosedJournalRefuses(t *testing.T) {
 	store := &memory{}
 	j := open(t, store, journal.Options{Delay: time.Hour})
-	if err := j.Note(asked("a")); err != nil {
+	if err := j.Append(asked("a")); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Close(); err != nil {
@@ -215,7 +215,7 @@ func TestClosedJournalRefuses(t *testing.T) {
 	if got := story(t, store); len(got) != 2 {
 		t.Fatalf("closing did not write what was noted: %v", got)
 	}
-	isKind(t, j.Note(asked("b")), tool.Unavailable)
+	isKind(t, j.Append(asked("b")), tool.Unavailable)
 	_, err := j.Commit(t.Context(), ended("b"))
 	isKind(t, err, tool.Unavailable)
 	isKind(t, j.Flush(t.Context()), tool.Unavailable)

@@ -93,7 +93,7 @@ func keyError(kind tool.Kind, err error, message string) *tool.Error {
 }
 
 // signed is what a summary's signature covers: every other field.
-func (s DropSummary) signed() []byte {
+func (s PruneSummary) signed() []byte {
 	s.Signature = nil
 	body, err := json.Marshal(s)
 	if err != nil {
@@ -102,10 +102,10 @@ func (s DropSummary) signed() []byte {
 	return append([]byte("callgate journal drop\n"), body...)
 }
 
-func (s *DropSummary) sign(key ed25519.PrivateKey) { s.Signature = ed25519.Sign(key, s.signed()) }
+func (s *PruneSummary) sign(key ed25519.PrivateKey) { s.Signature = ed25519.Sign(key, s.signed()) }
 
 // authentic reports whether the holder of the key signed the summary.
-func (s DropSummary) authentic(key ed25519.PublicKey) bool {
+func (s PruneSummary) authentic(key ed25519.PublicKey) bool {
 	body := s.signed()
 	return len(key) == ed25519.PublicKeySize && body != nil && ed25519.Verify(key, body, s.Signature)
 }

@@ -104,7 +104,7 @@ func (q *queue) put(ctx context.Context, e entry, urgent bool) error {
 		select {
 		case <-tried:
 		case <-ctx.Done():
-			return gone(ctx, "the record was not taken: the journal has fallen behind")
+			return cancelledError(ctx, "the record was not taken: the journal has fallen behind")
 		}
 		q.mu.Lock()
 	}
@@ -115,7 +115,7 @@ func (q *queue) put(ctx context.Context, e entry, urgent bool) error {
 	e.rec.Time = time.Now().UTC()
 	first := len(q.entries) == 0
 	q.entries = append(q.entries, e)
-	q.weight += e.weight()
+	q.weight += e.memSize()
 	ripe := q.weight >= batchWeight && q.failing == nil
 	q.mu.Unlock()
 	switch {
@@ -141,7 +141,7 @@ func (q *queue) putDoubts(doubts []Record) ([]*waiter, error) {
 		doubts[i].Time = time.Now().UTC()
 		e := entry{rec: doubts[i], wait: waiters[i]}
 		q.entries = append(q.entries, e)
-		q.weight += e.weight()
+		q.weight += e.memSize()
 	}
 	q.recovered = true
 	if len(doubts) > 0 {
@@ -167,8 +167,8 @@ func (q *queue) full(e entry) bool {
 	return bounded && q.weight >= q.opts.Backlog
 }
 
-// weight is about how many bytes the entry holds in memory.
-func (e *entry) weight() int {
+// memSize is about how many bytes the entry holds in memory.
+func (e *entry) memSize() int {
 	n := 512 + len(e.rec.Note)
 	if a := e.rec.Ask; a != nil {
 		n += len(a.Args) + len(a.Reason) + 64*len(a.Claims)
@@ -201,7 +201,7 @@ func (q *queue) take() batch {
 	}
 	n, weight := 0, 0
 	for n < len(q.entries) && weight < batchWeight {
-		weight += q.entries[n].weight()
+		weight += q.entries[n].memSize()
 		n++
 	}
 	b := batch{behind: len(q.entries) - n, recovered: q.recovered}
@@ -258,7 +258,7 @@ func (q *queue) fail(b batch, cause error) (kept int) {
 			continue
 		}
 		all = append(all, e)
-		q.weight += e.weight()
+		q.weight += e.memSize()
 		if i < len(b.entries) {
 			kept++
 		}
@@ -280,7 +280,7 @@ func (q *queue) replace(n int, with []entry) {
 	q.entries = slices.Replace(q.entries, 0, n, with...)
 	q.weight = 0
 	for i := range q.entries {
-		q.weight += q.entries[i].weight()
+		q.weight += q.entries[i].memSize()
 	}
 }
 

@@ -43,22 +43,22 @@ type Record struct {
 	End       *End            `json:"end,omitempty"`
 	Note      string          `json:"note,omitempty"`
 	Opening   *Opening        `json:"opening,omitempty"`
-	Summary   *DropSummary    `json:"summary,omitempty"`
+	Summary   *PruneSummary   `json:"summary,omitempty"`
 
 	Resolution *Resolution `json:"resolution,omitempty"`
 }
 
 // Opening is what an Opened record tells of its epoch.
 type Opening struct {
-	Kernel string `json:"kernel,omitempty"`
-	Start  bool   `json:"start,omitempty"` // a life of the kernel began; otherwise the epoch before had grown old
-	Since  uint64 `json:"since"`           // calls begun from this Seq on may be in doubt when this life is over
-	Cut    *Cut   `json:"cut,omitempty"`   // the anchor and the store did not agree
+	Kernel string      `json:"kernel,omitempty"`
+	Start  bool        `json:"start,omitempty"` // a life of the kernel began; otherwise the epoch before had grown old
+	Since  uint64      `json:"since"`           // calls begun from this Seq on may be in doubt when this life is over
+	Cut    *Truncation `json:"cut,omitempty"`   // the anchor and the store did not agree
 }
 
-// Cut is evidence that records were lost or replaced while the kernel was
+// Truncation is evidence that records were lost or replaced while the kernel was
 // away: what the anchor had seen, and where the store ended.
-type Cut struct {
+type Truncation struct {
 	Anchor uint64 `json:"anchor"`         // the Seq that the anchor named; 0: there was no anchor
 	Hash   []byte `json:"hash,omitempty"` // and its hash
 	Head   uint64 `json:"head"`           // the last Seq in the store
@@ -111,10 +111,10 @@ type End struct {
 	ArtifactRef string          `json:"artifact_ref,omitempty"` // the whole of what was cut or withheld
 }
 
-// DropSummary is what remains of epochs removed under retention: enough to
+// PruneSummary is what remains of epochs removed under retention: enough to
 // prove that what follows links to what went before. Signature covers every
 // other field.
-type DropSummary struct {
+type PruneSummary struct {
 	FromEpoch uint64    `json:"from_epoch"`
 	ToEpoch   uint64    `json:"to_epoch"`
 	FirstSeq  uint64    `json:"first_seq"`

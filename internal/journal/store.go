@@ -50,7 +50,7 @@ type Store interface {
 	// ended or doubted row of the same call follows.
 	Unended(ctx context.Context, from uint64) ([]Row, error)
 	// Drop removes the rows up to and including s.LastSeq and keeps s in their place.
-	Drop(ctx context.Context, s DropSummary) error
+	Drop(ctx context.Context, s PruneSummary) error
 	// Drops returns the summaries kept by Drop, oldest first.
-	Drops(ctx context.Context) ([]DropSummary, error)
+	Drops(ctx context.Context) ([]PruneSummary, error)
 }

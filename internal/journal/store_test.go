@@ -18,7 +18,7 @@ import (
 type memory struct {
 	mu      sync.Mutex
 	rows    []journal.Row
-	drops   []journal.DropSummary
+	drops   []journal.PruneSummary
 	appends int
 
 	failAppend error // Append fails and writes nothing
@@ -110,7 +110,7 @@ func (m *memory) Unended(ctx context.Context, from uint64) ([]journal.Row, error
 	return found, nil
 }
 
-func (m *memory) Drop(ctx context.Context, s journal.DropSummary) error {
+func (m *memory) Drop(ctx context.Context, s journal.PruneSummary) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.rows = slices.DeleteFunc(m.rows, func(r journal.Row) bool { return r.Seq <= s.LastSeq })
@@ -118,7 +118,7 @@ func (m *memory) Drop(ctx context.Context, s journal.DropSummary) error {
 	return nil
 }
 
-func (m *memory) Drops(ctx context.Context) ([]journal.DropSummary, error) {
+func (m *memory) Drops(ctx context.Context) ([]journal.PruneSummary, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.drops), nil

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// mostProblems bounds a report; the rest are counted.
-const mostProblems = 1000
+// maxProblems bounds a report; the rest are counted.
+const maxProblems = 1000
 
 // Problem is one thing that is not as the chain says it should be.
 type Problem struct {
@@ -35,7 +35,7 @@ type Report struct {
 func (r Report) OK() bool { return len(r.Problems) == 0 }
 
 func (r *Report) problem(seq uint64, format string, args ...any) {
-	if len(r.Problems) == mostProblems {
+	if len(r.Problems) == maxProblems {
 		r.More++
 		return
 	}
@@ -77,19 +77,19 @@ type verifier struct {
 	next   uint64 // the Seq that should come
 	prev   Hash   // the hash that it should link to
 	epoch  uint64 // the epoch of the row before; 0 before the first
-	drops  []DropSummary
+	drops  []PruneSummary
 
-	anchoring bool   // an anchor is kept
-	anchor    *point // what it says
-	seen      Hash   // the hash of the row with the anchor's Seq
-	aside     []point
-	cuts      map[point]bool // the disagreements that opened records told of
+	anchoring bool         // an anchor is kept
+	anchor    *anchorPoint // what it says
+	seen      Hash         // the hash of the row with the anchor's Seq
+	aside     []anchorPoint
+	cuts      map[anchorPoint]bool // the disagreements that opened records told of
 }
 
 // prepare reads everything beside the rows, the anchor first: what it names
 // must then be in the store.
 func (v *verifier) prepare(ctx context.Context, store Store, opts Options) (err error) {
-	v.cuts = make(map[point]bool)
+	v.cuts = make(map[anchorPoint]bool)
 	if opts.Anchor != "" {
 		a := anchor{path: opts.Anchor}
 		v.anchoring = true
@@ -119,7 +119,7 @@ func (v *verifier) prepare(ctx context.Context, store Store, opts Options) (err 
 }
 
 // drop checks one summary and moves the chain past what it stands for.
-func (v *verifier) drop(s DropSummary, key ed25519.PublicKey) {
+func (v *verifier) drop(s PruneSummary, key ed25519.PublicKey) {
 	switch {
 	case key == nil:
 		v.report.problem(s.FirstSeq, "records %d to %d were dropped, and there is no key to check the signature with", s.FirstSeq, s.LastSeq)
@@ -186,7 +186,7 @@ func (v *verifier) epochOf(row Row) {
 		return
 	}
 	cut := rec.Opening.Cut
-	told := point{seq: cut.Anchor}
+	told := anchorPoint{seq: cut.Anchor}
 	copy(told.hash[:], cut.Hash)
 	v.cuts[told] = true
 	v.report.problem(row.Seq, "when the kernel started at %s, %s", rec.Time.Format(time.RFC3339), cut.words())

@@ -85,7 +85,7 @@ func TestVerifyTellsProgress(t *testing.T) {
 	store := &memory{}
 	j := open(t, store, journal.Options{})
 	for n := range 2500 {
-		if err := j.Note(asked(call(n))); err != nil {
+		if err := j.Append(asked(call(n))); err != nil {
 			t.Fatal(err)
 		}
 	}

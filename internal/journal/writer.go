@@ -40,8 +40,8 @@ type head struct {
 	count  uint64    // records in it
 }
 
-// limbo is a batch of which nobody knows yet whether it was written.
-type limbo struct {
+// uncertainBatch is a batch of which nobody knows yet whether it was written.
+type uncertainBatch struct {
 	head      head
 	kept      int      // how many records at the front of the queue were in it
 	withdrawn []Record // its Begun records whose callers were told that it failed
@@ -55,12 +55,12 @@ type writer struct {
 	anchor  anchor
 	stopped chan struct{}
 
-	head  head
-	cut   *Cut // what was wrong when the chain was loaded, until it is on record
-	limbo *limbo
-	rows  []Row             // of the batch in hand
-	born  uint64            // the head when this life began
-	begun map[string]uint64 // the calls of this life that have not ended, and where they began
+	head     head
+	cut      *Truncation // what was wrong when the chain was loaded, until it is on record
+	limbo    *uncertainBatch
+	rows     []Row             // of the batch in hand
+	firstSeq uint64            // the head when this life began
+	begun    map[string]uint64 // the calls of this life that have not ended, and where they began
 }
 
 // load reads where the chain ends, and what the anchor says about that.
@@ -82,13 +82,13 @@ func (w *writer) load(ctx context.Context) error {
 			w.head.since = rec.Opening.Since
 		}
 	}
-	w.born = w.head.seq
+	w.firstSeq = w.head.seq
 	w.cut, err = w.compare(ctx)
 	return err
 }
 
 // compare returns how the anchor and the store disagree, nil when they agree.
-func (w *writer) compare(ctx context.Context) (*Cut, error) {
+func (w *writer) compare(ctx context.Context) (*Truncation, error) {
 	if w.anchor.path == "" {
 		return nil, nil
 	}
@@ -100,13 +100,13 @@ func (w *writer) compare(ctx context.Context) (*Cut, error) {
 	case point == nil && w.head.seq == 0:
 		return nil, nil
 	case point == nil:
-		return &Cut{Head: w.head.seq}, nil
+		return &Truncation{Head: w.head.seq}, nil
 	case point.seq == w.head.seq && point.hash == w.head.hash:
 		return nil, nil
 	case point.seq == 0 && point.hash == Hash{}:
 		return nil, nil // behind: it has seen the empty chain only
 	}
-	cut := &Cut{Anchor: point.seq, Hash: point.hash[:], Head: w.head.seq}
+	cut := &Truncation{Anchor: point.seq, Hash: point.hash[:], Head: w.head.seq}
 	if point.seq >= w.head.seq {
 		return cut, nil
 	}
@@ -137,7 +137,7 @@ func (w *writer) run() {
 func (w *writer) attempt() bool {
 	ctx := context.Background() // what is recorded is recorded, whoever went away
 	queued := w.queue.length()
-	if err := w.leaveLimbo(ctx); err != nil {
+	if err := w.resolveUncertain(ctx); err != nil {
 		w.queue.fail(batch{behind: queued}, err)
 		return false
 	}
@@ -172,9 +172,9 @@ func (w *writer) append(ctx context.Context, next head) error {
 		return err
 	}
 	if err := w.store.Append(ctx, w.rows); err != nil {
-		landed, unknown := w.landed(ctx, next)
+		landed, unknown := w.wasWritten(ctx, next)
 		if unknown != nil {
-			w.limbo = &limbo{head: next}
+			w.limbo = &uncertainBatch{head: next}
 		}
 		if !landed {
 			return err
@@ -195,11 +195,11 @@ func (w *writer) accept(next head) {
 		}
 	}
 	w.head, w.cut = next, nil
-	w.anchor.set(point{next.seq, next.hash})
+	w.anchor.set(anchorPoint{next.seq, next.hash})
 }
 
-// landed reads the store's head back: whether it is the wanted one.
-func (w *writer) landed(ctx context.Context, want head) (bool, error) {
+// wasWritten reads the store's head back: whether it is the wanted one.
+func (w *writer) wasWritten(ctx context.Context, want head) (bool, error) {
 	rows, err := w.store.Rows(ctx, Query{Newest: true, Limit: 1})
 	if err != nil {
 		return false, err
@@ -207,12 +207,12 @@ func (w *writer) landed(ctx context.Context, want head) (bool, error) {
 	return len(rows) == 1 && rows[0].Seq == want.seq && rows[0].Hash == want.hash, nil
 }
 
-// leaveLimbo asks the store what became of a batch in limbo.
-func (w *writer) leaveLimbo(ctx context.Context) error {
+// resolveUncertain asks the store what became of a batch in limbo.
+func (w *writer) resolveUncertain(ctx context.Context) error {
 	if w.limbo == nil {
 		return nil
 	}
-	landed, err := w.landed(ctx, w.limbo.head)
+	landed, err := w.wasWritten(ctx, w.limbo.head)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ type Page struct {
 	Published string // when, as 2006-01-02 or in RFC 3339; "" where the page does not say
 	Markdown  string
 	Links     []Link // of the part that was taken, each address once
-	Whole     bool   // the whole page was taken
+	Complete  bool   // the whole page was taken
 }
 
 // Link is a link of a page.
@@ -64,10 +64,10 @@ func FromHTML(source []byte, base *url.URL, opt Options) (Page, error) {
 	source = bytes.ToValidUTF8(source, []byte("\ufffd"))
 	doc, err := html.Parse(bytes.NewReader(source))
 	if err != nil {
-		return Page{Markdown: flatten(source), Whole: true}, nil // nested deeper than the parser goes
+		return Page{Markdown: flatten(source), Complete: true}, nil // nested deeper than the parser goes
 	}
 	base = baseOf(doc, base)
-	page := about(doc)
+	page := readMetadata(doc)
 	tidy(doc, base, opt)
 	body := find(doc, atom.Body)
 	if body == nil { // a frameset
@@ -77,7 +77,7 @@ func FromHTML(source []byte, base *url.URL, opt Options) (Page, error) {
 	if opt.Main {
 		part = mainPart(doc, body, base, &page)
 	}
-	page.Whole = part == body
+	page.Complete = part == body
 	page.Links = links(part)
 	if opt.Plain {
 		page.Markdown = plain(part)

@@ -70,7 +70,7 @@ func TestMarkdown(t *testing.T) {
 		if diff := cmp.Diff(c.want, p.Markdown); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if !p.Whole {
+		if !p.Complete {
 			t.Errorf("%s: not the whole page", name)
 		}
 	}
@@ -142,8 +142,8 @@ func TestMain(t *testing.T) {
 	for name, size := range map[string]int{"small": 60 << 10, "large": 1 << 20} {
 		source := article(size)
 		p := read(t, source, markdown.Options{Main: true})
-		if p.Whole || p.Title != "On the keeping of bees" || p.Byline != "Ada Keeper" || p.Published != "2024-05-06T07:08:09Z" {
-			t.Errorf("%s: %+v", name, []any{p.Whole, p.Title, p.Byline, p.Published})
+		if p.Complete || p.Title != "On the keeping of bees" || p.Byline != "Ada Keeper" || p.Published != "2024-05-06T07:08:09Z" {
+			t.Errorf("%s: %+v", name, []any{p.Complete, p.Title, p.Byline, p.Published})
 		}
 		for _, not := range []string{"Section 7", "/story/", "Most read", "/legal/", "dataLayer", "display:flex"} {
 			if strings.Contains(p.Markdown, not) {

@@ -17,7 +17,7 @@ func write(part *html.Node) (text string) {
 	c := converter.NewConverter(
 		converter.WithEscapeMode(converter.EscapeModeDisabled),
 		converter.WithPlugins(
-			ground{},
+			basePlugin{},
 			commonmark.NewCommonmarkPlugin(
 				commonmark.WithListEndComment(false),
 				commonmark.WithHorizontalRule("---"),
@@ -43,15 +43,15 @@ func write(part *html.Node) (text string) {
 	return string(out)
 }
 
-// ground is what the writer stands on, in the place of its own: the tree is
+// basePlugin is what the writer stands on, in the place of its own: the tree is
 // tidied already, and nothing is escaped.
-type ground struct{}
+type basePlugin struct{}
 
 // Name takes the place of the writer's own.
-func (ground) Name() string { return "base" }
+func (basePlugin) Name() string { return "base" }
 
 // Init registers what the ground does.
-func (ground) Init(c *converter.Converter) error {
+func (basePlugin) Init(c *converter.Converter) error {
 	c.Register.PreRenderer(func(_ converter.Context, doc *html.Node) {
 		collapse.Collapse(doc, &collapse.DomFuncs{IsBlockNode: func(n *html.Node) bool { return isBlock(n.DataAtom) }})
 	}, converter.PriorityLate)

@@ -35,7 +35,7 @@ type Module struct {
 	// Credential says that an app file may name a secret for it; its value is
 	// in the grant of each call.
 	Credential bool
-	Open       func(Host) (*Opened, error)
+	Open       func(Host) (*Instance, error)
 }
 
 // Host is what the kernel lends a module. Folders are made by whoever first
@@ -49,21 +49,21 @@ type Host struct {
 	Scrub func(string) string
 }
 
-// Opened is a module that is ready.
-type Opened struct {
-	Tools []*tool.Tool
-	Ended func(session string) // a session is over; may be nil
-	// Section is what the module tells an agent at the beginning of each turn,
+// Instance is a module that is ready.
+type Instance struct {
+	Tools        []*tool.Tool
+	OnSessionEnd func(session string) // a session is over; may be nil
+	// PromptSection is what the module tells an agent at the beginning of each turn,
 	// as it is now; "" for nothing. May be nil.
-	Section func(tool.Principal) string
-	// Forgotten is told that a conversation was deleted, with what was kept for
+	PromptSection func(tool.Principal) string
+	// OnConversationDelete is told that a conversation was deleted, with what was kept for
 	// it. May be nil.
-	Forgotten func(tool.Principal) error
-	Close     func() error // the kernel ends; may be nil
+	OnConversationDelete func(tool.Principal) error
+	Close                func() error // the kernel ends; may be nil
 }
 
-// Of returns a call's settings, or the defaults where an app file gave none.
-func Of[T any](g tool.Grant, defaults func() *T) *T {
+// SettingsOf returns a call's settings, or the defaults where an app file gave none.
+func SettingsOf[T any](g tool.Grant, defaults func() *T) *T {
 	if s, ok := g.Settings.(*T); ok {
 		return s
 	}

@@ -21,7 +21,7 @@ type Seconds float64
 type Field struct {
 	Key        string
 	Constraint bool   // it stands under constraints, not under config
-	Want       string // what its value must be, in words
+	Expected   string // what its value must be, in words
 	Help       string // what it is for
 	OneOf      []string
 	Type       string // of its value in JSON Schema: boolean, integer, number, string, array or object
@@ -53,7 +53,7 @@ func (m *Module) Fields() []Field {
 		if low, high, ok := strings.Cut(tag.Get("range"), ","); ok {
 			f.low, f.high = number(low), number(high)
 		}
-		f.Type, f.Want = f.describe(t.Field(i).Type)
+		f.Type, f.Expected = f.describe(t.Field(i).Type)
 		all = append(all, f)
 	}
 	return all
@@ -106,12 +106,12 @@ func (f *Field) Range() (least, most float64, bounded bool) {
 	return f.low, f.high, !math.IsInf(f.low, -1)
 }
 
-// Fit reports whether a value of an app file may stand under the key.
-func (f *Field) Fit(value any) error {
+// Validate reports whether a value of an app file may stand under the key.
+func (f *Field) Validate(value any) error {
 	if f.fits(value) {
 		return nil
 	}
-	return errors.New("it must be " + f.Want)
+	return errors.New("it must be " + f.Expected)
 }
 
 func (f *Field) fits(value any) bool {
@@ -130,7 +130,7 @@ func (f *Field) fits(value any) bool {
 		return ok && !slices.ContainsFunc(list, notText)
 	default:
 		m, ok := value.(map[string]any)
-		if ok && f.Want == "names and their texts" {
+		if ok && f.Expected == "names and their texts" {
 			for _, v := range m {
 				ok = ok && !notText(v)
 			}
@@ -203,7 +203,7 @@ func (m *Module) fits(fields []Field, config, constraints map[string]any) error 
 			if !ok {
 				return m.unknown(block.name, key, slices.Sorted(maps.Keys(known)))
 			}
-			if err := f.Fit(block.values[key]); err != nil {
+			if err := f.Validate(block.values[key]); err != nil {
 				return m.wrong("%s.%s: %v", block.name, key, err)
 			}
 		}
@@ -212,7 +212,7 @@ func (m *Module) fits(fields []Field, config, constraints map[string]any) error 
 }
 
 func (m *Module) unknown(block, key string, known []string) error {
-	e := m.wrong("%s.%s is not known", block, tool.Clip(key))
+	e := m.wrong("%s.%s is not known", block, tool.Truncate(key))
 	switch near := nearest.Name(key, known); {
 	case near != "":
 		return e.WithHint("did you mean %s?", near)

@@ -85,10 +85,10 @@ func TestModuleWithoutSettings(t *testing.T) {
 
 func TestOf(t *testing.T) {
 	given := &settings{Count: 9}
-	if got := module.Of(tool.Grant{Settings: given}, defaults); got != given {
+	if got := module.SettingsOf(tool.Grant{Settings: given}, defaults); got != given {
 		t.Errorf("the settings of the grant were not used: %+v", got)
 	}
-	if got := module.Of(tool.Grant{}, defaults); got.Count != 3 {
+	if got := module.SettingsOf(tool.Grant{}, defaults); got.Count != 3 {
 		t.Errorf("without settings: %+v", got)
 	}
 }

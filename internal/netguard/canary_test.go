@@ -36,12 +36,12 @@ func fetch(client *http.Client, url string) (string, error) {
 }
 
 // plain is a client without a guard, in the same world.
-func plain(w *netguardtest.World) *http.Client {
+func plain(w *netguardtest.Network) *http.Client {
 	dialer := net.Dialer{Resolver: w.Resolver, Timeout: time.Second}
 	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}, Timeout: 2 * time.Second}
 }
 
-func guarded(t *testing.T, w *netguardtest.World, r netguard.Rules) *netguard.Guard {
+func guarded(t *testing.T, w *netguardtest.Network, r netguard.Rules) *netguard.Guard {
 	t.Helper()
 	r.Resolver = w.Resolver
 	g, err := netguard.New(r)
@@ -53,7 +53,7 @@ func guarded(t *testing.T, w *netguardtest.World, r netguard.Rules) *netguard.Gu
 
 // Without the guard the world is open, or the other tests would prove nothing.
 func TestCanaryIsReachedWithoutAGuard(t *testing.T) {
-	netguardtest.Run(t, func(w *netguardtest.World) {
+	netguardtest.Run(t, func(w *netguardtest.Network) {
 		client := plain(w)
 		reached := 0
 		forms := netguardtest.Forms()
@@ -77,7 +77,7 @@ func TestCanaryIsReachedWithoutAGuard(t *testing.T) {
 }
 
 func TestNoFormReachesTheCanary(t *testing.T) {
-	netguardtest.Run(t, func(w *netguardtest.World) {
+	netguardtest.Run(t, func(w *netguardtest.Network) {
 		g := guarded(t, w, netguard.Rules{})
 		client := g.Client(10)
 		forms := netguardtest.Forms()
@@ -115,7 +115,7 @@ func TestNoFormReachesTheCanary(t *testing.T) {
 }
 
 func TestNoRedirectReachesTheCanary(t *testing.T) {
-	netguardtest.Run(t, func(w *netguardtest.World) {
+	netguardtest.Run(t, func(w *netguardtest.Network) {
 		client := guarded(t, w, netguard.Rules{}).Client(10)
 		tried := 0
 		try := func(url string) {
@@ -146,7 +146,7 @@ func TestNoRedirectReachesTheCanary(t *testing.T) {
 }
 
 func TestNothingReachesTheCanaryThroughTheProxy(t *testing.T) {
-	netguardtest.Run(t, func(w *netguardtest.World) {
+	netguardtest.Run(t, func(w *netguardtest.Network) {
 		proxy, err := guarded(t, w, netguard.Rules{}).Proxy(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -204,7 +204,7 @@ func throughProxy(t *testing.T, p *netguard.Proxy, head string) int {
 
 // What an app lists is reached, and nothing beside it.
 func TestListedHostsAreReached(t *testing.T) {
-	netguardtest.Run(t, func(w *netguardtest.World) {
+	netguardtest.Run(t, func(w *netguardtest.Network) {
 		for _, c := range []struct {
 			listed, url string
 			ok          bool

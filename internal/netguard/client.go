@@ -37,19 +37,19 @@ func (g *Guard) Transport() *http.Transport {
 // redirect itself is the response.
 func (g *Guard) Client(maxRedirects int) *http.Client {
 	return &http.Client{
-		Transport:     checked{g, g.Transport()},
+		Transport:     checkedTransport{g, g.Transport()},
 		CheckRedirect: g.Redirects(maxRedirects),
 	}
 }
 
-// checked judges each request before it is sent.
-type checked struct {
+// checkedTransport judges each request before it is sent.
+type checkedTransport struct {
 	guard     *Guard
 	transport *http.Transport
 }
 
 // RoundTrip sends the request if its URL may be reached.
-func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c checkedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := c.guard.Check(r.URL); err != nil {
 		if r.Body != nil {
 			_ = r.Body.Close()
@@ -60,7 +60,7 @@ func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // CloseIdleConnections lets go of connections that nobody uses.
-func (c checked) CloseIdleConnections() { c.transport.CloseIdleConnections() }
+func (c checkedTransport) CloseIdleConnections() { c.transport.CloseIdleConnections() }
 
 // Redirects is the policy of [Guard.Client], for a client that allows another
 // number of them over the same connections.
@@ -119,7 +119,7 @@ func redirected(from *url.URL, err error) error {
 
 // shown writes a URL without what may be secret in it.
 func shown(u *url.URL) string {
-	return tool.Clip((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
+	return tool.Truncate((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
 }
 
 // sameHost reports whether two URLs lead to one server. From http to https on

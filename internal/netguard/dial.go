@@ -22,17 +22,17 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	switch network {
 	case "tcp", "tcp4", "tcp6":
 	default:
-		return nil, refuse("connections of the kind %q are not made", tool.Clip(network))
+		return nil, refuse("connections of the kind %q are not made", tool.Truncate(network))
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, invalid("%q is not a host and a port", tool.Clip(address))
+		return nil, invalid("%q is not a host and a port", tool.Truncate(address))
 	}
 	d, err := parseDestination(host, port)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.admits(d); err != nil {
+	if err := g.checkHost(d); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
@@ -41,7 +41,7 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	if err != nil {
 		return nil, err
 	}
-	return g.race(ctx, network, d, addrs)
+	return g.dialFirst(ctx, network, d, addrs)
 }
 
 // resolve returns the addresses of a destination, every one of them judged.
@@ -57,7 +57,7 @@ func (g *Guard) resolve(ctx context.Context, network string, d destination) ([]n
 		return nil, unresolved(d, err)
 	}
 	for i, addr := range addrs {
-		if err := g.judge(d, addr); err != nil {
+		if err := g.checkAddr(d, addr); err != nil {
 			return nil, err
 		}
 		addrs[i] = addr.Unmap()
@@ -80,11 +80,11 @@ func unresolved(d destination, err error) error {
 	return e
 }
 
-// race dials the addresses in order, each with a head start on the next, and
+// dialFirst dials the addresses in order, each with a head start on the next, and
 // returns the first connection. Families take turns, so that a machine without
 // a way out over one of them loses little. Connections that come too late are
 // closed, and no dial outlives the call by more than its cancellation takes.
-func (g *Guard) race(ctx context.Context, network string, d destination, addrs []netip.Addr) (net.Conn, error) {
+func (g *Guard) dialFirst(ctx context.Context, network string, d destination, addrs []netip.Addr) (net.Conn, error) {
 	addrs = interleave(addrs)
 	if len(addrs) == 1 {
 		return g.dial(ctx, network, d, addrs[0])
@@ -161,9 +161,9 @@ func (g *Guard) dial(ctx context.Context, network string, d destination, addr ne
 		Control: func(_, address string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(address)
 			if err != nil || to.Port() != d.port {
-				return refuse("the socket leads to %q, which was not asked for", tool.Clip(address))
+				return refuse("the socket leads to %q, which was not asked for", tool.Truncate(address))
 			}
-			return g.judge(d, to.Addr())
+			return g.checkAddr(d, to.Addr())
 		},
 	}
 	conn, err := dialer.DialContext(ctx, network, netip.AddrPortFrom(addr, d.port).String())

@@ -119,20 +119,20 @@ func (g *Guard) destination(u *url.URL) (destination, error) {
 	case "https", "wss":
 		port = "443"
 	case "":
-		return destination{}, invalid("%q has no scheme", tool.Clip(u.Redacted())).WithHint("begin it with https://")
+		return destination{}, invalid("%q has no scheme", tool.Truncate(u.Redacted())).WithHint("begin it with https://")
 	default:
-		return destination{}, refuse("the scheme %s is not one that is reached", tool.Clip(u.Scheme)).WithHint("use an http or https URL")
+		return destination{}, refuse("the scheme %s is not one that is reached", tool.Truncate(u.Scheme)).WithHint("use an http or https URL")
 	}
 	switch {
 	case u.User != nil:
-		return destination{}, refuse("the URL holds a user name before its host %q, which hides where it leads", tool.Clip(u.Host)).
+		return destination{}, refuse("the URL holds a user name before its host %q, which hides where it leads", tool.Truncate(u.Host)).
 			WithHint("leave it away; credentials go into an Authorization header")
 	case u.Opaque != "", u.Host == "":
-		return destination{}, invalid("%q has no host", tool.Clip(u.Redacted())).WithHint("write it as https://host/path")
+		return destination{}, invalid("%q has no host", tool.Truncate(u.Redacted())).WithHint("write it as https://host/path")
 	}
 	host := u.Hostname()
 	if strings.Contains(host, ":") && !strings.HasPrefix(u.Host, "[") {
-		return destination{}, invalid("%q is not a host", tool.Clip(u.Host)).WithHint("an IPv6 address stands in brackets: http://[2001:db8::7]/")
+		return destination{}, invalid("%q is not a host", tool.Truncate(u.Host)).WithHint("an IPv6 address stands in brackets: http://[2001:db8::7]/")
 	}
 	if p := u.Port(); p != "" {
 		port = p
@@ -141,12 +141,12 @@ func (g *Guard) destination(u *url.URL) (destination, error) {
 	if err != nil {
 		return destination{}, err
 	}
-	return d, g.admits(d)
+	return d, g.checkHost(d)
 }
 
-// admits judges a destination by the host rules and, where it is an address or
+// checkHost judges a destination by the host rules and, where it is an address or
 // a name that is always local, by that.
-func (g *Guard) admits(d destination) error {
+func (g *Guard) checkHost(d destination) error {
 	switch {
 	case matches(g.denied, d):
 		return refuse("%s is a denied host", d).WithHint("the app file denies it: %s.denied_hosts", g.setting)
@@ -155,15 +155,15 @@ func (g *Guard) admits(d destination) error {
 	case len(g.ports) > 0 && !slices.Contains(g.ports, int(d.port)):
 		return refuse("port %d is not among the allowed ports", d.port).WithHint("the app file may allow it: %s.allowed_ports", g.setting)
 	case d.addr.IsValid():
-		return g.judge(d, d.addr)
+		return g.checkAddr(d, d.addr)
 	case isLocalhost(d.name) && len(g.reachable(d, loopbacks())) == 0:
 		return g.notPublic(d, loopbacks()[0], loopback)
 	}
 	return nil
 }
 
-// judge says whether an address of a destination may be reached.
-func (g *Guard) judge(d destination, addr netip.Addr) error {
+// checkAddr says whether an address of a destination may be reached.
+func (g *Guard) checkAddr(d destination, addr netip.Addr) error {
 	at := destination{addr: addr.Unmap(), port: d.port}
 	if matches(g.denied, at) {
 		return refuse("%s, at %s, is denied", d, at.addr).WithHint("the app file denies it: %s.denied_hosts", g.setting)
@@ -189,7 +189,7 @@ func (g *Guard) notPublic(d destination, addr netip.Addr, class class) error {
 
 // reachable keeps the addresses that are not refused.
 func (g *Guard) reachable(d destination, addrs []netip.Addr) []netip.Addr {
-	return slices.DeleteFunc(addrs, func(a netip.Addr) bool { return g.judge(d, a) != nil })
+	return slices.DeleteFunc(addrs, func(a netip.Addr) bool { return g.checkAddr(d, a) != nil })
 }
 
 func refuse(format string, args ...any) *tool.Error {
@@ -219,7 +219,7 @@ func (d destination) String() string {
 func parseDestination(host, port string) (destination, error) {
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {
-		return destination{}, invalid("%q is not a port", tool.Clip(port)).WithHint("ports are from 1 to 65535")
+		return destination{}, invalid("%q is not a port", tool.Truncate(port)).WithHint("ports are from 1 to 65535")
 	}
 	d, err := parseHost(host)
 	d.port = uint16(n)

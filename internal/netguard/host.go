@@ -20,7 +20,7 @@ func parseHost(host string) (destination, error) {
 	if strings.Contains(host, ":") {
 		addr, err := netip.ParseAddr(host)
 		if err != nil || addr.Zone() != "" {
-			return destination{}, refuse("%q is not an address that can be reached", tool.Clip(host)).WithHint("IPv6 addresses are written without a zone")
+			return destination{}, refuse("%q is not an address that can be reached", tool.Truncate(host)).WithHint("IPv6 addresses are written without a zone")
 		}
 		return destination{addr: addr}, nil
 	}
@@ -31,21 +31,21 @@ func parseHost(host string) (destination, error) {
 	whole := strings.TrimSuffix(name, ".")
 	if addr, err := netip.ParseAddr(name); err == nil {
 		if !isASCII(host) {
-			return destination{}, refuse("%q is the address %s in other letters", tool.Clip(host), addr).WithHint(plainly)
+			return destination{}, refuse("%q is the address %s in other letters", tool.Truncate(host), addr).WithHint(plainly)
 		}
 		return destination{addr: addr}, nil
 	}
 	last := whole[strings.LastIndexByte(whole, '.')+1:]
 	if isNumber(last) {
-		return destination{}, refuse("%q is an address in an unusual spelling", tool.Clip(host)).WithHint(plainly)
+		return destination{}, refuse("%q is an address in an unusual spelling", tool.Truncate(host)).WithHint(plainly)
 	}
 	for label := range strings.SplitSeq(whole, ".") {
 		if label == "" || len(label) > 63 {
-			return destination{}, invalid("%q is not a host name", tool.Clip(host))
+			return destination{}, invalid("%q is not a host name", tool.Truncate(host))
 		}
 	}
 	if len(whole) > 253 {
-		return destination{}, invalid("%q is too long for a host name", tool.Clip(host))
+		return destination{}, invalid("%q is too long for a host name", tool.Truncate(host))
 	}
 	return destination{name: whole}, nil
 }
@@ -56,7 +56,7 @@ func ascii(host string) (string, error) {
 	if !isASCII(host) {
 		var err error
 		if name, err = idna.Lookup.ToASCII(host); err != nil {
-			return "", refuse("%q is not a host name: %v", tool.Clip(host), err)
+			return "", refuse("%q is not a host name: %v", tool.Truncate(host), err)
 		}
 	}
 	name = strings.ToLower(name)
@@ -64,7 +64,7 @@ func ascii(host string) (string, error) {
 		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' {
 			continue
 		}
-		return "", refuse("%q is not a host name: it holds %q", tool.Clip(host), c).WithHint("hosts hold letters, digits, hyphens and dots")
+		return "", refuse("%q is not a host name: it holds %q", tool.Truncate(host), c).WithHint("hosts hold letters, digits, hyphens and dots")
 	}
 	if name == "" {
 		return "", invalid("the host is empty")
@@ -136,7 +136,7 @@ func (h Hosts) Has(u *url.URL) bool {
 
 func parsePattern(text string) (pattern, error) {
 	bad := func(hint string) (pattern, error) {
-		return pattern{}, tool.Errorf(op+".New", tool.Invalid, "%q is not a host, an address or a prefix", tool.Clip(text)).WithHint("%s", hint)
+		return pattern{}, tool.Errorf(op+".New", tool.Invalid, "%q is not a host, an address or a prefix", tool.Truncate(text)).WithHint("%s", hint)
 	}
 	if strings.Contains(text, "://") {
 		return bad("write the host alone, without http:// and without a path")

@@ -61,7 +61,7 @@ func (g *Guard) Proxy(log *slog.Logger) (*Proxy, error) {
 	p.forward = &httputil.ReverseProxy{
 		// The request goes on as it is, less what is between two hops.
 		Rewrite:       func(r *httputil.ProxyRequest) { r.Out.URL.RawQuery = r.In.URL.RawQuery },
-		Transport:     checked{g, g.Transport()},
+		Transport:     checkedTransport{g, g.Transport()},
 		FlushInterval: -1,
 		ErrorLog:      quiet,
 		ErrorHandler:  func(w http.ResponseWriter, r *http.Request, err error) { p.fail(w, r.URL, err) },
@@ -105,7 +105,7 @@ func (p *Proxy) Close() error {
 	p.end()
 	err := p.server.Close()
 	p.serving.Wait()
-	p.forward.Transport.(checked).CloseIdleConnections()
+	p.forward.Transport.(checkedTransport).CloseIdleConnections()
 	return err
 }
 
@@ -219,11 +219,11 @@ func (p *Proxy) fail(w http.ResponseWriter, to *url.URL, err error) {
 		if errors.Is(err, context.DeadlineExceeded) {
 			status = http.StatusGatewayTimeout
 		}
-		p.log.Debug("the proxy could not connect", "host", tool.Clip(host), "error", err)
+		p.log.Debug("the proxy could not connect", "host", tool.Truncate(host), "error", err)
 		http.Error(w, "the connection could not be made", status)
 		return
 	}
-	p.log.Info("the proxy refused a connection", "host", tool.Clip(host), "why", e.Message)
+	p.log.Info("the proxy refused a connection", "host", tool.Truncate(host), "why", e.Message)
 	p.mu.Lock()
 	if len(p.refusals) >= maxRefusals {
 		clear(p.refusals)

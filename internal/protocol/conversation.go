@@ -10,23 +10,23 @@ import (
 
 // The routes of conversations. An open one is a session too, under the same ID.
 const (
-	RouteConverse      = "POST /v1/conversations"
-	RouteConversations = "GET /v1/conversations"
-	RouteConversation  = "GET /v1/conversations/{id}"
-	RouteForget        = "DELETE /v1/conversations/{id}"
-	RouteSay           = "POST /v1/conversations/{id}/messages" // a stream of moments, one a line
-	RouteTakeUp        = "POST /v1/conversations/{id}/resume"   // likewise
-	RouteHalt          = "POST /v1/conversations/{id}/cancel"
-	RouteCompact       = "POST /v1/conversations/{id}/compact" // a session.Compaction, or null
-	RoutePrompt        = "GET /v1/conversations/{id}/prompt"
-	RouteEvents        = "GET /v1/conversations/{id}/events"
+	RouteOpenConversation   = "POST /v1/conversations"
+	RouteConversations      = "GET /v1/conversations"
+	RouteConversation       = "GET /v1/conversations/{id}"
+	RouteDeleteConversation = "DELETE /v1/conversations/{id}"
+	RouteSendMessage        = "POST /v1/conversations/{id}/messages" // a stream of moments, one a line
+	RouteResumeTurn         = "POST /v1/conversations/{id}/resume"   // likewise
+	RouteCancelTurn         = "POST /v1/conversations/{id}/cancel"
+	RouteCompact            = "POST /v1/conversations/{id}/compact" // a session.Compaction, or null
+	RoutePrompt             = "GET /v1/conversations/{id}/prompt"
+	RouteEvents             = "GET /v1/conversations/{id}/events"
 )
 
 // OpenConversation asks for a conversation with an agent, or for an earlier one.
 type OpenConversation struct {
 	OpenSession
-	Resume string `json:"resume,omitempty"` // the ID of an earlier one
-	Named  bool   `json:"named,omitempty"`  // the user said in which folder
+	Resume         string `json:"resume,omitempty"` // the ID of an earlier one
+	WorkspaceNamed bool   `json:"named,omitempty"`  // the user said in which folder
 }
 
 // Conversation is an open conversation.
@@ -51,14 +51,14 @@ type Skill struct {
 	Description string `json:"description"`
 }
 
-// Say is what the user says.
-type Say struct {
+// SendMessage is what the user says.
+type SendMessage struct {
 	Text string `json:"text"`
 }
 
-// Moment is one thing that happens in a turn. Exactly one field is set; the last
+// TurnEvent is one thing that happens in a turn. Exactly one field is set; the last
 // moment is an End or a Failure.
-type Moment struct {
+type TurnEvent struct {
 	Delta    *llm.Delta        `json:"delta,omitempty"`    // the model says
 	Call     *history.Call     `json:"call,omitempty"`     // a call is made
 	Output   *journal.Output   `json:"output,omitempty"`   // a call prints

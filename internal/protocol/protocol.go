@@ -23,38 +23,38 @@ const Version = 1
 
 // The routes, in the form of http.ServeMux.
 const (
-	RouteStatus    = "GET /v1/status"
-	RouteStop      = "POST /v1/stop"
-	RouteAppSchema = "GET /v1/app/schema" // of app files, for editors
-	RouteMCP       = "POST /v1/mcp"       // becomes a stream of MCP messages, one a line
-	RouteOpen      = "POST /v1/sessions"
-	RouteClose     = "DELETE /v1/sessions/{session}"
-	RouteTools     = "GET /v1/sessions/{session}/tools"
-	RouteTool      = "GET /v1/sessions/{session}/tools/{name}"
-	RouteSearch    = "POST /v1/sessions/{session}/search"
-	RouteSurface   = "GET /v1/sessions/{session}/surface"
-	RouteServers   = "GET /v1/sessions/{session}/servers"
-	RouteRefresh   = "POST /v1/sessions/{session}/servers/{server}/refresh"
-	RouteRestart   = "POST /v1/sessions/{session}/servers/{server}/restart"
-	RouteTrust     = "POST /v1/sessions/{session}/servers/{server}/trust"
-	RouteLogin     = "POST /v1/sessions/{session}/servers/{server}/login"
-	RouteLogs      = "GET /v1/sessions/{session}/servers/{server}/logs"
-	RouteOffers    = "GET /v1/sessions/{session}/servers/{server}/offers/{kind}"
-	RouteOffer     = "POST /v1/sessions/{session}/servers/{server}/offers/{kind}"
-	RouteCall      = "POST /v1/sessions/{session}/calls"
-	RouteCollect   = "GET /v1/calls/{call}/result"
-	RouteApprovals = "GET /v1/approvals"
-	RouteApproval  = "GET /v1/approvals/{id}"
-	RouteAnswer    = "POST /v1/approvals/{id}/answer"
-	RouteLocks     = "GET /v1/locks"
-	RouteJournal   = "GET /v1/journal"
-	RouteFollow    = "GET /v1/journal/follow"
-	RouteVerify    = "GET /v1/journal/verify"
-	RouteExport    = "GET /v1/journal/export"
-	RouteDoubts    = "GET /v1/doubts"
-	RouteResolve   = "POST /v1/doubts/{call}"
-	RouteRetain    = "POST /v1/journal/retain"
-	RouteArtifact  = "GET /v1/artifacts/{ref}"
+	RouteStatus       = "GET /v1/status"
+	RouteStop         = "POST /v1/stop"
+	RouteAppSchema    = "GET /v1/app/schema" // of app files, for editors
+	RouteMCP          = "POST /v1/mcp"       // becomes a stream of MCP messages, one a line
+	RouteOpenSession  = "POST /v1/sessions"
+	RouteCloseSession = "DELETE /v1/sessions/{session}"
+	RouteTools        = "GET /v1/sessions/{session}/tools"
+	RouteTool         = "GET /v1/sessions/{session}/tools/{name}"
+	RouteSearch       = "POST /v1/sessions/{session}/search"
+	RouteSurface      = "GET /v1/sessions/{session}/surface"
+	RouteServers      = "GET /v1/sessions/{session}/servers"
+	RouteRefresh      = "POST /v1/sessions/{session}/servers/{server}/refresh"
+	RouteRestart      = "POST /v1/sessions/{session}/servers/{server}/restart"
+	RouteTrust        = "POST /v1/sessions/{session}/servers/{server}/trust"
+	RouteLogin        = "POST /v1/sessions/{session}/servers/{server}/login"
+	RouteLogs         = "GET /v1/sessions/{session}/servers/{server}/logs"
+	RouteServerItems  = "GET /v1/sessions/{session}/servers/{server}/offers/{kind}"
+	RouteServerItem   = "POST /v1/sessions/{session}/servers/{server}/offers/{kind}"
+	RouteCall         = "POST /v1/sessions/{session}/calls"
+	RouteCollect      = "GET /v1/calls/{call}/result"
+	RouteApprovals    = "GET /v1/approvals"
+	RouteApproval     = "GET /v1/approvals/{id}"
+	RouteAnswer       = "POST /v1/approvals/{id}/answer"
+	RouteLocks        = "GET /v1/locks"
+	RouteJournal      = "GET /v1/journal"
+	RouteFollow       = "GET /v1/journal/follow"
+	RouteVerify       = "GET /v1/journal/verify"
+	RouteExport       = "GET /v1/journal/export"
+	RouteDoubts       = "GET /v1/doubts"
+	RouteResolve      = "POST /v1/doubts/{call}"
+	RoutePrune        = "POST /v1/journal/retain"
+	RouteArtifact     = "GET /v1/artifacts/{ref}"
 )
 
 // KeyHeader carries the human's key, on requests that need its authority.
@@ -77,17 +77,17 @@ type Status struct {
 	Problems   []string `json:"problems,omitempty"` // sources that could not bring their tools
 }
 
-// Guest is an MCP client that a bridge speaks for.
-type Guest struct {
+// MCPClient is an MCP client that a bridge speaks for.
+type MCPClient struct {
 	Workspace string
 	AppFile   string
 	Mode      string // of the surface; empty: as the app says
 }
 
-// WebGuest is how MCP clients that come over HTTP are let in, as GuestHeader
+// MCPHTTPClient is how MCP clients that come over HTTP are let in, as GuestHeader
 // carries it beside their requests.
-type WebGuest struct {
-	Guest
+type MCPHTTPClient struct {
+	MCPClient
 	Token   string   // that clients bring
 	NoAuth  bool     // or none
 	Forms   bool     // approvals may be answered in a form at the client
@@ -95,11 +95,11 @@ type WebGuest struct {
 	Origins []string // pages that may call
 }
 
-// GuestHeader carries a WebGuest from the process that faces the network, and
+// MCPClientHeader carries a WebGuest from the process that faces the network, and
 // WebPath is where it sends requests.
 const (
-	GuestHeader = "Callgate-Guest"
-	WebPath     = "/v1/web"
+	MCPClientHeader = "Callgate-Guest"
+	MCPHTTPPath     = "/v1/web"
 )
 
 // Upgrade is the name of the stream that RouteMCP becomes.
@@ -124,17 +124,17 @@ type Session struct {
 	AppFile   string   `json:"app_file,omitempty"`
 	Human     bool     `json:"human,omitempty"`
 	Warnings  []string `json:"warnings,omitempty"`
-	// Unaccepted is what the app file would have done by itself, for a human to
+	// PendingConsent is what the app file would have done by itself, for a human to
 	// see and accept: see AppConsent.
-	Unaccepted string `json:"unaccepted,omitempty"`
+	PendingConsent string `json:"unaccepted,omitempty"`
 }
 
 // AppConsent is the name of what an app file does by itself, where a server is
 // named in a Trust.
 const AppConsent = "(app)"
 
-// Call is one proposal.
-type Call struct {
+// CallRequest is one proposal.
+type CallRequest struct {
 	Name   string          `json:"name"`
 	Args   json.RawMessage `json:"args,omitempty"`
 	Parent string          `json:"parent,omitempty"`
@@ -167,26 +167,26 @@ type Search struct {
 	Schemas     bool              `json:"schemas,omitempty"` // the tools whole
 }
 
-// Found is the answer to a Search.
-type Found struct {
-	Answers   []FoundFor `json:"answers"`
-	Unmatched []string   `json:"unmatched,omitempty"` // queries that nothing answers well
-	Degraded  string     `json:"degraded,omitempty"`  // why keywords alone were looked at
+// SearchResult is the answer to a Search.
+type SearchResult struct {
+	Answers   []QueryResult `json:"answers"`
+	Unmatched []string      `json:"unmatched,omitempty"` // queries that nothing answers well
+	Degraded  string        `json:"degraded,omitempty"`  // why keywords alone were looked at
 }
 
-// FoundFor is what one query found, best first.
-type FoundFor struct {
-	Query string     `json:"query"`
-	Total int        `json:"total"`
-	Hits  []FoundHit `json:"hits"`
+// QueryResult is what one query found, best first.
+type QueryResult struct {
+	Query string      `json:"query"`
+	Total int         `json:"total"`
+	Hits  []SearchHit `json:"hits"`
 }
 
-// FoundHit is one tool that was found, and why.
-type FoundHit struct {
+// SearchHit is one tool that was found, and why.
+type SearchHit struct {
 	Tool
-	Score   float64 `json:"score"`
-	Meaning float64 `json:"meaning"`
-	Why     string  `json:"why,omitempty"`
+	Score    float64 `json:"score"`
+	Semantic float64 `json:"meaning"`
+	Why      string  `json:"why,omitempty"`
 }
 
 // Server is an MCP server behind a session's app.
@@ -202,10 +202,10 @@ type Server struct {
 // Trust is a human's word on a server: that it may run, and which of its held
 // tools may be shown.
 type Trust struct {
-	Launch string       `json:"launch,omitempty"` // as it was shown; empty: nothing is said of it
-	Accept []trust.Pick `json:"accept,omitempty"`
-	Reject []trust.Pick `json:"reject,omitempty"`
-	By     string       `json:"by,omitempty"`
+	Launch string                `json:"launch,omitempty"` // as it was shown; empty: nothing is said of it
+	Accept []trust.DefinitionRef `json:"accept,omitempty"`
+	Reject []trust.DefinitionRef `json:"reject,omitempty"`
+	By     string                `json:"by,omitempty"`
 }
 
 // Login is one line of the stream that RouteLogin gives: first the page on
@@ -223,8 +223,8 @@ const (
 	Prompts   = "prompts"
 )
 
-// Offer asks for one resource by its URI, or one prompt by its name.
-type Offer struct {
+// ServerItem asks for one resource by its URI, or one prompt by its name.
+type ServerItem struct {
 	Name string            `json:"name"`
 	Args map[string]string `json:"args,omitempty"`
 }
@@ -245,19 +245,19 @@ type Event struct {
 	Output *journal.Output `json:"output,omitempty"`
 }
 
-// Resolve says what became of a call in doubt.
-type Resolve struct {
+// ResolveDoubt says what became of a call in doubt.
+type ResolveDoubt struct {
 	Happened bool   `json:"happened"`
 	By       string `json:"by,omitempty"`
 }
 
-// Retain asks that epochs which ended before a time be dropped.
-type Retain struct {
+// Prune asks that epochs which ended before a time be dropped.
+type Prune struct {
 	Before time.Time `json:"before"`
 }
 
-// Retained is what was dropped.
-type Retained struct {
+// PruneResult is what was dropped.
+type PruneResult struct {
 	Records   uint64 `json:"records"`
 	Artifacts int    `json:"artifacts"`
 }

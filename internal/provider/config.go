@@ -103,7 +103,7 @@ func backendOf(asked Backend, p preset) (Backend, error) {
 	case OpenAICompat, Anthropic, GitHubCopilot:
 		return asked, nil
 	}
-	err := tool.Errorf("provider.New", tool.Invalid, "no backend is called %q", tool.Clip(string(asked)))
+	err := tool.Errorf("provider.New", tool.Invalid, "no backend is called %q", tool.Truncate(string(asked)))
 	if near := nearest.Name(string(asked), known); near != "" {
 		return "", err.WithHint("did you mean %s?", near)
 	}

@@ -101,7 +101,7 @@ func find(cfg Config) (preset, error) {
 	if cfg.BaseURL != "" {
 		return preset{name: name}, nil
 	}
-	err := tool.Errorf(op, tool.NotFound, "no provider is called %q", tool.Clip(name))
+	err := tool.Errorf(op, tool.NotFound, "no provider is called %q", tool.Truncate(name))
 	err.Similar = nearest.Names(name, Names(), 3)
 	if len(err.Similar) > 0 {
 		return preset{}, err.WithHint("did you mean %s?", strings.Join(err.Similar, " or "))

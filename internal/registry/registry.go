@@ -49,8 +49,8 @@ type Problem struct {
 type Registry struct {
 	mu      sync.Mutex // guards the fields below, never held while a source loads
 	sources []*entry
-	changes uint64 // how many changes there have been
-	build   *build // the rebuild under way, if any
+	changes uint64      // how many changes there have been
+	build   *rebuildRun // the rebuild under way, if any
 
 	current atomic.Pointer[Snapshot]
 	stale   atomic.Bool // set with every change, cleared by a rebuild that saw them all
@@ -65,8 +65,8 @@ type entry struct {
 	issues []Problem
 }
 
-// build is one shared rebuild.
-type build struct {
+// rebuildRun is one shared rebuild.
+type rebuildRun struct {
 	done chan struct{}
 	snap *Snapshot
 }
@@ -128,7 +128,7 @@ func (r *Registry) Snapshot(ctx context.Context) (*Snapshot, error) {
 	r.mu.Lock()
 	b := r.build
 	if b == nil {
-		b = &build{done: make(chan struct{})}
+		b = &rebuildRun{done: make(chan struct{})}
 		r.build = b
 		// The rebuild outlives the reader that started it: others share it.
 		go r.rebuild(context.WithoutCancel(ctx), b)
@@ -143,7 +143,7 @@ func (r *Registry) Snapshot(ctx context.Context) (*Snapshot, error) {
 }
 
 // rebuild asks the dirty sources, publishes a new snapshot and ends the build.
-func (r *Registry) rebuild(ctx context.Context, b *build) {
+func (r *Registry) rebuild(ctx context.Context, b *rebuildRun) {
 	r.mu.Lock()
 	seen := r.changes
 	asked := slices.Clone(r.sources)

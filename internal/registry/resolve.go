@@ -10,9 +10,9 @@ import (
 	"callgate/tool"
 )
 
-// Visible tells whether a principal may know of a tool. What it may not know
+// VisibleFunc tells whether a principal may know of a tool. What it may not know
 // of is never suggested and never makes a name ambiguous.
-type Visible func(*tool.Tool) bool
+type VisibleFunc func(*tool.Tool) bool
 
 // Resolve finds the one tool that a name means. Models write names in many
 // ways, so it looks in this order and takes the first step that answers:
@@ -28,7 +28,7 @@ type Visible func(*tool.Tool) bool
 // The first three are exact, and return even a tool that is not visible: the
 // policy that hides it says how to answer. A name that means several tools is
 // Ambiguous and lists them; one that means none is NotFound, with the nearest.
-func (v *View) Resolve(name string, visible Visible) (*tool.Tool, error) {
+func (v *View) Resolve(name string, visible VisibleFunc) (*tool.Tool, error) {
 	if versions := v.byName[name]; len(versions) > 0 {
 		return versions[0], nil
 	}
@@ -48,7 +48,7 @@ func (v *View) Resolve(name string, visible Visible) (*tool.Tool, error) {
 			return nil, ambiguous(name, known)
 		}
 	}
-	return nil, v.Unknown(name, visible)
+	return nil, v.UnknownError(name, visible)
 }
 
 func (v *View) resolveID(name string) (*tool.Tool, bool) {
@@ -118,7 +118,7 @@ func fold(name string) string {
 	}, strings.ToLower(name))
 }
 
-func filter(tools []*tool.Tool, visible Visible) []*tool.Tool {
+func filter(tools []*tool.Tool, visible VisibleFunc) []*tool.Tool {
 	var known []*tool.Tool
 	for _, t := range tools {
 		if visible == nil || visible(t) {
@@ -137,28 +137,28 @@ func dottedNames(tools []*tool.Tool) []string {
 	return slices.Compact(names)
 }
 
-const mostListed = 10
+const maxListed = 10
 
 func ambiguous(name string, known []*tool.Tool) error {
 	names := dottedNames(known)
-	err := tool.Errorf("registry.Resolve", tool.Ambiguous, "%q could mean %s", tool.Clip(name), listed(names)).
+	err := tool.Errorf("registry.Resolve", tool.Ambiguous, "%q could mean %s", tool.Truncate(name), phraseList(names)).
 		WithHint("call it by one of these full names")
-	err.Similar = names[:min(len(names), mostListed)]
+	err.Similar = names[:min(len(names), maxListed)]
 	return err
 }
 
-// Unknown is the answer to a name that means no visible tool: the nearest
+// UnknownError is the answer to a name that means no visible tool: the nearest
 // names, or the tools of the module it names, or where to look.
-func (v *View) Unknown(name string, visible Visible) error {
-	err := tool.Errorf("registry.Resolve", tool.NotFound, "there is no tool %q", tool.Clip(name))
+func (v *View) UnknownError(name string, visible VisibleFunc) error {
+	err := tool.Errorf("registry.Resolve", tool.NotFound, "there is no tool %q", tool.Truncate(name))
 	if near := v.nearest(name, visible); len(near) > 0 {
 		err.Similar = near
-		return err.WithHint("did you mean %s?", listed(near))
+		return err.WithHint("did you mean %s?", phraseList(near))
 	}
 	if i := strings.LastIndexByte(name, '.'); i > 0 {
 		if same := dottedNames(filter(v.Find(Filter{Namespace: name[:i]}), visible)); len(same) > 0 {
-			err.Similar = same[:min(len(same), mostListed)]
-			return err.WithHint("%s has %s", name[:i], listed(same))
+			err.Similar = same[:min(len(same), maxListed)]
+			return err.WithHint("%s has %s", name[:i], phraseList(same))
 		}
 	}
 	return err.WithHint("list the tools to see which there are")
@@ -166,7 +166,7 @@ func (v *View) Unknown(name string, visible Visible) error {
 
 // nearest returns the dotted names of the visible tools whose full, short or
 // action name is within a few typing errors of name, nearest first.
-func (v *View) nearest(name string, visible Visible) []string {
+func (v *View) nearest(name string, visible VisibleFunc) []string {
 	const most = 3
 	type near struct {
 		name string
@@ -196,12 +196,12 @@ func (v *View) nearest(name string, visible Visible) []string {
 	return names
 }
 
-// listed writes names as a phrase: "a, b or c".
-func listed(names []string) string {
+// phraseList writes names as a phrase: "a, b or c".
+func phraseList(names []string) string {
 	more := ""
-	if len(names) > mostListed {
-		more = fmt.Sprintf(" and %d more", len(names)-mostListed)
-		names = names[:mostListed]
+	if len(names) > maxListed {
+		more = fmt.Sprintf(" and %d more", len(names)-maxListed)
+		names = names[:maxListed]
 	}
 	if last := len(names) - 1; last > 0 && more == "" {
 		return strings.Join(names[:last], ", ") + " or " + names[last]

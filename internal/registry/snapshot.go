@@ -96,8 +96,8 @@ func (s *Snapshot) View(scope string) *View {
 	return s.global
 }
 
-// Every yields the newest version of every tool of every scope, each once.
-func (s *Snapshot) Every() iter.Seq[*tool.Tool] {
+// AllScopes yields the newest version of every tool of every scope, each once.
+func (s *Snapshot) AllScopes() iter.Seq[*tool.Tool] {
 	return func(yield func(*tool.Tool) bool) {
 		seen := make(map[*tool.Tool]bool, s.global.Len())
 		for _, v := range append(slices.Collect(maps.Values(s.scoped)), s.global) {

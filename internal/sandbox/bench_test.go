@@ -20,11 +20,11 @@ func BenchmarkRun(b *testing.B) {
 	machine := sandbox.Probe()
 	filters := machine
 	filters.Namespaces = false
-	warm, cold := &prefork.Keeper{Idle: time.Minute}, new(prefork.Keeper)
-	defer warm.Rest()
+	warm, cold := &prefork.Pool{Idle: time.Minute}, new(prefork.Pool)
+	defer warm.Close()
 	for _, c := range []struct {
 		name       string
-		by         *prefork.Keeper
+		by         *prefork.Pool
 		machine    sandbox.Report
 		unconfined bool
 		network    bool

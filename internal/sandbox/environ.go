@@ -83,7 +83,7 @@ func lookPath(name string, env []string, dir string) (string, error) {
 			name = filepath.Join(dir, name)
 		}
 		if !isProgram(name) {
-			return "", tool.Errorf(op, tool.NotFound, "there is no program %q", tool.Clip(name)).WithHint("check the path, and that the file is executable")
+			return "", tool.Errorf(op, tool.NotFound, "there is no program %q", tool.Truncate(name)).WithHint("check the path, and that the file is executable")
 		}
 		return filepath.Clean(name), nil
 	}
@@ -97,7 +97,7 @@ func lookPath(name string, env []string, dir string) (string, error) {
 			}
 		}
 	}
-	return "", tool.Errorf(op, tool.NotFound, "there is no program %q in the PATH", tool.Clip(name)).WithHint("install it, or name it by its full path")
+	return "", tool.Errorf(op, tool.NotFound, "there is no program %q in the PATH", tool.Truncate(name)).WithHint("install it, or name it by its full path")
 }
 
 func isProgram(path string) bool {

@@ -7,9 +7,9 @@ import (
 )
 
 // RunBy is RunOn with the helpers of a keeper.
-func RunBy(ctx context.Context, by *prefork.Keeper, s Spec, machine Report) (Exit, error) {
-	if err := s.settle(); err != nil {
+func RunBy(ctx context.Context, by *prefork.Pool, s Spec, machine Report) (Exit, error) {
+	if err := s.normalize(); err != nil {
 		return Exit{}, err
 	}
-	return s.runBy(ctx, by, machine)
+	return s.runWith(ctx, by, machine)
 }

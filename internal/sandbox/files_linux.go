@@ -14,11 +14,11 @@ import (
 // files are the standard files of a command: those that it is given, and the
 // copying between their other ends and the spec's reader and writers.
 type files struct {
-	given  []*os.File // in the order of their numbers
-	theirs []*os.File // those among them that were made here
-	ours   []*os.File // their other ends
-	copies []func()
-	under  sync.WaitGroup // copies that have begun and not ended
+	given      []*os.File // in the order of their numbers
+	childEnds  []*os.File // those among them that were made here
+	parentEnds []*os.File // their other ends
+	copies     []func()
+	under      sync.WaitGroup // copies that have begun and not ended
 }
 
 // openFiles makes a pipe where the spec has something else than a file.
@@ -60,7 +60,7 @@ func (f *files) add(stream any, copy func(end *os.File), out bool) error {
 	}
 	unix.SetNonblock(ours, true) // ours alone: the command's blocks, as it expects
 	end, given := os.NewFile(uintptr(ours), "|"), os.NewFile(uintptr(theirs), "|")
-	f.given, f.theirs, f.ours = append(f.given, given), append(f.theirs, given), append(f.ours, end)
+	f.given, f.childEnds, f.parentEnds = append(f.given, given), append(f.childEnds, given), append(f.parentEnds, end)
 	f.copies = append(f.copies, func() {
 		copy(end)
 		end.Close()
@@ -85,10 +85,10 @@ func (f *files) copy() {
 // run is over nobody else holds the pipes; should somebody all the same, or
 // should the spec's reader not return, they are not waited for any longer.
 func (f *files) close() {
-	if len(f.theirs) == 0 {
+	if len(f.childEnds) == 0 {
 		return
 	}
-	for _, end := range f.theirs {
+	for _, end := range f.childEnds {
 		end.Close()
 	}
 	done := make(chan struct{})
@@ -103,7 +103,7 @@ func (f *files) close() {
 	case <-done:
 	case <-timer.C:
 	}
-	for _, end := range f.ours {
+	for _, end := range f.parentEnds {
 		end.Close()
 	}
 }

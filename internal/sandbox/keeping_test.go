@@ -54,15 +54,15 @@ func until(t testing.TB, what string, true func() bool) {
 // keeping is a keeper, and what is run by it.
 type keeping struct {
 	*ground
-	keeper *prefork.Keeper
+	keeper *prefork.Pool
 	level  level
 }
 
 func newKeeping(t testing.TB, l level, idle time.Duration) *keeping {
-	sandbox.Rest() // other tests' helper
+	sandbox.StopIdleHelper() // other tests' helper
 	until(t, "nothing is left of other tests", func() bool { return len(helpers(t, os.Getpid())) == 0 })
-	k := &keeping{newGround(t), &prefork.Keeper{Idle: idle}, l}
-	t.Cleanup(k.keeper.Rest)
+	k := &keeping{newGround(t), &prefork.Pool{Idle: idle}, l}
+	t.Cleanup(k.keeper.Close)
 	return k
 }
 

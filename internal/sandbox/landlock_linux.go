@@ -44,7 +44,7 @@ func rightsKnown(abi int) uint64 {
 
 // rights is one rule: what is permitted at and below a place.
 type rights struct {
-	place
+	mountEntry
 	allow uint64
 }
 
@@ -76,12 +76,12 @@ func addLandlock(p *launcher.Program, abi int, tcp bool, rules []rights) {
 	}
 	data := p.Bytes(words(attr.Handled_access_fs, attr.Handled_access_net, attr.Scoped))
 	p.Step("set up Landlock")
-	p.Keep(slotRules, unix.SYS_LANDLOCK_CREATE_RULESET, data, launcher.Int(size), launcher.Int(0))
+	p.CallKeep(slotRules, unix.SYS_LANDLOCK_CREATE_RULESET, data, launcher.Int(size), launcher.Int(0))
 	for _, r := range rules {
 		// A path_beneath_attr: the rights, and the descriptor in four bytes.
 		rule := p.Bytes(words(r.allow&rightsKnown(abi), 0))
 		p.Step("permit ", r.path)
-		addOpen(p, slotPath, r.place)
+		addOpen(p, slotPath, r.mountEntry)
 		p.Put(slotPath, rule.Offset(8))
 		p.Call(unix.SYS_LANDLOCK_ADD_RULE, launcher.Slot(slotRules), launcher.Int(unix.LANDLOCK_RULE_PATH_BENEATH), rule, launcher.Int(0))
 		p.Call(unix.SYS_CLOSE, launcher.Slot(slotPath))

@@ -29,7 +29,7 @@ func Probe() Report {
 
 var probed = sync.OnceValue(func() Report {
 	r := Report{OS: runtime.GOOS}
-	r.look()
+	r.probe()
 	r.Level = r.level()
 	return r
 })
@@ -46,19 +46,19 @@ func (r *Report) level() string {
 	if r.Seccomp {
 		parts = append(parts, "seccomp")
 	}
-	if !r.walls() {
+	if !r.isolatesFiles() {
 		return Process
 	}
 	return strings.Join(parts, "+")
 }
 
-// walls tells whether files can be kept from a run: by a view of its own, or
+// isolatesFiles tells whether files can be kept from a run: by a view of its own, or
 // by rules that seccomp makes whole (they know nothing of sockets).
-func (r *Report) walls() bool { return r.Namespaces || r.Landlock > 0 && r.Seccomp }
+func (r *Report) isolatesFiles() bool { return r.Namespaces || r.Landlock > 0 && r.Seccomp }
 
 // missing says, as the ends of "this machine cannot …", what a run would lack.
 func (r *Report) missing(s *Spec) []string {
-	if r.walls() {
+	if r.isolatesFiles() {
 		return nil
 	}
 	list := []string{"keep a command inside its workspace"}

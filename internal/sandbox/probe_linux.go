@@ -14,8 +14,8 @@ import (
 	"callgate/internal/sandbox/prefork"
 )
 
-// look tries everything that a run could use.
-func (r *Report) look() {
+// probe tries everything that a run could use.
+func (r *Report) probe() {
 	if auditArch == 0 {
 		r.Notes = append(r.Notes, "the sandbox does not know this processor's system calls: no walls")
 		return
@@ -28,9 +28,9 @@ func (r *Report) look() {
 	if !r.Seccomp {
 		r.Notes = append(r.Notes, "seccomp: this kernel has no filters")
 	}
-	if err := rehearse(true); err == nil {
+	if err := tryNamespaces(true); err == nil {
 		r.Namespaces, r.Proc = true, true
-	} else if rehearse(false) == nil {
+	} else if tryNamespaces(false) == nil {
 		r.Namespaces = true
 		r.Notes = append(r.Notes, fmt.Sprintf("a /proc of its own: %v; commands see that other processes exist", err))
 	} else {
@@ -39,8 +39,8 @@ func (r *Report) look() {
 	r.Cgroup = ownCgroup()
 }
 
-// rehearse builds the walls of namespaces around nothing.
-func rehearse(fresh bool) error {
+// tryNamespaces builds the walls of namespaces around nothing.
+func tryNamespaces(fresh bool) error {
 	l := &layout{}
 	for _, path := range systemPaths {
 		l.show(path)
@@ -51,7 +51,7 @@ func rehearse(fresh bool) error {
 	p.Fork = p.Calls()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	line, err := new(prefork.Keeper).Launch(ctx, prefork.Job{Ground: newGround(false), Grace: time.Second, Program: func() ([]byte, error) { return p.Encode(), nil }})
+	line, err := new(prefork.Pool).Run(ctx, prefork.Job{Ground: newGround(false), Grace: time.Second, Program: func() ([]byte, error) { return p.Encode(), nil }})
 	if err != nil {
 		return err
 	}

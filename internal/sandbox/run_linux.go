@@ -18,23 +18,23 @@ import (
 // spare keeps a helper started for the next run. There is one for the whole
 // process, as there is one report of the machine: a helper that waits knows
 // nothing of whom it will serve.
-var spare = &prefork.Keeper{Idle: 30 * time.Second}
+var spare = &prefork.Pool{Idle: 30 * time.Second}
 
-func rest() { spare.Rest() }
+func rest() { spare.Close() }
 
 // run makes the run at the best level that the machine permits.
 func (s *Spec) run(ctx context.Context, machine Report) (Exit, error) {
-	return s.runBy(ctx, spare, machine)
+	return s.runWith(ctx, spare, machine)
 }
 
-// runBy is run with the helpers of a keeper.
-func (s *Spec) runBy(ctx context.Context, by *prefork.Keeper, machine Report) (Exit, error) {
+// runWith is run with the helpers of a keeper.
+func (s *Spec) runWith(ctx context.Context, by *prefork.Pool, machine Report) (Exit, error) {
 	if s.Unconfined {
-		return s.runOpen(ctx)
+		return s.runUnconfined(ctx)
 	}
 	missing := machine.missing(s)
 	var l *layout
-	if machine.walls() && !machine.Namespaces { // rules can only permit: what lies inside cannot be hidden
+	if machine.isolatesFiles() && !machine.Namespaces { // rules can only permit: what lies inside cannot be hidden
 		var err error
 		if l, err = s.layOut(); err != nil {
 			return Exit{}, err
@@ -53,20 +53,20 @@ func (s *Spec) runBy(ctx context.Context, by *prefork.Keeper, machine Report) (E
 	var err error
 	switch {
 	case machine.Namespaces:
-		exit, err = s.runApart(ctx, by, machine)
+		exit, err = s.runNamespaced(ctx, by, machine)
 	case l != nil:
 		exit, err = s.runFiltered(ctx, by, machine, l)
 	default:
-		exit, err = s.runOpen(ctx)
+		exit, err = s.runUnconfined(ctx)
 	}
 	exit.Missing = missing
 	return exit, err
 }
 
-// runApart makes the run in namespaces of its own.
-func (s *Spec) runApart(ctx context.Context, by *prefork.Keeper, machine Report) (Exit, error) {
+// runNamespaced makes the run in namespaces of its own.
+func (s *Spec) runNamespaced(ctx context.Context, by *prefork.Pool, machine Report) (Exit, error) {
 	marker := rand.Text()
-	return s.runWalled(ctx, by, machine, marker, func() ([]byte, error) {
+	return s.runViaHelper(ctx, by, machine, marker, func() ([]byte, error) {
 		l, err := s.layOut()
 		if err != nil {
 			return nil, err
@@ -77,33 +77,33 @@ func (s *Spec) runApart(ctx context.Context, by *prefork.Keeper, machine Report)
 
 // runFiltered makes the run in a world that it shares with everybody, with
 // rules about what it may do there.
-func (s *Spec) runFiltered(ctx context.Context, by *prefork.Keeper, machine Report, l *layout) (Exit, error) {
+func (s *Spec) runFiltered(ctx context.Context, by *prefork.Pool, machine Report, l *layout) (Exit, error) {
 	temp, err := newTemp()
 	if err != nil {
 		return Exit{}, err
 	}
 	defer removeAll(temp)
 	marker := rand.Text()
-	return s.runWalled(ctx, by, machine, marker, func() ([]byte, error) {
-		l.places = append(l.places, place{path: temp, kind: folder, write: true})
+	return s.runViaHelper(ctx, by, machine, marker, func() ([]byte, error) {
+		l.places = append(l.places, mountEntry{path: temp, kind: folder, write: true})
 		p := s.program(machine, l, s.environ(temp, marker))
 		p.Remove = temp
 		return p.Encode(), nil
 	})
 }
 
-// runWalled makes the run through a helper.
-func (s *Spec) runWalled(ctx context.Context, by *prefork.Keeper, machine Report, marker string, program func() ([]byte, error)) (Exit, error) {
+// runViaHelper makes the run through a helper.
+func (s *Spec) runViaHelper(ctx context.Context, by *prefork.Pool, machine Report, marker string, program func() ([]byte, error)) (Exit, error) {
 	files, err := s.openFiles()
 	if err != nil {
 		return Exit{}, err
 	}
 	defer files.close()
-	var ground launcher.Ground
+	var ground launcher.Namespaces
 	if machine.Namespaces {
 		ground = newGround(s.Network)
 	}
-	line, err := by.Launch(ctx, prefork.Job{Ground: ground, Files: files.given, Grace: s.Grace, Program: func() ([]byte, error) {
+	line, err := by.Run(ctx, prefork.Job{Ground: ground, Files: files.given, Grace: s.Grace, Program: func() ([]byte, error) {
 		data, err := program()
 		if err == nil {
 			files.copy()
@@ -134,7 +134,7 @@ func readStatus(line string) (Exit, error) {
 	case err == nil && word == launcher.Broken:
 		return Exit{}, brokenStep(rest, syscall.Errno(n))
 	}
-	return Exit{}, tool.Errorf("sandbox.Run", tool.Internal, "the sandbox helper answered %q", tool.Clip(line))
+	return Exit{}, tool.Errorf("sandbox.Run", tool.Internal, "the sandbox helper answered %q", tool.Truncate(line))
 }
 
 // brokenStep says which step of a run failed: the last one is the command's

@@ -13,14 +13,14 @@ import (
 // we know how to put up.
 func (s *Spec) run(ctx context.Context, machine Report) (Exit, error) {
 	if s.Unconfined {
-		return s.runOpen(ctx)
+		return s.runUnconfined(ctx)
 	}
 	missing := machine.missing(s)
 	if !s.Relaxed {
 		return Exit{}, tool.Errorf("sandbox.Run", tool.Unavailable, "this machine cannot %s", strings.Join(missing, ", nor ")).
 			WithHint("callgate doctor says what is missing; with sandbox: relaxed the app accepts a run without it")
 	}
-	exit, err := s.runOpen(ctx)
+	exit, err := s.runUnconfined(ctx)
 	exit.Missing = missing
 	return exit, err
 }
@@ -28,7 +28,7 @@ func (s *Spec) run(ctx context.Context, machine Report) (Exit, error) {
 // rest has nothing to give up: no helpers are needed here.
 func rest() {}
 
-func (r *Report) look() {
+func (r *Report) probe() {
 	r.Notes = append(r.Notes, "confined runs need Linux: elsewhere a command has its own process group and environment, and no walls")
 }
 

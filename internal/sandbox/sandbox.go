@@ -109,14 +109,14 @@ const (
 // that it did not run.
 func Run(ctx context.Context, s Spec) (Exit, error) { return runOn(ctx, s, Probe()) }
 
-// Rest gives up the helper that Run keeps started for the next run. It would
+// StopIdleHelper gives up the helper that Run keeps started for the next run. It would
 // go by itself half a minute after the last run; who closes a kernel and lives
 // on need not wait for that. Run may be called again all the same.
-func Rest() { rest() }
+func StopIdleHelper() { rest() }
 
 // runOn is Run on a machine that can do what a report says.
 func runOn(ctx context.Context, s Spec, machine Report) (Exit, error) {
-	if err := s.settle(); err != nil {
+	if err := s.normalize(); err != nil {
 		return Exit{}, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -134,8 +134,8 @@ func timedOut(ctx context.Context) bool {
 	return ctx.Err() == context.DeadlineExceeded || tool.KindOf(context.Cause(ctx)) == tool.Timeout
 }
 
-// settle checks a spec and fills in its defaults.
-func (s *Spec) settle() error {
+// normalize checks a spec and fills in its defaults.
+func (s *Spec) normalize() error {
 	const op = "sandbox.Run"
 	if len(s.Argv) == 0 || s.Argv[0] == "" {
 		return tool.Errorf(op, tool.Invalid, "there is no command to run")
@@ -149,7 +149,7 @@ func (s *Spec) settle() error {
 	for _, list := range [][]string{{s.Workspace, s.Dir}, s.Readable, s.Writable, s.Hidden} {
 		for _, path := range list {
 			if path != "" && (!filepath.IsAbs(path) || filepath.Clean(path) != path) {
-				return tool.Errorf(op, tool.Invalid, "the path %q is not absolute and clean", tool.Clip(path))
+				return tool.Errorf(op, tool.Invalid, "the path %q is not absolute and clean", tool.Truncate(path))
 			}
 		}
 	}

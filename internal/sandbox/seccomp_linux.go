@@ -73,8 +73,8 @@ var forbidden = []int{
 // libraries do without them: their arguments lie where a filter cannot look.
 var absent = []int{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 
-// filtering is what a filter depends on.
-type filtering struct {
+// seccompConfig is what a filter depends on.
+type seccompConfig struct {
 	inet     bool // the internet families: the network is on, or it is the run's own
 	unix     bool // unix sockets: everything they could reach is the run's own
 	truncate bool // truncate by path: something else keeps it from others' files
@@ -88,7 +88,7 @@ type verdict struct {
 }
 
 // compile writes the filter.
-func (o filtering) compile() filter {
+func (o seccompConfig) compile() filter {
 	var f filter
 	f.load(dataArch)
 	f.unless(auditArch, unknown) // another architecture has other numbers
@@ -102,7 +102,7 @@ func (o filtering) compile() filter {
 	return append(f, search(list)...)
 }
 
-func (o filtering) verdicts() []verdict {
+func (o seccompConfig) verdicts() []verdict {
 	var list []verdict
 	add := func(nr int, decide func(*filter)) {
 		var part filter
@@ -159,7 +159,7 @@ func search(sorted []verdict) filter {
 }
 
 // socket decides about a new socket by its family.
-func (o filtering) socket(f *filter) {
+func (o seccompConfig) socket(f *filter) {
 	f.load(arg(0))
 	if o.unix {
 		f.test(unix.BPF_JEQ, unix.AF_UNIX, allow)
@@ -184,10 +184,10 @@ func (f *filter) unless(k, what uint32) {
 
 // compiled are the filters there are, as the kernel reads them, by what they
 // leave open.
-var compiled = sync.OnceValue(func() map[filtering][]byte {
-	all := map[filtering][]byte{}
+var compiled = sync.OnceValue(func() map[seccompConfig][]byte {
+	all := map[seccompConfig][]byte{}
 	for i := range 8 {
-		o := filtering{inet: i&1 != 0, unix: i&2 != 0, truncate: i&4 != 0}
+		o := seccompConfig{inet: i&1 != 0, unix: i&2 != 0, truncate: i&4 != 0}
 		var code []byte
 		for _, i := range o.compile() {
 			code = binary.LittleEndian.AppendUint16(code, i.Code)
@@ -200,7 +200,7 @@ var compiled = sync.OnceValue(func() map[filtering][]byte {
 })
 
 // addFilter adds the call that takes a filter on, for good.
-func addFilter(p *launcher.Program, o filtering) {
+func addFilter(p *launcher.Program, o seccompConfig) {
 	code := compiled()[o]
 	program := p.Bytes(words(uint64(len(code)/unix.SizeofSockFilter), 0)) // struct sock_fprog: how many, and where
 	p.Link(program.Offset(8), p.Bytes(code))

@@ -54,7 +54,7 @@ func TestFilter(t *testing.T) {
 	if auditArch == 0 {
 		t.Skip("no filter for this architecture")
 	}
-	for _, o := range []filtering{{}, {inet: true}, {unix: true}, {inet: true, unix: true, truncate: true}} {
+	for _, o := range []seccompConfig{{}, {inet: true}, {unix: true}, {inet: true, unix: true, truncate: true}} {
 		f := o.compile()
 		special := []int{unix.SYS_CLONE, unix.SYS_IOCTL, unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_TRUNCATE}
 		for nr := range 600 {

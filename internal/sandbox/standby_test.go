@@ -50,7 +50,7 @@ func TestOneHelperWaits(t *testing.T) {
 				t.Error("a run that never began took the helper that waited")
 			}
 			k.must(nil, "true")
-			k.keeper.Rest()
+			k.keeper.Close()
 			if list := helpers(t, os.Getpid()); len(list) > 0 {
 				t.Errorf("after Rest: %d", list)
 			}
@@ -222,7 +222,7 @@ func TestRunIsTheSameWithAHelperThatWaited(t *testing.T) {
 				"much to read":  func(s *sandbox.Spec) { s.Env = append(slices.Clone(s.Env), "LONG="+strings.Repeat("x", 100_000)) },
 			} {
 				alone := *k
-				alone.keeper = new(prefork.Keeper)
+				alone.keeper = new(prefork.Pool)
 				wanted := alone.must(change, sh(script)...)
 				k.must(nil, "true")
 				pid := k.waiting()
@@ -310,12 +310,12 @@ func TestRestWhileRunsAreUnderWay(t *testing.T) {
 		})
 		group.Go(func() {
 			for range 20 {
-				k.keeper.Rest()
+				k.keeper.Close()
 			}
 		})
 	}
 	group.Wait()
-	k.keeper.Rest()
+	k.keeper.Close()
 	if list := helpers(t, os.Getpid()); len(list) > 0 {
 		t.Errorf("after the last Rest: %d", list)
 	}

@@ -15,7 +15,7 @@ import (
 func sweep(marker string, session int) {
 	const rounds = 20 // against one that forks while it is being looked for
 	for range rounds {
-		left, unsure := stragglers(marker, session)
+		left, unsure := leftoverPIDs(marker, session)
 		found := unsure
 		for _, pid := range left {
 			found = syscall.Kill(pid, syscall.SIGKILL) == nil || found
@@ -27,9 +27,9 @@ func sweep(marker string, session int) {
 	}
 }
 
-// stragglers lists what is left of a run; unsure says that a process could not
+// leftoverPIDs lists what is left of a run; unsure says that a process could not
 // be told.
-func stragglers(marker string, session int) (list []int, unsure bool) {
+func leftoverPIDs(marker string, session int) (list []int, unsure bool) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil, false

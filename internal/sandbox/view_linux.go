@@ -20,7 +20,7 @@ import (
 type view struct {
 	*launcher.Program
 	made map[string]bool // folders that are there
-	done []place         // what is in the view so far, parents before children
+	done []mountEntry    // what is in the view so far, parents before children
 }
 
 const (
@@ -65,18 +65,18 @@ func addView(p *launcher.Program, l *layout, temp int64, fresh bool) {
 }
 
 // arrange puts everything that is mounted in order, parents before children.
-func (v *view) arrange(l *layout, temp int64) []place {
+func (v *view) arrange(l *layout, temp int64) []mountEntry {
 	all := slices.Concat(l.places, l.hide)
-	for _, q := range []place{{path: "/tmp", kind: private, write: true}, {path: "/dev/shm", kind: private, write: true}, {path: "/var/tmp", kind: link, link: "/tmp"}} {
-		if !slices.ContainsFunc(l.places, func(p place) bool { return p.path == q.path || q.kind == link && within(p.path, q.path) }) {
+	for _, q := range []mountEntry{{path: "/tmp", kind: private, write: true}, {path: "/dev/shm", kind: private, write: true}, {path: "/var/tmp", kind: link, link: "/tmp"}} {
+		if !slices.ContainsFunc(l.places, func(p mountEntry) bool { return p.path == q.path || q.kind == link && within(p.path, q.path) }) {
 			all = append(all, q)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b place) int { return strings.Compare(a.path, b.path) })
+	slices.SortStableFunc(all, func(a, b mountEntry) int { return strings.Compare(a.path, b.path) })
 	return all
 }
 
-func (v *view) add(q place, l *layout, temp int64) {
+func (v *view) add(q mountEntry, l *layout, temp int64) {
 	v.Step("show ", q.path)
 	switch q.kind {
 	case folder, file:
@@ -95,7 +95,7 @@ func (v *view) add(q place, l *layout, temp int64) {
 		v.attach(slotTree, q.path)
 	case link:
 		v.folder(filepath.Dir(q.path))
-		v.Try(unix.SYS_SYMLINKAT, v.Text(q.link), launcher.Int(atCWD), v.Text(base+q.path))
+		v.CallIgnoreError(unix.SYS_SYMLINKAT, v.Text(q.link), launcher.Int(atCWD), v.Text(base+q.path))
 	case private:
 		v.folder(q.path) // of the new root, shown once more, so that it can be written when the root itself cannot
 		v.Call(unix.SYS_FCHMODAT, launcher.Int(atCWD), v.Text(base+q.path), launcher.Int(0o1777))
@@ -103,7 +103,7 @@ func (v *view) add(q place, l *layout, temp int64) {
 		v.attach(slotTree, q.path)
 	case hidden:
 		flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV | unix.MS_RDONLY)
-		if slices.ContainsFunc(l.places, func(p place) bool { return p.path != q.path && within(p.path, q.path) }) {
+		if slices.ContainsFunc(l.places, func(p mountEntry) bool { return p.path != q.path && within(p.path, q.path) }) {
 			flags &^= unix.MS_RDONLY // something below it is shown all the same
 		}
 		v.mount("tmpfs", base+q.path, "tmpfs", flags, "mode=555,size=64k")
@@ -123,15 +123,15 @@ func sizeOption(bytes int64) string {
 func (v *view) addDevices() {
 	v.Step("show devices")
 	for _, node := range devices {
-		v.point(place{path: node, kind: file})
+		v.point(mountEntry{path: node, kind: file})
 		v.open(slotTree, node, 0)
 		v.attach(slotTree, node)
 	}
 	for _, name := range [][2]string{{"fd", "/proc/self/fd"}, {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"}, {"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"}} {
-		v.Try(unix.SYS_SYMLINKAT, v.Text(name[1]), launcher.Int(atCWD), v.Text(base+"/dev/"+name[0]))
+		v.CallIgnoreError(unix.SYS_SYMLINKAT, v.Text(name[1]), launcher.Int(atCWD), v.Text(base+"/dev/"+name[0]))
 	}
 	v.folder("/dev/pts")
-	v.Try(unix.SYS_MOUNT, v.Text("devpts"), v.Text(base+"/dev/pts"), v.Text("devpts"),
+	v.CallIgnoreError(unix.SYS_MOUNT, v.Text("devpts"), v.Text(base+"/dev/pts"), v.Text("devpts"),
 		launcher.Int(unix.MS_NOSUID|unix.MS_NOEXEC), v.Text("newinstance,ptmxmode=0666,mode=620"))
 }
 
@@ -146,7 +146,7 @@ func (v *view) addProc(fresh bool) {
 }
 
 // point makes what a place is mounted on, unless it shows there already.
-func (v *view) point(q place) {
+func (v *view) point(q mountEntry) {
 	v.folder(filepath.Dir(q.path))
 	if over := nearest(v.done, q.path); over != nil && over.kind == folder {
 		return
@@ -155,7 +155,7 @@ func (v *view) point(q place) {
 		v.folder(q.path)
 		return
 	}
-	v.Try(unix.SYS_MKNODAT, launcher.Int(atCWD), v.Text(base+q.path), launcher.Int(unix.S_IFREG|0o444), launcher.Int(0))
+	v.CallIgnoreError(unix.SYS_MKNODAT, launcher.Int(atCWD), v.Text(base+q.path), launcher.Int(unix.S_IFREG|0o444), launcher.Int(0))
 }
 
 // folder makes a folder and those above it, where there are none.
@@ -168,7 +168,7 @@ func (v *view) folder(path string) {
 		return
 	}
 	v.folder(filepath.Dir(path))
-	v.Try(unix.SYS_MKDIRAT, launcher.Int(atCWD), v.Text(base+path), launcher.Int(0o755))
+	v.CallIgnoreError(unix.SYS_MKDIRAT, launcher.Int(atCWD), v.Text(base+path), launcher.Int(0o755))
 }
 
 // open takes a copy of what is mounted at and below a path, with attributes
@@ -182,7 +182,7 @@ func (v *view) copy(slot int, dir launcher.Arg, path string, attr uint64) {
 	if path == "" {
 		flags |= unix.AT_EMPTY_PATH
 	}
-	v.Keep(slot, unix.SYS_OPEN_TREE, dir, v.Text(path), launcher.Int(flags))
+	v.CallKeep(slot, unix.SYS_OPEN_TREE, dir, v.Text(path), launcher.Int(flags))
 	if attr == 0 {
 		return
 	}
@@ -194,12 +194,12 @@ func (v *view) copy(slot int, dir launcher.Arg, path string, attr uint64) {
 // moment when a path was made canonical and this one, whoever may write above
 // it could have put a link there that leads elsewhere; an exact place is not
 // opened through any.
-func addOpen(p *launcher.Program, slot int, q place) {
+func addOpen(p *launcher.Program, slot int, q mountEntry) {
 	how := words(unix.O_PATH|unix.O_CLOEXEC, 0, 0)
 	if q.exact {
 		how = words(unix.O_PATH|unix.O_CLOEXEC, 0, unix.RESOLVE_NO_SYMLINKS)
 	}
-	p.Keep(slot, unix.SYS_OPENAT2, launcher.Int(atCWD), p.Text(q.path), p.Bytes(how), launcher.Int(len(how)))
+	p.CallKeep(slot, unix.SYS_OPENAT2, launcher.Int(atCWD), p.Text(q.path), p.Bytes(how), launcher.Int(len(how)))
 }
 
 // attach puts an open tree into the view.

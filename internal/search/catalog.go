@@ -26,7 +26,7 @@ func (x *Index) Catalog(ctx context.Context, tools []*tool.Tool) (*Catalog, erro
 		return cmp.Or(cmp.Compare(a.ID.Dotted(), b.ID.Dotted()), a.ID.Version.Compare(b.ID.Version))
 	})
 	var err error
-	if c.state, err = x.holding(ctx, c.tools); err != nil {
+	if c.state, err = x.ensure(ctx, c.tools); err != nil {
 		return nil, err
 	}
 	c.slots = make([]int32, len(c.tools))
@@ -53,8 +53,8 @@ func (c *Catalog) Search(ctx context.Context, r Request) (*Response, error) {
 	if len(queries) == 0 {
 		return &Response{Answers: []Answer{c.browse(r, limit)}}, nil
 	}
-	c.index.meanings.wake()
-	vectors, degraded, err := c.meanings(ctx, queries)
+	c.index.vectors.wake()
+	vectors, degraded, err := c.queryVectors(ctx, queries)
 	if err != nil {
 		return nil, err
 	}
@@ -88,13 +88,13 @@ func (r *Request) check() (limit int, err error) {
 	switch r.Filter.MaxRisk {
 	case "", tool.Low, tool.Medium, tool.High:
 	default:
-		return 0, tool.Errorf(op, tool.Invalid, "max risk %q is not a risk", tool.Clip(string(r.Filter.MaxRisk))).WithHint("use low, medium or high")
+		return 0, tool.Errorf(op, tool.Invalid, "max risk %q is not a risk", tool.Truncate(string(r.Filter.MaxRisk))).WithHint("use low, medium or high")
 	}
 	for _, e := range r.Filter.SideEffects {
 		switch e {
 		case tool.None, tool.Read, tool.Write, tool.External:
 		default:
-			return 0, tool.Errorf(op, tool.Invalid, "%q is not a side effect", tool.Clip(string(e))).WithHint("use none, read, write or external")
+			return 0, tool.Errorf(op, tool.Invalid, "%q is not a side effect", tool.Truncate(string(e))).WithHint("use none, read, write or external")
 		}
 	}
 	if r.Limit == 0 {

@@ -65,7 +65,7 @@ func (d document) texts() (whole, name string) {
 	var b strings.Builder
 	b.WriteString(name)
 	b.WriteString(". ")
-	b.WriteString(tool.ClipTo(t.Spec.Description, maxText))
+	b.WriteString(tool.TruncateTo(t.Spec.Description, maxText))
 	for _, s := range t.Spec.Aliases {
 		b.WriteString(". ")
 		b.WriteString(s)

@@ -24,8 +24,8 @@ type Index struct {
 	opts    Options
 	current atomic.Pointer[state]
 
-	mu       sync.Mutex // one writer of the state at a time
-	meanings meanings
+	mu      sync.Mutex // one writer of the state at a time
+	vectors vectorIndexer
 }
 
 // state is the index at one moment. It is immutable.
@@ -43,7 +43,7 @@ const none = -1
 // New makes an empty index. Close it to keep what it has embedded.
 func New(opts Options) *Index {
 	x := &Index{opts: opts}
-	x.meanings.index = x
+	x.vectors.index = x
 	x.current.Store(x.empty())
 	return x
 }
@@ -56,7 +56,7 @@ func (x *Index) empty() *state {
 }
 
 // Close waits for what is being embedded to stop, and keeps what is done.
-func (x *Index) Close() error { return x.meanings.close() }
+func (x *Index) Close() error { return x.vectors.close() }
 
 // Sync makes the index hold exactly these tools. Those whose content it holds
 // already cost next to nothing.
@@ -79,13 +79,13 @@ func (x *Index) Sync(ctx context.Context, tools []*tool.Tool) error {
 	return x.publish(ctx, next, added)
 }
 
-// holding returns a state that holds these tools, among others.
-func (x *Index) holding(ctx context.Context, tools []*tool.Tool) (*state, error) {
+// ensure returns a state that holds these tools, among others.
+func (x *Index) ensure(ctx context.Context, tools []*tool.Tool) (*state, error) {
 	holds := func(s *state) bool {
 		return !slices.ContainsFunc(tools, func(t *tool.Tool) bool { _, ok := s.byTool[t]; return !ok })
 	}
 	if s := x.current.Load(); holds(s) {
-		x.meanings.wake()
+		x.vectors.wake()
 		return s, nil
 	}
 	x.mu.Lock()
@@ -161,10 +161,10 @@ func (x *Index) publish(ctx context.Context, next *state, added []document) erro
 	if err := ctx.Err(); err != nil {
 		return &tool.Error{Op: "search.Index", Kind: tool.Cancelled, Message: "indexing was cancelled", Err: err}
 	}
-	missing := x.meanings.attach(next, added)
+	missing := x.vectors.attach(next, added)
 	x.current.Store(next)
 	if len(missing) > 0 {
-		x.meanings.fill(missing)
+		x.vectors.fill(missing)
 	}
 	return nil
 }

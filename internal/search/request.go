@@ -27,17 +27,17 @@ type Request struct {
 	// was useful once is likely to be meant again.
 	Used map[string]int
 	// Half leaves one half out, to see what each is worth.
-	Half Half
+	Half Mode
 }
 
-// Half is which half of the engine answers.
-type Half int
+// Mode is which half of the engine answers.
+type Mode int
 
 // The halves.
 const (
-	Both Half = iota
+	Both Mode = iota
 	Keywords
-	Meaning
+	Semantic
 )
 
 // Filter narrows a search. The zero value lets everything pass.
@@ -67,10 +67,10 @@ type Answer struct {
 
 // Hit is one tool that was found, and why.
 type Hit struct {
-	Tool    *tool.Tool
-	Score   float64 // orders the hits of one query; browsing gives 0
-	Meaning float64 // how near query and tool are in meaning, -1 to 1
-	Matches []Match // which words of the query the tool has
+	Tool     *tool.Tool
+	Score    float64 // orders the hits of one query; browsing gives 0
+	Semantic float64 // how near query and tool are in meaning, -1 to 1
+	Matches  []Match // which words of the query the tool has
 }
 
 // Match is one word of a query that a tool has.

@@ -10,10 +10,10 @@ import (
 	"callgate/tool"
 )
 
-// takeOver brings the plain file of earlier versions into the store, once: it
+// migratePlain brings the plain file of earlier versions into the store, once: it
 // goes when its values are durable in the store, and not before. A value that
 // was set in the store after the file was last written stays.
-func (s *store) takeOver(op string) error {
+func (s *store) migratePlain(op string) error {
 	plain, info, err := s.readPlain(op)
 	if info == nil || err != nil {
 		return err

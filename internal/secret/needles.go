@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// needles finds many forms in one pass over a text, after Wu and Manber: a
+// multiMatcher finds many forms in one pass over a text, after Wu and Manber: a
 // window as long as the shortest form slides over the text, and a table says
 // for the last three bytes in it how far it may jump before any form could
 // begin. Where it may not jump, the eight bytes of the window are looked up,
 // and only forms that begin with them are compared. How many forms there are
 // hardly matters, nor how long they are.
-type needles struct {
-	jump   []uint8           // by the hash of three bytes
-	begin  map[uint64][]form // by the first eight bytes, longest first
-	sorted []string          // the beginnings, for a text that ends inside one
+type multiMatcher struct {
+	jump   []uint8                  // by the hash of three bytes
+	begin  map[uint64][]encodedForm // by the first eight bytes, longest first
+	sorted []string                 // the beginnings, for a text that ends inside one
 }
 
 const (
@@ -25,16 +25,16 @@ const (
 )
 
 // newNeedles makes the tables. Of equal texts the first form counts.
-func newNeedles(forms []form) *needles {
-	n := &needles{jump: make([]uint8, 1<<jumpBits), begin: map[uint64][]form{}}
+func newNeedles(forms []encodedForm) *multiMatcher {
+	n := &multiMatcher{jump: make([]uint8, 1<<jumpBits), begin: map[uint64][]encodedForm{}}
 	for i := range n.jump {
 		n.jump[i] = window - block + 1
 	}
 	// Longest first, so that a value inside another does not win its place.
-	slices.SortStableFunc(forms, func(a, b form) int {
+	slices.SortStableFunc(forms, func(a, b encodedForm) int {
 		return cmp.Or(cmp.Compare(len(b.text), len(a.text)), cmp.Compare(a.text, b.text))
 	})
-	forms = slices.CompactFunc(forms, func(a, b form) bool { return a.text == b.text })
+	forms = slices.CompactFunc(forms, func(a, b encodedForm) bool { return a.text == b.text })
 	for _, f := range forms {
 		key := eight(f.text, 0)
 		n.begin[key] = append(n.begin[key], f)
@@ -61,7 +61,7 @@ type text interface{ ~string | ~[]byte }
 // scan tells found of every form in t, overlapping ones too. When there is more
 // to come, it returns where the first one begins that t ends in the middle of,
 // else the length of t.
-func scan[T text](n *needles, t T, more bool, found func(span)) (open int) {
+func scan[T text](n *multiMatcher, t T, more bool, found func(span)) (open int) {
 	open = len(t)
 	at := 0
 	for at+window <= len(t) {
@@ -93,7 +93,7 @@ func scan[T text](n *needles, t T, more bool, found func(span)) (open int) {
 // match compares a form with what stands at a place, the first eight bytes of
 // which are known to be equal. It returns where the form ends, or the end of
 // the text when that comes first and all was equal, or 0.
-func match[T text](t T, at int, f form) (end int, whole bool) {
+func match[T text](t T, at int, f encodedForm) (end int, whole bool) {
 	at += window
 	rest := f.text[window:]
 	if !f.wraps {

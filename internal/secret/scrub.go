@@ -7,10 +7,10 @@ import (
 
 // scrubber takes the known values out of texts. It does not change; a nil one
 // changes nothing.
-type scrubber struct{ *needles }
+type scrubber struct{ *multiMatcher }
 
 func newScrubber(known map[string]string) *scrubber {
-	var forms []form
+	var forms []encodedForm
 	for value, name := range known {
 		forms = append(forms, formsOf(name, value)...)
 	}
@@ -18,7 +18,7 @@ func newScrubber(known map[string]string) *scrubber {
 		return nil
 	}
 	// Of two secrets with one value the same name is told every time.
-	slices.SortFunc(forms, func(a, b form) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(forms, func(a, b encodedForm) int { return cmp.Compare(a.name, b.name) })
 	return &scrubber{newNeedles(forms)}
 }
 
@@ -54,12 +54,12 @@ func find[T text](s *scrubber, t T, more bool) (spans []span, open int) {
 		}
 		return at
 	}
-	open = scan(s.needles, t, more, func(f span) { spans = append(spans, f) })
+	open = scan(s.multiMatcher, t, more, func(f span) { spans = append(spans, f) })
 	next, cut := unescape(t, allKinds, more)
 	open = min(open, cut)
 	for next != nil {
 		layers = append(layers, next)
-		begun := scan(s.needles, next.text, more, func(f span) {
+		begun := scan(s.multiMatcher, next.text, more, func(f span) {
 			for _, l := range slices.Backward(layers) {
 				f = l.outer(f)
 			}

@@ -31,12 +31,12 @@ import (
 
 // Vault resolves names. The zero value knows only the environment.
 type Vault struct {
-	store *store // nil: none
-	ring  ring   // nil: none
+	store *store  // nil: none
+	ring  keyStore // nil: none
 
 	looking sync.Mutex // one reads the store at a time; taken before mu
 	mu      sync.RWMutex
-	held    *reading          // the store, as last read; nil: not yet
+	held    *storeSnapshot    // the store, as last read; nil: not yet
 	fault   error             // why it could not be read
 	known   map[string]string // value → name, for every value worth scrubbing
 	scrub   *scrubber         // rebuilt when known grows; nil when there is nothing to scrub
@@ -50,14 +50,14 @@ type Vault struct {
 //
 // A store that is damaged, or that others may read, is an error. One whose
 // keyring is locked is not: its names have no value until that is open.
-func Open(path string) (*Vault, error) { return openWith(path, systemRing()) }
+func Open(path string) (*Vault, error) { return openWith(path, systemKeyring()) }
 
-func openWith(path string, r ring) (*Vault, error) {
+func openWith(path string, r keyStore) (*Vault, error) {
 	const op = "secret.Open"
 	v := &Vault{ring: r, known: map[string]string{}}
 	for _, pair := range os.Environ() {
 		if name, value, _ := strings.Cut(pair, "="); likelySecret(name) {
-			v.learn(name, value)
+			v.addValue(name, value)
 		}
 	}
 	v.scrub = newScrubber(v.known)
@@ -65,7 +65,7 @@ func openWith(path string, r ring) (*Vault, error) {
 		return v, nil
 	}
 	v.store = newStore(path, r)
-	err := v.store.takeOver(op)
+	err := v.store.migratePlain(op)
 	if err == nil {
 		err = v.refresh(op)
 	}
@@ -93,7 +93,7 @@ func (v *Vault) refresh(op string) error {
 		v.fault = err
 		return err
 	}
-	v.take(r)
+	v.setSnapshot(r)
 	return nil
 }
 
@@ -104,18 +104,18 @@ func (v *Vault) current() bool {
 	return v.held != nil && v.fault == nil && !v.store.changed(v.held.stamp)
 }
 
-// take makes a reading the vault's own. One that is older than another does no
+// setSnapshot makes a reading the vault's own. One that is older than another does no
 // harm: it is seen to be, and the store is read again.
-func (v *Vault) take(r reading) {
+func (v *Vault) setSnapshot(r storeSnapshot) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.held, v.fault = &r, nil
 	grown := false
 	for name, e := range r.Secrets {
-		grown = v.learn(name, string(e.Value)) || grown
+		grown = v.addValue(name, string(e.Value)) || grown
 	}
 	if r.stamp != nil { // a tool that finds the key's file is no better off
-		grown = v.learn("the store's key", r.key.text()) || grown
+		grown = v.addValue("the store's key", r.key.text()) || grown
 	}
 	if grown {
 		v.scrub = newScrubber(v.known)
@@ -163,8 +163,8 @@ func (v *Vault) lookup(op, name string) (string, error) {
 		value, err = v.ring.Get(ringSecrets, name)
 	}
 	if value == "" || err != nil {
-		missing := tool.Errorf(op, tool.Unavailable, "the secret %s has no value", tool.Clip(name)).
-			WithHint("set it with: callgate secret set %s", tool.Clip(name))
+		missing := tool.Errorf(op, tool.Unavailable, "the secret %s has no value", tool.Truncate(name)).
+			WithHint("set it with: callgate secret set %s", tool.Truncate(name))
 		if err != nil && !errors.Is(err, keyring.ErrNotFound) {
 			missing.Message += ", and the keyring cannot be asked for it"
 			missing.Err = err
@@ -173,15 +173,15 @@ func (v *Vault) lookup(op, name string) (string, error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.learn(name, value) {
+	if v.addValue(name, value) {
 		v.scrub = newScrubber(v.known)
 	}
 	return value, nil
 }
 
-// learn adds a value to those scrubbed, and reports whether it is new. The
+// addValue adds a value to those scrubbed, and reports whether it is new. The
 // lock is held.
-func (v *Vault) learn(name, value string) bool {
+func (v *Vault) addValue(name, value string) bool {
 	if len(value) < MinScrubbed || v.known[value] != "" {
 		return false
 	}
@@ -205,7 +205,7 @@ func check(op, name string, value []byte) error {
 	switch {
 	case !validName.MatchString(name):
 		name, _, _ = strings.Cut(name, "=") // behind which a value may stand
-		return tool.Errorf(op, tool.Invalid, "%q is not the name of a secret", tool.Clip(name)).
+		return tool.Errorf(op, tool.Invalid, "%q is not the name of a secret", tool.Truncate(name)).
 			WithHint("a name has up to 128 letters, digits, _, - and ., and begins with a letter or _")
 	case len(value) == 0:
 		return tool.Errorf(op, tool.Invalid, "the value of %s is empty", name).WithHint("to take a secret away: callgate secret delete %s", name)
@@ -233,7 +233,7 @@ func (v *Vault) Delete(name string) error {
 	const op = "secret.Delete"
 	return v.change(op, func(all map[string]entry) error {
 		if _, ok := all[name]; !ok {
-			return tool.Errorf(op, tool.NotFound, "there is no secret %s in the store", tool.Clip(name)).
+			return tool.Errorf(op, tool.NotFound, "there is no secret %s in the store", tool.Truncate(name)).
 				WithHint("callgate secret list shows those that there are")
 		}
 		delete(all, name)
@@ -249,7 +249,7 @@ func (v *Vault) change(op string, change func(map[string]entry) error) error {
 	if err != nil {
 		return err
 	}
-	v.take(r)
+	v.setSnapshot(r)
 	return nil
 }
 

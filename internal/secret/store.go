@@ -31,30 +31,30 @@ type store struct {
 	path    string // the sealed file
 	keyPath string
 	lock    string
-	old     string // the plain file of earlier versions
-	ring    ring   // nil: none
+	old     string  // the plain file of earlier versions
+	ring    keyStore // nil: none
 
 	mu  sync.Mutex
 	key *key // as last used
 }
 
 // newStore names the files of a store: they differ in their endings.
-func newStore(path string, r ring) *store {
+func newStore(path string, r keyStore) *store {
 	base := strings.TrimSuffix(path, filepath.Ext(path))
 	return &store{path: base + ".box", keyPath: base + ".key", lock: base + ".lock", old: base + ".json", ring: r}
 }
 
-// reading is the store as it was read once. The zero value is that of a store
+// storeSnapshot is the store as it was read once. The zero value is that of a store
 // that is not there.
-type reading struct {
+type storeSnapshot struct {
 	contents
-	stamp *stamp // nil: there was no file
+	stamp *fileStamp // nil: there was no file
 	key   key
 	where string // the key's place
 }
 
 // load reads the store.
-func (s *store) load(op string) (r reading, err error) {
+func (s *store) load(op string) (r storeSnapshot, err error) {
 	r.Secrets = map[string]entry{}
 	data, info, err := readOwn(op, s.path, "the secret store")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -85,7 +85,7 @@ func (s *store) damaged(op string, err error) error {
 
 // update changes what the store holds, and returns it as it is then. Nothing
 // is written when change fails.
-func (s *store) update(op string, change func(map[string]entry) error) (r reading, err error) {
+func (s *store) update(op string, change func(map[string]entry) error) (r storeSnapshot, err error) {
 	err = locked(op, s.lock, func() error {
 		if r, err = s.load(op); err != nil {
 			return err
@@ -214,21 +214,21 @@ func (s *store) firstKey(op string) (key, string, error) {
 	return k, inFile, nil
 }
 
-// stamp tells one state of the file from another without reading it.
-type stamp struct {
+// fileStamp tells one state of the file from another without reading it.
+type fileStamp struct {
 	info  fs.FileInfo
 	fresh bool // it was so young that another could look the same
 }
 
-// young is how coarse a file system's clock may be.
-const young = 2 * time.Second
+// stampSettle is how coarse a file system's clock may be.
+const stampSettle = 2 * time.Second
 
-func newStamp(info fs.FileInfo) *stamp {
-	return &stamp{info, time.Since(info.ModTime()) < young}
+func newStamp(info fs.FileInfo) *fileStamp {
+	return &fileStamp{info, time.Since(info.ModTime()) < stampSettle}
 }
 
 // changed reports whether the file may be another than the one of a stamp.
-func (s *store) changed(st *stamp) bool {
+func (s *store) changed(st *fileStamp) bool {
 	info, err := os.Stat(s.path)
 	if err != nil {
 		return st != nil || !errors.Is(err, fs.ErrNotExist)

@@ -18,10 +18,10 @@ func long(b *testing.B) *chat {
 	b.Helper()
 	k := &scripted{}
 	k.about.ID = "t1"
-	c := newChat(context.Background(), Options{Kernel: k, Open: k.open}, Talk{About: k.about, Speaker: k})
+	c := newChat(context.Background(), Options{Kernel: k, Open: k.open}, OpenConversation{About: k.about, Conversation: k})
 	c.update(tea.WindowSizeMsg{Width: 160, Height: 50})
 	for i := range 1_000 {
-		c.script.Add(transcript.Words(fmt.Sprintf("what of %d?", i)), true)
+		c.script.Add(transcript.UserText(fmt.Sprintf("what of %d?", i)), true)
 		transcript.NewAnswer(c.script, c.looks).Write(fmt.Sprintf("## Part %d\n\nSome **bold** words about `it`, and [more](https://example.com/%d).\n\n- one\n- two\n\n```go\nfunc f%d() int { return %d }\n```\n", i, i, i, i))
 	}
 	c.View()
@@ -59,7 +59,7 @@ func BenchmarkStream(b *testing.B) {
 		if i%120 == 119 {
 			word = "\n\n"
 		}
-		c.show(protocol.Moment{Delta: &llm.Delta{Kind: llm.DeltaText, Text: word}})
+		c.show(protocol.TurnEvent{Delta: &llm.Delta{Kind: llm.DeltaText, Text: word}})
 		c.View()
 	}
 }
@@ -79,7 +79,7 @@ func BenchmarkResize(b *testing.B) {
 // which BenchmarkScroll is: it fails only when all of it is laid out.
 func TestOnlyWhatIsSeenIsLaidOut(t *testing.T) {
 	laid := 0
-	c := newChat(t.Context(), Options{Now: time.Now}, Talk{})
+	c := newChat(t.Context(), Options{Now: time.Now}, OpenConversation{})
 	c.update(tea.WindowSizeMsg{Width: 80, Height: 24})
 	for range 10_000 {
 		c.script.Add(counted{&laid}, false)

@@ -18,17 +18,17 @@ import (
 // chat is the whole screen and what stands behind it.
 type chat struct {
 	Options
-	ctx    context.Context
-	talk   Talk
-	script *transcript.Transcript
-	looks  *transcript.Markdown
-	field  *input.Field
-	turn   *turn // nil: nothing is under way
-	desk   desk
-	picker *picker // nil: nothing is being chosen
-	meter  meter
-	memory []string // goal and tasks, as lines
-	screen screen
+	ctx       context.Context
+	conv      OpenConversation
+	script    *transcript.Transcript
+	looks     *transcript.Markdown
+	field     *input.Field
+	turn      *turn // nil: nothing is under way
+	approvals approvalPane
+	picker    *picker // nil: nothing is being chosen
+	meter     usageMeter
+	memory    []string // goal and tasks, as lines
+	screen    screen
 }
 
 // screen is how things are shown.
@@ -41,7 +41,7 @@ type screen struct {
 	asking        bool   // the kernel is being asked for its locks
 }
 
-func newChat(ctx context.Context, o Options, talk Talk) *chat {
+func newChat(ctx context.Context, o Options, talk OpenConversation) *chat {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -50,23 +50,23 @@ func newChat(ctx context.Context, o Options, talk Talk) *chat {
 		field: input.NewField("say what to do, or /help"),
 	}
 	c.screen.mouse = true
-	c.enter(talk)
+	c.setConversation(talk)
 	return c
 }
 
 func (c *chat) now() time.Time { return c.Options.Now() }
 
-// enter makes a conversation the one that is seen.
-func (c *chat) enter(talk Talk) {
-	c.talk, c.desk, c.memory = talk, desk{}, nil
-	c.meter = meter{window: talk.About.Window}
+// setConversation makes a conversation the one that is seen.
+func (c *chat) setConversation(talk OpenConversation) {
+	c.conv, c.approvals, c.memory = talk, approvalPane{}, nil
+	c.meter = usageMeter{window: talk.About.Window}
 	c.meter.set(talk.About.Info)
 	c.script.Clear()
 	for _, w := range talk.About.Warnings {
 		c.note(w)
 	}
-	if talk.About.Unaccepted != "" {
-		c.note("the app would do this by itself, and nobody has accepted it yet: " + talk.About.Unaccepted + "\ncallgate app trust lets it")
+	if talk.About.PendingConsent != "" {
+		c.note("the app would do this by itself, and nobody has accepted it yet: " + talk.About.PendingConsent + "\ncallgate app trust lets it")
 	}
 }
 
@@ -83,10 +83,10 @@ func (c *chat) Init() tea.Cmd { return c.arrive() }
 
 // arrive takes up the conversation that was entered.
 func (c *chat) arrive() tea.Cmd {
-	if c.talk.About.Info.Turns == 0 {
+	if c.conv.About.Info.Turns == 0 {
 		return c.remembered()
 	}
-	id := c.talk.About.ID
+	id := c.conv.About.ID
 	return func() tea.Msg {
 		h, err := c.Kernel.History(c.ctx, id)
 		return recalled{id, h, err}
@@ -101,28 +101,28 @@ type recalled struct {
 }
 
 func (c *chat) recall(r recalled) tea.Cmd {
-	if r.id != c.talk.About.ID || c.turn != nil {
+	if r.id != c.conv.About.ID || c.turn != nil {
 		return nil
 	}
 	if r.err != nil {
 		c.wrong(r.err)
 	}
-	c.past(r.history.Log)
-	if info := c.talk.About.Info; info.Turns > 0 && info.Last == "" {
+	c.showHistory(r.history.Log)
+	if info := c.conv.About.Info; info.Turns > 0 && info.Last == "" {
 		c.note("the last turn was broken off: it goes on")
-		return c.begin(c.talk.Resume)
+		return c.begin(c.conv.Resume)
 	}
 	return c.remembered()
 }
 
-// past shows what happened before.
-func (c *chat) past(log []history.Event) {
+// showHistory shows what happened before.
+func (c *chat) showHistory(log []history.Event) {
 	calls := map[string]*running{}
 	var last *running
 	for _, e := range log {
 		switch e.Type {
 		case history.User:
-			c.script.Add(transcript.Words(e.Message.Text()), true)
+			c.script.Add(transcript.UserText(e.Message.Text()), true)
 			c.field.Remember(strings.TrimSpace(e.Message.Text()))
 			last = nil
 		case history.Assistant:
@@ -172,31 +172,31 @@ func (c *chat) update(msg tea.Msg) tea.Cmd {
 		if e := c.script.At(msg.Y - c.headRows()); e != nil && msg.Button == tea.MouseLeft {
 			e.Toggle()
 		}
-	case happened:
+	case turnMsg:
 		return c.take(msg)
-	case ticked:
+	case tickMsg:
 		return c.ticked(msg)
-	case held:
+	case locksMsg:
 		c.waiting(msg)
-	case halted:
+	case cancelledMsg:
 		if msg.err != nil && c.turn == msg.turn && c.turn != nil {
 			c.turn.cancel()
 		}
-	case previewed:
+	case previewMsg:
 		msg.question.preview = msg.lines
-	case answered:
+	case answeredMsg:
 		c.settled(msg)
 	case recalled:
 		return c.recall(msg)
-	case refreshed:
+	case memoryMsg:
 		c.refresh(msg)
-	case prompted:
+	case promptMsg:
 		c.showPrompt(msg)
-	case compacted:
+	case compactedMsg:
 		c.compacted(msg)
-	case listed:
+	case conversationsMsg:
 		c.choose(msg)
-	case switched:
+	case openedMsg:
 		return c.switchTo(msg)
 	}
 	return nil
@@ -209,13 +209,13 @@ func (c *chat) say(words string) tea.Cmd {
 		c.field.Set(words)
 		return nil
 	}
-	c.script.Add(transcript.Words(words), true)
-	talk := c.talk
-	return c.begin(func(ctx context.Context) iter.Seq2[protocol.Moment, error] { return talk.Say(ctx, words) })
+	c.script.Add(transcript.UserText(words), true)
+	talk := c.conv
+	return c.begin(func(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] { return talk.Send(ctx, words) })
 }
 
-// halted says that a turn was told to stop.
-type halted struct {
+// cancelledMsg says that a turn was told to stop.
+type cancelledMsg struct {
 	turn *turn
 	err  error
 }
@@ -227,9 +227,9 @@ func (c *chat) interrupt() tea.Cmd {
 		return tea.Quit
 	}
 	t.halting = true
-	id := c.talk.About.ID
+	id := c.conv.About.ID
 	return func() tea.Msg {
-		_, err := c.Kernel.Halt(c.ctx, id)
-		return halted{t, err}
+		_, err := c.Kernel.CancelTurn(c.ctx, id)
+		return cancelledMsg{t, err}
 	}
 }

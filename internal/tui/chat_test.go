@@ -41,7 +41,7 @@ func TestCallAsItRuns(t *testing.T) {
 		s.tell(callMoment(call))
 		s.sees(`→ shell.bash {"command":"make test"}`, "a call runs")
 		s.kernel.mu.Lock()
-		s.kernel.locks.Waiting = []lock.Waiting{{Resource: "file:/w/a", Holder: lock.Holder{Call: "c1"}, Behind: lock.Obstacle{Holder: lock.Holder{Call: "c9", Tool: "filesystem.write"}}}}
+		s.kernel.locks.Waiting = []lock.Waiting{{Resource: "file:/w/a", Holder: lock.Holder{Call: "c1"}, Behind: lock.Blocker{Holder: lock.Holder{Call: "c9", Tool: "filesystem.write"}}}}
 		s.kernel.mu.Unlock()
 		s.pass(2 * time.Second)
 		s.sees("waits for file:/w/a, held by call c9 (filesystem.write)", "2.0 s")
@@ -49,7 +49,7 @@ func TestCallAsItRuns(t *testing.T) {
 		s.kernel.locks.Waiting = nil
 		s.kernel.mu.Unlock()
 		for _, line := range []string{"one\n", "two\n", "50%\r", "100%\r\n", "three\nfour\nfive\nsix\n"} {
-			s.tell(protocol.Moment{Output: &journal.Output{Call: "c1", Stream: "stdout", Text: []byte(line)}})
+			s.tell(protocol.TurnEvent{Output: &journal.Output{Call: "c1", Stream: "stdout", Text: []byte(line)}})
 		}
 		s.pass(time.Second)
 		s.sees("│ 100%", "│ six")
@@ -168,8 +168,8 @@ func busy(s *stage) {
 	call := made("c1", "filesystem__write", `{"path":"a.txt","content":"`+strings.Repeat("長い ", 40)+`"}`)
 	s.tell(text("A paragraph with a link to [somewhere](https://example.com/a/very/long/path/that/goes/on/and/on) and **bold** words.\n\n| a | b |\n|---|---|\n| 1 | "+strings.Repeat("wide ", 30)+" |\n\n"),
 		text("> quoted\n\n1. one\n2. two\n\n"+strings.Repeat("x", 300)+"\n"),
-		callMoment(call), protocol.Moment{Output: &journal.Output{Call: "c1", Text: []byte(strings.Repeat("output ", 40) + "\n")}},
-		protocol.Moment{Notice: strings.Repeat("a notice ", 20)})
+		callMoment(call), protocol.TurnEvent{Output: &journal.Output{Call: "c1", Text: []byte(strings.Repeat("output ", 40) + "\n")}},
+		protocol.TurnEvent{Notice: strings.Repeat("a notice ", 20)})
 }
 
 func TestEveryWidth(t *testing.T) {
@@ -260,8 +260,8 @@ func TestNothingIsObeyed(t *testing.T) {
 		s.types("go\n")
 		call := made("c1", bad, `{"a":"`+"\u202e"+`"}`)
 		s.tell(text(bad+"\n\n"+entities+"\n\n```\n"+bad+entities+"\n```\n\n| a |\n|---|\n| "+bad+entities+" |\n"), callMoment(call),
-			protocol.Moment{Output: &journal.Output{Call: "c1", Text: []byte(bad)}}, protocol.Moment{Notice: bad},
-			protocol.Moment{Delta: &llm.Delta{Kind: llm.DeltaReasoning, Text: bad}})
+			protocol.TurnEvent{Output: &journal.Output{Call: "c1", Text: []byte(bad)}}, protocol.TurnEvent{Notice: bad},
+			protocol.TurnEvent{Delta: &llm.Delta{Kind: llm.DeltaReasoning, Text: bad}})
 		check("a call")
 		s.sees("<b>tag</b>", "<!-- gone -->")
 		s.press("ctrl+o")
@@ -272,7 +272,7 @@ func TestNothingIsObeyed(t *testing.T) {
 		s.types("e\n")
 		check("an editor")
 		s.press("esc")
-		s.tell(result(call, tool.Failure, bad, bad), protocol.Moment{Failure: &tool.Error{Message: bad}}, end(history.Failed))
+		s.tell(result(call, tool.Failure, bad, bad), protocol.TurnEvent{Failure: &tool.Error{Message: bad}}, end(history.Failed))
 		check("the end")
 		for _, command := range []string{"/prompt\n", "/skills\n", "/model\n", "/help\n", "/sessions\n"} {
 			s.types(command)

@@ -40,7 +40,7 @@ func commands() []command {
 // all are the commands, and the skills of the app.
 func (c *chat) all() []command {
 	list := commands()
-	for _, s := range c.talk.About.Skills {
+	for _, s := range c.conv.About.Skills {
 		name := strings.TrimPrefix(s.Command, "/")
 		list = append(list, command{name, s.Description, func(c *chat) tea.Cmd { return c.say("use the skill " + name) }})
 	}
@@ -80,7 +80,7 @@ func (c *chat) command(text string) tea.Cmd {
 }
 
 func (c *chat) isSkill(word string) bool {
-	for _, s := range c.talk.About.Skills {
+	for _, s := range c.conv.About.Skills {
 		if strings.TrimPrefix(s.Command, "/") == word {
 			return true
 		}
@@ -104,7 +104,7 @@ func (c *chat) help() tea.Cmd {
 }
 
 func (c *chat) sayModel() tea.Cmd {
-	a := c.talk.About
+	a := c.conv.About
 	text := "the offline brain: no language model, it finds tools by your words"
 	if !a.Offline {
 		text = a.Provider + "/" + a.Model
@@ -117,7 +117,7 @@ func (c *chat) sayModel() tea.Cmd {
 }
 
 func (c *chat) sayMode() tea.Cmd {
-	a := c.talk.About
+	a := c.conv.About
 	by := "written into its prompt"
 	if a.Native {
 		by = "given by its API"
@@ -132,15 +132,15 @@ type compacter interface {
 	Compact(ctx context.Context) (*history.Compaction, error)
 }
 
-// compacted is what was done to make a conversation shorter.
-type compacted struct {
+// compactedMsg is what was done to make a conversation shorter.
+type compactedMsg struct {
 	id   string
 	done *history.Compaction
 	err  error
 }
 
 func (c *chat) askCompact() tea.Cmd {
-	talk, ok := c.talk.Speaker.(compacter)
+	talk, ok := c.conv.Conversation.(compacter)
 	switch {
 	case !ok:
 		c.note("this kernel does not compact a conversation when it is told to: nothing was changed.\n/new begins one with an empty window.")
@@ -149,17 +149,17 @@ func (c *chat) askCompact() tea.Cmd {
 		c.screen.hint = "a turn is under way: esc stops it"
 		return nil
 	}
-	id := c.talk.About.ID
+	id := c.conv.About.ID
 	c.screen.hint = "compacting"
 	return func() tea.Msg {
 		done, err := talk.Compact(c.ctx)
-		return compacted{id, done, err}
+		return compactedMsg{id, done, err}
 	}
 }
 
-func (c *chat) compacted(m compacted) {
+func (c *chat) compacted(m compactedMsg) {
 	switch {
-	case m.id != c.talk.About.ID:
+	case m.id != c.conv.About.ID:
 	case m.err != nil:
 		c.wrong(m.err)
 	case m.done == nil:
@@ -167,19 +167,19 @@ func (c *chat) compacted(m compacted) {
 	default:
 		c.note(fmt.Sprintf("what was said before now stands in a summary; the last %d messages stay as they were", m.done.Kept))
 		if m.done.Summary != "" {
-			c.script.Add(&transcript.Fold{Head: "the summary", Text: m.done.Summary}, false)
+			c.script.Add(&transcript.Collapsible{Head: "the summary", Text: m.done.Summary}, false)
 		}
 	}
 	c.screen.hint = ""
 }
 
 func (c *chat) saySkills() tea.Cmd {
-	if len(c.talk.About.Skills) == 0 {
+	if len(c.conv.About.Skills) == 0 {
 		c.note("the app has no skills; dev.skills in the app file brings them")
 		return nil
 	}
 	var b strings.Builder
-	for _, s := range c.talk.About.Skills {
+	for _, s := range c.conv.About.Skills {
 		fmt.Fprintf(&b, "/%s  %s\n", strings.TrimPrefix(s.Command, "/"), s.Description)
 	}
 	c.note(b.String())
@@ -195,21 +195,21 @@ func (c *chat) toggleMouse() tea.Cmd {
 	return nil
 }
 
-// prompted is what the model is told.
-type prompted struct {
+// promptMsg is what the model is told.
+type promptMsg struct {
 	prompt protocol.Prompt
 	err    error
 }
 
 func (c *chat) askPrompt() tea.Cmd {
-	talk := c.talk
+	talk := c.conv
 	return func() tea.Msg {
 		p, err := talk.Prompt(c.ctx)
-		return prompted{p, err}
+		return promptMsg{p, err}
 	}
 }
 
-func (c *chat) showPrompt(p prompted) {
+func (c *chat) showPrompt(p promptMsg) {
 	if p.err != nil {
 		c.wrong(p.err)
 		return
@@ -223,5 +223,5 @@ func (c *chat) showPrompt(p prompted) {
 		fmt.Fprintf(&b, "; beside it %d tools, about %d tokens", n, p.prompt.Shown)
 	}
 	c.note(b.String())
-	c.script.Add(&transcript.Fold{Head: "the prompt", Text: p.prompt.Text}, false)
+	c.script.Add(&transcript.Collapsible{Head: "the prompt", Text: p.prompt.Text}, false)
 }

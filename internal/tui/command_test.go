@@ -139,7 +139,7 @@ func TestFailures(t *testing.T) {
 		s.tell(end(history.MaxTurns))
 		s.sees("the turn ended early (max_turns)")
 		s.types("go\n")
-		s.tell(protocol.Moment{Event: &history.Event{Type: history.Assistant, Message: &llm.Message{Parts: []llm.Part{{Text: "whole at once"}}}, Usage: &llm.Usage{Input: 900}}}, end(history.Done))
+		s.tell(protocol.TurnEvent{Event: &history.Event{Type: history.Assistant, Message: &llm.Message{Parts: []llm.Part{{Text: "whole at once"}}}, Usage: &llm.Usage{Input: 900}}}, end(history.Done))
 		s.sees("whole at once", "900/1k tokens (90 %)")
 	})
 }
@@ -166,7 +166,7 @@ func TestCompact(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onStage(t, nil, func(s *stage) {
-				s.talk.Speaker = short{s.kernel, c.done, c.err}
+				s.conv.Conversation = short{s.kernel, c.done, c.err}
 				s.types("/compact\n")
 				s.sees(c.want...)
 				s.types("go\n/compact\n")

@@ -38,13 +38,13 @@ func (c *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case c.picker != nil:
 		return c.picking(name)
-	case name == "tab" && c.desk.first() != nil && !c.desk.editing():
-		c.desk.focus = !c.desk.focus
+	case name == "tab" && c.approvals.first() != nil && !c.approvals.editing():
+		c.approvals.focus = !c.approvals.focus
 		return nil
-	case c.desk.focus && c.desk.first() != nil:
-		return c.deciding(k)
+	case c.approvals.focus && c.approvals.first() != nil:
+		return c.handleApprovalKey(k)
 	}
-	return c.writing(k)
+	return c.handleInputKey(k)
 }
 
 // stop is ctrl+c: what is under way stops; else what is written goes, and then
@@ -66,8 +66,8 @@ func (c *chat) stop(leaving bool) tea.Cmd {
 	return nil
 }
 
-// writing is a key of whoever writes.
-func (c *chat) writing(k tea.KeyPressMsg) tea.Cmd {
+// handleInputKey is a key of whoever writes.
+func (c *chat) handleInputKey(k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {
 	case "enter":
 		text := c.field.Take()
@@ -103,15 +103,15 @@ func (c *chat) writing(k tea.KeyPressMsg) tea.Cmd {
 }
 
 func (c *chat) pasted(p tea.PasteMsg) tea.Cmd {
-	q := c.desk.first()
+	q := c.approvals.first()
 	switch {
 	case c.picker != nil:
 		return nil
-	case c.desk.focus && q != nil && q.editor != nil:
+	case c.approvals.focus && q != nil && q.editor != nil:
 		return q.editor.Update(p)
-	case c.desk.focus && q != nil && q.why != nil:
+	case c.approvals.focus && q != nil && q.why != nil:
 		return q.why.Update(p)
-	case c.desk.focus && q != nil:
+	case c.approvals.focus && q != nil:
 		return nil // no paste answers a question
 	}
 	return c.field.Update(p)
@@ -122,7 +122,7 @@ func (c *chat) wheel(w tea.MouseWheelMsg) {
 	if w.Button == tea.MouseWheelUp {
 		n = -3
 	}
-	if q := c.desk.first(); q != nil && c.desk.focus {
+	if q := c.approvals.first(); q != nil && c.approvals.focus {
 		q.scroll += n
 		return
 	}

@@ -9,8 +9,8 @@ import (
 	"callgate/llm"
 )
 
-// meter is what a conversation has taken.
-type meter struct {
+// usageMeter is what a conversation has taken.
+type usageMeter struct {
 	window  int // tokens; 0: not known
 	context int // tokens that the model was shown last, and answered
 	usage   llm.Usage
@@ -18,18 +18,18 @@ type meter struct {
 }
 
 // set takes the kernel's own count.
-func (m *meter) set(i history.Info) {
+func (m *usageMeter) set(i history.Info) {
 	m.usage, m.calls = i.Usage, i.ToolCalls
 }
 
 // count adds one answer.
-func (m *meter) count(u llm.Usage) {
+func (m *usageMeter) count(u llm.Usage) {
 	m.context = u.Input + u.Output
 	m.usage = m.usage.Add(u)
 }
 
 // String is the meter in one line.
-func (m *meter) String() string {
+func (m *usageMeter) String() string {
 	var parts []string
 	switch {
 	case m.window > 0:
@@ -48,7 +48,7 @@ func (m *meter) String() string {
 }
 
 // painted warns when the window is nearly full.
-func (m *meter) painted() string {
+func (m *usageMeter) painted() string {
 	if m.window > 0 && m.context*10 > m.window*8 {
 		return termtext.Warn(m.String())
 	}

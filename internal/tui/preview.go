@@ -10,15 +10,15 @@ import (
 	"callgate/internal/tui/diff"
 )
 
-// previewed is what a call would change.
-type previewed struct {
-	question *question
+// previewMsg is what a call would change.
+type previewMsg struct {
+	question *approvalItem
 	lines    []diff.Line
 }
 
-// lookAt finds out what a call would change in a file, as far as that can be
+// loadPreview finds out what a call would change in a file, as far as that can be
 // told from outside: the file may be another when the call runs.
-func (c *chat) lookAt(q *question) tea.Cmd {
+func (c *chat) loadPreview(q *approvalItem) tea.Cmd {
 	change := changeOf(q.Request)
 	if change == nil {
 		return nil
@@ -33,7 +33,7 @@ func (c *chat) lookAt(q *question) tea.Cmd {
 			}
 		}
 		if new, ok := change(old, known); ok {
-			return previewed{q, diff.Unified(old, new)}
+			return previewMsg{q, diff.Unified(old, new)}
 		}
 		return nil
 	}
@@ -53,12 +53,12 @@ func fileOf(r approval.Request) string {
 	return path
 }
 
-// changed makes of a file's content what it would be; known says that there is
+// applyEdit makes of a file's content what it would be; known says that there is
 // such a file and it could be read.
-type changed func(old string, known bool) (new string, ok bool)
+type applyEdit func(old string, known bool) (new string, ok bool)
 
 // changeOf is what a call of the filesystem module does to a file's content.
-func changeOf(r approval.Request) changed {
+func changeOf(r approval.Request) applyEdit {
 	switch r.Call.Tool.Dotted() {
 	case "filesystem.write":
 		var w struct{ Content, Mode string }

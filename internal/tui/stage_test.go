@@ -25,7 +25,7 @@ import (
 type scripted struct {
 	mu      sync.Mutex
 	about   protocol.Conversation
-	turns   chan chan protocol.Moment // one for each turn
+	turns   chan chan protocol.TurnEvent // one for each turn
 	said    []string
 	resumed int
 	answers []protocol.Answer
@@ -39,9 +39,9 @@ type scripted struct {
 	closed  int
 }
 
-func (s *scripted) talk(ctx context.Context) iter.Seq2[protocol.Moment, error] {
-	return func(yield func(protocol.Moment, error) bool) {
-		var turn chan protocol.Moment
+func (s *scripted) talk(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
+	return func(yield func(protocol.TurnEvent, error) bool) {
+		var turn chan protocol.TurnEvent
 		select {
 		case turn = <-s.turns:
 		case <-ctx.Done():
@@ -54,19 +54,19 @@ func (s *scripted) talk(ctx context.Context) iter.Seq2[protocol.Moment, error] {
 					return
 				}
 			case <-ctx.Done():
-				yield(protocol.Moment{}, &tool.Error{Kind: tool.Cancelled, Message: "cancelled"})
+				yield(protocol.TurnEvent{}, &tool.Error{Kind: tool.Cancelled, Message: "cancelled"})
 				return
 			}
 		}
 	}
 }
 
-func (s *scripted) Say(ctx context.Context, text string) iter.Seq2[protocol.Moment, error] {
+func (s *scripted) Send(ctx context.Context, text string) iter.Seq2[protocol.TurnEvent, error] {
 	s.said = append(s.said, text)
 	return s.talk(ctx)
 }
 
-func (s *scripted) Resume(ctx context.Context) iter.Seq2[protocol.Moment, error] {
+func (s *scripted) Resume(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
 	s.resumed++
 	return s.talk(ctx)
 }
@@ -102,7 +102,7 @@ func (s *scripted) Locks(context.Context) (protocol.Locks, error) {
 	return s.locks, nil
 }
 
-func (s *scripted) Halt(context.Context, string) (bool, error) {
+func (s *scripted) CancelTurn(context.Context, string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.halts++
@@ -113,7 +113,7 @@ func (s *scripted) Conversations(context.Context, int) ([]history.Info, error) {
 
 func (s *scripted) History(context.Context, string) (protocol.History, error) { return s.history, nil }
 
-func (s *scripted) open(_ context.Context, id string) (Talk, error) {
+func (s *scripted) open(_ context.Context, id string) (OpenConversation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opened = append(s.opened, id)
@@ -122,7 +122,7 @@ func (s *scripted) open(_ context.Context, id string) (Talk, error) {
 		about.ID = id
 		about.Info = s.history.Info
 	}
-	return Talk{About: about, Speaker: s}, nil
+	return OpenConversation{About: about, Conversation: s}, nil
 }
 
 // stage runs a chat without a terminal: commands run beside, and their messages
@@ -131,7 +131,7 @@ type stage struct {
 	*testing.T
 	*chat
 	kernel *scripted
-	turn   chan protocol.Moment // the one that is next, or under way
+	turn   chan protocol.TurnEvent // the one that is next, or under way
 	msgs   chan tea.Msg
 	left   bool
 }
@@ -140,7 +140,7 @@ type stage struct {
 func onStage(t *testing.T, script func(*scripted, *Options), test func(*stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		k := &scripted{turns: make(chan chan protocol.Moment, 8)}
+		k := &scripted{turns: make(chan chan protocol.TurnEvent, 8)}
 		k.about = protocol.Conversation{
 			Session: protocol.Session{ID: "t1", App: "demo", Human: true}, Agent: "main", Provider: "test", Model: "script", Window: 1000, Mode: "direct", Tools: 3,
 		}
@@ -156,7 +156,7 @@ func onStage(t *testing.T, script func(*scripted, *Options), test func(*stage)) 
 			cancel()
 			time.Sleep(10 * time.Minute) // the library that colours code has a clock, which stops when it is not needed
 		}()
-		s.turn = make(chan protocol.Moment, 4096)
+		s.turn = make(chan protocol.TurnEvent, 4096)
 		k.turns <- s.turn
 		s.run(s.Init())
 		s.do(tea.WindowSizeMsg{Width: 80, Height: 24})
@@ -210,7 +210,7 @@ func (s *stage) settle() {
 func (s *stage) pass(d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		s.settle()
-		time.Sleep(beat) // of the bubble's own time
+		time.Sleep(tickInterval) // of the bubble's own time
 	}
 	s.settle()
 }
@@ -265,11 +265,11 @@ func key(name string) tea.KeyPressMsg {
 }
 
 // tell has the turn under way go on.
-func (s *stage) tell(moments ...protocol.Moment) {
+func (s *stage) tell(moments ...protocol.TurnEvent) {
 	for _, m := range moments {
 		s.turn <- m
 		if m.End != nil {
-			s.turn = make(chan protocol.Moment, 4096)
+			s.turn = make(chan protocol.TurnEvent, 4096)
 			s.kernel.turns <- s.turn
 		}
 	}
@@ -301,30 +301,30 @@ func (s *stage) seesNot(want ...string) {
 
 // The moments of a turn.
 
-func text(words string) protocol.Moment {
-	return protocol.Moment{Delta: &llm.Delta{Kind: llm.DeltaText, Text: words}}
+func text(words string) protocol.TurnEvent {
+	return protocol.TurnEvent{Delta: &llm.Delta{Kind: llm.DeltaText, Text: words}}
 }
 
 func made(id, name, args string) history.Call {
 	return history.Call{ID: id, Model: "m" + id, Name: name, Args: json.RawMessage(args)}
 }
 
-func callMoment(c history.Call) protocol.Moment { return protocol.Moment{Call: &c} }
+func callMoment(c history.Call) protocol.TurnEvent { return protocol.TurnEvent{Call: &c} }
 
-func result(c history.Call, status tool.Status, summary string, content ...string) protocol.Moment {
+func result(c history.Call, status tool.Status, summary string, content ...string) protocol.TurnEvent {
 	r := &tool.Result{Status: status, Summary: summary}
 	for _, text := range content {
 		r.Content = append(r.Content, tool.Text(text))
 	}
-	return protocol.Moment{Result: &protocol.CallEnd{Call: c, Result: r}}
+	return protocol.TurnEvent{Result: &protocol.CallEnd{Call: c, Result: r}}
 }
 
-func end(reason history.Reason) protocol.Moment {
-	return protocol.Moment{End: &protocol.TurnEnd{End: history.End{Reason: reason}, Info: history.Info{ID: "t1", Turns: 1, Last: reason, ToolCalls: 2, Usage: llm.Usage{Input: 10, Output: 5, Cost: 12_300, Priced: true}}}}
+func end(reason history.Reason) protocol.TurnEvent {
+	return protocol.TurnEvent{End: &protocol.TurnEnd{End: history.End{Reason: reason}, Info: history.Info{ID: "t1", Turns: 1, Last: reason, ToolCalls: 2, Usage: llm.Usage{Input: 10, Output: 5, Cost: 12_300, Priced: true}}}}
 }
 
-func question1(c history.Call, args string, claims ...tool.Claim) protocol.Moment {
-	return protocol.Moment{Approval: &approval.Request{
+func question1(c history.Call, args string, claims ...tool.Claim) protocol.TurnEvent {
+	return protocol.TurnEvent{Approval: &approval.Request{
 		ID: "a1", State: approval.Pending, Risk: tool.Medium, Reason: "a rule says so", Workspace: "/w", Claims: claims,
 		Call:     tool.Call{ID: c.ID, Name: c.Name, Tool: tool.ID{Namespace: "filesystem", Name: "write", Version: tool.Version{Major: 1}}, Args: json.RawMessage(args)},
 		Deadline: time.Now().Add(5 * time.Minute),

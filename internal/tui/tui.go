@@ -35,10 +35,10 @@ import (
 	"callgate/tool"
 )
 
-// Speaker is an open conversation. *client.Conversation is one.
-type Speaker interface {
-	Say(ctx context.Context, text string) iter.Seq2[protocol.Moment, error]
-	Resume(ctx context.Context) iter.Seq2[protocol.Moment, error]
+// Conversation is an open conversation. *client.Conversation is one.
+type Conversation interface {
+	Send(ctx context.Context, text string) iter.Seq2[protocol.TurnEvent, error]
+	Resume(ctx context.Context) iter.Seq2[protocol.TurnEvent, error]
 	Prompt(ctx context.Context) (protocol.Prompt, error)
 	Close(ctx context.Context) error
 }
@@ -47,22 +47,22 @@ type Speaker interface {
 type Kernel interface {
 	Answer(ctx context.Context, id string, a protocol.Answer) (approval.Request, error)
 	Locks(ctx context.Context) (protocol.Locks, error)
-	Halt(ctx context.Context, id string) (stopped bool, err error)
+	CancelTurn(ctx context.Context, id string) (stopped bool, err error)
 	Conversations(ctx context.Context, limit int) ([]history.Info, error)
 	History(ctx context.Context, id string) (protocol.History, error)
 }
 
-// Talk is an open conversation and what the kernel says of it.
-type Talk struct {
+// OpenConversation is an open conversation and what the kernel says of it.
+type OpenConversation struct {
 	About protocol.Conversation
-	Speaker
+	Conversation
 }
 
 // Options are what a chat stands on. Kernel and Open are required.
 type Options struct {
 	Kernel Kernel
 	// Open begins a conversation or, with the ID of an earlier one, takes it up.
-	Open   func(ctx context.Context, resume string) (Talk, error)
+	Open   func(ctx context.Context, resume string) (OpenConversation, error)
 	Resume string           // the conversation to begin with; "": a new one
 	By     string           // who sits here, for the journal
 	Now    func() time.Time // default time.Now
@@ -94,7 +94,7 @@ func Run(ctx context.Context, o Options, s Screen) error {
 		cancel() // a turn that is under way stops
 		after, done := context.WithTimeout(context.WithoutCancel(ctx), closing)
 		defer done()
-		_ = c.talk.Close(after)
+		_ = c.conv.Close(after)
 	}()
 	_, err = tea.NewProgram(c, s.options(lasting)...).Run()
 	switch {

@@ -29,7 +29,7 @@ type turn struct {
 
 // item is a moment, or why there are no more.
 type item struct {
-	moment protocol.Moment
+	moment protocol.TurnEvent
 	err    error
 }
 
@@ -40,24 +40,24 @@ type running struct {
 }
 
 type folded struct {
-	*transcript.Fold
+	*transcript.Collapsible
 	entry *transcript.Entry
 }
 
-// happened brings what came of a turn. over says that nothing more will.
-type happened struct {
+// turnMsg brings what came of a turn. over says that nothing more will.
+type turnMsg struct {
 	turn  *turn
 	items []item
 	over  bool
 }
 
 // most that is taken out of the channel at once.
-const mostItems = 512
+const maxItems = 512
 
 // begin has a turn run.
-func (c *chat) begin(speak func(context.Context) iter.Seq2[protocol.Moment, error]) tea.Cmd {
+func (c *chat) begin(speak func(context.Context) iter.Seq2[protocol.TurnEvent, error]) tea.Cmd {
 	ctx, cancel := context.WithCancel(c.ctx)
-	t := &turn{items: make(chan item, mostItems), cancel: cancel, calls: map[string]*running{}}
+	t := &turn{items: make(chan item, maxItems), cancel: cancel, calls: map[string]*running{}}
 	c.turn = t
 	c.script.Follow()
 	go func() {
@@ -73,10 +73,10 @@ func (c *chat) begin(speak func(context.Context) iter.Seq2[protocol.Moment, erro
 // next waits for what comes, and takes all that has.
 func (t *turn) next() tea.Cmd {
 	return func() tea.Msg {
-		h := happened{turn: t}
+		h := turnMsg{turn: t}
 		it, ok := <-t.items
 		for ok {
-			if h.items = append(h.items, it); len(h.items) == mostItems {
+			if h.items = append(h.items, it); len(h.items) == maxItems {
 				return h
 			}
 			select {
@@ -91,7 +91,7 @@ func (t *turn) next() tea.Cmd {
 }
 
 // take shows what came.
-func (c *chat) take(h happened) tea.Cmd {
+func (c *chat) take(h turnMsg) tea.Cmd {
 	t := h.turn
 	if t != c.turn {
 		if !h.over {
@@ -102,7 +102,7 @@ func (c *chat) take(h happened) tea.Cmd {
 	var cmds []tea.Cmd
 	for _, it := range h.items {
 		if it.err != nil {
-			c.broke(it.err)
+			c.turnFailed(it.err)
 			continue
 		}
 		cmds = append(cmds, c.show(it.moment))
@@ -114,12 +114,12 @@ func (c *chat) take(h happened) tea.Cmd {
 		c.note("stopped")
 	}
 	c.turn = nil
-	c.desk.drop(func(*question) bool { return true })
+	c.approvals.drop(func(*approvalItem) bool { return true })
 	return tea.Batch(append(cmds, c.remembered())...)
 }
 
-// broke says why a turn could not be run to its end.
-func (c *chat) broke(err error) {
+// turnFailed says why a turn could not be run to its end.
+func (c *chat) turnFailed(err error) {
 	c.turn.ended = true
 	if tool.KindOf(err) == tool.Cancelled && c.turn.halting {
 		c.note("stopped")
@@ -129,7 +129,7 @@ func (c *chat) broke(err error) {
 }
 
 // show shows one moment.
-func (c *chat) show(m protocol.Moment) tea.Cmd {
+func (c *chat) show(m protocol.TurnEvent) tea.Cmd {
 	t := c.turn
 	switch {
 	case m.Delta != nil:
@@ -142,7 +142,7 @@ func (c *chat) show(m protocol.Moment) tea.Cmd {
 			r = t.last
 		}
 		if r != nil {
-			r.Print(string(m.Output.Text))
+			r.AddOutput(string(m.Output.Text))
 			r.entry.Touch()
 		}
 	case m.Approval != nil:
@@ -154,7 +154,7 @@ func (c *chat) show(m protocol.Moment) tea.Cmd {
 	case m.Notice != "":
 		c.note(m.Notice)
 	case m.End != nil:
-		c.over(*m.End)
+		c.turnEnded(*m.End)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (c *chat) delta(d llm.Delta) {
 		t.answer.Write(d.Text)
 	case llm.DeltaReasoning:
 		if t.thought == nil {
-			f := &transcript.Fold{Head: "thoughts"}
+			f := &transcript.Collapsible{Head: "thoughts"}
 			t.thought = &folded{f, c.script.Add(f, true)}
 		}
 		t.thought.Text += d.Text
@@ -200,13 +200,13 @@ func (c *chat) called(call history.Call) {
 func (c *chat) ended(end protocol.CallEnd) tea.Cmd {
 	c.called(end.Call) // in case nobody told that it was made
 	r := c.turn.calls[end.Call.ID]
-	r.Result, r.Waits = end.Result, ""
+	r.Result, r.Waiting = end.Result, ""
 	if r.Result == nil {
 		r.Result = &tool.Result{Status: tool.Failure, Summary: "the kernel did not say how it ended"}
 	}
 	r.Took = c.now().Sub(r.Began)
 	r.entry.Touch()
-	c.desk.drop(func(q *question) bool { return q.Call.ID == end.Call.ID || q.Call.Parent == end.Call.ID })
+	c.approvals.drop(func(q *approvalItem) bool { return q.Call.ID == end.Call.ID || q.Call.Parent == end.Call.ID })
 	if remembers(end.Call) {
 		return c.remembered()
 	}
@@ -239,11 +239,11 @@ func (c *chat) written(e history.Event) {
 	}
 }
 
-// over says how a turn ended, when that is worth saying.
-func (c *chat) over(end protocol.TurnEnd) {
+// turnEnded says how a turn ended, when that is worth saying.
+func (c *chat) turnEnded(end protocol.TurnEnd) {
 	c.turn.ended = true
 	c.meter.set(end.Info)
-	c.talk.About.Info = end.Info
+	c.conv.About.Info = end.Info
 	switch end.Reason {
 	case history.Done:
 	case history.Cancelled:
@@ -253,8 +253,8 @@ func (c *chat) over(end protocol.TurnEnd) {
 	}
 }
 
-// recount shows how long the calls under way have taken.
-func (c *chat) recount() {
+// updateDurations shows how long the calls under way have taken.
+func (c *chat) updateDurations() {
 	for _, r := range c.turn.calls {
 		if r.Result == nil {
 			r.Took = c.now().Sub(r.Began)

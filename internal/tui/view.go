@@ -15,8 +15,8 @@ import (
 const (
 	sideFrom  = 100 // columns from which the memory is shown beside
 	sideWidth = 34
-	lowScreen = 12 // rows under which the head is left out
-	mostFit   = 6  // commands that are suggested
+	minHeight = 12 // rows under which the head is left out
+	maxFit    = 6  // commands that are suggested
 )
 
 // page is the screen as it is put together: rows, and the cursor in them.
@@ -36,7 +36,7 @@ func (p *page) add(rows []string, cursor *tea.Cursor, right int) {
 }
 
 func (c *chat) headRows() int {
-	if c.screen.height < lowScreen {
+	if c.screen.height < minHeight {
 		return 0
 	}
 	return 1
@@ -61,7 +61,7 @@ func (c *chat) View() tea.View {
 	}
 	all := &page{}
 	if c.headRows() > 0 {
-		all.add([]string{termtext.Faint(termtext.Cut(c.title(), width))}, nil, 0)
+		all.add([]string{termtext.Faint(termtext.Truncate(c.title(), width))}, nil, 0)
 	}
 	all.add(c.upper(width, height-len(all.rows)-len(low.rows)), nil, 0)
 	all.add(low.rows, low.cursor, 0)
@@ -74,7 +74,7 @@ func (c *chat) View() tea.View {
 
 // title says who answers.
 func (c *chat) title() string {
-	a := c.talk.About
+	a := c.conv.About
 	who := a.Provider + "/" + a.Model
 	if a.Offline {
 		who = "offline brain"
@@ -109,7 +109,7 @@ func (c *chat) upper(width, height int) []string {
 		if i < len(side) {
 			beside = side[i]
 		}
-		rows[i] = termtext.Fill(rows[i], main) + termtext.Faint(" │ ") + beside
+		rows[i] = termtext.Pad(rows[i], main) + termtext.Faint(" │ ") + beside
 	}
 	return rows
 }
@@ -117,19 +117,19 @@ func (c *chat) upper(width, height int) []string {
 // lower is everything below the transcript.
 func (c *chat) lower(width, height int) *page {
 	p := &page{}
-	switch q := c.desk.first(); {
+	switch q := c.approvals.first(); {
 	case c.picker != nil:
 		p.add(c.picker.rows(c.now(), width, max(height/2, 4)), nil, 0)
-	case q != nil && c.desk.focus:
+	case q != nil && c.approvals.focus:
 		c.ask(p, q, width, max(height*2/3, 8))
 		p.add([]string{c.foot(width)}, nil, 0)
 		return p
 	case q != nil:
-		p.add([]string{termtext.Warn(termtext.Cut(fmt.Sprintf("%s waits for your answer: tab", q.Call.Tool.Dotted()), width))}, nil, 0)
+		p.add([]string{termtext.Warn(termtext.Truncate(fmt.Sprintf("%s waits for your answer: tab", q.Call.Tool.Dotted()), width))}, nil, 0)
 	}
 	if fit := c.suggestions(); len(fit) > 0 && c.picker == nil {
-		for i, s := range fit[:min(len(fit), mostFit, max(height/3, 1))] {
-			line := termtext.Cut(fmt.Sprintf("/%-10s %s", termtext.OneLine(s.name), termtext.OneLine(s.about)), width)
+		for i, s := range fit[:min(len(fit), maxFit, max(height/3, 1))] {
+			line := termtext.Truncate(fmt.Sprintf("/%-10s %s", termtext.OneLine(s.name), termtext.OneLine(s.about)), width)
 			if i == 0 {
 				line = termtext.Accent(line)
 			} else {
@@ -163,7 +163,7 @@ func (c *chat) status(width int) string {
 	case t == nil:
 		line = strings.Repeat("─", width)
 		if c.screen.hint != "" {
-			return termtext.Warn(termtext.Cut(c.screen.hint, width))
+			return termtext.Warn(termtext.Truncate(c.screen.hint, width))
 		}
 		return termtext.Faint(line)
 	case t.halting:
@@ -179,7 +179,7 @@ func (c *chat) status(width int) string {
 		}
 	}
 	marks := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
-	return termtext.Accent(string(marks[c.screen.frame%len(marks)])) + " " + termtext.Warn(termtext.Cut(line, width-2))
+	return termtext.Accent(string(marks[c.screen.frame%len(marks)])) + " " + termtext.Warn(termtext.Truncate(line, width-2))
 }
 
 // open is how many calls are under way.
@@ -202,32 +202,32 @@ func (c *chat) foot(width int) string {
 	left := c.meter.String()
 	room := width - termtext.Width(left) - termtext.Width(right)
 	if room < 1 {
-		return termtext.Faint(termtext.Cut(left, width))
+		return termtext.Faint(termtext.Truncate(left, width))
 	}
 	return c.meter.painted() + strings.Repeat(" ", room) + termtext.Faint(right)
 }
 
 // ask lays a question out in at most so many rows.
-func (c *chat) ask(p *page, q *question, width, height int) {
+func (c *chat) ask(p *page, q *approvalItem, width, height int) {
 	title := "── A human must decide "
-	head := []string{termtext.Warn(termtext.Cut(title+strings.Repeat("─", max(width-termtext.Width(title), 0)), width))}
+	head := []string{termtext.Warn(termtext.Truncate(title+strings.Repeat("─", max(width-termtext.Width(title), 0)), width))}
 	about := termtext.Strong(termtext.OneLine(q.Call.Tool.Dotted())) + "  " + termtext.OneLine(string(q.Risk)) + " risk"
 	if left := q.Deadline.Sub(c.now()).Round(time.Second); !q.Deadline.IsZero() {
-		about += "  " + termtext.Faint(transcript.Span(max(left, 0))+" left")
+		about += "  " + termtext.Faint(transcript.Duration(max(left, 0))+" left")
 	}
-	if n := len(c.desk.open) - 1; n > 0 {
+	if n := len(c.approvals.open) - 1; n > 0 {
 		about += termtext.Faint(fmt.Sprintf("  and %d more", n))
 	}
-	head = append(head, termtext.Cut(about, width))
+	head = append(head, termtext.Truncate(about, width))
 	why := termtext.Wrap("why: "+termtext.OneLine(q.Reason), width)
 	for _, line := range why[:min(len(why), 2)] {
 		head = append(head, termtext.Faint(line))
 	}
 	for _, claim := range q.Claims[:min(len(q.Claims), 2)] {
-		head = append(head, termtext.Faint(termtext.Cut(fmt.Sprintf("touches: %s (%s)", termtext.OneLine(claim.Resource), claim.Mode), width)))
+		head = append(head, termtext.Faint(termtext.Truncate(fmt.Sprintf("touches: %s (%s)", termtext.OneLine(claim.Resource), claim.Mode), width)))
 	}
 	if n := len(q.Claims) - 2; n > 0 {
-		head = append(head, termtext.Faint(termtext.Cut(fmt.Sprintf("and %d more: callgate approvals show %s", n, termtext.OneLine(q.ID)), width)))
+		head = append(head, termtext.Faint(termtext.Truncate(fmt.Sprintf("and %d more: callgate approvals show %s", n, termtext.OneLine(q.ID)), width)))
 	}
 	foot, cursor := q.foot(width)
 	room := max(height-len(head)-len(foot), 3)
@@ -247,13 +247,13 @@ func (c *chat) ask(p *page, q *question, width, height int) {
 }
 
 // body is the change and the arguments, as much as fits.
-func (q *question) body(width, room int) []string {
+func (q *approvalItem) body(width, room int) []string {
 	var lines []string
 	for _, l := range q.preview {
 		text := termtext.Safe(l.Text)
 		switch l.Sign {
 		case '@':
-			lines = append(lines, termtext.Accent(termtext.Cut(text, width)))
+			lines = append(lines, termtext.Accent(termtext.Truncate(text, width)))
 		case '+', '-':
 			paint := termtext.Good
 			if l.Sign == '-' {
@@ -263,7 +263,7 @@ func (q *question) body(width, room int) []string {
 				lines = append(lines, paint(part))
 			}
 		default:
-			lines = append(lines, termtext.Cut(" "+text, width))
+			lines = append(lines, termtext.Truncate(" "+text, width))
 		}
 	}
 	if lines != nil {
@@ -279,7 +279,7 @@ func (q *question) body(width, room int) []string {
 }
 
 // foot is what was wrong, and where the answer is written.
-func (q *question) foot(width int) ([]string, *tea.Cursor) {
+func (q *approvalItem) foot(width int) ([]string, *tea.Cursor) {
 	var rows []string
 	for i, line := range termtext.Wrap(termtext.OneLine(q.wrong), width) {
 		if line != "" && i < 4 {
@@ -290,7 +290,7 @@ func (q *question) foot(width int) ([]string, *tea.Cursor) {
 	case q.sending:
 		return append(rows, termtext.Faint("…")), nil
 	case q.editor != nil:
-		return append(rows, termtext.Strong(termtext.Cut("ctrl+s approves it as edited · esc goes back", width))), nil
+		return append(rows, termtext.Strong(termtext.Truncate("ctrl+s approves it as edited · esc goes back", width))), nil
 	case q.why != nil:
 		q.why.SetWidth(width - 6)
 		field, cursor := q.why.View()

@@ -45,7 +45,7 @@ func (in *input) calls(n *laxjson.Node, till int, strict bool) []llm.ToolCall {
 	switch n.Kind {
 	case '[':
 		var all []llm.ToolCall
-		for _, kid := range n.Kids {
+		for _, kid := range n.Children {
 			some := in.calls(kid, till, strict)
 			if len(some) == 0 && !kid.Open {
 				return nil
@@ -87,7 +87,7 @@ func (in *input) object(n *laxjson.Node, till int, strict bool) []llm.ToolCall {
 	case name == "":
 		return in.keyed(n, till, strict)
 	case n.Open:
-		return in.cut(name, "")
+		return in.truncatedCall(name, "")
 	case strict:
 		return nil
 	}
@@ -117,9 +117,9 @@ func (in *input) called(n *laxjson.Node) (name string, inner *laxjson.Node) {
 	return "", nil
 }
 
-// cut is a call that broke off. One of which nothing came but the name must be
+// truncatedCall is a call that broke off. One of which nothing came but the name must be
 // of an offered tool.
-func (in *input) cut(name, came string) []llm.ToolCall {
+func (in *input) truncatedCall(name, came string) []llm.ToolCall {
 	if name == "" || came == "" && !in.offered(name) {
 		return nil
 	}
@@ -128,14 +128,14 @@ func (in *input) cut(name, came string) []llm.ToolCall {
 
 // keyed is a call written as {name: {arguments}}.
 func (in *input) keyed(n *laxjson.Node, till int, strict bool) []llm.ToolCall {
-	if strict || len(n.Keys) != 1 || n.Kids[0].Kind != '{' || callKey(n.Keys[0]) {
+	if strict || len(n.Keys) != 1 || n.Children[0].Kind != '{' || callKey(n.Keys[0]) {
 		return nil
 	}
 	name := in.name(n.Keys[0])
 	if name == "" {
 		return nil
 	}
-	return []llm.ToolCall{{Name: name, Args: in.args(n.Kids[0], till)}}
+	return []llm.ToolCall{{Name: name, Args: in.args(n.Children[0], till)}}
 }
 
 // beside are the arguments that stand beside the name.
@@ -143,7 +143,7 @@ func (in *input) beside(n *laxjson.Node) json.RawMessage {
 	rest := &laxjson.Node{Kind: '{'}
 	for i, key := range n.Keys {
 		if !callKey(key) {
-			rest.Keys, rest.Kids = append(rest.Keys, key), append(rest.Kids, n.Kids[i])
+			rest.Keys, rest.Children = append(rest.Keys, key), append(rest.Children, n.Children[i])
 		}
 	}
 	return rest.JSON("")

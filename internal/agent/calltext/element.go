@@ -50,7 +50,7 @@ func (in *input) tag(i int) (t tag, ok bool) {
 	for ; !in.End(k) && k < local+64; k++ {
 		if c := in.S[k]; c == ':' {
 			local = k + 1
-		} else if !laxjson.Letter(c) && c != '-' && (c < '0' || c > '9') {
+		} else if !laxjson.IsLetter(c) && c != '-' && (c < '0' || c > '9') {
 			break
 		}
 	}
@@ -101,7 +101,7 @@ func (t tag) attr(key string) string {
 
 // element reads a call that is an element, or that a container is.
 func (in *input) element(t tag) ([]llm.ToolCall, int) {
-	b := body{in: in, closes: []string{"</" + t.full + ">"}, end: t.end, raw: t.name != "function"}
+	b := elementBody{in: in, closes: []string{"</" + t.full + ">"}, end: t.end, raw: t.name != "function"}
 	switch {
 	case t.equals:
 		if !b.equals(t) {
@@ -120,21 +120,21 @@ func (in *input) element(t tag) ([]llm.ToolCall, int) {
 	}
 	switch {
 	case b.cut:
-		return in.cut(b.name, strings.TrimSpace(in.S[b.from:])), len(in.S)
+		return in.truncatedCall(b.name, strings.TrimSpace(in.S[b.from:])), len(in.S)
 	case b.args != nil:
 		return []llm.ToolCall{{Name: b.name, Args: b.args}}, b.end
 	case len(b.keys) == 0 && !closed:
 		if in.End(in.Space(b.end)) {
-			return in.cut(b.name, ""), len(in.S)
+			return in.truncatedCall(b.name, ""), len(in.S)
 		}
 		return nil, t.from
 	}
-	given := &laxjson.Node{Kind: '{', Keys: b.keys, Kids: b.kids}
+	given := &laxjson.Node{Kind: '{', Keys: b.keys, Children: b.kids}
 	return []llm.ToolCall{{Name: b.name, Args: given.JSON("")}}, b.end
 }
 
-// body reads what is inside a call's element.
-type body struct {
+// elementBody reads what is inside a call's element.
+type elementBody struct {
 	in     *input
 	closes []string
 	raw    bool // an element of any name is a parameter
@@ -148,7 +148,7 @@ type body struct {
 }
 
 // equals reads the head of <function=name>, and of what models make of it.
-func (b *body) equals(t tag) bool {
+func (b *elementBody) equals(t tag) bool {
 	in, k := b.in, t.end
 	if c := in.At(k); c == '"' || c == '\'' {
 		k++
@@ -168,7 +168,7 @@ func (b *body) equals(t tag) bool {
 }
 
 // read reads up to the end of the element, and tells whether it was closed.
-func (b *body) read() bool {
+func (b *elementBody) read() bool {
 	for {
 		k := b.in.Space(b.end)
 		if e := b.in.After(k, b.closes); e > 0 {
@@ -194,7 +194,7 @@ func (b *body) read() bool {
 
 // child reads an element inside. It is false if there is none that belongs
 // here, or none that ends.
-func (b *body) child(i int) bool {
+func (b *elementBody) child(i int) bool {
 	t, ok := b.in.tag(i)
 	if !ok || t.closing {
 		return false
@@ -232,10 +232,10 @@ func (b *body) child(i int) bool {
 }
 
 // group reads an element that holds all parameters.
-func (b *body) group(t tag) bool {
+func (b *elementBody) group(t tag) bool {
 	closes := "</" + t.full + ">"
 	k := b.in.Space(t.end)
-	inner := body{in: b.in, closes: []string{closes}, raw: true, name: b.name, end: t.end}
+	inner := elementBody{in: b.in, closes: []string{closes}, raw: true, name: b.name, end: t.end}
 	if inner.name == "" {
 		inner.name = "?" // it comes later
 	}
@@ -258,7 +258,7 @@ func (b *body) group(t tag) bool {
 }
 
 // value reads a parameter's value, which begins at i.
-func (b *body) value(t tag, key string, i int) bool {
+func (b *elementBody) value(t tag, key string, i int) bool {
 	closes := "</" + t.full + ">"
 	var text string
 	end := -1

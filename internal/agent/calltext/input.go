@@ -41,7 +41,7 @@ func (in *input) name(written string) string {
 		return ""
 	}
 	for i := range len(name) {
-		if !laxjson.NameByte(name[i]) {
+		if !laxjson.IsNameByte(name[i]) {
 			return ""
 		}
 	}

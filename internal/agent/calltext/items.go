@@ -26,8 +26,8 @@ var containers = map[string]bool{
 	"function_call": true, "function_calls": true, "functioncall": true, "tool_uses": true,
 }
 
-// leftovers are marks that close what was opened before, or never.
-var leftovers = []string{
+// strayTokens are marks that close what was opened before, or never.
+var strayTokens = []string{
 	"</tool_call>", "</tool_calls>", "</function>", "</function_calls>", "</function_call>",
 	"<|call|>", "<|eom_id|>", "<|eot_id|>", "<|im_end|>", "<|eom|>", "<|eot|>", "<|end|>", "<|endoftext|>", "</s>",
 }
@@ -63,7 +63,7 @@ func (in *input) markup(i int) ([]llm.ToolCall, int) {
 
 // tidy is the end of the leftovers from i on.
 func (in *input) tidy(i int) int {
-	for k := i; k > 0; k = in.After(in.Space(i), leftovers) {
+	for k := i; k > 0; k = in.After(in.Space(i), strayTokens) {
 		i = k
 	}
 	return i
@@ -174,7 +174,7 @@ func (in *input) items(i int, ends []string) ([]llm.ToolCall, int) {
 func (in *input) item(i int, ends []string) ([]llm.ToolCall, int) {
 	switch c := in.At(i); {
 	case c == '[':
-		if k := in.Space(i + 1); laxjson.Letter(in.At(k)) {
+		if k := in.Space(i + 1); laxjson.IsLetter(in.At(k)) {
 			return in.pythonList(i, ends)
 		}
 		fallthrough
@@ -199,7 +199,7 @@ func (in *input) item(i int, ends []string) ([]llm.ToolCall, int) {
 			end = e + 3
 		}
 		return some, end
-	case laxjson.Letter(c):
+	case laxjson.IsLetter(c):
 		return in.named(i, ends)
 	}
 	return nil, i
@@ -253,22 +253,22 @@ func (in *input) pairs(name string, i int, ends []string) ([]llm.ToolCall, int) 
 		k += len("<arg_key>")
 		keyEnd := in.Index(k, "</arg_key>")
 		if keyEnd < 0 {
-			return in.cut(name, in.S[i:]), len(in.S)
+			return in.truncatedCall(name, in.S[i:]), len(in.S)
 		}
 		from := in.Space(keyEnd + len("</arg_key>"))
 		if !in.Has(from, "<arg_value>") {
 			if in.End(from) {
-				return in.cut(name, in.S[i:]), len(in.S)
+				return in.truncatedCall(name, in.S[i:]), len(in.S)
 			}
 			return nil, i
 		}
 		from += len("<arg_value>")
 		to := in.First(from, append([]string{"</arg_value>", "<arg_key>"}, ends...))
 		if to < 0 {
-			return in.cut(name, in.S[i:]), len(in.S)
+			return in.truncatedCall(name, in.S[i:]), len(in.S)
 		}
 		args.Keys = append(args.Keys, strings.TrimSpace(in.S[k:keyEnd]))
-		args.Kids = append(args.Kids, plain(in.S[from:to]))
+		args.Children = append(args.Children, plain(in.S[from:to]))
 		end = to
 		if in.Has(to, "</arg_value>") {
 			end += len("</arg_value>")

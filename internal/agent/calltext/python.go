@@ -44,7 +44,7 @@ func (in *input) pythonCall(i int, ends []string) ([]llm.ToolCall, int) {
 		return []llm.ToolCall{{Name: name, Args: laxjson.Quoted(strings.TrimRight(in.S[open+1:k], " \n)]"))}}, k
 	}
 	if end >= len(in.S) {
-		return in.cut(name, in.S[open+1:]), len(in.S)
+		return in.truncatedCall(name, in.S[open+1:]), len(in.S)
 	}
 	return nil, i
 }
@@ -58,7 +58,7 @@ func (in *input) keywords(i int, ends []string) (json.RawMessage, int, bool) {
 			return args.JSON(""), k + 1, true
 		}
 		e := k
-		for !in.End(e) && laxjson.NameByte(in.S[e]) && in.S[e] != ':' {
+		for !in.End(e) && laxjson.IsNameByte(in.S[e]) && in.S[e] != ':' {
 			e++
 		}
 		eq := in.Space(e)
@@ -76,7 +76,7 @@ func (in *input) keywords(i int, ends []string) (json.RawMessage, int, bool) {
 		if !ok {
 			return nil, n.To, false
 		}
-		args.Keys, args.Kids = append(args.Keys, in.S[k:e]), append(args.Kids, n)
+		args.Keys, args.Children = append(args.Keys, in.S[k:e]), append(args.Children, n)
 		switch k = in.Space(n.To); in.At(k) {
 		case ',':
 			k = in.Space(k + 1)

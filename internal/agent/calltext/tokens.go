@@ -83,7 +83,7 @@ func (in *input) section(i int) ([]llm.ToolCall, int) {
 		return nil, i
 	}
 	if in.End(k) {
-		return in.cut(name, ""), k
+		return in.truncatedCall(name, ""), k
 	}
 	if in.After(k, sectionEnds) > 0 {
 		return []llm.ToolCall{{Name: name, Args: json.RawMessage("{}")}}, k
@@ -113,14 +113,14 @@ func (in *input) mistral(i int) ([]llm.ToolCall, int) {
 	k = in.Space(e)
 	if in.Has(k, "[CALL_ID]") {
 		if k = in.Near(k, "[ARGS]", 200); k < 0 {
-			return in.cut(name, ""), len(in.S)
+			return in.truncatedCall(name, ""), len(in.S)
 		}
 	}
 	if in.Has(k, "[ARGS]") {
 		k = in.Space(k + len("[ARGS]"))
 	}
 	if in.End(k) {
-		return in.cut(name, ""), k
+		return in.truncatedCall(name, ""), k
 	}
 	args, end, ok := in.arguments(k, []string{"</s>", "[TOOL_CALLS]"})
 	if !ok {
@@ -212,10 +212,10 @@ func (in *input) opened(i int) ([]llm.ToolCall, int) {
 			}
 			to := in.Index(start, "<|close|>argument<|sep|>")
 			if to < 0 {
-				return append(calls, in.cut(name, in.S[from:])...), len(in.S)
+				return append(calls, in.truncatedCall(name, in.S[from:])...), len(in.S)
 			}
 			args.Keys = append(args.Keys, arg.attr("key"))
-			args.Kids = append(args.Kids, typed(arg, in.S[start:to]))
+			args.Children = append(args.Children, typed(arg, in.S[start:to]))
 			next = to + len("<|close|>argument<|sep|>")
 		}
 		calls = append(calls, llm.ToolCall{Name: name, Args: args.JSON("")})
@@ -274,7 +274,7 @@ func (in *input) minimax(i int) ([]llm.ToolCall, int) {
 		}
 		args, e, ok := in.marked(t.end, "invoke", 0)
 		if !ok {
-			return append(calls, in.cut(name, in.S[t.end:])...), len(in.S)
+			return append(calls, in.truncatedCall(name, in.S[t.end:])...), len(in.S)
 		}
 		if args.Kind != '{' {
 			args = &laxjson.Node{Kind: '{'}
@@ -289,7 +289,7 @@ func (in *input) marked(i int, name string, depth int) (*laxjson.Node, int, bool
 	n := &laxjson.Node{Kind: '['}
 	end := minimaxMark + "</" + name + ">"
 	k := i
-	for depth < laxjson.Deepest && in.Has(in.Space(k), minimaxMark+"<") && !in.Has(in.Space(k), minimaxMark+"</") {
+	for depth < laxjson.MaxDepth && in.Has(in.Space(k), minimaxMark+"<") && !in.Has(in.Space(k), minimaxMark+"</") {
 		t, ok := in.tag(in.Space(k) + len(minimaxMark))
 		if !ok {
 			return n, k, false
@@ -301,13 +301,13 @@ func (in *input) marked(i int, name string, depth int) (*laxjson.Node, int, bool
 		if t.full != "item" {
 			n.Kind = '{'
 		}
-		n.Keys, n.Kids, k = append(n.Keys, t.full), append(n.Kids, kid), e
+		n.Keys, n.Children, k = append(n.Keys, t.full), append(n.Children, kid), e
 	}
-	if len(n.Kids) > 0 && in.Has(in.Space(k), end) {
+	if len(n.Children) > 0 && in.Has(in.Space(k), end) {
 		return n, in.Space(k) + len(end), true
 	}
 	e := in.Index(k, end)
-	if e < 0 || len(n.Kids) > 0 {
+	if e < 0 || len(n.Children) > 0 {
 		return n, k, false
 	}
 	return plain(in.S[i:e]), e + len(end), true

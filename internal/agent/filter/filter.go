@@ -53,7 +53,7 @@ func compile(patterns []string) ([]*regexp.Regexp, error) {
 	for _, p := range patterns {
 		re, err := regexp.Compile(p)
 		if err != nil {
-			return nil, tool.Errorf("filter.New", tool.Invalid, "the pattern %q is no regular expression: %w", tool.Clip(p), err)
+			return nil, tool.Errorf("filter.New", tool.Invalid, "the pattern %q is no regular expression: %w", tool.Truncate(p), err)
 		}
 		all = append(all, re)
 	}

@@ -15,8 +15,8 @@ const placeholder = "{{catalog}}"
 // How long that may be, in bytes.
 const (
 	maxSet       = 6_000 // the discovery set as JSON, the listing included
-	leastListing = 400   // the listing, however full the set is without it
-	briefListing = 120   // every other telling of it
+	minListing   = 400   // the listing, however full the set is without it
+	shortListing = 120   // every other telling of it
 )
 
 // catalog is what there is to find: the categories, the largest first.
@@ -92,33 +92,33 @@ func counted(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// told shows control tools, with the catalog in a few words.
-func (d *draft) told(control []Item) []Entry {
+// withSummary shows control tools, with the catalog in a few words.
+func (d *planBuilder) withSummary(control []Item) []Entry {
 	entries := make([]Entry, len(control))
 	for i, item := range control {
-		entries[i] = filled(d.full(item).Entry, d.catalog, briefListing)
+		entries[i] = filled(d.full(item).Entry, d.catalog, shortListing)
 	}
 	return entries
 }
 
-// listed shows control tools, with the catalog at length in the first that
+// withListing shows control tools, with the catalog at length in the first that
 // tells of it: as long as the whole set, with what stands beside it, stays
 // within its size.
-func (d *draft) listed(control []Item, beside []Entry) []Entry {
-	entries, first := d.told(control), -1
+func (d *planBuilder) withListing(control []Item, beside []Entry) []Entry {
+	entries, first := d.withSummary(control), -1
 	size := len("[]")
 	for i, e := range entries {
 		if whole := d.full(control[i]).Entry; first < 0 && strings.Contains(whole.Description, placeholder) {
 			first = i
 			e.Description = strings.ReplaceAll(whole.Description, placeholder, "")
 		}
-		size += dumpsLen(e.Definition()) + len(", ")
+		size += pythonJSONLen(e.Definition()) + len(", ")
 	}
 	for _, e := range beside {
-		size += dumpsLen(e.Definition()) + len(", ")
+		size += pythonJSONLen(e.Definition()) + len(", ")
 	}
 	if first >= 0 {
-		entries[first] = filled(d.full(control[first]).Entry, d.catalog, max(maxSet-size, leastListing))
+		entries[first] = filled(d.full(control[first]).Entry, d.catalog, max(maxSet-size, minListing))
 	}
 	return entries
 }

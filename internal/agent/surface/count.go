@@ -2,9 +2,9 @@ package surface
 
 import "unicode/utf8"
 
-// dumpsLen is how long Python's json.dumps would write a compact JSON text.
+// pythonJSONLen is how long Python's json.dumps would write a compact JSON text.
 // Numbers are taken as they stand.
-func dumpsLen(text []byte) int {
+func pythonJSONLen(text []byte) int {
 	n := 0
 	for i := 0; i < len(text); {
 		switch text[i] {

@@ -22,7 +22,7 @@ func TestDumpsLen(t *testing.T) {
 		`"<&>\u003c\u2028"`:            12,
 		`{"type":"function","function":{"name":"x","description":"Größe, 大小","parameters":{"type":"object"}}}`: 129,
 	} {
-		if got := dumpsLen([]byte(text)); got != want {
+		if got := pythonJSONLen([]byte(text)); got != want {
 			t.Errorf("%s is %d wide, want %d", text, got, want)
 		}
 	}

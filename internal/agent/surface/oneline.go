@@ -16,11 +16,11 @@ const maxLine = 160
 // words before it end in a colon, and then it follows them. A line that is too
 // long is cut after a word.
 func OneLine(description string) string {
-	return cut(sentence(lead(strings.ToValidUTF8(description, ""))))
+	return cut(sentence(firstParagraph(strings.ToValidUTF8(description, ""))))
 }
 
-// lead is the first paragraph that says something, in one line.
-func lead(text string) string {
+// firstParagraph is the first paragraph that says something, in one line.
+func firstParagraph(text string) string {
 	var heading, prose string
 	var list []string
 	fenced := false
@@ -146,7 +146,7 @@ func sentence(line string) string {
 			if rest == "" {
 				return line
 			}
-			if spaced && (r != '.' || !goesOn(line[:i], next)) {
+			if spaced && (r != '.' || !sentenceContinues(line[:i], next)) {
 				return line[:len(line)-len(rest)]
 			}
 		}
@@ -154,10 +154,10 @@ func sentence(line string) string {
 	return line
 }
 
-// goesOn reports whether the full stop between two texts is not the end of a
+// sentenceContinues reports whether the full stop between two texts is not the end of a
 // sentence: it belongs to an abbreviation, an initial, a number of a list, or
 // to dots with small letters behind them.
-func goesOn(before, next string) bool {
+func sentenceContinues(before, next string) bool {
 	dots := strings.HasSuffix(before, ".")
 	word := before[strings.LastIndexAny(before, " ([{\"'/")+1:]
 	first, _ := utf8.DecodeRuneInString(next)

@@ -88,11 +88,11 @@ func New(items, control []Item, cfg Config) *Plan {
 // The control tools by which the others are found, in the order shown.
 var discoveryTools = [...]string{"search_tools", "get_tool", "execute_tool", "list_categories", "browse_category"}
 
-// besideCompact are those of the five that compact_direct needs.
-var besideCompact = [...]string{"get_tool", "execute_tool"}
+// compactControls are those of the five that compact_direct needs.
+var compactControls = [...]string{"get_tool", "execute_tool"}
 
-// draft is a plan in the making.
-type draft struct {
+// planBuilder is a plan in the making.
+type planBuilder struct {
 	*renderer
 	cfg     *Config
 	items   []Item
@@ -102,11 +102,11 @@ type draft struct {
 }
 
 // plan follows the package's law from top to bottom.
-func (d *draft) plan() *Plan {
+func (d *planBuilder) plan() *Plan {
 	p := &Plan{}
 	p.Window, p.WindowFrom = d.cfg.window()
 	p.Budget = p.Window / budgetShare
-	d.chosen, p.Unmatched = d.choose()
+	d.chosen, p.Unmatched = d.selectDirect()
 
 	direct := d.direct(p)
 	found := d.discovery()
@@ -137,23 +137,23 @@ func (d *draft) plan() *Plan {
 	return p
 }
 
-// set is a tool array and what it costs.
-type set struct {
+// toolSet is a tool array and what it costs.
+type toolSet struct {
 	entries []Entry
 	tokens  int
 }
 
-func (s *set) add(e Entry, tokens int) {
+func (s *toolSet) add(e Entry, tokens int) {
 	s.entries = append(s.entries, e)
 	s.tokens += tokens
 }
 
 // direct is everything whole. It notes in p what each costs.
-func (d *draft) direct(p *Plan) set {
+func (d *planBuilder) direct(p *Plan) toolSet {
 	control := d.controls()
-	s := set{entries: make([]Entry, 0, len(control)+len(d.items))}
+	s := toolSet{entries: make([]Entry, 0, len(control)+len(d.items))}
 	p.PerTool = make([]Cost, 0, len(control)+len(d.items))
-	for i, e := range d.told(control) {
+	for i, e := range d.withSummary(control) {
 		tokens := d.count(e)
 		s.add(e, tokens)
 		p.PerTool = append(p.PerTool, Cost{dotted(control[i]), tokens})
@@ -167,9 +167,9 @@ func (d *draft) direct(p *Plan) set {
 }
 
 // compact is every tool by name and one line.
-func (d *draft) compact() set {
-	s := set{entries: make([]Entry, 0, len(d.items)+len(d.control))}
-	for _, e := range d.told(d.controls(besideCompact[:]...)) {
+func (d *planBuilder) compact() toolSet {
+	s := toolSet{entries: make([]Entry, 0, len(d.items)+len(d.control))}
+	for _, e := range d.withSummary(d.controls(compactControls[:]...)) {
 		s.add(e, d.count(e))
 	}
 	for i, item := range d.items {
@@ -185,25 +185,25 @@ func (d *draft) compact() set {
 }
 
 // discovery is what the others are found with, and what is shown whole anyway.
-func (d *draft) discovery() set {
-	var rest set
+func (d *planBuilder) discovery() toolSet {
+	var rest toolSet
 	for i, item := range d.items {
 		if d.chosen[i] {
 			r := d.full(item)
 			rest.add(r.Entry, r.tokens)
 		}
 	}
-	var s set
-	for _, e := range d.listed(d.controls(discoveryTools[:]...), rest.entries) {
+	var s toolSet
+	for _, e := range d.withListing(d.controls(discoveryTools[:]...), rest.entries) {
 		s.add(e, d.count(e))
 	}
-	return set{append(s.entries, rest.entries...), s.tokens + rest.tokens}
+	return toolSet{append(s.entries, rest.entries...), s.tokens + rest.tokens}
 }
 
 // controls are the control tools that are shown: those of the five that are
 // needed or pinned, in their order, and then the granted primitives in the
 // caller's.
-func (d *draft) controls(needed ...string) []Item {
+func (d *planBuilder) controls(needed ...string) []Item {
 	var out []Item
 	for _, name := range discoveryTools {
 		for _, item := range d.control {
@@ -224,9 +224,9 @@ func (d *draft) controls(needed ...string) []Item {
 	return out
 }
 
-// choose finds the items that are pinned or of a direct module, and the names
+// selectDirect finds the items that are pinned or of a direct module, and the names
 // that choose nothing.
-func (d *draft) choose() (chosen map[int]bool, unmatched []string) {
+func (d *planBuilder) selectDirect() (chosen map[int]bool, unmatched []string) {
 	if len(d.cfg.Pinned)+len(d.cfg.DirectModules) == 0 {
 		return nil, nil
 	}

@@ -26,7 +26,7 @@ import (
 type Planner struct {
 	mu         sync.Mutex
 	generation uint64
-	plans      []kept // the one used last at the end
+	plans      []cachedPlan // the one used last at the end
 	now, last  map[*tool.Tool]*rendered
 }
 
@@ -34,8 +34,8 @@ type Planner struct {
 // they may see and in their windows, and most ask again and again.
 const maxPlans = 32
 
-// kept is a plan with what it was made from.
-type kept struct {
+// cachedPlan is a plan with what it was made from.
+type cachedPlan struct {
 	items, control []Item
 	cfg            Config
 	plan           *Plan
@@ -48,9 +48,9 @@ func (p *Planner) Plan(generation uint64, items, control []Item, cfg Config) *Pl
 	if plan := p.find(generation, items, control, &cfg); plan != nil {
 		return plan
 	}
-	d := &draft{renderer: &renderer{planner: p, generation: generation, tokens: cfg.Tokens, tokenizer: cfg.Tokenizer},
+	d := &planBuilder{renderer: &renderer{planner: p, generation: generation, tokens: cfg.Tokens, tokenizer: cfg.Tokenizer},
 		cfg: &cfg, items: items, control: control, catalog: newCatalog(items)}
-	return p.keep(generation, items, control, cfg, d.plan())
+	return p.store(generation, items, control, cfg, d.plan())
 }
 
 // find returns a kept plan, and turns the memory over for a new generation.
@@ -74,8 +74,8 @@ func (p *Planner) find(generation uint64, items, control []Item, cfg *Config) *P
 	return nil
 }
 
-// keep remembers a plan, and returns the one to use.
-func (p *Planner) keep(generation uint64, items, control []Item, cfg Config, plan *Plan) *Plan {
+// store remembers a plan, and returns the one to use.
+func (p *Planner) store(generation uint64, items, control []Item, cfg Config, plan *Plan) *Plan {
 	if cfg.Tokens != nil && cfg.Tokenizer == "" {
 		return plan
 	}
@@ -83,7 +83,7 @@ func (p *Planner) keep(generation uint64, items, control []Item, cfg Config, pla
 		return first
 	}
 	cfg.DirectModules, cfg.Pinned, cfg.Primitives = slices.Clone(cfg.DirectModules), slices.Clone(cfg.Pinned), slices.Clone(cfg.Primitives)
-	k := kept{slices.Clone(items), slices.Clone(control), cfg, plan}
+	k := cachedPlan{slices.Clone(items), slices.Clone(control), cfg, plan}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if generation != p.generation {
@@ -96,9 +96,9 @@ func (p *Planner) keep(generation uint64, items, control []Item, cfg Config, pla
 	return plan
 }
 
-// recall returns a tool's rendering under a wire name, as a tokenizer counts
+// cached returns a tool's rendering under a wire name, as a tokenizer counts
 // it, if that is the one remembered.
-func (p *Planner) recall(generation uint64, item Item, tokenizer string) *rendered {
+func (p *Planner) cached(generation uint64, item Item, tokenizer string) *rendered {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.now[item.Tool]
@@ -113,8 +113,8 @@ func (p *Planner) recall(generation uint64, item Item, tokenizer string) *render
 	return r
 }
 
-// remember keeps a tool's rendering.
-func (p *Planner) remember(generation uint64, t *tool.Tool, r *rendered) {
+// cache keeps a tool's rendering.
+func (p *Planner) cache(generation uint64, t *tool.Tool, r *rendered) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if generation == p.generation {

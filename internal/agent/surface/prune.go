@@ -20,7 +20,7 @@ import (
 // What is accepted does not change: calls are checked against the schema as it
 // was published.
 type pruner struct {
-	document
+	jsonDocument
 	out    []byte
 	hides  bool // somewhere in this schema a parameter is hidden
 	titled string

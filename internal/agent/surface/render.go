@@ -43,7 +43,7 @@ func (r *renderer) full(item Item) *rendered {
 	}
 	keep := r.tokens == nil || r.tokenizer != ""
 	if keep {
-		if old := r.planner.recall(r.generation, item, r.tokenizer); old != nil {
+		if old := r.planner.cached(r.generation, item, r.tokenizer); old != nil {
 			return old
 		}
 	}
@@ -55,7 +55,7 @@ func (r *renderer) full(item Item) *rendered {
 	}
 	made := &rendered{e, r.count(e), item.Wire, r.tokenizer}
 	if keep {
-		r.planner.remember(r.generation, item.Tool, made)
+		r.planner.cache(r.generation, item.Tool, made)
 	}
 	return made
 }
@@ -106,7 +106,7 @@ func (r *renderer) count(e Entry) int {
 	if r.tokens != nil {
 		return r.tokens(r.text)
 	}
-	return dumpsLen(r.text) / bytesPerToken
+	return pythonJSONLen(r.text) / bytesPerToken
 }
 
 // Definition is the function object of the OpenAI-compatible API, as it is

@@ -6,13 +6,13 @@ import (
 )
 
 // add writes a server into the deepest level that is there.
-func (f *file) add(name string, want []field) ([]splice, error) {
+func (f *editor) add(name string, want []field) ([]splice, error) {
 	d := f.doc
 	switch {
 	case d.root == nil && d.null:
-		return nil, f.byHand(name, want, "it is written to hold nothing, as null")
+		return nil, f.manualEditError(name, want, "it is written to hold nothing, as null")
 	case d.root == nil:
-		return []splice{d.append(level{limit: d.foot()}, f.missing(0, name, want))}, nil
+		return []splice{d.append(level{limit: d.contentEnd()}, f.missing(0, name, want))}, nil
 	}
 	l, ok := d.top()
 	for depth, key := range path {
@@ -21,29 +21,29 @@ func (f *file) add(name string, want []field) ([]splice, error) {
 		}
 		i := l.find(key)
 		if i < 0 {
-			return d.into(l, f.missing(depth, name, want), depth == 0), nil
+			return d.appendTo(l, f.missing(depth, name, want), depth == 0), nil
 		}
 		inner, found := d.within(l, l.entries[i])
 		if found && len(inner.entries) == 0 {
 			splices, ok := d.fill(l, l.entries[i], inner, f.missing(depth+1, name, want))
 			if !ok {
-				return nil, f.byHand(name, want, strings.Join(path[:depth+1], ".")+" takes several lines to say that it is empty")
+				return nil, f.manualEditError(name, want, strings.Join(path[:depth+1], ".")+" takes several lines to say that it is empty")
 			}
 			return splices, nil
 		}
 		l, ok = inner, found
 	}
 	if !ok {
-		return nil, f.byHand(name, want, unclear)
+		return nil, f.manualEditError(name, want, errUnclear)
 	}
-	return d.into(l, []field{{name, want}}, false), nil
+	return d.appendTo(l, []field{{name, want}}, false), nil
 }
 
-const unclear = "its levels could not be made out line by line"
+const errUnclear = "its levels could not be made out line by line"
 
 // missing is a server with the levels around it from a depth of the path on,
 // and the builtin modules where modules is one of them.
-func (f *file) missing(depth int, name string, want []field) []field {
+func (f *editor) missing(depth int, name string, want []field) []field {
 	out := []field{{name, want}}
 	for i, key := range slices.Backward(path[:]) {
 		if i < depth {
@@ -64,8 +64,8 @@ func (f *file) missing(depth int, name string, want []field) []field {
 	return out
 }
 
-// foot is where a text that holds no value ends.
-func (d *document) foot() int {
+// contentEnd is where a text that holds no value ends.
+func (d *document) contentEnd() int {
 	for _, mark := range d.marks {
 		if strings.HasPrefix(d.line(mark), "...") {
 			return mark
@@ -74,8 +74,8 @@ func (d *document) foot() int {
 	return d.count()
 }
 
-// into writes fields at the end of a level that holds something.
-func (d *document) into(l level, f []field, top bool) []splice {
+// appendTo writes fields at the end of a level that holds something.
+func (d *document) appendTo(l level, f []field, top bool) []splice {
 	switch {
 	case l.flow:
 		return d.intoBraces(l, f)
@@ -89,7 +89,7 @@ func (d *document) into(l level, f []field, top bool) []splice {
 // append writes fields at the end of the file, apart from what stands there
 // where the file keeps such things apart.
 func (d *document) append(l level, f []field) splice {
-	indent, apart := 0, l.limit > 0 && d.remark(l.limit-1)
+	indent, apart := 0, l.limit > 0 && d.isComment(l.limit-1)
 	if len(l.entries) > 0 {
 		indent, apart = d.indent(l.entries[0].from), len(l.entries) == 1
 	}
@@ -150,7 +150,7 @@ func (d *document) fill(l level, e entry, inner level, f []field) ([]splice, boo
 	if !inner.flow {
 		nothing = e.colon + len(strings.TrimRight(d.text[e.colon:d.comment(e.from)], " \t"))
 		for line := e.from + 1; line < e.to; line++ {
-			if !d.blank(line) && !d.remark(line) {
+			if !d.blank(line) && !d.isComment(line) {
 				return nil, false
 			}
 		}

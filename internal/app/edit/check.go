@@ -13,21 +13,21 @@ import (
 	"callgate/tool"
 )
 
-// file is a text that is to be edited, with what it means.
-type file struct {
+// editor is a text that is to be edited, with what it means.
+type editor struct {
 	op      string
 	doc     *document
 	before  *app.App
 	builtin []string // the modules that are on where none is listed
-	known   app.Known
+	known   app.KnownModules
 	literal bool // it is read with its variables as they stand
 	listed  bool // whether tools.modules is there
 }
 
 // read makes a text a file. A text that is no app file is an error; an empty
 // one is an app with nothing said.
-func read(op string, text []byte, builtin []string) (*file, error) {
-	f := &file{op: op, builtin: builtin, known: app.Known{}}
+func read(op string, text []byte, builtin []string) (*editor, error) {
+	f := &editor{op: op, builtin: builtin, known: app.KnownModules{}}
 	for _, name := range builtin {
 		if name != mcp {
 			f.known[name] = app.KnownModule{}
@@ -57,7 +57,7 @@ func read(op string, text []byte, builtin []string) (*file, error) {
 // modules makes the modules that the file names known, with the settings that
 // it gives them: whether those are right is not for an edit to say. A module of
 // a server is known by its server only.
-func (f *file) modules() {
+func (f *editor) modules() {
 	node := f.doc.root
 	for _, key := range path[:modulesDepth+1] {
 		if node = under(node, key); node == nil {
@@ -98,7 +98,7 @@ func under(n ast.Node, key string) ast.Node {
 }
 
 // names lists the servers in the file, also those that are not enabled.
-func (f *file) names() []string {
+func (f *editor) names() []string {
 	node := f.doc.root
 	for _, key := range path {
 		node = under(node, key)
@@ -121,7 +121,7 @@ func server(a *app.App, name string) *app.Server {
 	return &a.Servers[i]
 }
 
-func (f *file) parse(text []byte) (*app.App, error) {
+func (f *editor) parse(text []byte) (*app.App, error) {
 	if f.literal {
 		text = bytes.ReplaceAll(text, []byte("{{"), []byte("{{{{"))
 	}
@@ -149,14 +149,14 @@ func alone(op, name string, want []field) error {
 // make makes an edit and proves it. Braces in what is asked for are variables
 // to the reader; so the same edit is made with them doubled, which must read
 // back as what was asked to the letter.
-func (f *file) make(name string, want []field, change func([]field) ([]splice, error)) ([]byte, error) {
+func (f *editor) make(name string, want []field, change func([]field) ([]splice, error)) ([]byte, error) {
 	splices, err := change(want)
 	if err != nil {
 		return nil, err
 	}
 	text := f.doc.apply(splices)
 	if f.literal {
-		if err := f.prove(text, name, want); err != nil {
+		if err := f.verify(text, name, want); err != nil {
 			return nil, err
 		}
 		return text, nil
@@ -166,7 +166,7 @@ func (f *file) make(name string, want []field, change func([]field) ([]splice, e
 		return nil, err
 	}
 	twin := f.doc.apply(splices)
-	if err := f.prove(twin, name, want); err != nil {
+	if err := f.verify(twin, name, want); err != nil {
 		return nil, err
 	}
 	if bytes.Equal(text, twin) {
@@ -182,9 +182,9 @@ func (f *file) make(name string, want []field, change func([]field) ([]splice, e
 	return text, nil
 }
 
-// prove reports whether a text is the app that was there before, with the
+// verify reports whether a text is the app that was there before, with the
 // server that was asked for or without it.
-func (f *file) prove(text []byte, name string, want []field) error {
+func (f *editor) verify(text []byte, name string, want []field) error {
 	after, err := f.parse(text)
 	if err != nil {
 		return f.defect(name, err)
@@ -201,7 +201,7 @@ func (f *file) prove(text []byte, name string, want []field) error {
 
 // rest reports whether all but one server is as it was. Warnings name lines,
 // which move.
-func (f *file) rest(after *app.App, name string) bool {
+func (f *editor) rest(after *app.App, name string) bool {
 	was, is := *f.before, *after
 	for _, a := range []*app.App{&was, &is} {
 		a.Warnings = nil
@@ -216,7 +216,7 @@ func (f *file) rest(after *app.App, name string) bool {
 	return reflect.DeepEqual(was, is)
 }
 
-func (f *file) defect(name string, err error) error {
+func (f *editor) defect(name string, err error) error {
 	return &tool.Error{
 		Op: f.op, Kind: tool.Internal, Err: err,
 		Message: "the edited file would not say what was asked for, so it is left as it was",

@@ -190,8 +190,8 @@ func (d *document) comment(line int) int {
 	return d.end(line)
 }
 
-// remark reports whether a line is a comment and nothing else.
-func (d *document) remark(line int) bool {
+// isComment reports whether a line is a comment and nothing else.
+func (d *document) isComment(line int) bool {
 	at := d.comment(line)
 	return at < d.end(line) && strings.TrimSpace(d.text[d.starts[line]:at]) == ""
 }

@@ -108,12 +108,12 @@ func RemoveServer(text []byte, name string) ([]byte, error) {
 }
 
 // has reports NotFound when a server is not in the file.
-func (f *file) has(name string) error {
+func (f *editor) has(name string) error {
 	names := f.names()
 	if slices.Contains(names, name) {
 		return nil
 	}
-	err := tool.Errorf(f.op, tool.NotFound, "there is no server %q in the file", tool.ClipTo(name, 60))
+	err := tool.Errorf(f.op, tool.NotFound, "there is no server %q in the file", tool.TruncateTo(name, 60))
 	err.Similar = names
 	if len(names) == 0 {
 		return err.WithHint("the file has no servers at %s", where)
@@ -121,9 +121,9 @@ func (f *file) has(name string) error {
 	return err.WithHint("the servers are %s", strings.Join(names, ", "))
 }
 
-// byHand refuses an edit of a text that is written in an unusual way, and says
+// manualEditError refuses an edit of a text that is written in an unusual way, and says
 // what to write below the deepest level that is there.
-func (f *file) byHand(name string, want []field, why string) error {
+func (f *editor) manualEditError(name string, want []field, why string) error {
 	err := tool.Errorf(f.op, tool.Invalid, "the file cannot be changed without losing something: %s", why)
 	if want == nil {
 		return err.WithHint("delete %s.%s by hand", where, name)

@@ -23,7 +23,7 @@ const golden = "testdata/edits.txtar"
 
 var builtin = []string{"filesystem", "shell"}
 
-var known = app.Known{"filesystem": {Config: []app.Setting{{Key: "max_bytes"}}}, "shell": {Config: []app.Setting{{Key: "network"}}}}
+var known = app.KnownModules{"filesystem": {Config: []app.Setting{{Key: "max_bytes"}}}, "shell": {Config: []app.Setting{{Key: "network"}}}}
 
 // example is one edit of the golden file.
 type example struct {

@@ -122,7 +122,7 @@ func (d *document) block(n ast.Node, limit int) (level, bool) {
 // blank lines.
 func (d *document) last(from, next int, keeps bool) int {
 	to := next
-	for to > from+1 && (d.blank(to-1) || d.remark(to-1) && d.indent(to-1) <= d.indent(from)) {
+	for to > from+1 && (d.blank(to-1) || d.isComment(to-1) && d.indent(to-1) <= d.indent(from)) {
 		to--
 	}
 	for keeps && to < next && d.blank(to) {

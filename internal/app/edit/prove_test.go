@@ -25,24 +25,26 @@ tools:
 // An edit that does something else than it was asked to is thrown away.
 func TestNoEditIsBelieved(t *testing.T) {
 	want := fields(app.Server{Name: "c", Command: "z", Args: []string{"{{secret.s}}"}})
-	add := func(f *file, want []field) []splice {
+	add := func(f *editor, want []field) []splice {
 		splices, err := f.add("c", want)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return splices
 	}
-	also := func(old, new string) func(*file, []field) []splice {
-		return func(f *file, want []field) []splice {
+	also := func(old, new string) func(*editor, []field) []splice {
+		return func(f *editor, want []field) []splice {
 			at := strings.Index(f.doc.text, old)
 			return append(add(f, want), splice{at, at + len(old), new})
 		}
 	}
-	for name, change := range map[string]func(*file, []field) []splice{
-		"nothing":           func(*file, []field) []splice { return nil },
-		"another command":   func(f *file, want []field) []splice { return add(f, []field{{"command", "other"}, want[1]}) },
-		"a key less":        func(f *file, want []field) []splice { return add(f, want[:1]) },
-		"a key more":        func(f *file, want []field) []splice { return add(f, append(want[:2:2], field{"pin", word("true")})) },
+	for name, change := range map[string]func(*editor, []field) []splice{
+		"nothing":         func(*editor, []field) []splice { return nil },
+		"another command": func(f *editor, want []field) []splice { return add(f, []field{{"command", "other"}, want[1]}) },
+		"a key less":      func(f *editor, want []field) []splice { return add(f, want[:1]) },
+		"a key more": func(f *editor, want []field) []splice {
+			return add(f, append(want[:2:2], field{"pin", rawText("true")}))
+		},
 		"another server":    also("command: x", "command: w"),
 		"a server less":     also("          b: {command: y}\n", ""),
 		"another name":      also("name: x", "name: y"),
@@ -50,7 +52,7 @@ func TestNoEditIsBelieved(t *testing.T) {
 		"a rule less":       also("{module: shell}", ""),
 		"another rule":      also("shell", "open"),
 		"no longer YAML":    also("}\n", "\n"),
-		"no longer a file":  func(*file, []field) []splice { return []splice{{0, len(servers), ""}} },
+		"no longer a file":  func(*editor, []field) []splice { return []splice{{0, len(servers), ""}} },
 		"a name of its own": also("  name: x\n", ""),
 	} {
 		f, err := read("edit.Test", []byte(servers), []string{"filesystem", "shell"})

@@ -2,25 +2,25 @@ package edit
 
 import "strings"
 
-// step is an entry on the way to a server.
-type step struct {
+// pathStep is an entry on the way to a server.
+type pathStep struct {
 	level level
 	index int
 }
 
-func (s step) entry() entry { return s.level.entries[s.index] }
+func (s pathStep) entry() entry { return s.level.entries[s.index] }
 
-// trail leads to a server. It reports whether the text holds it as the tree
+// pathTo leads to a server. It reports whether the text holds it as the tree
 // says.
-func (d *document) trail(name string) ([]step, bool) {
-	var steps []step
+func (d *document) pathTo(name string) ([]pathStep, bool) {
+	var steps []pathStep
 	l, ok := d.top()
 	for depth := 0; ok; depth++ {
 		key := name
 		if depth < len(path) {
 			key = path[depth]
 		}
-		s := step{l, l.find(key)}
+		s := pathStep{l, l.find(key)}
 		if s.index < 0 {
 			return nil, false
 		}
@@ -34,10 +34,10 @@ func (d *document) trail(name string) ([]step, bool) {
 }
 
 // remove takes a server out, or the outermost level that holds nothing but it.
-func (f *file) remove(name string) ([]splice, error) {
-	steps, ok := f.doc.trail(name)
+func (f *editor) remove(name string) ([]splice, error) {
+	steps, ok := f.doc.pathTo(name)
 	if !ok {
-		return nil, f.byHand(name, nil, unclear)
+		return nil, f.manualEditError(name, nil, errUnclear)
 	}
 	at := len(steps) - 1
 	for at > mcpDepth && len(steps[at].level.entries) == 1 {
@@ -49,7 +49,7 @@ func (f *file) remove(name string) ([]splice, error) {
 	}
 	cut, ok := f.doc.without(steps[at])
 	if !ok {
-		return nil, f.byHand(name, nil, inTheWay)
+		return nil, f.manualEditError(name, nil, inTheWay)
 	}
 	return cut, nil
 }
@@ -58,7 +58,7 @@ const inTheWay = "a comment stands in the way, or a text that keeps the blank li
 
 // without takes an entry out of its level. It reports whether no comment that
 // is not the entry's own goes with it, and no blank line joins the text before.
-func (d *document) without(s step) ([]splice, bool) {
+func (d *document) without(s pathStep) ([]splice, bool) {
 	l, e := s.level, s.entry()
 	if !l.flow {
 		joins := s.index > 0 && keeps(l.entries[s.index-1].node) && e.to < d.count() && d.blank(e.to)
@@ -91,7 +91,7 @@ func (d *document) alone(e entry) bool {
 }
 
 // withoutLines takes an entry out of braces with its lines.
-func (d *document) withoutLines(s step) []splice {
+func (d *document) withoutLines(s pathStep) []splice {
 	e := s.entry()
 	splices := []splice{d.cut(d.lineOf(e.start), d.lineOf(max(e.end, e.comma))+1)}
 	if e.comma < 0 && s.index > 0 {

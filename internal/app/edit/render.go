@@ -24,8 +24,8 @@ type field struct {
 	value any
 }
 
-// word is written as it stands, where a string is quoted when it must be.
-type word string
+// rawText is written as it stands, where a string is quoted when it must be.
+type rawText string
 
 // maxColumns is how long a line may get before a list is written in lines.
 const maxColumns = 80
@@ -53,7 +53,7 @@ func fields(s app.Server) []field {
 	f = withNumber(f, "concurrency", s.Concurrency)
 	f = withTexts(f, "env_allow", s.EnvAllow)
 	if s.Pin {
-		f = append(f, field{"pin", word("true")})
+		f = append(f, field{"pin", rawText("true")})
 	}
 	if len(s.Tools) > 0 {
 		var in []field
@@ -76,10 +76,10 @@ func toolFields(t app.ServerTool) []field {
 		f = append(f, field{"effects", list})
 	}
 	if t.Idempotent {
-		f = append(f, field{"idempotent", word("true")})
+		f = append(f, field{"idempotent", rawText("true")})
 	}
 	if t.Off {
-		f = append(f, field{"enabled", word("false")})
+		f = append(f, field{"enabled", rawText("false")})
 	}
 	return f
 }
@@ -124,7 +124,7 @@ func withNumber(f []field, key string, n int) []field {
 	if n == 0 {
 		return f
 	}
-	return append(f, field{key, word(strconv.Itoa(n))})
+	return append(f, field{key, rawText(strconv.Itoa(n))})
 }
 
 func withTime(f []field, key string, t time.Duration) []field {
@@ -137,7 +137,7 @@ func withTime(f []field, key string, t time.Duration) []field {
 			text = text[:len(text)-2]
 		}
 	}
-	return append(f, field{key, word(text)})
+	return append(f, field{key, rawText(text)})
 }
 
 // literal is a value whose braces are doubled, so that an app file reads back
@@ -199,7 +199,7 @@ func flow(value any) string {
 	switch v := value.(type) {
 	case nil:
 		return "{}"
-	case word:
+	case rawText:
 		return string(v)
 	case string:
 		return quote(v, asItem)

@@ -12,7 +12,7 @@ import (
 
 // enabled is the file in which a server is part of the app, so that what it
 // says now is known: the key that keeps it out is taken away first.
-func (f *file) enabled(name string) (*file, error) {
+func (f *editor) enabled(name string) (*editor, error) {
 	if server(f.before, name) != nil {
 		return f, nil
 	}
@@ -32,14 +32,14 @@ func (f *file) enabled(name string) (*file, error) {
 }
 
 // enable takes the key away that keeps a server out of the app.
-func (f *file) enable(name string) ([]byte, bool) {
-	steps, ok := f.doc.trail(name)
+func (f *editor) enable(name string) ([]byte, bool) {
+	steps, ok := f.doc.pathTo(name)
 	if !ok {
 		return nil, false
 	}
 	last := steps[len(steps)-1]
 	inner, ok := f.doc.within(last.level, last.entry())
-	off := step{inner, inner.find("enabled")}
+	off := pathStep{inner, inner.find("enabled")}
 	if !ok || off.index < 0 {
 		return nil, false
 	}
@@ -48,10 +48,10 @@ func (f *file) enable(name string) ([]byte, bool) {
 }
 
 // replace makes a server the one that is wanted.
-func (f *file) replace(name string, want []field) ([]splice, error) {
-	steps, ok := f.doc.trail(name)
+func (f *editor) replace(name string, want []field) ([]splice, error) {
+	steps, ok := f.doc.pathTo(name)
 	if !ok {
-		return nil, f.byHand(name, want, unclear)
+		return nil, f.manualEditError(name, want, errUnclear)
 	}
 	was := fields(*server(f.before, name))
 	if reflect.DeepEqual(was, want) {
@@ -60,7 +60,7 @@ func (f *file) replace(name string, want []field) ([]splice, error) {
 	last := steps[len(steps)-1]
 	splices, ok := f.doc.change(last.level, last.entry(), was, want)
 	if !ok {
-		return nil, f.byHand(name, want, inTheWay)
+		return nil, f.manualEditError(name, want, inTheWay)
 	}
 	return splices, nil
 }
@@ -72,16 +72,16 @@ func (d *document) merge(l level, e entry, was, want []field) ([]splice, bool) {
 	if !ok || inner.flow || len(inner.entries) == 0 {
 		return nil, false
 	}
-	was = apart(inner, was, want)
+	was = splitCommand(inner, was, want)
 	var splices []splice
 	for i, in := range inner.entries {
 		before, had := value(was, in.key)
 		after, wanted := value(want, in.key)
 		switch {
 		case had == wanted && reflect.DeepEqual(before, after): // or neither says it: a default
-		case wanted && says(in.node, after):
+		case wanted && sameValue(in.node, after):
 		case !wanted:
-			cut, free := d.without(step{inner, i})
+			cut, free := d.without(pathStep{inner, i})
 			splices, ok = append(splices, cut...), ok && free
 		default:
 			changed, free := d.change(inner, in, before, after)
@@ -102,9 +102,9 @@ func (d *document) merge(l level, e entry, was, want []field) ([]splice, bool) {
 	return splices, ok
 }
 
-// apart undoes the form in which a command is a list with its arguments, when
+// splitCommand undoes the form in which a command is a list with its arguments, when
 // one of the two changes.
-func apart(l level, was, want []field) []field {
+func splitCommand(l level, was, want []field) []field {
 	i := l.find("command")
 	if i < 0 {
 		return was
@@ -170,8 +170,8 @@ func (d *document) span(l level, e entry) (start, end int) {
 	return e.colon, e.end
 }
 
-// says reports whether a value is written in the text as it is wanted.
-func says(n ast.Node, want any) bool {
+// sameValue reports whether a value is written in the text as it is wanted.
+func sameValue(n ast.Node, want any) bool {
 	switch v := want.(type) {
 	case string:
 		switch n := n.(type) {
@@ -186,7 +186,7 @@ func says(n ast.Node, want any) bool {
 			return false
 		}
 		for i := range v {
-			if !says(list.Values[i], v[i]) {
+			if !sameValue(list.Values[i], v[i]) {
 				return false
 			}
 		}

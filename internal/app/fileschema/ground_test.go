@@ -24,11 +24,11 @@ import (
 
 // known is what the kernel knows, and what the files of these tests name beside
 // that.
-func known(t testing.TB) app.Known {
+func known(t testing.TB) app.KnownModules {
 	t.Helper()
-	all := app.Known{
-		"open":            {Config: []app.Setting{{Key: "anything"}, {Key: "engine", Type: "string", OneOf: []string{"one", "two"}, Fit: oneOrTwo}}},
-		"context_builder": {Actions: []string{"search_tools", "ask_user"}, Always: true},
+	all := app.KnownModules{
+		"open":            {Config: []app.Setting{{Key: "anything"}, {Key: "engine", Type: "string", OneOf: []string{"one", "two"}, Validate: oneOrTwo}}},
+		"context_builder": {Actions: []string{"search_tools", "ask_user"}, AlwaysOn: true},
 	}
 	for _, m := range []module.Module{
 		browser.Module(), database.Module(), filesystem.Module(), git.Module(), http.Module(), memory.Module(memory.Config{}), shell.Module(), web.Module(), clock(),
@@ -46,7 +46,7 @@ func clock() module.Module {
 	}
 	return module.Module{
 		Name: "clock", Settings: func() any { return &settings{} },
-		Open: func(module.Host) (*module.Opened, error) { return &module.Opened{}, nil },
+		Open: func(module.Host) (*module.Instance, error) { return &module.Instance{}, nil },
 	}
 }
 
@@ -71,9 +71,9 @@ func knownModule(t testing.TB, m module.Module) app.KnownModule {
 		k.Actions = append(k.Actions, tool.ID.Name)
 	}
 	for _, f := range m.Fields() {
-		s := app.Setting{Key: f.Key, Fit: f.Fit, Type: f.Type, Help: f.Help, Want: f.Want, OneOf: f.OneOf}
+		s := app.Setting{Key: f.Key, Validate: f.Validate, Type: f.Type, Help: f.Help, Want: f.Expected, OneOf: f.OneOf}
 		if least, most, bounded := f.Range(); bounded {
-			s.Least, s.Most = least, most
+			s.Min, s.Max = least, most
 		}
 		if f.Constraint {
 			k.Constraints = append(k.Constraints, s)
@@ -85,13 +85,13 @@ func knownModule(t testing.TB, m module.Module) app.KnownModule {
 }
 
 // compiled is the schema, ready to judge.
-func compiled(t testing.TB, known app.Known) *jsonschema.Schema {
+func compiled(t testing.TB, known app.KnownModules) *jsonschema.Schema {
 	t.Helper()
 	return part(t, known, "app.json")
 }
 
 // part is a part of the schema.
-func part(t testing.TB, known app.Known, address string) *jsonschema.Schema {
+func part(t testing.TB, known app.KnownModules, address string) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(fileschema.JSONSchema(known)))
 	if err != nil {

@@ -50,9 +50,9 @@ func pattern(form string) node {
 	return node{"type": "string", "pattern": "(" + form + ")|" + variable}
 }
 
-// words is one of a few words. The one that holds where none is written is
+// enum is one of a few words. The one that holds where none is written is
 // unsaid, or "" where there is none.
-func words(unsaid string, all ...string) node {
+func enum(unsaid string, all ...string) node {
 	n := node{"anyOf": []node{{"enum": all}, {"type": "string", "pattern": variable}}}
 	if unsaid != "" {
 		n["default"] = unsaid
@@ -60,16 +60,16 @@ func words(unsaid string, all ...string) node {
 	return n
 }
 
-// hints is a text, of which some are known.
-func hints(all ...string) node { return node{"anyOf": []node{{"enum": all}, text()}} }
+// suggestions is a text, of which some are known.
+func suggestions(all ...string) node { return node{"anyOf": []node{{"enum": all}, text()}} }
 
-func truth(unsaid bool) node { return node{"type": "boolean", "default": unsaid} }
+func boolean(unsaid bool) node { return node{"type": "boolean", "default": unsaid} }
 
-func whole(least, most int) node {
+func integer(least, most int) node {
 	return node{"type": "integer", "minimum": least, "maximum": most}
 }
 
-func decimal(least, most float64) node {
+func number(least, most float64) node {
 	return node{"type": "number", "minimum": least, "maximum": most}
 }
 
@@ -83,8 +83,8 @@ func named(value node) node {
 	return node{"type": []string{"object", "null"}, "additionalProperties": value}
 }
 
-// orNothing lets a key stand with nothing under it.
-func orNothing(n node) node { return n.with("type", []string{n["type"].(string), "null"}) }
+// nullable lets a key stand with nothing under it.
+func nullable(n node) node { return n.with("type", []string{n["type"].(string), "null"}) }
 
 // anyOf is one of several forms.
 func anyOf(forms ...node) node { return node{"anyOf": forms} }

@@ -25,11 +25,11 @@ import (
 
 // JSONSchema is the schema of app files, in draft 2020-12, for the modules that
 // are known.
-func JSONSchema(known app.Known) []byte {
+func JSONSchema(known app.KnownModules) []byte {
 	file := block("",
 		key{"app", appBlock(), "What the app is called."},
 		key{"runtime", runtimeBlock(known), "How the app's agents run, and how their tools are shown to them."},
-		key{"agents", orNothing(list(ref("agent"))), "The agents of the app. Without any, the embedded stand-in answers, which is no language model."},
+		key{"agents", nullable(list(ref("agent"))), "The agents of the app. Without any, the embedded stand-in answers, which is no language model."},
 		key{"tools", toolsBlock(known), "Which tools there are, and what models may do with them."},
 		key{"search", searchBlock(), "How tools are found by what is meant. Left out: with the model that is built in."},
 		key{"security", securityBlock(), "What is trusted, and when."},
@@ -51,18 +51,18 @@ func JSONSchema(known app.Known) []byte {
 }
 
 // define makes the blocks that stand in several places.
-func define(known app.Known) node {
+func define(known app.KnownModules) node {
 	defs := node{
 		"agent":        agentBlock(known),
 		"brain":        brainBlock(),
 		"credential":   credentialBlock(),
 		"rule":         ruleBlock(known),
 		"server":       serverBlock(),
-		"around_calls": aroundCalls(),
+		"around_calls": callMiddleware(),
 	}
 	for name, m := range known {
 		if len(m.Actions) > 0 {
-			defs["action_of_"+name] = words("", append(slices.Compact(slices.Sorted(slices.Values(m.Actions))), "*")...)
+			defs["action_of_"+name] = enum("", append(slices.Compact(slices.Sorted(slices.Values(m.Actions))), "*")...)
 		}
 	}
 	return defs
@@ -84,7 +84,7 @@ func searchBlock() node {
 			key{"url", text(), "Its address, such as http://127.0.0.1:11434."},
 			key{"model", text(), "The name of the model there."},
 			key{"key", text(), "Its key: {{secret.NAME}}."},
-			key{"dimensions", whole(1, 65536), "How many numbers a vector has."},
+			key{"dimensions", integer(1, 65536), "How many numbers a vector has."},
 		), "url"), "An embeddings API in the form of OpenAI's. It is asked once you accepted it: callgate app trust."},
 		key{"synonyms", list(list(text()).with("not", node{"minItems": 1, "maxItems": 1})), "Groups of words that mean the same: - [refund, reimburse]."},
 	)
@@ -93,7 +93,7 @@ func searchBlock() node {
 
 func securityBlock() node {
 	return block("security",
-		key{"require_pinning", truth(false), "Show nothing of an MCP server before a human accepted it."},
+		key{"require_pinning", boolean(false), "Show nothing of an MCP server before a human accepted it."},
 	)
 }
 
@@ -103,7 +103,7 @@ func devBlock() node {
 			"pattern": `^[A-Za-z_][A-Za-z0-9_]{0,63}$`,
 			"not":     node{"enum": []string{"workdir", "env", "secret", "app", "var"}},
 		}), "Values that other places write as {{name}}. They may hold variables themselves."},
-		key{"skills", orNothing(list(needs(block("dev.skills",
+		key{"skills", nullable(list(needs(block("dev.skills",
 			key{"command", pattern(`^/?[A-Za-z0-9_-]{1,64}$`), "By what it is asked for, with or without a slash."},
 			key{"description", label(), "When it is of use, in one line: this is what a model sees of it at first."},
 			key{"path", text(), "Its text, a file in the app's folder."},
@@ -115,6 +115,6 @@ func devBlock() node {
 }
 
 // modules are the names that a rule may give.
-func modules(known app.Known) []string {
+func modules(known app.KnownModules) []string {
 	return append(slices.Sorted(maps.Keys(known)), "*")
 }

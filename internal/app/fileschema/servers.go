@@ -14,16 +14,16 @@ func serverBlock() node {
 		key{"oauth", block(path+".oauth",
 			key{"client_id", text(), "The client as which it knows us. Left out: we are registered as we log in."},
 			key{"client_secret", text(), "That client's secret: {{secret.NAME}}."},
-			key{"callback_port", whole(1, 65535), "The port on this machine to which the login returns."},
+			key{"callback_port", integer(1, 65535), "The port on this machine to which the login returns."},
 			key{"scopes", list(text()), "What is asked for."},
 		), "What its login needs to know: callgate mcp login NAME."},
-		key{"transport", words("", "stdio", "http", "sse"), "How it is spoken to. Left out: a command over stdio, a url over HTTP."},
-		key{"protocol", words("", protocols...), "The version of MCP it is spoken to in. Left out: the newest that it knows."},
+		key{"transport", enum("", "stdio", "http", "sse"), "How it is spoken to. Left out: a command over stdio, a url over HTTP."},
+		key{"protocol", enum("", protocols...), "The version of MCP it is spoken to in. Left out: the newest that it knows."},
 		key{"timeout", duration(), "How long a call may take, such as 30s."},
 		key{"start_timeout", duration(), "How long it may take to start, such as 30s."},
-		key{"concurrency", whole(1, 256), "How many calls it may have under way at once."},
-		key{"enabled", truth(true), "false leaves the server out for now."},
-		key{"pin", truth(false), "Show nothing of it before a human accepted it: callgate mcp trust NAME."},
+		key{"concurrency", integer(1, 256), "How many calls it may have under way at once."},
+		key{"enabled", boolean(true), "false leaves the server out for now."},
+		key{"pin", boolean(false), "Show nothing of it before a human accepted it: callgate mcp trust NAME."},
 		key{"tools", named(serverTool(path + ".tools")), "Your own word on tools of it, which goes before the server's."},
 	)
 	return n.with("type", "object").with("oneOf", []node{{"required": []string{"command"}}, {"required": []string{"url"}}})
@@ -33,18 +33,18 @@ var protocols = []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26",
 
 // duration is a time such as 30s, or a number of seconds.
 func duration() node {
-	return anyOf(whole(1, 86_400), pattern(`^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)`))
+	return anyOf(integer(1, 86_400), pattern(`^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)`))
 }
 
 func serverTool(path string) node {
 	return block(path,
-		key{"risk", words("", "low", "medium", "high"), "How much harm a call can do."},
-		key{"side_effect", words("", "none", "read", "write", "external"), "What a call does to the world."},
-		key{"idempotent", truth(false), "Running it twice is running it once."},
-		key{"enabled", truth(true), "false leaves the tool out."},
+		key{"risk", enum("", "low", "medium", "high"), "How much harm a call can do."},
+		key{"side_effect", enum("", "none", "read", "write", "external"), "What a call does to the world."},
+		key{"idempotent", boolean(false), "Running it twice is running it once."},
+		key{"enabled", boolean(true), "false leaves the tool out."},
 		key{"effects", list(needs(block(path+".effects",
 			key{"resource", text(), "What a call touches, such as repo:{owner}/{repo}, with parameters of the call in braces."},
-			key{"mode", words("", "IS", "IX", "S", "U", "X"), "How. S: it reads. X: it writes, alone. U: it writes, and others may read. IS and IX: something below it."},
+			key{"mode", enum("", "IS", "IX", "S", "U", "X"), "How. S: it reads. X: it writes, alone. U: it writes, and others may read. IS and IX: something below it."},
 			key{"when", text(), "The effect counts only where this parameter is set."},
 			key{"unless", list(text()), "The effect counts only where none of these parameters is set."},
 		), "resource", "mode")), "What a call locks while it runs."},

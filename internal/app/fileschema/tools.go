@@ -9,7 +9,7 @@ import (
 	"callgate/internal/gate/policy"
 )
 
-func toolsBlock(known app.Known) node {
+func toolsBlock(known app.KnownModules) node {
 	return block("tools",
 		key{"modules", modulesBlock(known), "The modules that are on, each on a line of its own. Left out: all of them."},
 		key{"capabilities", capabilitiesBlock(known), "What models may do. A call that several rules name follows the strictest: deny, approve, grant."},
@@ -17,14 +17,14 @@ func toolsBlock(known app.Known) node {
 	)
 }
 
-func modulesBlock(known app.Known) node {
+func modulesBlock(known app.KnownModules) node {
 	keys := []key{{"mcp", block("tools.modules.mcp",
 		key{"config", block("tools.modules.mcp.config",
 			key{"servers", named(ref("server")).with("propertyNames", node{"pattern": "^[a-z0-9][a-z0-9_-]{0,39}$"}), "MCP servers by name. The tools of the server files are the module mcp_files."},
 		), "The servers."},
 	), "The MCP servers behind this app."}}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
-		if !known[name].Always {
+		if !known[name].AlwaysOn {
 			keys = append(keys, key{name, moduleBlock(name, known[name]), "The module " + name + "."})
 		}
 	}
@@ -43,7 +43,7 @@ func moduleBlock(name string, m app.KnownModule) node {
 	keys := []key{
 		{"config", block(path+".config", settings(m.Config)...), "How the module works. Texts may hold {{secret.NAME}}."},
 		{"constraints", block(path+".constraints", append(constraints, settings(m.Constraints)...)...), "What the module may do."},
-		{"setup", orNothing(list(needs(block(path+".setup",
+		{"setup", nullable(list(needs(block(path+".setup",
 			key{"action", action(name, m), "An action of this module, without the module's name."},
 			key{"params", node{"type": []string{"object", "null"}}, "Its parameters. Texts may hold {{secret.NAME}}."},
 		), "action"))), "Calls that the kernel makes when a session opens, once you accepted them: callgate app trust."},
@@ -81,50 +81,50 @@ func setting(s app.Setting) node {
 	case s.Type == "":
 		return node{}
 	case len(s.OneOf) > 0:
-		return words("", s.OneOf...)
+		return enum("", s.OneOf...)
 	}
 	n := node{"type": s.Type}
 	switch {
 	case s.Type == "array":
 		n["items"] = node{"type": "string"}
-	case s.Least < s.Most:
-		n["minimum"], n["maximum"] = s.Least, s.Most
+	case s.Min < s.Max:
+		n["minimum"], n["maximum"] = s.Min, s.Max
 	}
 	return n
 }
 
-func aroundCalls() node {
+func callMiddleware() node {
 	return middleware([]string{"audit", "retry"},
 		key{"audit", block("middleware.audit"), "Reads, too, are on record whole before they are answered."},
 		key{"retry", block("middleware.retry",
-			key{"attempts", whole(1, 5).with("default", 3), "How often a call is tried in all."},
-			key{"backoff_seconds", whole(0, 60).with("default", 1), "How many seconds to wait before the second try; then twice as long each time."},
-			key{"on", list(words("", "unavailable", "timeout", "busy", "limited", "failed")).with("default", []string{"unavailable", "timeout"}), "The kinds of failure that may pass."},
+			key{"attempts", integer(1, 5).with("default", 3), "How often a call is tried in all."},
+			key{"backoff_seconds", integer(0, 60).with("default", 1), "How many seconds to wait before the second try; then twice as long each time."},
+			key{"on", list(enum("", "unavailable", "timeout", "busy", "limited", "failed")).with("default", []string{"unavailable", "timeout"}), "The kinds of failure that may pass."},
 		), "Makes a call that failed again, when nothing can be done twice by that."},
 		key{"timeout", needs(block("middleware.timeout",
-			key{"seconds", whole(1, 86_400), "How many seconds a call may take."},
+			key{"seconds", integer(1, 86_400), "How many seconds a call may take."},
 		), "seconds"), "How long a call may take, in place of the tool's own limit."},
 	)
 }
 
-func capabilitiesBlock(known app.Known) node {
-	rules := func() node { return orNothing(list(ref("rule"))) }
+func capabilitiesBlock(known app.KnownModules) node {
+	rules := func() node { return nullable(list(ref("rule"))) }
 	return block("tools.capabilities",
-		key{"default_policy", words("approve", "auto", "approve", "block"), "What no rule names. auto: it runs. approve: a human is asked. block: it is refused."},
-		key{"max_risk_level", words("high", "low", "medium", "high"), "Riskier calls than this are refused unless a rule under grant or approve names them."},
+		key{"default_policy", enum("approve", "auto", "approve", "block"), "What no rule names. auto: it runs. approve: a human is asked. block: it is refused."},
+		key{"max_risk_level", enum("high", "low", "medium", "high"), "Riskier calls than this are refused unless a rule under grant or approve names them."},
 		key{"grant", rules(), "What runs at once."},
 		key{"approve", rules(), "What waits until a human approves the exact call."},
 		key{"deny", rules(), "What is refused to everyone."},
-		key{"hidden_modules", list(hints(modules(known)...)), "Modules that models do not see."},
+		key{"hidden_modules", list(suggestions(modules(known)...)), "Modules that models do not see."},
 		key{"hidden_actions", list(text()), "Actions that models do not see, such as [filesystem.write]."},
-		key{"rate_limits", named(whole(1, 10_000)), "How many calls a minute may hold: of one action (filesystem.write: 30), of a module, of all (\"*\")."},
-		key{"approval_timeout", whole(int(policy.MinTimeout/time.Second), int(policy.MaxTimeout/time.Second)).with("default", 300), "How many seconds a human has to answer. No answer is a no."},
+		key{"rate_limits", named(integer(1, 10_000)), "How many calls a minute may hold: of one action (filesystem.write: 30), of a module, of all (\"*\")."},
+		key{"approval_timeout", integer(int(policy.MinTimeout/time.Second), int(policy.MaxTimeout/time.Second)).with("default", 300), "How many seconds a human has to answer. No answer is a no."},
 	)
 }
 
-func ruleBlock(known app.Known) node {
+func ruleBlock(known app.KnownModules) node {
 	n := needs(block("rule",
-		key{"module", hints(modules(known)...), "A module, or \"*\" for every one."},
+		key{"module", suggestions(modules(known)...), "A module, or \"*\" for every one."},
 		key{"actions", list(text()), "Actions of it, without its name. Left out: all of them."},
 		key{"reason", text().with("maxLength", 300), "Why, for the human who is asked or the model that is refused."},
 	), "module")

@@ -22,7 +22,7 @@ type spot struct {
 }
 
 // walk visits every place of the schema; what leads back into itself once.
-func walk(t testing.TB, known app.Known, visit func(spot)) {
+func walk(t testing.TB, known app.KnownModules, visit func(spot)) {
 	t.Helper()
 	var root map[string]any
 	if err := json.Unmarshal(fileschema.JSONSchema(known), &root); err != nil {
@@ -132,7 +132,7 @@ func texts(v any) []string {
 }
 
 // told is what package app says of a file, without the lines that it quotes.
-func told(t testing.TB, known app.Known, file any) string {
+func told(t testing.TB, known app.KnownModules, file any) string {
 	t.Helper()
 	text, err := json.Marshal(file)
 	if err != nil {
@@ -212,7 +212,7 @@ func TestEveryKeyIsExplained(t *testing.T) {
 }
 
 // complains reports whether package app finds fault with a value at its place.
-func complains(t testing.TB, known app.Known, s spot, value any) bool {
+func complains(t testing.TB, known app.KnownModules, s spot, value any) bool {
 	t.Helper()
 	message := told(t, known, s.wrap(value))
 	return strings.Contains(message, s.path+" ") || strings.Contains(message, s.path+":") || strings.Contains(message, bogus)

@@ -36,8 +36,8 @@ const schema = `{
   "$defs": {"body": {"type": ["object", "string"]}}
 }`
 
-func own() []argv.Own {
-	return []argv.Own{
+func own() []argv.CommandFlag {
+	return []argv.CommandFlag{
 		{Name: "state", Takes: true}, {Name: "workspace", Short: "C", Takes: true},
 		{Name: "json", Yields: true}, {Name: "no-wait", Yields: true}, {Name: "help", Short: "h", Yields: true},
 	}
@@ -62,7 +62,7 @@ func TestParse(t *testing.T) {
 		argv  string // words parted by |
 		stdin string
 		want  string
-		own   []argv.Given
+		own   []argv.FlagValue
 	}{
 		{name: "nothing", argv: "", want: `{}`},
 		{name: "a value in the next word", argv: "--path|README.md", want: `{"path":"README.md"}`},
@@ -104,7 +104,7 @@ func TestParse(t *testing.T) {
 		{name: "all from a file", argv: "--args|@" + file, want: `{"path":"from file","ratio":12345678901234567890}`},
 		{name: "all from standard input", argv: "--args|-", stdin: `{"path":"in"}`, want: `{"path":"in"}`},
 		{name: "own flags among them", argv: "--state|dir|--path|x|--no-wait|-h|-Cthere", want: `{"path":"x"}`,
-			own: []argv.Given{{Name: "state", Value: "dir"}, {Name: "no-wait", Value: "true"}, {Name: "help", Value: "true"}, {Name: "workspace", Value: "there"}}},
+			own: []argv.FlagValue{{Name: "state", Value: "dir"}, {Name: "no-wait", Value: "true"}, {Name: "help", Value: "true"}, {Name: "workspace", Value: "there"}}},
 		{name: "a parameter before an own flag that yields", argv: `--json|{"a":1}`, want: `{"json":{"a":1}}`},
 		{name: "after -- every flag is the tool's", argv: "--|--workspace|here", want: `{"workspace":"here"}`},
 		{name: "a value that looks like a flag nobody has", argv: "--path|--strange", want: `{"path":"--strange"}`},
@@ -183,7 +183,7 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestParseLoosely(t *testing.T) {
-	cmd := argv.Command{Tool: "demo.gone", Own: own(), Loose: true}
+	cmd := argv.Command{Tool: "demo.gone", Own: own(), AllowUnknown: true}
 	line, err := cmd.Parse([]string{"--max-lines", "5", "--deep", "--state", "dir", "--path=x", "--last"})
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func TestParseLoosely(t *testing.T) {
 	if got, want := compact(t, line.Args), `{"deep":true,"last":true,"max_lines":5,"path":"x"}`; got != want {
 		t.Errorf("args are %s, want %s", got, want)
 	}
-	if diff := cmp.Diff([]argv.Given{{Name: "state", Value: "dir"}}, line.Own); diff != "" {
+	if diff := cmp.Diff([]argv.FlagValue{{Name: "state", Value: "dir"}}, line.Own); diff != "" {
 		t.Errorf("own flags (-want +got):\n%s", diff)
 	}
 }
@@ -217,7 +217,7 @@ func TestParams(t *testing.T) {
 
 func TestScan(t *testing.T) {
 	got := argv.Scan(own(), []string{"--path", "x", "--state=dir", "-C", "here", "--json", "--", "--state", "tool's"})
-	want := []argv.Given{{Name: "state", Value: "dir"}, {Name: "workspace", Value: "here"}, {Name: "json", Value: "true"}}
+	want := []argv.FlagValue{{Name: "state", Value: "dir"}, {Name: "workspace", Value: "here"}, {Name: "json", Value: "true"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("own flags (-want +got):\n%s", diff)
 	}

@@ -11,8 +11,8 @@ import (
 	"callgate/tool"
 )
 
-// Own is a flag of the command itself, which may stand among the tool's.
-type Own struct {
+// CommandFlag is a flag of the command itself, which may stand among the tool's.
+type CommandFlag struct {
 	Name  string
 	Short string // one letter, or none
 	Takes bool   // it has a value
@@ -21,24 +21,24 @@ type Own struct {
 	Yields bool
 }
 
-// Given is one of the command's own flags as it was found.
-type Given struct{ Name, Value string }
+// FlagValue is one of the command's own flags as it was found.
+type FlagValue struct{ Name, Value string }
 
 // Command is what a command line is read against.
 type Command struct {
 	Tool   string // for messages
 	Params []Param
-	Own    []Own
+	Own    []CommandFlag
 	Stdin  io.Reader // for a value that is -
-	// Loose takes any flag for a parameter of any type: the tool is not known,
+	// AllowUnknown takes any flag for a parameter of any type: the tool is not known,
 	// and the kernel will say why.
-	Loose bool
+	AllowUnknown bool
 }
 
-// Line is a command line that was read.
-type Line struct {
+// Parsed is a command line that was read.
+type Parsed struct {
 	Args json.RawMessage // one JSON object
-	Own  []Given
+	Own  []FlagValue
 }
 
 // argsFlag is the flag for the whole of the arguments.
@@ -46,7 +46,7 @@ const argsFlag = "args"
 
 // Scan finds the command's own flags without knowing the tool's: those that
 // say where the tool is to be found must be known before it.
-func Scan(own []Own, argv []string) []Given {
+func Scan(own []CommandFlag, argv []string) []FlagValue {
 	r := reader{Command: Command{Own: own}, rest: argv, index: index(nil)}
 	for r.next() && r.token != "--" {
 		if o := r.own(); o != nil {
@@ -58,15 +58,15 @@ func Scan(own []Own, argv []string) []Given {
 
 // Parse reads what follows the tool's name. Its errors are of kind Invalid and
 // say what to write instead.
-func (c Command) Parse(argv []string) (Line, error) {
+func (c Command) Parse(argv []string) (Parsed, error) {
 	r := reader{Command: c, rest: argv, index: index(c.Params), values: map[string]json.RawMessage{}}
 	for r.next() {
 		if err := r.read(); err != nil {
-			return Line{}, err
+			return Parsed{}, err
 		}
 	}
 	args, err := r.assemble()
-	return Line{Args: args, Own: r.found}, err
+	return Parsed{Args: args, Own: r.found}, err
 }
 
 // reader walks over a command line.
@@ -81,7 +81,7 @@ type reader struct {
 	hasValue bool
 	plain    bool // after --: every flag is the tool's
 
-	found     []Given
+	found     []FlagValue
 	base      json.RawMessage // what --args gave
 	values    map[string]json.RawMessage
 	usedStdin string // the flag that has read it
@@ -126,7 +126,7 @@ func (r *reader) param(name string) *Param {
 }
 
 // own finds the command's own flag at hand.
-func (r *reader) own() *Own {
+func (r *reader) own() *CommandFlag {
 	for i, o := range r.Command.Own {
 		switch {
 		case strings.HasPrefix(r.token, "--"):
@@ -146,7 +146,7 @@ func (r *reader) own() *Own {
 }
 
 // take notes one of the command's own flags, with its value.
-func (r *reader) take(o *Own) error {
+func (r *reader) take(o *CommandFlag) error {
 	switch {
 	case r.hasValue:
 	case !o.Takes:
@@ -156,7 +156,7 @@ func (r *reader) take(o *Own) error {
 	default:
 		r.value, r.rest = r.rest[0], r.rest[1:]
 	}
-	r.found = append(r.found, Given{o.Name, r.value})
+	r.found = append(r.found, FlagValue{o.Name, r.value})
 	return nil
 }
 
@@ -167,14 +167,14 @@ func (r *reader) read() error {
 		r.plain = true
 		return nil
 	case r.token == "-" || !strings.HasPrefix(r.token, "-"):
-		return r.stray()
+		return r.strayWord()
 	}
 	own := r.own()
 	if own != nil && !strings.HasPrefix(r.token, "--") {
 		return r.take(own)
 	}
 	p := r.param(r.name)
-	if r.Loose && own == nil && r.name != argsFlag {
+	if r.AllowUnknown && own == nil && r.name != argsFlag {
 		p = &Param{Name: strings.ReplaceAll(r.name, "-", "_")}
 	}
 	switch {
@@ -186,7 +186,7 @@ func (r *reader) read() error {
 	case own != nil && !r.plain:
 		return r.take(own)
 	case r.name == argsFlag && strings.HasPrefix(r.token, "--"):
-		return r.whole()
+		return r.readArgsFlag()
 	}
 	if positive, no := strings.CutPrefix(r.name, "no-"); no && !r.hasValue {
 		if p := r.param(positive); p != nil && p.may("boolean") && len(p.Types) > 0 {
@@ -202,7 +202,7 @@ func (r *reader) set(p *Param) error {
 		switch {
 		case p.is("boolean") && len(r.rest) > 0 && (r.rest[0] == "true" || r.rest[0] == "false"):
 			r.value, r.rest = r.rest[0], r.rest[1:]
-		case p.is("boolean"), r.Loose && (len(r.rest) == 0 || strings.HasPrefix(r.rest[0], "-")):
+		case p.is("boolean"), r.AllowUnknown && (len(r.rest) == 0 || strings.HasPrefix(r.rest[0], "-")):
 			r.value = "true"
 		case len(r.rest) == 0 || r.isFlag(r.rest[0]):
 			return r.invalid("--%s needs a value (%s)", p.Flag(), p.Type()).
@@ -259,8 +259,8 @@ func (r *reader) put(p *Param, v json.RawMessage) error {
 	return err
 }
 
-// whole reads --args.
-func (r *reader) whole() error {
+// readArgsFlag reads --args.
+func (r *reader) readArgsFlag() error {
 	if r.base != nil {
 		return r.invalid("--args is given twice")
 	}
@@ -275,7 +275,7 @@ func (r *reader) whole() error {
 		return err
 	}
 	if v, ok := asJSON(text); !ok || typeOf(v) != "object" {
-		return r.invalid("--args must be one JSON object, and %q is not", tool.Clip(text)).
+		return r.invalid("--args must be one JSON object, and %q is not", tool.Truncate(text)).
 			WithHint("write --args '{…}', --args @file or --args -")
 	}
 	r.base = json.RawMessage(text)

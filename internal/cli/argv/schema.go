@@ -88,7 +88,7 @@ func Params(schema json.RawMessage) ([]Param, error) {
 		Defs        map[string]json.RawMessage `json:"$defs"`
 		Definitions map[string]json.RawMessage `json:"definitions"`
 	}
-	r := &resolver{left: mostNodes}
+	r := &resolver{left: maxNodes}
 	if text := string(bytes.TrimSpace(schema)); text != "true" && text != "false" {
 		if err := json.Unmarshal(schema, &root); err != nil {
 			return nil, unreadable(err)
@@ -194,9 +194,9 @@ type resolver struct {
 	left              int
 }
 
-// mostNodes bounds what is read, should a schema turn in circles; what lies
+// maxNodes bounds what is read, should a schema turn in circles; what lies
 // beyond admits anything.
-const mostNodes = 2000
+const maxNodes = 2000
 
 // node reads a schema. One that says only where it is found is looked up; a
 // description beside the reference is kept. The schemas true and false, and

@@ -26,7 +26,7 @@ func (p Param) parse(text string) (json.RawMessage, error) {
 		return v, nil
 	}
 	if !ok && only(types, "object") {
-		return nil, tool.Errorf("argv.Parse", tool.Invalid, "--%s takes an object as JSON text, which %q is not", p.Flag(), tool.Clip(text)).
+		return nil, tool.Errorf("argv.Parse", tool.Invalid, "--%s takes an object as JSON text, which %q is not", p.Flag(), tool.Truncate(text)).
 			WithHint(`write it as --%s '{"name": "value"}'`, p.Flag())
 	}
 	if ok && !slices.Contains(types, "string") {

@@ -34,12 +34,12 @@ const (
 
 // Check is one thing that was looked at.
 type Check struct {
-	Group string `json:"group"`
-	Name  string `json:"name"`
-	State State  `json:"state"`
-	Found string `json:"found,omitempty"`
-	For   string `json:"for,omitempty"` // what an optional thing is good for
-	Fix   string `json:"fix,omitempty"` // how to get it, or mend it
+	Group   string `json:"group"`
+	Name    string `json:"name"`
+	State   State  `json:"state"`
+	Found   string `json:"found,omitempty"`
+	Purpose string `json:"for,omitempty"` // what an optional thing is good for
+	Fix     string `json:"fix,omitempty"` // how to get it, or mend it
 }
 
 // The groups, in the order in which they are shown.
@@ -85,7 +85,7 @@ func Programs(ctx context.Context) []Check {
 }
 
 func (p program) check(ctx context.Context) Check {
-	c := Check{Group: GroupPrograms, Name: p.names[0], State: Missing, For: p.why}
+	c := Check{Group: GroupPrograms, Name: p.names[0], State: Missing, Purpose: p.why}
 	for _, name := range p.names {
 		path, err := exec.LookPath(name)
 		if err != nil {
@@ -93,7 +93,7 @@ func (p program) check(ctx context.Context) Check {
 		}
 		c.State, c.Found = OK, path
 		if p.version != nil {
-			c.Found += said(ctx, path, p.version)
+			c.Found += versionLine(ctx, path, p.version)
 		}
 		return c
 	}
@@ -106,8 +106,8 @@ func (p program) check(ctx context.Context) Check {
 	return c
 }
 
-// said is the first line that a program says when asked, in brackets.
-func said(ctx context.Context, path string, args []string) string {
+// versionLine is the first line that a program says when asked, in brackets.
+func versionLine(ctx context.Context, path string, args []string) string {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, path, args...).Output()
@@ -128,10 +128,10 @@ func Directory(dir statedir.Dir) []Check {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		c.Found += " (not made yet; the first command makes it)"
-		if above := existing(dir.String()); !writable(above) {
+		if above := existingParent(dir.String()); !writable(above) {
 			c.State, c.Fix = Broken, "it cannot be made in "+above+": name another with --state or CALLGATE_STATE"
 		}
-		return []Check{c, space(existing(dir.String()))}
+		return []Check{c, diskSpace(existingParent(dir.String()))}
 	case err != nil:
 		c.State, c.Fix = Broken, err.Error()
 		return []Check{c}
@@ -148,11 +148,11 @@ func Directory(dir statedir.Dir) []Check {
 	if !writable(dir.String()) {
 		c.State, c.Fix = Broken, "it cannot be written: see who owns it"
 	}
-	return []Check{c, space(dir.String()), database(dir.Database())}
+	return []Check{c, diskSpace(dir.String()), database(dir.Database())}
 }
 
-// existing is the nearest folder above path that is there.
-func existing(path string) string {
+// existingParent is the nearest folder above path that is there.
+func existingParent(path string) string {
 	for {
 		if _, err := os.Stat(path); err == nil || filepath.Dir(path) == path {
 			return path
@@ -161,7 +161,7 @@ func existing(path string) string {
 	}
 }
 
-func space(folder string) Check {
+func diskSpace(folder string) Check {
 	c := Check{Group: GroupState, Name: "free space", State: OK}
 	free, err := freeBytes(folder)
 	switch {

@@ -81,8 +81,8 @@ func TestDirectory(t *testing.T) {
 func TestPrograms(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, c := range doctor.Programs(t.Context()) {
-		if c.State != doctor.Missing || c.For == "" {
-			t.Errorf("%s is %s, for %q: nothing is installed here, and all of it is optional", c.Name, c.State, c.For)
+		if c.State != doctor.Missing || c.Purpose == "" {
+			t.Errorf("%s is %s, for %q: nothing is installed here, and all of it is optional", c.Name, c.State, c.Purpose)
 		}
 		if runtime.GOOS == "linux" && !strings.HasPrefix(c.Fix, "apt-get install ") {
 			t.Errorf("%s: how to get it is %q", c.Name, c.Fix)
@@ -116,7 +116,7 @@ func TestSandboxIsHonest(t *testing.T) {
 		t.Fatal("nothing is said")
 	}
 	for _, c := range checks {
-		if c.Group != doctor.GroupSandbox || c.State == doctor.Broken || c.Found == "" || c.For == "" {
+		if c.Group != doctor.GroupSandbox || c.State == doctor.Broken || c.Found == "" || c.Purpose == "" {
 			t.Errorf("%+v says too little, or too much: a sandbox is optional", c)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // sandbox itself finds by trying.
 func Sandbox() []Check {
 	r := sandbox.Probe()
-	level := Check{Group: GroupSandbox, Name: "confinement", State: OK, Found: r.Level, For: "confining the processes of tools", Fix: strings.Join(r.Notes, "; ")}
+	level := Check{Group: GroupSandbox, Name: "confinement", State: OK, Found: r.Level, Purpose: "confining the processes of tools", Fix: strings.Join(r.Notes, "; ")}
 	switch {
 	case r.Level == sandbox.Process && runtime.GOOS == "linux":
 		level.State, level.Found = Warning, "none: tools that run processes are refused, unless an app file says runtime.sandbox: relaxed"
@@ -35,14 +35,14 @@ func Sandbox() []Check {
 
 func wall(name string, there bool, found, why string) Check {
 	if !there {
-		return Check{Group: GroupSandbox, Name: name, State: Missing, Found: "not to be had here", For: why}
+		return Check{Group: GroupSandbox, Name: name, State: Missing, Found: "not to be had here", Purpose: why}
 	}
-	return Check{Group: GroupSandbox, Name: name, State: OK, Found: found, For: why}
+	return Check{Group: GroupSandbox, Name: name, State: OK, Found: found, Purpose: why}
 }
 
 // peerCheck says whether approvals can be guarded by who asks.
 func peerCheck() Check {
-	c := Check{Group: GroupSandbox, Name: "peer check", State: OK, For: "refusing answers that come from the asker",
+	c := Check{Group: GroupSandbox, Name: "peer check", State: OK, Purpose: "refusing answers that come from the asker",
 		Found: "the system tells which process is at a socket's other end"}
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		c.State, c.Found = Missing, "the system does not tell which process is at a socket's other end: an approval is guarded by the human's key alone"

@@ -18,7 +18,7 @@ func (s Style) Approvals(w io.Writer, list []approval.Request) error {
 	for i, r := range list {
 		rows[i] = []Cell{
 			{oneLine(r.ID), strong}, state(r.State), {oneLine(r.Call.Tool.Dotted()), ""}, s.risk(r.Risk),
-			plain(s.ago(r.AskedAt)), plain(s.left(r)), plain(compact(r.Call.Args, 60)),
+			plain(s.ago(r.AskedAt)), plain(s.timeLeft(r)), plain(compact(r.Call.Args, 60)),
 		}
 	}
 	return s.Table(w, []string{"ID", "STATE", "TOOL", "RISK", "ASKED", "LEFT", "ARGUMENTS"}, rows)
@@ -28,19 +28,19 @@ func state(st approval.State) Cell {
 	switch st {
 	case approval.Pending:
 		return Cell{string(st), warn}
-	case approval.Approved, approval.Spent:
+	case approval.Approved, approval.Used:
 		return Cell{string(st), good}
 	default:
 		return Cell{oneLine(string(st)), bad}
 	}
 }
 
-// left is how much time a pending request has.
-func (s Style) left(r approval.Request) string {
+// timeLeft is how much time a pending request has.
+func (s Style) timeLeft(r approval.Request) string {
 	if r.State != approval.Pending {
 		return ""
 	}
-	return Span(r.Deadline.Sub(s.now()).Round(time.Second))
+	return Duration(r.Deadline.Sub(s.now()).Round(time.Second))
 }
 
 // Approval writes the exact call that a human is asked about.
@@ -48,7 +48,7 @@ func (s Style) Approval(w io.Writer, r approval.Request) error {
 	var b bytes.Buffer
 	risk, st := s.risk(r.Risk), state(r.State)
 	fmt.Fprintf(&b, "%s  %s  %s\n", s.Strong(oneLine(r.Call.Tool.Dotted())), s.paint(risk.color, risk.Text+" risk"), s.Faint(oneLine(r.ID)))
-	facts := []fact{
+	facts := []field{
 		{"state", s.paint(st.color, st.Text)},
 		{"why asked", oneLine(r.Reason)},
 		{"asked by", oneLine(r.Call.Principal.String())},
@@ -58,17 +58,17 @@ func (s Style) Approval(w io.Writer, r approval.Request) error {
 		{"asked", stamp(r.AskedAt)},
 	}
 	if r.State == approval.Pending {
-		facts = append(facts, fact{"time left", s.left(r)})
+		facts = append(facts, field{"time left", s.timeLeft(r)})
 	}
 	if a := r.Answer; a != nil {
 		facts = append(facts,
-			fact{"answered", fmt.Sprintf("%s by %s", stamp(a.At), oneLine(a.By))},
-			fact{"they said", oneLine(a.Feedback)})
+			field{"answered", fmt.Sprintf("%s by %s", stamp(a.At), oneLine(a.By))},
+			field{"they said", oneLine(a.Feedback)})
 		if a.Always {
-			facts = append(facts, fact{"for", "the rest of the session"})
+			facts = append(facts, field{"for", "the rest of the session"})
 		}
 	}
-	s.facts(&b, facts)
+	s.fields(&b, facts)
 	s.block(&b, "arguments", r.Call.Args)
 	if r.Answer != nil && len(r.Answer.Args) > 0 {
 		s.block(&b, "arguments as edited", r.Answer.Args)

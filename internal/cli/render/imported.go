@@ -8,7 +8,7 @@ import (
 )
 
 // Imported writes the servers that were found in coding agents' files.
-func (s Style) Imported(w io.Writer, found []importer.Found) error {
+func (s Style) Imported(w io.Writer, found []importer.FoundServer) error {
 	if len(found) == 0 {
 		return nil
 	}

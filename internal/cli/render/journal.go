@@ -16,7 +16,7 @@ func (s Style) Record(w io.Writer, r journal.Record) error {
 	outcome, color := verdict(r)
 	head := fmt.Sprintf("%s %6d  %-8s  %-24s  %-16s  ", stamp(r.Time), r.Seq, oneLine(string(r.Kind)), oneLine(name(r)), who(r))
 	status := fmt.Sprintf("%-8s", oneLine(outcome))
-	rest := s.fit(oneLine(gist(r)), s.Width-len([]rune(head))-len([]rune(status))-2)
+	rest := s.fit(oneLine(recordSummary(r)), s.Width-len([]rune(head))-len([]rune(status))-2)
 	line := head + s.paint(color, status) + "  " + rest
 	_, err := fmt.Fprintln(w, strings.TrimRight(line, " "))
 	return err
@@ -72,13 +72,13 @@ func verdict(r journal.Record) (word, color string) {
 	}
 }
 
-// gist is what a record tells, in a line.
-func gist(r journal.Record) string {
+// recordSummary is what a record tells, in a line.
+func recordSummary(r journal.Record) string {
 	switch {
 	case r.Kind == journal.Doubted:
 		return r.Note
 	case r.End != nil:
-		return fmt.Sprintf("%s (%s)", r.End.Summary, Span(r.End.Took))
+		return fmt.Sprintf("%s (%s)", r.End.Summary, Duration(r.End.Took))
 	case r.Answer != nil:
 		text := "by " + r.Answer.By
 		if r.Answer.Always {
@@ -128,8 +128,8 @@ func opening(o *journal.Opening) string {
 	return text
 }
 
-// Story writes what happened to one call, from its records.
-func (s Style) Story(w io.Writer, records []journal.Record) error {
+// Call writes what happened to one call, from its records.
+func (s Style) Call(w io.Writer, records []journal.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
@@ -144,44 +144,44 @@ func (s Style) Story(w io.Writer, records []journal.Record) error {
 	if first.Principal != nil {
 		by = oneLine(first.Principal.String())
 	}
-	s.facts(&b, []fact{{"asked by", by}, {"asked for as", asked}, {"part of call", oneLine(first.Parent)}, {"tool", oneLine(first.Tool)}})
+	s.fields(&b, []field{{"asked by", by}, {"asked for as", asked}, {"part of call", oneLine(first.Parent)}, {"tool", oneLine(first.Tool)}})
 	for _, r := range records {
-		s.chapter(&b, r)
+		s.recordDetails(&b, r)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-// chapter writes one record of a story.
-func (s Style) chapter(b *bytes.Buffer, r journal.Record) {
+// recordDetails writes one record of a story.
+func (s Style) recordDetails(b *bytes.Buffer, r journal.Record) {
 	word, color := verdict(r)
 	head := fmt.Sprintf("%s  %s %s %s", stamp(r.Time), s.Faint(fmt.Sprintf("#%d", r.Seq)), s.Strong(oneLine(string(r.Kind))), s.paint(color, oneLine(word)))
 	fmt.Fprintf(b, "\n%s\n", strings.TrimRight(head, " "))
 	if ask := r.Ask; ask != nil {
-		s.facts(b, []fact{
+		s.fields(b, []field{
 			{"why", oneLine(ask.Reason)}, {"touches", claims(ask.Claims)}, {"approval", oneLine(ask.Approval)},
 			{"mended", oneLine(strings.Join(ask.Coercions, "; "))}, {"arguments in", oneLine(ask.ArgsRef)},
 		})
 		s.block(b, "arguments", ask.Args)
 	}
 	if a := r.Answer; a != nil {
-		s.facts(b, []fact{{"answer", oneLine(gist(r))}, {"approval", oneLine(a.Approval)}, {"arguments in", oneLine(a.ArgsRef)}})
+		s.fields(b, []field{{"answer", oneLine(recordSummary(r))}, {"approval", oneLine(a.Approval)}, {"arguments in", oneLine(a.ArgsRef)}})
 		s.block(b, "arguments as edited", a.Args)
 	}
 	if e := r.End; e != nil && r.Kind != journal.Doubted {
-		s.facts(b, []fact{
-			{"result", oneLine(e.Summary)}, {"kind", oneLine(string(e.Error))}, {"took", Span(e.Took)},
+		s.fields(b, []field{
+			{"result", oneLine(e.Summary)}, {"kind", oneLine(string(e.Error))}, {"took", Duration(e.Took)},
 			{"warnings", oneLine(strings.Join(e.Warnings, "; "))}, {"kept in", oneLine(e.ResultRef)}, {"whole in", oneLine(e.ArtifactRef)},
 		})
-		s.given(b, e.Result)
+		s.resultDetails(b, e.Result)
 	}
 	if r.Kind == journal.Doubted || r.Ask == nil && r.Answer == nil && r.End == nil {
-		s.facts(b, []fact{{"note", oneLine(gist(r))}})
+		s.fields(b, []field{{"note", oneLine(recordSummary(r))}})
 	}
 }
 
-// given writes what a result held, as far as its record keeps it.
-func (s Style) given(b *bytes.Buffer, result json.RawMessage) {
+// resultDetails writes what a result held, as far as its record keeps it.
+func (s Style) resultDetails(b *bytes.Buffer, result json.RawMessage) {
 	var r tool.Result
 	if len(result) == 0 || json.Unmarshal(result, &r) != nil {
 		return
@@ -222,7 +222,7 @@ func (s Style) Report(w io.Writer, r journal.Report) error {
 	for _, p := range r.Problems {
 		fmt.Fprintf(&b, "  %s\n", s.Bad(oneLine(p.What)))
 	}
-	s.facts(&b, []fact{{"problems", more}, {"dropped", dropped}, {"gaps", gaps}, {"head", oneLine(r.Head)}})
+	s.fields(&b, []field{{"problems", more}, {"dropped", dropped}, {"gaps", gaps}, {"head", oneLine(r.Head)}})
 	_, err := w.Write(b.Bytes())
 	return err
 }

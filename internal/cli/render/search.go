@@ -7,9 +7,9 @@ import (
 	"callgate/internal/protocol"
 )
 
-// Found writes the tools that were found: for each the score, how it is
+// SearchResult writes the tools that were found: for each the score, how it is
 // called, what it does and why it was found.
-func (s Style) Found(w io.Writer, found *protocol.Found) error {
+func (s Style) SearchResult(w io.Writer, found *protocol.SearchResult) error {
 	for i, answer := range found.Answers {
 		if i > 0 {
 			if _, err := fmt.Fprintln(w); err != nil {
@@ -28,7 +28,7 @@ func (s Style) Found(w io.Writer, found *protocol.Found) error {
 	return nil
 }
 
-func (s Style) foundFor(w io.Writer, answer protocol.FoundFor) error {
+func (s Style) foundFor(w io.Writer, answer protocol.QueryResult) error {
 	if len(answer.Hits) == 0 {
 		_, err := fmt.Fprintln(w, "no tools")
 		return err

@@ -36,9 +36,9 @@ func (s Style) Servers(w io.Writer, list []protocol.Server) error {
 	return s.Table(w, []string{"NAME", "STATE", "TOOLS", "HELD", "CALLS", "PROTOCOL", "WHAT"}, rows)
 }
 
-// Held writes a definition that waits for a human: why, what was found in it,
+// HeldTool writes a definition that waits for a human: why, what was found in it,
 // and what changed.
-func (s Style) Held(w io.Writer, server string, h trust.Held) error {
+func (s Style) HeldTool(w io.Writer, server string, h trust.Held) error {
 	var b bytes.Buffer
 	why := map[trust.Reason]string{
 		trust.Changed: "its definition changed since it was accepted", trust.New: "the server did not have it before",

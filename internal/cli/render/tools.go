@@ -80,9 +80,9 @@ func (s Style) Tool(w io.Writer, t protocol.Tool, call string) error {
 	s.examples(&b, t, params, call)
 	b.WriteByte('\n')
 	verdict := policy(t.Policy)
-	s.facts(&b, []fact{
+	s.fields(&b, []field{
 		{"risk", s.paint(s.risk(t.Risk).color, s.risk(t.Risk).Text)},
-		{"policy", s.paint(verdict.color, verdict.Text) + because(t.Reason)},
+		{"policy", s.paint(verdict.color, verdict.Text) + policyReason(t.Reason)},
 		{"side effect", oneLine(string(t.SideEffect)) + idempotence(t.Idempotent)},
 		{"also called", oneLine(strings.Join(names(t), ", "))},
 		{"tags", oneLine(strings.Join(t.Tags, ", "))},
@@ -119,7 +119,7 @@ func names(t protocol.Tool) []string {
 	return list
 }
 
-func because(reason string) string {
+func policyReason(reason string) string {
 	if reason == "" {
 		return ""
 	}

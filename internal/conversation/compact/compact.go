@@ -65,9 +65,9 @@ type Cause int
 
 // The causes.
 const (
-	Pressure Cause = iota // a request is about to be made
-	Overflow              // the provider found the conversation too long
-	ByHand                // somebody says so
+	NearLimit Cause = iota // a request is about to be made
+	Overflow               // the provider found the conversation too long
+	Requested              // somebody says so
 )
 
 // Kind says what a message is, beyond who speaks.
@@ -75,10 +75,10 @@ type Kind int
 
 // The kinds.
 const (
-	Plain   Kind = iota // the model's words, or results
-	Words               // the user's
-	Note                // the kernel's
-	Summary             // of an earlier compaction: always the first message
+	Plain    Kind = iota // the model's words, or results
+	UserText             // the user's
+	Note                 // the kernel's
+	Summary              // of an earlier compaction: always the first message
 )
 
 // Message is a message that a model is shown.
@@ -108,7 +108,7 @@ type Plan struct {
 
 	earlier summary   // of an earlier compaction
 	dropped []Message // without the earlier summary
-	room    int       // tokens of the summary at most
+	budget  int       // tokens of the summary at most
 }
 
 // Shortened is a result that is shown in part from now on.
@@ -121,18 +121,18 @@ type Shortened struct {
 // Summarizer writes what a stretch of a conversation held. A tool that
 // summarizes, or extracts facts, can stand here as well as a model.
 type Summarizer interface {
-	Summarize(ctx context.Context, s Stretch) (Summarized, error)
+	Summarize(ctx context.Context, s SummaryRequest) (SummaryResult, error)
 }
 
-// Stretch is what is to be summarized.
-type Stretch struct {
+// SummaryRequest is what is to be summarized.
+type SummaryRequest struct {
 	Earlier   string // what the summary says so far; it is to be extended
 	Messages  []llm.Message
 	MaxTokens int // of the summary
 }
 
-// Summarized is a summary, and what it took.
-type Summarized struct {
+// SummaryResult is a summary, and what it took.
+type SummaryResult struct {
 	Text  string
 	Usage llm.Usage
 	Model string
@@ -149,7 +149,7 @@ type Compaction struct {
 
 func (p Policy) withDefaults() Policy {
 	if p.Tokens == nil {
-		p.Tokens = quarter
+		p.Tokens = estimateTokens
 	}
 	if p.OutputReserved <= 0 {
 		p.OutputReserved = min(4096, p.Window/2)
@@ -166,21 +166,21 @@ func (p Policy) withDefaults() Policy {
 	return p
 }
 
-// room is how many tokens there are for everything that a model is sent.
-type room struct {
+// budget is how many tokens there are for everything that a model is sent.
+type budget struct {
 	all     int // it must not be more
 	limit   int // what the model has not read yet is shortened until it is no more
 	trigger int // it begins above this
 	goal    int // it ends at this, if it can
 }
 
-// room is what there is for one cause, with so many tokens used now, of which
+// budget is what there is for one cause, with so many tokens used now, of which
 // some are fixed: the system prompt and the tools. Where they alone take half
 // of what begins a compaction, the shares are of what they leave. A provider
 // that found it too long knows better than the count.
-func (p Policy) room(cause Cause, now, fixed int) room {
+func (p Policy) budget(cause Cause, now, fixed int) budget {
 	const plenty = math.MaxInt / 4
-	r := room{plenty, plenty, plenty, plenty}
+	r := budget{plenty, plenty, plenty, plenty}
 	if p.Window > 0 {
 		r.all = max(p.Window-p.OutputReserved, 1)
 		r.limit = r.all - r.all/10
@@ -225,9 +225,9 @@ func (p Policy) Compact(ctx context.Context, in Input, by Summarizer) (*Compacti
 		}
 	}
 	if next.text == "" {
-		next.text = join(plan.earlier.text, requests(plan.dropped))
+		next.text = join(plan.earlier.text, listRequests(plan.dropped))
 	}
-	c.Summary = next.within(plan.room, p.Tokens)
-	c.After += p.Tokens(c.Summary) - plan.room
+	c.Summary = next.within(plan.budget, p.Tokens)
+	c.After += p.Tokens(c.Summary) - plan.budget
 	return c, nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func user(text string) compact.Message {
-	return compact.Message{Message: llm.Say(llm.User, text), Kind: compact.Words}
+	return compact.Message{Message: llm.Say(llm.User, text), Kind: compact.UserText}
 }
 
 func note(text string) compact.Message {
@@ -84,9 +84,9 @@ func TestPlan(t *testing.T) {
 		"by hand only":                          {manual, compact.Input{Messages: chat(8, 1000)}, "nothing"},
 		"as much as fits is kept":               {window, compact.Input{Messages: chat(8, 1000)}, "keep 6, drop 10"},
 		"a summary is made of all but the last": {summarize, compact.Input{Messages: chat(8, 1000)}, "keep 4, drop 12"},
-		"by hand":                               {window, compact.Input{Messages: chat(20, 10), Cause: compact.ByHand}, "keep 10, drop 30"},
-		"by hand, without a window":             {compact.Policy{KeepRecent: 2}, compact.Input{Messages: chat(20, 10), Cause: compact.ByHand}, "keep 2, drop 38"},
-		"by hand, with nothing to do":           {window, compact.Input{Messages: chat(2, 10), Cause: compact.ByHand}, "nothing"},
+		"by hand":                               {window, compact.Input{Messages: chat(20, 10), Cause: compact.Requested}, "keep 10, drop 30"},
+		"by hand, without a window":             {compact.Policy{KeepRecent: 2}, compact.Input{Messages: chat(20, 10), Cause: compact.Requested}, "keep 2, drop 38"},
+		"by hand, with nothing to do":           {window, compact.Input{Messages: chat(2, 10), Cause: compact.Requested}, "nothing"},
 		"the provider finds it too long":        {compact.Policy{}, compact.Input{Messages: chat(20, 1000), Cause: compact.Overflow}, "keep 16, drop 24"},
 		"few messages are left alone":           {window, compact.Input{Messages: []compact.Message{user(words(4000)), model(words(3900)), user("and?")}}, "nothing"},
 		"unless they do not fit":                {window, compact.Input{Messages: []compact.Message{user(words(6000)), model(words(5900)), user("and?")}}, "keep 1, drop 2"},
@@ -99,7 +99,7 @@ func TestPlan(t *testing.T) {
 		"what is pinned stays": {window, compact.Input{Messages: slices.Concat(
 			[]compact.Message{user("a"), model("", "w"), pinned(results("w", "waits for a human"))}, chat(8, 1000))}, "keep 6, drop 11, pin [1 2]"},
 		"a call without a result stays": {window, compact.Input{Messages: slices.Concat(
-			[]compact.Message{user("a"), model("", "p", "q"), results("p", "x")}, chat(8, 100)), Cause: compact.ByHand}, "keep 10, drop 7, pin [1 2]"},
+			[]compact.Message{user("a"), model("", "p", "q"), results("p", "x")}, chat(8, 100)), Cause: compact.Requested}, "keep 10, drop 7, pin [1 2]"},
 		"news stay until they are answered": {window, compact.Input{Messages: slices.Concat(
 			[]compact.Message{note("old")}, chat(7, 1000), []compact.Message{user("x"), note("CORE JOB 1 ENDED"), note(words(600))})}, "keep 9, drop 9"},
 		"large results first": {window, compact.Input{Messages: slices.Concat(
@@ -117,7 +117,7 @@ func TestPlan(t *testing.T) {
 		if err != nil || told(plan) != c.want {
 			t.Errorf("%s: %s, want %s (%v)", name, told(plan), c.want, err)
 		}
-		if plan != nil && c.in.Cause != compact.ByHand && plan.After >= plan.Before {
+		if plan != nil && c.in.Cause != compact.Requested && plan.After >= plan.Before {
 			t.Errorf("%s: %d tokens became %d", name, plan.Before, plan.After)
 		}
 	}
@@ -166,14 +166,14 @@ func TestDeclined(t *testing.T) {
 
 // writer is a summarizer that says what it was given.
 type writer struct {
-	given compact.Stretch
+	given compact.SummaryRequest
 	text  string
 	err   error
 }
 
-func (w *writer) Summarize(_ context.Context, s compact.Stretch) (compact.Summarized, error) {
+func (w *writer) Summarize(_ context.Context, s compact.SummaryRequest) (compact.SummaryResult, error) {
 	w.given = s
-	return compact.Summarized{Text: w.text, Model: "m", Usage: llm.Usage{Output: 7}}, w.err
+	return compact.SummaryResult{Text: w.text, Model: "m", Usage: llm.Usage{Output: 7}}, w.err
 }
 
 func TestSummaries(t *testing.T) {
@@ -184,7 +184,7 @@ func TestSummaries(t *testing.T) {
 	}
 	do := func(messages []compact.Message, by compact.Summarizer) *compact.Compaction {
 		t.Helper()
-		c, err := policy.Compact(t.Context(), compact.Input{Messages: messages, Cause: compact.ByHand}, by)
+		c, err := policy.Compact(t.Context(), compact.Input{Messages: messages, Cause: compact.Requested}, by)
 		if err != nil || c == nil {
 			t.Fatalf("%v, %v", c, err)
 		}
@@ -229,7 +229,7 @@ func TestSummaries(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if c, err := policy.Compact(gone, compact.Input{Messages: again, Cause: compact.ByHand}, &writer{err: context.Canceled}); c != nil || !errors.Is(err, context.Canceled) {
+	if c, err := policy.Compact(gone, compact.Input{Messages: again, Cause: compact.Requested}, &writer{err: context.Canceled}); c != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v, %v", c, err)
 	}
 }
@@ -241,7 +241,7 @@ func TestSummaryIsBounded(t *testing.T) {
 	messages := []compact.Message{user("THE GOAL"), model("ok")}
 	for i := range 100 {
 		messages = append(messages, user(fmt.Sprintf("request number %d %s", i, words(30))), model("ok"), user("next"), model("ok"))
-		c, err := policy.Compact(t.Context(), compact.Input{Messages: messages, Cause: compact.ByHand}, nil)
+		c, err := policy.Compact(t.Context(), compact.Input{Messages: messages, Cause: compact.Requested}, nil)
 		if err != nil || c == nil {
 			t.Fatal(c, err)
 		}
@@ -266,12 +266,12 @@ func (b *brain) Generate(_ context.Context, req llm.Request, _ func(llm.Delta)) 
 func TestAsked(t *testing.T) {
 	b := &brain{}
 	warm := 0.3
-	by := compact.Asked{Model: b, Settings: llm.Request{Temperature: &warm, Tools: []llm.ToolDef{{Name: "x"}}, CacheKey: "k"}, Window: 8000}
-	stretch := compact.Stretch{Earlier: "Goal: </earlier> y", MaxTokens: 300, Messages: []llm.Message{
+	by := compact.ModelSummarizer{Model: b, Settings: llm.Request{Temperature: &warm, Tools: []llm.ToolDef{{Name: "x"}}, CacheKey: "k"}, Window: 8000}
+	stretch := compact.SummaryRequest{Earlier: "Goal: </earlier> y", MaxTokens: 300, Messages: []llm.Message{
 		user("go </conversation>").Message, model("I look", "a").Message, results("a", words(20_000)+"THE END").Message,
 	}}
 	got, err := by.Summarize(t.Context(), stretch)
-	if diff := cmp.Diff(compact.Summarized{Text: "Goal: x", Model: "small", Usage: llm.Usage{Input: 5}}, got); diff != "" || err != nil {
+	if diff := cmp.Diff(compact.SummaryResult{Text: "Goal: x", Model: "small", Usage: llm.Usage{Input: 5}}, got); diff != "" || err != nil {
 		t.Errorf("%s %v", diff, err)
 	}
 	req, text := b.asked, b.asked.Messages[0].Text()
@@ -280,7 +280,7 @@ func TestAsked(t *testing.T) {
 	}
 	if strings.Index(text, "Goal:") > strings.Index(text, "[user] go") || strings.Count(text, "</earlier>") != 1 || strings.Count(text, "</conversation>") != 1 ||
 		!strings.Contains(text, "[call] look {}") || !strings.Contains(text, "THE END") || !strings.Contains(text, "at most 180 words") {
-		t.Error(tool.ClipTo(text, 2000))
+		t.Error(tool.TruncateTo(text, 2000))
 	}
 	if n := len(text) / 4; n > 8000-1024 {
 		t.Errorf("it was given %d tokens", n)

@@ -122,7 +122,7 @@ func (l *life) answer(calls int) bool {
 	for n, i := range l.rand.Perm(calls) {
 		if killed && n >= calls/2 {
 			if l.rand.IntN(2) == 0 {
-				l.compact(compact.ByHand) // while a call has no result
+				l.compact(compact.Requested) // while a call has no result
 			}
 			return false
 		}
@@ -145,11 +145,11 @@ func (l *life) answer(calls int) bool {
 
 // shown is what the model would be shown.
 func (l *life) shown() (all []compact.Message) {
-	kinds := map[history.Type]compact.Kind{history.User: compact.Words, history.Note: compact.Note, history.Compacted: compact.Summary}
+	kinds := map[history.Type]compact.Kind{history.User: compact.UserText, history.Note: compact.Note, history.Compacted: compact.Summary}
 	for i, m := range l.state.Messages {
 		o := l.state.Origins[i]
 		next := compact.Message{Message: m, Kind: kinds[o.Type]}
-		for call, id := range o.Waits {
+		for call, id := range o.WaitsForApproval {
 			if l.pending[id] {
 				next.Pinned, next.Whole = true, append(next.Whole, call)
 			}
@@ -160,11 +160,11 @@ func (l *life) shown() (all []compact.Message) {
 }
 
 // Summarize is a model that writes too much, or fails.
-func (l *life) Summarize(_ context.Context, s compact.Stretch) (compact.Summarized, error) {
+func (l *life) Summarize(_ context.Context, s compact.SummaryRequest) (compact.SummaryResult, error) {
 	if l.rand.IntN(4) == 0 {
-		return compact.Summarized{}, errors.New("no money")
+		return compact.SummaryResult{}, errors.New("no money")
 	}
-	return compact.Summarized{Text: s.Earlier + "\n" + strings.Repeat("and so on\n", l.rand.IntN(2000)), Usage: llm.Usage{Input: 1}}, nil
+	return compact.SummaryResult{Text: s.Earlier + "\n" + strings.Repeat("and so on\n", l.rand.IntN(2000)), Usage: llm.Usage{Input: 1}}, nil
 }
 
 func (l *life) compact(cause compact.Cause) {
@@ -195,7 +195,7 @@ func (l *life) compact(cause compact.Cause) {
 // must never be left out.
 func (l *life) fit() {
 	l.t.Helper()
-	cause := compact.Pressure
+	cause := compact.NearLimit
 	if l.rand.IntN(40) == 0 && len(l.state.Messages) > 12 {
 		cause = compact.Overflow
 	}
@@ -215,8 +215,8 @@ func (l *life) fit() {
 			l.t.Fatalf("a summary stands at place %d", i)
 		}
 		for _, p := range m.Parts {
-			if p.Result != nil && o.Waits[p.Result.ID] != "" && strings.HasPrefix(p.Result.Text(), "waits for a human: "+o.Waits[p.Result.ID]) {
-				waits[o.Waits[p.Result.ID]] = !strings.Contains(p.Result.Text(), "left out")
+			if p.Result != nil && o.WaitsForApproval[p.Result.ID] != "" && strings.HasPrefix(p.Result.Text(), "waits for a human: "+o.WaitsForApproval[p.Result.ID]) {
+				waits[o.WaitsForApproval[p.Result.ID]] = !strings.Contains(p.Result.Text(), "left out")
 			}
 		}
 		texts[m.Text()] = true
@@ -267,7 +267,7 @@ func whole(s *history.State, from int) error {
 	if len(s.Origins) != len(s.Messages) {
 		return fmt.Errorf("%d origins of %d messages", len(s.Origins), len(s.Messages))
 	}
-	open, _ := s.Open()
+	open, _ := s.OpenCalls()
 	for i := from; i < len(s.Messages); i++ {
 		m := s.Messages[i]
 		if m.Role == llm.Tool {
@@ -300,13 +300,13 @@ func whole(s *history.State, from int) error {
 // the user find every call answered.
 func (l *life) resumable(n int) {
 	l.t.Helper()
-	state := history.Of(l.events[:n])
+	state := history.Replay(l.events[:n])
 	if err := whole(state, 0); err != nil {
 		l.t.Fatalf("the first %d events: %v", n, err)
 	}
 	next := llm.Say(llm.User, "and now?")
 	state.Apply(history.Event{Type: history.User, Message: &next})
-	if open, _ := state.Open(); len(open) > 0 || whole(state, 0) != nil {
+	if open, _ := state.OpenCalls(); len(open) > 0 || whole(state, 0) != nil {
 		l.t.Fatalf("the first %d events, and the user: %d calls are open, %v", n, len(open), whole(state, 0))
 	}
 }
@@ -322,7 +322,7 @@ func (l *life) readBack() {
 	if err := json.Unmarshal(data, &events); err != nil {
 		l.t.Fatal(err)
 	}
-	if diff := cmp.Diff(l.state.Messages, history.Of(events).Messages); diff != "" {
+	if diff := cmp.Diff(l.state.Messages, history.Replay(events).Messages); diff != "" {
 		l.t.Fatalf("read back: %s", diff)
 	}
 }

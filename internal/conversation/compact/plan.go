@@ -10,30 +10,30 @@ import (
 // draft is a plan that is being made.
 type draft struct {
 	Policy
-	room
+	budget
 	in     Input
-	first  int            // the place of the first message after the earlier summary
-	fixed  int            // tokens of the system prompt and the tools
-	sum    int            // tokens that the summary may have
-	before int            // tokens in all, before anything was done
-	units  []unit         // in order: what stays or goes together
-	short  map[place]mark // results that are shown in part
-	cut    int            // units before this one are left out, unless they must stay
+	first  int                      // the place of the first message after the earlier summary
+	fixed  int                      // tokens of the system prompt and the tools
+	sum    int                      // tokens that the summary may have
+	before int                      // tokens in all, before anything was done
+	units  []group                  // in order: what stays or goes together
+	short  map[partIndex]shortening // results that are shown in part
+	cut    int                      // units before this one are left out, unless they must stay
 }
 
-// unit is what stays or goes together: an answer of the model and the results
+// group is what stays or goes together: an answer of the model and the results
 // of its calls, or one message of anybody else.
-type unit struct {
+type group struct {
 	from, to int // places
 	cost     int // tokens, as it is shown now
 	stays    bool
 	pinned   bool // the caller says that it does
 }
 
-// place is a part of a message.
-type place struct{ message, part int }
+// partIndex is a part of a message.
+type partIndex struct{ message, part int }
 
-type mark struct {
+type shortening struct {
 	text  string
 	saved int
 }
@@ -49,17 +49,17 @@ func (p Policy) Plan(in Input) (*Plan, error) {
 		return nil, tool.Errorf("compact.Plan", tool.Invalid, "the provider finds the conversation too long, and the app wants it to be shortened by hand only").
 			WithHint("callgate sessions compact ID, or set context.auto_compact: true")
 	}
-	d.shorten(max((d.goal-d.fixed)/4, 4*leastResult), true)
-	if in.Cause == ByHand || d.total() > d.goal {
+	d.shorten(max((d.goal-d.fixed)/4, 4*minResult), true)
+	if in.Cause == Requested || d.total() > d.goal {
 		d.drop()
 	}
-	for most := d.limit; d.total() > d.limit && most > leastResult; {
-		most = max(most*3/4, leastResult)
+	for most := d.limit; d.total() > d.limit && most > minResult; {
+		most = max(most*3/4, minResult)
 		d.shorten(most, false)
 	}
 	switch {
 	case d.total() > d.all && d.before > d.all:
-		return nil, d.decline()
+		return nil, d.tooLargeError()
 	case d.total() > d.all || !d.worthwhile():
 		return nil, nil
 	}
@@ -68,7 +68,7 @@ func (p Policy) Plan(in Input) (*Plan, error) {
 
 // draft measures what a model would be shown.
 func (p Policy) draft(in Input) *draft {
-	d := &draft{Policy: p, in: in, fixed: p.Tokens(in.System) + in.Tools, short: map[place]mark{}}
+	d := &draft{Policy: p, in: in, fixed: p.Tokens(in.System) + in.Tools, short: map[partIndex]shortening{}}
 	if len(in.Messages) > 0 && in.Messages[0].Kind == Summary {
 		d.first = 1
 	}
@@ -81,13 +81,13 @@ func (p Policy) draft(in Input) *draft {
 			u.to, u.cost, u.pinned = i+1, u.cost+cost, u.pinned || m.Pinned
 			continue
 		}
-		if m.Kind == Words {
+		if m.Kind == UserText {
 			words = len(d.units)
 		}
 		if m.Role == llm.Assistant {
 			answer = len(d.units)
 		}
-		d.units = append(d.units, unit{from: i, to: i + 1, cost: cost, pinned: m.Pinned})
+		d.units = append(d.units, group{from: i, to: i + 1, cost: cost, pinned: m.Pinned})
 	}
 	for i := range d.units {
 		u := &d.units[i]
@@ -96,13 +96,13 @@ func (p Policy) draft(in Input) *draft {
 		u.stays = u.pinned || news || unread || i == words || i == len(d.units)-1 || d.open(*u)
 	}
 	d.before = d.total()
-	d.room = p.room(in.Cause, d.before, d.fixed)
-	d.sum = max(min(p.SummaryMaxTokens, (d.goal-d.fixed)/4), leastSummary)
+	d.budget = p.budget(in.Cause, d.before, d.fixed)
+	d.sum = max(min(p.SummaryMaxTokens, (d.goal-d.fixed)/4), minSummary)
 	return d
 }
 
 // open reports whether a call in a unit has no result.
-func (d *draft) open(u unit) bool {
+func (d *draft) open(u group) bool {
 	calls, results := 0, 0
 	for _, m := range d.in.Messages[u.from:u.to] {
 		for _, p := range m.Parts {
@@ -144,10 +144,10 @@ func (d *draft) earlier() int {
 
 // summary is how many tokens the summary may have: no more than what it stands
 // for.
-func (d *draft) summary() int { return min(d.sum, max(d.gone()+d.earlier(), leastSummary)) }
+func (d *draft) summary() int { return min(d.sum, max(d.droppedTokens()+d.earlier(), minSummary)) }
 
-// gone counts what is left out.
-func (d *draft) gone() int {
+// droppedTokens counts what is left out.
+func (d *draft) droppedTokens() int {
 	n := 0
 	for _, u := range d.units[:d.cut] {
 		if !u.stays {
@@ -170,7 +170,7 @@ func (d *draft) dropping() bool {
 // due reports whether there is a reason to do anything.
 func (d *draft) due() bool {
 	switch d.in.Cause {
-	case ByHand, Overflow:
+	case Requested, Overflow:
 		return true
 	}
 	if d.Manual || d.Window <= 0 || d.before <= d.trigger {
@@ -187,7 +187,7 @@ func (d *draft) due() bool {
 // What was summarized is not lost, so a summary is made of all but the recent
 // messages; where there will be none, as much stays as there is room for.
 func (d *draft) drop() {
-	all := d.Strategy != Summarize && d.in.Cause != ByHand
+	all := d.Strategy != Summarize && d.in.Cause != Requested
 	d.cut = len(d.units)
 	kept, sum := 0, d.total()
 	for i := len(d.units) - 1; i >= 0; i-- {
@@ -201,7 +201,7 @@ func (d *draft) drop() {
 		kept += u.to - u.from
 		d.cut = i
 	}
-	if d.gone()+d.earlier() <= d.summary() && d.in.Cause != ByHand {
+	if d.droppedTokens()+d.earlier() <= d.summary() && d.in.Cause != Requested {
 		d.cut = 0
 	}
 }
@@ -216,13 +216,13 @@ func (d *draft) shorten(tokens int, read bool) {
 		}
 		for m := u.from; m < u.to; m++ {
 			for n, p := range d.in.Messages[m].Parts {
-				if p.Result == nil || d.result(p.Result)-d.short[place{m, n}].saved <= tokens || slices.Contains(d.in.Messages[m].Whole, p.Result.ID) {
+				if p.Result == nil || d.result(p.Result)-d.short[partIndex{m, n}].saved <= tokens || slices.Contains(d.in.Messages[m].Whole, p.Result.ID) {
 					continue
 				}
 				text := d.shortened(p.Result, tokens-perMessage)
 				saved := d.result(p.Result) - d.Tokens(text) - perMessage
-				u.cost -= saved - d.short[place{m, n}].saved
-				d.short[place{m, n}] = mark{text, saved}
+				u.cost -= saved - d.short[partIndex{m, n}].saved
+				d.short[partIndex{m, n}] = shortening{text, saved}
 			}
 		}
 	}
@@ -232,7 +232,7 @@ func (d *draft) shorten(tokens int, read bool) {
 func (d *draft) worthwhile() bool {
 	gain := d.before - d.total()
 	switch {
-	case d.in.Cause == ByHand:
+	case d.in.Cause == Requested:
 		return d.dropping() || gain > 0
 	case d.before > d.all:
 		return true
@@ -242,7 +242,7 @@ func (d *draft) worthwhile() bool {
 
 // plan writes the draft down.
 func (d *draft) plan() *Plan {
-	plan := &Plan{Before: d.before, After: d.total(), room: d.summary()}
+	plan := &Plan{Before: d.before, After: d.total(), budget: d.summary()}
 	if d.first > 0 {
 		plan.earlier = parseSummary(d.in.Messages[0].Text())
 	}
@@ -261,7 +261,7 @@ func (d *draft) plan() *Plan {
 				plan.Pinned = append(plan.Pinned, m)
 			}
 			for n, p := range d.in.Messages[m].Parts {
-				if s, ok := d.short[place{m, n}]; ok {
+				if s, ok := d.short[partIndex{m, n}]; ok {
 					plan.Shortened = append(plan.Shortened, Shortened{Message: m, Call: p.Result.ID, Text: s.text})
 				}
 			}

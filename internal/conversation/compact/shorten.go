@@ -8,8 +8,8 @@ import (
 	"callgate/llm"
 )
 
-// leastResult is the tokens that a shortened result still has.
-const leastResult = 64
+// minResult is the tokens that a shortened result still has.
+const minResult = 64
 
 // shortened is a result in about so many tokens: its beginning, its end, and a
 // mark between them.

@@ -25,9 +25,9 @@ const (
 	frameEnd   = "\n</summary>"
 )
 
-// leastSummary is the tokens that a summary always has: its frame, and a few
+// minSummary is the tokens that a summary always has: its frame, and a few
 // words.
-const leastSummary = 96
+const minSummary = 96
 
 var frame = regexp.MustCompile(`(?s)^<summary>\n(\d{1,9}) earlier messages [^\n]*\n(.*)\n</summary>$`)
 
@@ -106,9 +106,9 @@ func clip(text string, size int) string {
 // join puts what is new below what was.
 func join(was, now string) string { return strings.TrimSpace(was + "\n" + now) }
 
-// requests lists what the user asked for, the news that came, and which calls
+// listRequests lists what the user asked for, the news that came, and which calls
 // were made.
-func requests(messages []Message) string {
+func listRequests(messages []Message) string {
 	var lines, names []string
 	made := map[string]int{}
 	calls := func() {
@@ -117,7 +117,7 @@ func requests(messages []Message) string {
 			each = append(each, fmt.Sprintf("%s ×%d", name, made[name]))
 		}
 		if len(each) > 0 {
-			lines = append(lines, "  calls: "+tool.ClipTo(strings.Join(each, ", "), 200))
+			lines = append(lines, "  calls: "+tool.TruncateTo(strings.Join(each, ", "), 200))
 		}
 		names = nil
 		clear(made)
@@ -128,7 +128,7 @@ func requests(messages []Message) string {
 				names = append(names, c.Name)
 			}
 		}
-		if m.Kind == Words || m.Kind == Note {
+		if m.Kind == UserText || m.Kind == Note {
 			calls()
 			lines = append(lines, m.line())
 		}
@@ -142,18 +142,18 @@ func (m Message) line() string {
 	words := strings.Join(strings.Fields(m.Text()), " ")
 	if m.Kind == Note {
 		words = strings.TrimSuffix(strings.TrimPrefix(words, "<note> "), " </note>")
-		return "- news: " + tool.ClipTo(words, 120)
+		return "- news: " + tool.TruncateTo(words, 120)
 	}
-	return "- the user: " + tool.ClipTo(words, 200)
+	return "- the user: " + tool.TruncateTo(words, 200)
 }
 
 // summarize has a summary be written.
-func (p Policy) summarize(ctx context.Context, plan *Plan, by Summarizer) (Summarized, error) {
+func (p Policy) summarize(ctx context.Context, plan *Plan, by Summarizer) (SummaryResult, error) {
 	const op = "compact.Summarize"
 	if by == nil {
-		return Summarized{}, tool.Errorf(op, tool.Unavailable, "there is no model to write one").WithHint("name one as context.summary_brain")
+		return SummaryResult{}, tool.Errorf(op, tool.Unavailable, "there is no model to write one").WithHint("name one as context.summary_brain")
 	}
-	s := Stretch{Earlier: plan.earlier.text, MaxTokens: plan.room}
+	s := SummaryRequest{Earlier: plan.earlier.text, MaxTokens: plan.budget}
 	for _, m := range plan.dropped {
 		s.Messages = append(s.Messages, m.Message)
 	}

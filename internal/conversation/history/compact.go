@@ -19,7 +19,7 @@ func (s *State) compact(c Compaction) {
 		s.Messages = shown
 		return
 	}
-	stays := s.staying(c)
+	stays := s.keptMessages(c)
 	messages, origins := []llm.Message{llm.Say(llm.User, c.Summary)}, []Origin{{Type: Compacted}}
 	for i, m := range shown {
 		if stays[i] {
@@ -29,9 +29,9 @@ func (s *State) compact(c Compaction) {
 	s.Messages, s.Origins = messages, origins
 }
 
-// staying says which messages a compaction leaves: the last ones and those that
+// keptMessages says which messages a compaction leaves: the last ones and those that
 // are pinned, and with each call its result.
-func (s *State) staying(c Compaction) []bool {
+func (s *State) keptMessages(c Compaction) []bool {
 	stays := make([]bool, len(s.Messages))
 	for i := max(len(stays)-max(c.Kept, 0), 0); i < len(stays); i++ {
 		stays[i] = true

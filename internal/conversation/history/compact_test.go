@@ -55,13 +55,13 @@ func TestCompaction(t *testing.T) {
 			[]string{"user: one", "assistant:  [a] [b]", "tool_ended:  (a long) (b x)", "assistant: done", "note: news", "user: two", "assistant:  [a]", "tool_ended:  (a …)"}},
 		"none stay": {history.Compaction{Summary: "S", Kept: -1}, []string{"compacted: S"}},
 	} {
-		s := history.Of(talk)
+		s := history.Replay(talk)
 		before, was := s.Messages, shown(s)
 		s.Apply(history.Event{Type: history.Compacted, Compaction: &c.compaction})
 		if diff := cmp.Diff(c.want, shown(s)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if diff := cmp.Diff(was, shown(&history.State{Messages: before, Origins: history.Of(talk).Origins})); diff != "" {
+		if diff := cmp.Diff(was, shown(&history.State{Messages: before, Origins: history.Replay(talk).Origins})); diff != "" {
 			t.Errorf("%s: what was shown has changed: %s", name, diff)
 		}
 	}
@@ -70,7 +70,7 @@ func TestCompaction(t *testing.T) {
 // A call that has no result yet stays, whatever is left out, and finds its
 // result.
 func TestCompactionWhileCallsRun(t *testing.T) {
-	s := history.Of([]history.Event{
+	s := history.Replay([]history.Event{
 		{Type: history.User, Message: said(llm.User, "one")},
 		{Type: history.Assistant, Message: said(llm.Assistant, "", "a", "b", "c")}, ended("b", "x"),
 		{Type: history.Compacted, Compaction: &history.Compaction{Summary: "S", Usage: &llm.Usage{Output: 5}}},
@@ -90,11 +90,11 @@ func TestWaits(t *testing.T) {
 		e.Result.Status, e.Result.Approval = tool.Waiting, question
 		return e
 	}
-	s := history.Of([]history.Event{
+	s := history.Replay([]history.Event{
 		{Type: history.Assistant, Message: said(llm.Assistant, "", "a", "b", "c")}, waits("a", "q1"), ended("b", "x"), waits("c", "q2"),
 		{Type: history.Compacted, Compaction: &history.Compaction{Summary: "S", Kept: 2}},
 	})
-	if diff := cmp.Diff(map[string]string{"a": "q1", "c": "q2"}, s.Origins[2].Waits); diff != "" {
+	if diff := cmp.Diff(map[string]string{"a": "q1", "c": "q2"}, s.Origins[2].WaitsForApproval); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -42,7 +42,7 @@ func Open(ctx context.Context, store Store, id string) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Log{id: id, store: store, info: info, state: Of(events)}, nil
+	return &Log{id: id, store: store, info: info, state: Replay(events)}, nil
 }
 
 // Info returns the conversation's line in a list.
@@ -106,7 +106,7 @@ func (i *Info) count(e Event) {
 		i.Turns++
 		i.Last = ""
 		if i.Title == "" {
-			i.Title = tool.ClipTo(strings.Join(strings.Fields(e.Message.Text()), " "), 80)
+			i.Title = tool.TruncateTo(strings.Join(strings.Fields(e.Message.Text()), " "), 80)
 		}
 	case Assistant:
 		if e.Usage != nil {

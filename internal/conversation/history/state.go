@@ -26,9 +26,9 @@ type Origin struct {
 	// Type is the event's: User, Note, Assistant, Compacted for a summary, and
 	// CallEnded for results.
 	Type Type
-	// Waits are the questions for a human that results in it wait for, by the
+	// WaitsForApproval are the questions for a human that results in it wait for, by the
 	// model's ID of the call.
-	Waits map[string]string
+	WaitsForApproval map[string]string
 }
 
 // pendingCall is a proposed call that has no result yet.
@@ -37,8 +37,8 @@ type pendingCall struct {
 	made     *Call // nil: it was never made
 }
 
-// Of adds events up.
-func Of(events []Event) *State {
+// Replay adds events up.
+func Replay(events []Event) *State {
 	s := &State{}
 	for _, e := range events {
 		s.Apply(e)
@@ -52,14 +52,14 @@ func (s *State) Apply(e Event) {
 	switch e.Type {
 	case User:
 		s.settle("the turn was broken off before this call ended")
-		s.say(User, *e.Message)
+		s.addMessage(User, *e.Message)
 		s.Turns++
 		s.Last = nil
 	case Note:
-		s.say(Note, *e.Message)
+		s.addMessage(Note, *e.Message)
 	case Assistant:
 		s.settle("the turn was broken off before this call ended")
-		s.say(Assistant, *e.Message)
+		s.addMessage(Assistant, *e.Message)
 		if e.Usage != nil {
 			s.Usage = s.Usage.Add(*e.Usage)
 		}
@@ -93,18 +93,18 @@ func (s *State) find(model string) *pendingCall {
 	return nil
 }
 
-// Open returns the calls that have no result yet, in the model's order; made is
+// OpenCalls returns the calls that have no result yet, in the model's order; made is
 // nil for one that was only proposed.
-func (s *State) Open() (proposed []llm.ToolCall, made []*Call) {
+func (s *State) OpenCalls() (proposed []llm.ToolCall, made []*Call) {
 	for _, p := range s.open {
 		proposed, made = append(proposed, p.proposed), append(made, p.made)
 	}
 	return proposed, made
 }
 
-// say adds a message. Words between a model's calls and their results would
+// addMessage adds a message. Words between a model's calls and their results would
 // part them: they are held back by the caller, never by the state.
-func (s *State) say(from Type, m llm.Message) {
+func (s *State) addMessage(from Type, m llm.Message) {
 	s.Messages, s.Origins = append(s.Messages, m), append(s.Origins, Origin{Type: from})
 }
 
@@ -121,7 +121,7 @@ func (s *State) answer(model string, r Result) {
 	}}
 	last := len(s.Messages) - 1
 	if s.Messages[last].Role != llm.Tool {
-		s.say(CallEnded, llm.Message{Role: llm.Tool})
+		s.addMessage(CallEnded, llm.Message{Role: llm.Tool})
 		last++
 	}
 	order := s.order()
@@ -133,8 +133,8 @@ func (s *State) answer(model string, r Result) {
 	m.Parts = slices.Insert(slices.Clone(m.Parts), at, part) // a shown message is not changed
 	if r.Status == tool.Waiting && r.Approval != "" {
 		waits := map[string]string{p.proposed.ID: r.Approval}
-		maps.Copy(waits, s.Origins[last].Waits) // whoever looks at the old one sees no change
-		s.Origins[last].Waits = waits
+		maps.Copy(waits, s.Origins[last].WaitsForApproval) // whoever looks at the old one sees no change
+		s.Origins[last].WaitsForApproval = waits
 	}
 }
 

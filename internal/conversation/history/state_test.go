@@ -34,7 +34,7 @@ func results(m llm.Message) (texts []string) {
 }
 
 func TestResultsStandInTheOrderOfTheirCalls(t *testing.T) {
-	s := history.Of([]history.Event{
+	s := history.Replay([]history.Event{
 		{Type: history.User, Message: said(llm.User, "go")},
 		{Type: history.Assistant, Message: said(llm.Assistant, "", "a", "b", "c")},
 		ended("c", "third"), ended("a", "first"), ended("b", "second"),
@@ -51,14 +51,14 @@ func TestWhatWasBrokenOffIsSaid(t *testing.T) {
 		"the turn ends":     {Type: history.TurnEnded, End: &history.End{Reason: history.Cancelled}},
 		"the model answers": {Type: history.Assistant, Message: said(llm.Assistant, "hm")},
 	} {
-		s := history.Of([]history.Event{
+		s := history.Replay([]history.Event{
 			{Type: history.Assistant, Message: said(llm.Assistant, "", "a", "b")}, ended("b", "done"), last,
 		})
 		got := results(s.Messages[1])
 		if len(got) != 2 || got[1] != "b done" || got[0] == "a " || !s.Messages[1].Parts[0].Result.IsError {
 			t.Errorf("%s: %q", name, got)
 		}
-		if open, _ := s.Open(); len(open) != 0 {
+		if open, _ := s.OpenCalls(); len(open) != 0 {
 			t.Errorf("%s: %v is open", name, open)
 		}
 	}
@@ -66,7 +66,7 @@ func TestWhatWasBrokenOffIsSaid(t *testing.T) {
 
 // A message that a model was shown is not changed by what comes later.
 func TestShownMessagesStay(t *testing.T) {
-	s := history.Of([]history.Event{{Type: history.Assistant, Message: said(llm.Assistant, "", "a", "b")}, ended("b", "second")})
+	s := history.Replay([]history.Event{{Type: history.Assistant, Message: said(llm.Assistant, "", "a", "b")}, ended("b", "second")})
 	shown := s.Messages[1].Parts
 	s.Apply(ended("a", "first"))
 	if shown[0].Result.ID != "b" || len(shown) != 1 {
@@ -80,7 +80,7 @@ func TestLogIsFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	l, err := history.Create(t.Context(), db.Sessions(), history.Info{ID: "a"})
+	l, err := history.Create(t.Context(), db.Conversations(), history.Info{ID: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestLogIsFollowed(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	other, err := history.Open(t.Context(), db.Sessions(), "a")
+	other, err := history.Open(t.Context(), db.Conversations(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}

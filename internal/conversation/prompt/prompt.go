@@ -91,10 +91,10 @@ func Build(in Input) Prompt {
 	var p Prompt
 	for _, s := range []Section{
 		{"memory", memory(in)},
-		{"memory_instructions", remembering(in)},
+		{"memory_instructions", memorySection(in)},
 		{"identity", identity(in)},
 		{"tools", tools(in)},
-		{"hints", hints(in)},
+		{"hints", usageHints(in)},
 		{"skills", skills(in)},
 		{"system_prompt", strings.TrimSpace(in.SystemPrompt)},
 	} {
@@ -117,7 +117,7 @@ func fenced(text, tag string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "</"+tag, "<\u200b/"+tag), "<"+tag, "<\u200b"+tag)
 }
 
-func remembering(in Input) string {
+func memorySection(in Input) string {
 	if len(in.MemoryTools) == 0 {
 		return ""
 	}

@@ -14,7 +14,7 @@ func identity(in Input) string {
 		b.WriteString(" Your specialty: " + oneLine(in.Specialty, 300) + ".")
 	}
 	if n := len(in.Domain); n > 0 {
-		fmt.Fprintf(&b, "\nYou have access to %s across %s.", counted(n, "tool"), counted(len(in.Categories), "domain"))
+		fmt.Fprintf(&b, "\nYou have access to %s across %s.", countPhrase(n, "tool"), countPhrase(len(in.Categories), "domain"))
 	}
 	if in.Workspace != "" {
 		fmt.Fprintf(&b, "\nYour workspace is %s; paths are relative to it.", in.Workspace)
@@ -22,7 +22,7 @@ func identity(in Input) string {
 	return b.String()
 }
 
-func counted(n int, what string) string {
+func countPhrase(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
@@ -58,7 +58,7 @@ func tools(in Input) string {
 		b.WriteString(" When a task takes several steps, say in a line or two what you are going to do before your first call.")
 	}
 	if !in.Native {
-		inText(&b, in)
+		textCallFormat(&b, in)
 	}
 	return b.String()
 }
@@ -111,9 +111,9 @@ func offered(in Input, name string) bool {
 	return false
 }
 
-// inText gives a model without an API for tools their schemas, and the form of
+// textCallFormat gives a model without an API for tools their schemas, and the form of
 // a call.
-func inText(b *strings.Builder, in Input) {
+func textCallFormat(b *strings.Builder, in Input) {
 	b.WriteString("\n\nThe tools, as JSON:\n")
 	for _, t := range in.Offered {
 		fmt.Fprintf(b, "\n## %s\n%s\nparameters: %s\n", t.Name, strings.TrimSpace(t.Description), t.Schema)
@@ -123,8 +123,8 @@ func inText(b *strings.Builder, in Input) {
 		"The results come in the next message, in <tool_result> blocks. Never write a result yourself. When you need no tool, answer in plain words without any such block.")
 }
 
-// hints are what the tools' shapes teach about using them.
-func hints(in Input) string {
+// usageHints are what the tools' shapes teach about using them.
+func usageHints(in Input) string {
 	var lines []string
 	for _, s := range in.Setup {
 		lines = append(lines, "Already set up: "+oneLine(s, 200)+".")
@@ -148,7 +148,7 @@ func serverHints(all []Tool) []string {
 		if !t.Server {
 			continue
 		}
-		_, action := split(t)
+		_, action := splitServers(t)
 		for _, verb := range []string{"get_", "list_", "search_", "find_", "read_", "fetch_"} {
 			if thing, ok := strings.CutPrefix(action, verb); ok {
 				key := t.Module + "/" + strings.TrimSuffix(thing, "s")
@@ -177,7 +177,7 @@ func serverHints(all []Tool) []string {
 	return slices.Concat(first[:min(most, len(first))], asText[:min(most, len(asText))])
 }
 
-func split(t Tool) (module, action string) {
+func splitServers(t Tool) (module, action string) {
 	action = strings.TrimPrefix(t.Name, t.Module+".")
 	return t.Module, action
 }

@@ -21,19 +21,19 @@ import (
 	"callgate/tool"
 )
 
-func (a *api) converse(w http.ResponseWriter, r *http.Request) error {
+func (a *api) openConversation(w http.ResponseWriter, r *http.Request) error {
 	var o protocol.OpenConversation
 	if err := read(r, &o); err != nil {
 		return err
 	}
 	c := sessionConfig(r, o.OpenSession)
-	c.Named = o.Named
+	c.Named = o.WorkspaceNamed
 	talk, err := a.kernel.OpenConversation(r.Context(), c, o.Resume)
 	if err != nil {
 		return err
 	}
 	opened := protocol.Conversation{
-		Session: openedSession(talk.Session), Agent: talk.Agent.ID, Provider: talk.Brain.Provider, Model: talk.Brain.Model,
+		Session: sessionDTO(talk.Session), Agent: talk.Agent.ID, Provider: talk.Brain.Provider, Model: talk.Brain.Model,
 		Offline: talk.Brain.Offline, Window: talk.Brain.Window, Native: talk.Brain.NativeTools,
 		Mode: string(talk.Plan.Mode), Tools: len(talk.Plan.PerTool), Info: talk.Info(),
 	}
@@ -58,8 +58,8 @@ func sessionConfig(r *http.Request, o protocol.OpenSession) callgate.SessionConf
 	return c
 }
 
-func openedSession(s *callgate.Session) protocol.Session {
-	opened := protocol.Session{ID: s.ID, Workspace: s.Workspace(), Human: s.Human(), Unaccepted: s.Unaccepted()}
+func sessionDTO(s *callgate.Session) protocol.Session {
+	opened := protocol.Session{ID: s.ID, Workspace: s.Workspace(), Human: s.Human(), PendingConsent: s.Unaccepted()}
 	if s.App != nil {
 		opened.App, opened.AppFile, opened.Warnings = s.App.ID, s.App.Path, s.Warnings
 	}
@@ -73,27 +73,27 @@ func (a *api) conversation(r *http.Request) (*callgate.Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return talk, owned(talk.Session, r)
+	return talk, checkOwner(talk.Session, r)
 }
 
-func (a *api) saying(w http.ResponseWriter, r *http.Request) error {
+func (a *api) sendMessage(w http.ResponseWriter, r *http.Request) error {
 	talk, err := a.conversation(r)
 	if err != nil {
 		return err
 	}
-	var in protocol.Say
+	var in protocol.SendMessage
 	if err := read(r, &in); err != nil {
 		return err
 	}
 	if strings.TrimSpace(in.Text) == "" {
 		return tool.Errorf("httpapi.say", tool.Invalid, "there is nothing to say").WithHint("write what the agent should do")
 	}
-	return a.turn(w, r, talk, func(ctx context.Context, watch agent.Watch, asked func(approval.Request)) (history.End, error) {
+	return a.turn(w, r, talk, func(ctx context.Context, watch agent.Observer, asked func(approval.Request)) (history.End, error) {
 		return talk.Say(ctx, llm.Say(llm.User, in.Text), watch, asked)
 	})
 }
 
-func (a *api) takeUp(w http.ResponseWriter, r *http.Request) error {
+func (a *api) resumeTurn(w http.ResponseWriter, r *http.Request) error {
 	talk, err := a.conversation(r)
 	if err != nil {
 		return err
@@ -102,22 +102,22 @@ func (a *api) takeUp(w http.ResponseWriter, r *http.Request) error {
 }
 
 // turn runs a turn and tells of it as it goes. A client that goes away stops it.
-func (a *api) turn(w http.ResponseWriter, r *http.Request, talk *callgate.Conversation, run func(context.Context, agent.Watch, func(approval.Request)) (history.End, error)) error {
+func (a *api) turn(w http.ResponseWriter, r *http.Request, talk *callgate.Conversation, run func(context.Context, agent.Observer, func(approval.Request)) (history.End, error)) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(a.Ending, cancel)()
+	defer context.AfterFunc(a.Context, cancel)()
 	to := http.NewResponseController(w)
-	s := &moments{enc: json.NewEncoder(w), flush: func() error {
-		_ = to.SetWriteDeadline(time.Now().Add(unread)) // for the next; not every connection has one
+	s := &turnStream{enc: json.NewEncoder(w), flush: func() error {
+		_ = to.SetWriteDeadline(time.Now().Add(writeTimeout)) // for the next; not every connection has one
 		return to.Flush()
 	}, broken: cancel}
-	_ = to.SetWriteDeadline(time.Now().Add(unread))
+	_ = to.SetWriteDeadline(time.Now().Add(writeTimeout))
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	output := a.kernel.Live.Listen(ctx)
+	output := a.kernel.Live.Subscribe(ctx)
 	var printing sync.WaitGroup
 	done := make(chan struct{})
 	printing.Go(func() { s.outputs(output, done, talk.ID+"-") })
-	end, err := run(ctx, s.watch(), func(q approval.Request) { s.tell(protocol.Moment{Approval: &q}) })
+	end, err := run(ctx, s.watch(), func(q approval.Request) { s.send(protocol.TurnEvent{Approval: &q}) })
 	close(done)
 	printing.Wait()
 	if err != nil {
@@ -128,67 +128,67 @@ func (a *api) turn(w http.ResponseWriter, r *http.Request, talk *callgate.Conver
 		if !s.begun() {
 			return e
 		}
-		s.tell(protocol.Moment{Failure: e})
+		s.send(protocol.TurnEvent{Failure: e})
 		return nil
 	}
-	s.tell(protocol.Moment{End: &protocol.TurnEnd{End: end, Info: talk.Info()}})
+	s.send(protocol.TurnEvent{End: &protocol.TurnEnd{End: end, Info: talk.Info()}})
 	return nil
 }
 
-// unread is how long a client may leave what it is told unread before the turn
+// writeTimeout is how long a client may leave what it is told unread before the turn
 // is stopped: nobody watches it.
-const unread = 30 * time.Second
+const writeTimeout = 30 * time.Second
 
-// moments writes what happens, one line each, from whatever goroutine.
-type moments struct {
-	mu     sync.Mutex
-	enc    *json.Encoder
-	flush  func() error
-	broken func()
-	told   bool
+// turnStream writes what happens, one line each, from whatever goroutine.
+type turnStream struct {
+	mu      sync.Mutex
+	enc     *json.Encoder
+	flush   func() error
+	broken  func()
+	started bool
 }
 
-func (s *moments) tell(m protocol.Moment) {
+func (s *turnStream) send(m protocol.TurnEvent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told = true
+	s.started = true
 	if s.enc.Encode(m) != nil || s.flush() != nil {
 		s.broken() // nobody listens any more
 	}
 }
 
-func (s *moments) begun() bool {
+func (s *turnStream) begun() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.told
+	return s.started
 }
 
-func (s *moments) watch() agent.Watch {
-	return agent.Watch{
-		Delta: func(d llm.Delta) { s.tell(protocol.Moment{Delta: &d}) },
+func (s *turnStream) watch() agent.Observer {
+	return agent.Observer{
+		Delta: func(d llm.Delta) { s.send(protocol.TurnEvent{Delta: &d}) },
 		Event: func(e history.Event) {
-			s.tell(protocol.Moment{Event: &e})
+			s.send(protocol.TurnEvent{Event: &e})
 			if e.Compaction != nil && e.Compaction.Warning != "" {
-				s.tell(protocol.Moment{Notice: e.Compaction.Warning})
+				s.send(protocol.TurnEvent{Notice: e.Compaction.Warning})
 			}
 		},
-		Call: func(c history.Call) { s.tell(protocol.Moment{Call: &c}) },
+		Call: func(c history.Call) { s.send(protocol.TurnEvent{Call: &c}) },
 		Ended: func(c history.Call, r *tool.Result) {
-			s.tell(protocol.Moment{Result: &protocol.CallEnd{Call: c, Result: r}})
+			s.send(protocol.TurnEvent{Result: &protocol.CallEnd{Call: c, Result: r}})
 		},
-		Fall: func(_, _ *agent.Brain, because string) {
-			s.tell(protocol.Moment{Notice: "another model is asked for the rest of this turn: " + because})
+		Fallback: func(_, _ *agent.ModelConfig, because string) {
+			s.send(protocol.TurnEvent{Notice: "another model is asked for the rest of this turn: " + because})
 		},
 	}
 }
 
 // outputs passes on what the conversation's calls print.
-func (s *moments) outputs(output <-chan journal.Output, done <-chan struct{}, calls string) {
+func (s *turnStream) outputs(output <-chan journal.Output, done <-chan struct{}, calls string) {
 	for {
 		select {
 		case out := <-output:
 			if strings.HasPrefix(out.Call, calls) {
-				s.tell(protocol.Moment{Output: &out})
+				s.send(protocol.TurnEvent{Output: &out})
 			}
 		case <-done:
 			return
@@ -196,7 +196,7 @@ func (s *moments) outputs(output <-chan journal.Output, done <-chan struct{}, ca
 	}
 }
 
-func (a *api) halt(w http.ResponseWriter, r *http.Request) error {
+func (a *api) cancelTurn(w http.ResponseWriter, r *http.Request) error {
 	talk, err := a.kernel.Conversation(r.PathValue("id")) // whoever the user's process is: stopping asks for nothing
 	if err != nil {
 		return err
@@ -268,15 +268,15 @@ func (a *api) history(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, protocol.History{Info: info, Log: events})
 }
 
-// talkEvents follows the log of a conversation, as one line for each event.
-func (a *api) talkEvents(w http.ResponseWriter, r *http.Request) error {
+// conversationEvents follows the log of a conversation, as one line for each event.
+func (a *api) conversationEvents(w http.ResponseWriter, r *http.Request) error {
 	var after uint64
 	if err := number(r, "after", &after); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(a.Ending, cancel)()
+	defer context.AfterFunc(a.Context, cancel)()
 	talk, err := a.kernel.Conversation(r.PathValue("id"))
 	if err != nil {
 		return err
@@ -290,11 +290,11 @@ func (a *api) talkEvents(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *api) forget(w http.ResponseWriter, r *http.Request) error {
+func (a *api) deleteConversation(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	// Its own opener may; anybody else shows that a human wants it.
-	if talk, err := a.kernel.Conversation(id); err != nil || owned(talk.Session, r) != nil {
-		if err := a.kernel.Approvals.Vouch(credential(r, "")); err != nil {
+	if talk, err := a.kernel.Conversation(id); err != nil || checkOwner(talk.Session, r) != nil {
+		if err := a.kernel.Approvals.HasHumanAuthority(credential(r, "")); err != nil {
 			return err
 		}
 	}

@@ -30,72 +30,72 @@ const maxBody = 64 << 20
 // api answers requests.
 type api struct {
 	kernel *callgate.Kernel
-	Life
+	Lifecycle
 	started time.Time
 	schemas schema.Cache
-	guests  *mcpserver.Server // MCP clients
+	mcp     *mcpserver.Server // MCP clients
 
 	mu  sync.Mutex
 	web map[string]http.Handler // for clients over HTTP, by how they are let in
 }
 
-// Life is how the daemon's life and its clients touch each other.
-type Life struct {
-	Ending     context.Context // done when the daemon stops: streams end
-	Stop       func()          // asks it to
-	Background bool            // it was started for its clients, and may be stopped by one
-	Guests     *atomic.Int64   // MCP clients on streams: as long as there are some, it is needed
-	Patience   time.Duration   // how long a call is held that a human approves elsewhere; 0: as the server has it
+// Lifecycle is how the daemon's life and its clients touch each other.
+type Lifecycle struct {
+	Context      context.Context // done when the daemon stops: streams end
+	Stop         func()          // asks it to
+	Background   bool            // it was started for its clients, and may be stopped by one
+	MCPClients   *atomic.Int64   // MCP clients on streams: as long as there are some, it is needed
+	ApprovalWait time.Duration   // how long a call is held that a human approves elsewhere; 0: as the server has it
 }
 
 // New makes the handler of a kernel's protocol.
-func New(k *callgate.Kernel, life Life) http.Handler {
-	a := &api{kernel: k, Life: life, started: time.Now(), guests: mcpserver.New(k), web: map[string]http.Handler{}}
+func New(k *callgate.Kernel, life Lifecycle) http.Handler {
+	a := &api{kernel: k, Lifecycle: life, started: time.Now(), mcp: mcpserver.New(k), web: map[string]http.Handler{}}
 	mux := http.NewServeMux()
 	for route, handle := range map[string]func(http.ResponseWriter, *http.Request) error{
-		protocol.RouteStatus:    a.status,
-		protocol.RouteStop:      a.stop,
-		protocol.RouteAppSchema: a.appSchema,
-		protocol.RouteMCP:       a.mcp,
-		protocol.RouteOpen:      a.open,
-		protocol.RouteClose:     a.close,
-		protocol.RouteTools:     a.tools,
-		protocol.RouteTool:      a.tool,
-		protocol.RouteSearch:    a.search,
-		protocol.RouteSurface:   a.surface,
-		protocol.RouteServers:   a.servers,
-		protocol.RouteRefresh:   a.refresh,
-		protocol.RouteRestart:   a.restart,
-		protocol.RouteTrust:     a.trust,
-		protocol.RouteLogin:     a.login,
-		protocol.RouteLogs:      a.logs,
-		protocol.RouteOffers:    a.offers,
-		protocol.RouteOffer:     a.offer,
-		protocol.RouteCall:      a.call,
-		protocol.RouteCollect:   a.collect,
-		protocol.RouteApprovals: a.approvals,
-		protocol.RouteApproval:  a.approval,
-		protocol.RouteAnswer:    a.answer,
-		protocol.RouteLocks:     a.locks,
-		protocol.RouteJournal:   a.journal,
-		protocol.RouteFollow:    a.follow,
-		protocol.RouteVerify:    a.verify,
-		protocol.RouteExport:    a.export,
-		protocol.RouteDoubts:    a.doubts,
-		protocol.RouteResolve:   a.resolve,
-		protocol.RouteRetain:    a.retain,
-		protocol.RouteArtifact:  a.artifact,
+		protocol.RouteStatus:       a.status,
+		protocol.RouteStop:         a.stop,
+		protocol.RouteAppSchema:    a.appSchema,
+		protocol.RouteMCP:          a.mcpStream,
+		protocol.RouteOpenSession:  a.open,
+		protocol.RouteCloseSession: a.close,
+		protocol.RouteTools:        a.tools,
+		protocol.RouteTool:         a.tool,
+		protocol.RouteSearch:       a.search,
+		protocol.RouteSurface:      a.surface,
+		protocol.RouteServers:      a.servers,
+		protocol.RouteRefresh:      a.refresh,
+		protocol.RouteRestart:      a.restart,
+		protocol.RouteTrust:        a.trust,
+		protocol.RouteLogin:        a.login,
+		protocol.RouteLogs:         a.logs,
+		protocol.RouteServerItems:  a.listItems,
+		protocol.RouteServerItem:   a.readItem,
+		protocol.RouteCall:         a.call,
+		protocol.RouteCollect:      a.collect,
+		protocol.RouteApprovals:    a.approvals,
+		protocol.RouteApproval:     a.approval,
+		protocol.RouteAnswer:       a.answer,
+		protocol.RouteLocks:        a.locks,
+		protocol.RouteJournal:      a.journal,
+		protocol.RouteFollow:       a.follow,
+		protocol.RouteVerify:       a.verify,
+		protocol.RouteExport:       a.export,
+		protocol.RouteDoubts:       a.doubts,
+		protocol.RouteResolve:      a.resolve,
+		protocol.RoutePrune:        a.prune,
+		protocol.RouteArtifact:     a.artifact,
 
-		protocol.RouteConverse:      a.converse,
-		protocol.RouteConversations: a.conversations,
-		protocol.RouteConversation:  a.history,
-		protocol.RouteForget:        a.forget,
-		protocol.RouteSay:           a.saying,
-		protocol.RouteTakeUp:        a.takeUp,
-		protocol.RouteHalt:          a.halt,
-		protocol.RouteCompact:       a.compact,
-		protocol.RoutePrompt:        a.prompt,
-		protocol.RouteEvents:        a.talkEvents,
+		protocol.RouteOpenConversation:   a.openConversation,
+		protocol.RouteConversations:      a.conversations,
+		protocol.RouteConversation:       a.history,
+		protocol.RouteDeleteConversation: a.deleteConversation,
+		protocol.RouteSendMessage:        a.sendMessage,
+		protocol.RouteResumeTurn:         a.resumeTurn,
+		protocol.RouteCancelTurn:         a.cancelTurn,
+		protocol.RouteCompact:            a.compact,
+		protocol.RoutePrompt:             a.prompt,
+		protocol.RouteEvents:             a.conversationEvents,
 
 		protocol.RouteSecrets:      a.secrets,
 		protocol.RouteSetSecret:    a.setSecret,
@@ -107,17 +107,17 @@ func New(k *callgate.Kernel, life Life) http.Handler {
 			}
 		})
 	}
-	mux.HandleFunc(protocol.WebPath, a.fromWeb)
+	mux.HandleFunc(protocol.MCPHTTPPath, a.mcpHTTP)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		fail(w, tool.Errorf("httpapi", tool.NotFound, "the kernel has no %s %s", r.Method, tool.Clip(r.URL.Path)).
+		fail(w, tool.Errorf("httpapi", tool.NotFound, "the kernel has no %s %s", r.Method, tool.Truncate(r.URL.Path)).
 			WithHint("this program and the running kernel may be of different versions: see callgate version"))
 	})
 	return mux
 }
 
-// peerKey is where a connection's peer stands in its context: the server
+// peerContextKey is where a connection's peer stands in its context: the server
 // offers no other way from an accepted connection to its requests.
-type peerKey struct{}
+type peerContextKey struct{}
 
 // WithPeer notes who is at the other end of a connection.
 func WithPeer(ctx context.Context, c net.Conn) context.Context {
@@ -128,12 +128,12 @@ func WithPeer(ctx context.Context, c net.Conn) context.Context {
 			pid = p.PID
 		}
 	}
-	return context.WithValue(ctx, peerKey{}, pid)
+	return context.WithValue(ctx, peerContextKey{}, pid)
 }
 
 // peerPID is the process at the other end: 0 for this one.
 func peerPID(r *http.Request) int {
-	pid, ok := r.Context().Value(peerKey{}).(int)
+	pid, ok := r.Context().Value(peerContextKey{}).(int)
 	if !ok {
 		return approval.Unknown
 	}

@@ -33,7 +33,7 @@ func number(r *http.Request, name string, into *uint64) error {
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return tool.Errorf("httpapi", tool.Invalid, "%s must be a whole number, not %q", name, tool.Clip(text))
+		return tool.Errorf("httpapi", tool.Invalid, "%s must be a whole number, not %q", name, tool.Truncate(text))
 	}
 	*into = n
 	return nil
@@ -67,10 +67,10 @@ func (a *api) follow(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(a.Ending, cancel)()
+	defer context.AfterFunc(a.Context, cancel)()
 	var output <-chan journal.Output
 	if r.FormValue("live") == "true" {
-		output = a.kernel.Live.Listen(ctx)
+		output = a.kernel.Live.Subscribe(ctx)
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	flush := http.NewResponseController(w).Flush
@@ -147,12 +147,12 @@ func (a *api) doubts(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) resolve(w http.ResponseWriter, r *http.Request) error {
-	var said protocol.Resolve
+	var said protocol.ResolveDoubt
 	if err := read(r, &said); err != nil {
 		return err
 	}
 	who := credential(r, said.By)
-	if err := a.kernel.Approvals.Vouch(who); err != nil {
+	if err := a.kernel.Approvals.HasHumanAuthority(who); err != nil {
 		return err
 	}
 	if err := a.kernel.Journal.Resolve(r.Context(), r.PathValue("call"), journal.Resolution{Happened: said.Happened, By: who.By}); err != nil {
@@ -161,19 +161,19 @@ func (a *api) resolve(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, struct{}{})
 }
 
-func (a *api) retain(w http.ResponseWriter, r *http.Request) error {
-	var want protocol.Retain
+func (a *api) prune(w http.ResponseWriter, r *http.Request) error {
+	var want protocol.Prune
 	if err := read(r, &want); err != nil {
 		return err
 	}
-	if err := a.kernel.Approvals.Vouch(credential(r, "")); err != nil {
+	if err := a.kernel.Approvals.HasHumanAuthority(credential(r, "")); err != nil {
 		return err
 	}
 	records, artifacts, err := a.kernel.Retain(r.Context(), want.Before)
 	if err != nil {
 		return err
 	}
-	return answer(w, protocol.Retained{Records: records, Artifacts: artifacts.Count})
+	return answer(w, protocol.PruneResult{Records: records, Artifacts: artifacts.Count})
 }
 
 func (a *api) artifact(w http.ResponseWriter, r *http.Request) error {

@@ -23,15 +23,15 @@ func (a *api) search(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := protocol.Found{Answers: make([]protocol.FoundFor, len(found.Answers)), Unmatched: found.Unmatched, Degraded: found.Degraded}
+	out := protocol.SearchResult{Answers: make([]protocol.QueryResult, len(found.Answers)), Unmatched: found.Unmatched, Degraded: found.Degraded}
 	for i, given := range found.Answers {
-		one := protocol.FoundFor{Query: given.Query, Total: given.Total, Hits: make([]protocol.FoundHit, len(given.Hits))}
+		one := protocol.QueryResult{Query: given.Query, Total: given.Total, Hits: make([]protocol.SearchHit, len(given.Hits))}
 		for j, h := range given.Hits {
 			t := a.describe(s.See(h.Tool))
 			if !q.Schemas {
 				t.Input, t.Output = nil, nil
 			}
-			one.Hits[j] = protocol.FoundHit{Tool: t, Score: h.Score, Meaning: h.Meaning, Why: h.Why()}
+			one.Hits[j] = protocol.SearchHit{Tool: t, Score: h.Score, Semantic: h.Semantic, Why: h.Why()}
 		}
 		out.Answers[i] = one
 	}

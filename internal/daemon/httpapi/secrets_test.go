@@ -27,7 +27,7 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer k.Close()
-	api := httpapi.New(k, httpapi.Life{Ending: t.Context(), Stop: func() {}, Guests: new(atomic.Int64)})
+	api := httpapi.New(k, httpapi.Lifecycle{Context: t.Context(), Stop: func() {}, MCPClients: new(atomic.Int64)})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		said := httptest.NewRecorder()
 		api.ServeHTTP(said, r)

@@ -22,7 +22,7 @@ func (a *api) surface(w http.ResponseWriter, r *http.Request) error {
 	c := callgate.SurfaceConfig{Mode: q.Get("mode"), Client: q.Get("client"), ForMCP: q.Get("mcp") != ""}
 	if text := q.Get("window"); text != "" {
 		if c.Window, err = strconv.Atoi(text); err != nil || c.Window < 0 {
-			return tool.Errorf("httpapi", tool.Invalid, "the window %q is not a number of tokens", tool.Clip(text))
+			return tool.Errorf("httpapi", tool.Invalid, "the window %q is not a number of tokens", tool.Truncate(text))
 		}
 	}
 	plan, err := s.Surface(r.Context(), c)
@@ -106,7 +106,7 @@ func (a *api) login(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(a.Ending, cancel)()
+	defer context.AfterFunc(a.Context, cancel)()
 	last := protocol.Login{Done: true}
 	if err := server.Authorize(ctx, func(url string) error { return tell(protocol.Login{URL: url}) }); err != nil {
 		if !errors.As(err, &last.Error) {
@@ -129,8 +129,8 @@ func (a *api) logs(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, append([]mcp.LogLine{}, server.Logs(n)...))
 }
 
-// offers lists what a server offers beside tools.
-func (a *api) offers(w http.ResponseWriter, r *http.Request) error {
+// listItems lists what a server offers beside tools.
+func (a *api) listItems(w http.ResponseWriter, r *http.Request) error {
 	server, err := a.server(r)
 	if err != nil {
 		return err
@@ -148,13 +148,13 @@ func (a *api) offers(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, append([]json.RawMessage{}, found...))
 }
 
-// offer reads one resource, or one prompt.
-func (a *api) offer(w http.ResponseWriter, r *http.Request) error {
+// readItem reads one resource, or one prompt.
+func (a *api) readItem(w http.ResponseWriter, r *http.Request) error {
 	server, err := a.server(r)
 	if err != nil {
 		return err
 	}
-	var o protocol.Offer
+	var o protocol.ServerItem
 	if err := read(r, &o); err != nil {
 		return err
 	}
@@ -174,5 +174,5 @@ func (a *api) offer(w http.ResponseWriter, r *http.Request) error {
 }
 
 func unknownKind(r *http.Request) error {
-	return tool.Errorf("httpapi", tool.Invalid, "servers do not offer %q", tool.Clip(r.PathValue("kind"))).WithHint("ask for resources, templates or prompts")
+	return tool.Errorf("httpapi", tool.Invalid, "servers do not offer %q", tool.Truncate(r.PathValue("kind"))).WithHint("ask for resources, templates or prompts")
 }

@@ -19,7 +19,7 @@ func (a *api) open(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, openedSession(s))
+	return answer(w, sessionDTO(s))
 }
 
 // session is the session that a request is made in. Only the process that
@@ -30,10 +30,10 @@ func (a *api) session(r *http.Request) (*callgate.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, owned(s, r)
+	return s, checkOwner(s, r)
 }
 
-func owned(s *callgate.Session, r *http.Request) error {
+func checkOwner(s *callgate.Session, r *http.Request) error {
 	pid := peerPID(r)
 	if pid == 0 {
 		pid = os.Getpid()
@@ -104,7 +104,7 @@ func (a *api) call(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var c protocol.Call
+	var c protocol.CallRequest
 	if err := read(r, &c); err != nil {
 		return err
 	}

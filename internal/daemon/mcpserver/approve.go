@@ -14,13 +14,13 @@ import (
 	"callgate/tool"
 )
 
-// mostTries is how often a human may edit arguments into ones that cannot run.
-const mostTries = 3
+// maxTries is how often a human may edit arguments into ones that cannot run.
+const maxTries = 3
 
 // approve has a human approve the call and returns how it ended. The human at
 // the client is asked as long as a request attends; one who answers elsewhere is
 // heard all the same, and the first answer counts.
-func (f *flight) approve(s *callgate.Session, asked *tool.Result) *tool.Result {
+func (f *pendingCall) approve(s *callgate.Session, asked *tool.Result) *tool.Result {
 	f.began(asked.Call)
 	f.mu.Lock()
 	f.waiting = asked
@@ -30,7 +30,7 @@ func (f *flight) approve(s *callgate.Session, asked *tool.Result) *tool.Result {
 	note := ""
 	for tries := 0; f.unsettled(); {
 		q := newQuestion(nil, true)
-		if tries < mostTries && !f.guest.host.opt.NoForms {
+		if tries < maxTries && !f.guest.host.opt.NoElicitation {
 			if form := f.form(asked, note); form != nil {
 				q.asked = sdk.InputRequestMap{approvalKey: form}
 			}
@@ -43,7 +43,7 @@ func (f *flight) approve(s *callgate.Session, asked *tool.Result) *tool.Result {
 		select {
 		case said := <-q.answer:
 			if said.nobody {
-				tries = mostTries // somebody may answer it elsewhere
+				tries = maxTries // somebody may answer it elsewhere
 				continue
 			}
 			answered, err := f.settle(s, asked, said)
@@ -62,7 +62,7 @@ func (f *flight) approve(s *callgate.Session, asked *tool.Result) *tool.Result {
 }
 
 // unsettled reports whether nobody has said yet if the call may run.
-func (f *flight) unsettled() bool {
+func (f *pendingCall) unsettled() bool {
 	f.mu.Lock()
 	asked := f.waiting
 	f.mu.Unlock()
@@ -71,7 +71,7 @@ func (f *flight) unsettled() bool {
 }
 
 // collect waits for the end of a call that a human has to approve.
-func (f *flight) collect(asked *tool.Result) *tool.Result {
+func (f *pendingCall) collect(asked *tool.Result) *tool.Result {
 	r, err := f.guest.host.kernel.Collect(f.ctx, asked.Call)
 	if err != nil {
 		return failed("mcpserver.collect", err)
@@ -81,7 +81,7 @@ func (f *flight) collect(asked *tool.Result) *tool.Result {
 
 // settle answers the approval with what the human said in the form, and
 // reports whether that was an answer.
-func (f *flight) settle(s *callgate.Session, asked *tool.Result, got said) (answered bool, err error) {
+func (f *pendingCall) settle(s *callgate.Session, asked *tool.Result, got clientAnswer) (answered bool, err error) {
 	answer := approval.Answer{}
 	said := got.form()
 	switch {
@@ -110,7 +110,7 @@ func (f *flight) settle(s *callgate.Session, asked *tool.Result, got said) (answ
 
 // edited returns the arguments as a human wrote them, or nil when they are as
 // they were shown.
-func (f *flight) edited(asked *tool.Result, field any) (json.RawMessage, error) {
+func (f *pendingCall) edited(asked *tool.Result, field any) (json.RawMessage, error) {
 	text, ok := field.(string)
 	if text = strings.TrimSpace(text); !ok || text == "" {
 		return nil, nil
@@ -137,7 +137,7 @@ const (
 )
 
 // form shows the exact call. It is nil when the call is no longer known.
-func (f *flight) form(asked *tool.Result, note string) *sdk.ElicitParams {
+func (f *pendingCall) form(asked *tool.Result, note string) *sdk.ElicitParams {
 	r, err := f.guest.host.kernel.Approvals.Get(f.ctx, asked.Approval)
 	if err != nil {
 		return nil

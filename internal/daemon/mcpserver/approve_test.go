@@ -158,7 +158,7 @@ func TestReflexIsNoAnswer(t *testing.T) {
 		}
 		for _, action := range []string{"decline", "cancel"} {
 			s := newStage(t, callgate.Config{})
-			s.opt.Reflex = time.Hour
+			s.opt.AutoDeclineWithin = time.Hour
 			h := &human{answers: []sdk.ElicitResult{says(action), says(action)}}
 			c := s.connect(t, w, "headless", h.options())
 			if _, said := call(t, c, "demo.wipe", `{"what":"disk"}`); !strings.Contains(said, "waiting for approval") || len(h.saw) != 1 {

@@ -293,11 +293,11 @@ func TestFormsOfAllKinds(t *testing.T) {
 func chooser(s **stage, form json.RawMessage) *tool.Tool {
 	return define("demo.choose", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`,
 		func(ctx context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
-			answers, err := upstream.Ask(ctx, (*s).server.Guest(context.Background(), []string{c.ID}), "chooser", sdk.InputRequestMap{"q": &sdk.ElicitParams{Message: "which?", RequestedSchema: form}})
+			answers, err := upstream.Forward(ctx, (*s).server.ClientFor(context.Background(), []string{c.ID}), "chooser", sdk.InputRequestMap{"q": &sdk.ElicitParams{Message: "which?", RequestedSchema: form}})
 			if err != nil {
 				return nil, err
 			}
-			return tool.Done("chosen", answers["q"].(*sdk.ElicitResult).Content)
+			return tool.OK("chosen", answers["q"].(*sdk.ElicitResult).Content)
 		})
 }
 
@@ -479,9 +479,9 @@ func TestCountsAreToldOneByOne(t *testing.T) {
 	s := newStage(t, callgate.Config{}, define("demo.count", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`,
 		func(_ context.Context, _ tool.Call, g tool.Grant) (*tool.Result, error) {
 			for _, line := range []string{"0/2 a\n", "1/2 b\n", "1/2 again\n", "2/2 c\n"} {
-				g.Live("progress", []byte(line))
+				g.Output("progress", []byte(line))
 			}
-			return tool.Done("counted", nil)
+			return tool.OK("counted", nil)
 		}))
 	each(t, func(t *testing.T, w way) {
 		told := make(chan *sdk.ProgressNotificationParams, 8)

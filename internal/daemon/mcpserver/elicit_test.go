@@ -20,8 +20,8 @@ func curious(s **stage, also func() []string) *tool.Tool {
 			var said []any
 			for _, what := range []string{"name", "colour"} {
 				// Servers of old protocols ask without saying of which call.
-				g := (*s).server.Guest(context.Background(), append(also(), c.ID))
-				answers, err := upstream.Ask(ctx, g, "curious", sdk.InputRequestMap{"q": &sdk.ElicitParams{
+				g := (*s).server.ClientFor(context.Background(), append(also(), c.ID))
+				answers, err := upstream.Forward(ctx, g, "curious", sdk.InputRequestMap{"q": &sdk.ElicitParams{
 					Message: "your " + what + "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"it":{"type":"string"}}}`),
 				}})
 				if err != nil {
@@ -30,7 +30,7 @@ func curious(s **stage, also func() []string) *tool.Tool {
 				a := answers["q"].(*sdk.ElicitResult)
 				said = append(said, a.Action, a.Content["it"])
 			}
-			return tool.Done("asked", map[string]any{"said": said})
+			return tool.OK("asked", map[string]any{"said": said})
 		})
 }
 

@@ -44,25 +44,25 @@ const connectionIdle = time.Hour
 // handler is two doors to one house: for the old handshake, whose clients have
 // connections and may resume a broken stream, and for the protocol without.
 type handler struct {
-	opt       HTTPOptions
-	token     [sha256.Size]byte
-	connected *host
-	nameless  *host
-	old, new  http.Handler
+	opt                 HTTPOptions
+	token               [sha256.Size]byte
+	connected           *endpoint
+	nameless            *endpoint
+	stateful, stateless http.Handler
 }
 
 // Handler serves clients over streamable HTTP until ctx ends. Then their
 // sessions are closed.
 func (s *Server) Handler(ctx context.Context, o HTTPOptions) http.Handler {
-	h := &handler{opt: o, token: sha256.Sum256([]byte(o.Token)), connected: s.newHost(o.Options, false), nameless: s.newHost(o.Options, true)}
-	serverOf := func(to *host) func(*http.Request) *sdk.Server {
+	h := &handler{opt: o, token: sha256.Sum256([]byte(o.Token)), connected: s.newEndpoint(o.Options, false), nameless: s.newEndpoint(o.Options, true)}
+	serverOf := func(to *endpoint) func(*http.Request) *sdk.Server {
 		return func(*http.Request) *sdk.Server { return to.sdk }
 	}
-	h.old = sdk.NewStreamableHTTPHandler(serverOf(h.connected), &sdk.StreamableHTTPOptions{
+	h.stateful = sdk.NewStreamableHTTPHandler(serverOf(h.connected), &sdk.StreamableHTTPOptions{
 		EventStore: sdk.NewMemoryEventStore(nil), SessionTimeout: connectionIdle, MaxRequestBodyBytes: maxBody,
 		Logger: h.connected.opt.Log, DisableLocalhostProtection: true, // the hosts are checked here
 	})
-	h.new = sdk.NewStreamableHTTPHandler(serverOf(h.nameless), &sdk.StreamableHTTPOptions{
+	h.stateless = sdk.NewStreamableHTTPHandler(serverOf(h.nameless), &sdk.StreamableHTTPOptions{
 		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBody,
 		Logger: h.nameless.opt.Log, DisableLocalhostProtection: true,
 	})
@@ -83,25 +83,25 @@ func (h *handler) close() {
 // ServeHTTP lets in who may come in, and shows them to their door.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case !h.hostKnown(r.Host):
+	case !h.allowedHost(r.Host):
 		http.Error(w, "this server is not known by the name in the Host header; start it with that name if it is right", http.StatusForbidden)
-	case !h.originKnown(r.Header.Values("Origin")):
+	case !h.allowedOrigin(r.Header.Values("Origin")):
 		http.Error(w, "pages of this origin may not call this server", http.StatusForbidden)
-	case !h.tokenRight(r.Header.Get("Authorization")):
+	case !h.validToken(r.Header.Get("Authorization")):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="callgate"`)
 		http.Error(w, "a bearer token is needed: Authorization: Bearer …", http.StatusUnauthorized)
 	default:
-		h.show(w, r)
+		h.dispatch(w, r)
 	}
 }
 
-// show sends a request to the door that its protocol asks for.
-func (h *handler) show(w http.ResponseWriter, r *http.Request) {
+// dispatch sends a request to the door that its protocol asks for.
+func (h *handler) dispatch(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get("Mcp-Session-Id")
 	version := r.Header.Get("Mcp-Protocol-Version")
 	if id == "" && version == "" && r.Method == http.MethodPost {
 		var err error
-		if version, err = peek(w, r); err != nil {
+		if version, err = peekProtocol(w, r); err != nil {
 			status := http.StatusBadRequest
 			if large := new(http.MaxBytesError); errors.As(err, &large) {
 				status = http.StatusRequestEntityTooLarge
@@ -111,18 +111,18 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if id == "" && stateless(version) {
-		h.new.ServeHTTP(w, r)
+		h.stateless.ServeHTTP(w, r)
 		return
 	}
 	if r.Method == http.MethodDelete {
-		h.connected.dismiss(id) // what it has in flight would hold up its end
+		h.connected.cancelRequests(id) // what it has in flight would hold up its end
 	}
-	h.old.ServeHTTP(w, r)
+	h.stateful.ServeHTTP(w, r)
 }
 
-// peek reads the protocol that a request without the header speaks, from its
+// peekProtocol reads the protocol that a request without the header speaks, from its
 // body, which it leaves as it was.
-func peek(w http.ResponseWriter, r *http.Request) (string, error) {
+func peekProtocol(w http.ResponseWriter, r *http.Request) (string, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		return "", err
@@ -140,22 +140,22 @@ func peek(w http.ResponseWriter, r *http.Request) (string, error) {
 	return version, nil
 }
 
-// dismiss cancels what a connection has in flight.
-func (h *host) dismiss(id string) {
+// cancelRequests cancels what a connection has in flight.
+func (h *endpoint) cancelRequests(id string) {
 	if id == "" {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, g := range h.guests {
+	for _, g := range h.clients {
 		if g.id == id {
 			g.cancel()
 		}
 	}
 }
 
-// hostKnown reports whether a client calls us by a name that is ours.
-func (h *handler) hostKnown(hostport string) bool {
+// allowedHost reports whether a client calls us by a name that is ours.
+func (h *handler) allowedHost(hostport string) bool {
 	name := hostport
 	if host, _, err := net.SplitHostPort(hostport); err == nil {
 		name = host
@@ -172,9 +172,9 @@ func loopback(name string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// originKnown reports whether a request comes from no page, or from one that
+// allowedOrigin reports whether a request comes from no page, or from one that
 // may call us.
-func (h *handler) originKnown(origins []string) bool {
+func (h *handler) allowedOrigin(origins []string) bool {
 	for _, origin := range origins {
 		u, err := url.Parse(origin)
 		known := err == nil && (u.Scheme == "http" || u.Scheme == "https") && loopback(strings.ToLower(u.Hostname()))
@@ -185,8 +185,8 @@ func (h *handler) originKnown(origins []string) bool {
 	return true
 }
 
-// tokenRight compares in constant time, whatever the length.
-func (h *handler) tokenRight(header string) bool {
+// validToken compares in constant time, whatever the length.
+func (h *handler) validToken(header string) bool {
 	if h.opt.NoAuth {
 		return true
 	}

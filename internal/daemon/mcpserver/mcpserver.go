@@ -20,22 +20,22 @@ type Options struct {
 	// Session is where the client works. Its agent is the client's own name.
 	Session callgate.SessionConfig
 	Mode    string // direct, compact_direct or discovery; empty: as the app says; with +bare at its end for Bare
-	// Bare has the tools, prompts and resources of MCP servers go by the names
+	// BareNames has the tools, prompts and resources of MCP servers go by the names
 	// and addresses that their servers give them, where only one has it. The
 	// others, and every one of them, go by the name with its server's before it.
-	Bare bool
-	// Patience is how long a call that a human must approve is held open for a
+	BareNames bool
+	// ApprovalWait is how long a call that a human must approve is held open for a
 	// client that cannot ask its human itself. Default 20 seconds: clients give
 	// up on a call after a minute.
-	Patience time.Duration
-	// NoForms has approvals answered elsewhere, never in a form at the client:
+	ApprovalWait time.Duration
+	// NoElicitation has approvals answered elsewhere, never in a form at the client:
 	// for clients of which nobody knows that a human sits at them.
-	NoForms bool
-	// Reflex is how fast a no to an approval is taken for the client's own: no
+	NoElicitation bool
+	// AutoDeclineWithin is how fast a no to an approval is taken for the client's own: no
 	// human reads a form in that time, so nobody is there who could be asked.
 	// Default a quarter of a second.
-	Reflex time.Duration
-	Log    *slog.Logger // default: nothing
+	AutoDeclineWithin time.Duration
+	Log               *slog.Logger // default: nothing
 }
 
 // bareMode ends a mode that also wants bare names.
@@ -43,13 +43,13 @@ const bareMode = "+bare"
 
 func (o Options) withDefaults() Options {
 	if mode, bare := strings.CutSuffix(o.Mode, bareMode); bare {
-		o.Mode, o.Bare = mode, true
+		o.Mode, o.BareNames = mode, true
 	}
-	if o.Patience == 0 {
-		o.Patience = 20 * time.Second
+	if o.ApprovalWait == 0 {
+		o.ApprovalWait = 20 * time.Second
 	}
-	if o.Reflex == 0 {
-		o.Reflex = 250 * time.Millisecond
+	if o.AutoDeclineWithin == 0 {
+		o.AutoDeclineWithin = 250 * time.Millisecond
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -62,14 +62,14 @@ type Server struct {
 	kernel *callgate.Kernel
 
 	mu    sync.Mutex
-	calls map[string]*flight // whose call is whose, by its id in the journal
+	calls map[string]*pendingCall // whose call is whose, by its id in the journal
 }
 
 // New makes the server of a kernel, and has the questions of its MCP servers
 // carried to the clients.
 func New(k *callgate.Kernel) *Server {
-	s := &Server{kernel: k, calls: map[string]*flight{}}
-	k.OnElicit(s.Guest)
+	s := &Server{kernel: k, calls: map[string]*pendingCall{}}
+	k.OnElicit(s.ClientFor)
 	return s
 }
 
@@ -77,15 +77,15 @@ func New(k *callgate.Kernel) *Server {
 // stream ends or ctx does. The stream is closed, the client's calls are over
 // and its session is closed when it returns.
 func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) error {
-	h := s.newHost(o, false)
+	h := s.newEndpoint(o, false)
 	defer h.close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	out := &lineWriter{w: conn}
 	wire := stdio.New(stdio.Options{
 		In: conn, Out: out,
-		Stray:  out.refuse,
-		Closed: func() { go conn.Close() }, // even one that nobody reads any more
+		OnStray: out.refuse,
+		OnClose: func() { go conn.Close() }, // even one that nobody reads any more
 	})
 	defer context.AfterFunc(ctx, func() {
 		h.cancel()
@@ -126,9 +126,9 @@ func (l *lineWriter) refuse([]byte) {
 	_, _ = l.Write([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"this line is not a JSON-RPC message"}}` + "\n"))
 }
 
-// host has the guests of one place that clients come to: a stream, or a door
+// endpoint has the guests of one place that clients come to: a stream, or a door
 // of the HTTP handler.
-type host struct {
+type endpoint struct {
 	*Server
 	opt    Options
 	shared bool // requests under one name are of one guest
@@ -137,14 +137,14 @@ type host struct {
 	cancel context.CancelFunc
 
 	mu      sync.Mutex
-	guests  map[any]*guest // by connection, or by name
-	leaving sync.WaitGroup
+	clients map[any]*client // by connection, or by name
+	closing sync.WaitGroup
 
-	watches watches
+	subscriptions subscriptions
 }
 
-func (s *Server) newHost(o Options, shared bool) *host {
-	h := &host{Server: s, opt: o.withDefaults(), shared: shared, guests: map[any]*guest{}}
+func (s *Server) newEndpoint(o Options, shared bool) *endpoint {
+	h := &endpoint{Server: s, opt: o.withDefaults(), shared: shared, clients: map[any]*client{}}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.sdk = sdk.NewServer(&sdk.Implementation{Name: "callgate", Title: "Callgate", Version: callgate.Version}, &sdk.ServerOptions{
 		Logger:       h.opt.Log,
@@ -156,7 +156,7 @@ func (s *Server) newHost(o Options, shared bool) *host {
 		UnsubscribeHandler: h.unsubscribe,
 		SetCacheable:       func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = private },
 	})
-	h.sdk.AddReceivingMiddleware(h.receive)
+	h.sdk.AddReceivingMiddleware(h.middleware)
 	h.sdk.AddSendingMiddleware(h.send)
 	return h
 }
@@ -172,22 +172,22 @@ func capabilities() *sdk.ServerCapabilities {
 }
 
 // close sends every guest away.
-func (h *host) close() {
+func (h *endpoint) close() {
 	h.cancel()
 	h.mu.Lock()
-	all := h.guests
-	h.guests = nil
+	all := h.clients
+	h.clients = nil
 	h.mu.Unlock()
 	for _, g := range all {
 		g.close()
 	}
-	h.leaving.Wait()
-	h.watches.close()
+	h.closing.Wait()
+	h.subscriptions.close()
 }
 
-// guest returns the guest behind a request, who is new when it has not been
+// clientFor returns the guest behind a request, who is new when it has not been
 // here before.
-func (h *host) guest(session *sdk.ServerSession, info *sdk.Implementation) (*guest, error) {
+func (h *endpoint) clientFor(session *sdk.ServerSession, info *sdk.Implementation) (*client, error) {
 	name := clientName(info)
 	var key any = session
 	if h.shared {
@@ -195,19 +195,19 @@ func (h *host) guest(session *sdk.ServerSession, info *sdk.Implementation) (*gue
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.guests == nil {
+	if h.clients == nil {
 		return nil, tool.Errorf("mcpserver", tool.Unavailable, "the kernel is closing")
 	}
-	if g := h.guests[key]; g != nil {
-		g.seen()
+	if g := h.clients[key]; g != nil {
+		g.touch()
 		return g, nil
 	}
-	g := newGuest(h, name)
-	h.guests[key] = g
+	g := newClient(h, name)
+	h.clients[key] = g
 	leave := func() {
 		h.mu.Lock()
-		if h.guests[key] == g {
-			delete(h.guests, key)
+		if h.clients[key] == g {
+			delete(h.clients, key)
 		}
 		h.mu.Unlock()
 		g.close()
@@ -217,9 +217,9 @@ func (h *host) guest(session *sdk.ServerSession, info *sdk.Implementation) (*gue
 		return g, nil
 	}
 	g.id = session.ID()
-	h.leaving.Go(func() {
+	h.closing.Go(func() {
 		_ = session.Wait()
-		h.watches.gone(session)
+		h.subscriptions.removeSession(session)
 		leave()
 	})
 	return g, nil

@@ -97,7 +97,7 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-func nil2(context.Context, tool.Call, tool.Grant) (*tool.Result, error) { return tool.Done("", nil) }
+func nil2(context.Context, tool.Call, tool.Grant) (*tool.Result, error) { return tool.OK("", nil) }
 
 func TestCalls(t *testing.T) {
 	each(t, func(t *testing.T, w way) {

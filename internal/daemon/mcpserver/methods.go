@@ -20,32 +20,32 @@ const private = "private"
 // keepTools is how long a client may keep its tools, in milliseconds.
 const keepTools = 60_000
 
-// receive answers what is the kernel's to answer. The rest is the SDK's.
-func (h *host) receive(next sdk.MethodHandler) sdk.MethodHandler {
+// middleware answers what is the kernel's to answer. The rest is the SDK's.
+func (h *endpoint) middleware(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		switch r := req.(type) {
 		case *sdk.ServerRequest[*sdk.InitializeParams]:
-			return h.introduce(ctx, r.Session, r.Params.ClientInfo, func() (sdk.Result, error) { return next(ctx, method, req) })
+			return h.initialize(ctx, r.Session, r.Params.ClientInfo, func() (sdk.Result, error) { return next(ctx, method, req) })
 		case *sdk.ServerRequest[*sdk.DiscoverParams]:
-			return h.introduce(ctx, r.Session, r.ClientInfo(), func() (sdk.Result, error) { return next(ctx, method, req) })
+			return h.initialize(ctx, r.Session, r.ClientInfo(), func() (sdk.Result, error) { return next(ctx, method, req) })
 		case *sdk.ListToolsRequest:
-			return serve(h, r, func(g *guest) (sdk.Result, error) { return g.listTools(ctx, r) })
+			return serve(h, r, func(g *client) (sdk.Result, error) { return g.listTools(ctx, r) })
 		case *sdk.CallToolRequest:
-			return serve(h, r, func(g *guest) (sdk.Result, error) { return g.call(ctx, r) })
+			return serve(h, r, func(g *client) (sdk.Result, error) { return g.call(ctx, r) })
 		case *sdk.ListResourcesRequest:
-			return serve(h, r, func(g *guest) (sdk.Result, error) { return g.listResources(ctx, r) })
+			return serve(h, r, func(g *client) (sdk.Result, error) { return g.listResources(ctx, r) })
 		case *sdk.ListResourceTemplatesRequest:
-			return serve(h, r, func(g *guest) (sdk.Result, error) { return g.listTemplates(ctx, r) })
+			return serve(h, r, func(g *client) (sdk.Result, error) { return g.listTemplates(ctx, r) })
 		case *sdk.ReadResourceRequest:
-			return serve(h, r, func(g *guest) (sdk.Result, error) { return g.readResource(ctx, r) })
+			return serve(h, r, func(g *client) (sdk.Result, error) { return g.readResource(ctx, r) })
 		case *sdk.ListPromptsRequest:
-			return serve(h, r, func(g *guest) (sdk.Result, error) { return g.listPrompts(ctx, r) })
+			return serve(h, r, func(g *client) (sdk.Result, error) { return g.listPrompts(ctx, r) })
 		case *sdk.GetPromptRequest:
-			return serve(h, r, func(g *guest) (sdk.Result, error) { return g.getPrompt(ctx, r) })
+			return serve(h, r, func(g *client) (sdk.Result, error) { return g.getPrompt(ctx, r) })
 		//lint:ignore SA1019 clients of older protocols ask in this way
 		case *sdk.ServerRequest[*sdk.SetLoggingLevelParams]:
-			return serve(h, r, func(g *guest) (sdk.Result, error) {
-				if err := g.hear(ctx, r.Params.Level); err != nil {
+			return serve(h, r, func(g *client) (sdk.Result, error) {
+				if err := g.setLogLevel(ctx, r.Params.Level); err != nil {
 					return nil, err
 				}
 				return next(ctx, method, req)
@@ -56,8 +56,8 @@ func (h *host) receive(next sdk.MethodHandler) sdk.MethodHandler {
 }
 
 // serve finds the guest of a request and lets it answer.
-func serve[P sdk.Params](h *host, r *sdk.ServerRequest[P], answer func(*guest) (sdk.Result, error)) (sdk.Result, error) {
-	g, err := h.guest(r.Session, r.ClientInfo())
+func serve[P sdk.Params](h *endpoint, r *sdk.ServerRequest[P], answer func(*client) (sdk.Result, error)) (sdk.Result, error) {
+	g, err := h.clientFor(r.Session, r.ClientInfo())
 	if err != nil {
 		return nil, refusal(err)
 	}
@@ -68,10 +68,10 @@ func serve[P sdk.Params](h *host, r *sdk.ServerRequest[P], answer func(*guest) (
 	return res, nil
 }
 
-// introduce welcomes a guest: its session is opened, so that a bad app file is
+// initialize welcomes a guest: its session is opened, so that a bad app file is
 // told at once, and it is told what it will find.
-func (h *host) introduce(ctx context.Context, session *sdk.ServerSession, info *sdk.Implementation, next func() (sdk.Result, error)) (sdk.Result, error) {
-	g, err := h.guest(session, info)
+func (h *endpoint) initialize(ctx context.Context, session *sdk.ServerSession, info *sdk.Implementation, next func() (sdk.Result, error)) (sdk.Result, error) {
+	g, err := h.clientFor(session, info)
 	if err == nil {
 		_, err = g.open(ctx)
 	}
@@ -92,7 +92,7 @@ func (h *host) introduce(ctx context.Context, session *sdk.ServerSession, info *
 }
 
 // instructions tell a model what it could not see from the tools alone.
-func (g *guest) instructions(ctx context.Context) string {
+func (g *client) instructions(ctx context.Context) string {
 	s, err := g.open(ctx)
 	if err != nil {
 		return ""
@@ -138,7 +138,7 @@ func wholeList(cursor string) error {
 	return nil
 }
 
-func (g *guest) listTools(ctx context.Context, r *sdk.ListToolsRequest) (sdk.Result, error) {
+func (g *client) listTools(ctx context.Context, r *sdk.ListToolsRequest) (sdk.Result, error) {
 	if r.Params != nil {
 		if err := wholeList(r.Params.Cursor); err != nil {
 			return nil, err
@@ -152,7 +152,7 @@ func (g *guest) listTools(ctx context.Context, r *sdk.ListToolsRequest) (sdk.Res
 }
 
 // call makes a call, or takes up one that was left behind.
-func (g *guest) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, error) {
+func (g *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, error) {
 	p := g.listen(r)
 	defer p.close()
 	s, err := g.open(ctx)
@@ -161,33 +161,33 @@ func (g *guest) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, e
 	}
 	name := s.Named(ctx, g.surface(), r.Params.Name)
 	key := func() string { return g.callKey(g.ctx, name, r.Params.Arguments) }
-	f, err := g.takeUp(r.Params.RequestState, key)
+	f, err := g.findSuspended(r.Params.RequestState, key)
 	if err != nil {
 		return nil, err
 	}
-	v := visitOf(g, r, r.Params.InputResponses)
+	v := newClientRequest(g, r, r.Params.InputResponses)
 	v.progress = p
 	if f == nil {
-		f = g.takeOff(v, key, func(f *flight) end { return f.call(s, name, r.Params.Arguments) })
+		f = g.startCall(v, key, func(f *pendingCall) callEnd { return f.call(s, name, r.Params.Arguments) })
 	}
-	left, err := f.attend(ctx, v)
+	left, err := f.await(ctx, v)
 	switch {
 	case err != nil:
 		return nil, err
 	case left.waiting != nil:
-		return g.waits(r, left.waiting), nil
+		return g.waitingResult(r, left.waiting), nil
 	case left.asked != nil:
 		res := mcpresult.InputCall()
 		res.Content, res.InputRequests, res.RequestState = nil, left.asked, left.state
 		return &res, nil
 	}
 	if result := f.end.result; result.Status == tool.Waiting && result.Approval != "" {
-		return g.waits(r, result), nil // it asked after another
+		return g.waitingResult(r, result), nil // it asked after another
 	}
 	if result := f.end.result; result.Error != nil && stateless(v.version) {
-		if lack := f.lack(result.Call); lack != nil {
+		if lack := f.missingCapability(result.Call); lack != nil {
 			return nil, lack // the client is told in the protocol's own words what it would need
 		}
 	}
-	return g.tell(r, f.end.result), nil
+	return g.toMCP(r, f.end.result), nil
 }

@@ -12,8 +12,8 @@ import (
 	"callgate/tool"
 )
 
-// mostProgress bounds what one notification says.
-const mostProgress = 1 << 10
+// maxProgress bounds what one notification says.
+const maxProgress = 1 << 10
 
 // progress passes on what a call prints while it runs, to a client that wants
 // it. A nil one passes nothing on.
@@ -28,13 +28,13 @@ type progress struct {
 
 // listen starts to listen, before the call starts. It is nil when the client
 // did not ask for it.
-func (g *guest) listen(req *sdk.CallToolRequest) *progress {
+func (g *client) listen(req *sdk.CallToolRequest) *progress {
 	token := req.Params.GetProgressToken()
 	if token == nil {
 		return nil
 	}
 	ctx, stop := context.WithCancel(g.ctx)
-	return &progress{session: req.Session, token: token, out: g.host.kernel.Live.Listen(ctx), stop: stop}
+	return &progress{session: req.Session, token: token, out: g.host.kernel.Live.Subscribe(ctx), stop: stop}
 }
 
 func (p *progress) close() {
@@ -53,7 +53,7 @@ func (p *progress) output() <-chan journal.Output {
 // tell passes on one piece of output, and what came in meanwhile. What servers
 // count is told as they count it; of what is printed a client that reads slowly
 // is told less often, and nobody waits.
-func (p *progress) tell(ctx context.Context, f *flight, first journal.Output) {
+func (p *progress) tell(ctx context.Context, f *pendingCall, first journal.Output) {
 	var printed strings.Builder
 	for out, more := first, true; more; {
 		if f.has(out.Call) {
@@ -81,8 +81,8 @@ func (p *progress) tellPrinted(ctx context.Context, printed *strings.Builder) {
 	}
 	words := strings.TrimSpace(printed.String())
 	printed.Reset()
-	if n := len(words); n > mostProgress { // the last of it is the news
-		words = "…" + strings.ToValidUTF8(words[n-mostProgress:], "")
+	if n := len(words); n > maxProgress { // the last of it is the news
+		words = "…" + strings.ToValidUTF8(words[n-maxProgress:], "")
 	}
 	p.last, p.told = math.Floor(p.last)+1, true
 	p.notify(ctx, p.last, 0, words)
@@ -118,11 +118,11 @@ func counts(stream, line string) (at, total float64, rest string, ok bool) {
 	if total, err = strconv.ParseFloat(of, 64); err != nil || math.IsNaN(total) || math.IsInf(total, 0) {
 		total = 0
 	}
-	return at, total, tool.ClipTo(rest, mostProgress), true
+	return at, total, tool.TruncateTo(rest, maxProgress), true
 }
 
 // end passes on what was printed last, so that it comes before the answer.
-func (p *progress) end(ctx context.Context, f *flight) {
+func (p *progress) end(ctx context.Context, f *pendingCall) {
 	if p == nil {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 	"callgate/tool"
 )
 
-func (g *guest) listPrompts(ctx context.Context, r *sdk.ListPromptsRequest) (sdk.Result, error) {
+func (g *client) listPrompts(ctx context.Context, r *sdk.ListPromptsRequest) (sdk.Result, error) {
 	if r.Params != nil {
 		if err := wholeList(r.Params.Cursor); err != nil {
 			return nil, err
@@ -26,7 +26,7 @@ func (g *guest) listPrompts(ctx context.Context, r *sdk.ListPromptsRequest) (sdk
 }
 
 // getPrompt fills in a prompt of the server that its name tells.
-func (g *guest) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.Result, error) {
+func (g *client) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.Result, error) {
 	s, err := g.open(ctx)
 	if err != nil {
 		return nil, err
@@ -35,8 +35,8 @@ func (g *guest) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.Res
 	if err != nil {
 		return nil, err
 	}
-	v := visitOf(g, r, r.Params.InputResponses)
-	raw, left, err := g.read(ctx, s, server, mcp.Reading{Prompt: own, Args: r.Params.Arguments}, r.Params.RequestState, v)
+	v := newClientRequest(g, r, r.Params.InputResponses)
+	raw, left, err := g.read(ctx, s, server, mcp.ReadRequest{Prompt: own, Args: r.Params.Arguments}, r.Params.RequestState, v)
 	if err != nil {
 		return nil, err
 	}

@@ -11,18 +11,18 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// question is what only the client can answer: whether a call may run, or what a
+// inputQuestion is what only the client can answer: whether a call may run, or what a
 // server wants to know of its human, its model or its roots. It may have several
 // parts, which are put together and answered together.
-type question struct {
+type inputQuestion struct {
 	asked    sdk.InputRequestMap // nil: there is no use in asking here again
 	approval bool                // whether the call may run
-	answer   chan said
+	answer   chan clientAnswer
 	at       time.Time // when a client of the old handshake was asked
 }
 
-// said is what a client said to a question.
-type said struct {
+// clientAnswer is what a client said to a question.
+type clientAnswer struct {
 	answers sdk.InputResponseMap
 	nobody  bool  // the client has no human at it
 	err     error // why there is no answer
@@ -31,15 +31,15 @@ type said struct {
 // approvalKey is the part of a question that asks whether a call may run.
 const approvalKey = "approval"
 
-func newQuestion(asked sdk.InputRequestMap, approval bool) *question {
-	return &question{asked: asked, approval: approval, answer: make(chan said, 1)}
+func newQuestion(asked sdk.InputRequestMap, approval bool) *inputQuestion {
+	return &inputQuestion{asked: asked, approval: approval, answer: make(chan clientAnswer, 1)}
 }
 
-// put hands the answer to whoever asked. There is room for one, and one is given.
-func (q *question) put(s said) { q.answer <- s }
+// reply hands the answer to whoever asked. There is room for one, and one is given.
+func (q *inputQuestion) reply(s clientAnswer) { q.answer <- s }
 
 // own returns those answers that are to this question's parts.
-func (q *question) own(answers sdk.InputResponseMap) sdk.InputResponseMap {
+func (q *inputQuestion) own(answers sdk.InputResponseMap) sdk.InputResponseMap {
 	own := sdk.InputResponseMap{}
 	for key := range q.asked {
 		if answers[key] != nil {
@@ -50,39 +50,39 @@ func (q *question) own(answers sdk.InputResponseMap) sdk.InputResponseMap {
 }
 
 // form is what the human said in the form of an approval, or nil.
-func (s said) form() *sdk.ElicitResult {
+func (s clientAnswer) form() *sdk.ElicitResult {
 	res, _ := s.answers[approvalKey].(*sdk.ElicitResult)
 	return res
 }
 
 // unanswered reports whether the human would not say if the call may run.
-func (q *question) unanswered(s said) bool {
+func (q *inputQuestion) unanswered(s clientAnswer) bool {
 	form := s.form()
 	return q.approval && (form == nil || form.Action != "accept" && form.Action != "decline")
 }
 
-// reflex reports whether a client said no to an approval by itself, as those
+// isAutomatic reports whether a client said no to an approval by itself, as those
 // do that run without a human.
-func (q *question) reflex(s said, fast time.Duration) bool {
+func (q *inputQuestion) isAutomatic(s clientAnswer, fast time.Duration) bool {
 	form := s.form()
 	return q.approval && form != nil && form.Action != "accept" && time.Since(q.at) < fast
 }
 
-// reply is the answer of a client of the old handshake.
-type reply struct {
-	*question
-	said
+// legacyReply is the answer of a client of the old handshake.
+type legacyReply struct {
+	*inputQuestion
+	clientAnswer
 }
 
 // ask asks a client of the old handshake, every part by itself.
-func (h *host) ask(ctx context.Context, session *sdk.ServerSession, q *question, to chan<- reply) {
+func (h *endpoint) ask(ctx context.Context, session *sdk.ServerSession, q *inputQuestion, to chan<- legacyReply) {
 	q.at = time.Now()
-	r := reply{q, said{answers: sdk.InputResponseMap{}}}
+	r := legacyReply{q, clientAnswer{answers: sdk.InputResponseMap{}}}
 	var mu sync.Mutex
 	var parts sync.WaitGroup
 	for key, p := range q.asked {
 		parts.Go(func() {
-			res, err := fulfil(ctx, session, p)
+			res, err := sendInput(ctx, session, p)
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
@@ -96,11 +96,11 @@ func (h *host) ask(ctx context.Context, session *sdk.ServerSession, q *question,
 	select {
 	case to <- r:
 	case <-ctx.Done(): // the request is over; whoever asked is told so
-		q.put(r.said)
+		q.reply(r.clientAnswer)
 	}
 }
 
-func fulfil(ctx context.Context, session *sdk.ServerSession, p sdk.InputRequest) (sdk.InputResponse, error) {
+func sendInput(ctx context.Context, session *sdk.ServerSession, p sdk.InputRequest) (sdk.InputResponse, error) {
 	switch p := p.(type) {
 	case *sdk.ElicitParams:
 		bare := *p
@@ -118,7 +118,7 @@ func fulfil(ctx context.Context, session *sdk.ServerSession, p sdk.InputRequest)
 type formKey struct{}
 
 // send puts the whole form back into a question to a client.
-func (h *host) send(next sdk.MethodHandler) sdk.MethodHandler {
+func (h *endpoint) send(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		if whole, ok := ctx.Value(formKey{}).(*sdk.ElicitParams); ok && method == "elicitation/create" {
 			if session, ok := req.GetSession().(*sdk.ServerSession); ok {
@@ -129,7 +129,7 @@ func (h *host) send(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// canAsk reports whether a client shows forms to its human.
-func canAsk(c *sdk.ClientCapabilities) bool {
+// supportsForms reports whether a client shows forms to its human.
+func supportsForms(c *sdk.ClientCapabilities) bool {
 	return c != nil && c.Elicitation != nil && (c.Elicitation.Form != nil || c.Elicitation.URL == nil)
 }

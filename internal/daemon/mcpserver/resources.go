@@ -26,9 +26,9 @@ const (
 )
 
 const (
-	mostRecent   = 100      // records of the journal's tail
+	maxRecent    = 100      // records of the journal's tail
 	searchRecent = 2000     // records among which they are looked for
-	mostRead     = 32 << 20 // bytes of an artifact
+	maxRead      = 32 << 20 // bytes of an artifact
 	listPatience = 10 * time.Second
 )
 
@@ -37,7 +37,7 @@ func artifactLink(r *tool.Result) *sdk.ResourceLink {
 	return &sdk.ResourceLink{URI: artifactPrefix + r.ArtifactRef, Name: r.ArtifactRef, Title: "what is kept of this result", Description: "Read this resource for the whole of it."}
 }
 
-func (g *guest) listResources(ctx context.Context, r *sdk.ListResourcesRequest) (sdk.Result, error) {
+func (g *client) listResources(ctx context.Context, r *sdk.ListResourcesRequest) (sdk.Result, error) {
 	if r.Params != nil {
 		if err := wholeList(r.Params.Cursor); err != nil {
 			return nil, err
@@ -58,7 +58,7 @@ func (g *guest) listResources(ctx context.Context, r *sdk.ListResourcesRequest) 
 	return &sdk.ListResourcesResult{Resources: list, Cacheable: sdk.Cacheable{CacheScope: private}}, nil
 }
 
-func (g *guest) listTemplates(ctx context.Context, r *sdk.ListResourceTemplatesRequest) (sdk.Result, error) {
+func (g *client) listTemplates(ctx context.Context, r *sdk.ListResourceTemplatesRequest) (sdk.Result, error) {
 	if r.Params != nil {
 		if err := wholeList(r.Params.Cursor); err != nil {
 			return nil, err
@@ -76,7 +76,7 @@ func (g *guest) listTemplates(ctx context.Context, r *sdk.ListResourceTemplatesR
 	return &sdk.ListResourceTemplatesResult{ResourceTemplates: list, Cacheable: sdk.Cacheable{CacheScope: private}}, nil
 }
 
-func (g *guest) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (sdk.Result, error) {
+func (g *client) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (sdk.Result, error) {
 	s, err := g.open(ctx)
 	if err != nil {
 		return nil, err
@@ -107,13 +107,13 @@ func (g *guest) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (s
 	return &answer, nil
 }
 
-func (g *guest) readArtifact(ctx context.Context, uri, ref string) (*sdk.ReadResourceResult, error) {
+func (g *client) readArtifact(ctx context.Context, uri, ref string) (*sdk.ReadResourceResult, error) {
 	data, err := g.host.kernel.Artifacts.Get(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > mostRead {
-		return nil, tool.Errorf("mcpserver.read", tool.Invalid, "%s has %d bytes; the most that is read this way is %d", ref, len(data), mostRead)
+	if len(data) > maxRead {
+		return nil, tool.Errorf("mcpserver.read", tool.Invalid, "%s has %d bytes; the most that is read this way is %d", ref, len(data), maxRead)
 	}
 	c := &sdk.ResourceContents{URI: uri}
 	switch {
@@ -128,7 +128,7 @@ func (g *guest) readArtifact(ctx context.Context, uri, ref string) (*sdk.ReadRes
 }
 
 // readJournal tells what this session did. What others did is not its to read.
-func (g *guest) readJournal(ctx context.Context, s *callgate.Session) (*sdk.ReadResourceResult, error) {
+func (g *client) readJournal(ctx context.Context, s *callgate.Session) (*sdk.ReadResourceResult, error) {
 	j := g.host.kernel.Journal
 	if err := j.Flush(ctx); err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (g *guest) readJournal(ctx context.Context, s *callgate.Session) (*sdk.Read
 		return nil, err
 	}
 	own := slices.DeleteFunc(records, func(r journal.Record) bool { return r.Principal == nil || r.Principal.Session != s.ID })
-	own = own[max(0, len(own)-mostRecent):]
+	own = own[max(0, len(own)-maxRecent):]
 	data, err := json.Marshal(append([]journal.Record{}, own...))
 	if err != nil {
 		return nil, err
@@ -147,13 +147,13 @@ func (g *guest) readJournal(ctx context.Context, s *callgate.Session) (*sdk.Read
 }
 
 // readUpstream reads a resource of a server.
-func (g *guest) readUpstream(ctx context.Context, s *callgate.Session, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+func (g *client) readUpstream(ctx context.Context, s *callgate.Session, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	server, own, err := g.find(ctx, s, resources, r.Params.URI)
 	if err != nil {
 		return nil, err
 	}
-	v := visitOf(g, r, r.Params.InputResponses)
-	raw, left, err := g.read(ctx, s, server, mcp.Reading{URI: own}, r.Params.RequestState, v)
+	v := newClientRequest(g, r, r.Params.InputResponses)
+	raw, left, err := g.read(ctx, s, server, mcp.ReadRequest{URI: own}, r.Params.RequestState, v)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (g *guest) readUpstream(ctx context.Context, s *callgate.Session, r *sdk.Re
 	}
 	if own != r.Params.URI { // what it names goes by full addresses too
 		for _, c := range res.Contents {
-			c.URI = resources.full(server, c.URI)
+			c.URI = resources.fullName(server, c.URI)
 		}
 	}
 	return &res, nil

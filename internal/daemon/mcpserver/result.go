@@ -14,17 +14,17 @@ import (
 	"callgate/tool"
 )
 
-// tell writes a result in the protocol's words. What a model is to read is
+// toMCP writes a result in the protocol's words. What a model is to read is
 // content, in this order: what went wrong, what the tool says, where the whole
 // of it is, and what else there is to know.
-func (g *guest) tell(req *sdk.CallToolRequest, r *tool.Result) *sdk.CallToolResult {
+func (g *client) toMCP(req *sdk.CallToolRequest, r *tool.Result) *sdk.CallToolResult {
 	res := mcpresult.NewResult(req.ProtocolVersion())
 	res.IsError = r.Status != tool.Success && r.Status != tool.Waiting
 	if r.Error != nil {
-		res.Content = append(res.Content, mcpresult.Text(mcpresult.Words(r.Error)))
+		res.Content = append(res.Content, mcpresult.Text(mcpresult.ErrorText(r.Error)))
 	}
 	for _, c := range r.Content {
-		res.Content = append(res.Content, mcpresult.Piece(c))
+		res.Content = append(res.Content, mcpresult.Content(c))
 	}
 	switch {
 	case len(res.Content) > 0:
@@ -34,26 +34,26 @@ func (g *guest) tell(req *sdk.CallToolRequest, r *tool.Result) *sdk.CallToolResu
 		res.Content = append(res.Content, mcpresult.Text(r.Summary))
 	}
 	if r.ArtifactRef != "" {
-		g.named(r.ArtifactRef)
+		g.allowArtifact(r.ArtifactRef)
 		res.Content = append(res.Content, artifactLink(r))
 	}
 	if len(r.Warnings) > 0 {
 		res.Content = append(res.Content, mcpresult.Text("note: "+strings.Join(r.Warnings, "\nnote: ")))
 	}
-	g.structure(res, req.Params.Name, r)
+	g.addStructured(res, req.Params.Name, r)
 	return res
 }
 
-// structure adds the data to a result. The common clients show their model
+// addStructured adds the data to a result. The common clients show their model
 // nothing but the data where there are any, so data that were not promised go
 // only where nothing is said beside them. A client that was promised data takes
 // a success without any for a failure: what is said beside them is put among
 // them, under a name of our own, and so is word of data that are kept back, cut,
 // or not what was promised.
-func (g *guest) structure(res *sdk.CallToolResult, name string, r *tool.Result) {
-	promised := g.promised(name)
+func (g *client) addStructured(res *sdk.CallToolResult, name string, r *tool.Result) {
+	promised := g.outputSchema(name)
 	beside := len(r.Warnings) > 0 || r.ArtifactRef != ""
-	kept := isObject(r.Data) && (promised == nil || len(r.Warnings) == 0 || g.keeps(promised, r.Data))
+	kept := isObject(r.Data) && (promised == nil || len(r.Warnings) == 0 || g.matchesSchema(promised, r.Data))
 	switch {
 	case kept && !beside && (promised != nil || len(r.Content) == 0):
 		res.StructuredContent = r.Data
@@ -61,14 +61,14 @@ func (g *guest) structure(res *sdk.CallToolResult, name string, r *tool.Result) 
 	case kept:
 		res.StructuredContent = withNotes(r)
 	default:
-		res.StructuredContent = map[string]any{ownField: aside{r.Status, r.Summary, r.ArtifactRef, r.Warnings}}
+		res.StructuredContent = map[string]any{ownField: sideInfo{r.Status, r.Summary, r.ArtifactRef, r.Warnings}}
 	}
 }
 
 // withNotes is data with what there is to know beside them.
 func withNotes(r *tool.Result) any {
 	var data map[string]json.RawMessage
-	note, err := json.Marshal(aside{r.Status, r.Summary, r.ArtifactRef, r.Warnings})
+	note, err := json.Marshal(sideInfo{r.Status, r.Summary, r.ArtifactRef, r.Warnings})
 	if err != nil || json.Unmarshal(r.Data, &data) != nil || data[ownField] != nil {
 		return r.Data
 	}
@@ -79,22 +79,22 @@ func withNotes(r *tool.Result) any {
 // ownField is the one field of structured content that is ours.
 const ownField = "callgate"
 
-// aside is what a client is told in place of data.
-type aside struct {
+// sideInfo is what a client is told in place of data.
+type sideInfo struct {
 	Status      tool.Status `json:"status"`
 	Summary     string      `json:"summary"`
 	ArtifactRef string      `json:"artifact_ref,omitempty"`
 	Notes       []string    `json:"notes,omitempty"`
 }
 
-// waits tells that a human must approve a call elsewhere.
-func (g *guest) waits(req *sdk.CallToolRequest, r *tool.Result) *sdk.CallToolResult {
+// waitingResult tells that a human must approve a call elsewhere.
+func (g *client) waitingResult(req *sdk.CallToolRequest, r *tool.Result) *sdk.CallToolResult {
 	res := mcpresult.NewResult(req.ProtocolVersion())
 	words := fmt.Sprintf("waiting for approval: %s. Nothing has run yet. A human answers with `callgate approvals approve %s` (or `deny`). Then call approvals.collect with {\"approval\":\"%s\"} to get its result, or repeat the same call with the same arguments.",
 		strings.TrimSpace(cutAnswer(r.Summary)), r.Approval, r.Approval)
 	res.Content = append(res.Content, mcpresult.Text(words))
-	if g.promised(req.Params.Name) != nil {
-		res.StructuredContent = map[string]any{ownField: aside{Status: tool.Waiting, Summary: words}}
+	if g.outputSchema(req.Params.Name) != nil {
+		res.StructuredContent = map[string]any{ownField: sideInfo{Status: tool.Waiting, Summary: words}}
 	}
 	return res
 }

@@ -51,7 +51,7 @@ func newStage(t testing.TB, cfg callgate.Config, more ...*tool.Tool) *stage {
 	k, err := callgate.Open(context.Background(), cfg)
 	ok(t, err)
 	s.kernel, s.server = k, mcpserver.New(k)
-	s.opt = mcpserver.Options{Session: callgate.SessionConfig{Workspace: t.TempDir()}, Patience: 1, Reflex: 1}
+	s.opt = mcpserver.Options{Session: callgate.SessionConfig{Workspace: t.TempDir()}, ApprovalWait: 1, AutoDeclineWithin: 1}
 	t.Cleanup(func() {
 		ok(t, k.Close())
 		s.serves.Wait()
@@ -75,7 +75,7 @@ func (s *stage) tools(t testing.TB) []*tool.Tool {
 		define("demo.wipe", tool.Runtime{Risk: tool.High, SideEffect: tool.Write}, `{"type":"object","properties":{"what":{"type":"string"}},"required":["what"]}`,
 			func(_ context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
 				s.wiped.Add(1)
-				return tool.Done("wiped", json.RawMessage(c.Args))
+				return tool.OK("wiped", json.RawMessage(c.Args))
 			}),
 		define("demo.slow", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`, s.slow),
 		define("demo.hold", tool.Runtime{Risk: tool.Low, SideEffect: tool.Write, Effects: []tool.Effect{{Resource: "workspace", Mode: tool.X}}}, `{"type":"object"}`, s.slow),
@@ -88,12 +88,12 @@ func (s *stage) tools(t testing.TB) []*tool.Tool {
 
 // slow tells that it has begun, and waits.
 func (s *stage) slow(ctx context.Context, c tool.Call, g tool.Grant) (*tool.Result, error) {
-	g.Live("progress", []byte("3/10 on the way\n"))
-	g.Live("stdout", []byte("nearly there\n"))
+	g.Output("progress", []byte("3/10 on the way\n"))
+	g.Output("stdout", []byte("nearly there\n"))
 	s.began <- struct{}{}
 	select {
 	case <-s.finish:
-		return tool.Done("finished", nil)
+		return tool.OK("finished", nil)
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

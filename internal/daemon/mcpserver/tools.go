@@ -15,7 +15,7 @@ import (
 )
 
 // list returns the guest's tools, made the first time.
-func (g *guest) list(ctx context.Context) ([]*sdk.Tool, error) {
+func (g *client) list(ctx context.Context) ([]*sdk.Tool, error) {
 	g.opening.Lock()
 	defer g.opening.Unlock()
 	if g.tools != nil {
@@ -35,7 +35,7 @@ func (g *guest) list(ctx context.Context) ([]*sdk.Tool, error) {
 		if v, err := s.Tool(ctx, s.Named(ctx, g.surface(), e.Name)); err == nil {
 			one.Title = tooldef.Title(v.Tool)
 			one.Annotations = tooldef.Annotations(v.Tool)
-			if out, ok := tooldef.Promise(v.Tool.Spec.Output); ok && structured(v.Tool) && (plan.Mode == surface.Direct || string(e.Schema) != tooldef.OpenObject) {
+			if out, ok := tooldef.OutputSchema(v.Tool.Spec.Output); ok && structured(v.Tool) && (plan.Mode == surface.Direct || string(e.Schema) != tooldef.OpenObject) {
 				one.OutputSchema = out
 				typed[e.Name] = v.Tool.Spec.Output
 			}
@@ -46,27 +46,27 @@ func (g *guest) list(ctx context.Context) ([]*sdk.Tool, error) {
 	return list, nil
 }
 
-func (g *guest) plan(ctx context.Context, s *callgate.Session) (*surface.Plan, error) {
+func (g *client) plan(ctx context.Context, s *callgate.Session) (*surface.Plan, error) {
 	return s.Surface(ctx, g.surface())
 }
 
 // surface is how the guest is shown its tools.
-func (g *guest) surface() callgate.SurfaceConfig {
-	return callgate.SurfaceConfig{ForMCP: true, Client: g.name, Mode: g.host.opt.Mode, Bare: g.host.opt.Bare}
+func (g *client) surface() callgate.SurfaceConfig {
+	return callgate.SurfaceConfig{ForMCP: true, Client: g.name, Mode: g.host.opt.Mode, Bare: g.host.opt.BareNames}
 }
 
-// promised returns the output schema of a tool that the guest was shown with
+// outputSchema returns the output schema of a tool that the guest was shown with
 // one; nil for any other.
-func (g *guest) promised(name string) json.RawMessage {
+func (g *client) outputSchema(name string) json.RawMessage {
 	g.opening.Lock()
 	defer g.opening.Unlock()
 	return g.typed[name]
 }
 
-// keeps reports whether data are as they were promised.
-func (g *guest) keeps(promised, data json.RawMessage) bool {
+// matchesSchema reports whether data are as they were promised.
+func (g *client) matchesSchema(promised, data json.RawMessage) bool {
 	s, err := schema.Compile(promised)
-	return err == nil && s.Conforms(data) == nil
+	return err == nil && s.CheckResult(data) == nil
 }
 
 // structured reports whether a tool's data are all that it has to say. What the

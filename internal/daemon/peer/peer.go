@@ -25,8 +25,8 @@ func Of(c net.Conn) (Peer, bool) {
 // Lineage follows the parents of processes, as the system tells them now.
 type Lineage struct{}
 
-// mostGenerations bounds the climb, should parents ever form a loop.
-const mostGenerations = 4096
+// maxGenerations bounds the climb, should parents ever form a loop.
+const maxGenerations = 4096
 
 // Descends reports whether pid is from, or was started by it, or by one it
 // started. A process whose parents have died on the way is not found: the
@@ -35,7 +35,7 @@ func (Lineage) Descends(pid, from int) bool {
 	if from <= 1 {
 		return false // everything descends from the first process
 	}
-	for range mostGenerations {
+	for range maxGenerations {
 		if pid == from {
 			return true
 		}

@@ -18,7 +18,7 @@ const (
 	Approved State = "approved"
 	Denied   State = "denied"
 	Expired  State = "expired"
-	Spent    State = "spent"
+	Used     State = "spent"
 )
 
 // Request is a question put to a human: the exact call, and enough to run it
@@ -34,13 +34,13 @@ type Request struct {
 	Claims    []tool.Claim `json:"claims,omitempty"`
 	AskedAt   time.Time    `json:"asked_at"`
 	Deadline  time.Time    `json:"deadline"`
-	Asker     Asker        `json:"asker,omitzero"`
+	Asker     Requester    `json:"asker,omitzero"`
 	Answer    *Answer      `json:"answer,omitempty"`
 }
 
-// Asker is the process on whose behalf a call was made, and whether a person
+// Requester is the process on whose behalf a call was made, and whether a person
 // sat at it: its session was opened with the human's key, at a terminal.
-type Asker struct {
+type Requester struct {
 	PID   int  `json:"pid,omitempty"`
 	Human bool `json:"human,omitempty"`
 }

@@ -76,9 +76,9 @@ func BenchmarkDrain(b *testing.B) {
 	}
 	ends := []struct {
 		name string
-		end  func(ctx context.Context, places []*lock.Place) error
+		end  func(ctx context.Context, places []*lock.Ticket) error
 	}{
-		{"served", func(ctx context.Context, places []*lock.Place) error {
+		{"served", func(ctx context.Context, places []*lock.Ticket) error {
 			for _, place := range places {
 				lease, err := place.Wait(ctx)
 				if err != nil {
@@ -88,9 +88,9 @@ func BenchmarkDrain(b *testing.B) {
 			}
 			return nil
 		}},
-		{"left backwards", func(_ context.Context, places []*lock.Place) error {
+		{"left backwards", func(_ context.Context, places []*lock.Ticket) error {
 			for i := range places {
-				places[len(places)-1-i].Leave()
+				places[len(places)-1-i].Cancel()
 			}
 			return nil
 		}},
@@ -104,7 +104,7 @@ func BenchmarkDrain(b *testing.B) {
 				}
 				b.Run(fmt.Sprintf("%s/%s/%d", shape.name, end.name, n), func(b *testing.B) {
 					ctx, table := b.Context(), lock.New()
-					places := make([]*lock.Place, n)
+					places := make([]*lock.Ticket, n)
 					b.ReportAllocs()
 					for b.Loop() {
 						holder := mustAcquire(b, table, tool.Claim{Resource: workspace, Mode: tool.X})

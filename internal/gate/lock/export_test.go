@@ -14,23 +14,23 @@ func (t *Table) Audit() (nodes int, err error) {
 		}
 		under[at.parent] = append(under[at.parent], n)
 	}
-	blocked := map[*Place]int{}
+	blocked := map[*Ticket]int{}
 	nodes, err = t.tree.root.audit(under, blocked)
 	if err != nil {
 		return 0, err
 	}
-	for _, p := range t.places() {
+	for _, p := range t.tickets() {
 		if p.blocked != blocked[p] {
-			return 0, fmt.Errorf("ticket %d counts %d blocks, and has %d", p.ticket, p.blocked, blocked[p])
+			return 0, fmt.Errorf("ticket %d counts %d blocks, and has %d", p.seq, p.blocked, blocked[p])
 		}
 		if (p.state == waiting) != (p.blocked > 0) {
-			return 0, fmt.Errorf("ticket %d is in state %d with %d blocks", p.ticket, p.state, p.blocked)
+			return 0, fmt.Errorf("ticket %d is in state %d with %d blocks", p.seq, p.state, p.blocked)
 		}
 	}
 	return nodes - 1, nil
 }
 
-func (n *node) audit(under map[*node][]*node, blocked map[*Place]int) (nodes int, err error) {
+func (n *node) audit(under map[*node][]*node, blocked map[*Ticket]int) (nodes int, err error) {
 	if err := n.auditLists(blocked); err != nil {
 		return 0, fmt.Errorf("node %q: %w", n.part, err)
 	}
@@ -57,9 +57,9 @@ func (n *node) audit(under map[*node][]*node, blocked map[*Place]int) (nodes int
 	return nodes + 1, nil
 }
 
-func (n *node) auditLists(blocked map[*Place]int) error {
+func (n *node) auditLists(blocked map[*Ticket]int) error {
 	present := 0
-	for h := range holds {
+	for h := range numHolds {
 		if (n.held[h].head != nil) != (n.holding&h.bit() != 0) || (n.waiting[h].head != nil) != (n.queued&h.bit() != 0) {
 			return fmt.Errorf("hold %d: its set and its list differ", h)
 		}
@@ -70,10 +70,10 @@ func (n *node) auditLists(blocked map[*Place]int) error {
 		ticket := uint64(0)
 		for e := n.waiting[h].head; e != nil; e = e.next {
 			present++
-			if e.place.ticket <= ticket {
-				return fmt.Errorf("hold %d: ticket %d waits behind %d", h, e.place.ticket, ticket)
+			if e.place.seq <= ticket {
+				return fmt.Errorf("hold %d: ticket %d waits behind %d", h, e.place.seq, ticket)
 			}
-			ticket = e.place.ticket
+			ticket = e.place.seq
 			switch {
 			case n.blocks(e):
 				blocked[e.place]++
@@ -81,7 +81,7 @@ func (n *node) auditLists(blocked map[*Place]int) error {
 					frontier = e
 				}
 			case frontier != nil:
-				return fmt.Errorf("hold %d: ticket %d is clear behind one that is blocked", h, e.place.ticket)
+				return fmt.Errorf("hold %d: ticket %d is clear behind one that is blocked", h, e.place.seq)
 			}
 		}
 		if n.frontier[h] != frontier {

@@ -17,17 +17,17 @@ const (
 	u
 	both
 	x
-	holds // how many there are
+	numHolds // how many there are
 )
 
-// set is a set of holds, one bit each.
-type set uint8
+// holdSet is a set of holds, one bit each.
+type holdSet uint8
 
-func (h hold) bit() set { return 1 << h }
+func (h hold) bit() holdSet { return 1 << h }
 
 // conflicts gives for each hold those it cannot share a node with. The set of
 // a join is the union of the sets it joins.
-var conflicts = [holds]set{
+var conflicts = [numHolds]holdSet{
 	is:   x.bit(),
 	ix:   s.bit() | u.bit() | both.bit() | x.bit(),
 	s:    ix.bit() | both.bit() | x.bit(),

@@ -20,7 +20,7 @@ func TestLeaseRunsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table, start := lock.New(), time.Now()
 		lease := acquire(t, table, "a", "X file:/f")
-		ctx, cancel := lease.Guard(t.Context(), 30*time.Second)
+		ctx, cancel := lease.WithExpiry(t.Context(), 30*time.Second)
 		defer cancel()
 		next := enqueue(t, table, "b", "X file:/f")
 		reaped := make(chan struct{})
@@ -63,7 +63,7 @@ func TestGuardEndsWithItsHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := lock.New()
 		lease := acquire(t, table, "a", "X file:/f")
-		ctx, cancel := lease.Guard(t.Context(), time.Minute)
+		ctx, cancel := lease.WithExpiry(t.Context(), time.Minute)
 		cancel()
 		lease.Release()
 		if got := context.Cause(ctx); !errors.Is(got, context.Canceled) {
@@ -83,7 +83,7 @@ func TestSnapshot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, cancel := first.Guard(t.Context(), time.Minute)
+		_, cancel := first.WithExpiry(t.Context(), time.Minute)
 		defer cancel()
 		time.Sleep(time.Second)
 		second, err := table.Enqueue(lock.Request{Claims: claims("S file:/w"), Holder: lock.Holder{Call: "c2"}, Wait: 9 * time.Second})
@@ -107,8 +107,8 @@ func TestSnapshot(t *testing.T) {
 			t.Error(diff)
 		}
 		first.Release()
-		for _, place := range []*lock.Place{second, third, fourth, fifth} {
-			place.Leave()
+		for _, place := range []*lock.Ticket{second, third, fourth, fifth} {
+			place.Cancel()
 		}
 		empty(t, table)
 	})

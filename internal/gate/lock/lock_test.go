@@ -24,7 +24,7 @@ func claims(text string) []tool.Claim {
 }
 
 // enqueue takes a place for a call; the claims are its text.
-func enqueue(tb testing.TB, table *lock.Table, call, text string) *lock.Place {
+func enqueue(tb testing.TB, table *lock.Table, call, text string) *lock.Ticket {
 	tb.Helper()
 	place, err := table.Enqueue(lock.Request{Claims: claims(text), Holder: lock.Holder{Call: call}})
 	if err != nil {
@@ -242,7 +242,7 @@ func TestNoClaims(t *testing.T) {
 	if n := len(table.Snapshot().Held); n != 2 {
 		t.Errorf("%d claims are held, want the 2 of the first", n)
 	}
-	ctx, cancel := lease.Guard(t.Context(), 0)
+	ctx, cancel := lease.WithExpiry(t.Context(), 0)
 	if ctx.Err() != nil {
 		t.Error("the guard of nothing is done at once")
 	}

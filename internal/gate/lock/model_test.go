@@ -50,7 +50,7 @@ type asked struct {
 	claims  []tool.Claim
 	against map[*asked]bool // those it conflicts with, when it came
 	held    bool
-	place   *lock.Place
+	place   *lock.Ticket
 }
 
 func (r *asked) conflicts(other *asked) bool { return r.against[other] || other.against[r] }
@@ -205,7 +205,7 @@ func (m model) end(t *testing.T, i int, lease bool) model {
 		}
 		l.Release()
 	}
-	r.place.Leave()
+	r.place.Cancel()
 	return slices.Delete(m, i, i+1)
 }
 

@@ -5,15 +5,15 @@ import "math/bits"
 // node is one resource of the tree that somebody holds or waits for.
 type node struct {
 	branch
-	present int         // entries here, held and waiting
-	holding set         // which of held are not empty
-	queued  set         // which of waiting are not empty
-	held    [holds]list // in the order of their grants
-	waiting [holds]list // in ticket order
+	present int            // entries here, held and waiting
+	holding holdSet        // which of held are not empty
+	queued  holdSet        // which of waiting are not empty
+	held    [numHolds]list // in the order of their grants
+	waiting [numHolds]list // in ticket order
 
 	// frontier is the first entry of waiting that is blocked here; nil when
 	// none is.
-	frontier [holds]*entry
+	frontier [numHolds]*entry
 
 	// ticket and slot say where the request that was last gathered has its
 	// entry for this node.
@@ -25,7 +25,7 @@ type node struct {
 // waiting until the request is granted, held from then on.
 type entry struct {
 	node       *node
-	place      *Place
+	place      *Ticket
 	prev, next *entry
 	hold       hold
 	blocked    bool // only while the request is being placed
@@ -65,21 +65,21 @@ func (n *node) blocks(e *entry) bool {
 		return true
 	}
 	for rest := n.queued & against; rest != 0; rest &= rest - 1 {
-		if n.waiting[bits.TrailingZeros8(uint8(rest))].head.place.ticket < e.place.ticket {
+		if n.waiting[bits.TrailingZeros8(uint8(rest))].head.place.seq < e.place.seq {
 			return true
 		}
 	}
 	return false
 }
 
-// grip makes e a holder of n.
-func (n *node) grip(e *entry) {
+// addHolder makes e a holder of n.
+func (n *node) addHolder(e *entry) {
 	n.held[e.hold].push(e)
 	n.holding |= e.hold.bit()
 }
 
-// queue makes e, which has the latest ticket of all, a waiter at n.
-func (n *node) queue(e *entry) {
+// addWaiter makes e, which has the latest ticket of all, a waiter at n.
+func (n *node) addWaiter(e *entry) {
 	n.waiting[e.hold].push(e)
 	n.queued |= e.hold.bit()
 	if e.blocked && n.frontier[e.hold] == nil {
@@ -87,16 +87,16 @@ func (n *node) queue(e *entry) {
 	}
 }
 
-// loosen ends e's holding of n.
-func (n *node) loosen(e *entry) {
+// removeHolder ends e's holding of n.
+func (n *node) removeHolder(e *entry) {
 	n.held[e.hold].remove(e)
 	if n.held[e.hold].head == nil {
 		n.holding &^= e.hold.bit()
 	}
 }
 
-// unqueue ends e's waiting at n.
-func (n *node) unqueue(e *entry) {
+// removeWaiter ends e's waiting at n.
+func (n *node) removeWaiter(e *entry) {
 	if n.frontier[e.hold] == e {
 		n.frontier[e.hold] = e.next
 	}

@@ -28,7 +28,7 @@ func wantWho(t *testing.T, table *lock.Table, want string) {
 	}
 }
 
-func mustWait(t *testing.T, place *lock.Place) *lock.Lease {
+func mustWait(t *testing.T, place *lock.Ticket) *lock.Lease {
 	t.Helper()
 	lease, err := place.Wait(t.Context())
 	if err != nil {
@@ -84,11 +84,11 @@ func TestQueue(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			table, places := lock.New(), map[string]*lock.Place{}
+			table, places := lock.New(), map[string]*lock.Ticket{}
 			for _, s := range test.steps {
 				call, text, _ := strings.Cut(s.do, " ")
 				if gone, ok := strings.CutPrefix(call, "-"); ok {
-					places[gone].Leave()
+					places[gone].Cancel()
 				} else {
 					places[call] = enqueue(t, table, call, text)
 				}
@@ -97,7 +97,7 @@ func TestQueue(t *testing.T) {
 				}
 			}
 			for _, place := range places {
-				place.Leave()
+				place.Cancel()
 			}
 			empty(t, table)
 		})
@@ -108,7 +108,7 @@ func TestQueue(t *testing.T) {
 func TestPlacesAreServedInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := lock.New()
-		var places []*lock.Place
+		var places []*lock.Ticket
 		for _, call := range []string{"1", "2", "3", "4", "5"} {
 			places = append(places, enqueue(t, table, call, "X file:/f"))
 		}
@@ -294,18 +294,18 @@ func TestLeave(t *testing.T) {
 			done <- err
 		}()
 		synctest.Wait()
-		second.Leave()
+		second.Cancel()
 		if err := <-done; tool.KindOf(err) != tool.Cancelled {
 			t.Errorf("Wait beside Leave: %v, want Cancelled", err)
 		}
 		lease := mustWait(t, first)
-		first.Leave()
+		first.Cancel()
 		wantWho(t, table, "a | ") // it is the lease's now
 		if again := mustWait(t, first); again != lease {
 			t.Error("a second Wait gave out another lease")
 		}
 		lease.Release()
-		first.Leave()
+		first.Cancel()
 		empty(t, table)
 	})
 }
@@ -330,21 +330,21 @@ func TestBehind(t *testing.T) {
 	table := lock.New()
 	holder := enqueue(t, table, "a", "X file:/f")
 	next, last := enqueue(t, table, "b", "S file:/f"), enqueue(t, table, "c", "X file:/f")
-	if _, waits := holder.Behind(); waits {
+	if _, waits := holder.BlockedBy(); waits {
 		t.Error("a holds it, and waits")
 	}
-	for _, p := range []*lock.Place{next, last} {
-		if by, waits := p.Behind(); !waits || by.Holder.Call != "a" || by.Queued {
+	for _, p := range []*lock.Ticket{next, last} {
+		if by, waits := p.BlockedBy(); !waits || by.Holder.Call != "a" || by.Queued {
 			t.Errorf("behind %+v: %v", by, waits)
 		}
 	}
-	holder.Leave()
-	if by, waits := last.Behind(); !waits || by.Holder.Call != "b" {
+	holder.Cancel()
+	if by, waits := last.BlockedBy(); !waits || by.Holder.Call != "b" {
 		t.Errorf("then behind %+v: %v", by, waits)
 	}
-	next.Leave()
-	last.Leave()
-	if _, waits := last.Behind(); waits {
+	next.Cancel()
+	last.Cancel()
+	if _, waits := last.BlockedBy(); waits {
 		t.Error("it left, and waits")
 	}
 	empty(t, table)

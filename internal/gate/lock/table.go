@@ -14,7 +14,7 @@ import (
 // takes: every second byte of one may cost a node.
 const (
 	spareGathers = 64
-	gatherMost   = 256 // entries
+	maxEntries   = 256 // entries
 	resourceMost = 32 << 10
 )
 
@@ -44,18 +44,18 @@ type Request struct {
 // against it. Places taken one after another are served in that order wherever
 // they conflict, whoever waits first. Every place must be ended: by Wait and
 // the release of its lease, or by Leave.
-func (t *Table) Enqueue(r Request) (*Place, error) {
+func (t *Table) Enqueue(r Request) (*Ticket, error) {
 	if err := validate(r.Claims); err != nil {
 		return nil, err
 	}
-	p := &Place{table: t, holder: r.Holder, wait: r.Wait, asked: time.Now()}
-	p.claims = append(p.few[:0], r.Claims...)
-	p.lease.place = p
+	p := &Ticket{table: t, holder: r.Holder, wait: r.Wait, asked: time.Now()}
+	p.claims = append(p.inlineClaims[:0], r.Claims...)
+	p.lease.ticket = p
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ticket++
-	p.ticket = t.ticket
-	t.gather(p)
+	p.seq = t.ticket
+	t.addEntries(p)
 	for i := range p.entries {
 		e := &p.entries[i]
 		if e.node.blocks(e) {
@@ -65,14 +65,14 @@ func (t *Table) Enqueue(r Request) (*Place, error) {
 	}
 	if p.blocked == 0 {
 		for i := range p.entries {
-			p.entries[i].node.grip(&p.entries[i])
+			p.entries[i].node.addHolder(&p.entries[i])
 		}
 		p.state, p.since = granted, p.asked
 		return p, nil
 	}
 	p.ready = make(chan struct{})
 	for i := range p.entries {
-		p.entries[i].node.queue(&p.entries[i])
+		p.entries[i].node.addWaiter(&p.entries[i])
 	}
 	return p, nil
 }
@@ -80,7 +80,7 @@ func (t *Table) Enqueue(r Request) (*Place, error) {
 // Acquire takes a place and waits for its turn.
 func (t *Table) Acquire(ctx context.Context, r Request) (*Lease, error) {
 	if ctx.Err() != nil {
-		return nil, given(ctx)
+		return nil, cancelledError(ctx)
 	}
 	if len(r.Claims) == 0 {
 		return new(Lease), nil
@@ -107,9 +107,9 @@ func validate(claims []tool.Claim) error {
 	return nil
 }
 
-// gather gives p an entry for every node that its claims touch, parents before
+// addEntries gives p an entry for every node that its claims touch, parents before
 // their children.
-func (t *Table) gather(p *Place) {
+func (t *Table) addEntries(p *Ticket) {
 	if n := len(t.gathers); n > 0 {
 		p.entries, t.gathers = t.gathers[n-1], t.gathers[:n-1]
 	}
@@ -129,9 +129,9 @@ func (t *Table) gather(p *Place) {
 
 // touch joins h into p's entry for n. It links nothing: the entries may move
 // until all are gathered.
-func (p *Place) touch(n *node, h hold) {
-	if n.ticket != p.ticket {
-		n.ticket, n.slot = p.ticket, len(p.entries)
+func (p *Ticket) touch(n *node, h hold) {
+	if n.ticket != p.seq {
+		n.ticket, n.slot = p.seq, len(p.entries)
 		n.present++
 		p.entries = append(p.entries, entry{node: n, place: p, hold: h})
 		return
@@ -158,11 +158,11 @@ func (t *Table) advance(n *node, h hold) {
 }
 
 // grant makes a waiting place a holder, and wakes whoever waits for it.
-func (t *Table) grant(p *Place) {
+func (t *Table) grant(p *Ticket) {
 	for i := range p.entries {
 		e := &p.entries[i]
-		e.node.unqueue(e)
-		e.node.grip(e)
+		e.node.removeWaiter(e)
+		e.node.addHolder(e)
 	}
 	p.state, p.since = granted, time.Now()
 	close(p.ready)
@@ -170,21 +170,21 @@ func (t *Table) grant(p *Place) {
 
 // drop takes a place, holding or waiting, out of the table, and grants whoever
 // it was the last to block. Children go before their parents.
-func (t *Table) drop(p *Place) {
+func (t *Table) drop(p *Ticket) {
 	for i := len(p.entries) - 1; i >= 0; i-- {
 		e := &p.entries[i]
 		n := e.node
 		if p.state == waiting {
-			n.unqueue(e)
+			n.removeWaiter(e)
 		} else {
-			n.loosen(e)
+			n.removeHolder(e)
 		}
 		t.advance(n, e.hold)
 		if n.present--; n.present == 0 {
 			t.tree.prune(n)
 		}
 	}
-	if c := cap(p.entries); 0 < c && c <= gatherMost && len(t.gathers) < spareGathers {
+	if c := cap(p.entries); 0 < c && c <= maxEntries && len(t.gathers) < spareGathers {
 		clear(p.entries)
 		t.gathers = append(t.gathers, p.entries[:0])
 	}

@@ -106,8 +106,8 @@ func (t *tree) prune(n *node) {
 	}
 }
 
-// way lists the parts that lead from the root to n.
-func (n *node) way() []string {
+// path lists the parts that lead from the root to n.
+func (n *node) path() []string {
 	var parts []string
 	for ; n.parent != nil; n = n.parent {
 		parts = append(parts, n.part)

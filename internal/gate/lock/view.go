@@ -53,11 +53,11 @@ type Waiting struct {
 	Since    time.Time `json:"since"`
 	Until    time.Time `json:"until,omitzero"` // when the wait runs out, if it does
 	Position int       `json:"position"`       // among those who wait for this very resource, from 1
-	Behind   Obstacle  `json:"behind"`
+	Behind   Blocker   `json:"behind"`
 }
 
-// Obstacle is a claim in somebody's way: held, or queued ahead.
-type Obstacle struct {
+// Blocker is a claim in somebody's way: held, or queued ahead.
+type Blocker struct {
 	Resource string    `json:"resource"`
 	Mode     tool.Mode `json:"mode"`
 	Holder   Holder    `json:"holder"`
@@ -79,17 +79,17 @@ func (t *Table) Snapshot() Snapshot {
 	defer t.mu.Unlock()
 	now := time.Now()
 	view := Snapshot{Held: []Held{}, Waiting: []Waiting{}}
-	lines := make(map[string]line)
-	for _, p := range t.places() {
+	lines := make(map[string]queueCount)
+	for _, p := range t.tickets() {
 		if p.state != waiting {
 			for _, c := range p.claims {
 				view.Held = append(view.Held, Held{c.Resource, c.Mode, p.holder, p.since, p.expires, p.expired(now)})
 			}
 			continue
 		}
-		_, behind := p.obstacle()
+		_, behind := p.blocker()
 		for _, c := range p.claims {
-			at := lines[c.Resource].join(p.ticket)
+			at := lines[c.Resource].join(p.seq)
 			lines[c.Resource] = at
 			w := Waiting{c.Resource, c.Mode, p.holder, p.asked, time.Time{}, at.length, behind}
 			if p.wait != 0 {
@@ -101,41 +101,41 @@ func (t *Table) Snapshot() Snapshot {
 	return view
 }
 
-// line counts the requests in the queue of one resource, each once.
-type line struct {
+// queueCount counts the requests in the queue of one resource, each once.
+type queueCount struct {
 	last   uint64
 	length int
 }
 
-func (l line) join(ticket uint64) line {
+func (l queueCount) join(ticket uint64) queueCount {
 	if l.last == ticket {
 		return l
 	}
-	return line{ticket, l.length + 1}
+	return queueCount{ticket, l.length + 1}
 }
 
-// places finds all who hold or wait, in ticket order: at the root.
-func (t *Table) places() []*Place {
-	var found []*Place
+// tickets finds all who hold or wait, in ticket order: at the root.
+func (t *Table) tickets() []*Ticket {
+	var found []*Ticket
 	root := &t.tree.root
-	for _, lists := range [...]*[holds]list{&root.held, &root.waiting} {
+	for _, lists := range [...]*[numHolds]list{&root.held, &root.waiting} {
 		for _, l := range lists {
 			for e := l.head; e != nil; e = e.next {
 				found = append(found, e.place)
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b *Place) int { return cmp.Compare(a.ticket, b.ticket) })
+	slices.SortFunc(found, func(a, b *Ticket) int { return cmp.Compare(a.seq, b.seq) })
 	return found
 }
 
-func (p *Place) expired(now time.Time) bool {
+func (p *Ticket) expired(now time.Time) bool {
 	return p.state != waiting && !p.expires.IsZero() && !now.Before(p.expires)
 }
 
-// obstacle finds one that blocks the waiting p, and the claim of p that it
+// blocker finds one that blocks the waiting p, and the claim of p that it
 // blocks: a holder if there is any, and else the earliest of those ahead.
-func (p *Place) obstacle() (tool.Claim, Obstacle) {
+func (p *Ticket) blocker() (tool.Claim, Blocker) {
 	var mine, other *entry
 	for i := range p.entries {
 		e := &p.entries[i]
@@ -146,27 +146,27 @@ func (p *Place) obstacle() (tool.Claim, Obstacle) {
 		}
 		for rest := e.node.queued & against; rest != 0; rest &= rest - 1 {
 			ahead := e.node.waiting[bits.TrailingZeros8(uint8(rest))].head
-			if ahead.place.ticket < p.ticket && (other == nil || ahead.place.ticket < other.place.ticket) {
+			if ahead.place.seq < p.seq && (other == nil || ahead.place.seq < other.place.seq) {
 				mine, other = e, ahead
 			}
 		}
 	}
 	by := other.place
-	c := by.claimAgainst(mine.node, mine.hold)
-	found := Obstacle{c.Resource, c.Mode, by.holder, by.since, by.state == waiting, by.expired(time.Now())}
+	c := by.conflictingClaim(mine.node, mine.hold)
+	found := Blocker{c.Resource, c.Mode, by.holder, by.since, by.state == waiting, by.expired(time.Now())}
 	if found.Queued {
 		found.Since = by.asked
 	}
-	return p.claimAgainst(mine.node, holdAt(mine.node.way(), c)), found
+	return p.conflictingClaim(mine.node, holdAt(mine.node.path(), c)), found
 }
 
-// claimAgainst finds the claim of p that conflicts with hold h at n. There is
+// conflictingClaim finds the claim of p that conflicts with hold h at n. There is
 // one if p's entry conflicts, since a join conflicts with h only where one of
 // the joined does.
-func (p *Place) claimAgainst(n *node, h hold) tool.Claim {
-	way := n.way()
+func (p *Ticket) conflictingClaim(n *node, h hold) tool.Claim {
+	way := n.path()
 	for _, c := range p.claims {
-		if at := holdAt(way, c); at < holds && conflicts[at]&h.bit() != 0 {
+		if at := holdAt(way, c); at < numHolds && conflicts[at]&h.bit() != 0 {
 			return c
 		}
 	}
@@ -179,7 +179,7 @@ func holdAt(way []string, c tool.Claim) hold {
 	part, rest, _ := strings.Cut(c.Resource, ":")
 	for _, want := range way {
 		if part != want {
-			return holds
+			return numHolds
 		}
 		part, rest = cut(rest)
 	}
@@ -190,7 +190,7 @@ func holdAt(way []string, c tool.Claim) hold {
 }
 
 // busy is the error of one whose wait ran out behind an obstacle.
-func busy(wanted tool.Claim, asked time.Time, by Obstacle) error {
+func busy(wanted tool.Claim, asked time.Time, by Blocker) error {
 	what := "has held"
 	switch {
 	case by.Queued:
@@ -199,8 +199,8 @@ func busy(wanted tool.Claim, asked time.Time, by Obstacle) error {
 		what = "is being stopped, its time being up, and still holds"
 	}
 	return tool.Errorf("lock.Wait", tool.Busy, "%.200q stayed locked for %v: %s wanted, but %s %s %s on %.200q since %s (%v)",
-		wanted.Resource, lasted(asked), wanted.Mode, by.Holder, what, by.Mode, by.Resource, by.Since.UTC().Format(time.RFC3339), lasted(by.Since)).
+		wanted.Resource, elapsed(asked), wanted.Mode, by.Holder, what, by.Mode, by.Resource, by.Since.UTC().Format(time.RFC3339), elapsed(by.Since)).
 		WithHint("try again when that call has ended, or claim less; `callgate locks` shows who holds what")
 }
 
-func lasted(since time.Time) time.Duration { return time.Since(since).Round(time.Millisecond) }
+func elapsed(since time.Time) time.Duration { return time.Since(since).Round(time.Millisecond) }

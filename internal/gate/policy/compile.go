@@ -81,8 +81,8 @@ func (b *builder) capabilities(c *Capabilities) {
 	}
 }
 
-// unsaid is what follows a rule that gives no reason of its own.
-var unsaid = [kinds]string{
+// defaultReasons is what follows a rule that gives no reason of its own.
+var defaultReasons = [kinds]string{
 	denied:   "nobody may make this call, so find another way",
 	approved: "a human must approve this call first",
 }
@@ -105,10 +105,10 @@ func (b *builder) entries(list string, kind int, entries []Entry) {
 			reason := fmt.Sprintf("%s rule for %s.%s in tools.capabilities", list, e.Module, action)
 			if why := strings.TrimSpace(e.Reason); why != "" {
 				reason += ": " + why
-			} else if unsaid[kind] != "" {
-				reason += ": " + unsaid[kind]
+			} else if defaultReasons[kind] != "" {
+				reason += ": " + defaultReasons[kind]
 			}
-			b.say(e.Module, action, kind, &source{reason, "tools." + path})
+			b.addRule(e.Module, action, kind, &ruleSource{reason, "tools." + path})
 		}
 	}
 }
@@ -117,7 +117,7 @@ func (b *builder) hidden(c *Capabilities) {
 	for i, name := range c.HiddenModules {
 		path := fmt.Sprintf("capabilities.hidden_modules[%d]", i)
 		if b.module(path, name, true) {
-			b.say(name, wild, concealed, &source{"hidden_modules in tools.capabilities hides " + name, "tools." + path})
+			b.addRule(name, wild, hiddenRule, &ruleSource{"hidden_modules in tools.capabilities hides " + name, "tools." + path})
 		}
 	}
 	for i, dotted := range c.HiddenActions {
@@ -128,7 +128,7 @@ func (b *builder) hidden(c *Capabilities) {
 			continue
 		}
 		if b.module(path, module, true) && b.action(path, action, true) {
-			b.say(module, action, concealed, &source{"hidden_actions in tools.capabilities hides " + dotted, "tools." + path})
+			b.addRule(module, action, hiddenRule, &ruleSource{"hidden_actions in tools.capabilities hides " + dotted, "tools." + path})
 		}
 	}
 }
@@ -143,9 +143,9 @@ func (b *builder) constraint(name string, c Constraint) {
 		if len(c.Allowed) == 0 {
 			b.fail(path+".allowed_actions", "empty", "the actions that models may use, or leave the key out to allow all")
 		}
-		m := b.of(name)
+		m := b.moduleFor(name)
 		m.allowed = make(map[string]bool, len(c.Allowed))
-		m.outside = &source{"allowed_actions of " + name + " leave it out", "tools." + path + ".allowed_actions"}
+		m.outside = &ruleSource{"allowed_actions of " + name + " leave it out", "tools." + path + ".allowed_actions"}
 		for i, action := range c.Allowed {
 			if b.action(fmt.Sprintf("%s.allowed_actions[%d]", path, i), action, false) {
 				m.allowed[action] = true
@@ -154,7 +154,7 @@ func (b *builder) constraint(name string, c Constraint) {
 	}
 	for i, action := range c.Blocked {
 		if b.action(fmt.Sprintf("%s.blocked_actions[%d]", path, i), action, false) {
-			b.say(name, action, concealed, &source{"blocked_actions of " + name + " name it", "tools." + path + ".blocked_actions"})
+			b.addRule(name, action, hiddenRule, &ruleSource{"blocked_actions of " + name + " name it", "tools." + path + ".blocked_actions"})
 		}
 	}
 }
@@ -168,48 +168,48 @@ func (b *builder) rateLimit(key string, calls int) {
 	module, action, dotted := cutDotted(key)
 	if !dotted {
 		if b.module(path, key, true) {
-			b.cell(key, wild).lower(calls)
+			b.ruleFor(key, wild).lower(calls)
 		}
 		return
 	}
 	if !b.module(path, module, true) || !b.action(path, action, true) {
 		return
 	}
-	b.cell(module, action).lower(calls)
+	b.ruleFor(module, action).lower(calls)
 	if module != wild && action != wild {
-		b.cell(key, wild).lower(calls)
+		b.ruleFor(key, wild).lower(calls)
 	}
 }
 
 // lower sets a limit, keeping the stricter one where two keys mean the same.
-func (c *cell) lower(calls int) {
+func (c *rule) lower(calls int) {
 	if c.limit == 0 || calls < c.limit {
 		c.limit = calls
 	}
 }
 
-// say records a line for a module and action; the first line of a kind stays.
-func (b *builder) say(module, action string, kind int, s *source) {
-	if c := b.cell(module, action); c.said[kind] == nil {
+// addRule records a line for a module and action; the first line of a kind stays.
+func (b *builder) addRule(module, action string, kind int, s *ruleSource) {
+	if c := b.ruleFor(module, action); c.said[kind] == nil {
 		c.said[kind] = s
 	}
 }
 
-func (b *builder) cell(module, action string) *cell {
-	m := b.of(module)
+func (b *builder) ruleFor(module, action string) *rule {
+	m := b.moduleFor(module)
 	if action == wild {
 		return &m.all
 	}
 	if m.actions == nil {
-		m.actions = make(map[string]*cell)
+		m.actions = make(map[string]*rule)
 	}
 	if m.actions[action] == nil {
-		m.actions[action] = new(cell)
+		m.actions[action] = new(rule)
 	}
 	return m.actions[action]
 }
 
-func (b *builder) of(name string) *module {
+func (b *builder) moduleFor(name string) *module {
 	if name == wild {
 		return &b.rules.every
 	}
@@ -225,7 +225,7 @@ func (b *builder) module(path, name string, wildcard bool) bool {
 		return true
 	}
 	if _, err := tool.NewID(name, "any", "0"); err != nil {
-		b.fail(path, quote(name), `the name of a module, such as filesystem`+orStar(wildcard))
+		b.fail(path, quote(name), `the name of a module, such as filesystem`+orWildcard(wildcard))
 		return false
 	}
 	return true
@@ -237,13 +237,13 @@ func (b *builder) action(path, name string, wildcard bool) bool {
 		return true
 	}
 	if _, err := tool.NewID("any", name, "0"); err != nil {
-		b.fail(path, quote(name), `the name of an action without its module, such as read`+orStar(wildcard))
+		b.fail(path, quote(name), `the name of an action without its module, such as read`+orWildcard(wildcard))
 		return false
 	}
 	return true
 }
 
-func orStar(wildcard bool) string {
+func orWildcard(wildcard bool) string {
 	if wildcard {
 		return `, or "*" for all`
 	}
@@ -268,4 +268,4 @@ func orElse(name, other string) string {
 }
 
 // quote shows hostile input in an error, shortened.
-func quote(s string) string { return fmt.Sprintf("%q", tool.ClipTo(s, 60)) }
+func quote(s string) string { return fmt.Sprintf("%q", tool.TruncateTo(s, 60)) }

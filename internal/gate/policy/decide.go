@@ -53,7 +53,7 @@ func Decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
 	}
 	found := r.lookup(t.ID)
 	if p.Daemon {
-		return r.forDaemon(t, &found)
+		return r.decideForDaemon(t, &found)
 	}
 	if t.Runtime.Internal {
 		return Decision{Hide, "it is for the daemon alone", ruleInternal}
@@ -67,15 +67,15 @@ func Decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
 	if s := found.first(approved); s != nil {
 		return Decision{Approve, s.reason, s.rule}
 	}
-	d := r.unlessNamed(t, &found)
+	d := r.decideByDefault(t, &found)
 	if d.Verdict == Allow && t.Runtime.AskFirst {
 		return Decision{Approve, fmt.Sprintf(reasonAskFirst, t.ID.Dotted()), ruleAskFirst}
 	}
 	return d
 }
 
-// forDaemon judges the kernel's own calls.
-func (r *Rules) forDaemon(t *tool.Tool, found *matches) Decision {
+// decideForDaemon judges the kernel's own calls.
+func (r *Rules) decideForDaemon(t *tool.Tool, found *matches) Decision {
 	if s := found.first(denied); s != nil {
 		return Decision{Deny, s.reason, s.rule}
 	}
@@ -85,9 +85,9 @@ func (r *Rules) forDaemon(t *tool.Tool, found *matches) Decision {
 	return Decision{Allow, "no deny rule names this call of the kernel's own", ruleDaemon}
 }
 
-// unlessNamed judges what no deny or approve rule names: grants first, then
+// decideByDefault judges what no deny or approve rule names: grants first, then
 // the kernel's own tools, then what the app says of everything else.
-func (r *Rules) unlessNamed(t *tool.Tool, found *matches) Decision {
+func (r *Rules) decideByDefault(t *tool.Tool, found *matches) Decision {
 	if s := found.first(granted); s != nil {
 		return Decision{Allow, s.reason, s.rule}
 	}
@@ -95,7 +95,7 @@ func (r *Rules) unlessNamed(t *tool.Tool, found *matches) Decision {
 		return Decision{Allow, "one of the kernel's own tools", ruleControl}
 	}
 	if !r.block {
-		return withoutBlock(t)
+		return decideWithoutRules(t)
 	}
 	if level := t.Runtime.Risk.Level(); level > r.ceiling {
 		return Decision{Deny, fmt.Sprintf(reasonAboveLevel, t.ID.Dotted(), riskName(level), riskName(r.ceiling)), ruleCeiling}
@@ -110,8 +110,8 @@ func (r *Rules) unlessNamed(t *tool.Tool, found *matches) Decision {
 	}
 }
 
-// withoutBlock judges a tool of an app that says nothing about capabilities.
-func withoutBlock(t *tool.Tool) Decision {
+// decideWithoutRules judges a tool of an app that says nothing about capabilities.
+func decideWithoutRules(t *tool.Tool) Decision {
 	switch t.Runtime.Risk.Level() {
 	case 1:
 		return Decision{Allow, "low risk", ruleNoBlock}

@@ -49,8 +49,8 @@ type counterKey struct {
 // counter holds when each call in the window was made, oldest first.
 type counter struct{ calls []time.Duration }
 
-// claim is one limit that a call must pass.
-type claim struct {
+// limitCheck is one limit that a call must pass.
+type limitCheck struct {
 	key   counterKey
 	limit int
 	used  *counter
@@ -58,7 +58,7 @@ type claim struct {
 
 // Take counts a call, or returns a Limited error that says how long to wait.
 func (l *Limiter) Take(r *Rules, t *tool.Tool, p tool.Principal) error {
-	var room [4]claim
+	var room [4]limitCheck
 	claims := r.limits(room[:0], t, p)
 	if len(claims) == 0 {
 		return nil
@@ -68,7 +68,7 @@ func (l *Limiter) Take(r *Rules, t *tool.Tool, p tool.Principal) error {
 	now := l.now()
 	l.sweep(now)
 	var longest time.Duration
-	var strictest *claim
+	var strictest *limitCheck
 	for i := range claims {
 		c := &claims[i]
 		c.used = l.counters[c.key]
@@ -94,7 +94,7 @@ func (l *Limiter) Take(r *Rules, t *tool.Tool, p tool.Principal) error {
 }
 
 // limits appends the limits that match a call.
-func (r *Rules) limits(claims []claim, t *tool.Tool, p tool.Principal) []claim {
+func (r *Rules) limits(claims []limitCheck, t *tool.Tool, p tool.Principal) []limitCheck {
 	if r == nil {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (r *Rules) limits(claims []claim, t *tool.Tool, p tool.Principal) []claim {
 			continue
 		}
 		key := counterKey{p.App, p.User, p.Daemon, names[i][0], names[i][1]}
-		claims = append(claims, claim{key: key, limit: c.limit})
+		claims = append(claims, limitCheck{key: key, limit: c.limit})
 	}
 	return claims
 }
@@ -149,7 +149,7 @@ func (c *counter) wait(now time.Duration, limit int) time.Duration {
 	return c.calls[len(c.calls)-limit] + Window - now
 }
 
-func (c *claim) refuse(t *tool.Tool, wait time.Duration) error {
+func (c *limitCheck) refuse(t *tool.Tool, wait time.Duration) error {
 	name := c.key.module + "." + c.key.action
 	if c.key.action == wild {
 		name = c.key.module

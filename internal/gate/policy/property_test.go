@@ -44,7 +44,7 @@ func randomWorld(r *rand.Rand) world {
 	w := world{constraints: map[string]policy.Constraint{}}
 	if r.IntN(4) > 0 {
 		w.block = &policy.Capabilities{
-			DefaultPolicy: pick(r, []policy.Default{"", policy.Auto, policy.Ask, policy.Block}),
+			DefaultPolicy: pick(r, []policy.DefaultPolicy{"", policy.Auto, policy.Ask, policy.Block}),
 			MaxRisk:       pick(r, []tool.Risk{"", tool.Low, tool.Medium, tool.High}),
 			Grant:         randomEntries(r), Approve: randomEntries(r), Deny: randomEntries(r),
 		}

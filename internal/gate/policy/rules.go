@@ -9,8 +9,8 @@ import (
 // Capabilities is the block tools.capabilities of an app file, as written.
 // Zero fields take their defaults; [Compile] judges the rest.
 type Capabilities struct {
-	DefaultPolicy Default   // "": Ask
-	MaxRisk       tool.Risk // "": high
+	DefaultPolicy DefaultPolicy // "": Ask
+	MaxRisk       tool.Risk     // "": high
 	Grant         []Entry
 	Approve       []Entry
 	Deny          []Entry
@@ -36,14 +36,14 @@ type Constraint struct {
 	Blocked []string
 }
 
-// Default is what happens to a call that no rule names.
-type Default string
+// DefaultPolicy is what happens to a call that no rule names.
+type DefaultPolicy string
 
 // The default policies.
 const (
-	Auto  Default = "auto"
-	Ask   Default = "approve"
-	Block Default = "block"
+	Auto  DefaultPolicy = "auto"
+	Ask   DefaultPolicy = "approve"
+	Block DefaultPolicy = "block"
 )
 
 // How long a human may take to answer.
@@ -58,7 +58,7 @@ const (
 // capabilities.
 type Rules struct {
 	block    bool // whether there was a capabilities block at all
-	fallback Default
+	fallback DefaultPolicy
 	ceiling  int // the highest risk level that default policy applies to
 	timeout  time.Duration
 	modules  map[string]*module
@@ -75,15 +75,15 @@ func (r *Rules) ApprovalTimeout() time.Duration {
 
 // module is all that is said of one module.
 type module struct {
-	all     cell
-	actions map[string]*cell
+	all     rule
+	actions map[string]*rule
 	allowed map[string]bool // nil: all
-	outside *source         // what hides the actions that are not allowed
+	outside *ruleSource     // what hides the actions that are not allowed
 }
 
-// cell is what is said of one module and action, either of which may be "*".
-type cell struct {
-	said  [kinds]*source
+// rule is what is said of one module and action, either of which may be "*".
+type rule struct {
+	said  [kinds]*ruleSource
 	limit int // calls per window; 0: none
 }
 
@@ -92,16 +92,16 @@ const (
 	denied = iota
 	approved
 	granted
-	concealed
+	hiddenRule
 	kinds
 )
 
-// source is the line of the app file that said something.
-type source struct{ reason, rule string }
+// ruleSource is the line of the app file that said something.
+type ruleSource struct{ reason, rule string }
 
 // matches is the cells that speak of one tool, narrowest first; some are nil.
 type matches struct {
-	cells [4]*cell
+	cells [4]*rule
 	own   *module // what is said of the tool's own module
 }
 
@@ -117,7 +117,7 @@ func (r *Rules) lookup(id tool.ID) matches {
 }
 
 // first returns the narrowest line of a kind, or nil.
-func (m *matches) first(kind int) *source {
+func (m *matches) first(kind int) *ruleSource {
 	for _, c := range m.cells {
 		if c != nil && c.said[kind] != nil {
 			return c.said[kind]
@@ -127,9 +127,9 @@ func (m *matches) first(kind int) *source {
 }
 
 // hidden returns what hides an action from models, or nil.
-func (m *matches) hidden(action string) *source {
+func (m *matches) hidden(action string) *ruleSource {
 	if m.own != nil && m.own.allowed != nil && !m.own.allowed[action] {
 		return m.own.outside
 	}
-	return m.first(concealed)
+	return m.first(hiddenRule)
 }

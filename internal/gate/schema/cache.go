@@ -27,19 +27,19 @@ const maxCached = 1 << 16
 // schema compiles it, and others who ask meanwhile wait for that one only.
 type Cache struct {
 	mu     sync.RWMutex
-	places map[place]*entry
+	places map[textKey]*entry
 	texts  map[string]*entry
 }
 
-// place is where a text lies in memory.
-type place struct {
+// textKey is where a text lies in memory.
+type textKey struct {
 	first  *byte
 	length int
 }
 
 type entry struct {
 	text   json.RawMessage
-	known  [4]place // places that lead here, the oldest to be overwritten next
+	known  [4]textKey // places that lead here, the oldest to be overwritten next
 	next   int
 	once   sync.Once
 	schema *Schema
@@ -51,12 +51,12 @@ func (c *Cache) Get(raw json.RawMessage) (*Schema, error) {
 	if len(raw) == 0 {
 		return Compile(raw)
 	}
-	here := place{&raw[0], len(raw)}
+	here := textKey{&raw[0], len(raw)}
 	c.mu.RLock()
 	e := c.places[here]
 	c.mu.RUnlock()
 	if e == nil {
-		e = c.meet(here, raw)
+		e = c.entryFor(here, raw)
 	}
 	e.once.Do(func() { e.schema, e.err = Compile(e.text) })
 	if e.err == nil {
@@ -70,12 +70,12 @@ func (c *Cache) Get(raw json.RawMessage) (*Schema, error) {
 	return nil, e.err
 }
 
-// meet finds or makes the entry of a text, and remembers the place.
-func (c *Cache) meet(here place, raw json.RawMessage) *entry {
+// entryFor finds or makes the entry of a text, and remembers the place.
+func (c *Cache) entryFor(here textKey, raw json.RawMessage) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.texts == nil || len(c.texts) >= maxCached {
-		c.texts, c.places = map[string]*entry{}, map[place]*entry{}
+		c.texts, c.places = map[string]*entry{}, map[textKey]*entry{}
 	}
 	e := c.texts[string(raw)]
 	if e == nil {

@@ -41,12 +41,12 @@ type Checked struct {
 // would make it invalid.
 func (s *Schema) Check(args json.RawMessage, mode Mode) (out Checked, err error) {
 	const op = "schema.Check"
-	defer rescue(op, &err)
+	defer recoverPanic(op, &err)
 	in, err := s.parse(args)
 	if err != nil {
-		return Checked{}, s.unusable(op, "the arguments cannot be read", err)
+		return Checked{}, s.unreadableError(op, "the arguments cannot be read", err)
 	}
-	m := &mending{schema: s, mode: mode, size: len(args), value: in.value}
+	m := &repairRun{schema: s, mode: mode, size: len(args), value: in.value}
 	if s.defaults != nil {
 		var ok bool
 		if m.added, ok = s.fillIn(in.value, len(args)); !ok {
@@ -59,18 +59,18 @@ func (s *Schema) Check(args json.RawMessage, mode Mode) (out Checked, err error)
 	if wrong == nil {
 		return in.accept(m)
 	}
-	return s.mend(op, in, m, wrong.(*jsonschema.ValidationError))
+	return s.repair(op, in, m, wrong.(*jsonschema.ValidationError))
 }
 
-// mend takes a value that is invalid with its defaults filled in. It tries in
+// repair takes a value that is invalid with its defaults filled in. It tries in
 // turn: the value without defaults; readings together with defaults; readings
 // without them.
-func (s *Schema) mend(op string, in input, m *mending, err *jsonschema.ValidationError) (Checked, error) {
+func (s *Schema) repair(op string, in input, m *repairRun, err *jsonschema.ValidationError) (Checked, error) {
 	m.trouble = diagnose.List(err)
-	var plain *mending
+	var plain *repairRun
 	if m.added > 0 {
 		plain = in.again(m)
-		if plain.trouble = diagnose.Of(s.root, plain.value); len(plain.trouble) == 0 {
+		if plain.trouble = diagnose.Validate(s.root, plain.value); len(plain.trouble) == 0 {
 			return in.accept(plain)
 		}
 	}
@@ -80,29 +80,29 @@ func (s *Schema) mend(op string, in input, m *mending, err *jsonschema.Validatio
 	}
 	if plain == nil && (m.added > 0 || errors.Is(failed, errEndless)) {
 		plain = in.again(m)
-		plain.trouble = diagnose.Of(s.root, plain.value)
+		plain.trouble = diagnose.Validate(s.root, plain.value)
 	}
 	if plain != nil {
 		if failed := plain.run(); failed == nil && len(plain.trouble) == 0 {
-			plain.refill()
+			plain.refillDefaults()
 			return in.accept(plain)
 		}
 	}
 	if failed != nil && !errors.Is(failed, errEndless) {
-		return Checked{}, s.unusable(op, "the arguments cannot be checked", failed)
+		return Checked{}, s.unreadableError(op, "the arguments cannot be checked", failed)
 	}
 	if plain != nil && (failed != nil || len(plain.trouble) < len(m.trouble)) {
 		m = plain
 	}
 	if err := m.unwrap(); err != nil {
-		return Checked{}, s.unusable(op, "the arguments cannot be checked", err)
+		return Checked{}, s.unreadableError(op, "the arguments cannot be checked", err)
 	}
-	return Checked{}, s.refusal(op, m)
+	return Checked{}, s.argumentError(op, m)
 }
 
-// refill gives a value that was mended without defaults those that it can
+// refillDefaults gives a value that was mended without defaults those that it can
 // bear, so that checking it again would find nothing to add.
-func (m *mending) refill() {
+func (m *repairRun) refillDefaults() {
 	value := walk.Clone(m.value)
 	added, ok := m.schema.fillIn(value, m.size)
 	if ok && m.schema.root.Validate(value) == nil {
@@ -146,30 +146,30 @@ func (s *Schema) parse(args json.RawMessage) (input, error) {
 }
 
 // again starts over from the same arguments, without defaults.
-func (in input) again(m *mending) *mending {
+func (in input) again(m *repairRun) *repairRun {
 	fresh, _ := in.schema.parse(in.args) // it was read before
-	return &mending{schema: m.schema, mode: m.mode, size: m.size, value: fresh.value}
+	return &repairRun{schema: m.schema, mode: m.mode, size: m.size, value: fresh.value}
 }
 
 // accept returns a valid value, in the bytes it came in when those still say
 // the same.
-func (in input) accept(m *mending) (Checked, error) {
+func (in input) accept(m *repairRun) (Checked, error) {
 	if !in.changed && m.added == 0 && len(m.steps) == 0 {
 		return Checked{Args: in.args}, nil
 	}
 	text, err := limits.Encode(m.value)
 	if err != nil {
-		return Checked{}, in.schema.unusable("schema.Check", "the mended arguments cannot be used", err)
+		return Checked{}, in.schema.unreadableError("schema.Check", "the mended arguments cannot be used", err)
 	}
 	return Checked{Args: text, Coercions: slices.Concat(in.notes, m.notes())}, nil
 }
 
-// Conforms reports whether a result fits the schema. Nothing is mended and
+// CheckResult reports whether a result fits the schema. Nothing is mended and
 // nothing filled in; the error is short, since the one who reads it cannot
 // change the result.
-func (s *Schema) Conforms(value json.RawMessage) (err error) {
+func (s *Schema) CheckResult(value json.RawMessage) (err error) {
 	const op = "schema.Conforms"
-	defer rescue(op, &err)
+	defer recoverPanic(op, &err)
 	doc, _, err := limits.Decode(value)
 	if err == nil {
 		err = s.budget.Allows(doc, len(value))
@@ -177,7 +177,7 @@ func (s *Schema) Conforms(value json.RawMessage) (err error) {
 	if err != nil {
 		return tool.Errorf(op, tool.Invalid, "the result cannot be checked: %v", err)
 	}
-	trouble := diagnose.Of(s.root, doc)
+	trouble := diagnose.Validate(s.root, doc)
 	if len(trouble) == 0 {
 		return nil
 	}
@@ -185,8 +185,8 @@ func (s *Schema) Conforms(value json.RawMessage) (err error) {
 	return &tool.Error{Op: op, Kind: tool.Invalid, Fields: fields, Message: diagnose.Sentence("the result does not fit its schema", fields, more)}
 }
 
-// refusal says what is still wrong.
-func (s *Schema) refusal(op string, m *mending) error {
+// argumentError says what is still wrong.
+func (s *Schema) argumentError(op string, m *repairRun) error {
 	fields, more := diagnose.Explain(s.root, m.trouble, m.value, maxFields)
 	hint := "nothing was changed and nothing was run; mend these and call again"
 	if m.mode != Lenient {
@@ -198,11 +198,11 @@ func (s *Schema) refusal(op string, m *mending) error {
 	}
 }
 
-// unusable says why arguments could not be held against the schema at all.
-func (s *Schema) unusable(op, what string, err error) error {
+// unreadableError says why arguments could not be held against the schema at all.
+func (s *Schema) unreadableError(op, what string, err error) error {
 	return &tool.Error{
 		Op: op, Kind: tool.Invalid, Schema: s.raw, Example: s.example(),
-		Message: phrase.Clip(fmt.Sprintf("%s: %v", what, err), 2*phrase.MaxWant),
+		Message: phrase.Truncate(fmt.Sprintf("%s: %v", what, err), 2*phrase.MaxWant),
 		Hint:    "nothing was changed and nothing was run; send one JSON value that fits the schema",
 	}
 }

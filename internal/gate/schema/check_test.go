@@ -244,7 +244,7 @@ func TestAmbiguousBytes(t *testing.T) {
 
 func TestConforms(t *testing.T) {
 	s := schematest.Compile(t, `{"type":"object","properties":{"n":{"type":"integer"},"d":{"default":1}},"required":["n"]}`)
-	if err := s.Conforms(json.RawMessage(`{"n":3}`)); err != nil {
+	if err := s.CheckResult(json.RawMessage(`{"n":3}`)); err != nil {
 		t.Errorf("a good result: %v", err)
 	}
 	for value, want := range map[string]string{
@@ -253,7 +253,7 @@ func TestConforms(t *testing.T) {
 		`{`:         `the result cannot be checked: it is cut off after byte 1: "{"`,
 		``:          `the result cannot be checked: it is empty`,
 	} {
-		err := s.Conforms(json.RawMessage(value))
+		err := s.CheckResult(json.RawMessage(value))
 		var e *tool.Error
 		if !errors.As(err, &e) || e.Kind != tool.Invalid || e.Message != want || e.Schema != nil || e.Example != nil {
 			t.Errorf("Conforms(%s) = %v, want %s", value, err, want)

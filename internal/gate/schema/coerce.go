@@ -34,49 +34,49 @@ const (
 	Exact
 )
 
-// act is what a reading does with the value at its place.
-type act uint8
+// action is what a reading does with the value at its place.
+type action uint8
 
 const (
-	replace act = iota // another value is put there
-	wrap               // it is put into a list of one
-	drop               // it is taken out
+	replace action = iota // another value is put there
+	wrap                  // it is put into a list of one
+	drop                  // it is taken out
 )
 
-// reading is a value as the schema wants it, and the words that tell of it.
-type reading struct {
+// candidate is a value as the schema wants it, and the words that tell of it.
+type candidate struct {
 	value any
 	words string
-	act   act
+	act   action
 }
 
 // read finds the safe reading that answers a complaint, if there is one.
-func read(complaint, value any, mode Mode) (reading, bool) {
+func read(complaint, value any, mode Mode) (candidate, bool) {
 	if mode == Exact {
-		return reading{}, false
+		return candidate{}, false
 	}
 	switch k := complaint.(type) {
 	case *kind.Type:
 		return readType(value, k.Want, mode)
 	case *kind.Enum:
-		return readMember(value, k.Want, mode)
+		return matchEnum(value, k.Want, mode)
 	case *kind.Const:
-		return readMember(value, []any{k.Want}, mode)
-	case *diagnose.Choice:
-		if r, ok := readMember(value, k.Values, mode); ok {
+		return matchEnum(value, []any{k.Want}, mode)
+	case *diagnose.Alternatives:
+		if r, ok := matchEnum(value, k.Values, mode); ok {
 			return r, true
 		}
 		// Where the value's own type is welcome, only its content is wrong,
 		// and making something else of it would be a surprise.
 		if slices.ContainsFunc(k.Values, func(v any) bool { return phrase.TypeName(v) == phrase.TypeName(value) }) {
-			return reading{}, false
+			return candidate{}, false
 		}
 		return readType(value, k.Types, mode)
 	}
-	return reading{}, false
+	return candidate{}, false
 }
 
-func readType(value any, want []string, mode Mode) (reading, bool) {
+func readType(value any, want []string, mode Mode) (candidate, bool) {
 	wants := func(t string) bool { return slices.Contains(want, t) }
 	switch v := value.(type) {
 	case string:
@@ -84,59 +84,59 @@ func readType(value any, want []string, mode Mode) (reading, bool) {
 			return r, true
 		}
 		if v == "" {
-			return reading{}, false // no value at all, rather than a list of one
+			return candidate{}, false // no value at all, rather than a list of one
 		}
 	case json.Number:
 		if wants("string") && mode == Lenient {
-			return reading{value: string(v), words: fmt.Sprintf("the number %s taken as the text %q", phrase.Clip(string(v), phrase.MaxGot), phrase.Clip(string(v), phrase.MaxGot))}, true
+			return candidate{value: string(v), words: fmt.Sprintf("the number %s taken as the text %q", phrase.Truncate(string(v), phrase.MaxGot), phrase.Truncate(string(v), phrase.MaxGot))}, true
 		}
 	case bool:
 		if wants("string") && mode == Lenient {
-			return reading{value: fmt.Sprint(v), words: fmt.Sprintf(`%v taken as the text "%v"`, v, v)}, true
+			return candidate{value: fmt.Sprint(v), words: fmt.Sprintf(`%v taken as the text "%v"`, v, v)}, true
 		}
 	case nil, []any:
-		return reading{}, false
+		return candidate{}, false
 	}
 	if wants("array") && mode == Lenient {
-		return reading{value: []any{value}, words: phrase.Quote(value) + " taken as a list of one", act: wrap}, true
+		return candidate{value: []any{value}, words: phrase.Quote(value) + " taken as a list of one", act: wrap}, true
 	}
-	return reading{}, false
+	return candidate{}, false
 }
 
 // readText reads what a text spells, exactly and as a whole.
-func readText(text string, wants func(string) bool, mode Mode) (reading, bool) {
+func readText(text string, wants func(string) bool, mode Mode) (candidate, bool) {
 	shown := phrase.Quote(text)
 	if mode == Lenient {
 		text = strings.TrimSpace(text)
 	}
 	if wants("number") || wants("integer") {
 		if n, ok := readNumber(text, !wants("number")); ok {
-			return reading{value: n, words: fmt.Sprintf("%s taken as the number %s", shown, phrase.Clip(string(n), phrase.MaxGot))}, true
+			return candidate{value: n, words: fmt.Sprintf("%s taken as the number %s", shown, phrase.Truncate(string(n), phrase.MaxGot))}, true
 		}
 	}
 	if wants("boolean") {
 		if b, ok := readBool(text, mode); ok {
-			return reading{value: b, words: fmt.Sprintf("%s taken as %v", shown, b)}, true
+			return candidate{value: b, words: fmt.Sprintf("%s taken as %v", shown, b)}, true
 		}
 	}
 	if mode != Lenient {
-		return reading{}, false
+		return candidate{}, false
 	}
 	if wants("null") && text == "null" {
-		return reading{value: nil, words: shown + " taken as null"}, true
+		return candidate{value: nil, words: shown + " taken as null"}, true
 	}
 	if strings.HasPrefix(text, "{") && wants("object") || strings.HasPrefix(text, "[") && wants("array") {
 		if v, _, err := limits.Decode([]byte(text)); err == nil {
-			return reading{value: v, words: "JSON text taken as " + phrase.Types([]string{phrase.TypeName(v)})}, true
+			return candidate{value: v, words: "JSON text taken as " + phrase.Types([]string{phrase.TypeName(v)})}, true
 		}
 	}
-	return reading{}, false
+	return candidate{}, false
 }
 
 // readNumber takes text that is a JSON number from end to end. An integer is
 // written out, since not every reader of integers takes 40.0 or 4e1.
 func readNumber(text string, integer bool) (json.Number, bool) {
-	if text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') || !limits.Modest(text) || !json.Valid([]byte(text)) {
+	if text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') || !limits.IsSmallNumber(text) || !json.Valid([]byte(text)) {
 		return "", false
 	}
 	if !integer {
@@ -147,7 +147,7 @@ func readNumber(text string, integer bool) (json.Number, bool) {
 		return "", false
 	}
 	whole := n.Num().String()
-	return json.Number(whole), limits.Modest(whole)
+	return json.Number(whole), limits.IsSmallNumber(whole)
 }
 
 func readBool(text string, mode Mode) (value, ok bool) {
@@ -157,24 +157,24 @@ func readBool(text string, mode Mode) (value, ok bool) {
 	return text == "true", text == "true" || text == "false"
 }
 
-// readMember finds the one allowed value that a value spells.
-func readMember(value any, members []any, mode Mode) (reading, bool) {
+// matchEnum finds the one allowed value that a value spells.
+func matchEnum(value any, members []any, mode Mode) (candidate, bool) {
 	var found any
 	n := 0
 	for _, member := range members {
-		if spells(value, member, mode) && (n == 0 || !same(found, member)) {
+		if isSpelling(value, member, mode) && (n == 0 || !same(found, member)) {
 			found = member
 			n++
 		}
 	}
 	if n != 1 {
-		return reading{}, false
+		return candidate{}, false
 	}
-	return reading{value: found, words: phrase.Quote(value) + " taken as " + phrase.Literal(found)}, true
+	return candidate{value: found, words: phrase.Quote(value) + " taken as " + phrase.Literal(found)}, true
 }
 
-// spells reports whether value says the same as member in another writing.
-func spells(value, member any, mode Mode) bool {
+// isSpelling reports whether value says the same as member in another writing.
+func isSpelling(value, member any, mode Mode) bool {
 	switch v := value.(type) {
 	case string:
 		switch m := member.(type) {
@@ -203,7 +203,7 @@ func same(a, b any) bool {
 	x, ok1 := a.(json.Number)
 	y, ok2 := b.(json.Number)
 	if !ok1 || !ok2 {
-		return !walk.Holds(a) && !walk.Holds(b) && a == b
+		return !walk.IsContainer(a) && !walk.IsContainer(b) && a == b
 	}
 	p, ok1 := new(big.Rat).SetString(string(x))
 	q, ok2 := new(big.Rat).SetString(string(y))

@@ -30,7 +30,7 @@ func compileError(op string, err error, doc any) error {
 	case errors.As(err, &notValid) && errors.As(notValid.Err, &wrong):
 		where := pointer(notValid.URL)
 		inner, _ := walk.At(doc, where)
-		placeNames(wrong, inner)
+		relocateNameErrors(wrong, inner)
 		fields, more := diagnose.Explain(&jsonschema.Schema{}, diagnose.List(wrong), inner, diagnose.MaxNamed)
 		for i := range fields {
 			fields[i].Path = strings.TrimPrefix(phrase.Path(doc, where)+"."+fields[i].Path, ".")
@@ -44,33 +44,33 @@ func compileError(op string, err error, doc any) error {
 		return compileLoadError(op, outside.URL, doc)
 	case errors.As(err, &regex):
 		return tool.Errorf(op, tool.Invalid, "the schema cannot be used: the pattern %q at %s is not understood: %s",
-			phrase.Clip(regex.Regex, 2*phrase.MaxGot), phrase.Clip(local(regex.URL), phrase.MaxPath), phrase.Clip(regex.Err.Error(), phrase.MaxWant)).
+			phrase.Truncate(regex.Regex, 2*phrase.MaxGot), phrase.Truncate(local(regex.URL), phrase.MaxPath), phrase.Truncate(regex.Err.Error(), phrase.MaxWant)).
 			WithHint(patternHint)
 	default:
-		return tool.Errorf(op, tool.Invalid, "the schema cannot be used: %s", phrase.Clip(local(err.Error()), phrase.MaxWant))
+		return tool.Errorf(op, tool.Invalid, "the schema cannot be used: %s", phrase.Truncate(local(err.Error()), phrase.MaxWant))
 	}
 }
 
 func compileLoadError(op, url string, doc any) error {
 	if root, ok := doc.(map[string]any); ok {
 		if dialect, _ := root["$schema"].(string); dialect != "" && strings.TrimSuffix(dialect, "#") == url {
-			return tool.Errorf(op, tool.Invalid, "the schema is written in the dialect %q, which is not known", phrase.Clip(dialect, phrase.MaxPath)).
+			return tool.Errorf(op, tool.Invalid, "the schema is written in the dialect %q, which is not known", phrase.Truncate(dialect, phrase.MaxPath)).
 				WithHint(`leave $schema out for 2020-12, or use "http://json-schema.org/draft-07/schema#"`)
 		}
 	}
-	return tool.Errorf(op, tool.Invalid, "the schema refers to %q, which lies outside it and is never loaded", phrase.Clip(local(url), phrase.MaxPath)).
+	return tool.Errorf(op, tool.Invalid, "the schema refers to %q, which lies outside it and is never loaded", phrase.Truncate(local(url), phrase.MaxPath)).
 		WithHint("put the definition under $defs and refer to it as #/$defs/name")
 }
 
 // nameOf is a property of the object under a keyword.
 type nameOf struct{ keyword, name string }
 
-// placeNames puts complaints about the names of properties back to their
+// relocateNameErrors puts complaints about the names of properties back to their
 // places in doc. The library keeps such a place in memory that later ones
 // overwrite (see nameRule), and its own schemas of schemas complain of patterns
 // in this way. Which complaint came from which place cannot be known any more,
 // but those about one name under one keyword are all alike.
-func placeNames(err *jsonschema.ValidationError, doc any) {
+func relocateNameErrors(err *jsonschema.ValidationError, doc any) {
 	complaints := map[nameOf][]*jsonschema.ValidationError{}
 	var collect func(err *jsonschema.ValidationError)
 	collect = func(err *jsonschema.ValidationError) {

@@ -28,20 +28,20 @@ const (
 type defaults map[*jsonschema.Schema]*plan
 
 type plan struct {
-	missing []given
+	missing []defaultValue
 	within  []*jsonschema.Schema   // schemas of the same value whose properties or items go on
 	choices [][]*jsonschema.Schema // alternatives, of which one may go on
 }
 
-type given struct {
+type defaultValue struct {
 	name   string
 	value  any
 	schema *jsonschema.Schema
 	weight int // at least 1
 }
 
-func planDefaults(root *jsonschema.Schema, trial *limits.Trial) defaults {
-	all := walk.Reach(root, walk.Parts)
+func planDefaults(root *jsonschema.Schema, trial *limits.TrialRun) defaults {
+	all := walk.Reachable(root, walk.Children)
 	if !slices.ContainsFunc(all, func(s *jsonschema.Schema) bool { return s.Default != nil }) {
 		return nil
 	}
@@ -60,7 +60,7 @@ func planDefaults(root *jsonschema.Schema, trial *limits.Trial) defaults {
 func planOf(s *jsonschema.Schema) *plan {
 	p := &plan{}
 	filled := map[string]bool{}
-	for _, sub := range walk.Reach(s, walk.Sure) {
+	for _, sub := range walk.Reachable(s, walk.Unconditional) {
 		p.within = append(p.within, sub)
 		for _, choices := range [][]*jsonschema.Schema{sub.AnyOf, sub.OneOf} {
 			if len(choices) > 0 {
@@ -71,10 +71,10 @@ func planOf(s *jsonschema.Schema) *plan {
 			if filled[name] {
 				continue
 			}
-			for _, of := range walk.Reach(sub.Properties[name], walk.Sure) {
+			for _, of := range walk.Reachable(sub.Properties[name], walk.Unconditional) {
 				if of.Default != nil {
 					filled[name] = true
-					p.missing = append(p.missing, given{name, *of.Default, sub.Properties[name], weightOf(*of.Default)})
+					p.missing = append(p.missing, defaultValue{name, *of.Default, sub.Properties[name], weightOf(*of.Default)})
 					break
 				}
 			}
@@ -95,11 +95,11 @@ func weightOf(value any) int {
 // hold as they are written stay; the others get a second chance with the
 // defaults inside them filled in. They are tried in the order of all, so that
 // a trial that comes to its end does so at the same place every time.
-func (d defaults) dropBad(all []*jsonschema.Schema, trial *limits.Trial) {
-	doubtful := map[*plan][]given{}
+func (d defaults) dropBad(all []*jsonschema.Schema, trial *limits.TrialRun) {
+	doubtful := map[*plan][]defaultValue{}
 	for _, s := range all {
 		p := d[s]
-		var good []given
+		var good []defaultValue
 		for _, g := range p.missing {
 			if trial.Validate(g.schema, g.value) == nil {
 				good = append(good, g)
@@ -109,7 +109,7 @@ func (d defaults) dropBad(all []*jsonschema.Schema, trial *limits.Trial) {
 		}
 		p.missing = good
 	}
-	saved := map[*plan][]given{}
+	saved := map[*plan][]defaultValue{}
 	for _, s := range all {
 		for _, g := range doubtful[d[s]] {
 			value := walk.Clone(g.value)
@@ -139,7 +139,7 @@ func (d defaults) prune() {
 			queue = append(queue, s)
 		}
 		for _, sub := range p.within {
-			for _, part := range walk.Parts(sub) {
+			for _, part := range walk.Children(sub) {
 				leadsTo[part] = append(leadsTo[part], s)
 			}
 		}
@@ -201,9 +201,9 @@ func (d defaults) pass(s *jsonschema.Schema, value any, added *int, chosen []*js
 	switch value := value.(type) {
 	case map[string]any:
 		for name, v := range value {
-			if walk.Holds(v) {
+			if walk.IsContainer(v) {
 				for _, s := range p.within {
-					d.each(walk.OfProperty(s, name), v, added)
+					d.each(walk.ForProperty(s, name), v, added)
 				}
 			}
 		}
@@ -215,9 +215,9 @@ func (d defaults) pass(s *jsonschema.Schema, value any, added *int, chosen []*js
 		}
 	case []any:
 		for i, v := range value {
-			if walk.Holds(v) {
+			if walk.IsContainer(v) {
 				for _, s := range p.within {
-					d.each(walk.OfItem(s, i), v, added)
+					d.each(walk.ForItem(s, i), v, added)
 				}
 			}
 		}

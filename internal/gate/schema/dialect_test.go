@@ -52,13 +52,13 @@ func TestDialects(t *testing.T) {
 				if err != nil || string(out.Args) != v {
 					t.Errorf("Check(%s) = %s, %v", v, out.Args, err)
 				}
-				if err := s.Conforms(json.RawMessage(v)); err != nil {
+				if err := s.CheckResult(json.RawMessage(v)); err != nil {
 					t.Errorf("Conforms(%s): %v", v, err)
 				}
 			}
 			for _, v := range tt.invalid {
 				schematest.Refused(t, s, v, schema.Exact)
-				if s.Conforms(json.RawMessage(v)) == nil {
+				if s.CheckResult(json.RawMessage(v)) == nil {
 					t.Errorf("Conforms(%s): no error", v)
 				}
 			}

@@ -64,7 +64,7 @@ func checkLaws(t *testing.T, s *schema.Schema, args []byte, mode schema.Mode) {
 	t.Helper()
 	before := bytes.Clone(args)
 	blank := len(bytes.TrimSpace(args)) == 0 || string(bytes.TrimSpace(args)) == "null" // stands for {}
-	valid := !blank && s.Conforms(args) == nil
+	valid := !blank && s.CheckResult(args) == nil
 	out, err := s.Check(args, mode)
 	if !bytes.Equal(args, before) {
 		t.Fatalf("the input was changed to %q", args)
@@ -78,7 +78,7 @@ func checkLaws(t *testing.T, s *schema.Schema, args []byte, mode schema.Mode) {
 		}
 		return
 	}
-	if err := s.Conforms(out.Args); err != nil {
+	if err := s.CheckResult(out.Args); err != nil {
 		t.Fatalf("under %s Check(%q) = %q, which is not valid: %v", s.Raw(), args, out.Args, err)
 	}
 	if !blank && !json.Valid(args) {
@@ -158,8 +158,8 @@ func twins(t *testing.T, text []byte) (s, twin *schema.Schema) {
 	if err != nil {
 		return nil, nil
 	}
-	if example := s.Example(); example != nil && s.Conforms(example) != nil {
-		t.Fatalf("the example %s is not valid: %v", example, s.Conforms(example))
+	if example := s.Example(); example != nil && s.CheckResult(example) != nil {
+		t.Fatalf("the example %s is not valid: %v", example, s.CheckResult(example))
 	}
 	if sign := s.Signature(); sign != twin.Signature() || !utf8.ValidString(sign) || len(sign) > 10_000 {
 		t.Fatalf("signatures %q and %q", sign, twin.Signature())
@@ -179,7 +179,7 @@ func checkTexts(t *testing.T, s, twin *schema.Schema, args []byte) {
 			t.Fatalf("under %s Check(%s) has two answers:\n%s", s.Raw(), args, diff)
 		}
 	}
-	checkText(t, s.Conforms(args), twin.Conforms(args))
+	checkText(t, s.CheckResult(args), twin.CheckResult(args))
 }
 
 // checkText holds two errors that must be the same against what every error

@@ -39,7 +39,7 @@ type Schema struct {
 // error is a [*tool.Error] that says where the schema is wrong and why.
 func Compile(raw json.RawMessage) (compiled *Schema, err error) {
 	const op = "schema.Compile"
-	defer rescue(op, &err)
+	defer recoverPanic(op, &err)
 	doc, weight, err := limits.ReadSchema(raw)
 	if err != nil {
 		return nil, unfit(op, err)
@@ -47,7 +47,7 @@ func Compile(raw json.RawMessage) (compiled *Schema, err error) {
 	switch doc.(type) {
 	case map[string]any, bool:
 	default:
-		return nil, unfit(op, fmt.Errorf("a schema is an object, or true or false; this is %s", phrase.Got(doc)))
+		return nil, unfit(op, fmt.Errorf("a schema is an object, or true or false; this is %s", phrase.Actual(doc)))
 	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
@@ -60,18 +60,18 @@ func Compile(raw json.RawMessage) (compiled *Schema, err error) {
 	if err != nil {
 		return nil, compileError(op, err, doc)
 	}
-	budget, err := limits.Measure(root, weight)
+	budget, err := limits.NewBudget(root, weight)
 	if err != nil {
 		return nil, unfit(op, err)
 	}
-	for _, sub := range walk.Reach(root, walk.Parts) {
+	for _, sub := range walk.Reachable(root, walk.Children) {
 		if sub.PropertyNames != nil {
-			sub.Extensions = append(sub.Extensions, &nameRule{sub.PropertyNames})
+			sub.Extensions = append(sub.Extensions, &propertyNamesRule{sub.PropertyNames})
 			sub.PropertyNames = nil
 		}
 	}
 	s := &Schema{raw: raw, root: root, budget: budget, defaults: planDefaults(root, budget.Trial())}
-	s.readEmptiness()
+	s.inferEmptyArgs()
 	s.example = sync.OnceValue(func() json.RawMessage { return example.Build(root, budget.Trial()) })
 	s.signature = sync.OnceValue(s.sign)
 	return s, nil
@@ -88,10 +88,10 @@ func (s *Schema) Raw() json.RawMessage { return s.raw }
 // to imitate: what is required and nothing else. It is nil when none was found.
 func (s *Schema) Example() json.RawMessage { return s.example() }
 
-// readEmptiness settles what no arguments at all mean. A schema that takes
+// inferEmptyArgs settles what no arguments at all mean. A schema that takes
 // objects is given an empty one; null means the same unless the schema speaks
 // of null itself.
-func (s *Schema) readEmptiness() {
+func (s *Schema) inferEmptyArgs() {
 	if s.refusesType(map[string]any{}) {
 		return
 	}
@@ -102,9 +102,9 @@ func (s *Schema) readEmptiness() {
 // refusesType reports whether the schema rejects the value for what it is,
 // not for what it holds.
 func (s *Schema) refusesType(value any) bool {
-	for _, f := range diagnose.Of(s.root, value) {
+	for _, f := range diagnose.Validate(s.root, value) {
 		switch f.Kind.(type) {
-		case *kind.Type, *diagnose.Choice, *kind.FalseSchema, *kind.Enum, *kind.Const:
+		case *kind.Type, *diagnose.Alternatives, *kind.FalseSchema, *kind.Enum, *kind.Const:
 			if len(f.At) == 0 {
 				return true
 			}
@@ -119,15 +119,15 @@ type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, errors.New("it lies outside the schema") }
 
-// nameRule is the propertyNames keyword. The library's own reports its
+// propertyNamesRule is the propertyNames keyword. The library's own reports its
 // complaints at a place that later ones overwrite, so it is replaced.
-type nameRule struct{ schema *jsonschema.Schema }
+type propertyNamesRule struct{ schema *jsonschema.Schema }
 
 // Subschema is what every name must fit, for those who walk through a schema.
-func (r *nameRule) Subschema() *jsonschema.Schema { return r.schema }
+func (r *propertyNamesRule) Subschema() *jsonschema.Schema { return r.schema }
 
 // Validate holds each name of an object against the rule.
-func (r *nameRule) Validate(ctx *jsonschema.ValidatorContext, v any) {
+func (r *propertyNamesRule) Validate(ctx *jsonschema.ValidatorContext, v any) {
 	object, _ := v.(map[string]any)
 	for name := range object {
 		if err := ctx.Validate(r.schema, name, []string{name}); err != nil {
@@ -136,11 +136,11 @@ func (r *nameRule) Validate(ctx *jsonschema.ValidatorContext, v any) {
 	}
 }
 
-// rescue turns a panic of the validator into an error: a defect there must
+// recoverPanic turns a panic of the validator into an error: a defect there must
 // cost one call, not the kernel.
-func rescue(op string, err *error) {
+func recoverPanic(op string, err *error) {
 	if p := recover(); p != nil {
-		*err = tool.Errorf(op, tool.Internal, "the schema validator failed: %s", phrase.Clip(fmt.Sprint(p), 200)).
+		*err = tool.Errorf(op, tool.Internal, "the schema validator failed: %s", phrase.Truncate(fmt.Sprint(p), 200)).
 			WithHint("this is a defect of the kernel or of the tool's schema; other tools are not affected")
 	}
 }

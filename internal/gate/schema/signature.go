@@ -27,12 +27,12 @@ func (s *Schema) sign() string {
 	types := map[string]string{}
 	required := map[string]bool{}
 	var order []string
-	for _, sub := range walk.Reach(s.root, walk.Sure) {
+	for _, sub := range walk.Reachable(s.root, walk.Unconditional) {
 		for _, name := range sub.Required {
 			required[name] = true
 		}
 	}
-	for _, sub := range walk.Reach(s.root, walk.InPlace) {
+	for _, sub := range walk.Reachable(s.root, walk.SameValue) {
 		for _, name := range s.inOrder(sub) {
 			if types[name] == "" {
 				types[name] = shortType(sub.Properties[name])
@@ -56,7 +56,7 @@ func (s *Schema) sign() string {
 		if required[name] {
 			mark = ": "
 		}
-		all = append(all, phrase.Clip(name, phrase.MaxGot)+mark+types[name])
+		all = append(all, phrase.Truncate(name, phrase.MaxGot)+mark+types[name])
 	}
 	if len(all) == 0 {
 		return "(none)"
@@ -128,7 +128,7 @@ func shortType(s *jsonschema.Schema) string {
 			all = append(all, word)
 		}
 	}
-	for _, sub := range walk.Reach(s, walk.InPlace) {
+	for _, sub := range walk.Reachable(s, walk.SameValue) {
 		switch {
 		case sub.Types != nil:
 			for _, t := range sub.Types.ToStrings() {

@@ -60,9 +60,9 @@ func (v *Value) Get(name string) *Value {
 	return nil
 }
 
-// Twice returns the first member whose name stood before it. Programs differ
+// Duplicate returns the first member whose name stood before it. Programs differ
 // in which of the two they believe, so nobody should have to guess.
-func (v *Value) Twice() (Member, bool) {
+func (v *Value) Duplicate() (Member, bool) {
 	seen := make(map[string]bool, len(v.Members))
 	for _, m := range v.Members {
 		if seen[m.Name] {
@@ -73,8 +73,8 @@ func (v *Value) Twice() (Member, bool) {
 	return Member{}, false
 }
 
-// Second returns the second member of a name.
-func (v *Value) Second(name string) (Member, bool) {
+// SecondMember returns the second member of a name.
+func (v *Value) SecondMember(name string) (Member, bool) {
 	seen := false
 	for _, m := range v.Members {
 		if m.Name == name && seen {
@@ -85,10 +85,10 @@ func (v *Value) Second(name string) (Member, bool) {
 	return Member{}, false
 }
 
-// Same reports whether two values say the same, wherever they stand. The
+// Equal reports whether two values say the same, wherever they stand. The
 // members at the end of a path are left out of it, and so are the levels of
 // the path that only one of the two has.
-func Same(a, b *Value, except ...string) bool {
+func Equal(a, b *Value, except ...string) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
@@ -96,37 +96,37 @@ func Same(a, b *Value, except ...string) bool {
 		return false
 	}
 	for i := range a.Items {
-		if !Same(&a.Items[i], &b.Items[i]) {
+		if !Equal(&a.Items[i], &b.Items[i]) {
 			return false
 		}
 	}
 	if len(except) == 0 {
-		return slices.EqualFunc(a.Members, b.Members, func(a, b Member) bool { return a.Name == b.Name && Same(&a.Value, &b.Value) })
+		return slices.EqualFunc(a.Members, b.Members, func(a, b Member) bool { return a.Name == b.Name && Equal(&a.Value, &b.Value) })
 	}
 	other := func(m Member) bool { return m.Name == except[0] }
 	inA, inB := a.Get(except[0]), b.Get(except[0])
-	if inA != nil && inB != nil && len(except) > 1 && inA.Kind == Object && !Same(inA, inB, except[1:]...) {
+	if inA != nil && inB != nil && len(except) > 1 && inA.Kind == Object && !Equal(inA, inB, except[1:]...) {
 		return false
 	}
 	restA, restB := slices.DeleteFunc(slices.Clone(a.Members), other), slices.DeleteFunc(slices.Clone(b.Members), other)
-	return Same(&Value{Kind: Object, Members: restA}, &Value{Kind: Object, Members: restB})
+	return Equal(&Value{Kind: Object, Members: restA}, &Value{Kind: Object, Members: restB})
 }
 
-// Mistake is why a text could not be read, and where.
-type Mistake struct {
+// SyntaxError is why a text could not be read, and where.
+type SyntaxError struct {
 	At   int
 	What string
 }
 
 // Error says what is wrong.
-func (m *Mistake) Error() string { return m.What }
+func (m *SyntaxError) Error() string { return m.What }
 
 // Valid reports where a text stops being UTF-8.
 func Valid(text []byte) error {
 	for at := 0; at < len(text); {
 		c, size := utf8.DecodeRune(text[at:])
 		if c == utf8.RuneError && size == 1 {
-			return &Mistake{At: at, What: "the file is not UTF-8 text from here on"}
+			return &SyntaxError{At: at, What: "the file is not UTF-8 text from here on"}
 		}
 		at += size
 	}
@@ -136,8 +136,8 @@ func Valid(text []byte) error {
 // Lines finds the line of a place.
 type Lines []int
 
-// LinesOf counts the lines of a text once.
-func LinesOf(text []byte) Lines {
+// NewLines counts the lines of a text once.
+func NewLines(text []byte) Lines {
 	var ends Lines
 	for i, c := range text {
 		if c == '\n' {

@@ -152,7 +152,7 @@ func FuzzParse(f *testing.F) {
 		d.UseNumber()
 		plain := json.Valid(text) && d.Decode(&want) == nil
 		if err != nil {
-			if m, ok := err.(*configtree.Mistake); !ok || m.At < 0 || m.At > len(text) || m.What == "" {
+			if m, ok := err.(*configtree.SyntaxError); !ok || m.At < 0 || m.At > len(text) || m.What == "" {
 				t.Fatalf("the error is %#v", err)
 			}
 			if plain && configtree.Valid(text) == nil && bytes.Count(text, []byte("[")) < 200 && bytes.Count(text, []byte("{")) < 200 {
@@ -210,7 +210,7 @@ func FuzzReplace(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		out, err := jsonc.Replace(text, path, "callgate", fields)
 		if err != nil {
-			if _, ok := err.(*configtree.Mistake); !ok || out != nil {
+			if _, ok := err.(*configtree.SyntaxError); !ok || out != nil {
 				t.Fatalf("a defect: %v", err)
 			}
 			return

@@ -45,7 +45,7 @@ type parser struct {
 }
 
 func (p *parser) fail(at int, format string, args ...any) error {
-	return &configtree.Mistake{At: min(at, len(p.text)), What: fmt.Sprintf(format, args...)}
+	return &configtree.SyntaxError{At: min(at, len(p.text)), What: fmt.Sprintf(format, args...)}
 }
 
 func (p *parser) document() (*configtree.Value, error) {

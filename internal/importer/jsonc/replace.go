@@ -39,7 +39,7 @@ func Replace(text []byte, path []string, name string, fields []configtree.Field)
 		level = level.Get(key)
 	}
 	if level == nil || len(level.Members) != 1 || level.Members[0].Name != name ||
-		!level.Members[0].Value.Is(fields) || !configtree.Same(root, after, path...) {
+		!level.Members[0].Value.Is(fields) || !configtree.Equal(root, after, path...) {
 		return nil, errDefect
 	}
 	return out, nil
@@ -72,13 +72,13 @@ func (e *editor) splices(root *configtree.Value, path []string, name string, fie
 	level, depth := root, 0
 	for {
 		if level.Kind != configtree.Object {
-			return nil, &configtree.Mistake{At: level.From, What: "an object is expected here, and there is " + level.Kind.String()}
+			return nil, &configtree.SyntaxError{At: level.From, What: "an object is expected here, and there is " + level.Kind.String()}
 		}
 		if depth == len(path) {
 			break
 		}
-		if twice, ok := level.Second(path[depth]); ok {
-			return nil, &configtree.Mistake{At: twice.At, What: "the name " + quote(twice.Name) + " stands here a second time"}
+		if twice, ok := level.SecondMember(path[depth]); ok {
+			return nil, &configtree.SyntaxError{At: twice.At, What: "the name " + quote(twice.Name) + " stands here a second time"}
 		}
 		next := level.Get(path[depth])
 		if next == nil {

@@ -53,7 +53,7 @@ func build(statements []statement) (*configtree.Value, error) {
 }
 
 func clash(s statement, format string, args ...any) error {
-	return &configtree.Mistake{At: s.from, What: fmt.Sprintf(format, args...)}
+	return &configtree.SyntaxError{At: s.from, What: fmt.Sprintf(format, args...)}
 }
 
 func (t *table) add(name string, n *node) {

@@ -74,11 +74,11 @@ type parser struct {
 	text   []byte
 	at     int
 	values int
-	failed *configtree.Mistake // the first control character of a comment
+	failed *configtree.SyntaxError // the first control character of a comment
 }
 
 func (p *parser) fail(at int, format string, args ...any) error {
-	return &configtree.Mistake{At: min(at, len(p.text)), What: fmt.Sprintf(format, args...)}
+	return &configtree.SyntaxError{At: min(at, len(p.text)), What: fmt.Sprintf(format, args...)}
 }
 
 func (p *parser) peek() byte {
@@ -127,7 +127,7 @@ func (p *parser) comment() {
 	}
 	for p.at < len(p.text) && p.text[p.at] != '\n' && !p.has("\r\n") {
 		if control(p.text[p.at]) && p.failed == nil {
-			p.failed = &configtree.Mistake{At: p.at, What: "a comment holds a control character"}
+			p.failed = &configtree.SyntaxError{At: p.at, What: "a comment holds a control character"}
 		}
 		p.at++
 	}

@@ -24,7 +24,7 @@ func Replace(text []byte, in, name string, fields []configtree.Field) ([]byte, e
 		return nil, err
 	}
 	if v := d.Root.Get(in); v != nil && v.Kind != configtree.Object {
-		return nil, &configtree.Mistake{At: v.From, What: "a table is expected here, and there is " + v.Kind.String()}
+		return nil, &configtree.SyntaxError{At: v.From, What: "a table is expected here, and there is " + v.Kind.String()}
 	}
 	e := &editor{text: text, eol: configtree.EOL(text)}
 	out := configtree.Apply(text, e.splices(d, in, name, fields))
@@ -34,7 +34,7 @@ func Replace(text []byte, in, name string, fields []configtree.Field) ([]byte, e
 	}
 	table := after.Root.Get(in)
 	if table == nil || len(table.Members) != 1 || table.Members[0].Name != name ||
-		!table.Members[0].Value.Is(fields) || !configtree.Same(d.Root, after.Root, in) {
+		!table.Members[0].Value.Is(fields) || !configtree.Equal(d.Root, after.Root, in) {
 		return nil, errDefect
 	}
 	return out, nil

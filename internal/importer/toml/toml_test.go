@@ -87,7 +87,7 @@ func TestMistakes(t *testing.T) {
 		"[a.b.c]\n[a]\nb.x = 1",
 	} {
 		_, err := toml.Parse([]byte(text))
-		m, ok := err.(*configtree.Mistake)
+		m, ok := err.(*configtree.SyntaxError)
 		if !ok || m.What == "" || m.At < 0 || m.At > len(text) {
 			t.Errorf("%q: %#v", text, err)
 		}
@@ -175,7 +175,7 @@ func FuzzReplace(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		out, err := toml.Replace(text, "mcp_servers", "callgate", fields)
 		if err != nil {
-			if _, ok := err.(*configtree.Mistake); !ok || out != nil {
+			if _, ok := err.(*configtree.SyntaxError); !ok || out != nil {
 				t.Fatalf("a defect: %v\n%s", err, text)
 			}
 			return

@@ -38,13 +38,13 @@ type backArgs struct {
 	Dialog string `json:"dialog"`
 }
 
-func back(ctx context.Context, v *visit, in backArgs) (*tool.Result, error) {
+func back(ctx context.Context, v *pageCall, in backArgs) (*tool.Result, error) {
 	t, done, err := v.tab(ctx, in.Tab)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	t.Answer(in.Dialog == "accept", "")
+	t.SetDialogAnswer(in.Dialog == "accept", "")
 	l, err := t.Back(ctx, v.patience())
 	if err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func BenchmarkNewSession(b *testing.B) {
 		other := g.house.session("another", local)
 		other.call("navigate", args{"url": s.URL})
 		b.StopTimer()
-		g.opened.Ended("another")
+		g.opened.OnSessionEnd("another")
 		b.StartTimer()
 	}
 }

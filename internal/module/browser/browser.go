@@ -55,8 +55,8 @@ func Module() module.Module {
 	}
 }
 
-func open(h module.Host) (*module.Opened, error) {
-	m := newHouse(h)
+func open(h module.Host) (*module.Instance, error) {
+	m := newPool(h)
 	definitions := []definition{
 		navigateTool(),
 		readTool(),
@@ -69,7 +69,7 @@ func open(h module.Host) (*module.Opened, error) {
 		tabsTool(),
 		closeTool(),
 	}
-	opened := &module.Opened{Ended: m.ended, Close: m.close}
+	opened := &module.Instance{OnSessionEnd: m.ended, Close: m.close}
 	for _, d := range definitions {
 		opened.Tools = append(opened.Tools, d.tool(m))
 	}
@@ -84,13 +84,13 @@ type definition struct {
 	examples      []tool.Example
 	aliases, tags []string
 	changes       bool // it acts on the page; otherwise it looks, or goes elsewhere
-	run           func(context.Context, *visit, json.RawMessage) (*tool.Result, error)
+	run           func(context.Context, *pageCall, json.RawMessage) (*tool.Result, error)
 }
 
 // longest is the most that the settings allow, and then some.
 const longest = 330 * time.Second
 
-func (d definition) tool(m *house) *tool.Tool {
+func (d definition) tool(m *pool) *tool.Tool {
 	r := tool.Runtime{
 		Effects: []tool.Effect{{Resource: "browser_tab:{tab}", Mode: tool.S}},
 		Risk:    tool.Low, SideEffect: tool.Read, Network: true, Timeout: longest,
@@ -107,8 +107,8 @@ func (d definition) tool(m *house) *tool.Tool {
 
 // decoded makes a tool's function one of its raw arguments, which the kernel
 // has already held against the schema.
-func decoded[In any](run func(context.Context, *visit, In) (*tool.Result, error)) func(context.Context, *visit, json.RawMessage) (*tool.Result, error) {
-	return func(ctx context.Context, v *visit, raw json.RawMessage) (*tool.Result, error) {
+func decoded[In any](run func(context.Context, *pageCall, In) (*tool.Result, error)) func(context.Context, *pageCall, json.RawMessage) (*tool.Result, error) {
+	return func(ctx context.Context, v *pageCall, raw json.RawMessage) (*tool.Result, error) {
 		var in In
 		if err := json.Unmarshal(raw, &in); err != nil {
 			return nil, &tool.Error{Kind: tool.Invalid, Message: "the arguments do not fit " + v.op, Err: err}
@@ -119,15 +119,15 @@ func decoded[In any](run func(context.Context, *visit, In) (*tool.Result, error)
 
 // handler finds the session's profile and runs a tool in it. Whatever goes
 // wrong is said as an error of the tool.
-func (m *house) handler(op string, run func(context.Context, *visit, json.RawMessage) (*tool.Result, error)) tool.Handler {
+func (m *pool) handler(op string, run func(context.Context, *pageCall, json.RawMessage) (*tool.Result, error)) tool.Handler {
 	return tool.HandlerFunc(func(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
-		settings := module.Of(grant, defaults)
-		v := &visit{op: op, grant: grant, settings: settings, until: time.Now().Add(settings.timeout())}
+		settings := module.SettingsOf(grant, defaults)
+		v := &pageCall{op: op, grant: grant, settings: settings, until: time.Now().Add(settings.timeout())}
 		// What is still possible when the time for the page is over: to say so.
 		ctx, cancel := context.WithDeadline(ctx, v.until.Add(5*time.Second))
 		defer cancel()
 		r, err := func() (*tool.Result, error) {
-			done, err := m.enter(ctx, call.Principal.Session, v)
+			done, err := m.newCall(ctx, call.Principal.Session, v)
 			if err != nil {
 				return nil, err
 			}
@@ -143,7 +143,7 @@ func (m *house) handler(op string, run func(context.Context, *visit, json.RawMes
 }
 
 // named gives an error the name of the tool.
-func (v *visit) named(ctx context.Context, err error) error {
+func (v *pageCall) named(ctx context.Context, err error) error {
 	var e *tool.Error
 	if !errors.As(err, &e) {
 		e = &tool.Error{Kind: tool.Failed, Message: "the browser could not do it", Err: err}

@@ -48,15 +48,15 @@ func clickTool() definition {
 	}
 }
 
-// pointed is the part of the arguments that points at an element.
-type pointed struct {
+// targetArgs is the part of the arguments that points at an element.
+type targetArgs struct {
 	Ref      string `json:"ref"`
 	Selector string `json:"selector"`
 	Tab      string `json:"tab"`
 }
 
-// at is what is pointed at, by one way and not more; words is the third.
-func (p pointed) at(name, words string) (page.Target, error) {
+// target is what is pointed at, by one way and not more; words is the third.
+func (p targetArgs) target(name, words string) (page.Target, error) {
 	n := 0
 	for _, s := range []string{p.Ref, p.Selector, words} {
 		if s != "" {
@@ -76,15 +76,15 @@ type dialogArgs struct {
 }
 
 type clickArgs struct {
-	pointed
+	targetArgs
 	dialogArgs
 	Text   string `json:"text"`
 	Button string `json:"button"`
 	Double bool   `json:"double"`
 }
 
-func click(ctx context.Context, v *visit, in clickArgs) (*tool.Result, error) {
-	at, err := in.at("text", in.Text)
+func click(ctx context.Context, v *pageCall, in clickArgs) (*tool.Result, error) {
+	at, err := in.target("text", in.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -95,20 +95,20 @@ func click(ctx context.Context, v *visit, in clickArgs) (*tool.Result, error) {
 	if in.Double {
 		count = 2
 	}
-	return v.act(ctx, in.Tab, at, in.dialogArgs, nil, func(ctx context.Context, el *element.Element) (string, error) {
+	return v.actOn(ctx, in.Tab, at, in.dialogArgs, nil, func(ctx context.Context, el *element.Element) (string, error) {
 		return "clicked " + el.What, el.Click(ctx, in.Button, count)
 	})
 }
 
-// act finds an element, does something to it, waits for what that begins, and
+// actOn finds an element, does something to it, waits for what that begins, and
 // says what came of it.
-func (v *visit) act(ctx context.Context, tab string, at page.Target, dialog dialogArgs, roles []string, do func(context.Context, *element.Element) (string, error)) (*tool.Result, error) {
+func (v *pageCall) actOn(ctx context.Context, tab string, at page.Target, dialog dialogArgs, roles []string, do func(context.Context, *element.Element) (string, error)) (*tool.Result, error) {
 	t, done, err := v.tab(ctx, tab)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	t.Answer(dialog.Dialog == "accept", dialog.DialogText)
+	t.SetDialogAnswer(dialog.Dialog == "accept", dialog.DialogText)
 	el, err := t.Find(ctx, at, roles...)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (v *visit) act(ctx context.Context, tab string, at page.Target, dialog dial
 }
 
 // settled waits for what was begun and makes the result.
-func (v *visit) settled(ctx context.Context, t *page.Tab, before int, did string) (*tool.Result, error) {
+func (v *pageCall) settled(ctx context.Context, t *page.Tab, before int, did string) (*tool.Result, error) {
 	l, left, err := t.Settle(ctx, before, v.patience())
 	if err != nil && !(t.Closed() && tool.KindOf(err) == tool.Failed) {
 		return nil, fmt.Errorf("%s, but: %w", did, err)

@@ -61,7 +61,7 @@ type closeData struct {
 
 // A tab that hangs or is in use can be closed all the same: whoever uses it is
 // told that it was.
-func closeTabs(ctx context.Context, v *visit, in closeArgs) (*tool.Result, error) {
+func closeTabs(ctx context.Context, v *pageCall, in closeArgs) (*tool.Result, error) {
 	closing, _ := v.profile.Tabs()
 	if !in.All {
 		t, err := v.profile.Tab(in.Tab)
@@ -70,7 +70,7 @@ func closeTabs(ctx context.Context, v *visit, in closeArgs) (*tool.Result, error
 		}
 		closing = append(closing[:0], t)
 	}
-	v.profile.Take(v.land)
+	v.profile.TakeFinished(v.saveDownload)
 	data := closeData{Closed: []string{}}
 	for _, t := range closing {
 		if err := t.Close(ctx); err != nil {
@@ -86,5 +86,5 @@ func closeTabs(ctx context.Context, v *visit, in closeArgs) (*tool.Result, error
 	if data.Current != "" {
 		summary += ", the current one is " + data.Current
 	}
-	return tool.Done(summary, data)
+	return tool.OK(summary, data)
 }

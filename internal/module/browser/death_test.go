@@ -55,7 +55,7 @@ func users(t testing.TB, temp string) (all []string) {
 	for _, name := range lines {
 		line, err := os.ReadFile(name)
 		if err == nil && strings.Contains(string(line), temp+"/callgate-browser-") {
-			all = append(all, filepath.Base(filepath.Dir(name))+": "+tool.Clip(strings.ReplaceAll(string(line), "\x00", " ")))
+			all = append(all, filepath.Base(filepath.Dir(name))+": "+tool.Truncate(strings.ReplaceAll(string(line), "\x00", " ")))
 		}
 	}
 	return all
@@ -194,7 +194,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		g := h.session(fmt.Sprint(i), local)
 		g.call("navigate", args{"url": s.URL})
 	}
-	h.opened.Ended("1")
+	h.opened.OnSessionEnd("1")
 	check(t, h.opened.Close())
 	s.Close()
 	soon(t, "goroutines are left", func() bool { return goroutines() <= before })

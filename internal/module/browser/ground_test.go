@@ -23,7 +23,7 @@ import (
 // house is the module, opened.
 type house struct {
 	t       testing.TB
-	opened  *module.Opened
+	opened  *module.Instance
 	tools   map[string]*tool.Tool
 	inputs  map[string]*jsonschema.Schema
 	outputs map[string]*jsonschema.Schema
@@ -41,7 +41,7 @@ func newHouse(t testing.TB) *house {
 	return houseOf(t, opened, log)
 }
 
-func houseOf(t testing.TB, opened *module.Opened, log *buffer) *house {
+func houseOf(t testing.TB, opened *module.Instance, log *buffer) *house {
 	t.Helper()
 	h := &house{t: t, opened: opened, tools: map[string]*tool.Tool{}, inputs: map[string]*jsonschema.Schema{}, outputs: map[string]*jsonschema.Schema{}, log: log}
 	for _, one := range opened.Tools {
@@ -79,7 +79,7 @@ func (b *buffer) String() string {
 
 // shared is the module as most tests use it: one browser for all of them, and
 // a session for each.
-var shared = sync.OnceValues(func() (*module.Opened, error) { return browser.Module().Open(module.Host{}) })
+var shared = sync.OnceValues(func() (*module.Instance, error) { return browser.Module().Open(module.Host{}) })
 
 func TestMain(m *testing.M) {
 	if os.Getenv(doomed) != "" {
@@ -135,7 +135,7 @@ func newGround(t testing.TB) *ground {
 	opened, err := shared()
 	check(t, err)
 	g := houseOf(t, opened, nil).session(t.Name(), local)
-	t.Cleanup(func() { opened.Ended(t.Name()) })
+	t.Cleanup(func() { opened.OnSessionEnd(t.Name()) })
 	return g
 }
 

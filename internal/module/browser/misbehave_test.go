@@ -305,7 +305,7 @@ func TestSessionsAreApart(t *testing.T) {
 	cleo.call("navigate", args{"url": s.URL})
 	holds(t, cleo.text(args{}), "named cookie not present", "stored undefined")
 
-	h.opened.Ended("ada")
+	h.opened.OnSessionEnd("ada")
 	again := h.session("ada", local)
 	again.call("navigate", args{"url": s.URL})
 	holds(t, again.text(args{}), "named cookie not present", "stored undefined")

@@ -48,7 +48,7 @@ type navigateArgs struct {
 	Dialog string `json:"dialog"`
 }
 
-func navigate(ctx context.Context, v *visit, in navigateArgs) (*tool.Result, error) {
+func navigate(ctx context.Context, v *pageCall, in navigateArgs) (*tool.Result, error) {
 	address, err := page.Address(in.URL)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func navigate(ctx context.Context, v *visit, in navigateArgs) (*tool.Result, err
 		return nil, err
 	}
 	defer done()
-	t.Answer(in.Dialog == "accept", "")
+	t.SetDialogAnswer(in.Dialog == "accept", "")
 	l, err := t.Navigate(ctx, address, v.patience())
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func navigate(ctx context.Context, v *visit, in navigateArgs) (*tool.Result, err
 }
 
 // tabFor finds the tab that a page is opened in, or makes one.
-func (v *visit) tabFor(ctx context.Context, id string, fresh bool) (t *page.Tab, done func(), err error) {
+func (v *pageCall) tabFor(ctx context.Context, id string, fresh bool) (t *page.Tab, done func(), err error) {
 	if _, current := v.profile.Tabs(); !fresh && (id != "" || current != nil) {
 		t, err = v.profile.Tab(id)
 	} else {
@@ -82,6 +82,6 @@ func (v *visit) tabFor(ctx context.Context, id string, fresh bool) (t *page.Tab,
 	if err != nil {
 		return nil, nil, err
 	}
-	done, err = t.Use(ctx)
+	done, err = t.Acquire(ctx)
 	return t, done, err
 }

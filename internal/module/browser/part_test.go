@@ -20,7 +20,7 @@ func TestPageOf(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if part, total, _ := pageOf(strings.Repeat("漢", 50_000), 0, 50_000); len(part) > mostBytes+4 || total != 50_000 {
+	if part, total, _ := pageOf(strings.Repeat("漢", 50_000), 0, 50_000); len(part) > maxBytes+4 || total != 50_000 {
 		t.Errorf("%d bytes of %d characters", len(part), total)
 	}
 }

@@ -67,46 +67,46 @@ type downloadData struct {
 
 // tab finds a tab and waits for its turn, and for a page that is on its way
 // into it.
-func (v *visit) tab(ctx context.Context, id string) (*page.Tab, func(), error) {
+func (v *pageCall) tab(ctx context.Context, id string) (*page.Tab, func(), error) {
 	t, err := v.profile.Tab(id)
 	if err != nil {
 		return nil, nil, err
 	}
-	done, err := t.Use(ctx)
+	done, err := t.Acquire(ctx)
 	if err == nil {
-		t.Rest(ctx, min(v.patience(), 3*time.Second))
+		t.WaitArrival(ctx, min(v.patience(), 3*time.Second))
 	}
 	return t, done, err
 }
 
 // patience is how long a page still has.
-func (v *visit) patience() time.Duration { return max(100*time.Millisecond, time.Until(v.until)) }
+func (v *pageCall) patience() time.Duration { return max(100*time.Millisecond, time.Until(v.until)) }
 
 // state looks at a tab after a call, takes in what was downloaded, and says
 // what happened meanwhile.
-func (v *visit) state(ctx context.Context, t *page.Tab, l page.Landing) state {
+func (v *pageCall) state(ctx context.Context, t *page.Tab, l page.NavigationResult) state {
 	s := state{Tab: t.ID, Status: l.Status, Loading: l.Loading}
-	v.takeFiles(ctx, t.ID)
+	v.saveDownloads(ctx, t.ID)
 	s.URL, s.Title = t.Where(ctx)
 	s.note(v.profile.Notes(t.ID))
-	s.files(v.profile.News())
+	s.files(v.profile.NewDownloads())
 	if l.Loading {
 		s.notes = append(s.notes, "it has not loaded completely yet")
 	}
 	return s
 }
 
-// takeFiles waits for what the tab is downloading and takes it in.
-func (v *visit) takeFiles(ctx context.Context, tab string) {
+// saveDownloads waits for what the tab is downloading and takes it in.
+func (v *pageCall) saveDownloads(ctx context.Context, tab string) {
 	short, cancel := context.WithTimeout(ctx, v.patience())
 	defer cancel()
 	_ = v.profile.AwaitDownloads(short, tab)
-	v.profile.Take(v.land)
+	v.profile.TakeFinished(v.saveDownload)
 }
 
-// land moves a file that has arrived into the workspace.
-func (v *visit) land(d page.Download, file string) (string, error) {
-	return transfer.Land(v.op, v.grant, d.Name, file)
+// saveDownload moves a file that has arrived into the workspace.
+func (v *pageCall) saveDownload(d page.Download, file string) (string, error) {
+	return transfer.SaveDownload(v.op, v.grant, d.Name, file)
 }
 
 func (s *state) note(notes []page.Note) {
@@ -140,10 +140,10 @@ func (s *state) files(downloads []page.Download) {
 			s.notes = append(s.notes, fmt.Sprintf("downloaded %s, %s", d.Path, size(d.Bytes)))
 		case page.Stopped:
 			data.State = "failed"
-			s.notes = append(s.notes, fmt.Sprintf("the download of %q failed: %s", tool.Clip(d.Name), d.Why))
+			s.notes = append(s.notes, fmt.Sprintf("the download of %q failed: %s", tool.Truncate(d.Name), d.Why))
 		default:
 			data.State = "arriving"
-			s.notes = append(s.notes, fmt.Sprintf("%q is still downloading", tool.Clip(d.Name)))
+			s.notes = append(s.notes, fmt.Sprintf("%q is still downloading", tool.Truncate(d.Name)))
 		}
 		s.Downloads = append(s.Downloads, data)
 	}
@@ -163,9 +163,9 @@ func size(n int64) string {
 
 // shows names the page that a tab shows.
 func (s *state) shows() string {
-	name := tool.Clip(s.URL)
+	name := tool.Truncate(s.URL)
 	if s.Title != "" {
-		name = fmt.Sprintf("%q at %s", tool.Clip(s.Title), name)
+		name = fmt.Sprintf("%q at %s", tool.Truncate(s.Title), name)
 	}
 	if s.Status >= 400 {
 		name += fmt.Sprintf(", which answered with status %d", s.Status)
@@ -175,5 +175,5 @@ func (s *state) shows() string {
 
 // done is the result of a call: what it did, and what happened.
 func (s *state) done(did string, data any) (*tool.Result, error) {
-	return tool.Done(strings.Join(append([]string{did}, s.notes...), "; "), data)
+	return tool.OK(strings.Join(append([]string{did}, s.notes...), "; "), data)
 }

@@ -50,7 +50,7 @@ func screenshotTool() definition {
 }
 
 type screenshotArgs struct {
-	pointed
+	targetArgs
 	FullPage bool   `json:"full_page"`
 	Format   string `json:"format"`
 }
@@ -64,7 +64,7 @@ type screenshotData struct {
 	Truncated bool   `json:"truncated,omitempty"`
 }
 
-func screenshot(ctx context.Context, v *visit, in screenshotArgs) (*tool.Result, error) {
+func screenshot(ctx context.Context, v *pageCall, in screenshotArgs) (*tool.Result, error) {
 	t, done, err := v.tab(ctx, in.Tab)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func screenshot(ctx context.Context, v *visit, in screenshotArgs) (*tool.Result,
 	what := "the window"
 	switch {
 	case in.Ref != "" || in.Selector != "":
-		at, err := in.at("full_page", map[bool]string{true: "full_page"}[in.FullPage])
+		at, err := in.target("full_page", map[bool]string{true: "full_page"}[in.FullPage])
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func screenshot(ctx context.Context, v *visit, in screenshotArgs) (*tool.Result,
 	if err != nil {
 		return nil, err
 	}
-	data := screenshotData{state: v.state(ctx, t, page.Landing{}), MIME: shot.MIME, Width: shot.Width, Height: shot.Height, Bytes: len(shot.Data), Truncated: shot.Cut}
+	data := screenshotData{state: v.state(ctx, t, page.NavigationResult{}), MIME: shot.MIME, Width: shot.Width, Height: shot.Height, Bytes: len(shot.Data), Truncated: shot.Cut}
 	r, err := data.done(fmt.Sprintf("a picture of %s of %s: %dx%d, %s", what, data.shows(), shot.Width, shot.Height, size(int64(len(shot.Data)))), data)
 	if err != nil {
 		return nil, err

@@ -52,19 +52,19 @@ func selectTool() definition {
 }
 
 type selectArgs struct {
-	pointed
+	targetArgs
 	dialogArgs
 	Label  string   `json:"label"`
 	Values []string `json:"values"`
 }
 
-func selectOptions(ctx context.Context, v *visit, in selectArgs) (*tool.Result, error) {
-	at, err := in.at("label", in.Label)
+func selectOptions(ctx context.Context, v *pageCall, in selectArgs) (*tool.Result, error) {
+	at, err := in.target("label", in.Label)
 	if err != nil {
 		return nil, err
 	}
 	var chosen []string
-	r, err := v.act(ctx, in.Tab, at, in.dialogArgs, []string{"combobox", "listbox"}, func(ctx context.Context, el *element.Element) (string, error) {
+	r, err := v.actOn(ctx, in.Tab, at, in.dialogArgs, []string{"combobox", "listbox"}, func(ctx context.Context, el *element.Element) (string, error) {
 		var err error
 		chosen, err = el.Select(ctx, in.Values)
 		return fmt.Sprintf("chose %s in %s", strings.Join(chosen, ", "), el.What), err

@@ -72,7 +72,7 @@ type tabsData struct {
 	Downloads []downloadData `json:"downloads,omitempty"`
 }
 
-func tabs(ctx context.Context, v *visit, in tabsArgs) (*tool.Result, error) {
+func tabs(ctx context.Context, v *pageCall, in tabsArgs) (*tool.Result, error) {
 	did := ""
 	switch in.Action {
 	case "switch":
@@ -96,7 +96,7 @@ func tabs(ctx context.Context, v *visit, in tabsArgs) (*tool.Result, error) {
 }
 
 // open opens a tab, with a page in it where one is named.
-func (v *visit) open(ctx context.Context, url string) (string, error) {
+func (v *pageCall) open(ctx context.Context, url string) (string, error) {
 	if url == "" {
 		url = "about:blank"
 	}
@@ -117,8 +117,8 @@ func (v *visit) open(ctx context.Context, url string) (string, error) {
 	return "opened the tab " + t.ID + ", which is current now; ", nil
 }
 
-func (v *visit) listTabs(ctx context.Context, did string) (*tool.Result, error) {
-	v.profile.Take(v.land)
+func (v *pageCall) listTabs(ctx context.Context, did string) (*tool.Result, error) {
+	v.profile.TakeFinished(v.saveDownload)
 	var s state
 	s.note(v.profile.Notes(""))
 	all, current := v.profile.Tabs()
@@ -131,7 +131,7 @@ func (v *visit) listTabs(ctx context.Context, did string) (*tool.Result, error) 
 		lines = append(lines, d.line())
 	}
 	var files state
-	files.files(v.profile.All())
+	files.files(v.profile.Downloads())
 	data.Downloads = files.Downloads
 	noun := "tabs are"
 	if len(all) == 1 {
@@ -153,7 +153,7 @@ func (d tabData) line() string {
 		mark = "*"
 	}
 	if d.Crashed {
-		return fmt.Sprintf("%s %s crashed %s", mark, d.Tab, tool.Clip(d.URL))
+		return fmt.Sprintf("%s %s crashed %s", mark, d.Tab, tool.Truncate(d.URL))
 	}
-	return fmt.Sprintf("%s %s %q %s", mark, d.Tab, tool.Clip(d.Title), tool.Clip(d.URL))
+	return fmt.Sprintf("%s %s %q %s", mark, d.Tab, tool.Truncate(d.Title), tool.Truncate(d.URL))
 }

@@ -55,7 +55,7 @@ func typeTool() definition {
 }
 
 type typeArgs struct {
-	pointed
+	targetArgs
 	dialogArgs
 	Label  string   `json:"label"`
 	Text   *string  `json:"text"`
@@ -65,7 +65,7 @@ type typeArgs struct {
 	Files  []string `json:"files"`
 }
 
-func typeText(ctx context.Context, v *visit, in typeArgs) (*tool.Result, error) {
+func typeText(ctx context.Context, v *pageCall, in typeArgs) (*tool.Result, error) {
 	if in.Submit {
 		in.Keys = append(in.Keys, "Enter")
 	}
@@ -78,12 +78,12 @@ func typeText(ctx context.Context, v *visit, in typeArgs) (*tool.Result, error) 
 	case !somewhere && in.Text == nil && len(in.Files) == 0:
 		return v.press(ctx, in)
 	}
-	at, err := in.at("label", in.Label)
+	at, err := in.target("label", in.Label)
 	if err != nil {
 		return nil, err
 	}
 	roles := []string{"textbox", "searchbox", "combobox", "spinbutton", "slider"}
-	return v.act(ctx, in.Tab, at, in.dialogArgs, roles, func(ctx context.Context, el *element.Element) (string, error) {
+	return v.actOn(ctx, in.Tab, at, in.dialogArgs, roles, func(ctx context.Context, el *element.Element) (string, error) {
 		if len(in.Files) > 0 {
 			return v.upload(ctx, el, in.Files)
 		}
@@ -92,13 +92,13 @@ func typeText(ctx context.Context, v *visit, in typeArgs) (*tool.Result, error) 
 }
 
 // press presses keys wherever the focus is.
-func (v *visit) press(ctx context.Context, in typeArgs) (*tool.Result, error) {
+func (v *pageCall) press(ctx context.Context, in typeArgs) (*tool.Result, error) {
 	t, done, err := v.tab(ctx, in.Tab)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	t.Answer(in.Dialog == "accept", in.DialogText)
+	t.SetDialogAnswer(in.Dialog == "accept", in.DialogText)
 	before := t.Document()
 	if err := t.Press(ctx, in.Keys); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (v *visit) press(ctx context.Context, in typeArgs) (*tool.Result, error) {
 
 // write types into a field, presses the keys that follow, and looks whether
 // the field took the text.
-func (v *visit) write(ctx context.Context, el *element.Element, in typeArgs) (string, error) {
+func (v *pageCall) write(ctx context.Context, el *element.Element, in typeArgs) (string, error) {
 	var did []string
 	if in.Text != nil {
 		clear := in.Clear == nil || *in.Clear
@@ -116,8 +116,8 @@ func (v *visit) write(ctx context.Context, el *element.Element, in typeArgs) (st
 			return "", err
 		}
 		did = append(did, fmt.Sprintf("typed %d characters into %s", utf8.RuneCountInString(*in.Text), el.What))
-		if held, secret := el.Holds(ctx); !secret && clear && squeezed(held) != squeezed(*in.Text) {
-			v.warnings = append(v.warnings, fmt.Sprintf("the field holds %q now, which is not what was typed", tool.Clip(held)))
+		if held, secret := el.Value(ctx); !secret && clear && squeezed(held) != squeezed(*in.Text) {
+			v.warnings = append(v.warnings, fmt.Sprintf("the field holds %q now, which is not what was typed", tool.Truncate(held)))
 		}
 	} else if err := el.Focus(ctx); err != nil {
 		return "", err
@@ -134,12 +134,12 @@ func (v *visit) write(ctx context.Context, el *element.Element, in typeArgs) (st
 // squeezed is a text without what editors change of their own accord.
 func squeezed(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-func (v *visit) upload(ctx context.Context, el *element.Element, paths []string) (string, error) {
+func (v *pageCall) upload(ctx context.Context, el *element.Element, paths []string) (string, error) {
 	folder, err := v.profile.Folder()
 	if err != nil {
 		return "", err
 	}
-	lent, err := transfer.Lend(v.op, v.grant, folder, paths)
+	lent, err := transfer.StageUpload(v.op, v.grant, folder, paths)
 	if err != nil {
 		return "", err
 	}

@@ -84,7 +84,7 @@ func (in waitArgs) what() string {
 	return what
 }
 
-func wait(ctx context.Context, v *visit, in waitArgs) (*tool.Result, error) {
+func wait(ctx context.Context, v *pageCall, in waitArgs) (*tool.Result, error) {
 	what := in.what()
 	if what == "" {
 		return nil, tool.Errorf(v.op, tool.Invalid, "a wait is for one thing").WithHint("give one of text, text_gone, selector, url and until")
@@ -105,7 +105,7 @@ func wait(ctx context.Context, v *visit, in waitArgs) (*tool.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := waitData{state: v.state(ctx, t, page.Landing{}), Seconds: float64(time.Since(began).Milliseconds()) / 1000}
+	data := waitData{state: v.state(ctx, t, page.NavigationResult{}), Seconds: float64(time.Since(began).Milliseconds()) / 1000}
 	if !came {
 		return nil, tool.Errorf(v.op, tool.Timeout, "waited %.1f seconds for %s, in vain; the tab shows %s", data.Seconds, what, data.shows()).
 			WithHint("look at what is there with web.browse.read")
@@ -113,13 +113,13 @@ func wait(ctx context.Context, v *visit, in waitArgs) (*tool.Result, error) {
 	return data.done(fmt.Sprintf("waited %.1f seconds for %s; the tab shows %s", data.Seconds, what, data.shows()), data)
 }
 
-func (v *visit) await(ctx context.Context, t *page.Tab, in waitArgs) (bool, error) {
+func (v *pageCall) await(ctx context.Context, t *page.Tab, in waitArgs) (bool, error) {
 	switch in.Until {
 	case "download":
 		return v.profile.AwaitDownloads(ctx, t.ID) == nil, nil
 	case "navigation":
-		return t.Await(ctx, page.Until{Document: t.Document()})
+		return t.Await(ctx, page.WaitCondition{Document: t.Document()})
 	default:
-		return t.Await(ctx, page.Until{Text: in.Text, Gone: in.TextGone, Selector: in.Selector, URL: in.URL, Idle: in.Until == "idle"})
+		return t.Await(ctx, page.WaitCondition{Text: in.Text, Gone: in.TextGone, Selector: in.Selector, URL: in.URL, Idle: in.Until == "idle"})
 	}
 }

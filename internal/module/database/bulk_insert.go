@@ -49,7 +49,7 @@ const bulkInsertOutput = `{
   "required": ["table", "rows", "rows_affected"]
 }`
 
-func (r *room) bulkInsertTool() definition {
+func (r *connPool) bulkInsertTool() definition {
 	return definition{
 		Name: "bulk_insert", Doc: bulkInsertDoc, Input: bulkInsertInput, Output: bulkInsertOutput,
 		Examples: []tool.Example{
@@ -67,7 +67,7 @@ func (r *room) bulkInsertTool() definition {
 }
 
 type bulkArgs struct {
-	on
+	connectionArgs
 	Table      string            `json:"table"`
 	Rows       []json.RawMessage `json:"rows"`
 	Columns    []string          `json:"columns"`
@@ -76,7 +76,7 @@ type bulkArgs struct {
 }
 
 func bulkInsert(ctx context.Context, c *call, in bulkArgs) (*tool.Result, error) {
-	ctx, done, l, err := c.write(ctx, in.on)
+	ctx, done, l, err := c.write(ctx, in.connectionArgs)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func bulkInsert(ctx context.Context, c *call, in bulkArgs) (*tool.Result, error)
 	if err != nil {
 		return nil, stopped(ctx, err)
 	}
-	return tool.Done(fmt.Sprintf("%s%s sent to %s; %s changed", l.name(), count(len(in.Rows), "row"), t.Ref(), count(int(affected), "row")), map[string]any{
+	return tool.OK(fmt.Sprintf("%s%s sent to %s; %s changed", l.name(), count(len(in.Rows), "row"), t.Ref(), count(int(affected), "row")), map[string]any{
 		"table": t.Ref(), "rows": len(in.Rows), "rows_affected": affected, "elapsed_ms": float64(time.Since(start).Microseconds()) / 1000,
 	})
 }
@@ -161,7 +161,7 @@ func (in *bulkArgs) row(raw json.RawMessage) (columns []string, values []any, er
 const copyFrom = 50
 
 func (in *bulkArgs) insert(ctx context.Context, e engine.Engine, t *catalog.Table, batches []batch) (affected int64, err error) {
-	d := e.About().Dialect
+	d := e.Info().Dialect
 	if copier, ok := e.(engine.Copier); ok && len(batches) == 1 && len(in.Rows) >= copyFrom && in.OnConflict != "ignore" && in.OnConflict != "update" && copyable(t, batches[0]) {
 		return copier.Copy(ctx, t.Quoted(d), batches[0].columns, batches[0].rows)
 	}
@@ -169,9 +169,9 @@ func (in *bulkArgs) insert(ctx context.Context, e engine.Engine, t *catalog.Tabl
 	if err != nil {
 		return 0, err
 	}
-	err = e.Transact(ctx, "", func(do engine.Do) error {
+	err = e.Transact(ctx, "", func(do engine.ExecFunc) error {
 		for _, b := range batches {
-			for chunk := range slices.Chunk(b.rows, max(1, min(500, mostValues/len(b.columns)))) {
+			for chunk := range slices.Chunk(b.rows, max(1, min(500, maxValues/len(b.columns)))) {
 				did, err := do(insertion(d, t, b.columns, chunk, tail(b.columns)), rowset.New(rowset.Limits{Rows: 1}))
 				if err != nil {
 					return err
@@ -184,9 +184,9 @@ func (in *bulkArgs) insert(ctx context.Context, e engine.Engine, t *catalog.Tabl
 	return affected, err
 }
 
-// mostValues is how many values one statement may carry, in the strictest
+// maxValues is how many values one statement may carry, in the strictest
 // database of the three.
-const mostValues = 30_000
+const maxValues = 30_000
 
 // copyable reports whether every value means the same to COPY. A list would
 // have to become an array, which needs the server's word for what is wanted.

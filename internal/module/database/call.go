@@ -19,8 +19,8 @@ import (
 	"callgate/tool"
 )
 
-// on is what most calls say first.
-type on struct {
+// connectionArgs is what most calls say first.
+type connectionArgs struct {
 	Connection string `json:"connection_id"`
 	Timeout    int    `json:"timeout_seconds"`
 }
@@ -28,9 +28,9 @@ type on struct {
 // errClosed is the cause of a context that ended because the connection did.
 var errClosed = errors.New("the connection was closed")
 
-// use finds the call's connection and bounds its time. The context that it
+// withConnection finds the call's connection and bounds its time. The context that it
 // returns ends with the call's, with the connection, or when time is up.
-func (c *call) use(ctx context.Context, o on) (context.Context, func(), *link, error) {
+func (c *call) withConnection(ctx context.Context, o connectionArgs) (context.Context, func(), *connection, error) {
 	id := o.Connection
 	if id == "" {
 		id = mainConnection
@@ -42,7 +42,7 @@ func (c *call) use(ctx context.Context, o on) (context.Context, func(), *link, e
 	ctx, ended := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(l.ctx, func() { ended(errClosed) })
 	limit := c.limit(o.Timeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, timeUp{limit})
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, timeoutError{limit})
 	return ctx, func() { cancel(); stop(); ended(nil) }, l, nil
 }
 
@@ -53,23 +53,23 @@ func (c *call) limit(seconds int) time.Duration {
 	return time.Duration(float64(c.set.Timeout) * float64(time.Second))
 }
 
-// timeUp is the cause of a context whose time ran out.
-type timeUp struct{ limit time.Duration }
+// timeoutError is the cause of a context whose time ran out.
+type timeoutError struct{ limit time.Duration }
 
-func (t timeUp) Error() string { return "longer than " + t.limit.String() }
+func (t timeoutError) Error() string { return "longer than " + t.limit.String() }
 
 // stopped puts the cause of a context's end in the place of its error, where
 // the handler can see it.
 func stopped(ctx context.Context, err error) error {
-	if engine.Stopped(err) && ctx.Err() != nil {
+	if engine.IsContextEnd(err) && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
 }
 
 // write is use for tools that change something.
-func (c *call) write(ctx context.Context, o on) (context.Context, func(), *link, error) {
-	ctx, done, l, err := c.use(ctx, o)
+func (c *call) write(ctx context.Context, o connectionArgs) (context.Context, func(), *connection, error) {
+	ctx, done, l, err := c.withConnection(ctx, o)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -84,26 +84,26 @@ func (c *call) write(ctx context.Context, o on) (context.Context, func(), *link,
 // fail gives an error the tool's name and, where it can, the next step.
 func (c *call) fail(ctx context.Context, err error) error {
 	var e *tool.Error
-	var late timeUp
+	var late timeoutError
 	switch {
 	case errors.As(err, &e):
 		e.Op = c.op
 		return err
 	case errors.As(err, &late), errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // the second is the server's own clock
-		return tool.Errorf(c.op, tool.Timeout, "the database took too long (%v), and what ran there was cancelled", cmp.Or(late, timeUp{c.limit(0)})).
-			WithHint("ask for less, or give timeout_seconds up to %d", mostSeconds)
+		return tool.Errorf(c.op, tool.Timeout, "the database took too long (%v), and what ran there was cancelled", cmp.Or(late, timeoutError{c.limit(0)})).
+			WithHint("ask for less, or give timeout_seconds up to %d", maxSeconds)
 	case errors.Is(err, errClosed):
 		return tool.Errorf(c.op, tool.Cancelled, "the connection was closed while the call ran; what ran in the database was cancelled")
-	case engine.Stopped(err):
+	case engine.IsContextEnd(err):
 		return tool.Errorf(c.op, tool.Cancelled, "the call was cancelled, and so was what ran in the database")
 	default:
 		return &tool.Error{Op: c.op, Kind: tool.Failed, Message: "the database could not be asked", Err: err}
 	}
 }
 
-// near adds the names of tables to an error about one that does not exist.
-func near(ctx context.Context, l *link, err error) error {
-	var missing engine.NoTable
+// withSimilarTables adds the names of tables to an error about one that does not exist.
+func withSimilarTables(ctx context.Context, l *connection, err error) error {
+	var missing engine.NoTableError
 	var e *tool.Error
 	if !errors.As(err, &missing) || !errors.As(err, &e) || len(e.Similar) > 0 || e.Hint != "" {
 		return err
@@ -112,13 +112,13 @@ func near(ctx context.Context, l *link, err error) error {
 	if lookup != nil {
 		return err
 	}
-	found := catalog.Missing(missing.Name, all)
+	found := catalog.NotFoundError(missing.Name, all)
 	e.Similar, e.Hint = found.Similar, found.Hint
 	return e
 }
 
 // statement reads a query and its values.
-func statement(l *link, query string, params json.RawMessage) (engine.Statement, error) {
+func statement(l *connection, query string, params json.RawMessage) (engine.Statement, error) {
 	if strings.TrimSpace(query) == "" {
 		return engine.Statement{}, tool.Errorf("", tool.Invalid, "the query is empty")
 	}
@@ -126,7 +126,7 @@ func statement(l *link, query string, params json.RawMessage) (engine.Statement,
 	if err != nil {
 		return engine.Statement{}, tool.Errorf("", tool.Invalid, "params cannot be read: %w", err)
 	}
-	text, args, err := sqltext.Bind(l.engine.About().Dialect, query, values)
+	text, args, err := sqltext.Bind(l.engine.Info().Dialect, query, values)
 	if err != nil {
 		return engine.Statement{}, tool.Errorf("", tool.Invalid, "%v", err)
 	}

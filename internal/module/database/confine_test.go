@@ -236,8 +236,8 @@ func TestSharedFile(t *testing.T) {
 			t.Errorf("%s sees %v rows", s, got)
 		}
 	}
-	h.opened.Ended("s1")
-	h.opened.Ended("s2")
+	h.opened.OnSessionEnd("s1")
+	h.opened.OnSessionEnd("s2")
 	h.session = "s3"
 	h.settings(nil, map[string]any{"read_only": true})
 	h.ok("connect", args{"driver": "sqlite", "database": "data.db"})

@@ -46,7 +46,7 @@ const connectOutput = `{
   "required": ["connection_id", "driver", "product", "place", "read_only"]
 }`
 
-func (r *room) connectTool() definition {
+func (r *connPool) connectTool() definition {
 	return definition{
 		Name: "connect", Doc: connectDoc, Input: connectInput, Output: connectOutput,
 		Examples: []tool.Example{
@@ -60,14 +60,14 @@ func (r *room) connectTool() definition {
 		},
 		Tags: []string{"database", "sql", "connection", "sqlite", "postgres", "mysql", "mariadb", "base de données", "connexion"},
 		Runtime: tool.Runtime{
-			Effects: held(tool.X), Risk: tool.Medium, SideEffect: tool.External, Network: true,
+			Effects: lockEffects(tool.X), Risk: tool.Medium, SideEffect: tool.External, Network: true,
 		},
 		Handler: handler(r, "connect", connect),
 	}
 }
 
 type connectArgs struct {
-	on
+	connectionArgs
 	access.Target
 }
 
@@ -75,7 +75,7 @@ func connect(ctx context.Context, c *call, in connectArgs) (*tool.Result, error)
 	if in.Connection == "" {
 		in.Connection = mainConnection
 	}
-	if err := in.Complete(); err != nil {
+	if err := in.Normalize(); err != nil {
 		return nil, err
 	}
 	if len(c.set.AllowedDrivers) > 0 && !slices.Contains(c.set.AllowedDrivers, in.Driver) {
@@ -83,27 +83,27 @@ func connect(ctx context.Context, c *call, in connectArgs) (*tool.Result, error)
 			WithHint("the app file allows: %s (constraints.allowed_drivers)", strings.Join(c.set.AllowedDrivers, ", "))
 	}
 	limit := c.limit(in.Timeout)
-	bounded, cancel := context.WithTimeoutCause(ctx, limit, timeUp{limit})
+	bounded, cancel := context.WithTimeoutCause(ctx, limit, timeoutError{limit})
 	defer cancel()
-	asker := access.Asker{Grant: c.grant, Author: c.daemon, Hosts: c.set.AllowedHosts, Hidden: c.room.hidden, ReadOnly: c.set.ReadOnly}
+	asker := access.Opener{Grant: c.grant, Author: c.daemon, Hosts: c.set.AllowedHosts, Hidden: c.room.hidden, ReadOnly: c.set.ReadOnly}
 	opened, err := asker.Open(bounded, in.Target)
 	if err != nil {
 		return nil, stopped(bounded, err)
 	}
-	l := &link{id: in.Connection, driver: in.Driver, engine: opened, readOnly: c.set.ReadOnly}
+	l := &connection{id: in.Connection, driver: in.Driver, engine: opened, readOnly: c.set.ReadOnly}
 	replaced, err := c.room.keep(c.session, l, c.set.MaxConnections)
 	if err != nil {
 		return nil, err
 	}
-	a := opened.About()
-	return tool.Done(fmt.Sprintf("connected to %s at %s as %s", a.Product, a.Place, in.Connection), struct {
-		shownLink
+	a := opened.Info()
+	return tool.OK(fmt.Sprintf("connected to %s at %s as %s", a.Product, a.Place, in.Connection), struct {
+		connectionInfo
 		Replaced bool `json:"replaced"`
 	}{l.shown(), replaced})
 }
 
-// shownLink is a connection as everybody may see it.
-type shownLink struct {
+// connectionInfo is a connection as everybody may see it.
+type connectionInfo struct {
 	ID       string `json:"connection_id"`
 	Driver   string `json:"driver"`
 	Product  string `json:"product"`
@@ -111,7 +111,7 @@ type shownLink struct {
 	ReadOnly bool   `json:"read_only"`
 }
 
-func (l *link) shown() shownLink {
-	a := l.engine.About()
-	return shownLink{l.id, l.driver, a.Product, a.Place, l.readOnly}
+func (l *connection) shown() connectionInfo {
+	a := l.engine.Info()
+	return connectionInfo{l.id, l.driver, a.Product, a.Place, l.readOnly}
 }

@@ -47,9 +47,9 @@ func Module() module.Module {
 		Summary:    "SQL databases (SQLite, PostgreSQL, MySQL, MariaDB): look at tables, query, change and load data",
 		Settings:   func() any { return defaults() },
 		Credential: true,
-		Open: func(h module.Host) (*module.Opened, error) {
-			r := newRoom(h.Hidden)
-			return &module.Opened{Tools: r.tools(), Ended: r.ended, Close: r.close}, nil
+		Open: func(h module.Host) (*module.Instance, error) {
+			r := newConnPool(h.Hidden)
+			return &module.Instance{Tools: r.tools(), OnSessionEnd: r.ended, Close: r.close}, nil
 		},
 	}
 }
@@ -81,7 +81,7 @@ func (s *settings) Check() (err error) {
 
 // tools makes the tools of the module. A new tool is a file, its description
 // beside it, and a line here.
-func (r *room) tools() []*tool.Tool {
+func (r *connPool) tools() []*tool.Tool {
 	definitions := []definition{
 		r.connectTool(), r.disconnectTool(), r.listConnectionsTool(),
 		r.listTablesTool(), r.describeTool(), r.schemaTool(), r.relationsTool(),
@@ -90,7 +90,7 @@ func (r *room) tools() []*tool.Tool {
 	}
 	all := make([]*tool.Tool, len(definitions))
 	for i, d := range definitions {
-		d.Runtime.Timeout = (mostSeconds + 30) * time.Second // the module's own limit comes first
+		d.Runtime.Timeout = (maxSeconds + 30) * time.Second // the module's own limit comes first
 		all[i] = d.Tool(namespace)
 	}
 	return all
@@ -102,14 +102,14 @@ type definition = module.Definition
 // What several schemas say.
 const (
 	mainConnection = "main"
-	mostSeconds    = 600
+	maxSeconds     = 600
 	connectionArg  = `"connection_id": {"type": "string", "minLength": 1, "maxLength": 64, "default": "main", "description": "Which connection. Default: main."}`
 	timeoutArg     = `"timeout_seconds": {"type": "integer", "minimum": 1, "maximum": 600, "description": "Seconds after which it is cancelled in the database. Default: what the app says, else 10."}`
 	paramsArg      = `"params": {"anyOf": [{"type": "array", "items": {}}, {"type": "object"}], "description": "Values of the placeholders: a list for ? or $1, $2 …, an object for :name. {\"base64\": \"…\"} is bytes."}`
 )
 
-// held is what a call locks: its connection, in mode m.
-func held(m tool.Mode) []tool.Effect {
+// lockEffects is what a call locks: its connection, in mode m.
+func lockEffects(m tool.Mode) []tool.Effect {
 	return []tool.Effect{
 		{Resource: "db:" + mainConnection, Mode: m, Unless: []string{"connection_id"}},
 		{Resource: "db:{connection_id}", Mode: m},
@@ -117,11 +117,11 @@ func held(m tool.Mode) []tool.Effect {
 }
 
 func reads() tool.Runtime {
-	return tool.Runtime{Effects: held(tool.S), Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Network: true}
+	return tool.Runtime{Effects: lockEffects(tool.S), Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Network: true}
 }
 
 func writes(r tool.Risk) tool.Runtime {
-	return tool.Runtime{Effects: held(tool.X), Risk: r, SideEffect: tool.External, Network: true}
+	return tool.Runtime{Effects: lockEffects(tool.X), Risk: r, SideEffect: tool.External, Network: true}
 }
 
 // call is one call of a tool.
@@ -131,16 +131,16 @@ type call struct {
 	daemon  bool
 	grant   tool.Grant
 	set     *settings
-	room    *room
+	room    *connPool
 }
 
 // handler makes a tool's function a handler: it decodes the arguments, which
 // the kernel has already held against the schema, and gives every error the
 // tool's name.
-func handler[In any](r *room, name string, run func(context.Context, *call, In) (*tool.Result, error)) tool.Handler {
+func handler[In any](r *connPool, name string, run func(context.Context, *call, In) (*tool.Result, error)) tool.Handler {
 	op := namespace + "." + name
 	return tool.HandlerFunc(func(ctx context.Context, asked tool.Call, grant tool.Grant) (*tool.Result, error) {
-		c := &call{op: op, session: asked.Principal.Session, daemon: asked.Principal.Daemon, grant: grant, set: module.Of(grant, defaults), room: r}
+		c := &call{op: op, session: asked.Principal.Session, daemon: asked.Principal.Daemon, grant: grant, set: module.SettingsOf(grant, defaults), room: r}
 		var in In
 		if err := json.Unmarshal(asked.Args, &in); err != nil {
 			return nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the arguments do not fit " + op, Err: err}

@@ -27,7 +27,7 @@ const describeOutput = `{
   "required": ["name", "kind"]
 }`
 
-func (r *room) describeTool() definition {
+func (r *connPool) describeTool() definition {
 	return definition{
 		Name: "describe", Doc: describeDoc,
 		Input: `{"type": "object", "properties": {"table": {"type": "string", "minLength": 1, "description": "The table or view, as name or schema.name."}, ` +
@@ -48,7 +48,7 @@ func (r *room) describeTool() definition {
 }
 
 func describe(ctx context.Context, c *call, in schemaArgs) (*tool.Result, error) {
-	ctx, done, l, err := c.use(ctx, in.on)
+	ctx, done, l, err := c.withConnection(ctx, in.connectionArgs)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func describe(ctx context.Context, c *call, in schemaArgs) (*tool.Result, error)
 	if err != nil {
 		return nil, stopped(ctx, err)
 	}
-	r, err := tool.Done(l.name()+t.Ref()+": "+count(len(t.Columns), "column"), t)
+	r, err := tool.OK(l.name()+t.Ref()+": "+count(len(t.Columns), "column"), t)
 	if err == nil {
 		r.Content = []tool.Content{tool.Text(catalog.Show([]*catalog.Table{t}))}
 	}
@@ -75,7 +75,7 @@ func details(ctx context.Context, e engine.Engine, name string) (*catalog.Table,
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, catalog.Missing(name, nil)
+		return nil, catalog.NotFoundError(name, nil)
 	}
 	return all[0], nil
 }

@@ -11,7 +11,7 @@ import (
 //go:embed disconnect.md
 var disconnectDoc string
 
-func (r *room) disconnectTool() definition {
+func (r *connPool) disconnectTool() definition {
 	return definition{
 		Name: "disconnect", Doc: disconnectDoc,
 		Input:    `{"type": "object", "properties": {` + connectionArg + `}, "additionalProperties": false}`,
@@ -22,17 +22,17 @@ func (r *room) disconnectTool() definition {
 			"fermer la connexion", "se déconnecter de la base de données",
 		},
 		Tags:    []string{"database", "sql", "connection", "close", "base de données", "fermer"},
-		Runtime: tool.Runtime{Effects: held(tool.X), Risk: tool.Low, SideEffect: tool.Write, Idempotent: true},
+		Runtime: tool.Runtime{Effects: lockEffects(tool.X), Risk: tool.Low, SideEffect: tool.Write, Idempotent: true},
 		Handler: handler(r, "disconnect", disconnect),
 	}
 }
 
-func disconnect(_ context.Context, c *call, in on) (*tool.Result, error) {
+func disconnect(_ context.Context, c *call, in connectionArgs) (*tool.Result, error) {
 	if in.Connection == "" {
 		in.Connection = mainConnection
 	}
 	if err := c.room.drop(c.session, in.Connection); err != nil {
 		return nil, err
 	}
-	return tool.Done("closed the connection "+in.Connection, map[string]string{"connection_id": in.Connection})
+	return tool.OK("closed the connection "+in.Connection, map[string]string{"connection_id": in.Connection})
 }

@@ -39,7 +39,7 @@ const executeQueryOutput = `{
   "required": ["elapsed_ms"]
 }`
 
-func (r *room) executeQueryTool() definition {
+func (r *connPool) executeQueryTool() definition {
 	return definition{
 		Name: "execute_query", Doc: executeQueryDoc, Input: executeQueryInput, Output: executeQueryOutput,
 		Examples: []tool.Example{
@@ -59,7 +59,7 @@ func (r *room) executeQueryTool() definition {
 }
 
 func executeQuery(ctx context.Context, c *call, in fetchArgs) (*tool.Result, error) {
-	ctx, done, l, err := c.write(ctx, in.on)
+	ctx, done, l, err := c.write(ctx, in.connectionArgs)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func executeQuery(ctx context.Context, c *call, in fetchArgs) (*tool.Result, err
 	start := time.Now()
 	did, err := l.engine.Write(ctx, s, out)
 	if err != nil {
-		return nil, near(ctx, l, stopped(ctx, err))
+		return nil, withSimilarTables(ctx, l, stopped(ctx, err))
 	}
 	took := time.Since(start)
 	r := &tool.Result{Status: tool.Success, Summary: l.name() + outcomeSummary(did, out), Warnings: clippedWarning(out)}

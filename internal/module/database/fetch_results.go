@@ -42,7 +42,7 @@ const fetchResultsOutput = `{
   "required": ["columns", "rows", "row_count", "truncated", "elapsed_ms"]
 }`
 
-func (r *room) fetchResultsTool() definition {
+func (r *connPool) fetchResultsTool() definition {
 	return definition{
 		Name: "fetch_results", Doc: fetchResultsDoc, Input: fetchResultsInput, Output: fetchResultsOutput,
 		Examples: []tool.Example{
@@ -62,7 +62,7 @@ func (r *room) fetchResultsTool() definition {
 }
 
 type fetchArgs struct {
-	on
+	connectionArgs
 	Query  string          `json:"query"`
 	Params json.RawMessage `json:"params"`
 	Limit  int             `json:"limit"`
@@ -70,7 +70,7 @@ type fetchArgs struct {
 }
 
 func fetchResults(ctx context.Context, c *call, in fetchArgs) (*tool.Result, error) {
-	ctx, done, l, err := c.use(ctx, in.on)
+	ctx, done, l, err := c.withConnection(ctx, in.connectionArgs)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func fetchResults(ctx context.Context, c *call, in fetchArgs) (*tool.Result, err
 	defer c.room.giveBack(out)
 	start := time.Now()
 	if err := l.engine.Read(ctx, s, out); err != nil {
-		return nil, near(ctx, l, stopped(ctx, err))
+		return nil, withSimilarTables(ctx, l, stopped(ctx, err))
 	}
 	r := &tool.Result{Status: tool.Success, Summary: l.name() + rowsSummary(out, in.Offset)}
 	table(r, out, time.Since(start))

@@ -20,7 +20,7 @@ import (
 type house struct {
 	t       testing.TB
 	tools   map[string]*tool.Tool
-	opened  *module.Opened
+	opened  *module.Instance
 	grant   tool.Grant
 	session string
 	daemon  bool
@@ -115,7 +115,7 @@ func (h *house) conforms(schema, value json.RawMessage) {
 		h.t.Fatalf("%v: %s", err, value)
 	}
 	if err := c.MustCompile("s.json").Validate(v); err != nil {
-		h.t.Errorf("%v: %s", err, tool.Clip(string(value)))
+		h.t.Errorf("%v: %s", err, tool.Truncate(string(value)))
 	}
 }
 

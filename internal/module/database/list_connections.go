@@ -27,7 +27,7 @@ const listConnectionsOutput = `{
   "required": ["connections"]
 }`
 
-func (r *room) listConnectionsTool() definition {
+func (r *connPool) listConnectionsTool() definition {
 	return definition{
 		Name: "list_connections", Doc: listConnectionsDoc,
 		Input: `{"type": "object", "properties": {}, "additionalProperties": false}`, Output: listConnectionsOutput,
@@ -43,7 +43,7 @@ func (r *room) listConnectionsTool() definition {
 }
 
 func listConnections(_ context.Context, c *call, _ struct{}) (*tool.Result, error) {
-	all := []shownLink{}
+	all := []connectionInfo{}
 	var lines []string
 	for _, l := range c.room.list(c.session) {
 		s := l.shown()
@@ -54,7 +54,7 @@ func listConnections(_ context.Context, c *call, _ struct{}) (*tool.Result, erro
 	if len(all) == 0 {
 		summary = "no connection is open; use database.connect"
 	}
-	r, err := tool.Done(summary, map[string]any{"connections": all})
+	r, err := tool.OK(summary, map[string]any{"connections": all})
 	if err == nil && len(lines) > 0 {
 		r.Content = []tool.Content{tool.Text(strings.Join(lines, "\n"))}
 	}

@@ -30,7 +30,7 @@ const listTablesOutput = `{
   "required": ["tables"]
 }`
 
-func (r *room) listTablesTool() definition {
+func (r *connPool) listTablesTool() definition {
 	return definition{
 		Name: "list_tables", Doc: listTablesDoc,
 		Input:  `{"type": "object", "properties": {` + connectionArg + `, ` + schemaArg + `, ` + timeoutArg + `}, "additionalProperties": false}`,
@@ -50,14 +50,14 @@ func (r *room) listTablesTool() definition {
 }
 
 type schemaArgs struct {
-	on
+	connectionArgs
 	Schema string   `json:"schema"`
 	Table  string   `json:"table"`
 	Tables []string `json:"tables"`
 }
 
 func listTables(ctx context.Context, c *call, in schemaArgs) (*tool.Result, error) {
-	ctx, done, l, err := c.use(ctx, in.on)
+	ctx, done, l, err := c.withConnection(ctx, in.connectionArgs)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func listTables(ctx context.Context, c *call, in schemaArgs) (*tool.Result, erro
 }
 
 func shownTables(summary string, all []*catalog.Table, text string) (*tool.Result, error) {
-	r, err := tool.Done(summary, map[string]any{"tables": all})
+	r, err := tool.OK(summary, map[string]any{"tables": all})
 	if err == nil && text != "" {
 		r.Content = []tool.Content{tool.Text(text)}
 	}

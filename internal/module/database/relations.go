@@ -29,7 +29,7 @@ const relationsOutput = `{
   "required": ["relations"]
 }`
 
-func (r *room) relationsTool() definition {
+func (r *connPool) relationsTool() definition {
 	return definition{
 		Name: "relations", Doc: relationsDoc,
 		Input: `{"type": "object", "properties": {"table": {"type": "string", "description": "Only those from or to this table."}, ` +
@@ -60,7 +60,7 @@ type relation struct {
 }
 
 func relations(ctx context.Context, c *call, in schemaArgs) (*tool.Result, error) {
-	ctx, done, l, err := c.use(ctx, in.on)
+	ctx, done, l, err := c.withConnection(ctx, in.connectionArgs)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func relations(ctx context.Context, c *call, in schemaArgs) (*tool.Result, error
 			lines = append(lines, line)
 		}
 	}
-	r, err := tool.Done(l.name()+count(len(all), "reference"), map[string]any{"relations": all})
+	r, err := tool.OK(l.name()+count(len(all), "reference"), map[string]any{"relations": all})
 	if err == nil && len(lines) > 0 {
 		r.Content = []tool.Content{tool.Text(strings.Join(lines, "\n"))}
 	}

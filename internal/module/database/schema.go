@@ -12,7 +12,7 @@ import (
 //go:embed schema.md
 var schemaDoc string
 
-func (r *room) schemaTool() definition {
+func (r *connPool) schemaTool() definition {
 	return definition{
 		Name: "schema", Doc: schemaDoc,
 		Input: `{"type": "object", "properties": {"tables": {"type": "array", "items": {"type": "string"}, "maxItems": 200, "description": "Only these. Default: all."}, ` +
@@ -33,7 +33,7 @@ func (r *room) schemaTool() definition {
 }
 
 func schema(ctx context.Context, c *call, in schemaArgs) (*tool.Result, error) {
-	ctx, done, l, err := c.use(ctx, in.on)
+	ctx, done, l, err := c.withConnection(ctx, in.connectionArgs)
 	if err != nil {
 		return nil, err
 	}

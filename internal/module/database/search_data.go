@@ -51,7 +51,7 @@ const searchDataOutput = `{
   "required": ["matches", "tables_searched", "truncated"]
 }`
 
-func (r *room) searchDataTool() definition {
+func (r *connPool) searchDataTool() definition {
 	return definition{
 		Name: "search_data", Doc: searchDataDoc, Input: searchDataInput, Output: searchDataOutput,
 		Examples: []tool.Example{
@@ -69,7 +69,7 @@ func (r *room) searchDataTool() definition {
 }
 
 type searchArgs struct {
-	on
+	connectionArgs
 	Text    string   `json:"text"`
 	Tables  []string `json:"tables"`
 	Columns []string `json:"columns"`
@@ -84,7 +84,7 @@ type match struct {
 }
 
 func searchData(ctx context.Context, c *call, in searchArgs) (*tool.Result, error) {
-	ctx, done, l, err := c.use(ctx, in.on)
+	ctx, done, l, err := c.withConnection(ctx, in.connectionArgs)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func searchData(ctx context.Context, c *call, in searchArgs) (*tool.Result, erro
 		}
 	}
 	summary := fmt.Sprintf("%s%d of %s searched; %s", l.name(), found.Searched, count(len(where), "table"), plural(len(found.Matches), "match", "matches"))
-	r, err := tool.Done(summary, found)
+	r, err := tool.OK(summary, found)
 	if err == nil && len(found.Matches) > 0 {
 		r.Content = []tool.Content{tool.Text(showMatches(found.Matches))}
 	}
@@ -134,14 +134,14 @@ func plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// haystack is a table with the columns of it that are searched.
-type haystack struct {
+// searchTable is a table with the columns of it that are searched.
+type searchTable struct {
 	table   *catalog.Table
 	columns []string
 }
 
 // places chooses where to look.
-func (in *searchArgs) places(ctx context.Context, e engine.Engine) ([]haystack, error) {
+func (in *searchArgs) places(ctx context.Context, e engine.Engine) ([]searchTable, error) {
 	var tables []*catalog.Table
 	for _, name := range in.Tables {
 		t, err := details(ctx, e, name)
@@ -157,9 +157,9 @@ func (in *searchArgs) places(ctx context.Context, e engine.Engine) ([]haystack, 
 		}
 		tables = slices.DeleteFunc(all, func(t *catalog.Table) bool { return strings.Contains(t.Kind, "view") })
 	}
-	var where []haystack
+	var where []searchTable
 	for _, t := range tables {
-		h := haystack{table: t}
+		h := searchTable{table: t}
 		for _, c := range t.Columns {
 			if len(in.Columns) == 0 && isText(c.Type) || slices.ContainsFunc(in.Columns, func(n string) bool { return strings.EqualFold(n, c.Name) }) {
 				h.columns = append(h.columns, c.Name)
@@ -183,8 +183,8 @@ func isText(kind string) bool {
 }
 
 // search looks in one table, for at most n matches.
-func (in *searchArgs) search(ctx context.Context, e engine.Engine, h haystack, n int) ([]match, error) {
-	d := e.About().Dialect
+func (in *searchArgs) search(ctx context.Context, e engine.Engine, h searchTable, n int) ([]match, error) {
+	d := e.Info().Dialect
 	var list, tests []string
 	for _, k := range h.table.PrimaryKey {
 		list = append(list, d.Quote(k))

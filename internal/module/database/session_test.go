@@ -47,7 +47,7 @@ func TestSessionsAreApart(t *testing.T) {
 	h.session = "s1"
 	h.ok("disconnect", args{"connection_id": "other"})
 	h.fails("list_tables", args{"connection_id": "other"}, tool.NotFound, "open are: main")
-	h.opened.Ended("s1")
+	h.opened.OnSessionEnd("s1")
 	h.fails("list_tables", nil, tool.NotFound, "none is open")
 }
 
@@ -63,7 +63,7 @@ func TestEndedStopsWhatRuns(t *testing.T) {
 		})
 		<-begun
 		running(t, k, 1)
-		h.opened.Ended("s1")
+		h.opened.OnSessionEnd("s1")
 		wait.Wait()
 		if kind := tool.KindOf(err); kind != tool.Cancelled && kind != tool.NotFound {
 			t.Errorf("%v", err)

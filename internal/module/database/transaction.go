@@ -54,7 +54,7 @@ const transactionOutput = `{
   "required": ["statements", "committed"]
 }`
 
-func (r *room) transactionTool() definition {
+func (r *connPool) transactionTool() definition {
 	return definition{
 		Name: "transaction", Doc: transactionDoc, Input: transactionInput, Output: transactionOutput,
 		Examples: []tool.Example{
@@ -71,7 +71,7 @@ func (r *room) transactionTool() definition {
 }
 
 type transactionArgs struct {
-	on
+	connectionArgs
 	Statements []struct {
 		Query  string          `json:"query"`
 		Params json.RawMessage `json:"params"`
@@ -80,21 +80,21 @@ type transactionArgs struct {
 }
 
 func transaction(ctx context.Context, c *call, in transactionArgs) (*tool.Result, error) {
-	ctx, done, l, err := c.write(ctx, in.on)
+	ctx, done, l, err := c.write(ctx, in.connectionArgs)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	if !engine.Isolation(in.Isolation) {
-		return nil, tool.Errorf("", tool.Invalid, "%q is not an isolation", tool.Clip(in.Isolation)).WithHint("use read committed, repeatable read or serializable")
+		return nil, tool.Errorf("", tool.Invalid, "%q is not an isolation", tool.Truncate(in.Isolation)).WithHint("use read committed, repeatable read or serializable")
 	}
 	all := make([]engine.Statement, len(in.Statements))
 	for i, s := range in.Statements {
 		if all[i], err = statement(l, s.Query, s.Params); err == nil {
-			err = steers(l.engine.About().Dialect, s.Query)
+			err = controlsTransaction(l.engine.Info().Dialect, s.Query)
 		}
 		if err != nil {
-			return nil, nothingDone(i, len(all), err)
+			return nil, rolledBackError(i, len(all), err)
 		}
 	}
 	start := time.Now()
@@ -102,7 +102,7 @@ func transaction(ctx context.Context, c *call, in transactionArgs) (*tool.Result
 	var texts []string
 	changed := int64(0)
 	failed := -1
-	err = l.engine.Transact(ctx, in.Isolation, func(do engine.Do) error {
+	err = l.engine.Transact(ctx, in.Isolation, func(do engine.ExecFunc) error {
 		for i, s := range all {
 			out := rowset.New(rowset.Limits{Rows: min(defaultRows, c.set.MaxRows), Bytes: max(1024, (c.set.MaxBytes-len(b))/(len(all)-i))})
 			did, err := do(s, out)
@@ -123,7 +123,7 @@ func transaction(ctx context.Context, c *call, in transactionArgs) (*tool.Result
 		return nil
 	})
 	if err != nil {
-		return nil, nothingDone(failed, len(all), near(ctx, l, stopped(ctx, err)))
+		return nil, rolledBackError(failed, len(all), withSimilarTables(ctx, l, stopped(ctx, err)))
 	}
 	b = append(b, `],"committed":true,"elapsed_ms":`...)
 	b = strconv.AppendFloat(b, float64(time.Since(start).Microseconds())/1000, 'f', -1, 64)
@@ -142,9 +142,9 @@ func trimComma(b []byte) []byte {
 	return b
 }
 
-// steers refuses what would end the transaction from inside: the databases
+// controlsTransaction refuses what would end the transaction from inside: the databases
 // would obey. ROLLBACK TO a savepoint stays inside.
-func steers(d sqltext.Dialect, query string) error {
+func controlsTransaction(d sqltext.Dialect, query string) error {
 	words := make([]string, 0, 3)
 	for w := range sqltext.Words(d, query) {
 		if words = append(words, w); len(words) == 3 {
@@ -171,9 +171,9 @@ func steers(d sqltext.Dialect, query string) error {
 		WithHint("leave it out; to undo everything, do not send it")
 }
 
-// nothingDone says which statement failed, and that none of them counts. What
+// rolledBackError says which statement failed, and that none of them counts. What
 // is in doubt stays so.
-func nothingDone(at, of int, err error) error {
+func rolledBackError(at, of int, err error) error {
 	var e *tool.Error
 	if errors.As(err, &e) && e.Kind == tool.InDoubt {
 		return err
@@ -186,10 +186,10 @@ func nothingDone(at, of int, err error) error {
 		e.Message = where + ", and nothing was done: " + e.Message
 		return e
 	}
-	var late timeUp
+	var late timeoutError
 	if errors.As(err, &late) {
 		return tool.Errorf("", tool.Timeout, "%s, and nothing was done: the database took longer than %v", where, late.limit).
-			WithHint("do less at a time, or give timeout_seconds up to %d", mostSeconds)
+			WithHint("do less at a time, or give timeout_seconds up to %d", maxSeconds)
 	}
 	return err
 }

@@ -72,8 +72,8 @@ func deletePath(ctx context.Context, w workspace, in deleteArgs) (*tool.Result, 
 	if at.name == "." {
 		return nil, tool.Errorf(w.op, tool.Denied, "the workspace itself cannot be deleted").WithHint("name something inside it")
 	}
-	if w.grant.Holds(at.name) {
-		return nil, w.kernels(at.shown)
+	if w.grant.ContainsHidden(at.name) {
+		return nil, w.rejectKernelFiles(at.shown)
 	}
 	data := deleteData{Path: at.shown, Type: kindOf(at.info.Mode())}
 	if at.info.IsDir() {
@@ -97,5 +97,5 @@ func deletePath(ctx context.Context, w workspace, in deleteArgs) (*tool.Result, 
 	if data.Entries > 0 {
 		summary += " with " + count(data.Entries, "entry")
 	}
-	return tool.Done(summary, data)
+	return tool.OK(summary, data)
 }

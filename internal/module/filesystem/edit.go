@@ -101,7 +101,7 @@ func editFile(ctx context.Context, w workspace, in editArgs) (*tool.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	raw, was, err := w.slurp(at, maxEdited)
+	raw, was, err := w.readAll(at, maxEdited)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func editFile(ctx context.Context, w workspace, in editArgs) (*tool.Result, erro
 	data := editData{Path: at.shown, Changes: len(spans), Bytes: len(next)}
 	if bytes.Equal(next, raw) {
 		data.Unchanged = true
-		return tool.Done(at.shown+" already held exactly that; left as it was", data)
+		return tool.OK(at.shown+" already held exactly that; left as it was", data)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, w.fail(at.shown, err)
@@ -134,7 +134,7 @@ func editFile(ctx context.Context, w workspace, in editArgs) (*tool.Result, erro
 	}
 	c := textedit.ChangeOf(text, spans)
 	data.Change = &c
-	r, err := tool.Done(fmt.Sprintf("edited %s: %s, %v", at.shown, count(len(spans), "change"), c), data)
+	r, err := tool.OK(fmt.Sprintf("edited %s: %s, %v", at.shown, count(len(spans), "change"), c), data)
 	if err == nil {
 		r.Content = []tool.Content{tool.Text(c.Text)}
 	}

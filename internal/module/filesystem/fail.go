@@ -20,7 +20,7 @@ func (w workspace) fail(shown string, err error) error {
 		return done
 	}
 	e := &tool.Error{Op: w.op, Kind: tool.Failed, Err: cause(err)}
-	quoted := `"` + tool.Clip(shown) + `"`
+	quoted := `"` + tool.Truncate(shown) + `"`
 	switch {
 	case errors.Is(err, context.Canceled):
 		e.Kind, e.Message = tool.Cancelled, "the call was cancelled"
@@ -75,7 +75,7 @@ const maxSimilar = 5
 // notFound names what is near: in the deepest directory on the way that does
 // exist, the names that resemble the first one that does not.
 func (w workspace) notFound(shown string) error {
-	e := tool.Errorf(w.op, tool.NotFound, "there is no %q in the workspace", tool.Clip(shown))
+	e := tool.Errorf(w.op, tool.NotFound, "there is no %q in the workspace", tool.Truncate(shown))
 	name := filepath.FromSlash(shown)
 	parent, base := filepath.Dir(name), filepath.Base(name)
 	for parent != "." {

@@ -60,8 +60,8 @@ func Module() module.Module {
 	return module.Module{
 		Name:    Namespace,
 		Summary: "files and folders of the workspace: read, find, write, edit, move, delete",
-		Open: func(module.Host) (*module.Opened, error) {
-			return &module.Opened{Tools: Tools(Config{})}, nil
+		Open: func(module.Host) (*module.Instance, error) {
+			return &module.Instance{Tools: Tools(Config{})}, nil
 		},
 	}
 }

@@ -108,7 +108,7 @@ func globFiles(ctx context.Context, w workspace, in globArgs) (*tool.Result, err
 	if data.Truncated {
 		summary = fmt.Sprintf("the first %s; there are more: narrow the pattern or raise limit", summary)
 	}
-	r, err := tool.Done(summary, data)
+	r, err := tool.OK(summary, data)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func globFiles(ctx context.Context, w workspace, in globArgs) (*tool.Result, err
 
 // search finds one path more than the limit, so that it shows when there are
 // more.
-func (in globArgs) search(ctx context.Context, w workspace, at place, sel selector) (paths, unread []string, err error) {
+func (in globArgs) search(ctx context.Context, w workspace, at resolvedPath, sel selector) (paths, unread []string, err error) {
 	type dated struct {
 		path string
 		time time.Time

@@ -114,7 +114,7 @@ func grepFiles(ctx context.Context, w workspace, in grepArgs, ripgrep func() str
 	}
 	m, err := linesearch.New(in.Pattern, in.Literal, in.IgnoreCase)
 	if err != nil {
-		return nil, tool.Errorf(w.op, tool.Invalid, "the pattern %q cannot be used: %v", tool.Clip(in.Pattern), err).
+		return nil, tool.Errorf(w.op, tool.Invalid, "the pattern %q cannot be used: %v", tool.Truncate(in.Pattern), err).
 			WithHint("expressions are RE2: no back references, no look-around; set literal to true to search for the text as it is")
 	}
 	at, err := w.existing(orDot(in.Path), true)
@@ -134,7 +134,7 @@ func grepFiles(ctx context.Context, w workspace, in grepArgs, ripgrep func() str
 	}
 	scan := linesearch.Scan{
 		Matcher: m, Mode: in.Mode, Context: in.Context, Limit: in.Limit,
-		Source: func() linesearch.Source { return &source{root: w.root, top: top} },
+		Source: func() linesearch.Source { return &fileOpener{root: w.root, top: top} },
 	}
 	found, truncated, err := scan.Run(ctx, files)
 	if err != nil {
@@ -151,7 +151,7 @@ func grepFiles(ctx context.Context, w workspace, in grepArgs, ripgrep func() str
 }
 
 // searchable refuses a single file that a search would pass over in silence.
-func (w workspace) searchable(at place) error {
+func (w workspace) searchable(at resolvedPath) error {
 	f, info, err := w.open(at)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (w workspace) searchable(at place) error {
 
 // candidates lists the files that may match, in the order of byPath: with
 // ripgrep those in which it finds something, else all that are selected.
-func (in grepArgs) candidates(ctx context.Context, w workspace, at place, m *linesearch.Matcher, ripgrep func() string) ([]string, error) {
+func (in grepArgs) candidates(ctx context.Context, w workspace, at resolvedPath, m *linesearch.Matcher, ripgrep func() string) ([]string, error) {
 	glob := in.Glob
 	switch {
 	case glob == "":
@@ -182,7 +182,7 @@ func (in grepArgs) candidates(ctx context.Context, w workspace, at place, m *lin
 		return nil, err
 	}
 	sel := selector{p, in.Hidden}
-	if rg := ripgrep(); rg != "" && m.Ripgrep() != "" && len(w.grant.Hidden) == 0 {
+	if rg := ripgrep(); rg != "" && m.Ripgrep() != "" && len(w.grant.HiddenFiles) == 0 {
 		files, ok, err := w.ripgrep(ctx, rg, at, m, sel, in.Glob)
 		if ok || err != nil {
 			return files, err
@@ -198,7 +198,7 @@ func (in grepArgs) candidates(ctx context.Context, w workspace, at place, m *lin
 	return files, err
 }
 
-func grepResult(in grepArgs, found []*linesearch.Found, truncated bool) (*tool.Result, error) {
+func grepResult(in grepArgs, found []*linesearch.FileResult, truncated bool) (*tool.Result, error) {
 	data := grepData{Mode: in.Mode, Truncated: truncated}
 	matches := 0
 	var b strings.Builder
@@ -226,7 +226,7 @@ func grepResult(in grepArgs, found []*linesearch.Found, truncated bool) (*tool.R
 	if in.Mode != linesearch.Files {
 		data.Matches = &matches
 	}
-	r, err := tool.Done(grepSummary(in, data), data)
+	r, err := tool.OK(grepSummary(in, data), data)
 	if err == nil && b.Len() > 0 {
 		r.Content = []tool.Content{tool.Text(strings.ToValidUTF8(b.String(), "�"))}
 	}
@@ -235,7 +235,7 @@ func grepResult(in grepArgs, found []*linesearch.Found, truncated bool) (*tool.R
 
 // writeFound shows the lines of one file: its path, then number and text of
 // each, with a colon where it matches and a dash where it is context.
-func writeFound(b *strings.Builder, f *linesearch.Found) {
+func writeFound(b *strings.Builder, f *linesearch.FileResult) {
 	fmt.Fprintln(b, f.Path)
 	spread := len(f.Lines) > f.Count // there is context
 	for i, l := range f.Lines {
@@ -254,7 +254,7 @@ func grepSummary(in grepArgs, data grepData) string {
 	var what string
 	switch {
 	case data.Files == 0:
-		return fmt.Sprintf("nothing matches %q", tool.Clip(in.Pattern))
+		return fmt.Sprintf("nothing matches %q", tool.Truncate(in.Pattern))
 	case in.Mode == linesearch.Files:
 		what = count(data.Files, "file") + " with a match"
 	default:
@@ -266,16 +266,16 @@ func grepSummary(in grepArgs, data grepData) string {
 	return what
 }
 
-// source opens files below a directory for a search, most of the time in the
+// fileOpener opens files below a directory for a search, most of the time in the
 // directory that is open already.
-type source struct {
+type fileOpener struct {
 	root *os.Root
 	top  string   // where the search begins
 	dir  *os.Root // the directory of the last file
 	at   string
 }
 
-func (s *source) Open(name string) (linesearch.File, int64, error) {
+func (s *fileOpener) Open(name string) (linesearch.File, int64, error) {
 	at, base := path.Split(name)
 	if s.dir == nil || at != s.at {
 		s.Close()
@@ -297,7 +297,7 @@ func (s *source) Open(name string) (linesearch.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-func (s *source) Close() error {
+func (s *fileOpener) Close() error {
 	if s.dir == nil {
 		return nil
 	}

@@ -128,7 +128,7 @@ func listDir(ctx context.Context, w workspace, in listArgs) (*tool.Result, error
 	if err != nil {
 		return nil, err
 	}
-	r, err := tool.Done(listSummary(data), data)
+	r, err := tool.OK(listSummary(data), data)
 	if err != nil {
 		return nil, err
 	}

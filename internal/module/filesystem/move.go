@@ -79,15 +79,15 @@ func movePath(_ context.Context, w workspace, in moveArgs) (*tool.Result, error)
 	if err != nil {
 		return nil, err
 	}
-	to, err := w.find(in.To, false)
+	to, err := w.resolve(in.To, false)
 	if err != nil {
 		return nil, err
 	}
 	if from.name == "." || to.name == "." {
 		return nil, tool.Errorf(w.op, tool.Denied, "the workspace itself can neither be moved nor replaced")
 	}
-	if w.grant.Holds(from.name) {
-		return nil, w.kernels(from.shown)
+	if w.grant.ContainsHidden(from.name) {
+		return nil, w.rejectKernelFiles(from.shown)
 	}
 	if strings.HasPrefix(to.name, from.name+string(filepath.Separator)) {
 		return nil, tool.Errorf(w.op, tool.Invalid, "%q lies inside %q, which cannot move into itself", to.shown, from.shown)
@@ -112,12 +112,12 @@ func movePath(_ context.Context, w workspace, in moveArgs) (*tool.Result, error)
 	case err != nil:
 		return nil, w.fail(from.shown, err)
 	}
-	return tool.Done(fmt.Sprintf("moved the %s %s to %s", data.Type, from.shown, to.shown), data)
+	return tool.OK(fmt.Sprintf("moved the %s %s to %s", data.Type, from.shown, to.shown), data)
 }
 
 // mayReplace judges a move onto something that is there. It reports false,
 // with no error, when that is the same entry under another case of its name.
-func (w workspace) mayReplace(from, to place, overwrite bool) (bool, error) {
+func (w workspace) mayReplace(from, to resolvedPath, overwrite bool) (bool, error) {
 	switch {
 	case from.name == to.name:
 		return false, tool.Errorf(w.op, tool.Invalid, "%q is already there: from and to are the same", to.shown)

@@ -120,7 +120,7 @@ func readFile(ctx context.Context, w workspace, in readArgs) (*tool.Result, erro
 		return nil, w.fail(at.shown, err)
 	}
 	p, err := in.page(ctx, src)
-	var past textfile.PastEnd
+	var past textfile.PastEndError
 	if errors.As(err, &past) {
 		return nil, tool.Errorf(w.op, tool.Invalid, "offset %d is past the end of %q, which has %s", in.Offset, at.shown, count(past.Lines, "line")).
 			WithHint("use an offset up to %d, or tail", max(1, past.Lines))
@@ -146,7 +146,7 @@ func (in readArgs) page(ctx context.Context, src *io.SectionReader) (textfile.Pa
 	return textfile.From(ctx, src, max(1, in.Offset), min(limit, textfile.MaxLines), in.LineNumbers)
 }
 
-func readResult(at place, info fs.FileInfo, e textfile.Encoding, p textfile.Page) (*tool.Result, error) {
+func readResult(at resolvedPath, info fs.FileInfo, e textfile.Encoding, p textfile.Page) (*tool.Result, error) {
 	text, valid := textfile.Valid(p.Text)
 	data := readData{
 		Path: at.shown, Size: info.Size(), FirstLine: p.First, Lines: &p.Lines,
@@ -158,7 +158,7 @@ func readResult(at place, info fs.FileInfo, e textfile.Encoding, p textfile.Page
 	if p.More {
 		data.NextOffset = p.Next()
 	}
-	r, err := tool.Done(pageSummary(at.shown, p), data)
+	r, err := tool.OK(pageSummary(at.shown, p), data)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func pageSummary(shown string, p textfile.Page) string {
 // maxPicture bounds an image, as the strictest of the model APIs does.
 const maxPicture = 5 << 20
 
-func (w workspace) picture(at place, f io.Reader, info fs.FileInfo, mime string) (*tool.Result, error) {
+func (w workspace) picture(at resolvedPath, f io.Reader, info fs.FileInfo, mime string) (*tool.Result, error) {
 	if info.Size() > maxPicture {
 		return nil, tool.Errorf(w.op, tool.Invalid, "%q is a picture of %s; the most that can be shown is %s", at.shown, textfile.Size(info.Size()), textfile.Size(maxPicture)).
 			WithHint("make it smaller first, with a program such as convert or sips")
@@ -213,7 +213,7 @@ func (w workspace) picture(at place, f io.Reader, info fs.FileInfo, mime string)
 	if err != nil {
 		return nil, w.fail(at.shown, err)
 	}
-	r, err := tool.Done(fmt.Sprintf("%s: a picture, %s, %s", at.shown, mime, textfile.Size(info.Size())), readData{Path: at.shown, Size: info.Size(), MIME: mime})
+	r, err := tool.OK(fmt.Sprintf("%s: a picture, %s, %s", at.shown, mime, textfile.Size(info.Size())), readData{Path: at.shown, Size: info.Size(), MIME: mime})
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func (w workspace) picture(at place, f io.Reader, info fs.FileInfo, mime string)
 	return r, nil
 }
 
-func (w workspace) binary(at place, info fs.FileInfo) error {
+func (w workspace) binary(at resolvedPath, info fs.FileInfo) error {
 	return tool.Errorf(w.op, tool.Invalid, "%q is a binary file of %s, not text", at.shown, textfile.Size(info.Size())).
 		WithHint("use a program that understands it through a shell tool, for example: file, strings, or xxd -l 256")
 }

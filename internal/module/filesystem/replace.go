@@ -23,7 +23,7 @@ import (
 //     is still that one: an editor outside the kernel takes no locks.
 //
 // Whatever fails before the rename leaves the old file, and no temporary one.
-func (w workspace) replace(at place, was fs.FileInfo, fill func(io.Writer) error) error {
+func (w workspace) replace(at resolvedPath, was fs.FileInfo, fill func(io.Writer) error) error {
 	dir, err := openDir(w.root, filepath.Dir(at.name))
 	if err != nil {
 		return w.fail(at.shown, err)
@@ -102,7 +102,7 @@ func unchanged(dir *os.Root, base string, was fs.FileInfo) bool {
 
 // makeParents makes the directories that a new file needs, or says that they
 // are missing.
-func (w workspace) makeParents(at place, make bool) error {
+func (w workspace) makeParents(at resolvedPath, make bool) error {
 	parent := filepath.Dir(at.name)
 	info, err := w.root.Stat(parent)
 	switch {
@@ -122,8 +122,8 @@ func (w workspace) makeParents(at place, make bool) error {
 	return nil
 }
 
-// slurp reads a whole regular file of at most most bytes.
-func (w workspace) slurp(at place, most int64) ([]byte, fs.FileInfo, error) {
+// readAll reads a whole regular file of at most most bytes.
+func (w workspace) readAll(at resolvedPath, most int64) ([]byte, fs.FileInfo, error) {
 	f, info, err := w.open(at)
 	if err != nil {
 		return nil, nil, err

@@ -27,7 +27,7 @@ import (
 // be sent elsewhere; in a process group of its own, which dies with the call;
 // with no configuration and an empty environment. When it cannot serve, ok is
 // false, and the caller searches alone.
-func (w workspace) ripgrep(ctx context.Context, rg string, at place, m *linesearch.Matcher, sel selector, glob string) (files []string, ok bool, err error) {
+func (w workspace) ripgrep(ctx context.Context, rg string, at resolvedPath, m *linesearch.Matcher, sel selector, glob string) (files []string, ok bool, err error) {
 	dir, err := openDir(w.root, at.name)
 	if err != nil {
 		return nil, false, w.fail(at.shown, err)
@@ -77,7 +77,7 @@ func ripgrepArgs(m *linesearch.Matcher, sel selector, glob string) []string {
 		"--no-config", "--no-ignore", "--no-messages", "--no-mmap", "--binary",
 		"--color=never", "--case-sensitive", "--files-with-matches", "--null",
 	}
-	if sel.all || sel.pattern.SpellsDot() {
+	if sel.all || sel.pattern.MatchesHidden() {
 		args = append(args, "--hidden")
 	}
 	for _, g := range simpleGlobs(glob) {

@@ -27,7 +27,7 @@ type entry struct {
 // follows a symbolic link. The visitor answers like that of fs.WalkDir:
 // fs.SkipDir does not enter a directory, fs.SkipAll ends the walk. Directories
 // that cannot be read are left out, and named in the list that comes back.
-func (w workspace) walk(ctx context.Context, start place, visit func(entry) error) (unread []string, err error) {
+func (w workspace) walk(ctx context.Context, start resolvedPath, visit func(entry) error) (unread []string, err error) {
 	dir, err := openDir(w.root, start.name)
 	if err != nil {
 		return nil, w.fail(start.shown, err)
@@ -55,14 +55,14 @@ func (k *walker) dir(dir *os.Root, at string, depth int) error {
 		if at == "" {
 			return err
 		}
-		k.missed(at, err)
+		k.noteUnread(at, err)
 		return nil
 	}
 	for _, d := range entries {
 		if err := k.ctx.Err(); err != nil {
 			return err
 		}
-		if d.IsDir() && k.grant.Hides(dir, d.Name()) {
+		if d.IsDir() && k.grant.IsHidden(dir, d.Name()) {
 			continue // the kernel's own
 		}
 		e := entry{DirEntry: d, path: path.Join(at, d.Name()), depth: depth, dir: dir}
@@ -79,7 +79,7 @@ func (k *walker) dir(dir *os.Root, at string, depth int) error {
 		}
 		sub, err := openDir(dir, d.Name())
 		if err != nil {
-			k.missed(e.path, err)
+			k.noteUnread(e.path, err)
 			continue
 		}
 		if err := k.dir(sub, e.path, depth+1); err != nil {
@@ -89,9 +89,9 @@ func (k *walker) dir(dir *os.Root, at string, depth int) error {
 	return nil
 }
 
-// missed notes a directory that could not be read; one that vanished, or was
+// noteUnread notes a directory that could not be read; one that vanished, or was
 // swapped for something else, is not missed.
-func (k *walker) missed(at string, err error) {
+func (k *walker) noteUnread(at string, err error) {
 	if errors.Is(err, fs.ErrPermission) {
 		k.unread = append(k.unread, at)
 	}
@@ -113,13 +113,13 @@ func readDir(dir *os.Root) ([]fs.DirEntry, error) {
 }
 
 // directory finds a directory to walk.
-func (w workspace) directory(path string) (place, error) {
+func (w workspace) directory(path string) (resolvedPath, error) {
 	at, err := w.existing(path, true)
 	if err != nil {
-		return place{}, err
+		return resolvedPath{}, err
 	}
 	if !at.info.IsDir() {
-		return place{}, w.notDirectory(at)
+		return resolvedPath{}, w.notDirectory(at)
 	}
 	return at, nil
 }

@@ -22,9 +22,9 @@ type workspace struct {
 	grant tool.Grant // for what belongs to the kernel
 }
 
-// place is a path that was found to lie inside the workspace. Only find makes
+// resolvedPath is a path that was found to lie inside the workspace. Only find makes
 // one.
-type place struct {
+type resolvedPath struct {
 	shown string      // as asked for, relative to the workspace, with slashes
 	name  string      // for the root, symbolic links followed
 	info  fs.FileInfo // nil when nothing is there
@@ -33,20 +33,20 @@ type place struct {
 // maxLinks is how many symbolic links one path may hold, as systems have it.
 const maxLinks = 40
 
-// find takes a path as the model wrote it and says where it leads. Links are
+// resolve takes a path as the model wrote it and says where it leads. Links are
 // followed, the last one only when last is true. That nothing is there is not
 // an error.
-func (w workspace) find(path string, last bool) (place, error) {
-	name, err := w.local(path)
+func (w workspace) resolve(path string, last bool) (resolvedPath, error) {
+	name, err := w.relPath(path)
 	if err != nil {
-		return place{}, err
+		return resolvedPath{}, err
 	}
-	p := place{shown: filepath.ToSlash(name), name: name}
+	p := resolvedPath{shown: filepath.ToSlash(name), name: name}
 	p.info, err = w.root.Lstat(name)
 	switch {
 	case err == nil && (!last || p.info.Mode()&fs.ModeSymlink == 0):
 		if w.grant.Forbids(p.name) {
-			return place{}, w.kernels(p.shown)
+			return resolvedPath{}, w.rejectKernelFiles(p.shown)
 		}
 		return p, nil
 	case err == nil, w.escapes(err):
@@ -56,35 +56,35 @@ func (w workspace) find(path string, last bool) (place, error) {
 		p.name, p.info, err = w.follow(name, last)
 	}
 	if err != nil {
-		return place{}, w.fail(p.shown, err)
+		return resolvedPath{}, w.fail(p.shown, err)
 	}
 	if w.grant.Forbids(p.name) {
-		return place{}, w.kernels(p.shown)
+		return resolvedPath{}, w.rejectKernelFiles(p.shown)
 	}
 	return p, nil
 }
 
-// kernels refuses what belongs to the kernel.
-func (w workspace) kernels(shown string) error {
-	return tool.Errorf(w.op, tool.Denied, "%q belongs to the kernel", tool.Clip(shown)).WithHint("its state is no tool's business; work elsewhere")
+// rejectKernelFiles refuses what belongs to the kernel.
+func (w workspace) rejectKernelFiles(shown string) error {
+	return tool.Errorf(w.op, tool.Denied, "%q belongs to the kernel", tool.Truncate(shown)).WithHint("its state is no tool's business; work elsewhere")
 }
 
 // existing is find for what must be there.
-func (w workspace) existing(path string, last bool) (place, error) {
-	p, err := w.find(path, last)
+func (w workspace) existing(path string, last bool) (resolvedPath, error) {
+	p, err := w.resolve(path, last)
 	if err == nil && p.info == nil {
-		return place{}, w.fail(p.shown, fs.ErrNotExist)
+		return resolvedPath{}, w.fail(p.shown, fs.ErrNotExist)
 	}
 	return p, err
 }
 
-// local spells a path relative to the workspace, or refuses it.
-func (w workspace) local(path string) (string, error) {
+// relPath spells a path relative to the workspace, or refuses it.
+func (w workspace) relPath(path string) (string, error) {
 	if strings.TrimSpace(path) == "" {
 		return "", tool.Errorf(w.op, tool.Invalid, "the path is empty").WithHint(`"." is the workspace itself`)
 	}
 	if strings.ContainsRune(path, 0) {
-		return "", tool.Errorf(w.op, tool.Invalid, "the path %q holds a zero byte", tool.Clip(path))
+		return "", tool.Errorf(w.op, tool.Invalid, "the path %q holds a zero byte", tool.Truncate(path))
 	}
 	name := filepath.FromSlash(path)
 	if !filepath.IsAbs(name) {
@@ -98,7 +98,7 @@ func (w workspace) local(path string) (string, error) {
 }
 
 func (w workspace) outside(path, why string) *tool.Error {
-	return tool.Errorf(w.op, tool.Denied, "%q %s", tool.Clip(path), why).
+	return tool.Errorf(w.op, tool.Denied, "%q %s", tool.Truncate(path), why).
 		WithHint("only files under %s can be reached; give a path relative to it", w.dir)
 }
 
@@ -165,7 +165,7 @@ func (w workspace) escapes(err error) bool {
 
 // open opens a regular file for reading, and nothing else: what is not one is
 // refused before it is opened, and again after, should it have been swapped.
-func (w workspace) open(p place) (*os.File, fs.FileInfo, error) {
+func (w workspace) open(p resolvedPath) (*os.File, fs.FileInfo, error) {
 	if err := w.regular(p.shown, p.info); err != nil {
 		return nil, nil, err
 	}
@@ -254,7 +254,7 @@ func count(n int, noun string) string {
 	}
 }
 
-func (w workspace) notDirectory(p place) error {
+func (w workspace) notDirectory(p resolvedPath) error {
 	return tool.Errorf(w.op, tool.Invalid, "%q is a %s, not a directory", p.shown, kindOf(p.info.Mode())).
 		WithHint("use %s.read for a file", Namespace)
 }

@@ -82,7 +82,7 @@ type writeData struct {
 }
 
 func writeFile(ctx context.Context, w workspace, in writeArgs) (*tool.Result, error) {
-	at, err := w.find(in.Path, true)
+	at, err := w.resolve(in.Path, true)
 	if err != nil {
 		return nil, err
 	}
@@ -127,14 +127,14 @@ const maxDiffed = 4 << 20
 // overwrite replaces the content of a file and says what that changed, unless
 // the file is too large to look at. One that holds the content already is left
 // alone.
-func (w workspace) overwrite(at place, content string) (*textedit.Change, error) {
+func (w workspace) overwrite(at resolvedPath, content string) (*textedit.Change, error) {
 	var c *textedit.Change
 	if at.info.Size() <= maxDiffed {
-		old, _, err := w.slurp(at, maxDiffed)
+		old, _, err := w.readAll(at, maxDiffed)
 		if err != nil {
 			return nil, err
 		}
-		spans := textedit.Difference(old, []byte(content))
+		spans := textedit.DiffSpan(old, []byte(content))
 		if spans == nil {
 			return &textedit.Change{}, nil
 		}
@@ -147,7 +147,7 @@ func (w workspace) overwrite(at place, content string) (*textedit.Change, error)
 }
 
 // append copies the file, adds to the copy, and puts it in the file's place.
-func (w workspace) append(ctx context.Context, at place, content string) (int64, error) {
+func (w workspace) append(ctx context.Context, at resolvedPath, content string) (int64, error) {
 	old, info, err := w.open(at)
 	if err != nil {
 		return 0, err
@@ -182,7 +182,7 @@ func writeResult(data writeData, mode string) (*tool.Result, error) {
 	default:
 		summary = fmt.Sprintf("wrote %s: %s", data.Path, written)
 	}
-	r, err := tool.Done(summary, data)
+	r, err := tool.OK(summary, data)
 	if err == nil && data.Change != nil && data.Text != "" {
 		r.Content = []tool.Content{tool.Text(data.Text)}
 	}

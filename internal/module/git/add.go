@@ -36,7 +36,7 @@ const addOutput = `{
   "required": ["staged", "paths", "truncated"]
 }`
 
-func addTool(g *repo.Ground) gittool.Definition {
+func addTool(g *repo.Runner) gittool.Definition {
 	return gittool.Definition{
 		Name: "add", Doc: addDoc, Input: addInput, Output: addOutput,
 		Examples: []tool.Example{
@@ -48,13 +48,13 @@ func addTool(g *repo.Ground) gittool.Definition {
 			"indexer des fichiers", "ajouter des fichiers au commit", "préparer un commit",
 		},
 		Tags:    []string{"add", "stage", "index", "ajouter", "indexer"},
-		Runtime: gittool.Changing(tool.Medium, false),
+		Runtime: gittool.WriteRuntime(tool.Medium, false),
 		Handler: handler(g, "add", add),
 	}
 }
 
 type addArgs struct {
-	gittool.At
+	gittool.RepoArg
 	Paths []string `json:"paths"`
 	All   bool     `json:"all"`
 }
@@ -82,18 +82,18 @@ func add(ctx context.Context, c *call, in addArgs) (*tool.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := addData{Staged: len(names), Paths: names[:min(len(names), mostFiles)], Truncated: len(names) > mostFiles}
+	d := addData{Staged: len(names), Paths: names[:min(len(names), maxFiles)], Truncated: len(names) > maxFiles}
 	if d.Paths == nil {
 		d.Paths = []porcelain.Name{}
 	}
 	if len(names) == 0 {
-		return gittool.Done("nothing to stage: there are no changes there that are not staged already", d, "")
+		return gittool.TextResult("nothing to stage: there are no changes there that are not staged already", d, "")
 	}
 	var text strings.Builder
 	for _, name := range d.Paths {
 		text.WriteString(name.String() + "\n")
 	}
-	return gittool.Done("staged "+gittool.Count(len(names), "file"), d, text.String())
+	return gittool.TextResult("staged "+gittool.Count(len(names), "file"), d, text.String())
 }
 
 // addable says why a path that was named is not among the changes, if it ought
@@ -114,11 +114,11 @@ func (c *call) addable(s *porcelain.Status, path string) error {
 		}
 	}
 	if ignored {
-		return tool.Errorf(c.Op, tool.Invalid, "%q is ignored, by .gitignore or a list like it", tool.Clip(path)).
+		return tool.Errorf(c.Op, tool.Invalid, "%q is ignored, by .gitignore or a list like it", tool.Truncate(path)).
 			WithHint("leave it out, or change .gitignore")
 	}
 	if _, err := c.Grant.Root.Lstat(filepath.Join(filepath.FromSlash(c.Shown), filepath.FromSlash(string(name)))); err != nil {
-		return tool.Errorf(c.Op, tool.NotFound, "there is no %q in the repository", tool.Clip(path)).
+		return tool.Errorf(c.Op, tool.NotFound, "there is no %q in the repository", tool.Truncate(path)).
 			WithHint("paths are relative to the repository and literal: no * and no ?; git.status says what is changed")
 	}
 	return nil
@@ -150,23 +150,23 @@ func (c *call) stage(ctx context.Context, s *porcelain.Status, fresh bool) ([]po
 	if err := c.unfiltered(ctx, list.String()); err != nil {
 		return nil, err
 	}
-	_, err := c.Run(ctx, repo.Command{Args: []string{"update-index", "--add", "--remove", "--replace", "-z", "--stdin"}, Stdin: list.String(), Reach: repo.References})
+	_, err := c.Run(ctx, repo.Command{Args: []string{"update-index", "--add", "--remove", "--replace", "-z", "--stdin"}, Stdin: list.String(), Reach: repo.WriteRefs})
 	return names, err
 }
 
 // unfiltered refuses to stage files that a filter should change first: the
 // filter is a program, and what would be staged without it is not what is meant.
 func (c *call) unfiltered(ctx context.Context, list string) error {
-	out, err := c.Run(ctx, repo.Command{Args: []string{"check-attr", "-z", "--stdin", "filter"}, Stdin: list, Most: 256 << 20})
+	out, err := c.Run(ctx, repo.Command{Args: []string{"check-attr", "-z", "--stdin", "filter"}, Stdin: list, MaxOutput: 256 << 20})
 	if err != nil {
 		return err
 	}
 	filters, err := porcelain.Attributes(out.Text)
 	if err != nil {
-		return c.Wrong(err)
+		return c.UnexpectedOutput(err)
 	}
 	for name, filter := range filters {
-		return tool.Errorf(c.Op, tool.Denied, "%s goes through the filter %q before it is stored (.gitattributes), and programs that a repository names are not run here", name, tool.Clip(filter)).
+		return tool.Errorf(c.Op, tool.Denied, "%s goes through the filter %q before it is stored (.gitattributes), and programs that a repository names are not run here", name, tool.Truncate(filter)).
 			WithHint("stage other files by paths, and ask the user to add %s in a terminal", name)
 	}
 	return nil

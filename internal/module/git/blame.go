@@ -44,7 +44,7 @@ const blameOutput = `{
   "required": ["path", "lines", "commits", "truncated"]
 }`
 
-func blameTool(g *repo.Ground) gittool.Definition {
+func blameTool(g *repo.Runner) gittool.Definition {
 	return gittool.Definition{
 		Name: "blame", Doc: blameDoc, Input: blameInput, Output: blameOutput,
 		Examples: []tool.Example{
@@ -56,13 +56,13 @@ func blameTool(g *repo.Ground) gittool.Definition {
 			"qui a écrit cette ligne", "auteur de chaque ligne", "annoter un fichier",
 		},
 		Tags:    []string{"blame", "annotate", "author", "line", "history", "auteur", "ligne"},
-		Runtime: gittool.Reading(),
+		Runtime: gittool.ReadRuntime(),
 		Handler: handler(g, "blame", blame),
 	}
 }
 
 type blameArgs struct {
-	gittool.At
+	gittool.RepoArg
 	Path   string `json:"path"`
 	Rev    string `json:"rev"`
 	Start  int    `json:"start"`
@@ -95,13 +95,13 @@ func blame(ctx context.Context, c *call, in blameArgs) (*tool.Result, error) {
 		}
 		args = append(args, revision)
 	}
-	out, err := c.Run(ctx, repo.Command{Args: append(args, "--", string(name)), Most: 4 * c.Settings.MaxBytes})
+	out, err := c.Run(ctx, repo.Command{Args: append(args, "--", string(name)), MaxOutput: 4 * c.Settings.MaxBytes})
 	if err != nil {
 		return nil, blameFailure(c, in, out, err)
 	}
 	b, err := porcelain.ParseBlame(out.Text)
 	if err != nil && !out.Cut { // the last line may not be whole
-		return nil, c.Wrong(err)
+		return nil, c.UnexpectedOutput(err)
 	}
 	return blameResult(name, in, b, out.Cut)
 }
@@ -119,7 +119,7 @@ func blameResult(name porcelain.Name, in blameArgs, b *porcelain.Blame, cut bool
 	for _, line := range d.Lines {
 		o := b.Commits[line.Commit]
 		used[line.Commit] = o
-		fmt.Fprintf(&text, "%s %.10s %-16s %5d  %s\n", porcelain.ShortID(line.Commit), cmp.Or(o.Date, "not yet"), tool.ClipTo(o.Author, 16), line.Number, line.Text)
+		fmt.Fprintf(&text, "%s %.10s %-16s %5d  %s\n", porcelain.ShortID(line.Commit), cmp.Or(o.Date, "not yet"), tool.TruncateTo(o.Author, 16), line.Number, line.Text)
 	}
 	d.Commits = used
 	summary := fmt.Sprintf("%s: lines %d to %d, from %s", name, in.Start, in.Start+len(d.Lines)-1, gittool.Count(len(used), "commit"))
@@ -130,7 +130,7 @@ func blameResult(name porcelain.Name, in blameArgs, b *porcelain.Blame, cut bool
 		d.NextStart = in.Start + len(d.Lines)
 		summary += fmt.Sprintf("; continue with start=%d", d.NextStart)
 	}
-	return gittool.Done(summary, d, text.String())
+	return gittool.TextResult(summary, d, text.String())
 }
 
 var onlyLines = regexp.MustCompile(`has only (\d+) lines?`)
@@ -141,7 +141,7 @@ func blameFailure(c *call, in blameArgs, out *repo.Output, err error) error {
 		return err
 	}
 	if m := onlyLines.FindStringSubmatch(out.Log); m != nil {
-		return tool.Errorf(c.Op, tool.Invalid, "line %d is past the end of %q, which has %s lines", in.Start, tool.Clip(in.Path), m[1]).
+		return tool.Errorf(c.Op, tool.Invalid, "line %d is past the end of %q, which has %s lines", in.Start, tool.Truncate(in.Path), m[1]).
 			WithHint("use a start up to %s", m[1])
 	}
 	var e *tool.Error

@@ -44,7 +44,7 @@ const branchesOutput = `{
   }
 }`
 
-func branchesTool(g *repo.Ground) gittool.Definition {
+func branchesTool(g *repo.Runner) gittool.Definition {
 	r := tool.Runtime{Risk: tool.Medium, SideEffect: tool.Write, Timeout: gittool.MostTime, Effects: []tool.Effect{
 		{Resource: "repo:{repo}", Mode: tool.S},
 		{Resource: "repo:.", Mode: tool.S, Unless: []string{"repo"}},
@@ -71,7 +71,7 @@ func branchesTool(g *repo.Ground) gittool.Definition {
 }
 
 type branchesArgs struct {
-	gittool.At
+	gittool.RepoArg
 	Remote bool   `json:"remote"`
 	Limit  int    `json:"limit"`
 	Create string `json:"create"`
@@ -158,7 +158,7 @@ func (c *call) listBranches(ctx context.Context, remote bool, limit int) (*tool.
 	if d.Current != "" {
 		summary += "; on " + d.Current
 	}
-	return gittool.Done(summary, d, text.String())
+	return gittool.TextResult(summary, d, text.String())
 }
 
 func newBranch(r porcelain.Ref) branchData {
@@ -192,11 +192,11 @@ func (c *call) createBranch(ctx context.Context, name, start string) (*tool.Resu
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.Run(ctx, repo.Command{Args: []string{"branch", "--no-track", name, revision}, Reach: repo.References}); err != nil {
+	if _, err := c.Run(ctx, repo.Command{Args: []string{"branch", "--no-track", name, revision}, Reach: repo.WriteRefs}); err != nil {
 		return nil, err
 	}
 	d := branchChangeData{Name: name, Commit: c.CommitOf(ctx, name)}
-	return gittool.Done(fmt.Sprintf("created %s at %s; git.checkout switches to it", name, porcelain.ShortID(d.Commit)), d, "")
+	return gittool.TextResult(fmt.Sprintf("created %s at %s; git.checkout switches to it", name, porcelain.ShortID(d.Commit)), d, "")
 }
 
 // existing checks a branch that is to be changed, and says where it is.
@@ -204,18 +204,18 @@ func (c *call) existing(ctx context.Context, name, verb string) (string, error) 
 	if _, err := repo.BranchName(c.Op, name); err != nil {
 		return "", err
 	}
-	if err := c.Unprotected(name, verb); err != nil {
+	if err := c.CheckProtected(name, verb); err != nil {
 		return "", err
 	}
 	commit := c.CommitOf(ctx, name)
 	if commit == "" && c.Branch() != name {
-		return "", tool.Errorf(c.Op, tool.NotFound, "there is no branch %q", tool.Clip(name)).WithHint("call git.branches without arguments to list them")
+		return "", tool.Errorf(c.Op, tool.NotFound, "there is no branch %q", tool.Truncate(name)).WithHint("call git.branches without arguments to list them")
 	}
 	return commit, nil
 }
 
 func (c *call) deleteBranch(ctx context.Context, name string, force bool) (*tool.Result, error) {
-	force, err := c.Forced(force)
+	force, err := c.CheckForce(force)
 	if err != nil {
 		return nil, err
 	}
@@ -230,11 +230,11 @@ func (c *call) deleteBranch(ctx context.Context, name string, force bool) (*tool
 	if force {
 		flag = "-D"
 	}
-	if _, err := c.Run(ctx, repo.Command{Args: []string{"branch", flag, name}, Reach: repo.References}); err != nil {
+	if _, err := c.Run(ctx, repo.Command{Args: []string{"branch", flag, name}, Reach: repo.WriteRefs}); err != nil {
 		return nil, err
 	}
 	c.forget(ctx, "--remove-section", name, "")
-	return gittool.Done(fmt.Sprintf("deleted %s, which was at %s", name, porcelain.ShortID(commit)), branchChangeData{Name: name, Commit: commit}, "")
+	return gittool.TextResult(fmt.Sprintf("deleted %s, which was at %s", name, porcelain.ShortID(commit)), branchChangeData{Name: name, Commit: commit}, "")
 }
 
 func (c *call) renameBranch(ctx context.Context, name, to string) (*tool.Result, error) {
@@ -248,23 +248,23 @@ func (c *call) renameBranch(ctx context.Context, name, to string) (*tool.Result,
 	if to, err = repo.BranchName(c.Op, to); err != nil {
 		return nil, err
 	}
-	if err := c.Unprotected(to, "renamed to"); err != nil {
+	if err := c.CheckProtected(to, "renamed to"); err != nil {
 		return nil, err
 	}
 	current := c.Branch() == name
 	if commit != "" {
-		if _, err := c.Run(ctx, repo.Command{Args: []string{"branch", "--move", name, to}, Reach: repo.References}); err != nil {
+		if _, err := c.Run(ctx, repo.Command{Args: []string{"branch", "--move", name, to}, Reach: repo.WriteRefs}); err != nil {
 			return nil, err
 		}
 	}
 	if current { // Git takes the view for another working tree, and leaves this one's HEAD
 		move := []string{"symbolic-ref", "-m", "branch: renamed " + name + " to " + to, "HEAD", "refs/heads/" + to}
-		if _, err := c.Run(ctx, repo.Command{Args: move, Reach: repo.References}); err != nil {
+		if _, err := c.Run(ctx, repo.Command{Args: move, Reach: repo.WriteRefs}); err != nil {
 			return nil, err
 		}
 	}
 	c.forget(ctx, "--rename-section", name, to)
-	return gittool.Done(fmt.Sprintf("renamed %s to %s", name, to), branchChangeData{Name: name, To: to, Commit: commit}, "")
+	return gittool.TextResult(fmt.Sprintf("renamed %s to %s", name, to), branchChangeData{Name: name, To: to, Commit: commit}, "")
 }
 
 // forget takes what the repository's settings say of a branch away, or over to

@@ -42,7 +42,7 @@ const checkoutOutput = `{
   }
 }`
 
-func checkoutTool(g *repo.Ground) gittool.Definition {
+func checkoutTool(g *repo.Runner) gittool.Definition {
 	return gittool.Definition{
 		Name: "checkout", Doc: checkoutDoc, Input: checkoutInput, Output: checkoutOutput,
 		Examples: []tool.Example{
@@ -55,13 +55,13 @@ func checkoutTool(g *repo.Ground) gittool.Definition {
 			"changer de branche", "basculer sur une branche", "créer et changer de branche",
 		},
 		Tags:    []string{"checkout", "switch", "branch", "branche", "basculer"},
-		Runtime: gittool.Changing(tool.Medium, true),
+		Runtime: gittool.WriteRuntime(tool.Medium, true),
 		Handler: handler(g, "checkout", checkout),
 	}
 }
 
 type checkoutArgs struct {
-	gittool.At
+	gittool.RepoArg
 	To     string   `json:"to"`
 	Create bool     `json:"create"`
 	Start  string   `json:"start"`
@@ -79,7 +79,7 @@ type checkoutData struct {
 }
 
 func checkout(ctx context.Context, c *call, in checkoutArgs) (*tool.Result, error) {
-	force, err := c.Forced(in.Force)
+	force, err := c.CheckForce(in.Force)
 	if err != nil {
 		return nil, err
 	}
@@ -102,14 +102,14 @@ func checkout(ctx context.Context, c *call, in checkoutArgs) (*tool.Result, erro
 	if force {
 		args = append(args, "--force")
 	}
-	if _, err := c.Run(ctx, repo.Command{Args: append(append(args, target...), "--"), Reach: repo.Files}); err != nil {
+	if _, err := c.Run(ctx, repo.Command{Args: append(append(args, target...), "--"), Reach: repo.WriteFiles}); err != nil {
 		return nil, err
 	}
 	if d.Upstream != "" {
 		c.Follow(ctx, d.Branch, d.Upstream)
 	}
 	c.WarnFilters()
-	return gittool.Done(d.summary(), d, "")
+	return gittool.TextResult(d.summary(), d, "")
 }
 
 // target says what is checked out: a new branch, one that there is, one that
@@ -197,7 +197,7 @@ func (c *call) checkoutPaths(ctx context.Context, revision string, paths []strin
 			return nil, err
 		}
 		if len(s.Changes) > 0 {
-			d, _ := c.describe(s, mostFiles)
+			d, _ := c.describe(s, maxFiles)
 			return nil, tool.Errorf(c.Op, tool.Conflict, "changes that are not committed would be overwritten: %s", namesOf(d.all())).
 				WithHint("commit or stash them first; git.restore is for throwing changes away")
 		}
@@ -207,11 +207,11 @@ func (c *call) checkoutPaths(ctx context.Context, revision string, paths []strin
 		return nil, err
 	}
 	args := []string{"checkout", "--quiet", "--no-progress", "--no-recurse-submodules", commit}
-	if _, err := c.Run(ctx, repo.Command{Args: append(args, where...), Reach: repo.Files}); err != nil {
+	if _, err := c.Run(ctx, repo.Command{Args: append(args, where...), Reach: repo.WriteFiles}); err != nil {
 		return nil, err
 	}
 	c.WarnFilters()
-	return gittool.Done(fmt.Sprintf("took %s from %s, and staged them", strings.Join(paths[:min(len(paths), 5)], ", "), tool.Clip(revision)), checkoutData{Commit: commit, Paths: paths}, "")
+	return gittool.TextResult(fmt.Sprintf("took %s from %s, and staged them", strings.Join(paths[:min(len(paths), 5)], ", "), tool.Truncate(revision)), checkoutData{Commit: commit, Paths: paths}, "")
 }
 
 // all are the files that are not clean, once each.

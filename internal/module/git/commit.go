@@ -37,7 +37,7 @@ const commitOutput = `{
   "required": ["commit", "files"]
 }`
 
-func commitTool(g *repo.Ground) gittool.Definition {
+func commitTool(g *repo.Runner) gittool.Definition {
 	return gittool.Definition{
 		Name: "commit", Doc: commitDoc, Input: commitInput, Output: commitOutput,
 		Examples: []tool.Example{
@@ -49,13 +49,13 @@ func commitTool(g *repo.Ground) gittool.Definition {
 			"valider les modifications", "faire un commit", "enregistrer les modifications", "modifier le dernier commit",
 		},
 		Tags:    []string{"commit", "save", "amend", "message", "valider"},
-		Runtime: gittool.Changing(tool.Medium, false),
+		Runtime: gittool.WriteRuntime(tool.Medium, false),
 		Handler: handler(g, "commit", commit),
 	}
 }
 
 type commitArgs struct {
-	gittool.At
+	gittool.RepoArg
 	Message string `json:"message"`
 	All     bool   `json:"all"`
 	Amend   bool   `json:"amend"`
@@ -72,10 +72,10 @@ func commit(ctx context.Context, c *call, in commitArgs) (*tool.Result, error) {
 		return nil, tool.Errorf(c.Op, tool.Invalid, "the message is empty, or is not text").WithHint("say in a line what the change does")
 	}
 	branch := c.Branch()
-	if err := c.Unprotected(branch, "committed to"); err != nil {
+	if err := c.CheckProtected(branch, "committed to"); err != nil {
 		return nil, err
 	}
-	if err := c.Identify(c.Settings.AuthorName, c.Settings.AuthorEmail); err != nil {
+	if err := c.SetIdentity(c.Settings.AuthorName, c.Settings.AuthorEmail); err != nil {
 		return nil, err
 	}
 	if err := c.committable(ctx, in); err != nil {
@@ -85,7 +85,7 @@ func commit(ctx context.Context, c *call, in commitArgs) (*tool.Result, error) {
 	if in.Amend {
 		args = append(args, "--amend", "--no-post-rewrite")
 	}
-	if _, err := c.Run(ctx, repo.Command{Args: args, Stdin: in.Message, Reach: repo.References}); err != nil {
+	if _, err := c.Run(ctx, repo.Command{Args: args, Stdin: in.Message, Reach: repo.WriteRefs}); err != nil {
 		return nil, err
 	}
 	return c.committed(ctx, branch)
@@ -98,7 +98,7 @@ func (c *call) committable(ctx context.Context, in commitArgs) error {
 	if err != nil {
 		return err
 	}
-	d, _ := c.describe(s, mostFiles)
+	d, _ := c.describe(s, maxFiles)
 	switch {
 	case d.Counts.Conflicts > 0 && !in.All:
 		return tool.Errorf(c.Op, tool.Conflict, "%s in conflict: %s", gittool.Count(d.Counts.Conflicts, "file"), namesOf(d.Conflicts)).
@@ -150,7 +150,7 @@ func (c *call) unpublished(ctx context.Context) error {
 		return err
 	}
 	if remote := strings.TrimSpace(out.Text); remote != "" {
-		return tool.Errorf(c.Op, tool.Denied, "the last commit is already on %s, and others may have it", tool.Clip(porcelain.Text(remote))).
+		return tool.Errorf(c.Op, tool.Denied, "the last commit is already on %s, and others may have it", tool.Truncate(porcelain.Text(remote))).
 			WithHint("make a new commit instead; the user can allow this with tools.modules.git.constraints.allow_force: true")
 	}
 	return nil
@@ -166,7 +166,7 @@ func (c *call) committed(ctx context.Context, branch string) (*tool.Result, erro
 	}
 	made, rest, err := porcelain.CutCommit(out.Text)
 	if err != nil {
-		return nil, c.Wrong(err)
+		return nil, c.UnexpectedOutput(err)
 	}
 	d, text, err := c.patch(strings.TrimPrefix(rest, "\n"), p, out.Cut)
 	if err != nil {
@@ -176,7 +176,7 @@ func (c *call) committed(ctx context.Context, branch string) (*tool.Result, erro
 	if branch != "" {
 		where = " on " + porcelain.Text(branch)
 	}
-	return gittool.Done(fmt.Sprintf("committed %s%s: %s; %s", made.Short(), where, tool.Clip(made.Subject), d.summary()), commitData{made, porcelain.Text(branch), d}, text)
+	return gittool.TextResult(fmt.Sprintf("committed %s%s: %s; %s", made.Short(), where, tool.Truncate(made.Subject), d.summary()), commitData{made, porcelain.Text(branch), d}, text)
 }
 
 // namesOf lists some names, for an error.

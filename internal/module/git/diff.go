@@ -33,7 +33,7 @@ const diffOutput = `{
   "required": ["files", "total_files", "added", "deleted", "truncated"]
 }`
 
-func diffTool(g *repo.Ground) gittool.Definition {
+func diffTool(g *repo.Runner) gittool.Definition {
 	return gittool.Definition{
 		Name: "diff", Doc: diffDoc, Input: diffInput, Output: diffOutput,
 		Examples: []tool.Example{
@@ -47,13 +47,13 @@ func diffTool(g *repo.Ground) gittool.Definition {
 			"différences", "comparer des branches", "voir les changements", "comparer deux versions",
 		},
 		Tags:    []string{"diff", "patch", "compare", "changes", "review", "différence", "comparaison"},
-		Runtime: gittool.Reading(),
+		Runtime: gittool.ReadRuntime(),
 		Handler: handler(g, "diff", diff),
 	}
 }
 
 type diffArgs struct {
-	gittool.At
+	gittool.RepoArg
 	page
 	Staged bool     `json:"staged"`
 	From   string   `json:"from"`
@@ -102,5 +102,5 @@ func diff(ctx context.Context, c *call, in diffArgs) (*tool.Result, error) {
 			summary += " that are not staged (staged: true shows those that are; new files show in git.status)"
 		}
 	}
-	return gittool.Done(summary, d, text)
+	return gittool.TextResult(summary, d, text)
 }

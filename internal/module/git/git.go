@@ -41,16 +41,16 @@ func Module() module.Module {
 		Summary:    "Git repositories: state, history, blame, branches, commits, stashes; fetch and push where granted",
 		Settings:   func() any { return gittool.Defaults() },
 		Credential: true,
-		Open: func(h module.Host) (*module.Opened, error) {
-			g := &repo.Ground{Hidden: h.Hidden}
-			return &module.Opened{Tools: tools(g), Close: g.Close}, nil
+		Open: func(h module.Host) (*module.Instance, error) {
+			g := &repo.Runner{Hidden: h.Hidden}
+			return &module.Instance{Tools: tools(g), Close: g.Close}, nil
 		},
 	}
 }
 
 // tools makes the tools of the module. A new tool is a file, its description
 // beside it, and a line here.
-func tools(g *repo.Ground) []*tool.Tool {
+func tools(g *repo.Runner) []*tool.Tool {
 	definitions := []gittool.Definition{
 		statusTool(g), diffTool(g), logTool(g), showTool(g), blameTool(g), branchesTool(g),
 		addTool(g), commitTool(g), checkoutTool(g), stashTool(g), restoreTool(g),
@@ -66,6 +66,6 @@ func tools(g *repo.Ground) []*tool.Tool {
 // call is one call of a tool of this package.
 type call struct{ *gittool.Call }
 
-func handler[In interface{ Folder() string }](g *repo.Ground, name string, run func(context.Context, *call, In) (*tool.Result, error)) tool.Handler {
+func handler[In interface{ Folder() string }](g *repo.Runner, name string, run func(context.Context, *call, In) (*tool.Result, error)) tool.Handler {
 	return gittool.Handler(g, name, func(ctx context.Context, c *gittool.Call, in In) (*tool.Result, error) { return run(ctx, &call{c}, in) })
 }

@@ -28,7 +28,7 @@ type ground struct {
 	home    string
 	grant   tool.Grant
 	module  module.Module
-	opened  *module.Opened
+	opened  *module.Instance
 	tools   map[string]*tool.Tool
 	schemas map[string]*jsonschema.Schema
 }

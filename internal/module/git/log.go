@@ -49,7 +49,7 @@ const logOutput = `{
   "required": ["commits", "truncated"]
 }`
 
-func logTool(g *repo.Ground) gittool.Definition {
+func logTool(g *repo.Runner) gittool.Definition {
 	return gittool.Definition{
 		Name: "log", Doc: logDoc, Input: logInput, Output: logOutput,
 		Examples: []tool.Example{
@@ -62,13 +62,13 @@ func logTool(g *repo.Ground) gittool.Definition {
 			"historique", "historique des commits", "derniers commits", "liste des commits",
 		},
 		Tags:    []string{"log", "history", "commits", "author", "historique"},
-		Runtime: gittool.Reading(),
+		Runtime: gittool.ReadRuntime(),
 		Handler: handler(g, "log", logCommits),
 	}
 }
 
 type logArgs struct {
-	gittool.At
+	gittool.RepoArg
 	Rev         string   `json:"rev"`
 	All         bool     `json:"all"`
 	Paths       []string `json:"paths"`
@@ -97,7 +97,7 @@ func logCommits(ctx context.Context, c *call, in logArgs) (*tool.Result, error) 
 	out, err := c.Run(ctx, repo.Command{Args: args})
 	if err != nil {
 		if out != nil && in.Rev == "" && strings.Contains(out.Log, "bad revision 'HEAD'") {
-			return gittool.Done("there are no commits yet", logData{Commits: []porcelain.Commit{}}, "")
+			return gittool.TextResult("there are no commits yet", logData{Commits: []porcelain.Commit{}}, "")
 		}
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func logCommits(ctx context.Context, c *call, in logArgs) (*tool.Result, error) 
 	}
 	commits, err := porcelain.ParseCommits(text)
 	if err != nil {
-		return nil, c.Wrong(err)
+		return nil, c.UnexpectedOutput(err)
 	}
 	d := logData{Commits: commits, Truncated: out.Cut}
 	if len(commits) > in.Limit {
@@ -128,7 +128,7 @@ func logCommits(ctx context.Context, c *call, in logArgs) (*tool.Result, error) 
 	for i := range d.Commits {
 		b.WriteString(commitLine(&d.Commits[i]))
 	}
-	return gittool.Done(summary, d, b.String())
+	return gittool.TextResult(summary, d, b.String())
 }
 
 // args are Git's arguments. Words of the caller's are joined to their options,

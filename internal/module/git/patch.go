@@ -36,8 +36,8 @@ type patchData struct {
 	NextSkip  int              `json:"next_skip,omitempty"`
 }
 
-// mostFiles is how many files are listed.
-const mostFiles = 500
+// maxFiles is how many files are listed.
+const maxFiles = 500
 
 // flags are the options of every command that shows a patch: plain text, made
 // by Git itself.
@@ -58,12 +58,12 @@ func (p page) flags() []string {
 func (c *call) patch(text string, p page, cut bool) (patchData, string, error) {
 	files, body, err := porcelain.CutNumstat(text)
 	if err != nil {
-		return patchData{}, "", c.Wrong(err)
+		return patchData{}, "", c.UnexpectedOutput(err)
 	}
 	d := patchData{Files: []porcelain.File{}, Total: len(files), Truncated: cut}
 	for i, f := range files {
 		d.Added, d.Deleted = d.Added+f.Added, d.Deleted+f.Deleted
-		if i >= p.Skip && len(d.Files) < mostFiles {
+		if i >= p.Skip && len(d.Files) < maxFiles {
 			d.Files = append(d.Files, f)
 		}
 	}

@@ -37,7 +37,7 @@ const restoreOutput = `{
   "required": ["unstaged", "discarded"]
 }`
 
-func restoreTool(g *repo.Ground) gittool.Definition {
+func restoreTool(g *repo.Runner) gittool.Definition {
 	return gittool.Definition{
 		Name: "restore", Doc: restoreDoc, Input: restoreInput, Output: restoreOutput,
 		Examples: []tool.Example{
@@ -50,13 +50,13 @@ func restoreTool(g *repo.Ground) gittool.Definition {
 			"annuler les modifications", "retirer de l'index", "rétablir un fichier",
 		},
 		Tags:    []string{"restore", "reset", "undo", "discard", "unstage", "annuler"},
-		Runtime: gittool.Changing(tool.High, true),
+		Runtime: gittool.WriteRuntime(tool.High, true),
 		Handler: handler(g, "restore", restore),
 	}
 }
 
 type restoreArgs struct {
-	gittool.At
+	gittool.RepoArg
 	Paths    []string `json:"paths"`
 	Staged   bool     `json:"staged"`
 	Worktree *bool    `json:"worktree"`
@@ -85,13 +85,13 @@ func restore(ctx context.Context, c *call, in restoreArgs) (*tool.Result, error)
 	if err != nil {
 		return nil, err
 	}
-	reach := repo.References
+	reach := repo.WriteRefs
 	args := []string{"restore", "--quiet", "--no-progress", "--no-recurse-submodules"}
 	if in.Staged {
 		args = append(args, "--staged")
 	}
 	if files {
-		args, reach = append(args, "--worktree"), repo.Files
+		args, reach = append(args, "--worktree"), repo.WriteFiles
 	}
 	if in.Source != "" {
 		revision, err := repo.Revision(c.Op, in.Source)
@@ -109,16 +109,16 @@ func restore(ctx context.Context, c *call, in restoreArgs) (*tool.Result, error)
 	d := lost(before, in.Staged, files)
 	summary := fmt.Sprintf("discarded the changes of %s, took %s out of what is staged", gittool.Count(len(d.Discarded), "file"), gittool.Count(len(d.Unstaged), "file"))
 	if in.Source != "" {
-		summary = "the files are now as they are at " + tool.Clip(in.Source)
+		summary = "the files are now as they are at " + tool.Truncate(in.Source)
 	}
-	return gittool.Done(summary, d, "")
+	return gittool.TextResult(summary, d, "")
 }
 
 // lost says which files changed back.
 func lost(before *porcelain.Status, staged, files bool) restoreData {
 	d := restoreData{Unstaged: []porcelain.Name{}, Discarded: []porcelain.Name{}}
 	for i, change := range before.Changes {
-		if i >= mostFiles {
+		if i >= maxFiles {
 			d.Truncated = true
 			break
 		}

@@ -41,7 +41,7 @@ const showOutput = `{
   "required": ["truncated"]
 }`
 
-func showTool(g *repo.Ground) gittool.Definition {
+func showTool(g *repo.Runner) gittool.Definition {
 	return gittool.Definition{
 		Name: "show", Doc: showDoc, Input: showInput, Output: showOutput,
 		Examples: []tool.Example{
@@ -54,13 +54,13 @@ func showTool(g *repo.Ground) gittool.Definition {
 			"afficher un commit", "détails d'un commit", "ancienne version d'un fichier",
 		},
 		Tags:    []string{"commit", "show", "patch", "revision", "version", "révision"},
-		Runtime: gittool.Reading(),
+		Runtime: gittool.ReadRuntime(),
 		Handler: handler(g, "show", show),
 	}
 }
 
 type showArgs struct {
-	gittool.At
+	gittool.RepoArg
 	page
 	Rev   string   `json:"rev"`
 	Path  string   `json:"path"`
@@ -104,7 +104,7 @@ func show(ctx context.Context, c *call, in showArgs) (*tool.Result, error) {
 func (c *call) showPaths(ctx context.Context, in showArgs, text string, where []string) (*tool.Result, error) {
 	commit, _, err := porcelain.CutCommit(text)
 	if err != nil {
-		return nil, c.Wrong(err)
+		return nil, c.UnexpectedOutput(err)
 	}
 	args := append([]string{"diff-tree", "--no-commit-id", "-r", "--root", "-m", "--first-parent"}, in.flags()...)
 	out, err := c.Run(ctx, repo.Command{Args: append(append(args, commit.ID), where...)})
@@ -120,11 +120,11 @@ func (c *call) showPaths(ctx context.Context, in showArgs, text string, where []
 
 func (c *call) shown(in showArgs, out *repo.Output) (*tool.Result, error) {
 	if out.Text == "" {
-		return nil, tool.Errorf(c.Op, tool.NotFound, "%q names no commit", tool.Clip(cmp.Or(in.Rev, "HEAD"))).WithHint("git.log and git.branches say what there is")
+		return nil, tool.Errorf(c.Op, tool.NotFound, "%q names no commit", tool.Truncate(cmp.Or(in.Rev, "HEAD"))).WithHint("git.log and git.branches say what there is")
 	}
 	commit, rest, err := porcelain.CutCommit(out.Text)
 	if err != nil {
-		return nil, c.Wrong(err)
+		return nil, c.UnexpectedOutput(err)
 	}
 	d, patch, err := c.patch(strings.TrimPrefix(rest, "\n"), in.page, out.Cut)
 	if err != nil {
@@ -142,7 +142,7 @@ func showResult(commit porcelain.Commit, d patchData, patch string) (*tool.Resul
 	if patch != "" {
 		b.WriteString("\n" + patch)
 	}
-	return gittool.Done(fmt.Sprintf("%s %s: %s", commit.Short(), tool.Clip(commit.Subject), d.summary()), showData{&commit, d}, b.String())
+	return gittool.TextResult(fmt.Sprintf("%s %s: %s", commit.Short(), tool.Truncate(commit.Subject), d.summary()), showData{&commit, d}, b.String())
 }
 
 type fileData struct {
@@ -171,16 +171,16 @@ func (c *call) showFile(ctx context.Context, revision, path string) (*tool.Resul
 		ask = strings.TrimSpace(out.Text)
 	}
 	const header = 200
-	out, err := c.Run(ctx, repo.Command{Args: []string{"cat-file", "--batch"}, Stdin: ask + "\n", Most: c.Settings.MaxBytes + header})
+	out, err := c.Run(ctx, repo.Command{Args: []string{"cat-file", "--batch"}, Stdin: ask + "\n", MaxOutput: c.Settings.MaxBytes + header})
 	if err != nil {
 		return nil, err
 	}
 	object, found, err := porcelain.ParseObject(out.Text)
 	switch {
 	case err != nil:
-		return nil, c.Wrong(err)
+		return nil, c.UnexpectedOutput(err)
 	case !found:
-		return nil, tool.Errorf(c.Op, tool.NotFound, "there is no %q at %q", tool.Clip(path), tool.Clip(revision)).
+		return nil, tool.Errorf(c.Op, tool.NotFound, "there is no %q at %q", tool.Truncate(path), tool.Truncate(revision)).
 			WithHint("show the folder it was in, or find it with git.log and paths; git.branches lists branches")
 	}
 	d := fileData{Path: name, Size: object.Size}
@@ -193,14 +193,14 @@ func (c *call) showFile(ctx context.Context, revision, path string) (*tool.Resul
 func (c *call) showBlob(d fileData, object porcelain.Object, revision string) (*tool.Result, error) {
 	const sniffed = 8000
 	if d.Binary = strings.ContainsRune(object.Content[:min(len(object.Content), sniffed)], 0); d.Binary {
-		return gittool.Done(fmt.Sprintf("%s at %s is a binary file of %s", d.Path, tool.Clip(revision), gittool.Count(int(d.Size), "byte")), d, "")
+		return gittool.TextResult(fmt.Sprintf("%s at %s is a binary file of %s", d.Path, tool.Truncate(revision), gittool.Count(int(d.Size), "byte")), d, "")
 	}
 	text := object.Content[:min(len(object.Content), c.Settings.MaxBytes)]
-	summary := fmt.Sprintf("%s at %s: %s", d.Path, tool.Clip(revision), gittool.Count(int(d.Size), "byte"))
+	summary := fmt.Sprintf("%s at %s: %s", d.Path, tool.Truncate(revision), gittool.Count(int(d.Size), "byte"))
 	if d.Truncated = int64(len(text)) < d.Size; d.Truncated {
 		summary += fmt.Sprintf(", of which the first %d are given", len(text))
 	}
-	return gittool.Done(summary, d, porcelain.Text(text))
+	return gittool.TextResult(summary, d, porcelain.Text(text))
 }
 
 func (c *call) showFolder(d fileData, object porcelain.Object, cut bool) (*tool.Result, error) {
@@ -209,7 +209,7 @@ func (c *call) showFolder(d fileData, object porcelain.Object, cut bool) (*tool.
 	}
 	entries, err := porcelain.ParseTree(object.Content, len(object.ID)/2)
 	if err != nil {
-		return nil, c.Wrong(err)
+		return nil, c.UnexpectedOutput(err)
 	}
 	var b strings.Builder
 	for _, e := range entries {
@@ -219,5 +219,5 @@ func (c *call) showFolder(d fileData, object porcelain.Object, cut bool) (*tool.
 		d.Entries = append(d.Entries, e.Name)
 		b.WriteString(e.Name.String() + "\n")
 	}
-	return gittool.Done(fmt.Sprintf("%s: a folder with %s", cmp.Or(d.Path.String(), "the repository"), gittool.Count(len(entries), "name")), d, b.String())
+	return gittool.TextResult(fmt.Sprintf("%s: a folder with %s", cmp.Or(d.Path.String(), "the repository"), gittool.Count(len(entries), "name")), d, b.String())
 }

@@ -42,7 +42,7 @@ const stashOutput = `{
   "required": ["action"]
 }`
 
-func stashTool(g *repo.Ground) gittool.Definition {
+func stashTool(g *repo.Runner) gittool.Definition {
 	return gittool.Definition{
 		Name: "stash", Doc: stashDoc, Input: stashInput, Output: stashOutput,
 		Examples: []tool.Example{
@@ -55,13 +55,13 @@ func stashTool(g *repo.Ground) gittool.Definition {
 			"remiser les modifications", "mettre de côté les modifications", "récupérer la remise",
 		},
 		Tags:    []string{"stash", "shelve", "work in progress", "remise"},
-		Runtime: gittool.Changing(tool.Medium, true),
+		Runtime: gittool.WriteRuntime(tool.Medium, true),
 		Handler: handler(g, "stash", stash),
 	}
 }
 
 type stashArgs struct {
-	gittool.At
+	gittool.RepoArg
 	page
 	Action    string   `json:"action"`
 	Message   string   `json:"message"`
@@ -104,7 +104,7 @@ func stash(ctx context.Context, c *call, in stashArgs) (*tool.Result, error) {
 		if len(list) == 0 {
 			summary = "nothing is put aside"
 		}
-		return gittool.Done(summary, stashListData{in.Action, list}, text.String())
+		return gittool.TextResult(summary, stashListData{in.Action, list}, text.String())
 	}
 	if in.Index >= len(list) {
 		return nil, tool.Errorf(c.Op, tool.NotFound, "there is no stash %d: there are %d", in.Index, len(list)).WithHint("list them with action list; the latest is 0")
@@ -135,7 +135,7 @@ func (c *call) stashes(ctx context.Context) ([]porcelain.Stash, error) {
 	}
 	list, err := porcelain.ParseStashes(out.Text)
 	if err != nil {
-		return nil, c.Wrong(err)
+		return nil, c.UnexpectedOutput(err)
 	}
 	return list, nil
 }
@@ -156,7 +156,7 @@ func (c *call) stashPush(ctx context.Context, in stashArgs) (*tool.Result, error
 	if err != nil {
 		return nil, err
 	}
-	d, _ := c.describe(s, mostFiles)
+	d, _ := c.describe(s, maxFiles)
 	switch {
 	case s.Head == "":
 		return nil, tool.Errorf(c.Op, tool.Failed, "there is no commit yet, so nothing can be put aside").WithHint("make a first commit")
@@ -166,7 +166,7 @@ func (c *call) stashPush(ctx context.Context, in stashArgs) (*tool.Result, error
 		return nil, tool.Errorf(c.Op, tool.Failed, "there are no changes to put aside").WithHint("new files are taken with include_untracked")
 	}
 	// Stashes are commits, but need no author: Git then names itself.
-	_ = c.Identify(c.Settings.AuthorName, c.Settings.AuthorEmail)
+	_ = c.SetIdentity(c.Settings.AuthorName, c.Settings.AuthorEmail)
 	args := []string{"stash", "push", "--quiet"}
 	if in.Message != "" {
 		args = append(args, "--message="+in.Message)
@@ -177,7 +177,7 @@ func (c *call) stashPush(ctx context.Context, in stashArgs) (*tool.Result, error
 	if len(in.Paths) > 0 {
 		args = append(args, where...)
 	}
-	if _, err := c.Run(ctx, repo.Command{Args: args, Reach: repo.Files, Children: true}); err != nil {
+	if _, err := c.Run(ctx, repo.Command{Args: args, Reach: repo.WriteFiles, Children: true}); err != nil {
 		return nil, err
 	}
 	list, err := c.stashes(ctx)
@@ -188,7 +188,7 @@ func (c *call) stashPush(ctx context.Context, in stashArgs) (*tool.Result, error
 		return nil, tool.Errorf(c.Op, tool.Failed, "nothing was put aside")
 	}
 	c.WarnFilters()
-	return gittool.Done("put aside the changes of "+gittool.Count(len(d.all()), "file")+" as stash 0", stashData{in.Action, list[0].Commit}, "")
+	return gittool.TextResult("put aside the changes of "+gittool.Count(len(d.all()), "file")+" as stash 0", stashData{in.Action, list[0].Commit}, "")
 }
 
 func (c *call) stashShow(ctx context.Context, in stashArgs, chosen porcelain.Stash) (*tool.Result, error) {
@@ -205,20 +205,20 @@ func (c *call) stashShow(ctx context.Context, in stashArgs, chosen porcelain.Sta
 	if err != nil {
 		return nil, err
 	}
-	return gittool.Done(fmt.Sprintf("stash %d (%s): %s", chosen.Index, tool.Clip(chosen.Message), d.summary()), stashShowData{in.Action, chosen.Commit, d}, text)
+	return gittool.TextResult(fmt.Sprintf("stash %d (%s): %s", chosen.Index, tool.Truncate(chosen.Message), d.summary()), stashShowData{in.Action, chosen.Commit, d}, text)
 }
 
 // stashBack brings a stash back. A conflict leaves its marks in the files, and
 // the stash in its place.
 func (c *call) stashBack(ctx context.Context, action string, chosen porcelain.Stash) (*tool.Result, error) {
-	_ = c.Identify(c.Settings.AuthorName, c.Settings.AuthorEmail)
-	_, err := c.Run(ctx, repo.Command{Args: []string{"stash", action, "--quiet", chosen.Ref()}, Reach: repo.Files, Children: true})
+	_ = c.SetIdentity(c.Settings.AuthorName, c.Settings.AuthorEmail)
+	_, err := c.Run(ctx, repo.Command{Args: []string{"stash", action, "--quiet", chosen.Ref()}, Reach: repo.WriteFiles, Children: true})
 	if err != nil {
 		s, err2 := c.state(ctx, "no", false, nil)
 		if err2 != nil {
 			return nil, errors.Join(err, err2)
 		}
-		if d, _ := c.describe(s, mostFiles); d.Counts.Conflicts > 0 {
+		if d, _ := c.describe(s, maxFiles); d.Counts.Conflicts > 0 {
 			return nil, tool.Errorf(c.Op, tool.Conflict, "the stash was brought back with conflicts in %s, and is kept in the list", namesOf(d.Conflicts)).
 				WithHint("mend these files and stage them with git.add")
 		}
@@ -226,16 +226,16 @@ func (c *call) stashBack(ctx context.Context, action string, chosen porcelain.St
 	}
 	c.WarnFilters()
 	verb := map[string]string{"pop": "brought back and removed", "apply": "brought back, and kept,"}[action]
-	return gittool.Done(fmt.Sprintf("%s stash %d (%s)", verb, chosen.Index, tool.Clip(chosen.Message)), stashData{action, chosen.Commit}, "")
+	return gittool.TextResult(fmt.Sprintf("%s stash %d (%s)", verb, chosen.Index, tool.Truncate(chosen.Message)), stashData{action, chosen.Commit}, "")
 }
 
 func (c *call) stashDrop(ctx context.Context, chosen porcelain.Stash) (*tool.Result, error) {
-	if _, err := c.Forced(true); err != nil {
+	if _, err := c.CheckForce(true); err != nil {
 		return nil, tool.Errorf(c.Op, tool.Denied, "to drop a stash is to lose work, which is not allowed here").
 			WithHint("leave it; the user can allow this in the app file: tools.modules.git.constraints.allow_force: true")
 	}
-	if _, err := c.Run(ctx, repo.Command{Args: []string{"stash", "drop", "--quiet", chosen.Ref()}, Reach: repo.References, Children: true}); err != nil {
+	if _, err := c.Run(ctx, repo.Command{Args: []string{"stash", "drop", "--quiet", chosen.Ref()}, Reach: repo.WriteRefs, Children: true}); err != nil {
 		return nil, err
 	}
-	return gittool.Done(fmt.Sprintf("dropped stash %d (%s); git.show finds it as %s for a while", chosen.Index, tool.Clip(chosen.Message), porcelain.ShortID(chosen.Commit)), stashData{"drop", chosen.Commit}, "")
+	return gittool.TextResult(fmt.Sprintf("dropped stash %d (%s); git.show finds it as %s for a while", chosen.Index, tool.Truncate(chosen.Message), porcelain.ShortID(chosen.Commit)), stashData{"drop", chosen.Commit}, "")
 }

@@ -50,7 +50,7 @@ const statusOutput = `{
   "$defs": {"change": {"type": "object", "properties": {"path": {"type": "string"}, "change": {"type": "string"}, "from": {"type": "string", "description": "The name before a rename."}}, "required": ["path", "change"]}}
 }`
 
-func statusTool(g *repo.Ground) gittool.Definition {
+func statusTool(g *repo.Runner) gittool.Definition {
 	return gittool.Definition{
 		Name: "status", Doc: statusDoc, Input: statusInput, Output: statusOutput,
 		Examples: []tool.Example{
@@ -63,13 +63,13 @@ func statusTool(g *repo.Ground) gittool.Definition {
 			"état du dépôt", "fichiers modifiés", "voir les modifications non validées", "branche actuelle",
 		},
 		Tags:    []string{"status", "changes", "staged", "untracked", "branch", "modifications", "état"},
-		Runtime: gittool.Reading(),
+		Runtime: gittool.ReadRuntime(),
 		Handler: handler(g, "status", status),
 	}
 }
 
 type statusArgs struct {
-	gittool.At
+	gittool.RepoArg
 	Paths     []string `json:"paths"`
 	Untracked string   `json:"untracked"`
 	Limit     int      `json:"limit"`
@@ -112,7 +112,7 @@ func status(ctx context.Context, c *call, in statusArgs) (*tool.Result, error) {
 		return nil, err
 	}
 	d, text := c.describe(s, cmp.Or(in.Limit, 200))
-	return gittool.Done(d.summary(), d, text)
+	return gittool.TextResult(d.summary(), d, text)
 }
 
 // state asks Git for the state of the working tree.
@@ -126,7 +126,7 @@ func (c *call) state(ctx context.Context, untracked string, ignored bool, paths 
 		args = append(args, "--ignored=matching")
 	}
 	const most = 64 << 20
-	out, err := c.Run(ctx, repo.Command{Args: append(args, where...), Most: most})
+	out, err := c.Run(ctx, repo.Command{Args: append(args, where...), MaxOutput: most})
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (c *call) state(ctx context.Context, untracked string, ignored bool, paths 
 	}
 	s, err := porcelain.ParseStatus(out.Text)
 	if err != nil {
-		return nil, c.Wrong(err)
+		return nil, c.UnexpectedOutput(err)
 	}
 	return s, nil
 }
@@ -144,7 +144,7 @@ func (c *call) state(ctx context.Context, untracked string, ignored bool, paths 
 // describe sorts what is not clean, and writes it as lines.
 func (c *call) describe(s *porcelain.Status, limit int) (*statusData, string) {
 	d := &statusData{
-		Repo: c.Shown, Branch: s.Branch, Head: s.Head, Upstream: s.Upstream, Operation: c.Under(), Stashes: s.Stashes,
+		Repo: c.Shown, Branch: s.Branch, Head: s.Head, Upstream: s.Upstream, Operation: c.Operation(), Stashes: s.Stashes,
 		Staged: []changeData{}, Unstaged: []changeData{}, Untracked: []porcelain.Name{}, Conflicts: []changeData{},
 	}
 	if s.Tracked {

@@ -293,7 +293,7 @@ func TestConnections(t *testing.T) {
 	if n := made.Load(); n != 1 {
 		t.Errorf("%d connections for three calls", n)
 	}
-	b.opened.Ended("s")
+	b.opened.OnSessionEnd("s")
 	if _, err := b.call("get", block{"url": s.URL}); err != nil || made.Load() != 2 {
 		t.Errorf("after the session's end: %v, %d connections", err, made.Load())
 	}
@@ -316,7 +316,7 @@ func TestConnections(t *testing.T) {
 
 // The forms that guards are tried with, asked for by tools.
 func TestNoToolReachesTheCanary(t *testing.T) {
-	netguardtest.Run(t, func(w *netguardtest.World) {
+	netguardtest.Run(t, func(w *netguardtest.Network) {
 		b := openModule(t, http.ModuleWith(w.Resolver), block{"timeout_seconds": 5}, nil)
 		tried := 0
 		for i, f := range netguardtest.Forms() {

@@ -19,7 +19,7 @@ const deleteInput = `{
   "additionalProperties": false
 }`
 
-func deleteTool(d *desk) definition {
+func deleteTool(d *clientPool) definition {
 	return definition{
 		Name: "delete", Short: "HttpDelete", Doc: deleteDoc, Input: deleteInput, Output: responseOutput,
 		Examples: []tool.Example{

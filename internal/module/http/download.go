@@ -48,7 +48,7 @@ const downloadOutput = `{
   "required": ["path", "bytes", "url"]
 }`
 
-func downloadTool(d *desk) definition {
+func downloadTool(d *clientPool) definition {
 	return definition{
 		Name: "download", Short: "HttpDownload", Doc: downloadDoc, Input: downloadInput, Output: downloadOutput,
 		Examples: []tool.Example{
@@ -77,17 +77,17 @@ type downloadArgs struct {
 }
 
 type downloadData struct {
-	Path        string `json:"path"`
-	Bytes       int64  `json:"bytes"`
-	ContentType string `json:"content_type,omitempty"`
-	URL         string `json:"url"`
-	ResumedFrom int64  `json:"resumed_from,omitempty"`
-	Attempts    int    `json:"attempts,omitempty"`
-	SHA256      string `json:"sha256,omitempty"`
-	Redirects   []hop  `json:"redirects,omitempty"`
+	Path        string     `json:"path"`
+	Bytes       int64      `json:"bytes"`
+	ContentType string     `json:"content_type,omitempty"`
+	URL         string     `json:"url"`
+	ResumedFrom int64      `json:"resumed_from,omitempty"`
+	Attempts    int        `json:"attempts,omitempty"`
+	SHA256      string     `json:"sha256,omitempty"`
+	Redirects   []redirect `json:"redirects,omitempty"`
 }
 
-// fetching is one download. The law of going on:
+// fileDownload is one download. The law of going on:
 //
 //   - What a file is part of is said by a mark: the address, the server's
 //     validator and the length. A draft is kept under its mark, so what was
@@ -97,13 +97,13 @@ type downloadData struct {
 //     never kept by halves.
 //   - The rest is asked for with If-Range: where the thing has changed, the
 //     server sends the whole of the new one, and it is begun again.
-type fetching struct {
-	errand
+type fileDownload struct {
+	httpCall
 	in        downloadArgs
 	limit     time.Duration
-	watch     *watch
+	watch     *transfer
 	target    *workfile.Target
-	draft     *workfile.Draft
+	draft     *workfile.TempFile
 	mark      string
 	validator string
 	total     int64            // -1: unknown
@@ -116,9 +116,9 @@ type fetching struct {
 // any progress gives it all of them back.
 const maxBreaks = 4
 
-func download(ctx context.Context, e errand, in downloadArgs) (*tool.Result, error) {
+func download(ctx context.Context, e httpCall, in downloadArgs) (*tool.Result, error) {
 	in.Method = nethttp.MethodGet
-	room, err := workfile.Of(e.op, e.grant)
+	room, err := workfile.New(e.op, e.grant)
 	if err != nil {
 		return nil, err
 	}
@@ -138,8 +138,8 @@ func download(ctx context.Context, e errand, in downloadArgs) (*tool.Result, err
 		return nil, err
 	}
 	defer target.Close()
-	f := &fetching{errand: e, in: in, limit: e.settings.timeout(in.TimeoutSeconds), target: target, total: -1}
-	ctx, w, stop := watching(ctx, e.grant, "downloaded", f.limit)
+	f := &fileDownload{httpCall: e, in: in, limit: e.settings.timeout(in.TimeoutSeconds), target: target, total: -1}
+	ctx, w, stop := newTransfer(ctx, e.grant, "downloaded", f.limit)
 	defer stop()
 	f.watch = w
 	refused, err := f.run(ctx)
@@ -154,7 +154,7 @@ func download(ctx context.Context, e errand, in downloadArgs) (*tool.Result, err
 }
 
 // run asks until the file is whole. A page is the server's refusal.
-func (f *fetching) run(ctx context.Context) (*page, error) {
+func (f *fileDownload) run(ctx context.Context) (*response, error) {
 	for breaks := 0; ; {
 		before := f.size()
 		refused, err := f.attempt(ctx)
@@ -168,10 +168,10 @@ func (f *fetching) run(ctx context.Context) (*page, error) {
 			breaks = 0
 		}
 		breaks++
-		if breaks > maxBreaks || f.data.Attempts == 0 || !mends(ctx, err) {
+		if breaks > maxBreaks || f.data.Attempts == 0 || !isRetryable(ctx, err) {
 			return nil, f.give(err)
 		}
-		f.grant.Live("progress", fmt.Appendf(nil, "the connection broke at %s; trying again\n", size(f.size())))
+		f.grant.Output("progress", fmt.Appendf(nil, "the connection broke at %s; trying again\n", size(f.size())))
 		f.watch.timer.Reset(f.limit)
 		if !pause(ctx, 100*time.Millisecond<<breaks) {
 			return nil, f.give(context.Cause(ctx))
@@ -179,8 +179,8 @@ func (f *fetching) run(ctx context.Context) (*page, error) {
 	}
 }
 
-// mends reports whether trying again may help.
-func mends(ctx context.Context, err error) bool {
+// isRetryable reports whether trying again may help.
+func isRetryable(ctx context.Context, err error) bool {
 	var judged *tool.Error
 	return ctx.Err() == nil && !errors.As(err, &judged)
 }
@@ -197,7 +197,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (f *fetching) size() int64 {
+func (f *fileDownload) size() int64 {
 	if f.draft == nil {
 		return 0
 	}
@@ -205,7 +205,7 @@ func (f *fetching) size() int64 {
 }
 
 // attempt asks once, for the whole or for the rest.
-func (f *fetching) attempt(ctx context.Context) (refused *page, err error) {
+func (f *fileDownload) attempt(ctx context.Context) (refused *response, err error) {
 	resp, err := f.ask(ctx)
 	if err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func (f *fetching) attempt(ctx context.Context) (refused *page, err error) {
 	return nil, f.copy(resp)
 }
 
-func (f *fetching) ask(ctx context.Context) (*nethttp.Response, error) {
+func (f *fileDownload) ask(ctx context.Context) (*nethttp.Response, error) {
 	r, warning, err := f.request(ctx, f.in.requestArgs)
 	if err != nil {
 		return nil, err
@@ -249,14 +249,14 @@ func (f *fetching) ask(ctx context.Context) (*nethttp.Response, error) {
 	}
 	f.last = r
 	resp, err := f.line.client.Do(r)
-	if err != nil && (f.data.Attempts == 0 || !mends(ctx, err)) {
+	if err != nil && (f.data.Attempts == 0 || !isRetryable(ctx, err)) {
 		return nil, f.fail(r, err, f.limit)
 	}
 	return resp, err
 }
 
 // continues reports whether a partial answer goes on where the draft ends.
-func (f *fetching) continues(resp *nethttp.Response) bool {
+func (f *fileDownload) continues(resp *nethttp.Response) bool {
 	var from, to, total int64
 	n, _ := fmt.Sscanf(resp.Header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &total)
 	return f.draft != nil && n >= 2 && from == f.draft.Size() && (n < 3 || f.total < 0 || total == f.total)
@@ -264,8 +264,8 @@ func (f *fetching) continues(resp *nethttp.Response) bool {
 
 // begin takes up a whole answer: as a new draft, or, where a part of the very
 // same thing was kept, as the reason to ask again for the rest.
-func (f *fetching) begin(resp *nethttp.Response) (again bool, err error) {
-	validator := strong(resp.Header)
+func (f *fileDownload) begin(resp *nethttp.Response) (again bool, err error) {
+	validator := strongETag(resp.Header)
 	mark := ""
 	if validator != "" && resp.Header.Get("Accept-Ranges") != "none" {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d", f.last.URL, validator, resp.ContentLength))
@@ -280,7 +280,7 @@ func (f *fetching) begin(resp *nethttp.Response) (again bool, err error) {
 		f.draft = nil
 	}
 	kept := mark != "" && slices.Contains(f.target.Partials(), mark)
-	if f.draft, err = f.target.Draft(mark); err != nil {
+	if f.draft, err = f.target.Create(mark); err != nil {
 		return false, err
 	}
 	f.mark, f.validator, f.total = mark, validator, resp.ContentLength
@@ -297,7 +297,7 @@ func (f *fetching) begin(resp *nethttp.Response) (again bool, err error) {
 }
 
 // restart begins the draft again, if there is one.
-func (f *fetching) restart() error {
+func (f *fileDownload) restart() error {
 	f.data.ResumedFrom = 0
 	if f.draft == nil {
 		return nil
@@ -305,9 +305,9 @@ func (f *fetching) restart() error {
 	return f.draft.Restart()
 }
 
-// strong is what a server identifies a version of a thing by, if it promises
+// strongETag is what a server identifies a version of a thing by, if it promises
 // that two with the same are the same byte for byte.
-func strong(h nethttp.Header) string {
+func strongETag(h nethttp.Header) string {
 	if tag := h.Get("ETag"); strings.HasPrefix(tag, `"`) {
 		return tag
 	}
@@ -320,13 +320,13 @@ func strong(h nethttp.Header) string {
 }
 
 // copy reads a body into the draft.
-func (f *fetching) copy(resp *nethttp.Response) error {
+func (f *fileDownload) copy(resp *nethttp.Response) error {
 	most := int64(f.settings.MaxDownload)
 	if f.total > most || resp.ContentLength > most-f.draft.Size() {
 		return f.tooLarge()
 	}
 	if coded := resp.Header.Get("Content-Encoding"); coded != "" && coded != "identity" {
-		f.warnings = append(f.warnings, "the server sent the file compressed ("+tool.Clip(coded)+") though asked not to; it was saved as it came")
+		f.warnings = append(f.warnings, "the server sent the file compressed ("+tool.Truncate(coded)+") though asked not to; it was saved as it came")
 	}
 	f.watch.at(f.draft.Size(), f.total)
 	if _, err := io.Copy(f.draft, io.LimitReader(f.watch.reader(resp.Body, true), most-f.draft.Size()+1)); err != nil {
@@ -338,13 +338,13 @@ func (f *fetching) copy(resp *nethttp.Response) error {
 	return nil
 }
 
-func (f *fetching) tooLarge() error {
+func (f *fileDownload) tooLarge() error {
 	return tool.Errorf(f.op, tool.Denied, "the file is larger than %s, the most that may be downloaded", size(int64(f.settings.MaxDownload))).
 		WithHint("the app file may allow more: tools.modules.%s.constraints.max_download_bytes", Namespace)
 }
 
 // give gives the download up, and keeps what may be continued.
-func (f *fetching) give(err error) error {
+func (f *fileDownload) give(err error) error {
 	var judged *tool.Error
 	done := errors.As(err, &judged)
 	n, total := f.size(), f.total
@@ -362,11 +362,11 @@ func (f *fetching) give(err error) error {
 }
 
 // leave ends the draft: kept for later if that is wanted and possible.
-func (f *fetching) leave(keep bool) (kept bool) {
+func (f *fileDownload) leave(keep bool) (kept bool) {
 	if f.draft == nil {
 		return false
 	}
-	if kept = keep && f.draft.Keep(); !keep {
+	if kept = keep && f.draft.KeepPartial(); !keep {
 		f.draft.Discard()
 	}
 	f.draft = nil
@@ -374,7 +374,7 @@ func (f *fetching) leave(keep bool) (kept bool) {
 }
 
 // finish checks the file and puts it in its place.
-func (f *fetching) finish() (*tool.Result, error) {
+func (f *fileDownload) finish() (*tool.Result, error) {
 	if f.in.SHA256 != "" {
 		sum, err := f.draft.Sum(sha256.New())
 		if err != nil {
@@ -393,12 +393,12 @@ func (f *fetching) finish() (*tool.Result, error) {
 	}
 	summary := fmt.Sprintf("saved %s: %s", f.data.Path, size(f.data.Bytes))
 	if kind, _, _ := strings.Cut(f.data.ContentType, ";"); kind != "" {
-		summary += ", " + tool.Clip(kind)
+		summary += ", " + tool.Truncate(kind)
 	}
 	if f.data.ResumedFrom > 0 {
 		summary += fmt.Sprintf("; %s of it were there from before", size(f.data.ResumedFrom))
 	}
-	r, err := tool.Done(summary, f.data)
+	r, err := tool.OK(summary, f.data)
 	if err == nil {
 		r.Warnings = f.warnings
 	}

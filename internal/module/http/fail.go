@@ -20,7 +20,7 @@ import (
 var errStill = errors.New("nothing moved for too long")
 
 // fail says why there was no answer, and what to do next.
-func (e errand) fail(r *nethttp.Request, err error, limit time.Duration) *tool.Error {
+func (e httpCall) fail(r *nethttp.Request, err error, limit time.Duration) *tool.Error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err // without the URL, which is said here
@@ -79,16 +79,16 @@ func changes(method string) bool {
 }
 
 // statusError is a status of 400 or more as an error, with what to do about it.
-func (e errand) statusError(p *page) *tool.Error {
+func (e httpCall) statusError(p *response) *tool.Error {
 	host := p.URL
 	if u, err := url.Parse(p.URL); err == nil {
 		host = u.Host
 	}
-	out := tool.Errorf(e.op, tool.Failed, "%s answered %d %s", tool.Clip(host), p.Status, p.StatusText)
+	out := tool.Errorf(e.op, tool.Failed, "%s answered %d %s", tool.Truncate(host), p.Status, p.StatusText)
 	return out.WithHint("%s", e.statusHint(p, host))
 }
 
-func (e errand) statusHint(p *page, host string) string {
+func (e httpCall) statusHint(p *response, host string) string {
 	later := "try again later"
 	if after := p.header.Get("Retry-After"); after != "" {
 		later = "try again after " + retryAfter(after)
@@ -102,7 +102,7 @@ func (e errand) statusHint(p *page, host string) string {
 		return "nothing is there: check the path and the query"
 	case p.Status == nethttp.StatusMethodNotAllowed:
 		if allow := p.header.Get("Allow"); allow != "" {
-			return "use one of " + tool.Clip(allow)
+			return "use one of " + tool.Truncate(allow)
 		}
 		return "use another method"
 	case p.Status == nethttp.StatusNotAcceptable, p.Status == nethttp.StatusUnsupportedMediaType:
@@ -121,7 +121,7 @@ func (e errand) statusHint(p *page, host string) string {
 }
 
 // credentialHint says how a credential would reach the host.
-func (e errand) credentialHint(host string) string {
+func (e httpCall) credentialHint(host string) string {
 	settings := "tools.modules." + Namespace
 	switch {
 	case e.grant.Credential != "" && len(e.settings.CredentialHosts) == 0:
@@ -136,7 +136,7 @@ func (e errand) credentialHint(host string) string {
 // retryAfter writes the header for people: it holds seconds, or a date.
 func retryAfter(value string) string {
 	if strings.Trim(value, "0123456789") == "" {
-		return tool.Clip(value) + " seconds"
+		return tool.Truncate(value) + " seconds"
 	}
-	return tool.Clip(value)
+	return tool.Truncate(value)
 }

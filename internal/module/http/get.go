@@ -19,7 +19,7 @@ const getInput = `{
   "additionalProperties": false
 }`
 
-func getTool(d *desk) definition {
+func getTool(d *clientPool) definition {
 	return definition{
 		Name: "get", Short: "HttpGet", Doc: getDoc, Input: getInput, Output: responseOutput,
 		Examples: []tool.Example{

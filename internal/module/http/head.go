@@ -19,7 +19,7 @@ const headInput = `{
   "additionalProperties": false
 }`
 
-func headTool(d *desk) definition {
+func headTool(d *clientPool) definition {
 	return definition{
 		Name: "head", Short: "HttpHead", Doc: headDoc, Input: headInput, Output: responseOutput,
 		Examples: []tool.Example{

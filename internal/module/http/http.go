@@ -54,20 +54,20 @@ func moduleWith(r netguard.Resolver) module.Module {
 		Summary:    "Call web APIs and fetch or send files over HTTP: get, post, put, patch, delete, download, upload.",
 		Settings:   func() any { return made() },
 		Credential: true,
-		Open: func(module.Host) (*module.Opened, error) {
+		Open: func(module.Host) (*module.Instance, error) {
 			usual := made()
 			if err := usual.Check(); err != nil {
 				return nil, err
 			}
-			d := newDesk(usual)
-			return &module.Opened{Tools: tools(d), Ended: d.ended, Close: d.close}, nil
+			d := newClientPool(usual)
+			return &module.Instance{Tools: tools(d), OnSessionEnd: d.endSession, Close: d.close}, nil
 		},
 	}
 }
 
 // tools makes the tools of the module. A new tool is a file, its description
 // beside it, and a line here.
-func tools(d *desk) []*tool.Tool {
+func tools(d *clientPool) []*tool.Tool {
 	definitions := []definition{
 		getTool(d),
 		headTool(d),
@@ -97,29 +97,29 @@ const (
 	transferTime = 6 * time.Hour
 )
 
-// errand is one call on its way: what it may reach, and by whose rules.
-type errand struct {
+// httpCall is one call on its way: what it may reach, and by whose rules.
+type httpCall struct {
 	op       string
 	grant    tool.Grant
 	settings *settings
-	line     *line
+	line     *pooledClient
 }
 
 // handler makes a tool's function a handler: it decodes the arguments, which
 // the kernel has already held against the schema, and lends it a client.
-func handler[In any](d *desk, name string, run func(context.Context, errand, In) (*tool.Result, error)) tool.Handler {
+func handler[In any](d *clientPool, name string, run func(context.Context, httpCall, In) (*tool.Result, error)) tool.Handler {
 	op := Namespace + "." + name
 	return tool.HandlerFunc(func(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
 		in, err := module.Args[In](op, call)
 		if err != nil {
 			return nil, err
 		}
-		s := module.Of(grant, func() *settings { return d.usual })
-		line, err := d.take(s, call.Principal.Session)
+		s := module.SettingsOf(grant, func() *settings { return d.usual })
+		line, err := d.acquire(s, call.Principal.Session)
 		if err != nil {
 			return nil, err
 		}
-		defer d.give(line)
-		return run(ctx, errand{op, grant, s, line}, in)
+		defer d.release(line)
+		return run(ctx, httpCall{op, grant, s, line}, in)
 	})
 }

@@ -23,7 +23,7 @@ import (
 // bench is the module, opened, with the settings of an app file.
 type bench struct {
 	t      testing.TB
-	opened *module.Opened
+	opened *module.Instance
 	grant  tool.Grant
 	dir    string
 }

@@ -19,7 +19,7 @@ const patchInput = `{
   "additionalProperties": false
 }`
 
-func patchTool(d *desk) definition {
+func patchTool(d *clientPool) definition {
 	return definition{
 		Name: "patch", Short: "HttpPatch", Doc: patchDoc, Input: patchInput, Output: responseOutput,
 		Examples: []tool.Example{

@@ -19,7 +19,7 @@ const postInput = `{
   "additionalProperties": false
 }`
 
-func postTool(d *desk) definition {
+func postTool(d *clientPool) definition {
 	return definition{
 		Name: "post", Short: "HttpPost", Doc: postDoc, Input: postInput, Output: responseOutput,
 		Examples: []tool.Example{

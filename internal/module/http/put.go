@@ -19,7 +19,7 @@ const putInput = `{
   "additionalProperties": false
 }`
 
-func putTool(d *desk) definition {
+func putTool(d *clientPool) definition {
 	return definition{
 		Name: "put", Short: "HttpPut", Doc: putDoc, Input: putInput, Output: responseOutput,
 		Examples: []tool.Example{

@@ -19,7 +19,7 @@ const requestInput = `{
   "additionalProperties": false
 }`
 
-func requestTool(d *desk) definition {
+func requestTool(d *clientPool) definition {
 	return definition{
 		Name: "request", Short: "HttpRequest", Doc: requestDoc, Input: requestInput, Output: responseOutput,
 		Examples: []tool.Example{

@@ -34,8 +34,8 @@ const responseOutput = `{
   "required": ["status", "url", "bytes", "truncated"]
 }`
 
-// page is a response that was read.
-type page struct {
+// response is a response that was read.
+type response struct {
 	Status      int               `json:"status"`
 	StatusText  string            `json:"status_text,omitempty"`
 	URL         string            `json:"url"`
@@ -47,18 +47,18 @@ type page struct {
 	Truncated   bool              `json:"truncated"`
 	Binary      bool              `json:"binary,omitempty"`
 	Charset     string            `json:"charset,omitempty"`
-	Redirects   []hop             `json:"redirects,omitempty"`
+	Redirects   []redirect        `json:"redirects,omitempty"`
 
 	header  nethttp.Header
 	method  string
-	nature  body.Nature
+	nature  body.Kind
 	picture []byte
 	lossy   bool
 	sealed  bool // it is in an encoding that nobody here knows
 }
 
-// hop is an address that was left by a redirect.
-type hop struct {
+// redirect is an address that was left by a redirect.
+type redirect struct {
 	Status int    `json:"status"`
 	URL    string `json:"url"`
 }
@@ -67,13 +67,13 @@ type hop struct {
 const maxPicture = 5 << 20
 
 // readPage reads a response, and most bytes of its body at most.
-func readPage(resp *nethttp.Response, most int) (*page, error) {
+func readPage(resp *nethttp.Response, most int) (*response, error) {
 	p := newPage(resp)
 	if resp.Request.Method == nethttp.MethodHead || resp.Body == nethttp.NoBody {
 		p.Bytes = max(0, resp.ContentLength)
 		return p, nil
 	}
-	content, done, known, err := body.Unpack(resp)
+	content, done, known, err := body.Decompress(resp)
 	defer done()
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func readPage(resp *nethttp.Response, most int) (*page, error) {
 		return nil, broken(err, len(head))
 	}
 	whole := len(head) < min(most, 4096)
-	if p.nature = body.NatureOf(p.ContentType, head); p.sealed {
+	if p.nature = body.KindOf(p.ContentType, head); p.sealed {
 		p.nature = body.Binary
 	}
 	if p.nature == body.Picture {
@@ -105,7 +105,7 @@ func broken(err error, n int) error {
 }
 
 // take makes what was read a body. whole says that head was all of it.
-func (p *page) take(raw []byte, most int, resp *nethttp.Response, whole bool) {
+func (p *response) take(raw []byte, most int, resp *nethttp.Response, whole bool) {
 	p.Bytes = int64(len(raw))
 	if p.nature == body.Binary && !whole {
 		p.Bytes = -1
@@ -129,7 +129,7 @@ func (p *page) take(raw []byte, most int, resp *nethttp.Response, whole bool) {
 
 // text puts a textual body where it belongs. JSON that cannot be read as such
 // is text.
-func (p *page) text(raw []byte) {
+func (p *response) text(raw []byte) {
 	if p.Truncated {
 		raw = wholeRunes(raw)
 	}
@@ -159,34 +159,34 @@ func wholeRunes(text []byte) []byte {
 	return text
 }
 
-func newPage(resp *nethttp.Response) *page {
-	p := &page{
+func newPage(resp *nethttp.Response) *response {
+	p := &response{
 		Status: resp.StatusCode, StatusText: statusText(resp), URL: shownURL(resp.Request.URL),
 		ContentType: resp.Header.Get("Content-Type"), Redirects: hops(resp),
 		header: resp.Header, method: resp.Request.Method,
 	}
-	p.Headers = useful(resp.Header, p.method == nethttp.MethodHead)
+	p.Headers = usefulHeaders(resp.Header, p.method == nethttp.MethodHead)
 	return p
 }
 
 // hops lists the addresses that led to a response.
-func hops(resp *nethttp.Response) []hop {
-	var all []hop
+func hops(resp *nethttp.Response) []redirect {
+	var all []redirect
 	for r := resp.Request.Response; r != nil; r = r.Request.Response {
-		all = append(all, hop{r.StatusCode, shownURL(r.Request.URL)})
+		all = append(all, redirect{r.StatusCode, shownURL(r.Request.URL)})
 	}
 	slices.Reverse(all)
 	return all
 }
 
-func shownURL(u *url.URL) string { return tool.ClipTo(u.Redacted(), 2000) }
+func shownURL(u *url.URL) string { return tool.TruncateTo(u.Redacted(), 2000) }
 
 func statusText(resp *nethttp.Response) string {
 	_, words, _ := strings.Cut(resp.Status, " ")
 	if words == "" {
 		words = nethttp.StatusText(resp.StatusCode)
 	}
-	return tool.Clip(words)
+	return tool.Truncate(words)
 }
 
 const (
@@ -194,9 +194,9 @@ const (
 	maxHeader  = 1000
 )
 
-// useful are the headers that say something of the answer. Those that only
+// usefulHeaders are the headers that say something of the answer. Those that only
 // browsers or the road mind are left out, unless all are wanted.
-func useful(h nethttp.Header, all bool) map[string]string {
+func usefulHeaders(h nethttp.Header, all bool) map[string]string {
 	out := map[string]string{}
 	names := make([]string, 0, len(h))
 	for name := range h {
@@ -208,7 +208,7 @@ func useful(h nethttp.Header, all bool) map[string]string {
 		if len(out) >= maxHeaders || lower == "content-type" || !all && noise(lower) {
 			continue
 		}
-		out[lower] = tool.ClipTo(strings.ToValidUTF8(strings.Join(h[name], ", "), "\ufffd"), maxHeader)
+		out[lower] = tool.TruncateTo(strings.ToValidUTF8(strings.Join(h[name], ", "), "\ufffd"), maxHeader)
 	}
 	return out
 }
@@ -238,7 +238,7 @@ const (
 )
 
 // result tells what came back.
-func (e errand) result(p *page) (*tool.Result, error) {
+func (e httpCall) result(p *response) (*tool.Result, error) {
 	r := &tool.Result{Status: tool.Success}
 	if p.Status >= 400 {
 		failed := e.statusError(p)
@@ -269,7 +269,7 @@ func (e errand) result(p *page) (*tool.Result, error) {
 }
 
 // words is the body as text, if it is any.
-func (p *page) words() string {
+func (p *response) words() string {
 	if p.JSON != nil {
 		return string(p.JSON)
 	}
@@ -277,30 +277,30 @@ func (p *page) words() string {
 }
 
 // clip keeps the beginning of a long body of a failure.
-func (p *page) clip() {
+func (p *response) clip() {
 	if text := p.words(); len(text) > maxReason {
-		p.JSON, p.Body, p.Truncated = nil, tool.ClipTo(text, maxReason), true
+		p.JSON, p.Body, p.Truncated = nil, tool.TruncateTo(text, maxReason), true
 	}
 }
 
-func (p *page) mime() string {
+func (p *response) mime() string {
 	kind, _, _ := strings.Cut(p.ContentType, ";")
 	return strings.TrimSpace(kind)
 }
 
 // summary is the response in one line: what it is, and how to get the rest.
-func (p *page) summary() string {
+func (p *response) summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s", p.Status, p.StatusText)
 	if n := len(p.Redirects); n > 0 {
-		fmt.Fprintf(&b, " from %s, after %s", tool.ClipTo(p.URL, 200), count(n, "redirect"))
+		fmt.Fprintf(&b, " from %s, after %s", tool.TruncateTo(p.URL, 200), count(n, "redirect"))
 	}
 	long := size(p.Bytes)
 	switch {
 	case p.method == nethttp.MethodHead:
 		fmt.Fprintf(&b, "; headers only")
 	case p.Status >= 300 && p.Headers["location"] != "":
-		fmt.Fprintf(&b, "; it leads to %s", tool.ClipTo(p.Headers["location"], 200))
+		fmt.Fprintf(&b, "; it leads to %s", tool.TruncateTo(p.Headers["location"], 200))
 	case p.Binary && p.Bytes < 0:
 		fmt.Fprintf(&b, "; a binary body (%s), not shown: use %s.download to save it", p.kind(), Namespace)
 	case p.Binary:
@@ -318,14 +318,14 @@ func (p *page) summary() string {
 }
 
 // kind names what the body is.
-func (p *page) kind() string {
+func (p *response) kind() string {
 	switch {
 	case p.sealed:
-		return tool.Clip(p.header.Get("Content-Encoding")) + "-encoded"
+		return tool.Truncate(p.header.Get("Content-Encoding")) + "-encoded"
 	case p.nature == body.JSON:
 		return "JSON"
 	case p.mime() != "":
-		return tool.Clip(p.mime())
+		return tool.Truncate(p.mime())
 	case p.Binary:
 		return "of no named type"
 	default:

@@ -72,11 +72,11 @@ func (s *settings) Check() error {
 	for i, m := range s.AllowedMethods {
 		s.AllowedMethods[i] = strings.ToUpper(m)
 		if !validName(m) {
-			return fmt.Errorf("constraints.allowed_methods: %q is not a method", tool.Clip(m))
+			return fmt.Errorf("constraints.allowed_methods: %q is not a method", tool.Truncate(m))
 		}
 	}
 	if !validValue(s.UserAgent) {
-		return fmt.Errorf("config.user_agent: %q cannot stand in a header", tool.Clip(s.UserAgent))
+		return fmt.Errorf("config.user_agent: %q cannot stand in a header", tool.Truncate(s.UserAgent))
 	}
 	return s.readHeaders()
 }
@@ -90,16 +90,16 @@ func (s *settings) readHeaders() error {
 		}
 		given, ok := s.Headers[host].(map[string]any)
 		if !ok {
-			return fmt.Errorf("config.headers.%s must hold names and their texts, as in {X-Api-Key: text}; headers are given for each host", tool.Clip(host))
+			return fmt.Errorf("config.headers.%s must hold names and their texts, as in {X-Api-Key: text}; headers are given for each host", tool.Truncate(host))
 		}
 		header := nethttp.Header{}
 		for name, value := range given {
 			text, ok := value.(string)
 			if !ok {
-				return fmt.Errorf("config.headers.%s.%s must be a text", tool.Clip(host), tool.Clip(name))
+				return fmt.Errorf("config.headers.%s.%s must be a text", tool.Truncate(host), tool.Truncate(name))
 			}
 			if err := fitHeader(name, text); err != nil {
-				return fmt.Errorf("config.headers.%s: %w", tool.Clip(host), err)
+				return fmt.Errorf("config.headers.%s: %w", tool.Truncate(host), err)
 			}
 			header.Set(name, text)
 		}
@@ -108,9 +108,9 @@ func (s *settings) readHeaders() error {
 	return nil
 }
 
-// confide adds what the app gives to the host of a request: its headers, and
+// addCredentials adds what the app gives to the host of a request: its headers, and
 // the credential. It returns words where something was held back.
-func (s *settings) confide(r *nethttp.Request, credential string) (warning string) {
+func (s *settings) addCredentials(r *nethttp.Request, credential string) (warning string) {
 	own := nethttp.Header{}
 	for _, h := range s.headers {
 		if h.hosts.Has(r.URL) {

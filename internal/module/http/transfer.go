@@ -10,10 +10,10 @@ import (
 	"callgate/tool"
 )
 
-// watch ends a transfer in which nothing moves, and tells how far it is.
+// transfer ends a transfer in which nothing moves, and tells how far it is.
 // Length alone does not make a transfer too long. A request may still be sent
 // while its answer is read, so the count has a lock.
-type watch struct {
+type transfer struct {
 	grant tool.Grant
 	verb  string // what is done, for whoever watches
 	limit time.Duration
@@ -28,11 +28,11 @@ type watch struct {
 // tellEvery is how often progress is told at most.
 const tellEvery = 500 * time.Millisecond
 
-// watching returns a context that ends when nothing moved for limit. stop must
+// newTransfer returns a context that ends when nothing moved for limit. stop must
 // be called.
-func watching(ctx context.Context, grant tool.Grant, verb string, limit time.Duration) (_ context.Context, w *watch, stop func()) {
+func newTransfer(ctx context.Context, grant tool.Grant, verb string, limit time.Duration) (_ context.Context, w *transfer, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w = &watch{grant: grant, verb: verb, limit: limit, total: -1, told: time.Now()}
+	w = &transfer{grant: grant, verb: verb, limit: limit, total: -1, told: time.Now()}
 	w.timer = time.AfterFunc(limit, func() { cancel(errStill) })
 	return ctx, w, func() {
 		w.timer.Stop()
@@ -41,7 +41,7 @@ func watching(ctx context.Context, grant tool.Grant, verb string, limit time.Dur
 }
 
 // moved notes that n more bytes went through.
-func (w *watch) moved(n int) {
+func (w *transfer) moved(n int) {
 	w.timer.Reset(w.limit)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -53,7 +53,7 @@ func (w *watch) moved(n int) {
 }
 
 // at sets where the transfer stands.
-func (w *watch) at(done, total int64) {
+func (w *transfer) at(done, total int64) {
 	w.timer.Reset(w.limit)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,21 +61,21 @@ func (w *watch) at(done, total int64) {
 }
 
 // tell says how far it is; the lock is held.
-func (w *watch) tell() {
+func (w *transfer) tell() {
 	if w.total > 0 {
-		w.grant.Live("progress", fmt.Appendf(nil, "%s %s of %s (%d %%)\n", w.verb, size(w.done), size(w.total), 100*w.done/w.total))
+		w.grant.Output("progress", fmt.Appendf(nil, "%s %s of %s (%d %%)\n", w.verb, size(w.done), size(w.total), 100*w.done/w.total))
 		return
 	}
-	w.grant.Live("progress", fmt.Appendf(nil, "%s %s\n", w.verb, size(w.done)))
+	w.grant.Output("progress", fmt.Appendf(nil, "%s %s\n", w.verb, size(w.done)))
 }
 
 // reader watches what is read: counted tells whether it is what is transferred,
 // or only shows that the other side is there.
-func (w *watch) reader(r io.Reader, counted bool) io.Reader { return watchedReader{r, w, counted} }
+func (w *transfer) reader(r io.Reader, counted bool) io.Reader { return watchedReader{r, w, counted} }
 
 type watchedReader struct {
 	io.Reader
-	watch   *watch
+	watch   *transfer
 	counted bool
 }
 

@@ -36,7 +36,7 @@ const uploadInput = `{
   "additionalProperties": false
 }`
 
-func uploadTool(d *desk) definition {
+func uploadTool(d *clientPool) definition {
 	return definition{
 		Name: "upload", Short: "HttpUpload", Doc: uploadDoc, Input: uploadInput, Output: responseOutput,
 		Examples: []tool.Example{
@@ -65,12 +65,12 @@ type uploadArgs struct {
 	ContentType string `json:"content_type"`
 }
 
-func upload(ctx context.Context, e errand, in uploadArgs) (*tool.Result, error) {
+func upload(ctx context.Context, e httpCall, in uploadArgs) (*tool.Result, error) {
 	if in.Field == "" && (in.Form != nil || in.Filename != "") {
 		return nil, tool.Errorf(e.op, tool.Invalid, "form and filename belong to a form, and there is no field").
 			WithHint("name the field that holds the file, or leave them away to send the file as the body")
 	}
-	room, err := workfile.Of(e.op, e.grant)
+	room, err := workfile.New(e.op, e.grant)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func upload(ctx context.Context, e errand, in uploadArgs) (*tool.Result, error) 
 	}
 	defer f.Close()
 	limit := e.settings.timeout(in.TimeoutSeconds)
-	ctx, w, stop := watching(ctx, e.grant, "uploaded", limit)
+	ctx, w, stop := newTransfer(ctx, e.grant, "uploaded", limit)
 	defer stop()
 	r, warning, err := e.uploading(ctx, in, f, shown, w)
 	if err != nil {
@@ -102,7 +102,7 @@ func upload(ctx context.Context, e errand, in uploadArgs) (*tool.Result, error) 
 }
 
 // uploading makes the request that sends a file.
-func (e errand) uploading(ctx context.Context, in uploadArgs, f *os.File, shown string, w *watch) (*nethttp.Request, string, error) {
+func (e httpCall) uploading(ctx context.Context, in uploadArgs, f *os.File, shown string, w *transfer) (*nethttp.Request, string, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, "", tool.Errorf(e.op, tool.Failed, "%q cannot be read: %w", shown, err)
@@ -115,7 +115,7 @@ func (e errand) uploading(ctx context.Context, in uploadArgs, f *os.File, shown 
 		contentType = "application/octet-stream"
 	}
 	if !validValue(contentType) {
-		return nil, "", tool.Errorf(e.op, tool.Invalid, "%q is not a content type", tool.Clip(contentType))
+		return nil, "", tool.Errorf(e.op, tool.Invalid, "%q is not a content type", tool.Truncate(contentType))
 	}
 	var before, after []byte
 	if in.Field != "" {
@@ -154,7 +154,7 @@ func (e errand) uploading(ctx context.Context, in uploadArgs, f *os.File, shown 
 }
 
 // form writes what stands before and after the file in a form.
-func (e errand) form(in uploadArgs, shown, contentType string) (before, after []byte, formType string, err error) {
+func (e httpCall) form(in uploadArgs, shown, contentType string) (before, after []byte, formType string, err error) {
 	values, err := e.values("form", in.Form)
 	if err != nil {
 		return nil, nil, "", err

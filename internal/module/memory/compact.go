@@ -42,7 +42,7 @@ const compactOutput = `{
   "required": ["dry_run", "dropped", "similar"]
 }`
 
-func compactTool(d *desk) definition {
+func compactTool(d *service) definition {
 	return definition{
 		name: "compact", short: "MemoryCompact", doc: compactDoc, input: compactInput, output: compactOutput,
 		examples: []tool.Example{
@@ -93,7 +93,7 @@ const (
 	recentOnes = 20    // facts that are never summarized
 )
 
-func compact(ctx context.Context, v *visit, in compactArgs) (*tool.Result, error) {
+func compact(ctx context.Context, v *memoryCall, in compactArgs) (*tool.Result, error) {
 	hours := 24.0
 	if in.OlderThan != nil {
 		hours = *in.OlderThan
@@ -102,12 +102,12 @@ func compact(ctx context.Context, v *visit, in compactArgs) (*tool.Result, error
 	data := compactData{DryRun: in.DryRun, Dropped: []dropped{}, Similar: []similar{}}
 	for _, tier := range []struct {
 		name string
-		book memstore.Name
-	}{{working, v.session()}, {knowing, v.knowledge()}} {
+		book memstore.Key
+	}{{working, v.session()}, {tierKnowledge, v.knowledge()}} {
 		if len(in.Tiers) > 0 && !slices.Contains(in.Tiers, tier.name) {
 			continue
 		}
-		if err := v.sweep(tier.book, before, &data); err != nil {
+		if err := v.dropStale(tier.book, before, &data); err != nil {
 			return nil, err
 		}
 		if tier.name == working && !in.DryRun {
@@ -125,17 +125,17 @@ func compact(ctx context.Context, v *visit, in compactArgs) (*tool.Result, error
 	return compacted(data)
 }
 
-// sweep drops what is certainly not needed.
-func (v *visit) sweep(n memstore.Name, before time.Time, data *compactData) error {
+// dropStale drops what is certainly not needed.
+func (v *memoryCall) dropStale(n memstore.Key, before time.Time, data *compactData) error {
 	drop := func(entries []*memstore.Entry) []dropped {
-		return slices.Concat(old(entries, before), doubles(entries))
+		return slices.Concat(old(entries, before), duplicates(entries))
 	}
 	if data.DryRun {
 		entries, err := v.shelf.Read(n)
 		data.Dropped = append(data.Dropped, drop(entries)...)
 		return err
 	}
-	return v.shelf.Change(n, func(d *memstore.Draft) error {
+	return v.shelf.Change(n, func(d *memstore.Edit) error {
 		gone := drop(d.Entries)
 		for _, g := range gone {
 			d.Erase(g.Ref)
@@ -155,9 +155,9 @@ func old(entries []*memstore.Entry, before time.Time) (gone []dropped) {
 	return gone
 }
 
-// doubles lists facts and knowledge that something newer says as well. What has
+// duplicates lists facts and knowledge that something newer says as well. What has
 // a key stays: somebody may ask for it by that.
-func doubles(entries []*memstore.Entry) (gone []dropped) {
+func duplicates(entries []*memstore.Entry) (gone []dropped) {
 	said := map[string]*memstore.Entry{}
 	keep := func(e *memstore.Entry) {
 		if text := plain(e.Text); said[text] == nil {
@@ -181,7 +181,7 @@ func doubles(entries []*memstore.Entry) (gone []dropped) {
 }
 
 // similar lists pairs that mean nearly the same, but for what goes anyway.
-func (v *visit) similar(entries []*memstore.Entry, gone []dropped) (pairs []similar) {
+func (v *memoryCall) similar(entries []*memstore.Entry, gone []dropped) (pairs []similar) {
 	entries = slices.DeleteFunc(slices.Concat(memstore.Of(entries, memstore.Fact), memstore.Of(entries, memstore.Knowledge)), func(e *memstore.Entry) bool {
 		return slices.ContainsFunc(gone, func(g dropped) bool { return g.Ref == e.ID })
 	})
@@ -190,7 +190,7 @@ func (v *visit) similar(entries []*memstore.Entry, gone []dropped) (pairs []simi
 	for i, e := range entries {
 		texts[i] = e.Text
 	}
-	for _, p := range v.ranker.Alike(texts, alike) {
+	for _, p := range v.ranker.SimilarPairs(texts, alike) {
 		if len(pairs) == maxAlike {
 			break
 		}
@@ -203,7 +203,7 @@ func (v *visit) similar(entries []*memstore.Entry, gone []dropped) (pairs []simi
 // summarize makes one fact of the old ones, where there is somebody who can.
 // The books are not locked while that takes its time; if the facts changed
 // meanwhile, nothing is done.
-func (v *visit) summarize(ctx context.Context, data *compactData) error {
+func (v *memoryCall) summarize(ctx context.Context, data *compactData) error {
 	if v.summarizer == nil {
 		return nil
 	}
@@ -221,10 +221,10 @@ func (v *visit) summarize(ctx context.Context, data *compactData) error {
 	if err != nil {
 		return &tool.Error{Op: v.op, Kind: tool.Unavailable, Message: "old facts cannot be summarized", Hint: "they are kept as they were; the rest is done", Err: err}
 	}
-	if text, err = v.kept("summary", text); err != nil {
+	if text, err = v.cleanText("summary", text); err != nil {
 		return err
 	}
-	return v.shelf.Change(v.session(), func(d *memstore.Draft) error {
+	return v.shelf.Change(v.session(), func(d *memstore.Edit) error {
 		for _, f := range facts {
 			if d.Find(f.ID) != f {
 				return nil
@@ -254,5 +254,5 @@ func compacted(data compactData) (*tool.Result, error) {
 	if len(data.Dropped)+data.Summarized+len(data.Similar) == 0 {
 		parts = []string{"there is nothing to tidy up"}
 	}
-	return tool.Done(strings.Join(parts, "; "), data)
+	return tool.OK(strings.Join(parts, "; "), data)
 }

@@ -36,7 +36,7 @@ const forgetOutput = `{
   "required": ["forgotten"]
 }`
 
-func forgetTool(d *desk) definition {
+func forgetTool(d *service) definition {
 	return definition{
 		name: "forget", short: "MemoryForget", doc: forgetDoc, input: forgetInput, output: forgetOutput,
 		examples: []tool.Example{
@@ -62,7 +62,7 @@ type forgotten struct {
 	Text string `json:"text"`
 }
 
-func forget(_ context.Context, v *visit, in struct{ Refs []string }) (*tool.Result, error) {
+func forget(_ context.Context, v *memoryCall, in struct{ Refs []string }) (*tool.Result, error) {
 	gone, err := v.erase(in.Refs)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func forget(_ context.Context, v *visit, in struct{ Refs []string }) (*tool.Resu
 		}
 	}
 	if len(data.Forgotten) == 0 {
-		return nil, tool.Errorf(v.op, tool.NotFound, "nothing is remembered as %s", tool.Clip(strings.Join(data.Missing, ", "))).
+		return nil, tool.Errorf(v.op, tool.NotFound, "nothing is remembered as %s", tool.Truncate(strings.Join(data.Missing, ", "))).
 			WithHint("find it with memory.query, and use the ref of the result")
 	}
 	summary := "forgot " + count(len(data.Forgotten), "thing", "things")
@@ -86,12 +86,12 @@ func forget(_ context.Context, v *visit, in struct{ Refs []string }) (*tool.Resu
 	if len(data.Missing) > 0 {
 		summary += "; not there: " + oneLine(strings.Join(data.Missing, ", "), 200)
 	}
-	return tool.Done(summary, data)
+	return tool.OK(summary, data)
 }
 
 // erase takes out what refs name, and returns it by ref. Each is looked for in
 // this session, then in the knowledge, then in the session that it names.
-func (v *visit) erase(refs []string) (map[string]*memstore.Entry, error) {
+func (v *memoryCall) erase(refs []string) (map[string]*memstore.Entry, error) {
 	gone := map[string]*memstore.Entry{}
 	own := map[string]string{}
 	for _, ref := range refs {
@@ -124,9 +124,9 @@ func (v *visit) erase(refs []string) (map[string]*memstore.Entry, error) {
 
 // eraseIn takes out of a book what is named by id or key, and was not found
 // before. Names tells the ref of each.
-func (v *visit) eraseIn(n memstore.Name, names map[string]string, gone map[string]*memstore.Entry) error {
+func (v *memoryCall) eraseIn(n memstore.Key, names map[string]string, gone map[string]*memstore.Entry) error {
 	found := map[string]*memstore.Entry{}
-	err := v.shelf.Change(n, func(d *memstore.Draft) error {
+	err := v.shelf.Change(n, func(d *memstore.Edit) error {
 		for _, e := range slices.Clone(d.Entries) {
 			ref, ok := names[e.ID]
 			if !ok && e.Key != "" {

@@ -20,7 +20,7 @@ type ground struct {
 	t      testing.TB
 	module module.Module
 	host   module.Host
-	opened *module.Opened
+	opened *module.Instance
 	by     tool.Principal
 	grant  tool.Grant
 }
@@ -106,12 +106,12 @@ func (g *ground) refused(name, args string, kind tool.Kind, words string) {
 	g.t.Helper()
 	_, err := g.try(name, args)
 	var e *tool.Error
-	if !errors.As(err, &e) || e.Kind != kind || !strings.Contains(e.Words(), words) || e.Hint == "" {
+	if !errors.As(err, &e) || e.Kind != kind || !strings.Contains(e.ModelText(), words) || e.Hint == "" {
 		g.t.Errorf("%s(%s): %v, want %s with %q and a hint", name, args, err, kind, words)
 	}
 }
 
-func (g *ground) section() string { return g.opened.Section(g.by) }
+func (g *ground) section() string { return g.opened.PromptSection(g.by) }
 
 // texts asks, and returns what was found as REF: TEXT.
 func (g *ground) texts(args string) []string {
@@ -168,7 +168,7 @@ func (m carried) Vectors(texts []string) ([][]float32, error) {
 	return all, nil
 }
 
-func model(t testing.TB) memory.Meaning {
+func model(t testing.TB) memory.EmbedFunc {
 	t.Helper()
 	m, err := embed.Builtin()
 	check(t, err)

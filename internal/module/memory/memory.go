@@ -40,9 +40,9 @@ import (
 // Namespace is the module's name.
 const Namespace = "memory"
 
-// Meaning turns texts into vectors of length one whose dot product says how
+// EmbedFunc turns texts into vectors of length one whose dot product says how
 // near two texts are.
-type Meaning = rank.Meaning
+type EmbedFunc = rank.Meaning
 
 // Summarizer makes one text of several.
 type Summarizer interface {
@@ -51,7 +51,7 @@ type Summarizer interface {
 
 // Config is how the module is set up; the zero value works.
 type Config struct {
-	Meaning    Meaning    // nil: query goes by words alone
+	Meaning    EmbedFunc  // nil: query goes by words alone
 	Summarizer Summarizer // nil: compact leaves old facts as they are
 }
 
@@ -61,14 +61,14 @@ func Module(c Config) module.Module {
 		Name:     Namespace,
 		Summary:  "remember across turns and sessions: the goal, tasks, facts, and knowledge that can be searched",
 		Settings: func() any { return defaults() },
-		Open: func(h module.Host) (*module.Opened, error) {
-			d := &desk{shelf: memstore.Open(h.State, h.Log), ranker: rank.New(c.Meaning), summarizer: c.Summarizer, scrub: h.Scrub}
+		Open: func(h module.Host) (*module.Instance, error) {
+			d := &service{shelf: memstore.Open(h.State, h.Log), ranker: rank.New(c.Meaning), summarizer: c.Summarizer, scrub: h.Scrub}
 			if d.scrub == nil {
 				d.scrub = func(text string) string { return text }
 			}
-			return &module.Opened{
-				Tools: tools(d), Section: d.section, Ended: d.shelf.Ended, Close: d.shelf.Close,
-				Forgotten: func(p tool.Principal) error { return d.shelf.Forget(sessionOf(p)) },
+			return &module.Instance{
+				Tools: tools(d), PromptSection: d.section, OnSessionEnd: d.shelf.Ended, Close: d.shelf.Close,
+				OnConversationDelete: func(p tool.Principal) error { return d.shelf.Forget(sessionOf(p)) },
 			}, nil
 		},
 	}
@@ -76,7 +76,7 @@ func Module(c Config) module.Module {
 
 // tools makes the tools of the module. A new tool is a file, its description
 // beside it, and a line here.
-func tools(d *desk) []*tool.Tool {
+func tools(d *service) []*tool.Tool {
 	definitions := []definition{
 		setGoalTool(d),
 		taskCreateTool(d),
@@ -120,7 +120,7 @@ func (d definition) tool() *tool.Tool {
 
 // handler makes a tool's function a handler: it decodes the arguments, which
 // the kernel has already held against the schema.
-func handler[In any](d *desk, name string, run func(context.Context, *visit, In) (*tool.Result, error)) tool.Handler {
+func handler[In any](d *service, name string, run func(context.Context, *memoryCall, In) (*tool.Result, error)) tool.Handler {
 	op := Namespace + "." + name
 	return tool.HandlerFunc(func(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
 		if err := ctx.Err(); err != nil {
@@ -130,7 +130,7 @@ func handler[In any](d *desk, name string, run func(context.Context, *visit, In)
 		if err != nil {
 			return nil, err
 		}
-		v := &visit{desk: d, op: op, by: call.Principal, settings: module.Of(grant, defaults)}
+		v := &memoryCall{service: d, op: op, by: call.Principal, settings: module.SettingsOf(grant, defaults)}
 		r, err := run(ctx, v, in)
 		if err == nil {
 			v.warn(r)

@@ -306,7 +306,7 @@ func TestManyAtOnce(t *testing.T) {
 func TestClosed(t *testing.T) {
 	g := newGround(t, memory.Config{})
 	g.call("remember", `{"content": "x"}`)
-	g.opened.Ended("s1")
+	g.opened.OnSessionEnd("s1")
 	g.call("remember", `{"content": "y"}`)
 	check(t, g.opened.Close())
 	if _, err := g.try("remember", `{"content": "z"}`); tool.KindOf(err) != tool.Unavailable {
@@ -357,7 +357,7 @@ func BenchmarkRemember(b *testing.B) {
 func BenchmarkKnowledge5000(b *testing.B) {
 	g := newGround(b, memory.Config{Meaning: model(b)})
 	shelf := memstore.Open(g.host.State, nil)
-	check(b, shelf.Change(memstore.Name{User: "ada", App: "engine", Knowledge: true}, func(d *memstore.Draft) error {
+	check(b, shelf.Change(memstore.Key{User: "ada", App: "engine", Knowledge: true}, func(d *memstore.Edit) error {
 		for i := range 4_999 {
 			d.Put(memstore.Entry{Kind: memstore.Knowledge, Text: fmt.Sprintf("note %d: %s", i, strings.Repeat("integration tests need a running postgres on port 5433 ", 8))})
 		}

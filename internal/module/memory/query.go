@@ -61,7 +61,7 @@ const queryOutput = `{
   "required": ["mode", "total", "results"]
 }`
 
-func queryTool(d *desk) definition {
+func queryTool(d *service) definition {
 	return definition{
 		name: "query", short: "MemoryQuery", doc: queryDoc, input: queryInput, output: queryOutput, reads: true, most: maxAnswer,
 		examples: []tool.Example{
@@ -94,8 +94,8 @@ type queryArgs struct {
 
 // The modes and the tiers.
 const (
-	semantic, byHash, byRange       = "semantic", "hash", "range"
-	working, otherSessions, knowing = "working", "session", "knowledge"
+	semantic, byHash, byRange             = "semantic", "hash", "range"
+	working, otherSessions, tierKnowledge = "working", "session", "knowledge"
 )
 
 // How much of the texts an answer holds.
@@ -112,7 +112,7 @@ type found struct {
 	score     float64
 }
 
-func query(ctx context.Context, v *visit, in queryArgs) (*tool.Result, error) {
+func query(ctx context.Context, v *memoryCall, in queryArgs) (*tool.Result, error) {
 	if in.Mode == "" {
 		in.Mode = semantic
 	}
@@ -149,7 +149,7 @@ func query(ctx context.Context, v *visit, in queryArgs) (*tool.Result, error) {
 func (in *queryArgs) check(op string) error {
 	in.Query = strings.TrimSpace(in.Query)
 	if len(in.Tiers) == 0 {
-		in.Tiers = []string{working, otherSessions, knowing}
+		in.Tiers = []string{working, otherSessions, tierKnowledge}
 	}
 	switch {
 	case in.Query == "" && in.Mode != byRange:
@@ -164,9 +164,9 @@ func (in *queryArgs) check(op string) error {
 }
 
 // gather reads the tiers.
-func (v *visit) gather(tiers []string) ([]found, error) {
+func (v *memoryCall) gather(tiers []string) ([]found, error) {
 	var all []found
-	add := func(n memstore.Name, tier, before string) error {
+	add := func(n memstore.Key, tier, before string) error {
 		entries, err := v.shelf.Read(n)
 		for _, e := range entries {
 			all = append(all, found{Entry: e, tier: tier, ref: before + e.ID})
@@ -178,8 +178,8 @@ func (v *visit) gather(tiers []string) ([]found, error) {
 			return nil, err
 		}
 	}
-	if slices.Contains(tiers, knowing) {
-		if err := add(v.knowledge(), knowing, ""); err != nil {
+	if slices.Contains(tiers, tierKnowledge) {
+		if err := add(v.knowledge(), tierKnowledge, ""); err != nil {
 			return nil, err
 		}
 	}
@@ -189,7 +189,7 @@ func (v *visit) gather(tiers []string) ([]found, error) {
 			return nil, &tool.Error{Op: v.op, Kind: tool.Unavailable, Message: "the memory of other sessions cannot be listed", Err: err}
 		}
 		for _, id := range others {
-			if err := add(memstore.Name{User: v.by.User, App: v.by.App, Session: id}, otherSessions, id+"/"); err != nil {
+			if err := add(memstore.Key{User: v.by.User, App: v.by.App, Session: id}, otherSessions, id+"/"); err != nil {
 				return nil, err
 			}
 		}
@@ -201,11 +201,11 @@ func (v *visit) gather(tiers []string) ([]found, error) {
 // tags.
 func (in *queryArgs) narrow(op string, all []found) ([]found, error) {
 	now := time.Now()
-	from, err := instant(in.From, now, false)
+	from, err := parseTime(in.From, now, false)
 	if err != nil {
 		return nil, in.badTime(op, "from", in.From)
 	}
-	to, err := instant(in.To, now, true)
+	to, err := parseTime(in.To, now, true)
 	if err != nil {
 		return nil, in.badTime(op, "to", in.To)
 	}
@@ -223,14 +223,14 @@ func (in *queryArgs) narrow(op string, all []found) ([]found, error) {
 }
 
 func (in *queryArgs) badTime(op, name, text string) error {
-	return tool.Errorf(op, tool.Invalid, "%s is %q, which is no time", name, tool.Clip(text)).
+	return tool.Errorf(op, tool.Invalid, "%s is %q, which is no time", name, tool.Truncate(text)).
 		WithHint("write a date (2026-03-01), a time (2026-03-01T14:00), or how long ago it was (90m, 24h, 7d)")
 }
 
 // exactly finds one thing: by ref, key, hash, or content.
-func (v *visit) exactly(want string, all []found) []found {
+func (v *memoryCall) exactly(want string, all []found) []found {
 	hash := strings.ToLower(strings.TrimPrefix(want, "sha256:"))
-	content, err := (&visit{desk: v.desk, op: v.op, settings: v.settings}).kept("query", want)
+	content, err := (&memoryCall{service: v.service, op: v.op, settings: v.settings}).cleanText("query", want)
 	ofContent := ""
 	if err == nil {
 		ofContent = memstore.HashOf(content)
@@ -243,7 +243,7 @@ func (v *visit) exactly(want string, all []found) []found {
 }
 
 // ranked orders entries by how well they answer.
-func (v *visit) ranked(question string, all []found) (hits []found, by string, warnings []string) {
+func (v *memoryCall) ranked(question string, all []found) (hits []found, by string, warnings []string) {
 	texts := make([]string, len(all))
 	for i, f := range all {
 		texts[i] = searchable(f.Entry)
@@ -254,7 +254,7 @@ func (v *visit) ranked(question string, all []found) (hits []found, by string, w
 		f.score = math.Round(h.Score*1000) / 1000
 		hits = append(hits, f)
 	}
-	if a.ByMeaning {
+	if a.Semantic {
 		return hits, "meaning", nil
 	}
 	warnings = []string{"ranked by the words they share with the query, not by meaning; try other words if something is missing"}
@@ -326,7 +326,7 @@ func answer(in queryArgs, all []found, rankedBy string, warnings []string) (*too
 			summary += fmt.Sprintf("; continue with offset=%d", data.NextOffset)
 		}
 	}
-	r, err := tool.Done(summary, data)
+	r, err := tool.OK(summary, data)
 	if err == nil {
 		r.Warnings = warnings
 		if text.Len() > 0 {

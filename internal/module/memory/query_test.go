@@ -53,7 +53,7 @@ func (noMeaning) Vectors([]string) ([][]float32, error) { return nil, errors.New
 
 // Without meanings the words still find things, and the result says so.
 func TestQueryByWords(t *testing.T) {
-	for name, m := range map[string]memory.Meaning{"none": nil, "broken": noMeaning{}} {
+	for name, m := range map[string]memory.EmbedFunc{"none": nil, "broken": noMeaning{}} {
 		g := newGround(t, memory.Config{Meaning: m})
 		g.call("upsert", `{"content": "The deploy command is make ship"}`)
 		g.call("upsert", `{"content": "Invoices are generated on the first day"}`)
@@ -263,13 +263,13 @@ func TestCompact(t *testing.T) {
 func TestCompactDoubles(t *testing.T) {
 	g := newGround(t, memory.Config{})
 	shelf := memstore.Open(g.host.State, nil)
-	check(t, shelf.Change(memstore.Name{User: "ada", App: "engine", Session: "s1"}, func(d *memstore.Draft) error {
+	check(t, shelf.Change(memstore.Key{User: "ada", App: "engine", Session: "s1"}, func(d *memstore.Edit) error {
 		for _, text := range []string{"the same", "another", "The same.", "the  same"} {
 			d.Put(memstore.Entry{Kind: memstore.Fact, Text: text})
 		}
 		return nil
 	}))
-	check(t, shelf.Change(memstore.Name{User: "ada", App: "engine", Knowledge: true}, func(d *memstore.Draft) error {
+	check(t, shelf.Change(memstore.Key{User: "ada", App: "engine", Knowledge: true}, func(d *memstore.Edit) error {
 		d.Put(memstore.Entry{Kind: memstore.Knowledge, Key: "kept", Text: "known"})
 		d.Put(memstore.Entry{Kind: memstore.Knowledge, Text: "known"})
 		return nil

@@ -33,7 +33,7 @@ const rememberOutput = `{
   "required": ["id", "facts", "known"]
 }`
 
-func rememberTool(d *desk) definition {
+func rememberTool(d *service) definition {
 	return definition{
 		name: "remember", short: "Remember", doc: rememberDoc, input: rememberInput, output: rememberOutput,
 		examples: []tool.Example{module.Example("something found out", `{"content": "Integration tests need Postgres on port 5433; start it with make db"}`)},
@@ -54,13 +54,13 @@ type rememberData struct {
 	Dropped []string `json:"dropped,omitempty"`
 }
 
-func remember(_ context.Context, v *visit, in struct{ Content string }) (*tool.Result, error) {
-	text, err := v.kept("fact", in.Content)
+func remember(_ context.Context, v *memoryCall, in struct{ Content string }) (*tool.Result, error) {
+	text, err := v.cleanText("fact", in.Content)
 	if err != nil {
 		return nil, err
 	}
 	var data rememberData
-	err = v.shelf.Change(v.session(), func(d *memstore.Draft) error {
+	err = v.shelf.Change(v.session(), func(d *memstore.Edit) error {
 		fact := memstore.Entry{Kind: memstore.Fact, Text: text}
 		facts := memstore.Of(d.Entries, memstore.Fact)
 		for i, f := range facts {
@@ -87,14 +87,14 @@ func remember(_ context.Context, v *visit, in struct{ Content string }) (*tool.R
 	}
 	switch {
 	case data.Known:
-		return tool.Done("already kept as "+data.ID, data)
+		return tool.OK("already kept as "+data.ID, data)
 	case len(data.Dropped) > 0:
-		r, err := tool.Done(fmt.Sprintf("kept as %s; the session keeps %d facts, so the oldest went", data.ID, data.Facts), data)
+		r, err := tool.OK(fmt.Sprintf("kept as %s; the session keeps %d facts, so the oldest went", data.ID, data.Facts), data)
 		if err == nil {
 			r.Warnings = append(r.Warnings, "gone to make room: "+oneLine(data.Dropped[0], 200)+"; what should last belongs in memory.upsert")
 		}
 		return r, err
 	default:
-		return tool.Done("kept as "+data.ID, data)
+		return tool.OK("kept as "+data.ID, data)
 	}
 }

@@ -19,7 +19,7 @@ const (
 
 // section is the working memory of a session as its agent is told of it at the
 // beginning of each turn; "" when there is nothing to tell.
-func (d *desk) section(p tool.Principal) string {
+func (d *service) section(p tool.Principal) string {
 	entries, err := d.shelf.Read(sessionOf(p))
 	if err != nil {
 		return "" // the shelf's log says why
@@ -32,7 +32,7 @@ func (d *desk) section(p tool.Principal) string {
 	b.WriteString("# Working memory\n")
 	goal, tasks := memstore.Of(entries, memstore.Goal), memstore.Tasks(entries)
 	if len(goal) > 0 {
-		b.WriteString("Goal: " + harmless(goal[0].Text, shownGoal) + "\n")
+		b.WriteString("Goal: " + fenceText(goal[0].Text, shownGoal) + "\n")
 	} else if len(tasks) > 0 {
 		b.WriteString("Goal: none. There are tasks but no goal: set one with memory.set_goal.\n")
 	}
@@ -54,7 +54,7 @@ func writeTasks(b *strings.Builder, tasks []*memstore.Entry) {
 	fmt.Fprintf(b, "Tasks (%d of %d completed):\n", len(tasks)-open(tasks), len(tasks))
 	next := nextTask(tasks)
 	for _, t := range tasks {
-		b.WriteString(marks[t.Status] + " " + t.ID + " " + harmless(t.Text, shownTask))
+		b.WriteString(marks[t.Status] + " " + t.ID + " " + fenceText(t.Text, shownTask))
 		switch {
 		case t == next:
 			b.WriteString("  <- next")
@@ -78,7 +78,7 @@ func writeFacts(b *strings.Builder, facts []*memstore.Entry) {
 		b.WriteString("Facts:\n")
 	}
 	for _, f := range facts[older:] {
-		b.WriteString("- " + harmless(f.Text, shownFact) + "\n")
+		b.WriteString("- " + fenceText(f.Text, shownFact) + "\n")
 	}
 }
 
@@ -91,9 +91,9 @@ var (
 	bracket = regexp.MustCompile(`(?i)\[\s*/?\s*(?:INST|SYS|SYSTEM|USER|ASSISTANT|TOOL_CALLS?|TOOL_RESULTS?|AVAILABLE_TOOLS|IMG|PREFIX|SUFFIX)\b[^\]\n]*\]`)
 )
 
-// harmless is a remembered text as it may stand in a prompt: on one line, not
+// fenceText is a remembered text as it may stand in a prompt: on one line, not
 // too long, and without anything that a model could take for more than a note.
-func harmless(text string, most int) string {
+func fenceText(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if !strings.ContainsAny(text, "<[") {
 		return cut(text, most)

@@ -30,7 +30,7 @@ const setGoalOutput = `{
   "required": ["goal"]
 }`
 
-func setGoalTool(d *desk) definition {
+func setGoalTool(d *service) definition {
 	return definition{
 		name: "set_goal", short: "SetGoal", doc: setGoalDoc, input: setGoalInput, output: setGoalOutput,
 		examples: []tool.Example{module.Example("at the beginning of longer work", `{"goal": "Move the billing service from MySQL to Postgres without downtime"}`)},
@@ -49,13 +49,13 @@ type goalData struct {
 	Previous string `json:"previous,omitempty"`
 }
 
-func setGoal(_ context.Context, v *visit, in struct{ Goal string }) (*tool.Result, error) {
-	goal, err := v.kept("goal", in.Goal)
+func setGoal(_ context.Context, v *memoryCall, in struct{ Goal string }) (*tool.Result, error) {
+	goal, err := v.cleanText("goal", in.Goal)
 	if err != nil {
 		return nil, err
 	}
 	data := goalData{Goal: goal}
-	err = v.shelf.Change(v.session(), func(d *memstore.Draft) error {
+	err = v.shelf.Change(v.session(), func(d *memstore.Edit) error {
 		if old := d.Find(string(memstore.Goal)); old != nil {
 			if old.Text == goal {
 				return nil
@@ -72,5 +72,5 @@ func setGoal(_ context.Context, v *visit, in struct{ Goal string }) (*tool.Resul
 	if data.Previous != "" {
 		summary = "the goal is now: "
 	}
-	return tool.Done(summary+oneLine(goal, 200), data)
+	return tool.OK(summary+oneLine(goal, 200), data)
 }

@@ -39,7 +39,7 @@ const taskOutput = `{
   "required": ["id", "subject", "status", "open", "total"]
 }`
 
-func taskCreateTool(d *desk) definition {
+func taskCreateTool(d *service) definition {
 	return definition{
 		name: "task_create", short: "TaskCreate", doc: taskCreateDoc, input: taskCreateInput, output: taskOutput,
 		examples: []tool.Example{
@@ -104,8 +104,8 @@ func nextTask(tasks []*memstore.Entry) *memstore.Entry {
 	return nil
 }
 
-func taskCreate(_ context.Context, v *visit, in struct{ Subject, Description string }) (*tool.Result, error) {
-	subject, err := v.kept("subject", in.Subject)
+func taskCreate(_ context.Context, v *memoryCall, in struct{ Subject, Description string }) (*tool.Result, error) {
+	subject, err := v.cleanText("subject", in.Subject)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func taskCreate(_ context.Context, v *visit, in struct{ Subject, Description str
 		return nil, err
 	}
 	var data taskData
-	err = v.shelf.Change(v.session(), func(d *memstore.Draft) error {
+	err = v.shelf.Change(v.session(), func(d *memstore.Edit) error {
 		for _, t := range memstore.Tasks(d.Entries) {
 			if t.Status != completed && same(t.Text, subject) {
 				if detail != "" && detail != t.Detail {
@@ -143,11 +143,11 @@ func taskCreate(_ context.Context, v *visit, in struct{ Subject, Description str
 	if data.Existed {
 		summary = fmt.Sprintf("task %s is open already: %s", data.ID, oneLine(data.Subject, 200))
 	}
-	return tool.Done(summary, data)
+	return tool.OK(summary, data)
 }
 
 // roomForTask drops completed tasks, the oldest first, until one more fits.
-func (v *visit) roomForTask(d *memstore.Draft) (dropped []string, err error) {
+func (v *memoryCall) roomForTask(d *memstore.Edit) (dropped []string, err error) {
 	tasks := memstore.Tasks(d.Entries)
 	over := len(tasks) + 1 - v.settings.MaxTodos
 	for _, t := range tasks {

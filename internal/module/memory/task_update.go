@@ -27,7 +27,7 @@ const taskUpdateInput = `{
   "additionalProperties": false
 }`
 
-func taskUpdateTool(d *desk) definition {
+func taskUpdateTool(d *service) definition {
 	return definition{
 		name: "task_update", short: "TaskUpdate", doc: taskUpdateDoc, input: taskUpdateInput, output: taskOutput,
 		examples: []tool.Example{
@@ -52,7 +52,7 @@ type taskUpdateArgs struct {
 	Description string `json:"description"`
 }
 
-func taskUpdate(_ context.Context, v *visit, in taskUpdateArgs) (*tool.Result, error) {
+func taskUpdate(_ context.Context, v *memoryCall, in taskUpdateArgs) (*tool.Result, error) {
 	id := cmp.Or(in.TaskID, in.TaskIDCamel)
 	if id == "" {
 		return nil, tool.Errorf(v.op, tool.Invalid, "task_id is missing: which task is meant?").WithHint("give the id that task_create returned, such as t1")
@@ -66,7 +66,7 @@ func taskUpdate(_ context.Context, v *visit, in taskUpdateArgs) (*tool.Result, e
 		return nil, err
 	}
 	var data taskData
-	err = v.shelf.Change(v.session(), func(d *memstore.Draft) error {
+	err = v.shelf.Change(v.session(), func(d *memstore.Edit) error {
 		old := d.Find(id)
 		if old == nil || old.Kind != memstore.Task {
 			return v.noTask(id, memstore.Tasks(d.Entries))
@@ -87,11 +87,11 @@ func taskUpdate(_ context.Context, v *visit, in taskUpdateArgs) (*tool.Result, e
 	if data.Next != "" && data.Status == completed {
 		summary += "; next is " + data.Next
 	}
-	return tool.Done(summary, data)
+	return tool.OK(summary, data)
 }
 
-func (v *visit) noTask(id string, tasks []*memstore.Entry) error {
-	e := tool.Errorf(v.op, tool.NotFound, "this session has no task %q", tool.Clip(id))
+func (v *memoryCall) noTask(id string, tasks []*memstore.Entry) error {
+	e := tool.Errorf(v.op, tool.NotFound, "this session has no task %q", tool.Truncate(id))
 	if len(tasks) == 0 {
 		return e.WithHint("make one first with memory.task_create")
 	}

@@ -38,7 +38,7 @@ const upsertOutput = `{
   "required": ["id", "hash", "outcome", "entries"]
 }`
 
-func upsertTool(d *desk) definition {
+func upsertTool(d *service) definition {
 	return definition{
 		name: "upsert", short: "MemoryUpsert", doc: upsertDoc, input: upsertInput, output: upsertOutput,
 		examples: []tool.Example{
@@ -69,16 +69,16 @@ type upsertData struct {
 	Entries int    `json:"entries"`
 }
 
-func upsert(_ context.Context, v *visit, in upsertArgs) (*tool.Result, error) {
+func upsert(_ context.Context, v *memoryCall, in upsertArgs) (*tool.Result, error) {
 	next, err := v.entry(in)
 	if err != nil {
 		return nil, err
 	}
 	var data upsertData
-	err = v.shelf.Change(v.knowledge(), func(d *memstore.Draft) error {
+	err = v.shelf.Change(v.knowledge(), func(d *memstore.Edit) error {
 		e, outcome, grows := next, "created", len(next.Text)
-		if old := standsFor(d.Entries, next); old != nil {
-			e = inPlaceOf(old, next)
+		if old := findReplaced(d.Entries, next); old != nil {
+			e = merged(old, next)
 			if old.Text == e.Text && old.Key == e.Key && slices.Equal(old.Tags, e.Tags) {
 				data = upsertData{old.ID, old.Key, old.Hash(), "unchanged", len(d.Entries)}
 				return nil
@@ -101,24 +101,24 @@ func upsert(_ context.Context, v *visit, in upsertArgs) (*tool.Result, error) {
 		name += " (" + oneLine(data.Key, 200) + ")"
 	}
 	if data.Outcome == "unchanged" {
-		return tool.Done(name+" holds just that already", data)
+		return tool.OK(name+" holds just that already", data)
 	}
-	return tool.Done(fmt.Sprintf("%s %s; the knowledge has %s", data.Outcome, name, count(data.Entries, "entry", "entries")), data)
+	return tool.OK(fmt.Sprintf("%s %s; the knowledge has %s", data.Outcome, name, count(data.Entries, "entry", "entries")), data)
 }
 
 // entry is what a call wants kept.
-func (v *visit) entry(in upsertArgs) (e memstore.Entry, err error) {
+func (v *memoryCall) entry(in upsertArgs) (e memstore.Entry, err error) {
 	e.Kind = memstore.Knowledge
-	if e.Text, err = v.kept("content", in.Content); err != nil {
+	if e.Text, err = v.cleanText("content", in.Content); err != nil {
 		return e, err
 	}
-	before := v.taken
+	before := v.redactedCount
 	if e.Key, err = v.optional("key", in.Key); err != nil {
 		return e, err
 	}
 	e.Key = strings.Join(strings.Fields(e.Key), " ")
 	switch {
-	case v.taken > before:
+	case v.redactedCount > before:
 		return e, tool.Errorf(v.op, tool.Invalid, "the key holds what looks like a secret").WithHint("call it by what it is for")
 	case memstore.IsID(e.Key):
 		return e, tool.Errorf(v.op, tool.Invalid, "the key %q looks like the id of an entry", e.Key).WithHint("choose a name that says what it is, such as deploy/command")
@@ -134,9 +134,9 @@ func (v *visit) entry(in upsertArgs) (e memstore.Entry, err error) {
 	return e, nil
 }
 
-// standsFor is the entry that a new one takes the place of, or nil: the one of
+// findReplaced is the entry that a new one takes the place of, or nil: the one of
 // its key, or one that says the same, unless both have keys.
-func standsFor(entries []*memstore.Entry, e memstore.Entry) *memstore.Entry {
+func findReplaced(entries []*memstore.Entry, e memstore.Entry) *memstore.Entry {
 	if i := slices.IndexFunc(entries, func(old *memstore.Entry) bool { return e.Key != "" && old.Key == e.Key }); i >= 0 {
 		return entries[i]
 	}
@@ -150,9 +150,9 @@ func standsFor(entries []*memstore.Entry, e memstore.Entry) *memstore.Entry {
 	return nil
 }
 
-// inPlaceOf is an entry that replaces another, and keeps of it what it does not
+// merged is an entry that replaces another, and keeps of it what it does not
 // say itself.
-func inPlaceOf(old *memstore.Entry, e memstore.Entry) memstore.Entry {
+func merged(old *memstore.Entry, e memstore.Entry) memstore.Entry {
 	e.ID = old.ID
 	if e.Key == "" {
 		e.Key = old.Key

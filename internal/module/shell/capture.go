@@ -31,7 +31,7 @@ func newCapture(name string, grant tool.Grant) *capture {
 
 // Write takes everything and never fails: a command must not die of talking.
 func (c *capture) Write(p []byte) (int, error) {
-	c.grant.Live(c.name, p)
+	c.grant.Output(c.name, p)
 	c.total += int64(len(p))
 	rest := p
 	if room := keptHead - len(c.head); room > 0 {

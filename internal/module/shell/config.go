@@ -31,8 +31,8 @@ func Module() module.Module {
 		Name:     Namespace,
 		Summary:  "commands in the workspace's shell",
 		Settings: func() any { return defaults() },
-		Open: func(h module.Host) (*module.Opened, error) {
-			return &module.Opened{Tools: Tools(Config{Hidden: h.Hidden, Cache: h.Cache})}, nil
+		Open: func(h module.Host) (*module.Instance, error) {
+			return &module.Instance{Tools: Tools(Config{Hidden: h.Hidden, Cache: h.Cache})}, nil
 		},
 	}
 }

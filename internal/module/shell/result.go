@@ -121,7 +121,7 @@ var signalHints = map[string]string{
 // lastLine is where most programs say what went wrong.
 func lastLine(text string) string {
 	text = strings.TrimRight(text, "\n \t")
-	return tool.Clip(strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]))
+	return tool.Truncate(strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]))
 }
 
 // hint explains a failure that the walls may have caused, from the end of what
@@ -140,7 +140,7 @@ func (r *run) hint(tail string) string {
 		"no such host", "EAI_AGAIN", "ENETUNREACH", "getaddrinfo"):
 		return "commands have no network here; use a tool that has, or ask the user to allow it"
 	case len(r.in.Writes) > 0 && says("Read-only file system", "Permission denied", "Device or resource busy", "EROFS", "EACCES", "EBUSY"):
-		return "only what writes names can be written: " + tool.Clip(strings.Join(r.in.Writes, ", ")) + "; name a folder where files are replaced, or leave writes away"
+		return "only what writes names can be written: " + tool.Truncate(strings.Join(r.in.Writes, ", ")) + "; name a folder where files are replaced, or leave writes away"
 	case r.in.ReadsOnly && says("Read-only file system", "Permission denied", "EROFS", "EACCES"):
 		return "with reads_only nothing in the workspace can be written; name what it writes in writes, or leave reads_only away"
 	case says("Read-only file system", "EROFS"):

@@ -46,12 +46,12 @@ func (h handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) 
 	if err != nil {
 		return nil, err
 	}
-	places, err := w.prepare(in.Writes)
+	places, err := w.createWritePaths(in.Writes)
 	if err != nil {
 		return nil, err
 	}
 	defer places.tidy()
-	config := module.Of(grant, defaults)
+	config := module.SettingsOf(grant, defaults)
 	r := &run{in: in, grant: grant, network: grant.Network || config.Network}
 	r.out, r.log = newCapture("stdout", grant), newCapture("stderr", grant)
 	limited, cancel := context.WithTimeout(ctx, time.Duration(in.Timeout)*time.Second)
@@ -65,7 +65,7 @@ func (h handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) 
 }
 
 // spec is the command as the sandbox runs it.
-func (h handler) spec(r *run, config *settings, dir string, places *places) sandbox.Spec {
+func (h handler) spec(r *run, config *settings, dir string, places *writePaths) sandbox.Spec {
 	s := sandbox.Spec{
 		Argv: []string{"bash", "-c", r.in.Command}, Dir: dir, Env: h.environ(r, config),
 		Stdout: r.out, Stderr: r.log,

@@ -49,7 +49,7 @@ const (
 	op             = Namespace + ".bash"
 	defaultLockFor = 30 * time.Second
 	defaultTimeout = 300 // seconds
-	mostTimeout    = 1800
+	maxTimeout     = 1800
 	// grace is between asking a command to end and ending it. The kernel gives
 	// a handler a few seconds to return, and this must be well within.
 	grace = 2 * time.Second
@@ -122,7 +122,7 @@ func Tools(c Config) []*tool.Tool {
 				{Resource: "file:{writes}", Mode: tool.U},
 			},
 			Risk: tool.High, SideEffect: sideEffect, Network: c.Network,
-			Timeout: (mostTimeout + 60) * time.Second,
+			Timeout: (maxTimeout + 60) * time.Second,
 			LockFor: max(c.LockFor, 0),
 		},
 		Handler: handler{c},

@@ -28,12 +28,12 @@ func (w workspace) folder(name string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", tool.Errorf(op, tool.NotFound, "there is no folder %q in the workspace to run in", tool.Clip(name)).
+		return "", tool.Errorf(op, tool.NotFound, "there is no folder %q in the workspace to run in", tool.Truncate(name)).
 			WithHint("cwd is relative to the workspace; make the folder first, or leave cwd away")
 	case err != nil:
-		return "", tool.Errorf(op, tool.Failed, "the folder %q cannot be entered: %w", tool.Clip(name), err)
+		return "", tool.Errorf(op, tool.Failed, "the folder %q cannot be entered: %w", tool.Truncate(name), err)
 	case !info.IsDir():
-		return "", tool.Errorf(op, tool.Invalid, "%q is not a folder", tool.Clip(name)).WithHint("cwd names a folder")
+		return "", tool.Errorf(op, tool.Invalid, "%q is not a folder", tool.Truncate(name)).WithHint("cwd names a folder")
 	}
 	return path, nil
 }
@@ -54,12 +54,12 @@ func (w workspace) locate(name string) (string, error) {
 		}
 		parent := filepath.Dir(path)
 		if !errors.Is(err, fs.ErrNotExist) || parent == path || isLink(path) {
-			return "", tool.Errorf(op, tool.Invalid, "the path %q cannot be followed: %w", tool.Clip(name), err)
+			return "", tool.Errorf(op, tool.Invalid, "the path %q cannot be followed: %w", tool.Truncate(name), err)
 		}
 		rest, path = filepath.Join(filepath.Base(path), rest), parent
 	}
 	if rel, err := filepath.Rel(w.dir, path); err != nil || !filepath.IsLocal(rel) {
-		return "", tool.Errorf(op, tool.Denied, "the path %q lies outside the workspace", tool.Clip(name)).
+		return "", tool.Errorf(op, tool.Denied, "the path %q lies outside the workspace", tool.Truncate(name)).
 			WithHint("the workspace is %s; name a path inside it", w.dir)
 	}
 	return path, nil
@@ -70,17 +70,17 @@ func isLink(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// places are what a command may write. What did not exist was made, for a wall
+// writePaths are what a command may write. What did not exist was made, for a wall
 // can only be left open at something that is there.
-type places struct {
+type writePaths struct {
 	workspace
 	paths []string // canonical
 	made  []string // relative to the workspace, in the order they were made
 }
 
-// prepare sees to it that everything a command is to write exists.
-func (w workspace) prepare(names []string) (*places, error) {
-	p := &places{workspace: w}
+// createWritePaths sees to it that everything a command is to write exists.
+func (w workspace) createWritePaths(names []string) (*writePaths, error) {
+	p := &writePaths{workspace: w}
 	for _, name := range names {
 		path, err := w.locate(name)
 		if err == nil {
@@ -96,7 +96,7 @@ func (w workspace) prepare(names []string) (*places, error) {
 }
 
 // make makes a file or a folder that does not exist, and the folders above it.
-func (p *places) make(path string, folder bool) error {
+func (p *writePaths) make(path string, folder bool) error {
 	rel, err := filepath.Rel(p.dir, path)
 	if err != nil || rel == "." {
 		return err
@@ -116,7 +116,7 @@ func (p *places) make(path string, folder bool) error {
 		case err == nil:
 			p.made = append(p.made, name)
 		case !errors.Is(err, fs.ErrExist):
-			return tool.Errorf(op, tool.Failed, "%q cannot be made ready to be written: %w", tool.Clip(rel), err)
+			return tool.Errorf(op, tool.Failed, "%q cannot be made ready to be written: %w", tool.Truncate(rel), err)
 		}
 	}
 	return nil
@@ -124,7 +124,7 @@ func (p *places) make(path string, folder bool) error {
 
 // tidy removes what was made and not used: a file that is still empty, a
 // folder with nothing in it.
-func (p *places) tidy() {
+func (p *writePaths) tidy() {
 	for i := len(p.made) - 1; i >= 0; i-- {
 		info, err := p.root.Lstat(p.made[i])
 		if err == nil && (info.IsDir() || info.Mode().IsRegular() && info.Size() == 0) {

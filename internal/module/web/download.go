@@ -45,7 +45,7 @@ const downloadOutput = `{
   "required": ["path", "bytes", "url"]
 }`
 
-func downloadTool(d *desk) definition {
+func downloadTool(d *clientPool) definition {
 	return definition{
 		Name: "download", Short: "WebDownload", Doc: downloadDoc, Input: downloadInput, Output: downloadOutput,
 		Examples: []tool.Example{
@@ -80,16 +80,16 @@ type downloadData struct {
 	ResumedFrom int64  `json:"resumed_from,omitempty"`
 }
 
-// fetching is one download. What a file is part of is said by a mark: the
+// fileDownload is one download. What a file is part of is said by a mark: the
 // address, the server's strong validator and the length. A draft is kept under
 // its mark, so what was kept is only ever continued as the very same thing, and
 // the rest is asked for with If-Range. A server without such a validator has
 // its files fetched from the start each time.
-type fetching struct {
-	errand
+type fileDownload struct {
+	httpCall
 	url       *url.URL
 	target    *workfile.Target
-	draft     *workfile.Draft
+	draft     *workfile.TempFile
 	validator string
 	total     int64 // -1: unknown
 	still     *time.Timer
@@ -104,8 +104,8 @@ const (
 	tellEvery = 500 * time.Millisecond
 )
 
-func download(ctx context.Context, e errand, in downloadArgs) (*tool.Result, error) {
-	room, err := workfile.Of(e.op, e.grant)
+func download(ctx context.Context, e httpCall, in downloadArgs) (*tool.Result, error) {
+	room, err := workfile.New(e.op, e.grant)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func download(ctx context.Context, e errand, in downloadArgs) (*tool.Result, err
 	defer target.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	f := &fetching{errand: e, url: u, target: target, total: -1}
+	f := &fileDownload{httpCall: e, url: u, target: target, total: -1}
 	f.still = time.AfterFunc(f.patience(), func() { cancel(errStill) })
 	defer f.still.Stop()
 	for breaks := 0; ; {
@@ -132,15 +132,15 @@ func download(ctx context.Context, e errand, in downloadArgs) (*tool.Result, err
 		if f.size() > before {
 			breaks = 0
 		}
-		if breaks++; breaks > maxBreaks || f.draft == nil || !mends(err) || !pause(ctx, 100*time.Millisecond<<breaks) {
+		if breaks++; breaks > maxBreaks || f.draft == nil || !isRetryable(err) || !pause(ctx, 100*time.Millisecond<<breaks) {
 			return nil, f.give(ctx, err)
 		}
 		f.still.Reset(f.patience())
 	}
 }
 
-// mends reports whether trying again may help.
-func mends(err error) bool {
+// isRetryable reports whether trying again may help.
+func isRetryable(err error) bool {
 	var judged *tool.Error
 	return !errors.As(err, &judged) || judged.Kind == tool.Failed
 }
@@ -158,11 +158,11 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // patience is how long nothing may move.
-func (f *fetching) patience() time.Duration {
+func (f *fileDownload) patience() time.Duration {
 	return time.Duration(float64(f.settings.Timeout) * float64(time.Second))
 }
 
-func (f *fetching) size() int64 {
+func (f *fileDownload) size() int64 {
 	if f.draft == nil {
 		return 0
 	}
@@ -170,7 +170,7 @@ func (f *fetching) size() int64 {
 }
 
 // attempt asks once, for the whole or for the rest.
-func (f *fetching) attempt(ctx context.Context) error {
+func (f *fileDownload) attempt(ctx context.Context) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, f.url.String(), nil)
 	if err != nil {
 		return tool.Errorf(f.op, tool.Invalid, "the request cannot be made: %w", err)
@@ -181,7 +181,7 @@ func (f *fetching) attempt(ctx context.Context) error {
 		r.Header.Set("Range", fmt.Sprintf("bytes=%d-", n))
 		r.Header.Set("If-Range", f.validator)
 	}
-	resp, err := f.visit(r, false)
+	resp, err := f.do(r, false)
 	if err != nil {
 		return err
 	}
@@ -205,12 +205,12 @@ func (f *fetching) attempt(ctx context.Context) error {
 	default:
 		return tool.Errorf(f.op, tool.Failed, "the server answered %d, which is no file", resp.StatusCode).WithHint("check the address")
 	}
-	f.data.ContentType, f.data.URL = tool.Clip(resp.Header.Get("Content-Type")), tool.ClipTo(resp.Request.URL.Redacted(), 2000)
+	f.data.ContentType, f.data.URL = tool.Truncate(resp.Header.Get("Content-Type")), tool.TruncateTo(resp.Request.URL.Redacted(), 2000)
 	return f.copy(resp)
 }
 
 // continues reports whether a partial answer goes on where the draft ends.
-func (f *fetching) continues(resp *http.Response) bool {
+func (f *fileDownload) continues(resp *http.Response) bool {
 	var from, to, total int64
 	n, _ := fmt.Sscanf(resp.Header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &total)
 	return f.draft != nil && f.validator != "" && n >= 2 && from == f.draft.Size() && (n < 3 || f.total < 0 || total == f.total)
@@ -218,19 +218,19 @@ func (f *fetching) continues(resp *http.Response) bool {
 
 // begin takes up a whole answer: as a new draft, or, where a part of the very
 // same thing was kept, as the reason to ask again for the rest.
-func (f *fetching) begin(resp *http.Response) (again bool, err error) {
+func (f *fileDownload) begin(resp *http.Response) (again bool, err error) {
 	if f.draft != nil {
 		f.draft.Discard() // of something else, or of what cannot be continued
 		f.draft = nil
 	}
 	f.data.ResumedFrom, f.total = 0, resp.ContentLength
 	mark := ""
-	if f.validator = strong(resp.Header); f.validator != "" && resp.Header.Get("Accept-Ranges") != "none" {
+	if f.validator = strongETag(resp.Header); f.validator != "" && resp.Header.Get("Accept-Ranges") != "none" {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d", f.url, f.validator, resp.ContentLength))
 		mark = hex.EncodeToString(sum[:8])
 	}
 	kept := mark != "" && slices.Contains(f.target.Partials(), mark)
-	if f.draft, err = f.target.Draft(mark); err != nil {
+	if f.draft, err = f.target.Create(mark); err != nil {
 		return false, err
 	}
 	switch n := f.draft.Size(); {
@@ -244,9 +244,9 @@ func (f *fetching) begin(resp *http.Response) (again bool, err error) {
 	}
 }
 
-// strong is what a server identifies a version of a thing by, if it promises
+// strongETag is what a server identifies a version of a thing by, if it promises
 // that two with the same are the same byte for byte.
-func strong(h http.Header) string {
+func strongETag(h http.Header) string {
 	if tag := h.Get("ETag"); strings.HasPrefix(tag, `"`) {
 		return tag
 	}
@@ -254,12 +254,12 @@ func strong(h http.Header) string {
 }
 
 // copy reads a body into the draft.
-func (f *fetching) copy(resp *http.Response) error {
+func (f *fileDownload) copy(resp *http.Response) error {
 	most := int64(f.settings.MaxDownload)
 	if f.total > most || resp.ContentLength > most-f.draft.Size() {
 		return f.tooLarge()
 	}
-	if _, err := io.Copy(f.draft, io.LimitReader(moving{resp.Body, f}, most-f.draft.Size()+1)); err != nil {
+	if _, err := io.Copy(f.draft, io.LimitReader(progressReader{resp.Body, f}, most-f.draft.Size()+1)); err != nil {
 		return err
 	}
 	if f.draft.Size() > most {
@@ -271,14 +271,14 @@ func (f *fetching) copy(resp *http.Response) error {
 	return nil
 }
 
-// moving notes that a body moves, and tells how far it is.
-type moving struct {
+// progressReader notes that a body moves, and tells how far it is.
+type progressReader struct {
 	io.Reader
-	f *fetching
+	f *fileDownload
 }
 
 // Read reads on.
-func (m moving) Read(p []byte) (int, error) {
+func (m progressReader) Read(p []byte) (int, error) {
 	n, err := m.Reader.Read(p)
 	if n == 0 {
 		return n, err
@@ -289,21 +289,21 @@ func (m moving) Read(p []byte) (int, error) {
 		f.told = now
 		done := f.draft.Size() + int64(n)
 		if f.total > 0 {
-			f.grant.Live("progress", fmt.Appendf(nil, "downloaded %s of %s (%d %%)\n", size(done), size(f.total), 100*done/f.total))
+			f.grant.Output("progress", fmt.Appendf(nil, "downloaded %s of %s (%d %%)\n", size(done), size(f.total), 100*done/f.total))
 		} else {
-			f.grant.Live("progress", fmt.Appendf(nil, "downloaded %s\n", size(done)))
+			f.grant.Output("progress", fmt.Appendf(nil, "downloaded %s\n", size(done)))
 		}
 	}
 	return n, err
 }
 
-func (f *fetching) tooLarge() error {
+func (f *fileDownload) tooLarge() error {
 	return tool.Errorf(f.op, tool.Denied, "the file is larger than %s, the most that may be downloaded", size(int64(f.settings.MaxDownload))).
 		WithHint("the app file may allow more: tools.modules.%s.constraints.max_download_bytes", Namespace)
 }
 
 // give gives the download up, and keeps what may be continued.
-func (f *fetching) give(ctx context.Context, err error) error {
+func (f *fileDownload) give(ctx context.Context, err error) error {
 	var judged *tool.Error
 	if !errors.As(err, &judged) {
 		judged = f.fail(&http.Request{URL: f.url}, err)
@@ -320,14 +320,14 @@ func (f *fetching) give(ctx context.Context, err error) error {
 		f.draft.Discard()
 		return judged
 	}
-	if f.draft.Keep() {
+	if f.draft.KeepPartial() {
 		judged.Hint = fmt.Sprintf("%s are kept; make the same call again and it goes on from there", size(n))
 	}
 	return judged
 }
 
 // finish puts the file in its place.
-func (f *fetching) finish() (*tool.Result, error) {
+func (f *fileDownload) finish() (*tool.Result, error) {
 	f.data.Path, f.data.Bytes = f.target.Shown(), f.draft.Size()
 	if err := f.draft.Commit(); err != nil {
 		return nil, err
@@ -336,5 +336,5 @@ func (f *fetching) finish() (*tool.Result, error) {
 	if f.data.ResumedFrom > 0 {
 		summary += fmt.Sprintf("; %s of it were there from before", size(f.data.ResumedFrom))
 	}
-	return tool.Done(summary, f.data)
+	return tool.OK(summary, f.data)
 }

@@ -67,7 +67,7 @@ const extractOutput = `{
   "required": ["truncated"]
 }`
 
-func extractTool(d *desk) definition {
+func extractTool(d *clientPool) definition {
 	return definition{
 		Name: "extract", Short: "WebExtract", Doc: extractDoc, Input: extractInput, Output: extractOutput,
 		Examples: []tool.Example{
@@ -112,7 +112,7 @@ type extractData struct {
 
 const defaultItems = 100
 
-func extract(ctx context.Context, e errand, in extractArgs) (*tool.Result, error) {
+func extract(ctx context.Context, e httpCall, in extractArgs) (*tool.Result, error) {
 	selectors, err := e.selectors(in)
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func extract(ctx context.Context, e errand, in extractArgs) (*tool.Result, error
 }
 
 // selectors reads the selectors, before anything is fetched.
-func (e errand) selectors(in extractArgs) ([]htmlquery.Selector, error) {
+func (e httpCall) selectors(in extractArgs) ([]htmlquery.Selector, error) {
 	texts := in.Selectors
 	if in.Selector != "" {
 		texts = append([]string{in.Selector}, texts...)
@@ -164,7 +164,7 @@ func (e errand) selectors(in extractArgs) ([]htmlquery.Selector, error) {
 	for _, text := range texts {
 		s, err := htmlquery.ParseSelector(text)
 		if err != nil {
-			return nil, tool.Errorf(e.op, tool.Invalid, "%s", tool.ClipTo(err.Error(), 300)).
+			return nil, tool.Errorf(e.op, tool.Invalid, "%s", tool.TruncateTo(err.Error(), 300)).
 				WithHint("write it in CSS, as #id, .class, table.prices tr > td:first-child or a[href^=\"https:\"]; XPath is not understood")
 		}
 		out = append(out, s)
@@ -173,7 +173,7 @@ func (e errand) selectors(in extractArgs) ([]htmlquery.Selector, error) {
 }
 
 // toPick gets the page. cut tells that its end is missing.
-func (e errand) toPick(ctx context.Context, in extractArgs, data *extractData) (page *htmlquery.Page, cut bool, err error) {
+func (e httpCall) toPick(ctx context.Context, in extractArgs, data *extractData) (page *htmlquery.Page, cut bool, err error) {
 	var u *url.URL
 	if in.URL != "" {
 		if u, err = e.address(in.URL); err != nil {
@@ -195,7 +195,7 @@ func (e errand) toPick(ctx context.Context, in extractArgs, data *extractData) (
 		data.URL = source.URL.String()
 	}
 	if !document.IsPage(source) && in.HTML == "" {
-		return nil, false, tool.Errorf(e.op, tool.Invalid, "%s is not a web page: %s", tool.ClipTo(data.URL, 300), kindOf(source.Type)).
+		return nil, false, tool.Errorf(e.op, tool.Invalid, "%s is not a web page: %s", tool.TruncateTo(data.URL, 300), kindOf(source.Type)).
 			WithHint("read it with web.fetch, or save it with web.download")
 	}
 	text, _ := document.Decode(source.Body, source.Type, source.Truncated)
@@ -209,8 +209,8 @@ func (e errand) toPick(ctx context.Context, in extractArgs, data *extractData) (
 const maxTwice = 16 << 10
 
 // picked tells what was found.
-func (e errand) picked(data extractData, cut bool) (*tool.Result, error) {
-	r, err := tool.Done(data.summary(), data)
+func (e httpCall) picked(data extractData, cut bool) (*tool.Result, error) {
+	r, err := tool.OK(data.summary(), data)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (e errand) picked(data extractData, cut bool) (*tool.Result, error) {
 	}
 	var text bytes.Buffer
 	if len(r.Data) <= maxTwice && json.Indent(&text, r.Data, "", " ") == nil {
-		r.Content = []tool.Content{tool.Text(fence(from) + text.String())}
+		r.Content = []tool.Content{tool.Text(untrustedNotice(from) + text.String())}
 	}
 	if cut {
 		r.Warnings = append(r.Warnings, "the page is longer than may be read; what stands at its end is missing")
@@ -233,7 +233,7 @@ func (e errand) picked(data extractData, cut bool) (*tool.Result, error) {
 func (d *extractData) summary() string {
 	var parts []string
 	for _, m := range d.Matches {
-		parts = append(parts, fmt.Sprintf("%s for %s", count(m.Count, "element"), tool.ClipTo(m.Selector, 60)))
+		parts = append(parts, fmt.Sprintf("%s for %s", count(m.Count, "element"), tool.TruncateTo(m.Selector, 60)))
 	}
 	if d.Tables != nil {
 		parts = append(parts, count(len(*d.Tables), "table"))
@@ -248,5 +248,5 @@ func (d *extractData) summary() string {
 	if d.URL == "" {
 		return found
 	}
-	return found + ", in " + tool.ClipTo(d.URL, 200)
+	return found + ", in " + tool.TruncateTo(d.URL, 200)
 }

@@ -18,7 +18,7 @@ import (
 var errStill = errors.New("nothing moved for too long")
 
 // fail says why there was no answer, and what to do next.
-func (e errand) fail(r *http.Request, err error) *tool.Error {
+func (e httpCall) fail(r *http.Request, err error) *tool.Error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err // without the URL, which is said here

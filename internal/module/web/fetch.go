@@ -52,7 +52,7 @@ const fetchOutput = `{
   "required": ["url", "kind", "truncated"]
 }`
 
-func fetchTool(d *desk) definition {
+func fetchTool(d *clientPool) definition {
 	return definition{
 		Name: "fetch", Short: "WebFetch", Doc: fetchDoc, Input: fetchInput, Output: fetchOutput,
 		Examples: []tool.Example{
@@ -97,7 +97,7 @@ type fetchData struct {
 	Notice      string          `json:"notice,omitempty"`
 }
 
-func fetch(ctx context.Context, e errand, in fetchArgs) (*tool.Result, error) {
+func fetch(ctx context.Context, e httpCall, in fetchArgs) (*tool.Result, error) {
 	if in.Format == "" {
 		in.Format = document.Markdown
 	}
@@ -120,15 +120,15 @@ func fetch(ctx context.Context, e errand, in fetchArgs) (*tool.Result, error) {
 		return nil, e.unreadable(err)
 	}
 	data := fetchData{
-		URL: page.URL, Kind: doc.Kind, ContentType: tool.Clip(page.Type), Title: doc.Title, Byline: doc.Byline, Published: doc.Published,
+		URL: page.URL, Kind: doc.Kind, ContentType: tool.Truncate(page.Type), Title: doc.Title, Byline: doc.Byline, Published: doc.Published,
 		Pages: doc.Pages, FromCache: cached, Notice: notice,
 	}
 	switch doc.Kind {
 	case document.Binary:
-		return nil, tool.Errorf(e.op, tool.Invalid, "%s is no text that could be read: %s, %s", tool.ClipTo(page.URL, 300), kindOf(page.Type), size(int64(len(page.Body)))).
+		return nil, tool.Errorf(e.op, tool.Invalid, "%s is no text that could be read: %s, %s", tool.TruncateTo(page.URL, 300), kindOf(page.Type), size(int64(len(page.Body)))).
 			WithHint("save it with web.download, and use a program that understands it")
 	case document.Picture:
-		r, err := tool.Done(fmt.Sprintf("%s: a picture, %s, %s", tool.ClipTo(page.URL, 200), doc.MIME, size(int64(len(page.Body)))), data)
+		r, err := tool.OK(fmt.Sprintf("%s: a picture, %s, %s", tool.TruncateTo(page.URL, 200), doc.MIME, size(int64(len(page.Body)))), data)
 		if err == nil {
 			r.Content = []tool.Content{tool.Image(doc.MIME, page.Body)}
 		}
@@ -151,11 +151,11 @@ func kindOf(contentType string) string {
 	if kind = strings.TrimSpace(kind); kind == "" {
 		return "of no named type"
 	}
-	return tool.Clip(kind)
+	return tool.Truncate(kind)
 }
 
 // unreadable says that a document is of a sort that can be read, and cannot.
-func (e errand) unreadable(err error) error {
+func (e httpCall) unreadable(err error) error {
 	var said *tool.Error
 	if errors.As(err, &said) {
 		said.Op = e.op
@@ -165,7 +165,7 @@ func (e errand) unreadable(err error) error {
 }
 
 // part gives the part of a document that was asked for.
-func (e errand) part(in fetchArgs, doc *document.Document, data fetchData) (*tool.Result, error) {
+func (e httpCall) part(in fetchArgs, doc *document.Document, data fetchData) (*tool.Result, error) {
 	text := heading(doc, in.Format) + doc.Text
 	part, total, ok := cut(text, in.Offset, in.Limit)
 	if !ok {
@@ -176,12 +176,12 @@ func (e errand) part(in fetchArgs, doc *document.Document, data fetchData) (*too
 	if end := data.Offset + data.Characters; end < total {
 		data.Truncated, data.NextOffset = true, end
 	}
-	r, err := tool.Done(data.summary(), data)
+	r, err := tool.OK(data.summary(), data)
 	if err != nil {
 		return nil, err
 	}
 	if part != "" {
-		r.Content = []tool.Content{tool.Text(fence(data.URL) + part)}
+		r.Content = []tool.Content{tool.Text(untrustedNotice(data.URL) + part)}
 	}
 	r.Warnings = doc.Notes
 	if doc.Kind == document.Page && doc.Whole && len(doc.Text) > 0 {
@@ -225,7 +225,7 @@ const (
 	defaultLimit = 30_000
 	// What a model is given of one result is cut at 48 KiB; this leaves room
 	// for the rest of it.
-	mostBytes = 44 << 10
+	maxBytes = 44 << 10
 	// lookBack is how far before the limit the end of a line is looked for.
 	lookBack = 400
 )
@@ -245,7 +245,7 @@ func cut(text string, offset, limit int) (part string, total int, ok bool) {
 		if n == offset {
 			start = i
 		}
-		if n > offset && (n-offset >= limit || i-start > mostBytes) {
+		if n > offset && (n-offset >= limit || i-start > maxBytes) {
 			end = i
 			break
 		}
@@ -260,9 +260,9 @@ func cut(text string, offset, limit int) (part string, total int, ok bool) {
 }
 
 func (d *fetchData) summary() string {
-	name := tool.ClipTo(d.URL, 200)
+	name := tool.TruncateTo(d.URL, 200)
 	if d.Title != "" {
-		name = fmt.Sprintf("%q, %s", tool.Clip(d.Title), name)
+		name = fmt.Sprintf("%q, %s", tool.Truncate(d.Title), name)
 	}
 	switch {
 	case d.Total == 0:

@@ -13,7 +13,7 @@ import (
 
 // load gets a page: the one that is kept, if it is fresh or the server says
 // that it has not changed, or else a new one, which is kept in turn.
-func (e errand) load(ctx context.Context, u *url.URL) (page *loaded, cached bool, err error) {
+func (e httpCall) load(ctx context.Context, u *url.URL) (page *loaded, cached bool, err error) {
 	key := pagecache.Key{User: e.user, Rules: e.settings.rules, URL: u.String()}
 	usual := time.Duration(e.settings.CacheMinutes * float64(time.Minute))
 	var kept *pagecache.Entry
@@ -23,7 +23,7 @@ func (e errand) load(ctx context.Context, u *url.URL) (page *loaded, cached bool
 			if now.Before(found.Fresh) && now.Before(found.Stored.Add(usual)) {
 				return &loaded{found}, true, nil
 			}
-			if found.Validated() {
+			if found.CanRevalidate() {
 				kept = found
 			}
 		}
@@ -40,7 +40,7 @@ func (e errand) load(ctx context.Context, u *url.URL) (page *loaded, cached bool
 			r.Header.Set("If-Modified-Since", kept.Modified)
 		}
 	}
-	resp, err := e.visit(r, true)
+	resp, err := e.do(r, true)
 	if err != nil {
 		return nil, false, err
 	}
@@ -58,7 +58,7 @@ func (e errand) load(ctx context.Context, u *url.URL) (page *loaded, cached bool
 		return nil, false, e.fail(r, err)
 	}
 	entry := &pagecache.Entry{
-		Key: key, URL: tool.ClipTo(resp.Request.URL.Redacted(), 4000), Type: resp.Header.Get("Content-Type"),
+		Key: key, URL: tool.TruncateTo(resp.Request.URL.Redacted(), 4000), Type: resp.Header.Get("Content-Type"),
 		ETag: resp.Header.Get("ETag"), Modified: resp.Header.Get("Last-Modified"), Truncated: got.truncated, Body: got.raw,
 	}
 	if resp.StatusCode == http.StatusOK {
@@ -69,9 +69,9 @@ func (e errand) load(ctx context.Context, u *url.URL) (page *loaded, cached bool
 
 // keep keeps a page for a later call, if its server lets it. That it cannot be
 // kept does not matter to anybody now.
-func (e errand) keep(entry *pagecache.Entry, h http.Header, usual time.Duration) {
+func (e httpCall) keep(entry *pagecache.Entry, h http.Header, usual time.Duration) {
 	now := time.Now()
-	may, fresh := pagecache.Judge(h, now, usual)
+	may, fresh := pagecache.Cacheability(h, now, usual)
 	if !may || usual == 0 {
 		e.desk.pages.Drop(entry.Key)
 		return

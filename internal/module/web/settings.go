@@ -68,7 +68,7 @@ func (s *settings) Check() error {
 		return err
 	}
 	if !httpguts.ValidHeaderFieldValue(s.UserAgent) || s.UserAgent == "" {
-		return fmt.Errorf("config.user_agent: %q cannot stand in a header", tool.Clip(s.UserAgent))
+		return fmt.Errorf("config.user_agent: %q cannot stand in a header", tool.Truncate(s.UserAgent))
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %v %d", s.AllowedHosts, s.DeniedHosts, s.PrivateHosts, s.UserAgent, s.Robots, s.MaxBytes))
 	s.rules = hex.EncodeToString(sum[:8])
@@ -76,7 +76,7 @@ func (s *settings) Check() error {
 }
 
 func (s *settings) readEngine() error {
-	s.engine = searchengine.Named(s.Engine)
+	s.engine = searchengine.ByName(s.Engine)
 	at := s.Endpoint
 	if at == "" {
 		at = s.engine.Endpoint()
@@ -89,7 +89,7 @@ func (s *settings) readEngine() error {
 		err = errors.New("it must be an http or https address, without a user, a query or a fragment")
 	}
 	if err != nil {
-		return fmt.Errorf("config.endpoint: %q cannot be used: %w", tool.Clip(at), err)
+		return fmt.Errorf("config.endpoint: %q cannot be used: %w", tool.Truncate(at), err)
 	}
 	s.endpoint = u
 	return nil

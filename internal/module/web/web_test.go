@@ -25,7 +25,7 @@ import (
 type bench struct {
 	t      testing.TB
 	module module.Module
-	opened *module.Opened
+	opened *module.Instance
 	grant  tool.Grant
 	who    tool.Principal
 	dir    string
@@ -241,7 +241,7 @@ func TestNothingIsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b.opened.Ended("s")
+	b.opened.OnSessionEnd("s")
 	settled(t, "connections after the session", func() bool { mu.Lock(); defer mu.Unlock(); return opened["open"] == 0 })
 	if _, err := b.call("fetch", block{"url": s.URL + "/again"}); err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func settled(t *testing.T, what string, is func() bool) {
 // No address that may not be reached is, by any tool: not directly, and not by
 // a redirect.
 func TestCanary(t *testing.T) {
-	netguardtest.Run(t, func(w *netguardtest.World) {
+	netguardtest.Run(t, func(w *netguardtest.Network) {
 		b := openModule(t, web.ModuleWith(w.Resolver), block{"timeout_seconds": 5, "cache_minutes": 0}, nil)
 		try := func(form netguardtest.Form, url string) {
 			for name, args := range map[string]block{

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// withoutWaiting makes an open return at once even for a pipe without a peer.
-const withoutWaiting = syscall.O_NONBLOCK
+// nonBlocking makes an open return at once even for a pipe without a peer.
+const nonBlocking = syscall.O_NONBLOCK
 
 func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// withoutWaiting is nothing here: no name in a folder is a pipe.
-const withoutWaiting = 0
+// nonBlocking is nothing here: no name in a folder is a pipe.
+const nonBlocking = 0
 
 // isFull reports ERROR_DISK_FULL and ERROR_HANDLE_DISK_FULL.
 func isFull(err error) bool {

@@ -34,7 +34,7 @@ func (w Workspace) Target(path string, replace bool) (*Target, error) {
 	}
 	t := &Target{w: w, base: filepath.Base(name), shown: filepath.ToSlash(name), replace: replace}
 	if name == "." || strings.HasSuffix(filepath.ToSlash(path), "/") {
-		return nil, tool.Errorf(w.op, tool.Invalid, "%q names a directory, not a file", tool.Clip(path)).WithHint("name the file, too")
+		return nil, tool.Errorf(w.op, tool.Invalid, "%q names a directory, not a file", tool.Truncate(path)).WithHint("name the file, too")
 	}
 	if info, err := w.root.Stat(name); err == nil && info.IsDir() {
 		return nil, tool.Errorf(w.op, tool.Invalid, "%q is a directory", t.shown).WithHint("name the file in it, too")
@@ -102,12 +102,12 @@ func (t *Target) Partials() []string {
 	return marks
 }
 
-// Draft begins a file. With a mark it goes on where a draft of that mark was
+// Create begins a file. With a mark it goes on where a draft of that mark was
 // kept; without, it is new, and cannot be kept.
-func (t *Target) Draft(mark string) (*Draft, error) {
+func (t *Target) Create(mark string) (*TempFile, error) {
 	name, flag := ".callgate-"+rand.Text()+".tmp", os.O_EXCL
 	if mark != "" {
-		name, flag = t.partial(mark), withoutWaiting
+		name, flag = t.partial(mark), nonBlocking
 	}
 	f, err := t.dir.OpenFile(name, os.O_RDWR|os.O_CREATE|flag, 0o666)
 	if err != nil {
@@ -117,7 +117,7 @@ func (t *Target) Draft(mark string) (*Draft, error) {
 	if there, at := t.dir.Lstat(name); err == nil && (at != nil || !info.Mode().IsRegular() || !os.SameFile(there, info)) {
 		err = tool.Errorf(t.w.op, tool.Invalid, "%q, where the parts of a file are kept, is not a regular file", name).WithHint("remove it")
 	}
-	d := &Draft{target: t, file: f, name: name, marked: mark != ""}
+	d := &TempFile{target: t, file: f, name: name, marked: mark != ""}
 	if err == nil {
 		d.size, err = f.Seek(0, io.SeekEnd)
 	}
@@ -128,8 +128,8 @@ func (t *Target) Draft(mark string) (*Draft, error) {
 	return d, nil
 }
 
-// Draft is a file that is not whole yet. It ends by Commit, Keep or Discard.
-type Draft struct {
+// TempFile is a file that is not whole yet. It ends by Commit, Keep or Discard.
+type TempFile struct {
 	target *Target
 	file   *os.File
 	name   string
@@ -138,10 +138,10 @@ type Draft struct {
 }
 
 // Size is how much of the file is there.
-func (d *Draft) Size() int64 { return d.size }
+func (d *TempFile) Size() int64 { return d.size }
 
 // Write adds to the file.
-func (d *Draft) Write(p []byte) (int, error) {
+func (d *TempFile) Write(p []byte) (int, error) {
 	n, err := d.file.Write(p)
 	d.size += int64(n)
 	if err != nil {
@@ -151,7 +151,7 @@ func (d *Draft) Write(p []byte) (int, error) {
 }
 
 // Sum runs what is there through a hash.
-func (d *Draft) Sum(h hash.Hash) ([]byte, error) {
+func (d *TempFile) Sum(h hash.Hash) ([]byte, error) {
 	if _, err := io.Copy(h, io.NewSectionReader(d.file, 0, d.size)); err != nil {
 		return nil, d.target.w.fail(d.target.shown, err)
 	}
@@ -159,7 +159,7 @@ func (d *Draft) Sum(h hash.Hash) ([]byte, error) {
 }
 
 // Restart empties the file.
-func (d *Draft) Restart() error {
+func (d *TempFile) Restart() error {
 	_, err := d.file.Seek(0, io.SeekStart)
 	if err == nil {
 		err = d.file.Truncate(0)
@@ -172,7 +172,7 @@ func (d *Draft) Restart() error {
 
 // Commit puts the file in its place, whole and durable. Drafts that were kept
 // of other versions go.
-func (d *Draft) Commit() error {
+func (d *TempFile) Commit() error {
 	t := d.target
 	err := errors.Join(d.file.Sync(), d.file.Close())
 	if err == nil {
@@ -192,9 +192,9 @@ func (d *Draft) Commit() error {
 	return nil
 }
 
-// Keep leaves what is there for a later call, if the draft is marked and not
+// KeepPartial leaves what is there for a later call, if the draft is marked and not
 // empty, and reports whether it did.
-func (d *Draft) Keep() bool {
+func (d *TempFile) KeepPartial() bool {
 	if !d.marked || d.size == 0 || d.file.Sync() != nil {
 		d.Discard()
 		return false
@@ -203,7 +203,7 @@ func (d *Draft) Keep() bool {
 }
 
 // Discard removes the draft.
-func (d *Draft) Discard() {
+func (d *TempFile) Discard() {
 	_ = d.file.Close()
 	_ = d.target.dir.Remove(d.name)
 }

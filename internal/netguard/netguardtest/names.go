@@ -10,21 +10,21 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// names is a name server that says what a hostile one would. Names of .test
+// fakeDNS is a name server that says what a hostile one would. Names of .test
 // are made up; any other name that the C library would read as an address is
 // answered with that address, for there are resolvers that do so.
-type names struct {
+type fakeDNS struct {
 	mu    sync.Mutex
 	asked map[string]int // how often, by name and type
 }
 
-func (n *names) forget() {
+func (n *fakeDNS) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	clear(n.asked)
 }
 
-func (n *names) serve(conn net.PacketConn) {
+func (n *fakeDNS) serve(conn net.PacketConn) {
 	buf := make([]byte, 1500)
 	for {
 		size, from, err := conn.ReadFrom(buf)
@@ -37,7 +37,7 @@ func (n *names) serve(conn net.PacketConn) {
 	}
 }
 
-func (n *names) answer(query []byte) ([]byte, error) {
+func (n *fakeDNS) answer(query []byte) ([]byte, error) {
 	var p dnsmessage.Parser
 	header, err := p.Start(query)
 	if err != nil {
@@ -101,7 +101,7 @@ var told = map[string][]string{
 	"a.b.localhost":  {"127.0.0.1"},
 }
 
-func (n *names) lookup(name string, kind dnsmessage.Type) ([]netip.Addr, bool) {
+func (n *fakeDNS) lookup(name string, kind dnsmessage.Type) ([]netip.Addr, bool) {
 	if strings.HasPrefix(name, "rebind") {
 		n.mu.Lock()
 		defer n.mu.Unlock()

@@ -20,11 +20,11 @@ const (
 	Public6 = "2a00:1450:4001:800::200e"
 )
 
-// World is the network of one test: a server at every address, on the ports
+// Network is the network of one test: a server at every address, on the ports
 // 80, 443 and 8080, and a resolver.
-type World struct {
+type Network struct {
 	Resolver *net.Resolver // asks the world's own name server
-	names    *names
+	names    *fakeDNS
 
 	settled chan struct{} // the world's own connections, as they are seen
 
@@ -39,12 +39,12 @@ const Words = "the canary sings"
 // Run runs a test in a world of its own. It starts the test again in another
 // process, in a new network namespace, and there calls in; where namespaces
 // are not to be had the test is skipped.
-func Run(t *testing.T, in func(*World)) {
+func Run(t *testing.T, in func(*Network)) {
 	t.Helper()
 	if !enter(t) {
 		return
 	}
-	w := &World{names: &names{asked: map[string]int{}}, settled: make(chan struct{})}
+	w := &Network{names: &fakeDNS{asked: map[string]int{}}, settled: make(chan struct{})}
 	server, err := net.ListenPacket("udp", "127.0.0.1:5353")
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func (discard) Write(p []byte) (int, error) { return len(p), nil }
 // watched notes where each connection was made to.
 type watched struct {
 	net.Listener
-	world *World
+	world *Network
 }
 
 // Accept waits for the next connection.
@@ -91,7 +91,7 @@ func (l watched) Accept() (net.Conn, error) {
 // own is where the world calls itself.
 const own = "127.9.9.9"
 
-func (w *World) note(addr string) {
+func (w *Network) note(addr string) {
 	if addr == own {
 		w.settled <- struct{}{}
 		return
@@ -107,7 +107,7 @@ func (w *World) note(addr string) {
 
 // settle waits until every connection that was made has been seen: they are
 // accepted in their order, so it makes one more on each port.
-func (w *World) settle() {
+func (w *Network) settle() {
 	for _, port := range ports {
 		conn, err := net.Dial("tcp", own+":"+port)
 		if err != nil {
@@ -120,7 +120,7 @@ func (w *World) settle() {
 
 // Reached returns the addresses that connections were made to, other than the
 // public ones, since it was last asked.
-func (w *World) Reached() []string {
+func (w *Network) Reached() []string {
 	w.settle()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,7 +132,7 @@ func (w *World) Reached() []string {
 
 // Greeted returns how many connections were made to the public addresses since
 // it was last asked.
-func (w *World) Greeted() int {
+func (w *Network) Greeted() int {
 	w.settle()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -142,7 +142,7 @@ func (w *World) Greeted() int {
 }
 
 // Forget makes the names that turn answer as if nobody had asked yet.
-func (w *World) Forget() { w.names.forget() }
+func (w *Network) Forget() { w.names.forget() }
 
 // Redirect is a URL of the public server that answers with a redirect to
 // location, after further hops of its own.
@@ -151,7 +151,7 @@ func Redirect(status int, location string, hops int) string {
 }
 
 // answer redirects, shows a page that would, or says its words.
-func (w *World) answer(rw http.ResponseWriter, r *http.Request) {
+func (w *Network) answer(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	switch r.URL.Path {
 	case "/redirect":

@@ -26,7 +26,7 @@ type child struct {
 	byte   [1]byte
 	up     bool     // the loopback is to be brought up
 	ifreq  [40]byte // the request for that
-	room   []byte   // what is left of the shared memory
+	memory []byte   // what is left of the shared memory
 }
 
 // step is one call with addresses in place.
@@ -49,15 +49,15 @@ const (
 // of it is not used costs nothing.
 const roomSize = 128 << 20
 
-// newRoom makes memory that a child shares with its parent.
-func newRoom() ([]byte, error) {
+// newSharedMemory makes memory that a child shares with its parent.
+func newSharedMemory() ([]byte, error) {
 	return syscall.Mmap(-1, 0, roomSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_ANONYMOUS|syscall.MAP_NORESERVE)
 }
 
 // newChild makes a child in a room of its own.
-func newChild(room []byte, g Ground) (*child, error) {
+func newChild(room []byte, g Namespaces) (*child, error) {
 	c := (*child)(unsafe.Pointer(&room[0]))
-	c.room, c.up = room, g.Loopback
+	c.memory, c.up = room, g.Loopback
 	copy(c.ifreq[:], "lo")
 	c.ifreq[syscall.IFNAMSIZ] = syscall.IFF_UP
 	c.take(unsafe.Sizeof(*c))
@@ -73,11 +73,11 @@ func newChild(room []byte, g Ground) (*child, error) {
 // eight; nil when there are not as many.
 func (c *child) take(n uintptr) []byte {
 	n = (n + 7) &^ 7
-	if n > uintptr(len(c.room)) {
+	if n > uintptr(len(c.memory)) {
 		return nil
 	}
-	taken := c.room[:n:n]
-	c.room = c.room[n:]
+	taken := c.memory[:n:n]
+	c.memory = c.memory[n:]
 	return taken
 }
 
@@ -125,16 +125,16 @@ func (c *child) load(p *Program) bool {
 func (c *child) start(flags uintptr) (pid uintptr, errno syscall.Errno) {
 	pid, _, errno = syscall.RawSyscall6(syscall.SYS_CLONE, flags|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 	if pid == 0 && errno == 0 {
-		c.live()
+		c.childMain()
 	}
 	return pid, errno
 }
 
-// live is the whole life of the child.
+// childMain is the whole life of the child.
 //
 //go:norace
 //go:nosplit
-func (c *child) live() {
+func (c *child) childMain() {
 	syscall.RawSyscall6(syscall.SYS_CLOSE, uintptr(c.gate[1]), 0, 0, 0, 0, 0)
 	syscall.RawSyscall6(syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0, 0)
 	if c.up {
@@ -148,7 +148,7 @@ func (c *child) live() {
 	}
 	pid, _, _ := syscall.RawSyscall6(syscall.SYS_GETPID, 0, 0, 0, 0, 0, 0)
 	if (pid == 1) != c.init { // on the wrong ground the program would do to the machine what is meant for the run
-		c.say(saidFailed, uint32(len(c.steps)), uint32(syscall.EPERM))
+		c.writeStatus(saidFailed, uint32(len(c.steps)), uint32(syscall.EPERM))
 		exit()
 	}
 	c.run(0, c.fork)
@@ -158,7 +158,7 @@ func (c *child) live() {
 	}
 	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 	if errno != 0 {
-		c.say(saidFailed, uint32(len(c.steps)), uint32(errno))
+		c.writeStatus(saidFailed, uint32(len(c.steps)), uint32(errno))
 		exit()
 	}
 	if pid == 0 {
@@ -172,7 +172,7 @@ func (c *child) live() {
 			exit()
 		}
 		if dead == pid && errno == 0 {
-			c.say(saidExited, uint32(c.status), 0)
+			c.writeStatus(saidExited, uint32(c.status), 0)
 			exit()
 		}
 	}
@@ -196,7 +196,7 @@ func (c *child) run(from, to int) {
 		}
 		result, _, errno := syscall.RawSyscall6(s.nr, s.args[0], s.args[1], s.args[2], s.args[3], s.args[4], s.args[5])
 		if errno != 0 && !s.try {
-			c.say(saidFailed, uint32(i), uint32(errno))
+			c.writeStatus(saidFailed, uint32(i), uint32(errno))
 			exit()
 		}
 		if s.keep != 0 {
@@ -207,7 +207,7 @@ func (c *child) run(from, to int) {
 
 //go:norace
 //go:nosplit
-func (c *child) say(what, a, b uint32) {
+func (c *child) writeStatus(what, a, b uint32) {
 	c.said[0], c.said[1], c.said[2] = what, a, b
 	syscall.RawSyscall6(syscall.SYS_WRITE, uintptr(c.report[1]), uintptr(unsafe.Pointer(&c.said)), unsafe.Sizeof(c.said), 0, 0, 0)
 }

@@ -16,8 +16,8 @@ const Marker = "callgate: sandbox helper"
 // The descriptors that a helper is started with, beside three of the null
 // device. Both are sockets.
 const (
-	LeashFD = 3 // down it come the ground, the program, T, and the end; up it goes one line, what became of the run
-	FilesFD = 4 // the command's standard files, for the child to take
+	ControlFD = 3 // down it come the ground, the program, T, and the end; up it goes one line, what became of the run
+	FilesFD   = 4 // the command's standard files, for the child to take
 )
 
 // What the first word of a status line can be.
@@ -41,7 +41,7 @@ func branch() bool {
 		return false
 	}
 	var st syscall.Stat_t
-	if syscall.Fstat(LeashFD, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFSOCK {
+	if syscall.Fstat(ControlFD, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFSOCK {
 		return false
 	}
 	code := serve()
@@ -52,7 +52,7 @@ func branch() bool {
 
 // helper is one run seen from outside its walls.
 type helper struct {
-	Ground
+	Namespaces
 	*Program
 	pid     int   // the child
 	watched int32 // a descriptor that is ready when the child has ended
@@ -62,7 +62,7 @@ type helper struct {
 }
 
 func serve() int {
-	for _, fd := range []int{LeashFD, FilesFD} {
+	for _, fd := range []int{ControlFD, FilesFD} {
 		syscall.CloseOnExec(fd)
 	}
 	const closeRange = 436
@@ -72,19 +72,19 @@ func serve() int {
 	if err != nil {
 		return 2 // whoever should have sent it is gone
 	}
-	h := &helper{Ground: ground, limit: "-"}
+	h := &helper{Namespaces: ground, limit: "-"}
 	line := h.run()
 	if line == "" {
 		return 2
 	}
-	syscall.Write(LeashFD, []byte(line+"\n"))
+	syscall.Write(ControlFD, []byte(line+"\n"))
 	return 0
 }
 
 // receiveSize reads how many bytes come next, at most so many.
 func receiveSize(most uint64) (uintptr, error) {
 	var size [8]byte
-	if err := readFull(LeashFD, size[:]); err != nil {
+	if err := readFull(ControlFD, size[:]); err != nil {
 		return 0, err
 	}
 	n := binary.LittleEndian.Uint64(size[:])
@@ -107,7 +107,7 @@ func (c *child) receive() (*Program, error) {
 		return nil, errBroken
 	}
 	data = data[:n]
-	if err := readFull(LeashFD, data); err != nil {
+	if err := readFull(ControlFD, data); err != nil {
 		return nil, err
 	}
 	program, err := parse(data)
@@ -144,9 +144,9 @@ func (h *helper) run() string {
 		return ""
 	}
 	wanted, err := receiveGround()
-	if err == nil && wanted != h.Ground {
+	if err == nil && wanted != h.Namespaces {
 		h.kill() // it did nothing yet
-		h.Ground = wanted
+		h.Namespaces = wanted
 		if c, line = h.fork(); line != "" {
 			return line
 		}
@@ -175,11 +175,11 @@ func (h *helper) fork() (*child, string) {
 		const setChildSubreaper = 36
 		syscall.RawSyscall6(syscall.SYS_PRCTL, setChildSubreaper, 1, 0, 0, 0, 0)
 	}
-	room, err := newRoom()
+	room, err := newSharedMemory()
 	if err != nil {
 		return nil, broken(err, "find room for the program")
 	}
-	c, err := newChild(room, h.Ground)
+	c, err := newChild(room, h.Namespaces)
 	if err != nil {
 		return nil, broken(err, "make a pipe")
 	}

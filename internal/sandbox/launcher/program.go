@@ -109,11 +109,11 @@ func (p *Program) Step(what ...string) {
 // Call adds a system call.
 func (p *Program) Call(nr int, args ...Arg) { p.add(uint64(nr), 0, 0, args) }
 
-// Try adds a system call whose failure is passed over.
-func (p *Program) Try(nr int, args ...Arg) { p.add(uint64(nr), 0, 1, args) }
+// CallIgnoreError adds a system call whose failure is passed over.
+func (p *Program) CallIgnoreError(nr int, args ...Arg) { p.add(uint64(nr), 0, 1, args) }
 
-// Keep adds a system call whose result is kept.
-func (p *Program) Keep(slot int, nr int, args ...Arg) { p.add(uint64(nr), uint64(slot)+1, 0, args) }
+// CallKeep adds a system call whose result is kept.
+func (p *Program) CallKeep(slot int, nr int, args ...Arg) { p.add(uint64(nr), uint64(slot)+1, 0, args) }
 
 // Put writes a slot into data, as a 32-bit number.
 func (p *Program) Put(slot int, at Arg) { p.add(put, 0, 0, []Arg{Slot(slot), at}) }

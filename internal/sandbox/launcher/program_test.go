@@ -15,11 +15,11 @@ import (
 func sample() *Program {
 	p := &Program{Init: true, Remove: "/tmp/x", Memory: 1 << 40, Processes: 7}
 	p.Step("do ", "this")
-	p.Keep(3, 1, p.Text("a path"), Int(-100))
+	p.CallKeep(3, 1, p.Text("a path"), Int(-100))
 	data := p.Bytes([]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
 	p.Put(3, data.Offset(8))
 	p.Step("do that")
-	p.Try(2, Slot(3), data)
+	p.CallIgnoreError(2, Slot(3), data)
 	p.Fork = p.Calls()
 	p.Call(59, p.Text("/bin/true"), p.Texts([]string{"true", ""}), p.Texts(nil))
 	return p
@@ -50,7 +50,7 @@ func TestProgramTravels(t *testing.T) {
 // newTestChild makes a child that is never started.
 func newTestChild(t *testing.T, room int) *child {
 	t.Helper()
-	c, err := newChild(make([]byte, room), Ground{})
+	c, err := newChild(make([]byte, room), Namespaces{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func newTestChild(t *testing.T, room int) *child {
 }
 
 func TestGroundTravels(t *testing.T) {
-	for _, g := range []Ground{{}, {CloneFlags: 1 << 30, UIDMap: "0 0 4294967295", GIDMap: "1 1 1\n5 5 1", Groups: true, Loopback: true}} {
+	for _, g := range []Namespaces{{}, {CloneFlags: 1 << 30, UIDMap: "0 0 4294967295", GIDMap: "1 1 1\n5 5 1", Groups: true, Loopback: true}} {
 		got, err := parseGround(g.Encode()[8:])
 		if err != nil || got != g {
 			t.Errorf("sent %+v, came %+v, %v", g, got, err)
@@ -70,7 +70,7 @@ func TestGroundTravels(t *testing.T) {
 }
 
 func FuzzParseGround(f *testing.F) {
-	sent := Ground{CloneFlags: 1 << 30, UIDMap: "0 0 1", GIDMap: "1 1 1", Loopback: true}.Encode()[8:]
+	sent := Namespaces{CloneFlags: 1 << 30, UIDMap: "0 0 1", GIDMap: "1 1 1", Loopback: true}.Encode()[8:]
 	f.Add(sent)
 	f.Add(sent[:len(sent)/2])
 	f.Fuzz(func(t *testing.T, data []byte) {

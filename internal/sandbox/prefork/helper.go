@@ -23,9 +23,9 @@ import (
 
 // helper is a helper that was started, and our ends of its sockets.
 type helper struct {
-	cmd   *exec.Cmd
-	leash *os.File
-	files *os.File
+	cmd     *exec.Cmd
+	control *os.File
+	files   *os.File
 
 	said  chan struct{} // closed when it has said its last word; then the next two are known
 	line  string        // its status, or nothing
@@ -36,7 +36,7 @@ type helper struct {
 
 // start starts a helper, which makes a ground, in the hope that it will be the
 // right one, and waits.
-func start(ground launcher.Ground) (*helper, error) {
+func start(ground launcher.Namespaces) (*helper, error) {
 	leash, theirLeash, err := socketpair()
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func start(ground launcher.Ground) (*helper, error) {
 		return nil, err
 	}
 	defer theirFiles.Close()
-	h := &helper{leash: leash, files: files, said: make(chan struct{}), gone: make(chan struct{}), cmd: &exec.Cmd{
+	h := &helper{control: leash, files: files, said: make(chan struct{}), gone: make(chan struct{}), cmd: &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{launcher.Marker}, Env: []string{"GOGC=off", "GOMAXPROCS=1", "GOTRACEBACK=none"}, Dir: "/",
 		ExtraFiles: []*os.File{theirLeash, theirFiles}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}}
@@ -57,7 +57,7 @@ func start(ground launcher.Ground) (*helper, error) {
 		files.Close()
 		return nil, err
 	}
-	go h.attend()
+	go h.readStatus()
 	leash.Write(ground.Encode()) // if the helper is gone, so is its status line
 	return h, nil
 }
@@ -73,14 +73,14 @@ func socketpair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(ends[0]), "socket"), os.NewFile(uintptr(ends[1]), "socket"), nil
 }
 
-// attend reads the status line and buries the helper.
-func (h *helper) attend() {
+// readStatus reads the status line and buries the helper.
+func (h *helper) readStatus() {
 	defer close(h.gone)
 	const longest = 4096
-	line, err := bufio.NewReaderSize(io.LimitReader(h.leash, longest), 128).ReadString('\n')
+	line, err := bufio.NewReaderSize(io.LimitReader(h.control, longest), 128).ReadString('\n')
 	h.line, h.reset = strings.TrimSuffix(line, "\n"), errors.Is(err, unix.ECONNRESET)
 	close(h.said)
-	h.leash.Close()
+	h.control.Close()
 	h.files.Close()
 	h.lost = h.cmd.Wait()
 }
@@ -110,7 +110,7 @@ func (h *helper) left() bool {
 // was run.
 func (h *helper) run(ctx context.Context, program []byte, job Job) bool {
 	if !h.send(job.Files, slices.Concat(job.Ground.Encode(), program)) {
-		h.dismiss()
+		h.stop()
 		return false
 	}
 	h.await(ctx, job.Grace)
@@ -123,7 +123,7 @@ func (h *helper) send(files []*os.File, order []byte) bool {
 	if len(files) > 0 && !h.sendFiles(files) {
 		return false
 	}
-	_, err := h.leash.Write(order)
+	_, err := h.control.Write(order)
 	return err == nil
 }
 
@@ -156,11 +156,11 @@ func (h *helper) await(ctx context.Context, grace time.Duration) {
 		return
 	case <-ctx.Done():
 	}
-	h.leash.Write([]byte("T"))
+	h.control.Write([]byte("T"))
 	if h.within(grace) {
 		return
 	}
-	h.letGo()
+	h.closeControl()
 	if !h.within(lastWait) {
 		h.cmd.Process.Kill()
 		<-h.said
@@ -179,16 +179,16 @@ func (h *helper) within(d time.Duration) bool {
 	}
 }
 
-// letGo lets go of the leash. What comes up it can still be read.
-func (h *helper) letGo() {
-	if raw, err := h.leash.SyscallConn(); err == nil {
+// closeControl lets go of the leash. What comes up it can still be read.
+func (h *helper) closeControl() {
+	if raw, err := h.control.SyscallConn(); err == nil {
 		raw.Control(func(fd uintptr) { unix.Shutdown(int(fd), unix.SHUT_WR) })
 	}
 }
 
-// dismiss ends a helper that has no program, and returns when it is gone.
-func (h *helper) dismiss() {
-	h.letGo()
+// stop ends a helper that has no program, and returns when it is gone.
+func (h *helper) stop() {
+	h.closeControl()
 	if !h.within(lastWait) {
 		h.cmd.Process.Kill()
 	}

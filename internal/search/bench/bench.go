@@ -28,8 +28,8 @@ func Engines(ctx context.Context, set *eval.Set, embedder search.Embedder) ([]En
 	for _, way := range []struct {
 		name     string
 		embedder search.Embedder
-		only     search.Half
-	}{{"keywords", nil, search.Keywords}, {"meaning", embedder, search.Meaning}, {"both", embedder, search.Both}} {
+		only     search.Mode
+	}{{"keywords", nil, search.Keywords}, {"meaning", embedder, search.Semantic}, {"both", embedder, search.Both}} {
 		index := search.New(search.Options{Embedder: way.embedder})
 		catalog, err := index.Catalog(ctx, tools)
 		if err != nil {

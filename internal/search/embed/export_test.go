@@ -1,4 +1,4 @@
 package embed
 
 // LoadBuiltin is what Builtin does on its first call.
-func LoadBuiltin() (*Static, error) { return newStatic(builtinID, builtinModel, builtinCutter) }
+func LoadBuiltin() (*Static, error) { return newStatic(builtinID, builtinModel, builtinTokenizer) }

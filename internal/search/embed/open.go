@@ -22,13 +22,13 @@ const scheme = "static1"
 
 // The files of a model, and how large they may be.
 const (
-	modelFile  = "model.safetensors"
-	cutterFile = "tokenizer.json"
-	configFile = "config.json"
+	modelFile     = "model.safetensors"
+	tokenizerFile = "tokenizer.json"
+	configFile    = "config.json"
 
-	maxModel  = 1<<31 - 1
-	maxCutter = 256 << 20
-	maxConfig = 1 << 20
+	maxModel     = 1<<31 - 1
+	maxTokenizer = 256 << 20
+	maxConfig    = 1 << 20
 )
 
 // Open reads a model from a folder. The model is held in memory, in the types
@@ -38,7 +38,7 @@ func Open(dir string) (*Static, error) {
 	if err != nil {
 		return nil, err
 	}
-	cutter, err := readWhole(dir, cutterFile, maxCutter)
+	cutter, err := readWhole(dir, tokenizerFile, maxTokenizer)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func notThere(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		kind = tool.NotFound
 	}
-	return tool.Errorf(op, kind, "the model cannot be read: %w", err).WithHint("its folder must hold %s and %s", modelFile, cutterFile)
+	return tool.Errorf(op, kind, "the model cannot be read: %w", err).WithHint("its folder must hold %s and %s", modelFile, tokenizerFile)
 }
 
 // checkConfig refuses a config that is none. Of what it may say, normalize
@@ -116,7 +116,7 @@ var (
 	//go:embed multilingual/model.safetensors
 	builtinModel string
 	//go:embed multilingual/tokenizer.json
-	builtinCutter string
+	builtinTokenizer string
 )
 
 // builtinID is the content ID of that folder. It is written down because
@@ -124,7 +124,7 @@ var (
 const builtinID = "static1-358f6304f5632f7faf81caecf9836147"
 
 var builtin = sync.OnceValues(func() (*Static, error) {
-	return newStatic(builtinID, builtinModel, builtinCutter)
+	return newStatic(builtinID, builtinModel, builtinTokenizer)
 })
 
 // Builtin is the model the program carries. The first call makes it ready,

@@ -13,12 +13,12 @@ import (
 // any number of goroutines may use it at once: what a call needs to work with
 // it takes from a pool.
 type Static struct {
-	id      string
-	cutter  *tokenizer.Tokenizer
-	rows    rows
-	mapping []int32   // the row of each piece; nil: its number
-	weights []float32 // a factor for each piece; nil: 1
-	pieces  sync.Pool // of *[]int32
+	id        string
+	tokenizer *tokenizer.Tokenizer
+	rows      rows
+	mapping   []int32   // the row of each piece; nil: its number
+	weights   []float32 // a factor for each piece; nil: 1
+	pieces    sync.Pool // of *[]int32
 }
 
 // ID names the model and its version: two models with one ID give the same
@@ -41,7 +41,7 @@ func (m *Static) Embed(dst []float32, text string) []float32 {
 	dst = slices.Grow(dst[:0], m.rows.dim)[:m.rows.dim]
 	clear(dst)
 	pieces := m.pieces.Get().(*[]int32)
-	*pieces = m.cutter.Append((*pieces)[:0], text)
+	*pieces = m.tokenizer.Append((*pieces)[:0], text)
 	for _, piece := range *pieces {
 		row, factor := int(piece), float32(1)
 		if m.mapping != nil {
@@ -55,16 +55,16 @@ func (m *Static) Embed(dst []float32, text string) []float32 {
 	if cap(*pieces) <= maxKept {
 		m.pieces.Put(pieces)
 	}
-	toUnit(dst)
+	normalize(dst)
 	return dst
 }
 
 // maxKept is the most pieces whose room is kept for reuse.
 const maxKept = 64 << 10
 
-// toUnit brings v to length one. The sum is made in a fixed order and in
+// normalize brings v to length one. The sum is made in a fixed order and in
 // float64, so that it is the same everywhere.
-func toUnit(v []float32) {
+func normalize(v []float32) {
 	var sums [4]float64
 	for i, x := range v {
 		square := float64(x) * float64(x) // exact: no fusing can change it
@@ -88,7 +88,7 @@ func newStatic(id, model, cutter string) (*Static, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.cutter, err = tokenizer.Parse(cutter); err != nil {
+	if m.tokenizer, err = tokenizer.Parse(cutter); err != nil {
 		return nil, err
 	}
 	m.rows, m.mapping, m.weights = tensors.rows, tensors.mapping, tensors.weights
@@ -99,8 +99,8 @@ func newStatic(id, model, cutter string) (*Static, error) {
 	if m.weights != nil {
 		known = min(known, len(m.weights))
 	}
-	if m.cutter.Size() > known {
-		return nil, tool.Errorf(op, tool.Invalid, "tokenizer.json knows %d pieces and model.safetensors has only %d", m.cutter.Size(), known).
+	if m.tokenizer.Size() > known {
+		return nil, tool.Errorf(op, tool.Invalid, "tokenizer.json knows %d pieces and model.safetensors has only %d", m.tokenizer.Size(), known).
 			WithHint("the two files are not of one model")
 	}
 	return m, nil

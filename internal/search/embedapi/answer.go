@@ -21,34 +21,34 @@ type answer struct {
 func (e *Endpoint) read(data []byte, n int) ([][]float32, *failure) {
 	var a answer
 	if err := json.Unmarshal(data, &a); err != nil {
-		return nil, e.nonsense("it is not the JSON of embeddings%s", e.quoted(data))
+		return nil, e.malformedError("it is not the JSON of embeddings%s", e.quoted(data))
 	}
 	if len(a.Data) != n {
-		return nil, e.nonsense("it has %d vectors for %d texts%s", len(a.Data), n, e.quoted(data)) // some say 200 and mean an error
+		return nil, e.malformedError("it has %d vectors for %d texts%s", len(a.Data), n, e.quoted(data)) // some say 200 and mean an error
 	}
 	rows := make([][]float32, n)
 	for _, d := range a.Data {
 		switch {
 		case d.Index == nil:
-			return nil, e.nonsense("a vector has no index: whose it is cannot be told")
+			return nil, e.malformedError("a vector has no index: whose it is cannot be told")
 		case *d.Index < 0 || *d.Index >= n:
-			return nil, e.nonsense("a vector has the index %d, and there are %d texts", *d.Index, n)
+			return nil, e.malformedError("a vector has the index %d, and there are %d texts", *d.Index, n)
 		case rows[*d.Index] != nil:
-			return nil, e.nonsense("two vectors have the index %d", *d.Index)
+			return nil, e.malformedError("two vectors have the index %d", *d.Index)
 		}
 		row, err := vector(d.Embedding)
 		if err != nil {
-			return nil, e.nonsense("the vector of text %d of %d %s", *d.Index+1, n, err)
+			return nil, e.malformedError("the vector of text %d of %d %s", *d.Index+1, n, err)
 		}
 		rows[*d.Index] = row
 	}
 	for i, row := range rows {
 		if len(row) != len(rows[0]) {
-			return nil, e.nonsense("the vector of text %d has %d numbers, that of text 1 has %d", i+1, len(row), len(rows[0]))
+			return nil, e.malformedError("the vector of text %d has %d numbers, that of text 1 has %d", i+1, len(row), len(rows[0]))
 		}
 	}
 	if e.dimensions > 0 && len(rows[0]) != e.dimensions {
-		f := e.nonsense("its vectors have %d numbers where %d were asked for", len(rows[0]), e.dimensions)
+		f := e.malformedError("its vectors have %d numbers where %d were asked for", len(rows[0]), e.dimensions)
 		f.err.Hint = "the server or the model cannot shorten vectors: leave dimensions out"
 		return nil, f
 	}

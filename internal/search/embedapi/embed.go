@@ -18,7 +18,7 @@ const op = "endpoint.EmbedAll"
 const (
 	tries     = 3
 	firstWait = 250 * time.Millisecond
-	mostWait  = 10 * time.Second // who is asked to wait longer gives up at once
+	maxWait   = 10 * time.Second // who is asked to wait longer gives up at once
 )
 
 // What an answer may hold: room for about 8,000 numbers a text in JSON.
@@ -58,16 +58,16 @@ func (e *Endpoint) EmbedAll(ctx context.Context, texts []string) ([][]float32, e
 		part := texts[len(vectors):min(len(vectors)+size, len(texts))]
 		rows, f := e.try(ctx, part)
 		if f == nil && len(vectors) > 0 && len(rows[0]) != len(vectors[0]) {
-			f = e.nonsense("the vectors have %d numbers now, and had %d in the batch before", len(rows[0]), len(vectors[0]))
+			f = e.malformedError("the vectors have %d numbers now, and had %d in the batch before", len(rows[0]), len(vectors[0]))
 		}
 		switch {
 		case f == nil:
 			e.health.succeeded()
 			vectors = append(vectors, rows...)
-		case f.smaller && len(part) > 1:
+		case f.splitBatch && len(part) > 1:
 			size = len(part) / 2
 		default:
-			if f.down {
+			if f.unhealthy {
 				e.health.failed(time.Now(), f.after)
 			}
 			return vectors, f.err
@@ -81,14 +81,14 @@ func (e *Endpoint) try(ctx context.Context, texts []string) ([][]float32, *failu
 	wait := firstWait
 	for n := 1; ; n++ {
 		rows, f := e.post(ctx, texts)
-		if f == nil || !f.again || n == tries {
+		if f == nil || !f.retry || n == tries {
 			return rows, f
 		}
 		pause := wait
 		if f.asked {
 			pause = f.after
 		}
-		if deadline, ok := ctx.Deadline(); pause > mostWait || ok && time.Until(deadline) <= pause {
+		if deadline, ok := ctx.Deadline(); pause > maxWait || ok && time.Until(deadline) <= pause {
 			return nil, f // the wait would outlast the patience
 		}
 		timer := time.NewTimer(pause)
@@ -97,7 +97,7 @@ func (e *Endpoint) try(ctx context.Context, texts []string) ([][]float32, *failu
 		case <-ctx.Done():
 			timer.Stop()
 			s := stopped(ctx)
-			s.down, s.after = f.down, f.after // the server had failed before the asker left
+			s.unhealthy, s.after = f.unhealthy, f.after // the server had failed before the asker left
 			return nil, s
 		}
 		wait *= 2
@@ -126,7 +126,7 @@ func (e *Endpoint) post(ctx context.Context, texts []string) ([][]float32, *fail
 	}
 	res, err := e.client.Do(req)
 	if err != nil {
-		return nil, e.unreached(ctx, err)
+		return nil, e.unreachableError(ctx, err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
@@ -136,9 +136,9 @@ func (e *Endpoint) post(ctx context.Context, texts []string) ([][]float32, *fail
 	data, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
 	switch {
 	case err != nil:
-		return nil, e.unreached(ctx, err)
+		return nil, e.unreachableError(ctx, err)
 	case int64(len(data)) > limit:
-		return nil, e.nonsense("it is longer than %d bytes for %d texts", limit, len(texts))
+		return nil, e.malformedError("it is longer than %d bytes for %d texts", limit, len(texts))
 	}
 	return e.read(data, len(texts))
 }

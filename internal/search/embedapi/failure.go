@@ -21,12 +21,12 @@ import (
 // transport or a server said, since that might hold the key: it quotes it,
 // with the key taken out.
 type failure struct {
-	err     *tool.Error
-	again   bool          // the same request may do better in a moment
-	smaller bool          // fewer texts at once may do
-	down    bool          // others need not try for a while
-	asked   bool          // the server said when to come again
-	after   time.Duration // and it was then
+	err        *tool.Error
+	retry      bool          // the same request may do better in a moment
+	splitBatch bool          // fewer texts at once may do
+	unhealthy  bool          // others need not try for a while
+	asked      bool          // the server said when to come again
+	after      time.Duration // and it was then
 }
 
 // stopped is the end of the asker's own patience. That an asker went away says
@@ -39,24 +39,24 @@ func stopped(ctx context.Context) *failure {
 	return &failure{err: &tool.Error{Op: op, Kind: tool.Cancelled, Message: "embedding was cancelled", Err: err}}
 }
 
-// nonsense is an answer that is none.
-func (e *Endpoint) nonsense(format string, args ...any) *failure {
+// malformedError is an answer that is none.
+func (e *Endpoint) malformedError(format string, args ...any) *failure {
 	what := fmt.Sprintf(format, args...)
 	err := tool.Errorf(op, tool.Failed, "the answer of %s cannot be used: %s", e.url, what)
-	return &failure{err: err.WithHint("check that %s is an embedding model and that the URL is that of an OpenAI-compatible server", e.named()), down: true}
+	return &failure{err: err.WithHint("check that %s is an embedding model and that the URL is that of an OpenAI-compatible server", e.named()), unhealthy: true}
 }
 
-// unreached is a request that got no answer, or only a part of one.
-func (e *Endpoint) unreached(ctx context.Context, err error) *failure {
+// unreachableError is a request that got no answer, or only a part of one.
+func (e *Endpoint) unreachableError(ctx context.Context, err error) *failure {
 	if ctx.Err() != nil {
 		f := stopped(ctx)
-		f.down = f.err.Kind == tool.Timeout // it was asked, and was too slow for a search
+		f.unhealthy = f.err.Kind == tool.Timeout // it was asked, and was too slow for a search
 		return f
 	}
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // the address is said already
 	}
-	f := &failure{down: true}
+	f := &failure{unhealthy: true}
 	said := e.hidden(err.Error())
 	if moved, ok := errors.AsType[*redirected](err); ok {
 		f.err = tool.Errorf(op, tool.Failed, "%s was not followed: %s, %q", e.url, moved.why, e.hidden(moved.to))
@@ -74,7 +74,7 @@ func (e *Endpoint) unreached(ctx context.Context, err error) *failure {
 		f.err = tool.Errorf(op, tool.Unavailable, "the host of %s is not known: %s", e.url, said)
 		f.err.Hint = "check the URL"
 	case isOp && dial.Op == "dial":
-		f.again = true
+		f.retry = true
 		f.err = tool.Errorf(op, tool.Unavailable, "%s cannot be reached: %s", e.url, said)
 		f.err.Hint = "start the server there, or correct the URL"
 	default:
@@ -89,7 +89,7 @@ func (e *Endpoint) refused(res *http.Response) *failure {
 	data, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	status := strconv.Itoa(res.StatusCode) + " " + http.StatusText(res.StatusCode) + e.quoted(data)
 	with := func(kind tool.Kind, hint string) *failure {
-		return &failure{err: tool.Errorf(op, kind, "%s answers %s", e.url, status).WithHint("%s", hint), down: true}
+		return &failure{err: tool.Errorf(op, kind, "%s answers %s", e.url, status).WithHint("%s", hint), unhealthy: true}
 	}
 	switch code := res.StatusCode; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
@@ -105,15 +105,15 @@ func (e *Endpoint) refused(res *http.Response) *failure {
 			kind, hint = tool.Limited, "the server limits how much is asked of it: try again later"
 		}
 		f := with(kind, hint)
-		f.again = true
+		f.retry = true
 		f.after, f.asked = retryAfter(res.Header.Get("Retry-After"))
 		return f
 	case code >= 500:
 		return with(tool.Unavailable, "look at the server's own log")
 	case code >= 400:
 		f := with(tool.Invalid, "a text may be too long for the model, or the model may not take dimensions")
-		f.smaller = tooMany(code, e.words(data))
-		f.down = false // it is well; this request was not
+		f.splitBatch = tooMany(code, e.words(data))
+		f.unhealthy = false // it is well; this request was not
 		return f
 	}
 	return with(tool.Failed, "check that the URL is that of an OpenAI-compatible server")
@@ -167,7 +167,7 @@ func (e *Endpoint) quoted(data []byte) string {
 
 // hidden is a text of others, fit to be quoted.
 func (e *Endpoint) hidden(text string) string {
-	return tool.ClipTo(e.hide.Replace(text), 200)
+	return tool.TruncateTo(e.hide.Replace(text), 200)
 }
 
 // named is the model for people.
@@ -175,5 +175,5 @@ func (e *Endpoint) named() string {
 	if e.model == "" {
 		return "the model"
 	}
-	return fmt.Sprintf("the model %q", tool.Clip(e.model))
+	return fmt.Sprintf("the model %q", tool.Truncate(e.model))
 }

@@ -9,7 +9,7 @@ import (
 // How long an endpoint counts as down, at first and at most.
 const (
 	firstDown = time.Second
-	mostDown  = time.Minute
+	maxDown   = time.Minute
 )
 
 // health is when an endpoint may be asked again. Readers load one number and
@@ -23,7 +23,7 @@ type health struct {
 
 func (h *health) ready(now time.Time) bool {
 	left := h.until.Load() - now.UnixNano()
-	return left <= 0 || left > int64(mostDown) // the clock was set back: ask rather than stay down for hours
+	return left <= 0 || left > int64(maxDown) // the clock was set back: ask rather than stay down for hours
 }
 
 // failed makes it down for twice as long as the last time, and at least for
@@ -35,8 +35,8 @@ func (h *health) failed(now time.Time, asked time.Duration) {
 	if !h.ready(now) {
 		return
 	}
-	h.wait = min(max(2*h.wait, firstDown), mostDown)
-	h.until.Store(now.Add(min(max(h.wait, asked), mostDown)).UnixNano())
+	h.wait = min(max(2*h.wait, firstDown), maxDown)
+	h.until.Store(now.Add(min(max(h.wait, asked), maxDown)).UnixNano())
 }
 
 func (h *health) succeeded() {

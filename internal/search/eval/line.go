@@ -12,9 +12,9 @@ import (
 	"callgate/tool"
 )
 
-// longestLine bounds one line: a tool with a longer schema is a mistake in the
+// maxLine bounds one line: a tool with a longer schema is a mistake in the
 // file, more likely than a tool.
-const longestLine = 16 << 20
+const maxLine = 16 << 20
 
 // place is where in which file something stands.
 type place struct {
@@ -39,7 +39,7 @@ func eachLine[T any](name string, fn func(place, T) error) (there bool, err erro
 	defer f.Close()
 	at := place{file: filepath.ToSlash(name)}
 	lines := bufio.NewScanner(f)
-	lines.Buffer(make([]byte, 0, 64<<10), longestLine)
+	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
 	for lines.Scan() {
 		at.line++
 		text := lines.Bytes()
@@ -60,7 +60,7 @@ func eachLine[T any](name string, fn func(place, T) error) (there bool, err erro
 	at.line++
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return true, at.errorf("the line is longer than %d MiB", longestLine>>20).WithHint("write one JSON object a line")
+		return true, at.errorf("the line is longer than %d MiB", maxLine>>20).WithHint("write one JSON object a line")
 	case err != nil:
 		return true, tool.Errorf("eval.load", tool.Unavailable, "%s cannot be read: %w", name, err)
 	}

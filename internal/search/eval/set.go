@@ -176,8 +176,8 @@ func (s *Set) loadQueries(dir string) (known, error) {
 	return queries, err
 }
 
-// mostRelevant bounds a relevance, so that sums of them stay numbers.
-const mostRelevant = 1000
+// maxRelevant bounds a relevance, so that sums of them stay numbers.
+const maxRelevant = 1000
 
 // label is one line of qrels.jsonl; a relevance that is not written is 1.
 type label struct {
@@ -198,8 +198,8 @@ func (s *Set) loadGold(dir string, tools, queries known) error {
 		if l.Rel != nil {
 			rel = *l.Rel
 		}
-		if rel < 0 || rel > mostRelevant {
-			return at.errorf("the relevance %g is not between 0 and %d", rel, mostRelevant).WithHint("write 0 for a tool that is wrong, more for one that is right")
+		if rel < 0 || rel > maxRelevant {
+			return at.errorf("the relevance %g is not between 0 and %d", rel, maxRelevant).WithHint("write 0 for a tool that is wrong, more for one that is right")
 		}
 		of := s.Gold[l.Query]
 		if of == nil {

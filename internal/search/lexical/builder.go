@@ -19,8 +19,8 @@ type builder struct {
 	// The document being added. An entry's notes are of this document when its
 	// stamp is.
 	stamp uint32
-	words []note // by entry, as a word: value is its place in docWords
-	terms []note // by entry, as a term: value is its place in sums
+	words []stampedValue // by entry, as a word: value is its place in docWords
+	terms []stampedValue // by entry, as a term: value is its place in sums
 	sums  []termSum
 	field []uint32 // words of the field being read
 
@@ -28,7 +28,7 @@ type builder struct {
 	docs  []uint32  // how many of them are the first n documents'
 }
 
-type note struct{ stamp, value uint32 }
+type stampedValue struct{ stamp, value uint32 }
 
 // termSum is what a term has earned in a document over all fields.
 type termSum struct {
@@ -96,7 +96,7 @@ func (b *builder) read(f field, texts ...string) {
 // cut adds the words of a text to the field being read.
 func (b *builder) cut(f field, text string) {
 	b.split.Split(text, f.isName())
-	for _, p := range b.split.Pieces {
+	for _, p := range b.split.Tokens {
 		id := b.intern(b.split.Text(p))
 		if b.stop[id] && (f == description || f == paramTexts) {
 			continue
@@ -122,7 +122,7 @@ func (b *builder) weigh(f field) {
 		id &^= joinedWord
 		word := &b.words[id]
 		if word.stamp != b.stamp {
-			*word = note{b.stamp, uint32(len(b.seg.docWords))}
+			*word = stampedValue{b.stamp, uint32(len(b.seg.docWords))}
 			b.seg.docWords = append(b.seg.docWords, id)
 			b.seg.docMasks = append(b.seg.docMasks, 0)
 		}
@@ -130,7 +130,7 @@ func (b *builder) weigh(f field) {
 		t := b.seg.stem[id]
 		term := &b.terms[t]
 		if term.stamp != b.stamp {
-			*term = note{b.stamp, uint32(len(b.sums))}
+			*term = stampedValue{b.stamp, uint32(len(b.sums))}
 			b.sums = append(b.sums, termSum{term: t})
 		}
 		b.sums[term.value].value += value
@@ -161,8 +161,8 @@ func (b *builder) entry(text string) uint32 {
 	b.seg.text = append(b.seg.text, text)
 	b.seg.stem = append(b.seg.stem, unstemmed)
 	b.stop = append(b.stop, b.stops.certain(text))
-	b.words = append(b.words, note{})
-	b.terms = append(b.terms, note{})
+	b.words = append(b.words, stampedValue{})
+	b.terms = append(b.terms, stampedValue{})
 	return id
 }
 
@@ -181,7 +181,7 @@ func (b *builder) names(d *Doc, moduleOf, actionOf string) {
 func (b *builder) name(kind nameKind, name string) {
 	var h nameHash
 	b.split.Split(name, false)
-	for _, p := range b.split.Pieces {
+	for _, p := range b.split.Tokens {
 		if p.Form != analysis.Joined {
 			id := b.intern(b.split.Text(p))
 			h.add(b.seg.text[id], b.seg.text[b.seg.stem[id]], b.stop[id])

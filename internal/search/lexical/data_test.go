@@ -16,8 +16,8 @@ func TestStopwordsAreWords(t *testing.T) {
 	var s analysis.Splitter
 	for word := range stops {
 		s.Split(word, false)
-		if len(s.Pieces) != 1 || string(s.Text(s.Pieces[0])) != word {
-			t.Errorf("%q is cut into %d pieces, or written otherwise", word, len(s.Pieces))
+		if len(s.Tokens) != 1 || string(s.Text(s.Tokens[0])) != word {
+			t.Errorf("%q is cut into %d pieces, or written otherwise", word, len(s.Tokens))
 		}
 	}
 }
@@ -49,7 +49,7 @@ func TestLanguage(t *testing.T) {
 		var s analysis.Splitter
 		s.Split(text, false)
 		var all []word
-		for _, p := range s.Pieces {
+		for _, p := range s.Tokens {
 			all = append(all, word{text: string(s.Text(p))})
 		}
 		if got := stops.language(all, s.Accent); got != want {
@@ -68,7 +68,7 @@ func TestSynonymGroups(t *testing.T) {
 		seen := map[string]bool{}
 		for _, entry := range group {
 			s.Split(entry, false)
-			if len(s.Pieces) == 0 || seen[strings.TrimSpace(entry)] {
+			if len(s.Tokens) == 0 || seen[strings.TrimSpace(entry)] {
 				t.Errorf("%q is empty, or stands twice in %v", entry, group)
 			}
 			seen[strings.TrimSpace(entry)] = true

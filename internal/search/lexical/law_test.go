@@ -107,8 +107,8 @@ func compareWithFresh(t *testing.T, r *rand.Rand, opts lexical.Options, x *lexic
 		}
 		q, want := x.Query(text), fresh.Query(text)
 		got, ideal := q.Scores(nil), want.Scores(nil)
-		if q.Known() != want.Known() || q.Ceiling() != want.Ceiling() {
-			t.Fatalf("%q: known %v and ceiling %v, fresh %v and %v", text, q.Known(), q.Ceiling(), want.Known(), want.Ceiling())
+		if q.Known() != want.Known() || q.MaxScore() != want.MaxScore() {
+			t.Fatalf("%q: known %v and ceiling %v, fresh %v and %v", text, q.Known(), q.MaxScore(), want.Known(), want.MaxScore())
 		}
 		at := 0
 		for n := range docs {

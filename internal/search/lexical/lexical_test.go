@@ -124,8 +124,8 @@ func TestNamesWin(t *testing.T) {
 			if d != c.named && s >= scores[c.named] {
 				t.Errorf("%q: %s scores %v, %s only %v", c.query, docs[d].Name, s, docs[c.named].Name, scores[c.named])
 			}
-			if (s > q.Ceiling()) != (d == c.named) {
-				t.Errorf("%q: %s scores %v beside a ceiling of %v", c.query, docs[d].Name, s, q.Ceiling())
+			if (s > q.MaxScore()) != (d == c.named) {
+				t.Errorf("%q: %s scores %v beside a ceiling of %v", c.query, docs[d].Name, s, q.MaxScore())
 			}
 		}
 	}
@@ -238,7 +238,7 @@ func TestDeterminism(t *testing.T) {
 		var out strings.Builder
 		for _, text := range queries {
 			q := x.Query(text)
-			fmt.Fprint(&out, q.Scores(nil), q.Known(), q.Ceiling(), q.Content())
+			fmt.Fprint(&out, q.Scores(nil), q.Known(), q.MaxScore(), q.Content())
 			for d := range catalog {
 				fmt.Fprint(&out, q.Why(d))
 			}

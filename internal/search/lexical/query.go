@@ -86,8 +86,8 @@ func (x *Index) Query(text string) *Query {
 // term along, so only others need stemming.
 func (x *Index) cut(s *analysis.Splitter) []word {
 	buf := s.Folded()
-	cut := make([]word, 0, len(s.Pieces))
-	for _, p := range s.Pieces {
+	cut := make([]word, 0, len(s.Tokens))
+	for _, p := range s.Tokens {
 		if p.Form == analysis.Joined || len(cut) == maxWords {
 			continue
 		}
@@ -184,9 +184,9 @@ func (q *Query) Content() []string {
 	return texts
 }
 
-// Ceiling is what a document would score that held every word of the query to
+// MaxScore is what a document would score that held every word of the query to
 // the full. Only a document asked for by name scores more.
-func (q *Query) Ceiling() float32 { return q.ceiling }
+func (q *Query) MaxScore() float32 { return q.ceiling }
 
 // rarity is the weight of a term that this many documents hold.
 func (x *Index) rarity(docs int) float32 {

@@ -54,7 +54,7 @@ func (x *Index) joins(s *analysis.Splitter, all []word) []join {
 	var found []join
 	buf := s.Folded()
 	lo, seen := int32(0), 0
-	for _, p := range s.Pieces {
+	for _, p := range s.Tokens {
 		if p.Form == analysis.Joined || seen == len(all) {
 			continue
 		}
@@ -70,14 +70,14 @@ func (x *Index) joins(s *analysis.Splitter, all []word) []join {
 }
 
 func joinable(a, b word) bool {
-	return a.form != analysis.Gram && b.form != analysis.Gram && (a.form == analysis.Plain || b.form == analysis.Plain)
+	return a.form != analysis.NGram && b.form != analysis.NGram && (a.form == analysis.Plain || b.form == analysis.Plain)
 }
 
 // resolve finds every way to a word, best first.
 func (r *resolver) resolve(w *word) {
 	w.lo = int32(len(r.variants))
 	groups := r.groups(w)
-	if exact := r.x.written(w.text); r.foreign() && len(groups) > 0 {
+	if exact := r.x.written(w.text); r.addTranslations() && len(groups) > 0 {
 		r.translate(w, exact, groups)
 	} else {
 		r.itself(w, exact)
@@ -90,8 +90,8 @@ func (r *resolver) resolve(w *word) {
 	r.settle(w, r.variants[w.lo:w.hi])
 }
 
-// foreign reports whether the query is in a language other than English.
-func (r *resolver) foreign() bool { return r.language > englishBit }
+// addTranslations reports whether the query is in a language other than English.
+func (r *resolver) addTranslations() bool { return r.language > englishBit }
 
 // translate finds a foreign word by what it means. It may well occur as it is,
 // but an English word that shares its stem is likely a false friend.
@@ -117,8 +117,8 @@ func (r *resolver) itself(w *word, exact bool) {
 			r.reach(w, Compound, weights.compound, j.with)
 		}
 	}
-	if r.foreign() && w.form == analysis.Plain {
-		r.kin(w)
+	if r.addTranslations() && w.form == analysis.Plain {
+		r.addStems(w)
 	}
 }
 
@@ -260,7 +260,7 @@ func (r *resolver) groups(w *word) []int {
 	v := r.x.vocab
 	groups := v.byTerm[w.term]
 	if groups == nil && r.language != englishBit && w.form == analysis.Plain {
-		groups = v.byFamily[analysis.Family(w.text)]
+		groups = v.byFamily[analysis.StemFamily(w.text)]
 	}
 	for _, e := range r.expansions {
 		if e.term == w.term {

@@ -68,10 +68,10 @@ func (s *segment) seal() {
 // what tells quickly that a word is not near another.
 type spelling struct {
 	start []uint32 // by bucket
-	words []spelt
+	words []spelledWord
 }
 
-type spelt struct {
+type spelledWord struct {
 	word    uint32
 	letters uint32 // a bit for each letter, modulo 32
 	runes   uint8
@@ -93,21 +93,21 @@ func newSpelling(text []string, written []bool) spelling {
 	for b := range buckets {
 		sp.start[b+1] += sp.start[b]
 	}
-	sp.words = make([]spelt, sp.start[buckets])
+	sp.words = make([]spelledWord, sp.start[buckets])
 	at := slices.Clone(sp.start)
 	for i, t := range text {
 		if !written[i] {
 			continue
 		}
 		b := bucket(t)
-		sp.words[at[b]] = spelt{uint32(i), letters(t), uint8(min(utf8.RuneCountInString(t), 255))}
+		sp.words[at[b]] = spelledWord{uint32(i), letters(t), uint8(min(utf8.RuneCountInString(t), 255))}
 		at[b]++
 	}
 	return sp
 }
 
 // between returns the words of buckets lo to hi, hi excluded.
-func (sp *spelling) between(lo, hi int) []spelt { return sp.words[sp.start[lo]:sp.start[hi]] }
+func (sp *spelling) between(lo, hi int) []spelledWord { return sp.words[sp.start[lo]:sp.start[hi]] }
 
 // bucket is the place of a word by its first two letters. Letters may share
 // one, so what lies there must still be compared.

@@ -70,7 +70,7 @@ func (v *vocabulary) add(s *analysis.Splitter, group []string) {
 		var terms []string
 		var only string
 		s.Split(text, false)
-		for _, p := range s.Pieces {
+		for _, p := range s.Tokens {
 			if p.Form == analysis.Joined {
 				continue
 			}
@@ -87,7 +87,7 @@ func (v *vocabulary) add(s *analysis.Splitter, group []string) {
 		case h.words == 1:
 			terms = []string{analysis.Stem(only)}
 			into(v.byTerm, terms[0], number)
-			into(v.byFamily, analysis.Family(only), number)
+			into(v.byFamily, analysis.StemFamily(only), number)
 		default:
 			into(v.byPhrase, h.all, number)
 		}

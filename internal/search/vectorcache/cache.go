@@ -101,7 +101,7 @@ func Open(dir, model string, dim int) (*Cache, error) {
 	c := &Cache{path: filepath.Join(dir, hex.EncodeToString(name[:16])+".vec"), format: newFormat(model, dim)}
 	data, err := c.read()
 	if err != nil {
-		c.detach(unkept(op, "cannot be read", err))
+		c.detach(memoryOnly(op, "cannot be read", err))
 	}
 	c.rows = c.format.load(data)
 	return c, nil
@@ -181,7 +181,7 @@ func (c *Cache) flush() error {
 		return nil
 	}
 	if err := c.write(data); err != nil {
-		failed := unkept("vectorcache.Flush", "cannot be written", err)
+		failed := memoryOnly("vectorcache.Flush", "cannot be written", err)
 		c.detach(failed)
 		return failed
 	}
@@ -210,8 +210,8 @@ func (c *Cache) everything() []byte {
 	return data
 }
 
-// unkept is the one thing that goes wrong with a disk.
-func unkept(op, what string, err error) *tool.Error {
+// memoryOnly is the one thing that goes wrong with a disk.
+func memoryOnly(op, what string, err error) *tool.Error {
 	e := tool.Errorf(op, tool.Unavailable, "the file of cached vectors %s: %w", what, err)
 	return e.WithHint("search works, but embeds anew after each start: make the folder writable, or make room on its disk, and restart")
 }

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	writeTries = 4         // how often the file may be replaced under a writer
-	staleAfter = time.Hour // a file written aside that nobody renamed by then
-	aside      = ".*.tmp"
+	writeTries    = 4         // how often the file may be replaced under a writer
+	staleAfter    = time.Hour // a file written aside that nobody renamed by then
+	damagedSuffix = ".*.tmp"
 )
 
 // read returns the whole file; one that is not there, or is too large to be
@@ -86,7 +86,7 @@ func (c *Cache) append(records []byte) (there bool, err error) {
 	}
 	if info.Size() == 0 {
 		records = c.everything()
-	} else if !c.ours(f, info) {
+	} else if !c.isOwnFile(f, info) {
 		f.Close()
 		return true, c.replace(c.everything(), nil)
 	}
@@ -96,8 +96,8 @@ func (c *Cache) append(records []byte) (there bool, err error) {
 	return c.current(f), nil
 }
 
-// ours reports whether a file has the header that it must have.
-func (c *Cache) ours(f *os.File, info fs.FileInfo) bool {
+// isOwnFile reports whether a file has the header that it must have.
+func (c *Cache) isOwnFile(f *os.File, info fs.FileInfo) bool {
 	start := make([]byte, len(c.format.header))
 	_, err := f.ReadAt(start, 0)
 	return err == nil && bytes.Equal(start, c.format.header) && info.Size() <= maxFile
@@ -119,7 +119,7 @@ var errReplaced = errors.New("another process replaced the file first")
 // open: then it must still be the one of that name.
 func (c *Cache) replace(data []byte, old *os.File) error {
 	c.sweep()
-	f, err := os.CreateTemp(filepath.Dir(c.path), filepath.Base(c.path)+aside) // mode 0600
+	f, err := os.CreateTemp(filepath.Dir(c.path), filepath.Base(c.path)+damagedSuffix) // mode 0600
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (c *Cache) sweep() {
 	dir, base := filepath.Split(c.path)
 	left, _ := os.ReadDir(dir)
 	for _, entry := range left {
-		if own, _ := filepath.Match(base+aside, entry.Name()); !own {
+		if own, _ := filepath.Match(base+damagedSuffix, entry.Name()); !own {
 			continue
 		}
 		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > staleAfter {
@@ -223,7 +223,7 @@ func (c *Cache) rewrite(keep func([16]byte) bool, live int) (done bool, err erro
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !c.ours(f, info) {
+	if err != nil || !c.isOwnFile(f, info) {
 		return false, err // the next flush begins it anew
 	}
 	head := len(c.format.header)

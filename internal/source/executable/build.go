@@ -99,8 +99,8 @@ type builder struct {
 	old *lockFile
 }
 
-// abandoned is how old a build's own folder is when nobody can still be in it.
-const abandoned = 24 * time.Hour
+// staleAfter is how old a build's own folder is when nobody can still be in it.
+const staleAfter = 24 * time.Hour
 
 // prepare makes the cache, and clears away what a killed build left there.
 func (b *builder) prepare() error {
@@ -114,7 +114,7 @@ func (b *builder) prepare() error {
 	b.Cache = cache
 	left, _ := filepath.Glob(filepath.Join(b.Cache, stagePattern))
 	for _, folder := range left {
-		if info, err := os.Stat(folder); err == nil && time.Since(info.ModTime()) > abandoned {
+		if info, err := os.Stat(folder); err == nil && time.Since(info.ModTime()) > staleAfter {
 			_ = os.RemoveAll(folder)
 		}
 	}
@@ -134,7 +134,7 @@ func (b *builder) layer(ctx context.Context, layer string) (found int, _ error) 
 	if err != nil {
 		return 0, err
 	}
-	known := declared{}
+	known := claimedIDs{}
 	for _, name := range names {
 		if ctx.Err() != nil {
 			return 0, &tool.Error{Op: "executable.Build", Kind: tool.Cancelled, Message: "the build was stopped", Err: context.Cause(ctx)}
@@ -144,7 +144,7 @@ func (b *builder) layer(ctx context.Context, layer string) (found int, _ error) 
 			b.complain(problems...)
 			continue
 		}
-		if p, twice := known.claim(m, name); twice {
+		if p, twice := known.reserve(m, name); twice {
 			b.complain(p)
 			continue
 		}
@@ -182,11 +182,11 @@ func (b *builder) tool(ctx context.Context, m *manifest.Manifest, folder string,
 	} else {
 		b.say("%s %s: %s", e.Name, e.Version, named(e.Layer, filepath.Base(path)))
 	}
-	return b.seal(path, e)
+	return b.recordDigest(path, e)
 }
 
-// seal records the digest of an executable that is fit to run.
-func (b *builder) seal(path string, e *Entry) *tool.Error {
+// recordDigest records the digest of an executable that is fit to run.
+func (b *builder) recordDigest(path string, e *Entry) *tool.Error {
 	p, err := openProgram(path)
 	if err != nil {
 		return err

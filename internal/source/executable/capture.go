@@ -8,10 +8,10 @@ import (
 	"unicode"
 )
 
-// head keeps the first bytes that are written to it. At the first byte too
+// headBuffer keeps the first bytes that are written to it. At the first byte too
 // many it calls over, once, and drops the rest: whoever writes is never made
 // to wait.
-type head struct {
+type headBuffer struct {
 	most int
 	over func()
 
@@ -20,7 +20,7 @@ type head struct {
 	full bool
 }
 
-func (h *head) Write(p []byte) (int, error) {
+func (h *headBuffer) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	room := h.most - h.kept.Len()
 	h.kept.Write(p[:min(len(p), room)])
@@ -34,15 +34,15 @@ func (h *head) Write(p []byte) (int, error) {
 }
 
 // bytes returns what was kept, and whether there was more.
-func (h *head) bytes() ([]byte, bool) {
+func (h *headBuffer) bytes() ([]byte, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.kept.Bytes(), h.full
 }
 
-// tail keeps the last bytes that are written to it, and counts them all. Past
+// tailBuffer keeps the last bytes that are written to it, and counts them all. Past
 // a limit of the whole it calls over, once.
-type tail struct {
+type tailBuffer struct {
 	most  int   // bytes kept
 	limit int64 // bytes altogether
 	over  func()
@@ -52,7 +52,7 @@ type tail struct {
 	total int64
 }
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *tailBuffer) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	before := t.total
 	t.total += int64(len(p))
@@ -74,7 +74,7 @@ func (t *tail) Write(p []byte) (int, error) {
 
 // text returns the last lines, at most so many bytes of them, as something
 // that may be shown, and how many bytes there were altogether.
-func (t *tail) text(most int) (string, int64) {
+func (t *tailBuffer) text(most int) (string, int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	last := t.kept[max(0, len(t.kept)-most):]

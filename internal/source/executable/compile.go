@@ -188,7 +188,7 @@ func (b *builder) recipe(ctx context.Context, s *sources, m *manifest.Manifest, 
 		spec.Env = set(spec.Env, name, value)
 	}
 	if s.recipe == goRecipe {
-		err := s.golang(ctx, m, &spec, made)
+		err := s.goCommandLine(ctx, m, &spec, made)
 		return spec, err
 	}
 	home := filepath.Join(stage, "home")
@@ -201,9 +201,9 @@ func (b *builder) recipe(ctx context.Context, s *sources, m *manifest.Manifest, 
 	return spec, nil
 }
 
-// golang has the go command build: with what is vendored, or else with what
+// goCommandLine has the go command build: with what is vendored, or else with what
 // the module cache holds.
-func (s *sources) golang(ctx context.Context, m *manifest.Manifest, spec *sandbox.Spec, made string) *tool.Error {
+func (s *sources) goCommandLine(ctx context.Context, m *manifest.Manifest, spec *sandbox.Spec, made string) *tool.Error {
 	const op = "executable.Build"
 	g, err := findGo(ctx)
 	if err != nil {
@@ -273,7 +273,7 @@ func (g goCommand) language() string {
 // run has a build's process do its work, and shows what it said when it fails.
 func (b *builder) run(ctx context.Context, spec sandbox.Spec, m *manifest.Manifest) *tool.Error {
 	const op = "executable.Build"
-	said := &head{most: maxSaid, over: func() {}}
+	said := &headBuffer{most: maxSaid, over: func() {}}
 	spec.Stdout, spec.Stderr = said, said
 	ctx, cancel := context.WithTimeoutCause(ctx, b.Timeout, errTimeout)
 	defer cancel()

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	maxLog    = 64 << 10 // bytes of stderr that are kept
-	endless   = 64 << 20 // bytes of stderr after which a tool is stopped
-	shownLog  = 2 << 10  // bytes of stderr in an error
-	warnedLog = 1 << 10  // bytes of stderr in a warning
+	maxLog     = 64 << 10 // bytes of stderr that are kept
+	errEndless = 64 << 20 // bytes of stderr after which a tool is stopped
+	shownLog   = 2 << 10  // bytes of stderr in an error
+	warnedLog  = 1 << 10  // bytes of stderr in a warning
 )
 
 const op = "executable.Execute"
@@ -57,8 +57,8 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 	defer stop(nil)
 	r := run{
 		handler: h,
-		out:     &head{most: h.manifest.MaxOutput, over: func() { stop(errOutput) }},
-		log:     &tail{most: maxLog, limit: endless, over: func() { stop(errLog) }},
+		out:     &headBuffer{most: h.manifest.MaxOutput, over: func() { stop(errOutput) }},
+		log:     &tailBuffer{most: maxLog, limit: errEndless, over: func() { stop(errLog) }},
 	}
 	r.exit, r.err = sandbox.Run(ctx, sandbox.Spec{
 		Argv:  append([]string{h.program.path}, h.manifest.Args...),
@@ -115,8 +115,8 @@ func set(env []string, name, value string) []string {
 // run is one run that has ended.
 type run struct {
 	*handler
-	out   *head
-	log   *tail
+	out   *headBuffer
+	log   *tailBuffer
 	exit  sandbox.Exit
 	err   error // why it could not run at all
 	cause error // why it was told to stop
@@ -163,7 +163,7 @@ func (r run) failed(kind tool.Kind, format string, args ...any) *tool.Error {
 func (r run) stop() error {
 	switch {
 	case errors.Is(r.cause, errLog):
-		return r.failed(tool.Failed, "printed more than %d MiB to stderr, so it was stopped", endless>>20).
+		return r.failed(tool.Failed, "printed more than %d MiB to stderr, so it was stopped", errEndless>>20).
 			WithHint("this is a defect in the tool: stderr is for a short log")
 	case errors.Is(r.cause, errTimeout):
 		return r.failed(tool.Timeout, "did not finish within %s, so it was stopped", r.manifest.Runtime.Timeout).
@@ -189,12 +189,12 @@ func (r run) unstarted() error {
 // exited is a run that says itself that it failed. Its own words go first.
 func (r run) exited(text []byte) error {
 	if answer, err := parseAnswer(text); err == nil && answer.Status != tool.Success {
-		return tool.Errorf(op, tool.Failed, "%s failed with exit code %d: %s", r.name(), r.exit.Code, tool.ClipTo(plain(answer.Summary), shownLog))
+		return tool.Errorf(op, tool.Failed, "%s failed with exit code %d: %s", r.name(), r.exit.Code, tool.TruncateTo(plain(answer.Summary), shownLog))
 	}
 	e := r.failed(tool.Failed, "failed with exit code %d", r.exit.Code)
 	if log, _ := r.log.text(shownLog); log == "" {
 		if said := plain(string(text)); said != "" {
-			e.Message += "; it printed: " + tool.ClipTo(said, shownLog)
+			e.Message += "; it printed: " + tool.TruncateTo(said, shownLog)
 		} else {
 			e.Message += " and said nothing"
 		}
@@ -223,10 +223,10 @@ func (r run) answer(text []byte) (*tool.Result, error) {
 func parseAnswer(text []byte) (*tool.Result, error) {
 	text = bytes.TrimSpace(text)
 	if i := strings.IndexFunc(string(text), func(c rune) bool { return c == utf8.RuneError }); i >= 0 && !utf8.Valid(text) {
-		return nil, fmt.Errorf("answered with bytes that are not UTF-8 (at byte %d): %q", i, tool.Clip(plain(string(text))))
+		return nil, fmt.Errorf("answered with bytes that are not UTF-8 (at byte %d): %q", i, tool.Truncate(plain(string(text))))
 	}
 	if len(text) > 0 && !json.Valid(text) {
-		return nil, fmt.Errorf("answered with text that is not JSON: %q", tool.ClipTo(plain(string(text)), 200))
+		return nil, fmt.Errorf("answered with text that is not JSON: %q", tool.TruncateTo(plain(string(text)), 200))
 	}
 	result, err := tool.FromJSON(text)
 	if err != nil {

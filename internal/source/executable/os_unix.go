@@ -13,19 +13,19 @@ import (
 // programSuffix ends an executable's name.
 const programSuffix = ""
 
-// permitted reports an executable that cannot run, or that anybody could
+// checkExecutable reports an executable that cannot run, or that anybody could
 // replace.
-func permitted(path string, info fs.FileInfo) *tool.Error {
+func checkExecutable(path string, info fs.FileInfo) *tool.Error {
 	name := filepath.Base(path)
 	if info.Mode().Perm()&0o111 == 0 {
 		return tool.Errorf("executable.load", tool.Invalid, "the file %s is not executable (mode %04o)", name, info.Mode().Perm()).WithHint("chmod +x %s", name)
 	}
-	return private(path, info)
+	return checkPrivate(path, info)
 }
 
-// private reports a file that anybody may change, itself or by way of its
+// checkPrivate reports a file that anybody may change, itself or by way of its
 // folder.
-func private(path string, info fs.FileInfo) *tool.Error {
+func checkPrivate(path string, info fs.FileInfo) *tool.Error {
 	const op = "executable.load"
 	if info.Mode().Perm()&0o002 != 0 {
 		return tool.Errorf(op, tool.Denied, "anybody may change %s (mode %04o)", filepath.Base(path), info.Mode().Perm()).

@@ -87,7 +87,7 @@ func openProgram(path string) (*program, *tool.Error) {
 	case !info.Mode().IsRegular():
 		return nil, tool.Errorf(op, tool.Invalid, "the executable %s is not a regular file", name)
 	}
-	if err := permitted(path, info); err != nil {
+	if err := checkExecutable(path, info); err != nil {
 		return nil, err
 	}
 	if err := startable(path); err != nil {
@@ -132,7 +132,7 @@ func startable(path string) *tool.Error {
 		return tool.Errorf(op, tool.Invalid, "the first line of %s names no interpreter", filepath.Base(path)).WithHint("write one, such as #!/bin/sh")
 	}
 	if _, err := os.Stat(words[0]); err != nil {
-		return tool.Errorf(op, tool.NotFound, "%s is to be run by %s, which is not there", filepath.Base(path), tool.Clip(words[0])).
+		return tool.Errorf(op, tool.NotFound, "%s is to be run by %s, which is not there", filepath.Base(path), tool.Truncate(words[0])).
 			WithHint("install it, or write #!/usr/bin/env and its name")
 	}
 	return nil

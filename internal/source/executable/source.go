@@ -153,7 +153,7 @@ type loader struct {
 	folder   string   // Dir, absolute and without symbolic links
 	names    []string // of the manifests, sorted
 	lock     *lockFile
-	declared declared
+	declared claimedIDs
 	problems []Problem
 }
 
@@ -166,7 +166,7 @@ func (s *Source) loader() (*loader, *tool.Error) {
 	if cause != nil {
 		return nil, tool.Errorf("executable.Tools", tool.Invalid, "the tools of %s are not loaded: %w", s.opt.Dir, cause)
 	}
-	return &loader{Options: s.opt, folder: folder, names: names, lock: lock, declared: declared{}}, nil
+	return &loader{Options: s.opt, folder: folder, names: names, lock: lock, declared: claimedIDs{}}, nil
 }
 
 // manifests lists the manifests of a folder, sorted, and returns the folder's
@@ -199,7 +199,7 @@ func (l *loader) load(name string) (*tool.Tool, []Problem) {
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	if p, twice := l.declared.claim(m, name); twice {
+	if p, twice := l.declared.reserve(m, name); twice {
 		return nil, []Problem{p}
 	}
 	p, err := l.program(m, name, digest)
@@ -217,11 +217,11 @@ func (l *loader) load(name string) (*tool.Tool, []Problem) {
 	return t, nil
 }
 
-// declared remembers which manifest of a folder brought an identity.
-type declared map[tool.ID]string
+// claimedIDs remembers which manifest of a folder brought an identity.
+type claimedIDs map[tool.ID]string
 
-// claim gives an identity to a manifest, unless another has it.
-func (d declared) claim(m *manifest.Manifest, name string) (Problem, bool) {
+// reserve gives an identity to a manifest, unless another has it.
+func (d claimedIDs) reserve(m *manifest.Manifest, name string) (Problem, bool) {
 	if first, twice := d[m.ID]; twice {
 		return Problem{File: m.File, What: fmt.Sprintf("%s is already declared by %s", m.ID, first), Hint: "delete one of them, or give it another version"}, true
 	}
@@ -314,7 +314,7 @@ func readManifest(file, path, folder string, check func(json.RawMessage) error) 
 		return nil, "", []Problem{{File: file, What: "the manifest cannot be read: " + err.Error()}}
 	}
 	if info, err := os.Stat(real); err == nil {
-		if e := private(real, info); e != nil {
+		if e := checkPrivate(real, info); e != nil {
 			return nil, "", []Problem{problemOf(file, e)}
 		}
 	}
@@ -364,4 +364,4 @@ func asError(op string, problems []Problem) *tool.Error {
 }
 
 // quote shows a piece of a manifest in a sentence.
-func quote(s string) string { return fmt.Sprintf("%q", tool.ClipTo(s, 60)) }
+func quote(s string) string { return fmt.Sprintf("%q", tool.TruncateTo(s, 60)) }

@@ -111,7 +111,7 @@ func cached(b *testing.B, servers, tools int) (folder string, configs []mcp.Conf
 // each in its cache: until all tools are known, and asked again after that.
 func BenchmarkKnownServers(b *testing.B) {
 	folder, configs := cached(b, 50, 20)
-	ask := func(h *mcp.Hub) {
+	ask := func(h *mcp.Manager) {
 		n := 0
 		for _, cfg := range configs {
 			s, err := h.Server(cfg)

@@ -13,7 +13,7 @@ import (
 func TestToolsAreKnownWithoutStarting(t *testing.T) {
 	cache := t.TempDir()
 	c := newChanges()
-	first := server(t, play("normal"), mcp.Options{Cache: cache, Changed: c.changed})
+	first := server(t, play("normal"), mcp.Options{Cache: cache, OnToolsChanged: c.changed})
 	if list, err := first.Tools(t.Context()); len(list) != 0 || err != nil {
 		t.Fatalf("a server that was never seen has %v, %v", list, err)
 	}
@@ -30,9 +30,9 @@ func TestToolsAreKnownWithoutStarting(t *testing.T) {
 	}
 
 	c2 := newChanges()
-	second := server(t, play("normal"), mcp.Options{Cache: cache, Changed: c2.changed})
+	second := server(t, play("normal"), mcp.Options{Cache: cache, OnToolsChanged: c2.changed})
 	byName := tools(t, second)
-	if st := second.Status(); len(byName) != 10 || st.State != mcp.Known || st.Tools != 10 || st.Protocol != "2026-07-28" {
+	if st := second.Status(); len(byName) != 10 || st.State != mcp.NotStarted || st.Tools != 10 || st.Protocol != "2026-07-28" {
 		t.Errorf("%d tools, status %+v", len(byName), st)
 	}
 	r, err := call(t.Context(), byName["echo"], `{"text":"now it runs"}`)
@@ -48,7 +48,7 @@ func TestDamagedCacheIsFetchedAgain(t *testing.T) {
 	for _, content := range []string{"", "{", `{"version":99}`, `{"version":1,"key":"another"}`} {
 		cache := t.TempDir()
 		c := newChanges()
-		s := server(t, play("normal"), mcp.Options{Cache: cache, Changed: c.changed})
+		s := server(t, play("normal"), mcp.Options{Cache: cache, OnToolsChanged: c.changed})
 		if err := os.WriteFile(filepath.Join(cache, s.Key()+".json"), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestChangedToolsAreNoticed(t *testing.T) {
 func noticeChange(t *testing.T, cfg mcp.Config) {
 	cache := t.TempDir()
 	c := newChanges()
-	s, byName := refreshed(t, cfg, mcp.Options{Cache: cache, Changed: c.changed})
+	s, byName := refreshed(t, cfg, mcp.Options{Cache: cache, OnToolsChanged: c.changed})
 	c.wait(t)
 	r, err := call(t.Context(), byName["grow"], "")
 	said(t, r, err)
@@ -87,7 +87,7 @@ func noticeChange(t *testing.T, cfg mcp.Config) {
 	// The next one finds the larger list in the cache, and that it is smaller
 	// again when it starts the server.
 	c2 := newChanges()
-	again := server(t, cfg, mcp.Options{Cache: cache, Changed: c2.changed})
+	again := server(t, cfg, mcp.Options{Cache: cache, OnToolsChanged: c2.changed})
 	if tools(t, again)["grown"] == nil {
 		t.Error("the cache was not replaced")
 	}
@@ -136,7 +136,7 @@ func TestKeyHoldsNoSecret(t *testing.T) {
 
 func TestManyServersAreFetchedAFewAtATime(t *testing.T) {
 	c := newChanges()
-	h := open(t, mcp.Options{Changed: c.changed})
+	h := open(t, mcp.Options{OnToolsChanged: c.changed})
 	const n = 6
 	for i := range n {
 		cfg := play("old")

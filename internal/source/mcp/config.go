@@ -84,15 +84,15 @@ type Options struct {
 	Version string        // of Callgate, as servers are told
 	Grace   time.Duration // how long a stopped server may take to end, twice; default 2 s
 
-	Secret func(name string) (string, error)
-	Scrub  func(string) string // takes secrets out of what is shown
-	Log    *slog.Logger
-	Check  func(schema json.RawMessage) error                           // judges a schema; nil: any object is taken for one
-	Keep   func(ctx context.Context, data []byte) (ref string, e error) // stores what no model can read; nil: it is left out
+	Secret        func(name string) (string, error)
+	Scrub         func(string) string // takes secrets out of what is shown
+	Log           *slog.Logger
+	Check         func(schema json.RawMessage) error                           // judges a schema; nil: any object is taken for one
+	StoreArtifact func(ctx context.Context, data []byte) (ref string, e error) // stores what no model can read; nil: it is left out
 
-	// Changed is called when a server's tools are no longer what Tools last
+	// OnToolsChanged is called when a server's tools are no longer what Tools last
 	// returned. It must not wait for the server.
-	Changed func(*Server)
+	OnToolsChanged func(*Server)
 	// Vet returns those definitions that may be published. It is asked each
 	// time Tools is.
 	Vet func(*Server, []Definition) []Definition
@@ -100,13 +100,13 @@ type Options struct {
 	// one, which its requests would tell of us. Its error is told to
 	// whoever wanted to use the server.
 	MayStart func(*Server) error
-	// Guest finds the client on whose behalf a server works: by the context of
+	// ClientFor finds the client on whose behalf a server works: by the context of
 	// the request, or by the calls that the server has under way, when they are
 	// all of one client. It returns nil when there is none; so does a nil Guest.
-	Guest func(ctx context.Context, calls []string) Guest
-	// Read is told of everything but a call that is read of a server, with how
+	ClientFor func(ctx context.Context, calls []string) Client
+	// OnRead is told of everything but a call that is read of a server, with how
 	// it ended. What cannot be put on record is not handed out.
-	Read func(*Server, Reading, End) error
+	OnRead func(*Server, ReadRequest, ReadResult) error
 }
 
 // withDefaults fills in what was left out.
@@ -132,7 +132,7 @@ func (c Config) validate() error {
 	const op = "mcp.Server"
 	bad := func(format string, args ...any) *tool.Error {
 		e := tool.Errorf(op, tool.Invalid, format, args...)
-		e.Message = "the MCP server " + tool.Clip(c.Name) + " " + e.Message
+		e.Message = "the MCP server " + tool.Truncate(c.Name) + " " + e.Message
 		return e
 	}
 	switch {
@@ -143,11 +143,11 @@ func (c Config) validate() error {
 	case c.Transport == Stdio && c.Command == "":
 		return bad("has the transport stdio and no command")
 	case c.Transport != "" && c.Transport != Stdio && c.Command != "":
-		return bad("has a command, and the transport %q needs a url", tool.Clip(c.Transport))
+		return bad("has a command, and the transport %q needs a url", tool.Truncate(c.Transport))
 	case !slices.Contains([]string{"", Stdio, HTTP, SSE}, c.Transport):
-		return bad("has the transport %q; use stdio, http or sse", tool.Clip(c.Transport))
+		return bad("has the transport %q; use stdio, http or sse", tool.Truncate(c.Transport))
 	case c.Protocol != "" && !slices.Contains(sdk.SupportedProtocolVersions(), c.Protocol):
-		return bad("has the protocol %q; use one of %s", tool.Clip(c.Protocol), strings.Join(sdk.SupportedProtocolVersions(), ", "))
+		return bad("has the protocol %q; use one of %s", tool.Truncate(c.Protocol), strings.Join(sdk.SupportedProtocolVersions(), ", "))
 	case c.Transport == SSE && c.Protocol > legacyProtocol:
 		return bad("has the protocol %s, which the transport sse does not know", c.Protocol)
 	case c.CallTimeout < 0 || c.StartTimeout < 0 || c.IdleStop < 0 || c.Concurrency < 0:
@@ -155,19 +155,19 @@ func (c Config) validate() error {
 	case c.OAuth != nil && (c.OAuth.CallbackPort < 0 || c.OAuth.CallbackPort > 65535):
 		return bad("has the callback port %d", c.OAuth.CallbackPort)
 	}
-	if c.URL != "" && !secretref.In(c.URL) {
+	if c.URL != "" && !secretref.HasReference(c.URL) {
 		if _, err := parseURL(c.URL); err != nil {
 			return bad("has a url that cannot be used: %v", err)
 		}
 	}
 	for _, name := range c.EnvAllow {
 		if strings.HasPrefix(name, process.Reserved) {
-			return bad("may not inherit %s: the kernel's own variables stay with it", tool.Clip(name))
+			return bad("may not inherit %s: the kernel's own variables stay with it", tool.Truncate(name))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
 		if err := c.validateTool(name); err != nil {
-			return bad("has a setting for its tool %s that cannot be used: %v", tool.Clip(name), err)
+			return bad("has a setting for its tool %s that cannot be used: %v", tool.Truncate(name), err)
 		}
 	}
 	return nil
@@ -193,7 +193,7 @@ func parseURL(text string) (*url.URL, error) {
 	case err != nil:
 		return nil, tool.Errorf("mcp.Server", tool.Invalid, "it is not a URL")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, tool.Errorf("mcp.Server", tool.Invalid, "its scheme is %q; use https or http", tool.Clip(u.Scheme))
+		return nil, tool.Errorf("mcp.Server", tool.Invalid, "its scheme is %q; use https or http", tool.Truncate(u.Scheme))
 	case u.Host == "":
 		return nil, tool.Errorf("mcp.Server", tool.Invalid, "it names no host")
 	}

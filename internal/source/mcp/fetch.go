@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	mostItems = 10_000   // of one list
-	mostBytes = 32 << 20 // of one list, or of one thing read
+	maxItems = 10_000   // of one list
+	maxBytes = 32 << 20 // of one list, or of one thing read
 )
 
 // list asks a server for what it has.
-func (s *Server) list(ctx context.Context, session *sdk.ClientSession) (*toolcache.Manifest, error) {
+func (s *Server) list(ctx context.Context, session *sdk.ClientSession) (*toolcache.Listing, error) {
 	about := session.InitializeResult()
 	caps := about.Capabilities
 	if caps == nil {
@@ -73,8 +73,8 @@ func pages(get func(cursor string) (next string, err error)) error {
 }
 
 func tooMuch(items, size int) error {
-	if items > mostItems || size > mostBytes {
-		return fmt.Errorf("its list is too long: more than %d items or %d MiB", mostItems, mostBytes>>20)
+	if items > maxItems || size > maxBytes {
+		return fmt.Errorf("its list is too long: more than %d items or %d MiB", maxItems, maxBytes>>20)
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func unknownMethod(err error) bool {
 }
 
 // fetch asks a running server for its tools again.
-func (s *Server) fetch(ctx context.Context, l *link) error {
+func (s *Server) fetch(ctx context.Context, l *connection) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
 	defer cancel()
 	m, err := s.list(ctx, l.session)
@@ -99,9 +99,9 @@ func (s *Server) fetch(ctx context.Context, l *link) error {
 	return nil
 }
 
-// relist follows a server's word that its tools have changed. Several such
+// onListChanged follows a server's word that its tools have changed. Several such
 // words that come while one is being followed are one.
-func (s *Server) relist(l *link) {
+func (s *Server) onListChanged(l *connection) {
 	if l.stale.Add(1) > 1 {
 		return
 	}

@@ -23,7 +23,7 @@ import (
 
 // client is a guest that says what a test has it say, and keeps what it hears.
 type client struct {
-	about  downstream.About
+	about  downstream.ClientInfo
 	answer func(ctx context.Context, asked sdk.InputRequestMap) (sdk.InputResponseMap, error)
 
 	mu    sync.Mutex
@@ -34,12 +34,12 @@ type client struct {
 }
 
 // able has every capability that is carried.
-func able() downstream.About {
-	return downstream.Of(&sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{}, Sampling: &sdk.SamplingCapabilities{}, RootsV2: &sdk.RootCapabilities{}}, "")
+func able() downstream.ClientInfo {
+	return downstream.InfoOf(&sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{}, Sampling: &sdk.SamplingCapabilities{}, RootsV2: &sdk.RootCapabilities{}}, "")
 }
 
 func (c *client) options() mcp.Options {
-	return mcp.Options{Guest: func(_ context.Context, calls []string) mcp.Guest {
+	return mcp.Options{ClientFor: func(_ context.Context, calls []string) mcp.Client {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.calls = append(c.calls, slices.Sorted(slices.Values(calls)))
@@ -47,23 +47,23 @@ func (c *client) options() mcp.Options {
 	}}
 }
 
-func (c *client) About() downstream.About { return c.about }
+func (c *client) Info() downstream.ClientInfo { return c.about }
 
-func (c *client) Input(ctx context.Context, server string, asked sdk.InputRequestMap) (sdk.InputResponseMap, error) {
+func (c *client) RequestInput(ctx context.Context, server string, asked sdk.InputRequestMap) (sdk.InputResponseMap, error) {
 	c.mu.Lock()
 	c.asked = append(c.asked, asked)
 	c.mu.Unlock()
 	return c.answer(ctx, asked)
 }
 
-func (c *client) Said(p *sdk.LoggingMessageParams) {
+func (c *client) Log(p *sdk.LoggingMessageParams) {
 	data, _ := json.Marshal(p.Data)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.said = append(c.said, string(p.Level)+" "+p.Logger+" "+string(data))
 }
 
-func (c *client) Lacks(call string, refusal *jsonrpc.Error) {
+func (c *client) MissingCapability(call string, refusal *jsonrpc.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lacks = append(c.lacks, call+" "+refusal.Message)
@@ -199,7 +199,7 @@ func TestQuestionsComeTogether(t *testing.T) {
 		t.Errorf("status %+v", st)
 	}
 	// The same through what is read beside tools.
-	for _, reading := range []mcp.Reading{{Prompt: "asks"}, {URI: "asks://it"}} {
+	for _, reading := range []mcp.ReadRequest{{Prompt: "asks"}, {URI: "asks://it"}} {
 		raw, err := s.Read(t.Context(), reading)
 		if err != nil || !strings.Contains(string(raw), "told name") {
 			t.Errorf("%+v gave %s, %v", reading, raw, err)
@@ -227,9 +227,9 @@ func TestCapabilitiesAreTheClients(t *testing.T) {
 		want   string
 	}{
 		{"able", &client{about: able()}, "elicitation roots sampling"},
-		{"forms only", &client{about: downstream.Of(&sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{}}, "")}, "elicitation"},
-		{"pages only", &client{about: downstream.Of(&sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{URL: &sdk.URLElicitationCapabilities{}}}, "")}, ""},
-		{"nothing", &client{about: downstream.Of(nil, "")}, ""},
+		{"forms only", &client{about: downstream.InfoOf(&sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{}}, "")}, "elicitation"},
+		{"pages only", &client{about: downstream.InfoOf(&sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{URL: &sdk.URLElicitationCapabilities{}}}, "")}, ""},
+		{"nothing", &client{about: downstream.InfoOf(nil, "")}, ""},
 		{"nobody", nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -311,7 +311,7 @@ func TestLogsReachTheClient(t *testing.T) {
 			opt := c.options()
 			opt.Scrub = func(s string) string { return strings.ReplaceAll(s, "s3cr3t", "***") }
 			s, byName := refreshed(t, play(part), opt)
-			s.Hear(t.Context(), "info")
+			s.SetLogLevel(t.Context(), "info")
 			for range 20 {
 				r, err := call(t.Context(), byName["log"], "")
 				if got := said(t, r, err); got != "logged" {
@@ -341,8 +341,8 @@ func TestLogLevels(t *testing.T) {
 	if got := level(); got != "level " {
 		t.Errorf("at first %q", got)
 	}
-	s.Hear(t.Context(), "warning")
-	s.Hear(t.Context(), "error") // somebody else, who wants less
+	s.SetLogLevel(t.Context(), "warning")
+	s.SetLogLevel(t.Context(), "error") // somebody else, who wants less
 	if got := level(); got != "level warning" {
 		t.Errorf("then %q", got)
 	}
@@ -445,7 +445,7 @@ func TestSubscriptions(t *testing.T) {
 func TestReadingsAreTold(t *testing.T) {
 	var got []string
 	fine := true
-	s, _ := refreshed(t, play("normal"), mcp.Options{Read: func(_ *mcp.Server, r mcp.Reading, end mcp.End) error {
+	s, _ := refreshed(t, play("normal"), mcp.Options{OnRead: func(_ *mcp.Server, r mcp.ReadRequest, end mcp.ReadResult) error {
 		got = append(got, strings.TrimSpace(r.URI+" "+r.Prompt+" "+string(tool.KindOf(end.Err))))
 		if !fine {
 			return tool.Errorf("test", tool.Unavailable, "no room for it")

@@ -33,9 +33,9 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 		args = json.RawMessage("{}")
 	}
 	r := request{method: "tools/call", call: call.ID, grant: grant, tool: h.dotted}
-	err := h.server.converse(ctx, r, func(ctx context.Context, c *sdk.ClientSession, in round) (reply, error) {
+	err := h.server.requestRounds(ctx, r, func(ctx context.Context, c *sdk.ClientSession, in inputRound) (reply, error) {
 		params := &sdk.CallToolParams{Meta: in.meta, Name: h.upstream, Arguments: args, InputResponses: in.answers, RequestState: in.state}
-		params.SetProgressToken(ctx.Value(flightKey{}).(*flight).token)
+		params.SetProgressToken(ctx.Value(inFlightKey{}).(*inFlightCall).token)
 		var err error
 		if res, err = c.CallTool(ctx, params); err != nil {
 			return reply{}, err
@@ -45,7 +45,7 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 	if err != nil {
 		return nil, err
 	}
-	return translate.Result(ctx, h.dotted, res, h.server.hub.opt.Keep), nil
+	return translate.Result(ctx, h.dotted, res, h.server.hub.opt.StoreArtifact), nil
 }
 
 // request is one request to a server, whoever makes it.
@@ -67,18 +67,18 @@ func (r request) calls() []string {
 // name is what is asked for, for the words of an error.
 func (r request) name() string { return cmp.Or(r.tool, r.method) }
 
-// flightKey finds the flight of a request, for its progress token.
-type flightKey struct{}
+// inFlightKey finds the flight of a request, for its progress token.
+type inFlightKey struct{}
 
 // request sends something to the server, in turn and in time. What was
 // certainly not sent, because the connection had ended before, is sent again on
 // a new one, once.
 func (s *Server) request(ctx context.Context, r request, send func(context.Context, *sdk.ClientSession) error) (err error) {
-	if err := s.desk.enter(ctx, s.cfg.Name, r.grant); err != nil {
+	if err := s.calls.acquire(ctx, s.cfg.Name, r.grant); err != nil {
 		return err
 	}
 	defer func() {
-		s.desk.leave(err != nil)
+		s.calls.release(err != nil)
 		s.idleAfter()
 	}()
 	for again := true; ; again = false {
@@ -91,9 +91,9 @@ func (s *Server) request(ctx context.Context, r request, send func(context.Conte
 		if err != nil {
 			err = s.failed(ctx, l, r.name(), err)
 		} else {
-			s.line.breaker.Succeeded()
+			s.conn.breaker.Succeeded()
 		}
-		s.line.free(l)
+		s.conn.free(l)
 		if !unsent || !again || ctx.Err() != nil {
 			return err
 		}
@@ -101,21 +101,21 @@ func (s *Server) request(ctx context.Context, r request, send func(context.Conte
 }
 
 // send sends a request over a link.
-func (s *Server) send(ctx context.Context, l *link, r request, send func(context.Context, *sdk.ClientSession) error) error {
-	ctx, f, cancel := s.desk.begin(ctx, r.call, r.grant)
+func (s *Server) send(ctx context.Context, l *connection, r request, send func(context.Context, *sdk.ClientSession) error) error {
+	ctx, f, cancel := s.calls.begin(ctx, r.call, r.grant)
 	defer cancel(nil)
 	defer f.end()
-	defer context.AfterFunc(l.ctx, func() { s.cutOff(l, cancel) })()
-	err := send(context.WithValue(ctx, flightKey{}, f), l.session)
-	if err != nil && context.Cause(ctx) == errSilent {
-		return errSilent
+	defer context.AfterFunc(l.ctx, func() { s.cancelOnClose(l, cancel) })()
+	err := send(context.WithValue(ctx, inFlightKey{}, f), l.session)
+	if err != nil && context.Cause(ctx) == errNoAnswer {
+		return errNoAnswer
 	}
 	return err
 }
 
-// cutOff ends a request whose link is being closed. One whose session has ended
+// cancelOnClose ends a request whose link is being closed. One whose session has ended
 // was told so by the session, in better words.
-func (s *Server) cutOff(l *link, cancel context.CancelCauseFunc) {
+func (s *Server) cancelOnClose(l *connection, cancel context.CancelCauseFunc) {
 	if why := context.Cause(l.ctx); l.process == nil && why != errEnded {
 		cancel(why)
 	}
@@ -123,41 +123,41 @@ func (s *Server) cutOff(l *link, cancel context.CancelCauseFunc) {
 
 // failed turns what went wrong with a request into words, and decides what it
 // means for the link: a server that answers, even with an error, is well.
-func (s *Server) failed(ctx context.Context, l *link, name string, err error) error {
+func (s *Server) failed(ctx context.Context, l *connection, name string, err error) error {
 	var known *tool.Error
 	var answer *jsonrpc.Error
 	switch {
-	case errors.Is(err, errSilent):
-		s.hub.background(func() { s.examine(l) })
+	case errors.Is(err, errNoAnswer):
+		s.hub.background(func() { s.checkAlive(l) })
 		return tool.Errorf("mcp.call", tool.Timeout, "the MCP server %s did not answer %s within %v, and was told to stop", s.cfg.Name, name, s.cfg.CallTimeout).
 			WithHint("ask it for less; the server's timeout can be raised")
 	case errors.As(err, &known):
-		s.line.retire(l)
-		return s.secrets.HideError(known)
+		s.conn.retire(l)
+		return s.secrets.RedactError(known)
 	case ctx.Err() != nil:
 		return stopped(ctx, "while the MCP server "+s.cfg.Name+" worked on it")
 	case errors.As(err, &answer) && !ours(answer):
-		s.line.breaker.Succeeded()
+		s.conn.breaker.Succeeded()
 		return s.refusal(name, answer)
 	case errors.Is(err, sdk.ErrConnectionClosed), errors.Is(err, sdk.ErrSessionMissing):
-		s.line.retire(l)
+		s.conn.retire(l)
 		return tool.Errorf("mcp.call", tool.Unavailable, "the connection to the MCP server %s had ended", s.cfg.Name)
 	case !broken(l, err):
-		return s.secrets.HideError(tool.Errorf("mcp.call", tool.Failed, "the MCP server %s answered %s with something that is no answer: %v", s.cfg.Name, name, err).
+		return s.secrets.RedactError(tool.Errorf("mcp.call", tool.Failed, "the MCP server %s answered %s with something that is no answer: %v", s.cfg.Name, name, err).
 			WithHint("this is a defect in the server"))
 	}
-	s.line.retire(l)
-	if context.Cause(l.ctx) == errClosed || s.line.ctx.Err() != nil {
+	s.conn.retire(l)
+	if context.Cause(l.ctx) == errClosed || s.conn.ctx.Err() != nil {
 		return tool.Errorf("mcp.call", tool.Unavailable, "the MCP server %s was stopped during %s", s.cfg.Name, name)
 	}
-	l.fails.Do(s.line.breaker.Failed)
-	return s.secrets.HideError(s.brokenOff(l, name, err))
+	l.fails.Do(s.conn.breaker.Failed)
+	return s.secrets.RedactError(s.connectionError(l, name, err))
 }
 
-// examine finds out whether a server that left a call unanswered answers
+// checkAlive finds out whether a server that left a call unanswered answers
 // anything at all. One that does not is stopped, and the next call starts it
 // again.
-func (s *Server) examine(l *link) {
+func (s *Server) checkAlive(l *connection) {
 	if !l.examined.CompareAndSwap(false, true) {
 		return
 	}
@@ -174,14 +174,14 @@ func (s *Server) examine(l *link) {
 		return
 	}
 	s.note("it answers nothing any more, and is stopped", err)
-	l.fails.Do(s.line.breaker.Failed)
-	s.line.retire(l)
+	l.fails.Do(s.conn.breaker.Failed)
+	s.conn.retire(l)
 	l.close()
 }
 
 // broken reports whether an error means that the link is no more. An answer
 // that cannot be read is an error too, but then the link lives on.
-func broken(l *link, err error) bool {
+func broken(l *connection, err error) bool {
 	var e *jsonrpc.Error
 	if errors.Is(err, io.EOF) || errors.Is(err, stdio.ErrTooLong) || errors.As(err, &e) && ours(e) || strings.Contains(err.Error(), "terminated without response") {
 		return true
@@ -206,7 +206,7 @@ func ours(e *jsonrpc.Error) bool {
 // refusal is a server's own error, in its own words.
 func (s *Server) refusal(name string, answer *jsonrpc.Error) error {
 	const most = 2 << 10
-	said := s.secrets.Hide(tool.ClipTo(answer.Message, most))
+	said := s.secrets.Redact(tool.TruncateTo(answer.Message, most))
 	kind := tool.Failed
 	switch answer.Code {
 	case jsonrpc.CodeInvalidParams:
@@ -221,9 +221,9 @@ func (s *Server) refusal(name string, answer *jsonrpc.Error) error {
 	return e
 }
 
-// brokenOff is the error of a request whose connection broke, with how the
+// connectionError is the error of a request whose connection broke, with how the
 // server ended and its last words.
-func (s *Server) brokenOff(l *link, name string, err error) error {
+func (s *Server) connectionError(l *connection, name string, err error) error {
 	if l.process == nil {
 		return tool.Errorf("mcp.call", tool.Unavailable, "the connection to the MCP server %s broke during %s: %v", s.cfg.Name, name, err).
 			WithHint("it may have happened all the same; the next call connects again")
@@ -239,6 +239,6 @@ func (s *Server) brokenOff(l *link, name string, err error) error {
 	if errors.Is(err, stdio.ErrTooLong) {
 		exit = err.Error()
 	}
-	return tool.Errorf("mcp.call", tool.Unavailable, "the MCP server %s ended during %s: %s%s", s.cfg.Name, name, exit, s.lastWords(l.began)).
+	return tool.Errorf("mcp.call", tool.Unavailable, "the MCP server %s ended during %s: %s%s", s.cfg.Name, name, exit, s.logTail(l.began)).
 		WithHint("it may have happened all the same; the next call starts it again")
 }

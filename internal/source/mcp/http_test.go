@@ -66,7 +66,7 @@ func TestRemoteServers(t *testing.T) {
 			cfg.Transport = c.transport
 			cfg.Headers = map[string]string{"X-Key": "{{secret.K}}"}
 			ch := newChanges()
-			s, byName := refreshed(t, cfg, mcp.Options{Changed: ch.changed, Secret: func(string) (string, error) { return "s3cr3t-value", nil }})
+			s, byName := refreshed(t, cfg, mcp.Options{OnToolsChanged: ch.changed, Secret: func(string) (string, error) { return "s3cr3t-value", nil }})
 			ch.wait(t)
 			r, err := call(t.Context(), byName["echo"], `{"text":"far away"}`)
 			if got := said(t, r, err); got != "far away" {

@@ -101,7 +101,7 @@ func TestBreakerOpensAndRestartCloses(t *testing.T) {
 	if again := s.Refresh(t.Context()); len(again.Error()) > len(err.Error())+5 {
 		t.Errorf("the error grows with each call: %v", again)
 	}
-	if st := s.Status(); st.State != mcp.Open || !st.NextTry.After(time.Now()) {
+	if st := s.Status(); st.State != mcp.CircuitOpen || !st.NextTry.After(time.Now()) {
 		t.Errorf("status %+v", st)
 	}
 	touch(flag)
@@ -131,7 +131,7 @@ func TestServerDiesInTheMiddleOfCalls(t *testing.T) {
 	_, err := call(t.Context(), byName["die"], "")
 	expectError(t, err, tool.Unavailable, "the MCP server actor ended during mcp_actor.die", "exit status 7", "fatal: out of cheese, [secret K]")
 	wg.Wait()
-	if st := s.Status(); st.Failures != 4 || st.State == mcp.Open {
+	if st := s.Status(); st.Failures != 4 || st.State == mcp.CircuitOpen {
 		t.Errorf("four calls that died with one server: %+v", st)
 	}
 	r, err := call(t.Context(), byName["echo"], `{"text":"back"}`)
@@ -185,7 +185,7 @@ func TestGarbageAndFloods(t *testing.T) {
 			}
 			want := map[string]string{"garbage": "noise after it", "flood": "the last line"}[part]
 			if last.Text != want {
-				t.Errorf("the last line is %q", tool.Clip(last.Text))
+				t.Errorf("the last line is %q", tool.Truncate(last.Text))
 			}
 		})
 	}
@@ -383,7 +383,7 @@ func TestIdleServersStop(t *testing.T) {
 	s, byName := refreshed(t, cfg, mcp.Options{})
 	r, err := call(t.Context(), byName["pid"], "")
 	first := said(t, r, err)
-	eventually(t, "its end", func() bool { return s.Status().State == mcp.Known })
+	eventually(t, "its end", func() bool { return s.Status().State == mcp.NotStarted })
 	r, err = call(t.Context(), byName["pid"], "")
 	if said(t, r, err) == first {
 		t.Error("it was never stopped")

@@ -50,7 +50,7 @@ func newChanges() *changes { return &changes{new: make(chan struct{}, 100)} }
 func compile(raw json.RawMessage) error { _, err := schema.Compile(raw); return err }
 
 // open makes a hub that is closed with the test.
-func open(t testing.TB, opt mcp.Options) *mcp.Hub {
+func open(t testing.TB, opt mcp.Options) *mcp.Manager {
 	t.Helper()
 	if opt.Check == nil {
 		opt.Check = compile

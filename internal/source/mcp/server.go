@@ -22,18 +22,18 @@ import (
 
 // Server is one MCP server, running or not.
 type Server struct {
-	hub       *Hub
+	hub       *Manager
 	cfg       Config
 	key       string
 	namespace string
 	refs      int // guarded by the hub
 
-	secrets *secretref.Secrets
-	log     *serverlog.Book
+	secrets *secretref.Resolver
+	log     *serverlog.Log
 	account *oauth.Account     // of a remote server
 	catalog catalog            // what is known of its tools
-	line    line               // the connection
-	desk    *desk              // the calls in flight
+	conn    connState          // the connection
+	calls   *callTracker       // the calls in flight
 	watches subscription.Table // the resources that somebody is told of
 }
 
@@ -61,13 +61,13 @@ type catalog struct {
 	loaded   bool // the cache was looked at
 	fetching bool // a background fetch is under way or planned
 	tries    int  // background fetches that failed
-	manifest *toolcache.Manifest
+	manifest *toolcache.Listing
 	tools    []*tool.Tool // made of it; nil: not yet
 	problems []Problem
 }
 
 // known returns what is known without starting anything, or nil.
-func (s *Server) known() *toolcache.Manifest {
+func (s *Server) known() *toolcache.Listing {
 	c := &s.catalog
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,9 +111,9 @@ func (s *Server) Tools(context.Context) ([]*tool.Tool, error) {
 	return tools, nil
 }
 
-// Vetted returns those of the server's tools, as they are known, whose
+// VettedTools returns those of the server's tools, as they are known, whose
 // definitions somebody lets through. It starts nothing and waits for nothing.
-func (s *Server) Vetted(vet func([]Definition) []Definition) []*tool.Tool {
+func (s *Server) VettedTools(vet func([]Definition) []Definition) []*tool.Tool {
 	m := s.known()
 	if m == nil {
 		s.fetchLater(0)
@@ -139,7 +139,7 @@ func (s *Server) fetchLater(delay time.Duration) {
 		err := s.fetchInTurn(delay)
 		c.mu.Lock()
 		c.fetching = false
-		again := err != nil && c.manifest == nil && s.line.ctx.Err() == nil && tool.KindOf(err) != tool.Denied
+		again := err != nil && c.manifest == nil && s.conn.ctx.Err() == nil && tool.KindOf(err) != tool.Denied
 		wait := min(least<<min(c.tries, 10), most)
 		c.tries++
 		c.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *Server) fetchLater(delay time.Duration) {
 // fetchInTurn waits for the delay and for a place among the background
 // fetches.
 func (s *Server) fetchInTurn(delay time.Duration) error {
-	ctx := s.line.ctx
+	ctx := s.conn.ctx
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
@@ -175,7 +175,7 @@ func (s *Server) fetchInTurn(delay time.Duration) error {
 
 // publish makes tools of what is known: of those that may be published, and
 // that the app file does not turn off.
-func (s *Server) publish(m *toolcache.Manifest, vet func([]Definition) []Definition) ([]*tool.Tool, []Problem) {
+func (s *Server) publish(m *toolcache.Listing, vet func([]Definition) []Definition) ([]*tool.Tool, []Problem) {
 	problems := slices.Clone(m.Notes)
 	entries := m.Tools
 	if vet != nil {
@@ -252,11 +252,11 @@ func (s *Server) tool(e toolcache.Entry, name string, cfg ToolConfig) (*tool.Too
 	if note != "" {
 		notes = append(notes[:len(notes):len(notes)], note)
 	}
-	runtime.Timeout = s.cfg.StartTimeout + mostExtension*s.cfg.CallTimeout
+	runtime.Timeout = s.cfg.StartTimeout + maxExtension*s.cfg.CallTimeout
 	t := &tool.Tool{
 		ID: tool.ID{Namespace: s.namespace, Name: name, Version: tool.Version{Major: 1}},
 		Spec: tool.Spec{
-			Description: e.Describe(s.cfg.Name),
+			Description: e.DescriptionFor(s.cfg.Name),
 			Input:       e.InputSchema(),
 			Aliases:     e.Aliases(s.cfg.Name),
 		},
@@ -272,7 +272,7 @@ func (s *Server) tool(e toolcache.Entry, name string, cfg ToolConfig) (*tool.Too
 
 // replace takes over what a server brought, and tells the caller when its
 // tools are other than those known before.
-func (s *Server) replace(m *toolcache.Manifest) {
+func (s *Server) replace(m *toolcache.Listing) {
 	old := s.known()
 	m.Key, m.Name = s.key, s.cfg.Name
 	if err := toolcache.Cache(s.hub.opt.Cache).Store(m); err != nil {
@@ -286,8 +286,8 @@ func (s *Server) replace(m *toolcache.Manifest) {
 		c.tools = nil
 	}
 	c.mu.Unlock()
-	if changed && s.hub.opt.Changed != nil {
-		s.hub.opt.Changed(s)
+	if changed && s.hub.opt.OnToolsChanged != nil {
+		s.hub.opt.OnToolsChanged(s)
 	}
 }
 
@@ -297,7 +297,7 @@ func (s *Server) Refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.line.free(l)
+	defer s.conn.free(l)
 	if fresh { // connecting has just fetched them
 		return nil
 	}
@@ -319,7 +319,7 @@ func (s *Server) Problems() []Problem {
 func (s *Server) Logs(n int) []LogLine {
 	lines := s.log.Last(n, time.Time{})
 	for i := range lines {
-		lines[i].Text = s.secrets.Hide(lines[i].Text)
+		lines[i].Text = s.secrets.Redact(lines[i].Text)
 	}
 	return lines
 }
@@ -344,7 +344,7 @@ func (s *Server) Authorize(ctx context.Context, open func(url string) error) err
 		o = *s.cfg.OAuth
 	}
 	if o.ClientSecret, err = s.secrets.Resolve(o.ClientSecret); err != nil {
-		return s.secrets.HideError(err)
+		return s.secrets.RedactError(err)
 	}
 	probe := &remote.Transport{Config: remote.Config{Server: s.cfg.Name, URL: p.url, Headers: p.headers, Base: s.hub.dialer, Plain: true}}
 	record, err := oauth.Login(ctx, oauth.Request{
@@ -355,9 +355,9 @@ func (s *Server) Authorize(ctx context.Context, open func(url string) error) err
 		err = s.account.Set(ctx, record)
 	}
 	if err != nil {
-		return s.secrets.HideError(err)
+		return s.secrets.RedactError(err)
 	}
-	s.line.reset()
+	s.conn.reset()
 	s.fetchLater(0)
 	return nil
 }
@@ -365,12 +365,12 @@ func (s *Server) Authorize(ctx context.Context, open func(url string) error) err
 // note writes something about the server to the kernel's log.
 func (s *Server) note(what string, err error) {
 	if s.hub.opt.Log != nil && !errors.Is(err, context.Canceled) {
-		s.hub.opt.Log.Warn("mcp server "+s.cfg.Name+": "+what, "error", s.secrets.Hide(err.Error()))
+		s.hub.opt.Log.Warn("mcp server "+s.cfg.Name+": "+what, "error", s.secrets.Redact(err.Error()))
 	}
 }
 
-// lastWords is the end of what the server wrote since a time, for an error.
-func (s *Server) lastWords(since time.Time) string {
+// logTail is the end of what the server wrote since a time, for an error.
+func (s *Server) logTail(since time.Time) string {
 	const most, lines = 2 << 10, 12
 	var texts []string
 	for _, l := range s.log.Last(-1, since) {
@@ -379,7 +379,7 @@ func (s *Server) lastWords(since time.Time) string {
 		}
 	}
 	texts = texts[max(0, len(texts)-lines):]
-	text := s.secrets.Hide(strings.Join(texts, "\n"))
+	text := s.secrets.Redact(strings.Join(texts, "\n"))
 	if len(text) > most {
 		text = "…" + strings.ToValidUTF8(text[len(text)-most:], "")
 	}

@@ -7,12 +7,12 @@ type State string
 
 // The states.
 const (
-	Known    State = "known"        // its tools may be known; it does not run
-	Starting State = "starting"     // it is being started or connected
-	Running  State = "running"      //
-	Failed   State = "failed"       // it could not be started, or ended by itself; the next call tries again
-	Open     State = "open-breaker" // it failed too often, and is left alone for a while
-	Stopped  State = "stopped"      // for good
+	NotStarted  State = "known"        // its tools may be known; it does not run
+	Starting    State = "starting"     // it is being started or connected
+	Running     State = "running"      //
+	Failed      State = "failed"       // it could not be started, or ended by itself; the next call tries again
+	CircuitOpen State = "open-breaker" // it failed too often, and is left alone for a while
+	Stopped     State = "stopped"      // for good
 )
 
 // Status is what is to be known about a server at a moment.
@@ -38,34 +38,34 @@ type Status struct {
 
 // Status tells where the server stands.
 func (s *Server) Status() Status {
-	st := Status{Name: s.cfg.Name, State: Known}
+	st := Status{Name: s.cfg.Name, State: NotStarted}
 	if m := s.known(); m != nil {
 		st.Server, st.Protocol, st.Instructions = m.Server, m.Protocol, m.Instructions
 		st.Resources, st.Prompts, st.Tools, st.Fetched = m.Resources, m.Prompts, len(m.Tools), m.Fetched
 	}
-	s.desk.mu.Lock()
-	st.Calls, st.Failures, st.Waiting, st.InFlight = s.desk.calls, s.desk.failures, s.desk.waiting, len(s.desk.flights)
-	s.desk.mu.Unlock()
-	breaker := s.line.breaker.State()
+	s.calls.mu.Lock()
+	st.Calls, st.Failures, st.Waiting, st.InFlight = s.calls.calls, s.calls.failures, s.calls.waiting, len(s.calls.inFlight)
+	s.calls.mu.Unlock()
+	breaker := s.conn.breaker.State()
 	st.NextTry = breaker.Next
-	s.line.mu.Lock()
-	defer s.line.mu.Unlock()
-	if s.line.last != nil {
-		st.LastError = s.line.last.Error()
+	s.conn.mu.Lock()
+	defer s.conn.mu.Unlock()
+	if s.conn.last != nil {
+		st.LastError = s.conn.last.Error()
 	}
-	switch l := s.line.link; {
-	case s.line.ctx.Err() != nil:
+	switch l := s.conn.current; {
+	case s.conn.ctx.Err() != nil:
 		st.State = Stopped
 	case l != nil:
 		st.State, st.Since = Running, l.began
 		if l.process != nil {
 			st.Pid = l.process.Pid()
 		}
-	case s.line.attempt != nil:
+	case s.conn.attempt != nil:
 		st.State = Starting
 	case breaker.Open:
-		st.State = Open
-	case s.line.last != nil:
+		st.State = CircuitOpen
+	case s.conn.last != nil:
 		st.State = Failed
 	}
 	return st

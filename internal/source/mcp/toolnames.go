@@ -16,8 +16,8 @@ func (s *Server) ToolNames() []string {
 	return names
 }
 
-// OwnNames are the names that the server itself gives its tools, by ours.
-func (s *Server) OwnNames() map[string]string {
+// UpstreamNames are the names that the server itself gives its tools, by ours.
+func (s *Server) UpstreamNames() map[string]string {
 	m := s.known()
 	if m == nil {
 		return nil

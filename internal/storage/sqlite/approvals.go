@@ -10,8 +10,8 @@ import (
 	"callgate/tool"
 )
 
-// mostApprovals is the longest list when no limit is given.
-const mostApprovals = 1000
+// maxApprovals is the longest list when no limit is given.
+const maxApprovals = 1000
 
 // approvalStore is approval.Store on SQLite. The state has a column of its own
 // and is the truth; the request is kept as it was asked.
@@ -28,7 +28,7 @@ func (s *approvalStore) Create(ctx context.Context, r approval.Request) error {
 		return &tool.Error{Op: op, Kind: tool.Invalid, Message: "the request cannot be written", Err: err}
 	}
 	_, err = s.db.write.ExecContext(ctx, "INSERT INTO approvals (id, state, request) VALUES (?, ?, ?)", r.ID, string(r.State), text)
-	if err = fault(op, err); tool.KindOf(err) == tool.Conflict {
+	if err = convertError(op, err); tool.KindOf(err) == tool.Conflict {
 		return tool.Errorf(op, tool.Conflict, "approval %s already exists", r.ID)
 	}
 	return err
@@ -40,7 +40,7 @@ func (s *approvalStore) Get(ctx context.Context, id string) (approval.Request, e
 	found, err := s.list(ctx, "WHERE id = ?", id)
 	switch {
 	case err != nil:
-		return approval.Request{}, fault(op, err)
+		return approval.Request{}, convertError(op, err)
 	case len(found) == 0:
 		return approval.Request{}, tool.Errorf(op, tool.NotFound, "there is no approval %q", id).WithHint("callgate approvals lists those that wait")
 	}
@@ -50,7 +50,7 @@ func (s *approvalStore) Get(ctx context.Context, id string) (approval.Request, e
 // List returns the newest, oldest of them first.
 func (s *approvalStore) List(ctx context.Context, state approval.State, limit int) ([]approval.Request, error) {
 	if limit <= 0 {
-		limit = mostApprovals
+		limit = maxApprovals
 	}
 	rest, args := "ORDER BY num DESC LIMIT ?", []any{limit}
 	if state != "" {
@@ -58,7 +58,7 @@ func (s *approvalStore) List(ctx context.Context, state approval.State, limit in
 	}
 	found, err := s.list(ctx, rest, args...)
 	if err != nil {
-		return nil, fault("sqlite.List", err)
+		return nil, convertError("sqlite.List", err)
 	}
 	slices.Reverse(found)
 	return found, nil
@@ -112,11 +112,11 @@ func (s *approvalStore) Settle(ctx context.Context, id string, from, to approval
 	done, err := s.db.write.ExecContext(ctx, "UPDATE approvals SET state = ?, answer = coalesce(?, answer) WHERE id = ? AND state = ?",
 		string(to), sql.Null[[]byte]{V: text, Valid: text != nil}, id, string(from))
 	if err != nil {
-		return false, fault(op, err)
+		return false, convertError(op, err)
 	}
 	n, err := done.RowsAffected()
 	if err != nil {
-		return false, fault(op, err)
+		return false, convertError(op, err)
 	}
 	return n == 1, nil
 }

@@ -61,7 +61,7 @@ func BenchmarkNote(b *testing.B) {
 	b.ReportAllocs()
 	n := 0
 	for b.Loop() {
-		if err := j.Note(rec); err != nil {
+		if err := j.Append(rec); err != nil {
 			b.Fatal(err)
 		}
 		if n++; n%1000 == 0 {

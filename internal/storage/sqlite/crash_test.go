@@ -141,7 +141,7 @@ func TestRetentionAndCollection(t *testing.T) {
 	put("stored and never named")
 
 	s := openState(t, dir)
-	dropped, err := s.j.Retain(t.Context(), time.Now())
+	dropped, err := s.j.Prune(t.Context(), time.Now())
 	if err != nil || len(dropped) != 1 || dropped[0].ToEpoch != 1 {
 		t.Fatalf("dropped %+v, %v", dropped, err)
 	}
@@ -152,7 +152,7 @@ func TestRetentionAndCollection(t *testing.T) {
 		}
 		live[ref] = true
 	}
-	removed, err := large.Collect(t.Context(), func(ref string) bool { return live[ref] }, time.Now().Add(time.Minute))
+	removed, err := large.DeleteUnused(t.Context(), func(ref string) bool { return live[ref] }, time.Now().Add(time.Minute))
 	if err != nil || removed.Count != 2 {
 		t.Fatalf("collected %+v, %v", removed, err)
 	}

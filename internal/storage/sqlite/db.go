@@ -23,11 +23,11 @@ const readers = 4
 
 // DB is one open file. It is safe for concurrent use.
 type DB struct {
-	write *sql.DB // one connection: every write, in turn
-	read  *sql.DB
-	rows  *rowStore
-	asks  *approvalStore
-	talks *sessionStore
+	write         *sql.DB // one connection: every write, in turn
+	read          *sql.DB
+	rows          *rowStore
+	approvals     *approvalStore
+	conversations *conversationStore
 }
 
 // Open opens the file, makes it when it is absent (its folder must exist), and
@@ -38,7 +38,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err != nil {
 		return nil, tool.Errorf("sqlite.Open", tool.Invalid, "the path of the database is not understood: %w", err)
 	}
-	version, err := peek(path)
+	version, err := readHeader(path)
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +77,11 @@ func open(ctx context.Context, path string) (db *DB, err error) {
 	}()
 	if db.write, err = sql.Open("sqlite", source(path,
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(ON)", "foreign_keys(ON)", "journal_size_limit(16777216)")); err != nil {
-		return db, fault("sqlite.Open", err)
+		return db, convertError("sqlite.Open", err)
 	}
 	db.write.SetMaxOpenConns(1)
 	if db.read, err = sql.Open("sqlite", source(path, "busy_timeout(5000)", "query_only(ON)")); err != nil {
-		return db, fault("sqlite.Open", err)
+		return db, convertError("sqlite.Open", err)
 	}
 	db.read.SetMaxOpenConns(readers)
 	db.read.SetMaxIdleConns(readers)
@@ -89,8 +89,8 @@ func open(ctx context.Context, path string) (db *DB, err error) {
 		return db, err
 	}
 	db.rows = &rowStore{db: db}
-	db.asks = &approvalStore{db: db}
-	db.talks = &sessionStore{db: db}
+	db.approvals = &approvalStore{db: db}
+	db.conversations = &conversationStore{db: db}
 	return db, nil
 }
 
@@ -109,10 +109,10 @@ func source(path string, pragmas ...string) string {
 func (db *DB) Journal() journal.Store { return db.rows }
 
 // Approvals returns the requests put to humans.
-func (db *DB) Approvals() approval.Store { return db.asks }
+func (db *DB) Approvals() approval.Store { return db.approvals }
 
-// Sessions returns the conversations.
-func (db *DB) Sessions() history.Store { return db.talks }
+// Conversations returns the conversations.
+func (db *DB) Conversations() history.Store { return db.conversations }
 
 // Close closes the file; SQLite then folds its log back into it.
 func (db *DB) Close() error {
@@ -125,7 +125,7 @@ func (db *DB) Close() error {
 			errs = append(errs, pool.Close())
 		}
 	}
-	return fault("sqlite.Close", errors.Join(errs...))
+	return convertError("sqlite.Close", errors.Join(errs...))
 }
 
 // transact runs f in one transaction of the writer.
@@ -140,12 +140,12 @@ func (db *DB) transact(ctx context.Context, f func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// transactLightly runs f in one transaction that does not wait for the disk:
+// transactNoSync runs f in one transaction that does not wait for the disk:
 // the death of the process cannot undo it, and that of the machine only if no
 // other transaction was made since, for all of them are in one log and in
 // order. What is written before a call is therefore as safe as the record that
 // the call began.
-func (db *DB) transactLightly(ctx context.Context, f func(*sql.Tx) error) (err error) {
+func (db *DB) transactNoSync(ctx context.Context, f func(*sql.Tx) error) (err error) {
 	conn, err := db.write.Conn(ctx)
 	if err != nil {
 		return err

@@ -10,9 +10,9 @@ import (
 	"callgate/tool"
 )
 
-// fault gives an error of SQLite a kind, and words that say what to do; nil
+// convertError gives an error of SQLite a kind, and words that say what to do; nil
 // stays nil.
-func fault(op string, err error) error {
+func convertError(op string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -63,7 +63,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	const op = "sqlite.Open"
 	var version int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return fault(op, err)
+		return convertError(op, err)
 	}
 	if version == len(migrations) {
 		return nil
@@ -73,16 +73,16 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return fault(op, err)
+		return convertError(op, err)
 	}
 	defer tx.Rollback()
 	for _, step := range migrations[version:] {
 		if _, err := tx.ExecContext(ctx, step); err != nil {
-			return fault(op, err)
+			return convertError(op, err)
 		}
 	}
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(migrations))); err != nil {
-		return fault(op, err)
+		return convertError(op, err)
 	}
-	return fault(op, tx.Commit())
+	return convertError(op, tx.Commit())
 }

@@ -102,7 +102,7 @@ func (s *state) fill(t testing.TB, calls int) {
 	for n := range calls {
 		name := fmt.Sprintf("call-%d", n)
 		for _, kind := range []journal.Kind{journal.Begun, journal.Ended} {
-			if err := s.j.Note(journal.Record{Kind: kind, Call: name, Tool: "notes:write@1.0.0"}); err != nil {
+			if err := s.j.Append(journal.Record{Kind: kind, Call: name, Tool: "notes:write@1.0.0"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -293,7 +293,7 @@ func TestHalfADrop(t *testing.T) {
 			t.Errorf("%+v gives %v, %v", q, rows, err)
 		}
 	}
-	if err := store.Drop(t.Context(), journal.DropSummary{LastSeq: 4997}); err != nil {
+	if err := store.Drop(t.Context(), journal.PruneSummary{LastSeq: 4997}); err != nil {
 		t.Fatal(err)
 	}
 	var left, first int

@@ -50,7 +50,7 @@ func (s *rowStore) Append(ctx context.Context, rows []journal.Row) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.prepare(ctx); err != nil {
-		return fault(op, err)
+		return convertError(op, err)
 	}
 	err := s.db.transact(ctx, func(tx *sql.Tx) error {
 		one, many := tx.StmtContext(ctx, s.one), tx.StmtContext(ctx, s.many)
@@ -68,7 +68,7 @@ func (s *rowStore) Append(ctx context.Context, rows []journal.Row) error {
 		}
 		return nil
 	})
-	return fault(op, err)
+	return convertError(op, err)
 }
 
 func (s *rowStore) prepare(ctx context.Context) (err error) {
@@ -121,7 +121,7 @@ func (s *rowStore) Rows(ctx context.Context, q journal.Query) ([]journal.Row, er
 	}
 	rows, err := s.selectRows(ctx, where+order+" LIMIT ?", append(args, limit)...)
 	if err != nil {
-		return nil, fault("sqlite.Rows", err)
+		return nil, convertError("sqlite.Rows", err)
 	}
 	if q.Newest {
 		slices.Reverse(rows)
@@ -164,7 +164,7 @@ func condition(q journal.Query) (where string, args []any) {
 func (s *rowStore) Unended(ctx context.Context, from uint64) ([]journal.Row, error) {
 	rows, err := s.selectRows(ctx, unendedCondition, number(from))
 	if err != nil {
-		return nil, fault("sqlite.Unended", err)
+		return nil, convertError("sqlite.Unended", err)
 	}
 	return rows, nil
 }
@@ -191,7 +191,7 @@ func (s *rowStore) selectRows(ctx context.Context, rest string, args ...any) ([]
 // Drop writes the summary, by which the rows are gone for every reader, and
 // then deletes them a few at a time. What a crash leaves of them the next Drop
 // deletes.
-func (s *rowStore) Drop(ctx context.Context, summary journal.DropSummary) error {
+func (s *rowStore) Drop(ctx context.Context, summary journal.PruneSummary) error {
 	const op = "sqlite.Drop"
 	text, err := json.Marshal(summary)
 	if err != nil {
@@ -199,41 +199,41 @@ func (s *rowStore) Drop(ctx context.Context, summary journal.DropSummary) error 
 	}
 	last := number(summary.LastSeq)
 	if _, err := s.db.write.ExecContext(ctx, "INSERT INTO drops (last_seq, summary) VALUES (?, ?)", last, text); err != nil {
-		return fault(op, err)
+		return convertError(op, err)
 	}
 	for {
 		done, err := s.db.write.ExecContext(ctx, "DELETE FROM records WHERE seq IN (SELECT seq FROM records WHERE seq <= ? ORDER BY seq LIMIT ?)", last, dropChunk)
 		if err != nil {
-			return fault(op, err)
+			return convertError(op, err)
 		}
 		if n, err := done.RowsAffected(); err != nil || n < dropChunk {
-			return fault(op, err)
+			return convertError(op, err)
 		}
 	}
 }
 
 // Drops returns what Drop has kept.
-func (s *rowStore) Drops(ctx context.Context) ([]journal.DropSummary, error) {
+func (s *rowStore) Drops(ctx context.Context) ([]journal.PruneSummary, error) {
 	const op = "sqlite.Drops"
 	found, err := s.db.read.QueryContext(ctx, "SELECT summary FROM drops ORDER BY last_seq")
 	if err != nil {
-		return nil, fault(op, err)
+		return nil, convertError(op, err)
 	}
 	defer found.Close()
-	var all []journal.DropSummary
+	var all []journal.PruneSummary
 	for found.Next() {
 		var text []byte
 		if err := found.Scan(&text); err != nil {
-			return nil, fault(op, err)
+			return nil, convertError(op, err)
 		}
-		var summary journal.DropSummary
+		var summary journal.PruneSummary
 		if err := json.Unmarshal(text, &summary); err != nil {
-			summary = journal.DropSummary{} // damaged: verifying will not find it signed
+			summary = journal.PruneSummary{} // damaged: verifying will not find it signed
 		}
 		all = append(all, summary)
 	}
 	if err := found.Err(); err != nil {
-		return nil, fault(op, err)
+		return nil, convertError(op, err)
 	}
 	return all, nil
 }

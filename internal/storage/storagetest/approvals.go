@@ -124,7 +124,7 @@ func listsApprovals(t *testing.T, d Driver) {
 		{approval.Pending, 10, []string{"d", "c", "a"}},
 		{approval.Pending, 2, []string{"c", "a"}},
 		{approval.Denied, 10, []string{"b"}},
-		{approval.Spent, 10, nil},
+		{approval.Used, 10, nil},
 	} {
 		found, err := s.List(t.Context(), tt.state, tt.limit)
 		if err != nil {
@@ -147,18 +147,18 @@ func settleMoves(t *testing.T, d Driver) {
 		from, to approval.State
 		want     bool
 	}{
-		{approval.Approved, approval.Spent, false},
+		{approval.Approved, approval.Used, false},
 		{approval.Pending, approval.Approved, true},
 		{approval.Pending, approval.Denied, false},
-		{approval.Approved, approval.Spent, true},
-		{approval.Approved, approval.Spent, false},
+		{approval.Approved, approval.Used, true},
+		{approval.Approved, approval.Used, false},
 	} {
 		moved, err := s.Settle(t.Context(), "a", tt.from, tt.to, nil)
 		if err != nil || moved != tt.want {
 			t.Fatalf("%s to %s: %v, %v", tt.from, tt.to, moved, err)
 		}
 	}
-	if got := mustGet(t, s, "a").State; got != approval.Spent {
+	if got := mustGet(t, s, "a").State; got != approval.Used {
 		t.Errorf("a is %s, want spent", got)
 	}
 	if got := mustGet(t, s, "b").State; got != approval.Pending {
@@ -209,11 +209,11 @@ func settleKeepsAnswers(t *testing.T, d Driver) {
 	if moved, err := s.Settle(t.Context(), "a", approval.Pending, approval.Denied, refused); err != nil || moved {
 		t.Fatal(moved, err)
 	}
-	if moved, err := s.Settle(t.Context(), "a", approval.Approved, approval.Spent, nil); err != nil || !moved {
+	if moved, err := s.Settle(t.Context(), "a", approval.Approved, approval.Used, nil); err != nil || !moved {
 		t.Fatal(moved, err)
 	}
 	want := request("a")
-	want.State, want.Answer = approval.Spent, answer
+	want.State, want.Answer = approval.Used, answer
 	same(t, want, mustGet(t, s, "a"))
 }
 

@@ -18,7 +18,7 @@ import (
 type Driver interface {
 	Journal() journal.Store
 	Approvals() approval.Store
-	Sessions() history.Store
+	Conversations() history.Store
 	Close() error
 }
 
@@ -30,7 +30,7 @@ type Open func(t *testing.T, place string) Driver
 func Run(t *testing.T, open Open) {
 	t.Run("Journal", func(t *testing.T) { Journal(t, open) })
 	t.Run("Approvals", func(t *testing.T) { Approvals(t, open) })
-	t.Run("Sessions", func(t *testing.T) { Sessions(t, open) })
+	t.Run("Sessions", func(t *testing.T) { Conversations(t, open) })
 }
 
 // start opens a fresh database that closes with the test.

@@ -29,7 +29,7 @@ func Journal(t *testing.T, open Open) {
 		"HeedsContext":       heedsContext,
 	})
 	t.Run("Persists", func(t *testing.T) { journalPersists(t, open) })
-	t.Run("CarriesAJournal", func(t *testing.T) { carriesAJournal(t, open) })
+	t.Run("CarriesAJournal", func(t *testing.T) { survivesRestarts(t, open) })
 }
 
 // row makes the row of that number.
@@ -176,7 +176,7 @@ func manyRows(t *testing.T, d Driver) {
 	if got := mustRows(t, d.Journal(), journal.Query{Newest: true}); got[0].Seq != 6 {
 		t.Errorf("the newest begin at %d, want 6", got[0].Seq)
 	}
-	if err := d.Journal().Drop(t.Context(), journal.DropSummary{FirstSeq: 1, LastSeq: journal.MaxRows}); err != nil {
+	if err := d.Journal().Drop(t.Context(), journal.PruneSummary{FirstSeq: 1, LastSeq: journal.MaxRows}); err != nil {
 		t.Fatal(err)
 	}
 	if got := numbers(mustRows(t, d.Journal(), journal.Query{})); len(got) != 5 || got[0] != journal.MaxRows+1 {
@@ -211,11 +211,11 @@ func drops(t *testing.T, d Driver) {
 		mustAppend(t, s, row(seq+1, journal.Asked, "a"))
 	}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC)
-	first := journal.DropSummary{FromEpoch: 1, ToEpoch: 2, FirstSeq: 1, LastSeq: 3, Calls: 2, From: at, To: at.Add(time.Hour),
+	first := journal.PruneSummary{FromEpoch: 1, ToEpoch: 2, FirstSeq: 1, LastSeq: 3, Calls: 2, From: at, To: at.Add(time.Hour),
 		Before: make([]byte, 32), Head: bytes.Repeat([]byte{7}, 32), At: at.Add(2 * time.Hour), Signature: []byte("signed")}
 	second := first
 	second.FirstSeq, second.LastSeq, second.Before = 4, 6, first.Head
-	for _, summary := range []journal.DropSummary{first, second} {
+	for _, summary := range []journal.PruneSummary{first, second} {
 		if err := s.Drop(t.Context(), summary); err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +227,7 @@ func drops(t *testing.T, d Driver) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]journal.DropSummary{first, second}, kept); diff != "" {
+	if diff := cmp.Diff([]journal.PruneSummary{first, second}, kept); diff != "" {
 		t.Error(diff)
 	}
 	if err := s.Drop(t.Context(), second); err == nil {
@@ -294,7 +294,7 @@ func journalPersists(t *testing.T, open Open) {
 	d := open(t, place)
 	mustAppend(t, d.Journal(), row(1, journal.Opened, ""))
 	mustAppend(t, d.Journal(), want...)
-	if err := d.Journal().Drop(t.Context(), journal.DropSummary{FirstSeq: 1, LastSeq: 1}); err != nil {
+	if err := d.Journal().Drop(t.Context(), journal.PruneSummary{FirstSeq: 1, LastSeq: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Close(); err != nil {

@@ -16,8 +16,8 @@ import (
 	"callgate/tool"
 )
 
-// Sessions tests a driver's session.Store.
-func Sessions(t *testing.T, open Open) {
+// Conversations tests a driver's session.Store.
+func Conversations(t *testing.T, open Open) {
 	each(t, open, map[string]func(*testing.T, Driver){
 		"RoundTrip": eventsRoundTrip,
 		"Create":    createIsUnique,
@@ -31,7 +31,7 @@ func Sessions(t *testing.T, open Open) {
 
 var day = time.Date(2026, 3, 4, 5, 6, 7, 891234567, time.UTC)
 
-func talk(id string) history.Info {
+func newInfo(id string) history.Info {
 	return history.Info{ID: id, App: "notes", AppFile: "callgate.yaml", Agent: "main", Workspace: "/home/ada", User: "ada", Title: "hello", Created: day, Updated: day}
 }
 
@@ -64,16 +64,16 @@ func numbered(after int64, events []history.Event) []history.Event {
 func begin(t *testing.T, d Driver, ids ...string) history.Store {
 	t.Helper()
 	for _, id := range ids {
-		if err := d.Sessions().Create(t.Context(), talk(id)); err != nil {
+		if err := d.Conversations().Create(t.Context(), newInfo(id)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return d.Sessions()
+	return d.Conversations()
 }
 
 func eventsRoundTrip(t *testing.T, d Driver) {
 	s := begin(t, d, "a", "b")
-	info := talk("a")
+	info := newInfo("a")
 	if err := s.Append(t.Context(), info, 0, allEvents()); err != nil {
 		t.Fatal(err)
 	}
@@ -103,15 +103,15 @@ func eventsRoundTrip(t *testing.T, d Driver) {
 
 func createIsUnique(t *testing.T, d Driver) {
 	s := begin(t, d, "a")
-	if err := s.Create(t.Context(), talk("a")); tool.KindOf(err) != tool.Conflict {
+	if err := s.Create(t.Context(), newInfo("a")); tool.KindOf(err) != tool.Conflict {
 		t.Errorf("a second time: %v", err)
 	}
 }
 
 func sessionNotFound(t *testing.T, d Driver) {
-	s := d.Sessions()
+	s := d.Conversations()
 	_, err := s.Get(t.Context(), "none")
-	for what, err := range map[string]error{"get": err, "append": s.Append(t.Context(), talk("none"), 0, allEvents()), "delete": s.Delete(t.Context(), "none")} {
+	for what, err := range map[string]error{"get": err, "append": s.Append(t.Context(), newInfo("none"), 0, allEvents()), "delete": s.Delete(t.Context(), "none")} {
 		if tool.KindOf(err) != tool.NotFound {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -124,7 +124,7 @@ func sessionNotFound(t *testing.T, d Driver) {
 func listsSessions(t *testing.T, d Driver) {
 	s := begin(t, d, "a", "b", "c")
 	for i, id := range []string{"b", "a"} {
-		info := talk(id)
+		info := newInfo(id)
 		info.Updated = day.Add(time.Duration(i+1) * time.Minute)
 		if err := s.Append(t.Context(), info, 0, allEvents()[:1]); err != nil {
 			t.Fatal(err)
@@ -148,7 +148,7 @@ func oneAppendWins(t *testing.T, d Driver) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			switch err := s.Append(context.Background(), talk("a"), 0, allEvents()[:2]); {
+			switch err := s.Append(context.Background(), newInfo("a"), 0, allEvents()[:2]); {
 			case err == nil:
 				won.Add(1)
 			case tool.KindOf(err) == tool.Conflict:
@@ -168,7 +168,7 @@ func oneAppendWins(t *testing.T, d Driver) {
 func deletesSession(t *testing.T, d Driver) {
 	s := begin(t, d, "a", "b")
 	for _, id := range []string{"a", "b"} {
-		if err := s.Append(t.Context(), talk(id), 0, allEvents()); err != nil {
+		if err := s.Append(t.Context(), newInfo(id), 0, allEvents()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -188,7 +188,7 @@ func sessionsPersist(t *testing.T, open Open) {
 		d := open(t, place)
 		id := fmt.Sprint("s", life)
 		s := begin(t, d, id)
-		if err := s.Append(t.Context(), talk(id), 0, allEvents()); err != nil {
+		if err := s.Append(t.Context(), newInfo(id), 0, allEvents()); err != nil {
 			t.Fatal(err)
 		}
 		if list, err := s.List(t.Context(), 0); err != nil || len(list) != life+1 {

@@ -16,9 +16,9 @@ type Line struct {
 // context is how many equal lines stand around a change.
 const context = 3
 
-// mostWork bounds the search for the shortest script: texts that differ in more
+// maxWork bounds the search for the shortest script: texts that differ in more
 // lines are told as one that goes and one that comes.
-const mostWork = 500
+const maxWork = 500
 
 // Unified is what turns old into new, with a few lines around each change. It is
 // empty when they are the same.
@@ -126,7 +126,7 @@ func middle(a, b []string) []run {
 	if len(a) == 0 || len(b) == 0 {
 		return []run{{'-', a}, {'+', b}}
 	}
-	most := min(len(a)+len(b), mostWork)
+	most := min(len(a)+len(b), maxWork)
 	at := make([]int, 2*most+3) // furthest x on each diagonal, from -most-1 on
 	var trail [][]int
 	for d := 0; d <= most; d++ {

@@ -20,17 +20,17 @@ type Field struct {
 	draft string // what was being written, while the past is looked at
 }
 
-// mostRows is how high the field grows; the text may be longer.
+// maxRows is how high the field grows; the text may be longer.
 const (
-	mostRows  = 8
-	mostLines = 20_000
+	maxRows  = 8
+	maxLines = 20_000
 )
 
 // NewField makes an empty one.
 func NewField(placeholder string) *Field {
 	f := &Field{area: plain()}
 	f.area.Placeholder = placeholder
-	f.area.DynamicHeight, f.area.MinHeight, f.area.MaxHeight = true, 1, mostRows
+	f.area.DynamicHeight, f.area.MinHeight, f.area.MaxHeight = true, 1, maxRows
 	f.area.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("alt+enter", "ctrl+j", "shift+enter"))
 	f.area.SetHeight(1)
 	f.area.Focus()
@@ -40,7 +40,7 @@ func NewField(placeholder string) *Field {
 // plain is a text area without decorations, in the terminal's own colours.
 func plain() textarea.Model {
 	a := textarea.New()
-	a.ShowLineNumbers, a.Prompt, a.CharLimit, a.MaxContentHeight = false, "", 0, mostLines
+	a.ShowLineNumbers, a.Prompt, a.CharLimit, a.MaxContentHeight = false, "", 0, maxLines
 	a.EndOfBufferCharacter = ' '
 	a.SetVirtualCursor(false)
 	var s textarea.Styles

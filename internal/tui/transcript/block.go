@@ -7,11 +7,11 @@ import (
 	"callgate/internal/tui/termtext"
 )
 
-// Words are what the user said.
-type Words string
+// UserText are what the user said.
+type UserText string
 
 // Lines lays them out after a mark.
-func (w Words) Lines(width int, _ bool) []string {
+func (w UserText) Lines(width int, _ bool) []string {
 	lines := termtext.Wrap(termtext.Safe(strings.TrimRight(string(w), "\n")), width-2)
 	for i, line := range lines {
 		mark := "  "
@@ -42,19 +42,19 @@ func (n Note) Lines(width int, _ bool) []string {
 	return lines
 }
 
-// Fold is a text of which only the head is shown, until its details are wanted.
-type Fold struct {
+// Collapsible is a text of which only the head is shown, until its details are wanted.
+type Collapsible struct {
 	Head string
 	Text string
 }
 
 // Lines lays it out.
-func (f *Fold) Lines(width int, open bool) []string {
+func (f *Collapsible) Lines(width int, open bool) []string {
 	text := strings.Trim(f.Text, "\n")
 	if !open {
-		return []string{termtext.Faint(termtext.Cut(fmt.Sprintf("▸ %s (%s; ctrl+o shows them)", termtext.OneLine(f.Head), count(strings.Count(text, "\n")+1, "line")), width))}
+		return []string{termtext.Faint(termtext.Truncate(fmt.Sprintf("▸ %s (%s; ctrl+o shows them)", termtext.OneLine(f.Head), count(strings.Count(text, "\n")+1, "line")), width))}
 	}
-	lines := []string{termtext.Faint(termtext.Cut("▾ "+termtext.OneLine(f.Head), width))}
+	lines := []string{termtext.Faint(termtext.Truncate("▾ "+termtext.OneLine(f.Head), width))}
 	for _, line := range termtext.Wrap(termtext.Safe(text), width-2) {
 		lines = append(lines, termtext.Faint("  "+line))
 	}

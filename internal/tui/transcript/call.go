@@ -13,26 +13,26 @@ import (
 
 // Call is a call of the model, as it runs and as it ended.
 type Call struct {
-	Name   string
-	Args   json.RawMessage
-	Began  time.Time
-	Took   time.Duration // once it has ended, or so far; 0: nobody measured it
-	Waits  string        // what it waits for; "": nothing
-	Result *tool.Result  // nil: it runs
-	output string
+	Name    string
+	Args    json.RawMessage
+	Began   time.Time
+	Took    time.Duration // once it has ended, or so far; 0: nobody measured it
+	Waiting string        // what it waits for; "": nothing
+	Result  *tool.Result  // nil: it runs
+	output  string
 }
 
 // How much of what a call prints is kept, and how much is shown while it runs.
 const (
-	mostOutput = 64 << 10
-	tailLines  = 5
-	mostLines  = 400 // of anything, in the details
+	maxOutput = 64 << 10
+	tailLines = 5
+	maxLines  = 400 // of anything, in the details
 )
 
-// Print adds what the call printed.
-func (c *Call) Print(text string) {
+// AddOutput adds what the call printed.
+func (c *Call) AddOutput(text string) {
 	c.output += text
-	if over := len(c.output) - mostOutput; over > 0 {
+	if over := len(c.output) - maxOutput; over > 0 {
 		c.output = c.output[over:]
 		if i := strings.IndexByte(c.output, '\n'); i >= 0 {
 			c.output = c.output[i+1:]
@@ -44,7 +44,7 @@ func (c *Call) Print(text string) {
 func (c *Call) Lines(width int, open bool) []string {
 	lines := []string{c.head(width)}
 	add := func(text string, paint func(string) string, most int) {
-		wrapped := termtext.Wrap(termtext.Safe(strings.Trim(tool.ClipTo(text, mostOutput), "\n")), width-4)
+		wrapped := termtext.Wrap(termtext.Safe(strings.Trim(tool.TruncateTo(text, maxOutput), "\n")), width-4)
 		for i, line := range wrapped {
 			if i == most {
 				lines = append(lines, termtext.Faint(fmt.Sprintf("  │ … %s more", count(len(wrapped)-most, "line"))))
@@ -54,27 +54,27 @@ func (c *Call) Lines(width int, open bool) []string {
 		}
 	}
 	if open && len(c.Args) > 2 {
-		add(pretty(c.Args), termtext.Faint, mostLines)
+		add(pretty(c.Args), termtext.Faint, maxLines)
 	}
 	switch {
 	case open && c.output != "":
-		add(shown(c.output), same, mostLines)
+		add(shown(c.output), same, maxLines)
 	case c.Result == nil && c.output != "":
 		add(tail(shown(c.output), tailLines), termtext.Faint, tailLines)
 	}
 	if c.Result == nil {
-		if c.Waits != "" {
-			lines = append(lines, termtext.Warn(termtext.Cut("  "+termtext.OneLine(c.Waits), width)))
+		if c.Waiting != "" {
+			lines = append(lines, termtext.Warn(termtext.Truncate("  "+termtext.OneLine(c.Waiting), width)))
 		}
 		return lines
 	}
 	lines = append(lines, c.end(width)...)
 	if open && c.Result.Status == tool.Success {
 		for _, part := range c.Result.Content {
-			add(part.Text, same, mostLines)
+			add(part.Text, same, maxLines)
 		}
 		if len(c.Result.Content) == 0 && len(c.Result.Data) > 2 {
-			add(pretty(c.Result.Data), same, mostLines)
+			add(pretty(c.Result.Data), same, maxLines)
 		}
 	}
 	return lines
@@ -98,12 +98,12 @@ func (c *Call) head(width int) string {
 	name, args := target(c.Name, c.Args)
 	span := ""
 	if c.Took > 0 {
-		span = " " + Span(c.Took)
+		span = " " + Duration(c.Took)
 	}
 	room := width - 2 - termtext.Width(span)
-	line := termtext.Cut(name, room)
+	line := termtext.Truncate(name, room)
 	if left := room - termtext.Width(line) - 1; left > 4 && args != "" {
-		line = termtext.Strong(line) + " " + termtext.Faint(termtext.Cut(args, left))
+		line = termtext.Strong(line) + " " + termtext.Faint(termtext.Truncate(args, left))
 	} else {
 		line = termtext.Strong(line)
 	}
@@ -117,7 +117,7 @@ func (c *Call) end(width int) []string {
 		if text == "" {
 			return nil
 		}
-		return []string{termtext.Faint(termtext.Cut("  "+text, width))}
+		return []string{termtext.Faint(termtext.Truncate("  "+text, width))}
 	}
 	var lines []string
 	for i, line := range termtext.Wrap(text, width-2) {
@@ -148,7 +148,7 @@ func target(name string, args json.RawMessage) (string, string) {
 	if b.String() == "{}" || b.String() == "null" {
 		b.Reset()
 	}
-	return name, termtext.OneLine(tool.ClipTo(b.String(), 2_000))
+	return name, termtext.OneLine(tool.TruncateTo(b.String(), 2_000))
 }
 
 // ToolName is a tool's name as people know it, whichever form a model wrote.
@@ -181,8 +181,8 @@ func tail(text string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// Span writes a duration as people say it.
-func Span(d time.Duration) string {
+// Duration writes a duration as people say it.
+func Duration(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
 		return "< 1 ms"

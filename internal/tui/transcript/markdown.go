@@ -24,8 +24,8 @@ type Markdown struct {
 // colouring takes two milliseconds for a thousand bytes; a longer one is shown as
 // it was written.
 const (
-	mostColoured = 4 << 10
-	mostRendered = 8 << 10
+	maxColoured = 4 << 10
+	maxRendered = 8 << 10
 )
 
 // Lines lays text out in a width.
@@ -34,7 +34,7 @@ func (m *Markdown) Lines(text string, width int) []string {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	if len(text) <= mostRendered {
+	if len(text) <= maxRendered {
 		if lines, ok := m.render(text, width); ok {
 			return lines
 		}
@@ -47,7 +47,7 @@ func (m *Markdown) render(text string, width int) ([]string, bool) {
 		m.width, m.coloured, m.quick = width, nil, nil
 	}
 	r, style := &m.coloured, looks()
-	if len(text) > mostColoured {
+	if len(text) > maxColoured {
 		r, style.CodeBlock.Chroma = &m.quick, nil
 	}
 	if *r == nil {
@@ -57,12 +57,12 @@ func (m *Markdown) render(text string, width int) ([]string, bool) {
 		}
 		*r = made
 	}
-	out, err := (*r).Render(disarm(text))
+	out, err := (*r).Render(neutralize(text))
 	if err != nil {
 		return nil, false
 	}
 	var lines []string
-	for line := range strings.SplitSeq(termtext.Clean(out), "\n") {
+	for line := range strings.SplitSeq(termtext.StripCommands(out), "\n") {
 		lines = append(lines, termtext.Wrap(trimRight(line), width)...)
 	}
 	for len(lines) > 0 && termtext.Width(lines[len(lines)-1]) == 0 {
@@ -79,10 +79,10 @@ var (
 	markup = regexp.MustCompile(`<[A-Za-z/!?]`)
 )
 
-// disarm takes from markdown what would show something else than it holds:
+// neutralize takes from markdown what would show something else than it holds:
 // entities that stand for characters which Safe would have escaped, and tags,
 // which are left out with what is in them.
-func disarm(text string) string {
+func neutralize(text string) string {
 	text = entity.ReplaceAllStringFunc(text, func(e string) string {
 		bare := e
 		for range 4 { // one inside another

@@ -51,12 +51,12 @@ type Transcript struct {
 	entries       []*Entry
 	width, height int
 	held          bool // the window stays where top is; else it shows the end
-	top           spot
+	top           linePos
 	open          bool // details are shown
 }
 
-// spot is a line: the block that it is in, and its number there.
-type spot struct{ entry, line int }
+// linePos is a line: the block that it is in, and its number there.
+type linePos struct{ entry, line int }
 
 // Add appends a block; gap sets it apart from the one before.
 func (t *Transcript) Add(b Block, gap bool) *Entry {
@@ -102,7 +102,7 @@ func (t *Transcript) Scroll(n int) {
 	top := t.first()
 	for ; n < 0; n++ {
 		for top.line == 0 && top.entry > 0 {
-			top = spot{top.entry - 1, len(t.lines(top.entry - 1))}
+			top = linePos{top.entry - 1, len(t.lines(top.entry - 1))}
 		}
 		if top.line == 0 {
 			break
@@ -120,14 +120,14 @@ func (t *Transcript) Scroll(n int) {
 
 // Home shows the beginning.
 func (t *Transcript) Home() {
-	t.top = t.settled(spot{})
+	t.top = t.settled(linePos{})
 	t.held = t.top.before(t.last())
 }
 
 // Window is the lines that are seen, at most as many as it is high.
 func (t *Transcript) Window() []string {
 	var out []string
-	for at := t.first(); at.entry < len(t.entries) && len(out) < t.height; at = (spot{at.entry + 1, 0}) {
+	for at := t.first(); at.entry < len(t.entries) && len(out) < t.height; at = (linePos{at.entry + 1, 0}) {
 		lines := t.lines(at.entry)
 		lines = lines[min(at.line, len(lines)):]
 		out = append(out, lines[:min(len(lines), t.height-len(out))]...)
@@ -137,7 +137,7 @@ func (t *Transcript) Window() []string {
 
 // At is the block whose line is seen in a row of the window, or nil.
 func (t *Transcript) At(row int) *Entry {
-	for at := t.first(); at.entry < len(t.entries) && row >= 0; at = (spot{at.entry + 1, 0}) {
+	for at := t.first(); at.entry < len(t.entries) && row >= 0; at = (linePos{at.entry + 1, 0}) {
 		n := len(t.lines(at.entry)) - at.line
 		if row < n {
 			return t.entries[at.entry]
@@ -149,12 +149,12 @@ func (t *Transcript) At(row int) *Entry {
 
 func (t *Transcript) lines(entry int) []string { return t.entries[entry].laid(t.width) }
 
-func (s spot) before(o spot) bool {
+func (s linePos) before(o linePos) bool {
 	return s.entry < o.entry || s.entry == o.entry && s.line < o.line
 }
 
 // first is the first line that is seen.
-func (t *Transcript) first() spot {
+func (t *Transcript) first() linePos {
 	last := t.last()
 	if top := t.settled(t.top); t.held && top.before(last) {
 		return top
@@ -163,22 +163,22 @@ func (t *Transcript) first() spot {
 }
 
 // settled is a spot at which there is a line: past blocks that have none left.
-func (t *Transcript) settled(s spot) spot {
+func (t *Transcript) settled(s linePos) linePos {
 	for s.entry < len(t.entries)-1 && s.line >= len(t.lines(s.entry)) {
-		s = spot{s.entry + 1, 0}
+		s = linePos{s.entry + 1, 0}
 	}
 	return s
 }
 
 // last is the first line of the window that shows the end.
-func (t *Transcript) last() spot {
+func (t *Transcript) last() linePos {
 	left := t.height
 	for i := len(t.entries) - 1; i >= 0; i-- {
 		n := len(t.lines(i))
 		if n >= left {
-			return spot{i, n - left}
+			return linePos{i, n - left}
 		}
 		left -= n
 	}
-	return t.settled(spot{})
+	return t.settled(linePos{})
 }

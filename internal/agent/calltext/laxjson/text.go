@@ -9,9 +9,9 @@ import "strings"
 // seen only what is there, so no later piece can change it; one reached with
 // Short set is thrown away, and asked for again when more has come.
 type Text struct {
-	S     string
-	Final bool // nothing more comes
-	Short bool
+	S        string
+	Final    bool // nothing more comes
+	NeedMore bool
 }
 
 // At is the byte at i, or 0 beyond the end.
@@ -27,7 +27,7 @@ func (t *Text) End(i int) bool {
 	if i < len(t.S) {
 		return false
 	}
-	t.Short = t.Short || !t.Final
+	t.NeedMore = t.NeedMore || !t.Final
 	return true
 }
 
@@ -37,7 +37,7 @@ func (t *Text) Has(i int, words string) bool {
 	if len(rest) >= len(words) {
 		return rest[:len(words)] == words
 	}
-	t.Short = t.Short || !t.Final && strings.HasPrefix(words, rest)
+	t.NeedMore = t.NeedMore || !t.Final && strings.HasPrefix(words, rest)
 	return false
 }
 
@@ -47,7 +47,7 @@ func (t *Text) HasFold(i int, words string) bool {
 	if len(rest) >= len(words) {
 		return strings.EqualFold(rest[:len(words)], words)
 	}
-	t.Short = t.Short || !t.Final && strings.EqualFold(words[:len(rest)], rest)
+	t.NeedMore = t.NeedMore || !t.Final && strings.EqualFold(words[:len(rest)], rest)
 	return false
 }
 
@@ -68,7 +68,7 @@ func (t *Text) Index(i int, words string) int {
 			return i + k
 		}
 	}
-	t.Short = t.Short || !t.Final
+	t.NeedMore = t.NeedMore || !t.Final
 	return -1
 }
 
@@ -83,7 +83,7 @@ func (t *Text) First(i int, words []string) int {
 		}
 	}
 	if best < 0 && len(words) > 0 {
-		t.Short = t.Short || !t.Final
+		t.NeedMore = t.NeedMore || !t.Final
 	}
 	return best
 }
@@ -94,7 +94,7 @@ func (t *Text) Near(i int, words string, n int) int {
 	if k := strings.Index(t.S[min(i, limit):limit], words); k >= 0 {
 		return i + k
 	}
-	t.Short = t.Short || !t.Final && i+n > len(t.S)
+	t.NeedMore = t.NeedMore || !t.Final && i+n > len(t.S)
 	return -1
 }
 
@@ -116,16 +116,16 @@ func (t *Text) Blank(i int) int {
 
 // Word is the end of the name that begins at i, or i.
 func (t *Text) Word(i int) int {
-	for !t.End(i) && NameByte(t.S[i]) {
+	for !t.End(i) && IsNameByte(t.S[i]) {
 		i++
 	}
 	return i
 }
 
-// Letter tells whether c may begin a word of a program.
-func Letter(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' }
+// IsLetter tells whether c may begin a word of a program.
+func IsLetter(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// NameByte tells whether c may stand in the name of a tool.
-func NameByte(c byte) bool {
-	return Letter(c) || c >= '0' && c <= '9' || c == '.' || c == '-' || c == ':' || c == '/'
+// IsNameByte tells whether c may stand in the name of a tool.
+func IsNameByte(c byte) bool {
+	return IsLetter(c) || c >= '0' && c <= '9' || c == '.' || c == '-' || c == ':' || c == '/'
 }

@@ -15,7 +15,7 @@ type Node struct {
 	Kind     byte   // '{', '[', '"', or 'w': a number, true, false or null
 	Text     string // of a string, what it says; of a word, its JSON
 	Keys     []string
-	Kids     []*Node
+	Children []*Node
 	From, To int
 	Open     bool // it broke off, or is broken
 }
@@ -24,7 +24,7 @@ type Node struct {
 func (n *Node) Get(key string) *Node {
 	for i, k := range n.Keys {
 		if k == key {
-			return n.Kids[i]
+			return n.Children[i]
 		}
 	}
 	return nil
@@ -42,15 +42,15 @@ type Reader struct {
 	depth int
 }
 
-// Deepest is how deep values may be inside one another.
-const Deepest = 100
+// MaxDepth is how deep values may be inside one another.
+const MaxDepth = 100
 
 // Value reads what stands at i. If that is no value it still returns what there
 // is of one, open.
 func (r *Reader) Value(i int) (*Node, bool) {
 	i = r.In.Space(i)
 	n := &Node{From: i, To: i, Open: true}
-	if r.depth++; r.depth > Deepest {
+	if r.depth++; r.depth > MaxDepth {
 		return n, false
 	}
 	defer func() { r.depth-- }()
@@ -84,7 +84,7 @@ func (r *Reader) group(n *Node, end byte) (*Node, bool) {
 		case c == end:
 			n.To, n.Open = i+1, false
 			return n, true
-		case c == ',' && len(n.Kids) > 0:
+		case c == ',' && len(n.Children) > 0:
 			i++
 			continue
 		}
@@ -97,7 +97,7 @@ func (r *Reader) group(n *Node, end byte) (*Node, bool) {
 			n.Keys, i = append(n.Keys, key), k+1
 		}
 		kid, ok := r.Value(i)
-		n.Kids, n.To = append(n.Kids, kid), kid.To
+		n.Children, n.To = append(n.Children, kid), kid.To
 		if !ok {
 			return n, false
 		}
@@ -114,7 +114,7 @@ func (r *Reader) key(i int) (string, int, bool) {
 		return r.str(i, true)
 	}
 	k := i
-	for !r.In.End(k) && (NameByte(r.In.S[k]) && r.In.S[k] != ':' || r.In.S[k] == '$') {
+	for !r.In.End(k) && (IsNameByte(r.In.S[k]) && r.In.S[k] != ':' || r.In.S[k] == '$') {
 		k++
 	}
 	return r.In.S[i:k], k, k > i
@@ -212,15 +212,15 @@ func (r *Reader) str(i int, key bool) (text string, end int, ok bool) {
 			return b.String(), next, true
 		}
 		from := k
-		for k++; k < len(r.In.S) && r.In.S[k] != '\\' && !strikes[r.In.S[k]]; {
+		for k++; k < len(r.In.S) && r.In.S[k] != '\\' && !quoteBytes[r.In.S[k]]; {
 			k++
 		}
 		b.WriteString(r.In.S[from:k])
 	}
 }
 
-// strikes are the bytes with which marks begin.
-var strikes = [256]bool{'"': true, '\'': true, '<': true, 0xE2: true}
+// quoteBytes are the bytes with which marks begin.
+var quoteBytes = [256]bool{'"': true, '\'': true, '<': true, 0xE2: true}
 
 // ends tells whether a string may end before i.
 func (r *Reader) ends(i int, key bool) bool {
@@ -292,7 +292,7 @@ func (n *Node) write(b *bytes.Buffer) {
 		b.Write(Quoted(n.Text))
 	case '{', '[':
 		b.WriteByte(n.Kind)
-		for i, kid := range n.Kids {
+		for i, kid := range n.Children {
 			if i > 0 {
 				b.WriteByte(',')
 			}

@@ -62,8 +62,8 @@ func TestShort(t *testing.T) {
 	for in, want := range map[string]bool{`{"a": 1}`: false, `{"a": 1`: true, `{"a": "b"`: true, `{a 1`: false, `{"a": tr`: true} {
 		text := &laxjson.Text{S: in}
 		(&laxjson.Reader{In: text}).Value(0)
-		if text.Short != want {
-			t.Errorf("%s is short: %v, want %v", in, text.Short, want)
+		if text.NeedMore != want {
+			t.Errorf("%s is short: %v, want %v", in, text.NeedMore, want)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func FuzzGoodJSON(f *testing.F) {
 			t.Errorf("%q is read as %q, which is no JSON", text, n.JSON(""))
 		}
 		trimmed := strings.TrimSpace(text)
-		if trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' || !json.Valid([]byte(text)) || strings.Count(text, "{")+strings.Count(text, "[") > laxjson.Deepest-2 {
+		if trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' || !json.Valid([]byte(text)) || strings.Count(text, "{")+strings.Count(text, "[") > laxjson.MaxDepth-2 {
 			return
 		}
 		if !ok {

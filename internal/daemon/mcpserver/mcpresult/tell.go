@@ -50,20 +50,20 @@ func CompleteRead() sdk.ReadResourceResult { return completeRead }
 // CompletePrompt see CompleteRead.
 func CompletePrompt() sdk.GetPromptResult { return completePrompt }
 
-// SinceStateless is the first protocol without connections.
-const SinceStateless = "2026-07-28"
+// StatelessVersion is the first protocol without connections.
+const StatelessVersion = "2026-07-28"
 
 // NewResult starts a result for a client of some version.
 func NewResult(version string) *sdk.CallToolResult {
-	if version < SinceStateless {
+	if version < StatelessVersion {
 		return &sdk.CallToolResult{}
 	}
 	r := completeCall
 	return &r
 }
 
-// Piece is one piece of content as what it is.
-func Piece(c tool.Content) sdk.Content {
+// Content is one piece of content as what it is.
+func Content(c tool.Content) sdk.Content {
 	switch {
 	case len(c.Data) > 0 && c.URI != "":
 		return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: c.URI, MIMEType: c.MIME, Blob: c.Data}}
@@ -77,8 +77,8 @@ func Piece(c tool.Content) sdk.Content {
 	return Text(c.Text)
 }
 
-// Words tells a failure so that a model can act on it.
-func Words(e *tool.Error) string {
+// ErrorText tells a failure so that a model can act on it.
+func ErrorText(e *tool.Error) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", e.Kind, e.Message)
 	if e.Hint != "" {

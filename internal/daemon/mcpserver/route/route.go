@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// Offer is something that a server has, by its own name for it.
-type Offer struct {
+// Item is something that a server has, by its own name for it.
+type Item struct {
 	Server string
 	Name   string // of a prompt; of a resource its address, or the template of one
 }
 
 // Unique returns the server of each name that one server alone has.
-func Unique(offers []Offer) map[string]string {
+func Unique(offers []Item) map[string]string {
 	owner := map[string]string{}
 	shared := map[string]bool{}
 	for _, o := range offers {
@@ -32,9 +32,9 @@ func Unique(offers []Offer) map[string]string {
 	return owner
 }
 
-// Made returns the servers of whose templates an address could be made, each
+// MatchTemplates returns the servers of whose templates an address could be made, each
 // once, in the order they come.
-func Made(templates []Offer, address string) []string {
+func MatchTemplates(templates []Item, address string) []string {
 	var servers []string
 	seen := map[string]bool{}
 	for _, t := range templates {
@@ -49,7 +49,7 @@ func Made(templates []Offer, address string) []string {
 // What each kind of expression of a template stands for, by its operator
 // (RFC 6570). Values are taken widely: which of them a server accepts is its to
 // say.
-var stands = map[byte]string{
+var placeholder = map[byte]string{
 	0: `[^/?#]*`, '+': `.*`, '#': `(?:#.*)?`, '.': `(?:\.[^/?#]*)?`, '/': `(?:/[^?#]*)?`,
 	';': `(?:;[^/?#]*)?`, '?': `(?:\?[^#]*)?`, '&': `(?:&[^#]*)?`,
 }
@@ -76,10 +76,10 @@ func Match(template, address string) bool {
 			return false // it is no template
 		}
 		operator := expression[0]
-		if stands[operator] == "" || operator == 0 {
+		if placeholder[operator] == "" || operator == 0 {
 			operator = 0
 		}
-		pattern.WriteString(stands[operator])
+		pattern.WriteString(placeholder[operator])
 		rest = tail
 	}
 	pattern.WriteString(`\z`)

@@ -34,11 +34,11 @@ func Schema(raw json.RawMessage) json.RawMessage {
 	return fixed
 }
 
-// Promise is an output schema as clients are told it. They hold every success
+// OutputSchema is an output schema as clients are told it. They hold every success
 // against it, and a result may be cut or kept back, so its root promises what
 // may be there, not what must be. One that is not plainly of an object, or
 // whose root says more than that, is not told at all.
-func Promise(raw json.RawMessage) (json.RawMessage, bool) {
+func OutputSchema(raw json.RawMessage) (json.RawMessage, bool) {
 	var root map[string]json.RawMessage
 	if json.Unmarshal(raw, &root) != nil || string(root["type"]) != `"object"` {
 		return nil, false
@@ -64,9 +64,9 @@ func Title(t *tool.Tool) string {
 	return strings.TrimPrefix(t.ID.Namespace, "mcp_") + ": " + name
 }
 
-// lookups are those of the kernel's own tools that only look. Any other may do
+// readOnlyNames are those of the kernel's own tools that only look. Any other may do
 // whatever it is told to call.
-var lookups = []string{"search_tools", "get_tool", "list_categories", "browse_category", "collect"}
+var readOnlyNames = []string{"search_tools", "get_tool", "list_categories", "browse_category", "collect"}
 
 // Annotations tell what the kernel knows of a tool's effects.
 func Annotations(t *tool.Tool) *sdk.ToolAnnotations {
@@ -75,7 +75,7 @@ func Annotations(t *tool.Tool) *sdk.ToolAnnotations {
 	harm := !reads && r.Risk.Level() >= tool.High.Level()
 	open := r.SideEffect == tool.External || r.Network
 	idempotent := r.Idempotent
-	if r.Control && !slices.Contains(lookups, t.ID.Name) {
+	if r.Control && !slices.Contains(readOnlyNames, t.ID.Name) {
 		reads, harm, open, idempotent = false, true, true, false
 	}
 	return &sdk.ToolAnnotations{

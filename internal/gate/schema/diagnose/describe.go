@@ -22,7 +22,7 @@ func describe(s *jsonschema.Schema, depth int) string {
 	case s.Const != nil:
 		return phrase.Literal(*s.Const)
 	case s.Enum != nil:
-		return phrase.OneOf(s.Enum.Values)
+		return phrase.Enum(s.Enum.Values)
 	case s.Types != nil:
 		return typedWords(s)
 	case s.Ref != nil:
@@ -63,7 +63,7 @@ func describeAny(subs []*jsonschema.Schema, depth int) string {
 	if len(all) > 4 {
 		all = append(all[:4:4], "others")
 	}
-	return phrase.Clip(phrase.Any(all), phrase.MaxWant)
+	return phrase.Truncate(phrase.Or(all), phrase.MaxWant)
 }
 
 func typedWords(s *jsonschema.Schema) string {
@@ -83,8 +83,8 @@ func typedWords(s *jsonschema.Schema) string {
 
 // listOf says what a list is a list of, when its items are of one plain type.
 func listOf(s *jsonschema.Schema) string {
-	for _, item := range walk.OfItem(s, 0) {
-		for _, sub := range walk.Reach(item, walk.Sure) {
+	for _, item := range walk.ForItem(s, 0) {
+		for _, sub := range walk.Reachable(item, walk.Unconditional) {
 			if sub.Types == nil || s.PrefixItems != nil {
 				continue
 			}
@@ -106,15 +106,15 @@ func describeNot(s *jsonschema.Schema) string {
 	return ""
 }
 
-// meant returns the known name that was most likely meant by the one given, or
+// closestName returns the known name that was most likely meant by the one given, or
 // "" when none is near. Field names are written with more freedom than names
 // of tools: separators do not count, and a name inside another is near.
-func meant(name string, known []string) string {
+func closestName(name string, known []string) string {
 	const most = 200
-	want := squeeze(name)
+	want := shorten(name)
 	best, least := "", len(want)/3+2
 	for _, k := range known[:min(len(known), most)] {
-		have := squeeze(k)
+		have := shorten(k)
 		if have == "" {
 			continue
 		}
@@ -129,6 +129,6 @@ func meant(name string, known []string) string {
 	return best
 }
 
-func squeeze(name string) string {
+func shorten(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
 }

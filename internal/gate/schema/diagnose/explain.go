@@ -17,16 +17,16 @@ import (
 // MaxNamed is how many fields a sentence names.
 const MaxNamed = 5
 
-// telling is what an explanation is drawn from: the schema and the value.
-type telling struct {
+// explainer is what an explanation is drawn from: the schema and the value.
+type explainer struct {
 	root *jsonschema.Schema
 	doc  any
 }
 
 // Explain says in words what is wrong with doc under root, at most most times,
 // and how many more complaints there are.
-func Explain(root *jsonschema.Schema, trouble []Fault, doc any, most int) (fields []tool.FieldError, more int) {
-	t := telling{root, doc}
+func Explain(root *jsonschema.Schema, trouble []Problem, doc any, most int) (fields []tool.FieldError, more int) {
+	t := explainer{root, doc}
 	for _, f := range trouble {
 		room := most - len(fields)
 		names := f.names()
@@ -35,7 +35,7 @@ func Explain(root *jsonschema.Schema, trouble []Fault, doc any, most int) (field
 			continue
 		}
 		for _, field := range t.fields(f, names[:min(len(names), room)]) {
-			field.Want, field.Got = phrase.Clip(field.Want, phrase.MaxWant), phrase.Clip(field.Got, 2*phrase.MaxGot)
+			field.Want, field.Got = phrase.Truncate(field.Want, phrase.MaxWant), phrase.Truncate(field.Got, 2*phrase.MaxGot)
 			if !slices.Contains(fields, field) {
 				fields = append(fields, field)
 			}
@@ -46,7 +46,7 @@ func Explain(root *jsonschema.Schema, trouble []Fault, doc any, most int) (field
 }
 
 // Missing lists the properties that the object at the fault's place lacks.
-func (f Fault) Missing() []string {
+func (f Problem) Missing() []string {
 	switch k := f.Kind.(type) {
 	case *kind.Required:
 		return k.Missing
@@ -60,7 +60,7 @@ func (f Fault) Missing() []string {
 }
 
 // names lists the properties that a complaint speaks of by name.
-func (f Fault) names() []string {
+func (f Problem) names() []string {
 	if k, ok := f.Kind.(*kind.AdditionalProperties); ok {
 		return slices.Sorted(slices.Values(k.Properties))
 	}
@@ -78,7 +78,7 @@ func Sentence(start string, fields []tool.FieldError, more int) string {
 		if path == "" {
 			path = "the whole"
 		}
-		named = append(named, fmt.Sprintf("%s: want %s, got %s", path, phrase.Clip(f.Want, 2*phrase.MaxGot), f.Got))
+		named = append(named, fmt.Sprintf("%s: want %s, got %s", path, phrase.Truncate(f.Want, 2*phrase.MaxGot), f.Got))
 	}
 	more += len(fields) - len(named)
 	if more > 0 {
@@ -89,7 +89,7 @@ func Sentence(start string, fields []tool.FieldError, more int) string {
 
 // fields explains one fault. Most are about one field; what is missing and
 // what is too much are about the properties in names.
-func (t telling) fields(f Fault, names []string) []tool.FieldError {
+func (t explainer) fields(f Problem, names []string) []tool.FieldError {
 	switch k := f.Kind.(type) {
 	case *kind.Required:
 		return t.missing(f, names, "required")
@@ -115,20 +115,20 @@ func (t telling) fields(f Fault, names []string) []tool.FieldError {
 	value, _ := walk.At(t.doc, f.At)
 	want, got := t.phrase(f, value)
 	if got == "" {
-		got = phrase.Got(value)
+		got = phrase.Actual(value)
 	}
 	return []tool.FieldError{{Path: phrase.Path(t.doc, f.At), Want: want, Got: got}}
 }
 
 // field sets what was wanted at a place against what is there.
-func (t telling) field(path []string, want string) tool.FieldError {
+func (t explainer) field(path []string, want string) tool.FieldError {
 	value, _ := walk.At(t.doc, path)
-	return tool.FieldError{Path: phrase.Path(t.doc, path), Want: want, Got: phrase.Got(value)}
+	return tool.FieldError{Path: phrase.Path(t.doc, path), Want: want, Got: phrase.Actual(value)}
 }
 
 func extend(path []string, name string) []string { return append(slices.Clip(path), name) }
 
-func (t telling) missing(f Fault, names []string, why string) []tool.FieldError {
+func (t explainer) missing(f Problem, names []string, why string) []tool.FieldError {
 	var out []tool.FieldError
 	for _, name := range names {
 		path := extend(f.At, name)
@@ -139,7 +139,7 @@ func (t telling) missing(f Fault, names []string, why string) []tool.FieldError 
 				break
 			}
 		}
-		want = fmt.Sprintf("%s (%s)", phrase.Clip(want, phrase.MaxWant-40), why)
+		want = fmt.Sprintf("%s (%s)", phrase.Truncate(want, phrase.MaxWant-40), why)
 		out = append(out, tool.FieldError{Path: phrase.Path(t.doc, path), Want: want, Got: "nothing"})
 	}
 	return out
@@ -147,7 +147,7 @@ func (t telling) missing(f Fault, names []string, why string) []tool.FieldError 
 
 // propertyNames lists the fields that the schema at location takes, or, when
 // it speaks of none, those that any schema of that place takes.
-func (t telling) propertyNames(f Fault, path []string, location string) []string {
+func (t explainer) propertyNames(f Problem, path []string, location string) []string {
 	names := map[string]bool{}
 	located := walk.Locate(t.root, t.doc, path)
 	for _, sub := range located {
@@ -175,18 +175,18 @@ func extraWords(name string, allowed []string) string {
 	if len(allowed) == 1 {
 		said = "no such field; there is only " + allowed[0]
 	}
-	if near := meant(name, allowed); near != "" {
-		return fmt.Sprintf("%s; did you mean %q?", phrase.Clip(said, phrase.MaxWant-100), phrase.Clip(near, phrase.MaxGot))
+	if near := closestName(name, allowed); near != "" {
+		return fmt.Sprintf("%s; did you mean %q?", phrase.Truncate(said, phrase.MaxWant-100), phrase.Truncate(near, phrase.MaxGot))
 	}
 	return said
 }
 
 // nameWords says what a property's name should be, by the first complaint
 // about it.
-func (t telling) nameWords(f Fault) string {
+func (t explainer) nameWords(f Problem) string {
 	for _, cause := range f.causes {
 		for _, inner := range List(cause) {
-			want, _ := telling{root: t.root}.phrase(inner, nil)
+			want, _ := explainer{root: t.root}.phrase(inner, nil)
 			return want
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // phrase says what was wanted at one place and, where it is not simply the
 // value, what came.
-func (t telling) phrase(f Fault, value any) (want, got string) {
+func (t explainer) phrase(f Problem, value any) (want, got string) {
 	switch k := f.Kind.(type) {
 	case *kind.Type:
 		for _, sub := range walk.Locate(t.root, t.doc, f.At) {
@@ -23,17 +23,17 @@ func (t telling) phrase(f Fault, value any) (want, got string) {
 			}
 		}
 		return phrase.Types(k.Want), ""
-	case *Choice:
+	case *Alternatives:
 		var either []string
 		if len(k.Types) > 0 {
 			either = append(either, phrase.Types(k.Types))
 		}
 		if len(k.Values) > 0 {
-			either = append(either, phrase.OneOf(k.Values))
+			either = append(either, phrase.Enum(k.Values))
 		}
 		return strings.Join(either, ", or "), ""
 	case *kind.Enum:
-		return phrase.OneOf(k.Want), ""
+		return phrase.Enum(k.Want), ""
 	case *kind.Const:
 		return phrase.Literal(k.Want), ""
 	case *kind.Format:
@@ -42,11 +42,11 @@ func (t telling) phrase(f Fault, value any) (want, got string) {
 		}
 		return phrase.Format(k.Want), ""
 	case *kind.Pattern:
-		return "text that matches the pattern " + phrase.Clip(k.Want, 2*phrase.MaxGot), ""
+		return "text that matches the pattern " + phrase.Truncate(k.Want, 2*phrase.MaxGot), ""
 	case *kind.MinLength:
-		return "at least " + phrase.Count(k.Want, "character"), phrase.Got(value) + ", " + phrase.Count(k.Got, "character")
+		return "at least " + phrase.Count(k.Want, "character"), phrase.Actual(value) + ", " + phrase.Count(k.Got, "character")
 	case *kind.MaxLength:
-		return "at most " + phrase.Count(k.Want, "character"), phrase.Got(value) + ", " + phrase.Count(k.Got, "character")
+		return "at most " + phrase.Count(k.Want, "character"), phrase.Actual(value) + ", " + phrase.Count(k.Got, "character")
 	case *kind.FalseSchema:
 		return "nothing here", ""
 	case *kind.Not:
@@ -57,7 +57,7 @@ func (t telling) phrase(f Fault, value any) (want, got string) {
 		}
 		return "anything but what the schema rules out", ""
 	case *kind.OneOf:
-		return "to fit exactly one of the alternatives", phrase.Got(value) + fmt.Sprintf(", which fits alternatives %d and %d", k.Subschemas[0]+1, k.Subschemas[1]+1)
+		return "to fit exactly one of the alternatives", phrase.Actual(value) + fmt.Sprintf(", which fits alternatives %d and %d", k.Subschemas[0]+1, k.Subschemas[1]+1)
 	case *kind.RefCycle:
 		return "a schema that does not refer to itself without end", ""
 	}
@@ -101,7 +101,7 @@ func rangeWords(complaint any) (want, got string) {
 
 func numberWords(start string, n *big.Rat) string {
 	if n.IsInt() {
-		return start + phrase.Clip(n.Num().String(), phrase.MaxGot)
+		return start + phrase.Truncate(n.Num().String(), phrase.MaxGot)
 	}
 	f, _ := n.Float64()
 	return start + strconv.FormatFloat(f, 'g', -1, 64)

@@ -30,14 +30,14 @@ const (
 
 // builder makes up values.
 type builder struct {
-	trial *limits.Trial
+	trial *limits.TrialRun
 	left  int
 	open  []*jsonschema.Schema // what is being built, the outermost first
 }
 
 // Build returns an example of root, or nil when none was found. What it makes
 // up on the way is held against the schema in trial.
-func Build(root *jsonschema.Schema, trial *limits.Trial) (out json.RawMessage) {
+func Build(root *jsonschema.Schema, trial *limits.TrialRun) (out json.RawMessage) {
 	defer func() {
 		if recover() != nil {
 			out = nil // an example is a courtesy
@@ -68,7 +68,7 @@ func (b *builder) build(s *jsonschema.Schema, name string, depth int) (any, bool
 	}
 	b.open = append(b.open, s)
 	defer func() { b.open = b.open[:len(b.open)-1] }()
-	layers := walk.Reach(s, walk.Sure)
+	layers := walk.Reachable(s, walk.Unconditional)
 	for _, layer := range layers {
 		for _, shown := range shownBy(layer) {
 			if b.fits(s, shown) {
@@ -78,7 +78,7 @@ func (b *builder) build(s *jsonschema.Schema, name string, depth int) (any, bool
 	}
 	if alternatives := alternativesOf(layers); len(alternatives) > 0 {
 		for _, alternative := range alternatives {
-			if v, ok := b.compose(s, slices.Concat(layers, walk.Reach(alternative, walk.Sure)), name, depth); ok {
+			if v, ok := b.compose(s, slices.Concat(layers, walk.Reachable(alternative, walk.Unconditional)), name, depth); ok {
 				return v, true
 			}
 			if v, ok := b.build(alternative, name, depth+1); ok && b.fits(s, v) {
@@ -200,7 +200,7 @@ func (b *builder) object(s *jsonschema.Schema, layers []*jsonschema.Schema, dept
 func (b *builder) property(object map[string]any, s *jsonschema.Schema, layers []*jsonschema.Schema, name string, depth int) bool {
 	var judges []*jsonschema.Schema
 	for _, layer := range layers {
-		judges = append(judges, walk.OfProperty(layer, name)...)
+		judges = append(judges, walk.ForProperty(layer, name)...)
 	}
 	if len(judges) == 0 {
 		judges = walk.Locate(s, object, []string{name})
@@ -275,12 +275,12 @@ func judgesOf(layers []*jsonschema.Schema, i int) []*jsonschema.Schema {
 		if i == 0 && layer.Contains != nil {
 			judges = append(judges, layer.Contains)
 		}
-		judges = append(judges, walk.OfItem(layer, i)...)
+		judges = append(judges, walk.ForItem(layer, i)...)
 	}
 	return judges
 }
 
 // building reports whether s leads back to what is being built.
 func (b *builder) building(s *jsonschema.Schema) bool {
-	return slices.ContainsFunc(walk.Reach(s, walk.Sure), func(sub *jsonschema.Schema) bool { return slices.Contains(b.open, sub) })
+	return slices.ContainsFunc(walk.Reachable(s, walk.Unconditional), func(sub *jsonschema.Schema) bool { return slices.Contains(b.open, sub) })
 }

@@ -66,7 +66,7 @@ func TestExample(t *testing.T) {
 			if got == nil {
 				return
 			}
-			if err := s.Conforms(got); err != nil {
+			if err := s.CheckResult(got); err != nil {
 				t.Errorf("the example is not valid: %v", err)
 			}
 		})

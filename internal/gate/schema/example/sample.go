@@ -62,13 +62,13 @@ func texts(layers []*jsonschema.Schema, name string) []any {
 		}
 	}
 	out = append(out, placeholder(name))
-	sized = append(sized, longer(placeholder(name)), shorter(longer(phrase.Clip(name, phrase.MaxGot))))
+	sized = append(sized, longer(placeholder(name)), shorter(longer(phrase.Truncate(name, phrase.MaxGot))))
 	return append(out, sized...)
 }
 
 // placeholder stands for a text of which nothing is known but the name of its
 // field. Its marks are such that JSON writes them as they are.
-func placeholder(name string) string { return "{" + phrase.Clip(name, phrase.MaxGot) + "}" }
+func placeholder(name string) string { return "{" + phrase.Truncate(name, phrase.MaxGot) + "}" }
 
 func numbers(layers []*jsonschema.Schema, integer bool) []any {
 	one, half := big.NewRat(1, 1), big.NewRat(1, 2)
@@ -95,7 +95,7 @@ func numbers(layers []*jsonschema.Schema, integer bool) []any {
 	}
 	var out []any
 	for _, n := range candidates {
-		if number := numberOf(n); limits.Modest(number) {
+		if number := numberOf(n); limits.IsSmallNumber(number) {
 			out = append(out, number)
 		}
 	}

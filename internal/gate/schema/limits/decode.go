@@ -32,7 +32,7 @@ const (
 // were written. It reports whether an object names a property twice; the last
 // value is the one kept, as everywhere in Go.
 func Decode(text []byte) (value any, doubled bool, err error) {
-	names, err := survey(text)
+	names, err := scanLimits(text)
 	if err != nil {
 		return nil, false, err
 	}
@@ -69,10 +69,10 @@ func near(text []byte, from int) string {
 	return fmt.Sprintf("%q", bytes.ToValidUTF8(part, nil))
 }
 
-// survey runs over the text of a value before it is decoded. It counts the
+// scanLimits runs over the text of a value before it is decoded. It counts the
 // names written in objects and refuses what is too deep, too much, or a
 // number too large. What is not JSON is left for the decoder to complain of.
-func survey(text []byte) (names int, err error) {
+func scanLimits(text []byte) (names int, err error) {
 	depth, bulk := 0, 0
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -92,7 +92,7 @@ func survey(text []byte) (names int, err error) {
 			for end < len(text) && isNumberByte(text[end]) {
 				end++
 			}
-			if !Modest(text[i:end]) {
+			if !IsSmallNumber(text[i:end]) {
 				return 0, fmt.Errorf("the number at byte %d (%s) is too large: at most %d digits and exponents to %d", i, near(text[:end], i), maxDigits, maxExponent)
 			}
 			i = end - 1
@@ -129,9 +129,9 @@ func isNumberByte(c byte) bool {
 	return '0' <= c && c <= '9' || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E'
 }
 
-// Modest reports whether a number is small enough to be taken as an exact
+// IsSmallNumber reports whether a number is small enough to be taken as an exact
 // fraction without harm. It looks only at how the number is written.
-func Modest[T ~string | ~[]byte](number T) bool {
+func IsSmallNumber[T ~string | ~[]byte](number T) bool {
 	if len(number) > maxDigits {
 		return false
 	}
@@ -176,7 +176,7 @@ func Encode(value any) (json.RawMessage, error) {
 		return nil, err
 	}
 	text := bytes.TrimRight(b.Bytes(), "\n")
-	if _, err := survey(text); err != nil {
+	if _, err := scanLimits(text); err != nil {
 		return nil, err
 	}
 	return text, nil

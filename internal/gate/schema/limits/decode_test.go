@@ -56,7 +56,7 @@ func TestEncode(t *testing.T) {
 
 func TestModest(t *testing.T) {
 	for number, want := range map[string]bool{"1": true, "-1.5e+1000": true, "1E-1001": false, "1e00000000001": true, strings.Repeat("1", 1000): true, strings.Repeat("1", 1001): false} {
-		if limits.Modest(number) != want || limits.Modest([]byte(number)) != want {
+		if limits.IsSmallNumber(number) != want || limits.IsSmallNumber([]byte(number)) != want {
 			t.Errorf("Modest(%.20s) = %v", number, !want)
 		}
 	}

@@ -39,7 +39,7 @@ func countPaths(root *jsonschema.Schema) int {
 		}
 		known[s] = walking
 		n := 1
-		for _, sub := range walk.Parts(s) {
+		for _, sub := range walk.Children(s) {
 			n = min(n+count(sub), maxEffort)
 		}
 		known[s] = n
@@ -89,10 +89,10 @@ type Budget struct {
 	chain int // subschemas that can be open at once on one value
 }
 
-// Measure works out the budget of a compiled schema, whose text holds weight
+// NewBudget works out the budget of a compiled schema, whose text holds weight
 // subschemas (see [ReadSchema]). It says why a schema is beyond any budget.
-func Measure(root *jsonschema.Schema, weight int) (Budget, error) {
-	b := Budget{root, countPaths(root), countChain(walk.Reach(root, walk.Parts), weight)}
+func NewBudget(root *jsonschema.Schema, weight int) (Budget, error) {
+	b := Budget{root, countPaths(root), countChain(walk.Reachable(root, walk.Children), weight)}
 	if b.chain > maxChain {
 		return b, fmt.Errorf("its parts refer to each other more than %d times in a row", maxChain)
 	}
@@ -139,17 +139,17 @@ func depthOf(value any) int {
 // costs counts how often the validator would lay a subschema on value and on
 // what is in it.
 func costs(s *jsonschema.Schema, value any) int {
-	loads := load{s: 1}
-	spread(loads)
-	return effort(value, loads)
+	loads := evalCounts{s: 1}
+	propagate(loads)
+	return countEvaluations(value, loads)
 }
 
-// load is how often each schema is laid on one value.
-type load map[*jsonschema.Schema]int
+// evalCounts is how often each schema is laid on one value.
+type evalCounts map[*jsonschema.Schema]int
 
-// effort counts how often the validator would lay a subschema on value and
+// countEvaluations counts how often the validator would lay a subschema on value and
 // what is in it, given the load on value itself.
-func effort(value any, loads load) int {
+func countEvaluations(value any, loads evalCounts) int {
 	total := 0
 	add := func(n int) { total = min(total+n, maxEffort+1) }
 	for _, n := range loads {
@@ -158,7 +158,7 @@ func effort(value any, loads load) int {
 	switch value := value.(type) {
 	case map[string]any:
 		for name, v := range value {
-			add(effort(v, below(loads, func(s *jsonschema.Schema) []*jsonschema.Schema { return walk.OfProperty(s, name) })))
+			add(countEvaluations(v, below(loads, func(s *jsonschema.Schema) []*jsonschema.Schema { return walk.ForProperty(s, name) })))
 		}
 	case []any:
 		named := 0 // items that may have schemas of their own; the others share theirs
@@ -166,12 +166,12 @@ func effort(value any, loads load) int {
 			tuple, _ := s.Items.([]*jsonschema.Schema)
 			named = max(named, len(tuple), len(s.PrefixItems))
 		}
-		var next load
+		var next evalCounts
 		for i, v := range value {
 			if i <= named {
 				next = onItem(loads, i)
 			}
-			add(effort(v, next))
+			add(countEvaluations(v, next))
 			if total > maxEffort {
 				break
 			}
@@ -181,33 +181,33 @@ func effort(value any, loads load) int {
 }
 
 // onItem is the load on one item of a list.
-func onItem(loads load, i int) load {
+func onItem(loads evalCounts, i int) evalCounts {
 	return below(loads, func(s *jsonschema.Schema) []*jsonschema.Schema {
 		if s.Contains != nil {
-			return append([]*jsonschema.Schema{s.Contains}, walk.OfItem(s, i)...)
+			return append([]*jsonschema.Schema{s.Contains}, walk.ForItem(s, i)...)
 		}
-		return walk.OfItem(s, i)
+		return walk.ForItem(s, i)
 	})
 }
 
 // below is the load on something inside a value.
-func below(loads load, of func(*jsonschema.Schema) []*jsonschema.Schema) load {
-	next := load{}
+func below(loads evalCounts, of func(*jsonschema.Schema) []*jsonschema.Schema) evalCounts {
+	next := evalCounts{}
 	for s, n := range loads {
 		for _, sub := range of(s) {
 			next[sub] = min(next[sub]+n, maxEffort+1)
 		}
 	}
 	if len(next) > 0 {
-		spread(next)
+		propagate(next)
 	}
 	return next
 }
 
-// spread adds to loads what the schemas in it lay on the same value, as often
+// propagate adds to loads what the schemas in it lay on the same value, as often
 // as they do. Callers come before what they call; a schema that is still
 // being walked is a circle, which the validator cuts there too.
-func spread(loads load) {
+func propagate(loads evalCounts) {
 	var order []*jsonschema.Schema
 	seen := map[*jsonschema.Schema]bool{}
 	var walk func(s *jsonschema.Schema)
@@ -234,7 +234,7 @@ func spread(loads load) {
 
 // onSame is walk.InPlace with the conditions, which take work as well.
 func onSame(s *jsonschema.Schema) []*jsonschema.Schema {
-	out := walk.InPlace(s)
+	out := walk.SameValue(s)
 	for _, sub := range []*jsonschema.Schema{s.If, s.Not} {
 		if sub != nil {
 			out = append(out, sub)

@@ -22,23 +22,23 @@ func ReadSchema(raw json.RawMessage) (doc any, weight int, err error) {
 	if doc, _, err = Decode(raw); err != nil {
 		return nil, 0, err
 	}
-	err = weigh(doc, 0, &weight)
+	err = countSubschemas(doc, 0, &weight)
 	return doc, weight, err
 }
 
-// weigh counts what may be a subschema.
-func weigh(doc any, depth int, weight *int) error {
+// countSubschemas counts what may be a subschema.
+func countSubschemas(doc any, depth int, weight *int) error {
 	switch doc := doc.(type) {
 	case map[string]any:
 		*weight++
 		for _, v := range doc {
-			if err := weigh(v, depth+1, weight); err != nil {
+			if err := countSubschemas(v, depth+1, weight); err != nil {
 				return err
 			}
 		}
 	case []any:
 		for _, v := range doc {
-			if err := weigh(v, depth+1, weight); err != nil {
+			if err := countSubschemas(v, depth+1, weight); err != nil {
 				return err
 			}
 		}

@@ -14,7 +14,7 @@ func Format(format string) string {
 	if sample := Sample(format); sample != "" {
 		return article + format + " such as " + sample
 	}
-	return article + Clip(format, MaxGot)
+	return article + Truncate(format, MaxGot)
 }
 
 // Sample is a value of the format that looks like a real one.

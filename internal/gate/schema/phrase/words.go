@@ -25,8 +25,8 @@ const (
 	MaxListed = 10  // names or values in a list
 )
 
-// Clip shortens text to about most bytes, and makes it one line of valid UTF-8.
-func Clip(text string, most int) string {
+// Truncate shortens text to about most bytes, and makes it one line of valid UTF-8.
+func Truncate(text string, most int) string {
 	cut := len(text) > most
 	if cut {
 		for most > 0 && !utf8.RuneStart(text[most]) {
@@ -59,7 +59,7 @@ func Path(doc any, path []string) string {
 		case isList:
 			b.WriteString("[" + token + "]")
 		case !plainName(token):
-			fmt.Fprintf(&b, "[%q]", Clip(token, MaxGot))
+			fmt.Fprintf(&b, "[%q]", Truncate(token, MaxGot))
 		default:
 			if b.Len() > 0 {
 				b.WriteByte('.')
@@ -68,7 +68,7 @@ func Path(doc any, path []string) string {
 		}
 		doc, _ = walk.Child(doc, token)
 	}
-	return Clip(b.String(), MaxPath)
+	return Truncate(b.String(), MaxPath)
 }
 
 // Subject is the place as the subject of a sentence.
@@ -125,11 +125,11 @@ func Types(types []string) string {
 			words[i] = "a " + t
 		}
 	}
-	return Any(words)
+	return Or(words)
 }
 
-// Any joins alternatives: a, b or c.
-func Any(words []string) string {
+// Or joins alternatives: a, b or c.
+func Or(words []string) string {
 	if n := len(words); n > 1 {
 		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
 	}
@@ -141,14 +141,14 @@ func Literal(value any) string {
 	if text, ok := value.(string); ok {
 		value = strings.ToValidUTF8(text[:min(len(text), 4*MaxGot)], "")
 	}
-	if walk.Holds(value) {
-		return Got(value)
+	if walk.IsContainer(value) {
+		return Actual(value)
 	}
 	text, err := limits.Encode(value)
 	if err != nil {
 		return "a value"
 	}
-	return Clip(string(text), MaxGot)
+	return Truncate(string(text), MaxGot)
 }
 
 // Quote writes a value where a sentence tells what it was taken for.
@@ -156,23 +156,23 @@ func Quote(value any) string {
 	if _, ok := value.(string); ok {
 		return Literal(value) + " (text)"
 	}
-	return Got(value)
+	return Actual(value)
 }
 
-// Got says what came.
-func Got(value any) string {
+// Actual says what came.
+func Actual(value any) string {
 	switch value := value.(type) {
 	case string:
 		return "text " + Literal(value)
 	case json.Number:
-		return "the number " + Clip(string(value), MaxGot)
+		return "the number " + Truncate(string(value), MaxGot)
 	case []any:
 		return "a list of " + Count(len(value), "item")
 	case map[string]any:
 		if len(value) == 0 {
 			return "an empty object"
 		}
-		return Clip("an object with "+List(slices.Sorted(maps.Keys(value)), 4), MaxGot)
+		return Truncate("an object with "+List(slices.Sorted(maps.Keys(value)), 4), MaxGot)
 	default:
 		return Literal(value)
 	}
@@ -194,8 +194,8 @@ func List(words []string, most int) string {
 	return strings.Join(words, ", ")
 }
 
-// OneOf lists the values that are allowed.
-func OneOf(values []any) string {
+// Enum lists the values that are allowed.
+func Enum(values []any) string {
 	var words []string
 	for _, v := range values {
 		if w := Literal(v); len(words) <= MaxListed && !slices.Contains(words, w) {

@@ -18,7 +18,7 @@ func TestClip(t *testing.T) {
 		{"short", 10, "short"}, {"exactly", 7, "exactly"}, {"too long", 3, "too…"}, {"éé", 3, "é…"}, {"", 0, ""}, {"x", 0, "…"},
 		{"a\nb\tc\u2028d\x7fe", 20, "a b c d e"}, {"a\xffb", 20, "a\uFFFDb"},
 	} {
-		if got := phrase.Clip(tt.text, tt.most); got != tt.want {
+		if got := phrase.Truncate(tt.text, tt.most); got != tt.want {
 			t.Errorf("Clip(%q, %d) = %q, want %q", tt.text, tt.most, got, tt.want)
 		}
 	}
@@ -62,12 +62,12 @@ func TestWordsOfValues(t *testing.T) {
 		{map[string]any{}, "an empty object", "an empty object", "an empty object"},
 		{map[string]any{"b": 1, "a": 2}, "an object with a, b", "an object with a, b", "an object with a, b"},
 	} {
-		if l, g, q := phrase.Literal(tt.value), phrase.Got(tt.value), phrase.Quote(tt.value); l != tt.literal || g != tt.got || q != tt.quote {
+		if l, g, q := phrase.Literal(tt.value), phrase.Actual(tt.value), phrase.Quote(tt.value); l != tt.literal || g != tt.got || q != tt.quote {
 			t.Errorf("%v: %q, %q, %q", tt.value, l, g, q)
 		}
 	}
 	for _, value := range []any{long, many, json.Number(strings.Repeat("9", 900)), []any{long, long}} {
-		for _, said := range []string{phrase.Literal(value), phrase.Got(value), phrase.Quote(value), phrase.OneOf([]any{value, value})} {
+		for _, said := range []string{phrase.Literal(value), phrase.Actual(value), phrase.Quote(value), phrase.Enum([]any{value, value})} {
 			if len(said) > 120 || strings.ContainsAny(said, "\n") || !utf8.ValidString(said) {
 				t.Errorf("%d bytes: %q", len(said), said)
 			}
@@ -77,13 +77,13 @@ func TestWordsOfValues(t *testing.T) {
 
 func TestLists(t *testing.T) {
 	for want, got := range map[string]string{
-		"a, b or c":                         phrase.Any([]string{"a", "b", "c"}),
-		"a":                                 phrase.Any([]string{"a"}),
+		"a, b or c":                         phrase.Or([]string{"a", "b", "c"}),
+		"a":                                 phrase.Or([]string{"a"}),
 		"null, true or false or a list":     phrase.Types([]string{"null", "boolean", "array"}),
 		"a, b and 2 more":                   phrase.List([]string{"a", "b", "c", "d"}, 2),
 		"1 item":                            phrase.Count(1, "item"),
 		"0 items":                           phrase.Count(0, "item"),
-		`one of 1, "a"`:                     phrase.OneOf([]any{json.Number("1"), "a", "a"}),
+		`one of 1, "a"`:                     phrase.Enum([]any{json.Number("1"), "a", "a"}),
 		"an email such as name@example.com": phrase.Format("email"),
 		"a phone":                           phrase.Format("phone"),
 	} {

@@ -15,12 +15,12 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// holder is a keyword of our own that holds a subschema.
-type holder interface{ Subschema() *jsonschema.Schema }
+// subschemaHolder is a keyword of our own that holds a subschema.
+type subschemaHolder interface{ Subschema() *jsonschema.Schema }
 
-// InPlace returns the subschemas that s lays on the very value that it judges
+// SameValue returns the subschemas that s lays on the very value that it judges
 // itself. Conditions (if, not) are left out: they ask, they do not demand.
-func InPlace(s *jsonschema.Schema) []*jsonschema.Schema {
+func SameValue(s *jsonschema.Schema) []*jsonschema.Schema {
 	var out []*jsonschema.Schema
 	for _, ref := range []*jsonschema.Schema{s.Ref, s.RecursiveRef} {
 		if ref != nil {
@@ -47,16 +47,16 @@ func InPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	return out
 }
 
-// Sure returns the subschemas that hold for the same value come what may.
-func Sure(s *jsonschema.Schema) []*jsonschema.Schema {
+// Unconditional returns the subschemas that hold for the same value come what may.
+func Unconditional(s *jsonschema.Schema) []*jsonschema.Schema {
 	if s.Ref == nil {
 		return s.AllOf
 	}
 	return append([]*jsonschema.Schema{s.Ref}, s.AllOf...)
 }
 
-// OfProperty returns the subschemas that s itself lays on one property.
-func OfProperty(s *jsonschema.Schema, name string) []*jsonschema.Schema {
+// ForProperty returns the subschemas that s itself lays on one property.
+func ForProperty(s *jsonschema.Schema, name string) []*jsonschema.Schema {
 	var out []*jsonschema.Schema
 	if sub := s.Properties[name]; sub != nil {
 		out = append(out, sub)
@@ -78,8 +78,8 @@ func OfProperty(s *jsonschema.Schema, name string) []*jsonschema.Schema {
 	return out
 }
 
-// OfItem returns the subschemas that s itself lays on one item of a list.
-func OfItem(s *jsonschema.Schema, i int) []*jsonschema.Schema {
+// ForItem returns the subschemas that s itself lays on one item of a list.
+func ForItem(s *jsonschema.Schema, i int) []*jsonschema.Schema {
 	switch items := s.Items.(type) {
 	case *jsonschema.Schema:
 		return []*jsonschema.Schema{items}
@@ -114,9 +114,9 @@ func sortedPatterns(s *jsonschema.Schema) []jsonschema.Regexp {
 	})
 }
 
-// Parts returns every subschema directly under s, whatever it is for.
-func Parts(s *jsonschema.Schema) []*jsonschema.Schema {
-	out := InPlace(s)
+// Children returns every subschema directly under s, whatever it is for.
+func Children(s *jsonschema.Schema) []*jsonschema.Schema {
+	out := SameValue(s)
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		out = append(out, s.Properties[name])
 	}
@@ -138,15 +138,15 @@ func Parts(s *jsonschema.Schema) []*jsonschema.Schema {
 		}
 	}
 	for _, ext := range s.Extensions {
-		if h, ok := ext.(holder); ok {
+		if h, ok := ext.(subschemaHolder); ok {
 			out = append(out, h.Subschema())
 		}
 	}
 	return out
 }
 
-// Reach returns root and whatever next leads to from it, each once.
-func Reach(root *jsonschema.Schema, next func(*jsonschema.Schema) []*jsonschema.Schema) []*jsonschema.Schema {
+// Reachable returns root and whatever next leads to from it, each once.
+func Reachable(root *jsonschema.Schema, next func(*jsonschema.Schema) []*jsonschema.Schema) []*jsonschema.Schema {
 	seen := map[*jsonschema.Schema]bool{root: true}
 	out := []*jsonschema.Schema{root}
 	for i := 0; i < len(out); i++ {
@@ -166,15 +166,15 @@ const maxLocated = 64
 // Locate returns the schemas that may judge the place at path within doc. The
 // place itself need not exist: a missing property has schemas too.
 func Locate(root *jsonschema.Schema, doc any, path []string) []*jsonschema.Schema {
-	here := Reach(root, InPlace)
+	here := Reachable(root, SameValue)
 	for _, token := range path {
 		var next []*jsonschema.Schema
 		for _, s := range here {
 			if _, isList := doc.([]any); isList {
 				i, _ := strconv.Atoi(token)
-				next = append(next, OfItem(s, i)...)
+				next = append(next, ForItem(s, i)...)
 			} else {
-				next = append(next, OfProperty(s, token)...)
+				next = append(next, ForProperty(s, token)...)
 			}
 		}
 		here = together(next)
@@ -194,7 +194,7 @@ func together(schemas []*jsonschema.Schema) []*jsonschema.Schema {
 		if slices.Contains(out, s) {
 			continue // and so is all that it leads to
 		}
-		for _, sub := range Reach(s, InPlace) {
+		for _, sub := range Reachable(s, SameValue) {
 			if len(out) < maxLocated && !slices.Contains(out, sub) {
 				out = append(out, sub)
 			}

@@ -27,9 +27,9 @@ func At(doc any, path []string) (any, bool) {
 	return doc, true
 }
 
-// Put returns doc with the value at path replaced; it reports false when
+// Replace returns doc with the value at path replaced; it reports false when
 // there is no such place. Only the innermost container is written to.
-func Put(doc any, path []string, value any) (any, bool) {
+func Replace(doc any, path []string, value any) (any, bool) {
 	if len(path) == 0 {
 		return value, true
 	}
@@ -51,9 +51,9 @@ func Put(doc any, path []string, value any) (any, bool) {
 	return doc, false
 }
 
-// Drop takes the property at path out of its object within doc. It reports
+// Remove takes the property at path out of its object within doc. It reports
 // false when that is no property: the items of a list stay where they are.
-func Drop(doc any, path []string) bool {
+func Remove(doc any, path []string) bool {
 	if len(path) == 0 {
 		return false
 	}
@@ -67,8 +67,8 @@ func Drop(doc any, path []string) bool {
 	return true
 }
 
-// Holds reports whether value is one that can hold others.
-func Holds(value any) bool {
+// IsContainer reports whether value is one that can hold others.
+func IsContainer(value any) bool {
 	switch value.(type) {
 	case map[string]any, []any:
 		return true

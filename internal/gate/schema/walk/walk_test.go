@@ -65,7 +65,7 @@ func TestParts(t *testing.T) {
 	want := []string{"/allOf/0", "/anyOf/0", "/oneOf/0", "/then", "/else", "/dependentSchemas/d", "/properties/a", "/properties/b",
 		"/patternProperties/x", "/additionalProperties", "/prefixItems/0", "/if", "/not", "/propertyNames", "/unevaluatedProperties",
 		"/items", "/contains", "/unevaluatedItems"}
-	if diff := cmp.Diff(want, locations(walk.Parts(s))); diff != "" {
+	if diff := cmp.Diff(want, locations(walk.Children(s))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -85,7 +85,7 @@ func TestPutAndDrop(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			doc := schematest.Value(t, tt.doc)
-			got, ok := walk.Put(walk.Clone(doc), split(tt.path), "new")
+			got, ok := walk.Replace(walk.Clone(doc), split(tt.path), "new")
 			want := doc
 			if tt.put != "" {
 				want = schematest.Value(t, tt.put)
@@ -97,7 +97,7 @@ func TestPutAndDrop(t *testing.T) {
 			if want = doc; tt.dropped != "" {
 				want = schematest.Value(t, tt.dropped)
 			}
-			if ok := walk.Drop(less, split(tt.path)); ok != (tt.dropped != "") {
+			if ok := walk.Remove(less, split(tt.path)); ok != (tt.dropped != "") {
 				t.Errorf("Drop reported %v", ok)
 			}
 			if diff := cmp.Diff(want, less); diff != "" {

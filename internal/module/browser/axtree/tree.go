@@ -17,25 +17,25 @@ import (
 
 // Node is one thing on a page.
 type Node struct {
-	Role     string // "text" for plain text, whose words are its name
-	Name     string
-	Value    string
-	URL      string   // where a link leads
-	States   []string // disabled, checked, level=2 …
-	Acts     bool     // it can be clicked, typed into, or chosen from
-	Frame    int      // the frame it is in, as numbered by whoever built the tree
-	Backend  int64    // the browser's number for its element; 0: it has none
-	Children []*Node
+	Role       string // "text" for plain text, whose words are its name
+	Name       string
+	Value      string
+	URL        string   // where a link leads
+	States     []string // disabled, checked, level=2 …
+	Actionable bool     // it can be clicked, typed into, or chosen from
+	Frame      int      // the frame it is in, as numbered by whoever built the tree
+	Backend    int64    // the browser's number for its element; 0: it has none
+	Children   []*Node
 }
 
-// mostNodes bounds a tree; a page with more is cut.
-const mostNodes = 50_000
+// maxNodes bounds a tree; a page with more is cut.
+const maxNodes = 50_000
 
 // Build makes a tree of the nodes of one frame. What stands in a child frame
 // is in the page that graft returns, when asked with the number of the frame's
 // element.
 func Build(nodes []*accessibility.Node, frame int, graft func(backend int64) *Node) *Node {
-	b := builder{frame: frame, graft: graft, byID: make(map[accessibility.NodeID]*accessibility.Node, len(nodes)), left: mostNodes}
+	b := builder{frame: frame, graft: graft, byID: make(map[accessibility.NodeID]*accessibility.Node, len(nodes)), left: maxNodes}
 	for _, n := range nodes {
 		if n != nil {
 			b.byID[n.NodeID] = n
@@ -65,13 +65,13 @@ type builder struct {
 	left  int
 }
 
-// mostDepth bounds how deep a page is followed.
-const mostDepth = 2_000
+// maxDepth bounds how deep a page is followed.
+const maxDepth = 2_000
 
 // build returns what a node comes to: itself, or what is in it, or nothing.
 func (b *builder) build(n *accessibility.Node, depth int) []*Node {
 	delete(b.byID, n.NodeID) // each is met once, whatever the page says of itself
-	if b.left--; b.left < 0 || depth > mostDepth {
+	if b.left--; b.left < 0 || depth > maxDepth {
 		return nil
 	}
 	role := text(n.Role)
@@ -93,7 +93,7 @@ func (b *builder) build(n *accessibility.Node, depth int) []*Node {
 	}
 	children = mergeText(children)
 	out := b.node(n, role)
-	if n.Ignored || !out.Acts && arranges(role) && out.Name == "" {
+	if n.Ignored || !out.Actionable && isLayoutRole(role) && out.Name == "" {
 		return children
 	}
 	if role == "Iframe" && b.graft != nil {
@@ -101,7 +101,7 @@ func (b *builder) build(n *accessibility.Node, depth int) []*Node {
 			children = append(children, inside.Children...)
 		}
 	}
-	if !out.Acts && arranges(role) {
+	if !out.Actionable && isLayoutRole(role) {
 		out.Role = "group"
 	}
 	out.Children = without(children, out.Name, out.Value)
@@ -109,7 +109,7 @@ func (b *builder) build(n *accessibility.Node, depth int) []*Node {
 }
 
 func (b *builder) node(n *accessibility.Node, role string) *Node {
-	out := &Node{Role: spelt(role), Name: clean(text(n.Name)), Value: clean(text(n.Value)), Frame: b.frame, Backend: int64(n.BackendDOMNodeID)}
+	out := &Node{Role: roleName(role), Name: clean(text(n.Name)), Value: clean(text(n.Value)), Frame: b.frame, Backend: int64(n.BackendDOMNodeID)}
 	focusable := false
 	for _, p := range n.Properties {
 		if p == nil {
@@ -139,15 +139,15 @@ func (b *builder) node(n *accessibility.Node, role string) *Node {
 			}
 		}
 	}
-	out.Acts = !n.Ignored && out.Backend != 0 && role != "RootWebArea" && role != "Iframe" && (focusable || acts(role))
+	out.Actionable = !n.Ignored && out.Backend != 0 && role != "RootWebArea" && role != "Iframe" && (focusable || acts(role))
 	if role != "link" {
 		out.URL = ""
 	}
 	return out
 }
 
-// arranges reports a role that says nothing by itself.
-func arranges(role string) bool {
+// isLayoutRole reports a role that says nothing by itself.
+func isLayoutRole(role string) bool {
 	switch role {
 	case "", "generic", "none", "presentation", "LabelText", "Section", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "rowgroup", "Abbr", "Canvas", "Legend", "Figcaption", "emphasis", "strong", "mark", "time", "code", "subscript", "superscript", "insertion", "deletion":
 		return true
@@ -167,8 +167,8 @@ func acts(role string) bool {
 	}
 }
 
-// spelt writes a role as people do.
-func spelt(role string) string {
+// roleName writes a role as people do.
+func roleName(role string) string {
 	switch role {
 	case "RootWebArea", "WebArea":
 		return "page"
@@ -196,7 +196,7 @@ func mergeText(nodes []*Node) []*Node {
 			joined := *out[last]
 			joined.Name = clean(joined.Name + " " + n.Name)
 			out[last] = &joined
-		case n.Acts && n.Name == out[last].Name:
+		case n.Actionable && n.Name == out[last].Name:
 			out[last] = n
 		default:
 			out = append(out, n)
@@ -219,7 +219,7 @@ func without(children []*Node, name, value string) []*Node {
 func words(nodes []*Node) (string, bool) {
 	var all []string
 	for _, n := range nodes {
-		if n.Acts || n.Role != "text" && n.Role != "img" && n.Role != "group" && n.Role != "paragraph" {
+		if n.Actionable || n.Role != "text" && n.Role != "img" && n.Role != "group" && n.Role != "paragraph" {
 			return "", false
 		}
 		if n.Role != "text" && len(n.Children) > 0 {
@@ -244,8 +244,8 @@ func squeeze(s string) string {
 	}, s)
 }
 
-// mostText bounds what one name or value shows.
-const mostText = 1_000
+// maxText bounds what one name or value shows.
+const maxText = 1_000
 
 // clean brings text into one line, without what would not be seen or would
 // turn the line around.
@@ -261,8 +261,8 @@ func clean(s string) string {
 		}
 	}, s)
 	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > mostText {
-		cut := mostText
+	if len(s) > maxText {
+		cut := maxText
 		for !utf8.RuneStart(s[cut]) {
 			cut--
 		}

@@ -15,7 +15,7 @@ func (n *Node) walk(around *Node, visit func(n, around *Node) bool) bool {
 	if !visit(n, around) {
 		return false
 	}
-	if n.Acts {
+	if n.Actionable {
 		around = n
 	}
 	for _, c := range n.Children {
@@ -49,8 +49,8 @@ type writer struct {
 	b strings.Builder
 }
 
-// mostIndent bounds how far lines are set in.
-const mostIndent = 20
+// maxIndent bounds how far lines are set in.
+const maxIndent = 20
 
 func (w *writer) children(n *Node, depth int) {
 	for _, c := range n.Children {
@@ -59,11 +59,11 @@ func (w *writer) children(n *Node, depth int) {
 }
 
 func (w *writer) node(n *Node, depth int) {
-	if w.Only && !n.Acts && n.Role != "heading" && n.Role != "frame" && n.Role != "dialog" {
+	if w.Only && !n.Actionable && n.Role != "heading" && n.Role != "frame" && n.Role != "dialog" {
 		w.children(n, depth)
 		return
 	}
-	w.b.WriteString(strings.Repeat("  ", min(depth, mostIndent)))
+	w.b.WriteString(strings.Repeat("  ", min(depth, maxIndent)))
 	w.b.WriteString("- ")
 	if n.Role == "text" {
 		w.b.WriteString("text: " + n.Name + "\n")
@@ -73,7 +73,7 @@ func (w *writer) node(n *Node, depth int) {
 	if n.Name != "" {
 		w.b.WriteString(" " + quote(n.Name))
 	}
-	if n.Acts && w.Ref != nil {
+	if n.Actionable && w.Ref != nil {
 		w.b.WriteString(" [" + w.Ref(n) + "]")
 	}
 	if n.Value != "" && n.Value != n.Name {
@@ -93,16 +93,16 @@ func (w *writer) node(n *Node, depth int) {
 	w.children(n, depth+1)
 }
 
-// mostURL bounds the address of a link.
-const mostURL = 200
+// maxURL bounds the address of a link.
+const maxURL = 200
 
 func (w *writer) short(url string) string {
 	if rest, ok := strings.CutPrefix(url, w.Base); ok && w.Base != "" && strings.HasPrefix(rest, "/") {
 		url = rest
 	}
 	url = clean(url)
-	if len(url) > mostURL {
-		cut := mostURL
+	if len(url) > maxURL {
+		cut := maxURL
 		for !utf8.RuneStart(url[cut]) {
 			cut--
 		}
@@ -140,12 +140,12 @@ func (n *Node) Find(wanted string, prefer func(*Node) bool) []*Node {
 		case !strings.Contains(name, wanted):
 			return true
 		}
-		if !c.Acts && around != nil {
+		if !c.Actionable && around != nil {
 			c = around
 		}
 		switch {
 		case prefer != nil && prefer(c):
-		case c.Acts:
+		case c.Actionable:
 			rank++
 		default:
 			rank += 2

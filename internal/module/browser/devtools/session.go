@@ -26,8 +26,8 @@ func newSession(c *Conn, id target.SessionID) *Session {
 	return &Session{ID: id, conn: c, gone: make(chan struct{}), wake: make(chan struct{}, 1)}
 }
 
-// Gone is closed when the session has ended.
-func (s *Session) Gone() <-chan struct{} { return s.gone }
+// Done is closed when the session has ended.
+func (s *Session) Done() <-chan struct{} { return s.gone }
 
 // Handle gives the session its handler, which is called with each event, also
 // with those that came before. It is called once at most.
@@ -49,7 +49,7 @@ func (s *Session) pump(handler func(event any)) {
 			over = true
 		}
 		for _, event := range s.take() {
-			if m, ok := event.(mark); ok {
+			if m, ok := event.(barrier); ok {
 				close(m)
 				continue
 			}
@@ -58,13 +58,13 @@ func (s *Session) pump(handler func(event any)) {
 	}
 }
 
-// mark stands in a queue for whoever waits until it is reached.
-type mark chan struct{}
+// barrier stands in a queue for whoever waits until it is reached.
+type barrier chan struct{}
 
-// CatchUp waits until the handler has seen every event that came before the
+// WaitHandled waits until the handler has seen every event that came before the
 // answer to the caller's last command: answers overtake events.
-func (s *Session) CatchUp(ctx context.Context) {
-	m := make(mark)
+func (s *Session) WaitHandled(ctx context.Context) {
+	m := make(barrier)
 	s.push(m)
 	select {
 	case <-m:
@@ -101,8 +101,8 @@ func (s *Session) end() {
 }
 
 // Send sends a command and returns at once.
-func (s *Session) Send(method string, params any) *Reply {
-	r := &Reply{session: s, method: method, done: make(chan struct{})}
+func (s *Session) Send(method string, params any) *PendingReply {
+	r := &PendingReply{session: s, method: method, done: make(chan struct{})}
 	raw, err := jsonv2.Marshal(params, jsonv2.AllowInvalidUTF8(true))
 	if err != nil {
 		r.failed = err
@@ -110,7 +110,7 @@ func (s *Session) Send(method string, params any) *Reply {
 	}
 	select {
 	case <-s.gone:
-		r.failed = ErrGone
+		r.failed = ErrClosed
 		return r
 	default:
 	}
@@ -125,7 +125,7 @@ func (s *Session) Send(method string, params any) *Reply {
 		c.mu.Lock()
 		delete(c.waiting, r.id)
 		c.mu.Unlock()
-		r.failed = ErrGone
+		r.failed = ErrClosed
 	}
 	return r
 }

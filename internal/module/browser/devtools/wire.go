@@ -34,9 +34,9 @@ import (
 	"github.com/chromedp/cdproto/target"
 )
 
-// ErrGone is the end of a call whose session ended: the tab was closed, or the
+// ErrClosed is the end of a call whose session ended: the tab was closed, or the
 // browser is no more.
-var ErrGone = errors.New("the tab or the browser was closed")
+var ErrClosed = errors.New("the tab or the browser was closed")
 
 // Transport carries messages. One goroutine reads from it; many may write.
 type Transport interface {
@@ -54,14 +54,14 @@ type Conn struct {
 
 	mu       sync.Mutex
 	next     int64
-	waiting  map[int64]*Reply
+	waiting  map[int64]*PendingReply
 	sessions map[target.SessionID]*Session
 	ended    bool
 }
 
 // Open begins to speak.
 func Open(t Transport) *Conn {
-	c := &Conn{transport: t, read: make(chan struct{}), waiting: map[int64]*Reply{}, sessions: map[target.SessionID]*Session{}}
+	c := &Conn{transport: t, read: make(chan struct{}), waiting: map[int64]*PendingReply{}, sessions: map[target.SessionID]*Session{}}
 	c.root = newSession(c, "")
 	go c.reader()
 	return c
@@ -70,8 +70,8 @@ func Open(t Transport) *Conn {
 // Browser is the session with the browser itself.
 func (c *Conn) Browser() *Session { return c.root }
 
-// Gone is closed when the connection has ended.
-func (c *Conn) Gone() <-chan struct{} { return c.root.gone }
+// Done is closed when the connection has ended.
+func (c *Conn) Done() <-chan struct{} { return c.root.gone }
 
 // Close ends the connection.
 func (c *Conn) Close() {
@@ -154,7 +154,7 @@ func (c *Conn) drop(id target.SessionID) {
 	c.mu.Lock()
 	s := c.sessions[id]
 	delete(c.sessions, id)
-	maps.DeleteFunc(c.waiting, func(_ int64, r *Reply) bool { return s != nil && r.session == s })
+	maps.DeleteFunc(c.waiting, func(_ int64, r *PendingReply) bool { return s != nil && r.session == s })
 	c.mu.Unlock()
 	if s != nil {
 		s.end()
@@ -182,8 +182,8 @@ type Attached struct {
 	Waiting bool // it runs when it is told to
 }
 
-// Reply is the answer to a command, which may still be on its way.
-type Reply struct {
+// PendingReply is the answer to a command, which may still be on its way.
+type PendingReply struct {
 	session *Session
 	id      int64
 	method  string
@@ -193,7 +193,7 @@ type Reply struct {
 }
 
 // Wait waits for the answer and reads it into result, unless that is nil.
-func (r *Reply) Wait(ctx context.Context, result any) error {
+func (r *PendingReply) Wait(ctx context.Context, result any) error {
 	if r.failed != nil {
 		return r.failed
 	}
@@ -215,10 +215,10 @@ func (r *Reply) Wait(ctx context.Context, result any) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return ErrGone
+	return ErrClosed
 }
 
-func (r *Reply) read(result any) error {
+func (r *PendingReply) read(result any) error {
 	switch {
 	case r.message.Error != nil:
 		return fmt.Errorf("%s: %w", r.method, r.message.Error)
@@ -236,12 +236,12 @@ func Call[P, R any](ctx context.Context, s *Session, c cdp.Command[P, R], params
 	return result, err
 }
 
-// Do runs a command whose result says nothing.
-func Do[P, R any](ctx context.Context, s *Session, c cdp.Command[P, R], params P) error {
+// Exec runs a command whose result says nothing.
+func Exec[P, R any](ctx context.Context, s *Session, c cdp.Command[P, R], params P) error {
 	return s.Send(c.Method, params).Wait(ctx, nil)
 }
 
 // Start sends a command. Its reply may be waited for later, or never.
-func Start[P, R any](s *Session, c cdp.Command[P, R], params P) *Reply {
+func Start[P, R any](s *Session, c cdp.Command[P, R], params P) *PendingReply {
 	return s.Send(c.Method, params)
 }

@@ -81,7 +81,7 @@ func TestCalls(t *testing.T) {
 	}
 	wg.Wait()
 	var refusal *cdproto.Error
-	if err := devtools.Do(t.Context(), c.Browser(), page.Reload, page.ReloadParams{}); !errors.As(err, &refusal) || refusal.Message != "no" {
+	if err := devtools.Exec(t.Context(), c.Browser(), page.Reload, page.ReloadParams{}); !errors.As(err, &refusal) || refusal.Message != "no" {
 		t.Errorf("a refusal came as %v", err)
 	}
 }
@@ -112,10 +112,10 @@ func TestSlowHandler(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			got++
 		})
-		if err := devtools.Do(t.Context(), a.Session, page.Enable, page.EnableParams{}); err != nil {
+		if err := devtools.Exec(t.Context(), a.Session, page.Enable, page.EnableParams{}); err != nil {
 			t.Error(err)
 		}
-		a.Session.CatchUp(t.Context())
+		a.Session.WaitHandled(t.Context())
 		if got != many {
 			t.Errorf("%d events were seen", got)
 		}
@@ -133,26 +133,26 @@ func TestEnds(t *testing.T) {
 		first, second := devtools.Start(one, page.Enable, page.EnableParams{}), devtools.Start(two, page.Enable, page.EnableParams{})
 		s.in <- event("1", "Page.domContentEventFired", `{"timestamp":1}`)
 		s.in <- event("", "Target.detachedFromTarget", `{"sessionId":"1"}`)
-		if err := first.Wait(t.Context(), nil); !errors.Is(err, devtools.ErrGone) {
+		if err := first.Wait(t.Context(), nil); !errors.Is(err, devtools.ErrClosed) {
 			t.Errorf("a call to a session that ended: %v", err)
 		}
-		<-one.Gone()
-		if err := devtools.Do(t.Context(), one, page.Enable, page.EnableParams{}); !errors.Is(err, devtools.ErrGone) {
+		<-one.Done()
+		if err := devtools.Exec(t.Context(), one, page.Enable, page.EnableParams{}); !errors.Is(err, devtools.ErrClosed) {
 			t.Errorf("a later one: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := devtools.Do(ctx, two, page.Enable, page.EnableParams{}); !errors.Is(err, context.DeadlineExceeded) {
+		if err := devtools.Exec(ctx, two, page.Enable, page.EnableParams{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("an answer that does not come: %v", err)
 		}
 		c.Close()
-		if err := second.Wait(t.Context(), nil); !errors.Is(err, devtools.ErrGone) {
+		if err := second.Wait(t.Context(), nil); !errors.Is(err, devtools.ErrClosed) {
 			t.Errorf("a call to a connection that ended: %v", err)
 		}
-		if err := devtools.Do(t.Context(), c.Browser(), page.Enable, page.EnableParams{}); !errors.Is(err, devtools.ErrGone) {
+		if err := devtools.Exec(t.Context(), c.Browser(), page.Enable, page.EnableParams{}); !errors.Is(err, devtools.ErrClosed) {
 			t.Errorf("a later one: %v", err)
 		}
-		if err := devtools.Do(t.Context(), c.Session("3"), page.Enable, page.EnableParams{}); !errors.Is(err, devtools.ErrGone) {
+		if err := devtools.Exec(t.Context(), c.Session("3"), page.Enable, page.EnableParams{}); !errors.Is(err, devtools.ErrClosed) {
 			t.Errorf("a new session of it: %v", err)
 		}
 		if len(order) != 1 {

@@ -26,7 +26,7 @@ func (e *Element) ready(ctx context.Context) (point, error) {
 	defer cancel()
 	obstacle := ""
 	for {
-		at, now, err := e.look(limit)
+		at, now, err := e.clickPoint(limit)
 		switch {
 		case err == nil && now == "":
 			return at, nil
@@ -48,8 +48,8 @@ func (e *Element) ready(ctx context.Context) (point, error) {
 	}
 }
 
-// look says where the element can be clicked, or what is in the way.
-func (e *Element) look(ctx context.Context) (at point, obstacle string, err error) {
+// clickPoint says where the element can be clicked, or what is in the way.
+func (e *Element) clickPoint(ctx context.Context) (at point, obstacle string, err error) {
 	var state string
 	if err := e.run(ctx, "ready", &state, true); err != nil || state != "ok" {
 		return point{}, state, err
@@ -118,8 +118,8 @@ func (e *Element) Click(ctx context.Context, button string, count int) error {
 	}
 	for i, ev := range events {
 		ev.X, ev.Y = at.x, at.y
-		err := devtools.Do(ctx, e.page, input.DispatchMouseEvent, ev)
-		if errors.Is(err, devtools.ErrGone) && i == len(events)-1 {
+		err := devtools.Exec(ctx, e.page, input.DispatchMouseEvent, ev)
+		if errors.Is(err, devtools.ErrClosed) && i == len(events)-1 {
 			return nil // the click closed the tab
 		}
 		if err != nil {
@@ -147,7 +147,7 @@ func (e *Element) Select(ctx context.Context, values []string) ([]string, error)
 		return nil, e.hindered(state)
 	}
 	err := e.run(ctx, "select", &got, values)
-	var thrown frames.Thrown
+	var thrown frames.ScriptError
 	switch {
 	case errors.As(err, &thrown):
 		return nil, tool.Errorf(op, tool.Invalid, "%s is not a list of options", e.What).
@@ -159,7 +159,7 @@ func (e *Element) Select(ctx context.Context, values []string) ([]string, error)
 	case got.Single:
 		return nil, tool.Errorf(op, tool.Invalid, "%s takes one option only", e.What).WithHint("give one value")
 	case len(got.Chosen) == 0 && got.Offered != nil:
-		e := tool.Errorf(op, tool.NotFound, "%s has no option %q", e.What, tool.Clip(got.Missing))
+		e := tool.Errorf(op, tool.NotFound, "%s has no option %q", e.What, tool.Truncate(got.Missing))
 		e.Similar = got.Offered
 		return nil, e.WithHint("the options are %s", quoted(got.Offered))
 	}

@@ -21,32 +21,32 @@ type Element struct {
 	What   string // in words: button "Save"
 	Others int    // how many more a selector names
 
-	all    frames.All
+	all    frames.Frames
 	frame  *frames.Frame
 	object runtime.RemoteObjectID
 	page   *devtools.Session // where the mouse and the keyboard are
 }
 
-// Held makes an element of what is held in a frame. Without words for it, it
+// FromObject makes an element of what is held in a frame. Without words for it, it
 // is asked what it is.
-func Held(ctx context.Context, all frames.All, f *frames.Frame, object runtime.RemoteObjectID, what string) (*Element, error) {
+func FromObject(ctx context.Context, all frames.Frames, f *frames.Frame, object runtime.RemoteObjectID, what string) (*Element, error) {
 	e := &Element{What: what, all: all, frame: f, object: object, page: all[0].Session}
 	if what != "" {
 		return e, nil
 	}
 	k, err := e.describe(ctx)
-	e.What = k.spoken()
+	e.What = k.describe()
 	return e, err
 }
 
-// Numbered takes hold of the element that the browser has under a number, or
+// FromBackendID takes hold of the element that the browser has under a number, or
 // that the text under it stands in.
-func Numbered(ctx context.Context, all frames.All, f *frames.Frame, backend cdp.BackendNodeID, what string) (*Element, error) {
-	object, err := f.Hold(ctx, backend)
+func FromBackendID(ctx context.Context, all frames.Frames, f *frames.Frame, backend cdp.BackendNodeID, what string) (*Element, error) {
+	object, err := f.ResolveNode(ctx, backend)
 	if err != nil {
 		return nil, err
 	}
-	e, err := Held(ctx, all, f, object, what)
+	e, err := FromObject(ctx, all, f, object, what)
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +89,8 @@ func (e *Element) describe(ctx context.Context) (kind, error) {
 	return k, err
 }
 
-// spoken is the element in words, where its role is not known.
-func (k kind) spoken() string {
+// describe is the element in words, where its role is not known.
+func (k kind) describe() string {
 	what := k.Tag
 	if k.Type != "" {
 		what += " (" + k.Type + ")"

@@ -17,9 +17,9 @@ import (
 	"callgate/tool"
 )
 
-// mostTyped is how many characters are typed key by key; what is longer is
+// maxTyped is how many characters are typed key by key; what is longer is
 // pasted.
-const mostTyped = 600
+const maxTyped = 600
 
 // Type types text into the element with the keyboard. With clear, what it
 // held goes first.
@@ -28,7 +28,7 @@ func (e *Element) Type(ctx context.Context, text string, clear bool) error {
 	if err != nil {
 		return err
 	}
-	if err := e.takes(k, text); err != nil {
+	if err := e.checkTypable(k, text); err != nil {
 		return err
 	}
 	if set(k.Type) {
@@ -54,8 +54,8 @@ func (e *Element) Type(ctx context.Context, text string, clear bool) error {
 	return characters(ctx, e.page, text)
 }
 
-// takes refuses what cannot be typed.
-func (e *Element) takes(k kind, text string) error {
+// checkTypable refuses what cannot be typed.
+func (e *Element) checkTypable(k kind, text string) error {
 	field := k.Tag == "textarea" || k.Editable || k.Tag == "input" && !slices.Contains([]string{"button", "submit", "reset", "image", "hidden"}, k.Type)
 	switch {
 	case k.Type == "checkbox" || k.Type == "radio":
@@ -80,7 +80,7 @@ func set(kind string) bool {
 }
 
 func (e *Element) fill(ctx context.Context, value string) error {
-	var thrown frames.Thrown
+	var thrown frames.ScriptError
 	err := e.run(ctx, "fill", nil, value)
 	if errors.As(err, &thrown) {
 		return tool.Errorf(op, tool.Invalid, "%s", string(thrown)).
@@ -91,7 +91,7 @@ func (e *Element) fill(ctx context.Context, value string) error {
 
 func press(ctx context.Context, s *devtools.Session, at point) error {
 	for _, kind := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased} {
-		err := devtools.Do(ctx, s, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: at.x, Y: at.y, Button: input.MouseButtonLeft, ClickCount: 1})
+		err := devtools.Exec(ctx, s, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: at.x, Y: at.y, Button: input.MouseButtonLeft, ClickCount: 1})
 		if err != nil {
 			return err
 		}
@@ -102,26 +102,26 @@ func press(ctx context.Context, s *devtools.Session, at point) error {
 // characters types text where the caret is.
 func characters(ctx context.Context, s *devtools.Session, text string) error {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	if utf8.RuneCountInString(text) > mostTyped {
-		return devtools.Do(ctx, s, input.InsertText, input.InsertTextParams{Text: text})
+	if utf8.RuneCountInString(text) > maxTyped {
+		return devtools.Exec(ctx, s, input.InsertText, input.InsertTextParams{Text: text})
 	}
 	for _, r := range text {
 		if _, known := kb.Keys[r]; !known && r != '\n' {
-			if err := devtools.Do(ctx, s, input.InsertText, input.InsertTextParams{Text: string(r)}); err != nil {
+			if err := devtools.Exec(ctx, s, input.InsertText, input.InsertTextParams{Text: string(r)}); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := strike(ctx, s, kb.Encode(r), 0); err != nil {
+		if err := sendKey(ctx, s, kb.Encode(r), 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// strike sends the events of one key; they are answered together.
-func strike(ctx context.Context, s *devtools.Session, events []*input.DispatchKeyEventParams, modifiers int64) error {
-	replies := make([]*devtools.Reply, len(events))
+// sendKey sends the events of one key; they are answered together.
+func sendKey(ctx context.Context, s *devtools.Session, events []*input.DispatchKeyEventParams, modifiers int64) error {
+	replies := make([]*devtools.PendingReply, len(events))
 	for i, ev := range events {
 		ev.Modifiers |= modifiers
 		replies[i] = devtools.Start(s, input.DispatchKeyEvent, *ev)
@@ -169,11 +169,11 @@ func key(ctx context.Context, s *devtools.Session, name string) error {
 			events[0].Commands = []string{"selectAll"}
 		}
 	}
-	return strike(ctx, s, events, modifiers)
+	return sendKey(ctx, s, events, modifiers)
 }
 
 func unknownKey(name string) error {
-	return tool.Errorf(op, tool.Invalid, "there is no key %q", tool.Clip(name)).
+	return tool.Errorf(op, tool.Invalid, "there is no key %q", tool.Truncate(name)).
 		WithHint("keys are written Enter, Escape, Tab, Backspace, Delete, ArrowDown, PageDown, End, Home, F5, a, Control+A")
 }
 
@@ -212,11 +212,11 @@ func (e *Element) Upload(ctx context.Context, files []string) error {
 	if k.Type != "file" {
 		return tool.Errorf(op, tool.Invalid, "%s does not take files", e.What).WithHint(`point at the field of type "file": selector input[type=file]`)
 	}
-	return devtools.Do(ctx, e.frame.Session, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: files, ObjectID: e.object})
+	return devtools.Exec(ctx, e.frame.Session, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: files, ObjectID: e.object})
 }
 
-// Holds is what a field holds now; a password is not said.
-func (e *Element) Holds(ctx context.Context) (value string, secret bool) {
+// Value is what a field holds now; a password is not said.
+func (e *Element) Value(ctx context.Context) (value string, secret bool) {
 	k, err := e.describe(ctx)
 	return k.Value, err != nil || k.Type == "password"
 }

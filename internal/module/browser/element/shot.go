@@ -22,9 +22,9 @@ type Shot struct {
 
 const (
 	// What the strictest of the model APIs takes.
-	mostShot  = 3_500_000 // bytes
-	mostSide  = 8_000     // pixels
-	mostPixel = 12_000_000
+	maxShot  = 3_500_000 // bytes
+	maxSide  = 8_000     // pixels
+	maxPixel = 12_000_000
 )
 
 // Screenshot takes a picture of what the window shows, of the whole page, or
@@ -44,13 +44,13 @@ func Screenshot(ctx context.Context, s *devtools.Session, full bool, el *Element
 			return Shot{}, err
 		}
 	}
-	shot := Shot{Cut: clip.Height > mostSide || clip.Width > mostSide}
-	clip.Width, clip.Height = math.Ceil(min(clip.Width, mostSide)), math.Ceil(min(clip.Height, mostSide))
+	shot := Shot{Cut: clip.Height > maxSide || clip.Width > maxSide}
+	clip.Width, clip.Height = math.Ceil(min(clip.Width, maxSide)), math.Ceil(min(clip.Height, maxSide))
 	if clip.Width < 1 || clip.Height < 1 {
 		return Shot{}, tool.Errorf(op, tool.Failed, "there is nothing to see: it has no size")
 	}
-	if n := clip.Width * clip.Height; n > mostPixel {
-		clip.Scale = math.Sqrt(mostPixel / n)
+	if n := clip.Width * clip.Height; n > maxPixel {
+		clip.Scale = math.Sqrt(maxPixel / n)
 	}
 	shot.Width, shot.Height = int(clip.Width*clip.Scale), int(clip.Height*clip.Scale)
 	return shot, shot.capture(ctx, s, clip, format)
@@ -79,7 +79,7 @@ func (shot *Shot) capture(ctx context.Context, s *devtools.Session, clip cdpage.
 		if err != nil {
 			return err
 		}
-		if len(got.Data) <= mostShot {
+		if len(got.Data) <= maxShot {
 			shot.MIME, shot.Data = "image/"+string(a.format), got.Data
 			shot.Width, shot.Height = int(clip.Width*at.Scale), int(clip.Height*at.Scale)
 			return nil

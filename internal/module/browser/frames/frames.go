@@ -43,20 +43,20 @@ type Frame struct {
 	World   runtime.ExecutionContextID
 }
 
-// All are the documents of a page, the page's own first.
-type All []*Frame
+// Frames are the documents of a page, the page's own first.
+type Frames []*Frame
 
 // Most bounds the frames of a page that are looked into.
 const Most = 50
 
 // List finds the documents of a page in its sessions, that of the page itself
 // first.
-func List(ctx context.Context, sessions []*devtools.Session) (All, error) {
-	replies := make([]*devtools.Reply, len(sessions))
+func List(ctx context.Context, sessions []*devtools.Session) (Frames, error) {
+	replies := make([]*devtools.PendingReply, len(sessions))
 	for i, s := range sessions {
 		replies[i] = devtools.Start(s, cdpage.GetFrameTree, cdp.Empty{})
 	}
-	var all All
+	var all Frames
 	for i, r := range replies {
 		var got cdpage.GetFrameTreeResult
 		if err := r.Wait(ctx, &got); err != nil {
@@ -70,7 +70,7 @@ func List(ctx context.Context, sessions []*devtools.Session) (All, error) {
 	return all, all.enter(ctx)
 }
 
-func flatten(all All, s *devtools.Session, tree *cdpage.FrameTree) All {
+func flatten(all Frames, s *devtools.Session, tree *cdpage.FrameTree) Frames {
 	if tree == nil || tree.Frame == nil || len(all) >= Most {
 		return all
 	}
@@ -82,8 +82,8 @@ func flatten(all All, s *devtools.Session, tree *cdpage.FrameTree) All {
 }
 
 // enter opens our world in each frame. One that just went is left without.
-func (all All) enter(ctx context.Context) error {
-	replies := make([]*devtools.Reply, len(all))
+func (all Frames) enter(ctx context.Context) error {
+	replies := make([]*devtools.PendingReply, len(all))
 	for i, f := range all {
 		replies[i] = devtools.Start(f.Session, cdpage.CreateIsolatedWorld, cdpage.CreateIsolatedWorldParams{FrameID: f.ID, WorldName: "callgate"})
 	}
@@ -100,7 +100,7 @@ func (all All) enter(ctx context.Context) error {
 // Of enters one document.
 func Of(ctx context.Context, s *devtools.Session, id cdp.FrameID) (*Frame, error) {
 	f := &Frame{Session: s, ID: id}
-	return f, All{f}.enter(ctx)
+	return f, Frames{f}.enter(ctx)
 }
 
 var errGone = errors.New("the frame is gone")
@@ -113,9 +113,9 @@ func (f *Frame) Call(ctx context.Context, name string, result any, args ...any) 
 	return f.run(ctx, runtime.CallFunctionOnParams{FunctionDeclaration: script(name), ExecutionContextID: f.World, ReturnByValue: new(true)}, result, args)
 }
 
-// Pick runs one of our scripts in the frame and holds on to the element that
+// CallForElement runs one of our scripts in the frame and holds on to the element that
 // it returns, or "" for none.
-func (f *Frame) Pick(ctx context.Context, name string, args ...any) (runtime.RemoteObjectID, error) {
+func (f *Frame) CallForElement(ctx context.Context, name string, args ...any) (runtime.RemoteObjectID, error) {
 	if f.World == 0 {
 		return "", nil
 	}
@@ -134,8 +134,8 @@ func (f *Frame) CallOn(ctx context.Context, object runtime.RemoteObjectID, name 
 	return f.run(ctx, p, result, args)
 }
 
-// Hold takes hold of an element by the browser's number for it.
-func (f *Frame) Hold(ctx context.Context, backend cdp.BackendNodeID) (runtime.RemoteObjectID, error) {
+// ResolveNode takes hold of an element by the browser's number for it.
+func (f *Frame) ResolveNode(ctx context.Context, backend cdp.BackendNodeID) (runtime.RemoteObjectID, error) {
 	got, err := devtools.Call(ctx, f.Session, dom.ResolveNode, dom.ResolveNodeParams{BackendNodeID: backend, ExecutionContextID: f.World, ObjectGroup: objects})
 	if err != nil {
 		return "", err
@@ -147,12 +147,12 @@ func (f *Frame) Hold(ctx context.Context, backend cdp.BackendNodeID) (runtime.Re
 // each call.
 const objects = "callgate"
 
-// Thrown is an error that a script of ours threw on purpose: its words are for
+// ScriptError is an error that a script of ours threw on purpose: its words are for
 // the caller.
-type Thrown string
+type ScriptError string
 
 // Error is its words.
-func (e Thrown) Error() string { return string(e) }
+func (e ScriptError) Error() string { return string(e) }
 
 func (f *Frame) run(ctx context.Context, p runtime.CallFunctionOnParams, result any, args []any) error {
 	for _, a := range args {
@@ -185,7 +185,7 @@ func thrown(d *runtime.ExceptionDetails) error {
 		return fmt.Errorf("a script in the page failed: %s", d.Text)
 	}
 	line, _, _ := strings.Cut(d.Exception.Description, "\n")
-	return Thrown(strings.TrimPrefix(line, "Error: "))
+	return ScriptError(strings.TrimPrefix(line, "Error: "))
 }
 
 // Release lets go of what was held in the frame's process.
@@ -193,8 +193,8 @@ func (f *Frame) Release() {
 	devtools.Start(f.Session, runtime.ReleaseObjectGroup, runtime.ReleaseObjectGroupParams{ObjectGroup: objects})
 }
 
-// By finds a frame by its id, or nil.
-func (all All) By(id cdp.FrameID) *Frame {
+// ByID finds a frame by its id, or nil.
+func (all Frames) ByID(id cdp.FrameID) *Frame {
 	if i := slices.IndexFunc(all, func(f *Frame) bool { return f.ID == id }); i >= 0 {
 		return all[i]
 	}
@@ -202,8 +202,8 @@ func (all All) By(id cdp.FrameID) *Frame {
 }
 
 // Owner is the element of a frame in the frame around it.
-func (all All) Owner(ctx context.Context, f *Frame) (*Frame, cdp.BackendNodeID, error) {
-	around := all.By(f.Parent)
+func (all Frames) Owner(ctx context.Context, f *Frame) (*Frame, cdp.BackendNodeID, error) {
+	around := all.ByID(f.Parent)
 	if around == nil {
 		return nil, 0, errGone
 	}
@@ -212,11 +212,11 @@ func (all All) Owner(ctx context.Context, f *Frame) (*Frame, cdp.BackendNodeID, 
 }
 
 // Offset is where the window of a frame's process begins in that of the page.
-func (all All) Offset(ctx context.Context, f *Frame) (x, y float64, err error) {
+func (all Frames) Offset(ctx context.Context, f *Frame) (x, y float64, err error) {
 	if f.Session == all[0].Session {
 		return 0, 0, nil
 	}
-	for p := all.By(f.Parent); p != nil && p.Session == f.Session; p = all.By(f.Parent) {
+	for p := all.ByID(f.Parent); p != nil && p.Session == f.Session; p = all.ByID(f.Parent) {
 		f = p
 	}
 	around, backend, err := all.Owner(ctx, f)

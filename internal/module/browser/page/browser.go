@@ -88,7 +88,7 @@ func autoAttach(kinds ...string) target.SetAutoAttachParams {
 }
 
 // Gone is closed when the browser is no more.
-func (b *Browser) Gone() <-chan struct{} { return b.conn.Gone() }
+func (b *Browser) Gone() <-chan struct{} { return b.conn.Done() }
 
 // Close ends the conversation.
 func (b *Browser) Close() { b.conn.Close() }
@@ -107,7 +107,7 @@ func (b *Browser) event(e any) {
 			p.attached(e)
 			return
 		}
-		b.turnAway(e)
+		b.closeTarget(e)
 	case *target.EventDetachedFromTarget:
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -117,9 +117,9 @@ func (b *Browser) event(e any) {
 	}
 }
 
-// turnAway closes a target that may not be. The page that opened it waits
+// closeTarget closes a target that may not be. The page that opened it waits
 // until it runs.
-func (b *Browser) turnAway(a devtools.Attached) {
+func (b *Browser) closeTarget(a devtools.Attached) {
 	devtools.Start(a.Session, runtime.RunIfWaitingForDebugger, cdp.Empty{})
 	devtools.Start(b.conn.Browser(), target.CloseTarget, target.CloseTargetParams{TargetID: a.Target.TargetID})
 }

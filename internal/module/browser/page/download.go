@@ -37,8 +37,8 @@ type Download struct {
 	told string // the state that was last told
 }
 
-// mostDownloads bounds how many files one session is given.
-const mostDownloads = 200
+// maxDownloads bounds how many files one session is given.
+const maxDownloads = 200
 
 // event handles what the browser says of this profile's downloads.
 func (p *Profile) event(e any) {
@@ -47,9 +47,9 @@ func (p *Profile) event(e any) {
 	switch e := e.(type) {
 	case *browser.EventDownloadWillBegin:
 		owner := p.find(func(t *Tab) bool { return t.has(e.FrameID) })
-		d := &Download{Name: e.SuggestedFilename, URL: tool.Clip(e.URL), State: Arriving, Tab: id(owner, p.current), guid: e.GUID}
+		d := &Download{Name: e.SuggestedFilename, URL: tool.Truncate(e.URL), State: Arriving, Tab: id(owner, p.current), guid: e.GUID}
 		switch {
-		case len(p.downloads) >= mostDownloads:
+		case len(p.downloads) >= maxDownloads:
 			p.cancel(e.GUID)
 			return
 		case p.options.MaxDownload <= 0:
@@ -110,9 +110,9 @@ func (p *Profile) awaitNew(ctx context.Context, tab string) error {
 	return err
 }
 
-// Take hands over each file that has arrived and that nobody took. What take
+// TakeFinished hands over each file that has arrived and that nobody took. What take
 // returns is where it is now.
-func (p *Profile) Take(take func(d Download, file string) (path string, err error)) {
+func (p *Profile) TakeFinished(take func(d Download, file string) (path string, err error)) {
 	p.mu.Lock()
 	var arrived []*Download
 	for _, d := range p.downloads {
@@ -132,13 +132,13 @@ func (p *Profile) Take(take func(d Download, file string) (path string, err erro
 	}
 }
 
-// News lists the downloads that came further since anybody asked.
-func (p *Profile) News() []Download {
+// NewDownloads lists the downloads that came further since anybody asked.
+func (p *Profile) NewDownloads() []Download {
 	return p.list(func(d *Download) bool { return d.State != d.told })
 }
 
-// All lists every download of the profile.
-func (p *Profile) All() []Download { return p.list(func(*Download) bool { return true }) }
+// Downloads lists every download of the profile.
+func (p *Profile) Downloads() []Download { return p.list(func(*Download) bool { return true }) }
 
 func (p *Profile) list(which func(*Download) bool) []Download {
 	p.mu.Lock()

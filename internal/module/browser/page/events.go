@@ -31,7 +31,7 @@ func (t *Tab) event(e any) {
 	case *inspector.EventTargetCrashed:
 		t.update(func() { t.crashed = true })
 	default:
-		if !t.travels(e) {
+		if !t.trackNavigation(e) {
 			t.frameEvent(t.session, e)
 		}
 	}
@@ -47,9 +47,9 @@ func (t *Tab) update(change func()) {
 	t.profile.mu.Unlock()
 }
 
-// travels keeps account of where the page goes; it reports false for events
+// trackNavigation keeps account of where the page goes; it reports false for events
 // that are not about that.
-func (t *Tab) travels(e any) bool {
+func (t *Tab) trackNavigation(e any) bool {
 	v := &t.visit
 	switch e := e.(type) {
 	case *cdpage.EventFrameNavigated:
@@ -153,7 +153,7 @@ func (t *Tab) frameEvent(s *devtools.Session, e any) {
 	case *cdpage.EventJavascriptDialogOpening:
 		t.dialog(e)
 	case devtools.Attached:
-		t.adopt(e)
+		t.attachFrame(e)
 	case *target.EventDetachedFromTarget:
 		t.mu.Lock()
 		delete(t.children, e.SessionID)
@@ -161,8 +161,8 @@ func (t *Tab) frameEvent(s *devtools.Session, e any) {
 	}
 }
 
-// adopt sets up a frame with a process of its own, or lets a worker run.
-func (t *Tab) adopt(a devtools.Attached) {
+// attachFrame sets up a frame with a process of its own, or lets a worker run.
+func (t *Tab) attachFrame(a devtools.Attached) {
 	if a.Target.Type == "iframe" {
 		c := &child{session: a.Session, frame: cdp.FrameID(a.Target.TargetID)}
 		t.seen(c.frame)
@@ -212,7 +212,7 @@ func origin(address string) (*url.URL, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, tool.Errorf(op, tool.Invalid, "%q is not an address", tool.Clip(address)).WithHint("write it whole, as https://example.com/page")
+		return nil, tool.Errorf(op, tool.Invalid, "%q is not an address", tool.Truncate(address)).WithHint("write it whole, as https://example.com/page")
 	}
 	return u, nil
 }

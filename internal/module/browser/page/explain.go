@@ -24,7 +24,7 @@ func (t *Tab) Explain(err error) error {
 		return nil
 	case errors.As(err, &done):
 		return done
-	case errors.Is(err, devtools.ErrGone):
+	case errors.Is(err, devtools.ErrClosed):
 		select {
 		case <-t.profile.Gone():
 			return tool.Errorf(op, tool.Unavailable, "the browser ended unexpectedly, with all its tabs").WithHint("open the page again: a new browser is started")
@@ -80,7 +80,7 @@ func (t *Tab) netError(ctx context.Context, text, address string) error {
 	}
 	code := strings.TrimPrefix(text, "net::ERR_")
 	kind, what, hint := netWords(code)
-	return tool.Errorf(op, kind, "%s could not be opened: %s (%s)", tool.Clip(address), what, code).WithHint("%s", hint)
+	return tool.Errorf(op, kind, "%s could not be opened: %s (%s)", tool.Truncate(address), what, code).WithHint("%s", hint)
 }
 
 // proxied reports an error that is the proxy's, not the server's.
@@ -132,7 +132,7 @@ func (t *Tab) unreachable(ctx context.Context, at *url.URL) error {
 	err := t.profile.options.Guard.Probe(ctx, net.JoinHostPort(at.Hostname(), port))
 	var own *tool.Error
 	var dns *net.DNSError
-	host := tool.Clip(at.Host)
+	host := tool.Truncate(at.Host)
 	switch {
 	case errors.As(err, &own) && (own.Kind == tool.Denied || own.Kind == tool.Invalid):
 		return own

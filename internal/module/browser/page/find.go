@@ -45,7 +45,7 @@ func (t *Tab) Find(ctx context.Context, at Target, roles ...string) (*element.El
 	return el, nil
 }
 
-func (t *Tab) byRef(ctx context.Context, all frames.All, ref string) (*element.Element, error) {
+func (t *Tab) byRef(ctx context.Context, all frames.Frames, ref string) (*element.Element, error) {
 	ref = strings.Trim(strings.TrimSpace(ref), "[]")
 	t.mu.Lock()
 	r, ok := t.refs[ref]
@@ -53,17 +53,19 @@ func (t *Tab) byRef(ctx context.Context, all frames.All, ref string) (*element.E
 	if !ok {
 		return nil, stale(ref)
 	}
-	if f := all.By(r.frame); f != nil {
+	if f := all.ByID(r.frame); f != nil {
 		return t.resolve(ctx, all, f, r.backend, r.what, stale(ref))
 	}
 	return nil, stale(ref)
 }
 
-func stale(ref string) error { return element.Stale(fmt.Sprintf("the reference %q", tool.Clip(ref))) }
+func stale(ref string) error {
+	return element.Stale(fmt.Sprintf("the reference %q", tool.Truncate(ref)))
+}
 
 // resolve takes hold of an element by the browser's number for it.
-func (t *Tab) resolve(ctx context.Context, all frames.All, f *frames.Frame, backend cdp.BackendNodeID, what string, gone error) (*element.Element, error) {
-	el, err := element.Numbered(ctx, all, f, backend, what)
+func (t *Tab) resolve(ctx context.Context, all frames.Frames, f *frames.Frame, backend cdp.BackendNodeID, what string, gone error) (*element.Element, error) {
+	el, err := element.FromBackendID(ctx, all, f, backend, what)
 	var refused *cdproto.Error
 	if errors.As(err, &refused) {
 		return nil, gone
@@ -71,38 +73,38 @@ func (t *Tab) resolve(ctx context.Context, all frames.All, f *frames.Frame, back
 	return el, err
 }
 
-func (t *Tab) bySelector(ctx context.Context, all frames.All, selector string) (*element.Element, error) {
+func (t *Tab) bySelector(ctx context.Context, all frames.Frames, selector string) (*element.Element, error) {
 	for i, f := range all {
 		var n int
 		err := f.Call(ctx, "query", &n, selector, -1)
-		var bad frames.Thrown
+		var bad frames.ScriptError
 		switch {
 		case errors.As(err, &bad):
-			return nil, tool.Errorf(op, tool.Invalid, "%q is not a CSS selector", tool.Clip(selector)).
+			return nil, tool.Errorf(op, tool.Invalid, "%q is not a CSS selector", tool.Truncate(selector)).
 				WithHint("write one like #id, .class, button[type=submit]; or point at the element by a reference or by its text")
 		case err != nil && (i == 0 || ctx.Err() != nil):
 			return nil, err
 		case n == 0:
 			continue
 		}
-		object, err := f.Pick(ctx, "query", selector, 0)
+		object, err := f.CallForElement(ctx, "query", selector, 0)
 		if err != nil {
 			return nil, err
 		}
 		if object == "" {
 			continue
 		}
-		el, err := element.Held(ctx, all, f, object, "")
+		el, err := element.FromObject(ctx, all, f, object, "")
 		if err == nil {
 			el.Others = n - 1
 		}
 		return el, err
 	}
-	return nil, tool.Errorf(op, tool.NotFound, "nothing on the page is named by the selector %q", tool.Clip(selector)).
+	return nil, tool.Errorf(op, tool.NotFound, "nothing on the page is named by the selector %q", tool.Truncate(selector)).
 		WithHint(`look at the page with web.browse.read, format "tree"; if it is still to come, wait for it with web.browse.wait`)
 }
 
-func (t *Tab) byText(ctx context.Context, all frames.All, text string, roles []string) (*element.Element, error) {
+func (t *Tab) byText(ctx context.Context, all frames.Frames, text string, roles []string) (*element.Element, error) {
 	root, ref, err := t.Tree(ctx)
 	if err != nil {
 		return nil, err
@@ -116,7 +118,7 @@ func (t *Tab) byText(ctx context.Context, all frames.All, text string, roles []s
 		return false
 	})
 	if len(found) == 0 {
-		e := tool.Errorf(op, tool.NotFound, "nothing on the page is called %q", tool.Clip(text))
+		e := tool.Errorf(op, tool.NotFound, "nothing on the page is called %q", tool.Truncate(text))
 		return nil, e.WithHint(`look at the page with web.browse.read, format "tree"; if it is still to come, wait for it with web.browse.wait`)
 	}
 	if len(found) > 1 {
@@ -131,7 +133,7 @@ func (t *Tab) byText(ctx context.Context, all frames.All, text string, roles []s
 
 // several asks which of the things that are called so is meant.
 func several(text string, found []*axtree.Node, ref func(*axtree.Node) string) error {
-	e := tool.Errorf(op, tool.Ambiguous, "%d things on the page are called %q", len(found), tool.Clip(text))
+	e := tool.Errorf(op, tool.Ambiguous, "%d things on the page are called %q", len(found), tool.Truncate(text))
 	for _, n := range found[:min(len(found), 6)] {
 		if n.Backend != 0 {
 			e.Similar = append(e.Similar, fmt.Sprintf("%s: %s", ref(n), spoken(n)))
@@ -153,7 +155,7 @@ func (t *Tab) Screenshot(ctx context.Context, full bool, el *element.Element, fo
 }
 
 // frames are the documents of the page.
-func (t *Tab) frames(ctx context.Context) (frames.All, error) {
+func (t *Tab) frames(ctx context.Context) (frames.Frames, error) {
 	t.mu.Lock()
 	sessions := []*devtools.Session{t.session}
 	for _, c := range t.children {

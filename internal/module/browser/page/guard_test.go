@@ -97,7 +97,7 @@ const fetchAll = `async function (addresses) {
 // However an address is written, the browser does not get there: not when it
 // is told to, not by what a page asks for, and not by a redirect.
 func TestAddressForms(t *testing.T) {
-	netguardtest.Run(t, func(w *netguardtest.World) {
+	netguardtest.Run(t, func(w *netguardtest.Network) {
 		b, folder := start(t)
 		open := tab(t, b, folder, netguard.Rules{Resolver: w.Resolver, Private: []string{"0.0.0.0/0", "::/0"}})
 		_, _ = open.Navigate(t.Context(), "http://127.0.0.2/", 5*time.Second)
@@ -177,13 +177,13 @@ func TestCrashOfOneTab(t *testing.T) {
 		t.Fatal(err)
 	}
 	devtools.Start(first.session, cdpage.Crash, cdp.Empty{})
-	if err := first.until(t.Context(), func(*visit) bool { return false }); tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(), "crashed") {
+	if err := first.until(t.Context(), func(*navigation) bool { return false }); tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(), "crashed") {
 		t.Errorf("whoever waits for a page that crashed is told %v", err)
 	}
-	if _, err := first.Use(t.Context()); err == nil || !strings.Contains(err.Error(), "crashed") {
+	if _, err := first.Acquire(t.Context()); err == nil || !strings.Contains(err.Error(), "crashed") {
 		t.Errorf("a tab that crashed could be used: %v", err)
 	}
-	done, err := second.Use(t.Context())
+	done, err := second.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"callgate/tool"
 )
 
-// Landing is where a navigation led.
-type Landing struct {
+// NavigationResult is where a navigation led.
+type NavigationResult struct {
 	Status   int  // of HTTP; 0: there is none
 	Loading  bool // not everything has come yet
 	Download bool // a file came instead of a page
@@ -32,10 +32,10 @@ func Address(text string) (string, error) {
 	case ok && (lower == "http" || lower == "https"):
 		return text, nil
 	case ok && !strings.ContainsAny(scheme, "./@[ ") && !startsWithPort(text[len(scheme)+1:]):
-		return "", tool.Errorf(op, tool.Denied, "addresses that begin with %s: are not opened", tool.Clip(scheme)).
+		return "", tool.Errorf(op, tool.Denied, "addresses that begin with %s: are not opened", tool.Truncate(scheme)).
 			WithHint("give an http or https address")
 	case text == "" || strings.ContainsAny(text, " \t\r\n") || strings.HasPrefix(text, "/"):
-		return "", tool.Errorf(op, tool.Invalid, "%q is not an address", tool.Clip(text)).
+		return "", tool.Errorf(op, tool.Invalid, "%q is not an address", tool.Truncate(text)).
 			WithHint("write it whole, as https://example.com/page; to search the web use web.search")
 	default:
 		return "https://" + text, nil
@@ -50,10 +50,10 @@ func startsWithPort(rest string) bool {
 
 // Navigate opens an address in the tab and waits until it has loaded, or until
 // patience ends, whichever is first; what is there then is used.
-func (t *Tab) Navigate(ctx context.Context, address string, patience time.Duration) (Landing, error) {
+func (t *Tab) Navigate(ctx context.Context, address string, patience time.Duration) (NavigationResult, error) {
 	if address != "about:blank" {
 		if err := t.profile.check(address); err != nil {
-			return Landing{}, err
+			return NavigationResult{}, err
 		}
 	}
 	t.mu.Lock()
@@ -64,22 +64,22 @@ func (t *Tab) Navigate(ctx context.Context, address string, patience time.Durati
 	now := t.now()
 	switch {
 	case err != nil:
-		return Landing{}, t.Explain(err)
+		return NavigationResult{}, t.Explain(err)
 	case r.IsDownload:
-		return Landing{Download: true}, t.profile.awaitNew(ctx, t.ID)
+		return NavigationResult{Download: true}, t.profile.awaitNew(ctx, t.ID)
 	case now.stays > before.stays && now.number == before.number:
-		return Landing{}, t.stayed(ctx)
-	case r.ErrorText == "net::ERR_ABORTED" && t.sentOn(ctx, before.number, now.leaving):
+		return NavigationResult{}, t.stayedError(ctx)
+	case r.ErrorText == "net::ERR_ABORTED" && t.wasReplaced(ctx, before.number, now.leaving):
 	case r.ErrorText != "":
 		if r.ErrorText != "net::ERR_ABORTED" {
 			t.errorPage(ctx, before.number)
 		}
-		return Landing{}, t.netError(ctx, r.ErrorText, address)
+		return NavigationResult{}, t.netError(ctx, r.ErrorText, address)
 	case r.LoaderID == "": // a step within the document
 		return t.landing(ctx, false)
 	}
-	if err := t.until(ctx, func(v *visit) bool { return v.number > before.number }); err != nil {
-		return Landing{}, t.Explain(err)
+	if err := t.until(ctx, func(v *navigation) bool { return v.number > before.number }); err != nil {
+		return NavigationResult{}, t.Explain(err)
 	}
 	return t.Load(ctx, patience)
 }
@@ -91,13 +91,13 @@ func (t *Tab) goTo(ctx context.Context, address string) (r cdpage.NavigateResult
 	before := t.now()
 	for range 5 {
 		r, err = devtools.Call(ctx, t.session, cdpage.Navigate, cdpage.NavigateParams{URL: address})
-		t.session.CatchUp(ctx)
+		t.session.WaitHandled(ctx)
 		now := t.now()
 		if err != nil && ctx.Err() != nil {
 			// The browser holds back what is said to a page that is about to go.
 			devtools.Start(t.session, cdpage.StopLoading, cdp.Empty{})
 			if errors.Is(err, context.DeadlineExceeded) && now.asked > before.asked {
-				err = tool.Errorf(op, tool.Timeout, "%s did not answer in time", tool.Clip(address)).
+				err = tool.Errorf(op, tool.Timeout, "%s did not answer in time", tool.Truncate(address)).
 					WithHint("try again; the app file sets the time: tools.modules.web.browse.config.timeout_seconds")
 			}
 		}
@@ -109,24 +109,24 @@ func (t *Tab) goTo(ctx context.Context, address string) (r cdpage.NavigateResult
 	return r, err
 }
 
-// stayed says that the page would not be left. The browser is done with its
+// stayedError says that the page would not be left. The browser is done with its
 // question first: it would take the next navigation for the same.
-func (t *Tab) stayed(ctx context.Context) error {
+func (t *Tab) stayedError(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	_ = t.until(ctx, func(v *visit) bool { return !v.asking && !v.loading })
+	_ = t.until(ctx, func(v *navigation) bool { return !v.asking && !v.loading })
 	t.answersWithin(ctx, time.Second)
 	return tool.Errorf(op, tool.Failed, "the page asked to confirm that it be left, and stayed").
 		WithHint(`repeat the call with dialog: "accept" to leave it all the same`)
 }
 
-// sentOn reports that a navigation was given up because another took its
+// wasReplaced reports that a navigation was given up because another took its
 // place, as when a page sends its visitor on at once. What is still said of
 // the first one is waited for.
-func (t *Tab) sentOn(ctx context.Context, document int, first cdp.LoaderID) bool {
+func (t *Tab) wasReplaced(ctx context.Context, document int, first cdp.LoaderID) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_ = t.until(ctx, func(v *visit) bool { return v.leaving != first || first == "" || v.number > document })
+	_ = t.until(ctx, func(v *navigation) bool { return v.leaving != first || first == "" || v.number > document })
 	now := t.now()
 	return now.leaving != "" && now.leaving != first || now.number > document
 }
@@ -136,28 +136,28 @@ func (t *Tab) sentOn(ctx context.Context, document int, first cdp.LoaderID) bool
 func (t *Tab) errorPage(ctx context.Context, document int) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_ = t.until(ctx, func(v *visit) bool { return v.number > document })
+	_ = t.until(ctx, func(v *navigation) bool { return v.number > document })
 }
 
 // Load waits until the document in the tab has loaded, with what replaces it
 // meanwhile, or until patience ends.
-func (t *Tab) Load(ctx context.Context, patience time.Duration) (Landing, error) {
+func (t *Tab) Load(ctx context.Context, patience time.Duration) (NavigationResult, error) {
 	short, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err := t.until(short, func(v *visit) bool { return v.leaving == "" && v.reached["load"] })
+	err := t.until(short, func(v *navigation) bool { return v.leaving == "" && v.reached["load"] })
 	late := err != nil && short.Err() != nil && ctx.Err() == nil
 	if err != nil && !late {
-		return Landing{}, t.Explain(err)
+		return NavigationResult{}, t.Explain(err)
 	}
 	return t.landing(ctx, late)
 }
 
 // landing looks at what the tab shows, and reports a page that is only the
 // browser's or the guard's word that there is none.
-func (t *Tab) landing(ctx context.Context, loading bool) (Landing, error) {
+func (t *Tab) landing(ctx context.Context, loading bool) (NavigationResult, error) {
 	v := t.now()
 	if v.failed != "" {
-		return Landing{}, t.netError(ctx, "", v.failed)
+		return NavigationResult{}, t.netError(ctx, "", v.failed)
 	}
 	var facts struct {
 		Status int
@@ -169,21 +169,21 @@ func (t *Tab) landing(ctx context.Context, loading bool) (Landing, error) {
 	}
 	if err != nil {
 		if loading || ctx.Err() != nil {
-			return Landing{}, t.Explain(err)
+			return NavigationResult{}, t.Explain(err)
 		}
-		return Landing{Loading: loading}, nil // it went on; whoever reads next sees where
+		return NavigationResult{Loading: loading}, nil // it went on; whoever reads next sees where
 	}
-	if err := t.proxyWord(ctx, v.url, facts.Status, facts.Text); err != nil {
-		return Landing{}, err
+	if err := t.proxyError(ctx, v.url, facts.Status, facts.Text); err != nil {
+		return NavigationResult{}, err
 	}
-	return Landing{Status: facts.Status, Loading: loading}, nil
+	return NavigationResult{Status: facts.Status, Loading: loading}, nil
 }
 
 // What the guard's proxy answers in the place of a server that it could not
 // reach.
 const unreached = "the connection could not be made"
 
-func (t *Tab) proxyWord(ctx context.Context, address string, status int, text string) error {
+func (t *Tab) proxyError(ctx context.Context, address string, status int, text string) error {
 	u, err := origin(address)
 	switch {
 	case err != nil:
@@ -197,25 +197,25 @@ func (t *Tab) proxyWord(ctx context.Context, address string, status int, text st
 }
 
 // Back goes one page back.
-func (t *Tab) Back(ctx context.Context, patience time.Duration) (Landing, error) {
+func (t *Tab) Back(ctx context.Context, patience time.Duration) (NavigationResult, error) {
 	h, err := devtools.Call(ctx, t.session, cdpage.GetNavigationHistory, cdp.Empty{})
 	if err != nil {
-		return Landing{}, t.Explain(err)
+		return NavigationResult{}, t.Explain(err)
 	}
 	i := int(h.CurrentIndex) - 1
 	if i < 0 || i >= len(h.Entries) || i == 0 && h.Entries[0].URL == "about:blank" {
-		return Landing{}, tool.Errorf(op, tool.NotFound, "the tab %s has no page to go back to", t.ID).
+		return NavigationResult{}, tool.Errorf(op, tool.NotFound, "the tab %s has no page to go back to", t.ID).
 			WithHint("open the page you want with web.browse.navigate")
 	}
 	before := t.now()
-	if err := devtools.Do(ctx, t.session, cdpage.NavigateToHistoryEntry, cdpage.NavigateToHistoryEntryParams{EntryID: h.Entries[i].ID}); err != nil {
-		return Landing{}, t.Explain(err)
+	if err := devtools.Exec(ctx, t.session, cdpage.NavigateToHistoryEntry, cdpage.NavigateToHistoryEntryParams{EntryID: h.Entries[i].ID}); err != nil {
+		return NavigationResult{}, t.Explain(err)
 	}
-	err = t.until(ctx, func(v *visit) bool {
+	err = t.until(ctx, func(v *navigation) bool {
 		return v.number > before.number || v.moves > before.moves || v.stopping > before.stopping && !v.loading
 	})
 	if err != nil {
-		return Landing{}, t.Explain(err)
+		return NavigationResult{}, t.Explain(err)
 	}
 	return t.Load(ctx, patience)
 }
@@ -225,19 +225,19 @@ const pause = 80 * time.Millisecond
 
 // Settle waits, after something was done to the page, for what that began: a
 // page that loads, a tab that opens, a file that arrives.
-func (t *Tab) Settle(ctx context.Context, before int, patience time.Duration) (Landing, bool, error) {
+func (t *Tab) Settle(ctx context.Context, before int, patience time.Duration) (NavigationResult, bool, error) {
 	short, cancel := context.WithTimeout(ctx, pause)
-	err := t.until(short, func(v *visit) bool { return v.leaving != "" || v.number > before })
+	err := t.until(short, func(v *navigation) bool { return v.leaving != "" || v.number > before })
 	cancel()
 	if err != nil && short.Err() == nil {
-		return Landing{}, false, t.Explain(err)
+		return NavigationResult{}, false, t.Explain(err)
 	}
 	arriving, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	_ = t.profile.until(arriving, func() (bool, error) { return t.profile.arriving == 0, nil })
 	v := t.now()
 	if v.leaving == "" && v.number == before {
-		return Landing{}, false, nil
+		return NavigationResult{}, false, nil
 	}
 	landing, err := t.Load(ctx, patience)
 	left := t.now().number > before
@@ -247,11 +247,11 @@ func (t *Tab) Settle(ctx context.Context, before int, patience time.Duration) (L
 	return landing, left, err
 }
 
-// Rest gives a page that is on its way a moment to arrive.
-func (t *Tab) Rest(ctx context.Context, patience time.Duration) {
+// WaitArrival gives a page that is on its way a moment to arrive.
+func (t *Tab) WaitArrival(ctx context.Context, patience time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_ = t.until(ctx, func(v *visit) bool { return v.leaving == "" })
+	_ = t.until(ctx, func(v *navigation) bool { return v.leaving == "" })
 }
 
 // Document numbers the documents of the tab: it grows when the page is left.

@@ -113,8 +113,8 @@ func (p *Profile) Close() {
 	if p.session != nil {
 		devtools.Start(p.browser.conn.Browser(), target.DetachFromTarget, target.DetachFromTargetParams{SessionID: p.session.ID})
 	}
-	err := devtools.Do(ctx, p.browser.conn.Browser(), target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: p.id})
-	if err != nil && !errors.Is(err, devtools.ErrGone) && !strings.Contains(err.Error(), "Failed to find context") {
+	err := devtools.Exec(ctx, p.browser.conn.Browser(), target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: p.id})
+	if err != nil && !errors.Is(err, devtools.ErrClosed) && !strings.Contains(err.Error(), "Failed to find context") {
 		p.browser.log.Warn("a profile of the browser could not be closed", "error", err)
 	}
 	p.browser.mu.Lock()
@@ -142,14 +142,14 @@ func (p *Profile) until(ctx context.Context, ok func() (bool, error)) error {
 		case done:
 			return nil
 		case closed:
-			return devtools.ErrGone
+			return devtools.ErrClosed
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-p.Gone():
-			return devtools.ErrGone
+			return devtools.ErrClosed
 		}
 	}
 }
@@ -164,11 +164,11 @@ func (p *Profile) attached(a devtools.Attached) {
 			p.noteLocked(Note{Kind: Blocked, Tab: id(opener, p.current), Text: a.Target.URL})
 		}
 		p.mu.Unlock()
-		p.browser.turnAway(a)
+		p.browser.closeTarget(a)
 		return
 	}
 	t := &Tab{ID: "t_" + strings.ToLower(rand.Text()[:6]), profile: p, session: a.Session, target: a.Target.TargetID, main: cdp.FrameID(a.Target.TargetID),
-		turn: make(chan struct{}, 1), refs: map[string]reference{}, numbers: map[numbered]string{}, children: map[target.SessionID]*child{}}
+		turn: make(chan struct{}, 1), refs: map[string]elementRef{}, numbers: map[elementKey]string{}, children: map[target.SessionID]*child{}}
 	p.tabs = append(p.tabs, t)
 	p.arriving++
 	p.mu.Unlock()
@@ -179,7 +179,7 @@ func (p *Profile) attached(a devtools.Attached) {
 		err := t.setUp(ctx)
 		if err == nil && strings.HasPrefix(a.Target.URL, "http") {
 			first, cancel := context.WithTimeout(ctx, 5*time.Second)
-			_ = t.until(first, func(v *visit) bool { return v.number > 0 && v.reached["DOMContentLoaded"] })
+			_ = t.until(first, func(v *navigation) bool { return v.number > 0 && v.reached["DOMContentLoaded"] })
 			cancel()
 		}
 		p.mu.Lock()
@@ -277,7 +277,7 @@ func (p *Profile) Tab(id string) (*Tab, error) {
 	if t := p.find(func(t *Tab) bool { return t.ID == id }); t != nil {
 		return t, nil
 	}
-	e := tool.Errorf(op, tool.NotFound, "there is no tab %q", tool.Clip(id)).WithHint("web.browse.tabs lists those that are open")
+	e := tool.Errorf(op, tool.NotFound, "there is no tab %q", tool.Truncate(id)).WithHint("web.browse.tabs lists those that are open")
 	for _, t := range p.tabs {
 		e.Similar = append(e.Similar, t.ID)
 	}
@@ -312,13 +312,13 @@ type Note struct {
 	Opened   string // the tab that a page opened
 }
 
-// mostNotes bounds what a page that asks without end leaves.
-const mostNotes = 50
+// maxNotes bounds what a page that asks without end leaves.
+const maxNotes = 50
 
 // noteLocked keeps a note; the lock is held.
 func (p *Profile) noteLocked(n Note) {
-	if len(p.notes) < mostNotes {
-		n.Text = tool.Clip(n.Text)
+	if len(p.notes) < maxNotes {
+		n.Text = tool.Truncate(n.Text)
 		p.notes = append(p.notes, n)
 	}
 	p.change()

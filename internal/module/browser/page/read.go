@@ -23,8 +23,8 @@ type Text struct {
 	Cut   bool // there was more than could be read
 }
 
-// mostHTML bounds the text of one page.
-const mostHTML = 4 << 20
+// maxHTML bounds the text of one page.
+const maxHTML = 4 << 20
 
 // Read returns what a reader sees of the page, what is in its frames after it.
 func (t *Tab) Read(ctx context.Context) (Text, error) {
@@ -39,7 +39,7 @@ func (t *Tab) Read(ctx context.Context) (Text, error) {
 			HTML, Title string
 			Cut, Empty  bool
 		}
-		err := f.Call(ctx, "serialize", &got, mostHTML-b.Len())
+		err := f.Call(ctx, "serialize", &got, maxHTML-b.Len())
 		switch {
 		case err != nil && (i == 0 || ctx.Err() != nil):
 			return Text{}, t.Explain(err)
@@ -53,7 +53,7 @@ func (t *Tab) Read(ctx context.Context) (Text, error) {
 			b.WriteString("<hr><p><em>In a frame, from " + html.EscapeString(f.URL) + ":</em></p>")
 		}
 		b.WriteString(got.HTML)
-		if out.Cut = got.Cut; out.Cut || b.Len() >= mostHTML {
+		if out.Cut = got.Cut; out.Cut || b.Len() >= maxHTML {
 			break
 		}
 	}
@@ -61,17 +61,17 @@ func (t *Tab) Read(ctx context.Context) (Text, error) {
 	return out, nil
 }
 
-// reference is what a reference names.
-type reference struct {
+// elementRef is what a reference names.
+type elementRef struct {
 	session *devtools.Session
 	frame   cdp.FrameID
 	backend cdp.BackendNodeID
 	what    string // for words: button "Save"
 }
 
-// numbered is what gives a reference its number: the same element is called
+// elementKey is what gives a reference its number: the same element is called
 // the same as long as its document is there.
-type numbered struct {
+type elementKey struct {
 	frame   cdp.FrameID
 	backend cdp.BackendNodeID
 }
@@ -93,7 +93,7 @@ func (t *Tab) Tree(ctx context.Context) (*axtree.Node, func(*axtree.Node) string
 
 // frameTree builds the tree of one frame; those of its children are asked for
 // where their elements stand.
-func (t *Tab) frameTree(ctx context.Context, all frames.All, i int) (*axtree.Node, error) {
+func (t *Tab) frameTree(ctx context.Context, all frames.Frames, i int) (*axtree.Node, error) {
 	f := all[i]
 	got, err := devtools.Call(ctx, f.Session, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{FrameID: f.ID})
 	if err != nil {
@@ -123,9 +123,9 @@ func (t *Tab) frameTree(ctx context.Context, all frames.All, i int) (*axtree.Nod
 }
 
 // refer gives an element its reference, unless the page was left meanwhile.
-func (t *Tab) refer(document int, all frames.All, n *axtree.Node) string {
+func (t *Tab) refer(document int, all frames.Frames, n *axtree.Node) string {
 	f := all[n.Frame]
-	key := numbered{f.ID, cdp.BackendNodeID(n.Backend)}
+	key := elementKey{f.ID, cdp.BackendNodeID(n.Backend)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	ref, ok := t.numbers[key]
@@ -135,7 +135,7 @@ func (t *Tab) refer(document int, all frames.All, n *axtree.Node) string {
 	}
 	if t.visit.number == document {
 		t.numbers[key] = ref
-		t.refs[ref] = reference{session: f.Session, frame: f.ID, backend: key.backend, what: spoken(n)}
+		t.refs[ref] = elementRef{session: f.Session, frame: f.ID, backend: key.backend, what: spoken(n)}
 	}
 	return ref
 }

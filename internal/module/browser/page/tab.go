@@ -33,14 +33,14 @@ type Tab struct {
 	main       cdp.FrameID
 	framesSeen []cdp.FrameID
 	children   map[target.SessionID]*child // frames with a process of their own
-	visit      visit
+	visit      navigation
 	crashed    bool
 	hung       bool
-	answers    answers
+	answers    dialogAnswer
 	refused    error // why the guard did not let the page go where it wanted
 
-	refs    map[string]reference
-	numbers map[numbered]string
+	refs    map[string]elementRef
+	numbers map[elementKey]string
 	given   int // references so far
 }
 
@@ -50,8 +50,8 @@ type child struct {
 	frame   cdp.FrameID
 }
 
-// visit is how far the tab is with the document it shows.
-type visit struct {
+// navigation is how far the tab is with the document it shows.
+type navigation struct {
 	number   int          // grows with each document
 	loader   cdp.LoaderID // of the document that is there
 	url      string
@@ -66,8 +66,8 @@ type visit struct {
 	stays    int // how often it asked whether it may be left, and may not
 }
 
-// answers is how the questions of a page are answered.
-type answers struct {
+// dialogAnswer is how the questions of a page are answered.
+type dialogAnswer struct {
 	accept bool
 	text   string
 }
@@ -110,8 +110,8 @@ func (t *Tab) setUp(ctx context.Context) error {
 // documents they ask for are held until the guard has looked at their address;
 // a proxy's question for its password is answered there too, and the browser
 // remembers the answer for everything else that the page loads.
-func (t *Tab) common(s *devtools.Session) []*devtools.Reply {
-	return []*devtools.Reply{
+func (t *Tab) common(s *devtools.Session) []*devtools.PendingReply {
+	return []*devtools.PendingReply{
 		devtools.Start(s, cdpage.Enable, cdpage.EnableParams{}),
 		devtools.Start(s, cdpage.SetLifecycleEventsEnabled, cdpage.SetLifecycleEventsEnabledParams{Enabled: true}),
 		devtools.Start(s, fetch.Enable, fetch.EnableParams{
@@ -123,14 +123,14 @@ func (t *Tab) common(s *devtools.Session) []*devtools.Reply {
 	}
 }
 
-// Use waits for the tab's turn. The tab is used until release is called.
-func (t *Tab) Use(ctx context.Context) (release func(), err error) {
+// Acquire waits for the tab's turn. The tab is used until release is called.
+func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
 	select {
 	case t.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, tool.Errorf(op, tool.Busy, "another call uses the tab %s", t.ID).WithHint("wait for it, or use another tab")
-	case <-t.session.Gone():
-		return nil, t.Explain(devtools.ErrGone)
+	case <-t.session.Done():
+		return nil, t.Explain(devtools.ErrClosed)
 	}
 	release = func() { <-t.turn }
 	if err := t.usable(ctx); err != nil {
@@ -158,22 +158,22 @@ func (t *Tab) usable(ctx context.Context) error {
 func (t *Tab) answersWithin(ctx context.Context, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := devtools.Do(ctx, t.session, runtime.Evaluate, runtime.EvaluateParams{Expression: "1"})
+	err := devtools.Exec(ctx, t.session, runtime.Evaluate, runtime.EvaluateParams{Expression: "1"})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.hung = err != nil
 	return err == nil
 }
 
-// Answer sets how the page's questions are answered from now on.
-func (t *Tab) Answer(accept bool, text string) {
+// SetDialogAnswer sets how the page's questions are answered from now on.
+func (t *Tab) SetDialogAnswer(accept bool, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.answers = answers{accept: accept, text: text}
+	t.answers = dialogAnswer{accept: accept, text: text}
 }
 
 // until waits until ok, which is asked with the tab's lock held, says so.
-func (t *Tab) until(ctx context.Context, ok func(*visit) bool) error {
+func (t *Tab) until(ctx context.Context, ok func(*navigation) bool) error {
 	return t.profile.until(ctx, func() (bool, error) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -181,7 +181,7 @@ func (t *Tab) until(ctx context.Context, ok func(*visit) bool) error {
 		case t.crashed:
 			return false, t.crash()
 		case isGone(t.session):
-			return false, devtools.ErrGone
+			return false, devtools.ErrClosed
 		}
 		return ok(&t.visit), nil
 	})
@@ -189,7 +189,7 @@ func (t *Tab) until(ctx context.Context, ok func(*visit) bool) error {
 
 func isGone(s *devtools.Session) bool {
 	select {
-	case <-s.Gone():
+	case <-s.Done():
 		return true
 	default:
 		return false
@@ -197,7 +197,7 @@ func isGone(s *devtools.Session) bool {
 }
 
 // now copies how far the tab is.
-func (t *Tab) now() visit {
+func (t *Tab) now() navigation {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.visit
@@ -229,14 +229,14 @@ func (t *Tab) Closed() bool { return isGone(t.session) }
 // Close closes the tab. A page that does not answer is not waited for.
 func (t *Tab) Close(ctx context.Context) error {
 	root := t.profile.browser.conn.Browser()
-	err := devtools.Do(ctx, root, target.CloseTarget, target.CloseTargetParams{TargetID: t.target})
+	err := devtools.Exec(ctx, root, target.CloseTarget, target.CloseTargetParams{TargetID: t.target})
 	if err != nil && !isGone(t.session) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, closing)
 	defer cancel()
 	select {
-	case <-t.session.Gone():
+	case <-t.session.Done():
 	case <-ctx.Done():
 	}
 	t.profile.detached(t.session.ID)

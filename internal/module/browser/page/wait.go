@@ -10,8 +10,8 @@ import (
 	"callgate/tool"
 )
 
-// Until is what to wait for: one of them.
-type Until struct {
+// WaitCondition is what to wait for: one of them.
+type WaitCondition struct {
 	Text, Gone string // a text that shows, or that no longer does
 	Selector   string // an element that shows
 	URL        string // a part of the page's address
@@ -22,18 +22,18 @@ type Until struct {
 // poll is how often the page is looked at.
 const poll = 100 * time.Millisecond
 
-// still is how long a page must not change to count as idle.
-const still = 500 * time.Millisecond
+// quietTime is how long a page must not change to count as idle.
+const quietTime = 500 * time.Millisecond
 
 // Await waits for something to come true; the context bounds it. It reports
 // whether it did.
-func (t *Tab) Await(ctx context.Context, u Until) (bool, error) {
+func (t *Tab) Await(ctx context.Context, u WaitCondition) (bool, error) {
 	var err error
 	switch {
 	case u.URL != "":
-		err = t.until(ctx, func(v *visit) bool { return strings.Contains(v.url, u.URL) })
+		err = t.until(ctx, func(v *navigation) bool { return strings.Contains(v.url, u.URL) })
 	case u.Document > 0:
-		err = t.until(ctx, func(v *visit) bool { return v.number > u.Document && v.reached["DOMContentLoaded"] })
+		err = t.until(ctx, func(v *navigation) bool { return v.number > u.Document && v.reached["DOMContentLoaded"] })
 	case u.Idle:
 		err = t.idle(ctx)
 	default:
@@ -47,7 +47,7 @@ func (t *Tab) Await(ctx context.Context, u Until) (bool, error) {
 
 func (t *Tab) idle(ctx context.Context) error {
 	for {
-		if err := t.until(ctx, func(v *visit) bool { return v.leaving == "" && v.reached["load"] && v.reached["networkIdle"] }); err != nil {
+		if err := t.until(ctx, func(v *navigation) bool { return v.leaving == "" && v.reached["load"] && v.reached["networkIdle"] }); err != nil {
 			return err
 		}
 		main, err := t.mainFrame(ctx)
@@ -55,7 +55,7 @@ func (t *Tab) idle(ctx context.Context) error {
 			return err
 		}
 		before := t.Document()
-		err = main.Call(ctx, "quiet", nil, still.Milliseconds())
+		err = main.Call(ctx, "quiet", nil, quietTime.Milliseconds())
 		if ctx.Err() != nil || err == nil && t.Document() == before {
 			return errors.Join(err, ctx.Err())
 		}
@@ -63,14 +63,14 @@ func (t *Tab) idle(ctx context.Context) error {
 }
 
 // shows looks until a text or an element is there, or no longer is.
-func (t *Tab) shows(ctx context.Context, u Until) error {
+func (t *Tab) shows(ctx context.Context, u WaitCondition) error {
 	text := u.Text + u.Gone
 	for {
 		there, err := t.displays(ctx, text, u.Selector)
-		var bad frames.Thrown
+		var bad frames.ScriptError
 		switch {
 		case errors.As(err, &bad):
-			return tool.Errorf(op, tool.Invalid, "%q is not a CSS selector", tool.Clip(u.Selector)).WithHint("write one like #id, .class, table.results tr")
+			return tool.Errorf(op, tool.Invalid, "%q is not a CSS selector", tool.Truncate(u.Selector)).WithHint("write one like #id, .class, table.results tr")
 		case err == nil && there == (u.Gone == ""):
 			return nil
 		}
@@ -78,8 +78,8 @@ func (t *Tab) shows(ctx context.Context, u Until) error {
 		case <-time.After(poll):
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-t.session.Gone():
-			return t.until(ctx, func(*visit) bool { return false })
+		case <-t.session.Done():
+			return t.until(ctx, func(*navigation) bool { return false })
 		}
 	}
 }
@@ -93,7 +93,7 @@ func (t *Tab) displays(ctx context.Context, text, selector string) (bool, error)
 	for i, f := range all {
 		var there bool
 		err := f.Call(ctx, "has", &there, text, selector)
-		var bad frames.Thrown
+		var bad frames.ScriptError
 		if err != nil && (i == 0 || errors.As(err, &bad)) {
 			return false, err
 		}

@@ -16,7 +16,7 @@ const (
 	ownerName    = "owner" // the file that is locked as long as its folder is used
 	tempName     = "t"
 	// Whoever makes a folder has this long to lock it.
-	newborn = time.Hour
+	minAge = time.Hour
 )
 
 // temporary is where folders are made: the system's place for it, unless its
@@ -82,7 +82,7 @@ func sweep(temp string, log *slog.Logger) {
 		if !strings.HasPrefix(e.Name(), folderPrefix) || !e.IsDir() || !abandoned(path) {
 			continue
 		}
-		endUsers(path)
+		killByFolder(path)
 		if err := os.RemoveAll(path); err != nil {
 			log.Warn("the folder of a browser that ended could not be removed", "folder", path, "error", err)
 			continue
@@ -94,12 +94,12 @@ func sweep(temp string, log *slog.Logger) {
 // abandoned reports a folder of ours that nobody holds.
 func abandoned(path string) bool {
 	info, err := os.Lstat(path)
-	if err != nil || !info.IsDir() || !ours(info) {
+	if err != nil || !info.IsDir() || !ownedByUser(info) {
 		return false
 	}
 	owner, err := os.OpenFile(filepath.Join(path, ownerName), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return time.Since(info.ModTime()) > newborn
+		return time.Since(info.ModTime()) > minAge
 	}
 	if err != nil {
 		return false

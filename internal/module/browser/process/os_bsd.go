@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// tie gives the browser a group of its own. It ends by itself when its pipes
+// setProcessGroup gives the browser a group of its own. It ends by itself when its pipes
 // close, which they do with us.
-func tie(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func setProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

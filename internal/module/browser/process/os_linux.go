@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// tie makes the browser die with us, in a group of its own.
-func tie(cmd *exec.Cmd) {
+// setProcessGroup makes the browser die with us, in a group of its own.
+func setProcessGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// endUsers kills every process that works in a browser's folder: a child may
+// killByFolder kills every process that works in a browser's folder: a child may
 // have been starting just as the browser died. It looks until it has seen none
 // twice.
-func endUsers(dir string) {
+func killByFolder(dir string) {
 	for quiet, looks := 0, 0; quiet < 2 && looks < 100; looks++ {
 		if killUsers(dir) == 0 {
 			quiet++

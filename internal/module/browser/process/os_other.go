@@ -2,6 +2,6 @@
 
 package process
 
-// endUsers has nothing to look at here: the children of a browser end when
+// killByFolder has nothing to look at here: the children of a browser end when
 // they lose it.
-func endUsers(string) {}
+func killByFolder(string) {}

@@ -15,14 +15,14 @@ func asRoot() bool { return os.Geteuid() == 0 }
 
 func lock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
 
-func ours(info fs.FileInfo) bool {
+func ownedByUser(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Getuid()
 }
 
-// givePipes hands the browser the ends it reads and writes, as its files 3
+// passPipes hands the browser the ends it reads and writes, as its files 3
 // and 4.
-func givePipes(cmd *exec.Cmd, r, w *os.File) error {
+func passPipes(cmd *exec.Cmd, r, w *os.File) error {
 	cmd.ExtraFiles = []*os.File{r, w}
 	return nil
 }

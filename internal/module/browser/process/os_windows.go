@@ -17,12 +17,12 @@ func lock(f *os.File) error {
 	return windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, new(windows.Overlapped))
 }
 
-// ours trusts that the temporary folder is the user's own, as it is here.
-func ours(fs.FileInfo) bool { return true }
+// ownedByUser trusts that the temporary folder is the user's own, as it is here.
+func ownedByUser(fs.FileInfo) bool { return true }
 
-// givePipes names the handles of the pipes on the command line, as Chromium
+// passPipes names the handles of the pipes on the command line, as Chromium
 // wants it where files have no numbers.
-func givePipes(cmd *exec.Cmd, r, w *os.File) error {
+func passPipes(cmd *exec.Cmd, r, w *os.File) error {
 	read, write := syscall.Handle(r.Fd()), syscall.Handle(w.Fd())
 	cmd.SysProcAttr = &syscall.SysProcAttr{AdditionalInheritedHandles: []syscall.Handle{read, write}}
 	for _, h := range []syscall.Handle{read, write} {
@@ -34,8 +34,8 @@ func givePipes(cmd *exec.Cmd, r, w *os.File) error {
 	return nil
 }
 
-// tie has nothing to do: the browser ends by itself when its pipes close,
+// setProcessGroup has nothing to do: the browser ends by itself when its pipes close,
 // which they do with us.
-func tie(*exec.Cmd) {}
+func setProcessGroup(*exec.Cmd) {}
 
 func endGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }

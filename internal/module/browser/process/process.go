@@ -76,7 +76,7 @@ func Find(executable string) (string, error) {
 	if executable != "" {
 		path, err := exec.LookPath(executable)
 		if err != nil {
-			return "", tool.Errorf(op, tool.Unavailable, "the browser %q cannot be started: %w", tool.Clip(executable), err).
+			return "", tool.Errorf(op, tool.Unavailable, "the browser %q cannot be started: %w", tool.Truncate(executable), err).
 				WithHint("mend tools.modules.web.browse.config.executable in the app file, or delete it and one that is installed is found")
 		}
 		return path, nil
@@ -130,11 +130,11 @@ func (p *Process) start() error {
 	}
 	reads, writes, says := ends[0], ends[1], ends[2]
 	p.cmd.Stdout, p.cmd.Stderr = says[1], says[1]
-	if err := givePipes(p.cmd, reads[0], writes[1]); err != nil {
+	if err := passPipes(p.cmd, reads[0], writes[1]); err != nil {
 		closeAll(ends[:])
 		return err
 	}
-	tie(p.cmd)
+	setProcessGroup(p.cmd)
 	started := make(chan error, 1)
 	go p.run(started)
 	if err := <-started; err != nil {
@@ -210,7 +210,7 @@ func (p *Process) Close() error {
 		endGroup(p.cmd)
 		_ = p.pipe.Close()
 		<-p.done
-		endUsers(p.folder.path)
+		killByFolder(p.folder.path)
 		<-p.output.ended(time.Second)
 		p.closed = p.folder.remove()
 	})

@@ -18,7 +18,7 @@ type tail struct {
 	over chan struct{}
 }
 
-const mostKept = 2 << 10
+const maxKept = 2 << 10
 
 func newTail() *tail { return &tail{over: make(chan struct{})} }
 
@@ -34,7 +34,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kept = append(t.kept, p...)
-	if n := len(t.kept) - mostKept; n > 0 {
+	if n := len(t.kept) - maxKept; n > 0 {
 		t.kept = append(t.kept[:0], t.kept[n:]...)
 	}
 	return len(p), nil

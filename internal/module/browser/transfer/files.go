@@ -20,11 +20,11 @@ import (
 // Folder is where downloads are put in the workspace.
 const Folder = "downloads"
 
-// Land moves a file that has arrived into the workspace, under a name that
+// SaveDownload moves a file that has arrived into the workspace, under a name that
 // nothing there has, and returns its path there.
-func Land(op string, g tool.Grant, suggested, file string) (string, error) {
+func SaveDownload(op string, g tool.Grant, suggested, file string) (string, error) {
 	defer os.Remove(file)
-	w, err := workfile.Of(op, g)
+	w, err := workfile.New(op, g)
 	if err != nil {
 		return "", err
 	}
@@ -52,7 +52,7 @@ func Land(op string, g tool.Grant, suggested, file string) (string, error) {
 		}
 		return path, nil
 	}
-	return "", tool.Errorf(op, tool.Conflict, "every name for %q is taken in %s", tool.Clip(suggested), Folder)
+	return "", tool.Errorf(op, tool.Conflict, "every name for %q is taken in %s", tool.Truncate(suggested), Folder)
 }
 
 func put(w workfile.Workspace, path string, from io.Reader) error {
@@ -61,7 +61,7 @@ func put(w workfile.Workspace, path string, from io.Reader) error {
 		return err
 	}
 	defer to.Close()
-	draft, err := to.Draft("")
+	draft, err := to.Create("")
 	if err != nil {
 		return err
 	}
@@ -72,8 +72,8 @@ func put(w workfile.Workspace, path string, from io.Reader) error {
 	return draft.Commit()
 }
 
-// mostName bounds a file's name, in bytes.
-const mostName = 120
+// maxName bounds a file's name, in bytes.
+const maxName = 120
 
 // safeName makes a name that a page suggests one that is safe on every system:
 // no folders, nothing hidden, nothing that would not be seen, no device.
@@ -97,7 +97,7 @@ func safeName(suggested string) (stem, ext string) {
 		ext = ""
 	}
 	stem = strings.TrimRight(strings.TrimSuffix(name, ext), ". ")
-	for len(stem)+len(ext) > mostName {
+	for len(stem)+len(ext) > maxName {
 		_, n := utf8.DecodeLastRuneInString(stem)
 		stem = stem[:len(stem)-n]
 	}
@@ -121,18 +121,18 @@ func reserved(stem string) bool {
 	return len(first) == 4 && (strings.HasPrefix(first, "com") || strings.HasPrefix(first, "lpt")) && first[3] >= '0' && first[3] <= '9'
 }
 
-// mostUpload bounds what is given to a page at once.
-const mostUpload = 200 << 20
+// maxUpload bounds what is given to a page at once.
+const maxUpload = 200 << 20
 
-// Lend copies files of the workspace into a folder where the browser may read
+// StageUpload copies files of the workspace into a folder where the browser may read
 // them, and returns their paths there.
-func Lend(op string, g tool.Grant, folder string, paths []string) ([]string, error) {
-	w, err := workfile.Of(op, g)
+func StageUpload(op string, g tool.Grant, folder string, paths []string) ([]string, error) {
+	w, err := workfile.New(op, g)
 	if err != nil {
 		return nil, err
 	}
 	var lent []string
-	left := int64(mostUpload)
+	left := int64(maxUpload)
 	for i, path := range paths {
 		n, to, err := lendOne(op, w, path, filepath.Join(folder, fmt.Sprint(i)), left)
 		if err != nil {
@@ -160,7 +160,7 @@ func lendOne(op string, w workfile.Workspace, path, folder string, left int64) (
 	}
 	n, err := io.Copy(to, io.LimitReader(from, left+1))
 	if err = errors.Join(err, to.Close()); err == nil && n > left {
-		err = tool.Errorf(op, tool.Invalid, "the files are larger than %d MiB together", mostUpload>>20).WithHint("give fewer, or smaller ones")
+		err = tool.Errorf(op, tool.Invalid, "the files are larger than %d MiB together", maxUpload>>20).WithHint("give fewer, or smaller ones")
 	}
 	return n, name, err
 }

@@ -28,7 +28,7 @@ func FuzzSafeName(f *testing.F) {
 		stem, ext := safeName(suggested)
 		name := stem + ext
 		switch {
-		case stem == "", strings.ContainsAny(name, "/\\\x00\n"), strings.HasPrefix(name, "."), len(name) > mostName+len("download-"), !utf8.ValidString(name), !filepath.IsLocal(name), filepath.Base(name) != name:
+		case stem == "", strings.ContainsAny(name, "/\\\x00\n"), strings.HasPrefix(name, "."), len(name) > maxName+len("download-"), !utf8.ValidString(name), !filepath.IsLocal(name), filepath.Base(name) != name:
 			t.Errorf("%q became %q", suggested, name)
 		}
 	})

@@ -17,7 +17,7 @@ import (
 // openFile opens a SQLite file of the workspace, or makes it. The path is
 // judged by the root of the grant, which follows no link out; what SQLite then
 // opened must be that very file.
-func (a *Asker) openFile(ctx context.Context, t Target) (engine.Engine, error) {
+func (a *Opener) openFile(ctx context.Context, t Target) (engine.Engine, error) {
 	if t.Database == ":memory:" {
 		return opened(sqlite.Open(ctx, sqlite.Config{Shown: ":memory:"}))
 	}
@@ -47,7 +47,7 @@ func (a *Asker) openFile(ctx context.Context, t Target) (engine.Engine, error) {
 }
 
 // local spells a file's path relative to the workspace.
-func (a *Asker) local(path string) (string, error) {
+func (a *Opener) local(path string) (string, error) {
 	switch {
 	case a.Grant.Root == nil:
 		return "", tool.Errorf("", tool.Denied, "this session has no workspace, so there are no files to open").WithHint("start the session in a folder, or use :memory:")
@@ -68,7 +68,7 @@ func (a *Asker) local(path string) (string, error) {
 }
 
 // makeFile sees to it that there is a regular file.
-func (a *Asker) makeFile(rel string) error {
+func (a *Opener) makeFile(rel string) error {
 	shown := filepath.ToSlash(rel)
 	info, err := a.Grant.Root.Stat(rel)
 	switch {
@@ -93,8 +93,8 @@ func (a *Asker) makeFile(rel string) error {
 	return f.Close()
 }
 
-func (a *Asker) outside(path string) error {
-	return tool.Errorf("", tool.Denied, "%q is not a file of the workspace", tool.Clip(path)).
+func (a *Opener) outside(path string) error {
+	return tool.Errorf("", tool.Denied, "%q is not a file of the workspace", tool.Truncate(path)).
 		WithHint("only files under %s can be opened; give a path relative to it", a.Grant.Workspace)
 }
 

@@ -18,8 +18,8 @@ import (
 	"callgate/tool"
 )
 
-// Asker is who wants a database, and what it may reach.
-type Asker struct {
+// Opener is who wants a database, and what it may reach.
+type Opener struct {
 	Grant    tool.Grant
 	Author   bool     // it speaks for whoever wrote the app file
 	Hosts    []string // servers that a model may connect to
@@ -34,7 +34,7 @@ func CheckHosts(hosts []string) error {
 }
 
 // Open opens a database that is complete, once it is known that this asker may.
-func (a *Asker) Open(ctx context.Context, t Target) (engine.Engine, error) {
+func (a *Opener) Open(ctx context.Context, t Target) (engine.Engine, error) {
 	if t.Driver == "sqlite" {
 		return a.openFile(ctx, t)
 	}
@@ -48,7 +48,7 @@ func (a *Asker) Open(ctx context.Context, t Target) (engine.Engine, error) {
 	return e, nil
 }
 
-func (a *Asker) openServer(ctx context.Context, t Target) (engine.Engine, error) {
+func (a *Opener) openServer(ctx context.Context, t Target) (engine.Engine, error) {
 	dial, err := a.dialer(&t)
 	if err != nil {
 		return nil, err
@@ -86,10 +86,10 @@ func (t *Target) checkOptions() error {
 	}
 	for key, value := range t.Options {
 		if !slices.Contains(known, key) {
-			return tool.Errorf("", tool.Invalid, "the option %q is not known", tool.Clip(key)).WithHint("%s takes %s", t.Driver, strings.Join(known, ", "))
+			return tool.Errorf("", tool.Invalid, "the option %q is not known", tool.Truncate(key)).WithHint("%s takes %s", t.Driver, strings.Join(known, ", "))
 		}
 		if key == "timezone" && !zone.MatchString(value) {
-			return tool.Errorf("", tool.Invalid, "%q is not a time zone", tool.Clip(value)).WithHint("for example UTC, Europe/Paris or +02:00")
+			return tool.Errorf("", tool.Invalid, "%q is not a time zone", tool.Truncate(value)).WithHint("for example UTC, Europe/Paris or +02:00")
 		}
 	}
 	return nil
@@ -98,7 +98,7 @@ func (t *Target) checkOptions() error {
 // dialer judges the server and returns the way to it. A setup step was written
 // by the app's author, and goes where it says; a model goes where the app file
 // allows.
-func (a *Asker) dialer(t *Target) (dialFunc, error) {
+func (a *Opener) dialer(t *Target) (dialFunc, error) {
 	if t.Host == "" {
 		return nil, tool.Errorf("", tool.Invalid, "host is missing").WithHint("name the server, or the path of its unix socket")
 	}
@@ -128,11 +128,11 @@ func (a *Asker) dialer(t *Target) (dialFunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&judged{guard: guard}).dial, nil
+	return (&guardedDialer{guard: guard}).dial, nil
 }
 
-func (a *Asker) notAllowed(host string) error {
-	return tool.Errorf("", tool.Denied, "this app does not let you connect to %q", tool.Clip(host)).
+func (a *Opener) notAllowed(host string) error {
+	return tool.Errorf("", tool.Denied, "this app does not let you connect to %q", tool.Truncate(host)).
 		WithHint("its author can list the host under tools.modules.database.constraints.allowed_hosts, or connect by a setup step; files of the workspace need neither (driver sqlite)")
 }
 
@@ -148,16 +148,16 @@ func withoutSockets(hosts []string) []string {
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// judged dials through a guard. An address that was reached by a name that the
+// guardedDialer dials through a guard. An address that was reached by a name that the
 // guard let through is reached again directly: to cancel a statement, drivers
 // dial the address of the connection it runs on.
-type judged struct {
+type guardedDialer struct {
 	guard *netguard.Guard
 	mu    sync.Mutex
 	known []string
 }
 
-func (j *judged) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (j *guardedDialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	j.mu.Lock()
 	again := slices.Contains(j.known, address)
 	j.mu.Unlock()

@@ -46,12 +46,12 @@ func Driver(name string) (string, error) {
 	case "":
 		return "", tool.Errorf("", tool.Invalid, "driver is missing").WithHint("it is sqlite, postgres or mysql")
 	default:
-		return "", tool.Errorf("", tool.Invalid, "%q is not a driver", tool.Clip(name)).WithHint("it is sqlite, postgres or mysql")
+		return "", tool.Errorf("", tool.Invalid, "%q is not a driver", tool.Truncate(name)).WithHint("it is sqlite, postgres or mysql")
 	}
 }
 
-// Complete takes a dsn apart, and gives the driver its one name.
-func (t *Target) Complete() error {
+// Normalize takes a dsn apart, and gives the driver its one name.
+func (t *Target) Normalize() error {
 	if t.DSN != "" {
 		if err := t.spread(); err != nil {
 			return err
@@ -60,7 +60,7 @@ func (t *Target) Complete() error {
 	switch t.TLS {
 	case "", "disable", "prefer", "require", "verify-ca", "verify-full":
 	default:
-		return tool.Errorf("", tool.Invalid, "%q is not a way to use TLS", tool.Clip(t.TLS)).
+		return tool.Errorf("", tool.Invalid, "%q is not a way to use TLS", tool.Truncate(t.TLS)).
 			WithHint("it is disable, prefer, require, verify-ca or verify-full")
 	}
 	var err error
@@ -92,7 +92,7 @@ func (t *Target) spread() error {
 		case "sslmode", "tls":
 			t.TLS = values[0]
 		default:
-			return bad("has the parameter " + tool.Clip(key) + ", which is not taken; use options")
+			return bad("has the parameter " + tool.Truncate(key) + ", which is not taken; use options")
 		}
 	}
 	if err := t.port(u.Port()); err != nil {
@@ -119,7 +119,7 @@ func (t *Target) port(text string) error {
 func (t *Target) scrub(err error) error {
 	var e *tool.Error
 	if !errors.As(err, &e) {
-		if t.Password != "" && !engine.Stopped(err) && strings.Contains(err.Error(), t.Password) {
+		if t.Password != "" && !engine.IsContextEnd(err) && strings.Contains(err.Error(), t.Password) {
 			return tool.Errorf("", tool.Unavailable, "the connection failed")
 		}
 		return err

@@ -84,18 +84,18 @@ func (t *Table) Column(name string) (Column, error) {
 		}
 		names[i] = c.Name
 	}
-	e := engine.Fail(tool.NotFound, "the table %s has no column %q", t.Ref(), tool.Clip(name))
+	e := engine.Fail(tool.NotFound, "the table %s has no column %q", t.Ref(), tool.Truncate(name))
 	if e.Similar = nearest.Names(name, names, 3); len(e.Similar) > 0 {
 		return Column{}, e.WithHint("did you mean %q?", e.Similar[0])
 	}
-	return Column{}, e.WithHint("its columns are %s", tool.Clip(strings.Join(names, ", ")))
+	return Column{}, e.WithHint("its columns are %s", tool.Truncate(strings.Join(names, ", ")))
 }
 
-// texts are the questions to one kind of database. Each takes the schema and
+// queries are the questions to one kind of database. Each takes the schema and
 // the table, as an empty text for all of them.
-type texts struct{ tables, columns, indexes, foreignKeys, checks string }
+type queries struct{ tables, columns, indexes, foreignKeys, checks string }
 
-func textsOf(d sqltext.Dialect) texts {
+func queriesFor(d sqltext.Dialect) queries {
 	switch d {
 	case sqltext.Postgres:
 		return postgresTexts
@@ -114,7 +114,7 @@ func Tables(ctx context.Context, e engine.Engine, schema string) ([]*Table, erro
 
 func tables(ctx context.Context, e engine.Engine, schema, name string) ([]*Table, error) {
 	var all []*Table
-	err := ask(ctx, e, textsOf(e.About().Dialect).tables, schema, name, func(row cells) {
+	err := runQuery(ctx, e, queriesFor(e.Info().Dialect).tables, schema, name, func(row resultRow) {
 		t := &Table{Schema: row.text(0), Name: row.text(1), Kind: row.text(2), Rows: row.number(3), Comment: row.text(4), apart: row.yes(5)}
 		all = append(all, t)
 	})
@@ -131,15 +131,15 @@ func Load(ctx context.Context, e engine.Engine, schema, name string) ([]*Table, 
 	for _, t := range all {
 		byName[[2]string{t.Schema, t.Name}] = t
 	}
-	q := textsOf(e.About().Dialect)
+	q := queriesFor(e.Info().Dialect)
 	for _, part := range []struct {
 		text string
-		add  func(*Table, cells)
+		add  func(*Table, resultRow)
 	}{{q.columns, addColumn}, {q.indexes, addIndex}, {q.foreignKeys, addForeignKey}, {q.checks, addCheck}} {
 		if part.text == "" {
 			continue
 		}
-		err := ask(ctx, e, part.text, schema, name, func(row cells) {
+		err := runQuery(ctx, e, part.text, schema, name, func(row resultRow) {
 			if t := byName[[2]string{row.text(0), row.text(1)}]; t != nil {
 				part.add(t, row)
 			}
@@ -166,7 +166,7 @@ func (t *Table) implicit(byName map[[2]string]*Table) {
 	}
 }
 
-func addColumn(t *Table, row cells) {
+func addColumn(t *Table, row resultRow) {
 	c := Column{Name: row.text(2), Type: row.text(3), Nullable: row.yes(4), Default: row.optional(5), Generated: row.yes(6), Comment: row.text(7)}
 	t.Columns = append(t.Columns, c)
 	if place := row.number(8); place != nil && *place > 0 { // SQLite tells it here
@@ -178,7 +178,7 @@ func addColumn(t *Table, row cells) {
 }
 
 // addIndex takes an index whole, or a column of one at a time.
-func addIndex(t *Table, row cells) {
+func addIndex(t *Table, row resultRow) {
 	name, columns := row.text(2), row.list(5)
 	if row.yes(4) {
 		t.PrimaryKey = append(t.PrimaryKey, columns...)
@@ -192,7 +192,7 @@ func addIndex(t *Table, row cells) {
 }
 
 // addForeignKey takes a reference whole, or a column of one at a time.
-func addForeignKey(t *Table, row cells) {
+func addForeignKey(t *Table, row resultRow) {
 	name, columns, to := row.text(2), row.list(3), row.list(5)
 	if n := len(t.ForeignKeys); n > 0 && t.ForeignKeys[n-1].Name == name {
 		f := &t.ForeignKeys[n-1]
@@ -213,7 +213,7 @@ func action(s string) string {
 	}
 }
 
-func addCheck(t *Table, row cells) { t.Checks = append(t.Checks, row.text(2)) }
+func addCheck(t *Table, row resultRow) { t.Checks = append(t.Checks, row.text(2)) }
 
 // Find resolves the name of a table as somebody wrote it: alone or after its
 // schema, in the right case or not, in quotes or not.
@@ -223,7 +223,7 @@ func Find(ctx context.Context, e engine.Engine, written string) (*Table, error) 
 		return nil, err
 	}
 	name := strings.NewReplacer(`"`, "", "`", "", "[", "", "]", "").Replace(strings.TrimSpace(written))
-	if schema, _, ok := strings.Cut(name, "."); ok && e.About().Dialect == sqltext.MySQL {
+	if schema, _, ok := strings.Cut(name, "."); ok && e.Info().Dialect == sqltext.MySQL {
 		other, err := Tables(ctx, e, schema)
 		if err != nil {
 			return nil, err
@@ -240,16 +240,16 @@ func Find(ctx context.Context, e engine.Engine, written string) (*Table, error) 
 			}
 		}
 	}
-	return nil, Missing(written, all)
+	return nil, NotFoundError(written, all)
 }
 
-// Missing is the error of a table that does not exist, with those that do.
-func Missing(written string, all []*Table) *tool.Error {
+// NotFoundError is the error of a table that does not exist, with those that do.
+func NotFoundError(written string, all []*Table) *tool.Error {
 	names := make([]string, len(all))
 	for i, t := range all {
 		names[i] = t.Ref()
 	}
-	err := engine.Fail(tool.NotFound, "%w", engine.NoTable{Name: tool.Clip(written)})
+	err := engine.Fail(tool.NotFound, "%w", engine.NoTableError{Name: tool.Truncate(written)})
 	err.Similar = nearest.Names(written, names, 5)
 	switch {
 	case len(err.Similar) > 0:
@@ -257,14 +257,14 @@ func Missing(written string, all []*Table) *tool.Error {
 	case len(names) == 0:
 		return err.WithHint("the database has no tables yet")
 	default:
-		return err.WithHint("there are: %s", tool.Clip(strings.Join(names, ", ")))
+		return err.WithHint("there are: %s", tool.Truncate(strings.Join(names, ", ")))
 	}
 }
 
-// ask runs one question.
-func ask(ctx context.Context, e engine.Engine, text, schema, name string, f func(cells)) error {
+// runQuery runs one question.
+func runQuery(ctx context.Context, e engine.Engine, text, schema, name string, f func(resultRow)) error {
 	out := rowset.New(rowset.Limits{Rows: 100_000, Bytes: 32 << 20, Text: 64 << 10})
-	sql, args, err := sqltext.Bind(e.About().Dialect, text, sqltext.Params{Named: map[string]any{"schema": schema, "table": name}})
+	sql, args, err := sqltext.Bind(e.Info().Dialect, text, sqltext.Params{Named: map[string]any{"schema": schema, "table": name}})
 	if err != nil {
 		return err
 	}
@@ -274,10 +274,10 @@ func ask(ctx context.Context, e engine.Engine, text, schema, name string, f func
 	return out.Scan(func(row []any) error { f(row); return nil })
 }
 
-// cells is one answer. Databases differ in how they say yes.
-type cells []any
+// resultRow is one answer. Databases differ in how they say yes.
+type resultRow []any
 
-func (c cells) text(i int) string {
+func (c resultRow) text(i int) string {
 	if i >= len(c) {
 		return ""
 	}
@@ -291,7 +291,7 @@ func (c cells) text(i int) string {
 	}
 }
 
-func (c cells) optional(i int) *string {
+func (c resultRow) optional(i int) *string {
 	if i >= len(c) || c[i] == nil {
 		return nil
 	}
@@ -299,7 +299,7 @@ func (c cells) optional(i int) *string {
 	return &s
 }
 
-func (c cells) number(i int) *int64 {
+func (c resultRow) number(i int) *int64 {
 	if i >= len(c) {
 		return nil
 	}
@@ -311,7 +311,7 @@ func (c cells) number(i int) *int64 {
 	return nil
 }
 
-func (c cells) yes(i int) bool {
+func (c resultRow) yes(i int) bool {
 	if i >= len(c) {
 		return false
 	}
@@ -326,7 +326,7 @@ func (c cells) yes(i int) bool {
 }
 
 // list reads several names, or one.
-func (c cells) list(i int) []string {
+func (c resultRow) list(i int) []string {
 	if i >= len(c) || c[i] == nil {
 		return nil
 	}

@@ -57,24 +57,24 @@ type Outcome struct {
 	LastID   *int64 // of a row that was inserted, where the database tells
 }
 
-// About says what a database is.
-type About struct {
+// Info says what a database is.
+type Info struct {
 	Dialect sqltext.Dialect
 	Product string // its name and version
 	Place   string // where it is, without anything secret
 }
 
-// Do carries out one statement of a transaction.
-type Do func(Statement, *rowset.Writer) (Outcome, error)
+// ExecFunc carries out one statement of a transaction.
+type ExecFunc func(Statement, *rowset.Writer) (Outcome, error)
 
 // Engine is one database that is open.
 type Engine interface {
-	About() About
+	Info() Info
 	Read(ctx context.Context, s Statement, out *rowset.Writer) error
 	Write(ctx context.Context, s Statement, out *rowset.Writer) (Outcome, error)
 	// Transact commits what f did when f returns nil, and undoes it otherwise.
 	// isolation is one for which Isolation holds.
-	Transact(ctx context.Context, isolation string, f func(Do) error) error
+	Transact(ctx context.Context, isolation string, f func(ExecFunc) error) error
 	Close() error
 }
 
@@ -100,10 +100,10 @@ func Fail(kind tool.Kind, format string, args ...any) *tool.Error {
 	return tool.Errorf("database", kind, format, args...)
 }
 
-// NoTable is the cause of an error about a table that does not exist.
-type NoTable struct{ Name string }
+// NoTableError is the cause of an error about a table that does not exist.
+type NoTableError struct{ Name string }
 
-func (e NoTable) Error() string { return "there is no table " + strconv.Quote(e.Name) }
+func (e NoTableError) Error() string { return "there is no table " + strconv.Quote(e.Name) }
 
 // ReadOnly is the refusal of a write where only reading is done.
 func ReadOnly(said string) *tool.Error {
@@ -111,8 +111,8 @@ func ReadOnly(said string) *tool.Error {
 		WithHint("use database.execute_query, database.transaction or database.bulk_insert to change something")
 }
 
-// Lost is the error of a connection that broke, under a write or not.
-func Lost(writing bool, err error) *tool.Error {
+// ConnectionLost is the error of a connection that broke, under a write or not.
+func ConnectionLost(writing bool, err error) *tool.Error {
 	if writing {
 		return Fail(tool.InDoubt, "the connection to the database was lost before it answered; the change may or may not have been made: %w", err).
 			WithHint("look with database.fetch_results before trying again")
@@ -120,43 +120,43 @@ func Lost(writing bool, err error) *tool.Error {
 	return Fail(tool.Unavailable, "the connection to the database was lost: %w", err).WithHint("try again: it is opened anew")
 }
 
-// Turn lets one caller at a time use a connection, and nobody once it is over.
+// ConnLock lets one caller at a time use a connection, and nobody once it is over.
 // Its zero value is not of use: see NewTurn.
-type Turn struct {
+type ConnLock struct {
 	slot chan struct{}
 	over bool // read and written by whoever has the turn
 }
 
-// NewTurn makes a turn that nobody has.
-func NewTurn() *Turn { return &Turn{slot: make(chan struct{}, 1)} }
+// NewConnLock makes a turn that nobody has.
+func NewConnLock() *ConnLock { return &ConnLock{slot: make(chan struct{}, 1)} }
 
-// Take waits for the turn.
-func (t *Turn) Take(ctx context.Context) error {
+// Acquire waits for the turn.
+func (t *ConnLock) Acquire(ctx context.Context) error {
 	select {
 	case t.slot <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	if err := ctx.Err(); err != nil {
-		t.Give()
+		t.Release()
 		return err
 	}
 	if t.over {
-		t.Give()
+		t.Release()
 		return Fail(tool.Cancelled, "the connection was closed")
 	}
 	return nil
 }
 
-// Give gives the turn back.
-func (t *Turn) Give() { <-t.slot }
+// Release gives the turn back.
+func (t *ConnLock) Release() { <-t.slot }
 
-// End takes the turn for the last time, to close what it stands for. Whoever
+// Close takes the turn for the last time, to close what it stands for. Whoever
 // has it was told to stop before; End waits for that, but not for ever.
-func (t *Turn) End() error {
+func (t *ConnLock) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*Grace)
 	defer cancel()
-	if err := t.Take(ctx); err != nil {
+	if err := t.Acquire(ctx); err != nil {
 		if tool.KindOf(err) == tool.Cancelled {
 			return nil // it is over already
 		}
@@ -166,10 +166,10 @@ func (t *Turn) End() error {
 	return nil
 }
 
-// Plain turns a value into what a driver of database/sql takes: a number is an
+// DriverValue turns a value into what a driver of database/sql takes: a number is an
 // int64 where it is whole and fits, else a float64 where that is exact, and
 // else its digits.
-func Plain(v any) (any, error) {
+func DriverValue(v any) (any, error) {
 	switch v := v.(type) {
 	case nil, bool, string, []byte:
 		return v, nil
@@ -193,7 +193,7 @@ func number(digits string) any {
 	return f
 }
 
-// Stopped reports whether an error is the end of its context.
-func Stopped(err error) bool {
+// IsContextEnd reports whether an error is the end of its context.
+func IsContextEnd(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -46,7 +46,7 @@ type Config struct {
 // DB is one database of a server.
 type DB struct {
 	read, write *conn
-	about       engine.About
+	about       engine.Info
 }
 
 var _ engine.Engine = (*DB)(nil)
@@ -72,20 +72,20 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 		return nil, engine.Fail(tool.Invalid, "these are not the details of a MySQL server; see host, port, user, database and tls")
 	}
 	db := &DB{read: newConn(connector, c.TimeZone, true), write: newConn(connector, c.TimeZone, false)}
-	if err := db.read.take(ctx); err != nil {
+	if err := db.read.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer db.read.turn.Give()
+	defer db.read.lock.Release()
 	product := "MySQL "
 	if db.read.maria {
 		product = ""
 	}
-	db.about = engine.About{Dialect: sqltext.MySQL, Product: product + db.read.version, Place: c.User + "@" + config.Addr + "/" + c.Database}
+	db.about = engine.Info{Dialect: sqltext.MySQL, Product: product + db.read.version, Place: c.User + "@" + config.Addr + "/" + c.Database}
 	return db, nil
 }
 
-// About says what the database is.
-func (db *DB) About() engine.About { return db.about }
+// Info says what the database is.
+func (db *DB) Info() engine.Info { return db.about }
 
 // Close closes both connections, once nothing runs on them.
 func (db *DB) Close() error { return errors.Join(db.read.close(), db.write.close()) }
@@ -95,7 +95,7 @@ type conn struct {
 	connector driver.Connector
 	zone      string
 	reads     bool
-	turn      *engine.Turn
+	lock      *engine.ConnLock
 
 	raw     driver.Conn
 	id      uint64 // the server's name for it
@@ -105,16 +105,16 @@ type conn struct {
 }
 
 func newConn(c driver.Connector, zone string, reads bool) *conn {
-	return &conn{connector: c, zone: zone, reads: reads, turn: engine.NewTurn()}
+	return &conn{connector: c, zone: zone, reads: reads, lock: engine.NewConnLock()}
 }
 
-// take takes the turn on a connection that is open.
-func (c *conn) take(ctx context.Context) error {
-	if err := c.turn.Take(ctx); err != nil {
+// acquire takes the turn on a connection that is open.
+func (c *conn) acquire(ctx context.Context) error {
+	if err := c.lock.Acquire(ctx); err != nil {
 		return err
 	}
 	if err := c.open(ctx); err != nil {
-		c.turn.Give()
+		c.lock.Release()
 		return err
 	}
 	return nil
@@ -130,15 +130,15 @@ func (c *conn) open(ctx context.Context) error {
 		return unreachable(ctx, err)
 	}
 	c.raw, c.limit = raw, -1
-	if err := c.greet(ctx); err != nil {
+	if err := c.initSession(ctx); err != nil {
 		c.drop()
 		return err
 	}
 	return nil
 }
 
-// greet sets the session up and learns who answers.
-func (c *conn) greet(ctx context.Context) error {
+// initSession sets the session up and learns who answers.
+func (c *conn) initSession(ctx context.Context) error {
 	if c.zone != "" {
 		if err := c.exec(ctx, "SET time_zone = ?", c.zone); err != nil {
 			return err
@@ -166,10 +166,10 @@ func (c *conn) drop() {
 }
 
 func (c *conn) close() error {
-	if err := c.turn.End(); err != nil {
+	if err := c.lock.Close(); err != nil {
 		return err
 	}
-	defer c.turn.Give()
+	defer c.lock.Release()
 	c.drop()
 	return nil
 }
@@ -204,11 +204,11 @@ func (c *conn) within(ctx context.Context) error {
 	return nil
 }
 
-// watched runs f with a context that does not end with the asker's. When the
+// runCancellable runs f with a context that does not end with the asker's. When the
 // asker's does, what runs is killed in the server, and the connection is cut
 // if even that does not help. It reports whether it was; such a connection is
 // not used again, since the kill might still strike what comes next.
-func (c *conn) watched(ctx context.Context, f func(context.Context) error) (killed bool, err error) {
+func (c *conn) runCancellable(ctx context.Context, f func(context.Context) error) (killed bool, err error) {
 	inner, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	finished, over := make(chan struct{}), make(chan struct{})

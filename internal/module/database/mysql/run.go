@@ -18,14 +18,14 @@ import (
 
 // Read runs a statement in a transaction that the server keeps read-only.
 func (db *DB) Read(ctx context.Context, s engine.Statement, out *rowset.Writer) error {
-	if err := mayRead(s.SQL); err != nil {
+	if err := checkRead(s.SQL); err != nil {
 		return err
 	}
 	c := db.read
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.turn.Give()
+	defer c.lock.Release()
 	if err := c.begin(ctx, "START TRANSACTION READ ONLY"); err != nil {
 		return err
 	}
@@ -35,19 +35,19 @@ func (db *DB) Read(ctx context.Context, s engine.Statement, out *rowset.Writer) 
 
 // Write runs one statement, which is its own transaction.
 func (db *DB) Write(ctx context.Context, s engine.Statement, out *rowset.Writer) (engine.Outcome, error) {
-	if err := mayWrite(s.SQL, ""); err != nil {
+	if err := checkWrite(s.SQL, ""); err != nil {
 		return engine.Outcome{}, err
 	}
 	c := db.write
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return engine.Outcome{}, err
 	}
-	defer c.turn.Give()
+	defer c.lock.Release()
 	if err := c.within(ctx); err != nil {
 		return engine.Outcome{}, err
 	}
 	done, err := c.change(ctx, s, out)
-	if !keeps(s.SQL) {
+	if !keepsSession(s.SQL) {
 		c.drop() // what it may have set does not reach the next call
 	}
 	return done, err
@@ -56,12 +56,12 @@ func (db *DB) Write(ctx context.Context, s engine.Statement, out *rowset.Writer)
 // Transact runs f in one transaction. A savepoint made at its start tells in
 // the end whether it is still the same one: some statements commit by
 // themselves.
-func (db *DB) Transact(ctx context.Context, isolation string, f func(engine.Do) error) error {
+func (db *DB) Transact(ctx context.Context, isolation string, f func(engine.ExecFunc) error) error {
 	c := db.write
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.turn.Give()
+	defer c.lock.Release()
 	defer c.rollback(ctx)
 	if isolation != "" {
 		if err := c.exec(ctx, "SET TRANSACTION ISOLATION LEVEL "+strings.ToUpper(isolation)); err != nil {
@@ -75,14 +75,14 @@ func (db *DB) Transact(ctx context.Context, isolation string, f func(engine.Do) 
 		return err
 	}
 	err := f(func(s engine.Statement, out *rowset.Writer) (engine.Outcome, error) {
-		if err := mayWrite(s.SQL, "in a transaction"); err != nil {
+		if err := checkWrite(s.SQL, "in a transaction"); err != nil {
 			return engine.Outcome{}, err
 		}
 		return c.change(ctx, s, out)
 	})
 	if c.raw == nil { // killed, or lost: the server undoes what was not committed
 		if err == nil {
-			err = cmp.Or(ctx.Err(), error(engine.Lost(false, driver.ErrBadConn)))
+			err = cmp.Or(ctx.Err(), error(engine.ConnectionLost(false, driver.ErrBadConn)))
 		}
 		return err
 	}
@@ -98,7 +98,7 @@ func (db *DB) Transact(ctx context.Context, isolation string, f func(engine.Do) 
 
 func (c *conn) commit(ctx context.Context) error {
 	_, err := c.raw.(driver.ExecerContext).ExecContext(ctx, "COMMIT", nil)
-	return c.fault(ctx, true, err)
+	return c.convertError(ctx, true, err)
 }
 
 // begin starts a transaction.
@@ -124,7 +124,7 @@ func (c *conn) rollback(ctx context.Context) {
 
 // exec runs a statement of the engine's own.
 func (c *conn) exec(ctx context.Context, words string, args ...any) error {
-	return c.fault(ctx, false, c.each(ctx, engine.Statement{SQL: words, Args: args}, nil, func([]driver.Value) bool { return true }))
+	return c.convertError(ctx, false, c.each(ctx, engine.Statement{SQL: words, Args: args}, nil, func([]driver.Value) bool { return true }))
 }
 
 // run runs a statement of the asker's. Its rows are read to the end when it
@@ -132,14 +132,14 @@ func (c *conn) exec(ctx context.Context, words string, args ...any) error {
 func (c *conn) run(ctx context.Context, s engine.Statement, out *rowset.Writer, all bool) error {
 	abandon, stop := context.WithCancel(ctx)
 	defer stop()
-	killed, err := c.watched(abandon, func(inner context.Context) error {
-		var puts []put
+	killed, err := c.runCancellable(abandon, func(inner context.Context) error {
+		var puts []cellWriter
 		unwanted := 0
 		return c.each(inner, s, func(names, types []string) {
 			puts = columns(names, types, out)
 		}, func(cells []driver.Value) bool {
 			switch out.Next() {
-			case rowset.Take:
+			case rowset.KeepRow:
 				for i, v := range cells {
 					puts[i](out, v)
 				}
@@ -161,11 +161,11 @@ func (c *conn) run(ctx context.Context, s engine.Statement, out *rowset.Writer, 
 	case killed && all && err == nil: // too late: it is done
 		return nil
 	case killed && all && !interrupted(err):
-		return engine.Lost(true, errors.Join(ctx.Err(), err))
+		return engine.ConnectionLost(true, errors.Join(ctx.Err(), err))
 	case killed:
 		return ctx.Err()
 	default:
-		return c.fault(ctx, all, err)
+		return c.convertError(ctx, all, err)
 	}
 }
 
@@ -259,7 +259,7 @@ func (c *conn) query(ctx context.Context, s engine.Statement) (driver.Rows, func
 func arguments(values []any) ([]driver.NamedValue, error) {
 	args := make([]driver.NamedValue, len(values))
 	for i, v := range values {
-		plain, err := engine.Plain(v)
+		plain, err := engine.DriverValue(v)
 		if err != nil {
 			return nil, err
 		}

@@ -8,13 +8,13 @@ import (
 	"callgate/internal/module/database/rowset"
 )
 
-// put writes one cell.
-type put func(*rowset.Writer, driver.Value)
+// cellWriter writes one cell.
+type cellWriter func(*rowset.Writer, driver.Value)
 
 // columns tells the writer what columns there are, and how each is written.
-func columns(names, types []string, out *rowset.Writer) []put {
+func columns(names, types []string, out *rowset.Writer) []cellWriter {
 	all := make([]rowset.Column, len(names))
-	puts := make([]put, len(names))
+	puts := make([]cellWriter, len(names))
 	for i, name := range names {
 		all[i] = rowset.Column{Name: name, Type: strings.ToLower(types[i])}
 		puts[i] = putter(types[i])
@@ -25,7 +25,7 @@ func columns(names, types []string, out *rowset.Writer) []put {
 
 // putter writes values of a type. The driver gives most of them as the bytes
 // that the server sent.
-func putter(kind string) put {
+func putter(kind string) cellWriter {
 	var bytes func(*rowset.Writer, []byte)
 	switch kind {
 	case "BLOB", "TINYBLOB", "MEDIUMBLOB", "LONGBLOB", "BINARY", "VARBINARY", "BIT", "GEOMETRY", "VECTOR":

@@ -48,7 +48,7 @@ type Config struct {
 // DB is one database of a server.
 type DB struct {
 	read, write *conn
-	about       engine.About
+	about       engine.Info
 }
 
 var (
@@ -67,11 +67,11 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{read: newConn(reader), write: newConn(writer)}
-	if err := db.read.take(ctx); err != nil {
+	if err := db.read.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer db.read.turn.Give()
-	db.about = engine.About{
+	defer db.read.lock.Release()
+	db.about = engine.Info{
 		Dialect: sqltext.Postgres,
 		Product: "PostgreSQL " + db.read.pg.ParameterStatus("server_version"),
 		Place:   reader.User + "@" + reader.Host + ":" + strconv.Itoa(int(reader.Port)) + "/" + reader.Database,
@@ -129,8 +129,8 @@ func (c Config) pgconn(reads bool) (*pgconn.Config, error) {
 	return config, nil
 }
 
-// About says what the database is.
-func (db *DB) About() engine.About { return db.about }
+// Info says what the database is.
+func (db *DB) Info() engine.Info { return db.about }
 
 // Close closes both connections, once nothing runs on them.
 func (db *DB) Close() error {
@@ -140,22 +140,22 @@ func (db *DB) Close() error {
 // conn is one connection, opened when it is needed.
 type conn struct {
 	config *pgconn.Config
-	turn   *engine.Turn
+	lock   *engine.ConnLock
 	pg     *pgconn.PgConn
 	types  map[uint32]string // names of types that are not built in
 }
 
 func newConn(c *pgconn.Config) *conn {
-	return &conn{config: c, turn: engine.NewTurn(), types: map[uint32]string{}}
+	return &conn{config: c, lock: engine.NewConnLock(), types: map[uint32]string{}}
 }
 
-// take takes the turn on a connection that is open.
-func (c *conn) take(ctx context.Context) error {
-	if err := c.turn.Take(ctx); err != nil {
+// acquire takes the turn on a connection that is open.
+func (c *conn) acquire(ctx context.Context) error {
+	if err := c.lock.Acquire(ctx); err != nil {
 		return err
 	}
 	if err := c.open(ctx); err != nil {
-		c.turn.Give()
+		c.lock.Release()
 		return err
 	}
 	return nil
@@ -174,10 +174,10 @@ func (c *conn) open(ctx context.Context) error {
 }
 
 func (c *conn) close() error {
-	if err := c.turn.End(); err != nil {
+	if err := c.lock.Close(); err != nil {
 		return err
 	}
-	defer c.turn.Give()
+	defer c.lock.Release()
 	if c.pg == nil {
 		return nil
 	}
@@ -206,7 +206,7 @@ func (c *conn) begin(ctx context.Context, words string) error {
 		}
 		_, err = c.pg.Exec(ctx, text).ReadAll()
 	}
-	return c.fault(ctx, false, err)
+	return c.convertError(ctx, false, err)
 }
 
 // rollback ends a transaction, though its context may have ended. Where that

@@ -20,10 +20,10 @@ func (db *DB) Read(ctx context.Context, s engine.Statement, out *rowset.Writer) 
 		return err
 	}
 	c := db.read
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.turn.Give()
+	defer c.lock.Release()
 	if err := c.begin(ctx, "BEGIN TRANSACTION READ ONLY"); err != nil {
 		return err
 	}
@@ -38,10 +38,10 @@ func (db *DB) Write(ctx context.Context, s engine.Statement, out *rowset.Writer)
 		return engine.Outcome{}, err
 	}
 	c := db.write
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return engine.Outcome{}, err
 	}
-	defer c.turn.Give()
+	defer c.lock.Release()
 	if err := c.begin(ctx, ""); err != nil {
 		return engine.Outcome{}, err
 	}
@@ -56,12 +56,12 @@ func (db *DB) Write(ctx context.Context, s engine.Statement, out *rowset.Writer)
 }
 
 // Transact runs f in one transaction.
-func (db *DB) Transact(ctx context.Context, isolation string, f func(engine.Do) error) error {
+func (db *DB) Transact(ctx context.Context, isolation string, f func(engine.ExecFunc) error) error {
 	c := db.write
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return err
 	}
-	defer c.turn.Give()
+	defer c.lock.Release()
 	words := "BEGIN"
 	if isolation != "" {
 		words = "BEGIN ISOLATION LEVEL " + strings.ToUpper(isolation)
@@ -86,7 +86,7 @@ func (db *DB) Transact(ctx context.Context, isolation string, f func(engine.Do) 
 	}
 	results, err := c.pg.Exec(ctx, "COMMIT").ReadAll()
 	if err != nil {
-		return c.fault(ctx, true, err)
+		return c.convertError(ctx, true, err)
 	}
 	if len(results) == 1 && results[0].CommandTag.String() != "COMMIT" {
 		return engine.Fail(tool.Failed, "the server rolled the transaction back instead of committing it")
@@ -117,7 +117,7 @@ func (c *conn) run(ctx context.Context, s engine.Statement, out *rowset.Writer, 
 	stopped := false
 	for unwanted := 0; rows.NextRow(); {
 		switch out.Next() {
-		case rowset.Take:
+		case rowset.KeepRow:
 			for i, cell := range rows.Values() {
 				if cell == nil {
 					out.Null()
@@ -139,7 +139,7 @@ func (c *conn) run(ctx context.Context, s engine.Statement, out *rowset.Writer, 
 		return engine.Outcome{Affected: -1}, nil
 	}
 	if err != nil {
-		return engine.Outcome{}, c.fault(ctx, all, err)
+		return engine.Outcome{}, c.convertError(ctx, all, err)
 	}
 	c.nameTypes(ctx, fields, out)
 	return engine.Outcome{Affected: affected(tag)}, nil
@@ -157,10 +157,10 @@ func affected(tag pgconn.CommandTag) int64 {
 // Copy inserts rows by COPY, which is one statement: all of them or none.
 func (db *DB) Copy(ctx context.Context, table string, names []string, rows [][]any) (int64, error) {
 	c := db.write
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return 0, err
 	}
-	defer c.turn.Give()
+	defer c.lock.Release()
 	if err := c.begin(ctx, "BEGIN"); err != nil {
 		return 0, err
 	}
@@ -179,5 +179,5 @@ func (db *DB) Copy(ctx context.Context, table string, names []string, rows [][]a
 	if err == nil {
 		_, err = c.pg.Exec(ctx, "COMMIT").ReadAll()
 	}
-	return tag.RowsAffected(), c.fault(ctx, true, err)
+	return tag.RowsAffected(), c.convertError(ctx, true, err)
 }

@@ -17,16 +17,16 @@ import (
 	"callgate/tool"
 )
 
-// put writes one cell that has a value, from the server's text for it.
-type put func(*rowset.Writer, []byte)
+// cellWriter writes one cell that has a value, from the server's text for it.
+type cellWriter func(*rowset.Writer, []byte)
 
 // columns tells the writer what columns there are, and how each is written.
-func columns(fields []pgconn.FieldDescription, known map[uint32]string, out *rowset.Writer) []put {
+func columns(fields []pgconn.FieldDescription, known map[uint32]string, out *rowset.Writer) []cellWriter {
 	if len(fields) == 0 {
 		return nil
 	}
 	all := make([]rowset.Column, len(fields))
-	puts := make([]put, len(fields))
+	puts := make([]cellWriter, len(fields))
 	for i, f := range fields {
 		name, p := builtin(f.DataTypeOID)
 		if name == "" {
@@ -38,7 +38,7 @@ func columns(fields []pgconn.FieldDescription, known map[uint32]string, out *row
 	return puts
 }
 
-func builtin(oid uint32) (string, put) {
+func builtin(oid uint32) (string, cellWriter) {
 	text := (*rowset.Writer).Bytes
 	switch oid {
 	case pgtype.BoolOID:
@@ -132,7 +132,7 @@ func (c *conn) values(ctx context.Context, s engine.Statement) ([][]byte, error)
 			if wanted == nil {
 				d, err := c.pg.Prepare(ctx, "", s.SQL, nil)
 				if err != nil {
-					return nil, c.fault(ctx, false, err)
+					return nil, c.convertError(ctx, false, err)
 				}
 				wanted = d.ParamOIDs
 			}

@@ -51,14 +51,14 @@ type Column struct {
 	Type string `json:"type"` // as the database calls it; may be empty
 }
 
-// Next is what to do with a row that a database has.
-type Next uint8
+// RowAction is what to do with a row that a database has.
+type RowAction uint8
 
 // The answers.
 const (
-	Take Next = iota + 1 // write its cells, then call End
-	Pass                 // it lies before the offset
-	Stop                 // there is no room for it, nor for any after it
+	KeepRow RowAction = iota + 1 // write its cells, then call End
+	SkipRow                      // it lies before the offset
+	Stop                         // there is no room for it, nor for any after it
 )
 
 // Writer takes the rows of one result. Its zero value is not of use: see New.
@@ -83,13 +83,13 @@ func New(l Limits) *Writer {
 	return &Writer{limits: l.orDefaults()}
 }
 
-// mostKept bounds the memory that a writer brings from one result to the next.
-const mostKept = 4 << 20
+// maxKept bounds the memory that a writer brings from one result to the next.
+const maxKept = 4 << 20
 
 // Reset makes w a new writer that has its memory already.
 func (w *Writer) Reset(l Limits) {
 	json, text, scratch := w.json[:0], w.text[:0], w.scratch[:0]
-	if cap(json)+cap(text) > mostKept {
+	if cap(json)+cap(text) > maxKept {
 		json, text = nil, nil
 	}
 	*w = Writer{limits: l.orDefaults(), json: json, text: text, scratch: scratch}
@@ -112,13 +112,13 @@ func (w *Writer) Columns(columns []Column) {
 func (w *Writer) SetType(i int, name string) { w.columns[i].Type = name }
 
 // Next says what to do with the next row.
-func (w *Writer) Next() Next {
+func (w *Writer) Next() RowAction {
 	switch {
 	case w.cut:
 		return Stop
 	case w.passed < w.limits.Offset:
 		w.passed++
-		return Pass
+		return SkipRow
 	case w.rows >= w.limits.Rows:
 		w.cut = true
 		return Stop
@@ -130,7 +130,7 @@ func (w *Writer) Next() Next {
 	w.json = append(w.json, '[')
 	w.text = append(w.text, '\n')
 	w.first = true
-	return Take
+	return KeepRow
 }
 
 // End ends a row. One that does not fit any more is taken back.

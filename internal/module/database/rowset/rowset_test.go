@@ -43,7 +43,7 @@ func TestCells(t *testing.T) {
 	} {
 		w := rowset.New(rowset.Limits{Text: 31, Blob: 4})
 		w.Columns([]rowset.Column{{Name: "x"}})
-		if w.Next() != rowset.Take {
+		if w.Next() != rowset.KeepRow {
 			t.Fatal("no room for one row")
 		}
 		c.write(w)
@@ -65,7 +65,7 @@ func fill(w *rowset.Writer, rows int) {
 		switch w.Next() {
 		case rowset.Stop:
 			return
-		case rowset.Take:
+		case rowset.KeepRow:
 			w.Int(int64(i))
 			w.Text("abc")
 			w.End()

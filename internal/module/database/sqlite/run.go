@@ -16,10 +16,10 @@ func (db *DB) Read(ctx context.Context, s engine.Statement, out *rowset.Writer) 
 	if err := single(s); err != nil {
 		return err
 	}
-	if err := db.turn.Take(ctx); err != nil {
+	if err := db.turn.Acquire(ctx); err != nil {
 		return err
 	}
-	defer db.turn.Give()
+	defer db.turn.Release()
 	c := db.read
 	if c == db.write { // in memory: one connection, for a time read-only
 		if err := c.exec(ctx, "PRAGMA query_only=1"); err != nil {
@@ -35,10 +35,10 @@ func (db *DB) Write(ctx context.Context, s engine.Statement, out *rowset.Writer)
 	if err := single(s); err != nil {
 		return engine.Outcome{}, err
 	}
-	if err := db.turn.Take(ctx); err != nil {
+	if err := db.turn.Acquire(ctx); err != nil {
 		return engine.Outcome{}, err
 	}
-	defer db.turn.Give()
+	defer db.turn.Release()
 	c, err := db.writer(ctx)
 	if err != nil {
 		return engine.Outcome{}, err
@@ -47,11 +47,11 @@ func (db *DB) Write(ctx context.Context, s engine.Statement, out *rowset.Writer)
 }
 
 // Transact runs f in one transaction. SQLite's are all serializable.
-func (db *DB) Transact(ctx context.Context, _ string, f func(engine.Do) error) error {
-	if err := db.turn.Take(ctx); err != nil {
+func (db *DB) Transact(ctx context.Context, _ string, f func(engine.ExecFunc) error) error {
+	if err := db.turn.Acquire(ctx); err != nil {
 		return err
 	}
-	defer db.turn.Give()
+	defer db.turn.Release()
 	c, err := db.writer(ctx)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func single(s engine.Statement) error {
 func (c *conn) exec(ctx context.Context, text string) error {
 	c.guard.set(own)
 	err := c.query(ctx, engine.Statement{SQL: text}, func(_, _ []string) {}, func([]driver.Value) bool { return true })
-	return fault(c.guard, err)
+	return convertError(c.guard, err)
 }
 
 // run runs a statement of the asker's. With all, its rows are read to the end,
@@ -110,20 +110,20 @@ func (c *conn) run(ctx context.Context, s state, st engine.Statement, out *rowse
 		switch out.Next() {
 		case rowset.Stop:
 			return all
-		case rowset.Take:
+		case rowset.KeepRow:
 			for i, v := range cells {
-				put(out, v, types[i])
+				cellWriter(out, v, types[i])
 			}
 			out.End()
 		}
 		return true
 	})
-	return fault(c.guard, err)
+	return convertError(c.guard, err)
 }
 
-// put writes one cell. SQLite's values have types of their own, whatever their
+// cellWriter writes one cell. SQLite's values have types of their own, whatever their
 // column is declared to be.
-func put(out *rowset.Writer, v driver.Value, declared string) {
+func cellWriter(out *rowset.Writer, v driver.Value, declared string) {
 	switch v := v.(type) {
 	case nil:
 		out.Null()
@@ -162,7 +162,7 @@ func (c *conn) change(ctx context.Context, s state, st engine.Statement, out *ro
 		reads = true
 	}
 	ran := c.run(ctx, s, st, out, !reads)
-	if ran != nil && !engine.Stopped(ran) {
+	if ran != nil && !engine.IsContextEnd(ran) {
 		return engine.Outcome{}, ran
 	}
 	total, last, rowid, err := c.changes(context.WithoutCancel(ctx))
@@ -194,7 +194,7 @@ func (c *conn) changes(ctx context.Context) (total, last, rowid int64, err error
 			total, last, rowid = cells[0].(int64), cells[1].(int64), cells[2].(int64)
 			return true
 		})
-	return total, last, rowid, fault(c.guard, err)
+	return total, last, rowid, convertError(c.guard, err)
 }
 
 func (db *DB) version(ctx context.Context) (string, error) {
@@ -206,5 +206,5 @@ func (db *DB) version(ctx context.Context) (string, error) {
 			}
 			return true
 		})
-	return product, fault(nil, err)
+	return product, convertError(nil, err)
 }

@@ -51,14 +51,14 @@ type DB struct {
 	product string
 	read    *conn
 	write   *conn // the same as read for a database in memory; nil until needed
-	turn    *engine.Turn
+	turn    *engine.ConnLock
 }
 
 var _ engine.Engine = (*DB)(nil)
 
 // Open opens a database. Its file must exist.
 func Open(ctx context.Context, c Config) (*DB, error) {
-	db := &DB{config: c, turn: engine.NewTurn()}
+	db := &DB{config: c, turn: engine.NewConnLock()}
 	var err error
 	if c.Path == "" {
 		db.read, err = connect(ctx, "file::memory:?"+options("memory", "foreign_keys(1)"), nil)
@@ -90,17 +90,17 @@ func options(mode string, pragmas ...string) string {
 	return q.Encode()
 }
 
-// About says what the database is.
-func (db *DB) About() engine.About {
-	return engine.About{Dialect: sqltext.SQLite, Product: db.product, Place: db.config.Shown}
+// Info says what the database is.
+func (db *DB) Info() engine.Info {
+	return engine.Info{Dialect: sqltext.SQLite, Product: db.product, Place: db.config.Shown}
 }
 
 // Close closes the file, once nothing runs on it.
 func (db *DB) Close() error {
-	if err := db.turn.End(); err != nil {
+	if err := db.turn.Close(); err != nil {
 		return err
 	}
-	defer db.turn.Give()
+	defer db.turn.Release()
 	var errs []error
 	if db.write != nil && db.write != db.read {
 		errs = append(errs, db.write.close())
@@ -128,20 +128,20 @@ func (db *DB) writer(ctx context.Context) (*conn, error) {
 type conn struct {
 	db     *sql.DB
 	sql    *sql.Conn
-	guard  *guard
+	guard  *authorizer
 	handle uintptr // of SQLite's own, to interrupt it
 }
 
 func connect(ctx context.Context, source string, verify func(string) error) (*conn, error) {
 	base, err := sqlite.NewConnector(source)
 	if err != nil {
-		return nil, fault(nil, err)
+		return nil, convertError(nil, err)
 	}
-	c := &conn{db: sql.OpenDB(base), guard: &guard{}}
+	c := &conn{db: sql.OpenDB(base), guard: &authorizer{}}
 	c.db.SetMaxOpenConns(1)
 	if c.sql, err = c.db.Conn(ctx); err != nil {
 		_ = c.db.Close()
-		return nil, fault(nil, err)
+		return nil, convertError(nil, err)
 	}
 	if err := c.confine(ctx, verify); err != nil {
 		_ = c.close()
@@ -159,11 +159,11 @@ func (c *conn) confine(ctx context.Context, verify func(string) error) error {
 		return dc.(sqlite.AuthorizerRegisterer).RegisterAuthorizer(c.guard.judge)
 	})
 	if err != nil {
-		return fault(nil, err)
+		return convertError(nil, err)
 	}
 	for limit, most := range map[int]int{sqlite3.SQLITE_LIMIT_ATTACHED: 0, sqlite3.SQLITE_LIMIT_LENGTH: engine.MaxMessage} {
 		if _, err := sqlite.Limit(c.sql, limit, most); err != nil {
-			return fault(nil, err)
+			return convertError(nil, err)
 		}
 	}
 	if verify == nil {
@@ -172,7 +172,7 @@ func (c *conn) confine(ctx context.Context, verify func(string) error) error {
 	var file string
 	row := c.sql.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name='main'")
 	if err := row.Scan(&file); err != nil {
-		return fault(nil, err)
+		return convertError(nil, err)
 	}
 	return verify(file)
 }
@@ -238,7 +238,7 @@ func (c *conn) query(ctx context.Context, s engine.Statement, columns func(names
 func arguments(values []any) ([]driver.NamedValue, error) {
 	args := make([]driver.NamedValue, len(values))
 	for i, v := range values {
-		plain, err := engine.Plain(v)
+		plain, err := engine.DriverValue(v)
 		if err != nil {
 			return nil, err
 		}

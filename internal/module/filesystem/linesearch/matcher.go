@@ -54,7 +54,7 @@ func New(expr string, literal, ignoreCase bool) (*Matcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Matcher{re: re, rust: rustOf(tree)}
+	m := &Matcher{re: re, rust: rustExpr(tree)}
 	m.expect(tree)
 	return m, nil
 }
@@ -65,7 +65,7 @@ func (m *Matcher) expect(tree *syntax.Regexp) {
 	if !ok {
 		return
 	}
-	m.fold = slices.ContainsFunc(needles, func(n needle) bool { return n.fold })
+	m.fold = slices.ContainsFunc(needles, func(n literal) bool { return n.fold })
 	for _, n := range needles {
 		text := []byte(n.text)
 		if m.fold {
@@ -92,8 +92,8 @@ func holdsNewline(tree *syntax.Regexp) bool {
 	return false
 }
 
-// needle is a text that a match must hold, in this case or in any.
-type needle struct {
+// literal is a text that a match must hold, in this case or in any.
+type literal struct {
 	text string
 	fold bool
 }
@@ -103,17 +103,17 @@ const maxNeedles = 8
 
 // required finds texts of which every match holds one; it reports false when
 // it knows of none.
-func required(tree *syntax.Regexp) ([]needle, bool) {
+func required(tree *syntax.Regexp) ([]literal, bool) {
 	switch tree.Op {
 	case syntax.OpLiteral:
 		if slices.Contains(tree.Rune, utf8.RuneError) {
 			return nil, false // it matches every byte that is not UTF-8
 		}
-		n := needle{string(tree.Rune), false}
+		n := literal{string(tree.Rune), false}
 		if tree.Flags&syntax.FoldCase != 0 {
-			n = needle{foldable(tree.Rune), true}
+			n = literal{foldable(tree.Rune), true}
 		}
-		return []needle{n}, n.text != ""
+		return []literal{n}, n.text != ""
 	case syntax.OpCapture, syntax.OpPlus:
 		return required(tree.Sub[0])
 	case syntax.OpRepeat:
@@ -121,7 +121,7 @@ func required(tree *syntax.Regexp) ([]needle, bool) {
 			return required(tree.Sub[0])
 		}
 	case syntax.OpConcat:
-		var best []needle
+		var best []literal
 		for _, sub := range tree.Sub {
 			if n, ok := required(sub); ok && (best == nil || shortest(n) > shortest(best)) {
 				best = n
@@ -129,7 +129,7 @@ func required(tree *syntax.Regexp) ([]needle, bool) {
 		}
 		return best, best != nil
 	case syntax.OpAlternate:
-		var all []needle
+		var all []literal
 		for _, sub := range tree.Sub {
 			n, ok := required(sub)
 			if all = append(all, n...); !ok || len(all) > maxNeedles {
@@ -141,7 +141,7 @@ func required(tree *syntax.Regexp) ([]needle, bool) {
 	return nil, false
 }
 
-func shortest(needles []needle) int {
+func shortest(needles []literal) int {
 	least := len(needles[0].text)
 	for _, n := range needles {
 		least = min(least, len(n.text))
@@ -177,14 +177,14 @@ func lowered(dst, text []byte) []byte {
 	return dst
 }
 
-// hunter finds the places of a text where a match may be, in order.
-type hunter struct {
+// candidateFinder finds the places of a text where a match may be, in order.
+type candidateFinder struct {
 	m    *Matcher
 	text []byte // lowered when the matcher folds
 	next []int  // for each needle, where it is met next; -1 never again
 }
 
-func (h *hunter) reset(m *Matcher, text []byte) {
+func (h *candidateFinder) reset(m *Matcher, text []byte) {
 	h.m, h.text = m, text
 	h.next = h.next[:0]
 	for range m.needles {
@@ -193,7 +193,7 @@ func (h *hunter) reset(m *Matcher, text []byte) {
 }
 
 // from returns the first place at or after pos, or -1.
-func (h *hunter) from(pos int) int {
+func (h *candidateFinder) from(pos int) int {
 	if len(h.m.needles) == 0 {
 		return pos
 	}

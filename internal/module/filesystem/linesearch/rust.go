@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// rustOf writes an expression for ripgrep, such that every line which matches
+// rustExpr writes an expression for ripgrep, such that every line which matches
 // here matches there. It may match more: what ripgrep finds is looked at again.
 // Everything that the two engines understand differently is spelt out: classes
 // are ranges, other cases are listed, a carriage return may precede the end,
 // and where a character that is not UTF-8 would match, any high byte does.
-func rustOf(tree *syntax.Regexp) string {
+func rustExpr(tree *syntax.Regexp) string {
 	r := rust{words: hasBoundary(tree)}
 	r.write(tree)
 	if r.failed {

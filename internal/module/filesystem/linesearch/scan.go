@@ -46,8 +46,8 @@ type File interface {
 	io.Closer
 }
 
-// Found is what was found in one file.
-type Found struct {
+// FileResult is what was found in one file.
+type FileResult struct {
 	Path  string
 	Count int // lines that match; in mode Files 1
 	Lines []Line
@@ -67,10 +67,10 @@ const (
 
 // Run searches the files and returns what was found in their order; truncated
 // reports that there is more than the limit.
-func (s Scan) Run(ctx context.Context, files []string) (found []*Found, truncated bool, err error) {
+func (s Scan) Run(ctx context.Context, files []string) (found []*FileResult, truncated bool, err error) {
 	p := &progress{
 		Scan: s, files: files,
-		found: make([]*Found, len(files)),
+		found: make([]*FileResult, len(files)),
 		done:  make([]bool, (len(files)+runLength-1)/runLength),
 	}
 	var wg sync.WaitGroup
@@ -93,10 +93,10 @@ type progress struct {
 	stop  atomic.Bool
 
 	mu     sync.Mutex
-	found  []*Found // by file, nil where nothing matched
-	done   []bool   // by run
-	front  int      // finished runs before the first unfinished one
-	amount int      // what they hold
+	found  []*FileResult // by file, nil where nothing matched
+	done   []bool        // by run
+	front  int           // finished runs before the first unfinished one
+	amount int           // what they hold
 }
 
 func (p *progress) work(ctx context.Context) {
@@ -137,7 +137,7 @@ func (p *progress) finish(run int) {
 }
 
 // weight is what a file counts against the limit: its lines, or itself.
-func (s Scan) weight(f *Found) int {
+func (s Scan) weight(f *FileResult) int {
 	switch {
 	case f == nil:
 		return 0
@@ -149,7 +149,7 @@ func (s Scan) weight(f *Found) int {
 }
 
 // cut keeps what is within the limit.
-func (p *progress) cut() (kept []*Found, truncated bool) {
+func (p *progress) cut() (kept []*FileResult, truncated bool) {
 	left := p.Limit
 	for _, f := range p.found[:min(p.front*runLength, len(p.files))] {
 		w := p.weight(f)
@@ -168,8 +168,8 @@ func (p *progress) cut() (kept []*Found, truncated bool) {
 }
 
 // first keeps the first n lines that match, and the context of those.
-func (f *Found) first(n, context int) *Found {
-	cut := &Found{Path: f.Path, Count: n}
+func (f *FileResult) first(n, context int) *FileResult {
+	cut := &FileResult{Path: f.Path, Count: n}
 	last := 0
 	for _, l := range f.Lines {
 		switch {
@@ -191,17 +191,17 @@ type worker struct {
 	source Source
 	buf    []byte
 	low    []byte // buf in lower case
-	hunt   hunter
+	hunt   candidateFinder
 }
 
 // file searches one file; nil when nothing is found in it.
-func (w *worker) file(name string) *Found {
+func (w *worker) file(name string) *FileResult {
 	f, size, err := w.source.Open(name)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	t := text{worker: w, r: f, size: size, given: -1, found: &Found{Path: name}}
+	t := fileSearch{worker: w, r: f, size: size, given: -1, found: &FileResult{Path: name}}
 	if err := t.search(f); err != nil || t.found.Count == 0 {
 		return nil
 	}

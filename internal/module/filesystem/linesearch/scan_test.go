@@ -33,7 +33,7 @@ func (m memory) Close() error { return nil }
 
 // model is the search, told slowly: whole lines, one after the other. What the
 // first window holds decides whether the file is binary.
-func model(re *regexp.Regexp, text string, around, window int) *Found {
+func model(re *regexp.Regexp, text string, around, window int) *FileResult {
 	if strings.Contains(text[:min(len(text), window, textfile.SniffLen)], "\x00") {
 		return nil
 	}
@@ -42,7 +42,7 @@ func model(re *regexp.Regexp, text string, around, window int) *Found {
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
 	}
-	found := &Found{}
+	found := &FileResult{}
 	show := map[int]bool{}
 	for i, line := range lines {
 		lines[i] = strings.TrimSuffix(line, "\r")
@@ -66,7 +66,7 @@ func model(re *regexp.Regexp, text string, around, window int) *Found {
 }
 
 // search runs one file through a worker with a buffer of the given size.
-func search(m *Matcher, text string, around, buffer int) *Found {
+func search(m *Matcher, text string, around, buffer int) *FileResult {
 	w := &worker{
 		Scan: Scan{Matcher: m, Mode: Content, Context: around, Limit: 1 << 30},
 		ctx:  context.Background(), source: memory{"": text}, buf: make([]byte, buffer),

@@ -16,10 +16,10 @@ const (
 	lead      = 100       // of which before the match, when the line is cut
 )
 
-// text is the search of one file. The buffer holds a window of it: the lines
+// fileSearch is the search of one file. The buffer holds a window of it: the lines
 // before pos were searched and are kept for context, those after are not. A
 // line longer than the largest window is searched in pieces.
-type text struct {
+type fileSearch struct {
 	*worker
 	r     io.Reader
 	size  int64
@@ -30,12 +30,12 @@ type text struct {
 	line  int  // number of the line at pos, from 0
 	after int  // context lines still to give
 	given int  // number of the last line given
-	found *Found
+	found *FileResult
 }
 
 var errBinary = errors.New("the file is binary")
 
-func (t *text) search(f io.ReaderAt) error {
+func (t *fileSearch) search(f io.ReaderAt) error {
 	if err := t.fill(); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (t *text) search(f io.ReaderAt) error {
 }
 
 // decode puts the text of a UTF-16 file in the place of its bytes.
-func (t *text) decode(f io.ReaderAt, e textfile.Encoding) error {
+func (t *fileSearch) decode(f io.ReaderAt, e textfile.Encoding) error {
 	src, err := textfile.Text(f, t.size, e)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (t *text) decode(f io.ReaderAt, e textfile.Encoding) error {
 }
 
 // fill reads until the buffer is full or the file ends.
-func (t *text) fill() error {
+func (t *fileSearch) fill() error {
 	for t.end < len(t.buf) && !t.last {
 		n, err := t.r.Read(t.buf[t.end:])
 		t.end += n
@@ -90,7 +90,7 @@ func (t *text) fill() error {
 }
 
 // stopAtZero ends the text at a zero byte: what follows is not text.
-func (t *text) stopAtZero(from int) {
+func (t *fileSearch) stopAtZero(from int) {
 	if i := bytes.IndexByte(t.buf[from:t.end], 0); i >= 0 {
 		t.end, t.last = from+i, true
 	}
@@ -98,7 +98,7 @@ func (t *text) stopAtZero(from int) {
 
 // window searches the whole lines of the buffer, and reports whether enough
 // was found.
-func (t *text) window() bool {
+func (t *fileSearch) window() bool {
 	end := t.end
 	if !t.last {
 		end = bytes.LastIndexByte(t.buf[:t.end], '\n') + 1
@@ -130,7 +130,7 @@ func (t *text) window() bool {
 }
 
 // skipTo passes lines that do not match.
-func (t *text) skipTo(start int) {
+func (t *fileSearch) skipTo(start int) {
 	for t.after > 0 && t.pos < start {
 		t.pass(lineEnd(t.buf[:start], t.pos))
 	}
@@ -139,9 +139,9 @@ func (t *text) skipTo(start int) {
 }
 
 // pass goes beyond the line that ends at next, and gives it when it is context.
-func (t *text) pass(next int) {
+func (t *fileSearch) pass(next int) {
 	if t.after > 0 {
-		t.give(t.pos, next, t.line, false)
+		t.emit(t.pos, next, t.line, false)
 		t.after--
 	}
 	if t.buf[next-1] == '\n' {
@@ -151,7 +151,7 @@ func (t *text) pass(next int) {
 }
 
 // one looks at the line from pos to next, and reports whether that was enough.
-func (t *text) one(next int) bool {
+func (t *fileSearch) one(next int) bool {
 	if !t.Matcher.plain && !t.Matcher.re.Match(trimNewline(t.buf[t.pos:next])) {
 		t.pass(next)
 		return false
@@ -162,7 +162,7 @@ func (t *text) one(next int) bool {
 		return true
 	case t.Mode == Content:
 		t.before()
-		t.give(t.pos, next, t.line, true)
+		t.emit(t.pos, next, t.line, true)
 	}
 	t.after = 0
 	t.pass(next)
@@ -173,7 +173,7 @@ func (t *text) one(next int) bool {
 }
 
 // before gives the context before the line at pos, as far as it was not given.
-func (t *text) before() {
+func (t *fileSearch) before() {
 	start, line := t.pos, t.line
 	for line > t.given+1 && t.line-line < t.Context && start > 0 {
 		start = bytes.LastIndexByte(t.buf[:start-1], '\n') + 1
@@ -181,12 +181,12 @@ func (t *text) before() {
 	}
 	for ; line < t.line; line++ {
 		next := lineEnd(t.buf, start)
-		t.give(start, next, line, false)
+		t.emit(start, next, line, false)
 		start = next
 	}
 }
 
-func (t *text) give(from, to, line int, match bool) {
+func (t *fileSearch) emit(from, to, line int, match bool) {
 	if line <= t.given {
 		return
 	}
@@ -200,7 +200,7 @@ func (t *text) give(from, to, line int, match bool) {
 }
 
 // shorten cuts a long line around its match.
-func (t *text) shorten(line []byte, match bool) []byte {
+func (t *fileSearch) shorten(line []byte, match bool) []byte {
 	from := 0
 	if match {
 		if at := t.Matcher.re.FindIndex(line); at != nil && at[0] > maxShown-lead {
@@ -225,7 +225,7 @@ func (t *text) shorten(line []byte, match bool) []byte {
 // slide moves what must be kept to the front of the buffer: the lines not yet
 // searched, and before them those that may be wanted as context. When that is
 // everything, the buffer grows.
-func (t *text) slide() {
+func (t *fileSearch) slide() {
 	keep := t.pos
 	for i := 0; i < t.Context && keep > 0; i++ {
 		keep = bytes.LastIndexByte(t.buf[:keep-1], '\n') + 1

@@ -32,11 +32,11 @@ import (
 
 // Pattern is one that was read, and can be matched by any number of walks.
 type Pattern struct {
-	ways []way // the alternatives that braces stand for
+	ways []alternative // the alternatives that braces stand for
 }
 
-// way is a pattern without braces.
-type way []segment
+// alternative is a pattern without braces.
+type alternative []segment
 
 // segment is what one name of a path must look like.
 type segment struct {
@@ -159,8 +159,8 @@ func setLength(text string) int {
 	return 1
 }
 
-func parseWay(text string) (way, error) {
-	var w way
+func parseWay(text string) (alternative, error) {
+	var w alternative
 	for name := range strings.SplitSeq(text, "/") {
 		switch name {
 		case "", ".":
@@ -311,7 +311,7 @@ func (p *Pattern) Start() States {
 }
 
 // widen adds the segments that are reached by letting ** stand for nothing.
-func (w way) widen(set uint64) uint64 {
+func (w alternative) widen(set uint64) uint64 {
 	for i, s := range w {
 		if s.deep && set&(1<<i) != 0 {
 			set |= 1 << (i + 1)
@@ -340,8 +340,8 @@ func (p *Pattern) Step(from States, name string, all bool) States {
 	return to
 }
 
-// Met reports whether a path that led to these states matches.
-func (p *Pattern) Met(s States) bool {
+// Matched reports whether a path that led to these states matches.
+func (p *Pattern) Matched(s States) bool {
 	for i, w := range p.ways {
 		if len(w) > 0 && s[i]&(1<<len(w)) != 0 {
 			return true
@@ -350,8 +350,8 @@ func (p *Pattern) Met(s States) bool {
 	return false
 }
 
-// Open reports whether something below could match.
-func (p *Pattern) Open(s States) bool {
+// CanMatchBelow reports whether something below could match.
+func (p *Pattern) CanMatchBelow(s States) bool {
 	for i, w := range p.ways {
 		if s[i]&(1<<len(w)-1) != 0 {
 			return true
@@ -366,12 +366,12 @@ func (p *Pattern) Matches(path string, all bool) bool {
 	for name := range strings.SplitSeq(path, "/") {
 		at = p.Step(at, name, all)
 	}
-	return p.Met(at)
+	return p.Matched(at)
 }
 
-// SpellsDot reports whether the pattern can meet hidden names by itself.
-func (p *Pattern) SpellsDot() bool {
-	return slices.ContainsFunc(p.ways, func(w way) bool {
+// MatchesHidden reports whether the pattern can meet hidden names by itself.
+func (p *Pattern) MatchesHidden() bool {
+	return slices.ContainsFunc(p.ways, func(w alternative) bool {
 		return slices.ContainsFunc(w, func(s segment) bool { return s.dotted })
 	})
 }

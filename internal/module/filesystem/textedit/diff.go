@@ -8,9 +8,9 @@ import (
 	"callgate/internal/module/filesystem/textfile"
 )
 
-// Difference is the one change that turns old into new: what is left when the
+// DiffSpan is the one change that turns old into new: what is left when the
 // ends that they share are taken away. There is none when they are equal.
-func Difference(old, new []byte) []Span {
+func DiffSpan(old, new []byte) []Replacement {
 	if bytes.Equal(old, new) {
 		return nil
 	}
@@ -23,7 +23,7 @@ func Difference(old, new []byte) []Span {
 	for tail < most-head && old[len(old)-1-tail] == new[len(new)-1-tail] {
 		tail++
 	}
-	return []Span{{head, len(old) - tail, new[head : len(new)-tail]}}
+	return []Replacement{{head, len(old) - tail, new[head : len(new)-tail]}}
 }
 
 // hunk is a change in whole lines.
@@ -33,7 +33,7 @@ type hunk struct {
 }
 
 // hunksOf widens spans to whole lines; spans that share a line share a hunk.
-func hunksOf(old []byte, spans []Span) []hunk {
+func hunksOf(old []byte, spans []Replacement) []hunk {
 	var hunks []hunk
 	line, counted := 1, 0
 	for i := 0; i < len(spans); {
@@ -64,7 +64,7 @@ func hunksOf(old []byte, spans []Span) []hunk {
 
 // wholeLines reports whether a span ends where a line does, in the old text
 // and in the new.
-func wholeLines(old []byte, s Span, text []byte) bool {
+func wholeLines(old []byte, s Replacement, text []byte) bool {
 	oldEnds := s.End == len(old) || s.End == 0 || old[s.End-1] == '\n'
 	newEnds := len(text) == 0 || text[len(text)-1] == '\n'
 	return oldEnds && newEnds
@@ -97,7 +97,7 @@ const (
 )
 
 // ChangeOf counts the lines that come and go, and shows them.
-func ChangeOf(old []byte, spans []Span) Change {
+func ChangeOf(old []byte, spans []Replacement) Change {
 	var c Change
 	var b strings.Builder
 	shown := 0

@@ -47,15 +47,15 @@ type Edit struct {
 	EndLine int    `json:"end_line"` // 0: Line
 }
 
-// Span is one change that has found its place: the bytes from Start to End
+// Replacement is one change that has found its place: the bytes from Start to End
 // become Text.
-type Span struct {
+type Replacement struct {
 	Start, End int
 	Text       []byte
 }
 
 // Apply makes changes that are in order and do not overlap, as Plan gives them.
-func Apply(old []byte, spans []Span) []byte {
+func Apply(old []byte, spans []Replacement) []byte {
 	size := len(old)
 	for _, s := range spans {
 		size += len(s.Text) - (s.End - s.Start)
@@ -72,9 +72,9 @@ func Apply(old []byte, spans []Span) []byte {
 
 // Plan finds the places of all edits in a text. The error has no operation:
 // the caller, who knows the file's name, adds it.
-func Plan(text []byte, edits []Edit) ([]Span, *tool.Error) {
+func Plan(text []byte, edits []Edit) ([]Replacement, *tool.Error) {
 	p := newPlanner(text)
-	var spans []Span
+	var spans []Replacement
 	for i, e := range edits {
 		found, err := p.find(e)
 		if err != nil {
@@ -85,7 +85,7 @@ func Plan(text []byte, edits []Edit) ([]Span, *tool.Error) {
 		}
 		spans = append(spans, found...)
 	}
-	slices.SortStableFunc(spans, func(a, b Span) int {
+	slices.SortStableFunc(spans, func(a, b Replacement) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(min(a.End-a.Start, 1), min(b.End-b.Start, 1)))
 	})
 	for i := 1; i < len(spans); i++ {
@@ -113,7 +113,7 @@ func newPlanner(text []byte) *planner {
 	return &planner{text: text, crlf: crlf, lf: bytes.Count(text, []byte("\n")) - crlf}
 }
 
-func (p *planner) find(e Edit) ([]Span, *tool.Error) {
+func (p *planner) find(e Edit) ([]Replacement, *tool.Error) {
 	switch e.Op {
 	case Replace:
 		return p.findText(e)
@@ -127,14 +127,14 @@ func (p *planner) find(e Edit) ([]Span, *tool.Error) {
 	}
 }
 
-func (p *planner) findText(e Edit) ([]Span, *tool.Error) {
+func (p *planner) findText(e Edit) ([]Replacement, *tool.Error) {
 	if e.Old == "" {
 		return nil, invalid("old is empty").WithHint(`to add text, use op "insert" with a line, or op "append"`)
 	}
 	if e.Old == e.New {
 		return nil, invalid("old and new are the same, so nothing would change")
 	}
-	var found []Span
+	var found []Replacement
 	for _, pair := range p.spellings(e.Old, e.New) {
 		if found = occurrences(p.text, pair[0], pair[1]); len(found) > 0 {
 			break
@@ -174,8 +174,8 @@ func (p *planner) spellings(old, new string) [][2]string {
 func toLF(s string) string   { return strings.ReplaceAll(s, "\r\n", "\n") }
 func toCRLF(s string) string { return strings.ReplaceAll(toLF(s), "\n", "\r\n") }
 
-func occurrences(text []byte, old, new string) []Span {
-	var found []Span
+func occurrences(text []byte, old, new string) []Replacement {
+	var found []Replacement
 	needle, with := []byte(old), []byte(new)
 	for at := 0; ; {
 		i := bytes.Index(text[at:], needle)
@@ -183,11 +183,11 @@ func occurrences(text []byte, old, new string) []Span {
 			return found
 		}
 		at += i + len(needle)
-		found = append(found, Span{at - len(needle), at, with})
+		found = append(found, Replacement{at - len(needle), at, with})
 	}
 }
 
-func (p *planner) findLines(e Edit) ([]Span, *tool.Error) {
+func (p *planner) findLines(e Edit) ([]Replacement, *tool.Error) {
 	last := e.EndLine
 	if last == 0 {
 		last = e.Line
@@ -202,10 +202,10 @@ func (p *planner) findLines(e Edit) ([]Span, *tool.Error) {
 	if end == len(p.text) && !p.ended() {
 		text = bytes.TrimSuffix(text, p.newline())
 	}
-	return []Span{{start, end, text}}, nil
+	return []Replacement{{start, end, text}}, nil
 }
 
-func (p *planner) findInsertion(e Edit) ([]Span, *tool.Error) {
+func (p *planner) findInsertion(e Edit) ([]Replacement, *tool.Error) {
 	n := p.lines()
 	line := e.Line
 	if e.Op == Append {
@@ -222,7 +222,7 @@ func (p *planner) findInsertion(e Edit) ([]Span, *tool.Error) {
 	if line == n+1 && !p.ended() {
 		text = append(slices.Clone(p.newline()), bytes.TrimSuffix(text, p.newline())...)
 	}
-	return []Span{{at, at, text}}, nil
+	return []Replacement{{at, at, text}}, nil
 }
 
 // asLines spells a text as whole lines with the endings of the file.

@@ -250,7 +250,7 @@ func FuzzDifference(f *testing.F) {
 	f.Add("", "a")
 	f.Add("aaa", "aa")
 	f.Fuzz(func(t *testing.T, old, new string) {
-		spans := textedit.Difference([]byte(old), []byte(new))
+		spans := textedit.DiffSpan([]byte(old), []byte(new))
 		if got := string(textedit.Apply([]byte(old), spans)); got != new {
 			t.Fatalf("the difference of %q and %q gives %q", old, new, got)
 		}

@@ -36,11 +36,11 @@ type Page struct {
 // Next is the number of the line after the page.
 func (p Page) Next() int { return p.First + p.Lines }
 
-// PastEnd is the error for a first line that lies after the last.
-type PastEnd struct{ Lines int }
+// PastEndError is the error for a first line that lies after the last.
+type PastEndError struct{ Lines int }
 
 // Error says how many lines there are.
-func (e PastEnd) Error() string { return fmt.Sprintf("the text has %d lines", e.Lines) }
+func (e PastEndError) Error() string { return fmt.Sprintf("the text has %d lines", e.Lines) }
 
 // From reads limit lines from the line first on, and with numbers writes the
 // number of each before it. It reads no further than it must, except that a
@@ -49,7 +49,7 @@ func From(ctx context.Context, src *io.SectionReader, first, limit int, numbers 
 	r := newLineReader(ctx, src)
 	for n := 1; n < first; n++ {
 		if _, _, err := r.next(); err == io.EOF {
-			return Page{}, PastEnd{n - 1}
+			return Page{}, PastEndError{n - 1}
 		} else if err != nil {
 			return Page{}, err
 		}
@@ -59,7 +59,7 @@ func From(ctx context.Context, src *io.SectionReader, first, limit int, numbers 
 		return Page{}, err
 	}
 	if p.Lines == 0 && first > 1 {
-		return Page{}, PastEnd{first - 1}
+		return Page{}, PastEndError{first - 1}
 	}
 	p.Total = -1
 	rest := src.Size() - r.read

@@ -39,7 +39,7 @@ func FuzzPages(f *testing.F) {
 			}
 		}
 		p, err := textfile.From(t.Context(), section(text), first, limit, false)
-		var past textfile.PastEnd
+		var past textfile.PastEndError
 		if first > max(1, len(all)) {
 			if !errors.As(err, &past) || past.Lines != len(all) {
 				t.Fatalf("line %d of %q: %v", first, text, err)
@@ -102,20 +102,20 @@ func TestOnlyWhatIsNeededIsRead(t *testing.T) {
 func TestSniff(t *testing.T) {
 	for _, test := range []struct {
 		name, head string
-		want       textfile.Nature
+		want       textfile.FileKind
 	}{
-		{"empty", "", textfile.Nature{Encoding: textfile.UTF8}},
-		{"text", "hello", textfile.Nature{Encoding: textfile.UTF8}},
-		{"half a character at the end", "日本"[:5], textfile.Nature{Encoding: textfile.UTF8}},
-		{"latin", "caf\xe9 au lait", textfile.Nature{Encoding: textfile.UTF8}},
-		{"zero", "a\x00", textfile.Nature{Encoding: textfile.UTF8, Binary: true}},
-		{"noise", "\x80\x81\x82a", textfile.Nature{Encoding: textfile.UTF8, Binary: true}},
-		{"mark", "\xef\xbb\xbfa", textfile.Nature{Encoding: textfile.UTF8Mark}},
-		{"little", "\xff\xfea\x00", textfile.Nature{Encoding: textfile.UTF16LE}},
-		{"big", "\xfe\xff\x00a", textfile.Nature{Encoding: textfile.UTF16BE}},
-		{"gif", "GIF89a\x01\x00", textfile.Nature{Image: "image/gif", Binary: true}},
-		{"jpeg", "\xff\xd8\xff\xe0", textfile.Nature{Image: "image/jpeg", Binary: true}},
-		{"webp", "RIFF\x00\x00\x00\x00WEBPVP", textfile.Nature{Image: "image/webp", Binary: true}},
+		{"empty", "", textfile.FileKind{Encoding: textfile.UTF8}},
+		{"text", "hello", textfile.FileKind{Encoding: textfile.UTF8}},
+		{"half a character at the end", "日本"[:5], textfile.FileKind{Encoding: textfile.UTF8}},
+		{"latin", "caf\xe9 au lait", textfile.FileKind{Encoding: textfile.UTF8}},
+		{"zero", "a\x00", textfile.FileKind{Encoding: textfile.UTF8, Binary: true}},
+		{"noise", "\x80\x81\x82a", textfile.FileKind{Encoding: textfile.UTF8, Binary: true}},
+		{"mark", "\xef\xbb\xbfa", textfile.FileKind{Encoding: textfile.UTF8Mark}},
+		{"little", "\xff\xfea\x00", textfile.FileKind{Encoding: textfile.UTF16LE}},
+		{"big", "\xfe\xff\x00a", textfile.FileKind{Encoding: textfile.UTF16BE}},
+		{"gif", "GIF89a\x01\x00", textfile.FileKind{Image: "image/gif", Binary: true}},
+		{"jpeg", "\xff\xd8\xff\xe0", textfile.FileKind{Image: "image/jpeg", Binary: true}},
+		{"webp", "RIFF\x00\x00\x00\x00WEBPVP", textfile.FileKind{Image: "image/webp", Binary: true}},
 	} {
 		if got := textfile.Sniff([]byte(test.head)); got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)

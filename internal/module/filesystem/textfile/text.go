@@ -99,8 +99,8 @@ func (e Encoding) widen(raw []byte) []byte {
 	return []byte(string(utf16.Decode(units)))
 }
 
-// Nature is what the first bytes of a file reveal.
-type Nature struct {
+// FileKind is what the first bytes of a file reveal.
+type FileKind struct {
 	Image    string // the MIME type of a picture that a model can see
 	Binary   bool   // not text
 	Encoding Encoding
@@ -112,12 +112,12 @@ const SniffLen = 8 << 10
 // Sniff tells text, pictures and other binary files apart. A file is binary
 // when it holds a zero byte, or when more than three bytes in ten are not
 // UTF-8; fewer are taken for text in an older encoding, worth showing.
-func Sniff(head []byte) Nature {
+func Sniff(head []byte) FileKind {
 	head = head[:min(len(head), SniffLen)]
 	if mime := picture(string(head[:min(len(head), 16)])); mime != "" {
-		return Nature{Image: mime, Binary: true}
+		return FileKind{Image: mime, Binary: true}
 	}
-	n := Nature{Encoding: EncodingOf(head)}
+	n := FileKind{Encoding: EncodingOf(head)}
 	n.Binary = !n.Encoding.Wide() && (bytes.IndexByte(head, 0) >= 0 || strayBytes(head)*10 > len(head)*3)
 	return n
 }
@@ -153,11 +153,11 @@ func strayBytes(text []byte) int {
 }
 
 // SniffFile looks at the start of a file without moving in it.
-func SniffFile(f io.ReaderAt) (Nature, error) {
+func SniffFile(f io.ReaderAt) (FileKind, error) {
 	head := make([]byte, SniffLen)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && err != io.EOF {
-		return Nature{}, err
+		return FileKind{}, err
 	}
 	return Sniff(head[:n]), nil
 }

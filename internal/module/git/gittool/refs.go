@@ -18,7 +18,7 @@ func (c *Call) Refs(ctx context.Context, limit int, names ...string) ([]porcelai
 	}
 	list, err := porcelain.ParseRefs(out.Text)
 	if err != nil {
-		return nil, c.Wrong(err)
+		return nil, c.UnexpectedOutput(err)
 	}
 	return list, nil
 }
@@ -40,7 +40,7 @@ func (c *Call) Resolve(ctx context.Context, revision string) (string, error) {
 	}
 	id := strings.TrimSpace(out.Text)
 	if out.Code != 0 || id == "" {
-		return "", tool.Errorf(c.Op, tool.NotFound, "%q names no branch, tag or commit", tool.Clip(revision)).
+		return "", tool.Errorf(c.Op, tool.NotFound, "%q names no branch, tag or commit", tool.Truncate(revision)).
 			WithHint("git.branches and git.log say what there is; create: true makes a new branch")
 	}
 	return id, nil

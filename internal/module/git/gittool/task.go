@@ -45,7 +45,7 @@ func Defaults() *Settings {
 func (s *Settings) Check() error {
 	for _, pattern := range s.Protected {
 		if _, err := path.Match(pattern, "x"); err != nil {
-			return fmt.Errorf("constraints.protected_branches: %q is not a pattern", tool.Clip(pattern))
+			return fmt.Errorf("constraints.protected_branches: %q is not a pattern", tool.Truncate(pattern))
 		}
 	}
 	_, err := s.Guard()
@@ -113,14 +113,14 @@ const (
 // own limit is the one that counts.
 const MostTime = 1860 * time.Second
 
-// Reading is the runtime view of a tool that changes nothing.
-func Reading() tool.Runtime {
+// ReadRuntime is the runtime view of a tool that changes nothing.
+func ReadRuntime() tool.Runtime {
 	return tool.Runtime{Effects: held(tool.S), Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: MostTime}
 }
 
-// Changing is that of one that changes a repository, and with files its
+// WriteRuntime is that of one that changes a repository, and with files its
 // working tree.
-func Changing(risk tool.Risk, files bool) tool.Runtime {
+func WriteRuntime(risk tool.Risk, files bool) tool.Runtime {
 	r := tool.Runtime{Effects: held(tool.X), Risk: risk, SideEffect: tool.Write, Timeout: MostTime}
 	if files {
 		r.Effects = append(r.Effects, tool.Effect{Resource: "workspace", Mode: tool.U})
@@ -128,9 +128,9 @@ func Changing(risk tool.Risk, files bool) tool.Runtime {
 	return r
 }
 
-// Leaving is that of one that leaves the machine.
-func Leaving(files bool) tool.Runtime {
-	r := Changing(tool.High, files)
+// NetworkRuntime is that of one that leaves the machine.
+func NetworkRuntime(files bool) tool.Runtime {
+	r := WriteRuntime(tool.High, files)
 	r.SideEffect, r.Network = tool.External, true
 	return r
 }
@@ -149,19 +149,19 @@ type Call struct {
 	Warnings []string
 }
 
-// At is the argument that every tool but clone has.
-type At struct {
+// RepoArg is the argument that every tool but clone has.
+type RepoArg struct {
 	Repo string `json:"repo"`
 }
 
 // Folder is the repository's folder.
-func (a At) Folder() string { return cmp.Or(a.Repo, ".") }
+func (a RepoArg) Folder() string { return cmp.Or(a.Repo, ".") }
 
 // Handler makes a tool's function a handler: it decodes the arguments, which
 // the kernel has already held against the schema, and opens the repository.
-func Handler[In interface{ Folder() string }](g *repo.Ground, name string, run func(context.Context, *Call, In) (*tool.Result, error)) tool.Handler {
-	return Bare(name, func(ctx context.Context, c *Call, in In) (*tool.Result, error) {
-		ctx, cancel := Within(ctx, c.Settings.Timeout)
+func Handler[In interface{ Folder() string }](g *repo.Runner, name string, run func(context.Context, *Call, In) (*tool.Result, error)) tool.Handler {
+	return HandlerWithoutRepo(name, func(ctx context.Context, c *Call, in In) (*tool.Result, error) {
+		ctx, cancel := WithTimeout(ctx, c.Settings.Timeout)
 		defer cancel()
 		var err error
 		if c.Repository, err = g.Open(c.Op, c.Grant, in.Folder()); err != nil {
@@ -171,20 +171,20 @@ func Handler[In interface{ Folder() string }](g *repo.Ground, name string, run f
 	})
 }
 
-// Within limits the time of a call.
-func Within(ctx context.Context, limit module.Seconds) (context.Context, context.CancelFunc) {
+// WithTimeout limits the time of a call.
+func WithTimeout(ctx context.Context, limit module.Seconds) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, time.Duration(float64(limit)*float64(time.Second)))
 }
 
-// Bare is Handler for a tool that opens its repository itself.
-func Bare[In any](name string, run func(context.Context, *Call, In) (*tool.Result, error)) tool.Handler {
+// HandlerWithoutRepo is Handler for a tool that opens its repository itself.
+func HandlerWithoutRepo[In any](name string, run func(context.Context, *Call, In) (*tool.Result, error)) tool.Handler {
 	op := Namespace + "." + name
 	return tool.HandlerFunc(func(ctx context.Context, request tool.Call, grant tool.Grant) (*tool.Result, error) {
 		var in In
 		if err := json.Unmarshal(request.Args, &in); err != nil {
 			return nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the arguments do not fit " + op, Err: err}
 		}
-		c := &Call{Op: op, Settings: module.Of(grant, Defaults), Grant: grant}
+		c := &Call{Op: op, Settings: module.SettingsOf(grant, Defaults), Grant: grant}
 		r, err := run(ctx, c, in)
 		if err != nil {
 			return nil, err
@@ -212,8 +212,8 @@ func (c *Call) WarnFilters() {
 	}
 }
 
-// Forced reports whether the call may lose work, or says why it may not.
-func (c *Call) Forced(force bool) (bool, error) {
+// CheckForce reports whether the call may lose work, or says why it may not.
+func (c *Call) CheckForce(force bool) (bool, error) {
 	if force && !c.Settings.AllowForce {
 		return false, tool.Errorf(c.Op, tool.Denied, "force is not allowed here").
 			WithHint("leave force away; the user can allow it in the app file: tools.modules.git.constraints.allow_force: true")
@@ -221,26 +221,26 @@ func (c *Call) Forced(force bool) (bool, error) {
 	return force, nil
 }
 
-// Unprotected refuses a branch that an app file protects.
-func (c *Call) Unprotected(branch, verb string) error {
+// CheckProtected refuses a branch that an app file protects.
+func (c *Call) CheckProtected(branch, verb string) error {
 	if !c.Settings.protects(branch) {
 		return nil
 	}
-	return tool.Errorf(c.Op, tool.Denied, "the branch %s is protected: it is not %s here", tool.Clip(branch), verb).
+	return tool.Errorf(c.Op, tool.Denied, "the branch %s is protected: it is not %s here", tool.Truncate(branch), verb).
 		WithHint("work on a branch of its own: git.checkout with create; the app file lists protected branches in tools.modules.git.constraints.protected_branches")
 }
 
-// Done is a result with text for the model's eyes.
-func Done(summary string, data any, text string) (*tool.Result, error) {
-	r, err := tool.Done(summary, data)
+// TextResult is a result with text for the model's eyes.
+func TextResult(summary string, data any, text string) (*tool.Result, error) {
+	r, err := tool.OK(summary, data)
 	if err == nil && text != "" {
 		r.Content = []tool.Content{tool.Text(text)}
 	}
 	return r, err
 }
 
-// Wrong makes an unexpected answer of Git's an error.
-func (c *Call) Wrong(err error) error {
+// UnexpectedOutput makes an unexpected answer of Git's an error.
+func (c *Call) UnexpectedOutput(err error) error {
 	return &tool.Error{Op: c.Op, Kind: tool.Internal, Message: "git's answer was not understood", Err: err}
 }
 

@@ -44,8 +44,8 @@ const cloneOutput = `{
   "required": ["path"]
 }`
 
-func cloneTool(g *repo.Ground) gittool.Definition {
-	r := gittool.Leaving(true)
+func cloneTool(g *repo.Runner) gittool.Definition {
+	r := gittool.NetworkRuntime(true)
 	r.Effects = []tool.Effect{{Resource: "repo:{path}", Mode: tool.X}, {Resource: "workspace", Mode: tool.U}}
 	return gittool.Definition{
 		Name: "clone", Doc: cloneDoc, Input: cloneInput, Output: cloneOutput,
@@ -59,7 +59,7 @@ func cloneTool(g *repo.Ground) gittool.Definition {
 		},
 		Tags:    []string{"clone", "download", "remote", "network", "cloner"},
 		Runtime: r,
-		Handler: gittool.Bare("clone", func(ctx context.Context, c *gittool.Call, in cloneArgs) (*tool.Result, error) {
+		Handler: gittool.HandlerWithoutRepo("clone", func(ctx context.Context, c *gittool.Call, in cloneArgs) (*tool.Result, error) {
 			return clone(ctx, g, &call{c}, in)
 		}),
 	}
@@ -78,8 +78,8 @@ type cloneData struct {
 	Commit string `json:"commit,omitempty"`
 }
 
-func clone(ctx context.Context, g *repo.Ground, c *call, in cloneArgs) (*tool.Result, error) {
-	ctx, cancel := gittool.Within(ctx, c.Settings.NetworkTimeout)
+func clone(ctx context.Context, g *repo.Runner, c *call, in cloneArgs) (*tool.Result, error) {
+	ctx, cancel := gittool.WithTimeout(ctx, c.Settings.NetworkTimeout)
 	defer cancel()
 	if err := c.granted(); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func clone(ctx context.Context, g *repo.Ground, c *call, in cloneArgs) (*tool.Re
 			return nil, err
 		}
 	}
-	r, err := c.reach("", in.URL)
+	r, err := c.openRemote("", in.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -108,10 +108,10 @@ func clone(ctx context.Context, g *repo.Ground, c *call, in cloneArgs) (*tool.Re
 	d := cloneData{Path: c.Shown, Branch: porcelain.Text(c.Branch())}
 	d.Commit, err = c.Resolve(ctx, "HEAD")
 	if err != nil {
-		return gittool.Done("cloned into "+d.Path+"; the repository is empty", d, "")
+		return gittool.TextResult("cloned into "+d.Path+"; the repository is empty", d, "")
 	}
 	c.WarnFilters()
-	return gittool.Done(fmt.Sprintf("cloned into %s, at %s", d.Path, porcelain.ShortID(d.Commit)), d, "")
+	return gittool.TextResult(fmt.Sprintf("cloned into %s, at %s", d.Path, porcelain.ShortID(d.Commit)), d, "")
 }
 
 // nameOf is what a repository is called by its address.
@@ -136,7 +136,7 @@ func (c *call) newFolder(name string) (string, error) {
 	}
 	rel = filepath.Clean(rel)
 	if !filepath.IsLocal(rel) || rel == "." {
-		return "", tool.Errorf(c.Op, tool.Denied, "%q is not a new folder inside the workspace", tool.Clip(name)).WithHint("give path a name relative to the workspace")
+		return "", tool.Errorf(c.Op, tool.Denied, "%q is not a new folder inside the workspace", tool.Truncate(name)).WithHint("give path a name relative to the workspace")
 	}
 	err := c.Grant.Root.MkdirAll(filepath.Dir(rel), 0o777)
 	if err == nil {
@@ -152,7 +152,7 @@ func (c *call) newFolder(name string) (string, error) {
 }
 
 // cloneInto runs git clone, which can write nothing but the new folder.
-func (c *call) cloneInto(ctx context.Context, g *repo.Ground, r *remote, in cloneArgs, rel string) error {
+func (c *call) cloneInto(ctx context.Context, g *repo.Runner, r *remote, in cloneArgs, rel string) error {
 	program, err := repo.Program(c.Op)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (c *call) cloneInto(ctx context.Context, g *repo.Ground, r *remote, in clon
 		args = append(args, "--depth="+strconv.Itoa(in.Depth))
 	}
 	s := repo.Spec(program, append(args, "--", r.url.String(), target), c.Grant)
-	s.Env, s.Writable, s.Hidden, s.Network = repo.Environ(&r.way), []string{target}, g.Hidden, true
+	s.Env, s.Writable, s.Hidden, s.Network = repo.Environ(&r.route), []string{target}, g.Hidden, true
 	out, err := repo.Start(ctx, c.Op, s, 0)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ const fetchOutput = `{
   "required": ["remote", "changes"]
 }`
 
-func fetchTool(g *repo.Ground) gittool.Definition {
+func fetchTool(g *repo.Runner) gittool.Definition {
 	return gittool.Definition{
 		Name: "fetch", Doc: fetchDoc, Input: fetchInput, Output: fetchOutput,
 		Examples: []tool.Example{gittool.Example("what is new", `{}`), gittool.Example("one branch", `{"remote": "origin", "branch": "main"}`)},
@@ -47,13 +47,13 @@ func fetchTool(g *repo.Ground) gittool.Definition {
 			"récupérer du dépôt distant", "actualiser les branches distantes",
 		},
 		Tags:    []string{"fetch", "remote", "network", "distant"},
-		Runtime: gittool.Leaving(false),
+		Runtime: gittool.NetworkRuntime(false),
 		Handler: networked(g, "fetch", fetch),
 	}
 }
 
 type fetchArgs struct {
-	gittool.At
+	gittool.RepoArg
 	Remote string `json:"remote"`
 	Branch string `json:"branch"`
 	Prune  bool   `json:"prune"`
@@ -84,7 +84,7 @@ func fetch(ctx context.Context, c *call, in fetchArgs) (*tool.Result, error) {
 	if len(moved) > 0 {
 		summary = gittool.Count(len(moved), "branch") + " of " + name + " changed"
 	}
-	return gittool.Done(summary, fetchData{name, moved}, text.String())
+	return gittool.TextResult(summary, fetchData{name, moved}, text.String())
 }
 
 // fetch brings a remote's branches, or one of them, to where they belong:
@@ -110,7 +110,7 @@ func (c *call) fetch(ctx context.Context, name, branch string, prune bool) ([]mo
 	if prune {
 		args = append(args, "--prune")
 	}
-	if _, err := c.over(ctx, r, repo.References, append(args, "--", name, spec)...); err != nil {
+	if _, err := c.runRemote(ctx, r, repo.WriteRefs, append(args, "--", name, spec)...); err != nil {
 		return nil, err
 	}
 	after, err := c.tracked(ctx, name)
@@ -131,17 +131,17 @@ func (c *call) fetch(ctx context.Context, name, branch string, prune bool) ([]mo
 	return moved, nil
 }
 
-// tips are where branches are.
-type tips struct {
+// branchTips are where branches are.
+type branchTips struct {
 	order []string
 	at    map[string]string
 }
 
 // tracked lists what is known of a remote's branches.
-func (c *call) tracked(ctx context.Context, name string) (tips, error) {
+func (c *call) tracked(ctx context.Context, name string) (branchTips, error) {
 	const most = 5000
 	list, err := c.Refs(ctx, most, "refs/remotes/"+name)
-	t := tips{at: map[string]string{}}
+	t := branchTips{at: map[string]string{}}
 	for _, r := range list {
 		if r.Symbolic == "" {
 			branch := strings.TrimPrefix(r.Name, "refs/remotes/")

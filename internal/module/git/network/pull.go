@@ -37,7 +37,7 @@ const pullOutput = `{
   "required": ["branch", "upstream", "to"]
 }`
 
-func pullTool(g *repo.Ground) gittool.Definition {
+func pullTool(g *repo.Runner) gittool.Definition {
 	return gittool.Definition{
 		Name: "pull", Doc: pullDoc, Input: pullInput, Output: pullOutput,
 		Examples: []tool.Example{gittool.Example("bring the current branch up to date", `{}`)},
@@ -46,13 +46,13 @@ func pullTool(g *repo.Ground) gittool.Definition {
 			"mettre à jour depuis le dépôt distant", "tirer les modifications",
 		},
 		Tags:    []string{"pull", "update", "remote", "network", "distant"},
-		Runtime: gittool.Leaving(true),
+		Runtime: gittool.NetworkRuntime(true),
 		Handler: networked(g, "pull", pull),
 	}
 }
 
 type pullArgs struct {
-	gittool.At
+	gittool.RepoArg
 	Remote string `json:"remote"`
 	Branch string `json:"branch"`
 }
@@ -80,10 +80,10 @@ func pull(ctx context.Context, c *call, in pullArgs) (*tool.Result, error) {
 	}
 	d := pullData{Branch: porcelain.Text(branch), Upstream: name + "/" + there, From: c.CommitOf(ctx, branch)}
 	if d.To = known.at[d.Upstream]; d.To == "" {
-		return nil, tool.Errorf(c.Op, tool.NotFound, "the remote %s has no branch %q", name, tool.Clip(there)).WithHint("git.branches with remote lists them")
+		return nil, tool.Errorf(c.Op, tool.NotFound, "the remote %s has no branch %q", name, tool.Truncate(there)).WithHint("git.branches with remote lists them")
 	}
 	args := []string{"merge", "--ff-only", "--quiet", "--no-progress", "--no-stat", "--no-verify", "--no-autostash", "--no-overwrite-ignore", d.To}
-	out, err := c.Run(ctx, repo.Command{Args: args, Reach: repo.Files})
+	out, err := c.Run(ctx, repo.Command{Args: args, Reach: repo.WriteFiles})
 	switch {
 	case out != nil && err != nil && strings.Contains(out.Log, "Not possible to fast-forward"):
 		return nil, tool.Errorf(c.Op, tool.Conflict, "%s and %s both have commits that the other does not", branch, d.Upstream).
@@ -94,7 +94,7 @@ func pull(ctx context.Context, c *call, in pullArgs) (*tool.Result, error) {
 	c.WarnFilters()
 	if now := c.CommitOf(ctx, branch); now == d.From {
 		d.To = now
-		return gittool.Done("already up to date with "+d.Upstream, d, "")
+		return gittool.TextResult("already up to date with "+d.Upstream, d, "")
 	}
-	return gittool.Done(fmt.Sprintf("moved %s from %s to %s, with %s", d.Branch, cmp.Or(porcelain.ShortID(d.From), "nothing"), porcelain.ShortID(d.To), d.Upstream), d, "")
+	return gittool.TextResult(fmt.Sprintf("moved %s from %s to %s, with %s", d.Branch, cmp.Or(porcelain.ShortID(d.From), "nothing"), porcelain.ShortID(d.To), d.Upstream), d, "")
 }

@@ -39,7 +39,7 @@ const pushOutput = `{
   "required": ["remote", "ref"]
 }`
 
-func pushTool(g *repo.Ground) gittool.Definition {
+func pushTool(g *repo.Runner) gittool.Definition {
 	return gittool.Definition{
 		Name: "push", Doc: pushDoc, Input: pushInput, Output: pushOutput,
 		Examples: []tool.Example{
@@ -51,13 +51,13 @@ func pushTool(g *repo.Ground) gittool.Definition {
 			"pousser vers le dépôt distant", "publier une branche", "envoyer les commits",
 		},
 		Tags:    []string{"push", "publish", "remote", "network", "publier", "distant"},
-		Runtime: gittool.Leaving(false),
+		Runtime: gittool.NetworkRuntime(false),
 		Handler: networked(g, "push", push),
 	}
 }
 
 type pushArgs struct {
-	gittool.At
+	gittool.RepoArg
 	Remote      string `json:"remote"`
 	Branch      string `json:"branch"`
 	Tag         string `json:"tag"`
@@ -73,7 +73,7 @@ type pushData struct {
 }
 
 func push(ctx context.Context, c *call, in pushArgs) (*tool.Result, error) {
-	force, err := c.Forced(in.Force)
+	force, err := c.CheckForce(in.Force)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func push(ctx context.Context, c *call, in pushArgs) (*tool.Result, error) {
 		}
 	}
 	if in.Tag == "" {
-		if err := c.Unprotected(there, "pushed"); err != nil {
+		if err := c.CheckProtected(there, "pushed"); err != nil {
 			return nil, err
 		}
 	}
@@ -109,11 +109,11 @@ func push(ctx context.Context, c *call, in pushArgs) (*tool.Result, error) {
 	if force {
 		args = append(args, "--force-with-lease")
 	}
-	if _, err := c.over(ctx, r, repo.References, append(args, "--", name, d.Ref+":"+here+there)...); err != nil {
+	if _, err := c.runRemote(ctx, r, repo.WriteRefs, append(args, "--", name, d.Ref+":"+here+there)...); err != nil {
 		return nil, err
 	}
 	if in.SetUpstream && in.Tag == "" {
 		c.Follow(ctx, branch, name+"/"+there)
 	}
-	return gittool.Done(fmt.Sprintf("pushed %s, at %s, to %s", porcelain.Text(short), porcelain.ShortID(d.Commit), name), d, "")
+	return gittool.TextResult(fmt.Sprintf("pushed %s, at %s, to %s", porcelain.Text(short), porcelain.ShortID(d.Commit), name), d, "")
 }

@@ -23,7 +23,7 @@ import (
 )
 
 // Tools are the tools of this package.
-func Tools(g *repo.Ground) []gittool.Definition {
+func Tools(g *repo.Runner) []gittool.Definition {
 	return []gittool.Definition{cloneTool(g), fetchTool(g), pullTool(g), pushTool(g)}
 }
 
@@ -35,14 +35,14 @@ type remote struct {
 	name  string // "": none, it is being cloned
 	url   *url.URL
 	proxy *netguard.Proxy
-	way   repo.Network
+	route repo.Network
 }
 
 // networked is handler for a tool that leaves the machine.
-func networked[In interface{ Folder() string }](g *repo.Ground, name string, run func(context.Context, *call, In) (*tool.Result, error)) tool.Handler {
-	return gittool.Bare(name, func(ctx context.Context, shared *gittool.Call, in In) (*tool.Result, error) {
+func networked[In interface{ Folder() string }](g *repo.Runner, name string, run func(context.Context, *call, In) (*tool.Result, error)) tool.Handler {
+	return gittool.HandlerWithoutRepo(name, func(ctx context.Context, shared *gittool.Call, in In) (*tool.Result, error) {
 		c := &call{shared}
-		ctx, cancel := gittool.Within(ctx, c.Settings.NetworkTimeout)
+		ctx, cancel := gittool.WithTimeout(ctx, c.Settings.NetworkTimeout)
 		defer cancel()
 		if err := c.granted(); err != nil {
 			return nil, err
@@ -69,7 +69,7 @@ func (c *call) granted() error {
 func (c *call) remote(name string, push bool) (*remote, error) {
 	known := c.Remotes()
 	if !slices.Contains(known, name) {
-		e := tool.Errorf(c.Op, tool.NotFound, "there is no remote %q", tool.Clip(name))
+		e := tool.Errorf(c.Op, tool.NotFound, "there is no remote %q", tool.Truncate(name))
 		e.Similar = known
 		if len(known) == 0 {
 			return nil, e.WithHint("the repository has no remotes")
@@ -80,15 +80,15 @@ func (c *call) remote(name string, push bool) (*remote, error) {
 	if own := c.Setting("remote." + name + ".pushurl"); push && own != "" {
 		address = own
 	}
-	return c.reach(name, address)
+	return c.openRemote(name, address)
 }
 
-// reach judges an address, and opens the way there. Whoever is given a remote
+// openRemote judges an address, and opens the way there. Whoever is given a remote
 // closes it.
-func (c *call) reach(name, address string) (*remote, error) {
+func (c *call) openRemote(name, address string) (*remote, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.ContainsAny(address, "\x00\n\r") {
-		return nil, tool.Errorf(c.Op, tool.Denied, "the address of the remote is not one that is reached: %q", tool.Clip(shownAddress(address))).
+		return nil, tool.Errorf(c.Op, tool.Denied, "the address of the remote is not one that is reached: %q", tool.Truncate(shownAddress(address))).
 			WithHint("only https and http are; keys for ssh, and folders of this machine, are out of reach here")
 	}
 	user := u.User
@@ -111,15 +111,15 @@ func (c *call) reach(name, address string) (*remote, error) {
 	r := &remote{name: name, url: u, proxy: proxy}
 	key, password := proxy.Credential()
 	through := url.URL{Scheme: "http", User: url.UserPassword(key, password), Host: proxy.Addr()}
-	r.way.Settings = [][2]string{
+	r.route.Settings = [][2]string{
 		{"http.proxy", through.String()}, {"http.proxyAuthMethod", "basic"}, {"http.followRedirects", "false"}, {"http.sslVerify", "true"},
 		{"http.lowSpeedLimit", "1"}, {"http.lowSpeedTime", "60"},
 	}
 	if name != "" {
-		r.way.Settings = append(r.way.Settings, [2]string{"remote." + name + ".url", u.String()})
+		r.route.Settings = append(r.route.Settings, [2]string{"remote." + name + ".url", u.String()})
 	}
 	if login != "" {
-		r.way.Settings = append(r.way.Settings, [2]string{"http." + u.Scheme + "://" + u.Host + "/.extraHeader", "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(login))})
+		r.route.Settings = append(r.route.Settings, [2]string{"http." + u.Scheme + "://" + u.Host + "/.extraHeader", "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(login))})
 	}
 	return r, nil
 }
@@ -160,9 +160,9 @@ func shownAddress(address string) string {
 	return address
 }
 
-// over runs Git on the way to a remote.
-func (c *call) over(ctx context.Context, r *remote, reach repo.Reach, args ...string) (*repo.Output, error) {
-	out, err := c.Run(ctx, repo.Command{Args: args, Reach: reach, Children: true, Network: &r.way})
+// runRemote runs Git on the way to a remote.
+func (c *call) runRemote(ctx context.Context, r *remote, reach repo.WriteScope, args ...string) (*repo.Output, error) {
+	out, err := c.Run(ctx, repo.Command{Args: args, Reach: reach, Children: true, Network: &r.route})
 	if err == nil {
 		return out, nil
 	}
@@ -210,7 +210,7 @@ func (r *remote) failure(op string, out *repo.Output, err error) error {
 func rejection(said string) string {
 	for line := range strings.Lines(said) {
 		if strings.Contains(line, "[remote rejected]") {
-			return tool.Clip(strings.TrimSpace(line[strings.Index(line, "[remote rejected]")+len("[remote rejected]"):]))
+			return tool.Truncate(strings.TrimSpace(line[strings.Index(line, "[remote rejected]")+len("[remote rejected]"):]))
 		}
 	}
 	return ""

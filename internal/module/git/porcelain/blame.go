@@ -88,8 +88,8 @@ func ParseBlame(data string) (*Blame, error) {
 func when(seconds, zone string) string {
 	n, err := strconv.ParseInt(seconds, 10, 64)
 	offset, err2 := time.Parse("-0700", zone)
-	const mostSeconds = 253402300799 // the year 9999
-	if err != nil || err2 != nil || n < 0 || n > mostSeconds {
+	const maxSeconds = 253402300799 // the year 9999
+	if err != nil || err2 != nil || n < 0 || n > maxSeconds {
 		return ""
 	}
 	return time.Unix(n, 0).In(offset.Location()).Format(time.RFC3339)

@@ -92,5 +92,5 @@ func sentence(log string) string {
 		}
 		kept = append(kept, line)
 	}
-	return tool.ClipTo(strings.Join(kept, "; "), most)
+	return tool.TruncateTo(strings.Join(kept, "; "), most)
 }

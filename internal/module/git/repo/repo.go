@@ -38,9 +38,9 @@ import (
 	"callgate/tool"
 )
 
-// Ground is what all repositories of one kernel have in common. The zero value
+// Runner is what all repositories of one kernel have in common. The zero value
 // works.
-type Ground struct {
+type Runner struct {
 	Hidden []string // what no command may see
 
 	mu    sync.Mutex
@@ -49,7 +49,7 @@ type Ground struct {
 }
 
 // Close removes what was kept for the commands. No command may be running.
-func (g *Ground) Close() error {
+func (g *Runner) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	views := g.views
@@ -67,7 +67,7 @@ type Repository struct {
 	Root  string // its working tree: absolute, canonical
 
 	op       string
-	ground   *Ground
+	ground   *Runner
 	grant    tool.Grant
 	dir      string // its folder of the working tree's own: absolute, canonical
 	common   string // its folder of what all its working trees share
@@ -78,7 +78,7 @@ type Repository struct {
 
 // Open finds the repository whose working tree is the folder at path, which is
 // relative to the workspace or absolute inside it.
-func (g *Ground) Open(op string, grant tool.Grant, path string) (*Repository, error) {
+func (g *Runner) Open(op string, grant tool.Grant, path string) (*Repository, error) {
 	if grant.Root == nil || grant.Workspace == "" {
 		return nil, tool.Errorf(op, tool.Denied, "this session has no workspace, so there is no repository to reach").
 			WithHint("start the session in a folder")
@@ -94,20 +94,20 @@ func (g *Ground) Open(op string, grant tool.Grant, path string) (*Repository, er
 	r.Shown = r.rel(r.Root)
 	info, err := grant.Root.Stat(r.Shown)
 	if err != nil || !info.IsDir() {
-		return nil, tool.Errorf(op, tool.Invalid, "%q is not a folder", tool.Clip(path)).WithHint("repo names the folder of a repository; leave it away for the workspace")
+		return nil, tool.Errorf(op, tool.Invalid, "%q is not a folder", tool.Truncate(path)).WithHint("repo names the folder of a repository; leave it away for the workspace")
 	}
 	if err := r.locate(); err != nil {
 		return nil, err
 	}
-	if err := r.whole(); err != nil {
+	if err := r.rejectAlternates(); err != nil {
 		return nil, err
 	}
 	r.user = readUser(r.dir)
 	return r, r.readSettings()
 }
 
-// whole refuses a repository that borrows objects from one outside.
-func (r *Repository) whole() error {
+// rejectAlternates refuses a repository that borrows objects from one outside.
+func (r *Repository) rejectAlternates() error {
 	data, err := r.read(filepath.Join(r.rel(r.common), "objects", "info", "alternates"), 64<<10)
 	if err != nil {
 		return nil // it borrows none, or Git will say what is wrong
@@ -118,7 +118,7 @@ func (r *Repository) whole() error {
 			continue
 		}
 		if _, err := r.inside(filepath.Join(r.common, "objects"), line); tool.KindOf(err) == tool.Denied {
-			return tool.Errorf(r.op, tool.Denied, "the repository borrows objects from %s, outside the workspace", tool.Clip(line)).
+			return tool.Errorf(r.op, tool.Denied, "the repository borrows objects from %s, outside the workspace", tool.Truncate(line)).
 				WithHint("ask the user to make it whole, with: git repack -a -d, and to delete .git/objects/info/alternates")
 		}
 	}
@@ -148,14 +148,14 @@ func (r *Repository) inside(from, path string) (string, error) {
 	real, err := filepath.EvalSymlinks(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", tool.Errorf(r.op, tool.NotFound, "there is no folder %q in the workspace", tool.Clip(path)).
+		return "", tool.Errorf(r.op, tool.NotFound, "there is no folder %q in the workspace", tool.Truncate(path)).
 			WithHint("repo is relative to the workspace; leave it away for the workspace itself")
 	case err != nil:
-		return "", tool.Errorf(r.op, tool.Invalid, "the path %q cannot be followed: %w", tool.Clip(path), err)
+		return "", tool.Errorf(r.op, tool.Invalid, "the path %q cannot be followed: %w", tool.Truncate(path), err)
 	}
 	rel, err := filepath.Rel(r.grant.Workspace, real)
 	if err != nil || !filepath.IsLocal(rel) {
-		return "", tool.Errorf(r.op, tool.Denied, "%q leads outside the workspace", tool.Clip(path)).
+		return "", tool.Errorf(r.op, tool.Denied, "%q leads outside the workspace", tool.Truncate(path)).
 			WithHint("only repositories that lie wholly in %s are reached; start the session in a folder that holds all of it", r.grant.Workspace)
 	}
 	return real, nil
@@ -176,7 +176,7 @@ func (r *Repository) locate() error {
 	switch {
 	case err != nil:
 		if _, err := r.grant.Root.Lstat(filepath.Join(r.Shown, gitName)); err != nil {
-			return r.none()
+			return r.notFoundError()
 		}
 		// A link that is absolute, or leads nowhere, or out.
 		if r.dir, err = r.inside(r.Root, gitName); err != nil {
@@ -187,16 +187,16 @@ func (r *Repository) locate() error {
 			return err
 		}
 	default:
-		if r.dir, err = r.pointed(filepath.Join(r.Shown, gitName), "gitdir: ", r.Root); err != nil {
+		if r.dir, err = r.followPointer(filepath.Join(r.Shown, gitName), "gitdir: ", r.Root); err != nil {
 			return err
 		}
 	}
 	if _, err := r.grant.Root.Lstat(filepath.Join(r.rel(r.dir), "HEAD")); err != nil {
-		return r.none()
+		return r.notFoundError()
 	}
 	r.common = r.dir
 	if _, err := r.grant.Root.Lstat(filepath.Join(r.rel(r.dir), "commondir")); err == nil {
-		r.common, err = r.pointed(filepath.Join(r.rel(r.dir), "commondir"), "", r.dir)
+		r.common, err = r.followPointer(filepath.Join(r.rel(r.dir), "commondir"), "", r.dir)
 		return err
 	}
 	return nil
@@ -204,8 +204,8 @@ func (r *Repository) locate() error {
 
 const gitName = ".git"
 
-// pointed follows a file that holds the path of a folder.
-func (r *Repository) pointed(name, prefix, from string) (string, error) {
+// followPointer follows a file that holds the path of a folder.
+func (r *Repository) followPointer(name, prefix, from string) (string, error) {
 	data, err := r.read(name, 4<<10)
 	target, ok := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), prefix)
 	if err != nil || !ok || target == "" || strings.ContainsAny(target, "\x00\n") {
@@ -232,9 +232,9 @@ func (r *Repository) read(name string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// none says why there is no repository, and where one is.
-func (r *Repository) none() error {
-	shown := tool.Clip(r.Shown)
+// notFoundError says why there is no repository, and where one is.
+func (r *Repository) notFoundError() error {
+	shown := tool.Truncate(r.Shown)
 	for at := r.Shown; at != "."; {
 		at = filepath.ToSlash(filepath.Dir(at))
 		if _, err := r.grant.Root.Lstat(filepath.Join(at, gitName)); err == nil {
@@ -251,7 +251,7 @@ func (r *Repository) none() error {
 	}
 	e := tool.Errorf(r.op, tool.NotFound, "%q is not the folder of a Git repository", shown)
 	if r.has("HEAD") && r.has("objects") && r.has("refs") {
-		e.Message = tool.Clip(r.Shown) + " is a bare repository: it has no files to work on"
+		e.Message = tool.Truncate(r.Shown) + " is a bare repository: it has no files to work on"
 		return e.WithHint("clone it into another folder")
 	}
 	if e.Similar = r.below(); len(e.Similar) > 0 {
@@ -267,16 +267,16 @@ func (r *Repository) has(name string) bool {
 
 // below lists some repositories in the folders of a folder.
 func (r *Repository) below() []string {
-	const mostEntries, mostFound = 1000, 5
+	const maxEntries, maxFound = 1000, 5
 	f, err := r.grant.Root.Open(r.Shown)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	entries, _ := f.ReadDir(mostEntries)
+	entries, _ := f.ReadDir(maxEntries)
 	var found []string
 	for _, e := range entries {
-		if e.IsDir() && len(found) < mostFound && r.has(filepath.Join(e.Name(), gitName)) {
+		if e.IsDir() && len(found) < maxFound && r.has(filepath.Join(e.Name(), gitName)) {
 			found = append(found, filepath.ToSlash(filepath.Join(r.Shown, e.Name())))
 		}
 	}
@@ -296,9 +296,9 @@ func (r *Repository) Branch() string {
 	return name
 }
 
-// Under says what the repository is in the middle of, as a merge; "" for
+// Operation says what the repository is in the middle of, as a merge; "" for
 // nothing.
-func (r *Repository) Under() string {
+func (r *Repository) Operation() string {
 	for _, state := range [][2]string{
 		{"rebase-merge", "rebase"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},
 		{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"},

@@ -15,25 +15,25 @@ import (
 	"callgate/tool"
 )
 
-// Reach is what a command may write.
-type Reach uint8
+// WriteScope is what a command may write.
+type WriteScope uint8
 
 // The reaches, each with all of the one before.
 const (
-	Nothing    Reach = iota
-	References       // the repository's own folder: index, objects, references
-	Files            // the working tree
+	WriteNone  WriteScope = iota
+	WriteRefs             // the repository's own folder: index, objects, references
+	WriteFiles            // the working tree
 )
 
 // Command is one run of Git.
 type Command struct {
-	Args     []string
-	Stdin    string
-	Reach    Reach
-	Children bool // it works through other programs of Git's
-	Most     int  // bytes of output that are kept; 0: 16 MiB
-	Network  *Network
-	Codes    []int // exit codes besides 0 that are no failure
+	Args      []string
+	Stdin     string
+	Reach     WriteScope
+	Children  bool // it works through other programs of Git's
+	MaxOutput int  // bytes of output that are kept; 0: 16 MiB
+	Network   *Network
+	Codes     []int // exit codes besides 0 that are no failure
 }
 
 // Network is the way out of a command that may leave the machine: everything
@@ -57,17 +57,17 @@ const defaultMost = 16 << 20
 // error, in words that say what to do.
 func (r *Repository) Git(ctx context.Context, c Command) (*Output, error) {
 	if c.Children && c.Network == nil {
-		if err := r.alone(ctx); err != nil {
+		if err := r.rejectSubmodules(ctx); err != nil {
 			return nil, err
 		}
 	}
-	v, err := r.newView(c.Reach > Nothing)
+	v, err := r.newView(c.Reach > WriteNone)
 	if err != nil {
 		return nil, err
 	}
 	defer v.remove()
 	spec := r.spec(&c, v)
-	out, err := Start(ctx, r.op, spec, c.Most)
+	out, err := Start(ctx, r.op, spec, c.MaxOutput)
 	if err != nil {
 		return nil, err
 	}
@@ -82,11 +82,11 @@ func (r *Repository) Git(ctx context.Context, c Command) (*Output, error) {
 	return out, r.failure(out)
 }
 
-// alone refuses a repository that has submodules checked out. Which paths are
+// rejectSubmodules refuses a repository that has submodules checked out. Which paths are
 // submodules is in the index, and may be told by nobody else.
-func (r *Repository) alone(ctx context.Context) error {
+func (r *Repository) rejectSubmodules(ctx context.Context) error {
 	const most = 256 << 20
-	out, err := r.Git(ctx, Command{Args: []string{"ls-files", "--stage", "-z"}, Most: most})
+	out, err := r.Git(ctx, Command{Args: []string{"ls-files", "--stage", "-z"}, MaxOutput: most})
 	if err != nil {
 		return err
 	}
@@ -120,9 +120,9 @@ func (r *Repository) spec(c *Command, v *view) sandbox.Spec {
 		s.Stdin = strings.NewReader(c.Stdin)
 	}
 	switch c.Reach {
-	case References:
+	case WriteRefs:
 		s.Writable = []string{v.dir, r.dir, r.common}
-	case Files:
+	case WriteFiles:
 		s.Writable = []string{v.dir, r.dir, r.common, r.Root}
 	default:
 		s.Env = append(s.Env, "GIT_OPTIONAL_LOCKS=0")
@@ -135,7 +135,7 @@ func (r *Repository) spec(c *Command, v *view) sandbox.Spec {
 // config. Git reads that file then, to rewrite it, but does not go by it.
 func (r *Repository) Configure(ctx context.Context, args ...string) error {
 	file := []string{"config", "--file", filepath.Join(r.common, "config"), "--no-includes"}
-	_, err := r.Git(ctx, Command{Args: append(file, args...), Reach: References})
+	_, err := r.Git(ctx, Command{Args: append(file, args...), Reach: WriteRefs})
 	return err
 }
 

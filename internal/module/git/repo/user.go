@@ -46,9 +46,9 @@ func readUser(dir string) user {
 // add takes over what a file says, and the files it includes: always, or for
 // repositories below a folder. Other conditions are taken as not met.
 func (u *user) add(name, home, dir string, depth int) {
-	const mostDepth, mostSize = 10, 1 << 20
+	const maxDepth, maxSize = 10, 1 << 20
 	info, err := os.Stat(name)
-	if depth > mostDepth || !filepath.IsAbs(name) || err != nil || !info.Mode().IsRegular() || info.Size() > mostSize {
+	if depth > maxDepth || !filepath.IsAbs(name) || err != nil || !info.Mode().IsRegular() || info.Size() > maxSize {
 		return
 	}
 	data, err := os.ReadFile(name)
@@ -87,9 +87,9 @@ func (u *user) add(name, home, dir string, depth int) {
 	}
 }
 
-// Identify says under which name the call's commits are made: that of the app
+// SetIdentity says under which name the call's commits are made: that of the app
 // file, or else of the repository, or else the user's own.
-func (r *Repository) Identify(name, email string) error {
+func (r *Repository) SetIdentity(name, email string) error {
 	for _, who := range []struct {
 		given string
 		into  *string

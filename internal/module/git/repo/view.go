@@ -48,7 +48,7 @@ func (r *Repository) readSettings() error {
 		}
 		switch {
 		case !slices.Contains(known, e.Name):
-			return tool.Errorf(r.op, tool.Unavailable, "the repository is kept in a form that this tool does not know: extensions.%s = %s", tool.Clip(e.Name), tool.Clip(e.Value)).
+			return tool.Errorf(r.op, tool.Unavailable, "the repository is kept in a form that this tool does not know: extensions.%s = %s", tool.Truncate(e.Name), tool.Truncate(e.Value)).
 				WithHint("use git in a shell")
 		case e.Name == "worktreeconfig" && isTrue(e.Value):
 			own, err := r.parse(filepath.Join(r.rel(r.dir), "config.worktree"), most)
@@ -116,8 +116,8 @@ func IsRemote(name string) bool {
 	})
 }
 
-// counts reports whether a setting of the repository's is shown to Git.
-func counts(e gitconfig.Entry) bool {
+// isAllowedSetting reports whether a setting of the repository's is shown to Git.
+func isAllowedSetting(e gitconfig.Entry) bool {
 	const most = 1000
 	switch {
 	case len(e.Value) > most || !e.Writable():
@@ -200,7 +200,7 @@ func (r *Repository) shown() []gitconfig.Entry {
 		}
 	}
 	for _, e := range r.settings {
-		if counts(e) {
+		if isAllowedSetting(e) {
 			all = append(all, e)
 			if e.Section == "extensions" {
 				version = 1
@@ -216,7 +216,7 @@ func (r *Repository) shown() []gitconfig.Entry {
 }
 
 // base is the folder in which views are made.
-func (g *Ground) base() (string, error) {
+func (g *Runner) base() (string, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.views != "" {
@@ -232,12 +232,12 @@ func (g *Ground) base() (string, error) {
 	return dir, err
 }
 
-// mostKept bounds the views that are kept; a kernel seldom meets more
+// maxKept bounds the views that are kept; a kernel seldom meets more
 // repositories.
-const mostKept = 64
+const maxKept = 64
 
 // find gives a view that is kept, and still there.
-func (g *Ground) find(key string) string {
+func (g *Runner) find(key string) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	dir, ok := g.kept[key]
@@ -252,10 +252,10 @@ func (g *Ground) find(key string) string {
 }
 
 // keep keeps a view, unless there are enough, or one for the same.
-func (g *Ground) keep(key, dir string) bool {
+func (g *Runner) keep(key, dir string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if _, ok := g.kept[key]; ok || len(g.kept) >= mostKept {
+	if _, ok := g.kept[key]; ok || len(g.kept) >= maxKept {
 		return false
 	}
 	if g.kept == nil {

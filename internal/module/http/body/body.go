@@ -30,11 +30,11 @@ const (
 	maxWindow = 8 << 20 // of memory that a compressed body may ask for, as browsers have it
 )
 
-// Unpack reads a body as it was before it was compressed. It bounds memory,
+// Decompress reads a body as it was before it was compressed. It bounds memory,
 // not length: whoever reads must stop. known is false where an encoding is not
 // one of ours, and the body is then given as it is. done lets go of what the
 // reading took.
-func Unpack(resp *http.Response) (body io.Reader, done func(), known bool, err error) {
+func Decompress(resp *http.Response) (body io.Reader, done func(), known bool, err error) {
 	body, done = resp.Body, func() {}
 	var names []string
 	for _, name := range strings.Split(strings.Join(resp.Header.Values("Content-Encoding"), ","), ",") {
@@ -122,20 +122,20 @@ func Text(body []byte, contentType string) (text string, name string, lossy bool
 	return text, label, false
 }
 
-// Nature is what sort of body one is.
-type Nature int
+// Kind is what sort of body one is.
+type Kind int
 
 // The sorts.
 const (
-	Binary  Nature = iota // bytes that mean nothing to a reader
-	Plain                 // text
-	JSON                  // text that says it is JSON
-	Picture               // of a type that models can see
+	Binary  Kind = iota // bytes that mean nothing to a reader
+	Plain               // text
+	JSON                // text that says it is JSON
+	Picture             // of a type that models can see
 )
 
-// NatureOf judges by what the response says, and by the bytes where it says
+// KindOf judges by what the response says, and by the bytes where it says
 // nothing that helps.
-func NatureOf(contentType string, body []byte) Nature {
+func KindOf(contentType string, body []byte) Kind {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
 		kind, _, _ = strings.Cut(strings.ToLower(contentType), ";")

@@ -21,7 +21,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`<?xml version="1.0" encoding="utf-16"?>`), "", "application/xml")
 	f.Fuzz(func(t *testing.T, raw []byte, coding, kind string) {
 		resp := &http.Response{Header: http.Header{"Content-Encoding": {coding}}, Body: io.NopCloser(bytes.NewReader(raw))}
-		r, done, _, err := body.Unpack(resp)
+		r, done, _, err := body.Decompress(resp)
 		defer done()
 		if err != nil {
 			return
@@ -31,7 +31,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = body.NatureOf(kind, content)
+		_ = body.KindOf(kind, content)
 		text, _, _ := body.Text(content, kind)
 		if !utf8.ValidString(text) || len(text) > 4*most {
 			t.Errorf("%d bytes as %q gave %d", len(content), kind, len(text))
@@ -43,7 +43,7 @@ func TestNatureOf(t *testing.T) {
 	for _, c := range []struct {
 		kind string
 		body string
-		want body.Nature
+		want body.Kind
 	}{
 		{"application/json", "", body.JSON},
 		{"application/vnd.api+json; charset=utf-8", "", body.JSON},
@@ -58,7 +58,7 @@ func TestNatureOf(t *testing.T) {
 		{"application/octet-stream", "<html>", body.Plain},
 		{"application/octet-stream", "\x89PNG\r\n\x1a\n", body.Binary},
 	} {
-		if got := body.NatureOf(c.kind, []byte(c.body)); got != c.want {
+		if got := body.KindOf(c.kind, []byte(c.body)); got != c.want {
 			t.Errorf("%q %q: %v, want %v", c.kind, c.body, got, c.want)
 		}
 	}

@@ -130,9 +130,9 @@ type change struct {
 	Put  []*Entry `json:"put,omitempty"`
 }
 
-// Draft is a book while it is being changed. Nothing has happened until the
+// Edit is a book while it is being changed. Nothing has happened until the
 // function that was given it returns.
-type Draft struct {
+type Edit struct {
 	Entries []*Entry // as the change leaves them; the one changed last at the end
 
 	seq   int64
@@ -144,20 +144,20 @@ type Draft struct {
 }
 
 // Find returns the entry of an id, or nil.
-func (d *Draft) Find(id string) *Entry {
+func (d *Edit) Find(id string) *Entry {
 	if i := d.index(id); i >= 0 {
 		return d.Entries[i]
 	}
 	return nil
 }
 
-func (d *Draft) index(id string) int {
+func (d *Edit) index(id string) int {
 	return slices.IndexFunc(d.Entries, func(e *Entry) bool { return e.ID == id })
 }
 
 // Put writes an entry: a new one if it has no id, else in the place of the one
 // that has it. What it returns is in the book.
-func (d *Draft) Put(e Entry) *Entry {
+func (d *Edit) Put(e Entry) *Entry {
 	if e.ID == "" {
 		if e.Kind != Goal {
 			d.last[e.Kind]++
@@ -178,7 +178,7 @@ func (d *Draft) Put(e Entry) *Entry {
 
 // Drop takes an entry out, if it is there. Its text stays in the file until
 // that is written anew.
-func (d *Draft) Drop(id string) {
+func (d *Edit) Drop(id string) {
 	i := d.index(id)
 	if i < 0 {
 		return
@@ -188,18 +188,18 @@ func (d *Draft) Drop(id string) {
 	d.line.Drop = append(d.line.Drop, id)
 }
 
-func (d *Draft) remove(i int) {
+func (d *Edit) remove(i int) {
 	d.waste += weight(d.Entries[i])
 	d.Entries = slices.Delete(d.Entries, i, i+1)
 }
 
 // Erase takes an entry out of the book and of its file.
-func (d *Draft) Erase(id string) {
+func (d *Edit) Erase(id string) {
 	d.erase = true
 	d.Drop(id)
 }
 
-func (d *Draft) changed() bool { return len(d.line.Put)+len(d.line.Drop) > 0 }
+func (d *Edit) changed() bool { return len(d.line.Put)+len(d.line.Drop) > 0 }
 
 // weight is about what an entry takes in the file.
 func weight(e *Entry) int {

@@ -23,8 +23,8 @@ import (
 )
 
 var (
-	mine = memstore.Name{User: "ada", App: "engine", Session: "s1"}
-	know = memstore.Name{User: "ada", App: "engine", Knowledge: true}
+	mine = memstore.Key{User: "ada", App: "engine", Session: "s1"}
+	know = memstore.Key{User: "ada", App: "engine", Knowledge: true}
 )
 
 // writer is the process that is killed.
@@ -43,7 +43,7 @@ func write(dir string) {
 	shelf := memstore.Open(dir, nil)
 	for i := 0; ; i++ {
 		var id string
-		err := shelf.Change(mine, func(d *memstore.Draft) error {
+		err := shelf.Change(mine, func(d *memstore.Edit) error {
 			id = d.Put(memstore.Entry{Kind: memstore.Fact, Text: fmt.Sprint("fact ", i)}).ID
 			if i%7 == 6 {
 				d.Erase(fmt.Sprint("f", i-2))
@@ -104,14 +104,14 @@ func check(t testing.TB, err error) {
 	}
 }
 
-func put(t testing.TB, s *memstore.Shelf, n memstore.Name, e memstore.Entry) *memstore.Entry {
+func put(t testing.TB, s *memstore.Store, n memstore.Key, e memstore.Entry) *memstore.Entry {
 	t.Helper()
 	var made *memstore.Entry
-	check(t, s.Change(n, func(d *memstore.Draft) error { made = d.Put(e); return nil }))
+	check(t, s.Change(n, func(d *memstore.Edit) error { made = d.Put(e); return nil }))
 	return made
 }
 
-func read(t testing.TB, s *memstore.Shelf, n memstore.Name) []*memstore.Entry {
+func read(t testing.TB, s *memstore.Store, n memstore.Key) []*memstore.Entry {
 	t.Helper()
 	entries, err := s.Read(n)
 	check(t, err)
@@ -148,7 +148,7 @@ func TestBookSurvives(t *testing.T) {
 	put(t, s, mine, memstore.Entry{Kind: memstore.Task, Text: "one", Status: "pending"})
 	put(t, s, mine, memstore.Entry{Kind: memstore.Fact, Text: "a <b> & \"c\"\nd", Tags: []string{"x"}})
 	put(t, s, mine, memstore.Entry{Kind: memstore.Goal, Text: "the second"})
-	check(t, s.Change(mine, func(d *memstore.Draft) error {
+	check(t, s.Change(mine, func(d *memstore.Edit) error {
 		d.Put(memstore.Entry{ID: "t1", Kind: memstore.Task, Text: "one", Detail: "more", Status: "completed"})
 		d.Put(memstore.Entry{Kind: memstore.Task, Text: "two"})
 		d.Drop("t2")
@@ -178,7 +178,7 @@ func TestNumbersAreNotReused(t *testing.T) {
 		put(t, s, mine, memstore.Entry{Kind: memstore.Fact, Text: "x"})
 	}
 	last := read(t, s, mine)[2].Seq
-	check(t, s.Change(mine, func(d *memstore.Draft) error { d.Erase("f3"); return nil }))
+	check(t, s.Change(mine, func(d *memstore.Edit) error { d.Erase("f3"); return nil }))
 	if e := put(t, memstore.Open(dir, nil), mine, memstore.Entry{Kind: memstore.Fact, Text: "y"}); e.ID != "f4" || e.Seq <= last {
 		t.Errorf("%s %d after %d", e.ID, e.Seq, last)
 	}
@@ -189,7 +189,7 @@ func TestErasedIsGoneFromTheDisk(t *testing.T) {
 	s := memstore.Open(dir, nil)
 	put(t, s, mine, memstore.Entry{Kind: memstore.Fact, Text: "a shameful thing"})
 	put(t, s, mine, memstore.Entry{Kind: memstore.Fact, Text: "a fine thing"})
-	check(t, s.Change(mine, func(d *memstore.Draft) error { d.Erase("f1"); return nil }))
+	check(t, s.Change(mine, func(d *memstore.Edit) error { d.Erase("f1"); return nil }))
 	data, err := os.ReadFile(file(t, dir))
 	check(t, err)
 	if bytes.Contains(data, []byte("shameful")) || !bytes.Contains(data, []byte("fine")) {
@@ -203,7 +203,7 @@ func TestChangeIsWhole(t *testing.T) {
 	put(t, s, mine, memstore.Entry{Kind: memstore.Fact, Text: "one"})
 	before := read(t, s, mine)
 	no := errors.New("no")
-	err := s.Change(mine, func(d *memstore.Draft) error {
+	err := s.Change(mine, func(d *memstore.Edit) error {
 		d.Put(memstore.Entry{Kind: memstore.Fact, Text: "two"})
 		d.Drop("f1")
 		return no
@@ -297,7 +297,7 @@ func TestDiskThatRefuses(t *testing.T) {
 	dir := t.TempDir()
 	blocked := filepath.Join(dir, "a file")
 	check(t, os.WriteFile(blocked, nil, 0o600))
-	err := memstore.Open(blocked, nil).Change(mine, func(d *memstore.Draft) error {
+	err := memstore.Open(blocked, nil).Change(mine, func(d *memstore.Edit) error {
 		d.Put(memstore.Entry{Kind: memstore.Fact, Text: "one"})
 		return nil
 	})
@@ -318,7 +318,7 @@ func TestManyWriters(t *testing.T) {
 				if i%3 == 0 {
 					n = know
 				}
-				if err := s.Change(n, func(d *memstore.Draft) error {
+				if err := s.Change(n, func(d *memstore.Edit) error {
 					d.Put(memstore.Entry{Kind: memstore.Fact, Text: fmt.Sprint(w, ".", i)})
 					if i%5 == 4 {
 						d.Erase(d.Entries[0].ID)
@@ -344,7 +344,7 @@ func TestManyWriters(t *testing.T) {
 	if want := writers * (each - 3); total != want {
 		t.Errorf("%d entries are kept, want %d", total, want)
 	}
-	for _, n := range []memstore.Name{mine, know} {
+	for _, n := range []memstore.Key{mine, know} {
 		all := ids(read(t, again, n))
 		slices.Sort(all)
 		if len(slices.Compact(all)) != len(read(t, again, n)) {
@@ -357,10 +357,10 @@ func TestSessions(t *testing.T) {
 	dir := t.TempDir()
 	s := memstore.Open(dir, nil)
 	for _, id := range []string{"one", "two", "odd/../name\xff", ""} {
-		put(t, s, memstore.Name{User: "ada", App: "engine", Session: id}, memstore.Entry{Kind: memstore.Fact, Text: "of " + id})
+		put(t, s, memstore.Key{User: "ada", App: "engine", Session: id}, memstore.Entry{Kind: memstore.Fact, Text: "of " + id})
 	}
-	put(t, s, memstore.Name{User: "ada", App: "other", Session: "elsewhere"}, memstore.Entry{Kind: memstore.Fact, Text: "x"})
-	put(t, s, memstore.Name{User: "eve", App: "engine", Session: "hers"}, memstore.Entry{Kind: memstore.Fact, Text: "x"})
+	put(t, s, memstore.Key{User: "ada", App: "other", Session: "elsewhere"}, memstore.Entry{Kind: memstore.Fact, Text: "x"})
+	put(t, s, memstore.Key{User: "eve", App: "engine", Session: "hers"}, memstore.Entry{Kind: memstore.Fact, Text: "x"})
 	put(t, s, know, memstore.Entry{Kind: memstore.Knowledge, Text: "x"})
 	got, err := memstore.Open(dir, nil).Sessions("ada", "engine", "two", 10)
 	check(t, err)
@@ -369,7 +369,7 @@ func TestSessions(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, id := range got {
-		if len(read(t, s, memstore.Name{User: "ada", App: "engine", Session: id})) != 1 {
+		if len(read(t, s, memstore.Key{User: "ada", App: "engine", Session: id})) != 1 {
 			t.Errorf("the book of %q cannot be read by its name", id)
 		}
 	}
@@ -385,10 +385,10 @@ func TestSessions(t *testing.T) {
 func TestManyBooks(t *testing.T) {
 	s := memstore.Open(t.TempDir(), nil)
 	for i := range 70 {
-		put(t, s, memstore.Name{Session: fmt.Sprint(i)}, memstore.Entry{Kind: memstore.Fact, Text: fmt.Sprint("of ", i)})
+		put(t, s, memstore.Key{Session: fmt.Sprint(i)}, memstore.Entry{Kind: memstore.Fact, Text: fmt.Sprint("of ", i)})
 	}
 	for i := range 70 {
-		if got := read(t, s, memstore.Name{Session: fmt.Sprint(i)}); len(got) != 1 || got[0].Text != fmt.Sprint("of ", i) {
+		if got := read(t, s, memstore.Key{Session: fmt.Sprint(i)}); len(got) != 1 || got[0].Text != fmt.Sprint("of ", i) {
 			t.Errorf("book %d: %v", i, ids(got))
 		}
 	}
@@ -406,7 +406,7 @@ func TestOldSessionsGo(t *testing.T) {
 		old := time.Now().Add(time.Duration(i-2_000) * time.Hour)
 		check(t, os.Chtimes(path, old, old))
 	}
-	second := memstore.Name{User: "ada", App: "engine", Session: "s2"}
+	second := memstore.Key{User: "ada", App: "engine", Session: "s2"}
 	put(t, s, second, memstore.Entry{Kind: memstore.Fact, Text: "second"})
 	left, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
 	check(t, err)
@@ -425,7 +425,7 @@ func TestClosed(t *testing.T) {
 	if _, err := s.Read(mine); tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("reading gave %v", err)
 	}
-	if err := s.Change(mine, func(*memstore.Draft) error { return nil }); tool.KindOf(err) != tool.Unavailable {
+	if err := s.Change(mine, func(*memstore.Edit) error { return nil }); tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("writing gave %v", err)
 	}
 }
@@ -434,7 +434,7 @@ func BenchmarkChange(b *testing.B) {
 	for _, size := range []int{0, 5_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			s := memstore.Open(b.TempDir(), nil)
-			check(b, s.Change(know, func(d *memstore.Draft) error {
+			check(b, s.Change(know, func(d *memstore.Edit) error {
 				for i := range size {
 					d.Put(memstore.Entry{Kind: memstore.Knowledge, Text: fmt.Sprint(i, strings.Repeat(" some words", 40))})
 				}
@@ -452,7 +452,7 @@ func BenchmarkChange(b *testing.B) {
 
 func BenchmarkOpen5000(b *testing.B) {
 	dir := b.TempDir()
-	check(b, memstore.Open(dir, nil).Change(know, func(d *memstore.Draft) error {
+	check(b, memstore.Open(dir, nil).Change(know, func(d *memstore.Edit) error {
 		for i := range 5_000 {
 			d.Put(memstore.Entry{Kind: memstore.Knowledge, Text: fmt.Sprint(i, strings.Repeat(" some words", 40))})
 		}

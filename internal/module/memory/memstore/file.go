@@ -18,7 +18,7 @@ import (
 // were given in it before the file was written anew.
 type header struct {
 	Format int          `json:"memory"`
-	Book   Name         `json:"book"`
+	Book   Key          `json:"book"`
 	Seq    int64        `json:"seq,omitempty"`
 	Last   map[Kind]int `json:"last,omitempty"`
 }
@@ -46,7 +46,7 @@ type contents struct {
 
 // read reads a file. What cannot be read is told by an error of the type
 // *damage, with everything that can be.
-func read(path string, name Name) (*contents, error) {
+func read(path string, name Key) (*contents, error) {
 	c := &contents{last: map[Kind]int{}}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,22 +65,22 @@ func read(path string, name Name) (*contents, error) {
 	return c, c.parse(data, name)
 }
 
-// damage is what is wrong with a file.
-type damage struct {
+// damagedError is what is wrong with a file.
+type damagedError struct {
 	torn  int64 // up to where it is whole, when only its end is missing; else -1
 	lines int   // how many cannot be read
 }
 
-func (d *damage) Error() string {
+func (d *damagedError) Error() string {
 	if d.torn >= 0 {
 		return "its last line was not written to its end"
 	}
 	return fmt.Sprintf("%d of its lines cannot be read", d.lines)
 }
 
-func (c *contents) parse(data []byte, name Name) error {
+func (c *contents) parse(data []byte, name Key) error {
 	c.size = int64(len(data))
-	d := damage{torn: -1}
+	d := damagedError{torn: -1}
 	if end := bytes.LastIndexByte(data, '\n') + 1; end < len(data) {
 		d.torn = int64(end)
 		data = data[:end]
@@ -117,7 +117,7 @@ func (c *contents) parse(data []byte, name Name) error {
 }
 
 // begin reads the first line.
-func (c *contents) begin(line []byte, name Name) bool {
+func (c *contents) begin(line []byte, name Key) bool {
 	var h header
 	if json.Unmarshal(line, &h) != nil || h.Format != format || h.Book != name || h.Seq < 0 || h.Seq > maxNumber {
 		return false
@@ -132,7 +132,7 @@ func (c *contents) begin(line []byte, name Name) bool {
 	return true
 }
 
-func belongsToAnother(line []byte, name Name) bool {
+func belongsToAnother(line []byte, name Key) bool {
 	var h header
 	return json.Unmarshal(line, &h) == nil && h.Format == format && h.Book != name
 }
@@ -154,9 +154,9 @@ func (c *contents) apply(line []byte, held map[string]*Entry) bool {
 	return true
 }
 
-// mend makes a damaged file whole again, with what could be read of it, and
+// repair makes a damaged file whole again, with what could be read of it, and
 // says what was done.
-func (c *contents) mend(path string, name Name, d *damage, rename renamer) (string, error) {
+func (c *contents) repair(path string, name Key, d *damagedError, rename renamer) (string, error) {
 	if d.torn >= 0 {
 		if err := os.Truncate(path, d.torn); err != nil {
 			return "", err
@@ -179,7 +179,7 @@ func (c *contents) mend(path string, name Name, d *damage, rename renamer) (stri
 type renamer func(from, to string) error
 
 // encode is the file as it is written anew.
-func (c *contents) encode(name Name) ([]byte, error) {
+func (c *contents) encode(name Key) ([]byte, error) {
 	var b bytes.Buffer
 	lines := json.NewEncoder(&b)
 	lines.SetEscapeHTML(false)
@@ -191,7 +191,7 @@ func (c *contents) encode(name Name) ([]byte, error) {
 }
 
 // rewrite writes the file anew, whole or not at all.
-func (c *contents) rewrite(path string, name Name, rename renamer) error {
+func (c *contents) rewrite(path string, name Key, rename renamer) error {
 	data, err := c.encode(name)
 	if err != nil {
 		return err

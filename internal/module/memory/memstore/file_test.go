@@ -9,7 +9,7 @@ import (
 
 // Whatever a file holds, what is read of it can be written and read again.
 func FuzzParse(f *testing.F) {
-	name := Name{User: "ada", App: "engine", Session: "s1"}
+	name := Key{User: "ada", App: "engine", Session: "s1"}
 	head := `{"memory":1,"book":{"user":"ada","app":"engine","session":"s1"},"seq":7,"last":{"fact":3}}` + "\n"
 	f.Add([]byte(head + `{"put":[{"id":"f4","kind":"fact","text":"x","seq":8,"made":"2026-01-01T00:00:00Z","changed":"2026-01-01T00:00:00Z"}]}` + "\n" + `{"drop":["f4"],"put":[{"id":"goal","kind":"goal","text":"y","seq":9}]}` + "\n"))
 	f.Add([]byte(head + `{"put":[{"id":"t1","kind":"task","seq":1},{"id":"t1","kind":"task","seq":1},null]}` + "\n{}\nnull\n"))
@@ -17,7 +17,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := &contents{last: map[Kind]int{}}
 		err := c.parse(data, name)
-		var d *damage
+		var d *damagedError
 		if err != nil && !errors.As(err, &d) {
 			t.Fatal(err)
 		}

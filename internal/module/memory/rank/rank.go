@@ -34,9 +34,9 @@ type Hit struct {
 
 // Answer is what a question found, the best first.
 type Answer struct {
-	Hits      []Hit
-	ByMeaning bool  // not by words alone
-	Problem   error // why meanings could not be had, where there is a model
+	Hits     []Hit
+	Semantic bool  // not by words alone
+	Problem  error // why meanings could not be had, where there is a model
 }
 
 // Ranker ranks texts. It keeps what it learned of them, so that asking again is
@@ -45,12 +45,12 @@ type Ranker struct {
 	meaning Meaning
 
 	mu     sync.Mutex
-	known  map[string]*learned // by the text
+	known  map[string]*textInfo // by the text
 	weight int
 }
 
-// learned is what is known of a text.
-type learned struct {
+// textInfo is what is known of a text.
+type textInfo struct {
 	vector []float32 // nil: not asked for yet
 	terms  map[string]int
 	length int
@@ -72,7 +72,7 @@ const (
 )
 
 // New is a ranker; without a model it goes by words.
-func New(m Meaning) *Ranker { return &Ranker{meaning: m, known: map[string]*learned{}} }
+func New(m Meaning) *Ranker { return &Ranker{meaning: m, known: map[string]*textInfo{}} }
 
 // Rank answers a question.
 func (r *Ranker) Rank(question string, texts []string) Answer {
@@ -82,7 +82,7 @@ func (r *Ranker) Rank(question string, texts []string) Answer {
 	var near []float64
 	if r.meaning != nil {
 		near, a.Problem = r.near(question, texts, all)
-		a.ByMeaning = a.Problem == nil
+		a.Semantic = a.Problem == nil
 	}
 	for i := range texts {
 		h := Hit{At: i, Score: byWord[i]}
@@ -103,9 +103,9 @@ type Pair struct {
 	Score float64
 }
 
-// Alike returns the pairs of texts that are at least so near to each other, the
+// SimilarPairs returns the pairs of texts that are at least so near to each other, the
 // nearest first; none where there is no model.
-func (r *Ranker) Alike(texts []string, least float64) []Pair {
+func (r *Ranker) SimilarPairs(texts []string, least float64) []Pair {
 	if r.meaning == nil || len(texts) < 2 {
 		return nil
 	}
@@ -127,15 +127,15 @@ func (r *Ranker) Alike(texts []string, least float64) []Pair {
 
 // learn returns what is known of each text, and finds out what is not. What it
 // returns is shared: only vector is set later, under the lock.
-func (r *Ranker) learn(texts []string) []learned {
+func (r *Ranker) learn(texts []string) []textInfo {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var s analysis.Splitter
-	all := make([]learned, len(texts))
+	all := make([]textInfo, len(texts))
 	for i, t := range texts {
 		l := r.known[t]
 		if l == nil {
-			l = &learned{}
+			l = &textInfo{}
 			l.terms, l.length = termsOf(&s, t)
 			if r.weight += len(t); r.weight > maxKnown {
 				clear(r.known)
@@ -149,7 +149,7 @@ func (r *Ranker) learn(texts []string) []learned {
 }
 
 // vectors completes what is known by the vectors that are missing.
-func (r *Ranker) vectors(texts []string, all []learned) error {
+func (r *Ranker) vectors(texts []string, all []textInfo) error {
 	var missing []int
 	var ask []string
 	for i := range all {
@@ -178,7 +178,7 @@ func (r *Ranker) vectors(texts []string, all []learned) error {
 	return nil
 }
 
-func (r *Ranker) near(question string, texts []string, all []learned) ([]float64, error) {
+func (r *Ranker) near(question string, texts []string, all []textInfo) ([]float64, error) {
 	if err := r.vectors(texts, all); err != nil {
 		return nil, err
 	}

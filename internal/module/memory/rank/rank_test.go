@@ -75,7 +75,7 @@ func TestRank(t *testing.T) {
 			if len(a.Hits) > 0 {
 				got = a.Hits[0].At
 			}
-			if got != r.want || a.ByMeaning != (r.name == "meaning") || a.Problem != nil {
+			if got != r.want || a.Semantic != (r.name == "meaning") || a.Problem != nil {
 				t.Errorf("%q by %s: %d (%+v), want %d", c.question, r.name, got, a, r.want)
 			}
 		}
@@ -98,10 +98,10 @@ func TestModelThatFails(t *testing.T) {
 	} {
 		r := rank.New(m)
 		a := r.Rank("deploy", facts)
-		if a.ByMeaning || a.Problem == nil || cmp.Diff(want, a.Hits) != "" {
+		if a.Semantic || a.Problem == nil || cmp.Diff(want, a.Hits) != "" {
 			t.Errorf("%s: %+v", name, a)
 		}
-		if pairs := r.Alike(facts, 0); pairs != nil {
+		if pairs := r.SimilarPairs(facts, 0); pairs != nil {
 			t.Errorf("%s: pairs %v", name, pairs)
 		}
 	}
@@ -109,7 +109,7 @@ func TestModelThatFails(t *testing.T) {
 
 func TestAlike(t *testing.T) {
 	r := rank.New(model(t))
-	pairs := r.Alike([]string{"The deploy command is make ship", "The cat is called Turing", "Command for deployment: make ship"}, 0.8)
+	pairs := r.SimilarPairs([]string{"The deploy command is make ship", "The cat is called Turing", "Command for deployment: make ship"}, 0.8)
 	if len(pairs) != 1 || pairs[0].A != 0 || pairs[0].B != 2 {
 		t.Errorf("%+v", pairs)
 	}
@@ -118,7 +118,7 @@ func TestAlike(t *testing.T) {
 // Order of words is nothing to the model: why no text is ever dropped for its
 // meaning alone.
 func TestMeaningIsNotIdentity(t *testing.T) {
-	pairs := rank.New(model(t)).Alike([]string{"alice manages bob", "bob manages alice"}, 0.95)
+	pairs := rank.New(model(t)).SimilarPairs([]string{"alice manages bob", "bob manages alice"}, 0.95)
 	if len(pairs) != 1 {
 		t.Errorf("the model tells them apart now (%+v): compact may do more", pairs)
 	}

@@ -18,8 +18,8 @@ const (
 // termsOf counts the terms of a text.
 func termsOf(s *analysis.Splitter, text string) (terms map[string]int, length int) {
 	s.Split(text, false)
-	terms = make(map[string]int, len(s.Pieces))
-	for _, p := range s.Pieces {
+	terms = make(map[string]int, len(s.Tokens))
+	for _, p := range s.Tokens {
 		word := string(s.Text(p))
 		if empty[word] {
 			continue
@@ -32,7 +32,7 @@ func termsOf(s *analysis.Splitter, text string) (terms map[string]int, length in
 
 // scores rates each text by the words it shares with a question, from 0 to 1.
 // A word that few texts have counts more.
-func scores(question string, all []learned) []float64 {
+func scores(question string, all []textInfo) []float64 {
 	out := make([]float64, len(all))
 	asked, _ := termsOf(new(analysis.Splitter), question)
 	if len(asked) == 0 {

@@ -45,27 +45,27 @@ func New(expressions []string) (*Redactor, error) {
 // Text returns a text without its secrets, and how many there were.
 func (r *Redactor) Text(text string) (string, int) {
 	count, folded := 0, strings.ToLower(text)
-	for _, l := range looks {
+	for _, l := range patterns {
 		if slices.ContainsFunc(l.needles, func(n string) bool { return strings.Contains(folded, n) }) {
 			text = l.redact(text, &count)
 		}
 	}
 	for _, e := range r.extra {
-		text = look{expression: e}.redact(text, &count)
+		text = pattern{expression: e}.redact(text, &count)
 	}
 	return text, count
 }
 
-// Nothing reports whether a text that was redacted says nothing any more.
-func Nothing(text string) bool {
+// IsEmpty reports whether a text that was redacted says nothing any more.
+func IsEmpty(text string) bool {
 	return !strings.ContainsFunc(marks.ReplaceAllString(text, ""), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 }
 
 // marks are the places that this package or the kernel's scrubber left.
 var marks = regexp.MustCompile(`\[redacted\]|\[secret [^\]\n]*\]`)
 
-// look is one way that secrets look.
-type look struct {
+// pattern is one way that secrets look.
+type pattern struct {
 	needles    []string // in small letters; a text with none of them has nothing to find
 	expression *regexp.Regexp
 	keep       func(value string) bool // not a secret after all; may be nil
@@ -73,7 +73,7 @@ type look struct {
 
 // redact puts the mark in the place of what the last group of the expression
 // matched, or the whole of it where it has no groups.
-func (l look) redact(text string, count *int) string {
+func (l pattern) redact(text string, count *int) string {
 	var b strings.Builder
 	done := 0
 	for _, at := range l.expression.FindAllStringSubmatchIndex(text, -1) {

@@ -107,7 +107,7 @@ func TestNothing(t *testing.T) {
 		redact.Mark: true, " [redacted], [secret NAME]. ": true, "": true,
 		"password: [redacted]": false, "x": false, "été [redacted]": false,
 	} {
-		if got := redact.Nothing(text); got != want {
+		if got := redact.IsEmpty(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

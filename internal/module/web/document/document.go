@@ -242,7 +242,7 @@ func (d *Document) page(text string, u *url.URL, opt Options) error {
 		return err
 	}
 	d.Title, d.Byline, d.Published, d.Links, d.Text = p.Title, p.Byline, p.Published, p.Links, p.Markdown
-	d.Whole = opt.Main && p.Whole
+	d.Whole = opt.Main && p.Complete
 	if opt.Format == HTML {
 		d.Text, d.Whole = text, false
 	}

@@ -29,8 +29,8 @@ type Metadata struct {
 // Metadata reads what the page says of itself.
 func (p *Page) Metadata() Metadata {
 	m := Metadata{
-		Title:     p.give(line(p.doc.Find("head title").First().Text())),
-		Language:  p.give(line(p.doc.Find("html").AttrOr("lang", ""))),
+		Title:     p.addText(line(p.doc.Find("head title").First().Text())),
+		Language:  p.addText(line(p.doc.Find("html").AttrOr("lang", ""))),
 		Canonical: p.resolve(p.doc.Find(`link[rel~="canonical"]`).First().AttrOr("href", "")),
 		Icon:      p.resolve(p.doc.Find(`link[rel~="icon"]`).First().AttrOr("href", "")),
 		OpenGraph: map[string]string{}, Twitter: map[string]string{},
@@ -43,7 +43,7 @@ func (p *Page) Metadata() Metadata {
 		kind := s.AttrOr("type", "")
 		to := p.resolve(s.AttrOr("href", ""))
 		if to != "" && len(m.Feeds) < 10 && (strings.Contains(kind, "rss") || strings.Contains(kind, "atom") || strings.Contains(kind, "feed+json")) {
-			m.Feeds = append(m.Feeds, markdown.Link{Text: p.give(line(s.AttrOr("title", kind))), URL: p.give(to)})
+			m.Feeds = append(m.Feeds, markdown.Link{Text: p.addText(line(s.AttrOr("title", kind))), URL: p.addText(to)})
 		}
 	})
 	p.linkedData(&m)
@@ -57,7 +57,7 @@ func (p *Page) note(m *Metadata, key, value string) {
 	}
 	first := func(into *string, value string) {
 		if *into == "" {
-			*into = p.give(value)
+			*into = p.addText(value)
 		}
 	}
 	switch key {
@@ -73,7 +73,7 @@ func (p *Page) note(m *Metadata, key, value string) {
 	for prefix, into := range map[string]map[string]string{"og:": m.OpenGraph, "twitter:": m.Twitter} {
 		name, ok := strings.CutPrefix(key, prefix)
 		if _, twice := into[name]; ok && !twice && len(into) < maxMeta {
-			into[name] = p.give(value)
+			into[name] = p.addText(value)
 		}
 	}
 }

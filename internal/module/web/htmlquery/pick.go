@@ -101,7 +101,7 @@ func (p *Page) Select(s Selector, attribute string, most int) Match {
 					value = whole
 				}
 			}
-			item.Value = p.give(markdown.Visible(value))
+			item.Value = p.addText(markdown.Visible(value))
 			item.Text = p.text(el)
 		}
 		m.Items = append(m.Items, item)
@@ -156,9 +156,9 @@ func (p *Page) Links(selectors []Selector) []markdown.Link {
 		seen[to] = true
 		text := p.text(a)
 		if text == "" {
-			text = p.give(line(a.AttrOr("aria-label", a.AttrOr("title", a.Find("img[alt]").AttrOr("alt", "")))))
+			text = p.addText(line(a.AttrOr("aria-label", a.AttrOr("title", a.Find("img[alt]").AttrOr("alt", "")))))
 		}
-		out = append(out, markdown.Link{Text: text, URL: p.give(to)})
+		out = append(out, markdown.Link{Text: text, URL: p.addText(to)})
 		return true
 	})
 	return out
@@ -192,7 +192,7 @@ func (p *Page) text(s *goquery.Selection) string {
 	for _, n := range s.Nodes {
 		words(&b, n, 4*maxText)
 	}
-	return p.give(line(b.String()))
+	return p.addText(line(b.String()))
 }
 
 // words writes the words below a node, until there are enough.
@@ -224,8 +224,8 @@ func words(b *strings.Builder, n *html.Node, most int) {
 
 func line(text string) string { return strings.Join(strings.Fields(markdown.Visible(text)), " ") }
 
-// give counts what is given, and cuts it where it is too long.
-func (p *Page) give(text string) string {
+// addText counts what is given, and cuts it where it is too long.
+func (p *Page) addText(text string) string {
 	if len(text) > maxText {
 		text, p.Cut = strings.ToValidUTF8(text[:maxText], "")+"…", true
 	}

@@ -39,15 +39,15 @@ func (p *Page) Tables(selectors []Selector) []Table {
 	return out
 }
 
-// above is a cell of an earlier row that still takes a column.
-type above struct {
+// rowspanCell is a cell of an earlier row that still takes a column.
+type rowspanCell struct {
 	text string
 	rows int
 }
 
 func (p *Page) table(s *goquery.Selection) Table {
 	t := Table{Caption: p.text(s.Find("caption").First()), Rows: [][]string{}}
-	open := make([]above, maxColumns)
+	open := make([]rowspanCell, maxColumns)
 	s.Find("tr").Each(func(i int, tr *goquery.Selection) {
 		cells := tr.ChildrenFiltered("td,th")
 		if cells.Length() == 0 {
@@ -68,20 +68,20 @@ func (p *Page) table(s *goquery.Selection) Table {
 }
 
 // row is the texts of a row, with those of cells above that reach into it.
-func (p *Page) row(cells *goquery.Selection, open []above) []string {
+func (p *Page) row(cells *goquery.Selection, open []rowspanCell) []string {
 	out := []string{}
 	add := func(text string, rows int) {
 		if len(out) >= maxColumns {
 			p.Cut = true
 			return
 		}
-		open[len(out)] = above{text, rows}
+		open[len(out)] = rowspanCell{text, rows}
 		out = append(out, text)
 	}
 	fill := func() {
 		for len(out) < maxColumns && open[len(out)].rows > 0 {
 			a := open[len(out)]
-			add(p.give(a.text), a.rows-1)
+			add(p.addText(a.text), a.rows-1)
 		}
 	}
 	cells.Each(func(_ int, cell *goquery.Selection) {
@@ -89,7 +89,7 @@ func (p *Page) row(cells *goquery.Selection, open []above) []string {
 		text, rows := p.text(cell), span(cell, "rowspan")-1
 		add(text, rows)
 		for range span(cell, "colspan") - 1 {
-			add(p.give(text), rows)
+			add(p.addText(text), rows)
 		}
 	})
 	fill()

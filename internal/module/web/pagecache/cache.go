@@ -77,8 +77,8 @@ type Entry struct {
 	Body      []byte `json:"-"`
 }
 
-// Validated reports whether a server can say that the page has not changed.
-func (e *Entry) Validated() bool { return e.ETag != "" || e.Modified != "" }
+// CanRevalidate reports whether a server can say that the page has not changed.
+func (e *Entry) CanRevalidate() bool { return e.ETag != "" || e.Modified != "" }
 
 // Get finds a page.
 func (c *Cache) Get(k Key) (*Entry, bool) {

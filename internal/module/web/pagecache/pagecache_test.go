@@ -41,7 +41,7 @@ func TestKeeps(t *testing.T) {
 		}
 	}
 	e, ok := pagecache.New(dir, 1<<20).Get(key("a"))
-	if !ok || string(e.Body) != "alpha\nbeta" || e.ETag != `"t"` || e.Type != "text/plain" || !e.Validated() {
+	if !ok || string(e.Body) != "alpha\nbeta" || e.ETag != `"t"` || e.Type != "text/plain" || !e.CanRevalidate() {
 		t.Errorf("%+v", e)
 	}
 	c.Drop(key("a"))
@@ -183,7 +183,7 @@ func TestJudge(t *testing.T) {
 		for k, v := range c.header {
 			h.Set(k, v)
 		}
-		keep, fresh := pagecache.Judge(h, now, time.Minute)
+		keep, fresh := pagecache.Cacheability(h, now, time.Minute)
 		if keep != c.keep || fresh.Sub(now) != c.fresh {
 			t.Errorf("%s: %v, %v", name, keep, fresh.Sub(now))
 		}

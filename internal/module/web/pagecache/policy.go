@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Judge says what a response allows: whether it may be kept, and until when it
+// Cacheability says what a response allows: whether it may be kept, and until when it
 // may be shown without asking again. A server that says nothing leaves that to
 // the reader, who shows it for as long as he usually does.
-func Judge(h http.Header, now time.Time, usual time.Duration) (keep bool, fresh time.Time) {
+func Cacheability(h http.Header, now time.Time, usual time.Duration) (keep bool, fresh time.Time) {
 	directives := cacheControl(h)
 	if _, ok := directives["no-store"]; ok {
 		return false, now

@@ -35,7 +35,7 @@ func (b fontBook) named(resources pdf.Value, name string) *font {
 	if v.Key("Subtype").Name() == "Type0" {
 		f.bytes = 2
 		if v.Key("ToUnicode").Kind() != pdf.Stream {
-			f.encoding = silent{} // the numbers of its letters mean nothing to anybody
+			f.encoding = noEncoding{} // the numbers of its letters mean nothing to anybody
 		}
 		f.composite(v.Key("DescendantFonts").Index(0))
 	} else if wide := own.Widths(); len(wide) > 0 {
@@ -140,8 +140,8 @@ func (t *table) Decode(raw string) string {
 	return b.String()
 }
 
-// silent is the encoding of what cannot be read.
-type silent struct{}
+// noEncoding is the encoding of what cannot be read.
+type noEncoding struct{}
 
 // Decode gives nothing.
-func (silent) Decode(string) string { return "" }
+func (noEncoding) Decode(string) string { return "" }

@@ -53,9 +53,9 @@ type Document struct {
 }
 
 // Here a process that was started as the reader becomes it, and does not return.
-var _ = beReader(os.Args)
+var _ = runHelper(os.Args)
 
-func beReader(args []string) bool {
+func runHelper(args []string) bool {
 	if len(args) != 2 || args[1] != marker {
 		return false
 	}
@@ -78,7 +78,7 @@ func read(ctx context.Context, data []byte, limit time.Duration) (*Document, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	out := &bounded{most: 2 * maxText}
+	out := &limitedBuffer{most: 2 * maxText}
 	exit, err := sandbox.Run(ctx, sandbox.Spec{
 		Argv:     []string{self, marker},
 		Env:      []string{"GOTRACEBACK=none", "GOMAXPROCS=2", "PATH=/usr/bin:/bin"},
@@ -102,7 +102,7 @@ func read(ctx context.Context, data []byte, limit time.Duration) (*Document, err
 	case exit.Code != 0 || json.Unmarshal(out.Bytes(), &doc) != nil:
 		return nil, failed("its reader gave up on it")
 	case doc.Error != "":
-		return nil, failed("%s", tool.Clip(doc.Error))
+		return nil, failed("%s", tool.Truncate(doc.Error))
 	}
 	return &doc, nil
 }
@@ -113,14 +113,14 @@ func failed(format string, args ...any) *tool.Error {
 	return e.WithHint("save it with web.download, and use a program that understands it")
 }
 
-// bounded keeps no more than it may.
-type bounded struct {
+// limitedBuffer keeps no more than it may.
+type limitedBuffer struct {
 	bytes.Buffer
 	most int
 }
 
 // Write keeps what still fits, and says that it kept everything.
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *limitedBuffer) Write(p []byte) (int, error) {
 	if room := b.most - b.Len(); room > 0 {
 		_, _ = b.Buffer.Write(p[:min(room, len(p))])
 	}

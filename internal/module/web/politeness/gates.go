@@ -11,7 +11,7 @@ import (
 // PerHost is how many requests a host has to answer at a time.
 const PerHost = 2
 
-// Gates stand before the hosts. The zero value is ready. The law:
+// HostLimiter stand before the hosts. The zero value is ready. The law:
 //
 //   - No more than PerHost are inside of one gate, and whoever waits is let in
 //     when one leaves, or gives up with its context.
@@ -19,12 +19,12 @@ const PerHost = 2
 //     for, counted from when the earlier was let in. Nobody waits before the
 //     first.
 //   - A gate that nobody uses, and that would delay nobody, is forgotten.
-type Gates struct {
+type HostLimiter struct {
 	mu    sync.Mutex
-	hosts map[string]*gate
+	hosts map[string]*hostState
 }
 
-type gate struct {
+type hostState struct {
 	inside chan struct{}
 	users  int       // inside or waiting
 	last   time.Time // when somebody was last let in, or will be
@@ -36,9 +36,9 @@ const maxGates = 1000
 // maxDelay is the longest anybody waits between two requests.
 const maxDelay = time.Minute
 
-// Enter waits until there is room at a host. leave must be called; it may be
+// Acquire waits until there is room at a host. leave must be called; it may be
 // called again.
-func (g *Gates) Enter(ctx context.Context, host string, delay time.Duration) (leave func(), err error) {
+func (g *HostLimiter) Acquire(ctx context.Context, host string, delay time.Duration) (leave func(), err error) {
 	at := g.arrive(host)
 	select {
 	case at.inside <- struct{}{}:
@@ -63,15 +63,15 @@ func (g *Gates) Enter(ctx context.Context, host string, delay time.Duration) (le
 	return leave, nil
 }
 
-func (g *Gates) arrive(host string) *gate {
+func (g *HostLimiter) arrive(host string) *hostState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.hosts == nil {
-		g.hosts = map[string]*gate{}
+		g.hosts = map[string]*hostState{}
 	}
 	at := g.hosts[host]
 	if at == nil {
-		at = &gate{inside: make(chan struct{}, PerHost)}
+		at = &hostState{inside: make(chan struct{}, PerHost)}
 		g.hosts[host] = at
 	}
 	at.users++
@@ -79,7 +79,7 @@ func (g *Gates) arrive(host string) *gate {
 }
 
 // turn reserves the next moment that lies a delay after the last one.
-func (g *Gates) turn(at *gate, delay time.Duration) (wait time.Duration) {
+func (g *HostLimiter) turn(at *hostState, delay time.Duration) (wait time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
@@ -91,7 +91,7 @@ func (g *Gates) turn(at *gate, delay time.Duration) (wait time.Duration) {
 	return 0
 }
 
-func (g *Gates) depart(host string, at *gate) {
+func (g *HostLimiter) depart(host string, at *hostState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if at.users--; at.users == 0 && time.Since(at.last) > maxDelay {

@@ -13,9 +13,9 @@ import (
 	"callgate/tool"
 )
 
-func enter(t *testing.T, g *politeness.Gates, host string, delay time.Duration) func() {
+func enter(t *testing.T, g *politeness.HostLimiter, host string, delay time.Duration) func() {
 	t.Helper()
-	leave, err := g.Enter(t.Context(), host, delay)
+	leave, err := g.Acquire(t.Context(), host, delay)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,13 +26,13 @@ func enter(t *testing.T, g *politeness.Gates, host string, delay time.Duration) 
 // leaving once.
 func TestRoomForTwo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var g politeness.Gates
+		var g politeness.HostLimiter
 		first, second := enter(t, &g, "a", 0), enter(t, &g, "a", 0)
 		enter(t, &g, "b", 0)()
 		in := make(chan func())
 		for range 2 {
 			go func() {
-				leave, _ := g.Enter(t.Context(), "a", 0)
+				leave, _ := g.Acquire(t.Context(), "a", 0)
 				in <- leave
 			}()
 		}
@@ -61,7 +61,7 @@ func TestRoomForTwo(t *testing.T) {
 // nobody.
 func TestDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var g politeness.Gates
+		var g politeness.HostLimiter
 		start := time.Now()
 		var at []time.Duration
 		for range 3 {
@@ -84,17 +84,17 @@ func TestDelay(t *testing.T) {
 
 func TestGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var g politeness.Gates
+		var g politeness.HostLimiter
 		enter(t, &g, "a", time.Minute)()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := g.Enter(ctx, "a", 10*time.Second); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := g.Acquire(ctx, "a", 10*time.Second); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("within the delay: %v", err)
 		}
 		first, second := enter(t, &g, "b", 0), enter(t, &g, "b", 0)
 		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := g.Enter(ctx, "b", 0); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := g.Acquire(ctx, "b", 0); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("at a full gate: %v", err)
 		}
 		first()
@@ -141,7 +141,7 @@ func TestRobots(t *testing.T) {
 			return c.status, []byte(c.body), nil
 		}
 		for range 2 {
-			delay, err := r.May(t.Context(), u, c.agent, ask)
+			delay, err := r.Allowed(t.Context(), u, c.agent, ask)
 			if tool.KindOf(err) != c.kind || delay != c.delay {
 				t.Errorf("%s: %v, %v", name, delay, err)
 			}
@@ -153,7 +153,7 @@ func TestRobots(t *testing.T) {
 	var r politeness.Robots
 	lost := errors.New("no network")
 	u := &url.URL{Scheme: "https", Host: "example.com"}
-	if _, err := r.May(t.Context(), u, "x", func(context.Context, *url.URL) (int, []byte, error) { return 0, nil, lost }); !errors.Is(err, lost) {
+	if _, err := r.Allowed(t.Context(), u, "x", func(context.Context, *url.URL) (int, []byte, error) { return 0, nil, lost }); !errors.Is(err, lost) {
 		t.Errorf("%v", err)
 	}
 }
@@ -166,7 +166,7 @@ func TestRobotsAreAskedAgain(t *testing.T) {
 		may := func() {
 			t.Helper()
 			u := &url.URL{Scheme: "https", Host: "example.com", Path: "/"}
-			if _, err := r.May(t.Context(), u, "x", func(context.Context, *url.URL) (int, []byte, error) { asked++; return 404, nil, nil }); err != nil {
+			if _, err := r.Allowed(t.Context(), u, "x", func(context.Context, *url.URL) (int, []byte, error) { asked++; return 404, nil, nil }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -188,7 +188,7 @@ func FuzzRobots(f *testing.F) {
 			return
 		}
 		var r politeness.Robots
-		delay, err := r.May(t.Context(), &url.URL{Scheme: "https", Host: "example.com", Path: "/" + path}, "callgate",
+		delay, err := r.Allowed(t.Context(), &url.URL{Scheme: "https", Host: "example.com", Path: "/" + path}, "callgate",
 			func(context.Context, *url.URL) (int, []byte, error) { return 200, []byte(body), nil })
 		if kind := tool.KindOf(err); delay < 0 || delay > 10*time.Second || kind != "" && kind != tool.Denied {
 			t.Errorf("%v, %v", delay, err)

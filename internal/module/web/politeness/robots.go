@@ -34,14 +34,14 @@ type known struct {
 	until time.Time
 }
 
-// Ask is how a robots.txt is fetched. A status of 400 to 499 means that there
+// FetchFunc is how a robots.txt is fetched. A status of 400 to 499 means that there
 // is none.
-type Ask func(ctx context.Context, at *url.URL) (status int, body []byte, err error)
+type FetchFunc func(ctx context.Context, at *url.URL) (status int, body []byte, err error)
 
-// May reports whether an agent may read a URL, as an error if not, and how much
+// Allowed reports whether an agent may read a URL, as an error if not, and how much
 // time the host wants between requests. A host whose robots.txt cannot be read,
 // because it fails itself, is left alone, as the standard has it.
-func (r *Robots) May(ctx context.Context, u *url.URL, agent string, ask Ask) (delay time.Duration, err error) {
+func (r *Robots) Allowed(ctx context.Context, u *url.URL, agent string, ask FetchFunc) (delay time.Duration, err error) {
 	at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}
 	origin := strings.ToLower(at.Scheme + "://" + at.Host)
 	data := r.known(origin)
@@ -64,7 +64,7 @@ func (r *Robots) May(ctx context.Context, u *url.URL, agent string, ask Ask) (de
 	}
 	group := data.FindGroup(agent)
 	if !group.Test(pathOf(u)) {
-		return 0, tool.Errorf("web", tool.Denied, "%s asks robots to stay away from %s", u.Host, tool.Clip(u.Path)).
+		return 0, tool.Errorf("web", tool.Denied, "%s asks robots to stay away from %s", u.Host, tool.Truncate(u.Path)).
 			WithHint("read it elsewhere; a person may open it, and the app file may turn this off: tools.modules.web.config.robots")
 	}
 	return min(group.CrawlDelay, maxCrawl), nil

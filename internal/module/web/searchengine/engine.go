@@ -59,8 +59,8 @@ type Engine interface {
 	Read(a Answer) ([]Result, error)
 }
 
-// Named returns an engine by its name; nil where there is none of that name.
-func Named(name string) Engine {
+// ByName returns an engine by its name; nil where there is none of that name.
+func ByName(name string) Engine {
 	switch name {
 	case "duckduckgo":
 		return duckDuckGo{}
@@ -75,9 +75,9 @@ func Named(name string) Engine {
 	}
 }
 
-// Tidy makes results fit to show: addresses that can be followed, each once,
+// Normalize makes results fit to show: addresses that can be followed, each once,
 // texts on one line without markup, as many as were asked for.
-func Tidy(results []Result, most int) []Result {
+func Normalize(results []Result, most int) []Result {
 	out := make([]Result, 0, min(len(results), most))
 	seen := map[string]bool{}
 	for _, r := range results {
@@ -85,13 +85,13 @@ func Tidy(results []Result, most int) []Result {
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(r.URL) > 4000 {
 			continue
 		}
-		same := sameness(u)
+		same := dedupKey(u)
 		if seen[same] || len(out) >= most {
 			continue
 		}
 		seen[same] = true
 		r.URL = u.String()
-		r.Title, r.Snippet, r.Published = tool.ClipTo(words(r.Title), 300), tool.ClipTo(words(r.Snippet), 1000), markdown.Date(r.Published)
+		r.Title, r.Snippet, r.Published = tool.TruncateTo(words(r.Title), 300), tool.TruncateTo(words(r.Snippet), 1000), markdown.Date(r.Published)
 		if r.Title == "" {
 			r.Title = u.Host
 		}
@@ -100,8 +100,8 @@ func Tidy(results []Result, most int) []Result {
 	return out
 }
 
-// sameness is what two addresses of one page have in common.
-func sameness(u *url.URL) string {
+// dedupKey is what two addresses of one page have in common.
+func dedupKey(u *url.URL) string {
 	query := u.Query()
 	for name := range query {
 		if strings.HasPrefix(name, "utm_") {
@@ -140,7 +140,7 @@ func decode(name string, a Answer, into any) error {
 // unreadable says that an engine's answer is not what it used to be. An empty
 // list in its place would say that nothing was found.
 func unreadable(name string, a Answer) *tool.Error {
-	return tool.Errorf(op, tool.Failed, "the page could not be read: what %s answered (%d, %s) is not in the form it used to be", name, a.Status, tool.Clip(a.Header.Get("Content-Type"))).
+	return tool.Errorf(op, tool.Failed, "the page could not be read: what %s answered (%d, %s) is not in the form it used to be", name, a.Status, tool.Truncate(a.Header.Get("Content-Type"))).
 		WithHint("this says nothing about what there is to find; try again, and if it stays so use another engine: tools.modules.web.config.engine")
 }
 
@@ -154,7 +154,7 @@ func refused(name string, a Answer) *tool.Error {
 		e.Kind = tool.Limited
 		later := "try again later"
 		if after := a.Header.Get("Retry-After"); after != "" {
-			later = "try again after " + tool.Clip(after)
+			later = "try again after " + tool.Truncate(after)
 			if strings.Trim(after, "0123456789") == "" {
 				later += " seconds"
 			}

@@ -18,7 +18,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("searxng", 200, []byte(`{"results":[{"title":"x","url":"https://example.com","publishedDate":"2024-05-06"}]}`))
 	f.Add("tavily", 432, []byte(`{"results":[]}`))
 	f.Fuzz(func(t *testing.T, name string, status int, body []byte) {
-		e := searchengine.Named(name)
+		e := searchengine.ByName(name)
 		if e == nil || len(body) > 1<<16 {
 			return
 		}
@@ -26,7 +26,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, r := range searchengine.Tidy(results, 20) {
+		for _, r := range searchengine.Normalize(results, 20) {
 			if !strings.HasPrefix(r.URL, "http://") && !strings.HasPrefix(r.URL, "https://") {
 				t.Errorf("the address %q", r.URL)
 			}

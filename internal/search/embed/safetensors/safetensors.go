@@ -109,13 +109,13 @@ func parseTensor(name string, raw json.RawMessage, data string) (place, Tensor, 
 		Shape   []uint64 `json:"shape"`
 		Offsets []uint64 `json:"data_offsets"`
 	}
-	name = tool.Clip(name)
+	name = tool.Truncate(name)
 	if err := json.Unmarshal(raw, &entry); err != nil {
 		return place{}, Tensor{}, refuse("the header's entry for tensor %q has another form: %w", name, err)
 	}
 	size := entry.Type.size()
 	if size == 0 {
-		return place{}, Tensor{}, refuse("tensor %q has the unknown type %q", name, tool.Clip(string(entry.Type)))
+		return place{}, Tensor{}, refuse("tensor %q has the unknown type %q", name, tool.Truncate(string(entry.Type)))
 	}
 	if len(entry.Offsets) != 2 {
 		return place{}, Tensor{}, refuse("tensor %q has %d data offsets instead of 2", name, len(entry.Offsets))
@@ -129,12 +129,12 @@ func parseTensor(name string, raw json.RawMessage, data string) (place, Tensor, 
 	for i, n := range entry.Shape {
 		over, product := bits.Mul64(want, n)
 		if over != 0 || n > math.MaxInt {
-			return place{}, Tensor{}, refuse("tensor %q has a shape %s too large for any file", name, tool.Clip(fmt.Sprint(entry.Shape)))
+			return place{}, Tensor{}, refuse("tensor %q has a shape %s too large for any file", name, tool.Truncate(fmt.Sprint(entry.Shape)))
 		}
 		want, shape[i] = product, int(n)
 	}
 	if want != end-begin {
-		return place{}, Tensor{}, refuse("tensor %q of shape %s and type %s needs %d bytes and has %d", name, tool.Clip(fmt.Sprint(entry.Shape)), entry.Type, want, end-begin)
+		return place{}, Tensor{}, refuse("tensor %q of shape %s and type %s needs %d bytes and has %d", name, tool.Truncate(fmt.Sprint(entry.Shape)), entry.Type, want, end-begin)
 	}
 	return place{name, begin, end}, Tensor{entry.Type, shape, data[begin:end]}, nil
 }

@@ -74,7 +74,7 @@ func (s *scanner) into(name string, value any) error {
 		return err
 	}
 	if err := json.Unmarshal([]byte(raw), value); err != nil {
-		return refuse("%s has another form than expected: %w", tool.Clip(name), err)
+		return refuse("%s has another form than expected: %w", tool.Truncate(name), err)
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (v *vocabulary) readScored(s *scanner) error {
 	}
 	score, err := strconv.ParseFloat(number, 64)
 	if err != nil || math.Abs(score) > math.MaxFloat32 {
-		return refuse("piece %d has the score %s", v.size, tool.Clip(number))
+		return refuse("piece %d has the score %s", v.size, tool.Truncate(number))
 	}
 	v.scores = append(v.scores, score)
 	if err := v.insert(piece, v.size); err != nil {
@@ -161,14 +161,14 @@ func (v *vocabulary) readNumbered(s *scanner, piece string) error {
 	}
 	n, err := strconv.Atoi(number)
 	if err != nil {
-		return refuse("the piece %q has the number %s", tool.Clip(piece), tool.Clip(number))
+		return refuse("the piece %q has the number %s", tool.Truncate(piece), tool.Truncate(number))
 	}
 	return v.insert(piece, n)
 }
 
 func (v *vocabulary) insert(piece string, number int) error {
 	if number < 0 || number >= maxPieces || !v.trie.insert(piece, int32(number)) {
-		return refuse("the piece %q has the number %d, or there are more pieces than the %d that are read", tool.Clip(piece), number, maxPieces)
+		return refuse("the piece %q has the number %d, or there are more pieces than the %d that are read", tool.Truncate(piece), number, maxPieces)
 	}
 	v.size = max(v.size, number+1)
 	return nil

@@ -84,7 +84,7 @@ func (r rule) rewriters(all []rewriter) (_ []rewriter, err error) {
 		}
 		all = append(all, rewrite)
 	default:
-		return nil, refuse("the normalizer %q is not known", tool.Clip(r.Type)).WithHint("see the package comment for those that are")
+		return nil, refuse("the normalizer %q is not known", tool.Truncate(r.Type)).WithHint("see the package comment for those that are")
 	}
 	if len(all) > maxRules || len(r.Prepend) > maxContent {
 		return nil, refuse("there are more than %d normalizers, or one that puts in more than %d bytes", maxRules, maxContent)
@@ -117,7 +117,7 @@ func (r rule) replace() (rewriter, error) {
 	case p.Regex != nil && *p.Regex == ` {2,}`:
 		return replaceSpace(2, isBlank, r.Content), nil
 	case p.Regex != nil:
-		return nil, refuse("a Replace has the pattern %q", tool.Clip(*p.Regex)).WithHint(`only \s+ and " {2,}" are known, and plain texts`)
+		return nil, refuse("a Replace has the pattern %q", tool.Truncate(*p.Regex)).WithHint(`only \s+ and " {2,}" are known, and plain texts`)
 	}
 	return nil, refuse("a Replace says not what it replaces")
 }
@@ -148,7 +148,7 @@ func (r rule) splitters(all []splitter) (_ []splitter, err error) {
 		}
 		all = append(all, byteLevel(or(r.UseRegex, true)))
 	default:
-		return nil, refuse("the pre-tokenizer %q is not known", tool.Clip(r.Type)).
+		return nil, refuse("the pre-tokenizer %q is not known", tool.Truncate(r.Type)).
 			WithHint("BertPreTokenizer, WhitespaceSplit, Metaspace, ByteLevel and Sequence of them are")
 	}
 	if len(all) > maxRules {
@@ -163,12 +163,12 @@ func (r rule) metaspace() (splitter, error) {
 		mark = wordMark
 	}
 	if utf8.RuneCountInString(mark) != 1 {
-		return nil, refuse("Metaspace has the replacement %q, which is not one character", tool.Clip(mark))
+		return nil, refuse("Metaspace has the replacement %q, which is not one character", tool.Truncate(mark))
 	}
 	always := r.PrependScheme == "always" || r.PrependScheme == "" && or(r.AddPrefixSpace, true)
 	switch r.PrependScheme {
 	case "", "always", "first", "never":
 		return metaspace(mark, always, r.PrependScheme == "first", or(r.Split, true)), nil
 	}
-	return nil, refuse("Metaspace has the prepend_scheme %q", tool.Clip(r.PrependScheme)).WithHint("always, first and never are known")
+	return nil, refuse("Metaspace has the prepend_scheme %q", tool.Truncate(r.PrependScheme)).WithHint("always, first and never are known")
 }

@@ -80,7 +80,7 @@ func (f *file) newModel() (model, error) {
 	case "BPE":
 		return newBPE(f)
 	}
-	return nil, refuse("the model is of type %q", tool.Clip(f.model.Type)).WithHint("WordPiece, Unigram and byte-level BPE are read")
+	return nil, refuse("the model is of type %q", tool.Truncate(f.model.Type)).WithHint("WordPiece, Unigram and byte-level BPE are read")
 }
 
 // checkScores refuses a Unigram model whose vocabulary is not a list of

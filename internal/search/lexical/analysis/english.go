@@ -31,14 +31,14 @@ var (
 // porter is one word on its way. The regions r1 and r2 begin after the first,
 // and after the next, consonant that follows a vowel.
 type porter struct {
-	buf    [MaxPiece + 1]byte
+	buf    [MaxToken + 1]byte
 	n      int
 	r1, r2 int
 }
 
 // stemEnglish returns the stem of a word in lower-case ASCII.
 func stemEnglish(word string) string {
-	if len(word) < 3 || len(word) > MaxPiece {
+	if len(word) < 3 || len(word) > MaxToken {
 		return word
 	}
 	if to, ok := irregular(word); ok {

@@ -14,19 +14,19 @@ type Form uint8
 const (
 	Plain  Form = iota // a word, or a part of a compound one
 	Number             // digits only
-	Gram               // one or two characters of a script without spaces
+	NGram              // one or two characters of a script without spaces
 	Joined             // neighbouring pieces read as one word: git+hub
 )
 
-// Piece is one cut of a text: the bytes lo to hi of the splitter's buffer.
-type Piece struct {
+// Token is one cut of a text: the bytes lo to hi of the splitter's buffer.
+type Token struct {
 	Lo, Hi int32
 	Form   Form
 }
 
 // Bounds of a piece, in bytes.
 const (
-	MaxPiece  = 64 // longer runs of letters are data, not words
+	MaxToken  = 64 // longer runs of letters are data, not words
 	MaxJoined = 32 // longer compounds are found by their parts
 )
 
@@ -39,7 +39,7 @@ const (
 // world writes GitHub and the other half github. Scripts that write no spaces
 // become pairs of characters.
 type Splitter struct {
-	Pieces []Piece // of the last text
+	Tokens []Token // of the last text
 	Accent bool    // it had an accent, or a letter beyond the plain alphabet
 
 	buf []byte
@@ -57,7 +57,7 @@ type Splitter struct {
 // Split cuts one text, a name or prose. The pieces are valid until the next
 // call.
 func (s *Splitter) Split(text string, name bool) {
-	*s = Splitter{buf: s.buf[:0], Pieces: s.Pieces[:0], marks: s.marks[:0], name: name}
+	*s = Splitter{buf: s.buf[:0], Tokens: s.Tokens[:0], marks: s.marks[:0], name: name}
 	if !ascii(text) && norm.NFKC.QuickSpanString(text) != len(text) {
 		text = norm.NFKC.String(text)
 	}
@@ -152,7 +152,7 @@ func (s *Splitter) startRun() {
 	if s.class == ideograph || s.class == syllable {
 		s.endRun()
 	}
-	s.run, s.part, s.uppers = len(s.Pieces), int32(len(s.buf)), 0
+	s.run, s.part, s.uppers = len(s.Tokens), int32(len(s.buf)), 0
 	s.marks = s.marks[:0]
 }
 
@@ -172,11 +172,11 @@ func (s *Splitter) add(lo, hi int32) {
 	if lo == hi {
 		return
 	}
-	p := Piece{Lo: lo, Hi: hi}
+	p := Token{Lo: lo, Hi: hi}
 	if c := s.buf[lo]; c >= '0' && c <= '9' {
 		p.Form = Number
 	}
-	s.Pieces = append(s.Pieces, p)
+	s.Tokens = append(s.Tokens, p)
 }
 
 // endRun closes a run of letters and gives its joined readings.
@@ -195,26 +195,26 @@ func (s *Splitter) endRun() {
 }
 
 func (s *Splitter) endWord() {
-	parts := s.Pieces[s.run:]
+	parts := s.Tokens[s.run:]
 	size := int(int32(len(s.buf)) - parts[0].Lo)
 	if len(parts) > 3 && size < 3*len(parts) { // 8MroWKiUCA5: an identifier, not words
-		s.Pieces = s.Pieces[:s.run]
+		s.Tokens = s.Tokens[:s.run]
 		return
 	}
-	if size > MaxPiece { // only what is short enough to be a word
+	if size > MaxToken { // only what is short enough to be a word
 		kept := s.run
 		for _, p := range parts {
-			if p.Hi-p.Lo <= MaxPiece {
-				s.Pieces[kept] = p
+			if p.Hi-p.Lo <= MaxToken {
+				s.Tokens[kept] = p
 				kept++
 			}
 		}
-		if kept < len(s.Pieces) {
-			s.Pieces = s.Pieces[:kept]
+		if kept < len(s.Tokens) {
+			s.Tokens = s.Tokens[:kept]
 			return
 		}
 	}
-	first, last := s.run, len(s.Pieces)-1
+	first, last := s.run, len(s.Tokens)-1
 	if first > 0 && s.glued {
 		s.join(s.before(first), first)
 	}
@@ -228,7 +228,7 @@ func (s *Splitter) endWord() {
 
 // before is the last piece before i that is not a joined one.
 func (s *Splitter) before(i int) int {
-	for i--; i > 0 && s.Pieces[i].Form == Joined; i-- {
+	for i--; i > 0 && s.Tokens[i].Form == Joined; i-- {
 	}
 	return i
 }
@@ -236,11 +236,11 @@ func (s *Splitter) before(i int) int {
 // join gives the pieces a to b as one word too, unless they are numbers or
 // characters. They lie side by side in the buffer, so it needs no copy.
 func (s *Splitter) join(a, b int) {
-	first, last := s.Pieces[a], s.Pieces[b]
-	if last.Hi-first.Lo > MaxJoined || first.Form != Plain && last.Form != Plain || first.Form == Gram || a+1 == b && first.Hi != last.Lo {
+	first, last := s.Tokens[a], s.Tokens[b]
+	if last.Hi-first.Lo > MaxJoined || first.Form != Plain && last.Form != Plain || first.Form == NGram || a+1 == b && first.Hi != last.Lo {
 		return
 	}
-	s.Pieces = append(s.Pieces, Piece{Lo: first.Lo, Hi: last.Hi, Form: Joined})
+	s.Tokens = append(s.Tokens, Token{Lo: first.Lo, Hi: last.Hi, Form: Joined})
 }
 
 // endGrams gives the characters that start at marks in pairs, and a single one
@@ -255,7 +255,7 @@ func (s *Splitter) endGrams(marks []int32) {
 		if i+1 == len(marks) && i > 0 {
 			break
 		}
-		s.Pieces = append(s.Pieces, Piece{Lo: marks[i], Hi: hi, Form: Gram})
+		s.Tokens = append(s.Tokens, Token{Lo: marks[i], Hi: hi, Form: NGram})
 	}
 }
 
@@ -270,13 +270,13 @@ func (s *Splitter) endHangul() {
 		marks = marks[:len(marks)-1]
 	}
 	s.endGrams(marks)
-	if n := len(s.Pieces) - s.run; n > 1 {
-		s.Pieces = append(s.Pieces, Piece{Lo: lo, Hi: int32(kept), Form: Joined})
+	if n := len(s.Tokens) - s.run; n > 1 {
+		s.Tokens = append(s.Tokens, Token{Lo: lo, Hi: int32(kept), Form: Joined})
 	}
 }
 
 // Text is the bytes of a piece, valid until the next text is cut.
-func (s *Splitter) Text(p Piece) []byte { return s.buf[p.Lo:p.Hi] }
+func (s *Splitter) Text(p Token) []byte { return s.buf[p.Lo:p.Hi] }
 
 // Folded is the whole text as it was cut, without what stood between the
 // pieces: neighbours lie side by side in it.

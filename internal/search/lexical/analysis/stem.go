@@ -47,10 +47,10 @@ var (
 		e s a o i n t`)
 )
 
-// Family strips a word of Latin letters of whatever may be an ending in one of
+// StemFamily strips a word of Latin letters of whatever may be an ending in one of
 // the great European languages. It is far too eager for a stem, so it is only
 // asked about words that are not English.
-func Family(word string) string { return cutEnding(word, familyEndings, 4) }
+func StemFamily(word string) string { return cutEnding(word, familyEndings, 4) }
 
 func cutEnding(word string, endings []string, keep int) string {
 	for _, e := range endings {

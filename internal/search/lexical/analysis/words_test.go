@@ -16,8 +16,8 @@ func cut(text string, name bool) string {
 	var s analysis.Splitter
 	s.Split(text, name)
 	var out []string
-	for _, p := range s.Pieces {
-		out = append(out, map[analysis.Form]string{analysis.Joined: "+", analysis.Gram: "~", analysis.Number: "#"}[p.Form]+string(s.Text(p)))
+	for _, p := range s.Tokens {
+		out = append(out, map[analysis.Form]string{analysis.Joined: "+", analysis.NGram: "~", analysis.Number: "#"}[p.Form]+string(s.Text(p)))
 	}
 	return strings.Join(out, " ")
 }
@@ -142,8 +142,8 @@ func TestFamily(t *testing.T) {
 		t.Run(language, func(t *testing.T) {
 			list := strings.Fields(forms)
 			for _, f := range list {
-				if analysis.Family(f) != analysis.Family(list[0]) {
-					t.Errorf("%s is %s, %s is %s", list[0], analysis.Family(list[0]), f, analysis.Family(f))
+				if analysis.StemFamily(f) != analysis.StemFamily(list[0]) {
+					t.Errorf("%s is %s, %s is %s", list[0], analysis.StemFamily(list[0]), f, analysis.StemFamily(f))
 				}
 			}
 		})
@@ -161,7 +161,7 @@ func FuzzSplit(f *testing.F) {
 		var s analysis.Splitter
 		s.Split("something before", name)
 		s.Split(text, name)
-		for _, p := range s.Pieces {
+		for _, p := range s.Tokens {
 			if p.Lo >= p.Hi || int(p.Hi) > len(s.Folded()) {
 				t.Fatalf("piece %v of %d bytes", p, len(s.Folded()))
 			}

@@ -291,7 +291,7 @@ func (d *decoder) argument(n *node, path, name string) {
 	}
 	hint := "the tool has no parameters; name the resource itself"
 	if len(declared) > 0 {
-		hint = "its parameters are " + tool.ClipTo(strings.Join(declared, ", "), maxLine)
+		hint = "its parameters are " + tool.TruncateTo(strings.Join(declared, ", "), maxLine)
 	}
 	if near := meant(name, declared); near != "" {
 		hint = "did you mean {" + near + "}?"

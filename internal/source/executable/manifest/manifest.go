@@ -23,7 +23,7 @@ const (
 	defaultTimeout = time.Minute
 	maxTimeout     = 24 * time.Hour
 	defaultOutput  = 1 << 20  // bytes of stdout
-	mostOutput     = 64 << 20 // that a manifest may ask for
+	maxOutput      = 64 << 20 // that a manifest may ask for
 	maxText        = 32 << 10 // bytes of a description
 	maxLine        = 512      // bytes of any other text
 	maxList        = 256      // items of a list
@@ -139,7 +139,7 @@ func (d *decoder) runtime(n *node, path string) {
 		"prompt_mask":      d.yesNo(&r.PromptMask),
 		"ask_first":        d.yesNo(&r.AskFirst),
 		"env":              d.texts(&d.m.Env, d.variable),
-		"max_output":       func(n *node, path string) { d.integer(n, path, mostOutput, &d.m.MaxOutput) },
+		"max_output":       func(n *node, path string) { d.integer(n, path, maxOutput, &d.m.MaxOutput) },
 	})
 	if env := n.get("env"); env != nil {
 		for i, name := range d.m.Env {
@@ -177,7 +177,7 @@ func (d *decoder) shortName(n *node, path string) {
 
 func (d *decoder) version(n *node, path string) {
 	if n.kind == number {
-		d.fail(n.at, "put it in quotes: "+strconv.Quote(tool.Clip(n.text)), "%s must be text, and this is a number", path)
+		d.fail(n.at, "put it in quotes: "+strconv.Quote(tool.Truncate(n.text)), "%s must be text, and this is a number", path)
 		return
 	}
 	var written string
@@ -229,7 +229,7 @@ func (d *decoder) schema(to *json.RawMessage) reader {
 			return
 		}
 		if err := d.check(*to); err != nil {
-			d.fail(n.at, "mend the schema", "%s is not a JSON Schema that can be used: %s", path, tool.ClipTo(err.Error(), maxLine))
+			d.fail(n.at, "mend the schema", "%s is not a JSON Schema that can be used: %s", path, tool.TruncateTo(err.Error(), maxLine))
 		}
 	}
 }

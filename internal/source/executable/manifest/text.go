@@ -278,4 +278,4 @@ func (r *report) raw(n *node) json.RawMessage {
 }
 
 // quote shows a piece of a file in a sentence.
-func quote(s string) string { return fmt.Sprintf("%q", tool.ClipTo(s, 60)) }
+func quote(s string) string { return fmt.Sprintf("%q", tool.TruncateTo(s, 60)) }

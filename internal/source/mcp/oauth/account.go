@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	early   = 30 * time.Second // a token is renewed this long before it expires
-	patient = 30 * time.Second // how long renewing may take
+	early        = 30 * time.Second // a token is renewed this long before it expires
+	loginTimeout = 30 * time.Second // how long renewing may take
 )
 
 // Account is the login to one server.
@@ -38,13 +38,13 @@ func (a *Account) Token(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer a.leave()
-	if good(a.now) {
+	if isFresh(a.now) {
 		return a.now.Access, nil
 	}
 	if err := a.reload(); err != nil || a.now == nil {
 		return "", err
 	}
-	if good(a.now) {
+	if isFresh(a.now) {
 		return a.now.Access, nil
 	}
 	return a.renew(ctx)
@@ -61,7 +61,7 @@ func (a *Account) Renew(ctx context.Context, refused string) (string, error) {
 			return "", err
 		}
 	}
-	if a.now.Access != refused && good(a.now) { // somebody was faster
+	if a.now.Access != refused && isFresh(a.now) { // somebody was faster
 		return a.now.Access, nil
 	}
 	return a.renew(ctx)
@@ -97,7 +97,7 @@ func (a *Account) reload() error {
 	return nil
 }
 
-func good(r *Record) bool {
+func isFresh(r *Record) bool {
 	return r != nil && r.Access != "" && (r.Expiry.IsZero() || time.Until(r.Expiry) > early)
 }
 
@@ -108,7 +108,7 @@ func (a *Account) renew(ctx context.Context) (string, error) {
 	if old.Refresh == "" {
 		return "", nil // the server then asks for a login
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patient)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loginTimeout)
 	defer cancel()
 	cfg := oauth2.Config{
 		ClientID: old.ClientID, ClientSecret: old.ClientSecret,

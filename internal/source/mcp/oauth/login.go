@@ -65,7 +65,7 @@ func Login(ctx context.Context, r Request) (*Record, error) {
 		RequestRefreshToken:   true,
 		AcceptUnadvertisedIss: true,
 		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
-			return back.fetch(ctx, args.URL, r.Open)
+			return back.awaitCallback(ctx, args.URL, r.Open)
 		},
 		NewTokenSource: func(_ context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
 			record = newRecord(c, t)
@@ -160,8 +160,8 @@ func (r Request) challenge(ctx context.Context) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusUnauthorized, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
 }
 
-// returning is the port of this machine to which the browser comes back.
-type returning struct {
+// callbackServer is the port of this machine to which the browser comes back.
+type callbackServer struct {
 	url     string
 	servers []*http.Server
 	state   chan string // what must come back
@@ -171,8 +171,8 @@ type returning struct {
 // listen opens the port. A port that was chosen belongs to an address that was
 // registered with the name localhost, so it is opened for both of its
 // addresses.
-func listen(port int) (*returning, error) {
-	r := &returning{state: make(chan string, 1), answer: make(chan url.Values, 1)}
+func listen(port int) (*callbackServer, error) {
+	r := &callbackServer{state: make(chan string, 1), answer: make(chan url.Values, 1)}
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, tool.Errorf(op, tool.Unavailable, "the port for the login's way back cannot be opened: %w", err).
@@ -195,7 +195,7 @@ func listen(port int) (*returning, error) {
 	return r, nil
 }
 
-func (r *returning) close() {
+func (r *callbackServer) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	for _, s := range r.servers {
@@ -205,8 +205,8 @@ func (r *returning) close() {
 	}
 }
 
-// fetch sends the person to the page, and waits for them to come back.
-func (r *returning) fetch(ctx context.Context, page string, open func(string) error) (*auth.AuthorizationResult, error) {
+// awaitCallback sends the person to the page, and waits for them to come back.
+func (r *callbackServer) awaitCallback(ctx context.Context, page string, open func(string) error) (*auth.AuthorizationResult, error) {
 	u, err := url.Parse(page)
 	if err != nil {
 		return nil, err
@@ -218,7 +218,7 @@ func (r *returning) fetch(ctx context.Context, page string, open func(string) er
 	select {
 	case v := <-r.answer:
 		if why := v.Get("error"); why != "" {
-			return nil, tool.Errorf(op, tool.Denied, "the authorization server said no: %s", tool.Clip(strings.TrimSpace(why+" "+v.Get("error_description"))))
+			return nil, tool.Errorf(op, tool.Denied, "the authorization server said no: %s", tool.Truncate(strings.TrimSpace(why+" "+v.Get("error_description"))))
 		}
 		return &auth.AuthorizationResult{Code: v.Get("code"), State: v.Get("state"), Iss: v.Get("iss")}, nil
 	case <-ctx.Done():
@@ -228,7 +228,7 @@ func (r *returning) fetch(ctx context.Context, page string, open func(string) er
 
 // handler takes the one request that brings the right state; others are told
 // off, and the wait goes on.
-func (r *returning) handler() http.Handler {
+func (r *callbackServer) handler() http.Handler {
 	want := ""
 	turn := make(chan struct{}, 1)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

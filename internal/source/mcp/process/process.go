@@ -59,9 +59,9 @@ type Process struct {
 	exit  string // why it ended; readable when done is closed
 	stop  sync.Once
 
-	mu     sync.Mutex // a group that is gone must not be signalled: its number may be another's
-	family family
-	gone   bool
+	mu    sync.Mutex // a group that is gone must not be signalled: its number may be another's
+	group processGroup
+	gone  bool
 }
 
 // Start runs a command.
@@ -95,7 +95,7 @@ func (p *Process) run(cmd *exec.Cmd, mark string, pipes *pipes, log io.Writer, s
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var err error
-	if p.family, err = start(cmd, mark); err != nil {
+	if p.group, err = start(cmd, mark); err != nil {
 		started <- err
 		return
 	}
@@ -116,7 +116,7 @@ func (p *Process) run(cmd *exec.Cmd, mark string, pipes *pipes, log io.Writer, s
 	started <- nil
 
 	p.exit = exitText(cmd.Wait())
-	p.bury()
+	p.cleanUp()
 	p.watch.remove(p.pid)
 	timer := time.AfterFunc(drain, func() { pipes.errRead.Close() }) // somebody who escaped holds it open
 	<-read
@@ -125,21 +125,21 @@ func (p *Process) run(cmd *exec.Cmd, mark string, pipes *pipes, log io.Writer, s
 	close(p.done)
 }
 
-// bury ends what the process left behind. Nothing is signalled after that.
-func (p *Process) bury() {
+// cleanUp ends what the process left behind. Nothing is signalled after that.
+func (p *Process) cleanUp() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.family.kill()
-	p.family.release()
+	p.group.kill()
+	p.group.release()
 	p.gone = true
 }
 
 // signal tells the family something, as long as it is there.
-func (p *Process) signal(tell func(family)) {
+func (p *Process) signal(tell func(processGroup)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.gone {
-		tell(p.family)
+		tell(p.group)
 	}
 }
 
@@ -168,19 +168,19 @@ func (p *Process) Stop(grace time.Duration) {
 	}
 	p.stop.Do(func() {
 		p.In.Close()
-		if !p.ends(grace) {
-			p.signal(family.terminate)
+		if !p.waitFor(grace) {
+			p.signal(processGroup.terminate)
 		}
-		if !p.ends(grace) {
-			p.signal(family.kill)
+		if !p.waitFor(grace) {
+			p.signal(processGroup.kill)
 		}
 	})
 	<-p.done
 	p.Out.Close()
 }
 
-// ends waits for the end of the process.
-func (p *Process) ends(within time.Duration) bool {
+// waitFor waits for the end of the process.
+func (p *Process) waitFor(within time.Duration) bool {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
@@ -222,7 +222,7 @@ func find(c Command) (string, error) {
 		path, err = search(c.Path, c.Env)
 	}
 	if err != nil {
-		return "", tool.Errorf(op, tool.NotFound, "there is no program %q", tool.Clip(c.Path)).
+		return "", tool.Errorf(op, tool.NotFound, "there is no program %q", tool.Truncate(c.Path)).
 			WithHint("install it, or name it by its full path in command")
 	}
 	return path, nil

@@ -12,10 +12,10 @@ import (
 	"syscall"
 )
 
-// vigil keeps the list of groups as it is told on stdin. Its input ends when
+// watchdogScript keeps the list of groups as it is told on stdin. Its input ends when
 // the kernel does, however that dies; then it ends the groups that are left,
 // and whoever carries their mark.
-const vigil = `trap '' HUP INT TERM
+const watchdogScript = `trap '' HUP INT TERM
 groups=
 while read -r op group; do
 	kept=
@@ -82,7 +82,7 @@ func (w *Watchdog) start() {
 		return
 	}
 	defer r.Close()
-	cmd := exec.Command("/bin/sh", "-c", vigil, "callgate-watchdog", w.name)
+	cmd := exec.Command("/bin/sh", "-c", watchdogScript, "callgate-watchdog", w.name)
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
 	cmd.Dir = "/"
 	cmd.Stdin = r

@@ -75,8 +75,8 @@ func (t *Transport) Client() *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: t.redirect}
 }
 
-// Posted is the status of the last answer to a POST, or 0.
-func (t *Transport) Posted() int { return int(t.posted.Load()) }
+// LastPostStatus is the status of the last answer to a POST, or 0.
+func (t *Transport) LastPostStatus() int { return int(t.posted.Load()) }
 
 func (t *Transport) redirect(req *http.Request, via []*http.Request) error {
 	const most = 5
@@ -126,7 +126,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode == http.StatusUnauthorized && token != "" && (req.Body == nil || req.GetBody != nil) {
 		if fresh, err := t.Login.Renew(req.Context(), token); err == nil && fresh != "" {
 			drain(resp)
-			if resp, err = t.send(again(req), fresh); err != nil {
+			if resp, err = t.send(rewound(req), fresh); err != nil {
 				return nil, err
 			}
 		}
@@ -139,7 +139,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/event-stream" {
-		resp.Body = &bounded{resp.Body, MaxBody}
+		resp.Body = &limitedBody{resp.Body, MaxBody}
 	}
 	return resp, nil
 }
@@ -155,8 +155,8 @@ func (t *Transport) send(req *http.Request, token string) (*http.Response, error
 	return t.Base.RoundTrip(req)
 }
 
-// again is a request whose body can be read once more.
-func again(req *http.Request) *http.Request {
+// rewound is a request whose body can be read once more.
+func rewound(req *http.Request) *http.Request {
 	next := req.Clone(req.Context())
 	if req.GetBody != nil {
 		if body, err := req.GetBody(); err == nil {
@@ -179,8 +179,8 @@ func (t *Transport) refusal(resp *http.Response, token string) error {
 	case resp.StatusCode == http.StatusUnauthorized:
 		return tool.Errorf(op, tool.Denied, "the MCP server %s needs a login, and there is none", t.Server).WithHint("%s", login)
 	case resp.StatusCode == http.StatusForbidden:
-		if scope, ok := missing(resp); ok {
-			return tool.Errorf(op, tool.Denied, "the login to the MCP server %s does not reach far enough; it asks for: %s", t.Server, tool.Clip(scope)).
+		if scope, ok := missingScope(resp); ok {
+			return tool.Errorf(op, tool.Denied, "the login to the MCP server %s does not reach far enough; it asks for: %s", t.Server, tool.Truncate(scope)).
 				WithHint("%s", login)
 		}
 	}
@@ -196,8 +196,8 @@ func (t *Transport) authorized() bool {
 	return false
 }
 
-// missing is the scope that a server says a token lacks.
-func missing(resp *http.Response) (scope string, ok bool) {
+// missingScope is the scope that a server says a token lacks.
+func missingScope(resp *http.Response) (scope string, ok bool) {
 	challenges, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
 	if err != nil {
 		return "", false
@@ -210,15 +210,15 @@ func missing(resp *http.Response) (scope string, ok bool) {
 	return "", false
 }
 
-// bounded is a body that fails past its limit.
-type bounded struct {
+// limitedBody is a body that fails past its limit.
+type limitedBody struct {
 	io.ReadCloser
 	left int64
 }
 
 var errTooLarge = errors.New("the answer is too large")
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		return 0, errTooLarge
 	}

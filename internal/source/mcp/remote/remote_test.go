@@ -130,10 +130,10 @@ func TestOneOriginOnly(t *testing.T) {
 			t.Errorf("%s: %v", other, err)
 		}
 	}
-	if tr.Posted() != 0 {
-		t.Errorf("nothing was posted, and the answer was %d", tr.Posted())
+	if tr.LastPostStatus() != 0 {
+		t.Errorf("nothing was posted, and the answer was %d", tr.LastPostStatus())
 	}
-	if _, err := post(tr, "x"); err != nil || tr.Posted() != http.StatusMethodNotAllowed {
-		t.Errorf("posted with %d, %v", tr.Posted(), err)
+	if _, err := post(tr, "x"); err != nil || tr.LastPostStatus() != http.StatusMethodNotAllowed {
+		t.Errorf("posted with %d, %v", tr.LastPostStatus(), err)
 	}
 }

@@ -16,12 +16,12 @@ import (
 
 var form = regexp.MustCompile(`\{\{\s*secret\.([A-Za-z0-9_.-]+)\s*\}\}`)
 
-// In reports whether a text holds a reference.
-func In(text string) bool { return form.MatchString(text) }
+// HasReference reports whether a text holds a reference.
+func HasReference(text string) bool { return form.MatchString(text) }
 
-// Secrets resolves the references of one server's config, and takes the values
+// Resolver resolves the references of one server's config, and takes the values
 // it gave out of every text that leaves the server.
-type Secrets struct {
+type Resolver struct {
 	Lookup func(name string) (string, error)
 	Scrub  func(string) string // takes out what others know of
 
@@ -31,7 +31,7 @@ type Secrets struct {
 }
 
 // Resolve puts values in place of references.
-func (s *Secrets) Resolve(text string) (string, error) {
+func (s *Resolver) Resolve(text string) (string, error) {
 	var failed error
 	out := form.ReplaceAllStringFunc(text, func(ref string) string {
 		name := form.FindStringSubmatch(ref)[1]
@@ -47,7 +47,7 @@ func (s *Secrets) Resolve(text string) (string, error) {
 	return out, nil
 }
 
-func (s *Secrets) value(name string) (string, error) {
+func (s *Resolver) value(name string) (string, error) {
 	const op = "mcp.secret"
 	if s.Lookup == nil {
 		return "", tool.Errorf(op, tool.Unavailable, "the secret %s is needed, and there are none here", name)
@@ -67,8 +67,8 @@ func (s *Secrets) value(name string) (string, error) {
 	return value, nil
 }
 
-// All resolves a list.
-func (s *Secrets) All(list []string) ([]string, error) {
+// ResolveAll resolves a list.
+func (s *Resolver) ResolveAll(list []string) ([]string, error) {
 	out := make([]string, len(list))
 	for i, text := range list {
 		var err error
@@ -79,8 +79,8 @@ func (s *Secrets) All(list []string) ([]string, error) {
 	return out, nil
 }
 
-// Each resolves the values of a map.
-func (s *Secrets) Each(m map[string]string) (map[string]string, error) {
+// ResolveMap resolves the values of a map.
+func (s *Resolver) ResolveMap(m map[string]string) (map[string]string, error) {
 	out := make(map[string]string, len(m))
 	for name, text := range m {
 		value, err := s.Resolve(text)
@@ -94,7 +94,7 @@ func (s *Secrets) Each(m map[string]string) (map[string]string, error) {
 
 // learn adds a value, also as it looks inside a URL, to those that are taken
 // out. One of a letter or two would take half of every text with it.
-func (s *Secrets) learn(name, value string) {
+func (s *Resolver) learn(name, value string) {
 	const least = 4
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,8 +119,8 @@ func (s *Secrets) learn(name, value string) {
 	s.clean = strings.NewReplacer(pairs...)
 }
 
-// Hide takes every known secret out of a text.
-func (s *Secrets) Hide(text string) string {
+// Redact takes every known secret out of a text.
+func (s *Resolver) Redact(text string) string {
 	s.mu.Lock()
 	clean := s.clean
 	s.mu.Unlock()
@@ -133,17 +133,17 @@ func (s *Secrets) Hide(text string) string {
 	return text
 }
 
-// HideError takes them out of an error, and its cause off it when that could
+// RedactError takes them out of an error, and its cause off it when that could
 // hold one.
-func (s *Secrets) HideError(err error) error {
+func (s *Resolver) RedactError(err error) error {
 	if err == nil {
 		return nil
 	}
 	e, ok := err.(*tool.Error)
 	if !ok {
-		return tool.Errorf("mcp", tool.Unavailable, "%s", s.Hide(err.Error()))
+		return tool.Errorf("mcp", tool.Unavailable, "%s", s.Redact(err.Error()))
 	}
 	out := e.Detach()
-	out.Message, out.Hint = s.Hide(out.Message), s.Hide(out.Hint)
+	out.Message, out.Hint = s.Redact(out.Message), s.Redact(out.Hint)
 	return out
 }

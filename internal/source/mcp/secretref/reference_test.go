@@ -11,7 +11,7 @@ import (
 
 func TestReferences(t *testing.T) {
 	values := map[string]string{"TOKEN": "s3cr3t/va lue", "short": "ab", "longer": "s3cr3t/va lue and more", "zero": "a\x00b"}
-	s := &secretref.Secrets{
+	s := &secretref.Resolver{
 		Lookup: func(name string) (string, error) {
 			if v, ok := values[name]; ok {
 				return v, nil
@@ -28,8 +28,8 @@ func TestReferences(t *testing.T) {
 		if got != want || err != nil {
 			t.Errorf("%q became %q, %v", in, got, err)
 		}
-		if secretref.In(in) != strings.Contains(in, "{{secret.") && !strings.Contains(in, "{{ secret.") {
-			t.Errorf("%q: a reference is %v", in, secretref.In(in))
+		if secretref.HasReference(in) != strings.Contains(in, "{{secret.") && !strings.Contains(in, "{{ secret.") {
+			t.Errorf("%q: a reference is %v", in, secretref.HasReference(in))
 		}
 	}
 	for _, in := range []string{"{{secret.none}}", "x{{secret.zero}}"} {
@@ -45,19 +45,19 @@ func TestReferences(t *testing.T) {
 		"ab is too short to be taken":   "ab is too short to be taken",
 		"what the kernel knows: other.": "what the kernel knows: [other].",
 	} {
-		if got := s.Hide(in); got != want {
+		if got := s.Redact(in); got != want {
 			t.Errorf("%q became %q", in, got)
 		}
 	}
 	cause := errors.New("dial s3cr3t/va lue")
-	err := s.HideError(&tool.Error{Op: "x", Kind: tool.Denied, Message: "no", Hint: "try s3cr3t/va lue", Err: cause})
+	err := s.RedactError(&tool.Error{Op: "x", Kind: tool.Denied, Message: "no", Hint: "try s3cr3t/va lue", Err: cause})
 	if tool.KindOf(err) != tool.Denied || err.Error() != "no: dial [secret TOKEN] (try [secret TOKEN])" || errors.Is(err, cause) {
 		t.Errorf("the error is %v", err)
 	}
-	if s.HideError(nil) != nil || tool.KindOf(s.HideError(cause)) != tool.Unavailable {
+	if s.RedactError(nil) != nil || tool.KindOf(s.RedactError(cause)) != tool.Unavailable {
 		t.Error("other errors are not taken over")
 	}
-	if _, err := (&secretref.Secrets{}).Resolve("{{secret.x}}"); tool.KindOf(err) != tool.Unavailable {
+	if _, err := (&secretref.Resolver{}).Resolve("{{secret.x}}"); tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("without a vault: %v", err)
 	}
 }

@@ -24,26 +24,26 @@ type Line struct {
 	Text   string    `json:"text"`
 }
 
-// Book keeps the last lines of what a server wrote. It takes everything and
+// Log keeps the last lines of what a server wrote. It takes everything and
 // never blocks: a server must not die of talking. The zero value is ready to
 // use.
-type Book struct {
-	mu    sync.Mutex
-	lines []Line // oldest first
-	size  int
-	stray int // lines on stdout that were no messages
+type Log struct {
+	mu         sync.Mutex
+	lines      []Line // oldest first
+	size       int
+	strayLines int // lines on stdout that were no messages
 }
 
 // Add adds a line.
-func (b *Book) Add(stream, text string) {
-	text = strings.TrimRight(tool.ClipTo(strings.ToValidUTF8(text, "\uFFFD"), maxLogLine), "\r\n")
+func (b *Log) Add(stream, text string) {
+	text = strings.TrimRight(tool.TruncateTo(strings.ToValidUTF8(text, "\uFFFD"), maxLogLine), "\r\n")
 	if strings.TrimSpace(text) == "" {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if stream == "stdout" {
-		b.stray++
+		b.strayLines++
 	}
 	b.lines = append(b.lines, Line{time.Now(), stream, text})
 	b.size += len(text) + lineCost
@@ -58,15 +58,15 @@ func (b *Book) Add(stream, text string) {
 	}
 }
 
-// Strays is how many lines on stdout were no messages.
-func (b *Book) Strays() int {
+// StrayLines is how many lines on stdout were no messages.
+func (b *Log) StrayLines() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.stray
+	return b.strayLines
 }
 
 // Last returns the last n lines since a time, oldest first; n < 0 means all.
-func (b *Book) Last(n int, since time.Time) []Line {
+func (b *Log) Last(n int, since time.Time) []Line {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	from := 0
@@ -82,7 +82,7 @@ func (b *Book) Last(n int, since time.Time) []Line {
 // Writer cuts a stream into the lines of a book. It is for one writer at a
 // time.
 type Writer struct {
-	Book   *Book
+	Book   *Log
 	Stream string
 	rest   []byte
 }

@@ -21,7 +21,7 @@ func texts(lines []serverlog.Line) []string {
 }
 
 func TestLinesOfAStream(t *testing.T) {
-	var b serverlog.Book
+	var b serverlog.Log
 	w := &serverlog.Writer{Book: &b, Stream: "stderr"}
 	for _, piece := range []string{"one\ntw", "o", "\r\n\n  \nthree\nfo", "ur"} {
 		fmt.Fprint(w, piece)
@@ -36,13 +36,13 @@ func TestLinesOfAStream(t *testing.T) {
 	if diff := cmp.Diff(want[3:], texts(b.Last(2, time.Time{}))); diff != "" {
 		t.Error(diff)
 	}
-	if b.Strays() != 1 || len(b.Last(-1, time.Now().Add(time.Hour))) != 0 || len(b.Last(0, time.Time{})) != 0 {
+	if b.StrayLines() != 1 || len(b.Last(-1, time.Now().Add(time.Hour))) != 0 || len(b.Last(0, time.Time{})) != 0 {
 		t.Error("it counts wrongly")
 	}
 }
 
 func TestWhatIsKeptIsBounded(t *testing.T) {
-	var b serverlog.Book
+	var b serverlog.Log
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {

@@ -43,12 +43,12 @@ var ErrTooLong = fmt.Errorf("it sent a message of more than %d MiB", MaxLine>>20
 
 // Options is how a connection is made.
 type Options struct {
-	In       io.ReadCloser  // the server's stdout
-	Out      io.WriteCloser // the server's stdin
-	Stray    func(line []byte)
-	Told     func(*jsonrpc.Request) bool // takes a notification before anything after it is read; must not block
-	Patience time.Duration               // how long the new handshake may go unanswered; 0: as long as it takes
-	Closed   func()                      // called once, when the connection is closed; must not block
+	In               io.ReadCloser  // the server's stdout
+	Out              io.WriteCloser // the server's stdin
+	OnStray          func(line []byte)
+	OnMessage        func(*jsonrpc.Request) bool // takes a notification before anything after it is read; must not block
+	HandshakeTimeout time.Duration               // how long the new handshake may go unanswered; 0: as long as it takes
+	OnClose          func()                      // called once, when the connection is closed; must not block
 }
 
 // Conn is a connection to one server. It is also the transport that makes it.
@@ -62,11 +62,11 @@ type Conn struct {
 
 	heard  atomic.Bool // a message has come
 	silent atomic.Bool // the new handshake went unanswered
-	asked  atomic.Pointer[question]
+	asked  atomic.Pointer[handshakeProbe]
 }
 
-// question is the new handshake, as long as it is open.
-type question struct {
+// handshakeProbe is the new handshake, as long as it is open.
+type handshakeProbe struct {
 	id    jsonrpc.ID
 	timer *time.Timer
 }
@@ -95,11 +95,11 @@ func (c *Conn) Connect(context.Context) (sdk.Connection, error) { return c, nil 
 // SessionID is empty: there is one session to a pipe.
 func (c *Conn) SessionID() string { return "" }
 
-// Heard reports whether the server has sent anything that is a message.
-func (c *Conn) Heard() bool { return c.heard.Load() }
+// HasReceived reports whether the server has sent anything that is a message.
+func (c *Conn) HasReceived() bool { return c.heard.Load() }
 
-// Silent reports whether the server left the new handshake unanswered, so far.
-func (c *Conn) Silent() bool { return c.silent.Load() }
+// HandshakeUnanswered reports whether the server left the new handshake unanswered, so far.
+func (c *Conn) HandshakeUnanswered() bool { return c.silent.Load() }
 
 // Read returns the next message.
 func (c *Conn) Read(ctx context.Context) (jsonrpc.Message, error) {
@@ -130,7 +130,7 @@ func (c *Conn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if err != nil {
 		return fmt.Errorf("a message cannot be written: %w", err)
 	}
-	if r, ok := m.(*jsonrpc.Request); ok && r.Method == probe && c.opt.Patience > 0 {
+	if r, ok := m.(*jsonrpc.Request); ok && r.Method == probe && c.opt.HandshakeTimeout > 0 {
 		c.ask(r.ID)
 	}
 	select {
@@ -156,8 +156,8 @@ func (c *Conn) fail(err error) {
 			q.timer.Stop()
 		}
 		close(c.closed)
-		if c.opt.Closed != nil {
-			c.opt.Closed()
+		if c.opt.OnClose != nil {
+			c.opt.OnClose()
 		}
 	})
 }
@@ -214,8 +214,8 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 func (c *Conn) take(line []byte) bool {
 	messages, err := decode(line)
 	if err != nil {
-		if c.opt.Stray != nil {
-			c.opt.Stray(line)
+		if c.opt.OnStray != nil {
+			c.opt.OnStray(line)
 		}
 		return true
 	}
@@ -225,7 +225,7 @@ func (c *Conn) take(line []byte) bool {
 		case *jsonrpc.Response:
 			c.answered(m)
 		case *jsonrpc.Request:
-			if c.opt.Told != nil && !m.IsCall() && c.opt.Told(m) {
+			if c.opt.OnMessage != nil && !m.IsCall() && c.opt.OnMessage(m) {
 				continue
 			}
 		}
@@ -265,8 +265,8 @@ func decode(line []byte) ([]jsonrpc.Message, error) {
 
 // ask starts the clock of the new handshake.
 func (c *Conn) ask(id jsonrpc.ID) {
-	q := &question{id: id}
-	q.timer = time.AfterFunc(c.opt.Patience, func() {
+	q := &handshakeProbe{id: id}
+	q.timer = time.AfterFunc(c.opt.HandshakeTimeout, func() {
 		if !c.silent.CompareAndSwap(false, true) {
 			return
 		}

@@ -32,9 +32,9 @@ func connect(patience time.Duration) *pipe {
 	p := &pipe{out: outW, in: bufio.NewScanner(inR), stray: make(chan string, 100), ended: make(chan struct{})}
 	p.in.Buffer(nil, 1<<20)
 	p.Conn = stdio.New(stdio.Options{
-		In: outR, Out: inW, Patience: patience,
-		Stray:  func(line []byte) { p.stray <- string(line) },
-		Closed: func() { close(p.ended); outR.Close(); inR.Close() },
+		In: outR, Out: inW, HandshakeTimeout: patience,
+		OnStray: func(line []byte) { p.stray <- string(line) },
+		OnClose: func() { close(p.ended); outR.Close(); inR.Close() },
 	})
 	return p
 }
@@ -79,7 +79,7 @@ func TestMessagesAmongNoise(t *testing.T) {
 			t.Errorf("stray %q; want %q", got, want)
 		}
 	}
-	if !p.Heard() {
+	if !p.HasReceived() {
 		t.Error("nothing was heard")
 	}
 }
@@ -185,8 +185,8 @@ func TestSilenceIsTakenForNo(t *testing.T) {
 				}
 				time.Sleep(10 * time.Second)
 				synctest.Wait()
-				if p.Silent() != c.silent {
-					t.Errorf("silent: %v", p.Silent())
+				if p.HandshakeUnanswered() != c.silent {
+					t.Errorf("silent: %v", p.HandshakeUnanswered())
 				}
 				p.Close()
 				synctest.Wait()

@@ -24,9 +24,9 @@ const (
 	legacyFor = 7 * 24 * time.Hour
 )
 
-// Manifest is what a server brought when it last ran. It is not changed once it
+// Listing is what a server brought when it last ran. It is not changed once it
 // is stored.
-type Manifest struct {
+type Listing struct {
 	Version      int       `json:"version"`
 	Key          string    `json:"key"`
 	Name         string    `json:"name"`
@@ -46,9 +46,9 @@ type Manifest struct {
 // again.
 type Entry struct {
 	translate.Definition
-	Mended json.RawMessage `json:"mended,omitempty"` // the input schema, when it is not the definition's own
-	Typed  bool            `json:"typed,omitempty"`  // the output schema may be used
-	Notes  []string        `json:"notes,omitempty"`
+	Repaired json.RawMessage `json:"mended,omitempty"` // the input schema, when it is not the definition's own
+	Typed    bool            `json:"typed,omitempty"`  // the output schema may be used
+	Notes    []string        `json:"notes,omitempty"`
 }
 
 // newEntry judges a definition.
@@ -56,7 +56,7 @@ func newEntry(d translate.Definition, check translate.Check) Entry {
 	e := Entry{Definition: d}
 	input, note := d.InputSchema(check)
 	if !bytes.Equal(input, d.Input) {
-		e.Mended = input
+		e.Repaired = input
 	}
 	output, note2 := d.OutputSchema(check)
 	e.Typed = output != nil
@@ -70,16 +70,16 @@ func newEntry(d translate.Definition, check translate.Check) Entry {
 
 // InputSchema is the schema that arguments must meet.
 func (e Entry) InputSchema() json.RawMessage {
-	if e.Mended != nil {
-		return e.Mended
+	if e.Repaired != nil {
+		return e.Repaired
 	}
 	return e.Input
 }
 
 // New makes a manifest of what a server brought just now: it orders the definitions by name, and leaves out those that cannot
 // be called because another has the same name.
-func New(defs []translate.Definition, check translate.Check) *Manifest {
-	m := &Manifest{Version: version, Fetched: time.Now().UTC(), Tools: make([]Entry, 0, len(defs))}
+func New(defs []translate.Definition, check translate.Check) *Listing {
+	m := &Listing{Version: version, Fetched: time.Now().UTC(), Tools: make([]Entry, 0, len(defs))}
 	slices.SortStableFunc(defs, func(a, b translate.Definition) int { return cmp.Compare(a.Name, b.Name) })
 	for i, d := range defs {
 		if i > 0 && d.Name == defs[i-1].Name {
@@ -92,7 +92,7 @@ func New(defs []translate.Definition, check translate.Check) *Manifest {
 }
 
 // SameTools reports whether two manifests bring the same tools.
-func (m *Manifest) SameTools(other *Manifest) bool {
+func (m *Listing) SameTools(other *Listing) bool {
 	if m == nil || other == nil {
 		return m == other
 	}
@@ -101,9 +101,9 @@ func (m *Manifest) SameTools(other *Manifest) bool {
 	return err1 == nil && err2 == nil && bytes.Equal(a, b)
 }
 
-// TookBadly reports when the server took the new handshake badly, and whether
+// HandshakeFailed reports when the server took the new handshake badly, and whether
 // that is recent enough to spare it.
-func (m *Manifest) TookBadly() (since time.Time, lately bool) {
+func (m *Listing) HandshakeFailed() (since time.Time, lately bool) {
 	if m == nil {
 		return time.Time{}, false
 	}
@@ -117,7 +117,7 @@ func (c Cache) path(key string) string { return filepath.Join(string(c), key+".j
 
 // Load returns a manifest, or nil when there is none that can be used: it will
 // be fetched again.
-func (c Cache) Load(key string) (*Manifest, error) {
+func (c Cache) Load(key string) (*Listing, error) {
 	if c == "" {
 		return nil, nil
 	}
@@ -128,7 +128,7 @@ func (c Cache) Load(key string) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Manifest{}
+	m := &Listing{}
 	if err := json.Unmarshal(data, m); err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (c Cache) Load(key string) (*Manifest, error) {
 }
 
 // Store writes a manifest: whole or not at all, and for its owner alone.
-func (c Cache) Store(m *Manifest) (err error) {
+func (c Cache) Store(m *Listing) (err error) {
 	if c == "" {
 		return nil
 	}
@@ -177,5 +177,5 @@ func (p Problem) String() string {
 	if p.Tool == "" {
 		return p.Message
 	}
-	return "tool " + tool.Clip(p.Tool) + ": " + p.Message
+	return "tool " + tool.Truncate(p.Tool) + ": " + p.Message
 }

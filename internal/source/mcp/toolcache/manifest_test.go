@@ -67,15 +67,15 @@ func TestSameTools(t *testing.T) {
 
 func TestTookBadly(t *testing.T) {
 	for _, c := range []struct {
-		m    *toolcache.Manifest
+		m    *toolcache.Listing
 		want bool
 	}{
 		{nil, false},
-		{&toolcache.Manifest{}, false},
-		{&toolcache.Manifest{Legacy: time.Now()}, true},
-		{&toolcache.Manifest{Legacy: time.Now().Add(-8 * 24 * time.Hour)}, false},
+		{&toolcache.Listing{}, false},
+		{&toolcache.Listing{Legacy: time.Now()}, true},
+		{&toolcache.Listing{Legacy: time.Now().Add(-8 * 24 * time.Hour)}, false},
 	} {
-		if _, got := c.m.TookBadly(); got != c.want {
+		if _, got := c.m.HandshakeFailed(); got != c.want {
 			t.Errorf("%+v: %v", c.m, got)
 		}
 	}

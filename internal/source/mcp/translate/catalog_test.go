@@ -76,7 +76,7 @@ func TestRealDefinitions(t *testing.T) {
 			runtime, _ := d.Runtime(translate.ToolConfig{})
 			x := tool.Tool{
 				ID:      tool.ID{Namespace: translate.Namespace(server), Name: names[i], Version: tool.Version{Major: 1}},
-				Spec:    tool.Spec{Description: d.Describe(server), Input: input, Aliases: d.Aliases(server)},
+				Spec:    tool.Spec{Description: d.DescriptionFor(server), Input: input, Aliases: d.Aliases(server)},
 				Runtime: runtime,
 				Handler: tool.HandlerFunc(nil),
 			}

@@ -74,16 +74,16 @@ func (d Definition) title() string {
 	return d.hints().Title
 }
 
-// Describe is the description, or a sentence made from the names when there
+// DescriptionFor is the description, or a sentence made from the names when there
 // is none: without one a model could not choose the tool.
-func (d Definition) Describe(server string) string {
+func (d Definition) DescriptionFor(server string) string {
 	switch {
 	case strings.TrimSpace(d.Description) != "":
 		return d.Description
 	case d.title() != "":
 		return d.title() + " (a tool of the MCP server " + server + ")."
 	default:
-		return "The tool " + tool.Clip(d.Name) + " of the MCP server " + server + "."
+		return "The tool " + tool.Truncate(d.Name) + " of the MCP server " + server + "."
 	}
 }
 
@@ -96,7 +96,7 @@ func (d Definition) Aliases(server string) []string {
 		list = append(list, "mcp__"+server+"__"+d.Name)
 	}
 	if title := strings.TrimSpace(d.title()); strings.Contains(title, " ") {
-		list = append(list, tool.Clip(title))
+		list = append(list, tool.Truncate(title))
 	}
 	return list
 }

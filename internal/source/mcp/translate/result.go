@@ -23,14 +23,14 @@ const (
 	maxLink    = 64 << 10 // bytes told of a link
 )
 
-// Keep stores what no model can read, and returns its ref.
-type Keep func(ctx context.Context, data []byte) (ref string, err error)
+// StoreFunc stores what no model can read, and returns its ref.
+type StoreFunc func(ctx context.Context, data []byte) (ref string, err error)
 
 // Result turns what a server's tool answered into a result. What the model
 // can read becomes content, structured content becomes data, other bytes are
 // kept aside; a failure keeps the server's words. Metadata is dropped.
-func Result(ctx context.Context, name string, res *sdk.CallToolResult, keep Keep) *tool.Result {
-	t := teller{ctx: ctx, keep: keep, result: &tool.Result{Status: tool.Success}}
+func Result(ctx context.Context, name string, res *sdk.CallToolResult, keep StoreFunc) *tool.Result {
+	t := resultBuilder{ctx: ctx, keep: keep, result: &tool.Result{Status: tool.Success}}
 	texts := 0
 	for _, c := range res.Content {
 		if text, ok := c.(*sdk.TextContent); ok && text.Text != "" {
@@ -48,16 +48,16 @@ func Result(ctx context.Context, name string, res *sdk.CallToolResult, keep Keep
 	return r
 }
 
-// teller collects one result.
-type teller struct {
+// resultBuilder collects one result.
+type resultBuilder struct {
 	ctx    context.Context
-	keep   Keep
+	keep   StoreFunc
 	result *tool.Result
 	inline int             // bytes of what is neither text nor image
 	text   strings.Builder // all text, for an error
 }
 
-func (t *teller) say(text string) {
+func (t *resultBuilder) say(text string) {
 	if text == "" {
 		return
 	}
@@ -65,18 +65,18 @@ func (t *teller) say(text string) {
 }
 
 // add takes a piece of content over, with its words.
-func (t *teller) add(c tool.Content) {
+func (t *resultBuilder) add(c tool.Content) {
 	t.result.Content = append(t.result.Content, c)
 	text := c.Text
 	if t.text.Len() < maxWords {
 		if t.text.Len() > 0 {
 			t.text.WriteByte('\n')
 		}
-		t.text.WriteString(tool.ClipTo(text, maxWords))
+		t.text.WriteString(tool.TruncateTo(text, maxWords))
 	}
 }
 
-func (t *teller) content(c sdk.Content) {
+func (t *resultBuilder) content(c sdk.Content) {
 	switch c := c.(type) {
 	case *sdk.TextContent:
 		t.say(c.Text)
@@ -93,7 +93,7 @@ func (t *teller) content(c sdk.Content) {
 	}
 }
 
-func (t *teller) resource(r *sdk.ResourceContents) {
+func (t *resultBuilder) resource(r *sdk.ResourceContents) {
 	switch {
 	case r == nil:
 	case r.Blob != nil:
@@ -105,7 +105,7 @@ func (t *teller) resource(r *sdk.ResourceContents) {
 	}
 }
 
-func (t *teller) link(l *sdk.ResourceLink) {
+func (t *resultBuilder) link(l *sdk.ResourceLink) {
 	line := "resource " + l.URI
 	for _, part := range []string{l.Title, l.Name, l.MIMEType, l.Description} {
 		if part != "" && !strings.Contains(line, part) {
@@ -115,18 +115,18 @@ func (t *teller) link(l *sdk.ResourceLink) {
 	if l.Size != nil {
 		line += fmt.Sprintf(", %d bytes", *l.Size)
 	}
-	t.say(tool.ClipTo(line, maxLink))
+	t.say(tool.TruncateTo(line, maxLink))
 }
 
 // bytes shows a picture to the model. Other things are kept aside, and words say
 // where; they go along for those who can use them, within bounds.
-func (t *teller) bytes(kind, uri, mime string, data []byte) {
+func (t *resultBuilder) bytes(kind, uri, mime string, data []byte) {
 	what := kind
 	if uri != "" {
-		what += " " + tool.Clip(uri)
+		what += " " + tool.Truncate(uri)
 	}
 	if mime != "" {
-		what += ", " + tool.Clip(mime)
+		what += ", " + tool.Truncate(mime)
 	}
 	what += fmt.Sprintf(", %d bytes", len(data))
 	if strings.HasPrefix(mime, "image/") && len(data) > 0 && len(data) <= maxPicture {
@@ -153,7 +153,7 @@ func (t *teller) bytes(kind, uri, mime string, data []byte) {
 }
 
 // piece adds something by its words, and as what it is where it fits.
-func (t *teller) piece(kind, uri, mime string, data []byte, words string) {
+func (t *resultBuilder) piece(kind, uri, mime string, data []byte, words string) {
 	known := kind == "audio" || kind == "resource"
 	if !known || len(data) == 0 || len(data) > maxPicture || t.inline+len(data) > maxInline {
 		t.say(words)
@@ -166,7 +166,7 @@ func (t *teller) piece(kind, uri, mime string, data []byte, words string) {
 // structured takes the structured content as data. Servers repeat it as text
 // for clients that know no better; then the text is the data, exact to the last
 // digit, and is not told twice.
-func (t *teller) structured(value any, texts int) {
+func (t *resultBuilder) structured(value any, texts int) {
 	if value == nil {
 		return
 	}
@@ -222,13 +222,13 @@ func rounded(value any) bool {
 
 // failed makes the result a failure in the server's own words. Content that
 // the words already say is not said twice.
-func (t *teller) failed(name string) {
+func (t *resultBuilder) failed(name string) {
 	r := t.result
 	said := strings.TrimSpace(t.text.String())
-	e := tool.Errorf("mcp.call", tool.Failed, "%s", tool.ClipTo(said, maxWords))
+	e := tool.Errorf("mcp.call", tool.Failed, "%s", tool.TruncateTo(said, maxWords))
 	switch {
 	case said == "" && len(r.Data) > 0:
-		e.Message = fmt.Sprintf("%s failed: %s", name, tool.ClipTo(string(r.Data), maxWords))
+		e.Message = fmt.Sprintf("%s failed: %s", name, tool.TruncateTo(string(r.Data), maxWords))
 	case said == "":
 		e.Message = name + " failed, and its server does not say why"
 	case len(r.Content) == 1 && r.Content[0].Type == "text" && len(said) <= maxWords:

@@ -41,25 +41,25 @@ func set(list ...string) map[string]bool {
 	return m
 }
 
-// byName is what a name alone tells. One that tells nothing is not taken for
+// riskByName is what a name alone tells. One that tells nothing is not taken for
 // a read.
-func byName(name string) (tool.Risk, tool.SideEffect) {
+func riskByName(name string) (tool.Risk, tool.SideEffect) {
 	w := words(name)
 	switch {
 	case slices.ContainsFunc(w, func(s string) bool { return destroying[s] }):
 		return tool.High, tool.External
-	case looksOnly(w):
+	case isReadOnlyName(w):
 		return tool.Low, tool.Read
 	default:
 		return tool.Medium, tool.External
 	}
 }
 
-// looksOnly reports whether the words of a name say that nothing is changed:
+// isReadOnlyName reports whether the words of a name say that nothing is changed:
 // there is a word for looking, and none for a deed where deeds stand. In
 // update_status and list_create the deed is at an end; in get_or_create it
 // follows a conjunction; in get_start_time it is part of a thing's name.
-func looksOnly(w []string) bool {
+func isReadOnlyName(w []string) bool {
 	if !slices.ContainsFunc(w, func(s string) bool { return reading[s] }) {
 		return false
 	}
@@ -87,7 +87,7 @@ func (d Definition) Runtime(cfg ToolConfig) (r tool.Runtime, note string) {
 	r.Network = true
 	h := d.hints()
 	says := func(hint *bool, want bool) bool { return hint != nil && *hint == want }
-	r.Risk, r.SideEffect = byName(d.Name)
+	r.Risk, r.SideEffect = riskByName(d.Name)
 	leads := words(d.Name)
 	destroys := len(leads) > 0 && destroying[leads[0]]
 	switch {

@@ -12,8 +12,8 @@ import (
 // Check judges a schema. A nil Check takes any object for one.
 type Check func(json.RawMessage) error
 
-// anything is the schema of a tool whose own cannot be used.
-var anything = json.RawMessage(`{"type":"object"}`)
+// openSchema is the schema of a tool whose own cannot be used.
+var openSchema = json.RawMessage(`{"type":"object"}`)
 
 // InputSchema is the schema that a tool's arguments must meet. One that is
 // valid is kept as it is. One that is not is mended where it is plain what was
@@ -23,11 +23,11 @@ func (d Definition) InputSchema(check Check) (schema json.RawMessage, note strin
 	root, ok := object(d.Input)
 	switch {
 	case len(d.Input) == 0 || string(d.Input) == "null":
-		return anything, "it has no input schema; any object is taken"
+		return openSchema, "it has no input schema; any object is taken"
 	case !ok:
-		return anything, "its input schema is not an object; any object is taken"
+		return openSchema, "its input schema is not an object; any object is taken"
 	case !isObject(root):
-		return anything, "its input schema is not one of an object; any object is taken"
+		return openSchema, "its input schema is not one of an object; any object is taken"
 	}
 	if check == nil {
 		check = func(json.RawMessage) error { return nil }
@@ -40,17 +40,17 @@ func (d Definition) InputSchema(check Check) (schema json.RawMessage, note strin
 		root["type"] = "object" // arguments always are one
 		return encode(root), ""
 	}
-	m := mender{root: root}
+	m := schemaFixer{root: root}
 	if inner, ok := root["properties"].(map[string]any); ok && wrapped(inner) {
 		root = inner
-		m = mender{root, []string{"a schema inside its own properties"}}
+		m = schemaFixer{root, []string{"a schema inside its own properties"}}
 	}
 	m.schema(root)
 	root["type"] = "object"
 	if mended := encode(root); check(mended) == nil {
 		return mended, "its input schema was mended: " + strings.Join(m.done, ", ")
 	}
-	return anything, fmt.Sprintf("its input schema is not valid JSON Schema (%s); any object is taken", err)
+	return openSchema, fmt.Sprintf("its input schema is not valid JSON Schema (%s); any object is taken", err)
 }
 
 // OutputSchema is the schema of a tool's result, when it has one that is valid
@@ -107,20 +107,20 @@ var foreign = map[string]string{
 
 var types = set("object", "array", "string", "number", "integer", "boolean", "null")
 
-// mender puts right what is plainly meant otherwise, and keeps what it did.
-type mender struct {
+// schemaFixer puts right what is plainly meant otherwise, and keeps what it did.
+type schemaFixer struct {
 	root map[string]any
 	done []string
 }
 
-func (m *mender) did(what string) {
+func (m *schemaFixer) did(what string) {
 	if !slices.Contains(m.done, what) {
 		m.done = append(m.done, what)
 	}
 }
 
 // schema mends one schema and those inside it.
-func (m *mender) schema(s map[string]any) {
+func (m *schemaFixer) schema(s map[string]any) {
 	m.types(s)
 	m.exclusives(s)
 	m.required(s)
@@ -161,7 +161,7 @@ func (m *mender) schema(s map[string]any) {
 }
 
 // types mends the type of a schema.
-func (m *mender) types(s map[string]any) {
+func (m *schemaFixer) types(s map[string]any) {
 	switch t := s["type"].(type) {
 	case string:
 		name, known := m.typeName(t)
@@ -197,7 +197,7 @@ func (m *mender) types(s map[string]any) {
 }
 
 // typeName is what JSON Schema calls a type; it is "" for one that means any.
-func (m *mender) typeName(name string) (string, bool) {
+func (m *schemaFixer) typeName(name string) (string, bool) {
 	if types[name] {
 		return name, true
 	}
@@ -214,7 +214,7 @@ func (m *mender) typeName(name string) (string, bool) {
 }
 
 // exclusives turns the flags of draft 4 into the limits of later ones.
-func (m *mender) exclusives(s map[string]any) {
+func (m *schemaFixer) exclusives(s map[string]any) {
 	for flag, limit := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
 		set, ok := s[flag].(bool)
 		if !ok {
@@ -231,7 +231,7 @@ func (m *mender) exclusives(s map[string]any) {
 
 // required moves the flag of draft 3 from a property to its object, and takes
 // out what names nothing.
-func (m *mender) required(s map[string]any) {
+func (m *schemaFixer) required(s map[string]any) {
 	var list []any
 	switch r := s["required"].(type) {
 	case []any:
@@ -271,7 +271,7 @@ func (m *mender) required(s map[string]any) {
 }
 
 // values mends what a schema lists, says and refers to.
-func (m *mender) values(s map[string]any) {
+func (m *schemaFixer) values(s map[string]any) {
 	if list, ok := s["enum"].([]any); ok {
 		seen := make(map[string]bool, len(list))
 		kept := slices.DeleteFunc(slices.Clone(list), func(v any) bool {
@@ -303,7 +303,7 @@ func (m *mender) values(s map[string]any) {
 }
 
 // leads reports whether a pointer into the schema finds something.
-func (m *mender) leads(ref string) bool {
+func (m *schemaFixer) leads(ref string) bool {
 	var at any = m.root
 	for _, part := range strings.Split(ref, "/")[1:] {
 		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)

@@ -245,7 +245,7 @@ func TestDescriptionsAndAliases(t *testing.T) {
 		{translate.Definition{Name: "a.b", Annotations: json.RawMessage(`{"title":"Read"}`)}, "Read (a tool of the MCP server s).", nil},
 		{translate.Definition{Name: "a b"}, "The tool a b of the MCP server s.", nil},
 	} {
-		if got := c.d.Describe("s"); got != c.want {
+		if got := c.d.DescriptionFor("s"); got != c.want {
 			t.Errorf("%+v is described as %q", c.d, got)
 		}
 		if diff := cmp.Diff(c.aliases, c.d.Aliases("s")); diff != "" {
@@ -278,7 +278,7 @@ func TestResults(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		in   *sdk.CallToolResult
-		keep translate.Keep
+		keep translate.StoreFunc
 		want *tool.Result
 	}{
 		{"text", &sdk.CallToolResult{Content: []sdk.Content{text("hello")}}, nil,

@@ -25,10 +25,10 @@ type Pin struct {
 	Stamp
 }
 
-// Pick names one definition by its name and its hash. Accepting takes the
+// DefinitionRef names one definition by its name and its hash. Accepting takes the
 // hash, so that a server which changes a tool again between the showing and
 // the answer gains nothing by it. [Held.Pick] makes one.
-type Pick struct {
+type DefinitionRef struct {
 	Name string `json:"name"`
 	Hash Hash   `json:"hash"`
 }
@@ -75,9 +75,9 @@ func (s *Store) Pending(key string) ([]Held, error) {
 	return out, nil
 }
 
-// Unseen returns what first use pinned of a server and no human has accepted, by
+// Unreviewed returns what first use pinned of a server and no human has accepted, by
 // name: what a strict review holds beside what is pending.
-func (s *Store) Unseen(key string) ([]Held, error) {
+func (s *Store) Unreviewed(key string) ([]Held, error) {
 	b, _, err := s.load()
 	if err != nil || b[key] == nil {
 		return nil, err
@@ -96,20 +96,20 @@ func (s *Store) Unseen(key string) ([]Held, error) {
 // the name of whoever was shown them. It accepts all of them or none. To accept
 // all that waits, show and pick all of Pending. A pin that first use made can
 // be accepted too, and is then a human's.
-func (s *Store) Accept(key, by string, picks ...Pick) error {
-	return s.decide("trust.Accept", key, by, picks, func(r *record, p Pick, stamp Stamp) {
+func (s *Store) Accept(key, by string, picks ...DefinitionRef) error {
+	return s.decide("trust.Accept", key, by, picks, func(r *record, p DefinitionRef, stamp Stamp) {
 		r.Accepted = &Pin{Definition: r.definition(p.Hash), Hash: p.Hash, Stamp: stamp}
 		if r.Waiting != nil && r.Waiting.Hash == p.Hash {
 			r.Waiting = nil
 		}
-		r.forgive(p.Hash)
+		r.clearRejection(p.Hash)
 	})
 }
 
 // Reject keeps the picked definitions held, and remembers who wanted that. It
 // may be used on what is published as well, and takes that back.
-func (s *Store) Reject(key, by string, picks ...Pick) error {
-	return s.decide("trust.Reject", key, by, picks, func(r *record, p Pick, stamp Stamp) {
+func (s *Store) Reject(key, by string, picks ...DefinitionRef) error {
+	return s.decide("trust.Reject", key, by, picks, func(r *record, p DefinitionRef, stamp Stamp) {
 		if a := r.Accepted; a != nil && a.Hash == p.Hash {
 			if r.Waiting == nil && r.Gone.IsZero() {
 				r.Waiting = &waiting{Definition: a.Definition, Hash: a.Hash, Since: stamp.At}
@@ -119,7 +119,7 @@ func (s *Store) Reject(key, by string, picks ...Pick) error {
 			}
 			r.Accepted, r.Gone = nil, time.Time{}
 		}
-		r.forgive(p.Hash)
+		r.clearRejection(p.Hash)
 		r.Rejected = append(r.Rejected, refusal{p.Hash, stamp})
 		r.Rejected = r.Rejected[max(0, len(r.Rejected)-keepRejected):]
 	})
@@ -127,7 +127,7 @@ func (s *Store) Reject(key, by string, picks ...Pick) error {
 
 // decide applies a human's answer to each pick, if all of them are what stands
 // in the book.
-func (s *Store) decide(op, key, by string, picks []Pick, apply func(*record, Pick, Stamp)) error {
+func (s *Store) decide(op, key, by string, picks []DefinitionRef, apply func(*record, DefinitionRef, Stamp)) error {
 	if by == "" || !utf8.ValidString(by) {
 		return tool.Errorf(op, tool.Invalid, "nobody decided this: an answer carries the name of who gave it")
 	}
@@ -135,9 +135,9 @@ func (s *Store) decide(op, key, by string, picks []Pick, apply func(*record, Pic
 		return tool.Errorf(op, tool.Invalid, "no tool is picked").WithHint("name the tools that were shown")
 	}
 	stamp := Stamp{by, timestamp()}
-	return s.update(op, func(b book) error {
+	return s.update(op, func(b pinFile) error {
 		for _, p := range picks {
-			r, err := b.stands(op, key, p)
+			r, err := b.find(op, key, p)
 			if err != nil {
 				return err
 			}
@@ -147,14 +147,14 @@ func (s *Store) decide(op, key, by string, picks []Pick, apply func(*record, Pic
 	})
 }
 
-// stands returns the record of a pick, if the book still has what was picked.
-func (b book) stands(op, key string, p Pick) (*record, error) {
+// find returns the record of a pick, if the book still has what was picked.
+func (b pinFile) find(op, key string, p DefinitionRef) (*record, error) {
 	sv := b[key]
 	if sv == nil {
-		return nil, &tool.Error{Op: op, Kind: tool.NotFound, Message: "no MCP server " + visible.Text(tool.Clip(key)) + " has shown any tools yet", Similar: slices.Sorted(maps.Keys(b)),
+		return nil, &tool.Error{Op: op, Kind: tool.NotFound, Message: "no MCP server " + visible.Text(tool.Truncate(key)) + " has shown any tools yet", Similar: slices.Sorted(maps.Keys(b)),
 			Hint: "connect to it first"}
 	}
-	name := visible.Text(tool.Clip(p.Name))
+	name := visible.Text(tool.Truncate(p.Name))
 	r := sv.Tools[p.Name]
 	switch {
 	case r == nil || r.Waiting == nil && r.Accepted == nil:
@@ -176,6 +176,6 @@ func (r *record) definition(h Hash) Definition {
 	return Definition{}
 }
 
-func (r *record) forgive(h Hash) {
+func (r *record) clearRejection(h Hash) {
 	r.Rejected = slices.DeleteFunc(r.Rejected, func(no refusal) bool { return no.Hash == h })
 }

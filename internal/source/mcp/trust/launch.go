@@ -62,7 +62,7 @@ func (s *Store) AcceptLaunch(key string, line []string, by string) error {
 	if !utf8.ValidString(by) || slices.ContainsFunc(line, func(word string) bool { return !utf8.ValidString(word) }) {
 		return tool.Errorf(op, tool.Invalid, "the command line or the name of who accepts it is not UTF-8: %s", Shell(line))
 	}
-	return s.update(op, func(b book) error {
+	return s.update(op, func(b pinFile) error {
 		if b[key] == nil {
 			b[key] = &server{}
 		}

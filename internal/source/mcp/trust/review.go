@@ -32,11 +32,11 @@ type Options struct {
 	Others []string
 }
 
-// Verdict says what of a server's definitions may be shown to models.
-type Verdict struct {
+// ReviewResult says what of a server's definitions may be shown to models.
+type ReviewResult struct {
 	Published []Definition // in the order they came
 	Held      []Held       // in the order they came
-	Vanished  []string     // accepted once and not there now, sorted; their pins are kept
+	Removed   []string     // accepted once and not there now, sorted; their pins are kept
 }
 
 // Held is a definition that waits for a human.
@@ -48,8 +48,8 @@ type Held struct {
 	Rejected   *Stamp      `json:"rejected,omitempty"` // a human has seen this very definition and said no
 }
 
-// Pick names exactly what a human was shown.
-func (h Held) Pick() Pick { return Pick{h.Definition.Name, h.Definition.Hash()} }
+// Ref names exactly what a human was shown.
+func (h Held) Ref() DefinitionRef { return DefinitionRef{h.Definition.Name, h.Definition.Hash()} }
 
 // maxServer is how much one server may bring, in bytes of definitions.
 const maxServer = 8 << 20
@@ -72,17 +72,17 @@ const maxServer = 8 << 20
 //     server must mend it.
 //
 // With an error everything is held, so that nothing is published by mistake.
-func (s *Store) Review(key string, now []Definition, o Options) (Verdict, error) {
+func (s *Store) Review(key string, now []Definition, o Options) (ReviewResult, error) {
 	const op = "trust.Review"
 	c, err := examine(op, key, now, o)
 	if err == nil {
-		err = s.update(op, func(b book) error {
+		err = s.update(op, func(b pinFile) error {
 			c.judge(b)
 			return nil
 		})
 	}
 	if err != nil {
-		var v Verdict
+		var v ReviewResult
 		for _, d := range now {
 			v.Held = append(v.Held, Held{Definition: d, Reason: Unpinned})
 		}
@@ -100,36 +100,36 @@ type candidate struct {
 	unfit    bool
 }
 
-// court is one review.
-type court struct {
+// reviewer is one review.
+type reviewer struct {
 	key        string
 	strict     bool
 	candidates []candidate
 	names      map[string]int // how often each name stands in the list
-	verdict    Verdict
+	verdict    ReviewResult
 	at         time.Time
 }
 
 // examine does what needs no lock: hashing and scanning.
-func examine(op, key string, now []Definition, o Options) (*court, error) {
+func examine(op, key string, now []Definition, o Options) (*reviewer, error) {
 	if err := checkKey(op, key); err != nil {
 		return nil, err
 	}
-	c := &court{key: key, strict: o.Strict, names: make(map[string]int, len(now)), at: timestamp()}
+	c := &reviewer{key: key, strict: o.Strict, names: make(map[string]int, len(now)), at: timestamp()}
 	size := 0
 	for _, d := range now {
 		c.names[d.Name]++
 		size += d.Size()
 	}
 	if size > maxServer {
-		return nil, tool.Errorf(op, tool.Limited, "%q brings %d MiB of tool definitions, more than the %d MiB that are kept", visible.Text(tool.Clip(key)), size>>20, maxServer>>20).
+		return nil, tool.Errorf(op, tool.Limited, "%q brings %d MiB of tool definitions, more than the %d MiB that are kept", visible.Text(tool.Truncate(key)), size>>20, maxServer>>20).
 			WithHint("ask for fewer of its tools, or leave it out")
 	}
 	others := slices.DeleteFunc(slices.Clone(o.Others), func(name string) bool { return c.names[name] > 0 })
 	for _, d := range now {
 		one := candidate{Definition: d, hash: d.Hash(), findings: Scan(d, others)}
 		if c.names[d.Name] > 1 {
-			one.findings = append([]Finding{{Rule: scan.Malformed, Severity: Serious, Where: "name", Excerpt: visible.Text(tool.Clip(d.Name)), Why: whyTwin}}, one.findings...)
+			one.findings = append([]Finding{{Rule: scan.Malformed, Severity: Serious, Where: "name", Excerpt: visible.Text(tool.Truncate(d.Name)), Why: duplicateReason}}, one.findings...)
 		}
 		for _, f := range one.findings {
 			one.serious = one.serious || f.Severity == Serious
@@ -140,10 +140,10 @@ func examine(op, key string, now []Definition, o Options) (*court, error) {
 	return c, nil
 }
 
-const whyTwin = "two tools of one server have this name, and a call could reach either"
+const duplicateReason = "two tools of one server have this name, and a call could reach either"
 
 // judge goes through the candidates, and notes in the book what came of each.
-func (c *court) judge(b book) {
+func (c *reviewer) judge(b pinFile) {
 	sv := b[c.key]
 	if sv == nil && len(c.candidates) == 0 {
 		return // nothing shown yet: the first sight is still to come
@@ -164,7 +164,7 @@ func (c *court) judge(b book) {
 		if r == nil {
 			r = &record{}
 		}
-		c.one(r, one, first)
+		c.decideOne(r, one, first)
 		if one.Name != "" && !r.empty() {
 			sv.Tools[one.Name] = r
 		}
@@ -172,11 +172,11 @@ func (c *court) judge(b book) {
 	for name, r := range sv.Tools {
 		c.missing(sv, name, r)
 	}
-	slices.Sort(c.verdict.Vanished)
+	slices.Sort(c.verdict.Removed)
 }
 
-// one publishes or holds a candidate.
-func (c *court) one(r *record, one candidate, first bool) {
+// decideOne publishes or holds a candidate.
+func (c *reviewer) decideOne(r *record, one candidate, first bool) {
 	r.Gone = time.Time{}
 	reason := c.reason(r, one, first)
 	if reason == "" {
@@ -203,7 +203,7 @@ func (c *court) one(r *record, one candidate, first bool) {
 }
 
 // reason says why a candidate is held; "" publishes it.
-func (c *court) reason(r *record, one candidate, first bool) Reason {
+func (c *reviewer) reason(r *record, one candidate, first bool) Reason {
 	again := r.Waiting != nil && r.Waiting.Hash == one.hash
 	switch a := r.Accepted; {
 	case a != nil && a.Hash != one.hash:
@@ -224,13 +224,13 @@ func (c *court) reason(r *record, one candidate, first bool) Reason {
 
 // missing notes a tool that the server does not have any more. Only what a
 // human decided, or what first use pinned, is kept of it.
-func (c *court) missing(sv *server, name string, r *record) {
+func (c *reviewer) missing(sv *server, name string, r *record) {
 	if c.names[name] > 0 {
 		return
 	}
 	r.Waiting = nil
 	if r.Accepted != nil {
-		c.verdict.Vanished = append(c.verdict.Vanished, name)
+		c.verdict.Removed = append(c.verdict.Removed, name)
 		if r.Gone.IsZero() {
 			r.Gone = c.at
 		}

@@ -41,7 +41,7 @@ func defs(texts ...string) []trust.Definition {
 
 // brief writes a verdict in short: what is published, what is held and why,
 // what is gone.
-func brief(v trust.Verdict) string {
+func brief(v trust.ReviewResult) string {
 	var parts []string
 	for _, d := range v.Published {
 		parts = append(parts, "+"+d.Name)
@@ -56,7 +56,7 @@ func brief(v trust.Verdict) string {
 		}
 		parts = append(parts, part)
 	}
-	for _, name := range v.Vanished {
+	for _, name := range v.Removed {
 		parts = append(parts, "-"+name)
 	}
 	return strings.Join(parts, ", ")
@@ -65,7 +65,7 @@ func brief(v trust.Verdict) string {
 const key = "app.yaml#files"
 
 // pick accepts or rejects what is pending under some names, or all of it.
-func pick(t testing.TB, s *trust.Store, names ...string) []trust.Pick {
+func pick(t testing.TB, s *trust.Store, names ...string) []trust.DefinitionRef {
 	t.Helper()
 	held, err := s.Pending(key)
 	if err != nil {
@@ -75,19 +75,19 @@ func pick(t testing.TB, s *trust.Store, names ...string) []trust.Pick {
 }
 
 // unseen picks what no human has accepted of what is published.
-func unseen(t testing.TB, s *trust.Store, names ...string) []trust.Pick {
+func unseen(t testing.TB, s *trust.Store, names ...string) []trust.DefinitionRef {
 	t.Helper()
-	held, err := s.Unseen(key)
+	held, err := s.Unreviewed(key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return picks(held, names...)
 }
 
-func picks(held []trust.Held, names ...string) (out []trust.Pick) {
+func picks(held []trust.Held, names ...string) (out []trust.DefinitionRef) {
 	for _, h := range held {
 		if len(names) == 0 || slices.Contains(names, h.Definition.Name) {
-			out = append(out, h.Pick())
+			out = append(out, h.Ref())
 		}
 	}
 	return out
@@ -242,7 +242,7 @@ func TestReview(t *testing.T) {
 					if step.do == "others" {
 						o.Others = []string{"send_mail"}
 					}
-					var v trust.Verdict
+					var v trust.ReviewResult
 					v, err = s.Review(key, defs(step.now...), o)
 					got = brief(v)
 				}
@@ -270,7 +270,7 @@ func TestUnfitDefinitions(t *testing.T) {
 	if held, err := s.Pending(key); err != nil || len(held) != 0 {
 		t.Errorf("%v waits, %v", held, err)
 	}
-	if err := s.Accept(key, "ada", trust.Held{Definition: bad}.Pick()); tool.KindOf(err) != tool.NotFound {
+	if err := s.Accept(key, "ada", trust.Held{Definition: bad}.Ref()); tool.KindOf(err) != tool.NotFound {
 		t.Errorf("accepting it gave %v", err)
 	}
 	if v, _ := s.Review(key, []trust.Definition{good}, trust.Options{}); brief(v) != "!add new" {
@@ -323,7 +323,7 @@ func TestRejectPublished(t *testing.T) {
 		return brief(v)
 	}
 	review()
-	if err := s.Reject(key, "ada", trust.Held{Definition: now[0]}.Pick()); err != nil {
+	if err := s.Reject(key, "ada", trust.Held{Definition: now[0]}.Ref()); err != nil {
 		t.Fatal(err)
 	}
 	if got := review(); got != "!add unpinned rejected by ada" {
@@ -380,9 +380,9 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 		"nobody":          {s.Accept(key, "", good...), tool.Invalid},
 		"nothing":         {s.Accept(key, "ada"), tool.Invalid},
 		"unknown server":  {s.Reject("other", "ada", good...), tool.NotFound},
-		"unknown tool":    {s.Accept(key, "ada", trust.Pick{Name: "sub", Hash: good[0].Hash}), tool.NotFound},
-		"no hash":         {s.Accept(key, "ada", trust.Pick{Name: "add"}), tool.Conflict},
-		"one of them bad": {s.Accept(key, "ada", good[0], trust.Pick{Name: "sub"}), tool.NotFound},
+		"unknown tool":    {s.Accept(key, "ada", trust.DefinitionRef{Name: "sub", Hash: good[0].Hash}), tool.NotFound},
+		"no hash":         {s.Accept(key, "ada", trust.DefinitionRef{Name: "add"}), tool.Conflict},
+		"one of them bad": {s.Accept(key, "ada", good[0], trust.DefinitionRef{Name: "sub"}), tool.NotFound},
 	} {
 		if tool.KindOf(c.err) != c.kind {
 			t.Errorf("%s: %v", name, c.err)

@@ -57,8 +57,8 @@ const (
 
 var errLocked = errors.New("locked by another process")
 
-// book is the content of the file: what is known of each server.
-type book map[string]*server
+// pinFile is the content of the file: what is known of each server.
+type pinFile map[string]*server
 
 type server struct {
 	Launch *launch            `json:"launch,omitempty"`
@@ -99,11 +99,11 @@ type envelope struct {
 
 // load reads the file, and returns the book's JSON too. No file is an empty
 // book.
-func (s *Store) load() (book, []byte, error) {
+func (s *Store) load() (pinFile, []byte, error) {
 	const op = "trust.load"
 	data, err := readFile(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return book{}, nil, nil
+		return pinFile{}, nil, nil
 	}
 	if err != nil {
 		return nil, nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "what was accepted of MCP servers cannot be read from " + s.path, Err: err,
@@ -141,7 +141,7 @@ func readFile(path string) ([]byte, error) {
 }
 
 // decode reads what encode wrote, and nothing else.
-func decode(data []byte) (book, []byte, error) {
+func decode(data []byte) (pinFile, []byte, error) {
 	var e envelope
 	if err := strict(data, &e); err != nil {
 		return nil, nil, err
@@ -156,7 +156,7 @@ func decode(data []byte) (book, []byte, error) {
 	if sha256.Sum256(servers.Bytes()) != e.Sum {
 		return nil, nil, errors.New("its content does not match its sum")
 	}
-	var b book
+	var b pinFile
 	if err := strict(servers.Bytes(), &b); err != nil {
 		return nil, nil, err
 	}
@@ -185,7 +185,7 @@ func strict(data []byte, v any) error {
 
 // check holds the book to its own hashes: a definition that is shown as the
 // accepted one is the one that was accepted.
-func (b book) check() error {
+func (b pinFile) check() error {
 	for key, sv := range b {
 		if sv == nil || key == "" {
 			return fmt.Errorf("the server %q is empty or has no key", key)
@@ -215,7 +215,7 @@ func encode(servers []byte) ([]byte, error) {
 
 // update lets change alter the book, and keeps what came of it. Nothing is
 // written when change fails, or alters nothing.
-func (s *Store) update(op string, change func(book) error) error {
+func (s *Store) update(op string, change func(pinFile) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lock, err := s.lock(op)
@@ -259,7 +259,7 @@ func (s *Store) update(op string, change func(book) error) error {
 // whose server would so be seen for the first time every time.
 func checkKey(op, key string) error {
 	if key == "" || !utf8.ValidString(key) {
-		return tool.Errorf(op, tool.Invalid, "%q cannot be the key of a server", tool.Clip(key))
+		return tool.Errorf(op, tool.Invalid, "%q cannot be the key of a server", tool.Truncate(key))
 	}
 	return nil
 }

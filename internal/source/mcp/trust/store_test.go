@@ -105,7 +105,7 @@ func TestDamage(t *testing.T) {
 				t.Errorf("a review gave %s, %v", brief(v), err)
 			}
 			_, pending := s.Pending(key)
-			for _, err := range []error{pending, s.MayLaunch(key, []string{"npx", "files"}), s.AcceptLaunch(key, []string{"x"}, "ada"), s.Accept(key, "ada", trust.Pick{Name: "add"})} {
+			for _, err := range []error{pending, s.MayLaunch(key, []string{"npx", "files"}), s.AcceptLaunch(key, []string{"x"}, "ada"), s.Accept(key, "ada", trust.DefinitionRef{Name: "add"})} {
 				if tool.KindOf(err) != tool.Invalid {
 					t.Errorf("a call gave %v", err)
 				}

@@ -50,7 +50,7 @@ func TestPoisonedServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(v.Published) != 0 || len(v.Held) != 5 || !cmp.Equal(v.Vanished, []string{"sub"}) {
+	if len(v.Published) != 0 || len(v.Held) != 5 || !cmp.Equal(v.Removed, []string{"sub"}) {
 		t.Fatalf("after it turned: %s", brief(v))
 	}
 	golden(t, "story", page(v))
@@ -66,7 +66,7 @@ func TestPoisonedServer(t *testing.T) {
 }
 
 // page writes what is held, as a human would be shown it.
-func page(v trust.Verdict) string {
+func page(v trust.ReviewResult) string {
 	var b strings.Builder
 	for _, h := range v.Held {
 		fmt.Fprintf(&b, "%s (%s)\n", trust.Visible(h.Definition.Name), h.Reason)
@@ -80,7 +80,7 @@ func page(v trust.Verdict) string {
 		b.WriteString(trust.Diff(before, h.Definition))
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "gone: %s\n", strings.Join(v.Vanished, ", "))
+	fmt.Fprintf(&b, "gone: %s\n", strings.Join(v.Removed, ", "))
 	return b.String()
 }
 

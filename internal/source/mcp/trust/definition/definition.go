@@ -35,7 +35,7 @@ func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 // UnmarshalText reads what MarshalText wrote.
 func (h *Hash) UnmarshalText(text []byte) error {
 	if n, err := hex.Decode(h[:], text[:min(len(text), 2*len(h))]); err != nil || n != len(h) || len(text) != 2*len(h) {
-		return tool.Errorf("definition.Hash", tool.Invalid, "%q is not a sha256 in hex", tool.Clip(string(text)))
+		return tool.Errorf("definition.Hash", tool.Invalid, "%q is not a sha256 in hex", tool.Truncate(string(text)))
 	}
 	return nil
 }
@@ -77,10 +77,10 @@ const (
 	maxDepth      = 200       // of nested JSON
 )
 
-// Unfit says why a definition can be neither kept nor accepted, or "". Two
+// Problem says why a definition can be neither kept nor accepted, or "". Two
 // readers would not agree on what such a thing says, so no human could accept
 // it either: its server must mend it. The parts are the definition's own.
-func (d Definition) Unfit(parts [3]Part) string {
+func (d Definition) Problem(parts [3]Part) string {
 	switch {
 	case d.Name == "":
 		return "it has no name"

@@ -98,7 +98,7 @@ func TestUnfit(t *testing.T) {
 		"twice, large": {definition.Definition{Name: "a",
 			Input: raw(`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"\u0061":2}`)}, "twice"},
 	} {
-		got := c.d.Unfit(c.d.Parts())
+		got := c.d.Problem(c.d.Parts())
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

@@ -193,21 +193,21 @@ func (n Node) members() map[member]Node {
 				break
 			}
 		}
-		out[m] = n.Kids[i]
+		out[m] = n.Children[i]
 	}
 	return out
 }
 
 func (m member) Under(path string) string {
-	path = Under(path, m.key)
+	path = ChildPath(path, m.key)
 	if m.nth > 0 {
 		path += "#" + strconv.Itoa(m.nth+1)
 	}
 	return path
 }
 
-// Under is the path of a member.
-func Under(path, key string) string {
+// ChildPath is the path of a member.
+func ChildPath(path, key string) string {
 	for i := range len(key) {
 		if c := key[i]; !(c == '_' || c == '$' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z') {
 			return path + "[" + visible.Text(strconv.Quote(key)) + "]"
@@ -239,32 +239,32 @@ func (p *printer) arrays(path string, a, b Node) {
 		}
 		return
 	}
-	for i := range max(len(a.Kids), len(b.Kids)) {
+	for i := range max(len(a.Children), len(b.Children)) {
 		at := path + "[" + strconv.Itoa(i) + "]"
 		switch {
-		case i >= len(b.Kids):
-			p.leaves('-', at, a.Kids[i])
-		case i >= len(a.Kids):
-			p.leaves('+', at, b.Kids[i])
+		case i >= len(b.Children):
+			p.leaves('-', at, a.Children[i])
+		case i >= len(a.Children):
+			p.leaves('+', at, b.Children[i])
 		default:
-			p.values(at, a.Kids[i], b.Kids[i])
+			p.values(at, a.Children[i], b.Children[i])
 		}
 	}
 }
 
 // plain reports a list of texts and literals.
 func (n Node) plain() bool {
-	return !slices.ContainsFunc(n.Kids, func(kid Node) bool { return kid.Kind >= Array })
+	return !slices.ContainsFunc(n.Children, func(kid Node) bool { return kid.Kind >= Array })
 }
 
 // without returns the elements of a that b does not have.
 func without(a, b Node) []Node {
-	has := make(map[string]bool, len(b.Kids))
-	for _, kid := range b.Kids {
+	has := make(map[string]bool, len(b.Children))
+	for _, kid := range b.Children {
 		has[kid.canonical()] = true
 	}
 	var out []Node
-	for _, kid := range a.Kids {
+	for _, kid := range a.Children {
 		if !has[kid.canonical()] {
 			out = append(out, kid)
 		}
@@ -276,12 +276,12 @@ func without(a, b Node) []Node {
 // under its own path.
 func (p *printer) leaves(mark byte, path string, n Node) {
 	switch {
-	case n.Kind == Object && len(n.Kids) > 0:
+	case n.Kind == Object && len(n.Children) > 0:
 		for _, i := range n.sorted() {
-			p.leaves(mark, Under(path, n.Keys[i]), n.Kids[i])
+			p.leaves(mark, ChildPath(path, n.Keys[i]), n.Children[i])
 		}
 	case n.Kind == Array && !n.plain():
-		for i, kid := range n.Kids {
+		for i, kid := range n.Children {
 			p.leaves(mark, path+"["+strconv.Itoa(i)+"]", kid)
 		}
 	case n.Kind == Text && isProse(n.Text):

@@ -23,10 +23,10 @@ const (
 // Node is a JSON value that keeps what a Go map would lose: keys that stand
 // twice, and the spelling of numbers. The zero node is an absent value.
 type Node struct {
-	Kind Kind
-	Text string   // of a text its value, of a literal its spelling
-	Keys []string // of an object, one for each kid, in the order they came
-	Kids []Node
+	Kind     Kind
+	Text     string   // of a text its value, of a literal its spelling
+	Keys     []string // of an object, one for each kid, in the order they came
+	Children []Node
 }
 
 var (
@@ -77,14 +77,14 @@ func (r *reader) value(depth int) Node {
 		n := Node{Kind: Object}
 		for r.pos++; r.err == nil && r.next() != '}'; {
 			n.Keys = append(n.Keys, r.string())
-			n.Kids = append(n.Kids, r.value(depth+1))
+			n.Children = append(n.Children, r.value(depth+1))
 		}
 		r.pos++
 		return n
 	case '[':
 		n := Node{Kind: Array}
 		for r.pos++; r.err == nil && r.next() != ']'; {
-			n.Kids = append(n.Kids, r.value(depth+1))
+			n.Children = append(n.Children, r.value(depth+1))
 		}
 		r.pos++
 		return n
@@ -136,7 +136,7 @@ func (n Node) doubled() bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(n.Kids, Node.doubled)
+	return slices.ContainsFunc(n.Children, Node.doubled)
 }
 
 // sorted returns the order in which an object's keys sort; keys that are alike
@@ -157,7 +157,7 @@ func (n Node) appendCanonical(b []byte) []byte {
 		return appendQuoted(b, n.Text)
 	case Array:
 		b = append(b, '[')
-		for i, kid := range n.Kids {
+		for i, kid := range n.Children {
 			if i > 0 {
 				b = append(b, ',')
 			}
@@ -171,7 +171,7 @@ func (n Node) appendCanonical(b []byte) []byte {
 				b = append(b, ',')
 			}
 			b = append(appendQuoted(b, n.Keys[at]), ':')
-			b = n.Kids[at].appendCanonical(b)
+			b = n.Children[at].appendCanonical(b)
 		}
 		return append(b, '}')
 	}

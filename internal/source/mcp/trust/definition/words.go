@@ -34,7 +34,7 @@ func compareText(before, now string) []chunk {
 	edits = append(edits, edit{' ', a[:head]})
 	edits = append(edits, align(a[head:len(a)-tail], b[head:len(b)-tail])...)
 	edits = append(edits, edit{' ', a[len(a)-tail:]})
-	return chunks(joinIslands(edits))
+	return chunks(mergeSmallGaps(edits))
 }
 
 // tokens splits a text into words, line ends and the blanks between, so that
@@ -99,9 +99,9 @@ func align(a, b []string) []edit {
 	return out
 }
 
-// joinIslands makes one change of changes that only a few equal words part,
+// mergeSmallGaps makes one change of changes that only a few equal words part,
 // and puts what is gone before what is new.
-func joinIslands(edits []edit) []edit {
+func mergeSmallGaps(edits []edit) []edit {
 	var out []edit
 	var gone, added, island []string
 	changed := false

@@ -37,7 +37,7 @@ const (
 
 func cueHash(head uint32) uint32 { return head * 2654435761 >> (32 - 15) }
 
-var theMatcher = sync.OnceValue(func() *matcher {
+var defaultMatcher = sync.OnceValue(func() *matcher {
 	m := &matcher{cues: map[uint32][]cue{}}
 	for _, table := range [][]phrase{phraseTable, foreignTable} {
 		for _, p := range table {
@@ -65,11 +65,11 @@ func (m *matcher) add(c cue) {
 	m.cues[head] = append(m.cues[head], c)
 }
 
-// cued says between which places of a text the cues of each phrase stand.
-type cued [maxPhrases]struct{ from, to int32 }
+// cueHits says between which places of a text the cues of each phrase stand.
+type cueHits [maxPhrases]struct{ from, to int32 }
 
 // find returns where cues stand, and whether any does.
-func (m *matcher) find(s string, found *cued) (any bool) {
+func (m *matcher) find(s string, found *cueHits) (any bool) {
 	if len(s) < cueHead {
 		return false
 	}
@@ -84,7 +84,7 @@ func (m *matcher) find(s string, found *cued) (any bool) {
 				continue
 			}
 			if !any {
-				any, *found = true, cued{}
+				any, *found = true, cueHits{}
 			}
 			if f := &found[c.phrase]; f.to == 0 {
 				f.from, f.to = int32(i-cueHead), int32(i)
@@ -98,7 +98,7 @@ func (m *matcher) find(s string, found *cued) (any bool) {
 
 // phrases tries on a text the phrases whose cues it holds.
 func (s *scanner) phrases(p *piece) {
-	m := theMatcher()
+	m := defaultMatcher()
 	if !m.find(p.folded, &s.cued) {
 		return
 	}

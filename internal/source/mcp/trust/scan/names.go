@@ -31,7 +31,7 @@ func (s *scanner) names() {
 	eye := undigit(skeleton(s.name))
 	for _, other := range s.others {
 		if (!ascii || len(other) == len(s.name)) && undigit(skeleton(other)) == eye && !(ascii && strings.EqualFold(other, s.name)) {
-			s.report(ruleAlike, Serious, "name", s.name, whyAlike+visible.Text(tool.Clip(other)))
+			s.report(ruleAlike, Serious, "name", s.name, whyAlike+visible.Text(tool.Truncate(other)))
 			return
 		}
 	}

@@ -180,7 +180,7 @@ func insideWord(runes []rune, i int) bool {
 // padding looks for blank stretches that no layout needs: real descriptions
 // have at most a handful of empty lines, and indent by at most 60 columns.
 func (s *scanner) padding(p *piece) {
-	const mostLines, mostBlanks = 15, 150
+	const maxLines, maxBlanks = 15, 150
 	text := strings.TrimSpace(p.raw)
 	from, lines := 0, 0
 	for i := range len(text) {
@@ -188,8 +188,8 @@ func (s *scanner) padding(p *piece) {
 		case c == '\n':
 			lines++
 		case c > ' ':
-			if lines >= mostLines || i-from >= mostBlanks {
-				s.report(rulePadding, Serious, s.where(p.at), tool.Clip(text[i:]), whyPadding)
+			if lines >= maxLines || i-from >= maxBlanks {
+				s.report(rulePadding, Serious, s.where(p.at), tool.Truncate(text[i:]), whyPadding)
 				return
 			}
 			from, lines = i+1, 0

@@ -52,7 +52,7 @@ const Malformed = "malformed"
 func Scan(d definition.Definition, others []string) []Finding {
 	s := scanner{name: d.Name, others: others, steps: make([]step, 0, 32), pieces: make([]piece, 0, 32)}
 	parts := d.Parts()
-	if why := d.Unfit(parts); why != "" {
+	if why := d.Problem(parts); why != "" {
 		s.report(Malformed, Serious, "name", d.Name, "this definition cannot be judged: "+why)
 	}
 	s.names()
@@ -90,7 +90,7 @@ type scanner struct {
 	steps  []step
 	pieces []piece
 	found  []Finding
-	cued   cued // of the text at hand
+	cued   cueHits // of the text at hand
 	effort int
 	since  int // the first finding of the text at hand
 }
@@ -107,7 +107,7 @@ func (s *scanner) where(at int) string {
 	case st.index >= 0:
 		return s.where(st.up) + "[" + strconv.Itoa(st.index) + "]"
 	default:
-		return definition.Under(s.where(st.up), st.key)
+		return definition.ChildPath(s.where(st.up), st.key)
 	}
 }
 
@@ -141,13 +141,13 @@ func (s *scanner) walk(at int, n definition.Node) {
 			s.pieces = append(s.pieces, piece{at: at, raw: n.Text})
 		}
 	case definition.Array:
-		for i, kid := range n.Kids {
+		for i, kid := range n.Children {
 			if kid.Kind != definition.Literal {
 				s.walk(s.step(at, "", i), kid)
 			}
 		}
 	case definition.Object:
-		for i, kid := range n.Kids {
+		for i, kid := range n.Children {
 			known := wellKnown(n.Keys[i])
 			if known && (kid.Kind == definition.Literal || kid.Kind == definition.Text && n.Keys[i] == "type" && wellKnown(kid.Text)) {
 				continue
@@ -186,7 +186,7 @@ func (s *scanner) report(rule string, severity Severity, where, excerpt, why str
 		}
 	}
 	if len(s.found) < maxNoted {
-		s.found = append(s.found, Finding{rule, severity, where, visible.Text(tool.ClipTo(excerpt, maxExcerpt)), why})
+		s.found = append(s.found, Finding{rule, severity, where, visible.Text(tool.TruncateTo(excerpt, maxExcerpt)), why})
 	}
 }
 

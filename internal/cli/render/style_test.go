@@ -1,0 +1,203 @@
+package render_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"callgate/internal/cli/render"
+	"callgate/internal/gate/approval"
+	"callgate/internal/gate/lock"
+	"callgate/internal/journal"
+	"callgate/internal/protocol"
+	"callgate/tool"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.Local)
+
+func style() render.Style { return render.Style{Now: func() time.Time { return noon }} }
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+func request() approval.Request {
+	return approval.Request{
+		ID: "a1b2c3", State: approval.Pending, Workspace: "/home/ada/engine", Risk: tool.High,
+		Reason: "files.delete is of high risk\nand \x1b[31mthat is red", AskedAt: noon.Add(-90 * time.Second), Deadline: noon.Add(210 * time.Second),
+		Claims: []tool.Claim{{Resource: "file:/home/ada/engine/x", Mode: tool.X}},
+		Call: tool.Call{
+			ID: "c9", Tool: tool.ID{Namespace: "files", Name: "delete", Version: tool.Version{Major: 1}},
+			Principal: tool.Principal{User: "ada", App: "engine", Agent: "coder", Session: "s1"},
+			Args:      json.RawMessage("{\"path\":\"x\",\"note\":\"a\u202eb\"}"),
+		},
+	}
+}
+
+func TestPages(t *testing.T) {
+	answered := request()
+	answered.ID, answered.State = "a7", approval.Denied
+	answered.Answer = &approval.Answer{By: "ada", At: noon, Feedback: "not today", Args: json.RawMessage(`{"path":"y"}`)}
+	holder := func(call string) lock.Holder { return lock.Holder{Call: call, Tool: "files.write"} }
+	for _, c := range []struct {
+		name  string
+		write func(*strings.Builder) error
+	}{
+		{"tools", func(b *strings.Builder) error { return style().Tools(b, tools()) }},
+		{"tools-narrow", func(b *strings.Builder) error { s := style(); s.Width = 60; return s.Tools(b, tools()) }},
+		{"tools-color", func(b *strings.Builder) error { s := style(); s.Color = true; return s.Tools(b, tools()) }},
+		{"tool", func(b *strings.Builder) error { return style().Tool(b, tools()[0], "callgate tools call") }},
+		{"tool-bare", func(b *strings.Builder) error { return style().Tool(b, tools()[1], "callgate tools call") }},
+		{"usage", func(b *strings.Builder) error { return style().Usage(b, tools()[0], "callgate tools call") }},
+		{"approvals", func(b *strings.Builder) error { return style().Approvals(b, []approval.Request{request(), answered}) }},
+		{"approval", func(b *strings.Builder) error { return style().Approval(b, request()) }},
+		{"approval-answered", func(b *strings.Builder) error { return style().Approval(b, answered) }},
+		{"locks", func(b *strings.Builder) error {
+			return style().Locks(b, protocol.Locks{
+				Held: []lock.Held{{Resource: "file:/w/a", Mode: tool.U, Holder: holder("c1"), Since: noon.Add(-3 * time.Second)},
+					{Resource: "file:/w/b", Mode: tool.X, Holder: holder("c2"), Since: noon.Add(-3 * time.Hour), Expired: true}},
+				Waiting: []lock.Waiting{{Resource: "file:/w/a", Mode: tool.X, Holder: holder("c3"), Since: noon.Add(-time.Second), Position: 1,
+					Behind: lock.Blocker{Holder: holder("c1"), Queued: true}}},
+			})
+		}},
+		{"locks-none", func(b *strings.Builder) error { return style().Locks(b, protocol.Locks{}) }},
+		{"records", func(b *strings.Builder) error {
+			for _, r := range records() {
+				if err := style().Record(b, r); err != nil {
+					return err
+				}
+			}
+			return nil
+		}},
+		{"story", func(b *strings.Builder) error { return style().Call(b, records()[1:6]) }},
+		{"doubts", func(b *strings.Builder) error { return style().Doubts(b, records()[7:8]) }},
+		{"report", func(b *strings.Builder) error {
+			return style().Report(b, journal.Report{First: 3, Last: 9, Records: 7, Epochs: 2, Dropped: 2, Head: "ab12"})
+		}},
+		{"report-damaged", func(b *strings.Builder) error {
+			return style().Report(b, journal.Report{First: 1, Last: 9, Records: 8, Epochs: 1, Head: "ab12", More: 3,
+				Problems: []journal.Problem{{Seq: 4, What: "record 4 is missing"}}})
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var b strings.Builder
+			if err := c.write(&b); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, c.name, b.String())
+		})
+	}
+}
+
+func tools() []protocol.Tool {
+	return []protocol.Tool{
+		{
+			Spec: tool.Spec{
+				Name: "files.read", Short: "Read", Aliases: []string{"cat", "look into a file"}, Tags: []string{"file"},
+				Description: "Reads a text file. Lines are numbered.\n\nLarge files are cut.",
+				Input: json.RawMessage(`{"type":"object","required":["path"],"properties":{
+					"limit":{"type":"integer","default":2000,"description":"how many lines"},
+					"path":{"type":"string","description":"the file,\nin the workspace"},
+					"kind":{"enum":["text","bytes"]},
+					"only":{"type":"array","items":{"type":"string"}}}}`),
+				Examples: []tool.Example{{Note: "the first lines", Args: json.RawMessage(`{"path":"my notes.md","limit":5}`)}},
+			},
+			ID: tool.ID{Namespace: "files", Name: "read", Version: tool.Version{Major: 1}}, Wire: "files__read",
+			Signature: "path: str, limit?: int", Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Policy: "allow", Reason: "low risk",
+		},
+		{
+			Spec:   tool.Spec{Name: "mail.send", Description: "Sends \x1b]0;mail\x07 to someone, whoever they may be and wherever", Input: json.RawMessage(`{"type":"object"}`)},
+			ID:     tool.ID{Namespace: "mail", Name: "send", Version: tool.Version{Minor: 2}},
+			Policy: "approve", SideEffect: tool.External,
+		},
+		{Spec: tool.Spec{Name: "disk.wipe"}, Signature: "all?: bool", Risk: tool.High, Policy: "deny"},
+	}
+}
+
+func records() []journal.Record {
+	who := &tool.Principal{User: "ada", App: "engine", Session: "s1"}
+	of := func(seq uint64, kind journal.Kind) journal.Record {
+		return journal.Record{Seq: seq, Epoch: 1, Time: noon.Add(time.Duration(seq) * time.Second), Kind: kind, Call: "c9", Principal: who, Name: "rm", Tool: "files:delete@1.0.0"}
+	}
+	opened, asked, answered, begun, noted, end := of(1, journal.Opened), of(2, journal.Asked), of(3, journal.Answered), of(4, journal.Begun), of(5, journal.Noted), of(6, journal.Ended)
+	opened.Call, opened.Principal, opened.Name, opened.Tool = "", nil, "", ""
+	opened.Opening = &journal.Opening{Kernel: "0.1.0", Start: true, Cut: &journal.Truncation{Anchor: 9, Head: 7}}
+	asked.Ask = &journal.Ask{Verdict: journal.Wait, Reason: "it is risky", Args: json.RawMessage(`{"path":"x"}`), Approval: "a1",
+		Coercions: []string{"path was trimmed"}, Claims: []tool.Claim{{Resource: "file:/w/x", Mode: tool.X}}}
+	answered.Answer = &journal.Answer{Approval: "a1", Verdict: "approved", By: "ada", Always: true, Feedback: "go on", Args: json.RawMessage(`{"path":"y"}`)}
+	noted.Note = "its lock was let go early"
+	end.End = &journal.End{Status: tool.Failure, Error: tool.Failed, Summary: "no such\nfile", Warnings: []string{"slow disk"}, Took: 1500 * time.Millisecond,
+		Result: json.RawMessage(`{"status":"error","summary":"no such file","content":[{"type":"text","text":"rm: x:\u001b gone\nbye"}]}`)}
+	resolved := of(10, journal.Resolved)
+	resolved.Resolution = &journal.Resolution{By: "ada"}
+	allowed, doubted, dropped := of(7, journal.Asked), of(8, journal.Doubted), of(9, journal.Dropped)
+	allowed.Ask = &journal.Ask{Verdict: journal.Allow, Args: json.RawMessage(`{ "path": "x" }`)}
+	doubted.Note, doubted.End = "begun in record 4, and never ended", &journal.End{Status: tool.Failure, Error: tool.InDoubt, Summary: "it may or may not have happened"}
+	dropped.Principal, dropped.Tool, dropped.Name = nil, "", ""
+	dropped.Summary = &journal.PruneSummary{FirstSeq: 1, LastSeq: 5}
+	return []journal.Record{opened, asked, answered, begun, noted, end, allowed, doubted, dropped, resolved}
+}
+
+func TestSafe(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain ✓ text\n\tmore":    "plain ✓ text\n\tmore",
+		"\x1b[2Jgone":             `\u001b[2Jgone`,
+		"\x9b2J":                  `\x9b2J`,
+		"a\u009bb":                `a\u009bb`,
+		"user\u202egnp.exe":       `user\u202egnp.exe`,
+		"line\u2028sep\r\n":       `line\u2028sep\u000d` + "\n",
+		"tag\U000e0041":           `tag\U000e0041`,
+		string([]byte{0xff, 0}):   `\xff\u0000`,
+		"replacement � is a rune": "replacement � is a rune",
+	} {
+		if got := render.Safe(in); got != want {
+			t.Errorf("Safe(%q) is %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzSafe(f *testing.F) {
+	f.Add("\x1b[31m\x00\xff\u202e")
+	f.Fuzz(func(t *testing.T, text string) {
+		got := render.Safe(text)
+		if !utf8.ValidString(got) {
+			t.Errorf("Safe(%q) is not UTF-8", text)
+		}
+		if strings.ContainsFunc(got, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || 0x7f <= r && r <= 0x9f || r == '\u202e' }) {
+			t.Errorf("Safe(%q) is %q", text, got)
+		}
+	})
+}
+
+func TestSpan(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0 s", 900 * time.Microsecond: "900 µs", 42 * time.Millisecond: "42 ms", 1540 * time.Millisecond: "1.5 s", 12900 * time.Millisecond: "12 s", 90 * time.Second: "90 s",
+		3 * time.Minute: "3 min", 5 * time.Hour: "5 h", 72 * time.Hour: "3 days",
+	} {
+		if got := render.Duration(d); got != want {
+			t.Errorf("Span(%d) is %q, want %q", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package client_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"callgate/internal/client"
+	"callgate/internal/protocol"
+)
+
+// A kernel that begins to answer before it was sent the whole request, as one
+// does that answers with a stream, is heard to the end.
+func TestFrontAnswersWhileItIsAsked(t *testing.T) {
+	kernel := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := http.NewResponseController(w)
+		_ = c.EnableFullDuplex()
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, ": first\n\n")
+		_ = c.Flush()
+		body, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "data: %s %v\n\n", body, err)
+	}))
+	defer kernel.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() {
+		over <- client.ServeMCP(ctx, l, protocol.MCPHTTPClient{}, func(ctx context.Context) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", kernel.Listener.Addr().String())
+		})
+	}()
+	defer func() {
+		cancel()
+		if err := <-over; err != nil {
+			t.Error(err)
+		}
+	}()
+
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: here\r\nContent-Length: 10\r\n\r\nfirst")
+	in := bufio.NewReader(conn)
+	res, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body := bufio.NewReader(res.Body)
+	if line, err := body.ReadString('\n'); line != ": first\n" {
+		t.Fatalf("it begins with %q, %v", line, err)
+	}
+	fmt.Fprint(conn, "later")
+	rest, err := io.ReadAll(body)
+	if err != nil || !strings.Contains(string(rest), "data: firstlater <nil>") {
+		t.Errorf("it ends with %q, %v", rest, err)
+	}
+}

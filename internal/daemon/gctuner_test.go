@@ -1,0 +1,42 @@
+package daemon
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+)
+
+func TestRoom(t *testing.T) {
+	for live, want := range map[uint64]int{0: 3200, 1 << 20: 3200, 8 << 20: 400, 32 << 20: 100, 500 << 20: 100} {
+		if got := gcPercent(live); got != want {
+			t.Errorf("%d MB may grow by %d %%, want %d", live>>20, got, want)
+		}
+	}
+	t.Setenv("GOGC", "")
+	before := percent()
+	room := startGCTuner()
+	kept := make([]byte, 64<<20) // more than the room: it is searched as usual
+	for percent() != 100 {
+		runtime.GC()
+	}
+	runtime.KeepAlive(kept)
+	for percent() == 100 { // and when that has gone, less often
+		runtime.GC()
+	}
+	room.end()
+	if got := percent(); got != before {
+		t.Errorf("it leaves %d %%, and found %d", got, before)
+	}
+	t.Setenv("GOGC", "50")
+	startGCTuner().end()
+	if got := percent(); got != before {
+		t.Errorf("somebody knew better, and it is %d %%", got)
+	}
+}
+
+// percent is how the heap is searched now.
+func percent() int {
+	now := debug.SetGCPercent(100)
+	debug.SetGCPercent(now)
+	return now
+}

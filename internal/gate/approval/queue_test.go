@@ -1,0 +1,215 @@
+package approval_test
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"callgate/internal/gate/approval"
+	"callgate/internal/storage/sqlite"
+	"callgate/tool"
+)
+
+const key = "the-human's-key-for-tests"
+
+// desk opens a desk on a real store, told of what settles and what is orphaned.
+func desk(t *testing.T, path string, opts approval.Options) *approval.Queue {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path)
+	ok(t, err)
+	opts.Key = key
+	d := approval.New(db.Approvals(), opts)
+	ok(t, d.Start(t.Context()))
+	t.Cleanup(func() { d.Close(); ok(t, db.Close()) })
+	return d
+}
+
+func request(id string, patience time.Duration) approval.Request {
+	call := tool.Call{ID: "c" + id, Name: "t.x", Tool: tool.ID{Namespace: "t", Name: "x"}, Args: json.RawMessage(`{"n":1}`),
+		Principal: tool.Principal{Session: "s1"}}
+	return approval.Request{ID: id, Call: call, Workspace: "/w", Reason: "to test", AskedAt: time.Now(), Deadline: time.Now().Add(patience)}
+}
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var human = approval.Credential{Key: key, By: "ada", PID: 42}
+
+func TestSilenceIsADenial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var settled []approval.State
+		d := desk(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{
+			OnSettled: func(_ context.Context, r approval.Request) { settled = append(settled, r.State) },
+		})
+		ok(t, d.Submit(t.Context(), request("a1", 300*time.Second)))
+		start := time.Now()
+		r, err := d.Wait(t.Context(), "a1")
+		ok(t, err)
+		if r.State != approval.Expired || time.Since(start) != 300*time.Second {
+			t.Errorf("%s after %v", r.State, time.Since(start))
+		}
+		if err := d.Answer(t.Context(), human, "a1", approval.Answer{Approve: true}); tool.KindOf(err) != tool.Conflict {
+			t.Errorf("an answer past the deadline: %v", err)
+		}
+		if len(settled) != 1 || settled[0] != approval.Expired {
+			t.Errorf("settled: %v", settled)
+		}
+	})
+}
+
+func TestPendingOutlivesTheDesk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "a.db")
+		first := desk(t, path, approval.Options{})
+		ok(t, first.Submit(t.Context(), request("soon", time.Minute)))
+		ok(t, first.Submit(t.Context(), request("later", time.Hour)))
+		first.Close()
+		time.Sleep(2 * time.Minute) // the kernel is down, and one deadline passes
+		second := desk(t, path, approval.Options{})
+		r, err := second.Wait(t.Context(), "soon")
+		ok(t, err)
+		if r.State != approval.Expired {
+			t.Errorf("soon is %s", r.State)
+		}
+		ok(t, second.Answer(t.Context(), human, "later", approval.Answer{Approve: true}))
+		if r, err = second.Wait(t.Context(), "later"); err != nil || r.State != approval.Approved || r.Answer.By != "ada" {
+			t.Errorf("later: %+v, %v", r, err)
+		}
+	})
+}
+
+func TestFirstAnswerWins(t *testing.T) {
+	d := desk(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{})
+	ok(t, d.Submit(t.Context(), request("a1", time.Hour)))
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	kinds := map[tool.Kind]int{}
+	for i := range 16 {
+		wg.Go(func() {
+			err := d.Answer(context.Background(), human, "a1", approval.Answer{Approve: i%2 == 0})
+			mu.Lock()
+			defer mu.Unlock()
+			kinds[tool.KindOf(err)]++
+		})
+	}
+	wg.Wait()
+	if kinds[""] != 1 || kinds[tool.Conflict] != 15 {
+		t.Errorf("answers: %v", kinds)
+	}
+	if err := d.Answer(t.Context(), human, "no-such", approval.Answer{}); tool.KindOf(err) != tool.NotFound {
+		t.Errorf("no such request: %v", err)
+	}
+}
+
+// family is who started whom.
+type family map[int]int
+
+func (f family) Descends(pid, from int) bool {
+	for ; pid != 0; pid = f[pid] {
+		if pid == from {
+			return true
+		}
+	}
+	return false
+}
+
+func TestWhoMayAnswer(t *testing.T) {
+	const kernel, toolChild, asker, askersChild, stranger = 100, 101, 200, 201, 300
+	tree := family{kernel: 1, toolChild: kernel, asker: 1, askersChild: asker, stranger: 1}
+	for _, c := range []struct {
+		name  string
+		who   approval.Credential
+		asker approval.Requester
+		why   string // "" for yes
+	}{
+		{"the user elsewhere", approval.Credential{Key: key, PID: stranger}, approval.Requester{PID: asker}, ""},
+		{"without a key", approval.Credential{PID: stranger}, approval.Requester{PID: asker}, "human's key"},
+		{"with a wrong key", approval.Credential{Key: "wrong", PID: stranger}, approval.Requester{PID: asker}, "human's key"},
+		{"the kernel itself", approval.Credential{Key: key, PID: kernel}, approval.Requester{PID: asker}, "inside the kernel"},
+		{"a tool's process", approval.Credential{Key: key, PID: toolChild}, approval.Requester{PID: asker}, "inside the kernel"},
+		{"an inner connection", approval.Credential{Key: key, PID: 0}, approval.Requester{PID: asker}, "inside the kernel"},
+		{"the asker", approval.Credential{Key: key, PID: asker}, approval.Requester{PID: asker}, "session that asked"},
+		{"a child of the asker", approval.Credential{Key: key, PID: askersChild}, approval.Requester{PID: asker}, "session that asked"},
+		{"the person at the asking terminal", approval.Credential{Key: key, PID: asker}, approval.Requester{PID: asker, Human: true}, ""},
+		{"a child of that person's process", approval.Credential{Key: key, PID: askersChild}, approval.Requester{PID: asker, Human: true}, "session that asked"},
+		{"that person without the key", approval.Credential{PID: asker}, approval.Requester{PID: asker, Human: true}, "human's key"},
+		{"a person whose command is the kernel", approval.Credential{Key: key, PID: 0}, approval.Requester{PID: kernel, Human: true}, ""},
+		{"a tool of that command", approval.Credential{Key: key, PID: toolChild}, approval.Requester{PID: kernel, Human: true}, "inside the kernel"},
+		{"an unknown process where none is told", approval.Credential{Key: key, PID: approval.Unknown}, approval.Requester{PID: approval.Unknown}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := desk(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{Kernel: kernel, Lineage: tree})
+			r := request("a1", time.Hour)
+			r.Asker = c.asker
+			ok(t, d.Submit(t.Context(), r))
+			err := d.Answer(t.Context(), c.who, "a1", approval.Answer{Approve: true})
+			if c.why == "" {
+				ok(t, err)
+			} else if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), c.why) {
+				t.Errorf("%v, want a refusal that says %q", err, c.why)
+			}
+		})
+	}
+}
+
+func TestOrphans(t *testing.T) {
+	var d *approval.Queue
+	var orphans []string
+	d = desk(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{OnOrphaned: func(r approval.Request) {
+		if d.Reserve(r.ID) {
+			orphans = append(orphans, r.ID)
+		}
+	}})
+	for _, id := range []string{"held", "left", "free", "no"} {
+		ok(t, d.Submit(t.Context(), request(id, time.Hour)))
+	}
+	d.Reserve("held")
+	d.Reserve("left")
+	d.Unreserve(t.Context(), "left") // its waiter went away before the answer
+	for _, id := range []string{"held", "left", "free", "no"} {
+		ok(t, d.Answer(t.Context(), human, id, approval.Answer{Approve: id != "no"}))
+	}
+	if got := strings.Join(orphans, " "); got != "left free no" {
+		t.Errorf("orphans: %s", got)
+	}
+	d.Unreserve(t.Context(), "held") // and this one after it
+	if got := strings.Join(orphans, " "); got != "left free no held" {
+		t.Errorf("orphans: %s", got)
+	}
+}
+
+func TestWaitEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := desk(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{})
+		ok(t, d.Submit(t.Context(), request("a1", time.Hour)))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := d.Wait(ctx, "a1"); tool.KindOf(err) != tool.Cancelled {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestQuote(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                       "",
+		" \n ":                   "",
+		"no":                     "«no»",
+		"a\nb\x00\x1bc\u202e»«d": "«a bc›‹d»",
+		"bad \xff utf8":          "«bad  utf8»",
+		strings.Repeat("é", 600): "«" + strings.Repeat("é", 500) + "…»",
+	} {
+		if got := approval.FenceFeedback(in); got != want {
+			t.Errorf("Quote(%.20q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,313 @@
+package sandbox
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"callgate/internal/sandbox/launcher"
+)
+
+// program writes down everything that happens between the fork and the
+// command, for a machine that can do what the report says.
+func (s *Spec) program(machine Report, l *layout, env []string) *launcher.Program {
+	p := &launcher.Program{Init: machine.Namespaces, Processes: positive(s.Limits.Processes), Memory: positive(s.Limits.Memory)}
+	s.addFiles(p)
+	p.Step("begin a session")
+	p.Call(unix.SYS_SETSID)
+	if machine.Namespaces {
+		addView(p, l, s.Limits.Temp, machine.Proc)
+		s.addProcessLimit(p, machine)
+	}
+	p.Step("enter ", s.Dir)
+	p.Call(unix.SYS_CHDIR, p.Text(s.Dir))
+	s.addLimits(p, machine)
+	addNoPrivileges(p)
+	if machine.Landlock > 0 {
+		addLandlock(p, machine.Landlock, s.Network || machine.Namespaces, s.rules(machine, l))
+	}
+	if machine.Seccomp {
+		addFilter(p, s.filtering(machine))
+	}
+	if machine.Namespaces { // nobody in there may look into init
+		p.Call(unix.SYS_PRCTL, launcher.Int(unix.PR_SET_DUMPABLE), launcher.Int(0))
+	}
+	p.Fork = p.Calls()
+	const setMask, maskSize, closeFrom = 2, 8, 3
+	p.Step(runStep, s.Argv[0])
+	p.Call(unix.SYS_RT_SIGPROCMASK, launcher.Int(setMask), p.Bytes(words(0)), launcher.Int(0), launcher.Int(maskSize))
+	s.addNull(p)
+	p.CallIgnoreError(unix.SYS_CLOSE_RANGE, launcher.Int(closeFrom), launcher.Int(math.MaxUint32), launcher.Int(unix.CLOSE_RANGE_CLOEXEC))
+	p.Call(unix.SYS_EXECVE, p.Text(s.executable()), p.Texts(s.Argv), p.Texts(env))
+	return p
+}
+
+// addFiles takes over the standard files that were sent along. Descriptors are
+// given out from the lowest on, so they come to be where the null device was.
+func (s *Spec) addFiles(p *launcher.Program) {
+	p.Step("take the standard files")
+	last, count := 0, 0
+	for fd, given := range s.given() {
+		if given {
+			p.Call(unix.SYS_CLOSE, launcher.Int(fd))
+			last, count = fd, count+1
+		}
+	}
+	if count == 0 {
+		return
+	}
+	const descriptor = 4
+	control := make([]byte, unix.CmsgSpace(count*descriptor))
+	buffer := p.Bytes(words(0, 1)) // struct iovec: where, and for how much; one byte comes with them
+	p.Link(buffer, p.Bytes(make([]byte, 1)))
+	message := p.Bytes(words(0, 0, 0, 1, 0, uint64(len(control)), 0)) // struct msghdr
+	p.Link(message.Offset(16), buffer)
+	p.Link(message.Offset(32), p.Bytes(control))
+	p.Call(unix.SYS_RECVMSG, launcher.Int(launcher.FilesFD), message, launcher.Int(0))
+	p.Call(unix.SYS_FCNTL, launcher.Int(last), launcher.Int(unix.F_GETFD)) // all of them came
+}
+
+// given tells which of the three standard files the spec has.
+func (s *Spec) given() [3]bool { return [3]bool{s.Stdin != nil, s.Stdout != nil, s.Stderr != nil} }
+
+// addNull opens the null device, where the spec has no standard file, again
+// from inside: a file that was opened outside could not be opened once more by
+// its name in /dev/fd.
+func (s *Spec) addNull(p *launcher.Program) {
+	const slot = 0
+	for fd, given := range s.given() {
+		if !given {
+			p.CallKeep(slot, unix.SYS_OPENAT, launcher.Int(atCWD), p.Text(os.DevNull), launcher.Int(unix.O_RDWR|unix.O_CLOEXEC), launcher.Int(0))
+			p.Call(unix.SYS_DUP3, launcher.Slot(slot), launcher.Int(fd), launcher.Int(0))
+		}
+	}
+}
+
+// runStep begins the name of the one step whose failure is the command's.
+const runStep = "run "
+
+func positive[T int | int64](v T) uint64 { return uint64(max(v, 0)) }
+
+// newGround asks for namespaces and maps the users of this one into them, each
+// to itself: whoever may map all of them does, for root's command must reach
+// what root's workspace holds; anyone else maps just himself.
+func newGround(network bool) launcher.Namespaces {
+	g := launcher.Namespaces{CloneFlags: unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWIPC}
+	if !network {
+		g.CloneFlags |= unix.CLONE_NEWNET
+		g.Loopback = true
+	}
+	if os.Geteuid() == 0 {
+		g.UIDMap, g.GIDMap, g.Groups = sameUsers(), sameGroups(), true
+	}
+	if g.UIDMap == "" || g.GIDMap == "" {
+		uid, gid := strconv.Itoa(os.Geteuid()), strconv.Itoa(os.Getegid())
+		g.UIDMap, g.GIDMap, g.Groups = uid+" "+uid+" 1", gid+" "+gid+" 1", false
+	}
+	return g
+}
+
+// The maps of this namespace do not change.
+var (
+	sameUsers  = sync.OnceValue(func() string { return sameIDs("/proc/self/uid_map") })
+	sameGroups = sync.OnceValue(func() string { return sameIDs("/proc/self/gid_map") })
+)
+
+// sameIDs writes a map that gives every user of this namespace the same number
+// in the next.
+func sameIDs(name string) string {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	var lines []string
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Fields(line); len(f) == 3 {
+			lines = append(lines, f[0]+" "+f[0]+" "+f[2])
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// addProcessLimit bounds the process numbers of root's namespace, since the
+// kernel counts processes for everyone but root; then /proc is for reading.
+func (s *Spec) addProcessLimit(p *launcher.Program, machine Report) {
+	if !machine.Proc {
+		return
+	}
+	const slot, reserved = 0, 300
+	// Before 6.14 this number was the whole machine's.
+	if os.Geteuid() == 0 && s.Limits.Processes > 0 && kernelAtLeast(6, 14) {
+		most := strconv.Itoa(s.Limits.Processes + reserved)
+		p.Step("limit processes")
+		p.CallKeep(slot, unix.SYS_OPENAT, launcher.Int(atCWD), p.Text("/proc/sys/kernel/pid_max"), launcher.Int(unix.O_WRONLY|unix.O_CLOEXEC), launcher.Int(0))
+		p.CallIgnoreError(unix.SYS_WRITE, launcher.Slot(slot), p.Text(most), launcher.Int(len(most)))
+		p.Call(unix.SYS_CLOSE, launcher.Slot(slot))
+	}
+	(&view{Program: p}).attributes(atCWD, "/proc", 0, unix.MOUNT_ATTR_RDONLY)
+}
+
+func (s *Spec) addLimits(p *launcher.Program, machine Report) {
+	p.Step("set limits")
+	for _, l := range s.rlimits(machine) {
+		var now unix.Rlimit
+		if unix.Getrlimit(l.resource, &now) == nil {
+			l.most = min(l.most, now.Max)
+		}
+		p.Call(unix.SYS_PRLIMIT64, launcher.Int(0), launcher.Int(l.resource), p.Bytes(words(l.most, l.most)), launcher.Int(0))
+	}
+}
+
+type rlimit struct {
+	resource int
+	most     uint64
+}
+
+// rlimits are the limits that the kernel keeps for each process.
+func (s *Spec) rlimits(machine Report) []rlimit {
+	l := s.Limits
+	list := []rlimit{{unix.RLIMIT_CORE, 0}}
+	add := func(resource int, most int64) {
+		if most > 0 {
+			list = append(list, rlimit{resource, uint64(most)})
+		}
+	}
+	add(unix.RLIMIT_FSIZE, l.FileSize)
+	add(unix.RLIMIT_NOFILE, int64(l.OpenFiles))
+	add(unix.RLIMIT_CPU, int64((l.CPU+time.Second-1)/time.Second))
+	if l.mapped {
+		add(unix.RLIMIT_DATA, l.Memory)
+	}
+	// Processes are counted by user: in a namespace of its own the run's alone,
+	// elsewhere everything the user has.
+	if machine.Namespaces && kernelAtLeast(5, 14) {
+		add(unix.RLIMIT_NPROC, int64(l.Processes))
+	}
+	return list
+}
+
+// addNoPrivileges gives up what could undo the walls, for good. Of root's
+// powers only those over files are left, and only with no_new_privs can a
+// program not regain the rest.
+func addNoPrivileges(p *launcher.Program) {
+	p.Step("give up privileges")
+	p.Call(unix.SYS_PRCTL, launcher.Int(unix.PR_SET_NO_NEW_PRIVS), launcher.Int(1), launcher.Int(0), launcher.Int(0), launcher.Int(0))
+	p.CallIgnoreError(unix.SYS_PRCTL, launcher.Int(unix.PR_CAP_AMBIENT), launcher.Int(unix.PR_CAP_AMBIENT_CLEAR_ALL), launcher.Int(0), launcher.Int(0), launcher.Int(0))
+	kept := uint64(0)
+	if os.Geteuid() == 0 {
+		kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
+		if now, err := capabilities(); err == nil {
+			kept &= now
+		}
+	}
+	header := p.Bytes(words(unix.LINUX_CAPABILITY_VERSION_3))
+	// Twice effective, permitted and inheritable: the low half, then the high.
+	sets := p.Bytes(words(kept|kept<<32, 0, 0))
+	p.Call(unix.SYS_CAPSET, header, sets)
+}
+
+// capabilities reads those permitted to this process, the low half.
+func capabilities() (uint64, error) {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	err := unix.Capget(&header, &data[0])
+	return uint64(data[0].Permitted), err
+}
+
+// filtering says what the seccomp filter leaves open. Where the view shows
+// only the run's own sockets, and the abstract ones are kept apart too, unix
+// sockets are harmless; elsewhere there is no telling whose they reach.
+func (s *Spec) filtering(machine Report) seccompConfig {
+	own := machine.Namespaces && !s.Network
+	return seccompConfig{
+		inet:     s.Network || own,
+		unix:     own || machine.Namespaces && machine.Landlock >= 6,
+		truncate: machine.Namespaces || machine.Landlock >= 3,
+	}
+}
+
+// rules are the Landlock rules of a layout.
+func (s *Spec) rules(machine Report, l *layout) []rights {
+	var list []rights
+	add := func(path string, allow uint64) { list = append(list, rights{mountEntry{path: path}, allow}) }
+	if machine.Namespaces { // all there is to see may be seen
+		add("/", rightsRead)
+		add("/dev", rightsOfDevice)
+		add("/tmp", rightsRead|rightsWrite)
+		add("/dev/shm", rightsRead|rightsWrite)
+	} else {
+		for _, node := range devices {
+			add(node, rightsOfDevice)
+		}
+		add("/proc", unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_READ_DIR)
+	}
+	for _, q := range l.places {
+		switch {
+		case q.kind != folder && q.kind != file:
+		case q.write && q.kind == file:
+			list = append(list, rights{q, (rightsRead | rightsWrite) & rightsOfFile})
+		case q.write:
+			list = append(list, rights{q, rightsRead | rightsWrite})
+		case machine.Namespaces:
+		case q.path == "/etc" && os.Geteuid() == 0:
+			for _, path := range entriesBut(q.path, rootSecrets) {
+				list = append(list, entryRights(path))
+			}
+		case q.kind == file:
+			list = append(list, rights{q, rightsRead & rightsOfFile})
+		default:
+			list = append(list, rights{q, rightsRead})
+		}
+	}
+	return list
+}
+
+// entriesBut lists a folder without what holds any of the paths to leave out.
+func entriesBut(dir string, out []string) []string {
+	entries, _ := os.ReadDir(dir)
+	var list []string
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if !slices.ContainsFunc(out, func(o string) bool { return within(o, path) }) && e.Type()&os.ModeSymlink == 0 {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+func entryRights(path string) rights {
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		return rights{mountEntry{path: path}, rightsRead}
+	}
+	return rights{mountEntry{path: path}, rightsRead & rightsOfFile}
+}
+
+// kernelAtLeast compares the version of the running kernel.
+func kernelAtLeast(major, minor int) bool {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return false
+	}
+	parts := strings.SplitN(unix.ByteSliceToString(u.Release[:]), ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	a, err := strconv.Atoi(parts[0])
+	b, err2 := strconv.Atoi(strings.TrimRight(parts[1], "-+abcdefghijklmnopqrstuvwxyz"))
+	return err == nil && err2 == nil && (a > major || a == major && b >= minor)
+}
+
+func machineMemory() int64 {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 4 << 30
+	}
+	return int64(info.Totalram) * int64(info.Unit)
+}

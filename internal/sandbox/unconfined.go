@@ -1,0 +1,119 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"callgate/tool"
+)
+
+// openDelay is how long the readers of a run without walls wait for output
+// that a straggler holds open, before the stragglers are swept.
+const openDelay = 200 * time.Millisecond
+
+// runUnconfined makes the run without walls: a group of its own, its environment,
+// its limits where the system has them.
+func (s *Spec) runUnconfined(ctx context.Context) (Exit, error) {
+	const op = "sandbox.Run"
+	temp, err := newTemp()
+	if err != nil {
+		return Exit{}, err
+	}
+	defer removeAll(temp)
+	marker := rand.Text()
+	cmd := &exec.Cmd{
+		Path: s.Argv[0], Args: s.Argv, Dir: s.Dir, Env: s.environ(temp, marker),
+		Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, WaitDelay: openDelay,
+	}
+	g, err := startGroup(cmd, s)
+	if err != nil {
+		e := tool.Errorf(op, tool.Failed, "%s cannot be run: %w", s.Argv[0], err)
+		if errors.Is(err, os.ErrNotExist) {
+			e.Kind = tool.NotFound
+		}
+		return Exit{Level: Process}, e
+	}
+	over := make(chan struct{})
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		select {
+		case <-over:
+			return
+		case <-ctx.Done():
+		}
+		g.terminate()
+		select {
+		case <-over:
+		case <-time.After(s.Grace):
+			g.kill()
+		}
+	}()
+	err = cmd.Wait()
+	close(over)
+	<-stopped
+	g.finish(marker)
+	if cmd.ProcessState == nil {
+		return Exit{Level: Process}, &tool.Error{Op: op, Kind: tool.Internal, Message: "the command was lost", Err: err}
+	}
+	exit := groupExit(cmd.ProcessState)
+	exit.Level = Process
+	return exit, nil
+}
+
+// tempPrefix begins the name of a run's temporary folder; then come the number
+// of the process that made it, and a number of its own.
+const tempPrefix = "callgate-run-"
+
+// newTemp makes a temporary folder.
+func newTemp() (string, error) {
+	clearOld()
+	dir, err := os.MkdirTemp("", tempPrefix+strconv.Itoa(os.Getpid())+"-")
+	if err != nil {
+		return "", &tool.Error{Op: "sandbox.Run", Kind: tool.Unavailable, Message: "no temporary folder could be made", Err: err,
+			Hint: "see whether there is room in " + os.TempDir()}
+	}
+	return dir, nil
+}
+
+// clearOld removes, once, the temporary folders of processes that were killed
+// before they could. A process in a container of its own cannot be told from
+// one that is gone, so what is young is left alone.
+var clearOld = sync.OnceFunc(func() {
+	const young = time.Hour
+	names, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*"))
+	for _, name := range names {
+		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(name), tempPrefix), "-")
+		pid, err := strconv.Atoi(number)
+		info, err2 := os.Lstat(name)
+		if err != nil || err2 != nil || time.Since(info.ModTime()) < young {
+			continue
+		}
+		if p, err := os.FindProcess(pid); err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+			removeAll(name)
+		}
+	}
+})
+
+// removeAll removes a folder, whatever modes its own folders were left with.
+func removeAll(dir string) {
+	if os.RemoveAll(dir) == nil {
+		return
+	}
+	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	os.RemoveAll(dir)
+}

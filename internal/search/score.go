@@ -1,0 +1,156 @@
+package search
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+)
+
+// The formula. A tool's score for a query is
+//
+//	10 × cosine + ½ × keywords + used
+//
+// where cosine compares the query with the tool's text and name, and keywords
+// is the field-weighted BM25 of the keyword half: the form that the seeds give
+// (semantic × 10 + keyword boost). RATIONALE has the table of what else was
+// tried.
+const (
+	meaningWeight = 10.0
+	keywordWeight = 0.5
+	usedWeight    = 0.5 // for each use of late,
+	usedMost      = 3.0 // up to this
+
+	minKnown      = 0.5 // share of a query's words that the catalog knows
+	minSimilarity = 0.2 // meaning that answers a query whose words it does not; 1 in 20 of our requests in other languages has less
+)
+
+// scratch is the room that one query takes; it is used again.
+type scratch struct {
+	words    []float32
+	meanings []float32
+	found    []scored
+}
+
+type scored struct {
+	index int32 // in the catalog
+	score float32
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// find answers one query. matched is false when nothing answers it well.
+func (c *Catalog) find(query string, vector []float32, r Request, limit int) (a Answer, matched bool) {
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	words := c.state.words.Query(query)
+	s.words = words.Scores(s.words)
+	if vector != nil {
+		s.meanings = c.state.vectors.Scores(vector, s.meanings)
+	} else {
+		s.meanings = s.meanings[:0]
+	}
+	if r.Half == Semantic {
+		clear(s.words)
+	}
+	c.score(s, vector != nil && r.Half != Keywords, r)
+
+	a = Answer{Query: query, Total: len(s.found)}
+	for _, f := range best(s.found, r.Offset, limit) {
+		h := Hit{Tool: c.tools[f.index], Score: round(float64(f.score))}
+		slot := c.slots[f.index]
+		if row := c.state.rows[slot]; vector != nil && row != none {
+			h.Semantic = round(float64(s.meanings[row]))
+		}
+		for _, w := range words.Why(int(slot)) {
+			h.Matches = append(h.Matches, Match{Word: w.Word, Found: w.Match, Field: w.Field, How: string(w.Route)})
+		}
+		a.Hits = append(a.Hits, h)
+	}
+	return a, c.answers(s, words.Known())
+}
+
+// answers reports whether anything found answers the query well: its words
+// are mostly known here, or something is near to it in meaning.
+func (c *Catalog) answers(s *scratch, known float64) bool {
+	if known >= minKnown {
+		return len(s.found) > 0
+	}
+	for _, f := range s.found {
+		if row := c.state.rows[c.slots[f.index]]; row != none && int(row) < len(s.meanings) && s.meanings[row] >= minSimilarity {
+			return true
+		}
+	}
+	return false
+}
+
+// score fills s.found with every tool that passes the filter and has a score.
+func (c *Catalog) score(s *scratch, meaning bool, r Request) {
+	s.found = s.found[:0]
+	open := r.Filter.open()
+	for i, slot := range c.slots {
+		score := keywordWeight * s.words[slot]
+		if meaning {
+			if row := c.state.rows[slot]; row != none {
+				score += meaningWeight * s.meanings[row]
+			}
+		}
+		if score <= 0 || !open && !r.Filter.Passes(c.tools[i]) {
+			continue
+		}
+		s.found = append(s.found, scored{int32(i), score})
+	}
+	if len(r.Used) == 0 {
+		return
+	}
+	for i := range s.found {
+		f := &s.found[i]
+		if n := r.Used[c.tools[f.index].ID.Dotted()]; n > 0 {
+			f.score += float32(min(usedWeight*float64(n), usedMost))
+		}
+	}
+}
+
+// best returns the best of the found, past an offset, best first. Equal scores
+// stand in the catalog's order, which is by name.
+func best(found []scored, offset, limit int) []scored {
+	order := func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.index, b.index))
+	}
+	want := offset + limit
+	if want >= len(found) {
+		slices.SortFunc(found, order)
+		return found[min(offset, len(found)):]
+	}
+	// A heap of the best so far, worst on top: most tools never enter it.
+	top := found[:want:want]
+	slices.SortFunc(top, func(a, b scored) int { return order(b, a) })
+	for _, f := range found[want:] {
+		if order(f, top[0]) < 0 {
+			top[0] = f
+			sink(top, order)
+		}
+	}
+	slices.SortFunc(top, order)
+	return top[offset:]
+}
+
+// sink restores the heap after its top was replaced.
+func sink(heap []scored, order func(a, b scored) int) {
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= len(heap) {
+			return
+		}
+		if child+1 < len(heap) && order(heap[child+1], heap[child]) > 0 {
+			child++
+		}
+		if order(heap[i], heap[child]) >= 0 {
+			return
+		}
+		heap[i], heap[child] = heap[child], heap[i]
+		i = child
+	}
+}
+
+func round(x float64) float64 { return math.Round(x*1000) / 1000 }

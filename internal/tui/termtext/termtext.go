@@ -1,0 +1,210 @@
+// Package termtext writes text for a screen: safe, in a few colours, and cut or
+// wrapped to a width.
+//
+// # Law
+//
+// What a model, a tool or a file says goes through [Safe] before anything else
+// is done with it, and what a library made of it goes through [Clean]: a
+// terminal shows all of it, and obeys nothing but the colours that stand here.
+package termtext
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+func paint(code, text string) string {
+	if text == "" {
+		return ""
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[m"
+}
+
+// The colours, by what they say. Each takes one line of safe text.
+
+// Strong makes text stand out.
+func Strong(text string) string { return paint("1", text) }
+
+// Faint makes text stand back.
+func Faint(text string) string { return paint("2", text) }
+
+// Bad marks what is wrong, or goes away.
+func Bad(text string) string { return paint("31", text) }
+
+// Good marks what went well, or comes.
+func Good(text string) string { return paint("32", text) }
+
+// Warn marks what somebody should look at.
+func Warn(text string) string { return paint("33", text) }
+
+// Accent marks where one is.
+func Accent(text string) string { return paint("36", text) }
+
+// Safe writes text so that a terminal shows it and obeys nothing in it: control
+// characters, and marks that reorder text or cannot be seen, are written as
+// escapes. Newlines stay, and tabs become spaces.
+func Safe(text string) string {
+	if plain(text) {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == '\n':
+			b.WriteByte('\n')
+		case r == '\t':
+			b.WriteString("    ")
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case isUnsafe(r):
+			b.WriteString(escaped(r))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// plain reports whether text is safe as it is, which nearly all of it is.
+func plain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' && c != '\n' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// isUnsafe reports whether a terminal, or an eye, would be led by a character.
+func isUnsafe(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+}
+
+func escaped(r rune) string {
+	if r > 0xffff {
+		return fmt.Sprintf(`\U%08x`, r)
+	}
+	return fmt.Sprintf(`\u%04x`, r)
+}
+
+// OneLine is safe text without line breaks.
+func OneLine(text string) string { return strings.Join(strings.Fields(Safe(text)), " ") }
+
+// Truncate shortens one line to a width, with a mark where it was cut.
+func Truncate(line string, width int) string {
+	if len(line) <= width { // a byte is no wider than a column
+		return line
+	}
+	return ansi.Truncate(line, max(width, 1), "…")
+}
+
+// Width is how many columns a line takes.
+func Width(line string) int { return ansi.StringWidth(line) }
+
+// Pad cuts a line, or lengthens it with spaces, to just a width.
+func Pad(line string, width int) string {
+	line = Truncate(line, width)
+	return line + strings.Repeat(" ", max(0, width-Width(line)))
+}
+
+// Wrap breaks safe text into lines of at most a width, between words where it
+// can.
+func Wrap(text string, width int) []string {
+	width = max(width, 1)
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if len(line) <= width {
+			lines = append(lines, line)
+			continue
+		}
+		for part := range strings.SplitSeq(ansi.Wrap(line, width, ""), "\n") {
+			if Width(part) > width { // it may keep a hyphen too many
+				lines = append(lines, strings.Split(ansi.Hardwrap(part, width, true), "\n")...)
+			} else {
+				lines = append(lines, part)
+			}
+		}
+	}
+	return lines
+}
+
+// StripCommands takes what a renderer made of safe text, and leaves of its commands
+// only colours: no links, no movement, and nothing that hides text.
+func StripCommands(rendered string) string {
+	var b strings.Builder
+	state := byte(0)
+	for len(rendered) > 0 {
+		seq, width, n, next := ansi.DecodeSequence(rendered, state, nil)
+		switch {
+		case n == 0:
+			return b.String()
+		case width > 0 || seq == "\n":
+			b.WriteString(visible(seq))
+		case colour(seq):
+			b.WriteString(seq)
+		case seq == "\t":
+			b.WriteString("    ")
+		}
+		rendered, state = rendered[n:], next
+	}
+	return b.String()
+}
+
+// visible is a cluster of characters without those that are not to be trusted.
+func visible(cluster string) string {
+	if plain(cluster) {
+		return cluster
+	}
+	return Safe(cluster)
+}
+
+// colour reports whether a sequence is one of those that set a colour or a
+// weight. Concealed and blinking text is none.
+func colour(seq string) bool {
+	inner, ok := strings.CutPrefix(seq, "\x1b[")
+	if !ok {
+		return false
+	}
+	inner, ok = strings.CutSuffix(inner, "m")
+	if !ok || strings.Trim(inner, "0123456789;") != "" {
+		return false
+	}
+	fields := strings.Split(inner, ";")
+	for i := 0; i < len(fields); i++ {
+		switch fields[i] {
+		case "38", "48": // what follows is the colour itself
+			i = len(fields)
+		case "5", "6", "8", "05", "06", "08":
+			return false
+		}
+	}
+	return true
+}
+
+// JSON is a JSON text with the characters that Safe would escape written as
+// escapes of JSON, so that it can be edited and means what it meant.
+func JSON(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n':
+			b.WriteByte('\n')
+		case r == '\t':
+			b.WriteString("    ")
+		case !isUnsafe(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			b.WriteString(escaped(high) + escaped(low))
+		default:
+			b.WriteString(escaped(r))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,35 @@
+package tool
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ModelText tells the failure so that a model can act on it: what was wrong, what
+// to do next, each field that is wrong, names that do exist, the schema and an
+// example.
+func (e *Error) ModelText() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", e.Kind, e.Message)
+	if e.Hint != "" {
+		b.WriteString("\nhint: " + e.Hint)
+	}
+	for _, f := range e.Fields {
+		path := f.Path
+		if path == "" {
+			path = "the arguments"
+		}
+		fmt.Fprintf(&b, "\n- %s: want %s, got %s", path, f.Want, f.Got)
+	}
+	if missing := slices.DeleteFunc(slices.Clone(e.Similar), func(s string) bool { return strings.Contains(e.Hint, s) }); len(missing) > 0 {
+		b.WriteString("\nsimilar: " + strings.Join(missing, ", "))
+	}
+	if len(e.Schema) > 0 {
+		b.WriteString("\nschema: " + string(e.Schema))
+	}
+	if len(e.Example) > 0 {
+		b.WriteString("\nexample: " + string(e.Example))
+	}
+	return b.String()
+}
