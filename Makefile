@@ -7,7 +7,7 @@ export GORACE = atexit_sleep_ms=0
 GO ?= go
 BIN := bin/callgate
 
-.PHONY: run test e2e soak build lint bench cross windows deps clean
+.PHONY: run test e2e soak build lint house bench cross windows deps clean
 
 ## run: start a kernel on a scratch workspace and say what to try.
 run: build
@@ -47,6 +47,10 @@ lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'gofmt would change these files'; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
+
+## house: the largest packages, files, functions, types and lines.
+house:
+	@$(GO) run ./scripts/house
 
 ## cross: the systems we say we build for do build.
 cross: windows

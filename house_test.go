@@ -1,206 +1,79 @@
 package callgate_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
+
+	"callgate/internal/house"
 )
 
-// The house rules of docs/ARCHITECTURE.md, held against the source itself. It
-// is parsed here rather than asked of the go command, so that a cached test
-// result never hides a change.
-
-// floors lists the rooms of each floor, lowest first. A folder that is not
-// listed is part of the room above it. A room may import rooms of lower floors.
-var floors = [][]string{
-	{"tool", "internal/nearest"},
-	{"llm", "internal/secret", "internal/statedir"},
-	{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache", "internal/search/eval"},
-	{"internal/search", "internal/agent/surface", "internal/conversation/history", "internal/conversation/prompt", "internal/agent/calltext", "internal/conversation/compact", "internal/agent/filter", "internal/netguard", "internal/markdown", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
-		"internal/gate/schema", "internal/gate/policy", "internal/gate/approval", "internal/gate/lock"},
-	{"internal/module", "internal/module/workfile"},
-	{"internal/search/bench", "internal/agent", "internal/provider", "internal/control", "internal/source/mcp", "internal/gate", "internal/app", "internal/module/filesystem", "internal/module/shell",
-		"internal/module/http", "internal/module/web", "internal/module/browser", "internal/module/database", "internal/module/git", "internal/module/memory", "internal/source/executable"},
-	{"internal/storage/sqlite", "internal/storage/storagetest", "internal/protocol", "internal/importer"},
-	{"internal/client"},
-	{"."},
-	{"internal/daemon", "internal/tui"},
-	{"internal/cli"},
-	{"cmd/callgate", "scripts/scriptedllm"},
+// rules are the rules of docs/ARCHITECTURE.md. internal/house says what each
+// means, and its tests prove that each fires.
+var rules = house.Rules{
+	Layers: [][]string{
+		{"tool", "internal/nearest", "internal/version", "internal/house"},
+		{"llm", "internal/secret", "internal/statedir"},
+		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",
+			"internal/search/eval"},
+		{"internal/search", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
+			"internal/netguard", "internal/markdown", "internal/agent/surface", "internal/agent/calltext",
+			"internal/agent/filter", "internal/conversation/history", "internal/conversation/prompt",
+			"internal/conversation/compact", "internal/gate/schema", "internal/gate/policy", "internal/gate/approval",
+			"internal/gate/lock"},
+		{"internal/module", "internal/module/workfile"},
+		{"internal/search/bench", "internal/agent", "internal/provider", "internal/control", "internal/source/mcp",
+			"internal/source/executable", "internal/gate", "internal/app", "internal/module/filesystem",
+			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",
+			"internal/module/database", "internal/module/git", "internal/module/memory"},
+		{"internal/storage/sqlite", "internal/storage/storagetest", "internal/protocol", "internal/importer"},
+		{"internal/client"},
+		{"internal/kernel"},
+		{".", "internal/daemon", "internal/tui"},
+		{"internal/cli"},
+		{"cmd/callgate", "scripts"},
+	},
+	Forbidden: []house.Forbidden{
+		{Import: "database/sql", Only: sql, Why: "the kernel's SQL stays in storage"},
+		{Import: "modernc.org/sqlite", Only: sql, Why: "the kernel's SQL stays in storage"},
+		{Import: "github.com/jackc/pgx", Only: sql, Why: "the kernel's SQL stays in storage"},
+		{Import: "github.com/go-sql-driver/mysql", Only: sql, Why: "the kernel's SQL stays in storage"},
+		{Import: "github.com/openai", Only: []string{"internal/provider"}, Why: "a provider's JSON stays in its adapter"},
+		{Import: "github.com/anthropics", Only: []string{"internal/provider"}, Why: "a provider's JSON stays in its adapter"},
+		{Import: "charm.land", Only: []string{"internal/tui"}, Why: "one room draws the terminal"},
+		{Import: "github.com/chromedp", Only: []string{"internal/module/browser"}, Why: "one module drives the browser"},
+		{Import: "github.com/spf13/cobra", Only: []string{"internal/cli"}, Why: "only the command line parses commands"},
+		{Import: "net/http", Why: "HTTP is the business of the faces, and of what is reached over it", Only: []string{
+			"internal/protocol", "internal/client", "internal/daemon", "internal/search/embedapi", "internal/source/mcp",
+			"internal/netguard", "internal/module/http", "internal/module/web", "internal/module/browser",
+			"internal/provider", "scripts"}},
+		{Import: "github.com/modelcontextprotocol", Only: []string{"internal/source/mcp", "internal/daemon/mcpserver"},
+			Why: "MCP is spoken where servers are reached, and where clients are"},
+		{Import: "callgate/internal/gate", Exact: true, Only: []string{"internal/kernel"},
+			Why: "the gate is reached through the kernel"},
+		{Import: "callgate/internal/kernel", Only: []string{".", "internal/daemon"},
+			Why: "front ends reach the kernel through internal/client"},
+		{Import: "callgate/internal/house", Only: []string{"scripts"}, Why: "nothing that ships measures itself"},
+	},
+	BadNames:    []string{"util", "utils", "common", "helpers", "types", "models", "misc"},
+	HandlerRoom: "internal/gate",
 }
 
-// nevers lists imports that only some rooms may have, or that some may not.
-var nevers = []struct {
-	imports string   // the import, or everything below it
-	only    []string // the rooms that may have it
-	why     string
-}{
-	{"database/sql", []string{"internal/storage/sqlite", "internal/module/database"}, "the kernel's SQL stays in storage"},
-	{"modernc.org/sqlite", []string{"internal/storage/sqlite", "internal/module/database"}, "the kernel's SQL stays in storage"},
-	{"github.com/jackc/pgx/v5", []string{"internal/module/database"}, "the kernel's SQL stays in storage"},
-	{"github.com/go-sql-driver/mysql", []string{"internal/module/database"}, "the kernel's SQL stays in storage"},
-	{"github.com/openai/openai-go/v3", []string{"internal/provider"}, "a provider's JSON stays in its adapter"},
-	{"github.com/anthropics/anthropic-sdk-go", []string{"internal/provider"}, "a provider's JSON stays in its adapter"},
-	{"charm.land", []string{"internal/tui"}, "one room draws the terminal"},
-	{"github.com/chromedp/chromedp", []string{"internal/module/browser"}, "one module drives the browser"},
-	{"github.com/spf13/cobra", []string{"internal/cli"}, "only the command line parses commands"},
-	{"net/http", []string{"internal/protocol", "internal/client", "internal/daemon", "internal/search/embedapi", "internal/source/mcp",
-		"internal/netguard", "internal/module/http", "internal/module/web", "internal/module/browser", "internal/provider", "scripts/scriptedllm"}, "HTTP is the business of the faces, and of what is reached over it"},
-	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/source/mcp", "internal/daemon"}, "MCP is spoken where servers are reached, and where clients are"},
-	{"callgate/internal/gate", []string{"."}, "the door is reached through the façade"},
-	{"callgate", []string{"internal/daemon"}, "front ends reach the kernel through internal/client"},
-}
+var sql = []string{"internal/storage/sqlite", "internal/module/database"}
 
-type source struct {
-	folder  string // slash-separated
-	name    string // the file
-	test    bool
-	file    *ast.File
-	imports []string
-}
-
-// sources are all Go files of the house, read once.
-func sources(t *testing.T) []source {
-	t.Helper()
-	all, err := readSources()
+func TestRules(t *testing.T) {
+	tree, err := house.Read(".", "callgate")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) < 20 {
-		t.Fatalf("only %d source files found: the walk is broken", len(all))
+	if len(tree.Files) < 100 {
+		t.Fatalf("only %d source files found: the walk is broken", len(tree.Files))
 	}
-	return all
-}
-
-var readSources = sync.OnceValues(func() ([]source, error) {
-	var all []source
-	set := token.NewFileSet()
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules"):
-			return filepath.SkipDir
-		case d.IsDir() || filepath.Ext(name) != ".go":
-			return nil
-		}
-		file, err := parser.ParseFile(set, name, nil, parser.ParseComments)
-		if err != nil {
-			return err
-		}
-		s := source{folder: path.Dir(filepath.ToSlash(name)), name: filepath.ToSlash(name), test: strings.HasSuffix(name, "_test.go"), file: file}
-		for _, i := range file.Imports {
-			target, _ := strconv.Unquote(i.Path.Value)
-			s.imports = append(s.imports, target)
-		}
-		all = append(all, s)
-		return nil
-	})
-	return all, err
-})
-
-// floorOf returns the room that a folder is part of, and its floor: the listed
-// room nearest above it.
-func floorOf(folder string) (room string, floor int) {
-	for room = folder; ; room = path.Dir(room) {
-		for i, rooms := range floors {
-			if slices.Contains(rooms, room) && (room != "." || folder == ".") {
-				return room, i
-			}
-		}
-		if room == "." {
-			return "", -1
-		}
-	}
-}
-
-// folderOf is the folder of one of our own imports.
-func folderOf(imported string) (string, bool) {
-	if imported == "callgate" {
-		return ".", true
-	}
-	return strings.CutPrefix(imported, "callgate/")
-}
-
-func TestFloors(t *testing.T) {
-	for _, s := range sources(t) {
-		room, floor := floorOf(s.folder)
-		if floor < 0 {
-			t.Errorf("%s stands on no floor; give its room one in house_test.go and docs/ARCHITECTURE.md", s.name)
-			continue
-		}
-		if s.test {
-			continue // tests drive a room through whatever they need
-		}
-		for _, imported := range s.imports {
-			folder, ours := folderOf(imported)
-			if !ours {
-				continue
-			}
-			if other, its := floorOf(folder); its >= floor && other != room {
-				t.Errorf("%s (floor %d) imports %s (floor %d): a room imports only lower floors", s.name, floor, folder, its)
-			}
-		}
-	}
-}
-
-func TestNevers(t *testing.T) {
-	for _, s := range sources(t) {
-		if s.test {
-			continue
-		}
-		for _, never := range nevers {
-			if room, _ := floorOf(s.folder); slices.Contains(never.only, room) {
-				continue
-			}
-			if slices.ContainsFunc(s.imports, func(i string) bool { return i == never.imports }) {
-				t.Errorf("%s imports %s: %s", s.name, never.imports, never.why)
-			}
-		}
-		ast.Inspect(s.file, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.FuncDecl:
-				if n.Name.Name == "init" && n.Recv == nil {
-					t.Errorf("%s has an init function: wire things where they are used", s.name)
-				}
-			case *ast.CallExpr:
-				sel, ok := n.Fun.(*ast.SelectorExpr)
-				if !ok || sel.Sel.Name != "Execute" {
-					break
-				}
-				if inner, ok := sel.X.(*ast.SelectorExpr); ok && inner.Sel.Name == "Handler" && s.folder != "internal/gate" {
-					t.Errorf("%s invokes a handler: only the arbiter does", s.name)
-				}
-			}
-			return true
-		})
-		if slices.Contains([]string{"util", "utils", "common", "helpers", "types", "models", "misc"}, s.file.Name.Name) {
-			t.Errorf("%s: the package name %q says nothing", s.name, s.file.Name.Name)
-		}
-	}
-}
-
-func TestEveryPackageSaysWhatItIs(t *testing.T) {
-	documented := map[string]bool{}
-	for _, s := range sources(t) {
-		if !s.test {
-			documented[s.folder] = documented[s.folder] || s.file.Doc != nil && len(s.file.Doc.Text()) > 40
-		}
-	}
-	for room, ok := range documented {
-		if !ok {
-			t.Errorf("package %s has no doc comment that says what it is for", room)
-		}
+	for _, p := range rules.Check(tree) {
+		t.Error(p)
 	}
 }
 

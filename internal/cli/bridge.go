@@ -13,6 +13,7 @@ import (
 	"callgate/internal/daemon"
 	"callgate/internal/protocol"
 	"callgate/internal/statedir"
+	"callgate/internal/version"
 	"callgate/tool"
 )
 
@@ -150,10 +151,10 @@ func (p *program) replaceOldKernel(ctx context.Context, dir statedir.Dir, spawn 
 	c := client.New(client.Options{Dial: client.Unix(dir.Socket())})
 	defer c.Close()
 	status, err := c.Status(ctx)
-	if err == nil && status.Version == daemon.Version || !status.Background {
+	if err == nil && status.Version == version.Version || !status.Background {
 		return err
 	}
-	p.status("callgate: the kernel in the background is version %s, this program %s: it is replaced", status.Version, daemon.Version)
+	p.status("callgate: the kernel in the background is version %s, this program %s: it is replaced", status.Version, version.Version)
 	if err := c.Stop(ctx); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"callgate/internal/daemon"
 	"callgate/internal/protocol"
 	"callgate/internal/statedir"
+	"callgate/internal/version"
 )
 
 // oldKernel serves a state directory as another version of this program would:
@@ -70,7 +71,7 @@ func TestHealing(t *testing.T) {
 	state, folder := newState(t), newFolder(t, plainApp)
 	stopped := oldKernel(t, state, protocol.Status{Protocol: protocol.Version, Version: "0.0.1", Background: true})
 	a := newAgent(t, state, folder, "agent")
-	if !strings.Contains(a.errs.String(), "is version 0.0.1, this program "+daemon.Version+": it is replaced") || !stopped() {
+	if !strings.Contains(a.errs.String(), "is version 0.0.1, this program "+version.Version+": it is replaced") || !stopped() {
 		t.Errorf("it says %s", a.errs.String())
 	}
 	if got := a.call("demo.echo", `{"path":"x"}`); !strings.Contains(got, `"path":"x"`) {

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/app"
-	"callgate/internal/daemon"
 	"callgate/internal/protocol"
+	"callgate/internal/version"
 	"callgate/tool"
 )
 
@@ -111,7 +111,7 @@ type build struct {
 }
 
 func thisBuild() build {
-	b := build{Version: daemon.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Protocol: protocol.Version}
+	b := build{Version: version.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Protocol: protocol.Version}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			switch s.Key {

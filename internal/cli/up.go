@@ -12,6 +12,7 @@ import (
 
 	"callgate/internal/client"
 	"callgate/internal/daemon"
+	"callgate/internal/version"
 	"callgate/tool"
 )
 
@@ -87,7 +88,7 @@ func (p *program) up(ctx context.Context, attached bool, idle time.Duration) err
 		}()
 	}
 	me := client.New(client.Options{Dial: d.Dial})
-	if err := p.announce(ctx, upInfo{daemon.Version, os.Getpid(), dir.String(), d.Socket}, me); err != nil {
+	if err := p.announce(ctx, upInfo{version.Version, os.Getpid(), dir.String(), d.Socket}, me); err != nil {
 		_ = d.Stop()
 		return err
 	}

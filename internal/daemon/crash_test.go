@@ -17,20 +17,20 @@ import (
 	"testing"
 	"time"
 
-	"callgate"
 	"callgate/internal/daemon"
 	"callgate/internal/journal"
+	"callgate/internal/kernel"
 	"callgate/tool"
 )
 
 // churn makes calls without end, and says the id of each that was answered.
 func churn(ctx context.Context, state, workspace string) {
-	d, err := daemon.Start(ctx, callgate.Config{State: state})
+	d, err := daemon.Start(ctx, kernel.Config{State: state})
 	if err != nil {
 		say(err)
 		os.Exit(1)
 	}
-	s, err := d.Kernel.OpenSession(ctx, callgate.SessionConfig{Workspace: workspace})
+	s, err := d.Kernel.OpenSession(ctx, kernel.SessionConfig{Workspace: workspace})
 	if err != nil {
 		say(err)
 		os.Exit(1)
@@ -105,7 +105,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		wholeFiles(t, workspace)
 		noStragglers(t)
 	}
-	k, err := callgate.Open(t.Context(), callgate.Config{State: state})
+	k, err := kernel.Open(t.Context(), kernel.Config{State: state})
 	ok(t, err)
 	defer func() { ok(t, k.Close()) }()
 	doubts := onceInDoubt(t, k)
@@ -135,7 +135,7 @@ func killOnce(t *testing.T, state, workspace string) []answered {
 	}
 	p.end()
 
-	k, err := callgate.Open(t.Context(), callgate.Config{State: state})
+	k, err := kernel.Open(t.Context(), kernel.Config{State: state})
 	ok(t, err)
 	defer func() { ok(t, k.Close()) }()
 	for _, a := range list {
@@ -158,7 +158,7 @@ func killOnce(t *testing.T, state, workspace string) []answered {
 
 // onceInDoubt counts the doubts, and sees that each belongs to one call that
 // began and did not end.
-func onceInDoubt(t *testing.T, k *callgate.Kernel) int {
+func onceInDoubt(t *testing.T, k *kernel.Kernel) int {
 	t.Helper()
 	count := map[journal.Kind]map[string]int{journal.Begun: {}, journal.Ended: {}, journal.Doubted: {}}
 	for after := uint64(0); ; {

@@ -21,9 +21,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"callgate"
 	"callgate/internal/daemon/httpapi"
 	"callgate/internal/daemon/peer"
+	"callgate/internal/kernel"
 	"callgate/internal/statedir"
 	"callgate/tool"
 )
@@ -33,7 +33,7 @@ const drainTimeout = 10 * time.Second
 
 // Daemon is a serving kernel.
 type Daemon struct {
-	Kernel *callgate.Kernel
+	Kernel *kernel.Kernel
 	Socket string
 
 	server  *http.Server
@@ -49,17 +49,17 @@ type Daemon struct {
 
 // Start opens a kernel and serves it. A state directory that another process
 // holds is a Conflict.
-func Start(ctx context.Context, cfg callgate.Config) (*Daemon, error) { return start(ctx, cfg, false) }
+func Start(ctx context.Context, cfg kernel.Config) (*Daemon, error) { return start(ctx, cfg, false) }
 
 // StartBackground starts a kernel for whoever comes: clients are told that it
 // is one, and may ask it to stop.
-func StartBackground(ctx context.Context, cfg callgate.Config) (*Daemon, error) {
+func StartBackground(ctx context.Context, cfg kernel.Config) (*Daemon, error) {
 	return start(ctx, cfg, true)
 }
 
-func start(ctx context.Context, cfg callgate.Config, background bool) (*Daemon, error) {
+func start(ctx context.Context, cfg kernel.Config, background bool) (*Daemon, error) {
 	cfg.Lineage = peer.Lineage{}
-	kernel, err := callgate.Open(ctx, cfg)
+	kernel, err := kernel.Open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (d *Daemon) waitClients() {
 
 // Connection is a way to a kernel: the one that runs, or one of our own.
 type Connection struct {
-	cfg callgate.Config
+	cfg kernel.Config
 	dir statedir.Dir
 
 	mu  sync.Mutex
@@ -190,7 +190,7 @@ type Connection struct {
 }
 
 // Connect finds the kernel of a state directory, or becomes it.
-func Connect(ctx context.Context, cfg callgate.Config) (*Connection, error) {
+func Connect(ctx context.Context, cfg kernel.Config) (*Connection, error) {
 	dir, err := statedir.Default()
 	if cfg.State != "" {
 		dir, err = statedir.At(cfg.State)

@@ -17,11 +17,11 @@ import (
 	"syscall"
 	"testing"
 
-	"callgate"
 	"callgate/internal/client"
 	"callgate/internal/daemon"
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
+	"callgate/internal/kernel"
 	"callgate/internal/protocol"
 	"callgate/internal/sandbox"
 	"callgate/internal/statedir"
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	}
 	switch role {
 	case "serve":
-		d, err := daemon.Start(ctx, callgate.Config{State: part.State})
+		d, err := daemon.Start(ctx, kernel.Config{State: part.State})
 		if err != nil {
 			say(err)
 			os.Exit(1)
@@ -76,7 +76,7 @@ func TestMain(m *testing.M) {
 	case "answer":
 		say(answer(ctx, part.State, part.Key, part.Approval, part.Args))
 	case "append": // one call of its own, as server or client, whichever it finds itself
-		conn, err := daemon.Connect(ctx, callgate.Config{State: part.State})
+		conn, err := daemon.Connect(ctx, kernel.Config{State: part.State})
 		if err != nil {
 			say(err)
 			os.Exit(1)
@@ -299,7 +299,7 @@ func TestOneServesAndTheOthersAreItsClients(t *testing.T) {
 	if n := strings.Count(string(data), "\n"); n != processes {
 		t.Errorf("%d of %d appends are there", n, processes)
 	}
-	conn, err := daemon.Connect(t.Context(), callgate.Config{State: state})
+	conn, err := daemon.Connect(t.Context(), kernel.Config{State: state})
 	ok(t, err)
 	c := client.New(client.Options{Dial: conn.Dial})
 	ended, err := c.Journal(t.Context(), journal.Query{Kind: journal.Ended})
@@ -316,13 +316,13 @@ func TestKilledServerIsReplaced(t *testing.T) {
 	for range 3 {
 		p := start(t, "serve", map[string]string{"State": state})
 		must(t, p.heard(t), "serving")
-		if _, err := daemon.Start(t.Context(), callgate.Config{State: state}); tool.KindOf(err) != tool.Conflict {
+		if _, err := daemon.Start(t.Context(), kernel.Config{State: state}); tool.KindOf(err) != tool.Conflict {
 			t.Fatalf("a second server started: %v", err)
 		}
 		ok(t, p.Process.Kill())
 		p.end()
 	}
-	conn, err := daemon.Connect(t.Context(), callgate.Config{State: state})
+	conn, err := daemon.Connect(t.Context(), kernel.Config{State: state})
 	ok(t, err)
 	defer conn.Close()
 	if !conn.InProcess() {
@@ -364,7 +364,7 @@ func TestNobodyApprovesTheirOwnCall(t *testing.T) {
 			Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, Handler: run,
 		}
 	}
-	d, err := daemon.Start(t.Context(), callgate.Config{State: state, Tools: []*tool.Tool{
+	d, err := daemon.Start(t.Context(), kernel.Config{State: state, Tools: []*tool.Tool{
 		newTool("inside", attempt(func(id, key string) string { return answer(context.Background(), state, key, id, "") })),
 		newTool("child", attempt(func(id, key string) string { return answerFrom(id, state, key) })),
 	}})
@@ -386,7 +386,7 @@ func TestNobodyApprovesTheirOwnCall(t *testing.T) {
 			t.Errorf("%s: %q, want a refusal that says %q", who, said, because)
 		}
 	}
-	s, err := d.Kernel.OpenSession(t.Context(), callgate.SessionConfig{Workspace: workspace})
+	s, err := d.Kernel.OpenSession(t.Context(), kernel.SessionConfig{Workspace: workspace})
 	ok(t, err)
 	id := json.RawMessage(`{"ID":"` + waiting.Approval + `"}`)
 	refused("a tool in the kernel", s.Call(t.Context(), "evil.inside", id).Summary, "inside the kernel")
@@ -420,7 +420,7 @@ func shellCannotAnswer(t *testing.T, d *daemon.Daemon, state, key, id string) {
 	part, _ := json.Marshal(map[string]string{"State": state, "Key": key, "Approval": id})
 	command := fmt.Sprintf("ls -a %s; cat %s/human.key; %s=answer CALLGATE_TEST_PART='%s' ./callgate-test", state, state, roleVar, part)
 	args, _ := json.Marshal(map[string]string{"command": command})
-	s, err := d.Kernel.OpenSession(t.Context(), callgate.SessionConfig{Workspace: workspace})
+	s, err := d.Kernel.OpenSession(t.Context(), kernel.SessionConfig{Workspace: workspace})
 	ok(t, err)
 	r := s.Call(t.Context(), "shell.bash", args)
 	var said strings.Builder

@@ -4,20 +4,20 @@ import (
 	"testing"
 	"time"
 
-	"callgate"
 	"callgate/internal/client"
 	"callgate/internal/daemon"
+	"callgate/internal/kernel"
 	"callgate/tool"
 )
 
 // TestIdle lets a kernel in the background end by itself once its last session
 // has gone, and another be told to end.
 func TestIdle(t *testing.T) {
-	d, err := daemon.StartBackground(t.Context(), callgate.Config{State: t.TempDir()})
+	d, err := daemon.StartBackground(t.Context(), kernel.Config{State: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := d.Kernel.OpenSession(t.Context(), callgate.SessionConfig{Workspace: t.TempDir()})
+	s, err := d.Kernel.OpenSession(t.Context(), kernel.SessionConfig{Workspace: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestIdle(t *testing.T) {
 
 // TestStartedByHand is not ended by a client.
 func TestStartedByHand(t *testing.T) {
-	d, err := daemon.Start(t.Context(), callgate.Config{State: t.TempDir()})
+	d, err := daemon.Start(t.Context(), kernel.Config{State: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

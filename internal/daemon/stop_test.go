@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"callgate"
 	"callgate/internal/client"
+	"callgate/internal/kernel"
 	"callgate/internal/protocol"
 )
 
@@ -15,7 +15,7 @@ import (
 // and ask. When it has stopped, none is being served any more.
 func TestGuestsLeaveBeforeTheKernelCloses(t *testing.T) {
 	for range 5 {
-		d, err := Start(t.Context(), callgate.Config{State: t.TempDir()})
+		d, err := Start(t.Context(), kernel.Config{State: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}

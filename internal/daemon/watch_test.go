@@ -7,9 +7,9 @@ import (
 	"encoding/json"
 	"testing"
 
-	"callgate"
 	"callgate/internal/daemon"
 	"callgate/internal/journal"
+	"callgate/internal/kernel"
 	"callgate/tool"
 )
 
@@ -34,10 +34,10 @@ func TestWatchersSeeOutput(t *testing.T) {
 			}
 		}),
 	}
-	d, err := daemon.Start(t.Context(), callgate.Config{State: state, Tools: []*tool.Tool{talk}})
+	d, err := daemon.Start(t.Context(), kernel.Config{State: state, Tools: []*tool.Tool{talk}})
 	ok(t, err)
 	defer func() { ok(t, d.Stop()) }()
-	s, err := d.Kernel.OpenSession(t.Context(), callgate.SessionConfig{Workspace: t.TempDir()})
+	s, err := d.Kernel.OpenSession(t.Context(), kernel.SessionConfig{Workspace: t.TempDir()})
 	ok(t, err)
 	go s.Call(t.Context(), "demo.talk", nil)
 	heard := false

@@ -31,7 +31,7 @@ import (
 
 // Vault resolves names. The zero value knows only the environment.
 type Vault struct {
-	store *store  // nil: none
+	store *store   // nil: none
 	ring  keyStore // nil: none
 
 	looking sync.Mutex // one reads the store at a time; taken before mu

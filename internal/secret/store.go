@@ -31,7 +31,7 @@ type store struct {
 	path    string // the sealed file
 	keyPath string
 	lock    string
-	old     string  // the plain file of earlier versions
+	old     string   // the plain file of earlier versions
 	ring    keyStore // nil: none
 
 	mu  sync.Mutex

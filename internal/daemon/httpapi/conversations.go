@@ -10,12 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"callgate"
 	"callgate/internal/agent"
 	"callgate/internal/conversation/history"
 	"callgate/internal/daemon/peer"
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
+	"callgate/internal/kernel"
 	"callgate/internal/protocol"
 	"callgate/llm"
 	"callgate/tool"
@@ -47,8 +47,8 @@ func (a *api) openConversation(w http.ResponseWriter, r *http.Request) error {
 }
 
 // sessionConfig is a session as a client asks for it.
-func sessionConfig(r *http.Request, o protocol.OpenSession) callgate.SessionConfig {
-	c := callgate.SessionConfig{Workspace: o.Workspace, AppFile: o.AppFile, Agent: o.Agent, Lane: o.Lane, PID: peerPID(r)}
+func sessionConfig(r *http.Request, o protocol.OpenSession) kernel.SessionConfig {
+	c := kernel.SessionConfig{Workspace: o.Workspace, AppFile: o.AppFile, Agent: o.Agent, Lane: o.Lane, PID: peerPID(r)}
 	if c.PID == 0 {
 		c.PID = os.Getpid()
 	}
@@ -58,7 +58,7 @@ func sessionConfig(r *http.Request, o protocol.OpenSession) callgate.SessionConf
 	return c
 }
 
-func sessionDTO(s *callgate.Session) protocol.Session {
+func sessionDTO(s *kernel.Session) protocol.Session {
 	opened := protocol.Session{ID: s.ID, Workspace: s.Workspace(), Human: s.Human(), PendingConsent: s.Unaccepted()}
 	if s.App != nil {
 		opened.App, opened.AppFile, opened.Warnings = s.App.ID, s.App.Path, s.Warnings
@@ -68,7 +68,7 @@ func sessionDTO(s *callgate.Session) protocol.Session {
 
 // conversation is the open conversation that a request acts in; only the
 // process that opened it may.
-func (a *api) conversation(r *http.Request) (*callgate.Conversation, error) {
+func (a *api) conversation(r *http.Request) (*kernel.Conversation, error) {
 	talk, err := a.kernel.Conversation(r.PathValue("id"))
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (a *api) resumeTurn(w http.ResponseWriter, r *http.Request) error {
 }
 
 // turn runs a turn and tells of it as it goes. A client that goes away stops it.
-func (a *api) turn(w http.ResponseWriter, r *http.Request, talk *callgate.Conversation, run func(context.Context, agent.Observer, func(approval.Request)) (history.End, error)) error {
+func (a *api) turn(w http.ResponseWriter, r *http.Request, talk *kernel.Conversation, run func(context.Context, agent.Observer, func(approval.Request)) (history.End, error)) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(a.Context, cancel)()

@@ -15,12 +15,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"callgate"
 	"callgate/internal/daemon/mcpserver"
 	"callgate/internal/daemon/peer"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/schema"
+	"callgate/internal/kernel"
 	"callgate/internal/protocol"
+	"callgate/internal/version"
 	"callgate/tool"
 )
 
@@ -29,7 +30,7 @@ const maxBody = 64 << 20
 
 // api answers requests.
 type api struct {
-	kernel *callgate.Kernel
+	kernel *kernel.Kernel
 	Lifecycle
 	started time.Time
 	schemas schema.Cache
@@ -49,7 +50,7 @@ type Lifecycle struct {
 }
 
 // New makes the handler of a kernel's protocol.
-func New(k *callgate.Kernel, life Lifecycle) http.Handler {
+func New(k *kernel.Kernel, life Lifecycle) http.Handler {
 	a := &api{kernel: k, Lifecycle: life, started: time.Now(), mcp: mcpserver.New(k), web: map[string]http.Handler{}}
 	mux := http.NewServeMux()
 	for route, handle := range map[string]func(http.ResponseWriter, *http.Request) error{
@@ -151,9 +152,9 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s := protocol.Status{
-		Protocol: protocol.Version, Version: callgate.Version, PID: os.Getpid(),
+		Protocol: protocol.Version, Version: version.Version, PID: os.Getpid(),
 		State: a.kernel.State.String(), Started: a.started, Background: a.Background,
-		Sessions: a.kernel.Sessions(), Calls: a.kernel.Calls(), Tools: snap.View("").Len(), Modules: callgate.Builtin(),
+		Sessions: a.kernel.Sessions(), Calls: a.kernel.Calls(), Tools: snap.View("").Len(), Modules: kernel.Builtin(),
 	}
 	for _, p := range snap.Problems {
 		s.Problems = append(s.Problems, p.String())

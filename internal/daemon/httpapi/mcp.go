@@ -9,9 +9,9 @@ import (
 	"os"
 	"strconv"
 
-	"callgate"
 	"callgate/internal/daemon/mcpserver"
 	"callgate/internal/daemon/peer"
+	"callgate/internal/kernel"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -41,7 +41,7 @@ func (a *api) mcpStream(w http.ResponseWriter, r *http.Request) error {
 		return tool.Errorf("httpapi", tool.Invalid, "this is a stream: it takes Upgrade: %s", protocol.Upgrade)
 	}
 	q := r.URL.Query()
-	o := mcpserver.Options{Mode: q.Get("mode"), ApprovalWait: a.ApprovalWait, NoElicitation: isKernelChild(r), Session: callgate.SessionConfig{
+	o := mcpserver.Options{Mode: q.Get("mode"), ApprovalWait: a.ApprovalWait, NoElicitation: isKernelChild(r), Session: kernel.SessionConfig{
 		Workspace: q.Get("workspace"), AppFile: q.Get("app"), PID: peerPID(r),
 	}}
 	if o.Session.PID == 0 {
@@ -79,7 +79,7 @@ func (a *api) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 		h = a.mcp.Handler(a.Context, mcpserver.HTTPOptions{
 			Options: mcpserver.Options{
 				Mode: g.Mode, ApprovalWait: a.ApprovalWait, NoElicitation: !g.Forms || isKernelChild(r),
-				Session: callgate.SessionConfig{Workspace: g.Workspace, AppFile: g.AppFile, PID: peerPID(r)},
+				Session: kernel.SessionConfig{Workspace: g.Workspace, AppFile: g.AppFile, PID: peerPID(r)},
 			},
 			Token: g.Token, NoAuth: g.NoAuth, Hosts: g.Hosts, Origins: g.Origins,
 		})

@@ -19,9 +19,9 @@ import (
 	"testing"
 	"time"
 
-	"callgate"
 	"callgate/internal/client"
 	"callgate/internal/daemon/httpapi"
+	"callgate/internal/kernel"
 	"callgate/internal/protocol"
 )
 
@@ -135,9 +135,9 @@ func (p part) web() error {
 }
 
 // serve serves a kernel in this very process on a socket.
-func serve(t *testing.T) (socket string, k *callgate.Kernel) {
+func serve(t *testing.T) (socket string, k *kernel.Kernel) {
 	t.Helper()
-	k, err := callgate.Open(t.Context(), callgate.Config{State: t.TempDir()})
+	k, err := kernel.Open(t.Context(), kernel.Config{State: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

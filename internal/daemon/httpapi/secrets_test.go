@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"callgate"
 	"callgate/internal/client"
 	"callgate/internal/daemon/httpapi"
+	"callgate/internal/kernel"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -22,7 +22,7 @@ import (
 func TestSecrets(t *testing.T) {
 	t.Setenv("CALLGATE_KEYRING", "off")
 	const value = "never-in-an-answer\x00\xff"
-	k, err := callgate.Open(t.Context(), callgate.Config{State: t.TempDir()})
+	k, err := kernel.Open(t.Context(), kernel.Config{State: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"callgate"
+	"callgate/internal/kernel"
 	"callgate/internal/protocol"
 	"callgate/internal/source/mcp"
 	"callgate/tool"
@@ -19,7 +19,7 @@ func (a *api) surface(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q := r.URL.Query()
-	c := callgate.SurfaceConfig{Mode: q.Get("mode"), Client: q.Get("client"), ForMCP: q.Get("mcp") != ""}
+	c := kernel.SurfaceConfig{Mode: q.Get("mode"), Client: q.Get("client"), ForMCP: q.Get("mcp") != ""}
 	if text := q.Get("window"); text != "" {
 		if c.Window, err = strconv.Atoi(text); err != nil || c.Window < 0 {
 			return tool.Errorf("httpapi", tool.Invalid, "the window %q is not a number of tokens", tool.Truncate(text))

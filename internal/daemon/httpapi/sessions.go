@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"os"
 
-	"callgate"
 	"callgate/internal/gate/approval"
+	"callgate/internal/kernel"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -25,7 +25,7 @@ func (a *api) open(w http.ResponseWriter, r *http.Request) error {
 // session is the session that a request is made in. Only the process that
 // opened it may: what is asked in it counts as asked by that process, and
 // another could answer its own question.
-func (a *api) session(r *http.Request) (*callgate.Session, error) {
+func (a *api) session(r *http.Request) (*kernel.Session, error) {
 	s, err := a.kernel.Session(r.PathValue("session"))
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (a *api) session(r *http.Request) (*callgate.Session, error) {
 	return s, checkOwner(s, r)
 }
 
-func checkOwner(s *callgate.Session, r *http.Request) error {
+func checkOwner(s *kernel.Session, r *http.Request) error {
 	pid := peerPID(r)
 	if pid == 0 {
 		pid = os.Getpid()
@@ -86,7 +86,7 @@ func (a *api) tool(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, a.describe(v))
 }
 
-func (a *api) describe(v callgate.Visible) protocol.Tool {
+func (a *api) describe(v kernel.Visible) protocol.Tool {
 	t := protocol.Tool{
 		Spec: v.Spec, ID: v.ID, Wire: tool.WireName(v.ID.Dotted()),
 		Risk: v.Runtime.Risk, SideEffect: v.Runtime.SideEffect, Idempotent: v.Runtime.Idempotent,
@@ -108,7 +108,7 @@ func (a *api) call(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &c); err != nil {
 		return err
 	}
-	return answer(w, s.Ask(r.Context(), callgate.Ask{Name: c.Name, Args: c.Args, Parent: c.Parent, NoWait: c.NoWait}))
+	return answer(w, s.Ask(r.Context(), kernel.Ask{Name: c.Name, Args: c.Args, Parent: c.Parent, NoWait: c.NoWait}))
 }
 
 func (a *api) collect(w http.ResponseWriter, r *http.Request) error {

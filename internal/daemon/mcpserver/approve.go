@@ -9,8 +9,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate"
 	"callgate/internal/gate/approval"
+	"callgate/internal/kernel"
 	"callgate/tool"
 )
 
@@ -20,7 +20,7 @@ const maxTries = 3
 // approve has a human approve the call and returns how it ended. The human at
 // the client is asked as long as a request attends; one who answers elsewhere is
 // heard all the same, and the first answer counts.
-func (f *pendingCall) approve(s *callgate.Session, asked *tool.Result) *tool.Result {
+func (f *pendingCall) approve(s *kernel.Session, asked *tool.Result) *tool.Result {
 	f.began(asked.Call)
 	f.mu.Lock()
 	f.waiting = asked
@@ -81,7 +81,7 @@ func (f *pendingCall) collect(asked *tool.Result) *tool.Result {
 
 // settle answers the approval with what the human said in the form, and
 // reports whether that was an answer.
-func (f *pendingCall) settle(s *callgate.Session, asked *tool.Result, got clientAnswer) (answered bool, err error) {
+func (f *pendingCall) settle(s *kernel.Session, asked *tool.Result, got clientAnswer) (answered bool, err error) {
 	answer := approval.Answer{}
 	said := got.form()
 	switch {

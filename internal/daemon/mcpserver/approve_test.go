@@ -8,9 +8,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
+	"callgate/internal/kernel"
 )
 
 // human is the person at a client: what they say to each form, in order.
@@ -58,7 +58,7 @@ func TestApprovalAtTheClient(t *testing.T) {
 	}
 	each(t, func(t *testing.T, w way) {
 		for _, test := range tests {
-			s := newStage(t, callgate.Config{})
+			s := newStage(t, kernel.Config{})
 			h := &human{answers: test.answers}
 			c := s.connect(t, w, "tester", h.options())
 			res, said := call(t, c, "demo.wipe", `{"what":"disk"}`)
@@ -95,7 +95,7 @@ func (s *stage) answeredBy(t *testing.T, who string) {
 // repeating the call, however it writes it.
 func TestApprovalElsewhere(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, callgate.Config{})
+		s := newStage(t, kernel.Config{})
 		c := s.connect(t, w, "tester", nil)
 		for range 3 {
 			res, said := call(t, c, "demo.wipe", `{"what":"disk"}`)
@@ -122,7 +122,7 @@ func TestApprovalElsewhere(t *testing.T) {
 
 // Whoever answers first is heard, and the client's form is taken away.
 func TestFirstAnswerCounts(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	gone := make(chan struct{})
 	c := s.connect(t, ways[0], "tester", &sdk.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 		s.approve(t, s.pending(t)[0].ID)
@@ -139,7 +139,7 @@ func TestFirstAnswerCounts(t *testing.T) {
 
 // A client answers for its own session, and for no other.
 func TestOnlyOwnCallsAreAnswered(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	call(t, s.connect(t, ways[0], "tester", nil), "demo.wipe", `{"what":"disk"}`)
 	other, err := s.kernel.OpenSession(t.Context(), s.opt.Session)
 	ok(t, err)
@@ -157,7 +157,7 @@ func TestReflexIsNoAnswer(t *testing.T) {
 			continue // there the question goes back with the request
 		}
 		for _, action := range []string{"decline", "cancel"} {
-			s := newStage(t, callgate.Config{})
+			s := newStage(t, kernel.Config{})
 			s.opt.AutoDeclineWithin = time.Hour
 			h := &human{answers: []sdk.ElicitResult{says(action), says(action)}}
 			c := s.connect(t, w, "headless", h.options())

@@ -7,7 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate"
+	"callgate/internal/kernel"
 )
 
 func measure(b *testing.B, c *sdk.ClientSession, name, args string) {
@@ -29,7 +29,7 @@ func measure(b *testing.B, c *sdk.ClientSession, name, args string) {
 func BenchmarkCall(b *testing.B) {
 	for _, w := range ways {
 		b.Run(w.name, func(b *testing.B) {
-			s := newStage(b, callgate.Config{})
+			s := newStage(b, kernel.Config{})
 			measure(b, s.connect(b, w, "bench", nil), "demo.add", `{"a":1,"b":2}`)
 		})
 	}
@@ -58,14 +58,14 @@ func BenchmarkBare(b *testing.B) {
 
 // BenchmarkProxied is a call of a tool of an MCP server behind the kernel.
 func BenchmarkProxied(b *testing.B) {
-	s := newStage(b, callgate.Config{})
+	s := newStage(b, kernel.Config{})
 	s.cast(b)
 	measure(b, s.connect(b, ways[0], "bench", nil), "mcp_stage_one.echo", `{"text":"hello"}`)
 }
 
 // BenchmarkProxiedAtOnce is the same of 16 callers.
 func BenchmarkProxiedAtOnce(b *testing.B) {
-	s := newStage(b, callgate.Config{})
+	s := newStage(b, kernel.Config{})
 	s.cast(b)
 	c := s.connect(b, ways[0], "bench", nil)
 	b.SetParallelism(8)
@@ -80,7 +80,7 @@ func BenchmarkProxiedAtOnce(b *testing.B) {
 }
 
 func BenchmarkListTools(b *testing.B) {
-	s := newStage(b, callgate.Config{})
+	s := newStage(b, kernel.Config{})
 	c := s.connect(b, ways[0], "bench", nil)
 	b.ReportAllocs()
 	for b.Loop() {

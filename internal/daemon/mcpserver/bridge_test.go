@@ -17,8 +17,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate"
 	"callgate/internal/journal"
+	"callgate/internal/kernel"
 	upstream "callgate/internal/source/mcp/downstream"
 	"callgate/tool"
 )
@@ -63,7 +63,7 @@ func eventually(t testing.TB, what string, is func() bool) {
 
 // B: names and addresses as the servers have them, where only one has it.
 func TestBareNames(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	s.castAs(t, "    deny: [{module: mcp_hidden}]\n",
 		`one: {env: {`+actorVar+`: rich, WHO: one, TOOLS: "alone both read getThing search_tools", PROMPTS: "mine two__greet", RESOURCES: "x://one x://both callgate://journal/recent"}}`,
 		`two: {env: {`+actorVar+`: rich, WHO: two, TOOLS: "both", PROMPTS: "greet", RESOURCES: "x://two x://both"}}`,
@@ -135,7 +135,7 @@ func TestBareNames(t *testing.T) {
 
 // C: sounds and things with an address arrive as what they are.
 func TestContentIsCarried(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	s.castAs(t, "", rich("one", ""))
 	each(t, func(t *testing.T, w way) {
 		res, _ := call(t, s.connect(t, w, "tester", nil), "mcp_one.contents", `{}`)
@@ -182,7 +182,7 @@ func handless() *sdk.ClientOptions {
 
 // T: a state is good once, and a made-up one for nothing.
 func TestRequestState(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	s.castAs(t, "", rich("one", ""))
 	for _, w := range []way{ways[1], ways[3]} {
 		t.Run(w.name, func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestRequestState(t *testing.T) {
 // M, S: what a server wants to know comes together, under its own keys, from the
 // client's human, model and roots, and whatever protocol the two of them speak.
 func TestQuestionsTogether(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	s.castAs(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
 	each(t, func(t *testing.T, w way) {
 		l := &lender{human: human{answers: []sdk.ElicitResult{says("accept", "it", "Ada")}}}
@@ -263,7 +263,7 @@ func TestFormsOfAllKinds(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			var s *stage
 			form := json.RawMessage(`{"properties":{"many":{"items":{"anyOf":[{"const":"a","title":"A"}],"type":"string"},"type":"array"}},"type":"object"}`)
-			s = newStage(t, callgate.Config{}, chooser(&s, form))
+			s = newStage(t, kernel.Config{}, chooser(&s, form))
 			var saw string
 			opt := &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 				return nil, errors.New("not here")
@@ -303,7 +303,7 @@ func chooser(s **stage, form json.RawMessage) *tool.Tool {
 
 // K: a capability that the client has not is the client's to hear of.
 func TestMissingCapability(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	s.castAs(t, "", rich("one", ""))
 	each(t, func(t *testing.T, w way) {
 		_, said := call(t, s.connect(t, w, "able", (&lender{}).options()), "mcp_one.needy", `{}`)
@@ -332,7 +332,7 @@ func TestMissingCapability(t *testing.T) {
 
 // L: what a server tells of its work, from the level on that the client wants.
 func TestLogs(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	s.castAs(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
 	for _, w := range []way{ways[0], ways[2]} {
 		t.Run(w.name, func(t *testing.T) {
@@ -356,7 +356,7 @@ func TestLogs(t *testing.T) {
 
 // M2: what is read beside tools may ask, too.
 func TestReadingsAsk(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	s.castAs(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
 	each(t, func(t *testing.T, w way) {
 		for _, server := range []string{"one", "old"} {
@@ -383,7 +383,7 @@ func TestReadingsAsk(t *testing.T) {
 
 // R: who wants to be told of a resource is, and nobody else, until they go.
 func TestSubscribe(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	s.castAs(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
 	each(t, func(t *testing.T, w way) {
 		for _, server := range []string{"one", "old"} {
@@ -427,7 +427,7 @@ func (s *stage) watched(t testing.TB, server string) int {
 
 // What is read of servers beside tools is on record, and what the rules refuse.
 func TestReadingsAreOnRecord(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	s.castAs(t, "    deny: [{module: mcp_two}]\n", rich("one", ""), rich("two", ""))
 	c := s.connect(t, ways[0], "tester", nil)
 	_, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "callgate://mcp/one/watch://both"})
@@ -476,7 +476,7 @@ func TestReadingsAreOnRecord(t *testing.T) {
 // What a server counts is told as it counts it, from its first number on, also
 // when it counts faster than anybody reads.
 func TestCountsAreToldOneByOne(t *testing.T) {
-	s := newStage(t, callgate.Config{}, define("demo.count", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`,
+	s := newStage(t, kernel.Config{}, define("demo.count", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`,
 		func(_ context.Context, _ tool.Call, g tool.Grant) (*tool.Result, error) {
 			for _, line := range []string{"0/2 a\n", "1/2 b\n", "1/2 again\n", "2/2 c\n"} {
 				g.Output("progress", []byte(line))

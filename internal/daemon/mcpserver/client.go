@@ -13,8 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate"
 	"callgate/internal/daemon/mcpserver/route"
+	"callgate/internal/kernel"
 	upstream "callgate/internal/source/mcp/downstream"
 	"callgate/tool"
 )
@@ -34,7 +34,7 @@ type client struct {
 	idle   *time.Timer
 
 	opening sync.Mutex // guards session and tools
-	session *callgate.Session
+	session *kernel.Session
 	tools   []*sdk.Tool // as it was first shown them
 	typed   map[string]json.RawMessage
 
@@ -79,13 +79,13 @@ func (g *client) touch() {
 
 // open returns the guest's session. One that lay idle for so long that the
 // kernel took it for forgotten is opened again.
-func (g *client) open(ctx context.Context) (*callgate.Session, error) {
+func (g *client) open(ctx context.Context) (*kernel.Session, error) {
 	g.opening.Lock()
 	defer g.opening.Unlock()
 	return g.openLocked(ctx)
 }
 
-func (g *client) openLocked(ctx context.Context) (*callgate.Session, error) {
+func (g *client) openLocked(ctx context.Context) (*kernel.Session, error) {
 	if err := g.ctx.Err(); err != nil {
 		return nil, tool.Errorf("mcpserver", tool.Unavailable, "this connection is being closed")
 	}

@@ -8,14 +8,14 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate"
+	"callgate/internal/kernel"
 )
 
 // A client that shows no forms collects what a human approved elsewhere. What
 // was collected is not given again to whoever makes the same call anew.
 func TestCollect(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, callgate.Config{})
+		s := newStage(t, kernel.Config{})
 		c := s.connect(t, w, "mute", nil)
 		list := toolList(t, c)
 		i := slices.IndexFunc(list, func(tl *sdk.Tool) bool { return tl.Name == "approvals__collect" })

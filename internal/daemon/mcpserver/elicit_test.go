@@ -8,7 +8,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate"
+	"callgate/internal/kernel"
 	upstream "callgate/internal/source/mcp/downstream"
 	"callgate/tool"
 )
@@ -37,7 +37,7 @@ func curious(s **stage, also func() []string) *tool.Tool {
 func TestServersAskTheClient(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
 		var s *stage
-		s = newStage(t, callgate.Config{}, curious(&s, func() []string { return nil }))
+		s = newStage(t, kernel.Config{}, curious(&s, func() []string { return nil }))
 		h := &human{answers: []sdk.ElicitResult{says("accept", "it", "Ada"), says("decline")}}
 		_, said := call(t, s.connect(t, w, "tester", h.options()), "demo.ask", `{}`)
 		if !strings.Contains(said, `{"said":["accept","Ada","decline",null]}`) || len(h.saw) != 2 || !strings.Contains(h.saw[0].Message, "curious asks: your name?") {
@@ -54,7 +54,7 @@ func TestServersAskTheClient(t *testing.T) {
 func TestQuestionsOfNobody(t *testing.T) {
 	var s *stage
 	other := make(chan string, 1)
-	s = newStage(t, callgate.Config{}, curious(&s, func() []string { id := <-other; other <- id; return []string{id} }),
+	s = newStage(t, kernel.Config{}, curious(&s, func() []string { id := <-other; other <- id; return []string{id} }),
 		define("demo.stay", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`, func(ctx context.Context, c tool.Call, g tool.Grant) (*tool.Result, error) {
 			other <- c.ID
 			return s.slow(ctx, c, g)

@@ -11,8 +11,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate"
 	"callgate/internal/daemon/mcpserver"
+	"callgate/internal/kernel"
 )
 
 const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
@@ -33,7 +33,7 @@ func post(t testing.TB, h http.Handler, body string, change func(*http.Request))
 }
 
 func TestWhoMayComeIn(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	o := mcpserver.HTTPOptions{Options: s.opt, Token: token, Hosts: []string{"box.example"}, Origins: []string{"https://app.example"}}
 	guarded := s.server.Handler(t.Context(), o)
 	o.Token = ""
@@ -82,7 +82,7 @@ const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","i
 // Requests of the protocol without connections are known by their header, or by
 // what they say of themselves.
 func TestDoors(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	h := s.server.Handler(t.Context(), mcpserver.HTTPOptions{Options: s.opt, Token: token})
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`
 	fresh := func(r *http.Request) {
@@ -106,7 +106,7 @@ func TestDoors(t *testing.T) {
 
 // A broken stream is resumed where it broke off.
 func TestStreamsResume(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	c := s.connect(t, way{http: true, version: old}, "tester", nil)
 	send := func(method, body, last string) *http.Response {
 		r, err := http.NewRequestWithContext(t.Context(), method, s.url, strings.NewReader(body))
@@ -150,7 +150,7 @@ func TestStreamsResume(t *testing.T) {
 
 // Requests under one name share a session, and so what was left behind.
 func TestStatelessGuestsShareASession(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	c := s.connect(t, ways[3], "tester", nil)
 	for range 3 {
 		call(t, c, "demo.add", `{"a":1,"b":2}`)
@@ -163,7 +163,7 @@ func TestStatelessGuestsShareASession(t *testing.T) {
 // The promise of an output schema is kept to the letter, since clients hold
 // results against it.
 func TestPromises(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	c := s.connect(t, ways[0], "tester", nil)
 	for _, tl := range toolList(t, c) {
 		if tl.OutputSchema == nil {

@@ -10,8 +10,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate"
 	"callgate/internal/daemon/mcpserver/route"
+	"callgate/internal/kernel"
 	"callgate/internal/protocol"
 	"callgate/internal/source/mcp"
 	"callgate/tool"
@@ -68,7 +68,7 @@ type item struct {
 
 // listItems asks every server that is known to have some, at once, and passes over
 // those that do not answer: one server's trouble does not hide the others'.
-func listItems(ctx context.Context, g *client, s *callgate.Session, k itemKind, list func(*mcp.Server, context.Context) ([]json.RawMessage, error)) []item {
+func listItems(ctx context.Context, g *client, s *kernel.Session, k itemKind, list func(*mcp.Server, context.Context) ([]json.RawMessage, error)) []item {
 	known, err := s.Servers(ctx)
 	if err != nil {
 		g.host.opt.Log.Warn("what the MCP servers offer cannot be told", "error", err)
@@ -132,19 +132,19 @@ func (k itemKind) looksFull(servers []string, name string) bool {
 	return slices.ContainsFunc(servers, func(server string) bool { return strings.HasPrefix(name, server+between) })
 }
 
-func (g *client) prompts(ctx context.Context, s *callgate.Session) []*sdk.Prompt {
+func (g *client) prompts(ctx context.Context, s *kernel.Session) []*sdk.Prompt {
 	list, _, bare := named(g, prompts, listItems(ctx, g, s, prompts, (*mcp.Server).ListPrompts), func(p *sdk.Prompt) *string { return &p.Name })
 	g.cacheRoutes(prompts, bare)
 	return list
 }
 
-func (g *client) resources(ctx context.Context, s *callgate.Session) []*sdk.Resource {
+func (g *client) resources(ctx context.Context, s *kernel.Session) []*sdk.Resource {
 	list, _, bare := named(g, resources, listItems(ctx, g, s, resources, (*mcp.Server).ListResources), func(r *sdk.Resource) *string { return &r.URI })
 	g.cacheRoutes(resources, bare)
 	return list
 }
 
-func (g *client) templates(ctx context.Context, s *callgate.Session) []*sdk.ResourceTemplate {
+func (g *client) templates(ctx context.Context, s *kernel.Session) []*sdk.ResourceTemplate {
 	list, own, _ := named(g, resources, listItems(ctx, g, s, resources, (*mcp.Server).ListResourceTemplates), func(t *sdk.ResourceTemplate) *string { return &t.URITemplate })
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -161,7 +161,7 @@ func (g *client) cacheRoutes(k itemKind, bare map[string]string) {
 
 // find tells which server a name that the guest uses means, and what that calls
 // it. Whether the guest may read it is not said here.
-func (g *client) find(ctx context.Context, s *callgate.Session, k itemKind, name string) (server, own string, err error) {
+func (g *client) find(ctx context.Context, s *kernel.Session, k itemKind, name string) (server, own string, err error) {
 	known, err := s.Servers(ctx)
 	if err != nil {
 		return "", "", err
@@ -179,7 +179,7 @@ func (g *client) find(ctx context.Context, s *callgate.Session, k itemKind, name
 }
 
 // owner is the server of a bare name, as it was last seen or else as it is now.
-func (g *client) owner(ctx context.Context, s *callgate.Session, k itemKind, name string) (string, error) {
+func (g *client) owner(ctx context.Context, s *kernel.Session, k itemKind, name string) (string, error) {
 	seen := func() string {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -222,7 +222,7 @@ func (k itemKind) missing(name string) error {
 }
 
 // read reads something of a server, or takes up a reading that was left behind.
-func (g *client) read(ctx context.Context, s *callgate.Session, server string, r mcp.ReadRequest, state string, v *clientRequest) (json.RawMessage, suspension, error) {
+func (g *client) read(ctx context.Context, s *kernel.Session, server string, r mcp.ReadRequest, state string, v *clientRequest) (json.RawMessage, suspension, error) {
 	args, err := json.Marshal(r) // nobody is in it yet
 	if err != nil {
 		return nil, suspension{}, err

@@ -10,15 +10,16 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate"
+	"callgate/internal/kernel"
 	"callgate/internal/source/mcp/stdio"
+	"callgate/internal/version"
 	"callgate/tool"
 )
 
 // Options is how a client is served. The zero value but for a workspace works.
 type Options struct {
 	// Session is where the client works. Its agent is the client's own name.
-	Session callgate.SessionConfig
+	Session kernel.SessionConfig
 	Mode    string // direct, compact_direct or discovery; empty: as the app says; with +bare at its end for Bare
 	// BareNames has the tools, prompts and resources of MCP servers go by the names
 	// and addresses that their servers give them, where only one has it. The
@@ -59,7 +60,7 @@ func (o Options) withDefaults() Options {
 
 // Server serves the clients of one kernel.
 type Server struct {
-	kernel *callgate.Kernel
+	kernel *kernel.Kernel
 
 	mu    sync.Mutex
 	calls map[string]*pendingCall // whose call is whose, by its id in the journal
@@ -67,7 +68,7 @@ type Server struct {
 
 // New makes the server of a kernel, and has the questions of its MCP servers
 // carried to the clients.
-func New(k *callgate.Kernel) *Server {
+func New(k *kernel.Kernel) *Server {
 	s := &Server{kernel: k, calls: map[string]*pendingCall{}}
 	k.OnElicit(s.ClientFor)
 	return s
@@ -146,7 +147,7 @@ type endpoint struct {
 func (s *Server) newEndpoint(o Options, shared bool) *endpoint {
 	h := &endpoint{Server: s, opt: o.withDefaults(), shared: shared, clients: map[any]*client{}}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
-	h.sdk = sdk.NewServer(&sdk.Implementation{Name: "callgate", Title: "Callgate", Version: callgate.Version}, &sdk.ServerOptions{
+	h.sdk = sdk.NewServer(&sdk.Implementation{Name: "callgate", Title: "Callgate", Version: version.Version}, &sdk.ServerOptions{
 		Logger:       h.opt.Log,
 		Capabilities: capabilities(),
 		CompletionHandler: func(context.Context, *sdk.CompleteRequest) (*sdk.CompleteResult, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate"
 	"callgate/internal/journal"
+	"callgate/internal/kernel"
 	"callgate/tool"
 )
 
@@ -28,13 +28,13 @@ func toolList(t testing.TB, c *sdk.ClientSession) []*sdk.Tool {
 func TestToolsAreTheSurface(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
 		for _, mode := range []string{"", "compact_direct", "discovery"} {
-			s := newStage(t, callgate.Config{})
+			s := newStage(t, kernel.Config{})
 			s.opt.Mode = mode
 			c := s.connect(t, w, "tester", nil)
 			first := toolList(t, c)
 			own, err := s.kernel.OpenSession(t.Context(), s.opt.Session)
 			ok(t, err)
-			plan, err := own.Surface(t.Context(), callgate.SurfaceConfig{ForMCP: true, Client: "tester", Mode: mode})
+			plan, err := own.Surface(t.Context(), kernel.SurfaceConfig{ForMCP: true, Client: "tester", Mode: mode})
 			ok(t, err)
 			type shown struct{ Name, Description, Schema string }
 			var want, got []shown
@@ -68,7 +68,7 @@ func oneWay(t testing.TB, v any) string {
 }
 
 func TestAnnotations(t *testing.T) {
-	s := newStage(t, callgate.Config{}, define("net.fetch", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Network: true}, `{"type":"object"}`, nil2))
+	s := newStage(t, kernel.Config{}, define("net.fetch", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Network: true}, `{"type":"object"}`, nil2))
 	hints := map[string]string{}
 	for _, mode := range []string{"direct", "discovery"} {
 		s.opt.Mode = mode
@@ -101,7 +101,7 @@ func nil2(context.Context, tool.Call, tool.Grant) (*tool.Result, error) { return
 
 func TestCalls(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, callgate.Config{})
+		s := newStage(t, kernel.Config{})
 		s.opt.Mode = "direct" // whatever else ships with the kernel
 		c := s.connect(t, w, "tester", nil)
 		toolList(t, c)
@@ -134,7 +134,7 @@ func TestCalls(t *testing.T) {
 
 func TestLargeResultsAreResources(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, callgate.Config{})
+		s := newStage(t, kernel.Config{})
 		c := s.connect(t, w, "tester", nil)
 		res, said := call(t, c, "demo.large", `{}`)
 		var link *sdk.ResourceLink
@@ -179,7 +179,7 @@ func TestLargeResultsAreResources(t *testing.T) {
 
 func TestCancelledCallEndsOnRecord(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, callgate.Config{})
+		s := newStage(t, kernel.Config{})
 		c := s.connect(t, w, "tester", nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
@@ -195,7 +195,7 @@ func TestCancelledCallEndsOnRecord(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, callgate.Config{})
+		s := newStage(t, kernel.Config{})
 		close(s.finish)
 		told := make(chan *sdk.ProgressNotificationParams, 8)
 		c := s.connect(t, w, "tester", &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
@@ -224,7 +224,7 @@ func TestProgress(t *testing.T) {
 }
 
 func TestClientsGo(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- s.server.Serve(t.Context(), theirs, s.opt) }()
@@ -244,7 +244,7 @@ func TestClientsGo(t *testing.T) {
 
 // A connection over HTTP ends with a DELETE, also in the middle of a call.
 func TestConnectionsEnd(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	c := s.connect(t, way{http: true, version: old}, "tester", nil)
 	over := make(chan error, 1)
 	go func() {
@@ -279,7 +279,7 @@ func (s *stage) endsCancelled(t *testing.T) {
 }
 
 func TestServeEndsWithItsContext(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
@@ -295,7 +295,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 }
 
 func TestClientsSeeWhoHoldsALock(t *testing.T) {
-	s := newStage(t, callgate.Config{Limits: callgate.Limits{LockWait: time.Millisecond}})
+	s := newStage(t, kernel.Config{Limits: kernel.Limits{LockWait: time.Millisecond}})
 	first, second := s.connect(t, ways[0], "first-agent", nil), s.connect(t, ways[3], "second-agent", nil)
 	held := make(chan *sdk.CallToolResult, 1)
 	go func() {
@@ -315,7 +315,7 @@ func TestClientsSeeWhoHoldsALock(t *testing.T) {
 
 // An app file that cannot be read is told when the client introduces itself.
 func TestBadAppFile(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	s.opt.Session.AppFile = s.opt.Session.Workspace + "/nowhere.yaml"
 	for _, version := range []string{old, ""} {
 		ours, theirs := net.Pipe()
@@ -332,7 +332,7 @@ func TestBadAppFile(t *testing.T) {
 // again, and the client is shown what it was shown before.
 func TestForgottenSessionsAreOpenedAgain(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, callgate.Config{})
+		s := newStage(t, kernel.Config{})
 		c := s.connect(t, w, "tester", nil)
 		first := toolList(t, c)
 		call(t, c, "demo.add", `{"a":1,"b":2}`)

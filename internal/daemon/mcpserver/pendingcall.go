@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate"
 	"callgate/internal/daemon/mcpserver/mcpresult"
+	"callgate/internal/kernel"
 	upstream "callgate/internal/source/mcp/downstream"
 	"callgate/tool"
 )
@@ -80,8 +80,8 @@ func (g *client) startCall(v *clientRequest, key func() string, fly func(*pendin
 }
 
 // call makes a call.
-func (f *pendingCall) call(s *callgate.Session, name string, args json.RawMessage) callEnd {
-	r := s.Ask(f.ctx, callgate.Ask{Name: name, Args: args, NoWait: true})
+func (f *pendingCall) call(s *kernel.Session, name string, args json.RawMessage) callEnd {
+	r := s.Ask(f.ctx, kernel.Ask{Name: name, Args: args, NoWait: true})
 	if r.Status == tool.Waiting && r.Approval != "" && !f.guest.host.isPending(r.Call) {
 		r = f.approve(s, r)
 	}

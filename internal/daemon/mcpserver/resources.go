@@ -10,9 +10,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate"
 	"callgate/internal/daemon/mcpserver/mcpresult"
 	"callgate/internal/journal"
+	"callgate/internal/kernel"
 	"callgate/internal/source/mcp"
 	"callgate/tool"
 )
@@ -128,7 +128,7 @@ func (g *client) readArtifact(ctx context.Context, uri, ref string) (*sdk.ReadRe
 }
 
 // readJournal tells what this session did. What others did is not its to read.
-func (g *client) readJournal(ctx context.Context, s *callgate.Session) (*sdk.ReadResourceResult, error) {
+func (g *client) readJournal(ctx context.Context, s *kernel.Session) (*sdk.ReadResourceResult, error) {
 	j := g.host.kernel.Journal
 	if err := j.Flush(ctx); err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (g *client) readJournal(ctx context.Context, s *callgate.Session) (*sdk.Rea
 }
 
 // readUpstream reads a resource of a server.
-func (g *client) readUpstream(ctx context.Context, s *callgate.Session, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+func (g *client) readUpstream(ctx context.Context, s *kernel.Session, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	server, own, err := g.find(ctx, s, resources, r.Params.URI)
 	if err != nil {
 		return nil, err

@@ -13,9 +13,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate"
 	"callgate/internal/daemon/mcpserver"
 	"callgate/internal/gate/approval"
+	"callgate/internal/kernel"
 	"callgate/tool"
 )
 
@@ -33,7 +33,7 @@ func ok(t testing.TB, err error) {
 
 // stage is a kernel with a few tools, and a server before it.
 type stage struct {
-	kernel *callgate.Kernel
+	kernel *kernel.Kernel
 	server *mcpserver.Server
 	opt    mcpserver.Options
 	wiped  atomic.Int64  // how often the dangerous tool ran
@@ -43,15 +43,15 @@ type stage struct {
 	url    string // of the last HTTP server
 }
 
-func newStage(t testing.TB, cfg callgate.Config, more ...*tool.Tool) *stage {
+func newStage(t testing.TB, cfg kernel.Config, more ...*tool.Tool) *stage {
 	t.Helper()
 	s := &stage{began: make(chan struct{}, 64), finish: make(chan struct{})}
 	cfg.State = t.TempDir()
 	cfg.Tools = append(s.tools(t), more...)
-	k, err := callgate.Open(context.Background(), cfg)
+	k, err := kernel.Open(context.Background(), cfg)
 	ok(t, err)
 	s.kernel, s.server = k, mcpserver.New(k)
-	s.opt = mcpserver.Options{Session: callgate.SessionConfig{Workspace: t.TempDir()}, ApprovalWait: 1, AutoDeclineWithin: 1}
+	s.opt = mcpserver.Options{Session: kernel.SessionConfig{Workspace: t.TempDir()}, ApprovalWait: 1, AutoDeclineWithin: 1}
 	t.Cleanup(func() {
 		ok(t, k.Close())
 		s.serves.Wait()

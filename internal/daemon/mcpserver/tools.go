@@ -7,10 +7,10 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate"
 	"callgate/internal/agent/surface"
 	"callgate/internal/daemon/mcpserver/tooldef"
 	"callgate/internal/gate/schema"
+	"callgate/internal/kernel"
 	"callgate/tool"
 )
 
@@ -46,13 +46,13 @@ func (g *client) list(ctx context.Context) ([]*sdk.Tool, error) {
 	return list, nil
 }
 
-func (g *client) plan(ctx context.Context, s *callgate.Session) (*surface.Plan, error) {
+func (g *client) plan(ctx context.Context, s *kernel.Session) (*surface.Plan, error) {
 	return s.Surface(ctx, g.surface())
 }
 
 // surface is how the guest is shown its tools.
-func (g *client) surface() callgate.SurfaceConfig {
-	return callgate.SurfaceConfig{ForMCP: true, Client: g.name, Mode: g.host.opt.Mode, Bare: g.host.opt.BareNames}
+func (g *client) surface() kernel.SurfaceConfig {
+	return kernel.SurfaceConfig{ForMCP: true, Client: g.name, Mode: g.host.opt.Mode, Bare: g.host.opt.BareNames}
 }
 
 // outputSchema returns the output schema of a tool that the guest was shown with
@@ -72,5 +72,5 @@ func (g *client) matchesSchema(promised, data json.RawMessage) bool {
 // structured reports whether a tool's data are all that it has to say. What the
 // built-in modules have to say is their text, and their data are beside it.
 func structured(t *tool.Tool) bool {
-	return !slices.Contains(callgate.Builtin(), t.ID.Namespace)
+	return !slices.Contains(kernel.Builtin(), t.ID.Namespace)
 }

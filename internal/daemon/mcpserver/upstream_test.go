@@ -11,8 +11,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"callgate"
 	"callgate/internal/gate/approval"
+	"callgate/internal/kernel"
 	"callgate/internal/protocol"
 )
 
@@ -95,7 +95,7 @@ func (s *stage) castAs(t testing.TB, capabilities string, servers ...string) {
 }
 
 func TestUpstreamResourcesAndPrompts(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	s.cast(t)
 	for _, w := range ways {
 		c := s.connect(t, w, "tester", nil)
@@ -141,7 +141,7 @@ func TestUpstreamResourcesAndPrompts(t *testing.T) {
 // A server's question reaches the client whose call it is, also when it called
 // through another tool.
 func TestUpstreamAsks(t *testing.T) {
-	s := newStage(t, callgate.Config{})
+	s := newStage(t, kernel.Config{})
 	s.cast(t)
 	for _, w := range ways {
 		for name, args := range map[string]string{"mcp_stage_one.ask": `{}`, "execute_tool": `{"name":"mcp_stage_one.ask","params":{}}`} {
@@ -156,7 +156,7 @@ func TestUpstreamAsks(t *testing.T) {
 // What is called through another tool is approved at the client, too.
 func TestApprovalThroughAnotherTool(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, callgate.Config{})
+		s := newStage(t, kernel.Config{})
 		const args = `{"name":"demo.wipe","params":{"what":"disk"}}`
 		h := &human{answers: []sdk.ElicitResult{says("accept", "approve", true, "arguments", `{"what":"cache"}`)}}
 		if _, said := call(t, s.connect(t, w, "tester", h.options()), "execute_tool", args); !strings.Contains(said, `{"what":"cache"}`) || s.wiped.Load() != 1 || len(h.saw) != 1 {

@@ -1,0 +1,141 @@
+package house
+
+import (
+	"fmt"
+	"go/token"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// tree makes a tree of files that are given as text.
+func tree(t *testing.T, files map[string]string) *Tree {
+	t.Helper()
+	set, made := token.NewFileSet(), &Tree{Module: "m"}
+	for name, text := range files {
+		f, err := parse(set, name, []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made.Files = append(made.Files, f)
+	}
+	return made
+}
+
+const documented = "// Package p is here so that a rule can be broken in it.\n"
+
+// Every rule fires on a file that breaks it, and on no other.
+func TestEveryRuleFires(t *testing.T) {
+	rules := Rules{
+		Layers: [][]string{{"low", "low2"}, {"high"}, {"."}},
+		Forbidden: []Forbidden{
+			{Import: "example.com/sdk", Only: []string{"low"}, Why: "one room speaks to it"},
+			{Import: "example.com/exact", Exact: true, Only: []string{"low"}, Why: "one room speaks to it"},
+		},
+		Public:      []string{".", "low"},
+		BadNames:    []string{"util"},
+		HandlerRoom: "high",
+		Limits: Limits{
+			Package: 40, File: 30, Function: 10, Methods: 2, Fields: 3, Line: 80, LongLine: 100,
+			Lines: map[string]int{"low2": 8},
+		},
+	}
+	long := strings.Repeat("x", 90)
+	for name, c := range map[string]struct {
+		file, text string
+		want       string // empty: no problem
+	}{
+		"an import of a lower layer":           {"high/a.go", `import "m/low"`, ""},
+		"an import of a higher layer":          {"low/a.go", `import "m/high"`, "layer 1"},
+		"an import of the same layer":          {"low/a.go", `import "m/low2"`, "a room imports only lower layers"},
+		"a folder of the same room":            {"low/a.go", `import "m/low/sub"`, ""},
+		"an import of the root":                {"high/a.go", `import "m"`, "layer 2"},
+		"a folder in no layer":                 {"other/a.go", "", "no layer"},
+		"a forbidden import":                   {"high/a.go", `import "example.com/sdk"`, "one room speaks to it"},
+		"a forbidden import, deeper":           {"high/a.go", `import "example.com/sdk/v2/x"`, "one room speaks to it"},
+		"a forbidden import, renamed":          {"high/a.go", `import s "example.com/sdk"`, "one room speaks to it"},
+		"an import that only begins alike":     {"high/a.go", `import "example.com/sdkmore"`, ""},
+		"an exact import":                      {"high/a.go", `import "example.com/exact"`, "one room speaks to it"},
+		"an exact import, deeper":              {"high/a.go", `import "example.com/exact/x"`, ""},
+		"an import where it is allowed":        {"low/a.go", `import "example.com/sdk"`, ""},
+		"an import in a folder of that room":   {"low/sub/a.go", `import "example.com/sdk"`, ""},
+		"an init function":                     {"low/a.go", "func init() {}", "init function"},
+		"a method that is called init":         {"low/a.go", "type T int\nfunc (T) init() {}", ""},
+		"a handler that is run":                {"low/a.go", "func f(t T) { t.Handler.Execute() }", "runs a tool's handler"},
+		"a handler that the gate runs":         {"high/a.go", "func f(t T) { t.Handler.Execute() }", ""},
+		"a package name that says nothing":     {"low/util/a.go", "", "says nothing"},
+		"a long line":                          {"low/a.go", "var x = 1 // " + long, "of at most 80"},
+		"a row of a table":                     {"low/a.go", "var x = []string{\n\t\"" + long + "\",\n}", ""},
+		"a long row of a table":                {"low/a.go", "var x = []string{\n\t\"" + long + long + "\",\n}", "of at most 100"},
+		"a long function":                      {"low/a.go", "func f() {\n" + strings.Repeat("\tg()\n", 10) + "}", "12 lines, of at most 10"},
+		"a long file":                          {"low/a.go", strings.Repeat("// x\n", 35), "lines, of at most 30"},
+		"a long package":                       {"low/a.go", strings.Repeat("// x\n", 45), "lines, of at most 40"},
+		"a package with a limit of its own":    {"low2/a.go", strings.Repeat("// x\n", 10), "of at most 8"},
+		"many methods":                         {"low/a.go", "type T int\nfunc (T) a() {}\nfunc (*T) b() {}\nfunc (T) c() {}", "3 methods"},
+		"many fields":                          {"low/a.go", "type T struct{ a, b, c int; d int }", "4 fields"},
+		"an internal type in a signature":      {"low/a.go", "import \"m/internal/x\"\nfunc F(x.T) {}", "F exposes the internal type x.T"},
+		"an internal type in a result":         {"low/a.go", "import \"m/internal/x\"\nfunc F() []*x.T { return nil }", "x.T"},
+		"an internal type of a method":         {"low/a.go", "import \"m/internal/x\"\ntype T int\nfunc (T) F(map[string]x.T) {}", "x.T"},
+		"an internal type behind another name": {"low/a.go", "import y \"m/internal/x\"\nfunc F(y.T) {}", "y.T"},
+		"an internal type as an alias":         {"low/a.go", "import \"m/internal/x\"\ntype T = x.T", "T exposes"},
+		"an internal type in a field":          {"low/a.go", "import \"m/internal/x\"\ntype T struct{ A int; X x.T }", "x.T"},
+		"an internal type that is embedded":    {"low/a.go", "import \"m/internal/x\"\ntype T struct{ x.T }", "x.T"},
+		"an internal type of a variable":       {"low/a.go", "import \"m/internal/x\"\nvar V x.T", "x.T"},
+		"an internal type in an interface":     {"low/a.go", "import \"m/internal/x\"\ntype T interface{ M(x.T) }", "x.T"},
+		"an internal type that is hidden":      {"low/a.go", "import \"m/internal/x\"\ntype T struct{ x x.T }\nfunc f(x.T) {}", ""},
+		"an internal type inside a body":       {"low/a.go", "import \"m/internal/x\"\nfunc F() { var _ x.T }", ""},
+		"an internal type, not public":         {"high/a.go", "import \"m/internal/x\"\nfunc F(x.T) {}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{c.file: documented + "package p\n" + c.text + "\n"}
+			if strings.Contains(c.file, "util") {
+				files = map[string]string{c.file: strings.Replace(documented, "Package p", "Package util", 1) + "package util\n"}
+			}
+			got := rules.Check(tree(t, files))
+			// An import of the internal folder is in no layer here, and that is another rule.
+			got = slices.DeleteFunc(got, func(p Problem) bool { return strings.Contains(p.What, "internal/x (layer") })
+			if text := fmt.Sprint(got); c.want == "" && len(got) > 0 || !strings.Contains(text, c.want) {
+				t.Errorf("got %v, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAPackageWithoutAComment(t *testing.T) {
+	got := Rules{Layers: [][]string{{"low"}}}.Check(tree(t, map[string]string{"low/a.go": "package p\n"}))
+	if len(got) != 1 || !strings.Contains(got[0].What, "no comment") {
+		t.Error(got)
+	}
+}
+
+// Tests may import what they like, but stand in a layer.
+func TestTestsAreFree(t *testing.T) {
+	rules := Rules{Layers: [][]string{{"low"}, {"high"}}, Forbidden: []Forbidden{{Import: "x", Why: "never"}}}
+	files := map[string]string{"low/a_test.go": "package p\nimport \"m/high\"\nimport \"x\"\nfunc init() {}\n"}
+	if got := rules.Check(tree(t, files)); len(got) != 0 {
+		t.Error(got)
+	}
+	files = map[string]string{"none/a_test.go": "package p\n"}
+	if got := rules.Check(tree(t, files)); len(got) != 1 {
+		t.Error(got)
+	}
+}
+
+func TestMeasure(t *testing.T) {
+	m := Measure(tree(t, map[string]string{
+		"a/a.go":      "package a\n\ntype T[K any] struct{ a, b int }\n\nfunc (t *T[K]) m() {\n}\n\nfunc F() {}\n",
+		"a/b.go":      "package a\n\nfunc (T[K]) n() {}\n\ntype I interface{ x(); y() }\n",
+		"a/a_test.go": "package a\n\nfunc f() { time.Sleep(1); t.Parallel() }\n",
+		"b/b.go":      "package b\n",
+	}))
+	var out strings.Builder
+	m.Print(&out, 1)
+	for _, want := range []string{
+		"14 lines in 3 files, 2 packages; 3 lines of tests", "13  a\n", "8  a/a.go", "2  a/a.go: T.m", "2  a.T\n", "2  a.I",
+		"test files that run in parallel: 1, sleeps in tests: 1, packages without tests of their own: 1",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, &out)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package house
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Rules are what every file of the tree must keep.
+type Rules struct {
+	// Layers lists folders, lowest layer first. A folder that is not listed
+	// belongs to the listed folder nearest above it; that group of folders is a
+	// room. A room imports only rooms of lower layers.
+	Layers [][]string
+	// Forbidden lists imports that only some rooms may have.
+	Forbidden []Forbidden
+	// Public lists the packages whose exported names mention no internal type.
+	Public []string
+	// BadNames lists package names that say nothing.
+	BadNames []string
+	// HandlerRoom is the one folder whose code runs a tool's handler.
+	HandlerRoom string
+	// Limits bounds the tail; zero fields bound nothing.
+	Limits Limits
+}
+
+// Forbidden is an import that only some rooms may have.
+type Forbidden struct {
+	Import string   // the import, and everything below it
+	Exact  bool     // the import alone
+	Only   []string // the folders that may have it, with everything below them
+	Why    string
+}
+
+// Limits bounds what is largest.
+type Limits struct {
+	Package, File, Function, Methods, Fields int
+	Line                                     int // characters; a row of a table may have LongLine
+	LongLine                                 int
+	Lines                                    map[string]int // of single packages
+}
+
+// Problem is a rule that a file breaks.
+type Problem struct {
+	Where string
+	What  string
+}
+
+func (p Problem) String() string { return p.Where + ": " + p.What }
+
+// Check returns everything in the tree that breaks a rule.
+func (r Rules) Check(t *Tree) []Problem {
+	c := &checking{Rules: r, tree: t}
+	for _, f := range t.Files {
+		c.layer(f)
+	}
+	for f := range t.Shipped {
+		c.forbidden(f)
+		c.inits(f)
+		c.handlers(f)
+		c.names(f)
+		c.lines(f)
+		if slices.Contains(r.Public, f.Folder) {
+			c.public(f)
+		}
+	}
+	c.docs()
+	c.tail()
+	return c.problems
+}
+
+type checking struct {
+	Rules
+	tree     *Tree
+	problems []Problem
+}
+
+func (c *checking) add(where, format string, args ...any) {
+	c.problems = append(c.problems, Problem{where, fmt.Sprintf(format, args...)})
+}
+
+// room returns the room of a folder, and its layer; -1 for none. The root is
+// the room of its own files only.
+func (c *checking) room(folder string) (string, int) {
+	for room := folder; ; room = path.Dir(room) {
+		for i, rooms := range c.Layers {
+			if slices.Contains(rooms, room) && (room != "." || folder == ".") {
+				return room, i
+			}
+		}
+		if room == "." {
+			return "", -1
+		}
+	}
+}
+
+func (c *checking) layer(f File) {
+	room, layer := c.room(f.Folder)
+	if layer < 0 {
+		c.add(f.Path, "its folder is in no layer; give its room one in house_test.go and docs/ARCHITECTURE.md")
+		return
+	}
+	if f.Test {
+		return // tests drive a room through whatever they need
+	}
+	for _, imported := range f.Imports {
+		folder, ours := c.tree.folder(imported)
+		if !ours {
+			continue
+		}
+		if other, its := c.room(folder); its >= layer && other != room {
+			c.add(f.Path, "imports %s (layer %d) from layer %d: a room imports only lower layers", folder, its, layer)
+		}
+	}
+}
+
+func (c *checking) forbidden(f File) {
+	for _, rule := range c.Forbidden {
+		if slices.ContainsFunc(rule.Only, func(o string) bool { return f.Folder == o || strings.HasPrefix(f.Folder, o+"/") }) {
+			continue
+		}
+		for _, imported := range f.Imports {
+			if imported == rule.Import || !rule.Exact && strings.HasPrefix(imported, rule.Import+"/") {
+				c.add(f.Path, "imports %s: %s", imported, rule.Why)
+			}
+		}
+	}
+}
+
+func (c *checking) inits(f File) {
+	for _, d := range f.Syntax.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+			c.add(f.Path, "has an init function: wire things where they are used")
+		}
+	}
+}
+
+func (c *checking) handlers(f File) {
+	if f.Folder == c.HandlerRoom {
+		return
+	}
+	ast.Inspect(f.Syntax, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		outer, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok || outer.Sel.Name != "Execute" {
+			return true
+		}
+		if inner, ok := outer.X.(*ast.SelectorExpr); ok && inner.Sel.Name == "Handler" {
+			c.add(f.Path, "runs a tool's handler: only %s does", c.HandlerRoom)
+		}
+		return true
+	})
+}
+
+func (c *checking) names(f File) {
+	if slices.Contains(c.BadNames, f.Syntax.Name.Name) {
+		c.add(f.Path, "the package name %q says nothing", f.Syntax.Name.Name)
+	}
+}
+
+func (c *checking) lines(f File) {
+	if c.Limits.Line == 0 {
+		return
+	}
+	for i, line := range bytes.Split(f.Text, []byte("\n")) {
+		length, limit := utf8.RuneCount(line), c.Limits.Line
+		if isRow(line) {
+			limit = c.Limits.LongLine
+		}
+		if length > limit {
+			c.add(fmt.Sprintf("%s:%d", f.Path, i+1), "the line has %d characters, of at most %d", length, limit)
+		}
+	}
+}
+
+// isRow reports whether a line is a row of a table: an element of a composite
+// literal, a field with its tags, or a raw string.
+func isRow(line []byte) bool {
+	text := bytes.TrimSpace(line)
+	if len(text) == 0 {
+		return false
+	}
+	return text[0] == '{' || text[0] == '"' || text[0] == '`' || text[len(text)-1] == '`' || bytes.HasSuffix(text, []byte("},"))
+}
+
+func (c *checking) docs() {
+	documented := map[string]bool{}
+	for f := range c.tree.Shipped {
+		documented[f.Folder] = documented[f.Folder] || f.Syntax.Doc != nil && len(f.Syntax.Doc.Text()) > 40
+	}
+	for folder, ok := range documented {
+		if !ok {
+			c.add(folder, "the package has no comment that says what it is for")
+		}
+	}
+}
+
+func (c *checking) tail() {
+	t := Measure(c.tree)
+	bound := func(what string, list []Count, limit int) {
+		for _, n := range list {
+			if limit > 0 && n.N > limit {
+				c.add(n.Name, "has %d %s, of at most %d", n.N, what, limit)
+			}
+		}
+	}
+	bound("lines", t.Packages, c.Limits.Package)
+	bound("lines", t.FileLines, c.Limits.File)
+	bound("lines", t.Functions, c.Limits.Function)
+	bound("methods", t.Methods, c.Limits.Methods)
+	bound("fields", t.Fields, c.Limits.Fields)
+	for _, n := range t.Packages {
+		if limit, ok := c.Limits.Lines[n.Name]; ok && n.N > limit {
+			c.add(n.Name, "has %d lines, of at most %d", n.N, limit)
+		}
+	}
+}

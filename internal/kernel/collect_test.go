@@ -1,0 +1,119 @@
+package kernel_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"callgate/internal/gate/approval"
+	"callgate/internal/kernel"
+	"callgate/tool"
+)
+
+// leave makes a call that a human must approve, and does not wait.
+func leave(t *testing.T, s *kernel.Session, path string) (id string) {
+	t.Helper()
+	write(t, filepath.Join(s.Workspace(), path), "")
+	r := s.Ask(t.Context(), kernel.Ask{Name: "filesystem.delete", Args: json.RawMessage(fmt.Sprintf(`{"path":%q}`, path)), NoWait: true})
+	if r.Status != tool.Waiting || !strings.Contains(r.Summary, "approvals.collect") {
+		t.Fatalf("%+v", r)
+	}
+	return r.Approval
+}
+
+func collect(t *testing.T, s *kernel.Session, id string, wait int) *tool.Result {
+	t.Helper()
+	return s.Call(t.Context(), "approvals.collect", json.RawMessage(fmt.Sprintf(`{"approval":%q,"wait_seconds":%d}`, id, wait)))
+}
+
+func settle(t *testing.T, k *kernel.Kernel, id string, a approval.Answer) {
+	t.Helper()
+	key, err := k.State.HumanKey()
+	ok(t, err)
+	ok(t, k.Approvals.Answer(t.Context(), approval.Credential{Key: key, PID: approval.Unknown}, id, a))
+}
+
+// What was left waiting is collected: as still waiting, as it ended, or with
+// the reason of a no.
+func TestCollectWhatWaited(t *testing.T) {
+	k := openKernel(t, t.TempDir())
+	defer func() { ok(t, k.Close()) }()
+	s := openSession(t, k, t.TempDir())
+	yes, no, edited := leave(t, s, "yes"), leave(t, s, "no"), leave(t, s, "shown")
+	write(t, filepath.Join(s.Workspace(), "meant"), "")
+	if r := collect(t, s, yes, 0); r.Status != tool.Waiting || r.Approval != yes || !strings.Contains(r.Summary, "callgate approvals approve "+yes) {
+		t.Errorf("before the answer: %+v", r)
+	}
+	late := make(chan *tool.Result)
+	go func() { late <- collect(t, s, yes, 60) }()
+	settle(t, k, yes, approval.Answer{Approve: true})
+	for _, r := range []*tool.Result{<-late, collect(t, s, yes, 0), s.Call(t.Context(), "execute_tool", json.RawMessage(`{"name":"approvals.collect","params":{"approval":"`+yes+`"}}`))} {
+		if r.Status != tool.Success || !strings.Contains(r.Summary, "yes") {
+			t.Errorf("after a yes: %+v", r)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(s.Workspace(), "yes")); err == nil {
+		t.Error("it never ran")
+	}
+	settle(t, k, no, approval.Answer{Feedback: "keep it"})
+	if r := collect(t, s, no, 1); r.Status != tool.Refused || !strings.Contains(r.Summary, "keep it") {
+		t.Errorf("after a no: %+v", r)
+	}
+	settle(t, k, edited, approval.Answer{Approve: true, Args: json.RawMessage(`{"path":"meant"}`)})
+	if r := collect(t, s, edited, 1); r.Status != tool.Success || !strings.Contains(r.Summary, "meant") {
+		t.Errorf("after an edit: %+v", r)
+	}
+	for _, args := range []string{`{}`, `{"approval":"x","wait_seconds":61}`, `{"approval":"x","wait_seconds":-1}`} {
+		if r := s.Call(t.Context(), "approvals.collect", json.RawMessage(args)); r.Error == nil || r.Error.Kind != tool.Invalid {
+			t.Errorf("%s: %+v", args, r)
+		}
+	}
+}
+
+// Nobody collects what somebody else asked for; whoever comes back after its
+// session has ended collects its own.
+func TestCollectOnlyOnesOwn(t *testing.T) {
+	state, folder, other := t.TempDir(), t.TempDir(), t.TempDir()
+	k := openKernel(t, state)
+	open := func(c kernel.SessionConfig) *kernel.Session {
+		t.Helper()
+		s, err := k.OpenSession(t.Context(), c)
+		ok(t, err)
+		return s
+	}
+	asker := kernel.SessionConfig{Workspace: folder, Agent: "one"}
+	s := open(asker)
+	id := leave(t, s, "x")
+	strangers := map[string]kernel.SessionConfig{
+		"another folder": {Workspace: other, Agent: "one"}, "another agent": {Workspace: folder, Agent: "two"},
+		"another lane": {Workspace: folder, Agent: "one", Lane: "edge"},
+	}
+	refused := func(when string, c kernel.SessionConfig) {
+		t.Helper()
+		r, unknown := collect(t, open(c), id, 0), collect(t, open(c), "a0", 0)
+		if r.Error == nil || r.Error.Kind != tool.NotFound || strings.ReplaceAll(r.Summary, id, "a0") != unknown.Summary {
+			t.Errorf("%s: %+v", when, r)
+		}
+	}
+	for who, c := range strangers {
+		refused(who, c)
+	}
+	refused("the same agent, beside the one that asked", asker)
+	settle(t, k, id, approval.Answer{Approve: true})
+	if r := collect(t, s, id, 1); r.Status != tool.Success {
+		t.Errorf("whoever asked: %+v", r)
+	}
+	ok(t, k.Close())
+
+	k = openKernel(t, state)
+	defer func() { ok(t, k.Close()) }()
+	for who, c := range strangers {
+		refused(who+" after a restart", c)
+	}
+	if r := collect(t, open(asker), id, 0); r.Status != tool.Success {
+		t.Errorf("whoever asked, after a restart: %+v", r)
+	}
+}

@@ -1,0 +1,464 @@
+package kernel_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"callgate/internal/agent"
+	"callgate/internal/conversation/history"
+	"callgate/internal/gate/approval"
+	"callgate/internal/kernel"
+	"callgate/internal/provider"
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// talkIn opens a conversation with an app's agent in a folder.
+func talkIn(t *testing.T, k *kernel.Kernel, folder, appFile string) *kernel.Conversation {
+	t.Helper()
+	talk, err := k.OpenConversation(t.Context(), kernel.SessionConfig{Workspace: folder, AppFile: appFile}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return talk
+}
+
+func say(t *testing.T, talk *kernel.Conversation, words string) history.End {
+	t.Helper()
+	end, err := talk.Say(t.Context(), llm.Say(llm.User, words), agent.Observer{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return end
+}
+
+// called lists the calls of a conversation, as name and arguments.
+func called(t *testing.T, k *kernel.Kernel, id string) (calls []string) {
+	t.Helper()
+	_, events, err := k.History(t.Context(), id, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if e.Type == history.CallMade {
+			calls = append(calls, e.Call.Name+" "+string(e.Call.Args))
+		}
+	}
+	return calls
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The tutorial of seed 002: the agent finds a tool and describes it with two
+// calls, and goes on to run it when it is asked to.
+func TestDiscoveryBot(t *testing.T) {
+	model := scripted(t,
+		line{calls: []string{`browse_category {"category":"filesystem"}`}},
+		line{calls: []string{`get_tool {"name":"filesystem.grep"}`}},
+		line{text: "**Tool:** `filesystem.grep`: it searches file contents for a regex pattern. Only `pattern` is required."},
+		line{calls: []string{`execute_tool {"name":"filesystem.grep","params":{"pattern":"pong","path":"."}}`}},
+		line{text: "It is in ping.txt."},
+	)
+	t.Setenv(provider.BaseURLVariable("deepseek"), model.URL+"/v1")
+	t.Setenv("DEEPSEEK_API_KEY", "key-of-the-test")
+	k := openKernel(t, t.TempDir())
+	folder := t.TempDir()
+	writeFile(t, filepath.Join(folder, "ping.txt"), "ping\npong\n")
+	bot, err := filepath.Abs("../app/testdata/apps/discovery-bot.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	talk := talkIn(t, k, folder, bot)
+	end := say(t, talk, "Find a tool that can grep file contents and tell me what it requires. Do not run it; just discover and describe.")
+	info := talk.Info()
+	if end.Reason != history.Done || info.ToolCalls != 2 {
+		t.Fatalf("%+v, tool_calls_count: %d", end, info.ToolCalls)
+	}
+	want := []string{`browse_category {"category":"filesystem"}`, `get_tool {"name":"filesystem.grep"}`}
+	if diff := cmp.Diff(want, called(t, k, talk.ID)); diff != "" {
+		t.Error(diff)
+	}
+	var first struct {
+		Tools []struct{ Function struct{ Name string } }
+	}
+	if err := json.Unmarshal(model.asked[0], &first); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, f := range first.Tools {
+		names[f.Function.Name] = true
+	}
+	for _, meta := range []string{"list_categories", "browse_category", "search_tools", "get_tool", "execute_tool"} {
+		if !names[meta] {
+			t.Errorf("the model was not offered %s: %v", meta, names)
+		}
+	}
+	if names["filesystem__grep"] || !strings.Contains(string(model.asked[2]), `\"pattern\"`) {
+		t.Error("the schema came before it was asked for, or not at all")
+	}
+	say(t, talk, "search for the word 'pong' in this folder")
+	if calls := called(t, k, talk.ID); len(calls) != 3 || !strings.Contains(string(model.asked[4]), "ping.txt") {
+		t.Errorf("%v\n%s", calls, model.asked[4])
+	}
+}
+
+// One app, two providers: the same calls, in the same order, with the same
+// results.
+func TestSameCallsOnBothProviders(t *testing.T) {
+	lines := []line{
+		{text: "two at once", calls: []string{`filesystem__write {"path":"a.txt","content":"one"}`, `filesystem__write {"path":"b.txt","content":"two"}`}},
+		{calls: []string{`filesystem__read {"path":"a.txt"}`, `filesystem__glob {"pattern":"*.txt"}`, `filesystem__read {"path":"none.txt"}`}},
+		{text: "done"},
+	}
+	var stories []string
+	for _, brain := range []string{"provider: openai, model: gpt-4o", "provider: anthropic, model: claude-sonnet-4-5"} {
+		name := strings.Fields(brain)[1]
+		name = strings.TrimSuffix(name, ",")
+		model := scripted(t, lines...)
+		t.Setenv(provider.BaseURLVariable(name), model.URL+map[string]string{"openai": "/v1"}[name])
+		t.Setenv(strings.ToUpper(name)+"_API_KEY", "key-of-the-test")
+		k := openKernel(t, t.TempDir())
+		folder := t.TempDir()
+		writeFile(t, filepath.Join(folder, "callgate.yaml"), "app: {app_id: both}\nagents: [{id: main, brain: {"+brain+"}}]\nruntime: {tool_injection: direct}\ntools:\n  modules: {filesystem: {}}\n  capabilities: {default_policy: auto}\n")
+		talk := talkIn(t, k, folder, "")
+		if end := say(t, talk, "go"); end.Reason != history.Done {
+			t.Fatalf("%s: %+v", brain, end)
+		}
+		_, events, err := k.History(t.Context(), talk.ID, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var story strings.Builder
+		for _, m := range history.Replay(events).Messages {
+			for _, p := range m.Parts {
+				data, _ := json.Marshal(p)
+				story.Write(append(data, '\n'))
+			}
+		}
+		stories = append(stories, strings.ReplaceAll(story.String(), folder, "/ws"))
+		if info := talk.Info(); info.ToolCalls != 5 || info.Usage.Input != 300 || info.Usage.Output != 30 {
+			t.Errorf("%s: %+v", brain, info)
+		}
+	}
+	if diff := cmp.Diff(stories[0], stories[1]); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.Contains(stories[0], "there is no") && !strings.Contains(stories[0], "not_found") {
+		t.Error("the failed read was not told:", stories[0])
+	}
+}
+
+// An agent sees only the modules it was given, and a call that needs a human
+// waits for one.
+func TestAgentIsHeldToItsModules(t *testing.T) {
+	model := scripted(t,
+		line{calls: []string{`shell__bash {"command":"true"}`, `filesystem__write {"path":"a","content":"x"}`, `filesystem__delete {"path":"gone.txt"}`}},
+		line{text: "well"},
+	)
+	t.Setenv(provider.BaseURLVariable("openai"), model.URL)
+	t.Setenv("OPENAI_API_KEY", "key-of-the-test")
+	k := openKernel(t, t.TempDir())
+	folder := t.TempDir()
+	writeFile(t, filepath.Join(folder, "gone.txt"), "x")
+	writeFile(t, filepath.Join(folder, "callgate.yaml"), `agents: [{id: main, brain: {provider: openai, model: gpt-4o}, modules: [{filesystem: [read, delete]}]}]
+tools:
+  modules: {filesystem: {}, shell: {}}
+  capabilities: {default_policy: auto, approve: [{module: filesystem, actions: [delete]}]}
+`)
+	talk := talkIn(t, k, folder, "")
+	key, err := k.State.HumanKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	human := approval.Credential{Key: key, By: "ada", PID: approval.Unknown}
+	end, err := talk.Say(t.Context(), llm.Say(llm.User, "go"), agent.Observer{}, func(r approval.Request) {
+		go func() {
+			if err := k.Approvals.Answer(context.WithoutCancel(t.Context()), human, r.ID, approval.Answer{Approve: true}); err != nil {
+				t.Error(err)
+			}
+		}()
+	})
+	if err != nil || end.Reason != history.Done {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	_, events, err := k.History(t.Context(), talk.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]tool.Status{}
+	for _, e := range events {
+		if e.Type == history.CallEnded {
+			got[e.Call.Name] = e.Result.Status
+		}
+	}
+	want := map[string]tool.Status{"shell__bash": tool.Failure, "filesystem__write": tool.Failure, "filesystem__delete": tool.Success}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := os.Stat(filepath.Join(folder, "gone.txt")); err == nil {
+		t.Error("the approved call did not run")
+	}
+}
+
+// A conversation is taken up by another client, in another life of the kernel.
+func TestConversationSurvives(t *testing.T) {
+	state, folder := t.TempDir(), t.TempDir()
+	writeFile(t, filepath.Join(folder, "a.txt"), "alpha\n")
+	k := openKernel(t, state)
+	talk := talkIn(t, k, folder, "")
+	say(t, talk, "read a.txt")
+	id := talk.ID
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	k = openKernel(t, state)
+	again, err := k.OpenConversation(t.Context(), kernel.SessionConfig{}, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	say(t, again, "list the files here")
+	if calls := called(t, k, id); len(calls) != 2 || again.Info().Turns != 2 || again.Workspace() != talk.Workspace() {
+		t.Errorf("%v %+v", calls, again.Info())
+	}
+	other, err := k.OpenConversation(t.Context(), kernel.SessionConfig{}, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := again.Say(t.Context(), llm.Say(llm.User, "x"), agent.Observer{}, nil); tool.KindOf(err) != tool.Unavailable {
+		t.Errorf("the first client goes on though another took over: %v", err)
+	}
+	if err := k.Forget(t.Context(), other.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.OpenConversation(t.Context(), kernel.SessionConfig{}, id); tool.KindOf(err) != tool.NotFound {
+		t.Errorf("a deleted one: %v", err)
+	}
+}
+
+func TestCancelStopsTheTurn(t *testing.T) {
+	model := scripted(t, line{text: "never"})
+	model.gate = make(chan struct{})
+	t.Setenv(provider.BaseURLVariable("openai"), model.URL)
+	t.Setenv("OPENAI_API_KEY", "key-of-the-test")
+	k := openKernel(t, t.TempDir())
+	folder := t.TempDir()
+	writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o}}]\n")
+	talk := talkIn(t, k, folder, "")
+	ended := make(chan history.End)
+	begun := make(chan struct{})
+	go func() {
+		end, err := talk.Say(context.WithoutCancel(t.Context()), llm.Say(llm.User, "go"), agent.Observer{Event: func(e history.Event) {
+			if e.Type == history.User {
+				close(begun)
+			}
+		}}, nil)
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- end
+	}()
+	<-begun
+	if _, err := talk.Say(t.Context(), llm.Say(llm.User, "me too"), agent.Observer{}, nil); tool.KindOf(err) != tool.Conflict {
+		t.Errorf("a second turn at once: %v", err)
+	}
+	if _, err := k.OpenConversation(t.Context(), kernel.SessionConfig{}, talk.ID); tool.KindOf(err) != tool.Conflict {
+		t.Errorf("taken over in the middle of a turn: %v", err)
+	}
+	done := make(chan bool)
+	go func() { done <- talk.Cancel() }()
+	if end := <-ended; end.Reason != history.Cancelled {
+		t.Errorf("%+v", end)
+	}
+	if !<-done || talk.Cancel() {
+		t.Error("whether something was cancelled is told wrongly")
+	}
+}
+
+func TestAppWithoutItsAgent(t *testing.T) {
+	k := openKernel(t, t.TempDir())
+	folder := t.TempDir()
+	writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: reader}, {id: writer}]\n")
+	_, err := k.OpenConversation(t.Context(), kernel.SessionConfig{Workspace: folder, Agent: "raeder"}, "")
+	if tool.KindOf(err) != tool.NotFound || !strings.Contains(err.Error(), "reader, writer") {
+		t.Errorf("%v", err)
+	}
+	if n := k.Sessions(); n != 0 {
+		t.Errorf("%d sessions are left open", n)
+	}
+}
+
+// What an agent remembers lasts with its conversation, and goes with it.
+func TestMemoryOfAConversation(t *testing.T) {
+	state, folder := t.TempDir(), t.TempDir()
+	k := openKernel(t, state)
+	talk := talkIn(t, k, folder, "")
+	say(t, talk, `remember that the door is blue; set the goal "paint it"`)
+	id := talk.ID
+	ok(t, k.Close())
+	k = openKernel(t, state)
+	defer func() { ok(t, k.Close()) }()
+	again, err := k.OpenConversation(t.Context(), kernel.SessionConfig{}, id)
+	ok(t, err)
+	if text := again.Prompt().Text(); !strings.Contains(text, "the door is blue") || !strings.Contains(text, "paint it") || !strings.Contains(text, "memory.task_create") {
+		t.Errorf("the prompt after a restart: %s", text)
+	}
+	other := talkIn(t, k, folder, "")
+	if text := other.Prompt().Text(); strings.Contains(text, "the door is blue") {
+		t.Error("another conversation has its facts")
+	}
+	ok(t, k.Forget(t.Context(), id))
+	found := allText(t, filepath.Join(state, "modules"))
+	if strings.Contains(found, "door is blue") {
+		t.Errorf("it is still on the disk: %s", found)
+	}
+}
+
+// The calls of one answer that touch the same thing are made in the model's
+// order, also through execute_tool.
+func TestOrderOfOneAnswer(t *testing.T) {
+	var direct, inside []string
+	for i := range 8 {
+		args := `{"path":"a.txt","content":"` + string(rune('a'+i)) + `"}`
+		direct = append(direct, "filesystem__write "+args)
+		inside = append(inside, `execute_tool {"name":"filesystem.write","params":`+args+`}`)
+	}
+	for mode, calls := range map[string][]string{"direct": direct, "discovery": inside} {
+		for range 5 {
+			model := scripted(t, line{calls: calls}, line{text: "done"})
+			t.Setenv(provider.BaseURLVariable("openai"), model.URL)
+			t.Setenv("OPENAI_API_KEY", "key-of-the-test")
+			k := openKernel(t, t.TempDir())
+			folder := t.TempDir()
+			writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o}}]\nruntime: {tool_injection: "+mode+"}\ntools: {capabilities: {default_policy: auto}}\n")
+			say(t, talkIn(t, k, folder, ""), "go")
+			data, err := os.ReadFile(filepath.Join(folder, "a.txt"))
+			if err != nil || string(data) != "h" {
+				t.Errorf("%s: the last write is %q, %v", mode, data, err)
+			}
+			ok(t, k.Close())
+		}
+	}
+}
+
+// What a user typed, and an app's filter refuses or masks, is nowhere to be read.
+func TestWordsAreKeptClean(t *testing.T) {
+	const secret = "value-of-a-planted-secret"
+	t.Setenv("PLANTED_TOKEN", secret)
+	model := scripted(t, line{text: "the key is sk-abcdefghijklmnop1234, and " + secret}, line{text: "never"})
+	t.Setenv(provider.BaseURLVariable("openai"), model.URL)
+	t.Setenv("OPENAI_API_KEY", "key-of-the-test")
+	state := t.TempDir()
+	k := openKernel(t, state)
+	folder := t.TempDir()
+	writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o}}]\nruntime: {middleware: [mask_secrets, {content_filter: {block: [classified], where: input}}]}\n")
+	talk := talkIn(t, k, folder, "")
+	var shown strings.Builder
+	_, err := talk.Say(t.Context(), llm.Say(llm.User, "what is "+secret+"?"), agent.Observer{Delta: func(d llm.Delta) { shown.WriteString(d.Text) }}, nil)
+	ok(t, err)
+	if strings.Contains(shown.String(), "sk-abc") || !strings.Contains(shown.String(), "[masked]") {
+		t.Errorf("shown: %s", shown.String())
+	}
+	if _, err := talk.Say(t.Context(), llm.Say(llm.User, "classified"), agent.Observer{}, nil); tool.KindOf(err) != tool.Denied {
+		t.Errorf("what the filter refuses: %v", err)
+	}
+	_, events, err := k.History(t.Context(), talk.ID, 0)
+	ok(t, err)
+	data, _ := json.Marshal(events)
+	if strings.Contains(string(data), secret) || strings.Contains(string(data), "sk-abc") {
+		t.Errorf("kept: %s", data)
+	}
+	ok(t, k.Close())
+	if strings.Contains(allText(t, state), secret) {
+		t.Error("it is in the state directory")
+	}
+}
+
+// allText is what all files below a folder hold.
+func allText(t *testing.T, folder string) string {
+	t.Helper()
+	var b strings.Builder
+	ok(t, filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			data, _ := os.ReadFile(path)
+			b.Write(data)
+		}
+		return err
+	}))
+	return b.String()
+}
+
+// One app, a model that is given tools by its provider and one that writes its
+// calls into its words: the same calls, with the same results.
+func TestSameCallsInWords(t *testing.T) {
+	calls := [][]string{
+		{`filesystem__write {"path":"a.txt","content":"one"}`, `filesystem__write {"path":"b.txt","content":"<two>"}`},
+		{`filesystem__read {"path":"b.txt"}`, `filesystem__glob {"pattern":"*.txt"}`},
+	}
+	var native, words []line
+	for _, batch := range calls {
+		native = append(native, line{text: "let me see", calls: batch})
+		text := "let me see\n"
+		for _, c := range batch {
+			name, args, _ := strings.Cut(c, " ")
+			text += `<tool_call>{"name": "` + name + `", "arguments": ` + args + "}</tool_call>\n"
+		}
+		words = append(words, line{text: text})
+	}
+	var stories []string
+	for mode, lines := range map[string][]line{"true": native, "false": words} {
+		model := scripted(t, append(lines, line{text: "done"})...)
+		t.Setenv(provider.BaseURLVariable("openai"), model.URL)
+		t.Setenv("OPENAI_API_KEY", "key-of-the-test")
+		k := openKernel(t, t.TempDir())
+		folder := t.TempDir()
+		writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o, native_tool_use: "+mode+"}}]\nruntime: {tool_injection: direct}\ntools:\n  modules: {filesystem: {}}\n  capabilities: {default_policy: auto}\n")
+		talk := talkIn(t, k, folder, "")
+		if end := say(t, talk, "go"); end.Reason != history.Done {
+			t.Fatalf("native %s: %+v", mode, end)
+		}
+		_, events, err := k.History(t.Context(), talk.ID, 0)
+		ok(t, err)
+		var story strings.Builder
+		for _, e := range events {
+			switch e.Type {
+			case history.CallMade:
+				story.WriteString(e.Call.Name + " " + string(e.Call.Args) + "\n")
+			case history.CallEnded:
+				story.WriteString(string(e.Result.Status) + " " + e.Result.Summary + "\n")
+			case history.Assistant:
+				story.WriteString(strings.TrimSpace(e.Message.Text()) + "\n")
+			}
+		}
+		stories = append(stories, sortedLines(story.String()))
+		asked := string(model.asked[0])
+		if strings.Contains(asked, `"tools":[`) != (mode == "true") || strings.Contains(asked, "tool_call") != (mode == "false") {
+			t.Errorf("native %s: the model was asked %s", mode, asked)
+		}
+		ok(t, k.Close())
+	}
+	if diff := cmp.Diff(stories[0], stories[1]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// sortedLines orders lines: of calls side by side, either may end first.
+func sortedLines(text string) string {
+	lines := strings.Split(text, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}

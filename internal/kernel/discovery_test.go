@@ -1,0 +1,172 @@
+package kernel_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"callgate/internal/journal"
+	"callgate/internal/kernel"
+	"callgate/internal/search"
+	"callgate/tool"
+)
+
+// guarded is an app in which a module is denied, another hidden, and an action
+// blocked.
+const guarded = `
+tools:
+  modules:
+    filesystem: {constraints: {blocked_actions: [delete]}}
+  capabilities:
+    default_policy: auto
+    deny: [{module: vault, reason: not for models}]
+    hidden_modules: [attic]
+`
+
+// TestWhatIsDeniedDoesNotExist looks for denied and hidden tools by every way
+// there is to find one.
+func TestWhatIsDeniedDoesNotExist(t *testing.T) {
+	var extra []*tool.Tool
+	for _, name := range []string{"vault.open_treasure", "attic.open_treasure", "garden.open_gate"} {
+		x, err := tool.Func(name, "Open the treasure chest of gold.", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, func(context.Context, struct{}) (string, error) { return "open", nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		extra = append(extra, x)
+	}
+	k := openKernel(t, t.TempDir(), extra...)
+	defer func() { ok(t, k.Close()) }()
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "callgate.yaml"), guarded)
+	s := openSession(t, k, folder)
+	calls := []string{
+		"search_tools", `{"query":"open the treasure chest of gold","max_results":20,"detail":true}`,
+		"search_tools", `{"query":"vault.open_treasure"}`,
+		"search_tools", `{"query":"delete a file","max_results":20}`,
+		"list_categories", `{}`,
+		"browse_category", `{"category":"vault"}`,
+		"browse_category", `{"category":"attic"}`,
+		"browse_category", `{"category":"filesystem"}`,
+		"get_tool", `{"name":"vault.open_treasure"}`,
+		"get_tool", `{"name":"attic.open_treasur"}`,
+		"get_tool", `{"name":"open_treasure"}`,
+		"get_tool", `{"name":"filesystem.delete"}`,
+		"execute_tool", `{"name":"vault.open_treasure"}`,
+		"execute_tool", `{"name":"attic.open_treasure"}`,
+		"attic__open_treasure", `{}`,
+	}
+	for i := 0; i < len(calls); i += 2 {
+		r := s.Call(t.Context(), calls[i], json.RawMessage(calls[i+1]))
+		text, _ := json.Marshal(r)
+		said := strings.ReplaceAll(string(text), jsonEscaped(calls[i+1]), "") // what was asked may be quoted back
+		for _, asked := range []string{"vault.open_treasure", "attic.open_treasure", "attic.open_treasur", "attic__open_treasure", "open_treasure", `\"vault\"`, `\"attic\"`, `\"filesystem.delete\"`} {
+			if strings.Contains(calls[i]+calls[i+1], strings.Trim(asked, `\"`)) {
+				said = strings.ReplaceAll(said, asked, "")
+			}
+		}
+		for _, word := range []string{"vault", "attic", "filesystem.delete", "not for models"} {
+			if strings.Contains(said, word) {
+				t.Errorf("%s %s tells of %s: %s", calls[i], calls[i+1], word, text)
+			}
+		}
+	}
+	// Whoever knows a denied tool's name by heart is told that it is denied, and why.
+	if r := s.Call(t.Context(), "vault.open_treasure", nil); r.Status != tool.Refused {
+		t.Errorf("a denied tool called by name: %+v", r)
+	}
+	found, err := s.Search(t.Context(), search.Request{Queries: []string{"open the treasure chest"}, Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range found.Answers[0].Hits {
+		if m := h.Tool.ID.Namespace; m == "vault" || m == "attic" || m == "context_builder" {
+			t.Errorf("search finds %s", h.Tool.ID)
+		}
+	}
+	for _, mode := range []string{"direct", "compact_direct", "discovery"} {
+		plan, err := s.Surface(t.Context(), kernel.SurfaceConfig{Mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, _ := json.Marshal(plan); strings.Contains(string(text), "vault") || strings.Contains(string(text), "attic") {
+			t.Errorf("the surface in mode %s tells of what is denied", mode)
+		}
+	}
+}
+
+func jsonEscaped(s string) string {
+	text, _ := json.Marshal(s)
+	return strings.Trim(string(text), `"`)
+}
+
+// TestExecuteToolGoesThroughTheDoor calls a tool through another: it is judged
+// as itself, has a record of its own, and its record names its parent.
+func TestExecuteToolGoesThroughTheDoor(t *testing.T) {
+	k := openKernel(t, t.TempDir())
+	defer func() { ok(t, k.Close()) }()
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "a.txt"), "hello")
+	s := openSession(t, k, folder)
+	r := s.Call(t.Context(), "execute_tool", json.RawMessage(`{"name":"Read","params":"{\"path\":\"a.txt\"}"}`))
+	if r.Status != tool.Success || !strings.Contains(fmt.Sprint(r.Content, string(r.Data)), "hello") {
+		t.Fatalf("got %+v", r)
+	}
+	if err := k.Journal.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	records, err := k.Journal.Read(t.Context(), journal.Query{Call: r.Call})
+	if err != nil || len(records) == 0 {
+		t.Fatalf("%v, %v", records, err)
+	}
+	last := records[len(records)-1]
+	if !strings.HasPrefix(last.Tool, "filesystem:read@") {
+		t.Errorf("the answer's call is %s", last.Tool)
+	}
+	bad := s.Call(t.Context(), "execute_tool", json.RawMessage(`{"name":"filesystem.read","params":{"pth":"a.txt"}}`))
+	if text, _ := json.Marshal(bad); bad.Status != tool.Failure || !strings.Contains(string(text), "properties") {
+		t.Errorf("wrong arguments do not come back with the schema: %s", text)
+	}
+	waiting := s.Ask(t.Context(), kernel.Ask{Name: "filesystem.delete", Args: json.RawMessage(`{"path":"a.txt"}`), NoWait: true})
+	if waiting.Status != tool.Waiting {
+		t.Errorf("delete is %s", waiting.Status)
+	}
+}
+
+// TestSurfaceStaysTheSame makes calls of all kinds, and registers more tools:
+// what the model was shown at first it is shown to the end.
+func TestSurfaceStaysTheSame(t *testing.T) {
+	k := openKernel(t, t.TempDir())
+	defer func() { ok(t, k.Close()) }()
+	s := openSession(t, k, t.TempDir())
+	for _, mode := range []string{"", "direct", "compact_direct", "discovery"} {
+		c := kernel.SurfaceConfig{Mode: mode, Window: 32000}
+		before, err := s.Surface(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _ := json.Marshal(before.Shown)
+		s.Call(t.Context(), "search_tools", json.RawMessage(`{"query":"read"}`))
+		s.Call(t.Context(), "filesystem.list", json.RawMessage(`{}`))
+		s.Call(t.Context(), "no.such.tool", json.RawMessage(`{}`))
+		x, err := tool.Func("late.comer"+mode, "Came later.", tool.Runtime{}, func(context.Context, struct{}) (string, error) { return "", nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Register("late"+mode, x); err != nil {
+			t.Fatal(err)
+		}
+		after, err := s.Surface(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if second, _ := json.Marshal(after.Shown); string(first) != string(second) {
+			t.Errorf("mode %q: the tool array changed", mode)
+		}
+	}
+	if _, err := s.Surface(t.Context(), kernel.SurfaceConfig{Mode: "loud"}); tool.KindOf(err) != tool.Invalid {
+		t.Errorf("an unknown mode: %v", err)
+	}
+}

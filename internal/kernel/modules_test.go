@@ -1,0 +1,139 @@
+package kernel_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"callgate/internal/gate/approval"
+	"callgate/internal/kernel"
+	"callgate/internal/protocol"
+	"callgate/tool"
+)
+
+// acceptedAgain gives a human's yes to what a session's app does by itself, and opens
+// the session again.
+func acceptedAgain(t *testing.T, k *kernel.Kernel, s *kernel.Session) *kernel.Session {
+	t.Helper()
+	key, err := k.State.HumanKey()
+	ok(t, err)
+	ok(t, s.Trust(approval.Credential{Key: key, By: "ada", PID: approval.Unknown}, protocol.AppConsent, protocol.Trust{Launch: s.Unaccepted()}))
+	folder := s.Workspace()
+	s.Close()
+	return openSession(t, k, folder)
+}
+
+// The example of seed 000, as it stands.
+func TestDatabaseOfTheSeed(t *testing.T) {
+	k := openKernel(t, t.TempDir())
+	defer func() { ok(t, k.Close()) }()
+	folder := t.TempDir()
+	const seed = `tools:
+  modules:
+    filesystem:
+      constraints:
+        allowed_actions: [read, glob, grep]
+    database:
+      config:
+        timeout_seconds: 10
+      setup:
+        - action: connect
+          params:
+            connection_id: main
+            driver: sqlite
+            database: "{{workdir}}/data.db"
+`
+	write(t, filepath.Join(folder, "callgate.yaml"), seed+"  capabilities: {default_policy: auto}\n")
+	open := acceptedAgain(t, k, openSession(t, k, folder))
+	for _, c := range []struct{ name, args string }{
+		{"database.execute_query", `{"query":"create table door (colour text)"}`},
+		{"database.bulk_insert", `{"table":"door","rows":[{"colour":"blue"},{"colour":"red"}]}`},
+	} {
+		if r := open.Call(t.Context(), c.name, json.RawMessage(c.args)); r.Status != tool.Success {
+			t.Fatalf("%s: %s", c.name, r.Summary)
+		}
+	}
+	open.Close()
+
+	write(t, filepath.Join(folder, "callgate.yaml"), seed+"      constraints:\n        allowed_actions: [fetch_results, list_tables]\n        blocked_actions: [execute_query]\n  capabilities: {default_policy: auto}\n")
+	s := openSession(t, k, folder)
+	defer s.Close()
+	if s.Unaccepted() != "" {
+		t.Fatalf("the same steps must be accepted again: %s", s.Unaccepted())
+	}
+	if got := names(t, s); got != "database.fetch_results=allow database.list_tables=allow filesystem.glob=allow filesystem.grep=allow filesystem.read=allow" {
+		t.Errorf("a model sees %s", got)
+	}
+	r := s.Call(t.Context(), "database.fetch_results", json.RawMessage(`{"query":"select colour from door order by 1"}`))
+	if r.Status != tool.Success || !strings.Contains(string(r.Data), `[["blue"],["red"]]`) {
+		t.Errorf("%s %s %s", r.Status, r.Summary, r.Data)
+	}
+	if r := s.Call(t.Context(), "database.fetch_results", json.RawMessage(`{"query":"delete from door"}`)); r.Status == tool.Success {
+		t.Errorf("a read changed something: %+v", r)
+	}
+	if r := s.Call(t.Context(), "database.execute_query", json.RawMessage(`{"query":"drop table door"}`)); r.Status == tool.Success {
+		t.Errorf("a blocked action ran: %+v", r)
+	}
+}
+
+// A credential reaches the host it is for, and nobody reads it.
+func TestCredentialOfAModule(t *testing.T) {
+	const key = "very-secret-key-of-the-hub"
+	var got string
+	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header.Get("Authorization")
+		_, _ = w.Write([]byte("you sent " + got))
+	}))
+	defer hub.Close()
+	t.Setenv("HUB_KEY", key)
+	k := openKernel(t, t.TempDir())
+	defer func() { ok(t, k.Close()) }()
+	folder := t.TempDir()
+	host := strings.TrimPrefix(hub.URL, "http://")
+	write(t, filepath.Join(folder, "callgate.yaml"), `tools:
+  modules:
+    http:
+      credential: HUB_KEY
+      config: {credential_hosts: ["`+host+`"]}
+      constraints: {private_hosts: ["`+host+`"]}
+`)
+	stranger := openSession(t, k, folder)
+	if r := stranger.Call(t.Context(), "http.get", json.RawMessage(`{"url":"`+hub.URL+`"}`)); r.Error == nil || r.Error.Kind != tool.Denied || got != "" || !strings.Contains(stranger.Unaccepted(), "HUB_KEY") {
+		t.Errorf("before a human accepted it: %+v", r)
+	}
+	s := acceptedAgain(t, k, stranger)
+	defer s.Close()
+	r := s.Call(t.Context(), "http.get", json.RawMessage(`{"url":"`+hub.URL+`"}`))
+	told, _ := json.Marshal(r)
+	if r.Status != tool.Success || got != "Bearer "+key || strings.Contains(string(told), key) || !strings.Contains(string(told), "[secret HUB_KEY]") {
+		t.Errorf("the hub got %q, the model %s", got, told)
+	}
+	if r := openSession(t, k, t.TempDir()).Call(t.Context(), "http.get", json.RawMessage(`{"url":"`+hub.URL+`"}`)); r.Error == nil || r.Error.Kind != tool.Denied {
+		t.Errorf("loopback without an app that allows it: %+v", r)
+	}
+	write(t, filepath.Join(folder, "callgate.yaml"), "tools: {modules: {http: {constraints: {private_host: [a]}}}}\n")
+	if _, err := k.OpenSession(t.Context(), kernel.SessionConfig{Workspace: folder}); err == nil || !strings.Contains(err.Error(), "did you mean private_hosts?") {
+		t.Errorf("a misspelt constraint: %v", err)
+	}
+}
+
+// An app file that sends conversations to an address of its own is not run
+// before a human has seen that.
+func TestAddressOfAStranger(t *testing.T) {
+	k := openKernel(t, t.TempDir())
+	defer func() { ok(t, k.Close()) }()
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: m, credential: OPENAI_API_KEY, config: {base_url: \"http://127.0.0.1:9/v1\"}}}]\n")
+	_, err := k.OpenConversation(t.Context(), kernel.SessionConfig{Workspace: folder}, "")
+	if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "127.0.0.1:9") || !strings.Contains(err.Error(), "callgate app trust") {
+		t.Errorf("%v", err)
+	}
+	t.Setenv("OPENAI_API_KEY", "key-of-the-test")
+	acceptedAgain(t, k, openSession(t, k, folder)).Close()
+	if _, err := k.OpenConversation(t.Context(), kernel.SessionConfig{Workspace: folder}, ""); err != nil {
+		t.Errorf("once it was accepted: %v", err)
+	}
+}

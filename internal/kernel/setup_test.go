@@ -1,0 +1,58 @@
+package kernel_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"callgate/internal/gate/approval"
+	"callgate/internal/protocol"
+	"callgate/tool"
+)
+
+// TestSetup opens a session whose app has setup steps: they run as the kernel
+// does, past what is hidden from models, and one that fails is told.
+func TestSetup(t *testing.T) {
+	t.Setenv("SETUP_TEST_SECRET", `a "quoted" secret, with \ in it`)
+	k := openKernel(t, t.TempDir())
+	defer func() { ok(t, k.Close()) }()
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "callgate.yaml"), `
+tools:
+  modules:
+    filesystem:
+      constraints: {allowed_actions: [read]}
+      setup:
+      - {action: write, params: {path: "{{workdir}}/made.txt", content: "{{greeting}} from setup"}}
+      - {action: write, params: {path: secret.txt, content: "{{secret.SETUP_TEST_SECRET}}"}}
+      - {action: read, params: {path: none.txt}}
+  capabilities: {default_policy: approve}
+dev: {variables: {greeting: hello}}
+`)
+	stranger := openSession(t, k, folder)
+	if len(stranger.Warnings) != 1 || !strings.Contains(stranger.Warnings[0], "filesystem.write") || !strings.Contains(stranger.Unaccepted(), "{{secret.SETUP_TEST_SECRET}}") {
+		t.Errorf("before a human accepted it: %v", stranger.Warnings)
+	}
+	if _, err := os.Stat(filepath.Join(folder, "made.txt")); err == nil {
+		t.Fatal("a stranger's steps ran")
+	}
+	key, err := k.State.ReadHumanKey()
+	ok(t, err)
+	who := approval.Credential{Key: key, PID: approval.Unknown}
+	if err := stranger.Trust(who, protocol.AppConsent, protocol.Trust{Launch: "something else"}); tool.KindOf(err) != tool.Conflict {
+		t.Errorf("accepting what was not shown: %v", err)
+	}
+	ok(t, stranger.Trust(who, protocol.AppConsent, protocol.Trust{Launch: stranger.Unaccepted()}))
+	s := openSession(t, k, folder)
+	text, err := os.ReadFile(filepath.Join(folder, "made.txt"))
+	if err != nil || string(text) != "hello from setup" {
+		t.Errorf("the step wrote %q, %v", text, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(folder, "secret.txt")); err != nil || string(text) != os.Getenv("SETUP_TEST_SECRET") {
+		t.Errorf("the secret was written as %q, %v", text, err)
+	}
+	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "filesystem.read failed") {
+		t.Errorf("warnings: %v", s.Warnings)
+	}
+}
