@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
 	"callgate/internal/version"
 )
 
@@ -14,9 +15,9 @@ const Version = version.Version
 type (
 	Kernel        = kernel.Kernel
 	Config        = kernel.Config
-	Session       = kernel.Session
-	SessionConfig = kernel.SessionConfig
-	Conversation  = kernel.Conversation
+	Session       = session.Session
+	SessionConfig = session.Spec
+	Call          = session.CallRequest
 )
 
 // Open takes the state directory and starts a kernel in it. A directory that

@@ -140,7 +140,7 @@ func (d *Daemon) WaitIdle(ctx context.Context, idle time.Duration) error {
 				return
 			case <-tick.C:
 			}
-			if d.Kernel.Needed() || d.mcpClients.Load() > 0 {
+			if d.Kernel.InUse() || d.mcpClients.Load() > 0 {
 				last = time.Now()
 			} else if time.Since(last) >= idle {
 				cancel(errIdle)

@@ -20,6 +20,7 @@ import (
 	"callgate/internal/daemon"
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
 
@@ -30,7 +31,7 @@ func churn(ctx context.Context, state, workspace string) {
 		say(err)
 		os.Exit(1)
 	}
-	s, err := d.Kernel.OpenSession(ctx, kernel.SessionConfig{Workspace: workspace})
+	s, err := d.Kernel.OpenSession(ctx, session.Spec{Workspace: workspace})
 	if err != nil {
 		say(err)
 		os.Exit(1)
@@ -42,7 +43,7 @@ func churn(ctx context.Context, state, workspace string) {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				name, args := randomCall()
-				r := s.Call(ctx, name, json.RawMessage(args))
+				r := s.Call(ctx, session.CallRequest{Name: name, Args: json.RawMessage(args)})
 				out.Lock()
 				say(answered{r.Call, r.Status, name, r.Summary})
 				out.Unlock()

@@ -72,7 +72,7 @@ func start(ctx context.Context, cfg kernel.Config, background bool) (*Daemon, er
 }
 
 func (d *Daemon) listen() error {
-	path, err := d.Kernel.State.PrepareSocket()
+	path, err := d.Kernel.State().PrepareSocket()
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (d *Daemon) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	_ = d.outside.Close() // and the socket file with it
-	for d.Kernel.Busy(os.Getpid()) && ctx.Err() == nil {
+	for d.Kernel.Sessions.Busy(os.Getpid()) && ctx.Err() == nil {
 		time.Sleep(5 * time.Millisecond)
 	}
 	err := d.server.Shutdown(ctx)

@@ -22,6 +22,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
 	"callgate/internal/protocol"
 	"callgate/internal/sandbox"
 	"callgate/internal/statedir"
@@ -386,11 +387,11 @@ func TestNobodyApprovesTheirOwnCall(t *testing.T) {
 			t.Errorf("%s: %q, want a refusal that says %q", who, said, because)
 		}
 	}
-	s, err := d.Kernel.OpenSession(t.Context(), kernel.SessionConfig{Workspace: workspace})
+	s, err := d.Kernel.OpenSession(t.Context(), session.Spec{Workspace: workspace})
 	ok(t, err)
 	id := json.RawMessage(`{"ID":"` + waiting.Approval + `"}`)
-	refused("a tool in the kernel", s.Call(t.Context(), "evil.inside", id).Summary, "inside the kernel")
-	refused("a process of a tool", s.Call(t.Context(), "evil.child", id).Summary, "inside the kernel")
+	refused("a tool in the kernel", s.Call(t.Context(), session.CallRequest{Name: "evil.inside", Args: id}).Summary, "inside the kernel")
+	refused("a process of a tool", s.Call(t.Context(), session.CallRequest{Name: "evil.child", Args: id}).Summary, "inside the kernel")
 	shellCannotAnswer(t, d, state, key, waiting.Approval)
 	refused("a client with only the right to call", answer(t.Context(), state, "", waiting.Approval, ""), "human's key")
 	refused("a client with a wrong key", answer(t.Context(), state, "guessed-key-guessed-key", waiting.Approval, ""), "human's key")
@@ -420,9 +421,9 @@ func shellCannotAnswer(t *testing.T, d *daemon.Daemon, state, key, id string) {
 	part, _ := json.Marshal(map[string]string{"State": state, "Key": key, "Approval": id})
 	command := fmt.Sprintf("ls -a %s; cat %s/human.key; %s=answer CALLGATE_TEST_PART='%s' ./callgate-test", state, state, roleVar, part)
 	args, _ := json.Marshal(map[string]string{"command": command})
-	s, err := d.Kernel.OpenSession(t.Context(), kernel.SessionConfig{Workspace: workspace})
+	s, err := d.Kernel.OpenSession(t.Context(), session.Spec{Workspace: workspace})
 	ok(t, err)
-	r := s.Call(t.Context(), "shell.bash", args)
+	r := s.Call(t.Context(), session.CallRequest{Name: "shell.bash", Args: args})
 	var said strings.Builder
 	for _, c := range r.Content {
 		said.WriteString(c.Text)

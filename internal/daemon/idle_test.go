@@ -7,6 +7,7 @@ import (
 	"callgate/internal/client"
 	"callgate/internal/daemon"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
 
@@ -17,7 +18,7 @@ func TestIdle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := d.Kernel.OpenSession(t.Context(), kernel.SessionConfig{Workspace: t.TempDir()})
+	s, err := d.Kernel.OpenSession(t.Context(), session.Spec{Workspace: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

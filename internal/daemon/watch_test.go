@@ -10,6 +10,7 @@ import (
 	"callgate/internal/daemon"
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
 
@@ -37,9 +38,9 @@ func TestWatchersSeeOutput(t *testing.T) {
 	d, err := daemon.Start(t.Context(), kernel.Config{State: state, Tools: []*tool.Tool{talk}})
 	ok(t, err)
 	defer func() { ok(t, d.Stop()) }()
-	s, err := d.Kernel.OpenSession(t.Context(), kernel.SessionConfig{Workspace: t.TempDir()})
+	s, err := d.Kernel.OpenSession(t.Context(), session.Spec{Workspace: t.TempDir()})
 	ok(t, err)
-	go s.Call(t.Context(), "demo.talk", nil)
+	go s.Call(t.Context(), session.CallRequest{Name: "demo.talk", Args: nil})
 	heard := false
 	for e, err := range dial(state, "").Follow(t.Context(), 0, true) {
 		ok(t, err)

@@ -44,7 +44,7 @@ func TestBatchKeepsItsOrder(t *testing.T) {
 		asks = append(asks, gate.CallRequest{Name: "t.touch", Args: json.RawMessage(fmt.Sprintf(`{"on":"same","mark":"%02d"}`, i))})
 	}
 	asks = append(asks, gate.CallRequest{Name: "t.nothing", Args: json.RawMessage(`{}`)})
-	results := h.CallAll(t.Context(), h.session, asks, nil)
+	results := h.CallAll(t.Context(), h.caller(), asks, nil)
 	want := ""
 	for i := range 20 {
 		want += fmt.Sprintf("%02d ", i)
@@ -58,7 +58,7 @@ func TestBatchKeepsItsOrder(t *testing.T) {
 	if results[20].Status != tool.Failure {
 		t.Errorf("the unknown tool gave %+v", results[20])
 	}
-	for _, r := range h.CallAll(t.Context(), h.session, []gate.CallRequest{
+	for _, r := range h.CallAll(t.Context(), h.caller(), []gate.CallRequest{
 		{Name: "t.touch", Args: json.RawMessage(`{"on":"meet1","mark":"a"}`)},
 		{Name: "t.touch", Args: json.RawMessage(`{"on":"meet2","mark":"b"}`)},
 	}, nil) {
@@ -89,7 +89,7 @@ func TestBatchDoesNotWaitBehindAPerson(t *testing.T) {
 			}
 		}
 	}()
-	results := h.CallAll(t.Context(), h.session, []gate.CallRequest{
+	results := h.CallAll(t.Context(), h.caller(), []gate.CallRequest{
 		{Name: "t.asks", Args: json.RawMessage(`{}`)}, {Name: "t.plain", Args: json.RawMessage(`{}`)},
 	}, nil)
 	if results[0].Summary != "at last" || results[1].Summary != "at once" {
@@ -97,7 +97,7 @@ func TestBatchDoesNotWaitBehindAPerson(t *testing.T) {
 	}
 }
 
-func pending(t *testing.T, h *house) []approval.Request {
+func pending(t *testing.T, h *harness) []approval.Request {
 	for {
 		list, err := h.Approvals.List(context.WithoutCancel(t.Context()), approval.Pending, 0)
 		if err != nil || len(list) > 0 {
@@ -117,12 +117,12 @@ func TestBatchIsCancelledWhole(t *testing.T) {
 		return nil, ctx.Err()
 	})
 	ask := gate.CallRequest{Name: "t.slow", Args: json.RawMessage(`{}`)}
-	for i, r := range h.CallAll(ctx, h.session, []gate.CallRequest{ask, ask, ask}, nil) {
+	for i, r := range h.CallAll(ctx, h.caller(), []gate.CallRequest{ask, ask, ask}, nil) {
 		if r.Error == nil || r.Error.Kind != tool.Cancelled {
 			t.Errorf("%d: %+v", i, r)
 		}
 	}
-	if held := h.Locks.Snapshot(); len(held.Held)+len(held.Waiting) != 0 {
+	if held := h.locks.Snapshot(); len(held.Held)+len(held.Waiting) != 0 {
 		t.Errorf("locks are left: %+v", held)
 	}
 }
@@ -133,24 +133,24 @@ func TestFate(t *testing.T) {
 	h.add(t, "t:asks@1.0.0", anyObject, asks, says("at last"))
 	fate := func(id string) (gate.Outcome, *tool.Result) {
 		ok(t, h.Journal.Flush(t.Context()))
-		f, r, err := h.Fate(t.Context(), id)
+		f, r, err := h.Outcome(t.Context(), id)
 		ok(t, err)
 		return f, r
 	}
 	if f, _ := fate("mine-1"); f != gate.NotStarted {
 		t.Errorf("before: %v", f)
 	}
-	if r := h.Call(t.Context(), h.session, gate.CallRequest{ID: "mine-1", Name: "t.write", Args: json.RawMessage(`{}`)}); r.Call != "mine-1" {
+	if r := h.Call(t.Context(), h.caller(), gate.CallRequest{ID: "mine-1", Name: "t.write", Args: json.RawMessage(`{}`)}); r.Call != "mine-1" {
 		t.Errorf("the call has another ID: %+v", r)
 	}
 	if f, r := fate("mine-1"); f != gate.Ended || r.Summary != "written" {
 		t.Errorf("after: %v %+v", f, r)
 	}
-	h.Call(t.Context(), h.session, gate.CallRequest{ID: "mine-2", Name: "t.asks", Args: json.RawMessage(`{}`), NoWait: true})
+	h.Call(t.Context(), h.caller(), gate.CallRequest{ID: "mine-2", Name: "t.asks", Args: json.RawMessage(`{}`), NoWait: true})
 	if f, _ := fate("mine-2"); f != gate.Pending {
 		t.Errorf("while a human is asked: %v", f)
 	}
-	h.Call(t.Context(), h.session, gate.CallRequest{ID: "mine-3", Name: "t.nothing", Args: json.RawMessage(`{}`)})
+	h.Call(t.Context(), h.caller(), gate.CallRequest{ID: "mine-3", Name: "t.nothing", Args: json.RawMessage(`{}`)})
 	if f, _ := fate("mine-3"); f != gate.NotStarted {
 		t.Errorf("refused: %v", f)
 	}

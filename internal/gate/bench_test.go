@@ -83,7 +83,7 @@ func BenchmarkRead(b *testing.B) {
 		b.ReportAllocs()
 		defer processTime(b)()
 		for b.Loop() {
-			if r := h.Call(b.Context(), h.session, ask); r.Status != tool.Success {
+			if r := h.Call(b.Context(), h.caller(), ask); r.Status != tool.Success {
 				b.Fatal(r.Summary)
 			}
 		}
@@ -103,7 +103,7 @@ func BenchmarkWrite(b *testing.B) {
 			ask := gate.CallRequest{Name: "bench.write", Args: json.RawMessage(typicalArgs)}
 			b.ResetTimer()
 			spread(callers, b.N, func() {
-				if r := h.Call(b.Context(), h.session, ask); r.Status != tool.Success {
+				if r := h.Call(b.Context(), h.caller(), ask); r.Status != tool.Success {
 					b.Error(r.Summary)
 				}
 			})

@@ -14,28 +14,30 @@ import (
 	"callgate/tool"
 )
 
+const opBind = "gate.bindEffects"
+
 // bindEffects turns the tool's effects into claims on canonical resources.
-func (d *Gate) bindEffects(_ context.Context, p *callState) error {
-	effects := p.tool.Runtime.Effects
+func (g *Gate) bindEffects(_ context.Context, c *callState) error {
+	effects := c.tool.Runtime.Effects
 	if len(effects) == 0 {
 		return nil
 	}
-	p.claims = make([]tool.Claim, 0, len(effects))
+	c.claims = make([]tool.Claim, 0, len(effects))
 	var args map[string]json.RawMessage
-	if err := json.Unmarshal(p.call.Args, &args); err != nil {
-		return &tool.Error{Op: "arbiter.bind", Kind: tool.Invalid, Message: "the arguments are not an object", Err: err}
+	if err := json.Unmarshal(c.call.Args, &args); err != nil {
+		return &tool.Error{Op: opBind, Kind: tool.Invalid, Message: "the arguments are not an object", Err: err}
 	}
 	for _, e := range effects {
-		counts, err := applies(e, args)
+		applied, err := applies(e, args)
 		if err != nil {
 			return err
 		}
-		if !counts {
+		if !applied {
 			continue
 		}
 		if e.Resource == "workspace" {
-			p.claims = append(p.claims, tool.Claim{Resource: fileResource(p.caller.Workspace), Mode: e.Mode})
-		} else if err := p.claim(e, args); err != nil {
+			c.claims = append(c.claims, tool.Claim{Resource: fileResource(c.caller.place.Workspace), Mode: e.Mode})
+		} else if err := c.claim(e, args); err != nil {
 			return err
 		}
 	}
@@ -67,20 +69,21 @@ func absent(raw json.RawMessage) bool {
 	}
 }
 
-// rejectCaseVariants refuses an argument whose name differs from one that is locked by
-// in nothing but case: a handler that does not tell them apart would touch
-// what this one names, and lock what the other does.
+// rejectCaseVariants rejects an argument whose name differs only in case from
+// one that names a lock: a handler that reads both would touch what the one
+// names, and hold the lock of the other.
 func rejectCaseVariants(name string, args map[string]json.RawMessage) error {
 	for other := range args {
 		if other != name && strings.EqualFold(other, name) {
-			return tool.Errorf("arbiter.bind", tool.Invalid, "the argument %q is not known; it is written %q", tool.Truncate(other), name)
+			return tool.Errorf(opBind, tool.Invalid,
+				"the argument %q is not known; it is written %q", tool.Truncate(other), name)
 		}
 	}
 	return nil
 }
 
 // claim adds what one effect template names with these arguments.
-func (p *callState) claim(e tool.Effect, args map[string]json.RawMessage) error {
+func (c *callState) claim(e tool.Effect, args map[string]json.RawMessage) error {
 	kind, rest, _ := strings.Cut(e.Resource, ":")
 	values, err := expand(rest, args)
 	if err != nil {
@@ -88,21 +91,21 @@ func (p *callState) claim(e tool.Effect, args map[string]json.RawMessage) error 
 	}
 	for _, value := range values {
 		resource := kind + ":" + value
-		if kind == "file" || kind == "repo" { // both are paths, and one place has one name
-			path, err := canonical(p.caller.Workspace, value)
+		if kind == "file" || kind == "repo" { // both are paths, and one path has one name
+			path, err := canonical(c.caller.place.Workspace, value)
 			if err != nil {
 				return err
 			}
 			resource = kind + strings.TrimPrefix(fileResource(path), "file")
 		}
-		p.claims = append(p.claims, tool.Claim{Resource: resource, Mode: e.Mode})
+		c.claims = append(c.claims, tool.Claim{Resource: resource, Mode: e.Mode})
 	}
 	return nil
 }
 
-// expand fills the {name} holes of a template. A hole whose argument is a
-// list gives one value for each element, and one whose argument is absent
-// gives none at all.
+// expand fills the {name} placeholders of a template. A placeholder whose
+// argument is a list gives one value for each element; an absent argument gives
+// no value at all.
 func expand(template string, args map[string]json.RawMessage) ([]string, error) {
 	before, after, ok := strings.Cut(template, "{")
 	if !ok {
@@ -110,7 +113,7 @@ func expand(template string, args map[string]json.RawMessage) ([]string, error) 
 	}
 	name, after, ok := strings.Cut(after, "}")
 	if !ok {
-		return nil, tool.Errorf("arbiter.bind", tool.Internal, "the effect template %q has an open brace", template)
+		return nil, tool.Errorf(opBind, tool.Internal, "the effect template %q has an open brace", template)
 	}
 	if err := rejectCaseVariants(name, args); err != nil {
 		return nil, err
@@ -131,7 +134,8 @@ func expand(template string, args map[string]json.RawMessage) ([]string, error) 
 	return values, nil
 }
 
-// argStrings reads an argument as the names in it: a text, a number, or a list of them.
+// argStrings returns the names in an argument: a text, a number, or a list of
+// them.
 func argStrings(raw json.RawMessage) []string {
 	var list []json.RawMessage
 	if len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &list) == nil {
@@ -155,12 +159,11 @@ func argStrings(raw json.RawMessage) []string {
 }
 
 // canonical gives a path its one name: absolute, without symlinks in the part
-// that exists, without dots. A path that ends up outside the workspace is
-// refused here, before it can become a lock name; the handler's os.Root would
-// refuse it again.
+// that exists, without dots. A path outside the workspace is refused here,
+// before it can become a lock name; the handler's os.Root refuses it again.
 func canonical(workspace, path string) (string, error) {
 	if strings.ContainsRune(path, 0) {
-		return "", tool.Errorf("arbiter.bind", tool.Invalid, "the path %q holds a zero byte", tool.Truncate(path))
+		return "", tool.Errorf(opBind, tool.Invalid, "the path %q holds a zero byte", tool.Truncate(path))
 	}
 	full := path
 	if !filepath.IsAbs(path) {
@@ -168,18 +171,18 @@ func canonical(workspace, path string) (string, error) {
 	}
 	real, err := evalExisting(filepath.Clean(full))
 	if err != nil {
-		return "", tool.Errorf("arbiter.bind", tool.Invalid, "the path %q cannot be resolved: %w", tool.Truncate(path), err)
+		return "", tool.Errorf(opBind, tool.Invalid, "the path %q cannot be resolved: %w", tool.Truncate(path), err)
 	}
-	if rel, err := filepath.Rel(workspace, real); err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return "", tool.Errorf("arbiter.bind", tool.Denied, "the path %q lies outside the workspace", tool.Truncate(path)).
+	rel, err := filepath.Rel(workspace, real)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return "", tool.Errorf(opBind, tool.Denied, "the path %q lies outside the workspace", tool.Truncate(path)).
 			WithHint("the workspace is %s; name a path inside it", workspace)
 	}
 	return real, nil
 }
 
-// evalExisting resolves the symlinks of the longest part of a path that
-// exists and keeps the rest as it is; a link that leads nowhere yet stands for
-// where it leads.
+// evalExisting resolves the symlinks of the longest part of a path that exists
+// and keeps the rest as it is. A dangling link counts as its target.
 func evalExisting(path string) (string, error) {
 	const maxLinks = 40
 	for range maxLinks {

@@ -29,7 +29,7 @@ func TestEffectsThatDependOnTheCall(t *testing.T) {
 		got = g.Claims
 		return tool.OK("ok", nil)
 	})
-	w := "file:" + h.session.Workspace
+	w := "file:" + h.at.Workspace
 	for args, want := range map[string]string{
 		`{}`:                                   "U " + w,
 		`{"reads_only":false}`:                 "U " + w,
@@ -106,7 +106,7 @@ func TestLiveOutput(t *testing.T) {
 		g.Output("stdout", []byte("the token is hush-hush-hush"))
 		return tool.OK("said", nil)
 	})
-	r := h.Call(t.Context(), h.session, gate.CallRequest{Name: "t.talk", Args: json.RawMessage(`{}`)})
+	r := h.Call(t.Context(), h.caller(), gate.CallRequest{Name: "t.talk", Args: json.RawMessage(`{}`)})
 	if out := <-heard; out.Call != r.Call || string(out.Text) != "the token is [secret LIVE_TEST_TOKEN]" {
 		t.Errorf("heard %+v", out)
 	}
@@ -122,11 +122,11 @@ func TestRepositoriesHaveOneName(t *testing.T) {
 		claims = append(claims, g.Claims...)
 		return tool.OK("ok", nil)
 	})
-	for _, args := range []string{`{}`, `{"repo":"."}`, `{"repo":"sub/.."}`, `{"repo":"` + h.session.Workspace + `"}`} {
+	for _, args := range []string{`{}`, `{"repo":"."}`, `{"repo":"sub/.."}`, `{"repo":"` + h.at.Workspace + `"}`} {
 		h.call(t, "t.commit", args)
 	}
 	for _, c := range claims {
-		if len(claims) != 4 || c != claims[0] || !strings.HasPrefix(c.Resource, "repo:") || !strings.Contains(c.Resource, filepath.Base(h.session.Workspace)) {
+		if len(claims) != 4 || c != claims[0] || !strings.HasPrefix(c.Resource, "repo:") || !strings.Contains(c.Resource, filepath.Base(h.at.Workspace)) {
 			t.Fatalf("%+v", claims)
 		}
 	}

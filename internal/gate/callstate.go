@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"callgate/internal/gate/approval"
-	"callgate/internal/gate/lock"
 	"callgate/internal/gate/policy"
 	"callgate/internal/gate/schema"
 	"callgate/internal/journal"
@@ -16,13 +15,12 @@ import (
 	"callgate/tool"
 )
 
-// callState is one call on its way through the door: what each station decided.
+// callState is one call on its way: what each step decided.
 type callState struct {
-	caller     *Caller
-	call       tool.Call
-	noWait     bool
-	background bool // nobody reads the result: what its principal must be told can wait
-	start      time.Time
+	caller *Caller
+	call   tool.Call
+	start  time.Time
+	how    callOptions
 
 	view      *registry.View
 	tool      *tool.Tool
@@ -32,14 +30,22 @@ type callState struct {
 	claims    []tool.Claim
 	request   *approval.Request // set when a human is or was asked
 
-	ticket      *lock.Ticket // in the lock queue, when it was taken ahead
-	lease       *lock.Lease
-	handlerDone <-chan struct{} // closed when a handler that outstayed its time returns
+	ticket      Ticket // set when a place in the lock queue was taken ahead
+	lease       Lease
+	handlerDone <-chan struct{} // set for a handler that exceeded its time; closed when it returns
 	result      *tool.Result
 	stage       recordStage
 }
 
-// recordStage is how far a passage is recorded.
+// callOptions is how a call was asked for.
+type callOptions struct {
+	noWait     bool
+	whole      bool
+	background bool   // nobody reads the result: notices for the principal can wait
+	queued     func() // called once the call waits for its locks or for a human; may be nil
+}
+
+// recordStage is how far a call is recorded.
 type recordStage uint8
 
 const (
@@ -49,32 +55,51 @@ const (
 	recordedEnded
 )
 
-func newCallState(s *Caller, ask CallRequest) *callState {
+func (g *Gate) newCall(caller *Caller, r CallRequest) *callState {
 	return &callState{
-		caller: s,
-		call:   tool.Call{ID: cmp.Or(ask.ID, newID("c")), Parent: ask.Parent, Principal: s.Principal, Name: ask.Name, Args: ask.Args},
-		noWait: ask.NoWait || s.NoWait,
-		start:  time.Now(),
+		caller: caller, start: time.Now(),
+		call: tool.Call{
+			ID: cmp.Or(r.ID, NewID()), Parent: r.Parent, Principal: caller.id.Principal, Name: r.Name, Args: r.Args,
+		},
+		how: callOptions{
+			noWait: r.NoWait || caller.id.NoWait, whole: r.Whole, queued: g.queued.of(r.Parent),
+		},
 	}
 }
 
-// isSingleRecord reports whether the whole call is told in one record, written behind:
+// signalQueued tells a batch that the call waits for its locks or for a human.
+func (c *callState) signalQueued() {
+	if c.how.queued != nil {
+		c.how.queued()
+	}
+}
+
+// isSingleRecord reports whether the whole call is one record, written behind:
 // it only reads, no human was asked, and the app wants no more.
-func (p *callState) isSingleRecord() bool {
-	return p.request == nil && p.tool != nil && !p.tool.Runtime.SideEffect.Durable() && !p.caller.Middleware[p.tool.ID.Namespace].Audit
+func (c *callState) isSingleRecord() bool {
+	return c.request == nil && c.tool != nil && !c.tool.Runtime.SideEffect.Durable() && !c.middleware().Audit
+}
+
+// middleware is what the app wants done around the call.
+func (c *callState) middleware() Middleware {
+	return c.caller.modules.Middleware[c.tool.ID.Namespace]
 }
 
 // record starts a record about this call.
-func (p *callState) record(kind journal.Kind) journal.Record {
+func (c *callState) record(kind journal.Kind) journal.Record {
 	r := journal.Record{
-		Kind: kind, Call: p.call.ID, Parent: p.call.Parent,
-		Principal: &p.call.Principal, Name: p.call.Name,
+		Kind: kind, Call: c.call.ID, Parent: c.call.Parent,
+		Principal: &c.call.Principal, Name: c.call.Name,
 	}
-	if p.tool != nil {
-		r.Tool = p.tool.ID.String()
+	if c.tool != nil {
+		r.Tool = c.tool.ID.String()
 	}
 	return r
 }
+
+// NewID makes the ID of a call, for a caller that must know it before the call
+// is made.
+func NewID() string { return newID("c") }
 
 // newID makes a short identifier: a letter that says what it names, and 64
 // random bits.
@@ -93,7 +118,8 @@ func asError(op string, err error) *tool.Error {
 	return &tool.Error{Op: op, Kind: tool.Failed, Message: err.Error(), Err: err}
 }
 
-// failureResult is the answer to a call that a station ended, or whose handler failed.
+// failureResult is the answer to a call that a step ended, or whose handler
+// failed.
 func failureResult(callID string, e *tool.Error) *tool.Result {
 	status := tool.Failure
 	if e.Kind == tool.Denied || e.Kind == tool.Limited {

@@ -40,7 +40,7 @@ func TestDiskFullDuringCalls(t *testing.T) {
 	payload := `{"x":"` + strings.Repeat("x", 4000) + `"}`
 	acknowledged := map[string]bool{}
 	say := func() *tool.Result {
-		r := h.Call(t.Context(), h.session, gate.CallRequest{Name: "t.write", Args: json.RawMessage(payload)})
+		r := h.Call(t.Context(), h.caller(), gate.CallRequest{Name: "t.write", Args: json.RawMessage(payload)})
 		if r.Status == tool.Success {
 			acknowledged[r.Call] = true
 		}

@@ -13,12 +13,12 @@ import (
 	"callgate/tool"
 )
 
-// A call in doubt was begun in an earlier life of the kernel and never ended.
-// Whoever asked for it is told with the next result it is given; what can be
-// made again without harm is, if policy still allows it; the rest is a
-// human's to look into.
+// A call in doubt began in an earlier process and never ended. Its principal
+// learns of it with its next result; it is repeated where that is safe and
+// policy still allows it; the rest is left to a human.
 
-// doubtNotices are notices that wait for their principals. The zero value is empty.
+// doubtNotices holds the notices that wait for their principals. The zero value
+// is empty.
 type doubtNotices struct {
 	waiting atomic.Int64
 	mu      sync.Mutex
@@ -35,31 +35,32 @@ func noticeKeyOf(p tool.Principal, workspace string) noticeKey {
 	return noticeKey{p.User, p.App, p.Agent, p.Lane, workspace}
 }
 
-func (d *doubtNotices) add(who noticeKey, notice string) {
+func (d *doubtNotices) add(to noticeKey, notice string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.notices == nil {
 		d.notices = map[noticeKey][]string{}
 	}
-	d.notices[who] = append(d.notices[who], notice)
+	d.notices[to] = append(d.notices[to], notice)
 	d.waiting.Store(int64(len(d.notices)))
 }
 
-// take returns what a principal has to be told, once.
-func (d *doubtNotices) take(who noticeKey) []string {
+// take returns the notices for a principal, once.
+func (d *doubtNotices) take(to noticeKey) []string {
 	if d.waiting.Load() == 0 {
 		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	told := d.notices[who]
-	delete(d.notices, who)
+	notices := d.notices[to]
+	delete(d.notices, to)
 	d.waiting.Store(int64(len(d.notices)))
-	return told
+	return notices
 }
 
 // DoubtfulCall is what a call in doubt asked for, as its records tell it.
 type DoubtfulCall struct {
+	ID        string
 	Tool      string
 	Args      json.RawMessage
 	Workspace string
@@ -68,73 +69,75 @@ type DoubtfulCall struct {
 }
 
 // LoadDoubtful reads what a call in doubt asked for.
-func (d *Gate) LoadDoubtful(ctx context.Context, doubted journal.Record) (DoubtfulCall, error) {
-	story, err := d.Journal.Read(ctx, journal.Query{Call: doubted.Call})
+func (g *Gate) LoadDoubtful(ctx context.Context, doubted journal.Record) (DoubtfulCall, error) {
+	records, err := g.Journal.Read(ctx, journal.Query{Call: doubted.Call})
 	if err != nil {
 		return DoubtfulCall{}, err
 	}
-	p := DoubtfulCall{Tool: doubted.Tool}
+	d := DoubtfulCall{ID: doubted.Call, Tool: doubted.Tool}
 	if doubted.Principal != nil {
-		p.Principal = *doubted.Principal
+		d.Principal = *doubted.Principal
 	}
-	for _, r := range story {
+	for _, r := range records {
 		args, ref := json.RawMessage(nil), ""
 		switch {
 		case r.Ask != nil:
-			p.Workspace, p.AppFile = r.Ask.Workspace, r.Ask.AppFile
+			d.Workspace, d.AppFile = r.Ask.Workspace, r.Ask.AppFile
 			args, ref = r.Ask.Args, r.Ask.ArgsRef
 		case r.Answer != nil:
 			args, ref = r.Answer.Args, r.Answer.ArgsRef
 		}
 		if ref != "" {
-			if args, err = d.Artifacts.Get(ctx, ref); err != nil {
-				return p, err
+			if args, err = g.Artifacts.Get(ctx, ref); err != nil {
+				return d, err
 			}
 		}
 		if len(args) > 0 {
-			p.Args = args
+			d.Args = args
 		}
 	}
-	return p, nil
+	return d, nil
 }
 
-// NotifyDoubt has whoever asked for a call be told, with the next result it is
-// given, that the call may or may not have happened.
-func (d *Gate) NotifyDoubt(p DoubtfulCall, call string) {
-	d.doubts.add(noticeKeyOf(p.Principal, p.Workspace), fmt.Sprintf(
-		"an earlier call of yours is in doubt: %s (%s) began and its end was never recorded, so it may or may not have happened; look before you repeat it", p.name(), call))
+// NotifyDoubt adds a warning to the next result of the call's principal: the
+// call may or may not have happened.
+func (g *Gate) NotifyDoubt(d DoubtfulCall) {
+	const text = "an earlier call of yours is in doubt: %s (%s) began and its end was never recorded, " +
+		"so it may or may not have happened; look before you repeat it"
+	g.doubts.add(noticeKeyOf(d.Principal, d.Workspace), fmt.Sprintf(text, d.name(), d.ID))
 }
 
 // CanRetry reports whether a call in doubt may be made again: the tool says
 // that twice is once, policy allows it without a human, and the record of its
 // arguments is whole.
-func (d *Gate) CanRetry(ctx context.Context, s *Caller, p DoubtfulCall) bool {
-	snap, err := d.Tools.Snapshot(ctx)
+func (g *Gate) CanRetry(ctx context.Context, caller *Caller, d DoubtfulCall) bool {
+	snap, err := g.Tools.Snapshot(ctx)
 	if err != nil {
 		return false
 	}
-	t, err := snap.View(s.Scope).Resolve(p.Tool, nil)
-	return err == nil && t.Runtime.Idempotent && s.Decide(t).Verdict == policy.Allow && !strings.Contains(string(p.Args), "[secret ")
+	t, err := snap.View(caller.place.Scope).Resolve(d.Tool, nil)
+	return err == nil && t.Runtime.Idempotent && caller.Decide(t).Verdict == policy.Allow &&
+		!strings.Contains(string(d.Args), "[secret ")
 }
 
-// Retry makes it again, as a new call with the old one for its parent. It
-// returns the new call's id, and false when it did not go well.
-func (d *Gate) Retry(ctx context.Context, s *Caller, doubted string, p DoubtfulCall) (string, bool) {
-	walk := newCallState(s, CallRequest{Name: p.Tool, Args: p.Args, Parent: doubted})
-	walk.background = true
-	again := d.run(ctx, walk, d.steps)
+// Retry makes it again, as a new call whose parent is the old one. It returns
+// the new call's ID, and false when the call failed.
+func (g *Gate) Retry(ctx context.Context, caller *Caller, d DoubtfulCall) (string, bool) {
+	c := g.newCall(caller, CallRequest{Name: d.Tool, Args: d.Args, Parent: d.ID})
+	c.how.background = true
+	again := g.run(ctx, c, g.steps)
 	if again.Status != tool.Success {
 		return "", false
 	}
-	d.doubts.add(noticeKeyOf(p.Principal, p.Workspace), fmt.Sprintf(
-		"an earlier call of yours, %s (%s), was cut off; it is safe to repeat, and has been, as call %s", p.name(), doubted, again.Call))
+	const text = "an earlier call of yours, %s (%s), was cut off; it is safe to repeat, and has been, as call %s"
+	g.doubts.add(noticeKeyOf(d.Principal, d.Workspace), fmt.Sprintf(text, d.name(), d.ID, again.Call))
 	return again.Call, true
 }
 
 // name is the tool's name as its principal knows it.
-func (p DoubtfulCall) name() string {
-	if id, ok := tool.TryParseID(p.Tool); ok {
+func (d DoubtfulCall) name() string {
+	if id, ok := tool.TryParseID(d.Tool); ok {
 		return id.Dotted()
 	}
-	return p.Tool
+	return d.Tool
 }

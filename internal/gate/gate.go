@@ -1,32 +1,30 @@
-// Package gate is the door between a proposal and its effect. It is the
-// only code that invokes a handler.
+// Package gate is the path of one call, from a proposal to its effect. It is
+// the only code that runs a tool's handler.
 //
-// # The path of one call
+// # The path
 //
-// [Door.Call] walks a passage through its stations, in the order they stand
-// in [Door.path]. A station either lets the passage on or ends it with an
-// error, and the error becomes an answer that a model can act on. What a
-// station decides it writes into the passage; nothing is ever read from the
-// arguments but the arguments.
+// [Gate.Call] takes a call through the steps of [New], in the order they are
+// listed there. A step either lets the call go on or ends it with an error,
+// and the error becomes an answer that a model can act on. What a step decides
+// is kept in the call's state; nothing is read from the arguments but the
+// arguments themselves.
 //
 // # Laws
 //
-//   - A handler runs only when its arguments met the schema, policy allowed
-//     the resolved tool, a human said yes where one had to, every claim is
-//     held, and, if it leaves anything behind, its begun record is on disk.
+//   - A handler runs only when its arguments met the schema, policy allowed the
+//     resolved tool, a human said yes where one had to, every claim is held,
+//     and, if it leaves anything behind, its begun record is on disk.
 //   - Every call that begins ends: the ended record is written whatever was
 //     cancelled, and before the answer leaves when there was an effect.
-//   - Locks are released after the handler has stopped, never before: a
-//     handler that outstays its time keeps them until it returns. Only a tool
-//     that says so (LockFor) lets them go earlier and runs on, on record.
-//   - A read that needed no human is told in one record, written behind.
+//   - Locks are released after the handler has stopped, never before. A handler
+//     that exceeds its time keeps them until it returns. Only a tool that says
+//     so (LockFor) releases them earlier and runs on, on record.
+//   - A read that needed no human is one record, written behind.
 package gate
 
 import (
 	"context"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"time"
 
 	"callgate/internal/artifact"
@@ -40,16 +38,24 @@ import (
 	"callgate/tool"
 )
 
-// Config is what the door stands on; Live and Limits may be left out.
+// Config holds the parts that the gate uses; Output and Limits are optional.
 type Config struct {
 	Tools     *registry.Registry
 	Journal   *journal.Journal
-	Locks     *lock.Table
+	Locks     Locks
+	Rates     Rates
 	Approvals *approval.Queue
 	Artifacts *artifact.Store
 	Secrets   *secret.Vault
-	Output    *journal.OutputBus // whoever watches what calls print; may be nil
+	Output    *journal.OutputBus // receives what running calls print
 	Limits    Limits
+}
+
+// Rates counts calls against rate limits. [policy.Limiter] does it for one
+// kernel.
+type Rates interface {
+	// Take counts a call, or returns a Limited error that says how long to wait.
+	Take(rules *policy.Rules, t *tool.Tool, p tool.Principal) error
 }
 
 // Limits bounds what one call may take; zero fields mean the defaults.
@@ -79,119 +85,97 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Caller is on whose behalf calls are made: who, where, and by which rules.
-// It does not change once calls are made in it.
-type Caller struct {
-	Principal       tool.Principal
-	Scope           string          // whose tools override the global ones
-	Rules           *policy.Rules   // nil: no capabilities block
-	DisabledModules map[string]bool // modules that the app leaves out: nobody has their tools
-	Workspace       string          // canonical absolute folder
-	Root            *os.Root        // the same folder
-	AppFile         string
-	// Settings is what the app file says of each module, as the module reads it.
-	// An error in its place is what every call of that module answers with.
-	Settings    map[string]any
-	Credentials map[string]string     // by module: the secret that the app file names for it
-	Middleware  map[string]Middleware // by module: what the app wants done around its calls
-	// AgentActions is what the agent may use of what its app has: actions by module,
-	// none for all of a module's. Nil: everything.
-	AgentActions map[string][]string
-	Relaxed      bool // see tool.Grant
-	HiddenFiles  []os.FileInfo
-	HiddenPaths  []string
-	Requester    approval.Requester
-	NoWait       bool             // none of its calls, nor what they call, waits for a human: see Ask
-	OnSuccess    func(*tool.Tool) // told of each call that went well; may be nil
-	// OnStart is told of each call as its handler starts, with the handler's
-	// context, and before that when it has waited for its locks for a while; may
-	// be nil.
-	OnStart func(context.Context, tool.Call)
-	// OnApprovalAsked is told of each question that is put to a human; may be nil.
-	OnApprovalAsked func(approval.Request)
-}
-
-// Scope names what an app brings with it: one file used in several folders is
-// several apps, for its variables may say where it is used.
-func Scope(appFile, workspace string) string {
-	if appFile == "" || filepath.Dir(appFile) == workspace {
-		return appFile
-	}
-	return appFile + " in " + workspace
-}
-
 // CallRequest is one proposal.
 type CallRequest struct {
-	// ID is the call's own, for an asker that must find it again after a crash
-	// (see Fate); it must be used once. Empty: the door makes one.
+	// ID is the call's own, for a caller that must find the call again after a
+	// crash (see Outcome), or must be known by it before it starts. It must be
+	// used once. Empty: the gate makes one.
 	ID     string
 	Name   string
 	Args   json.RawMessage
 	Parent string
-	// NoWait answers at once with status waiting when a human must be asked;
-	// the call then runs when it is approved, and Collect returns its result.
+	// NoWait answers at once with status waiting when a human must be asked; the
+	// call then runs when it is approved, and Collect returns its result.
 	NoWait bool
+	// Whole asks for a result that is not cut to a model's size: for a program
+	// that reads all of it, up to MaxWhole bytes. It is scrubbed and masked like
+	// any other.
+	Whole bool
 }
+
+// MaxWhole bounds a result that is asked for whole.
+const MaxWhole = 32 << 20
 
 // Gate carries calls. It is safe for concurrent use.
 type Gate struct {
 	Config
-	limiter             policy.Limiter
-	schemas             schema.Cache
-	doubts              doubtNotices
-	steps               []step
-	stepsBeforeApproval int // how many stations stand before a human is asked
+	records  recorder
+	redactor redactor
+	schemas  schema.Cache
+	doubts   doubtNotices
+	queued   queueSignals
+	steps    []step
+	// stepsBeforeApproval counts the steps before a human is asked.
+	stepsBeforeApproval int
 }
 
-// step is one step of the path.
+// step is one function of the path.
 type step func(context.Context, *callState) error
 
-// New makes a door.
+// New makes a gate.
 func New(c Config) *Gate {
-	d := &Gate{Config: c}
-	d.Limits = c.Limits.withDefaults()
-	before := []step{
-		d.resolve,     // dotted, wire, short and misspelt names → one tool, or did-you-mean
-		d.authorize,   // deny · approve · allow; hidden tools do not exist
-		d.checkArgs,   // coerce what is safe, validate the rest
-		d.bindEffects, // effects from arguments, paths canonical before they become lock names
-		d.rateLimit,   // rate limits
-		d.recordAsked, // journal: asked, with the verdict so far
+	c.Limits = c.Limits.withDefaults()
+	g := &Gate{
+		Config:   c,
+		records:  recorder{artifacts: c.Artifacts, secrets: c.Secrets, inline: c.Limits.Inline},
+		redactor: redactor{artifacts: c.Artifacts, secrets: c.Secrets, limit: c.Limits.Result},
 	}
-	d.stepsBeforeApproval = len(before)
-	d.steps = append(before,
-		d.awaitApproval, // a human sees the exact call and may edit it: then judged, checked and bound again
-		d.acquireLocks,  // every claim, atomically, in line, with a deadline
-		d.recordBegun,   // journal: write-ahead
-		d.runHandler,    // the tool itself, inside its grant and its time
-		d.checkResult,   // the result against the output schema
-		d.redact,        // scrubbed, masked, cut to what the asker may see
-		d.recordEnded,   // journal: durable, whatever was cancelled
+	before := []step{
+		g.resolve,     // dotted, wire, short and misspelt names → one tool, or did-you-mean
+		g.authorize,   // deny · approve · allow; hidden tools do not exist
+		g.checkArgs,   // coerce what is safe, validate the rest
+		g.bindEffects, // effects from arguments, paths canonical before they become lock names
+		g.rateLimit,
+		g.recordAsked, // journal: asked, with the verdict so far
+	}
+	g.stepsBeforeApproval = len(before)
+	g.steps = append(before,
+		g.awaitApproval, // a human sees the exact call and may edit it: then authorized, checked and bound again
+		g.acquireLocks,  // every claim, all or none, in line, with a deadline
+		g.recordBegun,   // journal: write-ahead
+		g.runHandler,    // the tool itself, inside its grant and its time
+		g.checkResult,   // the result against the output schema
+		g.redact,        // scrubbed, masked, cut to what the caller may see
+		g.recordEnded,   // journal: durable, whatever was cancelled
 	)
-	return d
+	return g
 }
 
-// Call carries one proposal through the door and returns its answer, which is
-// never nil: what goes wrong, in the tool or in the kernel, is told in it.
-func (d *Gate) Call(ctx context.Context, s *Caller, ask CallRequest) *tool.Result {
-	return d.run(ctx, newCallState(s, ask), d.steps)
+// Call carries one proposal and returns its answer, which is never nil: what
+// goes wrong, in the tool or in the kernel, is part of it.
+func (g *Gate) Call(ctx context.Context, caller *Caller, r CallRequest) *tool.Result {
+	return g.run(ctx, g.newCall(caller, r), g.steps)
 }
 
-// Resume carries a call whose request was approved after its asker had gone.
-// The whole path is walked again, so a deferred call is judged when it fires;
-// only the question is not asked twice. The caller has claimed the request.
-func (d *Gate) Resume(ctx context.Context, s *Caller, r approval.Request) *tool.Result {
-	p := newCallState(s, CallRequest{Name: r.Call.Tool.String(), Args: r.Call.Args, Parent: r.Call.Parent})
-	p.call.ID, p.call.Name, p.request = r.Call.ID, r.Call.Name, &r
-	return d.run(ctx, p, d.steps)
+// Resume carries a call whose request was approved after its caller had gone.
+// The whole path is run again, so a deferred call is authorized when it fires;
+// only the human is not asked twice. The request is reserved for this.
+func (g *Gate) Resume(ctx context.Context, caller *Caller, r approval.Request) *tool.Result {
+	again := CallRequest{ID: r.Call.ID, Name: r.Call.Tool.String(), Args: r.Call.Args, Parent: r.Call.Parent}
+	c := g.newCall(caller, again)
+	c.call.Name, c.request = r.Call.Name, &r
+	return g.run(ctx, c, g.steps)
 }
 
-func (d *Gate) run(ctx context.Context, p *callState, path []step) *tool.Result {
-	defer d.release(p)
-	for _, step := range path {
-		if err := step(ctx, p); err != nil {
-			return d.refuse(p, err)
+func (g *Gate) run(ctx context.Context, c *callState, steps []step) *tool.Result {
+	defer g.release(c)
+	for _, next := range steps {
+		if err := next(ctx, c); err != nil {
+			return g.refuse(c, err)
 		}
 	}
-	return p.result
+	return c.result
 }
+
+// LocalLocks are the locks of one kernel.
+func LocalLocks(t *lock.Table) Locks { return localLocks{t} }

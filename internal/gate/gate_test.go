@@ -26,20 +26,24 @@ import (
 
 const humanKey = "the-human's-key-for-tests"
 
-// house is a door on real stores, with a session in a real folder.
-type house struct {
+// harness is a gate on real stores, with a caller in a real folder.
+type harness struct {
 	*gate.Gate
-	session *gate.Caller
+	id      gate.Identity
+	at      gate.Place
+	rules   gate.Rules
+	modules gate.Modules
+	locks   *lock.Table
 	tools   *registry.Registry
 	sources int
 }
 
-func open(t testing.TB, limits gate.Limits) *house {
+func open(t testing.TB, limits gate.Limits) *harness {
 	t.Helper()
 	return openIn(t, t.TempDir(), limits)
 }
 
-func openIn(t testing.TB, state string, limits gate.Limits) *house {
+func openIn(t testing.TB, state string, limits gate.Limits) *harness {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(state, "callgate.db"))
 	ok(t, err)
@@ -49,26 +53,31 @@ func openIn(t testing.TB, state string, limits gate.Limits) *house {
 	ok(t, err)
 	vault, err := secret.Open(filepath.Join(state, "secrets.json"))
 	ok(t, err)
-	h := &house{tools: &registry.Registry{}}
-	desk := approval.New(db.Approvals(), approval.Options{
+	h := &harness{tools: &registry.Registry{}, locks: lock.New()}
+	queue := approval.New(db.Approvals(), approval.Options{
 		Key: humanKey, Kernel: os.Getpid(),
-		OnSettled: func(ctx context.Context, r approval.Request) { h.RecordAnswer(ctx, r) },
-		Check: func(ctx context.Context, r approval.Request, args json.RawMessage) error {
-			return h.CheckEdit(ctx, r, args)
-		},
 	})
 	h.Gate = gate.New(gate.Config{
-		Tools: h.tools, Journal: j, Locks: lock.New(), Approvals: desk, Artifacts: artifacts, Secrets: vault, Limits: limits,
+		Tools: h.tools, Journal: j, Locks: gate.LocalLocks(h.locks), Rates: &policy.Limiter{}, Approvals: queue, Artifacts: artifacts, Secrets: vault, Limits: limits,
 	})
+	queue.SetHooks(approval.Hooks{Settled: h.RecordAnswer, CheckEdit: h.CheckEdit})
 	workspace, err := filepath.EvalSymlinks(t.TempDir())
 	ok(t, err)
 	root, err := os.OpenRoot(workspace)
 	ok(t, err)
-	h.session = &gate.Caller{
-		Principal: tool.Principal{User: "ada", App: "test", Session: "s1"}, Workspace: workspace, Root: root,
-	}
-	t.Cleanup(func() { desk.Close(); ok(t, j.Close()); ok(t, db.Close()); ok(t, root.Close()) })
+	h.id.Principal = tool.Principal{User: "ada", App: "test", Session: "s1"}
+	h.at = gate.Place{Workspace: workspace, Root: root}
+	t.Cleanup(func() { queue.Close(); ok(t, j.Close()); ok(t, db.Close()); ok(t, root.Close()) })
 	return h
+}
+
+// caller is on whose behalf calls are made now.
+func (h *harness) caller() *gate.Caller {
+	c, err := gate.NewCaller(h.id, h.at, h.rules, h.modules, gate.Observer{})
+	if err != nil {
+		panic(err)
+	}
+	return c
 }
 
 func ok(t testing.TB, err error) {
@@ -79,7 +88,7 @@ func ok(t testing.TB, err error) {
 }
 
 // add registers one tool.
-func (h *house) add(t testing.TB, id, schema string, r tool.Runtime, run tool.HandlerFunc) *tool.Tool {
+func (h *harness) add(t testing.TB, id, schema string, r tool.Runtime, run tool.HandlerFunc) *tool.Tool {
 	t.Helper()
 	parsed, err := tool.ParseID(id)
 	ok(t, err)
@@ -89,13 +98,13 @@ func (h *house) add(t testing.TB, id, schema string, r tool.Runtime, run tool.Ha
 	return made
 }
 
-func (h *house) call(t testing.TB, name, args string) *tool.Result {
+func (h *harness) call(t testing.TB, name, args string) *tool.Result {
 	t.Helper()
-	return h.Call(t.Context(), h.session, gate.CallRequest{Name: name, Args: json.RawMessage(args)})
+	return h.Call(t.Context(), h.caller(), gate.CallRequest{Name: name, Args: json.RawMessage(args)})
 }
 
 // story returns the records of a call as lines: kind, verdict or status.
-func (h *house) story(t testing.TB, call string) string {
+func (h *harness) story(t testing.TB, call string) string {
 	t.Helper()
 	ok(t, h.Journal.Flush(t.Context()))
 	records, err := h.Journal.Read(t.Context(), journal.Query{Call: call})
@@ -168,7 +177,7 @@ func TestHiddenToolDoesNotExist(t *testing.T) {
 	h.add(t, "denied:tool@1.0.0", anyObject, reads, says("never"))
 	rules, err := policy.Compile(&policy.Capabilities{DefaultPolicy: "auto", HiddenModules: []string{"hidden"}, Deny: []policy.Entry{{Module: "denied", Reason: "not here"}}}, nil)
 	ok(t, err)
-	h.session.Rules = rules
+	h.rules.Policy = rules
 	for _, name := range []string{"hidden.tool", "hidden__tool", "hidden:tool@1.0.0", "hidden.toll", "nothing.tool"} {
 		r := h.call(t, name, `{}`)
 		if r.Error == nil || r.Error.Kind != tool.NotFound || strings.Contains(strings.ReplaceAll(r.Summary, name, ""), "hidden.tool") {
@@ -178,7 +187,7 @@ func TestHiddenToolDoesNotExist(t *testing.T) {
 	if r := h.call(t, "denied.tool", `{}`); r.Status != tool.Refused || !strings.Contains(r.Summary, "not here") {
 		t.Errorf("denied: %s %q", r.Status, r.Summary)
 	}
-	h.session.Principal.Daemon = true
+	h.id.Principal.Daemon = true
 	if r := h.call(t, "hidden.tool", `{}`); r.Status != tool.Success {
 		t.Errorf("the daemon may call what is hidden: %q", r.Summary)
 	}
@@ -212,7 +221,7 @@ func TestTimeoutStopsTheHandlerBeforeTheLocksGo(t *testing.T) {
 	h.add(t, "t:slow@1.0.0", anyObject, tool.Runtime{SideEffect: tool.Write, Risk: tool.Low, Timeout: time.Millisecond, Effects: []tool.Effect{{Resource: "workspace", Mode: tool.X}}},
 		func(ctx context.Context, _ tool.Call, _ tool.Grant) (*tool.Result, error) {
 			<-ctx.Done()
-			held := h.Locks.Snapshot().Held
+			held := h.locks.Snapshot().Held
 			if len(held) == 0 {
 				t.Error("the locks were gone while the handler was still at work")
 			}
@@ -224,7 +233,7 @@ func TestTimeoutStopsTheHandlerBeforeTheLocksGo(t *testing.T) {
 	if r.Error == nil || r.Error.Kind != tool.Timeout {
 		t.Errorf("result %+v", r)
 	}
-	if held := h.Locks.Snapshot().Held; len(held) != 0 {
+	if held := h.locks.Snapshot().Held; len(held) != 0 {
 		t.Errorf("locks left behind: %v", held)
 	}
 	if got := h.story(t, r.Call); got != "asked allow, begun, ended error" {
@@ -244,7 +253,7 @@ func TestRunawayHandlerKeepsItsLocks(t *testing.T) {
 	if r.Error == nil || r.Error.Kind != tool.Timeout || !strings.Contains(r.Summary, "did not stop") {
 		t.Fatalf("result %+v", r)
 	}
-	held := h.Locks.Snapshot().Held
+	held := h.locks.Snapshot().Held
 	if len(held) != 1 || held[0].Holder.Call != r.Call || !held[0].Expired {
 		t.Errorf("held: %+v", held)
 	}
@@ -257,7 +266,7 @@ func TestRunawayHandlerKeepsItsLocks(t *testing.T) {
 			break
 		}
 	}
-	if held := h.Locks.Snapshot().Held; len(held) != 0 {
+	if held := h.locks.Snapshot().Held; len(held) != 0 {
 		t.Errorf("still held: %+v", held)
 	}
 }
@@ -270,7 +279,7 @@ func TestCancelledCallIsStillEnded(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
-	r := h.Call(ctx, h.session, gate.CallRequest{Name: "t.hang"})
+	r := h.Call(ctx, h.caller(), gate.CallRequest{Name: "t.hang"})
 	if r.Error == nil || r.Error.Kind != tool.Cancelled {
 		t.Errorf("result %+v", r)
 	}
@@ -350,7 +359,7 @@ func TestExposureAndMask(t *testing.T) {
 		lane, name string
 		shown      bool
 	}{{"edge", "t.core", false}, {"core", "t.core", true}, {"", "t.core", true}, {"core", "t.masked", false}} {
-		h.session.Principal.Lane = c.lane
+		h.id.Principal.Lane = c.lane
 		r := h.call(t, c.name, `{}`)
 		if (len(r.Data) > 0) != c.shown || r.Summary != "found" {
 			t.Errorf("%s in lane %q: %+v", c.name, c.lane, r)
@@ -377,10 +386,10 @@ func TestOutputSchemaMismatchIsAWarning(t *testing.T) {
 // it; the second is told who holds it.
 func TestCanonicalPathsMeetAtOneLock(t *testing.T) {
 	h := open(t, gate.Limits{LockWait: 20 * time.Millisecond})
-	ok(t, os.Mkdir(filepath.Join(h.session.Workspace, "real"), 0o755))
-	ok(t, os.Symlink("real", filepath.Join(h.session.Workspace, "link")))
-	ok(t, os.Symlink("/", filepath.Join(h.session.Workspace, "out")))
-	ok(t, os.Symlink("real/new.txt", filepath.Join(h.session.Workspace, "dangling")))
+	ok(t, os.Mkdir(filepath.Join(h.at.Workspace, "real"), 0o755))
+	ok(t, os.Symlink("real", filepath.Join(h.at.Workspace, "link")))
+	ok(t, os.Symlink("/", filepath.Join(h.at.Workspace, "out")))
+	ok(t, os.Symlink("real/new.txt", filepath.Join(h.at.Workspace, "dangling")))
 	r := writes
 	r.Effects = []tool.Effect{{Resource: "file:{path}", Mode: tool.X}}
 	const schema = `{"type":"object","properties":{"path":{"type":["string","array"]},"hold":{"type":"boolean"}}}`
@@ -395,7 +404,7 @@ func TestCanonicalPathsMeetAtOneLock(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() { h.call(t, "t.write", `{"path":"real/new.txt","hold":true}`) })
 	<-holding
-	for _, same := range []string{`"link/new.txt"`, `"./real/../link/new.txt"`, `"dangling"`, `"` + h.session.Workspace + `/real/new.txt"`, `["other.txt","link/new.txt"]`, `"real"`} {
+	for _, same := range []string{`"link/new.txt"`, `"./real/../link/new.txt"`, `"dangling"`, `"` + h.at.Workspace + `/real/new.txt"`, `["other.txt","link/new.txt"]`, `"real"`} {
 		res := h.call(t, "t.write", `{"path":`+same+`}`)
 		if res.Error == nil || res.Error.Kind != tool.Busy || !strings.Contains(res.Summary, "t.write") {
 			t.Errorf("%s: %s %q", same, res.Status, res.Summary)
@@ -465,8 +474,8 @@ func TestApproval(t *testing.T) {
 	if r := h.call(t, "t.risky", `{"n":9}`); r.Status != tool.Success {
 		t.Errorf("after approve-always: %q", r.Summary)
 	}
-	h.session.Principal.Session = "s2"
-	waiting := h.Call(t.Context(), h.session, gate.CallRequest{Name: "t.risky", Args: json.RawMessage(`{"n":"5"}`), NoWait: true})
+	h.id.Principal.Session = "s2"
+	waiting := h.Call(t.Context(), h.caller(), gate.CallRequest{Name: "t.risky", Args: json.RawMessage(`{"n":"5"}`), NoWait: true})
 	if waiting.Status != tool.Waiting || waiting.Approval == "" {
 		t.Fatalf("another session: %+v", waiting)
 	}
@@ -485,7 +494,7 @@ func TestApproval(t *testing.T) {
 	if !h.Approvals.Reserve(r.ID) {
 		t.Fatal("nobody else should have claimed it")
 	}
-	resumed := h.Resume(t.Context(), h.session, r)
+	resumed := h.Resume(t.Context(), h.caller(), r)
 	collected, err := h.Collect(t.Context(), waiting.Call)
 	ok(t, err)
 	if resumed.Status != tool.Success || collected.Summary != "did it" || strings.Join(ran, " ") != `{"n":6}` {
@@ -498,7 +507,7 @@ func TestRateLimit(t *testing.T) {
 	h.add(t, "t:read@1.0.0", `{"type":"object","additionalProperties":false}`, reads, says("seen"))
 	rules, err := policy.Compile(&policy.Capabilities{DefaultPolicy: "auto", RateLimits: map[string]int{"t": 2}}, nil)
 	ok(t, err)
-	h.session.Rules = rules
+	h.rules.Policy = rules
 	h.call(t, "t.read", `{"bad":1}`) // what does not pass the schema is not counted
 	for i, want := range []tool.Status{tool.Success, tool.Success, tool.Refused} {
 		if r := h.call(t, "t.read", `{}`); r.Status != want {

@@ -32,7 +32,7 @@ func TestCareOfAModule(t *testing.T) {
 		<-ctx.Done()
 		return nil, errors.New("stopped")
 	})
-	h.session.Middleware = map[string]gate.Middleware{
+	h.modules.Middleware = map[string]gate.Middleware{
 		"r": {Retry: gate.Retry{Attempts: 3, Backoff: time.Microsecond, On: []tool.Kind{tool.Unavailable}}},
 		"a": {Audit: true},
 		"s": {Timeout: time.Millisecond},
@@ -66,13 +66,13 @@ func TestAgentSeesOnlyItsOwn(t *testing.T) {
 	for _, id := range []string{"a:one@1.0.0", "a:two@1.0.0", "b:one@1.0.0", "c:one@1.0.0"} {
 		h.add(t, id, anyObject, reads, says("seen"))
 	}
-	h.session.AgentActions = map[string][]string{"a": {"one"}, "b": nil}
+	h.rules.Only = map[string][]string{"a": {"one"}, "b": nil}
 	for name, want := range map[string]tool.Status{"a.one": tool.Success, "a.two": tool.Failure, "b.one": tool.Success, "c.one": tool.Failure} {
 		if r := h.call(t, name, `{}`); r.Status != want {
 			t.Errorf("%s: %s %q", name, r.Status, r.Summary)
 		}
 	}
-	h.session.Principal.Daemon = true
+	h.id.Principal.Daemon = true
 	if r := h.call(t, "c.one", `{}`); r.Status != tool.Success {
 		t.Errorf("the kernel itself: %q", r.Summary)
 	}

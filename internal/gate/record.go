@@ -6,166 +6,212 @@ import (
 	"slices"
 	"time"
 
+	"callgate/internal/artifact"
+	"callgate/internal/gate/approval"
 	"callgate/internal/gate/policy"
 	"callgate/internal/journal"
+	"callgate/internal/secret"
 	"callgate/tool"
 )
 
-// recordAsked records the proposal with the verdict so far. A read that needs no
-// human is told later, whole; one that waits for a human is on disk before
-// the question is put.
-func (d *Gate) recordAsked(ctx context.Context, p *callState) error {
+// recordAsked records the proposal with the verdict so far. A read that needs
+// no human is recorded later, whole; a call that waits for a human is on disk
+// before the human is asked.
+func (g *Gate) recordAsked(ctx context.Context, c *callState) error {
 	switch {
-	case p.request != nil: // it was recorded when it was first asked
-		p.stage = recordedAsked
+	case c.request != nil: // it was recorded when the human was first asked
+		c.stage = recordedAsked
 		return nil
-	case d.needsHuman(p):
-		p.request = d.newRequest(p)
-		if _, err := d.Journal.Commit(ctx, d.askRecord(p, journal.Wait, p.decision.Reason)); err != nil {
+	case g.needsHuman(c):
+		c.request = g.newRequest(c)
+		if _, err := g.Journal.Commit(ctx, g.records.ask(c, journal.Wait, c.decision.Reason)); err != nil {
 			return err
 		}
-	case p.isSingleRecord():
+	case c.isSingleRecord():
 		return nil
 	default:
-		if err := d.Journal.Append(d.askRecord(p, journal.Allow, p.decision.Reason)); err != nil {
+		if err := g.Journal.Append(g.records.ask(c, journal.Allow, c.decision.Reason)); err != nil {
 			return err
 		}
 	}
-	p.stage = recordedAsked
+	c.stage = recordedAsked
 	return nil
 }
 
-func (d *Gate) needsHuman(p *callState) bool {
-	return p.decision.Verdict == policy.Approve && !d.Approvals.IsAlwaysApproved(p.call.Principal.Session, p.tool.ID)
-}
-
-// recordBegun is the write-ahead: what leaves a mark runs only when this is on disk.
-func (d *Gate) recordBegun(ctx context.Context, p *callState) error {
-	if p.isSingleRecord() {
+// recordBegun is the write-ahead: a call with an effect runs only when this is
+// on disk.
+func (g *Gate) recordBegun(ctx context.Context, c *callState) error {
+	if c.isSingleRecord() {
 		return nil
 	}
-	// Not even a cancelled caller leaves before it is known whether the record
-	// stands: one that does must be ended.
-	if _, err := d.Journal.Commit(context.WithoutCancel(ctx), p.record(journal.Begun)); err != nil {
+	// Not even a cancelled call returns before it is known whether the record
+	// exists: if it does, the call must be ended.
+	if _, err := g.Journal.Commit(context.WithoutCancel(ctx), c.record(journal.Begun)); err != nil {
 		return err
 	}
-	p.stage = recordedBegun
-	if p.request != nil {
-		// The begun record is what keeps the call from running twice; a row
-		// left behind as approved is mended at the next start.
-		_ = d.Approvals.MarkUsed(ctx, p.request.ID)
+	c.stage = recordedBegun
+	if c.request != nil {
+		// The begun record keeps the call from running twice. A row that stays
+		// approved is repaired at the next start.
+		_ = g.Approvals.MarkUsed(ctx, c.request.ID)
 	}
 	return nil
 }
 
-// recordEnded records what became of the call, whatever was cancelled meanwhile.
-func (d *Gate) recordEnded(ctx context.Context, p *callState) error {
+// recordEnded records the end of the call, whatever was cancelled meanwhile.
+func (g *Gate) recordEnded(ctx context.Context, c *callState) error {
 	ctx = context.WithoutCancel(ctx)
-	r := p.record(journal.Ended)
-	r.End = d.endSection(p)
-	if p.isSingleRecord() {
-		r.Ask = d.askSection(p, journal.Allow, p.decision.Reason)
-		p.stage = recordedEnded
-		if err := d.Journal.Append(r); err != nil { // an answer that is on no record is not given
-			p.result = failureResult(p.call.ID, asError("arbiter.ended", err))
+	r := c.record(journal.Ended)
+	r.End = g.records.endSection(c)
+	c.stage = recordedEnded
+	if c.isSingleRecord() {
+		r.Ask = g.records.askSection(c, journal.Allow, c.decision.Reason)
+		if err := g.Journal.Append(r); err != nil { // an answer without a record is not given
+			c.result = failureResult(c.call.ID, asError("gate.recordEnded", err))
 		}
 		return nil
 	}
-	p.stage = recordedEnded
-	if _, err := d.Journal.Commit(ctx, r); err != nil {
+	if _, err := g.Journal.Commit(ctx, r); err != nil {
 		// The journal keeps the record and tries again; until then nobody may
 		// take the effect for recorded.
-		e := &tool.Error{Op: "arbiter.ended", Kind: tool.InDoubt, Err: err,
+		c.result = failureResult(c.call.ID, &tool.Error{
+			Op: "gate.recordEnded", Kind: tool.InDoubt, Err: err,
 			Message: "the tool ran, but its record is not on disk yet",
-			Hint:    "do not repeat the call before callgate log shows how it ended"}
-		p.result = failureResult(p.call.ID, e)
+			Hint:    "do not repeat the call before callgate log shows how it ended",
+		})
 	}
 	return nil
 }
 
-// refuse answers a call that a station ended. It is recorded as refused
-// when nothing was recorded yet, and as ended when it was.
-func (d *Gate) refuse(p *callState, err error) *tool.Result {
+// refuse answers a call that a step ended. It is recorded as refused when
+// nothing was recorded yet, and as ended when something was.
+func (g *Gate) refuse(c *callState, err error) *tool.Result {
 	if waiting, ok := err.(*waitingError); ok {
-		return waiting.answer(p)
+		return waiting.answer(c)
 	}
-	e := d.scrubError(asError("arbiter", err))
-	p.result = failureResult(p.call.ID, e)
-	p.result.Warnings = p.coercions
-	if p.stage == recordedNone {
+	e := g.Secrets.ScrubError(asError("gate", err))
+	c.result = failureResult(c.call.ID, e)
+	c.result.Warnings = c.coercions
+	if c.stage == recordedNone {
 		reason := e.Error()
-		if p.decision.Verdict == policy.Hide {
-			reason = "hidden: " + p.decision.Reason // the asker was told only that there is no such tool
+		if c.decision.Verdict == policy.Hide {
+			reason = "hidden: " + c.decision.Reason // the caller learns only that there is no such tool
 		}
-		_ = d.Journal.Append(d.askRecord(p, journal.Refuse, reason)) // nothing happened; the answer stands without it
-		return p.result
+		// Nothing happened; the answer is right without the record.
+		_ = g.Journal.Append(g.records.ask(c, journal.Refuse, reason))
+		return c.result
 	}
-	r := p.record(journal.Ended)
-	r.End = d.endSection(p)
-	if err := d.Journal.Append(r); err != nil {
-		p.result.Warnings = append(p.result.Warnings, "this end is not on record: "+err.Error())
+	r := c.record(journal.Ended)
+	r.End = g.records.endSection(c)
+	if err := g.Journal.Append(r); err != nil {
+		c.result.Warnings = append(c.result.Warnings, "this end is not on record: "+err.Error())
 	}
-	return p.result
+	return c.result
 }
 
-func (d *Gate) askRecord(p *callState, verdict journal.Verdict, reason string) journal.Record {
-	r := p.record(journal.Asked)
-	r.Name = d.Secrets.ScrubString(r.Name) // one that means no tool may be anything
-	r.Ask = d.askSection(p, verdict, reason)
+// recorder turns a call into the records of the journal, without secrets and
+// with large payloads as artifacts, and a record back into a result.
+type recorder struct {
+	artifacts *artifact.Store
+	secrets   *secret.Vault
+	inline    int // bytes of a payload kept in a record
+}
+
+// ask is the record of a proposal.
+func (w *recorder) ask(c *callState, verdict journal.Verdict, reason string) journal.Record {
+	r := c.record(journal.Asked)
+	r.Name = w.secrets.ScrubString(r.Name) // a name that means no tool may be anything
+	r.Ask = w.askSection(c, verdict, reason)
 	return r
 }
 
-func (d *Gate) askSection(p *callState, verdict journal.Verdict, reason string) *journal.Ask {
-	ask := &journal.Ask{Verdict: verdict, Reason: tool.TruncateTo(reason, 500), Coercions: slices.Clone(p.coercions), Claims: slices.Clone(p.claims)}
-	for i, c := range ask.Coercions {
-		ask.Coercions[i] = d.Secrets.ScrubString(c)
+func (w *recorder) askSection(c *callState, verdict journal.Verdict, reason string) *journal.Ask {
+	ask := &journal.Ask{
+		Verdict: verdict, Reason: tool.TruncateTo(reason, 500),
+		Coercions: slices.Clone(c.coercions), Claims: slices.Clone(c.claims),
 	}
-	for i, c := range ask.Claims { // a file's name may be one
-		ask.Claims[i].Resource = d.Secrets.ScrubString(c.Resource)
+	for i, text := range ask.Coercions {
+		ask.Coercions[i] = w.secrets.ScrubString(text)
 	}
-	if p.request != nil {
-		ask.Approval = p.request.ID
+	for i, claim := range ask.Claims { // a file's name may be a secret
+		ask.Claims[i].Resource = w.secrets.ScrubString(claim.Resource)
 	}
-	if verdict != journal.Refuse && !p.isSingleRecord() {
-		ask.Workspace, ask.AppFile = p.caller.Workspace, p.caller.AppFile
+	if c.request != nil {
+		ask.Approval = c.request.ID
 	}
-	ask.Args, ask.ArgsRef = d.inlineOrStore(p.call.Args)
+	if verdict != journal.Refuse && !c.isSingleRecord() {
+		ask.Workspace, ask.AppFile = c.caller.place.Workspace, c.caller.place.AppFile
+	}
+	ask.Args, ask.ArgsRef = w.inlineOrStore(c.call.Args)
 	return ask
 }
 
-func (d *Gate) endSection(p *callState) *journal.End {
+func (w *recorder) endSection(c *callState) *journal.End {
 	end := &journal.End{
-		Status: p.result.Status, Summary: tool.TruncateTo(p.result.Summary, 500),
-		Warnings: p.result.Warnings, ArtifactRef: p.result.ArtifactRef, Took: time.Since(p.start),
+		Status: c.result.Status, Summary: tool.TruncateTo(c.result.Summary, 500),
+		Warnings: c.result.Warnings, ArtifactRef: c.result.ArtifactRef, Took: time.Since(c.start),
 	}
-	if p.result.Error != nil {
-		end.Error = p.result.Error.Kind
+	if c.result.Error != nil {
+		end.Error = c.result.Error.Kind
 	}
-	if !p.isSingleRecord() { // whoever asked may come for it later
-		if data, err := json.Marshal(p.result); err == nil {
-			end.Result, end.ResultRef = d.inlineOrStore(data)
+	if !c.isSingleRecord() { // the caller may collect it later
+		if data, err := json.Marshal(c.result); err == nil {
+			end.Result, end.ResultRef = w.inlineOrStore(data)
 		}
 	}
 	return end
 }
 
-// inlineOrStore returns JSON for a record: scrubbed, and inline when it is small, else
-// as a reference to the artifact that holds it.
-func (d *Gate) inlineOrStore(data json.RawMessage) (inline json.RawMessage, ref string) {
+// answer is the record of a human's answer.
+func (w *recorder) answer(r approval.Request) journal.Record {
+	rec := journal.Record{
+		Kind: journal.Answered, Call: r.Call.ID, Parent: r.Call.Parent,
+		Principal: &r.Call.Principal, Name: r.Call.Name, Tool: r.Call.Tool.String(),
+		Answer: &journal.Answer{
+			Approval: r.ID, Verdict: string(r.State), By: r.Answer.By,
+			Always: r.Answer.Always, Feedback: w.secrets.ScrubString(r.Answer.Feedback),
+		},
+	}
+	rec.Answer.Args, rec.Answer.ArgsRef = w.inlineOrStore(r.Answer.Args)
+	return rec
+}
+
+// inlineOrStore returns JSON for a record: scrubbed, and inline when it is
+// small, else as a reference to the artifact that holds it.
+func (w *recorder) inlineOrStore(data json.RawMessage) (inline json.RawMessage, ref string) {
 	if len(data) == 0 {
 		return nil, ""
 	}
-	clean := d.Secrets.Scrub(data)
-	if !json.Valid(clean) { // not JSON to begin with, or a secret that was a number
+	clean := w.secrets.Scrub(data)
+	if !json.Valid(clean) { // it was no JSON, or a secret in it was a number
 		clean, _ = json.Marshal(string(clean))
 	}
-	if len(clean) <= d.Limits.Inline {
+	if len(clean) <= w.inline {
 		return clean, ""
 	}
-	ref, err := d.Artifacts.Put(context.Background(), clean)
+	ref, err := w.artifacts.Put(context.Background(), clean)
 	if err != nil {
-		clean, _ = json.Marshal(tool.TruncateTo(string(clean), d.Limits.Inline/2) + " (cut: " + err.Error() + ")")
+		clean, _ = json.Marshal(tool.TruncateTo(string(clean), w.inline/2) + " (cut: " + err.Error() + ")")
 		return clean, ""
 	}
 	return nil, ref
+}
+
+// result makes a result of an ended record.
+func (w *recorder) result(ctx context.Context, r journal.Record) (*tool.Result, error) {
+	data := r.End.Result
+	if r.End.ResultRef != "" {
+		var err error
+		if data, err = w.artifacts.Get(ctx, r.End.ResultRef); err != nil {
+			return nil, err
+		}
+	}
+	result := &tool.Result{
+		Status: r.End.Status, Summary: r.End.Summary, Call: r.Call,
+		ArtifactRef: r.End.ArtifactRef, Warnings: r.End.Warnings,
+	}
+	if len(data) > 0 && json.Unmarshal(data, result) != nil {
+		result.Warnings = append(result.Warnings, "the full result could not be read back; this is its summary")
+	}
+	return result, nil
 }

@@ -6,75 +6,81 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"callgate/internal/artifact"
+	"callgate/internal/secret"
 	"callgate/tool"
 )
 
-// redact makes the result what its asker may see: without secrets, without
+// redact makes the result what its caller may see: without secrets, without
 // what its lane is not shown, and no larger than a model should be given.
-func (d *Gate) redact(_ context.Context, p *callState) error {
-	r := p.result
-	if len(p.coercions) > 0 {
-		r.Warnings = append(p.coercions[:len(p.coercions):len(p.coercions)], r.Warnings...)
+func (g *Gate) redact(_ context.Context, c *callState) error {
+	r := c.result
+	if len(c.coercions) > 0 {
+		r.Warnings = append(c.coercions[:len(c.coercions):len(c.coercions)], r.Warnings...)
 	}
-	if !p.background {
-		r.Warnings = append(r.Warnings, d.doubts.take(noticeKeyOf(p.call.Principal, p.caller.Workspace))...)
+	if !c.how.background {
+		r.Warnings = append(r.Warnings, g.doubts.take(noticeKeyOf(c.call.Principal, c.caller.place.Workspace))...)
 	}
-	d.scrub(r)
-	runtime := &p.tool.Runtime
+	g.redactor.scrub(r)
+	runtime := &c.tool.Runtime
 	switch {
-	case !runtime.Exposure.ShownTo(p.call.Principal.Lane):
-		d.dropPayload(r, fmt.Sprintf("the result is not shown to the %s lane", p.call.Principal.Lane))
+	case !runtime.Exposure.ShownTo(c.call.Principal.Lane):
+		g.redactor.dropPayload(r, fmt.Sprintf("the result is not shown to the %s lane", c.call.Principal.Lane))
 	case runtime.PromptMask:
-		d.dropPayload(r, "the result is masked; the summary is all that is shown")
+		g.redactor.dropPayload(r, "the result is masked; the summary is all that is shown")
+	case c.how.whole:
+		g.redactor.truncate(r, MaxWhole)
 	default:
-		limit := runtime.MaxResult
-		if limit == 0 {
-			limit = d.Limits.Result
-		}
-		d.truncate(r, limit)
+		g.redactor.truncate(r, runtime.MaxResult)
 	}
 	return nil
 }
 
+// redactor takes out of a result what its reader may not see, or should not be
+// given whole. Payloads that it leaves out are stored as artifacts.
+type redactor struct {
+	artifacts *artifact.Store
+	secrets   *secret.Vault
+	limit     int // bytes of a result whose tool names no limit
+}
+
 // scrub takes secrets out of everything a model or a log will see.
-func (d *Gate) scrub(r *tool.Result) {
-	r.Summary = d.Secrets.ScrubString(r.Summary)
-	for i, w := range r.Warnings {
-		r.Warnings[i] = d.Secrets.ScrubString(w)
+func (w *redactor) scrub(r *tool.Result) {
+	r.Summary = w.secrets.ScrubString(r.Summary)
+	for i, text := range r.Warnings {
+		r.Warnings[i] = w.secrets.ScrubString(text)
 	}
 	for i := range r.Content {
-		r.Content[i].Text = d.Secrets.ScrubString(r.Content[i].Text)
-		r.Content[i].Data = d.Secrets.Scrub(r.Content[i].Data)
-		r.Content[i].URI = d.Secrets.ScrubString(r.Content[i].URI)
+		r.Content[i].Text = w.secrets.ScrubString(r.Content[i].Text)
+		r.Content[i].Data = w.secrets.Scrub(r.Content[i].Data)
+		r.Content[i].URI = w.secrets.ScrubString(r.Content[i].URI)
 	}
 	if len(r.Data) > 0 {
-		if r.Data = d.Secrets.Scrub(r.Data); !json.Valid(r.Data) {
+		if r.Data = w.secrets.Scrub(r.Data); !json.Valid(r.Data) {
 			r.Data, _ = json.Marshal(string(r.Data))
 		}
 	}
 	if r.Error != nil {
-		r.Error = d.scrubError(r.Error)
+		r.Error = w.secrets.ScrubError(r.Error)
 	}
 }
 
-// scrubError takes secrets out of an error, and its cause off it.
-func (d *Gate) scrubError(e *tool.Error) *tool.Error {
-	return d.Secrets.ScrubError(e)
-}
-
-// dropPayload keeps the payload as an artifact and leaves only the summary.
-func (d *Gate) dropPayload(r *tool.Result, why string) {
+// dropPayload stores the payload as an artifact and leaves only the summary.
+func (w *redactor) dropPayload(r *tool.Result, why string) {
 	if r.Status != tool.Success || len(r.Data) == 0 && len(r.Content) == 0 {
 		return
 	}
-	d.storePayload(r)
+	w.storePayload(r)
 	r.Data, r.Content = nil, nil
 	r.Warnings = append(r.Warnings, why)
 }
 
-// truncate keeps a result within limit: the whole goes to the artifact store, the
-// model is given its head and its tail, and the way to the rest.
-func (d *Gate) truncate(r *tool.Result, limit int) {
+// truncate keeps a result within a limit: the whole becomes an artifact, and
+// the model is given its head, its tail, and the way to the rest.
+func (w *redactor) truncate(r *tool.Result, limit int) {
+	if limit == 0 {
+		limit = w.limit
+	}
 	size := len(r.Data)
 	for _, c := range r.Content {
 		size += len(c.Text)
@@ -82,41 +88,42 @@ func (d *Gate) truncate(r *tool.Result, limit int) {
 	if size <= limit {
 		return
 	}
-	kept, text, room := splitContent(r, limit)
-	d.storePayload(r)
+	kept, text, left := splitContent(r, limit)
+	w.storePayload(r)
 	if len(r.Data) > limit/4 {
 		r.Data = nil
 	}
 	r.Content = kept
 	if text != "" {
-		r.Content = append(r.Content, tool.Text(headTail(text, room-len(r.Data))))
+		r.Content = append(r.Content, tool.Text(headTail(text, left-len(r.Data))))
 	}
-	r.Warnings = append(r.Warnings, fmt.Sprintf("the result has %d bytes; this is its head and tail, the whole is %s", size, r.ArtifactRef))
+	r.Warnings = append(r.Warnings,
+		fmt.Sprintf("the result has %d bytes; this is its head and tail, the whole is %s", size, r.ArtifactRef))
 }
 
-// splitContent parts what can be kept whole from the text that must be cut, and tells
-// how much room that has: pictures and sounds are no text, and of the words of
-// things with an address half the limit is kept, first come first served.
-func splitContent(r *tool.Result, limit int) (kept []tool.Content, text string, room int) {
+// splitContent separates content that is kept whole from text to truncate, and
+// returns the bytes left for text. Pictures and sounds are no text; of the text
+// of things with an address, half the limit is kept, first come first served.
+func splitContent(r *tool.Result, limit int) (kept []tool.Content, text string, left int) {
 	if len(r.Content) == 0 {
 		return nil, string(r.Data), limit
 	}
-	words, most := 0, limit/2
+	used, maxUsed := 0, limit/2
 	for _, c := range r.Content {
-		if c.Type == "text" || words+len(c.Text) > most {
+		if c.Type == "text" || used+len(c.Text) > maxUsed {
 			text += c.Text
 			if c.Text = ""; len(c.Data) == 0 {
 				continue
 			}
 		}
-		words += len(c.Text)
+		used += len(c.Text)
 		kept = append(kept, c)
 	}
-	return kept, text, limit - words
+	return kept, text, limit - used
 }
 
 // storePayload stores the payload: the text when there is any, else the data.
-func (d *Gate) storePayload(r *tool.Result) {
+func (w *redactor) storePayload(r *tool.Result) {
 	payload := []byte(r.Data)
 	if len(r.Content) > 0 {
 		payload = nil
@@ -125,9 +132,9 @@ func (d *Gate) storePayload(r *tool.Result) {
 			payload = append(payload, c.Data...)
 		}
 	}
-	ref, err := d.Artifacts.Put(context.Background(), payload)
+	ref, err := w.artifacts.Put(context.Background(), payload)
 	if err != nil {
-		r.Warnings = append(r.Warnings, "the whole result could not be kept: "+err.Error())
+		r.Warnings = append(r.Warnings, "the whole result could not be stored: "+err.Error())
 		return
 	}
 	r.ArtifactRef = ref

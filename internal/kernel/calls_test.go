@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
 
@@ -62,12 +63,12 @@ func TestCallsGuide(t *testing.T) {
 	k, err := kernel.Open(t.Context(), kernel.Config{State: t.TempDir(), Tools: teamTools()})
 	ok(t, err)
 	defer func() { ok(t, k.Close()) }()
-	s, err := k.OpenSession(t.Context(), kernel.SessionConfig{Workspace: workspace})
+	s, err := k.OpenSession(t.Context(), session.Spec{Workspace: workspace})
 	ok(t, err)
 
 	var page bytes.Buffer
 	page.WriteString("# How wrong calls are answered\n\n" +
-		"Every answer below is the kernel's own: `calls_test.go` makes these calls and\n" +
+		"Every answer below is the kernel's own: `internal/kernel/calls_test.go` makes these calls and\n" +
 		"writes this page (`go test -run TestCallsGuide . -update`). The schema that comes\n" +
 		"with an error about arguments is left out here for brevity.\n")
 	for _, c := range wrongCalls {
@@ -76,10 +77,10 @@ func TestCallsGuide(t *testing.T) {
 			fmt.Fprintf(&page, "%s\n\n", c.words)
 		}
 		fmt.Fprintf(&page, "    %s %s\n\n", c.name, c.args)
-		result := s.Ask(t.Context(), kernel.Ask{Name: c.name, Args: json.RawMessage(c.args), NoWait: true})
+		result := s.Call(t.Context(), session.CallRequest{Name: c.name, Args: json.RawMessage(c.args), NoWait: true})
 		fmt.Fprintf(&page, "```json\n%s\n```\n", plain(t, result, workspace))
 	}
-	golden(t, "docs/guides/calls.md", page.Bytes())
+	golden(t, "../../docs/guides/calls.md", page.Bytes())
 }
 
 // plain is a result as the guide shows it: without what differs from run to run.

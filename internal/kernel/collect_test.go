@@ -10,28 +10,29 @@ import (
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
 
 // leave makes a call that a human must approve, and does not wait.
-func leave(t *testing.T, s *kernel.Session, path string) (id string) {
+func leave(t *testing.T, s *session.Session, path string) (id string) {
 	t.Helper()
 	write(t, filepath.Join(s.Workspace(), path), "")
-	r := s.Ask(t.Context(), kernel.Ask{Name: "filesystem.delete", Args: json.RawMessage(fmt.Sprintf(`{"path":%q}`, path)), NoWait: true})
+	r := s.Call(t.Context(), session.CallRequest{Name: "filesystem.delete", Args: json.RawMessage(fmt.Sprintf(`{"path":%q}`, path)), NoWait: true})
 	if r.Status != tool.Waiting || !strings.Contains(r.Summary, "approvals.collect") {
 		t.Fatalf("%+v", r)
 	}
 	return r.Approval
 }
 
-func collect(t *testing.T, s *kernel.Session, id string, wait int) *tool.Result {
+func collect(t *testing.T, s *session.Session, id string, wait int) *tool.Result {
 	t.Helper()
-	return s.Call(t.Context(), "approvals.collect", json.RawMessage(fmt.Sprintf(`{"approval":%q,"wait_seconds":%d}`, id, wait)))
+	return s.Call(t.Context(), session.CallRequest{Name: "approvals.collect", Args: json.RawMessage(fmt.Sprintf(`{"approval":%q,"wait_seconds":%d}`, id, wait))})
 }
 
 func settle(t *testing.T, k *kernel.Kernel, id string, a approval.Answer) {
 	t.Helper()
-	key, err := k.State.HumanKey()
+	key, err := k.State().HumanKey()
 	ok(t, err)
 	ok(t, k.Approvals.Answer(t.Context(), approval.Credential{Key: key, PID: approval.Unknown}, id, a))
 }
@@ -50,7 +51,7 @@ func TestCollectWhatWaited(t *testing.T) {
 	late := make(chan *tool.Result)
 	go func() { late <- collect(t, s, yes, 60) }()
 	settle(t, k, yes, approval.Answer{Approve: true})
-	for _, r := range []*tool.Result{<-late, collect(t, s, yes, 0), s.Call(t.Context(), "execute_tool", json.RawMessage(`{"name":"approvals.collect","params":{"approval":"`+yes+`"}}`))} {
+	for _, r := range []*tool.Result{<-late, collect(t, s, yes, 0), s.Call(t.Context(), session.CallRequest{Name: "execute_tool", Args: json.RawMessage(`{"name":"approvals.collect","params":{"approval":"` + yes + `"}}`)})} {
 		if r.Status != tool.Success || !strings.Contains(r.Summary, "yes") {
 			t.Errorf("after a yes: %+v", r)
 		}
@@ -67,7 +68,7 @@ func TestCollectWhatWaited(t *testing.T) {
 		t.Errorf("after an edit: %+v", r)
 	}
 	for _, args := range []string{`{}`, `{"approval":"x","wait_seconds":61}`, `{"approval":"x","wait_seconds":-1}`} {
-		if r := s.Call(t.Context(), "approvals.collect", json.RawMessage(args)); r.Error == nil || r.Error.Kind != tool.Invalid {
+		if r := s.Call(t.Context(), session.CallRequest{Name: "approvals.collect", Args: json.RawMessage(args)}); r.Error == nil || r.Error.Kind != tool.Invalid {
 			t.Errorf("%s: %+v", args, r)
 		}
 	}
@@ -78,20 +79,20 @@ func TestCollectWhatWaited(t *testing.T) {
 func TestCollectOnlyOnesOwn(t *testing.T) {
 	state, folder, other := t.TempDir(), t.TempDir(), t.TempDir()
 	k := openKernel(t, state)
-	open := func(c kernel.SessionConfig) *kernel.Session {
+	open := func(c session.Spec) *session.Session {
 		t.Helper()
 		s, err := k.OpenSession(t.Context(), c)
 		ok(t, err)
 		return s
 	}
-	asker := kernel.SessionConfig{Workspace: folder, Agent: "one"}
+	asker := session.Spec{Workspace: folder, Agent: "one"}
 	s := open(asker)
 	id := leave(t, s, "x")
-	strangers := map[string]kernel.SessionConfig{
+	strangers := map[string]session.Spec{
 		"another folder": {Workspace: other, Agent: "one"}, "another agent": {Workspace: folder, Agent: "two"},
 		"another lane": {Workspace: folder, Agent: "one", Lane: "edge"},
 	}
-	refused := func(when string, c kernel.SessionConfig) {
+	refused := func(when string, c session.Spec) {
 		t.Helper()
 		r, unknown := collect(t, open(c), id, 0), collect(t, open(c), "a0", 0)
 		if r.Error == nil || r.Error.Kind != tool.NotFound || strings.ReplaceAll(r.Summary, id, "a0") != unknown.Summary {

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"callgate/internal/gate"
+	"callgate/internal/gate/approval"
 	"callgate/tool"
 )
 
@@ -13,25 +14,14 @@ type Config struct {
 	// State is the state directory. Default: $CALLGATE_STATE, else
 	// $XDG_STATE_HOME/callgate, else ~/.local/state/callgate.
 	State string
-	// Tools are the embedder's own, known before anything left over from an
-	// earlier life is taken up; Register adds more later.
+	// Tools are an embedding program's own, known before recovery; Register adds
+	// more later.
 	Tools []*tool.Tool
-	// Log receives what is worth telling an operator. Default: nothing.
+	// Log receives what an operator should know. Default: nothing.
 	Log *slog.Logger
 	// Limits bounds what a call may take; zero fields mean the defaults.
-	Limits Limits
+	Limits gate.Limits
 	// Lineage tells which process started which. Without it, an answer to an
 	// approval is checked for its key only.
-	Lineage Lineage
-}
-
-// Limits bounds what one call may take.
-type Limits = gate.Limits
-
-// Ask is one proposal, with what Call leaves at its default.
-type Ask = gate.CallRequest
-
-// Lineage tells whether one process descends from another, or is it.
-type Lineage interface {
-	Descends(pid, from int) bool
+	Lineage approval.Lineage
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"callgate/internal/agent"
+	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
 	"callgate/internal/kernel"
 	"callgate/internal/provider"
@@ -53,7 +54,7 @@ func readings(n int) (lines []line) {
 // compactions are those in the log of a conversation.
 func compactions(t *testing.T, k *kernel.Kernel, id string) (all []history.Compaction) {
 	t.Helper()
-	_, events, err := k.History(t.Context(), id, 0)
+	_, events, err := k.Conversations.History(t.Context(), id, 0)
 	ok(t, err)
 	for _, e := range events {
 		if e.Compaction != nil {
@@ -86,7 +87,7 @@ func TestConversationIsKeptWithinTheWindow(t *testing.T) {
 			t.Errorf("request %d does not say what the user wants", i)
 		}
 	}
-	made := compactions(t, k, talk.ID)
+	made := compactions(t, k, talk.ID())
 	if len(made) < 3 || len(made) != len(other.asked) {
 		t.Fatalf("%d compactions, %d summaries", len(made), len(other.asked))
 	}
@@ -103,7 +104,7 @@ func TestConversationIsKeptWithinTheWindow(t *testing.T) {
 
 	k = openKernel(t, state)
 	defer func() { ok(t, k.Close()) }()
-	again, err := k.OpenConversation(t.Context(), kernel.SessionConfig{}, talk.ID)
+	again, err := k.Conversations.Open(t.Context(), conversation.Spec{Resume: talk.ID()})
 	ok(t, err)
 	own.restart(line{text: "yes"})
 	say(t, again, "all of it?")
@@ -141,7 +142,7 @@ func TestProviderFindsItTooLong(t *testing.T) {
 		t.Fatalf("%+v", end)
 	}
 	last := string(own.last())
-	if made := compactions(t, k, talk.ID); len(made) != 1 || !strings.Contains(last, "- the user: read it") || !strings.Contains(last, "NOW") || int64(len(last)) > refused.Load()*3/4 {
+	if made := compactions(t, k, talk.ID()); len(made) != 1 || !strings.Contains(last, "- the user: read it") || !strings.Contains(last, "NOW") || int64(len(last)) > refused.Load()*3/4 {
 		t.Errorf("%d compactions; %d bytes became %d", len(made), refused.Load(), len(last))
 	}
 }
@@ -180,12 +181,12 @@ func TestCompactByHand(t *testing.T) {
 	begun := make(chan struct{}, 1)
 	ended := make(chan error)
 	go func() {
-		_, err := talk.Say(t.Context(), llm.Say(llm.User, "wait"), agent.Observer{Event: func(history.Event) {
+		_, err := talk.Send(t.Context(), llm.Say(llm.User, "wait"), conversation.Watch{Observer: agent.Observer{Event: func(history.Event) {
 			select {
 			case begun <- struct{}{}:
 			default:
 			}
-		}}, nil)
+		}}, Asked: nil})
 		ended <- err
 	}()
 	<-begun
@@ -208,10 +209,10 @@ func TestSummaryBrainNeedsConsent(t *testing.T) {
 		folder := t.TempDir()
 		writeFile(t, filepath.Join(folder, "callgate.yaml"), text)
 		k := openKernel(t, t.TempDir())
-		if _, err := k.OpenConversation(t.Context(), kernel.SessionConfig{Workspace: folder}, ""); tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "127.0.0.1:9") {
+		if _, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder}); tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "127.0.0.1:9") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if list, err := k.Conversations(t.Context(), 0); err != nil || len(list) > 0 {
+		if list, err := k.Conversations.List(t.Context(), 0); err != nil || len(list) > 0 {
 			t.Errorf("%s: %d conversations, %v", name, len(list), err)
 		}
 		ok(t, k.Close())

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/agent"
+	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel"
@@ -21,18 +22,18 @@ import (
 )
 
 // talkIn opens a conversation with an app's agent in a folder.
-func talkIn(t *testing.T, k *kernel.Kernel, folder, appFile string) *kernel.Conversation {
+func talkIn(t *testing.T, k *kernel.Kernel, folder, appFile string) *conversation.Conversation {
 	t.Helper()
-	talk, err := k.OpenConversation(t.Context(), kernel.SessionConfig{Workspace: folder, AppFile: appFile}, "")
+	talk, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder, AppFile: appFile})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return talk
 }
 
-func say(t *testing.T, talk *kernel.Conversation, words string) history.End {
+func say(t *testing.T, talk *conversation.Conversation, words string) history.End {
 	t.Helper()
-	end, err := talk.Say(t.Context(), llm.Say(llm.User, words), agent.Observer{}, nil)
+	end, err := talk.Send(t.Context(), llm.Say(llm.User, words), conversation.Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func say(t *testing.T, talk *kernel.Conversation, words string) history.End {
 // called lists the calls of a conversation, as name and arguments.
 func called(t *testing.T, k *kernel.Kernel, id string) (calls []string) {
 	t.Helper()
-	_, events, err := k.History(t.Context(), id, 0)
+	_, events, err := k.Conversations.History(t.Context(), id, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestDiscoveryBot(t *testing.T) {
 		t.Fatalf("%+v, tool_calls_count: %d", end, info.ToolCalls)
 	}
 	want := []string{`browse_category {"category":"filesystem"}`, `get_tool {"name":"filesystem.grep"}`}
-	if diff := cmp.Diff(want, called(t, k, talk.ID)); diff != "" {
+	if diff := cmp.Diff(want, called(t, k, talk.ID())); diff != "" {
 		t.Error(diff)
 	}
 	var first struct {
@@ -112,7 +113,7 @@ func TestDiscoveryBot(t *testing.T) {
 		t.Error("the schema came before it was asked for, or not at all")
 	}
 	say(t, talk, "search for the word 'pong' in this folder")
-	if calls := called(t, k, talk.ID); len(calls) != 3 || !strings.Contains(string(model.asked[4]), "ping.txt") {
+	if calls := called(t, k, talk.ID()); len(calls) != 3 || !strings.Contains(string(model.asked[4]), "ping.txt") {
 		t.Errorf("%v\n%s", calls, model.asked[4])
 	}
 }
@@ -139,7 +140,7 @@ func TestSameCallsOnBothProviders(t *testing.T) {
 		if end := say(t, talk, "go"); end.Reason != history.Done {
 			t.Fatalf("%s: %+v", brain, end)
 		}
-		_, events, err := k.History(t.Context(), talk.ID, 0)
+		_, events, err := k.Conversations.History(t.Context(), talk.ID(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,22 +182,22 @@ tools:
   capabilities: {default_policy: auto, approve: [{module: filesystem, actions: [delete]}]}
 `)
 	talk := talkIn(t, k, folder, "")
-	key, err := k.State.HumanKey()
+	key, err := k.State().HumanKey()
 	if err != nil {
 		t.Fatal(err)
 	}
 	human := approval.Credential{Key: key, By: "ada", PID: approval.Unknown}
-	end, err := talk.Say(t.Context(), llm.Say(llm.User, "go"), agent.Observer{}, func(r approval.Request) {
+	end, err := talk.Send(t.Context(), llm.Say(llm.User, "go"), conversation.Watch{Observer: agent.Observer{}, Asked: func(r approval.Request) {
 		go func() {
 			if err := k.Approvals.Answer(context.WithoutCancel(t.Context()), human, r.ID, approval.Answer{Approve: true}); err != nil {
 				t.Error(err)
 			}
 		}()
-	})
+	}})
 	if err != nil || end.Reason != history.Done {
 		t.Fatalf("%+v, %v", end, err)
 	}
-	_, events, err := k.History(t.Context(), talk.ID, 0)
+	_, events, err := k.Conversations.History(t.Context(), talk.ID(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,30 +223,30 @@ func TestConversationSurvives(t *testing.T) {
 	k := openKernel(t, state)
 	talk := talkIn(t, k, folder, "")
 	say(t, talk, "read a.txt")
-	id := talk.ID
+	id := talk.ID()
 	if err := k.Close(); err != nil {
 		t.Fatal(err)
 	}
 	k = openKernel(t, state)
-	again, err := k.OpenConversation(t.Context(), kernel.SessionConfig{}, id)
+	again, err := k.Conversations.Open(t.Context(), conversation.Spec{Resume: id})
 	if err != nil {
 		t.Fatal(err)
 	}
 	say(t, again, "list the files here")
-	if calls := called(t, k, id); len(calls) != 2 || again.Info().Turns != 2 || again.Workspace() != talk.Workspace() {
+	if calls := called(t, k, id); len(calls) != 2 || again.Info().Turns != 2 || again.Session().Workspace() != talk.Session().Workspace() {
 		t.Errorf("%v %+v", calls, again.Info())
 	}
-	other, err := k.OpenConversation(t.Context(), kernel.SessionConfig{}, id)
+	other, err := k.Conversations.Open(t.Context(), conversation.Spec{Resume: id})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := again.Say(t.Context(), llm.Say(llm.User, "x"), agent.Observer{}, nil); tool.KindOf(err) != tool.Unavailable {
+	if _, err := again.Send(t.Context(), llm.Say(llm.User, "x"), conversation.Watch{}); tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("the first client goes on though another took over: %v", err)
 	}
-	if err := k.Forget(t.Context(), other.ID); err != nil {
+	if err := k.Conversations.Delete(t.Context(), other.ID()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.OpenConversation(t.Context(), kernel.SessionConfig{}, id); tool.KindOf(err) != tool.NotFound {
+	if _, err := k.Conversations.Open(t.Context(), conversation.Spec{Resume: id}); tool.KindOf(err) != tool.NotFound {
 		t.Errorf("a deleted one: %v", err)
 	}
 }
@@ -262,21 +263,21 @@ func TestCancelStopsTheTurn(t *testing.T) {
 	ended := make(chan history.End)
 	begun := make(chan struct{})
 	go func() {
-		end, err := talk.Say(context.WithoutCancel(t.Context()), llm.Say(llm.User, "go"), agent.Observer{Event: func(e history.Event) {
+		end, err := talk.Send(context.WithoutCancel(t.Context()), llm.Say(llm.User, "go"), conversation.Watch{Observer: agent.Observer{Event: func(e history.Event) {
 			if e.Type == history.User {
 				close(begun)
 			}
-		}}, nil)
+		}}, Asked: nil})
 		if err != nil {
 			t.Error(err)
 		}
 		ended <- end
 	}()
 	<-begun
-	if _, err := talk.Say(t.Context(), llm.Say(llm.User, "me too"), agent.Observer{}, nil); tool.KindOf(err) != tool.Conflict {
+	if _, err := talk.Send(t.Context(), llm.Say(llm.User, "me too"), conversation.Watch{}); tool.KindOf(err) != tool.Conflict {
 		t.Errorf("a second turn at once: %v", err)
 	}
-	if _, err := k.OpenConversation(t.Context(), kernel.SessionConfig{}, talk.ID); tool.KindOf(err) != tool.Conflict {
+	if _, err := k.Conversations.Open(t.Context(), conversation.Spec{Resume: talk.ID()}); tool.KindOf(err) != tool.Conflict {
 		t.Errorf("taken over in the middle of a turn: %v", err)
 	}
 	done := make(chan bool)
@@ -293,11 +294,11 @@ func TestAppWithoutItsAgent(t *testing.T) {
 	k := openKernel(t, t.TempDir())
 	folder := t.TempDir()
 	writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: reader}, {id: writer}]\n")
-	_, err := k.OpenConversation(t.Context(), kernel.SessionConfig{Workspace: folder, Agent: "raeder"}, "")
+	_, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder, Agent: "raeder"})
 	if tool.KindOf(err) != tool.NotFound || !strings.Contains(err.Error(), "reader, writer") {
 		t.Errorf("%v", err)
 	}
-	if n := k.Sessions(); n != 0 {
+	if n := k.Sessions.Len(); n != 0 {
 		t.Errorf("%d sessions are left open", n)
 	}
 }
@@ -308,11 +309,11 @@ func TestMemoryOfAConversation(t *testing.T) {
 	k := openKernel(t, state)
 	talk := talkIn(t, k, folder, "")
 	say(t, talk, `remember that the door is blue; set the goal "paint it"`)
-	id := talk.ID
+	id := talk.ID()
 	ok(t, k.Close())
 	k = openKernel(t, state)
 	defer func() { ok(t, k.Close()) }()
-	again, err := k.OpenConversation(t.Context(), kernel.SessionConfig{}, id)
+	again, err := k.Conversations.Open(t.Context(), conversation.Spec{Resume: id})
 	ok(t, err)
 	if text := again.Prompt().Text(); !strings.Contains(text, "the door is blue") || !strings.Contains(text, "paint it") || !strings.Contains(text, "memory.task_create") {
 		t.Errorf("the prompt after a restart: %s", text)
@@ -321,7 +322,7 @@ func TestMemoryOfAConversation(t *testing.T) {
 	if text := other.Prompt().Text(); strings.Contains(text, "the door is blue") {
 		t.Error("another conversation has its facts")
 	}
-	ok(t, k.Forget(t.Context(), id))
+	ok(t, k.Conversations.Delete(t.Context(), id))
 	found := allText(t, filepath.Join(state, "modules"))
 	if strings.Contains(found, "door is blue") {
 		t.Errorf("it is still on the disk: %s", found)
@@ -368,15 +369,15 @@ func TestWordsAreKeptClean(t *testing.T) {
 	writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o}}]\nruntime: {middleware: [mask_secrets, {content_filter: {block: [classified], where: input}}]}\n")
 	talk := talkIn(t, k, folder, "")
 	var shown strings.Builder
-	_, err := talk.Say(t.Context(), llm.Say(llm.User, "what is "+secret+"?"), agent.Observer{Delta: func(d llm.Delta) { shown.WriteString(d.Text) }}, nil)
+	_, err := talk.Send(t.Context(), llm.Say(llm.User, "what is "+secret+"?"), conversation.Watch{Observer: agent.Observer{Delta: func(d llm.Delta) { shown.WriteString(d.Text) }}, Asked: nil})
 	ok(t, err)
 	if strings.Contains(shown.String(), "sk-abc") || !strings.Contains(shown.String(), "[masked]") {
 		t.Errorf("shown: %s", shown.String())
 	}
-	if _, err := talk.Say(t.Context(), llm.Say(llm.User, "classified"), agent.Observer{}, nil); tool.KindOf(err) != tool.Denied {
+	if _, err := talk.Send(t.Context(), llm.Say(llm.User, "classified"), conversation.Watch{}); tool.KindOf(err) != tool.Denied {
 		t.Errorf("what the filter refuses: %v", err)
 	}
-	_, events, err := k.History(t.Context(), talk.ID, 0)
+	_, events, err := k.Conversations.History(t.Context(), talk.ID(), 0)
 	ok(t, err)
 	data, _ := json.Marshal(events)
 	if strings.Contains(string(data), secret) || strings.Contains(string(data), "sk-abc") {
@@ -431,7 +432,7 @@ func TestSameCallsInWords(t *testing.T) {
 		if end := say(t, talk, "go"); end.Reason != history.Done {
 			t.Fatalf("native %s: %+v", mode, end)
 		}
-		_, events, err := k.History(t.Context(), talk.ID, 0)
+		_, events, err := k.Conversations.History(t.Context(), talk.ID(), 0)
 		ok(t, err)
 		var story strings.Builder
 		for _, e := range events {

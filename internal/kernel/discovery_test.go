@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"callgate/internal/journal"
-	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
+	"callgate/internal/kernel/toolview"
 	"callgate/internal/search"
 	"callgate/tool"
 )
@@ -59,7 +60,7 @@ func TestWhatIsDeniedDoesNotExist(t *testing.T) {
 		"attic__open_treasure", `{}`,
 	}
 	for i := 0; i < len(calls); i += 2 {
-		r := s.Call(t.Context(), calls[i], json.RawMessage(calls[i+1]))
+		r := s.Call(t.Context(), session.CallRequest{Name: calls[i], Args: json.RawMessage(calls[i+1])})
 		text, _ := json.Marshal(r)
 		said := strings.ReplaceAll(string(text), jsonEscaped(calls[i+1]), "") // what was asked may be quoted back
 		for _, asked := range []string{"vault.open_treasure", "attic.open_treasure", "attic.open_treasur", "attic__open_treasure", "open_treasure", `\"vault\"`, `\"attic\"`, `\"filesystem.delete\"`} {
@@ -74,10 +75,10 @@ func TestWhatIsDeniedDoesNotExist(t *testing.T) {
 		}
 	}
 	// Whoever knows a denied tool's name by heart is told that it is denied, and why.
-	if r := s.Call(t.Context(), "vault.open_treasure", nil); r.Status != tool.Refused {
+	if r := s.Call(t.Context(), session.CallRequest{Name: "vault.open_treasure", Args: nil}); r.Status != tool.Refused {
 		t.Errorf("a denied tool called by name: %+v", r)
 	}
-	found, err := s.Search(t.Context(), search.Request{Queries: []string{"open the treasure chest"}, Limit: 50})
+	found, err := s.View().Search(t.Context(), search.Request{Queries: []string{"open the treasure chest"}, Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func TestWhatIsDeniedDoesNotExist(t *testing.T) {
 		}
 	}
 	for _, mode := range []string{"direct", "compact_direct", "discovery"} {
-		plan, err := s.Surface(t.Context(), kernel.SurfaceConfig{Mode: mode})
+		plan, err := s.View().Surface(t.Context(), toolview.SurfaceConfig{Mode: mode})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +111,7 @@ func TestExecuteToolGoesThroughTheDoor(t *testing.T) {
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "a.txt"), "hello")
 	s := openSession(t, k, folder)
-	r := s.Call(t.Context(), "execute_tool", json.RawMessage(`{"name":"Read","params":"{\"path\":\"a.txt\"}"}`))
+	r := s.Call(t.Context(), session.CallRequest{Name: "execute_tool", Args: json.RawMessage(`{"name":"Read","params":"{\"path\":\"a.txt\"}"}`)})
 	if r.Status != tool.Success || !strings.Contains(fmt.Sprint(r.Content, string(r.Data)), "hello") {
 		t.Fatalf("got %+v", r)
 	}
@@ -125,11 +126,11 @@ func TestExecuteToolGoesThroughTheDoor(t *testing.T) {
 	if !strings.HasPrefix(last.Tool, "filesystem:read@") {
 		t.Errorf("the answer's call is %s", last.Tool)
 	}
-	bad := s.Call(t.Context(), "execute_tool", json.RawMessage(`{"name":"filesystem.read","params":{"pth":"a.txt"}}`))
+	bad := s.Call(t.Context(), session.CallRequest{Name: "execute_tool", Args: json.RawMessage(`{"name":"filesystem.read","params":{"pth":"a.txt"}}`)})
 	if text, _ := json.Marshal(bad); bad.Status != tool.Failure || !strings.Contains(string(text), "properties") {
 		t.Errorf("wrong arguments do not come back with the schema: %s", text)
 	}
-	waiting := s.Ask(t.Context(), kernel.Ask{Name: "filesystem.delete", Args: json.RawMessage(`{"path":"a.txt"}`), NoWait: true})
+	waiting := s.Call(t.Context(), session.CallRequest{Name: "filesystem.delete", Args: json.RawMessage(`{"path":"a.txt"}`), NoWait: true})
 	if waiting.Status != tool.Waiting {
 		t.Errorf("delete is %s", waiting.Status)
 	}
@@ -142,15 +143,15 @@ func TestSurfaceStaysTheSame(t *testing.T) {
 	defer func() { ok(t, k.Close()) }()
 	s := openSession(t, k, t.TempDir())
 	for _, mode := range []string{"", "direct", "compact_direct", "discovery"} {
-		c := kernel.SurfaceConfig{Mode: mode, Window: 32000}
-		before, err := s.Surface(t.Context(), c)
+		c := toolview.SurfaceConfig{Mode: mode, Window: 32000}
+		before, err := s.View().Surface(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		first, _ := json.Marshal(before.Shown)
-		s.Call(t.Context(), "search_tools", json.RawMessage(`{"query":"read"}`))
-		s.Call(t.Context(), "filesystem.list", json.RawMessage(`{}`))
-		s.Call(t.Context(), "no.such.tool", json.RawMessage(`{}`))
+		s.Call(t.Context(), session.CallRequest{Name: "search_tools", Args: json.RawMessage(`{"query":"read"}`)})
+		s.Call(t.Context(), session.CallRequest{Name: "filesystem.list", Args: json.RawMessage(`{}`)})
+		s.Call(t.Context(), session.CallRequest{Name: "no.such.tool", Args: json.RawMessage(`{}`)})
 		x, err := tool.Func("late.comer"+mode, "Came later.", tool.Runtime{}, func(context.Context, struct{}) (string, error) { return "", nil })
 		if err != nil {
 			t.Fatal(err)
@@ -158,7 +159,7 @@ func TestSurfaceStaysTheSame(t *testing.T) {
 		if err := k.Register("late"+mode, x); err != nil {
 			t.Fatal(err)
 		}
-		after, err := s.Surface(t.Context(), c)
+		after, err := s.View().Surface(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +167,7 @@ func TestSurfaceStaysTheSame(t *testing.T) {
 			t.Errorf("mode %q: the tool array changed", mode)
 		}
 	}
-	if _, err := s.Surface(t.Context(), kernel.SurfaceConfig{Mode: "loud"}); tool.KindOf(err) != tool.Invalid {
+	if _, err := s.View().Surface(t.Context(), toolview.SurfaceConfig{Mode: "loud"}); tool.KindOf(err) != tool.Invalid {
 		t.Errorf("an unknown mode: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
 
@@ -77,7 +78,7 @@ func TestNoPathEscapes(t *testing.T) {
 			}
 			quoted, _ := json.Marshal(path)
 			tried++
-			r := s.Call(t.Context(), "filesystem."+name, json.RawMessage(fmt.Sprintf(form, quoted)))
+			r := s.Call(t.Context(), session.CallRequest{Name: "filesystem." + name, Args: json.RawMessage(fmt.Sprintf(form, quoted))})
 			told, _ := json.Marshal(r)
 			if strings.Contains(string(told), outsideSecret) || strings.Contains(string(told), "root:x:0:0") {
 				t.Errorf("%s %.80q read what is outside: %.300s", name, path, told)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"callgate/internal/gate/approval"
-	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
 
@@ -41,11 +41,11 @@ func TestAppBringsItsOwnTools(t *testing.T) {
 	k := openKernel(t, t.TempDir())
 	defer func() { ok(t, k.Close()) }()
 	s := openSession(t, k, workspace)
-	if got := strings.Join(s.Warnings, "\n"); !strings.Contains(got, "broken.json") || strings.Contains(got, "team") {
+	if got := strings.Join(s.Warnings(), "\n"); !strings.Contains(got, "broken.json") || strings.Contains(got, "team") {
 		t.Errorf("warnings: %s", got)
 	}
-	call := func(s *kernel.Session) *tool.Result {
-		return s.Call(t.Context(), "team.greet", json.RawMessage(`{"name":"Ada"}`))
+	call := func(s *session.Session) *tool.Result {
+		return s.Call(t.Context(), session.CallRequest{Name: "team.greet", Args: json.RawMessage(`{"name":"Ada"}`)})
 	}
 	if r := call(s); r.Status != tool.Success || string(r.Data) != `{"from":"global"}` {
 		t.Fatalf("%s %s", r.Summary, r.Data)
@@ -62,7 +62,7 @@ func TestAppBringsItsOwnTools(t *testing.T) {
 		t.Errorf("the agent's own: %s %s", r.Summary, r.Data)
 	}
 	write(t, filepath.Join(workspace, "callgate.yaml"), "runtime: {strict: true, sandbox: relaxed}\ntools:\n  dirs: [tools]\n")
-	if _, err := k.OpenSession(t.Context(), kernel.SessionConfig{Workspace: workspace}); tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), "broken.json") {
+	if _, err := k.OpenSession(t.Context(), session.Spec{Workspace: workspace}); tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), "broken.json") {
 		t.Errorf("strict: %v", err)
 	}
 }
@@ -80,12 +80,12 @@ func TestEditedCallOfAnAppsOwnTool(t *testing.T) {
 	k := openKernel(t, t.TempDir())
 	defer func() { ok(t, k.Close()) }()
 	s := openSession(t, k, workspace)
-	r := s.Ask(t.Context(), kernel.Ask{Name: "greet", Args: json.RawMessage(`{"name":"Ada"}`), NoWait: true})
+	r := s.Call(t.Context(), session.CallRequest{Name: "greet", Args: json.RawMessage(`{"name":"Ada"}`), NoWait: true})
 	if r.Status != tool.Waiting {
 		t.Fatalf("%+v", r)
 	}
 	s.Close() // whoever asked is gone
-	key, err := k.State.HumanKey()
+	key, err := k.State().HumanKey()
 	ok(t, err)
 	human := approval.Credential{Key: key, PID: approval.Unknown}
 	if err := k.Approvals.Answer(t.Context(), human, r.Approval, approval.Answer{Approve: true, Args: json.RawMessage(`{"nme":"Bob"}`)}); tool.KindOf(err) != tool.Invalid {

@@ -16,13 +16,14 @@ import (
 
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
 
 const freeHand = "tools:\n  capabilities:\n    default_policy: auto\n"
 
 // agents runs f for each of n sessions of their own, at the same time.
-func agents(t *testing.T, k *kernel.Kernel, workspace string, n int, f func(agent int, s *kernel.Session)) {
+func agents(t *testing.T, k *kernel.Kernel, workspace string, n int, f func(agent int, s *session.Session)) {
 	t.Helper()
 	var wg sync.WaitGroup
 	for i := range n {
@@ -49,14 +50,14 @@ func TestParallelEditsLoseNothing(t *testing.T) {
 	}
 	const agentCount, files = 16, 2
 	each := 25 * soak()
-	agents(t, k, workspace, agentCount, func(agent int, s *kernel.Session) {
+	agents(t, k, workspace, agentCount, func(agent int, s *session.Session) {
 		for i := range each {
 			path := []string{"a.txt", "b.txt"}[i%files]
 			args := fmt.Sprintf(`{"path":%q,"op":"insert","line":2,"new":"agent %d edit %d\n"}`, path, agent, i)
 			if i%4 == 3 {
 				args = fmt.Sprintf(`{"path":%q,"op":"append","new":"agent %d edit %d\n"}`, path, agent, i)
 			}
-			if r := s.Call(t.Context(), "filesystem.edit", json.RawMessage(args)); r.Status != tool.Success {
+			if r := s.Call(t.Context(), session.CallRequest{Name: "filesystem.edit", Args: json.RawMessage(args)}); r.Status != tool.Success {
 				t.Errorf("%s: %s", args, r.Summary)
 			}
 		}
@@ -87,11 +88,11 @@ func TestInterleavingIsSomeSerialOrder(t *testing.T) {
 			write(t, filepath.Join(folder, "f0"), "one\ntwo\nthree\n")
 		}
 		k := openKernel(t, state)
-		agents(t, k, workspace, 16, func(agent int, s *kernel.Session) {
+		agents(t, k, workspace, 16, func(agent int, s *session.Session) {
 			r := rand.New(rand.NewPCG(uint64(round), uint64(agent)))
 			for i := range 12 {
 				name, args := randomChange(r, fmt.Sprintf("agent %d step %d", agent, i))
-				s.Call(t.Context(), name, json.RawMessage(args))
+				s.Call(t.Context(), session.CallRequest{Name: name, Args: json.RawMessage(args)})
 			}
 		})
 		begun := serialOrder(t, k)
@@ -100,7 +101,7 @@ func TestInterleavingIsSomeSerialOrder(t *testing.T) {
 		k = openKernel(t, t.TempDir())
 		s := openSession(t, k, again)
 		for _, c := range begun {
-			if r := s.Call(t.Context(), c.tool, c.args); r.Status != c.status {
+			if r := s.Call(t.Context(), session.CallRequest{Name: c.tool, Args: c.args}); r.Status != c.status {
 				t.Errorf("%s %s ended %s among others, and %s alone: %s", c.tool, c.args, c.status, r.Status, r.Summary)
 			}
 		}

@@ -2,29 +2,35 @@ package kernel
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
 	"os/user"
 	"path/filepath"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"callgate/internal/agent/surface"
 	"callgate/internal/artifact"
 	"callgate/internal/control"
+	"callgate/internal/conversation"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lock"
+	"callgate/internal/gate/policy"
 	"callgate/internal/journal"
-	"callgate/internal/provider"
+	"callgate/internal/kernel/apps"
+	"callgate/internal/kernel/background"
+	"callgate/internal/kernel/clients"
+	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/modelset"
+	"callgate/internal/kernel/modules"
+	"callgate/internal/kernel/recovery"
+	"callgate/internal/kernel/servers"
+	"callgate/internal/kernel/session"
+	"callgate/internal/kernel/toolview"
+	"callgate/internal/module"
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
 	"callgate/internal/secret"
-	"callgate/internal/source/mcp"
 	"callgate/internal/source/mcp/trust"
 	"callgate/internal/statedir"
 	"callgate/internal/storage/sqlite"
@@ -32,43 +38,40 @@ import (
 	"callgate/tool"
 )
 
-// Kernel is the running engine: it holds a state directory, the tools, the
-// locks, the approvals and the journal. Close it to let go.
+// Kernel is the running engine. Its exported fields are set by Open and do not
+// change; the faces use them.
 type Kernel struct {
-	Journal   *journal.Journal
-	Live      *journal.OutputBus
-	Approvals *approval.Queue
-	Locks     *lock.Table
-	Artifacts *artifact.Store
-	State     *statedir.Held
+	Sessions      *session.Table
+	Conversations *conversation.Manager
+	Approvals     *approval.Queue
+	Journal       *journal.Journal
+	Output        *journal.OutputBus // what running calls print
+	Artifacts     *artifact.Store
+	Locks         *lock.Table
+	Tools         *registry.Registry
+	Servers       *servers.Set
+	Clients       *clients.Table
+	Secrets       *Secrets
+	Apps          *apps.Loader
 
-	door     *gate.Gate
-	tools    registry.Registry
-	secrets  *secret.Vault
-	hub      *mcp.Manager
-	trust    *trust.Store
-	planner  surface.Planner
-	log      *slog.Logger
-	database *sqlite.DB
-	user     string
-	humanKey string
-	asks     atomic.Pointer[Elicit] // who carries the questions of MCP servers to a human
+	parts
+}
 
-	mu        sync.Mutex
-	folders   map[string]*folders // by app file
-	sessions  map[string]*Session
-	finding   sync.Mutex         // guards finders; taken before mu
-	finders   map[string]*finder // by how an app searches
-	talks     map[string]*Conversation
-	modules   []*opened              // those that ship with the kernel, in their order
-	upstreams map[string][]*upstream // MCP servers, by the scope that has them
-	models    provider.Pool
-	takingUp  sync.Mutex // held while a conversation is taken up
-	closing   bool
-	orphans   atomic.Int64   // how many there are of
-	running   sync.WaitGroup // calls that no session waits for
-	ctx       context.Context
-	cancel    context.CancelFunc
+// parts is what the kernel owns and nobody else uses.
+type parts struct {
+	state      *statedir.Held
+	log        *slog.Logger
+	database   *sqlite.DB
+	vault      *secret.Vault
+	gate       *gate.Gate
+	modules    *modules.Set
+	models     *modelset.Opener
+	consents   *consent.Consents
+	indexes    *toolview.Indexes
+	builder    *session.Builder
+	recovery   *recovery.Recovery
+	background *background.Group
+	user       string
 }
 
 // Open takes the state directory and starts a kernel in it. A directory that
@@ -83,14 +86,18 @@ func Open(ctx context.Context, cfg Config) (*Kernel, error) {
 		return nil, err
 	}
 	k := &Kernel{
-		State: held, Locks: lock.New(), Live: &journal.OutputBus{}, log: cfg.Log, user: userName(),
-		sessions: map[string]*Session{}, talks: map[string]*Conversation{}, folders: map[string]*folders{}, finders: map[string]*finder{}, upstreams: map[string][]*upstream{},
+		Locks: lock.New(), Output: &journal.OutputBus{}, Tools: &registry.Registry{}, Clients: &clients.Table{},
+		parts: parts{state: held, log: cfg.Log, user: userName(), background: background.New(ctx)},
 	}
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
 	}
-	k.ctx, k.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	if err := k.open(ctx, cfg); err != nil {
+	for _, open := range []func(context.Context, Config) error{k.openStores, k.openGate, k.openRooms, k.openTools} {
+		if err := open(ctx, cfg); err != nil {
+			return nil, errors.Join(err, k.Close())
+		}
+	}
+	if err := k.recover(ctx); err != nil {
 		return nil, errors.Join(err, k.Close())
 	}
 	return k, nil
@@ -103,126 +110,143 @@ func stateDir(path string) (statedir.Dir, error) {
 	return statedir.At(path)
 }
 
-// open wires the house, lowest floor first.
-func (k *Kernel) open(ctx context.Context, cfg Config) error {
-	var err error
+// openStores opens what keeps things.
+func (k *Kernel) openStores(ctx context.Context, _ Config) (err error) {
 	// First of all, so that a directory of a newer Callgate is left as it was.
-	if k.database, err = sqlite.Open(ctx, k.State.Database()); err != nil {
+	if k.database, err = sqlite.Open(ctx, k.state.Database()); err != nil {
 		return err
 	}
-	if k.humanKey, err = k.State.HumanKey(); err != nil {
+	if k.vault, err = secret.Open(k.state.Secrets()); err != nil {
 		return err
 	}
-	if k.secrets, err = secret.Open(k.State.Secrets()); err != nil {
-		return err
-	}
-	k.log = slog.New(k.secrets.LogHandler(k.log.Handler()))
-	if err := k.secrets.Problem(); err != nil {
+	k.log = slog.New(k.vault.LogHandler(k.log.Handler()))
+	if err := k.vault.Problem(); err != nil {
 		k.log.Warn("the secret store cannot be used now", "error", err)
 	}
-	if k.Artifacts, err = artifact.Open(k.State.Artifacts()); err != nil {
+	if k.Artifacts, err = artifact.Open(k.state.Artifacts()); err != nil {
 		return err
 	}
 	k.Journal, err = journal.Open(ctx, k.database.Journal(), journal.Options{
-		Anchor: k.State.Anchor(), KeyFile: k.State.JournalKey(), Kernel: version.Version,
+		Anchor: k.state.Anchor(), KeyFile: k.state.JournalKey(), Kernel: version.Version,
 	})
+	return err
+}
+
+// openGate makes the path of a call.
+func (k *Kernel) openGate(_ context.Context, cfg Config) error {
+	key, err := k.state.HumanKey()
 	if err != nil {
 		return err
 	}
-	if err := k.openServers(); err != nil {
-		return err
-	}
-	// The desk and the door need each other: the desk's hooks look the door up
-	// when they run, and none runs before it is started.
 	k.Approvals = approval.New(k.database.Approvals(), approval.Options{
-		Key: k.humanKey, Kernel: os.Getpid(), Lineage: cfg.Lineage,
-		Check: func(ctx context.Context, r approval.Request, args json.RawMessage) error {
-			return k.door.CheckEdit(ctx, r, args)
+		Key: key, Kernel: os.Getpid(), Lineage: cfg.Lineage,
+	})
+	k.Secrets = &Secrets{vault: k.vault, approvals: k.Approvals, journal: k.Journal, user: k.user}
+	k.gate = gate.New(gate.Config{
+		Tools: k.Tools, Journal: k.Journal, Locks: gate.LocalLocks(k.Locks), Rates: &policy.Limiter{},
+		Approvals: k.Approvals, Artifacts: k.Artifacts, Secrets: k.vault, Output: k.Output, Limits: cfg.Limits,
+	})
+	return nil
+}
+
+// openRooms makes what decides about apps, sessions and conversations.
+func (k *Kernel) openRooms(context.Context, Config) (err error) {
+	trusted, err := k.openTrust()
+	if err != nil {
+		return err
+	}
+	k.consents = consent.New(trusted)
+	k.Servers, err = servers.Open(servers.Options{
+		Dir: k.state.Servers(), Trust: trusted, Tools: k.Tools, Secrets: k.vault, Log: k.log,
+		Client: k.Clients.ClientOf, Go: k.background.Go,
+		Store: func(ctx context.Context, data []byte) (string, error) {
+			return k.Artifacts.Put(ctx, k.vault.Scrub(data))
 		},
-		OnSettled:  func(ctx context.Context, r approval.Request) { k.door.RecordAnswer(ctx, r) },
-		OnOrphaned: k.endOrphan,
 	})
-	k.door = gate.New(gate.Config{
-		Tools: &k.tools, Journal: k.Journal, Locks: k.Locks, Approvals: k.Approvals,
-		Artifacts: k.Artifacts, Secrets: k.secrets, Output: k.Live, Limits: cfg.Limits,
+	if err != nil {
+		return err
+	}
+	k.models = &modelset.Opener{Secrets: k.vault}
+	if k.modules, err = modules.Open(k.vault, k.moduleHost, k.Register); err != nil {
+		return err
+	}
+	k.Apps = apps.New(apps.Options{
+		Tools: k.Tools, Modules: k.modules, Servers: k.Servers, Consents: k.consents, Hidden: k.hidden(),
 	})
-	if err := k.openModules(); err != nil {
-		return err
+	k.indexes = toolview.NewIndexes(k.Tools, k.state.Vectors(), k.vault.Expand)
+	k.Sessions = session.NewTable(func(id string) {
+		k.Approvals.EndSession(id)
+		k.modules.EndSession(id)
+	})
+	k.builder = &session.Builder{
+		Apps: k.Apps, Gate: k.gate, Consents: k.consents, Secrets: k.vault, Table: k.Sessions, User: k.user,
+		Hidden: k.hidden(), Base: k.background.Context(),
+		Views: &toolview.Maker{Tools: k.Tools, Servers: k.Servers, Indexes: k.indexes, Summary: k.modules.Summary},
 	}
-	if err := k.Register(control.Namespace, control.Tools(k.sight)...); err != nil {
-		return err
-	}
-	if err := k.Register("agents", k.agentTools()...); err != nil {
-		return err
-	}
-	if err := k.Register("embedder", cfg.Tools...); err != nil {
-		return err
-	}
-	return k.recover(ctx)
+	k.Conversations = conversation.NewManager(conversation.Options{
+		Apps: k.Apps, Sessions: k.builder, Models: k.models, Modules: k.modules, Consents: k.consents,
+		Approvals: k.Approvals, User: k.user, Go: k.background.Go,
+		Store: conversation.Scrubbed(k.database.Conversations(), k.vault),
+	})
+	return nil
 }
 
-// hidden is what no process that a tool starts may ever see: the kernel's
-// state, with the human's key in it, and its socket.
-func (k *Kernel) hidden() []string {
-	return []string{k.State.String(), filepath.Dir(k.State.Socket())}
+func (k *Kernel) openTrust() (*trust.Store, error) {
+	dir := k.state.Servers()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, &tool.Error{
+			Op: "kernel.Open", Kind: tool.Unavailable, Message: "the folder of the MCP servers cannot be made", Err: err,
+		}
+	}
+	return trust.Open(filepath.Join(dir, "trust.json"))
 }
 
-// recover takes up what an earlier life of the kernel left unfinished: calls
-// in doubt, and calls that were approved and never begun.
+// moduleHost is what the kernel lends a module.
+func (k *Kernel) moduleHost(name string) module.Host {
+	host := module.Host{
+		State: filepath.Join(k.state.String(), "modules", name), Hidden: k.hidden(),
+		Log: k.log.With("module", name), Scrub: k.vault.ScrubString,
+	}
+	if cache, err := os.UserCacheDir(); err == nil {
+		host.Cache = filepath.Join(cache, "callgate", name)
+	}
+	return host
+}
+
+// openTools registers the kernel's own tools and those of the embedding program.
+func (k *Kernel) openTools(_ context.Context, cfg Config) error {
+	if err := k.Register(control.Namespace, control.Tools(k.controlSession)...); err != nil {
+		return err
+	}
+	agents := []*tool.Tool{control.SkillTool(k.findSkill), control.TaskTool(k.Conversations.StartTask, k.Conversations.Task)}
+	if err := k.Register("agents", agents...); err != nil {
+		return err
+	}
+	return k.Register("embedder", cfg.Tools...)
+}
+
+// recover finishes the work of an earlier process.
 func (k *Kernel) recover(ctx context.Context) error {
-	fresh, err := k.Journal.Recover(ctx)
-	if err != nil {
-		return err
+	k.recovery = &recovery.Recovery{
+		Journal: k.Journal, Gate: k.gate, Approvals: k.Approvals, Sessions: k.builder, Log: k.log, Go: k.background.Go,
 	}
-	open, err := k.Journal.Doubts(ctx)
-	if err != nil {
-		return err
-	}
-	for _, d := range open {
-		k.log.Warn("a call is in doubt: it began, and its end was never recorded", "call", d.Call, "tool", d.Tool)
-		proposal, err := k.door.LoadDoubtful(ctx, d)
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(fresh, func(f journal.Record) bool { return f.Call == d.Call }) {
-			k.retry(d.Call, proposal)
-		} else {
-			k.door.NotifyDoubt(proposal, d.Call)
-		}
-	}
-	if err := k.resumeApproved(ctx); err != nil {
+	k.Approvals.SetHooks(approval.Hooks{
+		CheckEdit: k.gate.CheckEdit, Settled: k.gate.RecordAnswer, Orphaned: k.recovery.Finish,
+	})
+	if err := k.recovery.Run(ctx); err != nil {
 		return err
 	}
 	return k.Approvals.Start(ctx)
 }
 
-// retry makes a call in doubt again, in the background, if that is safe, and
-// resolves the doubt when it went well. Else whoever asked is told.
-func (k *Kernel) retry(doubted string, p gate.DoubtfulCall) {
-	s, err := k.newSession(k.ctx, p.Principal.Session, SessionConfig{
-		Workspace: p.Workspace, AppFile: p.AppFile, Agent: p.Principal.Agent, Lane: p.Principal.Lane,
-	}, approval.Requester{})
-	if err != nil { // its workspace is gone
-		k.door.NotifyDoubt(p, doubted)
-		return
-	}
-	if !k.door.CanRetry(k.ctx, s.door, p) {
-		k.door.NotifyDoubt(p, doubted)
-		s.Close()
-		return
-	}
-	k.running.Go(func() {
-		defer s.Close()
-		again, done := k.door.Retry(k.ctx, s.door, doubted, p)
-		if !done {
-			k.door.NotifyDoubt(p, doubted)
-			return
-		}
-		if err := k.Journal.Resolve(k.ctx, doubted, journal.Resolution{Happened: true, By: "the kernel", Retry: again}); err != nil {
-			k.log.Error("a doubt cannot be resolved", "call", doubted, "error", err)
-		}
-	})
+// hidden is what no process that a tool starts may ever see: the kernel's
+// state, with the human's key in it, and its socket.
+func (k *Kernel) hidden() []string {
+	return []string{k.state.String(), filepath.Dir(k.state.Socket())}
 }
+
+// State returns the state directory, which the kernel holds.
+func (k *Kernel) State() *statedir.Held { return k.state }
 
 // Register adds tools under a source's name. A name that is taken is a
 // Conflict; a tool that is not fit to publish is reported, not added.
@@ -232,31 +256,49 @@ func (k *Kernel) Register(source string, tools ...*tool.Tool) error {
 			return err
 		}
 	}
-	return k.tools.Add(registry.Global, registry.Static{Source: source, List: tools})
+	return k.Tools.Add(registry.Global, registry.Static{Source: source, List: tools})
 }
 
-// Unregister takes a source and its tools away.
-func (k *Kernel) Unregister(source string) bool { return k.tools.Remove(source) }
+// Unregister removes a source and its tools.
+func (k *Kernel) Unregister(source string) bool { return k.Tools.Remove(source) }
 
-// Tools returns every tool, for whoever asks on the kernel's own behalf.
-func (k *Kernel) Tools(ctx context.Context) (*registry.Snapshot, error) {
-	return k.tools.Snapshot(ctx)
+// OpenSession opens a session on behalf of a process.
+func (k *Kernel) OpenSession(ctx context.Context, spec session.Spec) (*session.Session, error) {
+	return k.builder.Open(ctx, spec)
+}
+
+// Requester is the process with an ID, and whether it shows the human's key:
+// then it may answer what it asks. Zero is this process.
+func (k *Kernel) Requester(pid int, humanKey string) (approval.Requester, error) {
+	if pid == 0 {
+		pid = os.Getpid()
+	}
+	human := k.Approvals.IsHumanKey(humanKey)
+	if humanKey != "" && !human {
+		return approval.Requester{}, tool.Errorf("kernel.OpenSession", tool.Denied,
+			"the human's key is not the one of this kernel")
+	}
+	return approval.Requester{PID: pid, Human: human}, nil
 }
 
 // Collect returns the result of a call that was left waiting, once it ended.
 func (k *Kernel) Collect(ctx context.Context, call string) (*tool.Result, error) {
-	return k.door.Collect(ctx, call)
+	return k.gate.Collect(ctx, call)
 }
 
-// Retain drops the journal's epochs that ended before a time, and the
-// artifacts older than that which nothing names any more.
-func (k *Kernel) Retain(ctx context.Context, before time.Time) (records uint64, artifacts artifact.Usage, err error) {
-	drops, err := k.Journal.Prune(ctx, before)
+// InUse reports whether a session is open, or a call runs for which nobody
+// waits.
+func (k *Kernel) InUse() bool { return k.Sessions.Len() > 0 || k.recovery.Detached() > 0 }
+
+// Prune drops the journal's epochs that ended before a time, and the artifacts
+// older than that which nothing names any more.
+func (k *Kernel) Prune(ctx context.Context, before time.Time) (records uint64, artifacts artifact.Usage, err error) {
+	pruned, err := k.Journal.Prune(ctx, before)
 	if err != nil {
 		return 0, artifacts, err
 	}
-	for _, d := range drops {
-		records += d.LastSeq - d.FirstSeq + 1
+	for _, p := range pruned {
+		records += p.LastSeq - p.FirstSeq + 1
 	}
 	live := map[string]bool{}
 	for ref, err := range k.Journal.Refs(ctx) {
@@ -270,37 +312,37 @@ func (k *Kernel) Retain(ctx context.Context, before time.Time) (records uint64, 
 }
 
 // Close cancels what runs, waits until it has stopped and is on record, and
-// lets the state go.
+// releases the state directory. It closes what was opened, in the opposite
+// order, also when Open did not get far.
 func (k *Kernel) Close() error {
-	k.mu.Lock()
-	k.closing = true
-	k.mu.Unlock()
-	k.cancel()
-	k.running.Wait()
-	for _, s := range k.snapshotSessions() {
-		s.Close()
+	k.background.Close()
+	var errs []error
+	if k.Conversations != nil {
+		k.Conversations.Close()
+		k.Sessions.Close()
 	}
 	if k.Approvals != nil {
 		k.Approvals.Close()
 	}
-	var errs []error
-	errs = append(errs, k.closeModules())
-	k.models.Close()
-	if k.hub != nil {
-		k.hub.Close()
+	if k.modules != nil {
+		errs = append(errs, k.modules.Close())
 	}
-	k.finding.Lock()
-	for _, f := range k.finders {
-		errs = append(errs, f.index.Close())
+	if k.models != nil {
+		k.models.Close()
 	}
-	k.finding.Unlock()
+	if k.Servers != nil {
+		k.Servers.Close()
+	}
+	if k.indexes != nil {
+		errs = append(errs, k.indexes.Close())
+	}
 	if k.Journal != nil {
 		errs = append(errs, k.Journal.Close())
 	}
 	if k.database != nil {
 		errs = append(errs, k.database.Close())
 	}
-	errs = append(errs, k.State.Release())
+	errs = append(errs, k.state.Release())
 	sandbox.StopIdleHelper() // no helper waits for a command that will not come
 	return errors.Join(errs...)
 }

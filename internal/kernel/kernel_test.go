@@ -14,6 +14,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
 
@@ -24,16 +25,16 @@ func openKernel(t *testing.T, state string, tools ...*tool.Tool) *kernel.Kernel 
 	return k
 }
 
-func openSession(t *testing.T, k *kernel.Kernel, workspace string) *kernel.Session {
+func openSession(t *testing.T, k *kernel.Kernel, workspace string) *session.Session {
 	t.Helper()
-	s, err := k.OpenSession(t.Context(), kernel.SessionConfig{Workspace: workspace})
+	s, err := k.OpenSession(t.Context(), session.Spec{Workspace: workspace})
 	ok(t, err)
 	return s
 }
 
-func names(t *testing.T, s *kernel.Session) string {
+func names(t *testing.T, s *session.Session) string {
 	t.Helper()
-	tools, err := s.Tools(t.Context())
+	tools, err := s.View().List(t.Context())
 	ok(t, err)
 	var all []string
 	for _, v := range tools {
@@ -59,16 +60,16 @@ func TestEachSessionHasItsAppsRules(t *testing.T) {
 	if got := names(t, openSession(t, k, without)); got != "wiki.search=allow" {
 		t.Errorf("with no modules: %s", got)
 	}
-	_, err := k.OpenSession(t.Context(), kernel.SessionConfig{Workspace: broken})
+	_, err := k.OpenSession(t.Context(), session.Spec{Workspace: broken})
 	if tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), "callgate.yaml:2:3") || !strings.Contains(err.Error(), "modules") {
 		t.Errorf("a broken app file: %v", err)
 	}
 	for _, bad := range []string{"", filepath.Join(plain, "nowhere")} {
-		if _, err := k.OpenSession(t.Context(), kernel.SessionConfig{Workspace: bad}); tool.KindOf(err) != tool.Invalid {
+		if _, err := k.OpenSession(t.Context(), session.Spec{Workspace: bad}); tool.KindOf(err) != tool.Invalid {
 			t.Errorf("workspace %q: %v", bad, err)
 		}
 	}
-	if _, err := k.OpenSession(t.Context(), kernel.SessionConfig{Workspace: plain, HumanKey: "guessed"}); tool.KindOf(err) != tool.Denied {
+	if _, err := k.Requester(0, "guessed"); tool.KindOf(err) != tool.Denied {
 		t.Errorf("a guessed key: %v", err)
 	}
 }
@@ -81,13 +82,13 @@ func TestOverlappingWorkspacesShareLocks(t *testing.T) {
 	ok(t, os.Mkdir(inner, 0o755))
 	k := openKernel(t, t.TempDir())
 	defer func() { ok(t, k.Close()) }()
-	sessions := map[string]*kernel.Session{"inner/log.txt": openSession(t, k, outer), "log.txt": openSession(t, k, inner)}
+	sessions := map[string]*session.Session{"inner/log.txt": openSession(t, k, outer), "log.txt": openSession(t, k, inner)}
 	var wg sync.WaitGroup
 	for path, s := range sessions {
 		for i := range 50 {
 			wg.Go(func() {
 				args := fmt.Sprintf(`{"path":%q,"content":"line %d\n","mode":"append"}`, path, i)
-				if r := s.Call(context.Background(), "Write", json.RawMessage(args)); r.Status != tool.Success {
+				if r := s.Call(context.Background(), session.CallRequest{Name: "Write", Args: json.RawMessage(args)}); r.Status != tool.Success {
 					t.Errorf("%s: %s", args, r.Summary)
 				}
 			})
@@ -125,7 +126,7 @@ func TestFollowAcrossARestart(t *testing.T) {
 			}
 		}()
 		for i := range 5 {
-			s.Call(t.Context(), "filesystem.write", json.RawMessage(fmt.Sprintf(`{"path":"f","content":"%d"}`, i)))
+			s.Call(t.Context(), session.CallRequest{Name: "filesystem.write", Args: json.RawMessage(fmt.Sprintf(`{"path":"f","content":"%d"}`, i))})
 		}
 		ok(t, k.Journal.Append(journal.Record{Kind: journal.Ended, Call: "mark", End: &journal.End{Summary: "the last"}}))
 		<-done
@@ -149,12 +150,12 @@ func TestApprovedButNeverBegun(t *testing.T) {
 	write(t, filepath.Join(workspace, "x"), "")
 	k := openKernel(t, state)
 	s := openSession(t, k, workspace)
-	r := s.Ask(t.Context(), kernel.Ask{Name: "filesystem.delete", Args: json.RawMessage(`{"path":"x"}`), NoWait: true})
+	r := s.Call(t.Context(), session.CallRequest{Name: "filesystem.delete", Args: json.RawMessage(`{"path":"x"}`), NoWait: true})
 	if r.Status != tool.Waiting {
 		t.Fatalf("%+v", r)
 	}
 	k.Approvals.Reserve(r.Approval) // as a waiter would that is about to be killed
-	key, err := k.State.HumanKey()
+	key, err := k.State().HumanKey()
 	ok(t, err)
 	ok(t, k.Approvals.Answer(t.Context(), approval.Credential{Key: key, PID: approval.Unknown}, r.Approval, approval.Answer{Approve: true}))
 	ok(t, k.Close())
@@ -180,8 +181,8 @@ func TestRefusedWithoutAWaiterIsEnded(t *testing.T) {
 	workspace := t.TempDir()
 	write(t, filepath.Join(workspace, "x"), "")
 	s := openSession(t, k, workspace)
-	r := s.Ask(t.Context(), kernel.Ask{Name: "filesystem.delete", Args: json.RawMessage(`{"path":"x"}`), NoWait: true})
-	key, err := k.State.HumanKey()
+	r := s.Call(t.Context(), session.CallRequest{Name: "filesystem.delete", Args: json.RawMessage(`{"path":"x"}`), NoWait: true})
+	key, err := k.State().HumanKey()
 	ok(t, err)
 	ok(t, k.Approvals.Answer(t.Context(), approval.Credential{Key: key, PID: approval.Unknown}, r.Approval, approval.Answer{Feedback: "keep it"}))
 	result, err := k.Collect(t.Context(), r.Call)
@@ -195,15 +196,15 @@ func TestRetainDropsOldEpochsAndTheirArtifacts(t *testing.T) {
 	state, workspace := t.TempDir(), t.TempDir()
 	k := openKernel(t, state)
 	big := fmt.Sprintf(`{"path":"big","content":%q}`, strings.Repeat("x", 20_000))
-	if r := openSession(t, k, workspace).Call(t.Context(), "filesystem.write", json.RawMessage(big)); r.Status != tool.Success {
+	if r := openSession(t, k, workspace).Call(t.Context(), session.CallRequest{Name: "filesystem.write", Args: json.RawMessage(big)}); r.Status != tool.Success {
 		t.Fatal(r.Summary)
 	}
 	ok(t, k.Close())
 	k = openKernel(t, state)
 	defer func() { ok(t, k.Close()) }()
-	r := openSession(t, k, workspace).Call(t.Context(), "filesystem.write", json.RawMessage(`{"path":"small","content":"y"}`))
+	r := openSession(t, k, workspace).Call(t.Context(), session.CallRequest{Name: "filesystem.write", Args: json.RawMessage(`{"path":"small","content":"y"}`)})
 	ok(t, k.Journal.Flush(t.Context()))
-	records, artifacts, err := k.Retain(t.Context(), time.Now())
+	records, artifacts, err := k.Prune(t.Context(), time.Now())
 	ok(t, err)
 	if records == 0 || artifacts.Count != 1 {
 		t.Errorf("dropped %d records and %d artifacts", records, artifacts.Count)
@@ -249,7 +250,7 @@ func TestCallsInDoubt(t *testing.T) {
 	var wg sync.WaitGroup
 	calls := map[string]bool{}
 	for _, name := range []string{"team.once", "team.again"} {
-		wg.Go(func() { s.Call(ctx, name, json.RawMessage(`{"n":7}`)) })
+		wg.Go(func() { s.Call(ctx, session.CallRequest{Name: name, Args: json.RawMessage(`{"n":7}`)}) })
 	}
 	for r, err := range k.Journal.Follow(ctx, 0) {
 		ok(t, err)
@@ -290,11 +291,11 @@ func TestCallsInDoubt(t *testing.T) {
 		t.Fatalf("in doubt: %+v", open)
 	}
 	s = openSession(t, k, workspace)
-	told := s.Call(t.Context(), "team.again", json.RawMessage(`{"n":1}`)).Warnings
+	told := s.Call(t.Context(), session.CallRequest{Name: "team.again", Args: json.RawMessage(`{"n":1}`)}).Warnings
 	if len(told) != 2 || !strings.Contains(told[0]+told[1], "team.once") {
 		t.Errorf("told %q", told)
 	}
-	if told := s.Call(t.Context(), "team.again", json.RawMessage(`{"n":2}`)).Warnings; len(told) != 0 {
+	if told := s.Call(t.Context(), session.CallRequest{Name: "team.again", Args: json.RawMessage(`{"n":2}`)}).Warnings; len(told) != 0 {
 		t.Errorf("told again: %q", told)
 	}
 	ok(t, k.Journal.Resolve(t.Context(), open[0].Call, journal.Resolution{Happened: true, By: "ada"}))
@@ -316,13 +317,13 @@ func TestCloseCancelsWhatRunsAndRecordsIt(t *testing.T) {
 	k := openKernel(t, state, hang)
 	s := openSession(t, k, t.TempDir())
 	done := make(chan *tool.Result)
-	go func() { done <- s.Call(context.Background(), "team.hang", nil) }()
+	go func() { done <- s.Call(context.Background(), session.CallRequest{Name: "team.hang", Args: nil}) }()
 	<-started
 	ok(t, k.Close())
 	if r := <-done; r.Error == nil || r.Error.Kind != tool.Cancelled {
 		t.Errorf("%+v", r)
 	}
-	if r := s.Call(context.Background(), "team.hang", nil); r.Error == nil || r.Error.Kind != tool.Unavailable {
+	if r := s.Call(context.Background(), session.CallRequest{Name: "team.hang", Args: nil}); r.Error == nil || r.Error.Kind != tool.Unavailable {
 		t.Errorf("a call after the end: %+v", r)
 	}
 	k = openKernel(t, state)
@@ -344,7 +345,7 @@ func TestStateInsideTheWorkspace(t *testing.T) {
 	ok(t, os.Symlink(filepath.Join(".local", "state"), filepath.Join(home, "link")))
 	ok(t, os.Symlink(filepath.Join("link", "callgate", "human.key"), filepath.Join(home, "key")))
 	write(t, filepath.Join(home, "callgate.yaml"), "tools: {capabilities: {default_policy: auto}}\n")
-	key, err := k.State.HumanKey()
+	key, err := k.State().HumanKey()
 	ok(t, err)
 	s := openSession(t, k, home)
 	for _, c := range []struct{ name, args string }{
@@ -354,7 +355,7 @@ func TestStateInsideTheWorkspace(t *testing.T) {
 		{"filesystem.delete", `{"path":".local","recursive":true}`}, {"filesystem.delete", `{"path":".local/state/callgate","recursive":true}`},
 		{"filesystem.move", `{"from":".local","to":"elsewhere"}`}, {"filesystem.move", `{"from":"key","to":"k2","overwrite":true}`},
 	} {
-		if r := s.Call(t.Context(), c.name, json.RawMessage(c.args)); r.Status == tool.Success && c.name != "filesystem.move" {
+		if r := s.Call(t.Context(), session.CallRequest{Name: c.name, Args: json.RawMessage(c.args)}); r.Status == tool.Success && c.name != "filesystem.move" {
 			t.Errorf("%s %s: %+v", c.name, c.args, r)
 		}
 	}
@@ -362,16 +363,16 @@ func TestStateInsideTheWorkspace(t *testing.T) {
 		{"filesystem.grep", fmt.Sprintf(`{"pattern":%q,"hidden":true}`, key[:8])}, {"filesystem.glob", `{"pattern":"**/human.*","hidden":true}`},
 		{"filesystem.list", `{"path":".","recursive":true,"all":true}`},
 	} {
-		r := s.Call(t.Context(), c.name, json.RawMessage(c.args))
+		r := s.Call(t.Context(), session.CallRequest{Name: c.name, Args: json.RawMessage(c.args)})
 		data, _ := json.Marshal(r)
 		if r.Status != tool.Success || strings.Contains(string(data), "state/callgate\"") || strings.Contains(string(data), key) {
 			t.Errorf("%s: %s", c.name, data)
 		}
 	}
-	if again, err := k.State.HumanKey(); err != nil || again != key {
+	if again, err := k.State().HumanKey(); err != nil || again != key {
 		t.Errorf("the key is %q, %v", again, err)
 	}
-	if r := s.Call(t.Context(), "filesystem.read", json.RawMessage(`{"path":"notes.txt"}`)); r.Status != tool.Success {
+	if r := s.Call(t.Context(), session.CallRequest{Name: "filesystem.read", Args: json.RawMessage(`{"path":"notes.txt"}`)}); r.Status != tool.Success {
 		t.Errorf("an ordinary file: %+v", r)
 	}
 }

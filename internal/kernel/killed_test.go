@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"callgate/internal/agent"
+	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
 	"callgate/internal/kernel"
 	"callgate/internal/provider"
@@ -58,12 +59,12 @@ func playDoomed(state string) {
 	if err != nil {
 		panic(err)
 	}
-	talk, err := k.OpenConversation(ctx, kernel.SessionConfig{Workspace: folder}, "")
+	talk, err := k.Conversations.Open(ctx, conversation.Spec{Workspace: folder})
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(talk.ID)
-	_, _ = talk.Say(ctx, llm.Say(llm.User, "leave marks"), agent.Observer{}, nil)
+	fmt.Println(talk.ID())
+	_, _ = talk.Send(ctx, llm.Say(llm.User, "leave marks"), conversation.Watch{})
 	fmt.Println("ended")
 }
 
@@ -125,9 +126,9 @@ func killAndResume(t *testing.T, c doomed, through string) {
 	model.restart(c.after...)
 	k := openKernel(t, state, marks(folder))
 	defer func() { ok(t, k.Close()) }()
-	talk, err := k.OpenConversation(t.Context(), kernel.SessionConfig{}, id)
+	talk, err := k.Conversations.Open(t.Context(), conversation.Spec{Resume: id})
 	ok(t, err)
-	end, err := talk.Resume(t.Context(), agent.Observer{}, nil)
+	end, err := talk.Resume(t.Context(), conversation.Watch{Observer: agent.Observer{}, Asked: nil})
 	if err != nil || end.Reason != history.Done {
 		t.Fatalf("%+v, %v", end, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"callgate/internal/conversation/history"
+	"callgate/internal/kernel/session"
 	"callgate/internal/provider"
 	"callgate/tool"
 )
@@ -37,8 +38,9 @@ tools:
 // what came of it.
 func TestLanes(t *testing.T) {
 	edge, core, folder := laneApp(t, "one_shot")
-	edge.restart(line{calls: []string{`core_job {"task":"read a.txt and think"}`}}, line{text: "I am on it."}, line{text: "It says alpha."})
-	core.restart(line{calls: []string{`filesystem__read {"path":"a.txt"}`}}, line{text: "deep answer: alpha"})
+	onIt := make(chan struct{}) // the core lane ends only after the edge lane was asked without its answer
+	edge.restart(line{calls: []string{`core_job {"task":"read a.txt and think"}`}}, line{text: "I am on it.", reached: onIt}, line{text: "It says alpha."})
+	core.restart(line{calls: []string{`filesystem__read {"path":"a.txt"}`}}, line{text: "deep answer: alpha", waits: onIt})
 	writeFile(t, filepath.Join(folder, "a.txt"), "alpha\n")
 	k := openKernel(t, t.TempDir())
 	defer func() { ok(t, k.Close()) }()
@@ -52,17 +54,17 @@ func TestLanes(t *testing.T) {
 	if offered := string(core.asked[0]); strings.Contains(offered, "core_job") || strings.Contains(offered, "what does a.txt say") {
 		t.Error("the core lane was shown the edge lane's conversation, or may hand work on")
 	}
-	list, err := k.Conversations(t.Context(), 0)
+	list, err := k.Conversations.List(t.Context(), 0)
 	ok(t, err)
 	if len(list) != 2 {
 		t.Fatalf("%d conversations", len(list))
 	}
-	_, events, err := k.History(t.Context(), talk.ID+"-1-1-core", 0)
+	_, events, err := k.Conversations.History(t.Context(), talk.ID()+"-1-1-core", 0)
 	ok(t, err)
 	if state := history.Replay(events); state.Calls != 1 || state.Last.Reason != history.Done {
 		t.Errorf("the job: %+v", state)
 	}
-	if n := k.Sessions(); n != 1 {
+	if n := k.Sessions.Len(); n != 1 {
 		t.Errorf("%d sessions are open", n)
 	}
 }
@@ -83,10 +85,10 @@ func TestCoreJobsEndWithTheConversation(t *testing.T) {
 		t.Errorf("the edge lane was asked %s", last)
 	}
 	talk.Close()
-	if n := k.Sessions(); n != 0 {
+	if n := k.Sessions.Len(); n != 0 {
 		t.Errorf("%d sessions are open", n)
 	}
-	_, events, err := k.History(t.Context(), talk.ID+"-1-1-core", 0)
+	_, events, err := k.Conversations.History(t.Context(), talk.ID()+"-1-1-core", 0)
 	ok(t, err)
 	if last := history.Replay(events).Last; last == nil || last.Reason != history.Cancelled {
 		t.Errorf("the job ended as %+v", last)
@@ -107,7 +109,7 @@ func TestSkills(t *testing.T) {
 		t.Error(text)
 	}
 	plain := openSession(t, k, t.TempDir())
-	if r := plain.Call(t.Context(), "use_skill", []byte(`{"command":"tone"}`)); r.Status == tool.Success {
+	if r := plain.Call(t.Context(), session.CallRequest{Name: "use_skill", Args: []byte(`{"command":"tone"}`)}); r.Status == tool.Success {
 		t.Errorf("an app without skills has one: %+v", r)
 	}
 }

@@ -8,19 +8,21 @@ import (
 	"strings"
 	"testing"
 
+	"callgate/internal/conversation"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
 // acceptedAgain gives a human's yes to what a session's app does by itself, and opens
 // the session again.
-func acceptedAgain(t *testing.T, k *kernel.Kernel, s *kernel.Session) *kernel.Session {
+func acceptedAgain(t *testing.T, k *kernel.Kernel, s *session.Session) *session.Session {
 	t.Helper()
-	key, err := k.State.HumanKey()
+	key, err := k.State().HumanKey()
 	ok(t, err)
-	ok(t, s.Trust(approval.Credential{Key: key, By: "ada", PID: approval.Unknown}, protocol.AppConsent, protocol.Trust{Launch: s.Unaccepted()}))
+	ok(t, trustServer(k, s, approval.Credential{Key: key, By: "ada", PID: approval.Unknown}, protocol.AppConsent, protocol.Trust{Launch: k.PendingConsent(s)}))
 	folder := s.Workspace()
 	s.Close()
 	return openSession(t, k, folder)
@@ -52,7 +54,7 @@ func TestDatabaseOfTheSeed(t *testing.T) {
 		{"database.execute_query", `{"query":"create table door (colour text)"}`},
 		{"database.bulk_insert", `{"table":"door","rows":[{"colour":"blue"},{"colour":"red"}]}`},
 	} {
-		if r := open.Call(t.Context(), c.name, json.RawMessage(c.args)); r.Status != tool.Success {
+		if r := open.Call(t.Context(), session.CallRequest{Name: c.name, Args: json.RawMessage(c.args)}); r.Status != tool.Success {
 			t.Fatalf("%s: %s", c.name, r.Summary)
 		}
 	}
@@ -61,20 +63,20 @@ func TestDatabaseOfTheSeed(t *testing.T) {
 	write(t, filepath.Join(folder, "callgate.yaml"), seed+"      constraints:\n        allowed_actions: [fetch_results, list_tables]\n        blocked_actions: [execute_query]\n  capabilities: {default_policy: auto}\n")
 	s := openSession(t, k, folder)
 	defer s.Close()
-	if s.Unaccepted() != "" {
-		t.Fatalf("the same steps must be accepted again: %s", s.Unaccepted())
+	if k.PendingConsent(s) != "" {
+		t.Fatalf("the same steps must be accepted again: %s", k.PendingConsent(s))
 	}
 	if got := names(t, s); got != "database.fetch_results=allow database.list_tables=allow filesystem.glob=allow filesystem.grep=allow filesystem.read=allow" {
 		t.Errorf("a model sees %s", got)
 	}
-	r := s.Call(t.Context(), "database.fetch_results", json.RawMessage(`{"query":"select colour from door order by 1"}`))
+	r := s.Call(t.Context(), session.CallRequest{Name: "database.fetch_results", Args: json.RawMessage(`{"query":"select colour from door order by 1"}`)})
 	if r.Status != tool.Success || !strings.Contains(string(r.Data), `[["blue"],["red"]]`) {
 		t.Errorf("%s %s %s", r.Status, r.Summary, r.Data)
 	}
-	if r := s.Call(t.Context(), "database.fetch_results", json.RawMessage(`{"query":"delete from door"}`)); r.Status == tool.Success {
+	if r := s.Call(t.Context(), session.CallRequest{Name: "database.fetch_results", Args: json.RawMessage(`{"query":"delete from door"}`)}); r.Status == tool.Success {
 		t.Errorf("a read changed something: %+v", r)
 	}
-	if r := s.Call(t.Context(), "database.execute_query", json.RawMessage(`{"query":"drop table door"}`)); r.Status == tool.Success {
+	if r := s.Call(t.Context(), session.CallRequest{Name: "database.execute_query", Args: json.RawMessage(`{"query":"drop table door"}`)}); r.Status == tool.Success {
 		t.Errorf("a blocked action ran: %+v", r)
 	}
 }
@@ -101,21 +103,21 @@ func TestCredentialOfAModule(t *testing.T) {
       constraints: {private_hosts: ["`+host+`"]}
 `)
 	stranger := openSession(t, k, folder)
-	if r := stranger.Call(t.Context(), "http.get", json.RawMessage(`{"url":"`+hub.URL+`"}`)); r.Error == nil || r.Error.Kind != tool.Denied || got != "" || !strings.Contains(stranger.Unaccepted(), "HUB_KEY") {
+	if r := stranger.Call(t.Context(), session.CallRequest{Name: "http.get", Args: json.RawMessage(`{"url":"` + hub.URL + `"}`)}); r.Error == nil || r.Error.Kind != tool.Denied || got != "" || !strings.Contains(k.PendingConsent(stranger), "HUB_KEY") {
 		t.Errorf("before a human accepted it: %+v", r)
 	}
 	s := acceptedAgain(t, k, stranger)
 	defer s.Close()
-	r := s.Call(t.Context(), "http.get", json.RawMessage(`{"url":"`+hub.URL+`"}`))
+	r := s.Call(t.Context(), session.CallRequest{Name: "http.get", Args: json.RawMessage(`{"url":"` + hub.URL + `"}`)})
 	told, _ := json.Marshal(r)
 	if r.Status != tool.Success || got != "Bearer "+key || strings.Contains(string(told), key) || !strings.Contains(string(told), "[secret HUB_KEY]") {
 		t.Errorf("the hub got %q, the model %s", got, told)
 	}
-	if r := openSession(t, k, t.TempDir()).Call(t.Context(), "http.get", json.RawMessage(`{"url":"`+hub.URL+`"}`)); r.Error == nil || r.Error.Kind != tool.Denied {
+	if r := openSession(t, k, t.TempDir()).Call(t.Context(), session.CallRequest{Name: "http.get", Args: json.RawMessage(`{"url":"` + hub.URL + `"}`)}); r.Error == nil || r.Error.Kind != tool.Denied {
 		t.Errorf("loopback without an app that allows it: %+v", r)
 	}
 	write(t, filepath.Join(folder, "callgate.yaml"), "tools: {modules: {http: {constraints: {private_host: [a]}}}}\n")
-	if _, err := k.OpenSession(t.Context(), kernel.SessionConfig{Workspace: folder}); err == nil || !strings.Contains(err.Error(), "did you mean private_hosts?") {
+	if _, err := k.OpenSession(t.Context(), session.Spec{Workspace: folder}); err == nil || !strings.Contains(err.Error(), "did you mean private_hosts?") {
 		t.Errorf("a misspelt constraint: %v", err)
 	}
 }
@@ -127,13 +129,13 @@ func TestAddressOfAStranger(t *testing.T) {
 	defer func() { ok(t, k.Close()) }()
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: m, credential: OPENAI_API_KEY, config: {base_url: \"http://127.0.0.1:9/v1\"}}}]\n")
-	_, err := k.OpenConversation(t.Context(), kernel.SessionConfig{Workspace: folder}, "")
+	_, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder})
 	if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "127.0.0.1:9") || !strings.Contains(err.Error(), "callgate app trust") {
 		t.Errorf("%v", err)
 	}
 	t.Setenv("OPENAI_API_KEY", "key-of-the-test")
 	acceptedAgain(t, k, openSession(t, k, folder)).Close()
-	if _, err := k.OpenConversation(t.Context(), kernel.SessionConfig{Workspace: folder}, ""); err != nil {
+	if _, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder}); err != nil {
 		t.Errorf("once it was accepted: %v", err)
 	}
 }

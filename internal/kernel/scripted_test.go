@@ -13,8 +13,10 @@ import (
 
 // line is one answer of a scripted model: words, and calls as "name {json}".
 type line struct {
-	text  string
-	calls []string
+	text    string
+	calls   []string
+	reached chan<- struct{} // closed when the request comes; may be nil
+	waits   <-chan struct{} // the answer waits for it; may be nil
 }
 
 // scriptedModel plays a provider on loopback, in both dialects: each request is
@@ -67,12 +69,18 @@ func (m *scriptedModel) serve(w http.ResponseWriter, r *http.Request) {
 	if len(m.lines) > 0 {
 		next, m.lines = m.lines[0], m.lines[1:]
 	}
-	gate := m.gate
+	var gate <-chan struct{} = m.gate
 	if m.stopAt > 0 && len(m.asked) == m.stopAt {
 		gate = make(chan struct{}) // for ever
 		m.reached <- struct{}{}
 	}
 	m.mu.Unlock()
+	if next.reached != nil {
+		close(next.reached)
+	}
+	if next.waits != nil {
+		gate = next.waits
+	}
 	if gate != nil {
 		select {
 		case <-gate:

@@ -22,6 +22,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
 	"callgate/internal/protocol"
 	"callgate/internal/sandbox"
 	"callgate/tool"
@@ -191,7 +192,7 @@ var leaks = map[string]func(value string, g tool.Grant) (*tool.Result, error){
 // watch collects what calls print while they run.
 func watch(t *testing.T, k *kernel.Kernel) func() []byte {
 	ctx, cancel := context.WithCancel(t.Context())
-	heard := k.Live.Subscribe(ctx)
+	heard := k.Output.Subscribe(ctx)
 	var mu sync.Mutex
 	streams := map[string][]byte{}
 	done := make(chan struct{})
@@ -231,14 +232,14 @@ func openLeaky(t *testing.T, state string, log *slog.Logger) *kernel.Kernel {
 		leak("read", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}), leak("write", write),
 	}})
 	ok(t, err)
-	ok(t, k.SetSecret(person(t, k), "LEAK_SET", []byte(planted["LEAK_SET"])))
+	ok(t, k.Secrets.Set(person(t, k), "LEAK_SET", []byte(planted["LEAK_SET"])))
 	return k
 }
 
 // person is a human outside of the kernel.
 func person(t *testing.T, k *kernel.Kernel) approval.Credential {
 	t.Helper()
-	key, err := k.State.HumanKey()
+	key, err := k.State().HumanKey()
 	ok(t, err)
 	return approval.Credential{Key: key, By: "ada", PID: approval.Unknown}
 }
@@ -258,7 +259,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 			for _, name := range []string{"leak.read", "leak.write"} {
 				tried++
 				args, _ := json.Marshal(map[string]string{"how": how, "secret": secret})
-				r := s.Call(t.Context(), name, args)
+				r := s.Call(t.Context(), session.CallRequest{Name: name, Args: args})
 				told, err := json.Marshal(r)
 				ok(t, err)
 				clean(t, how+" of "+name, told)
@@ -290,9 +291,9 @@ func TestNoSecretIsKeptOfArguments(t *testing.T) {
 	var log bytes.Buffer
 	k := openLeaky(t, state, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	s := openSession(t, k, workspace)
-	ok(t, s.Trust(person(t, k), "(app)", acceptApp(s)))
+	ok(t, trustServer(k, s, person(t, k), "(app)", acceptApp(k, s)))
 	s = openSession(t, k, workspace)
-	warned := strings.Join(s.Warnings, "\n")
+	warned := strings.Join(s.Warnings(), "\n")
 	if !strings.Contains(warned, "filesystem.write") {
 		t.Errorf("the step that cannot work was not tried: %s", warned)
 	}
@@ -309,13 +310,13 @@ func TestNoSecretIsKeptOfArguments(t *testing.T) {
 		} {
 			for _, name := range []string{"leak.read", "leak.write"} {
 				data, _ := json.Marshal(args)
-				r := s.Call(t.Context(), name, data)
+				r := s.Call(t.Context(), session.CallRequest{Name: name, Args: data})
 				told, err := json.Marshal(r)
 				ok(t, err)
 				clean(t, how+" of "+name+" ("+secret+")", told)
 			}
 		}
-		told, _ := json.Marshal(s.Call(t.Context(), "leak."+value, nil))
+		told, _ := json.Marshal(s.Call(t.Context(), session.CallRequest{Name: "leak." + value, Args: nil}))
 		clean(t, "a tool's name", told)
 	}
 	ok(t, k.Close())
@@ -337,7 +338,9 @@ const leakyApp = `tools:
     default_policy: auto
 `
 
-func acceptApp(s *kernel.Session) protocol.Trust { return protocol.Trust{Launch: s.Unaccepted()} }
+func acceptApp(k *kernel.Kernel, s *session.Session) protocol.Trust {
+	return protocol.Trust{Launch: k.PendingConsent(s)}
+}
 
 // An executable is given exactly its own secrets, and what it prints of them,
 // wherever, stays inside.
@@ -362,7 +365,7 @@ func TestNoSecretGetsOutOfExecutables(t *testing.T) {
 	k := openLeaky(t, state, slog.New(slog.NewTextHandler(&log, nil)))
 	s := openSession(t, k, workspace)
 	for _, name := range []string{"stdout", "stderr", "fails", "base64", "nojson", "others"} {
-		r := s.Call(t.Context(), "team."+name, json.RawMessage(`{"name":"x"}`))
+		r := s.Call(t.Context(), session.CallRequest{Name: "team." + name, Args: json.RawMessage(`{"name":"x"}`)})
 		told, err := json.Marshal(r)
 		ok(t, err)
 		clean(t, name, told)
@@ -394,7 +397,7 @@ func TestSandboxedToolsDoNotReachTheStore(t *testing.T) {
 		ok(t, err)
 		args, _ := json.Marshal(map[string]string{"command": fmt.Sprintf(
 			`wc -c < %[1]s/%[2]s; base64 -w0 %[1]s/%[2]s; echo x > %[1]s/%[2]s; ln -s %[1]s/%[2]s link; cat link; ls %[1]s; echo tried`, state, name)})
-		r := s.Call(t.Context(), "shell.bash", args)
+		r := s.Call(t.Context(), session.CallRequest{Name: "shell.bash", Args: args})
 		told, _ := json.Marshal(r)
 		if !bytes.Contains(told, []byte("tried")) {
 			t.Fatalf("the command did not run: %s", told)
@@ -416,16 +419,16 @@ func TestSecretsNeedTheHumansKey(t *testing.T) {
 	k := openLeaky(t, t.TempDir(), nil)
 	defer func() { ok(t, k.Close()) }()
 	for _, who := range []approval.Credential{{}, {Key: "guessed-key-guessed-key", PID: approval.Unknown}, {Key: person(t, k).Key, PID: os.Getpid()}} {
-		_, err := k.Secrets(who)
+		_, err := k.Secrets.List(who)
 		for what, err := range map[string]error{
-			"list": err, "set": k.SetSecret(who, "LEAK_SET", []byte("another value")), "delete": k.DeleteSecret(who, "LEAK_SET"),
+			"list": err, "set": k.Secrets.Set(who, "LEAK_SET", []byte("another value")), "delete": k.Secrets.Delete(who, "LEAK_SET"),
 		} {
 			if tool.KindOf(err) != tool.Denied {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
 	}
-	list, err := k.Secrets(person(t, k))
+	list, err := k.Secrets.List(person(t, k))
 	ok(t, err)
 	told, _ := json.Marshal(list)
 	clean(t, "the list", told)
@@ -434,7 +437,7 @@ func TestSecretsNeedTheHumansKey(t *testing.T) {
 			t.Errorf("the list has no %s: %s", want, told)
 		}
 	}
-	ok(t, k.DeleteSecret(person(t, k), "LEAK_OLD"))
+	ok(t, k.Secrets.Delete(person(t, k), "LEAK_OLD"))
 	var notes []string
 	records, err := k.Journal.Read(t.Context(), journal.Query{Kind: journal.Noted})
 	ok(t, err)
@@ -453,15 +456,15 @@ func TestSecretSetLater(t *testing.T) {
 	defer func() { ok(t, k.Close()) }()
 	s := openSession(t, k, t.TempDir())
 	ask := func() string {
-		r := s.Call(t.Context(), "leak.read", json.RawMessage(`{"how":"text","secret":"LEAK_SET"}`))
+		r := s.Call(t.Context(), session.CallRequest{Name: "leak.read", Args: json.RawMessage(`{"how":"text","secret":"LEAK_SET"}`)})
 		told, _ := json.Marshal(r)
 		return string(told)
 	}
-	ok(t, k.DeleteSecret(person(t, k), "LEAK_SET"))
+	ok(t, k.Secrets.Delete(person(t, k), "LEAK_SET"))
 	if got := ask(); !strings.Contains(got, "callgate secret set LEAK_SET") {
 		t.Errorf("without a value: %s", got)
 	}
-	ok(t, k.SetSecret(person(t, k), "LEAK_SET", []byte("quite another value")))
+	ok(t, k.Secrets.Set(person(t, k), "LEAK_SET", []byte("quite another value")))
 	if got := ask(); !strings.Contains(got, "the token is [secret LEAK_SET]") {
 		t.Errorf("with another value: %s", got)
 	}

@@ -31,19 +31,19 @@ tools:
 dev: {variables: {greeting: hello}}
 `)
 	stranger := openSession(t, k, folder)
-	if len(stranger.Warnings) != 1 || !strings.Contains(stranger.Warnings[0], "filesystem.write") || !strings.Contains(stranger.Unaccepted(), "{{secret.SETUP_TEST_SECRET}}") {
-		t.Errorf("before a human accepted it: %v", stranger.Warnings)
+	if len(stranger.Warnings()) != 1 || !strings.Contains(stranger.Warnings()[0], "filesystem.write") || !strings.Contains(k.PendingConsent(stranger), "{{secret.SETUP_TEST_SECRET}}") {
+		t.Errorf("before a human accepted it: %v", stranger.Warnings())
 	}
 	if _, err := os.Stat(filepath.Join(folder, "made.txt")); err == nil {
 		t.Fatal("a stranger's steps ran")
 	}
-	key, err := k.State.ReadHumanKey()
+	key, err := k.State().ReadHumanKey()
 	ok(t, err)
 	who := approval.Credential{Key: key, PID: approval.Unknown}
-	if err := stranger.Trust(who, protocol.AppConsent, protocol.Trust{Launch: "something else"}); tool.KindOf(err) != tool.Conflict {
+	if err := trustServer(k, stranger, who, protocol.AppConsent, protocol.Trust{Launch: "something else"}); tool.KindOf(err) != tool.Conflict {
 		t.Errorf("accepting what was not shown: %v", err)
 	}
-	ok(t, stranger.Trust(who, protocol.AppConsent, protocol.Trust{Launch: stranger.Unaccepted()}))
+	ok(t, trustServer(k, stranger, who, protocol.AppConsent, protocol.Trust{Launch: k.PendingConsent(stranger)}))
 	s := openSession(t, k, folder)
 	text, err := os.ReadFile(filepath.Join(folder, "made.txt"))
 	if err != nil || string(text) != "hello from setup" {
@@ -52,7 +52,7 @@ dev: {variables: {greeting: hello}}
 	if text, err := os.ReadFile(filepath.Join(folder, "secret.txt")); err != nil || string(text) != os.Getenv("SETUP_TEST_SECRET") {
 		t.Errorf("the secret was written as %q, %v", text, err)
 	}
-	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "filesystem.read failed") {
-		t.Errorf("warnings: %v", s.Warnings)
+	if len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0], "filesystem.read failed") {
+		t.Errorf("warnings: %v", s.Warnings())
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"callgate/internal/kernel"
+	"callgate/internal/kernel/toolview"
 	"callgate/tool"
 )
 
@@ -51,7 +51,7 @@ func TestTwoHundredTools(t *testing.T) {
 	var report strings.Builder
 	tokens := map[string]int{}
 	for _, mode := range []string{"direct", "compact_direct", "discovery"} {
-		plan, err := s.Surface(t.Context(), kernel.SurfaceConfig{Mode: mode})
+		plan, err := s.View().Surface(t.Context(), toolview.SurfaceConfig{Mode: mode})
 		ok(t, err)
 		tokens[mode] = plan.ShownTokens
 		fmt.Fprintf(&report, "%-14s %6d tokens, %d tools shown\n", mode, plan.ShownTokens, len(plan.Shown))

@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"callgate/internal/agent"
+	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
 	"callgate/internal/daemon/peer"
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
-	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
 	"callgate/internal/protocol"
 	"callgate/llm"
 	"callgate/tool"
@@ -26,58 +27,69 @@ func (a *api) openConversation(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &o); err != nil {
 		return err
 	}
-	c := sessionConfig(r, o.OpenSession)
-	c.Named = o.WorkspaceNamed
-	talk, err := a.kernel.OpenConversation(r.Context(), c, o.Resume)
+	spec, err := a.sessionSpec(r, o.OpenSession)
 	if err != nil {
 		return err
 	}
-	opened := protocol.Conversation{
-		Session: sessionDTO(talk.Session), Agent: talk.Agent.ID, Provider: talk.Brain.Provider, Model: talk.Brain.Model,
-		Offline: talk.Brain.Offline, Window: talk.Brain.Window, Native: talk.Brain.NativeTools,
-		Mode: string(talk.Plan.Mode), Tools: len(talk.Plan.PerTool), Info: talk.Info(),
+	c, err := a.kernel.Conversations.Open(r.Context(), conversation.Spec{
+		Resume: o.Resume, Workspace: spec.Workspace, Named: o.WorkspaceNamed, AppFile: spec.AppFile,
+		Agent: spec.Agent, Lane: spec.Lane, Requester: spec.Requester,
+	})
+	if err != nil {
+		return err
 	}
-	if talk.App != nil {
-		opened.OneShot = talk.App.Runtime.Mode == "one_shot"
-		for _, s := range talk.App.Skills {
+	model, plan := c.Model(), c.Plan()
+	opened := protocol.Conversation{
+		Session: a.sessionDTO(c.Session()), Agent: c.Agent().ID, Provider: model.Provider, Model: model.Model,
+		Offline: model.Offline, Window: model.Window, Native: model.NativeTools,
+		Mode: string(plan.Mode), Tools: len(plan.PerTool), Info: c.Info(),
+	}
+	if app := c.Session().App(); app != nil {
+		opened.OneShot = app.Runtime.Mode == "one_shot"
+		for _, s := range app.Skills {
 			opened.Skills = append(opened.Skills, protocol.Skill{Command: s.Command, Description: s.Description})
 		}
 	}
 	return answer(w, opened)
 }
 
-// sessionConfig is a session as a client asks for it.
-func sessionConfig(r *http.Request, o protocol.OpenSession) kernel.SessionConfig {
-	c := kernel.SessionConfig{Workspace: o.Workspace, AppFile: o.AppFile, Agent: o.Agent, Lane: o.Lane, PID: peerPID(r)}
-	if c.PID == 0 {
-		c.PID = os.Getpid()
+// sessionSpec is a session as a client asks for it.
+func (a *api) sessionSpec(r *http.Request, o protocol.OpenSession) (session.Spec, error) {
+	pid, key := peerPID(r), ""
+	if pid == 0 {
+		pid = os.Getpid()
 	}
-	if o.Human && peer.AtTerminal(c.PID) {
-		c.HumanKey = r.Header.Get(protocol.KeyHeader)
+	if o.Human && peer.AtTerminal(pid) {
+		key = r.Header.Get(protocol.KeyHeader)
 	}
-	return c
+	requester, err := a.kernel.Requester(pid, key)
+	return session.Spec{
+		Workspace: o.Workspace, AppFile: o.AppFile, Agent: o.Agent, Lane: o.Lane, Requester: requester,
+	}, err
 }
 
-func sessionDTO(s *kernel.Session) protocol.Session {
-	opened := protocol.Session{ID: s.ID, Workspace: s.Workspace(), Human: s.Human(), PendingConsent: s.Unaccepted()}
-	if s.App != nil {
-		opened.App, opened.AppFile, opened.Warnings = s.App.ID, s.App.Path, s.Warnings
+func (a *api) sessionDTO(s *session.Session) protocol.Session {
+	opened := protocol.Session{
+		ID: s.ID(), Workspace: s.Workspace(), Human: s.CanAnswer(), PendingConsent: a.kernel.PendingConsent(s),
+	}
+	if app := s.App(); app != nil {
+		opened.App, opened.AppFile, opened.Warnings = app.ID, app.Path, s.Warnings()
 	}
 	return opened
 }
 
-// conversation is the open conversation that a request acts in; only the
+// conversation returns the open conversation that a request acts in; only the
 // process that opened it may.
-func (a *api) conversation(r *http.Request) (*kernel.Conversation, error) {
-	talk, err := a.kernel.Conversation(r.PathValue("id"))
+func (a *api) conversation(r *http.Request) (*conversation.Conversation, error) {
+	c, err := a.kernel.Conversations.Get(r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
-	return talk, checkOwner(talk.Session, r)
+	return c, checkOwner(c.Session(), r)
 }
 
 func (a *api) sendMessage(w http.ResponseWriter, r *http.Request) error {
-	talk, err := a.conversation(r)
+	c, err := a.conversation(r)
 	if err != nil {
 		return err
 	}
@@ -88,21 +100,24 @@ func (a *api) sendMessage(w http.ResponseWriter, r *http.Request) error {
 	if strings.TrimSpace(in.Text) == "" {
 		return tool.Errorf("httpapi.say", tool.Invalid, "there is nothing to say").WithHint("write what the agent should do")
 	}
-	return a.turn(w, r, talk, func(ctx context.Context, watch agent.Observer, asked func(approval.Request)) (history.End, error) {
-		return talk.Say(ctx, llm.Say(llm.User, in.Text), watch, asked)
+	return a.turn(w, r, c, func(ctx context.Context, watch conversation.Watch) (history.End, error) {
+		return c.Send(ctx, llm.Say(llm.User, in.Text), watch)
 	})
 }
 
 func (a *api) resumeTurn(w http.ResponseWriter, r *http.Request) error {
-	talk, err := a.conversation(r)
+	c, err := a.conversation(r)
 	if err != nil {
 		return err
 	}
-	return a.turn(w, r, talk, talk.Resume)
+	return a.turn(w, r, c, c.Resume)
 }
 
-// turn runs a turn and tells of it as it goes. A client that goes away stops it.
-func (a *api) turn(w http.ResponseWriter, r *http.Request, talk *kernel.Conversation, run func(context.Context, agent.Observer, func(approval.Request)) (history.End, error)) error {
+// turn runs a turn and reports it as it goes. A client that goes away stops it.
+func (a *api) turn(
+	w http.ResponseWriter, r *http.Request, c *conversation.Conversation,
+	run func(context.Context, conversation.Watch) (history.End, error),
+) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(a.Context, cancel)()
@@ -113,11 +128,13 @@ func (a *api) turn(w http.ResponseWriter, r *http.Request, talk *kernel.Conversa
 	}, broken: cancel}
 	_ = to.SetWriteDeadline(time.Now().Add(writeTimeout))
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	output := a.kernel.Live.Subscribe(ctx)
+	output := a.kernel.Output.Subscribe(ctx)
 	var printing sync.WaitGroup
 	done := make(chan struct{})
-	printing.Go(func() { s.outputs(output, done, talk.ID+"-") })
-	end, err := run(ctx, s.watch(), func(q approval.Request) { s.send(protocol.TurnEvent{Approval: &q}) })
+	printing.Go(func() { s.outputs(output, done, c.ID()+"-") })
+	end, err := run(ctx, conversation.Watch{
+		Observer: s.watch(), Asked: func(q approval.Request) { s.send(protocol.TurnEvent{Approval: &q}) },
+	})
 	close(done)
 	printing.Wait()
 	if err != nil {
@@ -131,7 +148,7 @@ func (a *api) turn(w http.ResponseWriter, r *http.Request, talk *kernel.Conversa
 		s.send(protocol.TurnEvent{Failure: e})
 		return nil
 	}
-	s.send(protocol.TurnEvent{End: &protocol.TurnEnd{End: end, Info: talk.Info()}})
+	s.send(protocol.TurnEvent{End: &protocol.TurnEnd{End: end, Info: c.Info()}})
 	return nil
 }
 
@@ -197,20 +214,20 @@ func (s *turnStream) outputs(output <-chan journal.Output, done <-chan struct{},
 }
 
 func (a *api) cancelTurn(w http.ResponseWriter, r *http.Request) error {
-	talk, err := a.kernel.Conversation(r.PathValue("id")) // whoever the user's process is: stopping asks for nothing
+	c, err := a.kernel.Conversations.Get(r.PathValue("id")) // any process of the user may: stopping asks for nothing
 	if err != nil {
 		return err
 	}
-	return answer(w, talk.Cancel())
+	return answer(w, c.Cancel())
 }
 
 // compact makes a conversation shorter that nobody speaks in right now.
 func (a *api) compact(w http.ResponseWriter, r *http.Request) error {
-	talk, err := a.conversation(r)
+	c, err := a.conversation(r)
 	if err != nil {
 		return err
 	}
-	done, err := talk.Compact(r.Context())
+	done, err := c.Compact(r.Context())
 	if err != nil {
 		return err
 	}
@@ -218,22 +235,22 @@ func (a *api) compact(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) prompt(w http.ResponseWriter, r *http.Request) error {
-	talk, err := a.conversation(r)
+	c, err := a.conversation(r)
 	if err != nil {
 		return err
 	}
-	made := talk.Prompt()
+	made := c.Prompt()
 	p := protocol.Prompt{Text: made.Text()}
 	for _, s := range made.Sections {
 		n := tokens(s.Text)
 		p.Tokens += n
 		p.Sections = append(p.Sections, protocol.PromptSection{Name: s.Name, Text: s.Text, Tokens: n})
 	}
-	if talk.Brain.NativeTools {
-		for _, e := range talk.Plan.Shown {
+	if c.Model().NativeTools {
+		for _, e := range c.Plan().Shown {
 			p.Offered = append(p.Offered, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
 		}
-		p.Shown = talk.Plan.ShownTokens
+		p.Shown = c.Plan().ShownTokens
 	}
 	return answer(w, p)
 }
@@ -246,7 +263,7 @@ func (a *api) conversations(w http.ResponseWriter, r *http.Request) error {
 	if err := number(r, "limit", &limit); err != nil {
 		return err
 	}
-	list, err := a.kernel.Conversations(r.Context(), int(limit))
+	list, err := a.kernel.Conversations.List(r.Context(), int(limit))
 	if err != nil {
 		return err
 	}
@@ -261,7 +278,7 @@ func (a *api) history(w http.ResponseWriter, r *http.Request) error {
 	if err := number(r, "after", &after); err != nil {
 		return err
 	}
-	info, events, err := a.kernel.History(r.Context(), r.PathValue("id"), int64(after))
+	info, events, err := a.kernel.Conversations.History(r.Context(), r.PathValue("id"), int64(after))
 	if err != nil {
 		return err
 	}
@@ -277,7 +294,7 @@ func (a *api) conversationEvents(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(a.Context, cancel)()
-	talk, err := a.kernel.Conversation(r.PathValue("id"))
+	c, err := a.kernel.Conversations.Get(r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -286,19 +303,19 @@ func (a *api) conversationEvents(w http.ResponseWriter, r *http.Request) error {
 	if err := flush(); err != nil {
 		return nil
 	}
-	_ = talk.Follow(ctx, int64(after), func(e history.Event) bool { return enc.Encode(e) == nil && flush() == nil })
+	_ = c.Follow(ctx, int64(after), func(e history.Event) bool { return enc.Encode(e) == nil && flush() == nil })
 	return nil
 }
 
 func (a *api) deleteConversation(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	// Its own opener may; anybody else shows that a human wants it.
-	if talk, err := a.kernel.Conversation(id); err != nil || checkOwner(talk.Session, r) != nil {
+	if c, err := a.kernel.Conversations.Get(id); err != nil || checkOwner(c.Session(), r) != nil {
 		if err := a.kernel.Approvals.HasHumanAuthority(credential(r, "")); err != nil {
 			return err
 		}
 	}
-	if err := a.kernel.Forget(r.Context(), id); err != nil {
+	if err := a.kernel.Conversations.Delete(r.Context(), id); err != nil {
 		return err
 	}
 	return answer(w, struct{}{})

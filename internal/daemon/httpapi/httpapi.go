@@ -20,6 +20,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/schema"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/modules"
 	"callgate/internal/protocol"
 	"callgate/internal/version"
 	"callgate/tool"
@@ -147,14 +148,14 @@ func credential(r *http.Request, by string) approval.Credential {
 }
 
 func (a *api) status(w http.ResponseWriter, r *http.Request) error {
-	snap, err := a.kernel.Tools(r.Context())
+	snap, err := a.kernel.Tools.Snapshot(r.Context())
 	if err != nil {
 		return err
 	}
 	s := protocol.Status{
 		Protocol: protocol.Version, Version: version.Version, PID: os.Getpid(),
-		State: a.kernel.State.String(), Started: a.started, Background: a.Background,
-		Sessions: a.kernel.Sessions(), Calls: a.kernel.Calls(), Tools: snap.View("").Len(), Modules: kernel.Builtin(),
+		State: a.kernel.State().String(), Started: a.started, Background: a.Background,
+		Sessions: a.kernel.Sessions.Len(), Calls: a.kernel.Sessions.Calls(), Tools: snap.View("").Len(), Modules: modules.Names(),
 	}
 	for _, p := range snap.Problems {
 		s.Problems = append(s.Problems, p.String())
@@ -167,7 +168,7 @@ func (a *api) locks(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (a *api) appSchema(w http.ResponseWriter, r *http.Request) error {
-	data, err := a.kernel.AppSchema(r.Context())
+	data, err := a.kernel.Apps.Schema(r.Context())
 	if err != nil {
 		return err
 	}

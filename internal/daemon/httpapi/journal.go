@@ -70,7 +70,7 @@ func (a *api) follow(w http.ResponseWriter, r *http.Request) error {
 	defer context.AfterFunc(a.Context, cancel)()
 	var output <-chan journal.Output
 	if r.FormValue("live") == "true" {
-		output = a.kernel.Live.Subscribe(ctx)
+		output = a.kernel.Output.Subscribe(ctx)
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	flush := http.NewResponseController(w).Flush
@@ -169,7 +169,7 @@ func (a *api) prune(w http.ResponseWriter, r *http.Request) error {
 	if err := a.kernel.Approvals.HasHumanAuthority(credential(r, "")); err != nil {
 		return err
 	}
-	records, artifacts, err := a.kernel.Retain(r.Context(), want.Before)
+	records, artifacts, err := a.kernel.Prune(r.Context(), want.Before)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"callgate/internal/daemon/mcpserver"
 	"callgate/internal/daemon/peer"
-	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -41,11 +41,13 @@ func (a *api) mcpStream(w http.ResponseWriter, r *http.Request) error {
 		return tool.Errorf("httpapi", tool.Invalid, "this is a stream: it takes Upgrade: %s", protocol.Upgrade)
 	}
 	q := r.URL.Query()
-	o := mcpserver.Options{Mode: q.Get("mode"), ApprovalWait: a.ApprovalWait, NoElicitation: isKernelChild(r), Session: kernel.SessionConfig{
-		Workspace: q.Get("workspace"), AppFile: q.Get("app"), PID: peerPID(r),
-	}}
-	if o.Session.PID == 0 {
-		o.Session.PID = os.Getpid()
+	requester, err := a.kernel.Requester(peerPID(r), "")
+	if err != nil {
+		return err
+	}
+	o := mcpserver.Options{
+		Mode: q.Get("mode"), ApprovalWait: a.ApprovalWait, NoElicitation: isKernelChild(r),
+		Session: session.Spec{Workspace: q.Get("workspace"), AppFile: q.Get("app"), Requester: requester},
 	}
 	a.MCPClients.Add(1)
 	defer a.MCPClients.Add(-1)
@@ -72,6 +74,11 @@ func (a *api) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Header.Del(protocol.MCPClientHeader)
+	requester, err := a.kernel.Requester(peerPID(r), "")
+	if err != nil {
+		fail(w, err)
+		return
+	}
 	how = strconv.Itoa(peerPID(r)) + " " + how // another process is another asker
 	a.mu.Lock()
 	h := a.web[how]
@@ -79,7 +86,7 @@ func (a *api) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 		h = a.mcp.Handler(a.Context, mcpserver.HTTPOptions{
 			Options: mcpserver.Options{
 				Mode: g.Mode, ApprovalWait: a.ApprovalWait, NoElicitation: !g.Forms || isKernelChild(r),
-				Session: kernel.SessionConfig{Workspace: g.Workspace, AppFile: g.AppFile, PID: peerPID(r)},
+				Session: session.Spec{Workspace: g.Workspace, AppFile: g.AppFile, Requester: requester},
 			},
 			Token: g.Token, NoAuth: g.NoAuth, Hosts: g.Hosts, Origins: g.Origins,
 		})

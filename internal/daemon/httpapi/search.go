@@ -16,7 +16,7 @@ func (a *api) search(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &q); err != nil {
 		return err
 	}
-	found, err := s.Search(r.Context(), search.Request{
+	found, err := s.View().Search(r.Context(), search.Request{
 		Queries: q.Queries, Limit: q.Limit, Offset: q.Offset,
 		Filter: search.Filter{Modules: q.Modules, Tags: q.Tags, MaxRisk: q.MaxRisk, SideEffects: q.SideEffects},
 	})
@@ -27,7 +27,7 @@ func (a *api) search(w http.ResponseWriter, r *http.Request) error {
 	for i, given := range found.Answers {
 		one := protocol.QueryResult{Query: given.Query, Total: given.Total, Hits: make([]protocol.SearchHit, len(given.Hits))}
 		for j, h := range given.Hits {
-			t := a.describe(s.See(h.Tool))
+			t := a.describe(s.View().Of(h.Tool))
 			if !q.Schemas {
 				t.Input, t.Output = nil, nil
 			}

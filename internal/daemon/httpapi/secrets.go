@@ -7,7 +7,7 @@ import (
 )
 
 func (a *api) secrets(w http.ResponseWriter, r *http.Request) error {
-	list, err := a.kernel.Secrets(credential(r, ""))
+	list, err := a.kernel.Secrets.List(credential(r, ""))
 	if err != nil {
 		return err
 	}
@@ -19,7 +19,7 @@ func (a *api) setSecret(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &s); err != nil {
 		return err
 	}
-	if err := a.kernel.SetSecret(credential(r, s.By), r.PathValue("name"), s.Value); err != nil {
+	if err := a.kernel.Secrets.Set(credential(r, s.By), r.PathValue("name"), s.Value); err != nil {
 		return err
 	}
 	return answer(w, struct{}{})
@@ -30,7 +30,7 @@ func (a *api) deleteSecret(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &d); err != nil {
 		return err
 	}
-	if err := a.kernel.DeleteSecret(credential(r, d.By), r.PathValue("name")); err != nil {
+	if err := a.kernel.Secrets.Delete(credential(r, d.By), r.PathValue("name")); err != nil {
 		return err
 	}
 	return answer(w, struct{}{})

@@ -41,7 +41,7 @@ func TestSecrets(t *testing.T) {
 	dial := func(ctx context.Context) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
 	}
-	key, err := k.State.HumanKey()
+	key, err := k.State().HumanKey()
 	if err != nil {
 		t.Fatal(err)
 	}

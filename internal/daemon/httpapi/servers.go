@@ -7,7 +7,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"callgate/internal/kernel"
+	"callgate/internal/kernel/servers"
+	"callgate/internal/kernel/toolview"
 	"callgate/internal/protocol"
 	"callgate/internal/source/mcp"
 	"callgate/tool"
@@ -19,13 +20,13 @@ func (a *api) surface(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q := r.URL.Query()
-	c := kernel.SurfaceConfig{Mode: q.Get("mode"), Client: q.Get("client"), ForMCP: q.Get("mcp") != ""}
+	c := toolview.SurfaceConfig{Mode: q.Get("mode"), Client: q.Get("client"), ForMCP: q.Get("mcp") != ""}
 	if text := q.Get("window"); text != "" {
 		if c.Window, err = strconv.Atoi(text); err != nil || c.Window < 0 {
 			return tool.Errorf("httpapi", tool.Invalid, "the window %q is not a number of tokens", tool.Truncate(text))
 		}
 	}
-	plan, err := s.Surface(r.Context(), c)
+	plan, err := s.View().Surface(r.Context(), c)
 	if err != nil {
 		return err
 	}
@@ -37,9 +38,13 @@ func (a *api) servers(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.Servers(r.Context())
+	found, err := a.kernel.Servers.In(s.Loaded().Scope).List(r.Context())
 	if err != nil {
 		return err
+	}
+	list := make([]protocol.Server, len(found))
+	for i, one := range found {
+		list[i] = protocol.Server(one)
 	}
 	return answer(w, list)
 }
@@ -50,7 +55,7 @@ func (a *api) server(r *http.Request) (*mcp.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Server(r.PathValue("server"))
+	return a.kernel.Servers.In(s.Loaded().Scope).Get(r.PathValue("server"))
 }
 
 func (a *api) refresh(w http.ResponseWriter, r *http.Request) error {
@@ -84,7 +89,15 @@ func (a *api) trust(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &t); err != nil {
 		return err
 	}
-	if err := s.Trust(credential(r, t.By), r.PathValue("server"), t); err != nil {
+	who, name := credential(r, t.By), r.PathValue("server")
+	if name == protocol.AppConsent { // no server has that name
+		err = a.kernel.AcceptApp(who, s, t.Launch, t.By)
+	} else {
+		err = a.kernel.AcceptServer(who, s, name, servers.Word{
+			Launch: t.Launch, Accept: t.Accept, Reject: t.Reject, By: t.By,
+		})
+	}
+	if err != nil {
 		return err
 	}
 	return answer(w, struct{}{})

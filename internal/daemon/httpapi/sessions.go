@@ -5,7 +5,8 @@ import (
 	"os"
 
 	"callgate/internal/gate/approval"
-	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
+	"callgate/internal/kernel/toolview"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -15,33 +16,38 @@ func (a *api) open(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &o); err != nil {
 		return err
 	}
-	s, err := a.kernel.OpenSession(r.Context(), sessionConfig(r, o))
+	spec, err := a.sessionSpec(r, o)
 	if err != nil {
 		return err
 	}
-	return answer(w, sessionDTO(s))
+	s, err := a.kernel.OpenSession(r.Context(), spec)
+	if err != nil {
+		return err
+	}
+	return answer(w, a.sessionDTO(s))
 }
 
-// session is the session that a request is made in. Only the process that
-// opened it may: what is asked in it counts as asked by that process, and
-// another could answer its own question.
-func (a *api) session(r *http.Request) (*kernel.Session, error) {
-	s, err := a.kernel.Session(r.PathValue("session"))
+// session returns the session that a request is made in. Only the process that
+// opened it may use it: what is asked in it counts as asked by that process, and
+// another process could answer its own question.
+func (a *api) session(r *http.Request) (*session.Session, error) {
+	s, err := a.kernel.Sessions.Get(r.PathValue("session"))
 	if err != nil {
 		return nil, err
 	}
 	return s, checkOwner(s, r)
 }
 
-func checkOwner(s *kernel.Session, r *http.Request) error {
+func checkOwner(s *session.Session, r *http.Request) error {
 	pid := peerPID(r)
 	if pid == 0 {
 		pid = os.Getpid()
 	}
-	if pid == approval.Unknown || pid == s.Process() {
+	if pid == approval.Unknown || pid == s.PID() {
 		return nil
 	}
-	return tool.Errorf("httpapi.session", tool.Denied, "the session %s belongs to process %d", s.ID, s.Process()).WithHint("open one of your own; a conversation is taken up by resuming it")
+	return tool.Errorf("httpapi.session", tool.Denied, "the session %s belongs to process %d", s.ID(), s.PID()).
+		WithHint("open one of your own; to go on with a conversation, resume it")
 }
 
 func (a *api) close(w http.ResponseWriter, r *http.Request) error {
@@ -49,8 +55,8 @@ func (a *api) close(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if talk, err := a.kernel.Conversation(s.ID); err == nil {
-		talk.Close()
+	if c, err := a.kernel.Conversations.Get(s.ID()); err == nil {
+		c.Close()
 	} else {
 		s.Close()
 	}
@@ -62,7 +68,7 @@ func (a *api) tools(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	visible, err := s.Tools(r.Context())
+	visible, err := s.View().List(r.Context())
 	if err != nil {
 		return err
 	}
@@ -79,14 +85,14 @@ func (a *api) tool(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v, err := s.Tool(r.Context(), r.PathValue("name"))
+	v, err := s.View().Tool(r.Context(), r.PathValue("name"))
 	if err != nil {
 		return err
 	}
 	return answer(w, a.describe(v))
 }
 
-func (a *api) describe(v kernel.Visible) protocol.Tool {
+func (a *api) describe(v toolview.Tool) protocol.Tool {
 	t := protocol.Tool{
 		Spec: v.Spec, ID: v.ID, Wire: tool.WireName(v.ID.Dotted()),
 		Risk: v.Runtime.Risk, SideEffect: v.Runtime.SideEffect, Idempotent: v.Runtime.Idempotent,
@@ -108,7 +114,7 @@ func (a *api) call(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &c); err != nil {
 		return err
 	}
-	return answer(w, s.Ask(r.Context(), kernel.Ask{Name: c.Name, Args: c.Args, Parent: c.Parent, NoWait: c.NoWait}))
+	return answer(w, s.Call(r.Context(), session.CallRequest{Name: c.Name, Args: c.Args, Parent: c.Parent, NoWait: c.NoWait}))
 }
 
 func (a *api) collect(w http.ResponseWriter, r *http.Request) error {

@@ -10,7 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/gate/approval"
-	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
 
@@ -20,8 +20,8 @@ const maxTries = 3
 // approve has a human approve the call and returns how it ended. The human at
 // the client is asked as long as a request attends; one who answers elsewhere is
 // heard all the same, and the first answer counts.
-func (f *pendingCall) approve(s *kernel.Session, asked *tool.Result) *tool.Result {
-	f.began(asked.Call)
+func (f *pendingCall) approve(s *session.Session, asked *tool.Result) *tool.Result {
+	f.bind(asked.Call)
 	f.mu.Lock()
 	f.waiting = asked
 	f.mu.Unlock()
@@ -81,7 +81,7 @@ func (f *pendingCall) collect(asked *tool.Result) *tool.Result {
 
 // settle answers the approval with what the human said in the form, and
 // reports whether that was an answer.
-func (f *pendingCall) settle(s *kernel.Session, asked *tool.Result, got clientAnswer) (answered bool, err error) {
+func (f *pendingCall) settle(s *session.Session, asked *tool.Result, got clientAnswer) (answered bool, err error) {
 	answer := approval.Answer{}
 	said := got.form()
 	switch {
@@ -101,7 +101,8 @@ func (f *pendingCall) settle(s *kernel.Session, asked *tool.Result, got clientAn
 		return false, nil
 	}
 	// An answer outlives the request that brought it.
-	err = s.AnswerElicited(context.WithoutCancel(f.ctx), asked.Approval, f.guest.name, answer)
+	by := approval.Voucher{By: "the human at " + f.guest.name, Session: s.ID()}
+	err = f.guest.host.kernel.Approvals.AnswerVouched(context.WithoutCancel(f.ctx), by, asked.Approval, answer)
 	if tool.KindOf(err) == tool.Conflict {
 		err = nil // somebody was first; its end will tell
 	}

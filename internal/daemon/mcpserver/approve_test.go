@@ -144,7 +144,7 @@ func TestOnlyOwnCallsAreAnswered(t *testing.T) {
 	other, err := s.kernel.OpenSession(t.Context(), s.opt.Session)
 	ok(t, err)
 	id := s.pending(t)[0].ID
-	if err := other.AnswerElicited(t.Context(), id, "tester", approval.Answer{Approve: true}); err == nil || len(s.pending(t)) != 1 {
+	if err := s.kernel.Approvals.AnswerVouched(t.Context(), approval.Voucher{By: "tester", Session: other.ID()}, id, approval.Answer{Approve: true}); err == nil || len(s.pending(t)) != 1 {
 		t.Errorf("another session answered: %v", err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
 	upstream "callgate/internal/source/mcp/downstream"
 	"callgate/tool"
 )
@@ -293,7 +294,7 @@ func TestFormsOfAllKinds(t *testing.T) {
 func chooser(s **stage, form json.RawMessage) *tool.Tool {
 	return define("demo.choose", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`,
 		func(ctx context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
-			answers, err := upstream.Forward(ctx, (*s).server.ClientFor(context.Background(), []string{c.ID}), "chooser", sdk.InputRequestMap{"q": &sdk.ElicitParams{Message: "which?", RequestedSchema: form}})
+			answers, err := upstream.Forward(ctx, (*s).kernel.Clients.ClientOf([]string{c.ID}), "chooser", sdk.InputRequestMap{"q": &sdk.ElicitParams{Message: "which?", RequestedSchema: form}})
 			if err != nil {
 				return nil, err
 			}
@@ -420,7 +421,7 @@ func (s *stage) watched(t testing.TB, server string) int {
 	own, err := s.kernel.OpenSession(t.Context(), s.opt.Session)
 	ok(t, err)
 	defer own.Close()
-	n, err := strconv.Atoi(own.Call(t.Context(), "mcp_"+server+".watched", nil).Summary)
+	n, err := strconv.Atoi(own.Call(t.Context(), session.CallRequest{Name: "mcp_" + server + ".watched", Args: nil}).Summary)
 	ok(t, err)
 	return n
 }
@@ -461,7 +462,7 @@ func TestReadingsAreOnRecord(t *testing.T) {
 	own, err := s.kernel.OpenSession(t.Context(), s.opt.Session)
 	ok(t, err)
 	defer own.Close()
-	server, err := own.Server("one")
+	server, err := s.servers(own).Get("one")
 	ok(t, err)
 	_, err = server.GetPrompt(t.Context(), "shared", nil)
 	ok(t, err)

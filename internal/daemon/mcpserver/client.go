@@ -14,7 +14,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/daemon/mcpserver/route"
-	"callgate/internal/kernel"
+	"callgate/internal/kernel/servers"
+	"callgate/internal/kernel/session"
 	upstream "callgate/internal/source/mcp/downstream"
 	"callgate/tool"
 )
@@ -34,7 +35,7 @@ type client struct {
 	idle   *time.Timer
 
 	opening sync.Mutex // guards session and tools
-	session *kernel.Session
+	session *session.Session
 	tools   []*sdk.Tool // as it was first shown them
 	typed   map[string]json.RawMessage
 
@@ -79,24 +80,24 @@ func (g *client) touch() {
 
 // open returns the guest's session. One that lay idle for so long that the
 // kernel took it for forgotten is opened again.
-func (g *client) open(ctx context.Context) (*kernel.Session, error) {
+func (g *client) open(ctx context.Context) (*session.Session, error) {
 	g.opening.Lock()
 	defer g.opening.Unlock()
 	return g.openLocked(ctx)
 }
 
-func (g *client) openLocked(ctx context.Context) (*kernel.Session, error) {
+func (g *client) openLocked(ctx context.Context) (*session.Session, error) {
 	if err := g.ctx.Err(); err != nil {
 		return nil, tool.Errorf("mcpserver", tool.Unavailable, "this connection is being closed")
 	}
 	if g.session != nil {
-		if _, err := g.host.kernel.Session(g.session.ID); err == nil {
+		if _, err := g.host.kernel.Sessions.Get(g.session.ID()); err == nil {
 			return g.session, nil
 		}
 	}
-	c := g.host.opt.Session
-	c.Agent, c.NoWait, c.Began = g.name, true, g.host.Began
-	s, err := g.host.kernel.OpenSession(ctx, c)
+	spec := g.host.opt.Session
+	spec.Agent, spec.NoWait = g.name, true
+	s, err := g.host.kernel.OpenSession(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -184,15 +185,20 @@ func (g *client) setLogLevel(ctx context.Context, level upstream.Level) error {
 	g.mu.Lock()
 	g.minLevel = level
 	g.mu.Unlock()
-	s.Hear(ctx, level)
+	g.servers(s).SetLogLevel(ctx, level)
 	return nil
+}
+
+// servers returns the MCP servers of a session's app.
+func (g *client) servers(s *session.Session) servers.Scoped {
+	return g.host.kernel.Servers.In(s.Loaded().Scope)
 }
 
 // callKey is the same for calls that are the same: the tool, whatever name it
 // was called by, and its arguments, however they were written.
 func (g *client) callKey(ctx context.Context, name string, args json.RawMessage) string {
 	if s, err := g.open(ctx); err == nil {
-		if v, err := s.Tool(ctx, name); err == nil {
+		if v, err := s.View().Tool(ctx, name); err == nil {
 			name = v.ID.String()
 		}
 	}

@@ -12,30 +12,6 @@ import (
 
 var _ mcp.Client = (*pendingCall)(nil)
 
-// ClientFor finds the client on whose behalf an MCP server works: by the context of
-// the request, or by the calls that the server has under way, when these are
-// all of one guest. What could be of several clients is nobody's: what one
-// human is asked must not be shown to another.
-func (s *Server) ClientFor(ctx context.Context, calls []string) mcp.Client {
-	if f, ok := ctx.Value(pendingCallKey{}).(*pendingCall); ok {
-		return f
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var found []*pendingCall
-	for _, call := range calls {
-		f := s.calls[call]
-		if f == nil || len(found) > 0 && found[0].guest != f.guest {
-			return nil
-		}
-		found = append(found, f)
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	return attachedOrLast(found)
-}
-
 // Info tells what the client of the flight can do.
 func (f *pendingCall) Info() upstream.ClientInfo {
 	f.mu.Lock()

@@ -20,7 +20,7 @@ func curious(s **stage, also func() []string) *tool.Tool {
 			var said []any
 			for _, what := range []string{"name", "colour"} {
 				// Servers of old protocols ask without saying of which call.
-				g := (*s).server.ClientFor(context.Background(), append(also(), c.ID))
+				g := (*s).kernel.Clients.ClientOf(append(also(), c.ID))
 				answers, err := upstream.Forward(ctx, g, "curious", sdk.InputRequestMap{"q": &sdk.ElicitParams{
 					Message: "your " + what + "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"it":{"type":"string"}}}`),
 				}})

@@ -155,7 +155,7 @@ func TestStatelessGuestsShareASession(t *testing.T) {
 	for range 3 {
 		call(t, c, "demo.add", `{"a":1,"b":2}`)
 	}
-	if n := s.kernel.Sessions(); n != 1 {
+	if n := s.kernel.Sessions.Len(); n != 1 {
 		t.Errorf("%d sessions", n)
 	}
 }

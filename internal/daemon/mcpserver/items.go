@@ -11,8 +11,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/daemon/mcpserver/route"
-	"callgate/internal/kernel"
-	"callgate/internal/protocol"
+	"callgate/internal/kernel/servers"
+	"callgate/internal/kernel/session"
 	"callgate/internal/source/mcp"
 	"callgate/tool"
 )
@@ -35,7 +35,7 @@ func (k itemKind) action() string {
 }
 
 // offered reports whether a server is known to have some.
-func (k itemKind) offered(s protocol.Server) bool {
+func (k itemKind) offered(s servers.Server) bool {
 	return s.Resources && k == resources || s.Prompts && k == prompts
 }
 
@@ -51,7 +51,7 @@ func (k itemKind) fullName(server, name string) string {
 }
 
 // parseFullName reads a full name of one of some servers.
-func (k itemKind) parseFullName(known []protocol.Server, name string) (server, own string, ok bool) {
+func (k itemKind) parseFullName(known []servers.Server, name string) (server, own string, ok bool) {
 	for _, one := range known {
 		if own, ok := strings.CutPrefix(name, k.fullName(one.Name, "")); ok && own != "" {
 			return one.Name, own, true
@@ -68,8 +68,8 @@ type item struct {
 
 // listItems asks every server that is known to have some, at once, and passes over
 // those that do not answer: one server's trouble does not hide the others'.
-func listItems(ctx context.Context, g *client, s *kernel.Session, k itemKind, list func(*mcp.Server, context.Context) ([]json.RawMessage, error)) []item {
-	known, err := s.Servers(ctx)
+func listItems(ctx context.Context, g *client, s *session.Session, k itemKind, list func(*mcp.Server, context.Context) ([]json.RawMessage, error)) []item {
+	known, err := g.servers(s).List(ctx)
 	if err != nil {
 		g.host.opt.Log.Warn("what the MCP servers offer cannot be told", "error", err)
 		return nil
@@ -79,10 +79,10 @@ func listItems(ctx context.Context, g *client, s *kernel.Session, k itemKind, li
 	all := make([][]item, len(known))
 	var wg sync.WaitGroup
 	for i, one := range known {
-		if !k.offered(one) || !one.Accepted || !s.MayRead(one.Module, k.action()) {
+		if !k.offered(one) || !one.Accepted || !mayRead(ctx, s, one.Module, k) {
 			continue
 		}
-		server, err := s.Server(one.Name)
+		server, err := g.servers(s).Get(one.Name)
 		if err != nil {
 			continue
 		}
@@ -132,19 +132,19 @@ func (k itemKind) looksFull(servers []string, name string) bool {
 	return slices.ContainsFunc(servers, func(server string) bool { return strings.HasPrefix(name, server+between) })
 }
 
-func (g *client) prompts(ctx context.Context, s *kernel.Session) []*sdk.Prompt {
+func (g *client) prompts(ctx context.Context, s *session.Session) []*sdk.Prompt {
 	list, _, bare := named(g, prompts, listItems(ctx, g, s, prompts, (*mcp.Server).ListPrompts), func(p *sdk.Prompt) *string { return &p.Name })
 	g.cacheRoutes(prompts, bare)
 	return list
 }
 
-func (g *client) resources(ctx context.Context, s *kernel.Session) []*sdk.Resource {
+func (g *client) resources(ctx context.Context, s *session.Session) []*sdk.Resource {
 	list, _, bare := named(g, resources, listItems(ctx, g, s, resources, (*mcp.Server).ListResources), func(r *sdk.Resource) *string { return &r.URI })
 	g.cacheRoutes(resources, bare)
 	return list
 }
 
-func (g *client) templates(ctx context.Context, s *kernel.Session) []*sdk.ResourceTemplate {
+func (g *client) templates(ctx context.Context, s *session.Session) []*sdk.ResourceTemplate {
 	list, own, _ := named(g, resources, listItems(ctx, g, s, resources, (*mcp.Server).ListResourceTemplates), func(t *sdk.ResourceTemplate) *string { return &t.URITemplate })
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -161,12 +161,12 @@ func (g *client) cacheRoutes(k itemKind, bare map[string]string) {
 
 // find tells which server a name that the guest uses means, and what that calls
 // it. Whether the guest may read it is not said here.
-func (g *client) find(ctx context.Context, s *kernel.Session, k itemKind, name string) (server, own string, err error) {
-	known, err := s.Servers(ctx)
+func (g *client) find(ctx context.Context, s *session.Session, k itemKind, name string) (server, own string, err error) {
+	known, err := g.servers(s).List(ctx)
 	if err != nil {
 		return "", "", err
 	}
-	known = slices.DeleteFunc(known, func(one protocol.Server) bool { return !one.Accepted })
+	known = slices.DeleteFunc(known, func(one servers.Server) bool { return !one.Accepted })
 	if server, own, ok := k.parseFullName(known, name); ok {
 		return server, own, nil
 	}
@@ -179,7 +179,7 @@ func (g *client) find(ctx context.Context, s *kernel.Session, k itemKind, name s
 }
 
 // owner is the server of a bare name, as it was last seen or else as it is now.
-func (g *client) owner(ctx context.Context, s *kernel.Session, k itemKind, name string) (string, error) {
+func (g *client) owner(ctx context.Context, s *session.Session, k itemKind, name string) (string, error) {
 	seen := func() string {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -221,26 +221,42 @@ func (k itemKind) missing(name string) error {
 	return tool.Errorf("mcpserver.prompt", tool.NotFound, "there is no prompt %q", tool.Truncate(name)).WithHint("list the prompts to see which there are")
 }
 
-// read reads something of a server, or takes up a reading that was left behind.
-func (g *client) read(ctx context.Context, s *kernel.Session, server string, r mcp.ReadRequest, state string, v *clientRequest) (json.RawMessage, suspension, error) {
-	args, err := json.Marshal(r) // nobody is in it yet
+// mayRead reports whether the session's rules let it read what a server has.
+func mayRead(ctx context.Context, s *session.Session, module string, k itemKind) bool {
+	_, err := s.View().Tool(ctx, module+"."+k.action())
+	return err == nil
+}
+
+// read reads something of a server, or resumes a read that was left behind.
+func (g *client) read(
+	ctx context.Context, s *session.Session, name string, k itemKind, args any, state string, v *clientRequest,
+) (json.RawMessage, suspension, error) {
+	server, err := g.servers(s).Get(name)
 	if err != nil {
 		return nil, suspension{}, err
 	}
-	key := func() string { return "reading " + server + "\x00" + canonical(args) }
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return nil, suspension{}, err
+	}
+	action := server.Namespace() + "." + k.action()
+	key := func() string { return "reading " + action + "\x00" + canonical(raw) }
 	f, err := g.findSuspended(state, key)
 	if err != nil {
 		return nil, suspension{}, err
 	}
 	if f == nil {
-		f = g.startCall(v, key, func(f *pendingCall) (e callEnd) {
-			e.read, e.err = s.ReadServer(f.ctx, server, r)
-			return e
-		})
+		f = g.startCall(v, key, func(f *pendingCall) *tool.Result { return f.call(s, action, raw, true) })
 	}
 	left, err := f.await(ctx, v)
-	if err != nil || left.asked != nil {
+	switch {
+	case err != nil || left.asked != nil:
 		return nil, left, err
+	case left.waiting != nil:
+		return nil, suspension{}, tool.Errorf("mcpserver.read", tool.Denied, "%s", left.waiting.Summary).
+			WithHint("ask for it again once it is approved")
+	case f.end.result.Status != tool.Success:
+		return nil, suspension{}, f.end.result.Err()
 	}
-	return f.end.read, suspension{}, f.end.err
+	return f.end.result.Data, suspension{}, nil
 }

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
 	"callgate/internal/source/mcp/stdio"
 	"callgate/internal/version"
 	"callgate/tool"
@@ -19,7 +20,7 @@ import (
 // Options is how a client is served. The zero value but for a workspace works.
 type Options struct {
 	// Session is where the client works. Its agent is the client's own name.
-	Session kernel.SessionConfig
+	Session session.Spec
 	Mode    string // direct, compact_direct or discovery; empty: as the app says; with +bare at its end for Bare
 	// BareNames has the tools, prompts and resources of MCP servers go by the names
 	// and addresses that their servers give them, where only one has it. The
@@ -61,18 +62,11 @@ func (o Options) withDefaults() Options {
 // Server serves the clients of one kernel.
 type Server struct {
 	kernel *kernel.Kernel
-
-	mu    sync.Mutex
-	calls map[string]*pendingCall // whose call is whose, by its id in the journal
 }
 
-// New makes the server of a kernel, and has the questions of its MCP servers
-// carried to the clients.
-func New(k *kernel.Kernel) *Server {
-	s := &Server{kernel: k, calls: map[string]*pendingCall{}}
-	k.OnElicit(s.ClientFor)
-	return s
-}
+// New makes the server of a kernel. The questions of the kernel's MCP servers
+// reach the clients through its table of clients.
+func New(k *kernel.Kernel) *Server { return &Server{kernel: k} }
 
 // Serve serves one client over a stream of JSON texts, one a line, until the
 // stream ends or ctx does. The stream is closed, the client's calls are over

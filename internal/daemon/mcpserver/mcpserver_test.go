@@ -13,8 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/gate"
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/toolview"
 	"callgate/tool"
 )
 
@@ -34,7 +36,7 @@ func TestToolsAreTheSurface(t *testing.T) {
 			first := toolList(t, c)
 			own, err := s.kernel.OpenSession(t.Context(), s.opt.Session)
 			ok(t, err)
-			plan, err := own.Surface(t.Context(), kernel.SurfaceConfig{ForMCP: true, Client: "tester", Mode: mode})
+			plan, err := own.View().Surface(t.Context(), toolview.SurfaceConfig{ForMCP: true, Client: "tester", Mode: mode})
 			ok(t, err)
 			type shown struct{ Name, Description, Schema string }
 			var want, got []shown
@@ -232,12 +234,12 @@ func TestClientsGo(t *testing.T) {
 	ok(t, err)
 	go c.CallTool(t.Context(), &sdk.CallToolParams{Name: "demo.slow"})
 	<-s.began
-	if n := s.kernel.Sessions(); n != 1 {
+	if n := s.kernel.Sessions.Len(); n != 1 {
 		t.Errorf("%d sessions with one client", n)
 	}
 	ours.Close() // in the middle of a call
 	<-served
-	if n, calls := s.kernel.Sessions(), s.kernel.Calls(); n != 0 || calls != 0 {
+	if n, calls := s.kernel.Sessions.Len(), s.kernel.Sessions.Calls(); n != 0 || calls != 0 {
 		t.Errorf("%d sessions, %d calls after the client has gone", n, calls)
 	}
 }
@@ -289,13 +291,13 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	go c.CallTool(t.Context(), &sdk.CallToolParams{Name: "demo.slow"})
 	<-s.began
 	cancel()
-	if err := <-served; err != nil || s.kernel.Sessions() != 0 {
-		t.Errorf("%v, %d sessions", err, s.kernel.Sessions())
+	if err := <-served; err != nil || s.kernel.Sessions.Len() != 0 {
+		t.Errorf("%v, %d sessions", err, s.kernel.Sessions.Len())
 	}
 }
 
 func TestClientsSeeWhoHoldsALock(t *testing.T) {
-	s := newStage(t, kernel.Config{Limits: kernel.Limits{LockWait: time.Millisecond}})
+	s := newStage(t, kernel.Config{Limits: gate.Limits{LockWait: time.Millisecond}})
 	first, second := s.connect(t, ways[0], "first-agent", nil), s.connect(t, ways[3], "second-agent", nil)
 	held := make(chan *sdk.CallToolResult, 1)
 	go func() {
@@ -339,7 +341,7 @@ func TestForgottenSessionsAreOpenedAgain(t *testing.T) {
 		ok(t, s.kernel.Journal.Flush(t.Context()))
 		list, err := s.kernel.Journal.Read(t.Context(), journal.Query{Kind: journal.Ended})
 		ok(t, err)
-		session, err := s.kernel.Session(list[0].Principal.Session)
+		session, err := s.kernel.Sessions.Get(list[0].Principal.Session)
 		ok(t, err)
 		session.Close()
 		if res, said := call(t, c, "demo.add", `{"a":1,"b":2}`); res.IsError {

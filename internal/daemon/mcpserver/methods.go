@@ -103,12 +103,12 @@ func (g *client) instructions(ctx context.Context) string {
 	if plan, err := g.plan(ctx, s); err == nil {
 		switch plan.Mode {
 		case surface.Discovery:
-			fmt.Fprintf(&b, " Not all tools are listed: %d more are found with search_tools and called with execute_tool.", len(plan.PerTool)-len(plan.Shown)+unlisted(plan, func(name string) string { return s.Named(ctx, g.surface(), name) }))
+			fmt.Fprintf(&b, " Not all tools are listed: %d more are found with search_tools and called with execute_tool.", len(plan.PerTool)-len(plan.Shown)+unlisted(plan, func(name string) string { return s.View().FullName(ctx, g.surface(), name) }))
 		case surface.CompactDirect:
 			b.WriteString(" Tools are listed without their parameters: get_tool tells them, and so does the error of a call that lacks one.")
 		}
 	}
-	for _, w := range s.Warnings {
+	for _, w := range s.Warnings() {
 		b.WriteString("\n" + w)
 	}
 	return b.String()
@@ -159,7 +159,7 @@ func (g *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, 
 	if err != nil {
 		return nil, err
 	}
-	name := s.Named(ctx, g.surface(), r.Params.Name)
+	name := s.View().FullName(ctx, g.surface(), r.Params.Name)
 	key := func() string { return g.callKey(g.ctx, name, r.Params.Arguments) }
 	f, err := g.findSuspended(r.Params.RequestState, key)
 	if err != nil {
@@ -168,7 +168,7 @@ func (g *client) call(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, 
 	v := newClientRequest(g, r, r.Params.InputResponses)
 	v.progress = p
 	if f == nil {
-		f = g.startCall(v, key, func(f *pendingCall) callEnd { return f.call(s, name, r.Params.Arguments) })
+		f = g.startCall(v, key, func(f *pendingCall) *tool.Result { return f.call(s, name, r.Params.Arguments, false) })
 	}
 	left, err := f.await(ctx, v)
 	switch {

@@ -3,7 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
-	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,7 +12,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/daemon/mcpserver/mcpresult"
-	"callgate/internal/kernel"
+	"callgate/internal/kernel/session"
+	"callgate/internal/source/mcp"
 	upstream "callgate/internal/source/mcp/downstream"
 	"callgate/tool"
 )
@@ -27,6 +28,7 @@ import (
 // also waiting for the end of the flight, or of the request.
 type pendingCall struct {
 	guest  *client
+	id     string        // of the call
 	key    func() string // the same for requests that want the same
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -40,100 +42,86 @@ type pendingCall struct {
 	mu          sync.Mutex
 	state       string                    // what a client brings back to take it up again; another each time
 	about       upstream.ClientInfo       // the client, as the last request had it
-	calls       map[string]bool           // the ids of the call and of what it calls
+	bound       []func()                  // release the calls that are bound to the client
+	collected   string                    // a call of another request whose end this one waits for
 	missingCaps map[string]*jsonrpc.Error // calls that were refused for want of a capability
 	open        []*inputQuestion          // that the client was given and has not answered
 	waiting     *tool.Result              // while a human has the last word
 }
 
-// callEnd is what became of a flight: the result of a call, or what was read.
-type callEnd struct {
-	result *tool.Result
-	read   json.RawMessage
-	err    error
-}
+// callEnd is how a pending call ended.
+type callEnd struct{ result *tool.Result }
 
 // maxNews is how much a server may tell ahead of a slow client; what is more
 // is not passed on.
 const maxNews = 256
 
-// pendingCallKey finds the flight on whose behalf something is done.
-type pendingCallKey struct{}
-
-// startCall starts a flight for a request, which attends to it.
-func (g *client) startCall(v *clientRequest, key func() string, fly func(*pendingCall) callEnd) *pendingCall {
+// startCall starts a call for a request, which attends to it.
+func (g *client) startCall(v *clientRequest, key func() string, call func(*pendingCall) *tool.Result) *pendingCall {
 	f := &pendingCall{
-		guest: g, key: sync.OnceValue(key), about: v.about(),
+		guest: g, id: session.NewCallID(), key: sync.OnceValue(key), about: v.about(),
 		asks: make(chan *inputQuestion), logs: make(chan *upstream.Log, maxNews), done: make(chan struct{}),
-		calls: map[string]bool{}, missingCaps: map[string]*jsonrpc.Error{},
+		missingCaps: map[string]*jsonrpc.Error{},
 	}
 	f.attached.Store(true)
-	ctx, cancel := context.WithCancel(g.ctx)
-	f.ctx, f.cancel = context.WithValue(ctx, pendingCallKey{}, f), cancel
+	f.ctx, f.cancel = context.WithCancel(g.ctx)
+	f.bind(f.id)
 	go func() {
-		f.end = fly(f)
-		g.host.removeCalls(f)
+		f.end.result = call(f)
+		f.release()
 		close(f.done)
-		cancel()
+		f.cancel()
 	}()
 	return f
 }
 
-// call makes a call.
-func (f *pendingCall) call(s *kernel.Session, name string, args json.RawMessage) callEnd {
-	r := s.Ask(f.ctx, kernel.Ask{Name: name, Args: args, NoWait: true})
-	if r.Status == tool.Waiting && r.Approval != "" && !f.guest.host.isPending(r.Call) {
+// call makes a call. whole asks for all of its result.
+func (f *pendingCall) call(s *session.Session, name string, args json.RawMessage, whole bool) *tool.Result {
+	r := s.Call(f.ctx, session.CallRequest{ID: f.id, Name: name, Args: args, NoWait: true, Whole: whole})
+	if r.Status == tool.Waiting && r.Approval != "" && !f.isPendingElsewhere(r.Call) {
 		r = f.approve(s, r)
 	}
-	return callEnd{result: r}
+	return r
 }
 
-// began notes that a call is this flight's.
-func (f *pendingCall) began(call string) {
+// bind says that a call is this client's, so that progress and the questions of
+// servers find their way.
+func (f *pendingCall) bind(call string) {
+	release := f.guest.host.kernel.Clients.Bind(call, f.guest, f)
 	f.mu.Lock()
-	f.calls[call] = true
-	f.mu.Unlock()
-	s := f.guest.host.Server
-	s.mu.Lock()
-	s.calls[call] = f
-	s.mu.Unlock()
+	defer f.mu.Unlock()
+	f.bound = append(f.bound, release)
+	if call != f.id {
+		f.collected = call
+	}
 }
 
-// isPending reports whether a call is a flight's already: whoever only asks after it
-// puts no question of its own.
-func (s *Server) isPending(call string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.calls[call] != nil
+// release ends what bind began.
+func (f *pendingCall) release() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, release := range f.bound {
+		release()
+	}
+	f.bound = nil
 }
 
+// isPendingElsewhere reports whether another request of a client tracks a call
+// already: polling it must not ask for approval again.
+func (f *pendingCall) isPendingElsewhere(call string) bool {
+	c := f.guest.host.kernel.Clients.Get(call)
+	return c != nil && c != mcp.Client(f)
+}
+
+// has reports whether a call is this one, or was made by it.
 func (f *pendingCall) has(call string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.calls[call]
+	return call == f.id || strings.HasPrefix(call, f.id+".") || f.collected != "" && call == f.collected
 }
 
-// removeCalls lets go of the calls of a flight.
-func (s *Server) removeCalls(f *pendingCall) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.calls) == 0 {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for call := range f.calls {
-		delete(s.calls, call)
-	}
-}
-
-// Began is told of each call as its handler starts, with the context of the
-// call. It is how progress, and the questions of servers, find their client.
-func (s *Server) Began(ctx context.Context, call tool.Call) {
-	if f, ok := ctx.Value(pendingCallKey{}).(*pendingCall); ok && f.guest.host.Server == s {
-		f.began(call.ID)
-	}
-}
+// Attended reports whether a request attends to the call.
+func (f *pendingCall) Attended() bool { return f.attached.Load() }
 
 // isWaitingFor reports whether a flight is of a call that a human had to approve.
 func (f *pendingCall) isWaitingFor(call string) bool {
@@ -337,13 +325,3 @@ func (f *pendingCall) missingCapability(call string) *jsonrpc.Error {
 
 // stateless reports whether a protocol is one without connections.
 func stateless(version string) bool { return version >= mcpresult.StatelessVersion }
-
-// attachedOrLast is the flight that somebody attends to, or else the last one.
-func attachedOrLast(flights []*pendingCall) *pendingCall {
-	for _, f := range slices.Backward(flights) {
-		if f.attached.Load() {
-			return f
-		}
-	}
-	return flights[len(flights)-1]
-}

@@ -34,7 +34,7 @@ func (g *client) listen(req *sdk.CallToolRequest) *progress {
 		return nil
 	}
 	ctx, stop := context.WithCancel(g.ctx)
-	return &progress{session: req.Session, token: token, out: g.host.kernel.Live.Subscribe(ctx), stop: stop}
+	return &progress{session: req.Session, token: token, out: g.host.kernel.Output.Subscribe(ctx), stop: stop}
 }
 
 func (p *progress) close() {

@@ -7,7 +7,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"callgate/internal/daemon/mcpserver/mcpresult"
-	"callgate/internal/source/mcp"
 	"callgate/tool"
 )
 
@@ -36,7 +35,7 @@ func (g *client) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.Re
 		return nil, err
 	}
 	v := newClientRequest(g, r, r.Params.InputResponses)
-	raw, left, err := g.read(ctx, s, server, mcp.ReadRequest{Prompt: own, Args: r.Params.Arguments}, r.Params.RequestState, v)
+	raw, left, err := g.read(ctx, s, server, prompts, promptArgs(own, r.Params.Arguments), r.Params.RequestState, v)
 	if err != nil {
 		return nil, err
 	}
@@ -55,4 +54,13 @@ func (g *client) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.Re
 	}
 	answer.Description, answer.Messages = res.Description, res.Messages
 	return &answer, nil
+}
+
+// promptArgs are the arguments of the tool that fills in a prompt.
+func promptArgs(name string, values map[string]string) map[string]any {
+	args := map[string]any{"name": name}
+	if len(values) > 0 {
+		args["arguments"] = values
+	}
+	return args
 }

@@ -12,8 +12,7 @@ import (
 
 	"callgate/internal/daemon/mcpserver/mcpresult"
 	"callgate/internal/journal"
-	"callgate/internal/kernel"
-	"callgate/internal/source/mcp"
+	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
 
@@ -128,7 +127,7 @@ func (g *client) readArtifact(ctx context.Context, uri, ref string) (*sdk.ReadRe
 }
 
 // readJournal tells what this session did. What others did is not its to read.
-func (g *client) readJournal(ctx context.Context, s *kernel.Session) (*sdk.ReadResourceResult, error) {
+func (g *client) readJournal(ctx context.Context, s *session.Session) (*sdk.ReadResourceResult, error) {
 	j := g.host.kernel.Journal
 	if err := j.Flush(ctx); err != nil {
 		return nil, err
@@ -137,7 +136,7 @@ func (g *client) readJournal(ctx context.Context, s *kernel.Session) (*sdk.ReadR
 	if err != nil {
 		return nil, err
 	}
-	own := slices.DeleteFunc(records, func(r journal.Record) bool { return r.Principal == nil || r.Principal.Session != s.ID })
+	own := slices.DeleteFunc(records, func(r journal.Record) bool { return r.Principal == nil || r.Principal.Session != s.ID() })
 	own = own[max(0, len(own)-maxRecent):]
 	data, err := json.Marshal(append([]journal.Record{}, own...))
 	if err != nil {
@@ -147,13 +146,13 @@ func (g *client) readJournal(ctx context.Context, s *kernel.Session) (*sdk.ReadR
 }
 
 // readUpstream reads a resource of a server.
-func (g *client) readUpstream(ctx context.Context, s *kernel.Session, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+func (g *client) readUpstream(ctx context.Context, s *session.Session, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	server, own, err := g.find(ctx, s, resources, r.Params.URI)
 	if err != nil {
 		return nil, err
 	}
 	v := newClientRequest(g, r, r.Params.InputResponses)
-	raw, left, err := g.read(ctx, s, server, mcp.ReadRequest{URI: own}, r.Params.RequestState, v)
+	raw, left, err := g.read(ctx, s, server, resources, map[string]any{"uri": own}, r.Params.RequestState, v)
 	if err != nil {
 		return nil, err
 	}

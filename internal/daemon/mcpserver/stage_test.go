@@ -16,6 +16,8 @@ import (
 	"callgate/internal/daemon/mcpserver"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/servers"
+	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
 
@@ -51,7 +53,7 @@ func newStage(t testing.TB, cfg kernel.Config, more ...*tool.Tool) *stage {
 	k, err := kernel.Open(context.Background(), cfg)
 	ok(t, err)
 	s.kernel, s.server = k, mcpserver.New(k)
-	s.opt = mcpserver.Options{Session: kernel.SessionConfig{Workspace: t.TempDir()}, ApprovalWait: 1, AutoDeclineWithin: 1}
+	s.opt = mcpserver.Options{Session: session.Spec{Workspace: t.TempDir()}, ApprovalWait: 1, AutoDeclineWithin: 1}
 	t.Cleanup(func() {
 		ok(t, k.Close())
 		s.serves.Wait()
@@ -197,7 +199,12 @@ func (s *stage) pending(t testing.TB) []approval.Request {
 // approve is a human who answers at a terminal.
 func (s *stage) approve(t testing.TB, id string) {
 	t.Helper()
-	key, err := s.kernel.State.ReadHumanKey()
+	key, err := s.kernel.State().ReadHumanKey()
 	ok(t, err)
 	ok(t, s.kernel.Approvals.Answer(t.Context(), approval.Credential{Key: key, By: "ada", PID: approval.Unknown}, id, approval.Answer{Approve: true}))
+}
+
+// servers returns the MCP servers of a session's app.
+func (s *stage) servers(own *session.Session) servers.Scoped {
+	return s.kernel.Servers.In(own.Loaded().Scope)
 }

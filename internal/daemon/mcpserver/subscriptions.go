@@ -129,11 +129,11 @@ func (h *endpoint) watch(ctx context.Context, r *sdk.SubscribeRequest) error {
 	if err != nil {
 		return err
 	}
-	server, err := s.Server(name)
+	server, err := g.servers(s).Get(name)
 	if err != nil {
 		return err
 	}
-	if !s.MayRead(server.Namespace(), resources.action()) {
+	if !mayRead(ctx, s, server.Namespace(), resources) {
 		return resources.missing(uri)
 	}
 	one, done, err := h.subscriptions.acquire(ctx, uri)

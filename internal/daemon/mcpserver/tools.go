@@ -10,7 +10,9 @@ import (
 	"callgate/internal/agent/surface"
 	"callgate/internal/daemon/mcpserver/tooldef"
 	"callgate/internal/gate/schema"
-	"callgate/internal/kernel"
+	"callgate/internal/kernel/modules"
+	"callgate/internal/kernel/session"
+	"callgate/internal/kernel/toolview"
 	"callgate/tool"
 )
 
@@ -32,7 +34,7 @@ func (g *client) list(ctx context.Context) ([]*sdk.Tool, error) {
 	list, typed := make([]*sdk.Tool, len(plan.Shown)), map[string]json.RawMessage{}
 	for i, e := range plan.Shown {
 		one := &sdk.Tool{Name: e.Name, Description: e.Description, InputSchema: tooldef.Schema(e.Schema)}
-		if v, err := s.Tool(ctx, s.Named(ctx, g.surface(), e.Name)); err == nil {
+		if v, err := s.View().Tool(ctx, s.View().FullName(ctx, g.surface(), e.Name)); err == nil {
 			one.Title = tooldef.Title(v.Tool)
 			one.Annotations = tooldef.Annotations(v.Tool)
 			if out, ok := tooldef.OutputSchema(v.Tool.Spec.Output); ok && structured(v.Tool) && (plan.Mode == surface.Direct || string(e.Schema) != tooldef.OpenObject) {
@@ -46,13 +48,13 @@ func (g *client) list(ctx context.Context) ([]*sdk.Tool, error) {
 	return list, nil
 }
 
-func (g *client) plan(ctx context.Context, s *kernel.Session) (*surface.Plan, error) {
-	return s.Surface(ctx, g.surface())
+func (g *client) plan(ctx context.Context, s *session.Session) (*surface.Plan, error) {
+	return s.View().Surface(ctx, g.surface())
 }
 
 // surface is how the guest is shown its tools.
-func (g *client) surface() kernel.SurfaceConfig {
-	return kernel.SurfaceConfig{ForMCP: true, Client: g.name, Mode: g.host.opt.Mode, Bare: g.host.opt.BareNames}
+func (g *client) surface() toolview.SurfaceConfig {
+	return toolview.SurfaceConfig{ForMCP: true, Client: g.name, Mode: g.host.opt.Mode, BareNames: g.host.opt.BareNames}
 }
 
 // outputSchema returns the output schema of a tool that the guest was shown with
@@ -72,5 +74,5 @@ func (g *client) matchesSchema(promised, data json.RawMessage) bool {
 // structured reports whether a tool's data are all that it has to say. What the
 // built-in modules have to say is their text, and their data are beside it.
 func structured(t *tool.Tool) bool {
-	return !slices.Contains(kernel.Builtin(), t.ID.Namespace)
+	return !slices.Contains(modules.Names(), t.ID.Namespace)
 }

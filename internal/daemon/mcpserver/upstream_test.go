@@ -13,7 +13,7 @@ import (
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel"
-	"callgate/internal/protocol"
+	"callgate/internal/kernel/servers"
 )
 
 // actorVar has this program play an MCP server.
@@ -67,12 +67,12 @@ func (s *stage) cast(t testing.TB) { s.castAs(t, "", "stage_one: {env: {"+actorV
 
 // castAs makes the stage's app one with servers that a human has accepted, and
 // more capabilities. The servers are played by this program.
-func (s *stage) castAs(t testing.TB, capabilities string, servers ...string) {
+func (s *stage) castAs(t testing.TB, capabilities string, declared ...string) {
 	t.Helper()
 	self, err := os.Executable()
 	ok(t, err)
 	app := "tools:\n  modules:\n    filesystem:\n    mcp:\n      config:\n        servers:\n"
-	for _, server := range servers {
+	for _, server := range declared {
 		app += "          " + strings.Replace(server, "{", fmt.Sprintf("{command: %q, ", self), 1) + "\n"
 	}
 	app += "  capabilities:\n    default_policy: auto\n" + capabilities
@@ -80,17 +80,17 @@ func (s *stage) castAs(t testing.TB, capabilities string, servers ...string) {
 	own, err := s.kernel.OpenSession(t.Context(), s.opt.Session)
 	ok(t, err)
 	defer own.Close()
-	key, err := s.kernel.State.ReadHumanKey()
+	key, err := s.kernel.State().ReadHumanKey()
 	ok(t, err)
-	list, err := own.Servers(t.Context())
+	list, err := s.servers(own).List(t.Context())
 	ok(t, err)
 	for _, one := range list {
-		ok(t, own.Trust(approval.Credential{Key: key, PID: approval.Unknown}, one.Name, protocol.Trust{Launch: one.Launch}))
-		server, err := own.Server(one.Name)
+		ok(t, s.kernel.AcceptServer(approval.Credential{Key: key, PID: approval.Unknown}, own, one.Name, servers.Word{Launch: one.Launch}))
+		server, err := s.servers(own).Get(one.Name)
 		ok(t, err)
 		ok(t, server.Refresh(t.Context()))
 	}
-	_, err = own.Servers(t.Context())
+	_, err = s.servers(own).List(t.Context())
 	ok(t, err)
 }
 

@@ -17,16 +17,17 @@ import (
 
 const key = "the-human's-key-for-tests"
 
-// desk opens a desk on a real store, told of what settles and what is orphaned.
-func desk(t *testing.T, path string, opts approval.Options) *approval.Queue {
+// open opens a queue on a real store.
+func open(t *testing.T, path string, opts approval.Options, hooks approval.Hooks) *approval.Queue {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), path)
 	ok(t, err)
 	opts.Key = key
-	d := approval.New(db.Approvals(), opts)
-	ok(t, d.Start(t.Context()))
-	t.Cleanup(func() { d.Close(); ok(t, db.Close()) })
-	return d
+	q := approval.New(db.Approvals(), opts)
+	q.SetHooks(hooks)
+	ok(t, q.Start(t.Context()))
+	t.Cleanup(func() { q.Close(); ok(t, db.Close()) })
+	return q
 }
 
 func request(id string, patience time.Duration) approval.Request {
@@ -47,17 +48,17 @@ var human = approval.Credential{Key: key, By: "ada", PID: 42}
 func TestSilenceIsADenial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var settled []approval.State
-		d := desk(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{
-			OnSettled: func(_ context.Context, r approval.Request) { settled = append(settled, r.State) },
+		q := open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{}, approval.Hooks{
+			Settled: func(_ context.Context, r approval.Request) { settled = append(settled, r.State) },
 		})
-		ok(t, d.Submit(t.Context(), request("a1", 300*time.Second)))
+		ok(t, q.Submit(t.Context(), request("a1", 300*time.Second)))
 		start := time.Now()
-		r, err := d.Wait(t.Context(), "a1")
+		r, err := q.Wait(t.Context(), "a1")
 		ok(t, err)
 		if r.State != approval.Expired || time.Since(start) != 300*time.Second {
 			t.Errorf("%s after %v", r.State, time.Since(start))
 		}
-		if err := d.Answer(t.Context(), human, "a1", approval.Answer{Approve: true}); tool.KindOf(err) != tool.Conflict {
+		if err := q.Answer(t.Context(), human, "a1", approval.Answer{Approve: true}); tool.KindOf(err) != tool.Conflict {
 			t.Errorf("an answer past the deadline: %v", err)
 		}
 		if len(settled) != 1 || settled[0] != approval.Expired {
@@ -69,12 +70,12 @@ func TestSilenceIsADenial(t *testing.T) {
 func TestPendingOutlivesTheDesk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "a.db")
-		first := desk(t, path, approval.Options{})
+		first := open(t, path, approval.Options{}, approval.Hooks{})
 		ok(t, first.Submit(t.Context(), request("soon", time.Minute)))
 		ok(t, first.Submit(t.Context(), request("later", time.Hour)))
 		first.Close()
 		time.Sleep(2 * time.Minute) // the kernel is down, and one deadline passes
-		second := desk(t, path, approval.Options{})
+		second := open(t, path, approval.Options{}, approval.Hooks{})
 		r, err := second.Wait(t.Context(), "soon")
 		ok(t, err)
 		if r.State != approval.Expired {
@@ -88,14 +89,14 @@ func TestPendingOutlivesTheDesk(t *testing.T) {
 }
 
 func TestFirstAnswerWins(t *testing.T) {
-	d := desk(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{})
-	ok(t, d.Submit(t.Context(), request("a1", time.Hour)))
+	q := open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{}, approval.Hooks{})
+	ok(t, q.Submit(t.Context(), request("a1", time.Hour)))
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	kinds := map[tool.Kind]int{}
 	for i := range 16 {
 		wg.Go(func() {
-			err := d.Answer(context.Background(), human, "a1", approval.Answer{Approve: i%2 == 0})
+			err := q.Answer(context.Background(), human, "a1", approval.Answer{Approve: i%2 == 0})
 			mu.Lock()
 			defer mu.Unlock()
 			kinds[tool.KindOf(err)]++
@@ -105,7 +106,7 @@ func TestFirstAnswerWins(t *testing.T) {
 	if kinds[""] != 1 || kinds[tool.Conflict] != 15 {
 		t.Errorf("answers: %v", kinds)
 	}
-	if err := d.Answer(t.Context(), human, "no-such", approval.Answer{}); tool.KindOf(err) != tool.NotFound {
+	if err := q.Answer(t.Context(), human, "no-such", approval.Answer{}); tool.KindOf(err) != tool.NotFound {
 		t.Errorf("no such request: %v", err)
 	}
 }
@@ -147,11 +148,11 @@ func TestWhoMayAnswer(t *testing.T) {
 		{"an unknown process where none is told", approval.Credential{Key: key, PID: approval.Unknown}, approval.Requester{PID: approval.Unknown}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := desk(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{Kernel: kernel, Lineage: tree})
+			q := open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{Kernel: kernel, Lineage: tree}, approval.Hooks{})
 			r := request("a1", time.Hour)
 			r.Asker = c.asker
-			ok(t, d.Submit(t.Context(), r))
-			err := d.Answer(t.Context(), c.who, "a1", approval.Answer{Approve: true})
+			ok(t, q.Submit(t.Context(), r))
+			err := q.Answer(t.Context(), c.who, "a1", approval.Answer{Approve: true})
 			if c.why == "" {
 				ok(t, err)
 			} else if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), c.why) {
@@ -162,26 +163,26 @@ func TestWhoMayAnswer(t *testing.T) {
 }
 
 func TestOrphans(t *testing.T) {
-	var d *approval.Queue
+	var q *approval.Queue
 	var orphans []string
-	d = desk(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{OnOrphaned: func(r approval.Request) {
-		if d.Reserve(r.ID) {
+	q = open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{}, approval.Hooks{Orphaned: func(r approval.Request) {
+		if q.Reserve(r.ID) {
 			orphans = append(orphans, r.ID)
 		}
 	}})
 	for _, id := range []string{"held", "left", "free", "no"} {
-		ok(t, d.Submit(t.Context(), request(id, time.Hour)))
+		ok(t, q.Submit(t.Context(), request(id, time.Hour)))
 	}
-	d.Reserve("held")
-	d.Reserve("left")
-	d.Unreserve(t.Context(), "left") // its waiter went away before the answer
+	q.Reserve("held")
+	q.Reserve("left")
+	q.Unreserve(t.Context(), "left") // its waiter went away before the answer
 	for _, id := range []string{"held", "left", "free", "no"} {
-		ok(t, d.Answer(t.Context(), human, id, approval.Answer{Approve: id != "no"}))
+		ok(t, q.Answer(t.Context(), human, id, approval.Answer{Approve: id != "no"}))
 	}
 	if got := strings.Join(orphans, " "); got != "left free no" {
 		t.Errorf("orphans: %s", got)
 	}
-	d.Unreserve(t.Context(), "held") // and this one after it
+	q.Unreserve(t.Context(), "held") // and this one after it
 	if got := strings.Join(orphans, " "); got != "left free no held" {
 		t.Errorf("orphans: %s", got)
 	}
@@ -189,11 +190,11 @@ func TestOrphans(t *testing.T) {
 
 func TestWaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := desk(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{})
-		ok(t, d.Submit(t.Context(), request("a1", time.Hour)))
+		q := open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{}, approval.Hooks{})
+		ok(t, q.Submit(t.Context(), request("a1", time.Hour)))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := d.Wait(ctx, "a1"); tool.KindOf(err) != tool.Cancelled {
+		if _, err := q.Wait(ctx, "a1"); tool.KindOf(err) != tool.Cancelled {
 			t.Errorf("%v", err)
 		}
 	})

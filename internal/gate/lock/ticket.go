@@ -153,3 +153,12 @@ func cancelledError(ctx context.Context) error {
 	}
 	return e
 }
+
+// Unlocked returns the lease of a call that claims nothing. A call whose ctx is
+// done gets none.
+func Unlocked(ctx context.Context) (*Lease, error) {
+	if ctx.Err() != nil {
+		return nil, cancelledError(ctx)
+	}
+	return new(Lease), nil
+}

@@ -1,4 +1,4 @@
-package kernel
+package apps
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -73,8 +74,11 @@ func (f *folders) Tools(ctx context.Context) ([]*tool.Tool, error) {
 	return all, nil
 }
 
-// problems tells what kept manifests from loading.
+// problems returns what kept manifests from loading.
 func (f *folders) problems() []string {
+	if f == nil {
+		return nil
+	}
 	var all []string
 	for _, part := range f.parts {
 		for _, p := range part.Problems() {
@@ -84,7 +88,7 @@ func (f *folders) problems() []string {
 	return all
 }
 
-// changed reports whether the folders look other than when it was last asked.
+// changed reports whether the folders look other than when it was last called.
 func (f *folders) changed() bool {
 	var look strings.Builder
 	for _, dir := range f.app.Dirs {
@@ -104,39 +108,37 @@ func (f *folders) changed() bool {
 	return differs
 }
 
+// loadsLike reports whether two sources load the same folders the same way.
+func (f *folders) loadsLike(other *folders) bool {
+	return len(f.parts) == len(other.parts) && f.app.Strict == other.app.Strict &&
+		f.app.Relaxed == other.app.Relaxed && slices.Equal(f.app.Dirs, other.app.Dirs)
+}
+
 // addFolders makes an app's folders known, or has them looked at again, and
 // returns them; nil when the app has none.
-func (k *Kernel) addFolders(a *app.App, scope string) (f *folders, err error) {
+func (l *Loader) addFolders(a *app.App, scope string) (*folders, error) {
 	if len(a.Dirs) == 0 {
 		return nil, nil
 	}
 	for _, dir := range a.Dirs {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return nil, tool.Errorf("callgate.addFolders", tool.Invalid, "%s: tools.dirs names %s, which is not a folder", a.Path, dir).
+			return nil, tool.Errorf("apps.Load", tool.Invalid, "%s: tools.dirs names %s, which is not a folder", a.Path, dir).
 				WithHint("make it, with global/ or agent/ in it, or take it out of tools.dirs")
 		}
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	fresh := newFolders(a, scope, k.hidden())
-	f = k.folders[scope]
-	if f == nil || !sameFolders(f, fresh) {
-		if f != nil {
-			k.tools.Remove(f.Name())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fresh, known := newFolders(a, scope, l.opt.Hidden), l.folders[scope]
+	if known == nil || !known.loadsLike(fresh) {
+		if known != nil {
+			l.opt.Tools.Remove(known.Name())
 		}
-		f = fresh
-		f.changed()
-		k.folders[scope] = f
-		return f, k.tools.Add(scope, f)
+		fresh.changed()
+		l.folders[scope] = fresh
+		return fresh, l.opt.Tools.Add(scope, fresh)
 	}
-	if f.changed() {
-		k.tools.Invalidate(f.Name())
+	if known.changed() {
+		l.opt.Tools.Invalidate(known.Name())
 	}
-	return f, nil
-}
-
-// sameFolders reports whether two sources load the same folders the same way.
-func sameFolders(a, b *folders) bool {
-	return len(a.parts) == len(b.parts) && a.app.Strict == b.app.Strict && a.app.Relaxed == b.app.Relaxed &&
-		strings.Join(a.app.Dirs, "\n") == strings.Join(b.app.Dirs, "\n")
+	return known, nil
 }

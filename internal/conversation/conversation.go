@@ -1,0 +1,274 @@
+// Package conversation is an agent's conversation: a session in which a model
+// makes the calls, and a history that survives its process.
+//
+// Law: one turn runs at a time. Opening a conversation again takes it over from
+// the client that has it, unless a turn is under way there. The end of a task
+// reaches the conversation that started it once.
+package conversation
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"callgate/internal/agent"
+	"callgate/internal/agent/filter"
+	"callgate/internal/agent/surface"
+	"callgate/internal/app"
+	"callgate/internal/conversation/history"
+	"callgate/internal/conversation/prompt"
+	"callgate/internal/gate"
+	"callgate/internal/gate/approval"
+	"callgate/internal/kernel/modelset"
+	"callgate/internal/kernel/session"
+	"callgate/internal/provider/offline"
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// Conversation is one open conversation.
+type Conversation struct {
+	session   *session.Session
+	agent     app.Agent
+	model     modelset.Info
+	described *app.Brain // the model as the app file describes it; nil: it does not
+	plan      *surface.Plan
+	log       *history.Log
+	loop      *agent.Loop
+	prompt    *prompter
+	fitter    *fitter
+	turn      turn
+	tasks     tasks
+}
+
+// ID returns the conversation's ID, which is its session's too.
+func (c *Conversation) ID() string { return c.session.ID() }
+
+// Session returns the session in which the agent calls.
+func (c *Conversation) Session() *session.Session { return c.session }
+
+// Agent returns the agent.
+func (c *Conversation) Agent() app.Agent { return c.agent }
+
+// Model returns what is known of the agent's model.
+func (c *Conversation) Model() modelset.Info { return c.model }
+
+// Plan returns the tools as the model is shown them.
+func (c *Conversation) Plan() *surface.Plan { return c.plan }
+
+// Prompt returns what the model is told first, as it is now.
+func (c *Conversation) Prompt() prompt.Prompt { return c.prompt.build() }
+
+// Known reports whether a name is a tool's: see modelset.Tools.
+func (c *Conversation) Known(name string) bool { return c.session.View().Known(name) }
+
+// Find returns the tools that a text means: see modelset.Tools.
+func (c *Conversation) Find(ctx context.Context, text string) []offline.Found {
+	return c.session.View().Find(ctx, text)
+}
+
+// Info is the conversation as a list shows it.
+func (c *Conversation) Info() history.Info { return c.log.Info() }
+
+// Follow passes on the events after one, and then each as it comes.
+func (c *Conversation) Follow(ctx context.Context, after int64, seen func(history.Event) bool) error {
+	return c.log.Follow(ctx, after, seen)
+}
+
+// Watch is called as a turn goes on. Its functions must not wait.
+type Watch struct {
+	agent.Observer
+	Asked func(approval.Request) // a human is asked; may be nil
+}
+
+// Send has the agent answer a message. It returns when the turn has ended, and
+// how.
+func (c *Conversation) Send(ctx context.Context, message llm.Message, w Watch) (history.End, error) {
+	return c.run(ctx, w, func(ctx context.Context) (history.End, error) {
+		return c.loop.Turn(ctx, message, w.Observer)
+	})
+}
+
+// Resume goes on with a turn that was broken off.
+func (c *Conversation) Resume(ctx context.Context, w Watch) (history.End, error) {
+	return c.run(ctx, w, func(ctx context.Context) (history.End, error) {
+		return c.loop.Resume(ctx, w.Observer)
+	})
+}
+
+// Compact makes the conversation shorter now, and returns what was done: nil
+// when there was nothing to leave out. No turn may be under way.
+func (c *Conversation) Compact(ctx context.Context) (*history.Compaction, error) {
+	var done *history.Compaction
+	_, err := c.run(ctx, Watch{}, func(ctx context.Context) (history.End, error) {
+		made, err := c.fitter.requested(ctx, c.prompt.build().Text())
+		if made == nil || err != nil {
+			return history.End{}, err
+		}
+		done = made
+		return history.End{}, c.log.Append(ctx, history.Event{Type: history.Compacted, Compaction: made})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return done, nil
+}
+
+// run runs a turn, or something else during which no turn may run.
+func (c *Conversation) run(
+	ctx context.Context, w Watch, do func(context.Context) (history.End, error),
+) (history.End, error) {
+	ctx, release, ended := c.session.Enter(ctx)
+	if ended != nil {
+		return history.End{}, ended.WithHint("resume the conversation: callgate sessions resume %s", c.ID())
+	}
+	defer release()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if !c.turn.begin(cancel, w.Asked) {
+		return history.End{}, runningError(c.ID())
+	}
+	defer c.turn.end()
+	return do(ctx)
+}
+
+func runningError(id string) *tool.Error {
+	return tool.Errorf("conversation.Send", tool.Conflict, "conversation %s has a running turn", id).
+		WithHint("wait for it, or stop it: callgate sessions cancel %s", id)
+}
+
+// Cancel stops the turn that is under way and waits until it has stopped. It
+// reports whether there was one.
+func (c *Conversation) Cancel() bool { return c.turn.stop() }
+
+// Close ends the conversation's session. The turn that is under way and the
+// tasks of its core lane are stopped first.
+func (c *Conversation) Close() {
+	c.Cancel()
+	c.tasks.stop()
+	c.session.Close()
+}
+
+// turn is the turn that is under way, if any. The zero value is none.
+type turn struct {
+	mu     sync.Mutex
+	cancel context.CancelFunc // nil: none
+	asked  func(approval.Request)
+	ended  chan struct{} // closed when it has ended
+}
+
+func (t *turn) begin(cancel context.CancelFunc, asked func(approval.Request)) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cancel != nil {
+		return false
+	}
+	t.cancel, t.asked, t.ended = cancel, asked, make(chan struct{})
+	return true
+}
+
+func (t *turn) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.ended)
+	t.cancel, t.asked = nil, nil
+}
+
+func (t *turn) running() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.cancel != nil
+}
+
+func (t *turn) stop() bool {
+	t.mu.Lock()
+	cancel, ended := t.cancel, t.ended
+	t.mu.Unlock()
+	if cancel == nil {
+		return false
+	}
+	cancel()
+	<-ended
+	return true
+}
+
+// onAsked passes a request for approval on to the turn's watcher.
+func (t *turn) onAsked(r approval.Request) {
+	t.mu.Lock()
+	asked := t.asked
+	t.mu.Unlock()
+	if asked != nil {
+		asked(r)
+	}
+}
+
+// calls makes the calls of a model in its session.
+type calls struct{ session *session.Session }
+
+var _ agent.ToolCaller = calls{}
+
+// Call makes the calls of one answer through the gate.
+func (c calls) Call(ctx context.Context, made []history.Call, done func(int, *tool.Result)) []*tool.Result {
+	requests := make([]gate.CallRequest, len(made))
+	for i, call := range made {
+		requests[i] = gate.CallRequest{ID: call.ID, Name: call.Name, Args: call.Args}
+	}
+	return c.session.CallAll(ctx, requests, done)
+}
+
+// CallOutcome returns the outcome of a call that was made before a restart.
+func (c calls) CallOutcome(ctx context.Context, id string) (*tool.Result, bool, error) {
+	outcome, result, err := c.session.Outcome(ctx, id)
+	switch {
+	case err != nil || outcome == gate.NotStarted:
+		return nil, false, err
+	case outcome == gate.Ended:
+		return result, true, nil
+	case outcome == gate.InDoubt:
+		e := tool.Errorf("conversation.Resume", tool.InDoubt,
+			"the kernel stopped during this call: it may or may not have happened").WithHint("look before you repeat it")
+		return &tool.Result{Status: tool.Failure, Summary: e.Error(), Error: e, Call: id}, true, nil
+	default:
+		result, err := c.session.Collect(ctx, id)
+		return result, true, err
+	}
+}
+
+// loopConfig is the loop's configuration, without its log.
+func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error) {
+	cfg := agent.Config{
+		Model: model, Tools: calls{c.session}, Notices: c.tasks.takeNotices, AwaitTasks: c.tasks.await,
+		System: func() string { return c.prompt.build().Text() },
+	}
+	for _, e := range c.plan.Shown {
+		cfg.ToolDefs = append(cfg.ToolDefs, llm.ToolDef{Name: e.Name, Description: e.Description, Schema: e.Schema})
+	}
+	a := c.session.App()
+	if a == nil {
+		return cfg, nil
+	}
+	cfg.MaxTurns, cfg.Timeout = cmp.Or(c.agent.MaxIterations, a.Runtime.MaxTurns), a.Runtime.Timeout
+	texts, err := filter.New(filterRules(a.Middleware))
+	if texts != nil {
+		cfg.Input, cfg.Output = texts.Input, texts.Output
+	}
+	return cfg, err
+}
+
+// filterRules are the app's middleware around what the user and the model say.
+func filterRules(all []app.Middleware) []filter.Rule {
+	var rules []filter.Rule
+	for _, m := range all {
+		switch m.Kind {
+		case "mask_secrets":
+			patterns := slices.Concat(filter.Secrets(), m.Patterns)
+			rules = append(rules, filter.Rule{Mask: patterns, Input: true, Output: true})
+		case "content_filter":
+			rules = append(rules, filter.Rule{
+				Block: m.Patterns, Input: m.Where != "output", Output: m.Where != "input", Message: m.Message,
+			})
+		}
+	}
+	return rules
+}

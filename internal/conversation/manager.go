@@ -1,0 +1,371 @@
+package conversation
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"sync"
+
+	"callgate/internal/agent"
+	"callgate/internal/app"
+	"callgate/internal/conversation/history"
+	"callgate/internal/gate/approval"
+	"callgate/internal/kernel/apps"
+	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/modelset"
+	"callgate/internal/kernel/modules"
+	"callgate/internal/kernel/session"
+	"callgate/internal/kernel/toolview"
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// Approvals tells how a request for approval stands.
+type Approvals interface {
+	Get(ctx context.Context, id string) (approval.Request, error)
+}
+
+// Options is what a Manager needs of the kernel.
+type Options struct {
+	Apps      *apps.Loader
+	Sessions  *session.Builder
+	Models    *modelset.Opener
+	Modules   *modules.Set
+	Consents  *consent.Consents
+	Approvals Approvals
+	Store     history.Store
+	User      string
+	// Go runs work in the background, unless the kernel closes.
+	Go func(func(context.Context)) bool
+}
+
+// Manager holds the conversations of a kernel. Make one with NewManager.
+type Manager struct {
+	Options
+	opening keyedMutex // two clients that open one conversation come one after the other
+
+	mu   sync.Mutex
+	open map[string]*Conversation
+}
+
+// NewManager makes a manager.
+func NewManager(o Options) *Manager { return &Manager{Options: o, open: map[string]*Conversation{}} }
+
+// Spec is a conversation to be opened.
+type Spec struct {
+	Resume    string // the ID of an earlier one; it has its own folder, app, agent and lane
+	Workspace string
+	Named     bool // the user named the workspace
+	AppFile   string
+	Agent     string
+	Lane      string
+	Requester approval.Requester
+	Model     llm.Model // in place of the app's; may be nil
+
+	task  bool                   // it works for another conversation, in that one's folder
+	id    string                 // of a task
+	asked func(approval.Request) // called in place of the turn's watcher; may be nil
+}
+
+// Open begins a conversation with an agent or, with the ID of an earlier one,
+// resumes it where it was left.
+func (m *Manager) Open(ctx context.Context, spec Spec) (*Conversation, error) {
+	if spec.Resume != "" {
+		defer m.opening.lock(spec.Resume)()
+	}
+	log, err := m.resumed(ctx, &spec)
+	if err != nil {
+		return nil, err
+	}
+	if log == nil && !spec.task {
+		spec.Workspace, spec.AppFile, err = m.Apps.Workdir(ctx, spec.Workspace, spec.AppFile, spec.Named)
+		if err != nil {
+			return nil, err
+		}
+	}
+	c, err := m.build(ctx, spec, log)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.publish(c); err != nil {
+		return nil, err
+	}
+	if log != nil && c.session.Principal().Lane == app.EdgeLane {
+		if err := c.tasks.resume(ctx); err != nil {
+			c.Close()
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// resumed returns the history of the conversation that a spec resumes, and gives
+// the spec its folder, app, agent and lane; nil when it resumes none.
+func (m *Manager) resumed(ctx context.Context, spec *Spec) (*history.Log, error) {
+	if spec.Resume == "" {
+		return nil, nil
+	}
+	log, err := history.Open(ctx, m.Store, spec.Resume)
+	if err != nil {
+		return nil, err
+	}
+	info := log.Info()
+	spec.Workspace, spec.AppFile, spec.Agent, spec.Lane = info.Workspace, info.AppFile, info.Agent, info.Lane
+	return log, nil
+}
+
+// build makes a whole conversation that nobody can find yet. What can fail
+// without an effect fails first: the app, the agent, consent, the model and its
+// key. Then the former owner's session ends, because modules keep things by the
+// session's ID; then the session is built and its setup steps run. The history
+// of a new conversation is created last.
+func (m *Manager) build(ctx context.Context, spec Spec, log *history.Log) (*Conversation, error) {
+	loaded, err := m.Apps.Load(ctx, spec.Workspace, spec.AppFile)
+	if err != nil {
+		return nil, err
+	}
+	c := &Conversation{}
+	if c.agent, err = chooseAgent(loaded.App, spec.Agent); err != nil {
+		return nil, err
+	}
+	if len(c.agent.Lanes) > 0 && spec.Lane == "" {
+		spec.Lane = app.EdgeLane
+	}
+	model, err := m.openModel(c, loaded, spec)
+	if err != nil {
+		return nil, err
+	}
+	if log != nil {
+		if err := m.closeOpen(spec.Resume); err != nil {
+			return nil, err
+		}
+		if log, err = history.Open(ctx, m.Store, spec.Resume); err != nil { // its former owner may have added to it
+			return nil, err
+		}
+	}
+	asked := c.turn.onAsked
+	if spec.asked != nil {
+		asked = spec.asked
+	}
+	c.session, err = m.Sessions.Build(ctx, session.Spec{
+		ID: cmp.Or(spec.Resume, spec.id, session.NewID("t")), Loaded: loaded, Agent: c.agent.ID, Lane: spec.Lane,
+		Requester: spec.Requester, Only: agentActions(c.agent), OnAsked: asked, OnEnd: func() { m.remove(c) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := m.equip(ctx, c, model, log); err != nil {
+		c.session.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// openModel opens the model of a conversation's lane, if a human accepted where
+// it and its fallbacks are.
+func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*agent.ModelConfig, error) {
+	for _, model := range consent.Models(loaded.App, c.agent) {
+		if text := consent.Endpoint(model); text != "" && !loaded.Accepted {
+			return nil, consent.Needed("conversation.Open", text)
+		}
+	}
+	c.described = laneModel(c.agent, spec.Lane)
+	if spec.Model != nil {
+		c.model = modelset.Info{Provider: "embedded", Model: "embedded", NativeTools: true}
+		if c.described != nil {
+			c.model.Window = c.described.Window
+		}
+		return &agent.ModelConfig{Model: spec.Model}, nil
+	}
+	model, info, err := m.Models.Open(c.described, c)
+	c.model = info
+	return model, err
+}
+
+// equip gives a conversation its surface, its loop and its history.
+func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.ModelConfig, log *history.Log) (err error) {
+	if c.plan, err = c.session.View().Surface(ctx, toolview.SurfaceConfig{Window: c.model.Window}); err != nil {
+		return err
+	}
+	c.tasks = tasks{conversation: c, manager: m}
+	c.prompt = &prompter{conversation: c, modules: m.Modules}
+	cfg, err := c.loopConfig(model)
+	if err != nil {
+		return err
+	}
+	if err := m.fit(c, &cfg); err != nil {
+		return err
+	}
+	if c.log = log; log == nil {
+		p := c.session.Principal()
+		c.log, err = history.Create(ctx, m.Store, history.Info{
+			ID: c.ID(), App: p.App, AppFile: c.session.Loaded().AppFile(), Agent: c.agent.ID, Lane: p.Lane,
+			Workspace: c.session.Workspace(), User: m.User,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	cfg.Log = c.log
+	c.loop = agent.New(cfg)
+	return nil
+}
+
+// publish makes a whole conversation and its session known.
+func (m *Manager) publish(c *Conversation) error {
+	m.mu.Lock()
+	m.open[c.ID()] = c
+	m.mu.Unlock()
+	return m.Sessions.Publish(c.session, c.Close)
+}
+
+func (m *Manager) remove(c *Conversation) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.open[c.ID()] == c {
+		delete(m.open, c.ID())
+	}
+}
+
+// closeOpen closes a conversation that is open, unless a turn is under way.
+func (m *Manager) closeOpen(id string) error {
+	m.mu.Lock()
+	c := m.open[id]
+	m.mu.Unlock()
+	if c == nil {
+		return nil
+	}
+	if c.turn.running() {
+		return runningError(id)
+	}
+	c.Close()
+	return nil
+}
+
+// Get returns an open conversation.
+func (m *Manager) Get(id string) (*Conversation, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.open[id]; c != nil {
+		return c, nil
+	}
+	return nil, tool.Errorf("conversation.Get", tool.NotFound, "there is no open conversation %s", tool.Truncate(id)).
+		WithHint("callgate sessions list shows all; callgate sessions resume opens one again")
+}
+
+// List returns conversations, the one last touched first; all when limit is 0.
+func (m *Manager) List(ctx context.Context, limit int) ([]history.Info, error) {
+	return m.Store.List(ctx, limit)
+}
+
+// History returns a conversation and what happened in it after an event.
+func (m *Manager) History(ctx context.Context, id string, after int64) (history.Info, []history.Event, error) {
+	info, err := m.Store.Get(ctx, id)
+	if err != nil {
+		return info, nil, err
+	}
+	events, err := m.Store.Read(ctx, id, after)
+	return info, events, err
+}
+
+// Delete deletes a conversation, and what modules keep for it. The journal
+// stays.
+func (m *Manager) Delete(ctx context.Context, id string) error {
+	defer m.opening.lock(id)()
+	if err := m.closeOpen(id); err != nil {
+		return err
+	}
+	info, err := m.Store.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := m.Modules.DeleteConversation(tool.Principal{User: info.User, App: info.App, Session: id}); err != nil {
+		return err
+	}
+	return m.Store.Delete(ctx, id)
+}
+
+// Close closes all conversations.
+func (m *Manager) Close() {
+	m.mu.Lock()
+	all := make([]*Conversation, 0, len(m.open))
+	for _, c := range m.open {
+		all = append(all, c)
+	}
+	m.mu.Unlock()
+	for _, c := range all {
+		c.Close()
+	}
+}
+
+// chooseAgent finds the agent of a conversation.
+func chooseAgent(a *app.App, name string) (app.Agent, error) {
+	if a == nil || len(a.Agents) == 0 {
+		return app.Agent{ID: "main", Role: "assistant"}, nil
+	}
+	name = cmp.Or(name, a.Runtime.Entry, a.Agents[0].ID)
+	var known []string
+	for _, agent := range a.Agents {
+		if agent.ID == name {
+			return agent, nil
+		}
+		known = append(known, agent.ID)
+	}
+	return app.Agent{}, tool.Errorf("conversation.Open", tool.NotFound, "the app has no agent %q", tool.Truncate(name)).
+		WithHint("its agents are %s", strings.Join(known, ", "))
+}
+
+// agentActions is what an agent may use of its app's modules.
+func agentActions(a app.Agent) map[string][]string {
+	if a.Modules == nil {
+		return nil
+	}
+	only := map[string][]string{}
+	for _, m := range a.Modules {
+		only[m.Name] = m.Actions
+	}
+	return only
+}
+
+// laneModel is the model of an agent's lane.
+func laneModel(a app.Agent, lane string) *app.Brain {
+	if m := a.Lanes[lane]; m != nil {
+		return m
+	}
+	return a.Brain
+}
+
+// keyedMutex is a mutex for each key. The zero value is ready.
+type keyedMutex struct {
+	mu   sync.Mutex
+	held map[string]*keyedEntry
+}
+
+type keyedEntry struct {
+	sync.Mutex
+	users int
+}
+
+// lock locks a key and returns the function that unlocks it.
+func (k *keyedMutex) lock(key string) (unlock func()) {
+	k.mu.Lock()
+	if k.held == nil {
+		k.held = map[string]*keyedEntry{}
+	}
+	e := k.held[key]
+	if e == nil {
+		e = &keyedEntry{}
+		k.held[key] = e
+	}
+	e.users++
+	k.mu.Unlock()
+	e.Lock()
+	return func() {
+		e.Unlock()
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if e.users--; e.users == 0 {
+			delete(k.held, key)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package conversation
+
+import (
+	"context"
+	"encoding/json"
+
+	"callgate/internal/conversation/history"
+	"callgate/tool"
+)
+
+// Scrubber takes the values of secrets out of texts.
+type Scrubber interface {
+	ScrubJSON(data json.RawMessage) json.RawMessage
+	ScrubString(text string) string
+}
+
+// Scrubbed keeps conversations without the values of secrets: what a user typed
+// and a model wrote may hold one.
+func Scrubbed(store history.Store, secrets Scrubber) history.Store { return scrubbed{store, secrets} }
+
+type scrubbed struct {
+	history.Store
+	secrets Scrubber
+}
+
+// Append writes events without secrets.
+func (s scrubbed) Append(ctx context.Context, info history.Info, after int64, events []history.Event) error {
+	clean := make([]history.Event, len(events))
+	for i, e := range events {
+		data, err := json.Marshal(e)
+		if err == nil {
+			err = json.Unmarshal(s.secrets.ScrubJSON(data), &clean[i])
+		}
+		if err != nil {
+			return &tool.Error{
+				Op: "conversation.Append", Kind: tool.Internal, Err: err,
+				Message: "an event of a conversation cannot be written",
+			}
+		}
+	}
+	info.Title = s.secrets.ScrubString(info.Title)
+	return s.Store.Append(ctx, info, after, clean)
+}

@@ -1,0 +1,131 @@
+package gate
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"callgate/internal/gate/approval"
+	"callgate/internal/gate/policy"
+	"callgate/tool"
+)
+
+// Caller is on whose behalf calls are made: who, where, under which rules, and
+// with which modules. NewCaller makes it whole; it never changes afterwards.
+type Caller struct {
+	id       Identity
+	place    Place
+	rules    Rules
+	modules  Modules
+	observer Observer
+}
+
+// Identity is who calls.
+type Identity struct {
+	Principal tool.Principal
+	Requester approval.Requester // the process that asks, and whether its human may answer there
+	NoWait    bool               // no call waits for a human, nor do the calls that it makes: see CallRequest
+}
+
+// Place is where calls happen.
+type Place struct {
+	Workspace string   // canonical absolute folder
+	Root      *os.Root // the same folder
+	AppFile   string
+	Scope     string // whose tools override the global ones: see Scope
+	// HiddenFiles and HiddenPaths are the kernel's own folders where they lie in
+	// the workspace: no tool reaches them.
+	HiddenFiles []os.FileInfo
+	HiddenPaths []string
+	Relaxed     bool // see tool.Grant
+}
+
+// Rules decide which tools exist for a caller, and which need a human.
+type Rules struct {
+	Policy *policy.Rules   // nil: the app has no capabilities block
+	Off    map[string]bool // modules that the app leaves out
+	// Only limits an agent to some of its app's tools: actions by module, none
+	// for all of a module's. Nil: no limit.
+	Only map[string][]string
+}
+
+// Modules is what the app file says of each module.
+type Modules struct {
+	// Settings are as the module reads them. An error in their place is the
+	// answer to every call of that module.
+	Settings    map[string]any
+	Credentials map[string]string     // the secret that the app names for the module
+	Middleware  map[string]Middleware // what the app wants done around its calls
+}
+
+// Observer is called as calls go on. Its functions must not wait; nil ones are
+// skipped.
+type Observer struct {
+	Succeeded func(*tool.Tool)       // a call went well
+	Asked     func(approval.Request) // a human is asked
+}
+
+// NewCaller makes a caller. It refuses half a one.
+func NewCaller(id Identity, at Place, rules Rules, modules Modules, observer Observer) (*Caller, error) {
+	switch {
+	case id.Principal.Session == "":
+		return nil, tool.Errorf("gate.NewCaller", tool.Internal, "a caller needs a session")
+	case !filepath.IsAbs(at.Workspace) || at.Root == nil:
+		return nil, tool.Errorf("gate.NewCaller", tool.Internal, "a caller needs an open workspace")
+	}
+	return &Caller{id, at, rules, modules, observer}, nil
+}
+
+// AsDaemon returns the same caller as the kernel itself, which makes setup
+// steps and scheduled calls: nothing is hidden from it, nothing waits for a
+// human, and what is denied stays denied. Its calls do not count as the user's.
+func (c *Caller) AsDaemon() *Caller {
+	daemon := *c
+	daemon.id.Principal.Daemon = true
+	daemon.observer.Succeeded = nil
+	return &daemon
+}
+
+// Principal returns who calls.
+func (c *Caller) Principal() tool.Principal { return c.id.Principal }
+
+// Requester returns the process on whose behalf calls are made.
+func (c *Caller) Requester() approval.Requester { return c.id.Requester }
+
+// Place returns where calls happen.
+func (c *Caller) Place() Place { return c.place }
+
+// Sees reports whether a tool exists for the caller: what is denied or hidden
+// does not.
+func (c *Caller) Sees(t *tool.Tool) bool {
+	v := c.Decide(t).Verdict
+	return v == policy.Allow || v == policy.Approve
+}
+
+// Decide returns what the rules say of a tool.
+func (c *Caller) Decide(t *tool.Tool) policy.Decision {
+	r, module := &c.rules, t.ID.Namespace
+	if r.Off[module] {
+		return policy.Decision{
+			Verdict: policy.Hide, Rule: "tools.modules", Reason: "the app file leaves the module " + module + " out",
+		}
+	}
+	if r.Only != nil && !t.Runtime.Control && !c.id.Principal.Daemon {
+		if actions, listed := r.Only[module]; !listed || len(actions) > 0 && !slices.Contains(actions, t.ID.Name) {
+			return policy.Decision{
+				Verdict: policy.Hide, Rule: "agents.modules",
+				Reason: "the app file does not give " + t.ID.Dotted() + " to this agent",
+			}
+		}
+	}
+	return policy.Decide(r.Policy, t, c.id.Principal)
+}
+
+// Scope names what an app brings with it: one file used in several folders is
+// several apps, because its variables may say where it is used.
+func Scope(appFile, workspace string) string {
+	if appFile == "" || filepath.Dir(appFile) == workspace {
+		return appFile
+	}
+	return appFile + " in " + workspace
+}

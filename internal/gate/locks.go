@@ -1,0 +1,161 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"callgate/internal/gate/lock"
+	"callgate/internal/journal"
+	"callgate/tool"
+)
+
+// Locks orders calls that touch the same thing. [LocalLocks] does it for one
+// kernel; several kernels that share resources need another.
+type Locks interface {
+	// Enqueue takes a place in the queue for everything that a call claims.
+	Enqueue(lock.Request) (Ticket, error)
+}
+
+// Ticket is a place in the lock queue.
+type Ticket interface {
+	// Wait blocks until every claim is held.
+	Wait(context.Context) (Lease, error)
+	// BlockedBy returns who is in the way, and whether anybody is.
+	BlockedBy() (lock.Blocker, bool)
+	// Cancel gives the place up.
+	Cancel()
+}
+
+// Lease is the proof that every claim of a call is held.
+type Lease interface {
+	// WithExpiry returns the context for a handler, which ends when the lease
+	// runs out. The locks stay held until Release.
+	WithExpiry(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
+	Release()
+}
+
+type localLocks struct{ table *lock.Table }
+
+func (l localLocks) Enqueue(r lock.Request) (Ticket, error) {
+	t, err := l.table.Enqueue(r)
+	if err != nil {
+		return nil, err
+	}
+	return localTicket{t}, nil
+}
+
+type localTicket struct{ *lock.Ticket }
+
+func (t localTicket) Wait(ctx context.Context) (Lease, error) {
+	l, err := t.Ticket.Wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// enqueue takes the call's place in the lock queue.
+func (g *Gate) enqueue(c *callState) (err error) {
+	c.ticket, err = g.Locks.Enqueue(lock.Request{
+		Claims: c.claims, Wait: g.Limits.LockWait,
+		Holder: lock.Holder{Call: c.call.ID, Tool: c.tool.ID.Dotted(), Principal: c.call.Principal.String()},
+	})
+	return err
+}
+
+// acquireLocks takes every claim, all or none, in line.
+func (g *Gate) acquireLocks(ctx context.Context, c *callState) (err error) {
+	if len(c.claims) == 0 {
+		if !c.tool.Runtime.Control {
+			c.signalQueued()
+		}
+		lease, err := lock.Unlocked(ctx)
+		if err != nil {
+			return err
+		}
+		c.lease = lease
+		return nil
+	}
+	if c.ticket == nil {
+		if err := g.enqueue(c); err != nil {
+			return err
+		}
+	}
+	c.signalQueued()
+	defer g.reportLockWait(c)()
+	c.lease, err = c.ticket.Wait(ctx)
+	return err
+}
+
+// lockWaitNotice is how long a call waits for its locks before its watchers
+// learn for whom.
+const lockWaitNotice = 500 * time.Millisecond
+
+// reportLockWait publishes who blocks a call that waits for long. It returns
+// the function that stops the clock.
+func (g *Gate) reportLockWait(c *callState) (stop func()) {
+	if _, waits := c.ticket.BlockedBy(); !waits || g.Output == nil {
+		return func() {}
+	}
+	reported := make(chan struct{})
+	timer := time.AfterFunc(lockWaitNotice, func() {
+		defer close(reported)
+		by, waits := c.ticket.BlockedBy()
+		if !waits {
+			return
+		}
+		what := "holds it"
+		if by.Queued {
+			what = "is ahead in the queue"
+		}
+		text := fmt.Appendf(nil, "waiting for %.200s: %s %s\n", by.Resource, by.Holder, what)
+		g.Output.Publish(c.call.ID, "waiting", g.Secrets.Scrub(text))
+	})
+	return func() {
+		if !timer.Stop() {
+			<-reported // it does not block, and nothing is published after the call
+		}
+	}
+}
+
+// releaseLocksAfter releases the locks while the handler runs on, when it runs
+// longer than its tool may keep others waiting. It returns the function that
+// stops the clock.
+func (g *Gate) releaseLocksAfter(c *callState) (stop func()) {
+	limit := c.tool.Runtime.LockFor
+	if limit <= 0 || len(c.claims) == 0 {
+		return func() {}
+	}
+	timer := time.AfterFunc(limit, func() {
+		c.lease.Release()
+		g.note(c, fmt.Sprintf("it has run for %v: its locks are released, and it runs on without them", limit))
+	})
+	return func() { timer.Stop() }
+}
+
+// release returns what the call holds: at once, or, when its handler did not
+// stop in time, as soon as it has.
+func (g *Gate) release(c *callState) {
+	switch {
+	case c.lease == nil && c.ticket != nil:
+		c.ticket.Cancel()
+	case c.lease == nil:
+	case c.handlerDone == nil:
+		c.lease.Release()
+	default:
+		go func() {
+			<-c.handlerDone
+			c.lease.Release()
+			g.note(c, "the handler has stopped at last, and its locks are released")
+		}()
+	}
+}
+
+// note puts a remark about a call on record. A remark that cannot be written
+// is lost: the call's own records tell what happened.
+func (g *Gate) note(c *callState, text string) {
+	r := c.record(journal.Noted)
+	r.Note = tool.TruncateTo(g.Secrets.ScrubString(text), 16<<10)
+	_ = g.Journal.Append(r)
+}

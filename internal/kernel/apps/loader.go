@@ -1,0 +1,276 @@
+// Package apps loads the app file of a session. Law: an app is read once for a
+// session, with the modules of its folders and servers known; what cannot be
+// used is a warning, and what nobody accepted is left out.
+package apps
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"callgate/internal/app"
+	"callgate/internal/app/fileschema"
+	"callgate/internal/gate"
+	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/modules"
+	"callgate/internal/kernel/servers"
+	"callgate/internal/registry"
+	"callgate/tool"
+)
+
+// Options is what a Loader needs of the kernel.
+type Options struct {
+	Tools    *registry.Registry
+	Modules  *modules.Set
+	Servers  *servers.Set
+	Consents *consent.Consents
+	Hidden   []string // what no tool may ever see
+}
+
+// Loader loads app files. Make one with New.
+type Loader struct {
+	opt Options
+
+	mu      sync.Mutex
+	folders map[string]*folders // by scope
+}
+
+// New makes a loader.
+func New(o Options) *Loader { return &Loader{opt: o, folders: map[string]*folders{}} }
+
+// Loaded is an app as one session has it.
+type Loaded struct {
+	App       *app.App // nil without an app file
+	Workspace string   // canonical absolute folder
+	Scope     string   // whose tools override the global ones
+	Off       map[string]bool
+	Modules   gate.Modules
+	Accepted  bool     // a human accepted what the app does by itself
+	Pending   string   // what a human has not accepted yet
+	Warnings  []string // rules that name nothing, tools that could not be loaded
+}
+
+// AppID names the app: a folder without an app file is an app of its own.
+func (l *Loaded) AppID() string {
+	if l.App == nil {
+		return filepath.Base(l.Workspace)
+	}
+	return l.App.ID
+}
+
+// AppFile is the app's file; empty for none.
+func (l *Loaded) AppFile() string {
+	if l.App == nil {
+		return ""
+	}
+	return l.App.Path
+}
+
+// Load reads the app file of a workspace: the one that is named, or else the
+// workspace's own if it has one.
+func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, error) {
+	workspace, err := canonical(workspace)
+	if err != nil {
+		return nil, err
+	}
+	loaded := &Loaded{Workspace: workspace, Accepted: true}
+	a, f, err := l.read(ctx, workspace, file)
+	if err != nil || a == nil {
+		return loaded, err
+	}
+	loaded.App = a
+	loaded.Off = turnedOff(a)
+	loaded.Accepted, loaded.Pending = l.opt.Consents.Accepted(a), l.opt.Consents.Pending(a)
+	loaded.Warnings = slices.Clone(a.Warnings)
+	l.readModules(loaded)
+	if len(a.Dirs) > 0 || len(a.Servers) > 0 {
+		loaded.Scope = gate.Scope(a.Path, workspace)
+	}
+	loaded.Warnings = append(loaded.Warnings, f.problems()...)
+	loaded.Warnings = append(loaded.Warnings, l.opt.Servers.In(loaded.Scope).Warnings()...)
+	if loaded.Pending != "" {
+		loaded.Warnings = append(loaded.Warnings,
+			"this app file needs consent for: "+loaded.Pending+" (callgate app trust); until then that is left out")
+	}
+	return loaded, nil
+}
+
+// canonical gives a folder its one name.
+func canonical(path string) (string, error) {
+	const op = "apps.Load"
+	if path == "" {
+		return "", tool.Errorf(op, tool.Invalid, "a session needs a workspace folder")
+	}
+	full, err := filepath.Abs(path)
+	if err == nil {
+		full, err = filepath.EvalSymlinks(full)
+	}
+	if err != nil {
+		return "", tool.Errorf(op, tool.Invalid, "the workspace %s cannot be opened: %w", tool.Truncate(path), err)
+	}
+	return full, nil
+}
+
+// read reads an app file, and makes its folders and servers known first when it
+// has some: their modules are part of what the file may name.
+func (l *Loader) read(ctx context.Context, workspace, file string) (*app.App, *folders, error) {
+	if file == "" {
+		file = filepath.Join(workspace, app.Filename)
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, nil
+		}
+	}
+	vars := app.Vars{Workdir: workspace}
+	known, err := l.known(ctx, registry.Global)
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := app.LoadWith(file, known, vars)
+	if err != nil {
+		return nil, nil, err
+	}
+	scope := gate.Scope(a.Path, workspace)
+	if len(a.Dirs) == 0 && len(a.Servers) == 0 && !l.opt.Servers.In(scope).Any() {
+		return a, nil, nil
+	}
+	if err := l.opt.Servers.Use(scope, a.Servers, a.Pinning); err != nil {
+		return nil, nil, err
+	}
+	f, err := l.addFolders(a, scope)
+	if err != nil {
+		return nil, nil, err
+	}
+	if known, err = l.known(ctx, scope); err != nil {
+		return nil, nil, err
+	}
+	if problems := f.problems(); a.Strict && len(problems) > 0 {
+		return nil, nil, tool.Errorf("apps.Load", tool.Invalid, "%s: runtime.strict: invalid tool: %s", a.Path, problems[0])
+	}
+	a, err = app.LoadWith(file, known, vars)
+	return a, f, err
+}
+
+// known is what an app file may name: the shipped modules, which it turns on
+// and off, and all others, which are always on.
+func (l *Loader) known(ctx context.Context, scope string) (app.KnownModules, error) {
+	snap, err := l.opt.Tools.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := app.KnownModules{}
+	for t := range snap.View(scope).All() {
+		m, ok := known[t.ID.Namespace]
+		if !ok {
+			m = l.opt.Modules.Known(t.ID.Namespace)
+		}
+		m.Actions = append(m.Actions, t.ID.Name)
+		known[t.ID.Namespace] = m
+	}
+	return known, nil
+}
+
+// Schema is the JSON Schema of app files, for editors, with the modules that
+// this kernel has.
+func (l *Loader) Schema(ctx context.Context) ([]byte, error) {
+	known, err := l.known(ctx, registry.Global)
+	if err != nil {
+		return nil, err
+	}
+	return fileschema.JSONSchema(known), nil
+}
+
+// turnedOff returns the shipped modules that an app leaves out.
+func turnedOff(a *app.App) map[string]bool {
+	off := map[string]bool{}
+	for _, name := range modules.Names() {
+		if !slices.ContainsFunc(a.Modules, func(m app.Module) bool { return m.Name == name }) {
+			off[name] = true
+		}
+	}
+	return off
+}
+
+// readModules reads what the app says of each module. Where that cannot be used
+// (a secret has no value), the module's calls say why, and so do the session's
+// warnings; the rest of the app works.
+func (l *Loader) readModules(loaded *Loaded) {
+	m := gate.Modules{
+		Settings: map[string]any{}, Credentials: map[string]string{}, Middleware: map[string]gate.Middleware{},
+	}
+	for _, from := range loaded.App.Modules {
+		m.Credentials[from.Name] = from.Credential
+		m.Middleware[from.Name] = middleware(from)
+		settings, err := l.opt.Modules.Settings(from)
+		if text := consent.Secrets(from); text != "" && !loaded.Accepted {
+			err = consent.Needed("apps.Load", text)
+		}
+		if err != nil {
+			loaded.Warnings = append(loaded.Warnings, err.Error())
+			m.Settings[from.Name] = err
+		} else if settings != nil {
+			m.Settings[from.Name] = settings
+		}
+	}
+	loaded.Modules = m
+}
+
+// middleware is what an app wants done around the calls of a module.
+func middleware(m app.Module) gate.Middleware {
+	var made gate.Middleware
+	for _, w := range m.Middleware {
+		switch w.Kind {
+		case "audit":
+			made.Audit = true
+		case "timeout":
+			made.Timeout = w.Limit
+		case "retry":
+			made.Retry = gate.Retry{Attempts: w.Attempts, Backoff: w.Backoff}
+			for _, kind := range w.On {
+				made.Retry.On = append(made.Retry.On, tool.Kind(kind))
+			}
+		}
+	}
+	return made
+}
+
+// Workdir decides in which folder a conversation works, as its app wants it: in
+// the one that the user named, in the app's own, in a fixed one, or in none,
+// which is an empty one. named says that the user named the workspace. It
+// returns the app file too, which stays the same in another folder.
+func (l *Loader) Workdir(ctx context.Context, workspace, file string, named bool) (string, string, error) {
+	const op = "apps.Workdir"
+	full, err := canonical(workspace)
+	if err != nil {
+		return "", "", err
+	}
+	a, _, err := l.read(ctx, full, file)
+	if err != nil || a == nil {
+		return workspace, file, err
+	}
+	switch a.Runtime.WorkdirMode {
+	case "required":
+		if !named {
+			return "", "", tool.Errorf(op, tool.Invalid, "the app %s needs to be told in which folder it works", a.ID).
+				WithHint("name it: callgate -C DIR run …")
+		}
+	case "fixed":
+		workspace = a.Runtime.Workdir
+		if !filepath.IsAbs(workspace) {
+			workspace = filepath.Join(filepath.Dir(a.Path), workspace)
+		}
+	case "none":
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			cache = os.TempDir()
+		}
+		workspace = filepath.Join(cache, "callgate", "empty")
+		if err := os.MkdirAll(workspace, 0o700); err != nil {
+			return "", "", tool.Errorf(op, tool.Unavailable, "an empty folder cannot be made: %w", err)
+		}
+	}
+	return workspace, a.Path, nil
+}

@@ -1,0 +1,176 @@
+package kernel
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"callgate/internal/control"
+	"callgate/internal/gate"
+	"callgate/internal/gate/approval"
+	"callgate/internal/journal"
+	"callgate/internal/kernel/servers"
+	"callgate/internal/kernel/session"
+	"callgate/internal/kernel/toolview"
+	"callgate/tool"
+)
+
+// controlSession is a session as the kernel's own tools see it.
+type controlSession struct {
+	*toolview.View
+	session *session.Session
+	kernel  *Kernel
+}
+
+var _ control.Session = controlSession{}
+
+// controlSession finds the session on whose behalf a control tool is called.
+func (k *Kernel) controlSession(id string) (control.Session, error) {
+	s, err := k.Sessions.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	return controlSession{s.View(), s, k}, nil
+}
+
+// Tool returns one tool by any of its names.
+func (s controlSession) Tool(ctx context.Context, name string) (control.ToolView, error) {
+	t, err := s.View.Tool(ctx, name)
+	if err != nil {
+		return control.ToolView{}, err
+	}
+	return control.ToolView{Tool: t.Tool, Policy: string(t.Decision.Verdict)}, nil
+}
+
+// CallChild makes a call as the child of another.
+func (s controlSession) CallChild(ctx context.Context, parent, name string, args json.RawMessage) *tool.Result {
+	return s.session.Call(ctx, gate.CallRequest{ID: gate.ChildID(parent), Name: name, Args: args, Parent: parent})
+}
+
+// Collect returns the result of a call that was left waiting for a human.
+func (s controlSession) Collect(ctx context.Context, id string, wait time.Duration) (*tool.Result, error) {
+	const op = "approvals.collect"
+	r, err := s.kernel.Approvals.Get(ctx, id)
+	if tool.KindOf(err) == tool.NotFound || err == nil && !s.owns(r) {
+		return nil, tool.Errorf(op, tool.NotFound, "nothing of yours waits under the approval %q", tool.Truncate(id)).
+			WithHint("give the id as the call that answered \"waiting for approval\" told it; " +
+				"if that is lost, make the call again")
+	}
+	if err != nil {
+		return nil, err
+	}
+	records, err := s.kernel.Journal.Read(ctx, journal.Query{Call: r.Call.ID})
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range slices.Backward(records) {
+		switch rec.Kind {
+		case journal.Ended:
+			return s.kernel.gate.Collect(ctx, rec.Call)
+		case journal.Resolved:
+			if rec.Resolution.Retry != "" {
+				return s.kernel.gate.Collect(ctx, rec.Resolution.Retry)
+			}
+		case journal.Doubted:
+			const text = "%s was approved and began, and the kernel ended before it did: it may or may not have happened"
+			return nil, tool.Errorf(op, tool.InDoubt, text, r.Call.Tool.Dotted()).
+				WithHint("look at what it was to change before you call it again; callgate log show %s has its records", rec.Call)
+		}
+	}
+	if r.State != approval.Pending {
+		wait = max(wait, time.Second) // its end is about to be on record
+	}
+	return s.awaitEnd(ctx, r, wait)
+}
+
+// awaitEnd waits at most so long for the call to end, then answers with status
+// waiting.
+func (s controlSession) awaitEnd(ctx context.Context, r approval.Request, wait time.Duration) (*tool.Result, error) {
+	within, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if wait > 0 {
+		result, err := s.kernel.gate.Collect(within, r.Call.ID)
+		if err == nil || within.Err() == nil || ctx.Err() != nil {
+			return result, err
+		}
+		if now, err := s.kernel.Approvals.Get(ctx, r.ID); err == nil {
+			r = now
+		}
+	}
+	result, name := &tool.Result{Status: tool.Waiting, Call: r.Call.ID}, r.Call.Tool.Dotted()
+	if r.State != approval.Pending {
+		result.Summary = fmt.Sprintf("%s was approved, and has not ended yet: collect it again", name)
+		return result, nil
+	}
+	const text = "%s still waits for a human: %s (answer with: callgate approvals approve %s; " +
+		"then approvals.collect gives its result)"
+	result.Approval = r.ID
+	result.Summary = fmt.Sprintf(text, name, r.Reason, r.ID)
+	return result, nil
+}
+
+// owns reports whether the session may ask after an approval: it asked for it,
+// or it is the same principal, in the same folder and under the same app, after
+// the session that asked has ended. While that one is open, it alone may.
+func (s controlSession) owns(r approval.Request) bool {
+	me, asker := s.session.Principal(), r.Call.Principal
+	if asker.Session == me.Session {
+		return true
+	}
+	if _, err := s.kernel.Sessions.Get(asker.Session); err == nil {
+		return false
+	}
+	asker.Session = me.Session
+	return asker == me && r.Workspace == s.session.Workspace() && r.AppFile == s.session.Loaded().AppFile()
+}
+
+// findSkill finds a skill of a session's app.
+func (k *Kernel) findSkill(id, command string) (control.Skill, error) {
+	s, err := k.Sessions.Get(id)
+	if err != nil {
+		return control.Skill{}, err
+	}
+	command = strings.TrimPrefix(strings.TrimSpace(command), "/")
+	var known []string
+	if a := s.App(); a != nil {
+		for _, skill := range a.Skills {
+			if strings.EqualFold(skill.Command, command) {
+				return control.Skill{
+					Command: skill.Command, Description: skill.Description, Dir: skill.Dir, Content: skill.Content,
+				}, nil
+			}
+			known = append(known, skill.Command)
+		}
+	}
+	e := tool.Errorf("kernel.findSkill", tool.NotFound, "there is no skill %q", tool.Truncate(command))
+	if len(known) == 0 {
+		return control.Skill{}, e.WithHint("this app has no skills")
+	}
+	return control.Skill{}, e.WithHint("the skills are %s", strings.Join(known, ", "))
+}
+
+// AcceptServer takes a human's word on a server of a session's app.
+func (k *Kernel) AcceptServer(who approval.Credential, s *session.Session, name string, w servers.Word) error {
+	if err := k.Approvals.HasHumanAuthority(who); err != nil {
+		return err
+	}
+	w.By = cmp.Or(w.By, k.user)
+	return k.Servers.In(s.Loaded().Scope).Accept(name, w)
+}
+
+// AcceptApp takes a human's yes to what a session's app does by itself, as it
+// was shown.
+func (k *Kernel) AcceptApp(who approval.Credential, s *session.Session, shown, by string) error {
+	if err := k.Approvals.HasHumanAuthority(who); err != nil {
+		return err
+	}
+	return k.consents.Accept(s.App(), shown, cmp.Or(by, k.user))
+}
+
+// PendingConsent is what a session's app would do by itself and nobody has
+// accepted yet; empty for nothing.
+func (k *Kernel) PendingConsent(s *session.Session) string { return k.consents.Pending(s.App()) }

@@ -1,0 +1,131 @@
+// Package modelset opens the models that an app file names. Law: a model is
+// opened with its address, key and headers known; connections are shared by
+// provider and model; nothing is dialled before it is asked.
+package modelset
+
+import (
+	"cmp"
+	"context"
+
+	"callgate/internal/agent"
+	"callgate/internal/agent/calltext"
+	"callgate/internal/app"
+	"callgate/internal/provider"
+	"callgate/internal/provider/offline"
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// Info is what is known of the model behind an agent.
+type Info struct {
+	Provider    string `json:"provider"`
+	Model       string `json:"model"`
+	Window      int    `json:"window"` // tokens; 0: not known
+	NativeTools bool   `json:"native_tools"`
+	Offline     bool   `json:"offline,omitempty"` // no language model at all
+}
+
+// Secrets gives the values of secrets.
+type Secrets interface {
+	Expand(text string) (string, error)
+	Values(names []string) (map[string]string, error)
+}
+
+// Tools are the tools of the session for which a model is opened.
+type Tools interface {
+	// Known reports whether a name, as a model may write it, is a tool's: calls
+	// are read out of the text of a model that gets no tools from its provider.
+	Known(name string) bool
+	// Find returns the tools that a text means, for the offline model.
+	Find(ctx context.Context, text string) []offline.Found
+}
+
+// Opener opens models. The zero value but for Secrets works.
+type Opener struct {
+	Secrets Secrets
+	pool    provider.Pool
+}
+
+// offlineWindow is large enough that the offline model, which reads no prompt,
+// is given whole schemas.
+const offlineWindow = 128_000
+
+// Open makes the model that an app file describes, with its fallbacks. Nothing
+// is dialled yet.
+func (o *Opener) Open(m *app.Brain, tools Tools) (*agent.ModelConfig, Info, error) {
+	if m == nil || m.Provider == app.Offline {
+		return &agent.ModelConfig{Model: &offline.Model{Find: tools.Find}}, Info{
+			Provider: app.Offline, Model: app.Offline, Window: offlineWindow, NativeTools: true, Offline: true,
+		}, nil
+	}
+	model, info, err := o.dial(m)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	made := &agent.ModelConfig{Model: model, Settings: llm.Request{
+		MaxTokens: m.MaxTokens, Temperature: m.Temperature, TopP: m.TopP, Effort: m.Effort,
+	}}
+	if !info.NativeTools {
+		made.Parser = textCalls{tools.Known}
+	}
+	if m.Fallback != nil {
+		if made.Fallback, _, err = o.Open(m.Fallback, tools); err != nil {
+			return nil, Info{}, err
+		}
+	}
+	return made, info, nil
+}
+
+// dial makes the connection to a model's provider.
+func (o *Opener) dial(m *app.Brain) (llm.Model, Info, error) {
+	key, err := o.key(m)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	headers := make(map[string]string, len(m.Headers))
+	for name, value := range m.Headers {
+		if headers[name], err = o.Secrets.Expand(value); err != nil {
+			return nil, Info{}, err
+		}
+	}
+	model, info, err := o.pool.Open(provider.Config{
+		Provider: m.Provider, Backend: provider.Backend(m.Backend), Model: m.Model, BaseURL: m.BaseURL, Key: key,
+		Headers: headers, Timeout: m.Timeout, NativeTools: m.NativeTools,
+	})
+	if err != nil {
+		return nil, Info{}, err
+	}
+	return model, Info{
+		Provider: info.Provider, Model: info.Model, NativeTools: info.NativeTools,
+		Window: cmp.Or(m.Window, info.Entry.Window),
+	}, nil
+}
+
+// key returns the key of a model: its credential's value, or what its config
+// says. A credential without a value is skipped where the config, or the
+// environment, may still have one.
+func (o *Opener) key(m *app.Brain) (string, error) {
+	if m.Credential != "" {
+		values, err := o.Secrets.Values([]string{m.Credential})
+		if err == nil {
+			return values[m.Credential], nil
+		}
+		if tool.KindOf(err) != tool.Unavailable {
+			return "", err
+		}
+	}
+	return o.Secrets.Expand(m.Key)
+}
+
+// Close closes the connections.
+func (o *Opener) Close() { o.pool.Close() }
+
+// textCalls reads calls out of the text of a model that gets no tools from its
+// provider.
+type textCalls struct{ known func(string) bool }
+
+// Start begins an answer.
+func (t textCalls) Start() (func(string) string, func() (string, []llm.ToolCall)) {
+	p := &calltext.Parser{Known: t.known}
+	return p.Write, p.Close
+}

@@ -1,0 +1,218 @@
+// Package modules opens the modules that ship with the kernel. Law: a module is
+// opened once, learns of every ended session and every deleted conversation,
+// and is closed in the opposite order of opening; its settings are read once
+// for each session.
+package modules
+
+import (
+	"errors"
+
+	"callgate/internal/app"
+	"callgate/internal/module"
+	"callgate/internal/module/browser"
+	"callgate/internal/module/database"
+	"callgate/internal/module/filesystem"
+	"callgate/internal/module/git"
+	"callgate/internal/module/http"
+	"callgate/internal/module/memory"
+	"callgate/internal/module/shell"
+	"callgate/internal/module/web"
+	"callgate/tool"
+)
+
+// shipped lists the modules that come with the kernel. A new one is a folder
+// and a line here.
+func shipped() []module.Module {
+	return []module.Module{
+		filesystem.Module(),
+		shell.Module(),
+		http.Module(),
+		web.Module(),
+		browser.Module(),
+		database.Module(),
+		git.Module(),
+		memory.Module(memory.Config{Meaning: embedder{}}),
+	}
+}
+
+// Names returns the modules that an app file turns on and off.
+func Names() []string {
+	var names []string
+	for _, m := range shipped() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// Secrets puts the values of secrets in the place of their references.
+type Secrets interface {
+	Expand(text string) (string, error)
+}
+
+// Set is the modules of one kernel. Make one with Open.
+type Set struct {
+	secrets Secrets
+	opened  []*opened
+}
+
+type opened struct {
+	module.Module
+	*module.Instance
+}
+
+// Open opens the modules and publishes their tools.
+func Open(
+	secrets Secrets, host func(module string) module.Host, publish func(source string, tools ...*tool.Tool) error,
+) (*Set, error) {
+	s := &Set{secrets: secrets}
+	for _, m := range shipped() {
+		instance, err := m.Open(host(m.Name))
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		s.opened = append(s.opened, &opened{m, instance})
+		if err := publish(m.Name, instance.Tools...); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return s, nil
+}
+
+// Close closes the modules, last opened first.
+func (s *Set) Close() error {
+	var errs []error
+	for i := len(s.opened) - 1; i >= 0; i-- {
+		if end := s.opened[i].Instance.Close; end != nil {
+			errs = append(errs, end())
+		}
+	}
+	s.opened = nil
+	return errors.Join(errs...)
+}
+
+func (s *Set) find(name string) *opened {
+	for _, m := range s.opened {
+		if m.Name == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// Summary says in a line what a shipped module is for; empty for any other.
+func (s *Set) Summary(name string) string {
+	if m := s.find(name); m != nil {
+		return m.Module.Summary
+	}
+	return ""
+}
+
+// Known is what an app file may say of a module, its actions apart. Modules
+// that do not ship are always on.
+func (s *Set) Known(name string) app.KnownModule {
+	m := s.find(name)
+	if m == nil {
+		return app.KnownModule{AlwaysOn: true}
+	}
+	known := app.KnownModule{Credential: m.Credential, Check: func(config, constraints map[string]any) error {
+		_, err := m.Read(config, constraints)
+		return err
+	}}
+	for _, f := range m.Fields() {
+		setting := app.Setting{
+			Key: f.Key, Validate: f.Validate, Type: f.Type, Help: f.Help, Want: f.Expected, OneOf: f.OneOf,
+		}
+		if lowest, highest, bounded := f.Range(); bounded {
+			setting.Min, setting.Max = lowest, highest
+		}
+		if f.Constraint {
+			known.Constraints = append(known.Constraints, setting)
+		} else {
+			known.Config = append(known.Config, setting)
+		}
+	}
+	return known
+}
+
+// Settings reads what an app file says of a module, with the values of the
+// secrets in it. It is nil where the app says nothing.
+func (s *Set) Settings(from app.Module) (any, error) {
+	m := s.find(from.Name)
+	if m == nil || from.Config == nil && from.Constraints == nil {
+		return nil, nil
+	}
+	config, err := ExpandSecrets(s.secrets, from.Config)
+	if err != nil {
+		return nil, &tool.Error{
+			Op: "modules.Settings", Kind: tool.Unavailable, Err: err,
+			Message: "tools.modules." + from.Name + ".config cannot be used",
+		}
+	}
+	return m.Read(config.(map[string]any), from.Constraints)
+}
+
+// Section is what a module says in an agent's prompt, and the tools by which
+// the agent changes that.
+type Section struct {
+	Text  string
+	Tools []*tool.Tool
+}
+
+// Sections returns the sections of the modules that an app has turned on.
+func (s *Set) Sections(p tool.Principal, off map[string]bool) []Section {
+	var all []Section
+	for _, m := range s.opened {
+		if m.PromptSection != nil && !off[m.Name] {
+			all = append(all, Section{Text: m.PromptSection(p), Tools: m.Tools})
+		}
+	}
+	return all
+}
+
+// EndSession tells the modules that a session is over.
+func (s *Set) EndSession(id string) {
+	for _, m := range s.opened {
+		if m.OnSessionEnd != nil {
+			m.OnSessionEnd(id)
+		}
+	}
+}
+
+// DeleteConversation has the modules delete what they keep for a conversation.
+func (s *Set) DeleteConversation(p tool.Principal) error {
+	for _, m := range s.opened {
+		if m.OnConversationDelete != nil {
+			if err := m.OnConversationDelete(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ExpandSecrets puts the values of secrets in the place of their references, in
+// every text of a value.
+func ExpandSecrets(secrets Secrets, value any) (any, error) {
+	var err error
+	switch v := value.(type) {
+	case string:
+		return secrets.Expand(v)
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			if list[i], err = ExpandSecrets(secrets, item); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for key, item := range v {
+			if m[key], err = ExpandSecrets(secrets, item); err != nil {
+				return nil, err
+			}
+		}
+		return m, nil
+	}
+	return value, nil
+}

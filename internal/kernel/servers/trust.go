@@ -1,0 +1,196 @@
+package servers
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"callgate/internal/registry"
+	"callgate/internal/source/mcp"
+	"callgate/internal/source/mcp/trust"
+	"callgate/tool"
+)
+
+// source is an MCP server as one app has it: a source of tools in the app's
+// scope. Apps that describe a server alike share the server itself.
+type source struct {
+	*mcp.Server
+	set   *Set
+	scope string
+	pin   bool // nothing of it is shown here before a human accepted it
+}
+
+var _ registry.Source = (*source)(nil)
+
+// Name is the source's name: one for each app and server.
+func (s *source) Name() string { return s.Server.Name() + " of " + s.scope }
+
+// Tools returns the server's tools that this app may be shown: its pin is no
+// other app's.
+func (s *source) Tools(context.Context) ([]*tool.Tool, error) {
+	return s.VettedTools(func(now []mcp.Definition) []mcp.Definition { return s.set.vet(s.Server, s.pin, now) }), nil
+}
+
+// held returns the tools that wait for a human before this app is shown them.
+func (s *source) held() ([]trust.Held, error) {
+	key := trustKey(s.Server)
+	held, err := s.set.opt.Trust.Pending(key)
+	if err != nil || !s.pin {
+		return held, err
+	}
+	unseen, err := s.set.opt.Trust.Unreviewed(key)
+	return append(held, unseen...), err
+}
+
+// trustKey is the name under which a human's word on a server is kept.
+func trustKey(s *mcp.Server) string { return s.Config().Name + "-" + s.Key()[:12] }
+
+// launchLine is everything that decides what a server runs, or where it is
+// reached, as a human is shown it. Secrets are references in it.
+func launchLine(c mcp.Config) []string {
+	if c.URL != "" {
+		line := []string{"connect", c.URL}
+		for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+			line = append(line, name+": "+c.Headers[name])
+		}
+		return line
+	}
+	line := append([]string{c.Command}, c.Args...)
+	if c.Dir != "" {
+		line = append([]string{"cd", c.Dir, "&&"}, line...)
+	}
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		env = append(env, name+"="+c.Env[name])
+	}
+	for _, name := range slices.Sorted(slices.Values(c.EnvAllow)) {
+		env = append(env, name+"=$"+name)
+	}
+	return append(env, line...)
+}
+
+// mayStart returns an error for a server that no human has let run.
+func (s *Set) mayStart(server *mcp.Server) error {
+	line, name := launchLine(server.Config()), server.Config().Name
+	err := s.opt.Trust.MayLaunch(trustKey(server), line)
+	if tool.KindOf(err) != tool.Denied {
+		return err
+	}
+	const text = "nobody has accepted that the MCP server %s may be used; it would run: %s"
+	return tool.Errorf("servers.start", tool.Denied, text, name, trust.Shell(line)).
+		WithHint("a human looks at it, and accepts it with: callgate mcp trust %s", name)
+}
+
+// vet returns the definitions of a server that may be shown, to an app that
+// wants a human to have seen all of them (strict) or to one that does not.
+func (s *Set) vet(server *mcp.Server, strict bool, now []mcp.Definition) []mcp.Definition {
+	definitions := make([]trust.Definition, len(now))
+	for i, d := range now {
+		definitions[i] = trust.Definition{
+			Name: d.Name, Title: d.Title, Description: d.Description,
+			Input: d.Input, Output: d.Output, Annotations: d.Annotations,
+		}
+	}
+	name, log := server.Config().Name, s.opt.Log
+	options := trust.Options{Strict: strict, Others: s.otherNames(server)}
+	review, err := s.opt.Trust.Review(trustKey(server), definitions, options)
+	if err != nil {
+		log.Error("the definitions of an MCP server cannot be reviewed, so none is shown", "server", name, "error", err)
+		return nil
+	}
+	for _, h := range review.Held {
+		log.Warn("a tool of an MCP server is held back until a human accepts it",
+			"server", name, "tool", h.Definition.Name, "why", h.Reason)
+	}
+	var shown []mcp.Definition
+	for _, d := range now {
+		if slices.ContainsFunc(review.Published, func(p trust.Definition) bool { return p.Name == d.Name }) {
+			shown = append(shown, d)
+		}
+	}
+	return shown
+}
+
+// otherNames are the names of the tools of all other servers, as models know
+// them.
+func (s *Set) otherNames(except *mcp.Server) []string {
+	var names []string
+	for _, server := range s.manager.Servers() {
+		if server != except {
+			names = append(names, server.ToolNames()...)
+		}
+	}
+	return names
+}
+
+// Word is a human's word on a server.
+type Word struct {
+	Launch         string // what it runs, as it was shown; empty: the word is not about that
+	Accept, Reject []trust.DefinitionRef
+	By             string
+}
+
+// Accept takes a human's word on a server. The caller has checked that it is a
+// human's.
+func (v Scoped) Accept(name string, w Word) error {
+	server, err := v.Get(name)
+	if err != nil {
+		return err
+	}
+	key, store := trustKey(server), v.set.opt.Trust
+	if w.Launch != "" {
+		line := launchLine(server.Config())
+		if shown := trust.Shell(line); shown != w.Launch {
+			const text = "the server %s now runs something else than was shown: %s"
+			return tool.Errorf("servers.Accept", tool.Conflict, text, name, shown).WithHint("look at it again")
+		}
+		if err := store.AcceptLaunch(key, line, w.By); err != nil {
+			return err
+		}
+	}
+	if len(w.Accept) > 0 {
+		if err := store.Accept(key, w.By, w.Accept...); err != nil {
+			return err
+		}
+	}
+	if len(w.Reject) > 0 {
+		if err := store.Reject(key, w.By, w.Reject...); err != nil {
+			return err
+		}
+	}
+	v.set.changed(server)
+	return nil
+}
+
+// Warnings is what a session's user should know of its servers.
+func (v Scoped) Warnings() []string {
+	var waiting, unknown, held []string
+	for _, one := range v.set.sources(v.scope) {
+		name := one.Config().Name
+		switch pending, err := one.held(); {
+		case v.set.mayStart(one.Server) != nil:
+			waiting = append(waiting, name)
+		case one.Status().Fetched.IsZero():
+			unknown = append(unknown, name)
+		case err == nil && len(pending) > 0:
+			held = append(held, name)
+		}
+	}
+	var list []string
+	for _, w := range []struct {
+		names []string
+		text  string
+	}{
+		{waiting, "MCP servers that nobody has accepted yet are not used: %s (callgate mcp trust NAME)"},
+		{unknown, "the tools of these MCP servers are not known yet, and are being fetched: %s " +
+			"(callgate mcp refresh NAME waits for them)"},
+		{held, "MCP servers have tools that a human must look at first: %s (callgate mcp trust NAME)"},
+	} {
+		if len(w.names) > 0 {
+			list = append(list, fmt.Sprintf(w.text, strings.Join(w.names, ", ")))
+		}
+	}
+	return list
+}

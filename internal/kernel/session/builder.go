@@ -1,0 +1,169 @@
+package session
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"callgate/internal/app"
+	"callgate/internal/gate"
+	"callgate/internal/gate/approval"
+	"callgate/internal/kernel/apps"
+	"callgate/internal/kernel/consent"
+	"callgate/internal/kernel/modules"
+	"callgate/internal/kernel/toolview"
+	"callgate/tool"
+)
+
+// Spec is a session to be built.
+type Spec struct {
+	ID        string // empty: a new one
+	Workspace string // a folder; required, unless Loaded is given
+	AppFile   string // default: callgate.yaml in the workspace, when there is one
+	Agent     string
+	Lane      string
+	Requester approval.Requester
+	NoWait    bool                   // no call waits for a human: it is answered with status waiting
+	Only      map[string][]string    // see gate.Rules
+	Loaded    *apps.Loaded           // the app, when it was loaded already
+	OnAsked   func(approval.Request) // a human is asked; must not wait; may be nil
+	OnEnd     func()                 // the session has ended; may be nil
+	Again     bool                   // for a call of an earlier session: no setup steps
+}
+
+// Builder builds sessions. All fields are required.
+type Builder struct {
+	Apps     *apps.Loader
+	Gate     Gate
+	Views    *toolview.Maker
+	Consents *consent.Consents
+	Secrets  modules.Secrets
+	Table    *Table
+	User     string
+	Hidden   []string        // the kernel's own folders, which no tool reaches
+	Base     context.Context // ends with the kernel
+}
+
+// NewID makes the ID of a session.
+func NewID(prefix string) string { return prefix + strconv.FormatUint(rand.Uint64(), 36) }
+
+// Open builds a session and publishes it.
+func (b *Builder) Open(ctx context.Context, spec Spec) (*Session, error) {
+	s, err := b.Build(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.Publish(s, s.Close); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Publish makes a whole session known, and has it ended by end when it is idle
+// for too long. A session that cannot be published is closed.
+func (b *Builder) Publish(s *Session, end func()) error {
+	if err := b.Table.Publish(s); err != nil {
+		s.Close()
+		return err
+	}
+	s.use.endWhenIdle(end)
+	return nil
+}
+
+// Build makes a session that nobody can find yet: it loads the app, opens the
+// workspace, makes the caller and the view, and runs the setup steps.
+func (b *Builder) Build(ctx context.Context, spec Spec) (*Session, error) {
+	loaded := spec.Loaded
+	if loaded == nil {
+		var err error
+		if loaded, err = b.Apps.Load(ctx, spec.Workspace, spec.AppFile); err != nil {
+			return nil, err
+		}
+	}
+	root, err := os.OpenRoot(loaded.Workspace)
+	if err != nil {
+		return nil, tool.Errorf("session.Build", tool.Invalid,
+			"the workspace %s cannot be opened: %w", tool.Truncate(loaded.Workspace), err)
+	}
+	if spec.ID == "" {
+		spec.ID = NewID("s")
+	}
+	usage := &toolview.Usage{}
+	caller, err := b.caller(spec, loaded, root, usage)
+	if err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	s := &Session{
+		id: spec.ID, loaded: loaded, warnings: slices.Clone(loaded.Warnings), caller: caller, gate: b.Gate, base: b.Base,
+		view: b.Views.New(caller, usage, b.how(loaded)),
+	}
+	b.Table.hold(s.id)
+	s.use = newUse(func() {
+		if spec.OnEnd != nil {
+			spec.OnEnd()
+		}
+		b.Table.remove(s)
+		_ = root.Close()
+	})
+	if !spec.Again {
+		s.setUp(ctx, b.Secrets)
+	}
+	return s, nil
+}
+
+func (b *Builder) caller(spec Spec, l *apps.Loaded, root *os.Root, usage *toolview.Usage) (*gate.Caller, error) {
+	id := gate.Identity{
+		Principal: tool.Principal{
+			User: b.User, App: l.AppID(), Agent: spec.Agent, Session: spec.ID, Lane: spec.Lane,
+		},
+		Requester: spec.Requester, NoWait: spec.NoWait,
+	}
+	at := gate.Place{Workspace: l.Workspace, Root: root, AppFile: l.AppFile(), Scope: l.Scope}
+	at.HiddenFiles, at.HiddenPaths = hiddenIn(l.Workspace, b.Hidden)
+	rules := gate.Rules{Off: l.Off, Only: spec.Only}
+	if l.App != nil {
+		at.Relaxed, rules.Policy = l.App.Relaxed, l.App.Rules
+	}
+	return gate.NewCaller(id, at, rules, l.Modules, gate.Observer{Succeeded: usage.Count, Asked: spec.OnAsked})
+}
+
+// how is what the app says of showing and finding its tools. Until a human
+// accepts its endpoint, the built-in model searches in its place.
+func (b *Builder) how(l *apps.Loaded) toolview.How {
+	if l.App == nil {
+		return toolview.How{Search: func() app.Search { return app.Search{} }}
+	}
+	return toolview.How{
+		Surface: l.App.Surface, Skills: len(l.App.Skills) > 0,
+		Search: func() app.Search {
+			how := l.App.Search
+			if !b.Consents.Accepted(l.App) {
+				how.Endpoint = app.Endpoint{}
+			}
+			return how
+		},
+	}
+}
+
+// hiddenIn returns the kernel's own folders where they lie inside a workspace,
+// as they do when somebody works in their home.
+func hiddenIn(workspace string, folders []string) (files []os.FileInfo, paths []string) {
+	for _, folder := range folders {
+		full, err := filepath.EvalSymlinks(folder)
+		if err != nil {
+			continue // it does not exist
+		}
+		rel, err := filepath.Rel(workspace, full)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		if info, err := os.Stat(full); err == nil {
+			files, paths = append(files, info), append(paths, full)
+		}
+	}
+	return files, paths
+}

@@ -1,0 +1,153 @@
+// Package session is a client's open context at a kernel: a workspace, an app
+// and a caller. Law: a session is whole before anybody can find it, ends once,
+// and ends after its last call.
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"callgate/internal/app"
+	"callgate/internal/gate"
+	"callgate/internal/kernel/apps"
+	"callgate/internal/kernel/modules"
+	"callgate/internal/kernel/toolview"
+	"callgate/tool"
+)
+
+// Gate is what a session calls.
+type Gate interface {
+	Call(ctx context.Context, c *gate.Caller, r CallRequest) *tool.Result
+	CallAll(ctx context.Context, c *gate.Caller, r []gate.CallRequest, done func(int, *tool.Result)) []*tool.Result
+	Outcome(ctx context.Context, call string) (gate.Outcome, *tool.Result, error)
+	Collect(ctx context.Context, call string) (*tool.Result, error)
+}
+
+// Session makes calls in one workspace, under one app's rules.
+type Session struct {
+	id       string
+	loaded   *apps.Loaded
+	warnings []string
+	caller   *gate.Caller
+	view     *toolview.View
+	gate     Gate
+	base     context.Context // ends with the kernel
+	use      *use
+}
+
+// ID returns the session's ID.
+func (s *Session) ID() string { return s.id }
+
+// App returns the session's app; nil without an app file.
+func (s *Session) App() *app.App { return s.loaded.App }
+
+// Loaded returns the app as the session has it.
+func (s *Session) Loaded() *apps.Loaded { return s.loaded }
+
+// Warnings is what the session's user should know of its app.
+func (s *Session) Warnings() []string { return s.warnings }
+
+// Caller returns on whose behalf the session calls.
+func (s *Session) Caller() *gate.Caller { return s.caller }
+
+// View returns the tools as the session sees them.
+func (s *Session) View() *toolview.View { return s.view }
+
+// Workspace returns the session's folder.
+func (s *Session) Workspace() string { return s.loaded.Workspace }
+
+// Principal returns who calls.
+func (s *Session) Principal() tool.Principal { return s.caller.Principal() }
+
+// PID is the process on whose behalf calls are made.
+func (s *Session) PID() int { return s.caller.Requester().PID }
+
+// CanAnswer reports whether the session's own process may answer what it asks.
+func (s *Session) CanAnswer() bool { return s.caller.Requester().Human }
+
+// Call makes a call and waits for its end, and for a human where one is asked.
+// What goes wrong is part of the result. The call ends with ctx, or with the
+// kernel.
+func (s *Session) Call(ctx context.Context, r CallRequest) *tool.Result {
+	ctx, release, err := s.Enter(ctx)
+	if err != nil {
+		return &tool.Result{Status: tool.Failure, Summary: err.Error(), Error: err}
+	}
+	defer release()
+	return s.gate.Call(ctx, s.caller, r)
+}
+
+// CallAll makes the calls of one batch, which its caller has entered the session
+// for.
+func (s *Session) CallAll(
+	ctx context.Context, requests []gate.CallRequest, done func(int, *tool.Result),
+) []*tool.Result {
+	return s.gate.CallAll(ctx, s.caller, requests, done)
+}
+
+// Outcome returns the state of a call after a restart.
+func (s *Session) Outcome(ctx context.Context, call string) (gate.Outcome, *tool.Result, error) {
+	return s.gate.Outcome(ctx, call)
+}
+
+// Collect returns the result of a call that was left waiting, once it ended.
+func (s *Session) Collect(ctx context.Context, call string) (*tool.Result, error) {
+	return s.gate.Collect(ctx, call)
+}
+
+// Enter keeps the session open until release is called. The context that it
+// returns ends with ctx, or with the kernel.
+func (s *Session) Enter(ctx context.Context) (entered context.Context, release func(), err *tool.Error) {
+	if !s.use.enter() {
+		return nil, nil, tool.Errorf("session.Call", tool.Unavailable, "session %s has ended", s.id).
+			WithHint("open a new one")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.base, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+		s.use.leave()
+	}, nil
+}
+
+// Close ends the session once its calls have ended. Calls that wait for a human
+// go on waiting.
+func (s *Session) Close() { s.use.end() }
+
+// setUp makes the calls that an app's modules ask for when a session opens, if a
+// human has accepted them. The kernel makes them itself. A step that fails is a
+// warning for the session's user, and the rest goes on.
+func (s *Session) setUp(ctx context.Context, secrets modules.Secrets) {
+	if s.loaded.App == nil || !s.loaded.Accepted {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.base, cancel)()
+	daemon := s.caller.AsDaemon()
+	for _, m := range s.loaded.App.Modules {
+		for _, step := range m.Setup {
+			name := m.Name + "." + step.Action
+			params, err := modules.ExpandSecrets(secrets, step.Params)
+			var args json.RawMessage
+			if err == nil {
+				args, err = json.Marshal(params)
+			}
+			if err == nil {
+				err = s.gate.Call(ctx, daemon, gate.CallRequest{Name: name, Args: args}).Err()
+			}
+			if err != nil {
+				s.warnings = append(s.warnings, fmt.Sprintf("the setup step %s failed: %v", name, err))
+			}
+		}
+	}
+}
+
+// CallRequest is one proposal: see gate.CallRequest.
+type CallRequest = gate.CallRequest
+
+// NewCallID makes the ID of a call, for a face that must know it before the call
+// is made.
+func NewCallID() string { return gate.NewID() }

@@ -1,0 +1,119 @@
+package session
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"callgate/tool"
+)
+
+// Table holds the open sessions of a kernel. A call that is finished without
+// its session is made in another session of the same ID, which is never in the
+// table; an ID has ended when the last session that bears it has closed.
+type Table struct {
+	ended func(id string)
+
+	mu      sync.Mutex
+	closing bool
+	open    map[string]*Session
+	holders map[string]int // sessions by ID, in the table or not
+}
+
+// NewTable makes an empty table. ended is called when an ID has ended.
+func NewTable(ended func(id string)) *Table {
+	return &Table{ended: ended, open: map[string]*Session{}, holders: map[string]int{}}
+}
+
+// Publish makes a session known. It refuses one whose ID is open, and any once
+// the kernel closes.
+func (t *Table) Publish(s *Session) error {
+	const op = "session.Publish"
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closing {
+		return tool.Errorf(op, tool.Unavailable, "the kernel is closing")
+	}
+	if t.open[s.id] != nil {
+		return tool.Errorf(op, tool.Conflict, "the session %s is open already", s.id)
+	}
+	t.open[s.id] = s
+	return nil
+}
+
+// hold counts a session that bears an ID.
+func (t *Table) hold(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.holders[id]++
+}
+
+// remove takes a session that has ended out of the table, and ends its ID with
+// the last that bears it.
+func (t *Table) remove(s *Session) {
+	t.mu.Lock()
+	if t.open[s.id] == s {
+		delete(t.open, s.id)
+	}
+	t.holders[s.id]--
+	last := t.holders[s.id] == 0
+	if last {
+		delete(t.holders, s.id)
+	}
+	t.mu.Unlock()
+	if last {
+		t.ended(s.id)
+	}
+}
+
+// Get returns an open session.
+func (t *Table) Get(id string) (*Session, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.open[id]; s != nil {
+		return s, nil
+	}
+	return nil, tool.Errorf("session.Get", tool.NotFound, "there is no open session %s", tool.Truncate(id)).
+		WithHint("open a new one")
+}
+
+// Len returns how many sessions are open.
+func (t *Table) Len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.open)
+}
+
+func (t *Table) all() []*Session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Collect(maps.Values(t.open))
+}
+
+// Busy reports whether a session of another process than pid is in the middle
+// of something: a call runs, or its client was here a moment ago and may be
+// about to make one.
+func (t *Table) Busy(pid int) bool {
+	const lately = 300 * time.Millisecond
+	return slices.ContainsFunc(t.all(), func(s *Session) bool { return s.PID() != pid && s.use.busy(lately) })
+}
+
+// Calls returns how many calls are under way.
+func (t *Table) Calls() int {
+	n := 0
+	for _, s := range t.all() {
+		n += s.use.running()
+	}
+	return n
+}
+
+// Close lets no session be published any more, and closes all.
+func (t *Table) Close() {
+	t.mu.Lock()
+	t.closing = true
+	t.mu.Unlock()
+	for _, s := range t.all() {
+		s.Close()
+	}
+}
