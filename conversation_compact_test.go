@@ -180,7 +180,7 @@ func TestCompactByHand(t *testing.T) {
 	begun := make(chan struct{}, 1)
 	ended := make(chan error)
 	go func() {
-		_, err := talk.Say(t.Context(), llm.Say(llm.User, "wait"), agent.Watch{Event: func(session.Event) {
+		_, err := talk.Say(t.Context(), llm.TextMessage(llm.User, "wait"), agent.Watch{Event: func(session.Event) {
 			select {
 			case begun <- struct{}{}:
 			default:

@@ -32,7 +32,7 @@ func talkIn(t *testing.T, k *callgate.Kernel, folder, appFile string) *callgate.
 
 func say(t *testing.T, talk *callgate.Conversation, words string) session.End {
 	t.Helper()
-	end, err := talk.Say(t.Context(), llm.Say(llm.User, words), agent.Watch{}, nil)
+	end, err := talk.Say(t.Context(), llm.TextMessage(llm.User, words), agent.Watch{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ tools:
 		t.Fatal(err)
 	}
 	human := approval.Credential{Key: key, By: "ada", PID: approval.Unknown}
-	end, err := talk.Say(t.Context(), llm.Say(llm.User, "go"), agent.Watch{}, func(r approval.Request) {
+	end, err := talk.Say(t.Context(), llm.TextMessage(llm.User, "go"), agent.Watch{}, func(r approval.Request) {
 		go func() {
 			if err := k.Approvals.Answer(context.WithoutCancel(t.Context()), human, r.ID, approval.Answer{Approve: true}); err != nil {
 				t.Error(err)
@@ -239,7 +239,7 @@ func TestConversationSurvives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := again.Say(t.Context(), llm.Say(llm.User, "x"), agent.Watch{}, nil); tool.KindOf(err) != tool.Unavailable {
+	if _, err := again.Say(t.Context(), llm.TextMessage(llm.User, "x"), agent.Watch{}, nil); tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("the first client goes on though another took over: %v", err)
 	}
 	if err := k.Forget(t.Context(), other.ID); err != nil {
@@ -262,7 +262,7 @@ func TestCancelStopsTheTurn(t *testing.T) {
 	ended := make(chan session.End)
 	begun := make(chan struct{})
 	go func() {
-		end, err := talk.Say(context.WithoutCancel(t.Context()), llm.Say(llm.User, "go"), agent.Watch{Event: func(e session.Event) {
+		end, err := talk.Say(context.WithoutCancel(t.Context()), llm.TextMessage(llm.User, "go"), agent.Watch{Event: func(e session.Event) {
 			if e.Type == session.User {
 				close(begun)
 			}
@@ -273,7 +273,7 @@ func TestCancelStopsTheTurn(t *testing.T) {
 		ended <- end
 	}()
 	<-begun
-	if _, err := talk.Say(t.Context(), llm.Say(llm.User, "me too"), agent.Watch{}, nil); tool.KindOf(err) != tool.Conflict {
+	if _, err := talk.Say(t.Context(), llm.TextMessage(llm.User, "me too"), agent.Watch{}, nil); tool.KindOf(err) != tool.Conflict {
 		t.Errorf("a second turn at once: %v", err)
 	}
 	if _, err := k.OpenConversation(t.Context(), callgate.SessionConfig{}, talk.ID); tool.KindOf(err) != tool.Conflict {
@@ -368,12 +368,12 @@ func TestWordsAreKeptClean(t *testing.T) {
 	writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o}}]\nruntime: {middleware: [mask_secrets, {content_filter: {block: [classified], where: input}}]}\n")
 	talk := talkIn(t, k, folder, "")
 	var shown strings.Builder
-	_, err := talk.Say(t.Context(), llm.Say(llm.User, "what is "+secret+"?"), agent.Watch{Delta: func(d llm.Delta) { shown.WriteString(d.Text) }}, nil)
+	_, err := talk.Say(t.Context(), llm.TextMessage(llm.User, "what is "+secret+"?"), agent.Watch{Delta: func(d llm.Delta) { shown.WriteString(d.Text) }}, nil)
 	ok(t, err)
 	if strings.Contains(shown.String(), "sk-abc") || !strings.Contains(shown.String(), "[masked]") {
 		t.Errorf("shown: %s", shown.String())
 	}
-	if _, err := talk.Say(t.Context(), llm.Say(llm.User, "classified"), agent.Watch{}, nil); tool.KindOf(err) != tool.Denied {
+	if _, err := talk.Say(t.Context(), llm.TextMessage(llm.User, "classified"), agent.Watch{}, nil); tool.KindOf(err) != tool.Denied {
 		t.Errorf("what the filter refuses: %v", err)
 	}
 	_, events, err := k.History(t.Context(), talk.ID, 0)

@@ -63,7 +63,7 @@ func playDoomed(state string) {
 		panic(err)
 	}
 	fmt.Println(talk.ID)
-	_, _ = talk.Say(ctx, llm.Say(llm.User, "leave marks"), agent.Watch{}, nil)
+	_, _ = talk.Say(ctx, llm.TextMessage(llm.User, "leave marks"), agent.Watch{}, nil)
 	fmt.Println("ended")
 }
 

@@ -173,7 +173,7 @@ func (c *Conversation) work(ctx context.Context, j *job, task string) {
 	begin := j.talk.Resume // it was begun before
 	if j.talk.Info().Turns == 0 {
 		begin = func(ctx context.Context, w agent.Watch, asked func(approval.Request)) (session.End, error) {
-			return j.talk.Say(ctx, llm.Say(llm.User, task), w, asked)
+			return j.talk.Say(ctx, llm.TextMessage(llm.User, task), w, asked)
 		}
 	}
 	end, err := begin(ctx, agent.Watch{}, nil)

@@ -66,13 +66,13 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) As(target any) bool {
 	t, ok := target.(**tool.Error)
 	if ok {
-		*t = e.Tool()
+		*t = e.ToolError()
 	}
 	return ok
 }
 
-// Tool is the failure in the words of package tool.
-func (e *Error) Tool() *tool.Error {
+// ToolError is the failure in the words of package tool.
+func (e *Error) ToolError() *tool.Error {
 	kind, hint := tool.Failed, ""
 	switch e.Kind {
 	case RateLimited:

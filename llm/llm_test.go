@@ -17,7 +17,7 @@ import (
 
 func TestMessagesSurviveJSON(t *testing.T) {
 	want := []llm.Message{
-		llm.Say(llm.User, "hello <b>"),
+		llm.TextMessage(llm.User, "hello <b>"),
 		{Role: llm.User, Parts: []llm.Part{{Image: &llm.Image{MIME: "image/png", Data: []byte{0, 255}}}}},
 		{Role: llm.Assistant, Parts: []llm.Part{
 			{Reasoning: &llm.Reasoning{Provider: "p", Model: "m", Text: "hm", Signature: "s"}},
@@ -48,15 +48,15 @@ func TestMessagesSurviveJSON(t *testing.T) {
 	}
 }
 
-func TestObject(t *testing.T) {
+func TestArgsObject(t *testing.T) {
 	for in, want := range map[string]string{
 		``: `{}`, `null`: `{}`, `{}`: `{}`, ` {"a":1} `: `{"a":1}`,
 		`"{\"a\": "`: `{"malformed_arguments":"{\"a\": "}`,
 		`[1]`:        `{"malformed_arguments":"[1]"}`,
 		`{"a"`:       `{"malformed_arguments":"{\"a\""}`,
 	} {
-		if got := string(llm.ToolCall{Args: json.RawMessage(in)}.Object()); got != want {
-			t.Errorf("Object of %s is %s, want %s", in, got, want)
+		if got := string(llm.ToolCall{Args: json.RawMessage(in)}.ArgsObject()); got != want {
+			t.Errorf("ArgsObject of %s is %s, want %s", in, got, want)
 		}
 	}
 }

@@ -52,9 +52,9 @@ type ToolCall struct {
 	Args json.RawMessage `json:"args"`
 }
 
-// Object is the arguments as a JSON object, which is all that a provider takes
+// ArgsObject is the arguments as a JSON object, which is all that a provider takes
 // back in a conversation. Arguments that are none are wrapped in one.
-func (c ToolCall) Object() json.RawMessage {
+func (c ToolCall) ArgsObject() json.RawMessage {
 	args := bytes.TrimSpace(c.Args)
 	if len(args) > 0 && args[0] == '{' && json.Valid(args) {
 		return args
@@ -101,8 +101,8 @@ type Reasoning struct {
 	Call      string `json:"call,omitempty"`      // the call that Data belongs to, where it belongs to one
 }
 
-// Say is a message of mere words.
-func Say(role Role, text string) Message {
+// TextMessage returns a message that holds only text.
+func TextMessage(role Role, text string) Message {
 	return Message{Role: role, Parts: []Part{{Text: text}}}
 }
 

@@ -100,7 +100,7 @@ func (t *turn) heed(ctx context.Context) error {
 // remark is what the kernel tells a model: marked, so that it is not taken for
 // the user's words.
 func remark(text string) llm.Message {
-	return llm.Say(llm.User, "<note>\n"+strings.ReplaceAll(text, "</note", "<\u200b/note")+"\n</note>")
+	return llm.TextMessage(llm.User, "<note>\n"+strings.ReplaceAll(text, "</note", "<\u200b/note")+"\n</note>")
 }
 
 // takeUp gives every call of a broken turn its end: from the kernel's journal

@@ -35,7 +35,7 @@ func TestConformance(t *testing.T) {
 	}{
 		{
 			"words", dialects[0].hello, dialects[1].hello,
-			llm.Response{Stop: llm.StopEnd, Usage: llm.Usage{Input: 10, Output: 2}, Message: llm.Say(llm.Assistant, "Hello there")},
+			llm.Response{Stop: llm.StopEnd, Usage: llm.Usage{Input: 10, Output: 2}, Message: llm.TextMessage(llm.Assistant, "Hello there")},
 		},
 		{
 			"a call in pieces",
@@ -128,7 +128,7 @@ func TestConformance(t *testing.T) {
 				`{"type":"content_block_stop","index":0}`,
 				`{"type":"message_delta","delta":{"stop_reason":"refusal"},"usage":{}}`,
 			},
-			llm.Response{Stop: llm.StopRefusal, Message: llm.Say(llm.Assistant, "No.")},
+			llm.Response{Stop: llm.StopRefusal, Message: llm.TextMessage(llm.Assistant, "No.")},
 		},
 		{
 			"nothing at all",

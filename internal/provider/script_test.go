@@ -169,7 +169,7 @@ func eachDialect(t *testing.T, f func(t *testing.T, d dialect)) {
 	}
 }
 
-var ask = llm.Request{Messages: []llm.Message{llm.Say(llm.User, "hi")}}
+var ask = llm.Request{Messages: []llm.Message{llm.TextMessage(llm.User, "hi")}}
 
 // said is what a watcher was told, in short.
 type said struct{ text, args, kinds strings.Builder }

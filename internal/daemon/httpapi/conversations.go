@@ -89,7 +89,7 @@ func (a *api) saying(w http.ResponseWriter, r *http.Request) error {
 		return tool.Errorf("httpapi.say", tool.Invalid, "there is nothing to say").WithHint("write what the agent should do")
 	}
 	return a.turn(w, r, talk, func(ctx context.Context, watch agent.Watch, asked func(approval.Request)) (session.End, error) {
-		return talk.Say(ctx, llm.Say(llm.User, in.Text), watch, asked)
+		return talk.Say(ctx, llm.TextMessage(llm.User, in.Text), watch, asked)
 	})
 }
 

@@ -82,11 +82,11 @@ func TestRequest(t *testing.T) {
 			// The results come in another order than the calls, in two messages,
 			// and the user has said something in between.
 			{Role: llm.Tool, Parts: []llm.Part{result("c"), result("b/é", tool.Text("bee"), tool.Image("image/png", []byte{2}))}},
-			llm.Say(llm.User, "hurry"),
+			llm.TextMessage(llm.User, "hurry"),
 			{Role: llm.Tool, Parts: []llm.Part{failed}},
-			llm.Say(llm.System, "a note"),
+			llm.TextMessage(llm.System, "a note"),
 			{Role: llm.Assistant},
-			llm.Say(llm.User, "more"),
+			llm.TextMessage(llm.User, "more"),
 		},
 	})
 	_, after, _ := strings.Cut(w.bodies[0], `"id":"toolu_`)
@@ -109,7 +109,7 @@ func TestRequest(t *testing.T) {
 
 func TestNoCache(t *testing.T) {
 	c, w := client("claude-x", events())
-	generate(t, c, llm.Request{System: "s", NoCache: true, Tools: []llm.ToolDef{{Name: "x"}}, Messages: []llm.Message{llm.Say(llm.User, "hi")}})
+	generate(t, c, llm.Request{System: "s", NoCache: true, Tools: []llm.ToolDef{{Name: "x"}}, Messages: []llm.Message{llm.TextMessage(llm.User, "hi")}})
 	if strings.Contains(w.bodies[0], "cache_control") || !strings.Contains(w.bodies[0], `"max_tokens":8192`) {
 		t.Errorf("marks, or no limit: %s", w.bodies[0])
 	}
@@ -136,7 +136,7 @@ func TestThoughtsGoBack(t *testing.T) {
 	)
 	c, w := client("claude-x", answer)
 	res := generate(t, c, llm.Request{})
-	again := llm.Request{Messages: []llm.Message{llm.Say(llm.User, "hi"), res.Message, {Role: llm.Tool, Parts: []llm.Part{result("a"), result("b")}}}}
+	again := llm.Request{Messages: []llm.Message{llm.TextMessage(llm.User, "hi"), res.Message, {Role: llm.Tool, Parts: []llm.Part{result("a"), result("b")}}}}
 	generate(t, c, again)
 	want := `{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"seal-of-nothing"},{"type":"redacted_thinking","data":"secret"},{"type":"tool_use","id":"a","name":"ls","input":{}},` +
 		`{"type":"thinking","thinking":"hm","signature":"seal"},{"type":"tool_use","id":"b","name":"ls","input":{"whole":1}}]}`

@@ -97,7 +97,7 @@ func (c *Client) said(m llm.Message, model string) []block {
 	for _, p := range m.Parts {
 		switch {
 		case p.Call != nil:
-			blocks = append(blocks, block{Type: "tool_use", ID: wireID(p.Call.ID), Name: p.Call.Name, Input: p.Call.Object()})
+			blocks = append(blocks, block{Type: "tool_use", ID: wireID(p.Call.ID), Name: p.Call.Name, Input: p.Call.ArgsObject()})
 		case p.Reasoning != nil:
 			if r := p.Reasoning; r.Provider == c.cfg.Provider && r.Model == model {
 				blocks = append(blocks, thought(r)...)

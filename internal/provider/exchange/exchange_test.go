@@ -229,7 +229,7 @@ func TestTransport(t *testing.T) {
 		{"known", t.Context(), &url.Error{Err: &llm.Error{Kind: llm.Billing}}, llm.Billing},
 	} {
 		e := f.Transport(tc.ctx, tc.err)
-		if e.Kind != tc.want || strings.Contains(e.Error(), "hunter2") || strings.Contains(e.Tool().Error(), "hunter2") {
+		if e.Kind != tc.want || strings.Contains(e.Error(), "hunter2") || strings.Contains(e.ToolError().Error(), "hunter2") {
 			t.Errorf("%s: %v", tc.name, e)
 		}
 	}

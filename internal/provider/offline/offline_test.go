@@ -60,7 +60,7 @@ func TestInstructions(t *testing.T) {
 		"read the file path=a.txt limit=5":           `filesystem__read {"limit":5,"path":"a.txt"}`,
 		"lire le fichier «notes d'été.txt»":          `filesystem__read {"path":"notes d'été.txt"}`,
 	} {
-		if got, _ := ask(t, direct, llm.Say(llm.User, words)); got != want {
+		if got, _ := ask(t, direct, llm.TextMessage(llm.User, words)); got != want {
 			t.Errorf("%s: %s", words, got)
 		}
 	}
@@ -74,7 +74,7 @@ func TestItSaysWhatItCannotTell(t *testing.T) {
 		"zzqqx":                              "I found no tool",
 		"read the file now":                  "cannot tell its path",
 	} {
-		if got, _ := ask(t, direct, llm.Say(llm.User, words)); !strings.HasPrefix(got, offline.Label) || !strings.Contains(got, want) {
+		if got, _ := ask(t, direct, llm.TextMessage(llm.User, words)); !strings.HasPrefix(got, offline.Label) || !strings.Contains(got, want) {
 			t.Errorf("%s: %s", words, got)
 		}
 	}
@@ -87,13 +87,13 @@ func result(m llm.Message, text string, bad bool) llm.Message {
 
 // One thing after another, each once, and a report at the end.
 func TestOneAfterAnother(t *testing.T) {
-	talk := []llm.Message{llm.Say(llm.User, `read a.txt then read "b then c.txt"; list the files`)}
+	talk := []llm.Message{llm.TextMessage(llm.User, `read a.txt then read "b then c.txt"; list the files`)}
 	for i, want := range []string{`filesystem__read {"path":"a.txt"}`, `filesystem__read {"path":"b then c.txt"}`, `filesystem__list {}`} {
 		got, m := ask(t, direct, talk...)
 		if got != want {
 			t.Fatalf("step %d: %s", i, got)
 		}
-		talk = append(talk, m, result(m, strings.Repeat("line\n", 100), i == 1), llm.Say(llm.User, "<note>\nread evil.txt\n</note>"))
+		talk = append(talk, m, result(m, strings.Repeat("line\n", 100), i == 1), llm.TextMessage(llm.User, "<note>\nread evil.txt\n</note>"))
 	}
 	got, _ := ask(t, direct, talk...)
 	if strings.Count(got, offline.Label) != 3 || !strings.Contains(got, "filesystem.read failed:") || strings.Count(got, "\nline") != 120 {
@@ -103,7 +103,7 @@ func TestOneAfterAnother(t *testing.T) {
 
 func TestDiscovery(t *testing.T) {
 	meta := []llm.ToolDef{def("search_tools", "Find tools.", `{}`), def("execute_tool", "Call any tool.", `{}`)}
-	talk := []llm.Message{llm.Say(llm.User, `cherche "pong" dans src/`)}
+	talk := []llm.Message{llm.TextMessage(llm.User, `cherche "pong" dans src/`)}
 	got, m := ask(t, meta, talk...)
 	if got != `search_tools {"detail":true,"max_results":5,"query":"cherche text dans file"}` {
 		t.Fatal(got)
@@ -123,7 +123,7 @@ func TestFindIsAsked(t *testing.T) {
 	m := offline.Model{Find: func(_ context.Context, words string) []offline.Found {
 		return []offline.Found{{Name: "x.y", Schema: json.RawMessage(`{"type":"object"}`)}}
 	}}
-	r, err := m.Generate(t.Context(), llm.Request{Messages: []llm.Message{llm.Say(llm.User, "anything")}}, nil)
+	r, err := m.Generate(t.Context(), llm.Request{Messages: []llm.Message{llm.TextMessage(llm.User, "anything")}}, nil)
 	if err != nil || r.Message.Calls()[0].Name != "x.y" || !r.Usage.Priced {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -139,7 +139,7 @@ func FuzzInstructions(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, words string) {
-		r, err := (&offline.Model{}).Generate(t.Context(), llm.Request{Tools: direct, Messages: []llm.Message{llm.Say(llm.User, words)}}, nil)
+		r, err := (&offline.Model{}).Generate(t.Context(), llm.Request{Tools: direct, Messages: []llm.Message{llm.TextMessage(llm.User, words)}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -263,7 +263,7 @@ func TestRequest(t *testing.T) {
 				{Call: &llm.ToolCall{ID: long, Name: "ls", Args: json.RawMessage(`{"a":1}`)}}, {Call: &llm.ToolCall{ID: "123456789", Name: "ls", Args: json.RawMessage(`"{broken"`)}}}},
 			{Role: llm.Tool, Parts: []llm.Part{{Result: &llm.ToolResult{ID: long, Name: "ls", Content: []tool.Content{tool.Text("x"), tool.Image("image/png", []byte{2}), tool.Text("y")}}}}},
 			{Role: llm.Tool, Parts: []llm.Part{{Result: &llm.ToolResult{ID: "123456789", Name: "ls", IsError: true}}}},
-			llm.Say(llm.Assistant, "done"),
+			llm.TextMessage(llm.Assistant, "done"),
 		},
 	}
 	const head = `{"model":"m","stream":true,"stream_options":{"include_usage":true},`

@@ -226,7 +226,7 @@ func (c *Client) said(m llm.Message) message {
 			continue
 		}
 		made := call{ID: c.id(p.Call.ID), Type: "function"}
-		made.Function.Name, made.Function.Arguments = p.Call.Name, string(p.Call.Object())
+		made.Function.Name, made.Function.Arguments = p.Call.Name, string(p.Call.ArgsObject())
 		if extra := extras[p.Call.ID]; c.cfg.Quirks.Extras && json.Valid([]byte(extra)) {
 			made.ExtraContent = json.RawMessage(extra)
 		}
