@@ -96,7 +96,7 @@ func withStandIns(b *app.Brain) (all []*app.Brain) {
 // speaksTo says where a brain's conversations go when that is the app file's own
 // choice, and with which key.
 func speaksTo(b *app.Brain) string {
-	if b.Provider == app.Offline || provider.Own(provider.Config{Provider: b.Provider, Backend: provider.Backend(b.Backend), BaseURL: b.BaseURL}, os.Getenv) {
+	if b.Provider == app.Offline || provider.IsDefaultURL(provider.Config{Provider: b.Provider, Backend: provider.Backend(b.Backend), BaseURL: b.BaseURL}, os.Getenv) {
 		return ""
 	}
 	text := "send conversations, and what tools answer in them, to " + b.BaseURL

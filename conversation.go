@@ -220,14 +220,14 @@ func (k *Kernel) converse(ctx context.Context, s *Session, name string, log *ses
 
 // findFor finds tools for the offline brain: those that its words mean, and
 // none where nothing answers them well.
-func (s *Session) findFor(ctx context.Context, words string) []offline.Found {
+func (s *Session) findFor(ctx context.Context, words string) []offline.ToolMatch {
 	answer, err := s.Search(ctx, search.Request{Queries: []string{words}, Limit: 5})
 	if err != nil || len(answer.Answers) == 0 || len(answer.Unmatched) > 0 {
 		return nil
 	}
-	found := []offline.Found{}
+	found := []offline.ToolMatch{}
 	for _, h := range answer.Answers[0].Hits {
-		found = append(found, offline.Found{Name: h.Tool.ID.Dotted(), Schema: h.Tool.Spec.Input})
+		found = append(found, offline.ToolMatch{Name: h.Tool.ID.Dotted(), Schema: h.Tool.Spec.Input})
 	}
 	return found
 }

@@ -22,14 +22,14 @@ type Config struct {
 	Key         string // "" is looked for in the environment, where the address is the provider's own
 	Headers     map[string]string
 	Timeout     time.Duration // of one attempt; 0: as long as the stream keeps coming
-	Silence     time.Duration // without a byte, before an attempt is given up; 0: 5 minutes
+	IdleTimeout time.Duration // without a byte, before an attempt is given up; 0: 5 minutes
 	NativeTools *bool         // nil: as is known of the provider and the model
 	Retry       Retry
 	Catalog     *catalog.Catalog    // nil: the embedded one
 	Env         func(string) string // nil: os.Getenv
 }
 
-const defaultSilence = 5 * time.Minute
+const defaultIdleTimeout = 5 * time.Minute
 
 // Info is what was made of a Config.
 type Info struct {
@@ -85,7 +85,7 @@ func resolve(cfg Config) (*resolved, error) {
 	}
 	entry := table.Find(p.name, cfg.Model)
 	r.Info = Info{Provider: p.name, Backend: backend, Model: cfg.Model, BaseURL: base, Entry: entry}
-	r.NativeTools = p.tools == always || p.tools == byModel && entry.Tools
+	r.NativeTools = p.tools == toolsAlways || p.tools == toolsByModel && entry.Tools
 	if cfg.NativeTools != nil {
 		r.NativeTools = *cfg.NativeTools
 	}
@@ -135,7 +135,7 @@ func address(cfg Config, p preset, backend Backend, env func(string) string) (ba
 	if p.backend != Anthropic && backend == Anthropic && base == p.baseURL {
 		return "", false, tool.Errorf("provider.New", tool.Invalid, "the usual address of %s does not speak the backend anthropic", p.name).WithHint("give the brain the base_url of one that does")
 	}
-	if why := unfit(base); why != "" {
+	if why := urlProblem(base); why != "" {
 		return "", false, tool.Errorf("provider.New", tool.Invalid, "the base URL %s %s", from, why).WithHint("it looks like https://host/v1")
 	}
 	return strings.TrimRight(base, "/"), own, nil
@@ -153,9 +153,9 @@ func BaseURLVariable(provider string) string {
 	return "CALLGATE_" + upper + "_BASE_URL"
 }
 
-// unfit says why an address cannot be used. It does not repeat the address,
+// urlProblem says why an address cannot be used. It does not repeat the address,
 // which may hold a secret.
-func unfit(base string) string {
+func urlProblem(base string) string {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil:

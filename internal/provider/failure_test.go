@@ -197,7 +197,7 @@ func TestSlowFirstTokenIsWaitedFor(t *testing.T) {
 func TestSilenceAndTimeout(t *testing.T) {
 	eachDialect(t, func(t *testing.T, d dialect) {
 		for name, cfg := range map[string]provider.Config{
-			"silence": {Silence: 30 * time.Millisecond},
+			"silence": {IdleTimeout: 30 * time.Millisecond},
 			"timeout": {Timeout: 30 * time.Millisecond},
 		} {
 			t.Run(name, func(t *testing.T) {

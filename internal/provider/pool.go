@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"callgate/internal/provider/anthropic"
-	"callgate/internal/provider/exchange"
+	"callgate/internal/provider/apiclient"
 	"callgate/internal/provider/openai"
 	"callgate/llm"
 )
@@ -19,31 +19,31 @@ import (
 //
 // The law: a line is shared by whoever asks the same model at the same address
 // with the same key, and by nobody else. Two keys of one provider never share a
-// line, nor do two models, so that neither can use up the other's places or ride
+// line, nor do two models, so that neither can use up the other's slots or ride
 // on its connection. A request takes a place before it is sent and gives it back
 // when its answer has ended; it holds none while it waits to be tried again. Who
 // waits for a place leaves when its context ends.
 type Pool struct {
-	Places int // requests under way at once on each line; 0: 8
+	MaxConcurrent int // requests under way at once on each line; 0: 8
 
-	mu    sync.Mutex
-	lines map[lineKey]*line
+	mu      sync.Mutex
+	clients map[clientKey]*sharedClient
 }
 
-const defaultPlaces = 8
+const defaultMaxConcurrent = 8
 
-// lineKey tells lines apart. The key itself is not kept.
-type lineKey struct {
+// clientKey tells lines apart. The key itself is not kept.
+type clientKey struct {
 	provider, model, baseURL string
 	backend                  Backend
 	key                      [sha256.Size]byte
-	silence                  time.Duration
+	idleTimeout              time.Duration
 }
 
 // line is what the askers of one model with one key share.
-type line struct {
+type sharedClient struct {
 	client *http.Client
-	places chan struct{}
+	slots  chan struct{}
 }
 
 // New makes a model that shares nothing with others; see [Pool.Open].
@@ -56,11 +56,11 @@ func (p *Pool) Open(cfg Config) (llm.Model, Info, error) {
 	if err != nil {
 		return nil, Info{}, err
 	}
-	if cfg.Silence <= 0 {
-		cfg.Silence = defaultSilence
+	if cfg.IdleTimeout <= 0 {
+		cfg.IdleTimeout = defaultIdleTimeout
 	}
-	l := p.line(r, cfg.Silence)
-	m := &metered{inner: adapter(r, l.client), line: l, info: r.Info, timeout: cfg.Timeout}
+	l := p.client(r, cfg.IdleTimeout)
+	m := &metered{inner: adapter(r, l.client), shared: l, info: r.Info, timeout: cfg.Timeout}
 	return cfg.Retry.Wrap(m), r.Info, nil
 }
 
@@ -68,49 +68,49 @@ func (p *Pool) Open(cfg Config) (llm.Model, Info, error) {
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, l := range p.lines {
+	for _, l := range p.clients {
 		l.client.CloseIdleConnections()
 	}
 }
 
-func (p *Pool) line(r *resolved, silence time.Duration) *line {
-	k := lineKey{r.Provider, r.Model, r.BaseURL, r.Backend, sha256.Sum256([]byte(r.key)), silence}
+func (p *Pool) client(r *resolved, idleTimeout time.Duration) *sharedClient {
+	k := clientKey{r.Provider, r.Model, r.BaseURL, r.Backend, sha256.Sum256([]byte(r.key)), idleTimeout}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l := p.lines[k]; l != nil {
+	if l := p.clients[k]; l != nil {
 		return l
 	}
-	places := p.Places
-	if places <= 0 {
-		places = defaultPlaces
+	slots := p.MaxConcurrent
+	if slots <= 0 {
+		slots = defaultMaxConcurrent
 	}
-	l := &line{client: newClient(places, silence), places: make(chan struct{}, places)}
-	if p.lines == nil {
-		p.lines = map[lineKey]*line{}
+	l := &sharedClient{client: newHTTPClient(slots, idleTimeout), slots: make(chan struct{}, slots)}
+	if p.clients == nil {
+		p.clients = map[clientKey]*sharedClient{}
 	}
-	p.lines[k] = l
+	p.clients[k] = l
 	return l
 }
 
-// newClient makes a client that follows no redirect: a key is not carried to
+// newHTTPClient makes a client that follows no redirect: a key is not carried to
 // where a server points.
-func newClient(places int, silence time.Duration) *http.Client {
+func newHTTPClient(slots int, idleTimeout time.Duration) *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = places
+	t.MaxIdleConnsPerHost = slots
 	return &http.Client{
-		Transport:     patientTransport{exchange.Patient(t, silence), t},
+		Transport:     idleTransport{apiclient.WithIdleTimeout(t, idleTimeout), t},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// patientTransport keeps CloseIdleConnections in reach.
-type patientTransport struct {
+// idleTransport keeps CloseIdleConnections in reach.
+type idleTransport struct {
 	http.RoundTripper
 	*http.Transport
 }
 
 // RoundTrip goes through the patient one.
-func (t patientTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(req)
 }
 
@@ -133,7 +133,7 @@ func adapter(r *resolved, client *http.Client) llm.Model {
 // its usage.
 type metered struct {
 	inner   llm.Model
-	line    *line
+	shared  *sharedClient
 	info    Info
 	timeout time.Duration
 }
@@ -141,8 +141,8 @@ type metered struct {
 // Generate asks once.
 func (m *metered) Generate(ctx context.Context, req llm.Request, watch func(llm.Delta)) (*llm.Response, error) {
 	select {
-	case m.line.places <- struct{}{}:
-		defer func() { <-m.line.places }()
+	case m.shared.slots <- struct{}{}:
+		defer func() { <-m.shared.slots }()
 	case <-ctx.Done():
 		return nil, ended(ctx, m.info.Provider, "while waiting for a place")
 	}

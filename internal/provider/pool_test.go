@@ -53,11 +53,11 @@ func (b *busy) handler(events string) http.HandlerFunc {
 	}
 }
 
-func TestPlaces(t *testing.T) {
+func TestMaxConcurrent(t *testing.T) {
 	d := dialects[0]
 	b := &busy{arrived: make(chan struct{}, 100), let: make(chan struct{})}
 	s := serve(t, b.handler(d.events(d.hello...)))
-	pool := &provider.Pool{Places: 3}
+	pool := &provider.Pool{MaxConcurrent: 3}
 	defer pool.Close()
 	open := func(model, key string) llm.Model {
 		m, _, err := pool.Open(provider.Config{Provider: "openai", Model: model, Key: key, BaseURL: s.URL + "/v1", Env: env()})

@@ -25,49 +25,49 @@ type preset struct {
 	backend Backend
 	baseURL string
 	keyEnv  string // "" for one that runs on this machine and needs no key
-	tools   native
+	tools   toolSupport
 	headers map[string]string
 	quirks  openai.Quirks
 }
 
-// native says whether models of a provider are offered tools natively, or in the
+// toolSupport says whether models of a provider are offered tools natively, or in the
 // text of the prompt.
-type native int
+type toolSupport int
 
 const (
-	byModel native = iota // as the catalog says
-	always
-	never
+	toolsByModel toolSupport = iota // as the catalog says
+	toolsAlways
+	toolsNever
 )
 
 // presets are the providers that have a name. Which of them take tools natively
 // is fixed; an app's own word goes before it.
 var presets = []preset{
-	{name: "anthropic", backend: Anthropic, baseURL: "https://api.anthropic.com", keyEnv: "ANTHROPIC_API_KEY", tools: always},
-	{name: "openai", baseURL: "https://api.openai.com/v1", keyEnv: "OPENAI_API_KEY", tools: always,
+	{name: "anthropic", backend: Anthropic, baseURL: "https://api.anthropic.com", keyEnv: "ANTHROPIC_API_KEY", tools: toolsAlways},
+	{name: "openai", baseURL: "https://api.openai.com/v1", keyEnv: "OPENAI_API_KEY", tools: toolsAlways,
 		quirks: openai.Quirks{CompletionTokens: true, CacheKey: true}},
-	{name: "deepseek", baseURL: "https://api.deepseek.com/v1", keyEnv: "DEEPSEEK_API_KEY", tools: always,
+	{name: "deepseek", baseURL: "https://api.deepseek.com/v1", keyEnv: "DEEPSEEK_API_KEY", tools: toolsAlways,
 		quirks: openai.Quirks{Thoughts: "reasoning_content"}},
-	{name: "groq", baseURL: "https://api.groq.com/openai/v1", keyEnv: "GROQ_API_KEY", tools: always,
+	{name: "groq", baseURL: "https://api.groq.com/openai/v1", keyEnv: "GROQ_API_KEY", tools: toolsAlways,
 		quirks: openai.Quirks{CompletionTokens: true}},
-	{name: "mistral", baseURL: "https://api.mistral.ai/v1", keyEnv: "MISTRAL_API_KEY", tools: always,
+	{name: "mistral", baseURL: "https://api.mistral.ai/v1", keyEnv: "MISTRAL_API_KEY", tools: toolsAlways,
 		quirks: openai.Quirks{IDLength: 9, ToolNames: true}},
-	{name: "together", baseURL: "https://api.together.xyz/v1", keyEnv: "TOGETHER_API_KEY", tools: always},
-	{name: "gemini", baseURL: "https://generativelanguage.googleapis.com/v1beta/openai", keyEnv: "GEMINI_API_KEY", tools: always,
+	{name: "together", baseURL: "https://api.together.xyz/v1", keyEnv: "TOGETHER_API_KEY", tools: toolsAlways},
+	{name: "gemini", baseURL: "https://generativelanguage.googleapis.com/v1beta/openai", keyEnv: "GEMINI_API_KEY", tools: toolsAlways,
 		quirks: openai.Quirks{ToolNames: true, Extras: true}},
-	{name: "xai", baseURL: "https://api.x.ai/v1", keyEnv: "XAI_API_KEY", tools: always},
-	{name: "cerebras", baseURL: "https://api.cerebras.ai/v1", keyEnv: "CEREBRAS_API_KEY", tools: always,
+	{name: "xai", baseURL: "https://api.x.ai/v1", keyEnv: "XAI_API_KEY", tools: toolsAlways},
+	{name: "cerebras", baseURL: "https://api.cerebras.ai/v1", keyEnv: "CEREBRAS_API_KEY", tools: toolsAlways,
 		quirks: openai.Quirks{CompletionTokens: true}},
-	{name: "fireworks", baseURL: "https://api.fireworks.ai/inference/v1", keyEnv: "FIREWORKS_API_KEY", tools: always},
-	{name: "perplexity", baseURL: "https://api.perplexity.ai", keyEnv: "PERPLEXITY_API_KEY", tools: always},
-	{name: "openrouter", baseURL: "https://openrouter.ai/api/v1", keyEnv: "OPENROUTER_API_KEY", tools: always,
+	{name: "fireworks", baseURL: "https://api.fireworks.ai/inference/v1", keyEnv: "FIREWORKS_API_KEY", tools: toolsAlways},
+	{name: "perplexity", baseURL: "https://api.perplexity.ai", keyEnv: "PERPLEXITY_API_KEY", tools: toolsAlways},
+	{name: "openrouter", baseURL: "https://openrouter.ai/api/v1", keyEnv: "OPENROUTER_API_KEY", tools: toolsAlways,
 		quirks: openai.Quirks{Thoughts: "reasoning"}},
-	{name: "github_copilot", backend: GitHubCopilot, baseURL: "https://api.githubcopilot.com", keyEnv: "GITHUB_COPILOT_TOKEN", tools: always,
+	{name: "github_copilot", backend: GitHubCopilot, baseURL: "https://api.githubcopilot.com", keyEnv: "GITHUB_COPILOT_TOKEN", tools: toolsAlways,
 		headers: map[string]string{"Copilot-Integration-Id": "vscode-chat", "Editor-Version": "callgate/1.0", "Openai-Intent": "conversation-edits"}},
-	{name: "ollama", baseURL: "http://localhost:11434/v1", tools: never},
-	{name: "lmstudio", baseURL: "http://localhost:1234/v1", tools: never},
-	{name: "vllm", baseURL: "http://localhost:8000/v1", tools: never},
-	{name: "llamacpp", baseURL: "http://localhost:8080/v1", tools: never},
+	{name: "ollama", baseURL: "http://localhost:11434/v1", tools: toolsNever},
+	{name: "lmstudio", baseURL: "http://localhost:1234/v1", tools: toolsNever},
+	{name: "vllm", baseURL: "http://localhost:8000/v1", tools: toolsNever},
+	{name: "llamacpp", baseURL: "http://localhost:8080/v1", tools: toolsNever},
 }
 
 // aliases are other names that people write.

@@ -15,13 +15,13 @@ import (
 //
 // An answer of which anything was shown is never begun again: whoever watches
 // would see it twice, and two different ones at that. A wait that the provider
-// asks for is kept in full; one longer than Longest, or longer than the context
+// asks for is kept in full; one longer than MaxRetryAfter, or longer than the context
 // lasts, is not begun, and the error says how long it would have been.
 type Retry struct {
-	Attempts int           // in all; 0: 4; 1: no second one
-	Base     time.Duration // of the first wait, doubled each time; 0: 500 ms
-	Most     time.Duration // of a wait that we choose; 0: 30 s
-	Longest  time.Duration // of a wait that the provider asks for; 0: 1 min
+	Attempts      int           // in all; 0: 4; 1: no second one
+	Base          time.Duration // of the first wait, doubled each time; 0: 500 ms
+	MaxDelay      time.Duration // of a wait that we choose; 0: 30 s
+	MaxRetryAfter time.Duration // of a wait that the provider asks for; 0: 1 min
 }
 
 // Wrap is m, asked again where that helps.
@@ -35,8 +35,8 @@ func (r Retry) Wrap(m llm.Model) llm.Model {
 		r.Attempts = 4
 	}
 	or(&r.Base, 500*time.Millisecond)
-	or(&r.Most, 30*time.Second)
-	or(&r.Longest, time.Minute)
+	or(&r.MaxDelay, 30*time.Second)
+	or(&r.MaxRetryAfter, time.Minute)
 	return &retrying{r, m}
 }
 
@@ -56,22 +56,22 @@ func (r *retrying) Generate(ctx context.Context, req llm.Request, watch func(llm
 			}
 		})
 		var fault *llm.Error
-		if err == nil || shown || attempt >= r.Attempts || !errors.As(err, &fault) || !passes(fault.Kind) {
+		if err == nil || shown || attempt >= r.Attempts || !errors.As(err, &fault) || !isTransient(fault.Kind) {
 			return res, err
 		}
 		wait := r.wait(attempt, fault.RetryAfter)
 		deadline, limited := ctx.Deadline()
-		if fault.RetryAfter > r.Longest || limited && time.Until(deadline) <= wait {
+		if fault.RetryAfter > r.MaxRetryAfter || limited && time.Until(deadline) <= wait {
 			return res, err
 		}
-		if stopped := rest(ctx, wait, fault); stopped != nil {
+		if stopped := sleepFor(ctx, wait, fault); stopped != nil {
 			return nil, stopped
 		}
 	}
 }
 
-// passes reports whether a failure is one that time mends.
-func passes(k llm.Kind) bool {
+// isTransient reports whether a failure is one that time mends.
+func isTransient(k llm.Kind) bool {
 	switch k {
 	case llm.RateLimited, llm.Overloaded, llm.Unavailable, llm.BrokenStream:
 		return true
@@ -87,14 +87,14 @@ func (r *retrying) wait(attempt int, asked time.Duration) time.Duration {
 	}
 	d := r.Base
 	for range attempt - 1 {
-		d = min(2*d, r.Most)
+		d = min(2*d, r.MaxDelay)
 	}
-	d = min(d, r.Most)
+	d = min(d, r.MaxDelay)
 	return d/2 + rand.N(d/2+1)
 }
 
-// rest waits. It returns an error when the context ends first.
-func rest(ctx context.Context, d time.Duration, after *llm.Error) error {
+// sleepFor waits. It returns an error when the context ends first.
+func sleepFor(ctx context.Context, d time.Duration, after *llm.Error) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -45,7 +45,7 @@ func of(k llm.Kind) error { return &llm.Error{Kind: k, Provider: "p", Message: "
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &flaky{errs: []error{of(llm.Overloaded), of(llm.Unavailable), of(llm.RateLimited), of(llm.BrokenStream), of(llm.Overloaded)}}
-		r := provider.Retry{Attempts: 6, Base: time.Second, Most: 5 * time.Second}
+		r := provider.Retry{Attempts: 6, Base: time.Second, MaxDelay: 5 * time.Second}
 		if _, err := r.Wrap(f).Generate(t.Context(), ask, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -160,7 +160,7 @@ func (d dialect) with(t testing.TB, s *server, cfg provider.Config) llm.Model {
 }
 
 // quick are retries that do not wait.
-var quick = provider.Retry{Base: time.Nanosecond, Most: time.Nanosecond}
+var quick = provider.Retry{Base: time.Nanosecond, MaxDelay: time.Nanosecond}
 
 // eachDialect runs a test over both adapters.
 func eachDialect(t *testing.T, f func(t *testing.T, d dialect)) {

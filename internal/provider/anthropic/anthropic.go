@@ -17,7 +17,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 
-	"callgate/internal/provider/exchange"
+	"callgate/internal/provider/apiclient"
 	"callgate/llm"
 )
 
@@ -36,10 +36,10 @@ const defaultMaxTokens = 8192
 
 // Client is a model behind Messages.
 type Client struct {
-	cfg     Config
-	sdk     sdk.Client
-	faults  exchange.Faults
-	spurned exchange.Spurned
+	cfg       Config
+	sdk       sdk.Client
+	apiErrors apiclient.ErrorReader
+	rejected  apiclient.RejectedParams
 }
 
 var _ llm.Model = (*Client)(nil)
@@ -49,9 +49,9 @@ func New(cfg Config) *Client {
 	if cfg.MaxTokens <= 0 {
 		cfg.MaxTokens = defaultMaxTokens
 	}
-	c := &Client{cfg: cfg, faults: exchange.Faults{Provider: cfg.Provider, Secrets: []string{cfg.Key}}}
+	c := &Client{cfg: cfg, apiErrors: apiclient.ErrorReader{Provider: cfg.Provider, Secrets: []string{cfg.Key}}}
 	base := strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/v1")
-	opts := []option.RequestOption{option.WithoutEnvironmentDefaults(), option.WithBaseURL(base + "/"), option.WithMaxRetries(0), option.WithMiddleware(c.refuse)}
+	opts := []option.RequestOption{option.WithoutEnvironmentDefaults(), option.WithBaseURL(base + "/"), option.WithMaxRetries(0), option.WithMiddleware(c.statusError)}
 	if cfg.HTTP != nil {
 		opts = append(opts, option.WithHTTPClient(cfg.HTTP))
 	}
@@ -60,18 +60,18 @@ func New(cfg Config) *Client {
 	}
 	for name, value := range cfg.Headers {
 		opts = append(opts, option.WithHeader(name, value))
-		c.faults.Secrets = append(c.faults.Secrets, value)
+		c.apiErrors.Secrets = append(c.apiErrors.Secrets, value)
 	}
 	c.sdk = sdk.NewClient(opts...)
 	return c
 }
 
-// refuse turns a response that is none into an error before the SDK sees it,
+// statusError turns a response that is none into an error before the SDK sees it,
 // whose own words would repeat the address.
-func (c *Client) refuse(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+func (c *Client) statusError(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	res, err := next(req)
 	if err == nil && res.StatusCode >= 300 {
-		return nil, c.faults.Response(res)
+		return nil, c.apiErrors.Response(res)
 	}
 	return res, err
 }
@@ -85,46 +85,46 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, watch func(llm.D
 		}
 		var res *http.Response
 		if err := c.sdk.Post(ctx, "v1/messages", b.raw, &res); err != nil {
-			fault := c.faults.Transport(ctx, err)
-			if c.spurned.Learn(fault, b.sent) {
+			fault := c.apiErrors.Transport(ctx, err)
+			if c.rejected.Learn(fault, b.sent) {
 				continue
 			}
 			return nil, fault
 		}
-		draft := exchange.NewDraft(watch)
-		draft.Warnings = b.warnings
-		return c.read(ctx, res, b.model, draft)
+		builder := apiclient.NewResponseBuilder(watch)
+		builder.Warnings = b.warnings
+		return c.read(ctx, res, b.model, builder)
 	}
 }
 
 // read grows the answer out of a response.
-func (c *Client) read(ctx context.Context, res *http.Response, model string, draft *exchange.Draft) (*llm.Response, error) {
+func (c *Client) read(ctx context.Context, res *http.Response, model string, builder *apiclient.ResponseBuilder) (*llm.Response, error) {
 	defer res.Body.Close()
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "text/html" {
-		return nil, c.faults.Inline(http.StatusNotFound, []byte("<"))
+		return nil, c.apiErrors.Inline(http.StatusNotFound, []byte("<"))
 	}
-	a := newAssembler(c.cfg.Provider, model, draft)
+	a := newAssembler(c.cfg.Provider, model, builder)
 	stream := ssestream.NewStream[sdk.MessageStreamEventUnion](ssestream.NewDecoder(res), nil)
 	for ctx.Err() == nil && stream.Next() { // who has gone is told nothing more, though it has come
 		event := stream.Current()
 		a.feed(&event)
-		if draft.Full() {
-			return nil, c.faults.Broken(ctx, errors.New("the answer is longer than any answer may be"), draft)
+		if builder.TooLong() {
+			return nil, c.apiErrors.Broken(ctx, errors.New("the answer is longer than any answer may be"), builder)
 		}
 		if a.done {
 			break
 		}
 	}
 	if a.done {
-		return a.seal(), nil
+		return a.build(), nil
 	}
 	err := cmp.Or(ctx.Err(), stream.Err())
 	var inline *sdk.Error
 	if errors.As(err, &inline) {
-		err = c.faults.Inline(0, []byte(inline.RawJSON()))
+		err = c.apiErrors.Inline(0, []byte(inline.RawJSON()))
 	}
-	if err != nil || !a.over() {
-		return nil, c.faults.Broken(ctx, err, draft)
+	if err != nil || !a.isComplete() {
+		return nil, c.apiErrors.Broken(ctx, err, builder)
 	}
-	return a.seal(), nil
+	return a.build(), nil
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"callgate/internal/provider/exchange"
+	"callgate/internal/provider/apiclient"
 	"callgate/llm"
 )
 
@@ -44,9 +44,9 @@ func (c *Client) messages(in []llm.Message, model string) []message {
 	out := make([]message, 0, len(in))
 	var calls []string // of the model's last message
 	for _, m := range in {
-		role, blocks := "user", heard(m)
+		role, blocks := "user", userMessage(m)
 		if m.Role == llm.Assistant {
-			role, blocks = "assistant", c.said(m, model)
+			role, blocks = "assistant", c.assistantMessage(m, model)
 		}
 		if len(blocks) == 0 {
 			continue
@@ -58,15 +58,15 @@ func (c *Client) messages(in []llm.Message, model string) []message {
 		}
 		last := &out[len(out)-1]
 		if role == "assistant" {
-			calls = made(last.Content)
+			calls = callIDs(last.Content)
 		} else if m.Role == llm.Tool {
-			arrange(last.Content, calls)
+			resultsFirst(last.Content, calls)
 		}
 	}
 	return out
 }
 
-func made(blocks []block) []string {
+func callIDs(blocks []block) []string {
 	var ids []string
 	for _, b := range blocks {
 		if b.Type == "tool_use" {
@@ -76,8 +76,8 @@ func made(blocks []block) []string {
 	return ids
 }
 
-// arrange puts results before everything else, in the order of their calls.
-func arrange(blocks []block, calls []string) {
+// resultsFirst puts results before everything else, in the order of their calls.
+func resultsFirst(blocks []block, calls []string) {
 	rank := func(b block) int {
 		if b.Type != "tool_result" {
 			return len(calls) + 1
@@ -90,9 +90,9 @@ func arrange(blocks []block, calls []string) {
 	slices.SortStableFunc(blocks, func(a, b block) int { return rank(a) - rank(b) })
 }
 
-// said writes a message of the model's own. Thoughts go back only to the model
+// assistantMessage writes a message of the model's own. Thoughts go back only to the model
 // that sealed them.
-func (c *Client) said(m llm.Message, model string) []block {
+func (c *Client) assistantMessage(m llm.Message, model string) []block {
 	var blocks []block
 	for _, p := range m.Parts {
 		switch {
@@ -120,8 +120,8 @@ func thought(r *llm.Reasoning) []block {
 	}
 }
 
-// heard writes what the model is told.
-func heard(m llm.Message) []block {
+// userMessage writes what the model is told.
+func userMessage(m llm.Message) []block {
 	var blocks []block
 	for _, p := range m.Parts {
 		switch {
@@ -167,7 +167,7 @@ func wireID(id string) string {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}) >= 0
 	if foreign || id == "" || len(id) > most {
-		return "toolu_" + exchange.ShortID(id, 24)
+		return "toolu_" + apiclient.ShortID(id, 24)
 	}
 	return id
 }

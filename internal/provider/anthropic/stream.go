@@ -7,7 +7,7 @@ import (
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
-	"callgate/internal/provider/exchange"
+	"callgate/internal/provider/apiclient"
 	"callgate/llm"
 )
 
@@ -15,28 +15,28 @@ import (
 // and closed, by index.
 type assembler struct {
 	provider, model string
-	draft           *exchange.Draft
+	builder         *apiclient.ResponseBuilder
 	calls           map[int64]openCall // by the index of their block
 	stop            sdk.StopReason
 	done            bool
 }
 
-// openCall is a call in the draft, and the arguments that came with its opening,
+// openCall is a call in the builder, and the arguments that came with its opening,
 // which count when none follow.
 type openCall struct {
 	call  int
 	whole string
 }
 
-func newAssembler(provider, model string, draft *exchange.Draft) *assembler {
-	return &assembler{provider: provider, model: model, draft: draft, calls: map[int64]openCall{}}
+func newAssembler(provider, model string, builder *apiclient.ResponseBuilder) *assembler {
+	return &assembler{provider: provider, model: model, builder: builder, calls: map[int64]openCall{}}
 }
 
 // feed adds an event. Those nobody knows are passed over.
 func (a *assembler) feed(e *sdk.MessageStreamEventUnion) {
 	switch e.Type {
 	case "message_start":
-		a.draft.Model = string(e.Message.Model)
+		a.builder.Model = string(e.Message.Model)
 		u := e.Message.Usage
 		a.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens, u.OutputTokensDetails.ThinkingTokens)
 	case "content_block_start":
@@ -50,7 +50,7 @@ func (a *assembler) feed(e *sdk.MessageStreamEventUnion) {
 			a.stop = e.Delta.StopReason
 		}
 		if why := e.Delta.StopDetails.Explanation; why != "" {
-			a.draft.Warnings = append(a.draft.Warnings, why)
+			a.builder.Warnings = append(a.builder.Warnings, why)
 		}
 		u := e.Usage
 		a.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens, u.OutputTokensDetails.ThinkingTokens)
@@ -62,7 +62,7 @@ func (a *assembler) feed(e *sdk.MessageStreamEventUnion) {
 // count takes the counts of tokens, which grow from event to event; one that is
 // left out stays. The API counts what the cache served or took beside the input.
 func (a *assembler) count(input, cached, written, output, thought int64) {
-	u := &a.draft.Usage
+	u := &a.builder.Usage
 	fresh := u.Input - u.CachedInput - u.CacheWrite
 	u.CachedInput, u.CacheWrite = max(u.CachedInput, int(cached)), max(u.CacheWrite, int(written))
 	u.Input = max(fresh, int(input)) + u.CachedInput + u.CacheWrite
@@ -72,14 +72,14 @@ func (a *assembler) count(input, cached, written, output, thought int64) {
 func (a *assembler) open(index int64, b *sdk.ContentBlockStartEventContentBlockUnion) {
 	switch b.Type {
 	case "text":
-		a.draft.Text(b.Text)
+		a.builder.Text(b.Text)
 	case "thinking":
-		a.draft.Think(llm.Reasoning{Provider: a.provider, Model: a.model, Signature: b.Signature})
-		a.draft.Thought(a.provider, b.Thinking)
+		a.builder.BeginReasoning(llm.Reasoning{Provider: a.provider, Model: a.model, Signature: b.Signature})
+		a.builder.AddReasoning(a.provider, b.Thinking)
 	case "redacted_thinking":
-		a.draft.Think(llm.Reasoning{Provider: a.provider, Model: a.model, Data: b.Data})
+		a.builder.BeginReasoning(llm.Reasoning{Provider: a.provider, Model: a.model, Data: b.Data})
 	case "tool_use":
-		made := openCall{call: a.draft.Call(0, b.ID, b.Name)}
+		made := openCall{call: a.builder.Call(0, b.ID, b.Name)}
 		if raw := b.JSON.Input.Raw(); raw != "null" && json.Valid([]byte(raw)) {
 			made.whole = raw
 		}
@@ -90,14 +90,14 @@ func (a *assembler) open(index int64, b *sdk.ContentBlockStartEventContentBlockU
 func (a *assembler) grow(index int64, d *sdk.MessageStreamEventUnionDelta) {
 	switch d.Type {
 	case "text_delta":
-		a.draft.Text(d.Text)
+		a.builder.Text(d.Text)
 	case "thinking_delta":
-		a.draft.Thought(a.provider, d.Thinking)
+		a.builder.AddReasoning(a.provider, d.Thinking)
 	case "signature_delta":
-		a.draft.Sign(a.provider, d.Signature)
+		a.builder.AddSignature(a.provider, d.Signature)
 	case "input_json_delta":
 		if c, ok := a.calls[index]; ok {
-			a.draft.Args(c.call, d.PartialJSON)
+			a.builder.Args(c.call, d.PartialJSON)
 		}
 	}
 }
@@ -107,21 +107,21 @@ func (a *assembler) close(index int64) {
 	if !ok {
 		return
 	}
-	if a.draft.CallText(c.call) == "" {
-		a.draft.Args(c.call, c.whole)
+	if a.builder.CallText(c.call) == "" {
+		a.builder.Args(c.call, c.whole)
 	}
-	a.draft.End(c.call)
+	a.builder.End(c.call)
 }
 
-// over reports whether the answer came to its end.
-func (a *assembler) over() bool { return a.done || a.stop != "" }
+// isComplete reports whether the answer came to its end.
+func (a *assembler) isComplete() bool { return a.done || a.stop != "" }
 
-// seal ends the answer.
-func (a *assembler) seal() *llm.Response {
+// build ends the answer.
+func (a *assembler) build() *llm.Response {
 	for _, index := range slices.Sorted(maps.Keys(a.calls)) {
 		a.close(index) // those which the stream left open
 	}
-	return a.draft.Seal(a.ending())
+	return a.builder.Finish(a.ending())
 }
 
 func (a *assembler) ending() llm.Stop {

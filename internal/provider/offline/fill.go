@@ -37,8 +37,8 @@ var (
 	numbers = regexp.MustCompile(`(?:^|\s)(-?\d+(?:\.\d+)?)(?:\s|[.,;:!?]|$)`)
 )
 
-// pieces is what stands out in an instruction.
-type pieces struct {
+// instructionParts is what stands out in an instruction.
+type instructionParts struct {
 	named   map[string]string // name=value
 	quoted  []string
 	links   []string
@@ -49,10 +49,10 @@ type pieces struct {
 	alone   bool     // one parameter is required, so the rest can be meant for it only
 }
 
-// take finds the pieces of an instruction, each kind out of what the ones
+// splitInstruction finds the parts of an instruction, each kind out of what the ones
 // before left.
-func take(text string) *pieces {
-	p := &pieces{named: map[string]string{}}
+func splitInstruction(text string) *instructionParts {
+	p := &instructionParts{named: map[string]string{}}
 	var held []string
 	hold := func(s string) string {
 		held = append(held, s)
@@ -95,9 +95,9 @@ func take(text string) *pieces {
 	return p
 }
 
-// gist is an instruction without what is only its material: what is searched for
+// instructionText is an instruction without what is only its material: what is searched for
 // says nothing about which tool searches.
-func gist(words string) string {
+func instructionText(words string) string {
 	words = links.ReplaceAllString(quoted.ReplaceAllString(words, " text "), " web page ")
 	words = pairs.ReplaceAllString(words, " ")
 	for {
@@ -128,7 +128,7 @@ var (
 func fill(words string, schema json.RawMessage) (args map[string]any, missing []string) {
 	var s shape
 	_ = json.Unmarshal(schema, &s) // one that cannot be read asks for nothing
-	p := take(words)
+	p := splitInstruction(words)
 	p.alone = len(s.Required) == 1
 	args = map[string]any{}
 	names := make([]string, 0, len(s.Properties))
@@ -157,7 +157,7 @@ func place(list []string, name string) int {
 }
 
 // value finds one parameter's value.
-func (p *pieces) value(name string, s shape, required bool) (any, bool) {
+func (p *instructionParts) value(name string, s shape, required bool) (any, bool) {
 	if text, ok := p.named[strings.ToLower(name)]; ok {
 		return typed(text, s)
 	}
@@ -192,7 +192,7 @@ func (p *pieces) value(name string, s shape, required bool) (any, bool) {
 
 // number takes a number that stands beside the parameter's name, or the only
 // one for a parameter that must have one.
-func (p *pieces) number(name string, required bool) (any, bool) {
+func (p *instructionParts) number(name string, required bool) (any, bool) {
 	at := slices.Index(p.words, strings.ToLower(name))
 	for _, i := range []int{at + 1, at - 1} {
 		if at >= 0 && i >= 0 && i < len(p.words) && slices.Contains(p.numbers, p.words[i]) {
@@ -209,7 +209,7 @@ func (p *pieces) number(name string, required bool) (any, bool) {
 
 // text takes the piece that fits a parameter's name. What is optional is filled
 // only with a path or a link, which are meant for something.
-func (p *pieces) text(name string, required bool) (string, bool) {
+func (p *instructionParts) text(name string, required bool) (string, bool) {
 	first := func(list *[]string) (string, bool) {
 		if len(*list) == 0 {
 			return "", false
@@ -277,8 +277,8 @@ func typed(text string, s shape) (any, bool) {
 	}
 }
 
-// certain reports whether an instruction names a tool's own action.
-func certain(words string, f Found) bool {
+// namesAction reports whether an instruction names a tool's own action.
+func namesAction(words string, f ToolMatch) bool {
 	action := f.Name[strings.LastIndexAny(f.Name, "._")+1:]
 	return slices.Contains(strings.Fields(strings.ToLower(words)), strings.ToLower(action))
 }

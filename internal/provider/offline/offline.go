@@ -28,8 +28,8 @@ import (
 // Label begins what it says, so that nobody takes it for a model.
 const Label = "(offline brain, no language model) "
 
-// Found is a tool that words may mean.
-type Found struct {
+// ToolMatch is a tool that words may mean.
+type ToolMatch struct {
 	Name   string // as it is called
 	Schema json.RawMessage
 }
@@ -37,7 +37,7 @@ type Found struct {
 // Model is the brain. Find, when set, finds tools by words, best first; without
 // it the tools that are offered are ranked by the words they share.
 type Model struct {
-	Find func(ctx context.Context, words string) []Found
+	Find func(ctx context.Context, words string) []ToolMatch
 }
 
 // Generate answers one request.
@@ -104,21 +104,21 @@ func (m *Model) next(ctx context.Context, t *turn) step {
 	if len(t.todo) == 0 {
 		return step{words: t.help("Tell me what to do.")}
 	}
-	at := len(t.episodes) - 1
-	if at < 0 || t.episodes[at].done {
+	at := len(t.attempts) - 1
+	if at < 0 || t.attempts[at].done {
 		at++
 		if at >= len(t.todo) {
 			return step{words: t.report()}
 		}
-		t.episodes = append(t.episodes, &episode{})
+		t.attempts = append(t.attempts, &attempt{})
 	}
-	words, e := t.todo[at], t.episodes[at]
+	words, e := t.todo[at], t.attempts[at]
 	if greeting(words) {
 		return step{words: t.help("Hello.")}
 	}
 	if e.found == nil {
 		if t.offers("search_tools") != nil {
-			return call("search_tools", map[string]any{"query": clip(gist(words)), "detail": true, "max_results": 5})
+			return call("search_tools", map[string]any{"query": clip(instructionText(words)), "detail": true, "max_results": 5})
 		}
 		e.found = m.find(ctx, t, words)
 	}
@@ -126,15 +126,15 @@ func (m *Model) next(ctx context.Context, t *turn) step {
 }
 
 // find looks for tools without a call.
-func (m *Model) find(ctx context.Context, t *turn, words string) []Found {
+func (m *Model) find(ctx context.Context, t *turn, words string) []ToolMatch {
 	if m.Find != nil {
-		return m.Find(ctx, gist(words))
+		return m.Find(ctx, instructionText(words))
 	}
-	return t.rank(gist(words))
+	return t.rank(instructionText(words))
 }
 
 // use calls the best tool that was found, or says what it would need.
-func (t *turn) use(words string, e *episode) step {
+func (t *turn) use(words string, e *attempt) step {
 	if len(e.found) == 0 {
 		return step{words: t.report() + Label + fmt.Sprintf("I found no tool for %q.", clip(words))}
 	}
@@ -147,7 +147,7 @@ func (t *turn) use(words string, e *episode) step {
 			}
 			continue
 		}
-		if i > 0 && !certain(words, f) {
+		if i > 0 && !namesAction(words, f) {
 			break // a worse match only because it asks for less
 		}
 		return t.invoke(f, args)
@@ -157,7 +157,7 @@ func (t *turn) use(words string, e *episode) step {
 
 // invoke calls a tool by its own name where it is offered, else through
 // execute_tool.
-func (t *turn) invoke(f Found, args map[string]any) step {
+func (t *turn) invoke(f ToolMatch, args map[string]any) step {
 	if def := t.offers(f.Name); def != nil {
 		return call(def.Name, args)
 	}

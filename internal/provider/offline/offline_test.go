@@ -120,8 +120,8 @@ func TestDiscovery(t *testing.T) {
 }
 
 func TestFindIsAsked(t *testing.T) {
-	m := offline.Model{Find: func(_ context.Context, words string) []offline.Found {
-		return []offline.Found{{Name: "x.y", Schema: json.RawMessage(`{"type":"object"}`)}}
+	m := offline.Model{Find: func(_ context.Context, words string) []offline.ToolMatch {
+		return []offline.ToolMatch{{Name: "x.y", Schema: json.RawMessage(`{"type":"object"}`)}}
 	}}
 	r, err := m.Generate(t.Context(), llm.Request{Messages: []llm.Message{llm.TextMessage(llm.User, "anything")}}, nil)
 	if err != nil || r.Message.Calls()[0].Name != "x.y" || !r.Usage.Priced {

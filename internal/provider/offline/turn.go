@@ -16,12 +16,12 @@ import (
 type turn struct {
 	tools    []llm.ToolDef
 	todo     []string   // the user's instructions
-	episodes []*episode // one for each that was begun
+	attempts []*attempt // one for each that was begun
 }
 
-// episode is what was done about one instruction.
-type episode struct {
-	found []Found // what a search gave; nil: there was none yet
+// attempt is what was done about one instruction.
+type attempt struct {
+	found []ToolMatch // what a search gave; nil: there was none yet
 	done  bool
 	tool  string
 	text  string // what came back
@@ -51,21 +51,21 @@ func read(req llm.Request) *turn {
 			case p.Call != nil:
 				calls[p.Call.ID] = *p.Call
 			case p.Result != nil:
-				t.took(calls[p.Result.ID], *p.Result)
+				t.addResult(calls[p.Result.ID], *p.Result)
 			}
 		}
 	}
 	return t
 }
 
-// took adds one call and what came of it.
-func (t *turn) took(c llm.ToolCall, r llm.ToolResult) {
-	at := len(t.episodes) - 1
-	if at < 0 || t.episodes[at].done {
-		t.episodes = append(t.episodes, &episode{})
+// addResult adds one call and what came of it.
+func (t *turn) addResult(c llm.ToolCall, r llm.ToolResult) {
+	at := len(t.attempts) - 1
+	if at < 0 || t.attempts[at].done {
+		t.attempts = append(t.attempts, &attempt{})
 		at++
 	}
-	e := t.episodes[at]
+	e := t.attempts[at]
 	if c.Name == "search_tools" {
 		e.found = searched(r.Text())
 		return
@@ -83,25 +83,25 @@ func called(c llm.ToolCall) string {
 }
 
 // searched reads what search_tools answered.
-func searched(text string) []Found {
+func searched(text string) []ToolMatch {
 	var answer struct {
 		Tools []struct {
 			Name       string          `json:"name"`
 			Parameters json.RawMessage `json:"parameters"`
 		} `json:"tools"`
 	}
-	found := []Found{}
+	found := []ToolMatch{}
 	start := strings.IndexByte(text, '{')
 	if start < 0 || json.NewDecoder(strings.NewReader(text[start:])).Decode(&answer) != nil {
 		return found
 	}
 	for _, t := range answer.Tools {
-		found = append(found, Found{Name: t.Name, Schema: t.Parameters})
+		found = append(found, ToolMatch{Name: t.Name, Schema: t.Parameters})
 	}
 	return found
 }
 
-var joints = regexp.MustCompile(`(?i)\s*(?:;|\n+|,?\s+(?:and then|then|et puis|puis|und dann|danach|y luego|luego)\s+)\s*`)
+var separators = regexp.MustCompile(`(?i)\s*(?:;|\n+|,?\s+(?:and then|then|et puis|puis|und dann|danach|y luego|luego)\s+)\s*`)
 
 // instructions cuts the user's words where one thing is to be done after
 // another. What is quoted stays whole.
@@ -112,7 +112,7 @@ func instructions(text string) []string {
 		return fmt.Sprintf("\x00%d\x00", len(held)-1)
 	})
 	var out []string
-	for _, part := range joints.Split(bare, -1) {
+	for _, part := range separators.Split(bare, -1) {
 		for i, q := range held {
 			part = strings.ReplaceAll(part, fmt.Sprintf("\x00%d\x00", i), q)
 		}
@@ -140,7 +140,7 @@ func (t *turn) offers(name string) *llm.ToolDef {
 }
 
 // rank orders the offered tools by the words they share with what was asked.
-func (t *turn) rank(words string) []Found {
+func (t *turn) rank(words string) []ToolMatch {
 	docs := make([]lexical.Doc, len(t.tools))
 	for i, d := range t.tools {
 		docs[i] = lexical.Doc{Name: strings.ReplaceAll(d.Name, "__", "."), Description: d.Description}
@@ -153,9 +153,9 @@ func (t *turn) rank(words string) []Found {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	found := []Found{}
+	found := []ToolMatch{}
 	for _, i := range order[:min(5, len(order))] {
-		found = append(found, Found{Name: t.tools[i].Name, Schema: t.tools[i].Schema})
+		found = append(found, ToolMatch{Name: t.tools[i].Name, Schema: t.tools[i].Schema})
 	}
 	return found
 }
@@ -163,7 +163,7 @@ func (t *turn) rank(words string) []Found {
 // report tells what came of everything that was done.
 func (t *turn) report() string {
 	var b strings.Builder
-	for _, e := range t.episodes {
+	for _, e := range t.attempts {
 		if !e.done {
 			continue
 		}

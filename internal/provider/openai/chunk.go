@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"callgate/internal/provider/exchange"
+	"callgate/internal/provider/apiclient"
 	"callgate/llm"
 )
 
@@ -30,7 +30,7 @@ type chunkChoice struct {
 }
 
 type delta struct {
-	Content          words       `json:"content"`
+	Content          contentText       `json:"content"`
 	Refusal          string      `json:"refusal"`
 	ReasoningContent string      `json:"reasoning_content"` // DeepSeek, xAI, vLLM, llama.cpp
 	Reasoning        string      `json:"reasoning"`         // OpenRouter, Groq, Cerebras, Ollama
@@ -48,11 +48,11 @@ type callDelta struct {
 	ExtraContent json.RawMessage `json:"extra_content"`
 }
 
-// words is content: a string, or a list of parts of which some may be thoughts.
-type words struct{ said, thought string }
+// contentText is content: a string, or a list of parts of which some may be thoughts.
+type contentText struct{ said, thought string }
 
 // UnmarshalJSON reads either; anything else is no words.
-func (w *words) UnmarshalJSON(raw []byte) error {
+func (w *contentText) UnmarshalJSON(raw []byte) error {
 	if len(raw) > 0 && raw[0] == '"' {
 		return json.Unmarshal(raw, &w.said)
 	}
@@ -104,7 +104,7 @@ type usage struct {
 	Cost *float64 `json:"cost"` // OpenRouter, in dollars
 }
 
-func (u *usage) words() llm.Usage {
+func (u *usage) tokens() llm.Usage {
 	out := llm.Usage{
 		Input:       u.PromptTokens,
 		CachedInput: max(u.PromptCacheHitTokens, u.PromptTokensDetails.CachedTokens),
@@ -141,7 +141,7 @@ func (c *chunk) fault() []byte {
 // a name begins a call and what follows belongs to it.
 type assembler struct {
 	provider string
-	draft    *exchange.Draft
+	builder  *apiclient.ResponseBuilder
 	slots    []*slot
 	byIndex  map[int]*slot
 	next     int // the order of a call that has none of its own
@@ -150,24 +150,24 @@ type assembler struct {
 	done     bool // the stream said so
 }
 
-// slot is a call that is being put together. It begins in the draft once its
+// slot is a call that is being put together. It begins in the builder once its
 // name is known.
 type slot struct {
 	order    int
 	id, name string
 	held     string // arguments that came before the name
 	extra    json.RawMessage
-	call     int // in the draft; -1 before
+	call     int // in the builder; -1 before
 }
 
-func newAssembler(provider string, draft *exchange.Draft) *assembler {
-	return &assembler{provider: provider, draft: draft, byIndex: map[int]*slot{}}
+func newAssembler(provider string, builder *apiclient.ResponseBuilder) *assembler {
+	return &assembler{provider: provider, builder: builder, byIndex: map[int]*slot{}}
 }
 
 // feed adds a chunk.
 func (a *assembler) feed(c *chunk) {
 	if c.Model != "" {
-		a.draft.Model = c.Model
+		a.builder.Model = c.Model
 	}
 	a.count(c.Usage)
 	if c.XGroq != nil {
@@ -192,21 +192,21 @@ func (a *assembler) feed(c *chunk) {
 
 func (a *assembler) count(u *usage) {
 	if u != nil {
-		a.draft.Usage = u.words()
+		a.builder.Usage = u.tokens()
 	}
 }
 
 func (a *assembler) grow(d *delta) {
 	for _, thought := range []string{d.ReasoningContent, d.Reasoning, d.ReasoningText, d.Content.thought} {
 		if thought != "" {
-			a.draft.Thought(a.provider, thought)
+			a.builder.AddReasoning(a.provider, thought)
 			break // the same under two names
 		}
 	}
-	a.draft.Text(d.Content.said)
+	a.builder.Text(d.Content.said)
 	if d.Refusal != "" {
 		a.refused = true
-		a.draft.Text(d.Refusal)
+		a.builder.Text(d.Refusal)
 	}
 	for i := range d.ToolCalls {
 		a.growCall(&d.ToolCalls[i])
@@ -229,23 +229,23 @@ func (a *assembler) growCall(d *callDelta) {
 	}
 	s.held += string(d.Function.Arguments)
 	if s.name != "" {
-		a.tell(s)
+		a.flushSlot(s)
 	}
 }
 
-// tell passes on what a slot holds.
-func (a *assembler) tell(s *slot) {
+// flushSlot passes on what a slot holds.
+func (a *assembler) flushSlot(s *slot) {
 	if s.call < 0 {
-		s.call = a.draft.Call(s.order, s.id, s.name)
+		s.call = a.builder.Call(s.order, s.id, s.name)
 	}
-	a.draft.Args(s.call, s.held)
+	a.builder.Args(s.call, s.held)
 	s.held = ""
 }
 
 // find returns the slot that a piece belongs to, or nil when it begins one.
 func (a *assembler) find(d *callDelta) *slot {
 	if d.Index == nil {
-		return a.guess(d)
+		return a.guessSlot(d)
 	}
 	s := a.byIndex[*d.Index]
 	switch {
@@ -259,8 +259,8 @@ func (a *assembler) find(d *callDelta) *slot {
 	return s
 }
 
-// guess finds the slot of a piece without an index.
-func (a *assembler) guess(d *callDelta) *slot {
+// guessSlot finds the slot of a piece without an index.
+func (a *assembler) guessSlot(d *callDelta) *slot {
 	if d.ID != "" {
 		return a.byID(d.ID)
 	}
@@ -303,7 +303,7 @@ func (a *assembler) text(s *slot) string {
 	if s.call < 0 {
 		return s.held
 	}
-	return a.draft.CallText(s.call)
+	return a.builder.CallText(s.call)
 }
 
 // whole reports whether the arguments of a slot are a whole object.
@@ -312,22 +312,22 @@ func (a *assembler) whole(s *slot) bool {
 	return strings.HasSuffix(text, "}") && json.Valid([]byte(text))
 }
 
-// over reports whether the answer came to its end. Some servers leave out the
+// isComplete reports whether the answer came to its end. Some servers leave out the
 // reason and some the last word, but none both.
-func (a *assembler) over() bool { return a.finish != "error" && (a.finish != "" || a.done) }
+func (a *assembler) isComplete() bool { return a.finish != "error" && (a.finish != "" || a.done) }
 
-// seal ends the answer.
-func (a *assembler) seal() *llm.Response {
+// build ends the answer.
+func (a *assembler) build() *llm.Response {
 	for _, s := range a.slots {
 		if s.call < 0 && s.held == "" && s.id == "" {
 			continue // no call at all
 		}
-		a.tell(s)
+		a.flushSlot(s)
 		if len(s.extra) > 0 && string(s.extra) != "null" {
-			a.draft.Think(llm.Reasoning{Provider: a.provider, Data: string(s.extra), Call: a.draft.CallID(s.call)})
+			a.builder.BeginReasoning(llm.Reasoning{Provider: a.provider, Data: string(s.extra), Call: a.builder.CallID(s.call)})
 		}
 	}
-	return a.draft.Seal(a.stop())
+	return a.builder.Finish(a.stop())
 }
 
 func (a *assembler) stop() llm.Stop {

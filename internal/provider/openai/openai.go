@@ -23,7 +23,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
-	"callgate/internal/provider/exchange"
+	"callgate/internal/provider/apiclient"
 	"callgate/llm"
 )
 
@@ -54,18 +54,18 @@ const maxCalls = 4096
 
 // Client is a model behind chat completions.
 type Client struct {
-	cfg     Config
-	sdk     sdk.Client
-	faults  exchange.Faults
-	spurned exchange.Spurned
+	cfg       Config
+	sdk       sdk.Client
+	apiErrors apiclient.ErrorReader
+	rejected  apiclient.RejectedParams
 }
 
 var _ llm.Model = (*Client)(nil)
 
 // New makes a client. It opens no connection.
 func New(cfg Config) *Client {
-	c := &Client{cfg: cfg, faults: exchange.Faults{Provider: cfg.Provider, Secrets: []string{cfg.Key}}}
-	opts := []option.RequestOption{option.WithBaseURL(cfg.BaseURL), option.WithMaxRetries(0), option.WithMiddleware(c.refuse)}
+	c := &Client{cfg: cfg, apiErrors: apiclient.ErrorReader{Provider: cfg.Provider, Secrets: []string{cfg.Key}}}
+	opts := []option.RequestOption{option.WithBaseURL(cfg.BaseURL), option.WithMaxRetries(0), option.WithMiddleware(c.statusError)}
 	if cfg.HTTP != nil {
 		opts = append(opts, option.WithHTTPClient(cfg.HTTP))
 	}
@@ -74,7 +74,7 @@ func New(cfg Config) *Client {
 	}
 	for name, value := range cfg.Headers {
 		opts = append(opts, option.WithHeader(name, value))
-		c.faults.Secrets = append(c.faults.Secrets, value)
+		c.apiErrors.Secrets = append(c.apiErrors.Secrets, value)
 	}
 	// Not sdk.NewClient: that one reads OPENAI_API_KEY and its kin out of the
 	// environment, and would show OpenAI's key to every other provider.
@@ -82,12 +82,12 @@ func New(cfg Config) *Client {
 	return c
 }
 
-// refuse turns a response that is none into an error before the SDK sees it,
+// statusError turns a response that is none into an error before the SDK sees it,
 // which reads but one of the many shapes of errors.
-func (c *Client) refuse(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+func (c *Client) statusError(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	res, err := next(req)
 	if err == nil && res.StatusCode >= 300 {
-		return nil, c.faults.Response(res)
+		return nil, c.apiErrors.Response(res)
 	}
 	return res, err
 }
@@ -101,35 +101,35 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, watch func(llm.D
 		}
 		var res *http.Response
 		if err := c.sdk.Post(ctx, "chat/completions", b.raw, &res); err != nil {
-			fault := c.faults.Transport(ctx, err)
-			if c.spurned.Learn(fault, b.sent) {
+			fault := c.apiErrors.Transport(ctx, err)
+			if c.rejected.Learn(fault, b.sent) {
 				continue
 			}
 			return nil, fault
 		}
-		draft := exchange.NewDraft(watch)
-		draft.Warnings = b.warnings
-		return c.read(ctx, res, draft)
+		builder := apiclient.NewResponseBuilder(watch)
+		builder.Warnings = b.warnings
+		return c.read(ctx, res, builder)
 	}
 }
 
 // read grows the answer out of a response.
-func (c *Client) read(ctx context.Context, res *http.Response, draft *exchange.Draft) (*llm.Response, error) {
+func (c *Client) read(ctx context.Context, res *http.Response, builder *apiclient.ResponseBuilder) (*llm.Response, error) {
 	defer res.Body.Close()
-	a := newAssembler(c.cfg.Provider, draft)
+	a := newAssembler(c.cfg.Provider, builder)
 	var err error
 	switch kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind {
 	case "application/json": // a server that does not stream
 		err = c.readWhole(res.Body, a)
 	case "text/html":
-		return nil, c.faults.Inline(http.StatusNotFound, []byte("<"))
+		return nil, c.apiErrors.Inline(http.StatusNotFound, []byte("<"))
 	default:
 		err = c.readEvents(ctx, res, a)
 	}
-	if err != nil || !a.over() {
-		return nil, c.faults.Broken(ctx, err, draft)
+	if err != nil || !a.isComplete() {
+		return nil, c.apiErrors.Broken(ctx, err, builder)
 	}
-	return a.seal(), nil
+	return a.build(), nil
 }
 
 func (c *Client) readEvents(ctx context.Context, res *http.Response, a *assembler) error {
@@ -151,14 +151,14 @@ func (c *Client) readEvents(ctx context.Context, res *http.Response, a *assemble
 }
 
 func (c *Client) readWhole(body io.Reader, a *assembler) error {
-	data, err := io.ReadAll(io.LimitReader(body, exchange.MaxAnswer))
+	data, err := io.ReadAll(io.LimitReader(body, apiclient.MaxAnswer))
 	if err != nil {
 		return err
 	}
 	if err := c.readChunk(data, a); err != nil {
 		return err
 	}
-	a.done = a.draft.Begun()
+	a.done = a.builder.Started()
 	return nil
 }
 
@@ -168,10 +168,10 @@ func (c *Client) readChunk(data []byte, a *assembler) error {
 		return errors.New("the stream holds a piece that is no JSON: " + strings.ToValidUTF8(string(data[:min(len(data), 80)]), ""))
 	}
 	if raw := ch.fault(); raw != nil {
-		return c.faults.Inline(0, raw)
+		return c.apiErrors.Inline(0, raw)
 	}
 	a.feed(&ch)
-	if a.draft.Full() || len(a.slots) > maxCalls {
+	if a.builder.TooLong() || len(a.slots) > maxCalls {
 		return errors.New("the answer is longer than any answer may be")
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"callgate/internal/provider/exchange"
+	"callgate/internal/provider/apiclient"
 	"callgate/llm"
 )
 
@@ -72,34 +72,34 @@ type imageURL struct {
 	URL string `json:"url"`
 }
 
-// written is a request as bytes, with the parameters in it that a model may
+// encodedRequest is a request as bytes, with the parameters in it that a model may
 // refuse, and what was left out because it does.
-type written struct {
+type encodedRequest struct {
 	raw      []byte
 	sent     []string
 	warnings []string
 }
 
 // write puts a request into the words of the API.
-func (c *Client) write(req llm.Request) (*written, error) {
-	w := &written{}
+func (c *Client) write(req llm.Request) (*encodedRequest, error) {
+	w := &encodedRequest{}
 	out := request{Model: req.Model, Stream: true, Stop: req.Stop}
 	if out.Model == "" {
 		out.Model = c.cfg.Model
 	}
-	if c.takes(w, "stream_options", true, "") {
+	if c.accepts(w, "stream_options", true, "") {
 		out.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
-	if c.takes(w, "temperature", req.Temperature != nil, "the model takes no temperature; it was left out") {
+	if c.accepts(w, "temperature", req.Temperature != nil, "the model takes no temperature; it was left out") {
 		out.Temperature = req.Temperature
 	}
-	if c.takes(w, "top_p", req.TopP != nil, "the model takes no top_p; it was left out") {
+	if c.accepts(w, "top_p", req.TopP != nil, "the model takes no top_p; it was left out") {
 		out.TopP = req.TopP
 	}
-	if c.takes(w, "reasoning_effort", req.Effort != "", "the model takes no effort; it was left out") {
+	if c.accepts(w, "reasoning_effort", req.Effort != "", "the model takes no effort; it was left out") {
 		out.ReasoningEffort = req.Effort
 	}
-	if c.takes(w, "prompt_cache_key", c.cfg.Quirks.CacheKey && req.CacheKey != "" && !req.NoCache, "") {
+	if c.accepts(w, "prompt_cache_key", c.cfg.Quirks.CacheKey && req.CacheKey != "" && !req.NoCache, "") {
 		out.PromptCacheKey = req.CacheKey
 	}
 	c.limit(&out, w, req.MaxTokens)
@@ -120,13 +120,13 @@ func (c *Client) write(req llm.Request) (*written, error) {
 	return w, nil
 }
 
-// takes reports whether a wanted parameter may be sent. One that the model
+// accepts reports whether a wanted parameter may be sent. One that the model
 // refuses is left out, with a warning where that matters to the asker.
-func (c *Client) takes(w *written, name string, wanted bool, warning string) bool {
+func (c *Client) accepts(w *encodedRequest, name string, wanted bool, warning string) bool {
 	switch {
 	case !wanted:
 		return false
-	case !c.spurned.Has(name):
+	case !c.rejected.Has(name):
 		w.sent = append(w.sent, name)
 		return true
 	case warning != "":
@@ -137,12 +137,12 @@ func (c *Client) takes(w *written, name string, wanted bool, warning string) boo
 
 // limit sets the limit of tokens under the name that the provider takes: the one
 // it is known for, or else the other.
-func (c *Client) limit(out *request, w *written, most int) {
+func (c *Client) limit(out *request, w *encodedRequest, most int) {
 	if most <= 0 {
 		return
 	}
 	short, long := "max_tokens", "max_completion_tokens"
-	useLong := c.cfg.Quirks.CompletionTokens && !c.spurned.Has(long) || c.spurned.Has(short)
+	useLong := c.cfg.Quirks.CompletionTokens && !c.rejected.Has(long) || c.rejected.Has(short)
 	if useLong {
 		out.MaxCompletionTokens, w.sent = most, append(w.sent, long)
 	} else {
@@ -184,7 +184,7 @@ func (c *Client) messages(req llm.Request) []message {
 		}
 		switch m.Role {
 		case llm.Assistant:
-			out = append(out, c.said(m))
+			out = append(out, c.assistantMessage(m))
 		case llm.Tool:
 			for _, p := range m.Parts {
 				if p.Result != nil {
@@ -202,8 +202,8 @@ func (c *Client) messages(req llm.Request) []message {
 	return out
 }
 
-// said writes a message of the model's own.
-func (c *Client) said(m llm.Message) message {
+// assistantMessage writes a message of the model's own.
+func (c *Client) assistantMessage(m llm.Message) message {
 	out := message{Role: "assistant"}
 	if text := m.Text(); text != "" || len(m.Calls()) == 0 {
 		out.Content = text
@@ -285,9 +285,9 @@ func (c *Client) id(id string) string {
 	}) < 0
 	switch {
 	case n > 0 && (len(id) != n || !plain):
-		return exchange.ShortID(id, n)
+		return apiclient.ShortID(id, n)
 	case len(id) > most:
-		return exchange.ShortID(id, most)
+		return apiclient.ShortID(id, most)
 	}
 	return id
 }

@@ -1,4 +1,4 @@
-package exchange_test
+package apiclient_test
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"callgate/internal/provider/exchange"
+	"callgate/internal/provider/apiclient"
 	"callgate/llm"
 )
 
@@ -28,7 +28,7 @@ func TestArgs(t *testing.T) {
 		`{"a": "b`:    `"{\"a\": \"b"`,
 		`{'a': 1}`:    `"{'a': 1}"`,
 	} {
-		if got := string(exchange.Args(in)); got != want {
+		if got := string(apiclient.Args(in)); got != want {
 			t.Errorf("Args(%q) = %s, want %s", in, got, want)
 		}
 	}
@@ -37,8 +37,8 @@ func TestArgs(t *testing.T) {
 func TestShortID(t *testing.T) {
 	seen := map[string]bool{}
 	for _, id := range []string{"", "call_1", "call_2", strings.Repeat("x", 500), "é"} {
-		got := exchange.ShortID(id, 9)
-		if len(got) != 9 || got != exchange.ShortID(id, 9) || seen[got] {
+		got := apiclient.ShortID(id, 9)
+		if len(got) != 9 || got != apiclient.ShortID(id, 9) || seen[got] {
 			t.Errorf("ShortID(%.10q) = %q", id, got)
 		}
 		seen[got] = true
@@ -47,13 +47,13 @@ func TestShortID(t *testing.T) {
 
 func TestDraftTellsWhatItHolds(t *testing.T) {
 	var told []llm.Delta
-	d := exchange.NewDraft(func(x llm.Delta) { told = append(told, x) })
-	if d.Begun() || d.Partial() != nil {
+	d := apiclient.NewResponseBuilder(func(x llm.Delta) { told = append(told, x) })
+	if d.Started() || d.Partial() != nil {
 		t.Error("an empty draft has begun")
 	}
-	d.Think(llm.Reasoning{Provider: "p", Model: "m"})
-	d.Thought("p", "hm")
-	d.Sign("p", "sig")
+	d.BeginReasoning(llm.Reasoning{Provider: "p", Model: "m"})
+	d.AddReasoning("p", "hm")
+	d.AddSignature("p", "sig")
 	d.Text("a")
 	d.Text("")
 	d.Text("b")
@@ -68,7 +68,7 @@ func TestDraftTellsWhatItHolds(t *testing.T) {
 	if p := d.Partial(); len(p.Message.Calls()) != 0 || p.Message.Text() != "ab" {
 		t.Errorf("partial %+v: it holds words, and no half calls", p.Message)
 	}
-	got := d.Seal(llm.StopEnd)
+	got := d.Finish(llm.StopEnd)
 	want := &llm.Response{Stop: llm.StopTools, Usage: llm.Usage{Input: 1, Output: 2}, Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{
 		{Reasoning: &llm.Reasoning{Provider: "p", Model: "m", Text: "hm", Signature: "sig"}},
 		{Text: "ab"},
@@ -88,10 +88,10 @@ func TestDraftTellsWhatItHolds(t *testing.T) {
 }
 
 func TestDraftGivesIDs(t *testing.T) {
-	d := exchange.NewDraft(nil)
+	d := apiclient.NewResponseBuilder(nil)
 	d.Call(0, "", "a")
 	d.Call(0, "", "a")
-	calls := d.Seal(llm.StopTools).Message.Calls()
+	calls := d.Finish(llm.StopTools).Message.Calls()
 	if calls[0].ID == "" || calls[0].ID == calls[1].ID {
 		t.Errorf("ids %q and %q", calls[0].ID, calls[1].ID)
 	}
@@ -164,7 +164,7 @@ func TestFaults(t *testing.T) {
 		{"groq failed generation", 400, `{"error":{"message":"Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=read{\"path\":\"a\"}</function>"}}`, llm.FailedGeneration, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			f := exchange.Faults{Provider: "p", Secrets: []string{"hunter2-secret", ""}}
+			f := apiclient.ErrorReader{Provider: "p", Secrets: []string{"hunter2-secret", ""}}
 			e := f.Inline(tc.status, []byte(tc.body))
 			if e.Kind != tc.kind || !strings.Contains(e.Message, tc.says) {
 				t.Errorf("%s: %q; want %s that says %q", e.Kind, e.Message, tc.kind, tc.says)
@@ -203,7 +203,7 @@ func TestRetryAfter(t *testing.T) {
 			{"none", nil, `{}`, 0},
 		} {
 			res := &http.Response{StatusCode: 429, Header: tc.header, Body: io.NopCloser(strings.NewReader(tc.body))}
-			if got := (exchange.Faults{}).Response(res).RetryAfter; got != tc.want {
+			if got := (apiclient.ErrorReader{}).Response(res).RetryAfter; got != tc.want {
 				t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 			}
 		}
@@ -215,7 +215,7 @@ func TestTransport(t *testing.T) {
 	cancel()
 	late, stop := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer stop()
-	f := exchange.Faults{Provider: "p", Secrets: []string{"hunter2-secret"}}
+	f := apiclient.ErrorReader{Provider: "p", Secrets: []string{"hunter2-secret"}}
 	for _, tc := range []struct {
 		name string
 		ctx  context.Context
@@ -225,7 +225,7 @@ func TestTransport(t *testing.T) {
 		{"no connection", t.Context(), &url.Error{Op: "Post", URL: "https://h/?key=hunter2-secret", Err: errors.New("connection refused")}, llm.Unavailable},
 		{"cancelled", gone, context.Canceled, llm.Cancelled},
 		{"late", late, context.DeadlineExceeded, llm.Timeout},
-		{"silent", t.Context(), &url.Error{Op: "Post", URL: "https://h", Err: exchange.ErrSilent}, llm.Timeout},
+		{"silent", t.Context(), &url.Error{Op: "Post", URL: "https://h", Err: apiclient.ErrIdle}, llm.Timeout},
 		{"known", t.Context(), &url.Error{Err: &llm.Error{Kind: llm.Billing}}, llm.Billing},
 	} {
 		e := f.Transport(tc.ctx, tc.err)
@@ -248,8 +248,8 @@ func TestPatient(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	client := &http.Client{Transport: exchange.Patient(http.DefaultTransport, 50*time.Millisecond)}
-	if _, err := client.Get(server.URL + "/never"); !errors.Is(err, exchange.ErrSilent) {
+	client := &http.Client{Transport: apiclient.WithIdleTimeout(http.DefaultTransport, 50*time.Millisecond)}
+	if _, err := client.Get(server.URL + "/never"); !errors.Is(err, apiclient.ErrIdle) {
 		t.Errorf("a server that never answers: %v", err)
 	}
 	<-stuck
@@ -257,7 +257,7 @@ func TestPatient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := io.ReadAll(res.Body); string(got) != "some" || !errors.Is(err, exchange.ErrSilent) {
+	if got, err := io.ReadAll(res.Body); string(got) != "some" || !errors.Is(err, apiclient.ErrIdle) {
 		t.Errorf("a server that stops: %q, %v", got, err)
 	}
 	_ = res.Body.Close()
@@ -275,7 +275,7 @@ func TestPatient(t *testing.T) {
 func TestSpurned(t *testing.T) {
 	refusal := func(words string) *llm.Error { return &llm.Error{Kind: llm.BadRequest, Message: words} }
 	sent := []string{"stream_options", "temperature", "max_tokens"}
-	var s exchange.Spurned
+	var s apiclient.RejectedParams
 	for words, want := range map[string]bool{
 		"Unsupported value: 'temperature' does not support 0 with this model.": true,
 		"Invalid temperature value, the valid range of temperature is [0, 2]":  false,
@@ -308,7 +308,7 @@ func FuzzFaults(f *testing.F) {
 	f.Add(500, []byte("<html>"))
 	f.Add(200, []byte(`{"message":"hunter2-secret \xff"}`))
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
-		e := exchange.Faults{Provider: "p", Secrets: []string{"hunter2-secret"}}.Inline(status, body)
+		e := apiclient.ErrorReader{Provider: "p", Secrets: []string{"hunter2-secret"}}.Inline(status, body)
 		if e.Kind == "" || e.RetryAfter < 0 || len(e.Message) > 700 {
 			t.Errorf("%+v", e)
 		}

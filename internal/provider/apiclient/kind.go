@@ -1,4 +1,4 @@
-package exchange
+package apiclient
 
 import (
 	"net/http"
@@ -38,9 +38,9 @@ var (
 	overloadWords = []string{"overloaded", "server is busy", "over capacity", "at capacity", "capacity_exceeded"}
 )
 
-// kind says what sort of failure a problem is. What the words say goes before
+// kind says what sort of failure a apiError is. What the words say goes before
 // the status, which several providers share between very different failures.
-func (p problem) kind(status int) llm.Kind {
+func (p apiError) kind(status int) llm.Kind {
 	all := strings.ToLower(p.code + "\n" + p.kindName + "\n" + p.message)
 	says := func(words []string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(all, w) })
@@ -71,8 +71,8 @@ func (p problem) kind(status int) llm.Kind {
 
 var tryAgain = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) ((?:[0-9.]+(?:h|ms|m|s))+)`)
 
-// wait is how long the problem's own words ask to wait.
-func (p problem) wait() time.Duration {
+// wait is how long the apiError's own words ask to wait.
+func (p apiError) wait() time.Duration {
 	text := p.delay
 	if m := tryAgain.FindStringSubmatch(p.message); text == "" && m != nil {
 		text = m[1]

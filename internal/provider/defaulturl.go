@@ -2,10 +2,10 @@ package provider
 
 import "strings"
 
-// Own reports whether an address, as an app file gives it, is the provider's
+// IsDefaultURL reports whether an address, as an app file gives it, is the provider's
 // usual one: then the user has chosen it by choosing the provider. With the
 // environment's own address nothing of the app file is asked at all.
-func Own(cfg Config, env func(string) string) bool {
+func IsDefaultURL(cfg Config, env func(string) string) bool {
 	if cfg.BaseURL == "" {
 		return true
 	}

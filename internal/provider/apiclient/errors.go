@@ -1,4 +1,4 @@
-package exchange
+package apiclient
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"callgate/llm"
 )
 
-// Faults reads the failures of one provider. No secret gets through it.
-type Faults struct {
+// ErrorReader reads the failures of one provider. No secret gets through it.
+type ErrorReader struct {
 	Provider string
 	Secrets  []string // the key, and whatever else must not be repeated
 }
@@ -30,7 +30,7 @@ const (
 
 // Response reads a response that is none (its status is 300 or above), and
 // closes it.
-func (f Faults) Response(res *http.Response) *llm.Error {
+func (f ErrorReader) Response(res *http.Response) *llm.Error {
 	defer res.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxFault)) // a torn body is read as far as it goes
 	e := f.Inline(res.StatusCode, body)
@@ -42,8 +42,8 @@ func (f Faults) Response(res *http.Response) *llm.Error {
 
 // Inline reads an error's JSON, or whatever came in its place. A status of 0
 // means that it came inside a stream, without one.
-func (f Faults) Inline(status int, body []byte) *llm.Error {
-	p := readProblem(body)
+func (f ErrorReader) Inline(status int, body []byte) *llm.Error {
+	p := readAPIError(body)
 	if status == 0 || status == http.StatusOK {
 		status = p.status
 	}
@@ -57,7 +57,7 @@ func (f Faults) Inline(status int, body []byte) *llm.Error {
 
 // Transport reads a failure on the way: no connection, a deadline, a silence, a
 // cancelled request.
-func (f Faults) Transport(ctx context.Context, err error) *llm.Error {
+func (f ErrorReader) Transport(ctx context.Context, err error) *llm.Error {
 	var known *llm.Error
 	if errors.As(err, &known) {
 		return known
@@ -73,7 +73,7 @@ func (f Faults) Transport(ctx context.Context, err error) *llm.Error {
 		e.Kind, e.Message, e.Err = llm.Cancelled, "the request was cancelled", ctx.Err()
 	case ctx.Err() != nil:
 		e.Kind, e.Message, e.Err = llm.Timeout, "the time for the request ran out", ctx.Err()
-	case errors.Is(err, ErrSilent):
+	case errors.Is(err, ErrIdle):
 		e.Kind = llm.Timeout
 	case errors.As(err, &cert):
 		e.Kind = llm.BadRequest // no waiting mends a certificate
@@ -85,7 +85,7 @@ func (f Faults) Transport(ctx context.Context, err error) *llm.Error {
 // in the error's Partial. Once anything has been shown the kind is BrokenStream,
 // whatever broke it: the answer cannot be begun again behind the watcher's back.
 // A nil err is a stream that ended before its end.
-func (f Faults) Broken(ctx context.Context, err error, d *Draft) *llm.Error {
+func (f ErrorReader) Broken(ctx context.Context, err error, d *ResponseBuilder) *llm.Error {
 	e := &llm.Error{Kind: llm.BrokenStream, Provider: f.Provider, Message: "the answer ended before its end"}
 	var known *llm.Error
 	switch {
@@ -100,7 +100,7 @@ func (f Faults) Broken(ctx context.Context, err error, d *Draft) *llm.Error {
 			e.Kind = llm.BrokenStream
 		}
 	}
-	if !d.Begun() {
+	if !d.Started() {
 		return e
 	}
 	if e.Kind != llm.Cancelled && e.Kind != llm.Timeout && e.Kind != llm.BrokenStream {
@@ -110,32 +110,32 @@ func (f Faults) Broken(ctx context.Context, err error, d *Draft) *llm.Error {
 	return e
 }
 
-// keyish is what keys look like; providers repeat them in their errors, some
+// keyPattern is what keys look like; providers repeat them in their errors, some
 // with stars in the middle.
-var keyish = regexp.MustCompile(`\b(?:sk|gsk|xai|pplx|csk|fw|ghu|gho|AIza|tgp)[-_][-_A-Za-z0-9*.]{8,}`)
+var keyPattern = regexp.MustCompile(`\b(?:sk|gsk|xai|pplx|csk|fw|ghu|gho|AIza|tgp)[-_][-_A-Za-z0-9*.]{8,}`)
 
 // mask takes secrets out of a provider's words, and cuts them to a length.
-func (f Faults) mask(s string) string {
+func (f ErrorReader) mask(s string) string {
 	for _, secret := range f.Secrets {
 		if len(secret) >= 6 {
 			s = strings.ReplaceAll(s, secret, "[key]")
 		}
 	}
-	s = strings.ToValidUTF8(strings.TrimSpace(keyish.ReplaceAllString(s, "[key]")), "�")
+	s = strings.ToValidUTF8(strings.TrimSpace(keyPattern.ReplaceAllString(s, "[key]")), "�")
 	if len(s) > maxMessage {
 		s = strings.ToValidUTF8(s[:maxMessage], "") + " …"
 	}
 	return s
 }
 
-// problem is an error as a provider wrote it.
-type problem struct {
+// apiError is an error as a provider wrote it.
+type apiError struct {
 	message, code, kindName, failed, delay string
 	status                                 int // where the code is a number
 }
 
-// wireProblem has the names that providers give to the parts of an error.
-type wireProblem struct {
+// wireError has the names that providers give to the parts of an error.
+type wireError struct {
 	Message json.RawMessage `json:"message"`
 	Msg     json.RawMessage `json:"msg"`
 	Detail  json.RawMessage `json:"detail"`
@@ -150,21 +150,21 @@ type wireProblem struct {
 	} `json:"details"`
 }
 
-// readProblem finds the error in a body: {"error": {…}}, {"error": "…"},
+// readAPIError finds the error in a body: {"error": {…}}, {"error": "…"},
 // {"message": …}, {"detail": …}, any of these in a list, plain words, or a page.
-func readProblem(body []byte) problem {
+func readAPIError(body []byte) apiError {
 	body = bytes.TrimSpace(body)
 	if len(body) > 0 && body[0] == '<' {
-		return problem{message: "the server answered with a web page instead of an answer; check the base URL"}
+		return apiError{message: "the server answered with a web page instead of an answer; check the base URL"}
 	}
-	var p problem
+	var p apiError
 	if !p.read(body, 4) {
 		p.message = string(body)
 	}
 	return p
 }
 
-func (p *problem) read(raw json.RawMessage, depth int) bool {
+func (p *apiError) read(raw json.RawMessage, depth int) bool {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) == nil && len(list) > 0 && depth > 0 {
 		return p.read(list[0], depth-1)
@@ -174,7 +174,7 @@ func (p *problem) read(raw json.RawMessage, depth int) bool {
 		p.message = words
 		return true
 	}
-	var w wireProblem
+	var w wireError
 	// A field of another type than expected is left out; the others are read.
 	if err := json.Unmarshal(raw, &w); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) || len(raw) == 0 || raw[0] != '{' {
 		return false

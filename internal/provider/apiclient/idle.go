@@ -1,4 +1,4 @@
-package exchange
+package apiclient
 
 import (
 	"context"
@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// ErrSilent is why a request ended whose server said nothing for too long.
-var ErrSilent = errors.New("the server said nothing for too long")
+// ErrIdle is why a request ended whose server said nothing for too long.
+var ErrIdle = errors.New("the server said nothing for too long")
 
-// Patient is a transport that waits for a server, but not for ever: a request is
+// WithIdleTimeout is a transport that waits for a server, but not for ever: a request is
 // aborted once no byte has come for the length of silence, be it before the
 // answer begins or in its middle. A stream that keeps coming may last as long as
 // it likes. A silence of zero waits for ever.
-func Patient(next http.RoundTripper, silence time.Duration) http.RoundTripper {
+func WithIdleTimeout(next http.RoundTripper, silence time.Duration) http.RoundTripper {
 	if silence <= 0 {
 		return next
 	}
-	return patient{next, silence}
+	return idleTransport{next, silence}
 }
 
-type patient struct {
+type idleTransport struct {
 	next    http.RoundTripper
 	silence time.Duration
 }
 
 // RoundTrip sends the request and watches over its answer.
-func (p patient) RoundTrip(req *http.Request) (*http.Response, error) {
+func (p idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	w := &watched{ctx: ctx, cancel: cancel, silence: p.silence}
-	w.timer = time.AfterFunc(p.silence, func() { cancel(ErrSilent) })
+	w := &idleBody{ctx: ctx, cancel: cancel, silence: p.silence}
+	w.timer = time.AfterFunc(p.silence, func() { cancel(ErrIdle) })
 	res, err := p.next.RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		w.timer.Stop()
@@ -43,8 +43,8 @@ func (p patient) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// watched is a body that winds up the timer whenever something comes.
-type watched struct {
+// idleBody is a body that winds up the timer whenever something comes.
+type idleBody struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	timer   *time.Timer
@@ -52,7 +52,7 @@ type watched struct {
 	body    io.ReadCloser
 }
 
-func (w *watched) Read(p []byte) (int, error) {
+func (w *idleBody) Read(p []byte) (int, error) {
 	n, err := w.body.Read(p)
 	if err != nil {
 		w.timer.Stop()
@@ -64,7 +64,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (w *watched) Close() error {
+func (w *idleBody) Close() error {
 	w.timer.Stop()
 	err := w.body.Close()
 	w.cancel(nil)
@@ -72,9 +72,9 @@ func (w *watched) Close() error {
 }
 
 // why names silence as the cause where it was.
-func (w *watched) why(err error) error {
-	if err != io.EOF && errors.Is(context.Cause(w.ctx), ErrSilent) {
-		return ErrSilent
+func (w *idleBody) why(err error) error {
+	if err != io.EOF && errors.Is(context.Cause(w.ctx), ErrIdle) {
+		return ErrIdle
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package exchange
+package apiclient
 
 import (
 	"regexp"
@@ -9,20 +9,20 @@ import (
 	"callgate/llm"
 )
 
-// Spurned remembers the parameters that a model does not take: some refuse
+// RejectedParams remembers the parameters that a model does not take: some refuse
 // stream_options, many of the newer ones a temperature. The zero value takes
 // everything. It is safe for concurrent use.
 //
 // A request which is refused for such a parameter is sent again without it, and
 // the ones after it do without from the start. A parameter that the caller asked
 // for is not dropped in silence: the answer carries a warning.
-type Spurned struct {
+type RejectedParams struct {
 	mu    sync.Mutex
 	names []string
 }
 
 // Has reports whether a parameter is refused.
-func (s *Spurned) Has(name string) bool {
+func (s *RejectedParams) Has(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Contains(s.names, name)
@@ -32,7 +32,7 @@ var unsupported = regexp.MustCompile(`(?i)unsupported|n[o']t (?:be )?(?:supporte
 
 // Learn reads a refusal. It reports whether a parameter among those sent was the
 // cause and was not known to be refused: then the request is worth sending again.
-func (s *Spurned) Learn(e *llm.Error, sent []string) bool {
+func (s *RejectedParams) Learn(e *llm.Error, sent []string) bool {
 	if e.Kind != llm.BadRequest || !unsupported.MatchString(e.Message) {
 		return false
 	}

@@ -1,4 +1,4 @@
-package exchange
+package apiclient
 
 import (
 	"bytes"
@@ -21,9 +21,9 @@ const MaxAnswer = 64 << 20
 // pieces ends too.
 const pieceSize = 256
 
-// Draft is an answer that grows. Pieces are put in as they come; each is told
-// to the watcher first, and Seal gives the whole. It is used by one goroutine.
-type Draft struct {
+// ResponseBuilder is an answer that grows. Pieces are put in as they come; each is told
+// to the watcher first, and Finish gives the whole. It is used by one goroutine.
+type ResponseBuilder struct {
 	Model    string    // as the provider names it
 	Usage    llm.Usage // so far
 	Warnings []string
@@ -44,22 +44,22 @@ type piece struct {
 	ended     bool
 }
 
-// NewDraft begins an answer. A nil watch means that nobody watches.
-func NewDraft(watch func(llm.Delta)) *Draft {
+// NewResponseBuilder begins an answer. A nil watch means that nobody watches.
+func NewResponseBuilder(watch func(llm.Delta)) *ResponseBuilder {
 	if watch == nil {
 		watch = func(llm.Delta) {}
 	}
-	return &Draft{watch: watch}
+	return &ResponseBuilder{watch: watch}
 }
 
-// Begun reports whether anything of the answer has been told.
-func (d *Draft) Begun() bool { return len(d.parts) > 0 }
+// Started reports whether anything of the answer has been told.
+func (d *ResponseBuilder) Started() bool { return len(d.parts) > 0 }
 
-// Full reports whether the answer is longer than any answer may be.
-func (d *Draft) Full() bool { return d.size > MaxAnswer }
+// TooLong reports whether the answer is longer than any answer may be.
+func (d *ResponseBuilder) TooLong() bool { return d.size > MaxAnswer }
 
 // Text adds words.
-func (d *Draft) Text(s string) {
+func (d *ResponseBuilder) Text(s string) {
 	if s == "" {
 		return
 	}
@@ -71,12 +71,12 @@ func (d *Draft) Text(s string) {
 	d.watch(llm.Delta{Kind: llm.DeltaText, Text: s})
 }
 
-// Think begins a block of reasoning; the one before it is closed.
-func (d *Draft) Think(r llm.Reasoning) { d.add(&piece{reasoning: &r}) }
+// BeginReasoning begins a block of reasoning; the one before it is closed.
+func (d *ResponseBuilder) BeginReasoning(r llm.Reasoning) { d.add(&piece{reasoning: &r}) }
 
-// Thought adds words to the block of reasoning that is open, and Sign its seal.
+// AddReasoning adds words to the block of reasoning that is open, and AddSignature its seal.
 // Both begin a block of the given provider if none is open.
-func (d *Draft) Thought(provider, s string) {
+func (d *ResponseBuilder) AddReasoning(provider, s string) {
 	if s == "" {
 		return
 	}
@@ -84,10 +84,12 @@ func (d *Draft) Thought(provider, s string) {
 	d.watch(llm.Delta{Kind: llm.DeltaReasoning, Text: s})
 }
 
-// Sign adds to the seal of the block of reasoning that is open.
-func (d *Draft) Sign(provider, s string) { d.thinking(provider).reasoning.Signature += s }
+// AddSignature adds to the seal of the block of reasoning that is open.
+func (d *ResponseBuilder) AddSignature(provider, s string) {
+	d.thinking(provider).reasoning.Signature += s
+}
 
-func (d *Draft) thinking(provider string) *piece {
+func (d *ResponseBuilder) thinking(provider string) *piece {
 	if p := d.last(); p != nil && p.reasoning != nil && p.reasoning.Call == "" {
 		return p
 	}
@@ -97,7 +99,7 @@ func (d *Draft) thinking(provider string) *piece {
 // Call begins a call and returns its index. Calls come out of the draft sorted
 // by order, and those of equal order as they came. A call without an id is
 // given one.
-func (d *Draft) Call(order int, id, name string) int {
+func (d *ResponseBuilder) Call(order int, id, name string) int {
 	if id == "" {
 		id = "call_" + rand.Text()[:16]
 	}
@@ -108,13 +110,13 @@ func (d *Draft) Call(order int, id, name string) int {
 }
 
 // CallID is the id of a call.
-func (d *Draft) CallID(i int) string { return d.calls[i].call.ID }
+func (d *ResponseBuilder) CallID(i int) string { return d.calls[i].call.ID }
 
 // CallText is the arguments of a call so far.
-func (d *Draft) CallText(i int) string { return d.calls[i].text.String() }
+func (d *ResponseBuilder) CallText(i int) string { return d.calls[i].text.String() }
 
 // Args adds a piece of the arguments of a call.
-func (d *Draft) Args(i int, s string) {
+func (d *ResponseBuilder) Args(i int, s string) {
 	if s == "" || d.calls[i].ended {
 		return
 	}
@@ -123,16 +125,16 @@ func (d *Draft) Args(i int, s string) {
 }
 
 // End closes the arguments of a call.
-func (d *Draft) End(i int) {
+func (d *ResponseBuilder) End(i int) {
 	if !d.calls[i].ended {
 		d.calls[i].ended = true
 		d.watch(llm.Delta{Kind: llm.DeltaCallEnd, Index: i})
 	}
 }
 
-// Seal ends the answer and gives it whole. Providers differ in whether an
+// Finish ends the answer and gives it whole. Providers differ in whether an
 // answer with calls stopped for them; here it always did.
-func (d *Draft) Seal(stop llm.Stop) *llm.Response {
+func (d *ResponseBuilder) Finish(stop llm.Stop) *llm.Response {
 	for i := range d.calls {
 		d.End(i)
 	}
@@ -151,14 +153,14 @@ func (d *Draft) Seal(stop llm.Stop) *llm.Response {
 }
 
 // Partial is what has come so far, without its calls, or nil.
-func (d *Draft) Partial() *llm.Response {
-	if !d.Begun() {
+func (d *ResponseBuilder) Partial() *llm.Response {
+	if !d.Started() {
 		return nil
 	}
 	return d.response("", false)
 }
 
-func (d *Draft) response(stop llm.Stop, whole bool) *llm.Response {
+func (d *ResponseBuilder) response(stop llm.Stop, whole bool) *llm.Response {
 	sorted := slices.Clone(d.calls)
 	slices.SortStableFunc(sorted, func(a, b *piece) int { return cmp.Compare(a.order, b.order) })
 	r := &llm.Response{Message: llm.Message{Role: llm.Assistant}, Stop: stop, Usage: d.Usage, Model: d.Model, Warnings: d.Warnings}
@@ -192,20 +194,20 @@ func (p *piece) part() llm.Part {
 	}
 }
 
-func (d *Draft) last() *piece {
+func (d *ResponseBuilder) last() *piece {
 	if len(d.parts) == 0 {
 		return nil
 	}
 	return d.parts[len(d.parts)-1]
 }
 
-func (d *Draft) add(p *piece) *piece {
+func (d *ResponseBuilder) add(p *piece) *piece {
 	d.parts = append(d.parts, p)
 	d.size += pieceSize
 	return p
 }
 
-func (d *Draft) grow(p *piece, s string) {
+func (d *ResponseBuilder) grow(p *piece, s string) {
 	p.text.WriteString(s)
 	d.size += len(s)
 }
