@@ -34,6 +34,7 @@ type Error struct {
 	Status     int           // of HTTP; 0 when none came
 	Message    string        // the provider's own words, or ours
 	RetryAfter time.Duration // how long the provider asks to wait; 0 when it does not say
+	RequestID  string        // the provider's id of the request, for its support; "" when it gave none
 	Failed     string        // for FailedGeneration: what the model had written
 	Partial    *Response     // what had come before it broke, without its calls: half a call is none
 	Err        error         // the cause, kept in this process
@@ -51,6 +52,9 @@ func (e *Error) Error() string {
 	}
 	if e.Message != "" {
 		b.WriteString(": " + e.Message)
+	}
+	if e.RequestID != "" {
+		b.WriteString(" (request " + e.RequestID + ")")
 	}
 	if e.RetryAfter > 0 {
 		fmt.Fprintf(&b, " (asks to wait %v)", e.RetryAfter.Round(time.Millisecond))

@@ -114,19 +114,16 @@ func (t idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(req)
 }
 
-// adapter is the model behind its provider's API.
+// adapter returns the model behind its provider's API.
 func adapter(r *resolved, client *http.Client) llm.Model {
-	if r.Backend == Anthropic {
-		// What a model can write at most is more than most answers need, and
-		// some is set aside for them while they run.
-		const enough = 32_000
-		most := 0
-		if r.Entry.MaxOutput > 0 {
-			most = min(r.Entry.MaxOutput, enough)
-		}
-		return anthropic.New(anthropic.Config{Provider: r.Provider, Model: r.Model, BaseURL: r.BaseURL, Key: r.key, Headers: r.headers, HTTP: client, MaxTokens: most})
+	e := apiclient.Endpoint{Provider: r.Provider, BaseURL: r.BaseURL, Key: r.key, Headers: r.headers, HTTP: client}
+	if r.Backend != Anthropic {
+		return openai.New(openai.Config{Endpoint: e, Model: r.Model, Quirks: r.preset.quirks})
 	}
-	return openai.New(openai.Config{Provider: r.Provider, Model: r.Model, BaseURL: r.BaseURL, Key: r.key, Headers: r.headers, HTTP: client, Quirks: r.preset.quirks})
+	// Most responses need fewer tokens than a model can write, and providers reserve the limit while a
+	// request runs.
+	const maxTokens = 32_000
+	return anthropic.New(anthropic.Config{Endpoint: e, Model: r.Model, MaxTokens: min(r.Entry.MaxOutput, maxTokens)})
 }
 
 // metered takes a place for each request, bounds its time, and puts a price on

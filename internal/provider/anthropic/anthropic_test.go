@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/provider/anthropic"
+	"callgate/internal/provider/apiclient"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -25,13 +26,20 @@ type wire struct {
 type answer struct {
 	status int
 	body   string
+	json   bool // not a stream
 }
 
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(req.Body)
 	w.bodies, w.urls = append(w.bodies, string(body)), append(w.urls, req.URL.String())
 	a := w.answers[min(len(w.bodies), len(w.answers))-1]
-	return &http.Response{StatusCode: a.status, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(a.body)), Request: req}, nil
+	header := http.Header{"Content-Type": {"text/event-stream"}}
+	if a.json {
+		header.Set("Content-Type", "application/json")
+	}
+	return &http.Response{
+		StatusCode: a.status, Header: header, Body: io.NopCloser(strings.NewReader(a.body)), Request: req,
+	}, nil
 }
 
 // events is a stream of the given events, opened and closed.
@@ -43,12 +51,14 @@ func events(pieces ...string) answer {
 		kind, _, _ := strings.Cut(after, `"`)
 		b.WriteString("event: " + kind + "\ndata: " + p + "\n\n")
 	}
-	return answer{200, b.String()}
+	return answer{status: 200, body: b.String()}
 }
 
 func client(model string, answers ...answer) (*anthropic.Client, *wire) {
 	w := &wire{answers: answers}
-	return anthropic.New(anthropic.Config{Provider: "anthropic", Model: model, BaseURL: "https://host/v1/", HTTP: &http.Client{Transport: w}}), w
+	return anthropic.New(anthropic.Config{Model: model, Endpoint: apiclient.Endpoint{
+		Provider: "anthropic", BaseURL: "https://host/v1/", HTTP: &http.Client{Transport: w},
+	}}), w
 }
 
 func generate(t *testing.T, c *anthropic.Client, req llm.Request) *llm.Response {
@@ -180,7 +190,7 @@ func TestEffort(t *testing.T) {
 
 func TestRefusedParameters(t *testing.T) {
 	hot := 0.5
-	c, w := client("claude-opus-5-5", answer{400, `{"type":"error","error":{"type":"invalid_request_error","message":"temperature is deprecated for this model"}}`}, events())
+	c, w := client("claude-opus-5-5", answer{status: 400, body: `{"type":"error","error":{"type":"invalid_request_error","message":"temperature is deprecated for this model"}}`}, events())
 	for range 2 {
 		res := generate(t, c, llm.Request{Temperature: &hot})
 		if len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "temperature") {
@@ -213,11 +223,75 @@ func TestErrorsInsideTheStream(t *testing.T) {
 		`{"type":"error","error":{"type":"invalid_request_error","message":"messages: wrong order"}}`: llm.BadRequest,
 		`no JSON`: llm.Unavailable,
 	} {
-		c, _ := client("claude-x", answer{200, "event: error\ndata: " + body + "\n\n"})
+		c, _ := client("claude-x", answer{status: 200, body: "event: error\ndata: " + body + "\n\n"})
 		_, err := c.Generate(t.Context(), llm.Request{}, nil)
 		var e *llm.Error
 		if !errors.As(err, &e) || e.Kind != want || strings.Contains(err.Error(), "https://") {
 			t.Errorf("%s: %v, want %s", body, err, want)
+		}
+	}
+}
+
+// TestOtherServers reads what servers send that are only compatible with the API.
+func TestOtherServers(t *testing.T) {
+	t.Parallel()
+	const hello = `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"hi"}}`
+	const stop = `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}`
+	const message = `{"type":"message","model":"claude-x","content":[{"type":"thinking","thinking":"hm","signature":"s"},` +
+		`{"type":"text","text":"hi"},{"type":"tool_use","id":"a","name":"ls","input":{"x":1}},` +
+		`{"type":"tool_use","id":"b","name":"ls"}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":2}}`
+	for _, tc := range []struct {
+		name   string
+		answer answer
+		text   string
+		calls  string
+		usage  llm.Usage
+		kind   llm.Kind // "" for a response
+	}{
+		{"events without a type", answer{status: 200, body: "data: " + hello + "\n\ndata: " + stop + "\n\n"}, "hi", "", llm.Usage{Output: 2}, ""},
+		{"[DONE] at the end", answer{status: 200, body: "data: " + hello + "\n\ndata: " + stop + "\n\ndata: [DONE]\n\n"}, "hi", "", llm.Usage{Output: 2}, ""},
+		{"[DONE] in place of an end", answer{status: 200, body: "data: " + hello + "\n\ndata: [DONE]\n\n"}, "", "", llm.Usage{}, llm.BrokenStream},
+		{"no empty line at the end", answer{status: 200, body: "data: " + hello + "\n\ndata: " + stop}, "hi", "", llm.Usage{Output: 2}, ""},
+		{"a field of another type", answer{status: 200, body: "data: {\"type\":\"ping\",\"index\":\"x\",\"delta\":[]}\n\ndata: " + stop + "\n\n"}, "", "", llm.Usage{Output: 2}, ""},
+		{"an error without its event", answer{status: 200, body: "data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"m\"}}\n\n"}, "", "", llm.Usage{}, llm.Overloaded},
+		{"an error without a type", answer{status: 200, body: "data: {\"error\":{\"message\":\"m\",\"code\":402}}\n\n"}, "", "", llm.Usage{}, llm.Billing},
+		{"not a stream", answer{200, message, true}, "hi", `ls {"x":1}; ls {}`, llm.Usage{Input: 3, Output: 2}, ""},
+		{"not a stream, and an error", answer{200, `{"error":{"type":"rate_limit_error","message":"m"}}`, true}, "", "", llm.Usage{}, llm.RateLimited},
+		{"not a stream, and nothing", answer{200, `{}`, true}, "", "", llm.Usage{}, llm.BrokenStream},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			c, _ := client("claude-x", tc.answer)
+			res, err := c.Generate(t.Context(), llm.Request{}, nil)
+			var e *llm.Error
+			if tc.kind != "" {
+				if !errors.As(err, &e) || e.Kind != tc.kind {
+					t.Errorf("error %v, want %s", err, tc.kind)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var calls []string
+			for _, call := range res.Message.Calls() {
+				calls = append(calls, call.Name+" "+string(call.Args))
+			}
+			if res.Message.Text() != tc.text || strings.Join(calls, "; ") != tc.calls || res.Usage != tc.usage {
+				t.Errorf("response %+v", res)
+			}
+		})
+	}
+}
+
+func TestBaseURL(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"https://host", "https://host/", "https://host/v1", "https://host/v1/", "https://host//"} {
+		w := &wire{answers: []answer{events()}}
+		c := anthropic.New(anthropic.Config{Endpoint: apiclient.Endpoint{BaseURL: base, HTTP: &http.Client{Transport: w}}})
+		generate(t, c, llm.Request{})
+		if got, want := w.urls[0], "https://host/v1/messages"; got != want {
+			t.Errorf("%s: asked at %s, want %s", base, got, want)
 		}
 	}
 }
@@ -230,7 +304,7 @@ func FuzzStream(f *testing.F) {
 	f.Add(events(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use"}}`, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use"}}`).body)
 	f.Add(events(`{"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}}`, `{"type":"message_delta","usage":{"input_tokens":-5}}`).body)
 	f.Fuzz(func(t *testing.T, body string) {
-		c, _ := client("claude-x", answer{200, body})
+		c, _ := client("claude-x", answer{status: 200, body: body})
 		var heard strings.Builder
 		res, err := c.Generate(t.Context(), llm.Request{}, func(d llm.Delta) {
 			if d.Kind == llm.DeltaText {

@@ -1,72 +1,73 @@
 package apiclient
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
 	"callgate/llm"
 )
 
-// ErrorReader reads the failures of one provider. No secret gets through it.
+// ErrorReader turns the failures of one provider into errors of package llm. It removes secrets from them.
 type ErrorReader struct {
 	Provider string
-	Secrets  []string // the key, and whatever else must not be repeated
+	Secrets  []string // the key, and everything else that an error must not repeat
 }
 
 const (
-	maxFault   = 64 << 10 // of an error's body that are read
-	maxMessage = 600      // of its words that are kept
+	maxErrorBody = 64 << 10 // bytes that are read of an error's body
+	maxMessage   = 600      // bytes that are kept of its message
 )
 
-// Response reads a response that is none (its status is 300 or above), and
-// closes it.
-func (f ErrorReader) Response(res *http.Response) *llm.Error {
+// Response reads a response with an error status (300 or above), and closes it.
+func (r ErrorReader) Response(res *http.Response) *llm.Error {
 	defer res.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxFault)) // a torn body is read as far as it goes
-	e := f.Inline(res.StatusCode, body)
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // what arrived of a torn body is enough
+	e := r.Body(res.StatusCode, body)
+	e.RequestID = r.requestID(res.Header, e.RequestID)
 	if wait, ok := retryAfter(res.Header, time.Now()); ok {
 		e.RetryAfter = wait
 	}
 	return e
 }
 
-// Inline reads an error's JSON, or whatever came in its place. A status of 0
-// means that it came inside a stream, without one.
-func (f ErrorReader) Inline(status int, body []byte) *llm.Error {
-	p := readAPIError(body)
+// Body reads the JSON of an error, or whatever else the server sent. A status of 0 means that the error
+// was inside a stream, which had none.
+func (r ErrorReader) Body(status int, body []byte) *llm.Error {
+	a := readAPIError(body)
 	if status == 0 || status == http.StatusOK {
-		status = p.status
+		status = a.status
 	}
-	e := &llm.Error{Kind: p.kind(status), Provider: f.Provider, Status: status, Failed: p.failed, RetryAfter: p.wait()}
-	e.Message = f.mask(p.message)
-	if e.Message == "" {
+	e := &llm.Error{Kind: a.kind(status), Provider: r.Provider, Status: status, Failed: a.failed,
+		RetryAfter: a.wait(), RequestID: r.requestID(nil, a.requestID), Message: r.mask(a.message)}
+	switch {
+	case e.Message != "":
+	case status >= 300 && status < 400:
+		e.Message = "the server answers with a redirect, which is not followed; set the base URL to where it leads"
+	default:
 		e.Message = strings.ToLower(http.StatusText(status))
 	}
 	return e
 }
 
-// Transport reads a failure on the way: no connection, a deadline, a silence, a
-// cancelled request.
-func (f ErrorReader) Transport(ctx context.Context, err error) *llm.Error {
+// Transport reads a failure to send a request or to receive its response: no connection, a deadline, an
+// idle server, a cancelled request.
+func (r ErrorReader) Transport(ctx context.Context, err error) *llm.Error {
 	var known *llm.Error
 	if errors.As(err, &known) {
 		return known
 	}
 	var outer *url.Error
 	if errors.As(err, &outer) {
-		err = outer.Err // what stands around it is the address, and whatever is in it
+		err = outer.Err // the outer error repeats the address, which may hold a secret
 	}
-	e := &llm.Error{Kind: llm.Unavailable, Provider: f.Provider, Message: f.mask(err.Error()), Err: err}
+	e := &llm.Error{Kind: llm.Unavailable, Provider: r.Provider, Message: r.mask(err.Error()), Err: err}
 	var cert *tls.CertificateVerificationError
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -76,17 +77,16 @@ func (f ErrorReader) Transport(ctx context.Context, err error) *llm.Error {
 	case errors.Is(err, ErrIdle):
 		e.Kind = llm.Timeout
 	case errors.As(err, &cert):
-		e.Kind = llm.BadRequest // no waiting mends a certificate
+		e.Kind = llm.BadRequest // waiting does not repair a certificate
 	}
 	return e
 }
 
-// Broken reads the failure of a stream that had been opened. What had come is
-// in the error's Partial. Once anything has been shown the kind is BrokenStream,
-// whatever broke it: the answer cannot be begun again behind the watcher's back.
-// A nil err is a stream that ended before its end.
-func (f ErrorReader) Broken(ctx context.Context, err error, d *ResponseBuilder) *llm.Error {
-	e := &llm.Error{Kind: llm.BrokenStream, Provider: f.Provider, Message: "the answer ended before its end"}
+// Stream reads the failure of a response that had begun; a nil err means that it ended too early. The
+// error's Partial has what arrived. Once the watcher was shown anything, the kind is BrokenStream whatever
+// the cause, unless the caller cancelled or the time ran out: the response cannot be begun again.
+func (r ErrorReader) Stream(ctx context.Context, err error, b *ResponseBuilder) *llm.Error {
+	e := &llm.Error{Kind: llm.BrokenStream, Provider: r.Provider, Message: "the response ended too early"}
 	var known *llm.Error
 	switch {
 	case errors.As(err, &known):
@@ -95,28 +95,28 @@ func (f ErrorReader) Broken(ctx context.Context, err error, d *ResponseBuilder) 
 		if err == nil {
 			err = ctx.Err()
 		}
-		e = f.Transport(ctx, err)
+		e = r.Transport(ctx, err)
 		if e.Kind == llm.Unavailable || e.Kind == llm.BadRequest {
 			e.Kind = llm.BrokenStream
 		}
 	}
-	if !d.Started() {
+	if !b.Started() {
 		return e
 	}
 	if e.Kind != llm.Cancelled && e.Kind != llm.Timeout && e.Kind != llm.BrokenStream {
-		e = &llm.Error{Kind: llm.BrokenStream, Provider: e.Provider, Status: e.Status, Message: e.Message, RetryAfter: e.RetryAfter, Err: e}
+		e = &llm.Error{Kind: llm.BrokenStream, Provider: e.Provider, Status: e.Status, Message: e.Message,
+			RetryAfter: e.RetryAfter, RequestID: e.RequestID, Err: e}
 	}
-	e.Partial = d.Partial()
+	e.Partial = b.Partial()
 	return e
 }
 
-// keyPattern is what keys look like; providers repeat them in their errors, some
-// with stars in the middle.
+// keyPattern matches keys as providers write them in their errors, some with stars in the middle.
 var keyPattern = regexp.MustCompile(`\b(?:sk|gsk|xai|pplx|csk|fw|ghu|gho|AIza|tgp)[-_][-_A-Za-z0-9*.]{8,}`)
 
-// mask takes secrets out of a provider's words, and cuts them to a length.
-func (f ErrorReader) mask(s string) string {
-	for _, secret := range f.Secrets {
+// mask removes secrets from a provider's message, and shortens it.
+func (r ErrorReader) mask(s string) string {
+	for _, secret := range r.Secrets {
 		if len(secret) >= 6 {
 			s = strings.ReplaceAll(s, secret, "[key]")
 		}
@@ -128,95 +128,14 @@ func (f ErrorReader) mask(s string) string {
 	return s
 }
 
-// apiError is an error as a provider wrote it.
-type apiError struct {
-	message, code, kindName, failed, delay string
-	status                                 int // where the code is a number
-}
+var validRequestID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:/=+-]{0,127}$`)
 
-// wireError has the names that providers give to the parts of an error.
-type wireError struct {
-	Message json.RawMessage `json:"message"`
-	Msg     json.RawMessage `json:"msg"`
-	Detail  json.RawMessage `json:"detail"`
-	Type    json.RawMessage `json:"type"`
-	Code    json.RawMessage `json:"code"`
-	Status  json.RawMessage `json:"status"`
-	Error   json.RawMessage `json:"error"`
-	Errors  json.RawMessage `json:"errors"`
-	Failed  string          `json:"failed_generation"`
-	Details []struct {
-		Delay string `json:"retryDelay"`
-	} `json:"details"`
-}
-
-// readAPIError finds the error in a body: {"error": {…}}, {"error": "…"},
-// {"message": …}, {"detail": …}, any of these in a list, plain words, or a page.
-func readAPIError(body []byte) apiError {
-	body = bytes.TrimSpace(body)
-	if len(body) > 0 && body[0] == '<' {
-		return apiError{message: "the server answered with a web page instead of an answer; check the base URL"}
-	}
-	var p apiError
-	if !p.read(body, 4) {
-		p.message = string(body)
-	}
-	return p
-}
-
-func (p *apiError) read(raw json.RawMessage, depth int) bool {
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) == nil && len(list) > 0 && depth > 0 {
-		return p.read(list[0], depth-1)
-	}
-	var words string
-	if json.Unmarshal(raw, &words) == nil && string(raw) != "null" {
-		p.message = words
-		return true
-	}
-	var w wireError
-	// A field of another type than expected is left out; the others are read.
-	if err := json.Unmarshal(raw, &w); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) || len(raw) == 0 || raw[0] != '{' {
-		return false
-	}
-	p.message = firstOf(p.message, plain(w.Message), plain(w.Msg))
-	p.code, p.kindName = firstOf(plain(w.Code), p.code), firstOf(plain(w.Type), plain(w.Status), p.kindName)
-	p.failed = firstOf(w.Failed, p.failed)
-	for _, d := range w.Details {
-		p.delay = firstOf(p.delay, d.Delay)
-	}
-	if n, err := strconv.Atoi(p.code); err == nil && n >= 300 && n < 600 {
-		p.status = n
-	}
-	for _, inner := range []json.RawMessage{w.Error, w.Detail, w.Errors} {
-		if len(inner) > 0 && depth > 0 && string(inner) != "null" {
-			outer := p.message
-			p.message = ""
-			p.read(inner, depth-1)
-			p.message = firstOf(p.message, outer)
-		}
-	}
-	if p.message == "" {
-		p.message = string(raw)
-	}
-	return true
-}
-
-func plain(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	if len(raw) > 0 && string(raw) != "null" {
-		return string(raw)
-	}
-	return ""
-}
-
-func firstOf(words ...string) string {
-	for _, w := range words {
-		if w != "" {
-			return w
+// requestID returns the provider's id of a request: the one in the headers, or else the one in the body.
+// It is dropped if it does not look like an id, or holds a secret.
+func (r ErrorReader) requestID(h http.Header, inBody string) string {
+	for _, id := range []string{h.Get("Request-Id"), h.Get("X-Request-Id"), inBody} {
+		if validRequestID.MatchString(id) && r.mask(id) == id {
+			return id
 		}
 	}
 	return ""

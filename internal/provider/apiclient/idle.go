@@ -8,72 +8,77 @@ import (
 	"time"
 )
 
-// ErrIdle is why a request ended whose server said nothing for too long.
-var ErrIdle = errors.New("the server said nothing for too long")
+// ErrIdle is the error of a request that was aborted because its server sent nothing for too long.
+var ErrIdle = errors.New("the server sent nothing for too long")
 
-// WithIdleTimeout is a transport that waits for a server, but not for ever: a request is
-// aborted once no byte has come for the length of silence, be it before the
-// answer begins or in its middle. A stream that keeps coming may last as long as
-// it likes. A silence of zero waits for ever.
-func WithIdleTimeout(next http.RoundTripper, silence time.Duration) http.RoundTripper {
-	if silence <= 0 {
+// WithIdleTimeout returns a transport that aborts a request after a period without data, be it before the
+// response begins or in its middle. A stream that keeps sending may last for any time. A timeout of 0
+// never aborts.
+func WithIdleTimeout(next http.RoundTripper, timeout time.Duration) http.RoundTripper {
+	if timeout <= 0 {
 		return next
 	}
-	return idleTransport{next, silence}
+	return idleTransport{next, timeout}
 }
 
 type idleTransport struct {
 	next    http.RoundTripper
-	silence time.Duration
+	timeout time.Duration
 }
 
-// RoundTrip sends the request and watches over its answer.
-func (p idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+// RoundTrip sends the request and starts its timer.
+func (t idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	w := &idleBody{ctx: ctx, cancel: cancel, silence: p.silence}
-	w.timer = time.AfterFunc(p.silence, func() { cancel(ErrIdle) })
-	res, err := p.next.RoundTrip(req.WithContext(ctx))
+	b := &idleBody{ctx: ctx, cancel: cancel, timeout: t.timeout}
+	b.timer = time.AfterFunc(t.timeout, func() { cancel(ErrIdle) })
+	res, err := t.next.RoundTrip(req.WithContext(ctx))
 	if err != nil {
-		w.timer.Stop()
-		err = w.why(err)
+		b.timer.Stop()
+		err = b.cause(err)
 		cancel(nil)
 		return nil, err
 	}
-	w.body, res.Body = res.Body, w
+	b.restart()
+	b.body, res.Body = res.Body, b
 	return res, nil
 }
 
-// idleBody is a body that winds up the timer whenever something comes.
+// idleBody is a response's body that restarts the timer whenever data arrives.
 type idleBody struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	timer   *time.Timer
-	silence time.Duration
+	timeout time.Duration
 	body    io.ReadCloser
 }
 
-func (w *idleBody) Read(p []byte) (int, error) {
-	n, err := w.body.Read(p)
+func (b *idleBody) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
 	if err != nil {
-		w.timer.Stop()
-		return n, w.why(err)
+		b.timer.Stop()
+		return n, b.cause(err)
 	}
-	if w.ctx.Err() == nil {
-		w.timer.Reset(w.silence)
-	}
+	b.restart()
 	return n, nil
 }
 
-func (w *idleBody) Close() error {
-	w.timer.Stop()
-	err := w.body.Close()
-	w.cancel(nil)
+// restart restarts the timer, unless the request has ended.
+func (b *idleBody) restart() {
+	if b.ctx.Err() == nil {
+		b.timer.Reset(b.timeout)
+	}
+}
+
+func (b *idleBody) Close() error {
+	b.timer.Stop()
+	err := b.body.Close()
+	b.cancel(nil)
 	return err
 }
 
-// why names silence as the cause where it was.
-func (w *idleBody) why(err error) error {
-	if err != io.EOF && errors.Is(context.Cause(w.ctx), ErrIdle) {
+// cause returns ErrIdle in place of an error that the timer caused.
+func (b *idleBody) cause(err error) error {
+	if err != io.EOF && errors.Is(context.Cause(b.ctx), ErrIdle) {
 		return ErrIdle
 	}
 	return err

@@ -9,43 +9,75 @@ import (
 	"callgate/llm"
 )
 
-// RejectedParams remembers the parameters that a model does not take: some refuse
-// stream_options, many of the newer ones a temperature. The zero value takes
-// everything. It is safe for concurrent use.
+// RejectedParams remembers the parameters that a model does not accept: some servers reject
+// stream_options, and many newer models a temperature. The zero value has none. It is safe for concurrent
+// use.
 //
-// A request which is refused for such a parameter is sent again without it, and
-// the ones after it do without from the start. A parameter that the caller asked
-// for is not dropped in silence: the answer carries a warning.
+// A request that was rejected for such a parameter is sent again without it, and later requests leave it
+// out from the start. A parameter that the caller asked for is not left out silently: the response
+// carries a warning.
 type RejectedParams struct {
 	mu    sync.Mutex
 	names []string
 }
 
-// Has reports whether a parameter is refused.
-func (s *RejectedParams) Has(name string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Contains(s.names, name)
+// Has reports whether a parameter was rejected.
+func (r *RejectedParams) Has(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Contains(r.names, name)
 }
 
-var unsupported = regexp.MustCompile(`(?i)unsupported|n[o']t (?:be )?(?:supported|support|permitted|allowed|accepted|accept)|deprecated|unknown|unrecognized|unexpected|extra inputs|extra fields`)
+var unsupported = regexp.MustCompile(
+	`(?i)unsupported|n[o']t (?:be )?(?:supported|support|permitted|allowed|accepted|accept)|` +
+		`deprecated|unknown|unrecognized|unexpected|extra inputs|extra fields`)
 
-// Learn reads a refusal. It reports whether a parameter among those sent was the
-// cause and was not known to be refused: then the request is worth sending again.
-func (s *RejectedParams) Learn(e *llm.Error, sent []string) bool {
+// Learn reads the error of a request that carried the given parameters. It reports whether it found one of
+// them to be the cause that was not known before: then the request is worth sending again.
+func (r *RejectedParams) Learn(e *llm.Error, sent []string) bool {
 	if e.Kind != llm.BadRequest || !unsupported.MatchString(e.Message) {
 		return false
 	}
 	words := strings.FieldsFunc(e.Message, func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	})
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, w := range words { // the first one that is named is the culprit
-		if slices.Contains(sent, w) && !slices.Contains(s.names, w) {
-			s.names = append(s.names, w)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range words { // the parameter named first is the cause
+		if slices.Contains(sent, w) && !slices.Contains(r.names, w) {
+			r.names = append(r.names, w)
 			return true
 		}
+	}
+	return false
+}
+
+// Params are the optional parameters of one request.
+type Params struct {
+	rejected *RejectedParams
+	sent     []string
+	warnings []string
+}
+
+// Rejected reports whether the model rejected a parameter before.
+func (p *Params) Rejected(name string) bool { return p.rejected.Has(name) }
+
+// Send records that the request carries a parameter that the model may reject.
+func (p *Params) Send(name string) { p.sent = append(p.sent, name) }
+
+// Warn adds a warning to the response.
+func (p *Params) Warn(text string) { p.warnings = append(p.warnings, text) }
+
+// Accepts reports whether the request may carry a parameter, and records that it does. For one that was
+// rejected before it adds a warning that calls the parameter by the caller's name for it; a parameter
+// that no caller asked for has no such name, and is left out silently.
+func (p *Params) Accepts(name, callersName string) bool {
+	if !p.Rejected(name) {
+		p.Send(name)
+		return true
+	}
+	if callersName != "" {
+		p.Warn("the model does not accept " + callersName + "; it was left out")
 	}
 	return false
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/provider/apiclient"
 	"callgate/internal/provider/openai"
 	"callgate/llm"
 	"callgate/tool"
@@ -40,7 +41,9 @@ func events(pieces ...string) answer {
 
 func client(q openai.Quirks, answers ...answer) (*openai.Client, *wire) {
 	w := &wire{answers: answers}
-	return openai.New(openai.Config{Provider: "p", Model: "m", BaseURL: "https://host/v1", HTTP: &http.Client{Transport: w}, Quirks: q}), w
+	return openai.New(openai.Config{Model: "m", Quirks: q, Endpoint: apiclient.Endpoint{
+		Provider: "p", BaseURL: "https://host/v1", HTTP: &http.Client{Transport: w},
+	}}), w
 }
 
 // delta is a chunk with the given delta.
@@ -163,6 +166,8 @@ func TestAnswers(t *testing.T) {
 		{"counts of xAI", events(delta(`{"content":"a"}`), `{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":17,"completion_tokens_details":{"reasoning_tokens":5}}}`), "a", "", llm.StopEnd, llm.Usage{Input: 10, Output: 7, Reasoning: 5}},
 		{"counts and cost of OpenRouter", events(delta(`{"content":"a"}`), `{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"cost":0.000321}}`), "a", "", llm.StopEnd, llm.Usage{Input: 10, Output: 2, Cost: 321, Priced: true}},
 		{"not a stream", answer{200, "application/json; charset=utf-8", `{"model":"m2","choices":[{"index":0,"message":{"role":"assistant","content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`}, "a", "", llm.StopEnd, llm.Usage{Input: 1, Output: 1}},
+		{"no empty line at the end", answer{200, "text/event-stream", "data: " + delta(`{"content":"a"}`) + "\n\ndata: [DONE]"}, "a", "", llm.StopEnd, llm.Usage{}},
+		{"events with a type", answer{200, "text/event-stream", "event: message\ndata: " + delta(`{"content":"a"}`) + "\n\ndata: [DONE]\n\n"}, "a", "", llm.StopEnd, llm.Usage{}},
 		{"lines that end in two bytes", answer{200, "text/event-stream", "data: " + delta(`{"content":"a"}`) + "\r\n\r\ndata: [DONE]\r\n\r\n"}, "a", "", llm.StopEnd, llm.Usage{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -191,6 +196,7 @@ func TestErrorsInsideAnswers(t *testing.T) {
 		kind   llm.Kind
 	}{
 		{"in the stream", events(`{"error":{"message":"no money","code":402}}`), llm.Billing},
+		{"in an event of its own", answer{200, "text/event-stream", "event: error\ndata: {\"message\":\"no money\",\"code\":402}\n\n"}, llm.Billing},
 		{"in a choice", events(`{"choices":[{"index":0,"delta":{},"finish_reason":"error","error":{"code":502,"message":"upstream"}}]}`), llm.Unavailable},
 		{"a reason without words", events(`{"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`), llm.BrokenStream},
 		{"in a whole answer", answer{200, "application/json", `{"error":{"message":"maximum context length is 5"}}`}, llm.ContextOverflow},
@@ -288,7 +294,7 @@ func TestRequest(t *testing.T) {
 			return head + `"max_completion_tokens":9,` + rest + `"prompt_cache_key":"s1",` + tools + `{"role":"assistant","content":null,` + calls(id, "123456789", "") +
 				`{"role":"tool","content":"x\ny","tool_call_id":"` + id + `"},{"role":"tool","content":"","tool_call_id":"123456789"},` + tail
 		}, 40},
-		{"DeepSeek", openai.Quirks{Thoughts: "reasoning_content"}, func(id string) string {
+		{"DeepSeek", openai.Quirks{Reasoning: "reasoning_content"}, func(id string) string {
 			return head + `"max_tokens":9,` + rest + tools + `{"role":"assistant","content":null,"reasoning_content":"mine",` + calls(id, "123456789", "") +
 				`{"role":"tool","content":"x\ny","tool_call_id":"` + id + `"},{"role":"tool","content":"","tool_call_id":"123456789"},` + tail
 		}, 40},
@@ -296,7 +302,7 @@ func TestRequest(t *testing.T) {
 			return head + `"max_tokens":9,` + rest + tools + `{"role":"assistant","content":null,` + calls(id, "123456789", "") +
 				`{"role":"tool","content":"x\ny","name":"ls","tool_call_id":"` + id + `"},{"role":"tool","content":"","name":"ls","tool_call_id":"123456789"},` + tail
 		}, 9},
-		{"Gemini", openai.Quirks{Extras: true}, func(id string) string {
+		{"Gemini", openai.Quirks{ExtraContent: true}, func(id string) string {
 			return head + `"max_tokens":9,` + rest + tools + `{"role":"assistant","content":null,` + calls(id, "123456789", `,"extra_content":{"google":{"thought_signature":"sig"}}`) +
 				`{"role":"tool","content":"x\ny","tool_call_id":"` + id + `"},{"role":"tool","content":"","tool_call_id":"123456789"},` + tail
 		}, 40},
@@ -319,7 +325,7 @@ func TestRequest(t *testing.T) {
 }
 
 func TestExtrasComeBack(t *testing.T) {
-	c, w := client(openai.Quirks{Extras: true}, events(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"{}"},"extra_content":{"google":{"thought_signature":"sig"}}}]}`), finish))
+	c, w := client(openai.Quirks{ExtraContent: true}, events(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"{}"},"extra_content":{"google":{"thought_signature":"sig"}}}]}`), finish))
 	res, err := c.Generate(t.Context(), llm.Request{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -349,7 +355,7 @@ func FuzzStream(f *testing.F) {
 	f.Add("data: {\"error\":null,\"usage\":{\"cost\":1e300}}\n\n: c\n\nevent: x\ndata: {}\n\ndata: [DONE]\n\n")
 	f.Add("data: " + delta(`{"content":[{"thinking":[{"text":"t"}]}],"reasoning":7}`) + "\n\ndata: [DONE]\n\n")
 	f.Fuzz(func(t *testing.T, body string) {
-		c, _ := client(openai.Quirks{Extras: true}, answer{200, "text/event-stream", body})
+		c, _ := client(openai.Quirks{ExtraContent: true}, answer{200, "text/event-stream", body})
 		var heard strings.Builder
 		res, err := c.Generate(t.Context(), llm.Request{}, func(d llm.Delta) {
 			if d.Kind == llm.DeltaText {
