@@ -2,9 +2,9 @@ package provider
 
 import "strings"
 
-// IsDefaultURL reports whether an address, as an app file gives it, is the provider's
-// usual one: then the user has chosen it by choosing the provider. With the
-// environment's own address nothing of the app file is asked at all.
+// IsDefaultURL reports whether the base URL of an app file is the provider's own: then the user has chosen it
+// by choosing the provider. It is true as well if the environment sets an address, because then the app
+// file's is not used.
 func IsDefaultURL(cfg Config, env func(string) string) bool {
 	if cfg.BaseURL == "" {
 		return true

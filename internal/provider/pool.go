@@ -14,17 +14,16 @@ import (
 	"callgate/llm"
 )
 
-// Pool shares connections and bounds how many requests are under way at once.
-// The zero value is ready; it is safe for concurrent use.
+// Pool shares connections, and limits how many requests run at once. The zero value is ready; it is safe for
+// concurrent use.
 //
-// The law: a line is shared by whoever asks the same model at the same address
-// with the same key, and by nobody else. Two keys of one provider never share a
-// line, nor do two models, so that neither can use up the other's slots or ride
-// on its connection. A request takes a place before it is sent and gives it back
-// when its answer has ended; it holds none while it waits to be tried again. Who
-// waits for a place leaves when its context ends.
+// The law: requests to the same model at the same address with the same key share an HTTP client and its
+// slots, and no other requests do. Two keys of one provider never share a client, and neither do two models:
+// one cannot use up the slots of the other, nor send on its connection. A request takes a slot before it is
+// sent and releases it when its response has ended; it holds none while it waits to be retried. A request that
+// waits for a slot gives up when its context ends.
 type Pool struct {
-	MaxConcurrent int // requests under way at once on each line; 0: 8
+	MaxConcurrent int // requests that run at once on each client; 0: 8
 
 	mu      sync.Mutex
 	clients map[clientKey]*sharedClient
@@ -32,25 +31,25 @@ type Pool struct {
 
 const defaultMaxConcurrent = 8
 
-// clientKey tells lines apart. The key itself is not kept.
+// clientKey identifies a shared client. It holds a hash of the provider's key, not the key.
 type clientKey struct {
 	provider, model, baseURL string
 	backend                  Backend
-	key                      [sha256.Size]byte
+	keyHash                  [sha256.Size]byte
 	idleTimeout              time.Duration
 }
 
-// line is what the askers of one model with one key share.
+// sharedClient is an HTTP client with a slot for each request that may run on it.
 type sharedClient struct {
-	client *http.Client
-	slots  chan struct{}
+	http  *http.Client
+	slots chan struct{}
 }
 
-// New makes a model that shares nothing with others; see [Pool.Open].
+// New makes a model with a pool of its own; see [Pool.Open].
 func New(cfg Config) (llm.Model, Info, error) { return new(Pool).Open(cfg) }
 
-// Open makes a model, asked again where that helps. It opens no connection. Its
-// errors tell what to do, and never hold a key.
+// Open makes a model that retries its requests. It opens no connection. Its errors say what to do, and never
+// hold a key.
 func (p *Pool) Open(cfg Config) (llm.Model, Info, error) {
 	r, err := resolve(cfg)
 	if err != nil {
@@ -59,17 +58,17 @@ func (p *Pool) Open(cfg Config) (llm.Model, Info, error) {
 	if cfg.IdleTimeout <= 0 {
 		cfg.IdleTimeout = defaultIdleTimeout
 	}
-	l := p.client(r, cfg.IdleTimeout)
-	m := &metered{inner: adapter(r, l.client), shared: l, info: r.Info, timeout: cfg.Timeout}
+	shared := p.client(r, cfg.IdleTimeout)
+	m := &metered{inner: adapter(r, shared.http), shared: shared, info: r.Info, timeout: cfg.Timeout}
 	return cfg.Retry.Wrap(m), r.Info, nil
 }
 
-// Close lets go of connections that nobody uses. Requests under way go on.
+// Close closes the idle connections. Running requests continue.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, l := range p.clients {
-		l.client.CloseIdleConnections()
+	for _, c := range p.clients {
+		c.http.CloseIdleConnections()
 	}
 }
 
@@ -77,39 +76,34 @@ func (p *Pool) client(r *resolved, idleTimeout time.Duration) *sharedClient {
 	k := clientKey{r.Provider, r.Model, r.BaseURL, r.Backend, sha256.Sum256([]byte(r.key)), idleTimeout}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l := p.clients[k]; l != nil {
-		return l
+	if c := p.clients[k]; c != nil {
+		return c
 	}
 	slots := p.MaxConcurrent
 	if slots <= 0 {
 		slots = defaultMaxConcurrent
 	}
-	l := &sharedClient{client: newHTTPClient(slots, idleTimeout), slots: make(chan struct{}, slots)}
+	c := &sharedClient{http: newHTTPClient(slots, idleTimeout), slots: make(chan struct{}, slots)}
 	if p.clients == nil {
 		p.clients = map[clientKey]*sharedClient{}
 	}
-	p.clients[k] = l
-	return l
+	p.clients[k] = c
+	return c
 }
 
-// newHTTPClient makes a client that follows no redirect: a key is not carried to
-// where a server points.
 func newHTTPClient(slots int, idleTimeout time.Duration) *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = slots
-	return &http.Client{
-		Transport:     idleTransport{apiclient.WithIdleTimeout(t, idleTimeout), t},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	return &http.Client{Transport: idleTransport{apiclient.WithIdleTimeout(t, idleTimeout), t}}
 }
 
-// idleTransport keeps CloseIdleConnections in reach.
+// idleTransport is a transport with an idle timeout that http.Client.CloseIdleConnections can reach.
 type idleTransport struct {
 	http.RoundTripper
 	*http.Transport
 }
 
-// RoundTrip goes through the patient one.
+// RoundTrip sends a request with the idle timeout.
 func (t idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(req)
 }
@@ -126,8 +120,7 @@ func adapter(r *resolved, client *http.Client) llm.Model {
 	return anthropic.New(anthropic.Config{Endpoint: e, Model: r.Model, MaxTokens: min(r.Entry.MaxOutput, maxTokens)})
 }
 
-// metered takes a place for each request, bounds its time, and puts a price on
-// its usage.
+// metered takes a slot for each request, bounds its time, and prices its usage.
 type metered struct {
 	inner   llm.Model
 	shared  *sharedClient
@@ -135,13 +128,13 @@ type metered struct {
 	timeout time.Duration
 }
 
-// Generate asks once.
+// Generate asks the model once.
 func (m *metered) Generate(ctx context.Context, req llm.Request, watch func(llm.Delta)) (*llm.Response, error) {
 	select {
 	case m.shared.slots <- struct{}{}:
 		defer func() { <-m.shared.slots }()
 	case <-ctx.Done():
-		return nil, ended(ctx, m.info.Provider, "while waiting for a place")
+		return nil, contextError(ctx, m.info.Provider, "while waiting for other requests to the model to end")
 	}
 	if m.timeout > 0 {
 		var cancel context.CancelFunc
@@ -162,9 +155,9 @@ func (m *metered) Generate(ctx context.Context, req llm.Request, watch func(llm.
 	if res != nil {
 		res.Usage = m.price(res.Usage)
 	}
-	var fault *llm.Error
-	if errors.As(err, &fault) && fault.Partial != nil {
-		fault.Partial.Usage = m.price(fault.Partial.Usage)
+	var failure *llm.Error
+	if errors.As(err, &failure) && failure.Partial != nil {
+		failure.Partial.Usage = m.price(failure.Partial.Usage)
 	}
 	return res, err
 }

@@ -57,7 +57,8 @@ func TestHeadersOfTheConfiguration(t *testing.T) {
 	eachDialect(t, func(t *testing.T, d dialect) {
 		s := serve(t, stream(d.events(d.hello...)))
 		own := map[string]string{
-			"authorization": "Own 1", "x-api-key": "own-2", "anthropic-version": "own-3", "anthropic-beta": "own-4", "User-Agent": "own/5",
+			"authorization": "Own 1", "x-api-key": "own-2", "anthropic-version": "own-3", "anthropic-beta": "own-4",
+			"User-Agent": "own/5",
 		}
 		if _, _, err := generate(t.Context(), d.with(t, s, provider.Config{Headers: own})); err != nil {
 			t.Fatal(err)

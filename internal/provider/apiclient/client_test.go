@@ -326,20 +326,16 @@ func TestRequestIDs(t *testing.T) {
 // TestResponsesAreBounded has a server send without an end.
 func TestResponsesAreBounded(t *testing.T) {
 	t.Parallel()
-	piece := strings.Repeat("x", 1<<20)
 	for contentType, event := range map[string]string{
-		"text/event-stream": "data: " + piece + "\n\n",
-		"application/json":  piece,
+		"text/event-stream": "data: " + strings.Repeat("x", 16<<10-8) + "\n\n",
+		"application/json":  strings.Repeat("x", 64<<10),
 	} {
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", contentType)
-			for r.Context().Err() == nil {
-				if _, err := io.WriteString(w, event); err != nil {
-					return
-				}
-			}
+		transport := roundTripper(func(*http.Request) (*http.Response, error) {
+			header := http.Header{"Content-Type": {contentType}}
+			return &http.Response{StatusCode: 200, Header: header, Body: io.NopCloser(endless(event))}, nil
 		})
-		_, err := ask(t.Context(), s, apiclient.Endpoint{}, nil)
+		e := apiclient.Endpoint{BaseURL: "http://host", HTTP: &http.Client{Transport: transport}}
+		_, err := ask(t.Context(), nil, e, nil)
 		if e := asError(t, err); e.Kind != llm.BrokenStream || !strings.Contains(e.Message, "too long") {
 			t.Errorf("%s: %v", contentType, err)
 		}
