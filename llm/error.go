@@ -8,7 +8,7 @@ import (
 	"callgate/tool"
 )
 
-// Kind says what sort of failure an error is, and so what may be done.
+// Kind says what sort of failure an error is, and so what can be done about it.
 type Kind string
 
 // The kinds.
@@ -16,13 +16,13 @@ const (
 	RateLimited      Kind = "rate_limited"      // too many requests: wait
 	Overloaded       Kind = "overloaded"        // the provider is busy: wait
 	Unavailable      Kind = "unavailable"       // the provider fails or cannot be reached: wait
-	BrokenStream     Kind = "broken_stream"     // the answer broke off
+	BrokenStream     Kind = "broken_stream"     // the response ended too early
 	Timeout          Kind = "timeout"           // the time ran out
-	Cancelled        Kind = "cancelled"         // the asker went away
+	Cancelled        Kind = "cancelled"         // the caller cancelled
 	ContextOverflow  Kind = "context_overflow"  // the conversation is too long: shorten it
-	Auth             Kind = "auth"              // the key is missing, wrong, or may not do this
-	Billing          Kind = "billing"           // there is no money left
-	BadRequest       Kind = "bad_request"       // the provider does not take the request as it is
+	Auth             Kind = "auth"              // the key is missing, wrong, or lacks a permission
+	Billing          Kind = "billing"           // the account has no credit left
+	BadRequest       Kind = "bad_request"       // the provider does not accept the request as it is
 	Refused          Kind = "refused"           // a filter declined the request
 	FailedGeneration Kind = "failed_generation" // the model wrote a call that the provider could not read
 )
@@ -31,15 +31,16 @@ const (
 type Error struct {
 	Kind       Kind
 	Provider   string
-	Status     int           // of HTTP; 0 when none came
-	Message    string        // the provider's own words, or ours
-	RetryAfter time.Duration // how long the provider asks to wait; 0 when it does not say
-	Failed     string        // for FailedGeneration: what the model had written
-	Partial    *Response     // what had come before it broke, without its calls: half a call is none
-	Err        error         // the cause, kept in this process
+	Status     int           // of HTTP; 0 without a response
+	Message    string        // from the provider, or ours
+	RetryAfter time.Duration // how long the provider asks to wait; 0 if it does not say
+	RequestID  string        // the provider's id of the request, for its support; "" if it gave none
+	Failed     string        // for FailedGeneration: what the model wrote
+	Partial    *Response     // what arrived before the failure, without calls, because half a call is useless
+	Err        error         // the cause; it stays in this process
 }
 
-// Error writes the provider, what happened, and the provider's words.
+// Error writes the provider, the kind and the message.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Provider != "" {
@@ -52,6 +53,9 @@ func (e *Error) Error() string {
 	if e.Message != "" {
 		b.WriteString(": " + e.Message)
 	}
+	if e.RequestID != "" {
+		b.WriteString(" (request " + e.RequestID + ")")
+	}
 	if e.RetryAfter > 0 {
 		fmt.Fprintf(&b, " (asks to wait %v)", e.RetryAfter.Round(time.Millisecond))
 	}
@@ -61,18 +65,18 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// As lets errors.As find a [*tool.Error] in e, so that the rest of the house
-// can ask for its kind and hint without knowing of models.
+// As lets errors.As find a [*tool.Error] in e, so that code which knows nothing of models can ask for its kind
+// and hint.
 func (e *Error) As(target any) bool {
 	t, ok := target.(**tool.Error)
 	if ok {
-		*t = e.Tool()
+		*t = e.ToolError()
 	}
 	return ok
 }
 
-// Tool is the failure in the words of package tool.
-func (e *Error) Tool() *tool.Error {
+// ToolError returns the failure as an error of package tool, with a hint.
+func (e *Error) ToolError() *tool.Error {
 	kind, hint := tool.Failed, ""
 	switch e.Kind {
 	case RateLimited:

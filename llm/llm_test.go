@@ -16,15 +16,19 @@ import (
 )
 
 func TestMessagesSurviveJSON(t *testing.T) {
+	t.Parallel()
 	want := []llm.Message{
-		llm.Say(llm.User, "hello <b>"),
+		llm.TextMessage(llm.User, "hello <b>"),
 		{Role: llm.User, Parts: []llm.Part{{Image: &llm.Image{MIME: "image/png", Data: []byte{0, 255}}}}},
 		{Role: llm.Assistant, Parts: []llm.Part{
 			{Reasoning: &llm.Reasoning{Provider: "p", Model: "m", Text: "hm", Signature: "s"}},
 			{Text: "I look."},
 			{Call: &llm.ToolCall{ID: "1", Name: "fs__read", Args: json.RawMessage(`{"path":"a"}`)}},
 		}},
-		{Role: llm.Tool, Parts: []llm.Part{{Result: &llm.ToolResult{ID: "1", Name: "fs__read", IsError: true, Content: []tool.Content{tool.Text("no"), tool.Image("image/png", []byte{1})}}}}},
+		{Role: llm.Tool, Parts: []llm.Part{{Result: &llm.ToolResult{
+			ID: "1", Name: "fs__read", IsError: true,
+			Content: []tool.Content{tool.Text("no"), tool.Image("image/png", []byte{1})},
+		}}}},
 	}
 	data, err := json.Marshal(want)
 	if err != nil {
@@ -48,23 +52,26 @@ func TestMessagesSurviveJSON(t *testing.T) {
 	}
 }
 
-func TestObject(t *testing.T) {
+func TestArgsObject(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		``: `{}`, `null`: `{}`, `{}`: `{}`, ` {"a":1} `: `{"a":1}`,
 		`"{\"a\": "`: `{"malformed_arguments":"{\"a\": "}`,
 		`[1]`:        `{"malformed_arguments":"[1]"}`,
 		`{"a"`:       `{"malformed_arguments":"{\"a\""}`,
 	} {
-		if got := string(llm.ToolCall{Args: json.RawMessage(in)}.Object()); got != want {
-			t.Errorf("Object of %s is %s, want %s", in, got, want)
+		if got := string(llm.ToolCall{Args: json.RawMessage(in)}.ArgsObject()); got != want {
+			t.Errorf("ArgsObject of %s is %s, want %s", in, got, want)
 		}
 	}
 }
 
 func TestUsageAdd(t *testing.T) {
+	t.Parallel()
 	a := llm.Usage{Input: 10, CachedInput: 5, Output: 3, Reasoning: 1, Cost: 7, Priced: true}
 	b := llm.Usage{Input: 1, CacheWrite: 1, Output: 1, Cost: 2, Priced: true}
-	if got, want := a.Add(b), (llm.Usage{Input: 11, CachedInput: 5, CacheWrite: 1, Output: 4, Reasoning: 1, Cost: 9, Priced: true}); got != want {
+	want := llm.Usage{Input: 11, CachedInput: 5, CacheWrite: 1, Output: 4, Reasoning: 1, Cost: 9, Priced: true}
+	if got := a.Add(b); got != want {
 		t.Errorf("sum %+v, want %+v", got, want)
 	}
 	if got := (llm.Usage{}).Add(a).Add(llm.Usage{}); got != a {
@@ -76,22 +83,34 @@ func TestUsageAdd(t *testing.T) {
 }
 
 func TestErrorIsAToolError(t *testing.T) {
+	t.Parallel()
 	for kind, want := range map[llm.Kind]tool.Kind{
-		llm.RateLimited: tool.Limited, llm.Overloaded: tool.Unavailable, llm.Unavailable: tool.Unavailable, llm.BrokenStream: tool.Unavailable,
-		llm.Timeout: tool.Timeout, llm.Cancelled: tool.Cancelled, llm.ContextOverflow: tool.Invalid, llm.Auth: tool.Denied,
-		llm.Billing: tool.Denied, llm.BadRequest: tool.Invalid, llm.Refused: tool.Denied, llm.FailedGeneration: tool.Failed,
+		llm.RateLimited: tool.Limited, llm.Overloaded: tool.Unavailable, llm.Unavailable: tool.Unavailable,
+		llm.BrokenStream: tool.Unavailable, llm.Timeout: tool.Timeout, llm.Cancelled: tool.Cancelled,
+		llm.ContextOverflow: tool.Invalid, llm.Auth: tool.Denied, llm.Billing: tool.Denied,
+		llm.BadRequest: tool.Invalid, llm.Refused: tool.Denied, llm.FailedGeneration: tool.Failed,
 	} {
 		err := fmt.Errorf("turn 3: %w", &llm.Error{Kind: kind, Provider: "p", Message: "words"})
 		if got := tool.KindOf(err); got != want {
 			t.Errorf("%s is %s among tools, want %s", kind, got, want)
 		}
 		var te *tool.Error
-		if !errors.As(err, &te) || !strings.Contains(te.Message, "words") || te.Op == "" || te.Hint == "" && kind != llm.Cancelled {
+		if !errors.As(err, &te) || !strings.Contains(te.Message, "words") || te.Op == "" {
+			t.Fatalf("%s: tool error %+v", kind, te)
+		}
+		if te.Hint == "" && kind != llm.Cancelled {
 			t.Errorf("%s: tool error %+v", kind, te)
 		}
 	}
-	err := &llm.Error{Kind: llm.RateLimited, Provider: "groq", Status: 429, Message: "slow down", RetryAfter: 1500 * time.Millisecond, Err: context.Canceled}
+	err := &llm.Error{
+		Kind: llm.RateLimited, Provider: "groq", Status: 429, Message: "slow down", RetryAfter: 1500 * time.Millisecond,
+		Err: context.Canceled,
+	}
 	if got, want := err.Error(), "groq: rate limited (429): slow down (asks to wait 1.5s)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	err.RequestID = "req_1"
+	if got, want := err.Error(), "groq: rate limited (429): slow down (request req_1) (asks to wait 1.5s)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if !errors.Is(err, context.Canceled) {

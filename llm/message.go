@@ -8,7 +8,7 @@ import (
 	"callgate/tool"
 )
 
-// Role is who speaks.
+// Role says who wrote a message.
 type Role string
 
 // The roles.
@@ -16,16 +16,16 @@ const (
 	System    Role = "system"
 	User      Role = "user"
 	Assistant Role = "assistant"
-	Tool      Role = "tool" // results of the calls in the assistant's message before it
+	Tool      Role = "tool" // has the results of the calls in the assistant's message before it
 )
 
-// Message is one turn of a conversation.
+// Message is one message of a conversation.
 type Message struct {
 	Role  Role   `json:"role"`
 	Parts []Part `json:"parts"`
 }
 
-// Part is one piece of a message. Exactly one of its fields is set.
+// Part is one part of a message. Exactly one of its fields is set.
 type Part struct {
 	Text      string      `json:"text,omitempty"`
 	Image     *Image      `json:"image,omitempty"`
@@ -34,7 +34,7 @@ type Part struct {
 	Reasoning *Reasoning  `json:"reasoning,omitempty"`
 }
 
-// Image is a picture in a user's message.
+// Image is an image in a user's message.
 type Image struct {
 	MIME string `json:"mime"`
 	Data []byte `json:"data"`
@@ -42,19 +42,18 @@ type Image struct {
 
 // ToolCall is a call that the model proposes.
 //
-// Args is always valid JSON. Arguments which the model left out are {}; ones
-// that are no JSON at all (cut off, or badly quoted) are a JSON string that
-// holds what came, so that whoever checks them against a schema can say so to
-// the model, and nothing is lost.
+// Args is always valid JSON. Arguments that the model left out are {}. Arguments that are not JSON (cut off, or
+// badly quoted) are a JSON string with the model's text: nothing is lost, and a check against the schema can
+// tell the model what is wrong.
 type ToolCall struct {
 	ID   string          `json:"id"`
-	Name string          `json:"name"` // as it was offered: a wire name
+	Name string          `json:"name"` // the wire name under which the tool was offered
 	Args json.RawMessage `json:"args"`
 }
 
-// Object is the arguments as a JSON object, which is all that a provider takes
-// back in a conversation. Arguments that are none are wrapped in one.
-func (c ToolCall) Object() json.RawMessage {
+// ArgsObject returns the arguments as a JSON object, the only form that providers accept in a conversation.
+// Arguments of another form are wrapped in an object.
+func (c ToolCall) ArgsObject() json.RawMessage {
 	args := bytes.TrimSpace(c.Args)
 	if len(args) > 0 && args[0] == '{' && json.Valid(args) {
 		return args
@@ -62,51 +61,51 @@ func (c ToolCall) Object() json.RawMessage {
 	if len(args) == 0 || string(args) == "null" {
 		return json.RawMessage("{}")
 	}
-	var words string
-	if json.Unmarshal(args, &words) != nil {
-		words = string(args)
+	var text string
+	if json.Unmarshal(args, &text) != nil {
+		text = string(args)
 	}
-	wrapped, _ := json.Marshal(map[string]string{"malformed_arguments": words}) // of plain strings
+	wrapped, _ := json.Marshal(map[string]string{"malformed_arguments": text}) // strings can always be encoded
 	return wrapped
 }
 
-// ToolResult answers one call. It stands in a message of role [Tool].
+// ToolResult is the result of one call, in a message of role [Tool].
 type ToolResult struct {
 	ID      string         `json:"id"`   // of the call
-	Name    string         `json:"name"` // of the tool, as it was offered
+	Name    string         `json:"name"` // the wire name of the tool
 	Content []tool.Content `json:"content,omitempty"`
 	IsError bool           `json:"is_error,omitempty"`
 }
 
-// Text is the words of the result, one content under the other.
+// Text returns the text of the result, its contents separated by line feeds.
 func (r ToolResult) Text() string {
-	var words []string
+	var texts []string
 	for _, c := range r.Content {
 		if c.Type == "text" && c.Text != "" {
-			words = append(words, c.Text)
+			texts = append(texts, c.Text)
 		}
 	}
-	return strings.Join(words, "\n")
+	return strings.Join(texts, "\n")
 }
 
-// Reasoning is what a model thought. Its text is for people to watch; the rest
-// is opaque, bound to the provider and the model that wrote it, and goes back to
-// them as it came. Another provider is not shown it.
+// Reasoning is a block of a model's reasoning. Its text is for people to read. The rest is opaque, bound to the
+// provider and the model that wrote it, and goes back to them unchanged; it is never sent to another
+// provider.
 type Reasoning struct {
 	Provider  string `json:"provider"`
 	Model     string `json:"model,omitempty"`
 	Text      string `json:"text,omitempty"`
-	Signature string `json:"signature,omitempty"` // the provider's seal on the text
-	Data      string `json:"data,omitempty"`      // thoughts that the provider keeps sealed
-	Call      string `json:"call,omitempty"`      // the call that Data belongs to, where it belongs to one
+	Signature string `json:"signature,omitempty"` // the provider's signature of the text
+	Data      string `json:"data,omitempty"`      // reasoning that the provider encrypts
+	Call      string `json:"call,omitempty"`      // the call that Data belongs to, if any
 }
 
-// Say is a message of mere words.
-func Say(role Role, text string) Message {
+// TextMessage returns a message that holds only text.
+func TextMessage(role Role, text string) Message {
 	return Message{Role: role, Parts: []Part{{Text: text}}}
 }
 
-// Text is the words of the message, without its reasoning.
+// Text returns the text of the message, without its reasoning.
 func (m Message) Text() string {
 	var b strings.Builder
 	for _, p := range m.Parts {
@@ -115,7 +114,7 @@ func (m Message) Text() string {
 	return b.String()
 }
 
-// Calls are the calls of the message, in the model's order.
+// Calls returns the calls of the message, in the model's order.
 func (m Message) Calls() []ToolCall {
 	var calls []ToolCall
 	for _, p := range m.Parts {

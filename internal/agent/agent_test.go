@@ -47,7 +47,7 @@ type answer = func(context.Context, llm.Request) (*llm.Response, error)
 
 func says(text string, calls ...string) answer {
 	return func(context.Context, llm.Request) (*llm.Response, error) {
-		m := llm.Say(llm.Assistant, text)
+		m := llm.TextMessage(llm.Assistant, text)
 		for i, c := range calls {
 			name, args, _ := strings.Cut(c, " ")
 			m.Parts = append(m.Parts, llm.Part{Call: &llm.ToolCall{ID: fmt.Sprint("m", i), Name: name, Args: json.RawMessage(args)}})
@@ -118,7 +118,7 @@ func setup(t testing.TB, change func(*agent.Config), answers ...answer) *fixture
 
 func (f *fixture) say(t testing.TB, text string) history.End {
 	t.Helper()
-	end, err := f.Turn(t.Context(), llm.Say(llm.User, text), agent.Observer{})
+	end, err := f.Turn(t.Context(), llm.TextMessage(llm.User, text), agent.Observer{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestTurn(t *testing.T) {
 
 func TestEndings(t *testing.T) {
 	money := &llm.Error{Kind: llm.Billing, Provider: "p", Message: "no credit"}
-	broken := &llm.Error{Kind: llm.BrokenStream, Partial: &llm.Response{Message: llm.Say(llm.Assistant, "half an ans")}}
+	broken := &llm.Error{Kind: llm.BrokenStream, Partial: &llm.Response{Message: llm.TextMessage(llm.Assistant, "half an ans")}}
 	many := []answer{}
 	for range 60 {
 		many = append(many, says("", `look {}`))
@@ -228,7 +228,7 @@ func TestInputIsJudgedBeforeItIsWritten(t *testing.T) {
 			return s + "!", nil
 		}
 	}, says("ok"))
-	if _, err := f.Turn(t.Context(), llm.Say(llm.User, "bad"), agent.Observer{}); err == nil || f.log.Info().Events != 0 {
+	if _, err := f.Turn(t.Context(), llm.TextMessage(llm.User, "bad"), agent.Observer{}); err == nil || f.log.Info().Events != 0 {
 		t.Errorf("%v, %d events", err, f.log.Info().Events)
 	}
 	f.say(t, "good")
@@ -246,7 +246,7 @@ func TestCancelled(t *testing.T) {
 		<-ctx.Done()
 		return &tool.Result{Status: tool.Failure, Summary: "the call was cancelled"}
 	}
-	end, err := f.Turn(ctx, llm.Say(llm.User, "go"), agent.Observer{})
+	end, err := f.Turn(ctx, llm.TextMessage(llm.User, "go"), agent.Observer{})
 	if err != nil || end.Reason != history.Cancelled {
 		t.Errorf("%+v, %v", end, err)
 	}
@@ -314,11 +314,11 @@ func TestResume(t *testing.T) {
 	call := func(id, kernel string) history.Event {
 		return history.Event{Type: history.CallMade, Call: &history.Call{Model: id, ID: kernel, Name: "write", Args: json.RawMessage(`{"n":` + id[1:] + `}`)}}
 	}
-	said := llm.Say(llm.Assistant, "")
+	said := llm.TextMessage(llm.Assistant, "")
 	for i := range 4 {
 		said.Parts = append(said.Parts, llm.Part{Call: &llm.ToolCall{ID: fmt.Sprint("m", i), Name: "write", Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))}})
 	}
-	hello := llm.Say(llm.User, "go")
+	hello := llm.TextMessage(llm.User, "go")
 	if err := f.log.Append(t.Context(),
 		history.Event{Type: history.User, Message: &hello}, history.Event{Type: history.Assistant, Message: &said},
 		call("m0", "k0"), call("m1", "k1"), call("m2", "k2"), // the fourth was not even made
@@ -354,7 +354,7 @@ func TestBrokenOffAnywhere(t *testing.T) {
 	}
 	for n := range len(events) + 1 {
 		state := history.Replay(events[:n])
-		next := llm.Say(llm.User, "and now?")
+		next := llm.TextMessage(llm.User, "and now?")
 		state.Apply(history.Event{Type: history.User, Message: &next})
 		waiting := map[string]bool{}
 		for _, m := range state.Messages {
@@ -406,7 +406,7 @@ func BenchmarkTurnAt500Messages(b *testing.B) {
 	f := setup(b, nil)
 	var events []history.Event
 	for i := range 250 {
-		u, a := llm.Say(llm.User, fmt.Sprint("question ", i)), llm.Say(llm.Assistant, strings.Repeat("words of an answer ", 20))
+		u, a := llm.TextMessage(llm.User, fmt.Sprint("question ", i)), llm.TextMessage(llm.Assistant, strings.Repeat("words of an answer ", 20))
 		events = append(events, history.Event{Type: history.User, Message: &u}, history.Event{Type: history.Assistant, Message: &a}, history.Event{Type: history.TurnEnded, End: &history.End{Reason: history.Done}})
 	}
 	if err := f.log.Append(b.Context(), events...); err != nil {

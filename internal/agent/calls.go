@@ -100,7 +100,7 @@ func (t *turn) applyGuard(ctx context.Context) error {
 // kernelNote is what the kernel tells a model: marked, so that it is not taken for
 // the user's words.
 func kernelNote(text string) llm.Message {
-	return llm.Say(llm.User, "<note>\n"+strings.ReplaceAll(text, "</note", "<\u200b/note")+"\n</note>")
+	return llm.TextMessage(llm.User, "<note>\n"+strings.ReplaceAll(text, "</note", "<\u200b/note")+"\n</note>")
 }
 
 // resumeCalls gives every call of a broken turn its end: from the kernel's journal

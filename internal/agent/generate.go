@@ -142,7 +142,7 @@ func asText(messages []llm.Message) []llm.Message {
 		for _, p := range m.Parts {
 			switch {
 			case p.Call != nil:
-				p = llm.Part{Text: fmt.Sprintf("\n<tool_call>{\"name\": %q, \"arguments\": %s}</tool_call>\n", p.Call.Name, p.Call.Object())}
+				p = llm.Part{Text: fmt.Sprintf("\n<tool_call>{\"name\": %q, \"arguments\": %s}</tool_call>\n", p.Call.Name, p.Call.ArgsObject())}
 			case p.Result != nil:
 				p = llm.Part{Text: fmt.Sprintf("<tool_result name=%q>\n%s\n</tool_result>\n", p.Result.Name, p.Result.Text())}
 			}
@@ -196,13 +196,13 @@ func (t *turn) failed(ctx context.Context, err error) error {
 	var failure *llm.Error
 	if errors.As(err, &failure) && failure.Partial != nil && failure.Partial.Message.Text() != "" {
 		usage := failure.Partial.Usage
-		said := llm.Say(llm.Assistant, failure.Partial.Message.Text())
+		said := llm.TextMessage(llm.Assistant, failure.Partial.Message.Text())
 		if t.cfg.Output != nil {
 			text, err := t.cfg.Output(said.Text())
 			if err != nil {
 				text = "(what had come is left out: the app's filter refuses it)"
 			}
-			said = llm.Say(llm.Assistant, text)
+			said = llm.TextMessage(llm.Assistant, text)
 		}
 		if err := t.write(ctx, history.Event{Type: history.Assistant, Message: &said, Usage: &usage, Model: failure.Partial.Model}); err != nil {
 			return err

@@ -64,7 +64,7 @@ func (c *Conversation) Prompt() prompt.Prompt { return c.prompt.build() }
 func (c *Conversation) Known(name string) bool { return c.session.View().Known(name) }
 
 // Find returns the tools that a text means: see modelset.Tools.
-func (c *Conversation) Find(ctx context.Context, text string) []offline.Found {
+func (c *Conversation) Find(ctx context.Context, text string) []offline.ToolMatch {
 	return c.session.View().Find(ctx, text)
 }
 

@@ -134,7 +134,7 @@ func (t *tasks) run(ctx context.Context, one *task, goal string) {
 	var end history.End
 	var err error
 	if core.Info().Turns == 0 {
-		end, err = core.Send(ctx, llm.Say(llm.User, goal), Watch{})
+		end, err = core.Send(ctx, llm.TextMessage(llm.User, goal), Watch{})
 	} else {
 		end, err = core.Resume(ctx, Watch{})
 	}

@@ -181,7 +181,7 @@ func TestCompactByHand(t *testing.T) {
 	begun := make(chan struct{}, 1)
 	ended := make(chan error)
 	go func() {
-		_, err := talk.Send(t.Context(), llm.Say(llm.User, "wait"), conversation.Watch{Observer: agent.Observer{Event: func(history.Event) {
+		_, err := talk.Send(t.Context(), llm.TextMessage(llm.User, "wait"), conversation.Watch{Observer: agent.Observer{Event: func(history.Event) {
 			select {
 			case begun <- struct{}{}:
 			default:

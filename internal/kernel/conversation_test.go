@@ -33,7 +33,7 @@ func talkIn(t *testing.T, k *kernel.Kernel, folder, appFile string) *conversatio
 
 func say(t *testing.T, talk *conversation.Conversation, words string) history.End {
 	t.Helper()
-	end, err := talk.Send(t.Context(), llm.Say(llm.User, words), conversation.Watch{})
+	end, err := talk.Send(t.Context(), llm.TextMessage(llm.User, words), conversation.Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ tools:
 		t.Fatal(err)
 	}
 	human := approval.Credential{Key: key, By: "ada", PID: approval.Unknown}
-	end, err := talk.Send(t.Context(), llm.Say(llm.User, "go"), conversation.Watch{Observer: agent.Observer{}, Asked: func(r approval.Request) {
+	end, err := talk.Send(t.Context(), llm.TextMessage(llm.User, "go"), conversation.Watch{Observer: agent.Observer{}, Asked: func(r approval.Request) {
 		go func() {
 			if err := k.Approvals.Answer(context.WithoutCancel(t.Context()), human, r.ID, approval.Answer{Approve: true}); err != nil {
 				t.Error(err)
@@ -240,7 +240,7 @@ func TestConversationSurvives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := again.Send(t.Context(), llm.Say(llm.User, "x"), conversation.Watch{}); tool.KindOf(err) != tool.Unavailable {
+	if _, err := again.Send(t.Context(), llm.TextMessage(llm.User, "x"), conversation.Watch{}); tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("the first client goes on though another took over: %v", err)
 	}
 	if err := k.Conversations.Delete(t.Context(), other.ID()); err != nil {
@@ -263,7 +263,7 @@ func TestCancelStopsTheTurn(t *testing.T) {
 	ended := make(chan history.End)
 	begun := make(chan struct{})
 	go func() {
-		end, err := talk.Send(context.WithoutCancel(t.Context()), llm.Say(llm.User, "go"), conversation.Watch{Observer: agent.Observer{Event: func(e history.Event) {
+		end, err := talk.Send(context.WithoutCancel(t.Context()), llm.TextMessage(llm.User, "go"), conversation.Watch{Observer: agent.Observer{Event: func(e history.Event) {
 			if e.Type == history.User {
 				close(begun)
 			}
@@ -274,7 +274,7 @@ func TestCancelStopsTheTurn(t *testing.T) {
 		ended <- end
 	}()
 	<-begun
-	if _, err := talk.Send(t.Context(), llm.Say(llm.User, "me too"), conversation.Watch{}); tool.KindOf(err) != tool.Conflict {
+	if _, err := talk.Send(t.Context(), llm.TextMessage(llm.User, "me too"), conversation.Watch{}); tool.KindOf(err) != tool.Conflict {
 		t.Errorf("a second turn at once: %v", err)
 	}
 	if _, err := k.Conversations.Open(t.Context(), conversation.Spec{Resume: talk.ID()}); tool.KindOf(err) != tool.Conflict {
@@ -369,12 +369,12 @@ func TestWordsAreKeptClean(t *testing.T) {
 	writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o}}]\nruntime: {middleware: [mask_secrets, {content_filter: {block: [classified], where: input}}]}\n")
 	talk := talkIn(t, k, folder, "")
 	var shown strings.Builder
-	_, err := talk.Send(t.Context(), llm.Say(llm.User, "what is "+secret+"?"), conversation.Watch{Observer: agent.Observer{Delta: func(d llm.Delta) { shown.WriteString(d.Text) }}, Asked: nil})
+	_, err := talk.Send(t.Context(), llm.TextMessage(llm.User, "what is "+secret+"?"), conversation.Watch{Observer: agent.Observer{Delta: func(d llm.Delta) { shown.WriteString(d.Text) }}, Asked: nil})
 	ok(t, err)
 	if strings.Contains(shown.String(), "sk-abc") || !strings.Contains(shown.String(), "[masked]") {
 		t.Errorf("shown: %s", shown.String())
 	}
-	if _, err := talk.Send(t.Context(), llm.Say(llm.User, "classified"), conversation.Watch{}); tool.KindOf(err) != tool.Denied {
+	if _, err := talk.Send(t.Context(), llm.TextMessage(llm.User, "classified"), conversation.Watch{}); tool.KindOf(err) != tool.Denied {
 		t.Errorf("what the filter refuses: %v", err)
 	}
 	_, events, err := k.Conversations.History(t.Context(), talk.ID(), 0)

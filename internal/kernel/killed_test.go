@@ -64,7 +64,7 @@ func playDoomed(state string) {
 		panic(err)
 	}
 	fmt.Println(talk.ID())
-	_, _ = talk.Send(ctx, llm.Say(llm.User, "leave marks"), conversation.Watch{})
+	_, _ = talk.Send(ctx, llm.TextMessage(llm.User, "leave marks"), conversation.Watch{})
 	fmt.Println("ended")
 }
 

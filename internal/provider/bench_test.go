@@ -12,9 +12,9 @@ import (
 	"callgate/llm"
 )
 
-// long is an answer of n tokens.
+// long returns a response of n tokens.
 func (d dialect) long(n int) string {
-	at := 2 // of a piece with a token in it
+	at := 2 // the piece with one token
 	if d.name == "anthropic" {
 		at = 3
 	}
@@ -25,20 +25,23 @@ func (d dialect) long(n int) string {
 	return d.events(append(pieces, d.hello[at+1:]...)...)
 }
 
-// history is a conversation of n messages.
+// history returns a conversation of n messages.
 func history(n int) llm.Request {
 	req := conversation()
 	for len(req.Messages) < n {
 		id := fmt.Sprint("h", len(req.Messages))
 		req.Messages = append(req.Messages,
-			llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: strings.Repeat("word ", 40)}, call(id, "ls", `{"path":"a/b/c"}`)}},
-			llm.Message{Role: llm.Tool, Parts: []llm.Part{{Result: &llm.ToolResult{ID: id, Name: "ls", Content: conversation().Messages[2].Parts[1].Result.Content}}}})
+			llm.Message{Role: llm.Assistant, Parts: []llm.Part{
+				{Text: strings.Repeat("word ", 40)}, call(id, "ls", `{"path":"a/b/c"}`),
+			}},
+			llm.Message{Role: llm.Tool, Parts: []llm.Part{
+				{Result: &llm.ToolResult{ID: id, Name: "ls", Content: conversation().Messages[2].Parts[1].Result.Content}},
+			}})
 	}
 	return req
 }
 
-// BenchmarkToken is what a streamed token costs between the server's bytes and
-// the watcher, on loopback, server included.
+// BenchmarkToken measures a streamed token from the server to the watcher, on loopback and with the server.
 func BenchmarkToken(b *testing.B) {
 	const tokens = 2000
 	for _, d := range dialects {
@@ -55,9 +58,8 @@ func BenchmarkToken(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstToken is the time from the call to the first word, on loopback
-// with a server that answers at once: a plain client's time is part of it, and
-// is given beside.
+// BenchmarkFirstToken measures the time from the call to the first text, on loopback with a server that answers
+// at once, and beside it the time of a plain HTTP client.
 func BenchmarkFirstToken(b *testing.B) {
 	for _, d := range dialects {
 		for _, n := range []int{1, 500} {
@@ -66,10 +68,10 @@ func BenchmarkFirstToken(b *testing.B) {
 				m, req := d.with(b, s, provider.Config{}), history(n)
 				var first time.Duration
 				for b.Loop() {
-					begun, told := time.Now(), false
+					begun, shown := time.Now(), false
 					if _, err := m.Generate(b.Context(), req, func(x llm.Delta) {
-						if !told && x.Kind == llm.DeltaText {
-							told = true
+						if !shown && x.Kind == llm.DeltaText {
+							shown = true
 							first += time.Since(begun)
 						}
 					}); err != nil {

@@ -12,36 +12,35 @@ import (
 	"callgate/tool"
 )
 
-// Config says which model to ask, and how. Provider and Model are needed;
-// everything else has a default.
+// Config says which model to ask, and how. Provider and Model are required; everything else has a default.
 type Config struct {
 	Provider    string
-	Backend     Backend // "" is the provider's own
+	Backend     Backend // "": the provider's own
 	Model       string
-	BaseURL     string // "" is the provider's own
-	Key         string // "" is looked for in the environment, where the address is the provider's own
+	BaseURL     string // "": the provider's own
+	Key         string // "": the one in the environment, if the address is the provider's own
 	Headers     map[string]string
-	Timeout     time.Duration // of one attempt; 0: as long as the stream keeps coming
-	Silence     time.Duration // without a byte, before an attempt is given up; 0: 5 minutes
-	NativeTools *bool         // nil: as is known of the provider and the model
+	Timeout     time.Duration // of one attempt; 0: no limit while data arrives
+	IdleTimeout time.Duration // aborts an attempt after this time without data; 0: 5 minutes
+	NativeTools *bool         // nil: what is known about the provider and the model
 	Retry       Retry
 	Catalog     *catalog.Catalog    // nil: the embedded one
 	Env         func(string) string // nil: os.Getenv
 }
 
-const defaultSilence = 5 * time.Minute
+const defaultIdleTimeout = 5 * time.Minute
 
-// Info is what was made of a Config.
+// Info says what a Config came to mean.
 type Info struct {
 	Provider    string
 	Backend     Backend
 	Model       string
 	BaseURL     string
-	NativeTools bool          // offer tools through the API, not in the text
-	Entry       catalog.Entry // what is known of the model; its Known is false for one nobody knows
+	NativeTools bool          // tools are offered through the API, not in the prompt
+	Entry       catalog.Entry // what the catalog knows about the model; Known is false if it has none
 }
 
-// resolved is a Config with nothing left to decide.
+// resolved is a Config in which nothing is left to decide.
 type resolved struct {
 	Info
 	preset  preset
@@ -49,7 +48,7 @@ type resolved struct {
 	headers map[string]string
 }
 
-// resolve decides everything that a Config leaves open.
+// resolve decides what a Config leaves open.
 func resolve(cfg Config) (*resolved, error) {
 	const op = "provider.New"
 	p, err := find(cfg)
@@ -85,7 +84,7 @@ func resolve(cfg Config) (*resolved, error) {
 	}
 	entry := table.Find(p.name, cfg.Model)
 	r.Info = Info{Provider: p.name, Backend: backend, Model: cfg.Model, BaseURL: base, Entry: entry}
-	r.NativeTools = p.tools == always || p.tools == byModel && entry.Tools
+	r.NativeTools = p.tools == toolsAlways || p.tools == toolsByModel && entry.Tools
 	if cfg.NativeTools != nil {
 		r.NativeTools = *cfg.NativeTools
 	}
@@ -110,9 +109,8 @@ func backendOf(asked Backend, p preset) (Backend, error) {
 	return "", err.WithHint("use %s", strings.Join(known, ", "))
 }
 
-// address is the base URL, and whether it is one that the user or the preset
-// chose, not the app file. The environment goes before everything, so that an
-// app can be run against another server as it stands.
+// address returns the base URL, and whether the user or the preset chose it and not the app file. The
+// environment goes first, so that an app runs against another server without a change.
 func address(cfg Config, p preset, backend Backend, env func(string) string) (base string, own bool, err error) {
 	name := BaseURLVariable(p.name)
 	base = p.baseURL
@@ -122,7 +120,7 @@ func address(cfg Config, p preset, backend Backend, env func(string) string) (ba
 		}
 	}
 	if p.name == "anthropic" && backend != Anthropic {
-		base = strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1") + "/v1" // its own chat completions
+		base = strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1") + "/v1" // Anthropic's chat completions
 	}
 	own = true
 	from := "of " + p.name
@@ -133,16 +131,19 @@ func address(cfg Config, p preset, backend Backend, env func(string) string) (ba
 		base, own, from = v, true, "in "+name
 	}
 	if p.backend != Anthropic && backend == Anthropic && base == p.baseURL {
-		return "", false, tool.Errorf("provider.New", tool.Invalid, "the usual address of %s does not speak the backend anthropic", p.name).WithHint("give the brain the base_url of one that does")
+		return "", false, tool.Errorf("provider.New", tool.Invalid,
+			"the usual address of %s does not speak the backend anthropic", p.name).
+			WithHint("give the brain the base_url of one that does")
 	}
-	if why := unfit(base); why != "" {
-		return "", false, tool.Errorf("provider.New", tool.Invalid, "the base URL %s %s", from, why).WithHint("it looks like https://host/v1")
+	if why := urlProblem(base); why != "" {
+		return "", false, tool.Errorf("provider.New", tool.Invalid, "the base URL %s %s", from, why).
+			WithHint("write it like https://host/v1")
 	}
 	return strings.TrimRight(base, "/"), own, nil
 }
 
-// BaseURLVariable is the name of the environment variable that sends a provider's
-// requests to another address.
+// BaseURLVariable returns the name of the environment variable that sends a provider's requests to another
+// address.
 func BaseURLVariable(provider string) string {
 	upper := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
@@ -153,9 +154,9 @@ func BaseURLVariable(provider string) string {
 	return "CALLGATE_" + upper + "_BASE_URL"
 }
 
-// unfit says why an address cannot be used. It does not repeat the address,
-// which may hold a secret.
-func unfit(base string) string {
+// urlProblem says why an address cannot be used, or "". It does not repeat the address, which may hold a
+// secret.
+func urlProblem(base string) string {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil:
@@ -165,21 +166,21 @@ func unfit(base string) string {
 	case u.Host == "" || u.Hostname() == "":
 		return "names no host"
 	case u.User != nil:
-		return "holds a user's name or password: a key belongs into the credential"
+		return "holds a user name or a password: put the key into the credential"
 	case u.RawQuery != "" || u.Fragment != "":
-		return "has something after a ? or #"
+		return "has a query or a fragment after a ? or #"
 	}
 	return ""
 }
 
-// key finds the key. The one in the environment is for the provider's own
-// address, and for one that the user set there too; an app file that names a
-// server of its own must name the key for it as well, or it could have any key
-// sent to itself.
+// key finds the key. The one in the environment is for the provider's own address, and for an address that
+// the user set in the environment. An app file with an address of its own must name a key too, or else it
+// could have any key sent to its server.
 func key(cfg Config, p preset, own bool, env func(string) string) (string, error) {
 	if cfg.Key != "" {
 		if strings.ContainsAny(cfg.Key, " \t\r\n") {
-			return "", tool.Errorf("provider.New", tool.Invalid, "the key for %s holds white space", p.name).WithHint("store it again, without the line's end")
+			return "", tool.Errorf("provider.New", tool.Invalid, "the key for %s holds white space", p.name).
+				WithHint("store it again without spaces and line ends")
 		}
 		return cfg.Key, nil
 	}
@@ -190,8 +191,9 @@ func key(cfg Config, p preset, own bool, env func(string) string) (string, error
 		return v, nil
 	}
 	if env(BaseURLVariable(p.name)) != "" {
-		return "", nil // a server of the user's own may need none
+		return "", nil // the user's own server may need none
 	}
 	return "", tool.Errorf("provider.New", tool.Invalid, "there is no key for %s", p.name).
-		WithHint("set %s in the environment, or store it with `callgate secret set %s` and name it as the brain's credential", p.keyEnv, p.keyEnv)
+		WithHint("set %s in the environment, or store it with `callgate secret set %s` and name it as the brain's credential",
+			p.keyEnv, p.keyEnv)
 }

@@ -8,7 +8,7 @@ import (
 	"callgate/tool"
 )
 
-// env is an environment of a few variables.
+// env returns an environment of the given names and values.
 func env(pairs ...string) func(string) string {
 	return func(name string) string {
 		for i := 0; i+1 < len(pairs); i += 2 {
@@ -21,6 +21,7 @@ func env(pairs ...string) func(string) string {
 }
 
 func TestNewRefuses(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name string
 		cfg  provider.Config
@@ -41,7 +42,7 @@ func TestNewRefuses(t *testing.T) {
 		{"no scheme", provider.Config{Provider: "openai", Model: "m", Key: "k", BaseURL: "localhost:8080/v1"}, tool.Invalid, []string{"http://", "in the app file"}},
 		{"another scheme", provider.Config{Provider: "openai", Model: "m", Key: "k", BaseURL: "file:///etc/passwd"}, tool.Invalid, []string{"http://"}},
 		{"no host", provider.Config{Provider: "openai", Model: "m", Key: "k", BaseURL: "https:///v1"}, tool.Invalid, []string{"no host"}},
-		{"no URL", provider.Config{Provider: "openai", Model: "m", Key: "k", BaseURL: "https://a b\x7f:hunter2@/"}, tool.Invalid, []string{"cannot be read"}},
+		{"not a URL", provider.Config{Provider: "openai", Model: "m", Key: "k", BaseURL: "https://a b\x7f:hunter2@/"}, tool.Invalid, []string{"cannot be read"}},
 		{"a password in it", provider.Config{Provider: "openai", Model: "m", Key: "k", BaseURL: "https://me:hunter2@host/v1"}, tool.Invalid, []string{"credential"}},
 		{"a query in it", provider.Config{Provider: "openai", Model: "m", Key: "k", BaseURL: "https://host/v1?key=hunter2"}, tool.Invalid, []string{"after a ?"}},
 		{"wrong in the environment", provider.Config{Provider: "xai", Model: "m", Key: "k", Env: env("CALLGATE_XAI_BASE_URL", "nonsense")}, tool.Invalid, []string{"CALLGATE_XAI_BASE_URL"}},
@@ -54,9 +55,9 @@ func TestNewRefuses(t *testing.T) {
 			if m != nil || tool.KindOf(err) != tc.kind {
 				t.Fatalf("model %v, error %v of kind %s; want %s", m, err, tool.KindOf(err), tc.kind)
 			}
-			for _, words := range tc.says {
-				if !strings.Contains(err.Error(), words) {
-					t.Errorf("error %q does not say %q", err, words)
+			for _, text := range tc.says {
+				if !strings.Contains(err.Error(), text) {
+					t.Errorf("error %q does not say %q", err, text)
 				}
 			}
 			if strings.Contains(err.Error(), "hunter2") {
@@ -67,6 +68,7 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestNewResolves(t *testing.T) {
+	t.Parallel()
 	yes, no := true, false
 	for _, tc := range []struct {
 		name     string
@@ -106,15 +108,17 @@ func TestNewResolves(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if info.Provider != tc.provider || info.Backend != tc.backend || info.BaseURL != tc.url || info.NativeTools != tc.native || info.Model != tc.cfg.Model {
+			if info.Provider != tc.provider || info.Backend != tc.backend || info.BaseURL != tc.url ||
+				info.NativeTools != tc.native || info.Model != tc.cfg.Model {
 				t.Errorf("info %+v", info)
 			}
 		})
 	}
 }
 
-// TestNativeTools holds the presets against the list that the first seed gives.
+// TestNativeTools compares the presets with the list of the design.
 func TestNativeTools(t *testing.T) {
+	t.Parallel()
 	for names, want := range map[string]bool{
 		"anthropic openai deepseek groq mistral together gemini xai cerebras perplexity fireworks": true,
 		"ollama lmstudio vllm": false,
@@ -128,9 +132,9 @@ func TestNativeTools(t *testing.T) {
 	}
 }
 
-// TestKeysGoNowhereElse: an app file that names its own server does not get the
-// key which the user keeps for the provider.
-func TestKeysGoNowhereElse(t *testing.T) {
+// TestKeysStayWithTheirProvider: an app file that names its own server does not get the key that the user keeps
+// for the provider.
+func TestKeysStayWithTheirProvider(t *testing.T) {
 	eachDialect(t, func(t *testing.T, d dialect) {
 		for _, tc := range []struct {
 			name string
@@ -142,13 +146,16 @@ func TestKeysGoNowhereElse(t *testing.T) {
 				return env("OPENAI_API_KEY", secretKey, "ANTHROPIC_API_KEY", secretKey)
 			}, true, false},
 			{"the user's server", func(url string) func(string) string {
-				return env("OPENAI_API_KEY", secretKey, "ANTHROPIC_API_KEY", secretKey, "CALLGATE_OPENAI_BASE_URL", url, "CALLGATE_ANTHROPIC_BASE_URL", url)
+				return env("OPENAI_API_KEY", secretKey, "ANTHROPIC_API_KEY", secretKey,
+					"CALLGATE_OPENAI_BASE_URL", url, "CALLGATE_ANTHROPIC_BASE_URL", url)
 			}, false, true},
 		} {
 			t.Run(tc.name, func(t *testing.T) {
-				t.Setenv("OPENAI_API_KEY", secretKey) // what the SDKs would find by themselves
+				t.Setenv("OPENAI_API_KEY", secretKey) // nothing may read the real environment
 				t.Setenv("ANTHROPIC_API_KEY", secretKey)
 				t.Setenv("OPENAI_ORG_ID", secretKey)
+				t.Setenv("ANTHROPIC_AUTH_TOKEN", secretKey)
+				t.Setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Own: "+secretKey)
 				s := serve(t, stream(d.events(d.hello...)))
 				cfg := provider.Config{Provider: d.provider, Model: d.model, Env: tc.env(s.URL + "/v1")}
 				if tc.base {
@@ -174,6 +181,7 @@ func TestKeysGoNowhereElse(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
+	t.Parallel()
 	if got, want := len(provider.Names()), 17; got != want {
 		t.Errorf("%d providers, want %d: %v", got, want, provider.Names())
 	}

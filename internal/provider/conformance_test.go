@@ -3,6 +3,7 @@ package provider_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,16 +18,17 @@ func call(id, name, args string) llm.Part {
 	return llm.Part{Call: &llm.ToolCall{ID: id, Name: name, Args: json.RawMessage(args)}}
 }
 
-// asBytes compares JSON as bytes; one by one takes minutes for the huge ones.
+// asBytes compares JSON as bytes; cmp would take minutes for the huge ones.
 var asBytes = cmp.Comparer(func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 
 func start(usage string) string {
 	return `{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[],"stop_reason":null,"usage":` + usage + `}}`
 }
 
-// TestConformance has both adapters hear the same answer in their own words, and
-// say it in the same ones.
+// TestConformance has both adapters read the same response in their own JSON, and compares what they make of
+// it.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name      string
 		openai    []string
@@ -34,8 +36,11 @@ func TestConformance(t *testing.T) {
 		want      llm.Response
 	}{
 		{
-			"words", dialects[0].hello, dialects[1].hello,
-			llm.Response{Stop: llm.StopEnd, Usage: llm.Usage{Input: 10, Output: 2}, Message: llm.Say(llm.Assistant, "Hello there")},
+			"text", dialects[0].hello, dialects[1].hello,
+			llm.Response{
+				Stop: llm.StopEnd, Usage: llm.Usage{Input: 10, Output: 2},
+				Message: llm.TextMessage(llm.Assistant, "Hello there"),
+			},
 		},
 		{
 			"a call in pieces",
@@ -57,7 +62,7 @@ func TestConformance(t *testing.T) {
 			llm.Response{Stop: llm.StopTools, Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{call("c1", "fs__read", `{"path":"a"}`)}}},
 		},
 		{
-			"words and two calls, one without arguments, counted with a cache",
+			"text and two calls, one without arguments, with a cache",
 			[]string{
 				`{"choices":[{"index":0,"delta":{"role":"assistant","content":"I look."}}]}`,
 				`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"ls","arguments":""}},{"index":1,"id":"c2","type":"function","function":{"name":"fs__read","arguments":"{\"path\":\"b\"}"}}]}}]}`,
@@ -77,11 +82,15 @@ func TestConformance(t *testing.T) {
 				`{"type":"content_block_stop","index":2}`,
 				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":20,"output_tokens_details":{"thinking_tokens":5}}}`,
 			},
-			llm.Response{Stop: llm.StopTools, Usage: llm.Usage{Input: 100, CachedInput: 80, CacheWrite: 10, Output: 20, Reasoning: 5}, Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{
-				{Text: "I look."}, call("c1", "ls", `{}`), call("c2", "fs__read", `{"path":"b"}`)}}},
+			llm.Response{
+				Stop: llm.StopTools, Usage: llm.Usage{Input: 100, CachedInput: 80, CacheWrite: 10, Output: 20, Reasoning: 5},
+				Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{
+					{Text: "I look."}, call("c1", "ls", `{}`), call("c2", "fs__read", `{"path":"b"}`),
+				}},
+			},
 		},
 		{
-			"thoughts",
+			"reasoning",
 			[]string{
 				`{"choices":[{"index":0,"delta":{"role":"assistant","reasoning_content":"hm"}}]}`,
 				`{"choices":[{"index":0,"delta":{"reasoning_content":"m."}}]}`,
@@ -100,7 +109,9 @@ func TestConformance(t *testing.T) {
 				`{"type":"content_block_stop","index":1}`,
 				`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{}}`,
 			},
-			llm.Response{Stop: llm.StopEnd, Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Reasoning: &llm.Reasoning{Text: "hmm."}}, {Text: "42"}}}},
+			llm.Response{Stop: llm.StopEnd, Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{
+				{Reasoning: &llm.Reasoning{Text: "hmm."}}, {Text: "42"},
+			}}},
 		},
 		{
 			"cut off in a call",
@@ -114,7 +125,9 @@ func TestConformance(t *testing.T) {
 				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\": \"b"}}`,
 				`{"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{}}`,
 			},
-			llm.Response{Stop: llm.StopLength, Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{call("c1", "w", `"{\"a\": \"b"`)}}},
+			llm.Response{Stop: llm.StopLength, Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{
+				call("c1", "w", `"{\"a\": \"b"`),
+			}}},
 		},
 		{
 			"a refusal",
@@ -128,7 +141,7 @@ func TestConformance(t *testing.T) {
 				`{"type":"content_block_stop","index":0}`,
 				`{"type":"message_delta","delta":{"stop_reason":"refusal"},"usage":{}}`,
 			},
-			llm.Response{Stop: llm.StopRefusal, Message: llm.Say(llm.Assistant, "No.")},
+			llm.Response{Stop: llm.StopRefusal, Message: llm.TextMessage(llm.Assistant, "No.")},
 		},
 		{
 			"nothing at all",
@@ -151,18 +164,20 @@ func TestConformance(t *testing.T) {
 				`{"type":"content_block_stop","index":0}`,
 				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{}}`,
 			},
-			llm.Response{Stop: llm.StopTools, Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{call("c1", "w", `{"a":"`+strings.Repeat("x", 3<<20)+strings.Repeat("y", 3<<20)+`"}`)}}},
+			llm.Response{Stop: llm.StopTools, Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{
+				call("c1", "w", `{"a":"`+strings.Repeat("x", 3<<20)+strings.Repeat("y", 3<<20)+`"}`),
+			}}},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for i, pieces := range [][]string{tc.openai, tc.anthropic} {
 				d := dialects[i]
 				s := serve(t, stream(d.events(pieces...)))
-				got, heard, err := generate(t.Context(), d.once(t, s))
+				got, seen, err := generate(t.Context(), d.once(t, s))
 				if err != nil {
 					t.Fatalf("%s: %v", d.name, err)
 				}
-				checkTold(t, d.name, got, heard)
+				checkDeltas(t, d.name, got, seen)
 				strip(got)
 				if diff := cmp.Diff(&tc.want, got, asBytes); diff != "" {
 					t.Errorf("%s:\n%.2000s", d.name, diff)
@@ -175,21 +190,21 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// checkTold holds what the watcher was told against the answer.
-func checkTold(t *testing.T, who string, got *llm.Response, heard *said) {
+// checkDeltas compares what the watcher saw with the response.
+func checkDeltas(t *testing.T, who string, got *llm.Response, seen *seenDeltas) {
 	t.Helper()
-	if heard.text.String() != got.Message.Text() {
-		t.Errorf("%s: the watcher heard %.80q, the answer says %.80q", who, heard.text.String(), got.Message.Text())
+	if seen.text.String() != got.Message.Text() {
+		t.Errorf("%s: the watcher saw %.80q, the response says %.80q", who, seen.text.String(), got.Message.Text())
 	}
-	if n := strings.Count(heard.kinds.String(), "call_end"); n != len(got.Message.Calls()) {
-		t.Errorf("%s: %d calls ended, the answer has %d", who, n, len(got.Message.Calls()))
+	if n := strings.Count(seen.kinds.String(), "call_end"); n != len(got.Message.Calls()) {
+		t.Errorf("%s: %d calls ended, the response has %d", who, n, len(got.Message.Calls()))
 	}
-	if !strings.HasSuffix(heard.kinds.String(), "end ") {
-		t.Errorf("%s: the last delta is not the end: %s", who, heard.kinds.String())
+	if !strings.HasSuffix(seen.kinds.String(), "end ") {
+		t.Errorf("%s: the last delta is not the end: %s", who, seen.kinds.String())
 	}
 }
 
-// strip takes away what may differ between providers: names, seals and prices.
+// strip removes what may differ between providers: names, signatures and prices.
 func strip(r *llm.Response) {
 	r.Model, r.Usage.Cost, r.Usage.Priced = "", 0, false
 	for _, p := range r.Message.Parts {
@@ -199,7 +214,7 @@ func strip(r *llm.Response) {
 	}
 }
 
-// conversation is one with everything in it.
+// conversation returns a request with everything in it.
 func conversation() llm.Request {
 	hot := 0.5
 	return llm.Request{
@@ -212,16 +227,19 @@ func conversation() llm.Request {
 			{Role: llm.User, Parts: []llm.Part{{Text: "look"}, {Image: &llm.Image{MIME: "image/png", Data: []byte{1, 2, 3}}}}},
 			{Role: llm.Assistant, Parts: []llm.Part{{Text: "I look."}, call("c1", "ls", `{}`), call("c2", "fs__read", `{"path":"b"}`)}},
 			{Role: llm.Tool, Parts: []llm.Part{
-				{Result: &llm.ToolResult{ID: "c2", Name: "fs__read", Content: []tool.Content{tool.Text("bee"), tool.Image("image/png", []byte{4})}}},
+				{Result: &llm.ToolResult{ID: "c2", Name: "fs__read", Content: []tool.Content{
+					tool.Text("bee"), tool.Image("image/png", []byte{4}),
+				}}},
 				{Result: &llm.ToolResult{ID: "c1", Name: "ls", IsError: true, Content: []tool.Content{tool.Text("no")}}},
 			}},
 		},
 	}
 }
 
-// TestTheNextTurnBeginsWithThisOne holds the bodies of successive turns against
-// each other: a provider's cache is keyed by the beginning of what it is told.
-func TestTheNextTurnBeginsWithThisOne(t *testing.T) {
+// TestStableBeginning compares the bodies of successive turns: a provider caches what they have in common from
+// their beginning.
+func TestStableBeginning(t *testing.T) {
+	t.Parallel()
 	eachDialect(t, func(t *testing.T, d dialect) {
 		s := serve(t, stream(d.events(d.hello...)))
 		m := d.once(t, s)
@@ -230,9 +248,12 @@ func TestTheNextTurnBeginsWithThisOne(t *testing.T) {
 			if _, err := m.Generate(t.Context(), req, nil); err != nil {
 				t.Fatal(err)
 			}
+			id := fmt.Sprint("d", turn)
 			req.Messages = append(req.Messages,
-				llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "so"}, call("d"+string(rune('0'+turn)), "ls", `{"z":1,"a":2}`)}},
-				llm.Message{Role: llm.Tool, Parts: []llm.Part{{Result: &llm.ToolResult{ID: "d" + string(rune('0'+turn)), Name: "ls", Content: []tool.Content{tool.Text("x")}}}}})
+				llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "so"}, call(id, "ls", `{"z":1,"a":2}`)}},
+				llm.Message{Role: llm.Tool, Parts: []llm.Part{
+					{Result: &llm.ToolResult{ID: id, Name: "ls", Content: []tool.Content{tool.Text("x")}}},
+				}})
 		}
 		const mark = `,"cache_control":{"type":"ephemeral"}`
 		for i := range s.bodies[1:] {
@@ -263,6 +284,7 @@ func TestTheNextTurnBeginsWithThisOne(t *testing.T) {
 }
 
 func TestKeysAreSent(t *testing.T) {
+	t.Parallel()
 	eachDialect(t, func(t *testing.T, d dialect) {
 		s := serve(t, stream(d.events(d.hello...)))
 		if _, _, err := generate(t.Context(), d.once(t, s)); err != nil {

@@ -1,8 +1,7 @@
-// Package provider makes models of configurations: it knows the providers by
-// name, finds their address and key, and wraps the adapter of their API so that
-// requests are counted, priced, bounded and, where that helps, made again.
+// Package provider makes models out of configurations. It knows the providers by name, finds their address
+// and key, and wraps the adapter of their API: it limits concurrent requests, bounds their time, prices their
+// usage and retries them.
 //
-// An adapter (openai, anthropic) speaks one API and nothing else; exchange holds
-// what they share, and catalog what is known of models. The SDKs of the
-// providers are not seen outside their adapters.
+// An adapter (openai, anthropic) speaks one API and does nothing else; apiclient has what the adapters share,
+// and catalog what is known about models. A provider's JSON stays in its adapter.
 package provider

@@ -9,142 +9,132 @@ import (
 	"time"
 
 	"callgate/internal/provider/anthropic"
-	"callgate/internal/provider/exchange"
+	"callgate/internal/provider/apiclient"
 	"callgate/internal/provider/openai"
 	"callgate/llm"
 )
 
-// Pool shares connections and bounds how many requests are under way at once.
-// The zero value is ready; it is safe for concurrent use.
+// Pool shares connections, and limits how many requests run at once. The zero value is ready; it is safe for
+// concurrent use.
 //
-// The law: a line is shared by whoever asks the same model at the same address
-// with the same key, and by nobody else. Two keys of one provider never share a
-// line, nor do two models, so that neither can use up the other's places or ride
-// on its connection. A request takes a place before it is sent and gives it back
-// when its answer has ended; it holds none while it waits to be tried again. Who
-// waits for a place leaves when its context ends.
+// The law: requests to the same model at the same address with the same key share an HTTP client and its
+// slots, and no other requests do. Two keys of one provider never share a client, and neither do two models:
+// one cannot use up the slots of the other, nor send on its connection. A request takes a slot before it is
+// sent and releases it when its response has ended; it holds none while it waits to be retried. A request that
+// waits for a slot gives up when its context ends.
 type Pool struct {
-	Places int // requests under way at once on each line; 0: 8
+	MaxConcurrent int // requests that run at once on each client; 0: 8
 
-	mu    sync.Mutex
-	lines map[lineKey]*line
+	mu      sync.Mutex
+	clients map[clientKey]*sharedClient
 }
 
-const defaultPlaces = 8
+const defaultMaxConcurrent = 8
 
-// lineKey tells lines apart. The key itself is not kept.
-type lineKey struct {
+// clientKey identifies a shared client. It holds a hash of the provider's key, not the key.
+type clientKey struct {
 	provider, model, baseURL string
 	backend                  Backend
-	key                      [sha256.Size]byte
-	silence                  time.Duration
+	keyHash                  [sha256.Size]byte
+	idleTimeout              time.Duration
 }
 
-// line is what the askers of one model with one key share.
-type line struct {
-	client *http.Client
-	places chan struct{}
+// sharedClient is an HTTP client with a slot for each request that may run on it.
+type sharedClient struct {
+	http  *http.Client
+	slots chan struct{}
 }
 
-// New makes a model that shares nothing with others; see [Pool.Open].
+// New makes a model with a pool of its own; see [Pool.Open].
 func New(cfg Config) (llm.Model, Info, error) { return new(Pool).Open(cfg) }
 
-// Open makes a model, asked again where that helps. It opens no connection. Its
-// errors tell what to do, and never hold a key.
+// Open makes a model that retries its requests. It opens no connection. Its errors say what to do, and never
+// hold a key.
 func (p *Pool) Open(cfg Config) (llm.Model, Info, error) {
 	r, err := resolve(cfg)
 	if err != nil {
 		return nil, Info{}, err
 	}
-	if cfg.Silence <= 0 {
-		cfg.Silence = defaultSilence
+	if cfg.IdleTimeout <= 0 {
+		cfg.IdleTimeout = defaultIdleTimeout
 	}
-	l := p.line(r, cfg.Silence)
-	m := &metered{inner: adapter(r, l.client), line: l, info: r.Info, timeout: cfg.Timeout}
+	shared := p.client(r, cfg.IdleTimeout)
+	m := &metered{inner: adapter(r, shared.http), shared: shared, info: r.Info, timeout: cfg.Timeout}
 	return cfg.Retry.Wrap(m), r.Info, nil
 }
 
-// Close lets go of connections that nobody uses. Requests under way go on.
+// Close closes the idle connections. Running requests continue.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, l := range p.lines {
-		l.client.CloseIdleConnections()
+	for _, c := range p.clients {
+		c.http.CloseIdleConnections()
 	}
 }
 
-func (p *Pool) line(r *resolved, silence time.Duration) *line {
-	k := lineKey{r.Provider, r.Model, r.BaseURL, r.Backend, sha256.Sum256([]byte(r.key)), silence}
+func (p *Pool) client(r *resolved, idleTimeout time.Duration) *sharedClient {
+	k := clientKey{r.Provider, r.Model, r.BaseURL, r.Backend, sha256.Sum256([]byte(r.key)), idleTimeout}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l := p.lines[k]; l != nil {
-		return l
+	if c := p.clients[k]; c != nil {
+		return c
 	}
-	places := p.Places
-	if places <= 0 {
-		places = defaultPlaces
+	slots := p.MaxConcurrent
+	if slots <= 0 {
+		slots = defaultMaxConcurrent
 	}
-	l := &line{client: newClient(places, silence), places: make(chan struct{}, places)}
-	if p.lines == nil {
-		p.lines = map[lineKey]*line{}
+	c := &sharedClient{http: newHTTPClient(slots, idleTimeout), slots: make(chan struct{}, slots)}
+	if p.clients == nil {
+		p.clients = map[clientKey]*sharedClient{}
 	}
-	p.lines[k] = l
-	return l
+	p.clients[k] = c
+	return c
 }
 
-// newClient makes a client that follows no redirect: a key is not carried to
-// where a server points.
-func newClient(places int, silence time.Duration) *http.Client {
+func newHTTPClient(slots int, idleTimeout time.Duration) *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = places
-	return &http.Client{
-		Transport:     patientTransport{exchange.Patient(t, silence), t},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	t.MaxIdleConnsPerHost = slots
+	return &http.Client{Transport: idleTransport{apiclient.WithIdleTimeout(t, idleTimeout), t}}
 }
 
-// patientTransport keeps CloseIdleConnections in reach.
-type patientTransport struct {
+// idleTransport is a transport with an idle timeout that http.Client.CloseIdleConnections can reach.
+type idleTransport struct {
 	http.RoundTripper
 	*http.Transport
 }
 
-// RoundTrip goes through the patient one.
-func (t patientTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+// RoundTrip sends a request with the idle timeout.
+func (t idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(req)
 }
 
-// adapter is the model behind its provider's API.
+// adapter returns the model behind its provider's API.
 func adapter(r *resolved, client *http.Client) llm.Model {
-	if r.Backend == Anthropic {
-		// What a model can write at most is more than most answers need, and
-		// some is set aside for them while they run.
-		const enough = 32_000
-		most := 0
-		if r.Entry.MaxOutput > 0 {
-			most = min(r.Entry.MaxOutput, enough)
-		}
-		return anthropic.New(anthropic.Config{Provider: r.Provider, Model: r.Model, BaseURL: r.BaseURL, Key: r.key, Headers: r.headers, HTTP: client, MaxTokens: most})
+	e := apiclient.Endpoint{Provider: r.Provider, BaseURL: r.BaseURL, Key: r.key, Headers: r.headers, HTTP: client}
+	if r.Backend != Anthropic {
+		return openai.New(openai.Config{Endpoint: e, Model: r.Model, Quirks: r.preset.quirks})
 	}
-	return openai.New(openai.Config{Provider: r.Provider, Model: r.Model, BaseURL: r.BaseURL, Key: r.key, Headers: r.headers, HTTP: client, Quirks: r.preset.quirks})
+	// Most responses need fewer tokens than a model can write, and providers reserve the limit while a
+	// request runs.
+	const maxTokens = 32_000
+	return anthropic.New(anthropic.Config{Endpoint: e, Model: r.Model, MaxTokens: min(r.Entry.MaxOutput, maxTokens)})
 }
 
-// metered takes a place for each request, bounds its time, and puts a price on
-// its usage.
+// metered takes a slot for each request, bounds its time, and prices its usage.
 type metered struct {
 	inner   llm.Model
-	line    *line
+	shared  *sharedClient
 	info    Info
 	timeout time.Duration
 }
 
-// Generate asks once.
+// Generate asks the model once.
 func (m *metered) Generate(ctx context.Context, req llm.Request, watch func(llm.Delta)) (*llm.Response, error) {
 	select {
-	case m.line.places <- struct{}{}:
-		defer func() { <-m.line.places }()
+	case m.shared.slots <- struct{}{}:
+		defer func() { <-m.shared.slots }()
 	case <-ctx.Done():
-		return nil, ended(ctx, m.info.Provider, "while waiting for a place")
+		return nil, contextError(ctx, m.info.Provider, "while waiting for other requests to the model to end")
 	}
 	if m.timeout > 0 {
 		var cancel context.CancelFunc
@@ -165,9 +155,9 @@ func (m *metered) Generate(ctx context.Context, req llm.Request, watch func(llm.
 	if res != nil {
 		res.Usage = m.price(res.Usage)
 	}
-	var fault *llm.Error
-	if errors.As(err, &fault) && fault.Partial != nil {
-		fault.Partial.Usage = m.price(fault.Partial.Usage)
+	var failure *llm.Error
+	if errors.As(err, &failure) && failure.Partial != nil {
+		failure.Partial.Usage = m.price(failure.Partial.Usage)
 	}
 	return res, err
 }

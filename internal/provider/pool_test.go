@@ -12,13 +12,14 @@ import (
 	"callgate/llm"
 )
 
-func TestCostIsReckoned(t *testing.T) {
+func TestCost(t *testing.T) {
+	t.Parallel()
 	eachDialect(t, func(t *testing.T, d dialect) {
 		s := serve(t, stream(d.events(d.hello...)))
-		var told llm.Usage
+		var seen llm.Usage
 		res, err := d.once(t, s).Generate(t.Context(), ask, func(x llm.Delta) {
 			if x.Usage != nil {
-				told = *x.Usage
+				seen = *x.Usage
 			}
 		})
 		if err != nil {
@@ -28,39 +29,42 @@ func TestCostIsReckoned(t *testing.T) {
 		if d.name == "anthropic" {
 			want = 10*3 + 2*15
 		}
-		if res.Usage.Cost != want || !res.Usage.Priced || told != res.Usage {
-			t.Errorf("usage %+v, told %+v; want a cost of %d", res.Usage, told, want)
+		if res.Usage.Cost != want || !res.Usage.Priced || seen != res.Usage {
+			t.Errorf("usage %+v, seen %+v; want a cost of %d", res.Usage, seen, want)
 		}
 	})
 }
 
-// busy is a server that holds every request until it is let go, and counts.
+// busy is a server that holds every request until release is closed, and counts them.
 type busy struct {
-	now, most atomic.Int32
-	arrived   chan struct{}
-	let       chan struct{}
+	now, max atomic.Int32
+	arrived  chan struct{}
+	release  chan struct{}
 }
 
 func (b *busy) handler(events string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		n := b.now.Add(1)
-		for most := b.most.Load(); n > most && !b.most.CompareAndSwap(most, n); most = b.most.Load() {
+		for m := b.max.Load(); n > m && !b.max.CompareAndSwap(m, n); m = b.max.Load() {
 		}
 		b.arrived <- struct{}{}
-		<-b.let
+		<-b.release
 		b.now.Add(-1)
 		_, _ = io.WriteString(w, events)
 	}
 }
 
-func TestPlaces(t *testing.T) {
+func TestMaxConcurrent(t *testing.T) {
+	t.Parallel()
 	d := dialects[0]
-	b := &busy{arrived: make(chan struct{}, 100), let: make(chan struct{})}
+	b := &busy{arrived: make(chan struct{}, 100), release: make(chan struct{})}
 	s := serve(t, b.handler(d.events(d.hello...)))
-	pool := &provider.Pool{Places: 3}
+	pool := &provider.Pool{MaxConcurrent: 3}
 	defer pool.Close()
 	open := func(model, key string) llm.Model {
-		m, _, err := pool.Open(provider.Config{Provider: "openai", Model: model, Key: key, BaseURL: s.URL + "/v1", Env: env()})
+		m, _, err := pool.Open(provider.Config{
+			Provider: "openai", Model: model, Key: key, BaseURL: s.URL + "/v1", Env: env(),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,30 +79,30 @@ func TestPlaces(t *testing.T) {
 			}
 		})
 	}
-	for range 10 { // opened anew each time, and still one line
+	for range 10 { // each opens the model again, and all share one client
 		run(open("gpt-4o", "key-one"))
 	}
 	for range 3 {
 		<-b.arrived
 	}
-	// The line is full: who waits for a place leaves when it must.
+	// All slots are taken: a request that waits for one gives up when its context ends.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := open("gpt-4o", "key-one").Generate(ctx, ask, nil)
-	if e := fault(t, err); e.Kind != llm.Cancelled {
+	if e := asError(t, err); e.Kind != llm.Cancelled {
 		t.Errorf("error %+v, want cancelled", e)
 	}
-	// Another key has a line of its own, and so has another model.
+	// Another key has a client of its own, and so has another model.
 	run(open("gpt-4o", "key-two"))
 	<-b.arrived
 	run(open("gpt-4o-mini", "key-one"))
 	<-b.arrived
-	close(b.let)
+	close(b.release)
 	for range 7 {
 		<-b.arrived
 	}
 	all.Wait()
-	if got := b.most.Load(); got != 5 || failed.Load() != 0 {
-		t.Errorf("%d at once and %d failures, want 3 of one line and 1 of each of two others, and none", got, failed.Load())
+	if got := b.max.Load(); got != 5 || failed.Load() != 0 {
+		t.Errorf("%d at once and %d failures, want 3 on one client and 1 on each of two others, and none", got, failed.Load())
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"callgate/tool"
 )
 
-// Backend is the API that a provider speaks.
+// Backend names the API that a provider speaks.
 type Backend string
 
 // The backends.
@@ -19,70 +19,72 @@ const (
 	GitHubCopilot Backend = "github_copilot" // openai_compat, with Copilot's headers
 )
 
-// preset is what is known of a provider by its name.
+// preset is what is known about a provider by its name.
 type preset struct {
 	name    string
 	backend Backend
 	baseURL string
-	keyEnv  string // "" for one that runs on this machine and needs no key
-	tools   native
+	keyEnv  string // "" for a server on this machine, which needs no key
+	tools   toolSupport
 	headers map[string]string
 	quirks  openai.Quirks
 }
 
-// native says whether models of a provider are offered tools natively, or in the
-// text of the prompt.
-type native int
+// toolSupport says whether a provider's models get tools through the API or in the prompt.
+type toolSupport int
 
 const (
-	byModel native = iota // as the catalog says
-	always
-	never
+	toolsByModel toolSupport = iota // as the catalog says
+	toolsAlways
+	toolsNever
 )
 
-// presets are the providers that have a name. Which of them take tools natively
-// is fixed; an app's own word goes before it.
+// presets are the providers that are known by name. An app's own setting goes before what they say about
+// tools.
 var presets = []preset{
-	{name: "anthropic", backend: Anthropic, baseURL: "https://api.anthropic.com", keyEnv: "ANTHROPIC_API_KEY", tools: always},
-	{name: "openai", baseURL: "https://api.openai.com/v1", keyEnv: "OPENAI_API_KEY", tools: always,
+	{name: "anthropic", backend: Anthropic, baseURL: "https://api.anthropic.com", keyEnv: "ANTHROPIC_API_KEY",
+		tools: toolsAlways},
+	{name: "openai", baseURL: "https://api.openai.com/v1", keyEnv: "OPENAI_API_KEY", tools: toolsAlways,
 		quirks: openai.Quirks{CompletionTokens: true, CacheKey: true}},
-	{name: "deepseek", baseURL: "https://api.deepseek.com/v1", keyEnv: "DEEPSEEK_API_KEY", tools: always,
-		quirks: openai.Quirks{Thoughts: "reasoning_content"}},
-	{name: "groq", baseURL: "https://api.groq.com/openai/v1", keyEnv: "GROQ_API_KEY", tools: always,
+	{name: "deepseek", baseURL: "https://api.deepseek.com/v1", keyEnv: "DEEPSEEK_API_KEY", tools: toolsAlways,
+		quirks: openai.Quirks{Reasoning: "reasoning_content"}},
+	{name: "groq", baseURL: "https://api.groq.com/openai/v1", keyEnv: "GROQ_API_KEY", tools: toolsAlways,
 		quirks: openai.Quirks{CompletionTokens: true}},
-	{name: "mistral", baseURL: "https://api.mistral.ai/v1", keyEnv: "MISTRAL_API_KEY", tools: always,
+	{name: "mistral", baseURL: "https://api.mistral.ai/v1", keyEnv: "MISTRAL_API_KEY", tools: toolsAlways,
 		quirks: openai.Quirks{IDLength: 9, ToolNames: true}},
-	{name: "together", baseURL: "https://api.together.xyz/v1", keyEnv: "TOGETHER_API_KEY", tools: always},
-	{name: "gemini", baseURL: "https://generativelanguage.googleapis.com/v1beta/openai", keyEnv: "GEMINI_API_KEY", tools: always,
-		quirks: openai.Quirks{ToolNames: true, Extras: true}},
-	{name: "xai", baseURL: "https://api.x.ai/v1", keyEnv: "XAI_API_KEY", tools: always},
-	{name: "cerebras", baseURL: "https://api.cerebras.ai/v1", keyEnv: "CEREBRAS_API_KEY", tools: always,
+	{name: "together", baseURL: "https://api.together.xyz/v1", keyEnv: "TOGETHER_API_KEY", tools: toolsAlways},
+	{name: "gemini", baseURL: "https://generativelanguage.googleapis.com/v1beta/openai", keyEnv: "GEMINI_API_KEY",
+		tools: toolsAlways, quirks: openai.Quirks{ToolNames: true, ExtraContent: true}},
+	{name: "xai", baseURL: "https://api.x.ai/v1", keyEnv: "XAI_API_KEY", tools: toolsAlways},
+	{name: "cerebras", baseURL: "https://api.cerebras.ai/v1", keyEnv: "CEREBRAS_API_KEY", tools: toolsAlways,
 		quirks: openai.Quirks{CompletionTokens: true}},
-	{name: "fireworks", baseURL: "https://api.fireworks.ai/inference/v1", keyEnv: "FIREWORKS_API_KEY", tools: always},
-	{name: "perplexity", baseURL: "https://api.perplexity.ai", keyEnv: "PERPLEXITY_API_KEY", tools: always},
-	{name: "openrouter", baseURL: "https://openrouter.ai/api/v1", keyEnv: "OPENROUTER_API_KEY", tools: always,
-		quirks: openai.Quirks{Thoughts: "reasoning"}},
-	{name: "github_copilot", backend: GitHubCopilot, baseURL: "https://api.githubcopilot.com", keyEnv: "GITHUB_COPILOT_TOKEN", tools: always,
-		headers: map[string]string{"Copilot-Integration-Id": "vscode-chat", "Editor-Version": "callgate/1.0", "Openai-Intent": "conversation-edits"}},
-	{name: "ollama", baseURL: "http://localhost:11434/v1", tools: never},
-	{name: "lmstudio", baseURL: "http://localhost:1234/v1", tools: never},
-	{name: "vllm", baseURL: "http://localhost:8000/v1", tools: never},
-	{name: "llamacpp", baseURL: "http://localhost:8080/v1", tools: never},
+	{name: "fireworks", baseURL: "https://api.fireworks.ai/inference/v1", keyEnv: "FIREWORKS_API_KEY", tools: toolsAlways},
+	{name: "perplexity", baseURL: "https://api.perplexity.ai", keyEnv: "PERPLEXITY_API_KEY", tools: toolsAlways},
+	{name: "openrouter", baseURL: "https://openrouter.ai/api/v1", keyEnv: "OPENROUTER_API_KEY", tools: toolsAlways,
+		quirks: openai.Quirks{Reasoning: "reasoning"}},
+	{name: "github_copilot", backend: GitHubCopilot, baseURL: "https://api.githubcopilot.com",
+		keyEnv: "GITHUB_COPILOT_TOKEN", tools: toolsAlways, headers: map[string]string{
+			"Copilot-Integration-Id": "vscode-chat", "Editor-Version": "callgate/1.0", "Openai-Intent": "conversation-edits",
+		}},
+	{name: "ollama", baseURL: "http://localhost:11434/v1", tools: toolsNever},
+	{name: "lmstudio", baseURL: "http://localhost:1234/v1", tools: toolsNever},
+	{name: "vllm", baseURL: "http://localhost:8000/v1", tools: toolsNever},
+	{name: "llamacpp", baseURL: "http://localhost:8080/v1", tools: toolsNever},
 }
 
-// aliases are other names that people write.
+// aliases are other names of providers.
 var aliases = map[string]string{
 	"google": "gemini", "grok": "xai", "copilot": "github_copilot", "claude": "anthropic",
 	"togetherai": "together", "fireworksai": "fireworks", "mistralai": "mistral", "llama": "llamacpp",
 }
 
-// plainName drops what people write differently: capitals, dashes, dots.
+// plainName removes what people write differently: capitals, dashes, dots.
 func plainName(name string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))
 }
 
-// find returns the preset of a name. One that nobody knows is a provider of the
-// user's own, if it comes with an address.
+// find returns the preset of a name. A name that is not known is the user's own provider, if it comes with an
+// address.
 func find(cfg Config) (preset, error) {
 	const op = "provider.New"
 	name := cfg.Provider
@@ -90,7 +92,8 @@ func find(cfg Config) (preset, error) {
 		name = string(cfg.Backend)
 	}
 	if name == "" {
-		return preset{}, tool.Errorf(op, tool.Invalid, "the brain names no provider").WithHint("known ones are %s", strings.Join(Names(), ", "))
+		return preset{}, tool.Errorf(op, tool.Invalid, "the brain names no provider").
+			WithHint("known ones are %s", strings.Join(Names(), ", "))
 	}
 	plain := plainName(name)
 	for _, p := range presets {
@@ -109,7 +112,7 @@ func find(cfg Config) (preset, error) {
 	return preset{}, err.WithHint("known ones are %s; any other needs a base_url", strings.Join(Names(), ", "))
 }
 
-// Names are the providers that are known by name, sorted.
+// Names returns the providers that are known by name, sorted.
 func Names() []string {
 	names := make([]string, 0, len(presets))
 	for _, p := range presets {

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -9,34 +10,27 @@ import (
 	"callgate/llm"
 )
 
-// Retry asks again when a provider fails in a way that passes: it limits the
-// rate, is overloaded, cannot be reached, or breaks the stream before its first
-// word. The zero value asks four times in all.
+// Retry repeats a request when a provider fails in a transient way: it limits the rate, is overloaded, cannot
+// be reached, or breaks the stream before its first text. The zero value makes four attempts.
 //
-// An answer of which anything was shown is never begun again: whoever watches
-// would see it twice, and two different ones at that. A wait that the provider
-// asks for is kept in full; one longer than Longest, or longer than the context
-// lasts, is not begun, and the error says how long it would have been.
+// A response of which anything was shown is never begun again: the watcher would see it twice, and in two
+// versions. A wait that the provider asks for is kept in full. If it is longer than MaxRetryAfter, or than the
+// context lasts, the request fails at once, and the error says how long the wait would have been.
 type Retry struct {
-	Attempts int           // in all; 0: 4; 1: no second one
-	Base     time.Duration // of the first wait, doubled each time; 0: 500 ms
-	Most     time.Duration // of a wait that we choose; 0: 30 s
-	Longest  time.Duration // of a wait that the provider asks for; 0: 1 min
+	Attempts      int           // with the first one; 0: 4; 1: no retry
+	Base          time.Duration // the first wait, doubled each time; 0: 500 ms
+	MaxDelay      time.Duration // bounds the waits that we choose; 0: 30 s
+	MaxRetryAfter time.Duration // bounds the waits that the provider asks for; 0: 1 min
 }
 
-// Wrap is m, asked again where that helps.
+// Wrap returns a model that retries the requests to m.
 func (r Retry) Wrap(m llm.Model) llm.Model {
-	or := func(d *time.Duration, otherwise time.Duration) {
-		if *d <= 0 {
-			*d = otherwise
-		}
-	}
 	if r.Attempts <= 0 {
 		r.Attempts = 4
 	}
-	or(&r.Base, 500*time.Millisecond)
-	or(&r.Most, 30*time.Second)
-	or(&r.Longest, time.Minute)
+	r.Base = cmp.Or(max(0, r.Base), 500*time.Millisecond)
+	r.MaxDelay = cmp.Or(max(0, r.MaxDelay), 30*time.Second)
+	r.MaxRetryAfter = cmp.Or(max(0, r.MaxRetryAfter), time.Minute)
 	return &retrying{r, m}
 }
 
@@ -45,7 +39,7 @@ type retrying struct {
 	inner llm.Model
 }
 
-// Generate asks until there is an answer, or a failure that does not pass.
+// Generate asks until there is a response, or a failure that is not transient.
 func (r *retrying) Generate(ctx context.Context, req llm.Request, watch func(llm.Delta)) (*llm.Response, error) {
 	for attempt := 1; ; attempt++ {
 		shown := false
@@ -55,23 +49,23 @@ func (r *retrying) Generate(ctx context.Context, req llm.Request, watch func(llm
 				watch(d)
 			}
 		})
-		var fault *llm.Error
-		if err == nil || shown || attempt >= r.Attempts || !errors.As(err, &fault) || !passes(fault.Kind) {
+		var failure *llm.Error
+		if err == nil || shown || attempt >= r.Attempts || !errors.As(err, &failure) || !isTransient(failure.Kind) {
 			return res, err
 		}
-		wait := r.wait(attempt, fault.RetryAfter)
+		wait := r.wait(attempt, failure.RetryAfter)
 		deadline, limited := ctx.Deadline()
-		if fault.RetryAfter > r.Longest || limited && time.Until(deadline) <= wait {
+		if failure.RetryAfter > r.MaxRetryAfter || limited && time.Until(deadline) <= wait {
 			return res, err
 		}
-		if stopped := rest(ctx, wait, fault); stopped != nil {
+		if stopped := sleepFor(ctx, wait, failure); stopped != nil {
 			return nil, stopped
 		}
 	}
 }
 
-// passes reports whether a failure is one that time mends.
-func passes(k llm.Kind) bool {
+// isTransient reports whether a failure goes away with time.
+func isTransient(k llm.Kind) bool {
 	switch k {
 	case llm.RateLimited, llm.Overloaded, llm.Unavailable, llm.BrokenStream:
 		return true
@@ -79,35 +73,35 @@ func passes(k llm.Kind) bool {
 	return false
 }
 
-// wait is how long to wait after an attempt. Chance keeps askers that were
-// refused together from coming back together.
-func (r *retrying) wait(attempt int, asked time.Duration) time.Duration {
-	if asked > 0 {
-		return asked + rand.N(asked/10+1)
+// wait returns how long to wait after an attempt. A random part keeps requests that failed together from
+// coming back together.
+func (r *retrying) wait(attempt int, retryAfter time.Duration) time.Duration {
+	if retryAfter > 0 {
+		return retryAfter + rand.N(retryAfter/10+1)
 	}
 	d := r.Base
 	for range attempt - 1 {
-		d = min(2*d, r.Most)
+		d = min(2*d, r.MaxDelay)
 	}
-	d = min(d, r.Most)
+	d = min(d, r.MaxDelay)
 	return d/2 + rand.N(d/2+1)
 }
 
-// rest waits. It returns an error when the context ends first.
-func rest(ctx context.Context, d time.Duration, after *llm.Error) error {
+// sleepFor waits after a failure. It returns an error if the context ends first.
+func sleepFor(ctx context.Context, d time.Duration, after *llm.Error) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return ended(ctx, after.Provider, "while waiting to ask again after: "+after.Message)
+		return contextError(ctx, after.Provider, "while waiting to retry after: "+after.Message)
 	}
 }
 
-// ended is the error of a context that is done.
-func ended(ctx context.Context, provider, where string) *llm.Error {
-	e := &llm.Error{Kind: llm.Cancelled, Provider: provider, Message: where, Err: ctx.Err()}
+// contextError is the error of a context that has ended.
+func contextError(ctx context.Context, provider, message string) *llm.Error {
+	e := &llm.Error{Kind: llm.Cancelled, Provider: provider, Message: message, Err: ctx.Err()}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		e.Kind = llm.Timeout
 	}

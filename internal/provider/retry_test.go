@@ -12,11 +12,10 @@ import (
 	"callgate/llm"
 )
 
-// flaky fails with each of its errors in turn, and then answers. It notes when
-// it was asked.
+// flaky fails with each of its errors in turn, and then answers. It records when it was asked.
 type flaky struct {
 	errs  []error
-	show  bool // something of the answer, before each failure
+	show  bool // shows a text before each failure
 	asked []time.Time
 }
 
@@ -31,7 +30,7 @@ func (f *flaky) Generate(_ context.Context, _ llm.Request, watch func(llm.Delta)
 	return &llm.Response{Stop: llm.StopEnd}, nil
 }
 
-// waits are the times between the askings.
+// waits returns the times between the requests.
 func (f *flaky) waits() []time.Duration {
 	var waits []time.Duration
 	for i := 1; i < len(f.asked); i++ {
@@ -43,21 +42,25 @@ func (f *flaky) waits() []time.Duration {
 func of(k llm.Kind) error { return &llm.Error{Kind: k, Provider: "p", Message: "words"} }
 
 func TestBackoff(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := &flaky{errs: []error{of(llm.Overloaded), of(llm.Unavailable), of(llm.RateLimited), of(llm.BrokenStream), of(llm.Overloaded)}}
-		r := provider.Retry{Attempts: 6, Base: time.Second, Most: 5 * time.Second}
+		f := &flaky{errs: []error{
+			of(llm.Overloaded), of(llm.Unavailable), of(llm.RateLimited), of(llm.BrokenStream), of(llm.Overloaded),
+		}}
+		r := provider.Retry{Attempts: 6, Base: time.Second, MaxDelay: 5 * time.Second}
 		if _, err := r.Wrap(f).Generate(t.Context(), ask, nil); err != nil {
 			t.Fatal(err)
 		}
-		for i, most := range []time.Duration{1, 2, 4, 5, 5} {
-			if got := f.waits()[i]; got < most*time.Second/2 || got > most*time.Second {
-				t.Errorf("wait %d is %v, want between half of %ds and all of it", i+1, got, most)
+		for i, limit := range []time.Duration{1, 2, 4, 5, 5} {
+			if got := f.waits()[i]; got < limit*time.Second/2 || got > limit*time.Second {
+				t.Errorf("wait %d is %v, want between half of %ds and all of it", i+1, got, limit)
 			}
 		}
 	})
 }
 
 func TestRetryAfterIsKept(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &flaky{errs: []error{&llm.Error{Kind: llm.RateLimited, RetryAfter: 20 * time.Second}}}
 		if _, err := (provider.Retry{}).Wrap(f).Generate(t.Context(), ask, nil); err != nil {
@@ -69,7 +72,8 @@ func TestRetryAfterIsKept(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotAskedAgain(t *testing.T) {
+func TestNotRetried(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name  string
 		err   error
@@ -79,17 +83,17 @@ func TestWhatIsNotAskedAgain(t *testing.T) {
 	}{
 		{name: "an overflow", err: of(llm.ContextOverflow), asked: 1},
 		{name: "a wrong key", err: of(llm.Auth), asked: 1},
-		{name: "no money", err: of(llm.Billing), asked: 1},
+		{name: "no credit", err: of(llm.Billing), asked: 1},
 		{name: "a bad request", err: of(llm.BadRequest), asked: 1},
 		{name: "a refusal", err: of(llm.Refused), asked: 1},
 		{name: "a failed generation", err: of(llm.FailedGeneration), asked: 1},
 		{name: "a timeout", err: of(llm.Timeout), asked: 1},
 		{name: "a cancelled one", err: of(llm.Cancelled), asked: 1},
 		{name: "an error of another sort", err: errors.New("odd"), asked: 1},
-		{name: "a wait beyond what is waited", err: &llm.Error{Kind: llm.RateLimited, RetryAfter: 2 * time.Minute}, asked: 1},
+		{name: "a wait beyond the maximum", err: &llm.Error{Kind: llm.RateLimited, RetryAfter: 2 * time.Minute}, asked: 1},
 		{name: "a wait beyond the deadline", err: &llm.Error{Kind: llm.RateLimited, RetryAfter: 20 * time.Second}, limit: 10 * time.Second, asked: 1},
-		{name: "what was shown", err: of(llm.BrokenStream), show: true, asked: 1},
-		{name: "for ever", err: of(llm.Overloaded), asked: 4},
+		{name: "a response that was shown", err: of(llm.BrokenStream), show: true, asked: 1},
+		{name: "an overload without end", err: of(llm.Overloaded), asked: 4},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -103,10 +107,10 @@ func TestWhatIsNotAskedAgain(t *testing.T) {
 				begun := time.Now()
 				_, err := (provider.Retry{}).Wrap(f).Generate(ctx, ask, nil)
 				if !errors.Is(err, tc.err) || len(f.asked) != tc.asked {
-					t.Errorf("asked %d times, error %v; want %d, and the error as it was", len(f.asked), err, tc.asked)
+					t.Errorf("%d requests, error %v; want %d, and the error unchanged", len(f.asked), err, tc.asked)
 				}
 				if tc.asked == 1 && time.Since(begun) != 0 {
-					t.Errorf("waited %v for nothing", time.Since(begun))
+					t.Errorf("waited %v without a retry", time.Since(begun))
 				}
 			})
 		})
@@ -114,15 +118,19 @@ func TestWhatIsNotAskedAgain(t *testing.T) {
 }
 
 func TestCancelledWhileWaiting(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		f := &flaky{errs: []error{&llm.Error{Kind: llm.RateLimited, Provider: "p", RetryAfter: 30 * time.Second, Message: "slow down"}}}
-		go func() { time.Sleep(7 * time.Second); cancel() }()
+		f := &flaky{errs: []error{
+			&llm.Error{Kind: llm.RateLimited, Provider: "p", RetryAfter: 30 * time.Second, Message: "slow down"},
+		}}
+		time.AfterFunc(7*time.Second, cancel)
 		begun := time.Now()
 		_, err := (provider.Retry{}).Wrap(f).Generate(ctx, ask, nil)
 		var e *llm.Error
-		if !errors.As(err, &e) || e.Kind != llm.Cancelled || !errors.Is(err, context.Canceled) || !strings.Contains(e.Message, "slow down") {
-			t.Errorf("error %v, want cancelled, and why there was a wait", err)
+		if !errors.As(err, &e) || e.Kind != llm.Cancelled || !errors.Is(err, context.Canceled) ||
+			!strings.Contains(e.Message, "slow down") {
+			t.Errorf("error %v, want cancelled, with the reason for the wait", err)
 		}
 		if got := time.Since(begun); got != 7*time.Second {
 			t.Errorf("it took %v to notice, want 7s", got)
@@ -130,19 +138,20 @@ func TestCancelledWhileWaiting(t *testing.T) {
 	})
 }
 
-// TestRetryOverHTTP has a server limit the rate twice and then answer.
+// TestRetryOverHTTP has a server fail twice and then answer.
 func TestRetryOverHTTP(t *testing.T) {
+	t.Parallel()
 	eachDialect(t, func(t *testing.T, d dialect) {
 		s := serve(t,
 			fail(429, `{"error":{"type":"rate_limit_error","message":"slow down"}}`, "Retry-After-Ms", "1"),
 			fail(529, `{"error":{"type":"overloaded_error","message":"busy"}}`),
 			stream(d.events(d.hello...)))
 		res, _, err := generate(t.Context(), d.with(t, s, provider.Config{Retry: quick}))
-		if err != nil || res.Message.Text() != "Hello there" || s.asked() != 3 {
-			t.Errorf("answer %+v, %v, asked %d times", res, err, s.asked())
+		if err != nil || res.Message.Text() != "Hello there" || s.requests() != 3 {
+			t.Errorf("response %+v, %v, %d requests", res, err, s.requests())
 		}
 		if string(s.bodies[0]) != string(s.bodies[2]) {
-			t.Error("the request was not the same when it was made again")
+			t.Error("the repeated request differs")
 		}
 	})
 }

@@ -16,15 +16,15 @@ import (
 	"callgate/llm"
 )
 
-// dialect is one API, as a scripted server speaks it.
+// dialect is one API for the scripted server.
 type dialect struct {
 	name     string
 	provider string
 	model    string
 	path     string
-	events   func(pieces ...string) string // a whole stream
-	open     func(pieces ...string) string // the same, without its end
-	hello    []string                      // pieces of an answer that says "Hello there"
+	events   func(pieces ...string) string // returns a complete stream
+	open     func(pieces ...string) string // returns a stream without its end
+	hello    []string                      // the pieces of a response that says "Hello there"
 }
 
 var dialects = []dialect{
@@ -76,8 +76,8 @@ func messages(pieces ...string) string {
 	return b.String()
 }
 
-// server plays a provider: each request is answered by the next of its answers,
-// and the last one again and again. It keeps the bodies of the requests.
+// server plays a provider. It answers each request with the next of its answers and repeats the last one. It
+// keeps the requests.
 type server struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -92,7 +92,8 @@ func serve(t testing.TB, answers ...http.HandlerFunc) *server {
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		s.mu.Lock()
-		s.bodies, s.headers, s.paths = append(s.bodies, body), append(s.headers, r.Header.Clone()), append(s.paths, r.URL.Path)
+		s.bodies, s.paths = append(s.bodies, body), append(s.paths, r.URL.Path)
+		s.headers = append(s.headers, r.Header.Clone())
 		next := s.answers[0]
 		if len(s.answers) > 1 {
 			s.answers = s.answers[1:]
@@ -104,13 +105,13 @@ func serve(t testing.TB, answers ...http.HandlerFunc) *server {
 	return s
 }
 
-func (s *server) asked() int {
+func (s *server) requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.bodies)
 }
 
-// stream answers with events.
+// stream answers with an event stream.
 func stream(events string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -118,8 +119,7 @@ func stream(events string) http.HandlerFunc {
 	}
 }
 
-// fail answers with a status, headers given as name, value, name, value, and a
-// body.
+// fail answers with a status, a body, and headers given as name, value, name, value.
 func fail(status int, body string, headers ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i+1 < len(headers); i += 2 {
@@ -130,7 +130,7 @@ func fail(status int, body string, headers ...string) http.HandlerFunc {
 	}
 }
 
-// tear answers with events and then cuts the connection.
+// tear answers with an event stream and then cuts the connection.
 func tear(events string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -142,12 +142,12 @@ func tear(events string) http.HandlerFunc {
 
 const secretKey = "sk-test-0123456789abcdef"
 
-// once opens a model of a dialect that asks the server once.
+// once opens a model that does not retry.
 func (d dialect) once(t testing.TB, s *server) llm.Model {
 	return d.with(t, s, provider.Config{Retry: provider.Retry{Attempts: 1}})
 }
 
-// with opens a model of a dialect.
+// with opens a model at the server.
 func (d dialect) with(t testing.TB, s *server, cfg provider.Config) llm.Model {
 	t.Helper()
 	cfg.Provider, cfg.Model, cfg.Key, cfg.BaseURL = d.provider, d.model, secretKey, s.URL+"/v1"
@@ -159,8 +159,8 @@ func (d dialect) with(t testing.TB, s *server, cfg provider.Config) llm.Model {
 	return m
 }
 
-// quick are retries that do not wait.
-var quick = provider.Retry{Base: time.Nanosecond, Most: time.Nanosecond}
+// quick retries without waiting.
+var quick = provider.Retry{Base: time.Nanosecond, MaxDelay: time.Nanosecond}
 
 // eachDialect runs a test over both adapters.
 func eachDialect(t *testing.T, f func(t *testing.T, d dialect)) {
@@ -169,12 +169,12 @@ func eachDialect(t *testing.T, f func(t *testing.T, d dialect)) {
 	}
 }
 
-var ask = llm.Request{Messages: []llm.Message{llm.Say(llm.User, "hi")}}
+var ask = llm.Request{Messages: []llm.Message{llm.TextMessage(llm.User, "hi")}}
 
-// said is what a watcher was told, in short.
-type said struct{ text, args, kinds strings.Builder }
+// seenDeltas sums up what a watcher saw.
+type seenDeltas struct{ text, args, kinds strings.Builder }
 
-func (s *said) watch(d llm.Delta) {
+func (s *seenDeltas) watch(d llm.Delta) {
 	s.kinds.WriteString(string(d.Kind) + " ")
 	switch d.Kind {
 	case llm.DeltaText:
@@ -184,8 +184,8 @@ func (s *said) watch(d llm.Delta) {
 	}
 }
 
-func generate(ctx context.Context, m llm.Model) (*llm.Response, *said, error) {
-	s := &said{}
+func generate(ctx context.Context, m llm.Model) (*llm.Response, *seenDeltas, error) {
+	s := &seenDeltas{}
 	res, err := m.Generate(ctx, ask, s.watch)
 	return res, s, err
 }

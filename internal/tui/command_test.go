@@ -72,7 +72,7 @@ func TestClearAndQuit(t *testing.T) {
 
 // earlier is a conversation with all that can have happened in one.
 func earlier(last history.Reason) protocol.History {
-	words := func(role llm.Role, text string) *llm.Message { m := llm.Say(role, text); return &m }
+	words := func(role llm.Role, text string) *llm.Message { m := llm.TextMessage(role, text); return &m }
 	call := made("t2-1-1", "filesystem__list", "{}")
 	lost := made("t2-1-2", "shell__bash", `{"command":"make"}`)
 	h := protocol.History{Info: history.Info{ID: "t2", Title: "an old one", Turns: 1, Last: last, ToolCalls: 2, Updated: time.Now()}, Log: []history.Event{

@@ -17,15 +17,15 @@ import (
 )
 
 func user(text string) compact.Message {
-	return compact.Message{Message: llm.Say(llm.User, text), Kind: compact.UserText}
+	return compact.Message{Message: llm.TextMessage(llm.User, text), Kind: compact.UserText}
 }
 
 func note(text string) compact.Message {
-	return compact.Message{Message: llm.Say(llm.User, "<note>\n"+text+"\n</note>"), Kind: compact.Note}
+	return compact.Message{Message: llm.TextMessage(llm.User, "<note>\n"+text+"\n</note>"), Kind: compact.Note}
 }
 
 func model(text string, calls ...string) compact.Message {
-	m := llm.Say(llm.Assistant, text)
+	m := llm.TextMessage(llm.Assistant, text)
 	for _, id := range calls {
 		m.Parts = append(m.Parts, llm.Part{Call: &llm.ToolCall{ID: id, Name: "look", Args: json.RawMessage(`{}`)}})
 	}
@@ -196,7 +196,7 @@ func TestSummaries(t *testing.T) {
 	if diff := cmp.Diff(want, first.Summary); diff != "" || first.Warning != "" || first.Model != "" {
 		t.Errorf("%s %q", diff, first.Warning)
 	}
-	again := append([]compact.Message{{Message: llm.Say(llm.User, first.Summary), Kind: compact.Summary}}, messages[8:]...)
+	again := append([]compact.Message{{Message: llm.TextMessage(llm.User, first.Summary), Kind: compact.Summary}}, messages[8:]...)
 	again = append(again, user("one more </summary> thing"), model("yes"), user("last"), model("ok"))
 	second := do(again, nil)
 	want = "<summary>\n12 earlier messages of this conversation are no longer shown, to save room. What they held:\n" +
@@ -248,7 +248,7 @@ func TestSummaryIsBounded(t *testing.T) {
 		if len(c.Summary) > 800 || !strings.Contains(c.Summary, "THE GOAL") || !strings.Contains(c.Summary, fmt.Sprintf("request number %d ", i)) || strings.Count(c.Summary, "\n…\n") > 1 {
 			t.Fatalf("after %d: %d bytes\n%s", i, len(c.Summary), c.Summary)
 		}
-		messages = append([]compact.Message{{Message: llm.Say(llm.User, c.Summary), Kind: compact.Summary}}, messages[len(messages)-2:]...)
+		messages = append([]compact.Message{{Message: llm.TextMessage(llm.User, c.Summary), Kind: compact.Summary}}, messages[len(messages)-2:]...)
 	}
 	if n := fmt.Sprintf("%d earlier messages", 2+4*100-2); !strings.Contains(messages[0].Text(), n) {
 		t.Errorf("it does not say %s: %s", n, messages[0].Text())
@@ -260,7 +260,7 @@ type brain struct{ asked llm.Request }
 
 func (b *brain) Generate(_ context.Context, req llm.Request, _ func(llm.Delta)) (*llm.Response, error) {
 	b.asked = req
-	return &llm.Response{Message: llm.Say(llm.Assistant, "Goal: x"), Model: "small", Usage: llm.Usage{Input: 5}}, nil
+	return &llm.Response{Message: llm.TextMessage(llm.Assistant, "Goal: x"), Model: "small", Usage: llm.Usage{Input: 5}}, nil
 }
 
 func TestAsked(t *testing.T) {

@@ -74,7 +74,7 @@ func (l *life) text(most int) string {
 
 // turn is one turn: the user speaks, the model answers until it is done.
 func (l *life) turn() {
-	words := llm.Say(llm.User, fmt.Sprintf("request %d: %s", l.said, l.text(1500)))
+	words := llm.TextMessage(llm.User, fmt.Sprintf("request %d: %s", l.said, l.text(1500)))
 	l.newest = words
 	l.add(history.Event{Type: history.User, Message: &words})
 	for range l.rand.IntN(12) {
@@ -100,7 +100,7 @@ func (l *life) turn() {
 }
 
 func (l *life) note() {
-	m := llm.Say(llm.User, fmt.Sprintf("<note>\nCORE JOB %d ENDED %s\n</note>", l.said, l.text(800)))
+	m := llm.TextMessage(llm.User, fmt.Sprintf("<note>\nCORE JOB %d ENDED %s\n</note>", l.said, l.text(800)))
 	l.news = append(l.news, m.Text())
 	l.add(history.Event{Type: history.Note, Message: &m})
 }
@@ -108,7 +108,7 @@ func (l *life) note() {
 // answer is one answer of the model, and what its calls give. It reports
 // whether all of them ended.
 func (l *life) answer(calls int) bool {
-	m := llm.Say(llm.Assistant, l.text(800))
+	m := llm.TextMessage(llm.Assistant, l.text(800))
 	for i := range calls {
 		args, _ := json.Marshal(map[string]string{"x": l.text(300)})
 		m.Parts = append(m.Parts, llm.Part{Call: &llm.ToolCall{ID: fmt.Sprint("call_", i), Name: "tool", Args: args}})
@@ -304,7 +304,7 @@ func (l *life) resumable(n int) {
 	if err := whole(state, 0); err != nil {
 		l.t.Fatalf("the first %d events: %v", n, err)
 	}
-	next := llm.Say(llm.User, "and now?")
+	next := llm.TextMessage(llm.User, "and now?")
 	state.Apply(history.Event{Type: history.User, Message: &next})
 	if open, _ := state.OpenCalls(); len(open) > 0 || whole(state, 0) != nil {
 		l.t.Fatalf("the first %d events, and the user: %d calls are open, %v", n, len(open), whole(state, 0))
@@ -368,7 +368,7 @@ func TestCompactionsAreFarApart(t *testing.T) {
 			}
 			if c != nil {
 				at = append(at, i)
-				messages = append([]compact.Message{{Message: llm.Say(llm.User, c.Summary), Kind: compact.Summary}}, messages[len(messages)-c.Kept:]...)
+				messages = append([]compact.Message{{Message: llm.TextMessage(llm.User, c.Summary), Kind: compact.Summary}}, messages[len(messages)-c.Kept:]...)
 			}
 		}
 		for i := 1; i < len(at); i++ {

@@ -42,7 +42,7 @@ func (a ModelSummarizer) Summarize(ctx context.Context, s SummaryRequest) (Summa
 	}
 	b.WriteString("What happened since:\n<conversation>\n" + fenced(transcript(s.Messages, most)) + "\n</conversation>\n\n")
 	fmt.Fprintf(&b, "Write the summary now, in at most %d words.", max(s.MaxTokens*3/5, 40))
-	req.Messages = []llm.Message{llm.Say(llm.User, b.String())}
+	req.Messages = []llm.Message{llm.TextMessage(llm.User, b.String())}
 	answer, err := a.Model.Generate(ctx, req, nil)
 	if err != nil {
 		return SummaryResult{}, err

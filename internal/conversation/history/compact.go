@@ -20,7 +20,7 @@ func (s *State) compact(c Compaction) {
 		return
 	}
 	stays := s.keptMessages(c)
-	messages, origins := []llm.Message{llm.Say(llm.User, c.Summary)}, []Origin{{Type: Compacted}}
+	messages, origins := []llm.Message{llm.TextMessage(llm.User, c.Summary)}, []Origin{{Type: Compacted}}
 	for i, m := range shown {
 		if stays[i] {
 			messages, origins = append(messages, m), append(origins, s.Origins[i])

@@ -14,7 +14,7 @@ import (
 )
 
 func said(role llm.Role, text string, calls ...string) *llm.Message {
-	m := llm.Say(role, text)
+	m := llm.TextMessage(role, text)
 	for _, id := range calls {
 		m.Parts = append(m.Parts, llm.Part{Call: &llm.ToolCall{ID: id, Name: "t", Args: json.RawMessage(`{}`)}})
 	}

@@ -101,7 +101,7 @@ func (a *api) sendMessage(w http.ResponseWriter, r *http.Request) error {
 		return tool.Errorf("httpapi.say", tool.Invalid, "there is nothing to say").WithHint("write what the agent should do")
 	}
 	return a.turn(w, r, c, func(ctx context.Context, watch conversation.Watch) (history.End, error) {
-		return c.Send(ctx, llm.Say(llm.User, in.Text), watch)
+		return c.Send(ctx, llm.TextMessage(llm.User, in.Text), watch)
 	})
 }
 

@@ -125,7 +125,7 @@ func Secrets(m app.Module) string {
 // own choice, and with which key; empty when it is not.
 func Endpoint(b *app.Brain) string {
 	usual := provider.Config{Provider: b.Provider, Backend: provider.Backend(b.Backend), BaseURL: b.BaseURL}
-	if b.Provider == app.Offline || provider.Own(usual, os.Getenv) {
+	if b.Provider == app.Offline || provider.IsDefaultURL(usual, os.Getenv) {
 		return ""
 	}
 	text := "send conversations, and what tools answer in them, to " + b.BaseURL

@@ -37,7 +37,7 @@ type Tools interface {
 	// are read out of the text of a model that gets no tools from its provider.
 	Known(name string) bool
 	// Find returns the tools that a text means, for the offline model.
-	Find(ctx context.Context, text string) []offline.Found
+	Find(ctx context.Context, text string) []offline.ToolMatch
 }
 
 // Opener opens models. The zero value but for Secrets works.

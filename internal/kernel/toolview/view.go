@@ -183,14 +183,14 @@ func (v *View) Known(name string) bool {
 
 // Find finds tools for the offline model: those that a text means, and none
 // where nothing answers it well.
-func (v *View) Find(ctx context.Context, text string) []offline.Found {
+func (v *View) Find(ctx context.Context, text string) []offline.ToolMatch {
 	answer, err := v.Search(ctx, search.Request{Queries: []string{text}, Limit: 5})
 	if err != nil || len(answer.Answers) == 0 || len(answer.Unmatched) > 0 {
 		return nil
 	}
-	found := []offline.Found{}
+	found := []offline.ToolMatch{}
 	for _, h := range answer.Answers[0].Hits {
-		found = append(found, offline.Found{Name: h.Tool.ID.Dotted(), Schema: h.Tool.Spec.Input})
+		found = append(found, offline.ToolMatch{Name: h.Tool.ID.Dotted(), Schema: h.Tool.Spec.Input})
 	}
 	return found
 }

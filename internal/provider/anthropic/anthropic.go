@@ -1,130 +1,60 @@
-// Package anthropic speaks Anthropic's Messages.
+// Package anthropic is the adapter for Anthropic's Messages API.
 //
-// The official SDK carries the request and reads the stream. The bytes of the
-// request are written here, since their order and sameness is what the prompt
-// cache lives on.
+// The adapter writes the bytes of the request itself, because the prompt cache depends on their order and on
+// every turn repeating them.
 package anthropic
 
 import (
 	"cmp"
 	"context"
-	"errors"
-	"mime"
 	"net/http"
 	"strings"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
-
-	"callgate/internal/provider/exchange"
+	"callgate/internal/provider/apiclient"
 	"callgate/llm"
 )
 
-// Config says whom to ask, and how.
+// Config says which model to ask, and where.
 type Config struct {
-	Provider  string // its name in errors and on its reasoning
+	apiclient.Endpoint // its base URL may end with /v1 or not
+
 	Model     string // for requests that name none
-	BaseURL   string // without /v1; with it will do
-	Key       string // "" sends none
-	Headers   map[string]string
-	HTTP      *http.Client // nil is http.DefaultClient
-	MaxTokens int          // for requests that set none, for the API wants one; 0: 8192
+	MaxTokens int    // for requests that set no limit, because the API wants one; 0: 8192
 }
 
 const defaultMaxTokens = 8192
 
-// Client is a model behind Messages.
+// apiVersion is the version of the Messages API that this adapter speaks.
+const apiVersion = "2023-06-01"
+
+// Client is a model behind the Messages API.
 type Client struct {
-	cfg     Config
-	sdk     sdk.Client
-	faults  exchange.Faults
-	spurned exchange.Spurned
+	cfg Config
+	api *apiclient.Client
 }
 
 var _ llm.Model = (*Client)(nil)
 
-// New makes a client. It opens no connection.
+// New returns a client. It opens no connection.
 func New(cfg Config) *Client {
 	if cfg.MaxTokens <= 0 {
 		cfg.MaxTokens = defaultMaxTokens
 	}
-	c := &Client{cfg: cfg, faults: exchange.Faults{Provider: cfg.Provider, Secrets: []string{cfg.Key}}}
-	base := strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/v1")
-	opts := []option.RequestOption{option.WithoutEnvironmentDefaults(), option.WithBaseURL(base + "/"), option.WithMaxRetries(0), option.WithMiddleware(c.refuse)}
-	if cfg.HTTP != nil {
-		opts = append(opts, option.WithHTTPClient(cfg.HTTP))
-	}
+	cfg.BaseURL = strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/v1")
+	header := http.Header{"Anthropic-Version": {apiVersion}}
 	if cfg.Key != "" {
-		opts = append(opts, option.WithAPIKey(cfg.Key))
+		header.Set("X-Api-Key", cfg.Key)
 	}
-	for name, value := range cfg.Headers {
-		opts = append(opts, option.WithHeader(name, value))
-		c.faults.Secrets = append(c.faults.Secrets, value)
-	}
-	c.sdk = sdk.NewClient(opts...)
-	return c
+	return &Client{cfg: cfg, api: apiclient.New(cfg.Endpoint, "v1/messages", header)}
 }
 
-// refuse turns a response that is none into an error before the SDK sees it,
-// whose own words would repeat the address.
-func (c *Client) refuse(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	res, err := next(req)
-	if err == nil && res.StatusCode >= 300 {
-		return nil, c.faults.Response(res)
-	}
-	return res, err
-}
-
-// Generate asks the model.
+// Generate asks the model once.
 func (c *Client) Generate(ctx context.Context, req llm.Request, watch func(llm.Delta)) (*llm.Response, error) {
-	for {
-		b, err := c.write(req)
-		if err != nil {
-			return nil, err
-		}
-		var res *http.Response
-		if err := c.sdk.Post(ctx, "v1/messages", b.raw, &res); err != nil {
-			fault := c.faults.Transport(ctx, err)
-			if c.spurned.Learn(fault, b.sent) {
-				continue
-			}
-			return nil, fault
-		}
-		draft := exchange.NewDraft(watch)
-		draft.Warnings = b.warnings
-		return c.read(ctx, res, b.model, draft)
-	}
-}
-
-// read grows the answer out of a response.
-func (c *Client) read(ctx context.Context, res *http.Response, model string, draft *exchange.Draft) (*llm.Response, error) {
-	defer res.Body.Close()
-	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "text/html" {
-		return nil, c.faults.Inline(http.StatusNotFound, []byte("<"))
-	}
-	a := newAssembler(c.cfg.Provider, model, draft)
-	stream := ssestream.NewStream[sdk.MessageStreamEventUnion](ssestream.NewDecoder(res), nil)
-	for ctx.Err() == nil && stream.Next() { // who has gone is told nothing more, though it has come
-		event := stream.Current()
-		a.feed(&event)
-		if draft.Full() {
-			return nil, c.faults.Broken(ctx, errors.New("the answer is longer than any answer may be"), draft)
-		}
-		if a.done {
-			break
-		}
-	}
-	if a.done {
-		return a.seal(), nil
-	}
-	err := cmp.Or(ctx.Err(), stream.Err())
-	var inline *sdk.Error
-	if errors.As(err, &inline) {
-		err = c.faults.Inline(0, []byte(inline.RawJSON()))
-	}
-	if err != nil || !a.over() {
-		return nil, c.faults.Broken(ctx, err, draft)
-	}
-	return a.seal(), nil
+	req.Model = cmp.Or(req.Model, c.cfg.Model)
+	return c.api.Generate(ctx,
+		func(p *apiclient.Params) any { return c.encode(req, p) },
+		func(b *apiclient.ResponseBuilder) apiclient.Assembler {
+			return newAssembler(c.cfg.Provider, req.Model, b)
+		},
+		watch)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"callgate/internal/provider/exchange"
+	"callgate/internal/provider/apiclient"
 	"callgate/llm"
 )
 
@@ -14,7 +14,7 @@ type message struct {
 	Content []block `json:"content"`
 }
 
-// block is one piece of a message; its type says which fields it has.
+// block is a block of a request's message; its type says which fields it has.
 type block struct {
 	Type         string          `json:"type"`
 	Text         string          `json:"text,omitempty"`
@@ -37,16 +37,15 @@ type source struct {
 	Data      []byte `json:"data"`
 }
 
-// messages writes the conversation. The API knows two speakers: what the user
-// says and what tools answered is one message, the results first and in the
-// order of the calls they answer.
+// messages writes the conversation. The API has two roles: the text of the user and the results of tools are
+// one message, with the results first and in the order of their calls.
 func (c *Client) messages(in []llm.Message, model string) []message {
 	out := make([]message, 0, len(in))
-	var calls []string // of the model's last message
+	var calls []string // ids in the model's last message
 	for _, m := range in {
-		role, blocks := "user", heard(m)
+		role, blocks := "user", userMessage(m)
 		if m.Role == llm.Assistant {
-			role, blocks = "assistant", c.said(m, model)
+			role, blocks = "assistant", c.assistantMessage(m, model)
 		}
 		if len(blocks) == 0 {
 			continue
@@ -58,15 +57,16 @@ func (c *Client) messages(in []llm.Message, model string) []message {
 		}
 		last := &out[len(out)-1]
 		if role == "assistant" {
-			calls = made(last.Content)
+			calls = callIDs(last.Content)
 		} else if m.Role == llm.Tool {
-			arrange(last.Content, calls)
+			resultsFirst(last.Content, calls)
 		}
 	}
 	return out
 }
 
-func made(blocks []block) []string {
+// callIDs returns the ids of the calls among blocks.
+func callIDs(blocks []block) []string {
 	var ids []string
 	for _, b := range blocks {
 		if b.Type == "tool_use" {
@@ -76,8 +76,8 @@ func made(blocks []block) []string {
 	return ids
 }
 
-// arrange puts results before everything else, in the order of their calls.
-func arrange(blocks []block, calls []string) {
+// resultsFirst sorts results before everything else, in the order of their calls.
+func resultsFirst(blocks []block, calls []string) {
 	rank := func(b block) int {
 		if b.Type != "tool_result" {
 			return len(calls) + 1
@@ -90,84 +90,85 @@ func arrange(blocks []block, calls []string) {
 	slices.SortStableFunc(blocks, func(a, b block) int { return rank(a) - rank(b) })
 }
 
-// said writes a message of the model's own. Thoughts go back only to the model
-// that sealed them.
-func (c *Client) said(m llm.Message, model string) []block {
+// assistantMessage writes a message of the model. Reasoning goes back only to the model that signed it.
+func (c *Client) assistantMessage(m llm.Message, model string) []block {
 	var blocks []block
 	for _, p := range m.Parts {
 		switch {
 		case p.Call != nil:
-			blocks = append(blocks, block{Type: "tool_use", ID: wireID(p.Call.ID), Name: p.Call.Name, Input: p.Call.Object()})
+			blocks = append(blocks, block{
+				Type: "tool_use", ID: wireID(p.Call.ID), Name: p.Call.Name, Input: p.Call.ArgsObject(),
+			})
 		case p.Reasoning != nil:
 			if r := p.Reasoning; r.Provider == c.cfg.Provider && r.Model == model {
-				blocks = append(blocks, thought(r)...)
+				blocks = append(blocks, reasoningBlock(r)...)
 			}
 		default:
-			blocks = append(blocks, text(p.Text)...)
+			blocks = append(blocks, textBlock(p.Text)...)
 		}
 	}
 	return blocks
 }
 
-func thought(r *llm.Reasoning) []block {
+func reasoningBlock(r *llm.Reasoning) []block {
 	switch {
 	case r.Data != "":
 		return []block{{Type: "redacted_thinking", Data: r.Data}}
 	case r.Signature != "":
 		return []block{{Type: "thinking", Thinking: &r.Text, Signature: r.Signature}}
 	default:
-		return nil // without its seal the API would refuse it
+		return nil // the API rejects reasoning without its signature
 	}
 }
 
-// heard writes what the model is told.
-func heard(m llm.Message) []block {
+// userMessage writes a message of the user or of tools.
+func userMessage(m llm.Message) []block {
 	var blocks []block
 	for _, p := range m.Parts {
 		switch {
 		case p.Result != nil:
-			blocks = append(blocks, answered(*p.Result))
+			blocks = append(blocks, resultBlock(*p.Result))
 		case p.Image != nil:
-			blocks = append(blocks, picture(p.Image.MIME, p.Image.Data))
+			blocks = append(blocks, imageBlock(p.Image.MIME, p.Image.Data))
 		default:
-			blocks = append(blocks, text(p.Text)...)
+			blocks = append(blocks, textBlock(p.Text)...)
 		}
 	}
 	return blocks
 }
 
-func answered(r llm.ToolResult) block {
+func resultBlock(r llm.ToolResult) block {
 	b := block{Type: "tool_result", ToolUseID: wireID(r.ID), IsError: r.IsError}
 	for _, content := range r.Content {
 		if content.Type == "image" {
-			b.Content = append(b.Content, picture(content.MIME, content.Data))
+			b.Content = append(b.Content, imageBlock(content.MIME, content.Data))
 		} else {
-			b.Content = append(b.Content, text(content.Text)...)
+			b.Content = append(b.Content, textBlock(content.Text)...)
 		}
 	}
 	return b
 }
 
-// text is a block of words, or none: the API refuses empty ones.
-func text(s string) []block {
+// textBlock returns a block of text, or none: the API rejects empty ones.
+func textBlock(s string) []block {
 	if strings.TrimSpace(s) == "" {
 		return nil
 	}
 	return []block{{Type: "text", Text: s}}
 }
 
-func picture(mime string, data []byte) block {
+func imageBlock(mime string, data []byte) block {
 	return block{Type: "image", Source: &source{"base64", mime, data}}
 }
 
-// wireID writes an id that another provider gave in the alphabet of this one.
+// wireID replaces an id of another provider that has letters or a length which this one rejects.
 func wireID(id string) string {
-	const most = 64
+	const maxLength = 64
 	foreign := strings.IndexFunc(id, func(r rune) bool {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}) >= 0
-	if foreign || id == "" || len(id) > most {
-		return "toolu_" + exchange.ShortID(id, 24)
+	if foreign || id == "" || len(id) > maxLength {
+		return "toolu_" + apiclient.ShortID(id, 24)
 	}
 	return id
 }

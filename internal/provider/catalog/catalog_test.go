@@ -9,19 +9,22 @@ import (
 	"callgate/tool"
 )
 
-func TestTheTableIsSound(t *testing.T) {
+func TestEmbeddedTable(t *testing.T) {
+	t.Parallel()
 	c := catalog.Default()
 	if c.Date == "" {
 		t.Error("the table has no date")
 	}
-	for _, name := range []string{"anthropic", "openai", "deepseek", "groq", "mistral", "gemini", "xai", "cerebras", "together", "fireworks", "perplexity", "ollama"} {
+	const providers = "anthropic openai deepseek groq mistral gemini xai cerebras together fireworks perplexity ollama"
+	for _, name := range strings.Fields(providers) {
 		if c.Sources[name] == "" {
-			t.Errorf("the table does not say where the numbers of %s come from", name)
+			t.Errorf("the table names no source for the numbers of %s", name)
 		}
 	}
 }
 
 func TestFind(t *testing.T) {
+	t.Parallel()
 	c := catalog.Default()
 	for _, tc := range []struct {
 		name, provider, model string
@@ -49,6 +52,7 @@ func TestFind(t *testing.T) {
 		{"only a suffix", "openai", "-latest", "", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			e := c.Find(tc.provider, tc.model)
 			if tc.want == "" {
 				if e.Known || e.Priced || e.Window != 0 {
@@ -64,6 +68,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestCost(t *testing.T) {
+	t.Parallel()
 	c := catalog.Default()
 	for _, tc := range []struct {
 		name, provider, model string
@@ -77,11 +82,12 @@ func TestCost(t *testing.T) {
 		{"short of the long price", "gemini", "gemini-2.5-pro", llm.Usage{Input: 200_000}, 250_000, true},
 		{"at the long price", "gemini", "gemini-2.5-pro", llm.Usage{Input: 200_001}, 500_003, true},
 		{"no cached price", "groq", "llama-3.1-8b-instant", llm.Usage{Input: 100, CachedInput: 100}, 5, true},
-		{"at home", "ollama", "qwen3", llm.Usage{Input: 1e6, Output: 1e6}, 0, true},
+		{"on this machine", "ollama", "qwen3", llm.Usage{Input: 1e6, Output: 1e6}, 0, true},
 		{"unknown", "openai", "nobody-knows", llm.Usage{Input: 1e6}, 0, false},
 		{"counts that do not add up", "openai", "gpt-4o", llm.Usage{Input: 10, CachedInput: 1000}, 1250, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			got, known := c.Find(tc.provider, tc.model).Cost(tc.usage)
 			if got != tc.want || known != tc.known {
 				t.Errorf("cost %d, %v; want %d, %v", got, known, tc.want, tc.known)
@@ -91,8 +97,9 @@ func TestCost(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct{ table, says string }{
-		"no JSON":      {`{`, "no JSON"},
+		"not JSON":     {`{`, "not JSON"},
 		"no name":      {`{"models":[{"provider":"a","window":1}]}`, "no name"},
 		"no window":    {`{"models":[{"provider":"a","model":"b"}]}`, "window of 0"},
 		"output":       {`{"models":[{"provider":"a","model":"b","window":1,"max_output":2}]}`, "output of 2"},
@@ -102,6 +109,7 @@ func TestParse(t *testing.T) {
 		"second wrong": {`{"models":[{"provider":"a","model":"b","window":1},{"provider":"a"}]}`, "model 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			_, err := catalog.Parse([]byte(tc.table))
 			if err == nil || !strings.Contains(err.Error(), tc.says) || tool.KindOf(err) != tool.Invalid {
 				t.Errorf("error %v, want one of kind invalid that says %q", err, tc.says)
@@ -111,7 +119,9 @@ func TestParse(t *testing.T) {
 }
 
 func TestWith(t *testing.T) {
-	over, err := catalog.Parse([]byte(`{"date":"later","models":[{"provider":"openai","model":"gpt-4o","window":5,"price":{"in":1}},{"provider":"mine","model":"m","window":7}]}`))
+	t.Parallel()
+	over, err := catalog.Parse([]byte(`{"date":"later","models":[
+		{"provider":"openai","model":"gpt-4o","window":5,"price":{"in":1}},{"provider":"mine","model":"m","window":7}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -8,17 +9,17 @@ import (
 	"strings"
 )
 
-// shape is the part of a JSON Schema that it looks at.
-type shape struct {
-	Type       any              `json:"type"`
-	Enum       []any            `json:"enum"`
-	Default    any              `json:"default"`
-	Items      *shape           `json:"items"`
-	Properties map[string]shape `json:"properties"`
-	Required   []string         `json:"required"`
+// paramSchema is the part of a JSON Schema that matters here.
+type paramSchema struct {
+	Type       any                    `json:"type"`
+	Enum       []any                  `json:"enum"`
+	Default    any                    `json:"default"`
+	Items      *paramSchema           `json:"items"`
+	Properties map[string]paramSchema `json:"properties"`
+	Required   []string               `json:"required"`
 }
 
-func (s shape) is(kind string) bool {
+func (s paramSchema) is(kind string) bool {
 	switch v := s.Type.(type) {
 	case string:
 		return v == kind
@@ -29,30 +30,30 @@ func (s shape) is(kind string) bool {
 }
 
 var (
-	quoted  = regexp.MustCompile("\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|„[^“”\n]*[“”]|`[^`\n]*`|(?:^|\\s)'[^'\n]*'")
-	pairs   = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(\x00\d+\x00|[^\s,]+)`)
-	links   = regexp.MustCompile(`\b[a-z][a-z0-9+.-]*://[^\s"'<>]+`)
-	paths   = regexp.MustCompile(`(?:^|\s)((?:~|\.{1,2})?/[^\s,;]*|[\w.-]+/[^\s,;]*|[\w-]+(?:\.[\w-]+)*\.[A-Za-z][A-Za-z0-9]{0,7}|\.{1,2})(?:[\s,;:!?]|$)`)
+	quoted = regexp.MustCompile("\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|„[^“”\n]*[“”]|`[^`\n]*`|(?:^|\\s)'[^'\n]*'")
+	pairs  = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(\x00\d+\x00|[^\s,]+)`)
+	links  = regexp.MustCompile(`\b[a-z][a-z0-9+.-]*://[^\s"'<>]+`)
+	paths  = regexp.MustCompile(`(?:^|\s)((?:~|\.{1,2})?/[^\s,;]*|[\w.-]+/[^\s,;]*|` +
+		`[\w-]+(?:\.[\w-]+)*\.[A-Za-z][A-Za-z0-9]{0,7}|\.{1,2})(?:[\s,;:!?]|$)`)
 	tokens  = regexp.MustCompile("\x00\\d+\x00")
 	numbers = regexp.MustCompile(`(?:^|\s)(-?\d+(?:\.\d+)?)(?:\s|[.,;:!?]|$)`)
 )
 
-// pieces is what stands out in an instruction.
-type pieces struct {
+// instructionParts are the parts of an instruction that may be arguments.
+type instructionParts struct {
 	named   map[string]string // name=value
 	quoted  []string
 	links   []string
 	paths   []string
 	numbers []string
 	words   []string // lower case
-	rest    string   // what follows the first word, without what was taken
-	alone   bool     // one parameter is required, so the rest can be meant for it only
+	rest    string   // what follows the first word, without the other parts
+	alone   bool     // only one parameter is required, so the rest belongs to it
 }
 
-// take finds the pieces of an instruction, each kind out of what the ones
-// before left.
-func take(text string) *pieces {
-	p := &pieces{named: map[string]string{}}
+// splitInstruction finds the parts of an instruction, each kind in what the kinds before it left.
+func splitInstruction(text string) *instructionParts {
+	p := &instructionParts{named: map[string]string{}}
 	var held []string
 	hold := func(s string) string {
 		held = append(held, s)
@@ -66,18 +67,19 @@ func take(text string) *pieces {
 	text = strings.ReplaceAll(text, "= \x00", "=\x00")
 	text = pairs.ReplaceAllStringFunc(text, func(s string) string {
 		m := pairs.FindStringSubmatch(s)
-		p.named[strings.ToLower(m[1])] = tokens.ReplaceAllStringFunc(m[2], func(t string) string { return held[number(t)] })
+		value := tokens.ReplaceAllStringFunc(m[2], func(t string) string { return held[tokenNumber(t)] })
+		p.named[strings.ToLower(m[1])] = value
 		return " "
 	})
 	text = tokens.ReplaceAllStringFunc(text, func(t string) string {
-		if n := number(t); n < inQuotes {
+		if n := tokenNumber(t); n < inQuotes {
 			p.quoted = append(p.quoted, held[n])
 		} else {
 			p.links = append(p.links, held[n])
 		}
 		return " "
 	})
-	for { // neighbours share the space between them
+	for { // one at a time, because neighbours share the space between them
 		m := paths.FindStringSubmatchIndex(text)
 		if m == nil {
 			break
@@ -88,55 +90,58 @@ func take(text string) *pieces {
 	for _, m := range numbers.FindAllStringSubmatch(text, -1) {
 		p.numbers = append(p.numbers, m[1])
 	}
-	p.words = strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return strings.ContainsRune(" \t,;:!?()[]{}", r) })
+	p.words = strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return strings.ContainsRune(" \t,;:!?()[]{}", r)
+	})
 	if fields := strings.Fields(text); len(fields) > 1 {
 		p.rest = strings.Join(fields[1:], " ")
 	}
 	return p
 }
 
-// gist is an instruction without what is only its material: what is searched for
-// says nothing about which tool searches.
-func gist(words string) string {
-	words = links.ReplaceAllString(quoted.ReplaceAllString(words, " text "), " web page ")
-	words = pairs.ReplaceAllString(words, " ")
+// instructionText returns an instruction with its arguments replaced by what they are: the text that is
+// searched for does not say which tool searches.
+func instructionText(text string) string {
+	text = links.ReplaceAllString(quoted.ReplaceAllString(text, " text "), " web page ")
+	text = pairs.ReplaceAllString(text, " ")
 	for {
-		m := paths.FindStringSubmatchIndex(words)
+		m := paths.FindStringSubmatchIndex(text)
 		if m == nil {
-			return strings.Join(strings.Fields(words), " ")
+			return strings.Join(strings.Fields(text), " ")
 		}
-		words = words[:m[2]] + "file" + words[m[3]:]
+		text = text[:m[2]] + "file" + text[m[3]:]
 	}
 }
 
-// number is the number of what was held under a token.
-func number(token string) int {
+// tokenNumber returns the number in a token that splitInstruction put in place of a text.
+func tokenNumber(token string) int {
 	n, _ := strconv.Atoi(strings.Trim(token, "\x00"))
 	return n
 }
 
-// What parameters are about, by the words in their names.
+// Words in the names of parameters that say what they are about.
 var (
-	pathNames = []string{"path", "file", "filename", "folder", "dir", "directory", "cwd", "root", "source", "destination", "target", "to", "from", "database"}
+	pathNames = []string{"path", "file", "filename", "folder", "dir", "directory", "cwd", "root", "source", "destination",
+		"target", "to", "from", "database"}
 	linkNames = []string{"url", "uri", "link", "href", "endpoint"}
-	textNames = []string{"pattern", "query", "text", "content", "command", "message", "expression", "search", "goal", "subject", "title", "body", "value", "q", "question", "fact", "input", "prompt", "name", "statement", "sql"}
+	textNames = []string{"pattern", "query", "text", "content", "command", "message", "expression", "search", "goal",
+		"subject", "title", "body", "value", "q", "question", "fact", "input", "prompt", "name", "statement", "sql"}
 	restNames = []string{"query", "goal", "subject", "fact", "question", "search"}
 )
 
-// fill finds values for a schema's parameters in an instruction, and names the
-// required ones that it has none for.
-func fill(words string, schema json.RawMessage) (args map[string]any, missing []string) {
-	var s shape
-	_ = json.Unmarshal(schema, &s) // one that cannot be read asks for nothing
-	p := take(words)
+// fill finds values for a schema's parameters in an instruction, and the required parameters that have none.
+func fill(instruction string, schema json.RawMessage) (args map[string]any, missing []string) {
+	var s paramSchema
+	_ = json.Unmarshal(schema, &s) // an invalid schema requires nothing
+	p := splitInstruction(instruction)
 	p.alone = len(s.Required) == 1
 	args = map[string]any{}
 	names := make([]string, 0, len(s.Properties))
 	for name := range s.Properties {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, func(a, b string) int { // the required first, in their order
-		return place(s.Required, a)*1000 - place(s.Required, b)*1000 + strings.Compare(a, b)
+	slices.SortFunc(names, func(a, b string) int { // the required ones first, in their order
+		return cmp.Or(cmp.Compare(position(s.Required, a), position(s.Required, b)), cmp.Compare(a, b))
 	})
 	for _, name := range names {
 		required := slices.Contains(s.Required, name)
@@ -149,15 +154,16 @@ func fill(words string, schema json.RawMessage) (args map[string]any, missing []
 	return args, missing
 }
 
-func place(list []string, name string) int {
+// position returns the index of a name in a list, or the length of the list.
+func position(list []string, name string) int {
 	if i := slices.Index(list, name); i >= 0 {
 		return i
 	}
 	return len(list)
 }
 
-// value finds one parameter's value.
-func (p *pieces) value(name string, s shape, required bool) (any, bool) {
+// value finds the value of one parameter.
+func (p *instructionParts) value(name string, s paramSchema, required bool) (any, bool) {
 	if text, ok := p.named[strings.ToLower(name)]; ok {
 		return typed(text, s)
 	}
@@ -190,9 +196,8 @@ func (p *pieces) value(name string, s shape, required bool) (any, bool) {
 	return nil, false
 }
 
-// number takes a number that stands beside the parameter's name, or the only
-// one for a parameter that must have one.
-func (p *pieces) number(name string, required bool) (any, bool) {
+// number returns the number beside the parameter's name, or the first number if the parameter is required.
+func (p *instructionParts) number(name string, required bool) (any, bool) {
 	at := slices.Index(p.words, strings.ToLower(name))
 	for _, i := range []int{at + 1, at - 1} {
 		if at >= 0 && i >= 0 && i < len(p.words) && slices.Contains(p.numbers, p.words[i]) {
@@ -207,9 +212,9 @@ func (p *pieces) number(name string, required bool) (any, bool) {
 	return nil, false
 }
 
-// text takes the piece that fits a parameter's name. What is optional is filled
-// only with a path or a link, which are meant for something.
-func (p *pieces) text(name string, required bool) (string, bool) {
+// text takes the part that fits a parameter's name. An optional parameter gets only a path or a link, because
+// the user meant those for something.
+func (p *instructionParts) text(name string, required bool) (string, bool) {
 	first := func(list *[]string) (string, bool) {
 		if len(*list) == 0 {
 			return "", false
@@ -250,14 +255,14 @@ func (p *pieces) text(name string, required bool) (string, bool) {
 	return "", false
 }
 
-// typed reads a value that was written out, as the schema wants it.
-func typed(text string, s shape) (any, bool) {
+// typed converts the text of name=value to the type in the schema.
+func typed(text string, s paramSchema) (any, bool) {
 	switch {
 	case s.is("integer") || s.is("number"):
 		if _, err := strconv.ParseFloat(text, 64); err == nil {
 			return json.Number(text), true
 		}
-		return text, true // the door says what is wrong with it
+		return text, true // the gate says what is wrong with it
 	case s.is("boolean"):
 		if b, err := strconv.ParseBool(text); err == nil {
 			return b, true
@@ -277,8 +282,8 @@ func typed(text string, s shape) (any, bool) {
 	}
 }
 
-// certain reports whether an instruction names a tool's own action.
-func certain(words string, f Found) bool {
-	action := f.Name[strings.LastIndexAny(f.Name, "._")+1:]
-	return slices.Contains(strings.Fields(strings.ToLower(words)), strings.ToLower(action))
+// namesAction reports whether an instruction contains the last part of a tool's name.
+func namesAction(instruction string, match ToolMatch) bool {
+	action := match.Name[strings.LastIndexAny(match.Name, "._")+1:]
+	return slices.Contains(strings.Fields(strings.ToLower(instruction)), strings.ToLower(action))
 }

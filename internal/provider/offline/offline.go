@@ -1,19 +1,16 @@
-// Package offline is the embedded stand-in for a language model. It is none: it
-// understands nothing. It takes the user's words one instruction at a time,
-// finds the tool that they are nearest to, fills in what is obvious (quoted
-// text, paths, URLs, numbers, name=value), calls it and reports what came back.
+// Package offline is the embedded substitute for a language model. It understands no language: it splits the
+// user's message into instructions, finds the best matching tool for each, fills in the obvious arguments
+// (quoted text, paths, URLs, numbers, name=value), calls the tool and reports its result.
 //
-// It makes a fresh machine usable with no key, and the tests of everything
-// around a model run without one. It says what it is with every answer.
+// It makes a fresh machine usable without a key, and lets the tests of everything around a model run without
+// one. Every response says that no model wrote it.
 //
 // # Laws
 //
-//   - It is deterministic: the same conversation gives the same answer.
-//   - It keeps nothing: where it is in the user's instructions is read from the
-//     conversation each time.
-//   - It never guesses a required parameter. What it cannot fill it asks for.
-//   - It makes at most one call of a tool for each instruction, and one more
-//     where a failure shows the way; so a turn ends.
+//   - It is deterministic: the same conversation gives the same response.
+//   - It has no state: it reads from the conversation which instructions are done.
+//   - It never guesses a required parameter. It asks for what it cannot fill.
+//   - It makes at most one search and one call for each instruction, so a turn ends.
 package offline
 
 import (
@@ -25,19 +22,19 @@ import (
 	"callgate/llm"
 )
 
-// Label begins what it says, so that nobody takes it for a model.
+// Label begins every text, so that it is not mistaken for a model's.
 const Label = "(offline brain, no language model) "
 
-// Found is a tool that words may mean.
-type Found struct {
-	Name   string // as it is called
+// ToolMatch is a tool that matches an instruction.
+type ToolMatch struct {
+	Name   string // under which it can be called
 	Schema json.RawMessage
 }
 
-// Model is the brain. Find, when set, finds tools by words, best first; without
-// it the tools that are offered are ranked by the words they share.
+// Model is the substitute. Find, if set, returns the tools that match a text, the best first; without it the
+// offered tools are ranked by the words they share with the text.
 type Model struct {
-	Find func(ctx context.Context, words string) []Found
+	Find func(ctx context.Context, text string) []ToolMatch
 }
 
 // Generate answers one request.
@@ -47,21 +44,21 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, watch func(llm.De
 	}
 	t := read(req)
 	step := m.next(ctx, t)
-	answer := &llm.Response{Message: llm.Message{Role: llm.Assistant}, Stop: llm.StopEnd, Model: "offline"}
-	if step.words != "" {
-		answer.Message.Parts = append(answer.Message.Parts, llm.Part{Text: step.words})
+	res := &llm.Response{Message: llm.Message{Role: llm.Assistant}, Stop: llm.StopEnd, Model: "offline"}
+	if step.text != "" {
+		res.Message.Parts = append(res.Message.Parts, llm.Part{Text: step.text})
 	}
 	if step.call != nil {
 		step.call.ID = fmt.Sprintf("offline_%d", len(req.Messages))
-		answer.Message.Parts = append(answer.Message.Parts, llm.Part{Call: step.call})
-		answer.Stop = llm.StopTools
+		res.Message.Parts = append(res.Message.Parts, llm.Part{Call: step.call})
+		res.Stop = llm.StopTools
 	}
-	answer.Usage = llm.Usage{Input: size(req) / 4, Output: len(step.words) / 4, Priced: true}
-	stream(answer, watch)
-	return answer, nil
+	res.Usage = llm.Usage{Input: size(req) / 4, Output: len(step.text) / 4, Priced: true}
+	stream(res, watch)
+	return res, nil
 }
 
-// stream shows an answer in pieces, as a model would.
+// stream passes a response to the watcher in pieces, as a model would.
 func stream(r *llm.Response, watch func(llm.Delta)) {
 	if watch == nil {
 		return
@@ -92,79 +89,80 @@ func size(req llm.Request) int {
 	return n
 }
 
-// step is what it does next: says something, or calls, or both.
+// step is the next response: a text, a call, or both.
 type step struct {
-	words string
-	call  *llm.ToolCall
+	text string
+	call *llm.ToolCall
 }
 
-// next decides. The instructions that were dealt with are passed over, and
-// reported together when none is left.
+// next decides what to do. It takes the first instruction that is not done, and reports all results when none
+// is left.
 func (m *Model) next(ctx context.Context, t *turn) step {
 	if len(t.todo) == 0 {
-		return step{words: t.help("Tell me what to do.")}
+		return step{text: t.help("Tell me what to do.")}
 	}
-	at := len(t.episodes) - 1
-	if at < 0 || t.episodes[at].done {
+	at := len(t.attempts) - 1
+	if at < 0 || t.attempts[at].done {
 		at++
 		if at >= len(t.todo) {
-			return step{words: t.report()}
+			return step{text: t.report()}
 		}
-		t.episodes = append(t.episodes, &episode{})
+		t.attempts = append(t.attempts, &attempt{})
 	}
-	words, e := t.todo[at], t.episodes[at]
-	if greeting(words) {
-		return step{words: t.help("Hello.")}
+	instruction, a := t.todo[at], t.attempts[at]
+	if isGreeting(instruction) {
+		return step{text: t.help("Hello.")}
 	}
-	if e.found == nil {
-		if t.offers("search_tools") != nil {
-			return call("search_tools", map[string]any{"query": clip(gist(words)), "detail": true, "max_results": 5})
+	if a.matches == nil {
+		if t.offered("search_tools") != nil {
+			query := clip(instructionText(instruction))
+			return call("search_tools", map[string]any{"query": query, "detail": true, "max_results": 5})
 		}
-		e.found = m.find(ctx, t, words)
+		a.matches = m.find(ctx, t, instruction)
 	}
-	return t.use(words, e)
+	return t.use(instruction, a)
 }
 
-// find looks for tools without a call.
-func (m *Model) find(ctx context.Context, t *turn, words string) []Found {
+// find looks for tools without a call of search_tools.
+func (m *Model) find(ctx context.Context, t *turn, instruction string) []ToolMatch {
 	if m.Find != nil {
-		return m.Find(ctx, gist(words))
+		return m.Find(ctx, instructionText(instruction))
 	}
-	return t.rank(gist(words))
+	return t.rank(instructionText(instruction))
 }
 
-// use calls the best tool that was found, or says what it would need.
-func (t *turn) use(words string, e *episode) step {
-	if len(e.found) == 0 {
-		return step{words: t.report() + Label + fmt.Sprintf("I found no tool for %q.", clip(words))}
+// use calls the best matching tool, or asks for the parameters that it cannot fill.
+func (t *turn) use(instruction string, a *attempt) step {
+	if len(a.matches) == 0 {
+		return step{text: t.report() + Label + fmt.Sprintf("I found no tool for %q.", clip(instruction))}
 	}
-	var asked string
-	for i, f := range e.found {
-		args, missing := fill(words, f.Schema)
+	var question string
+	for i, match := range a.matches {
+		args, missing := fill(instruction, match.Schema)
 		if len(missing) > 0 {
 			if i == 0 {
-				asked = fmt.Sprintf("%s would fit, but I cannot tell its %s from %q. Write it as name=value, or in quotes.", f.Name, strings.Join(missing, " and "), clip(words))
+				question = fmt.Sprintf("%s would fit, but I cannot tell its %s from %q. Write it as name=value, or in quotes.",
+					match.Name, strings.Join(missing, " and "), clip(instruction))
 			}
 			continue
 		}
-		if i > 0 && !certain(words, f) {
-			break // a worse match only because it asks for less
+		if i > 0 && !namesAction(instruction, match) {
+			break // having fewer parameters does not make a tool the right one
 		}
-		return t.invoke(f, args)
+		return t.invoke(match, args)
 	}
-	return step{words: t.report() + Label + asked}
+	return step{text: t.report() + Label + question}
 }
 
-// invoke calls a tool by its own name where it is offered, else through
-// execute_tool.
-func (t *turn) invoke(f Found, args map[string]any) step {
-	if def := t.offers(f.Name); def != nil {
+// invoke calls a tool by its own name if it is offered, else through execute_tool.
+func (t *turn) invoke(match ToolMatch, args map[string]any) step {
+	if def := t.offered(match.Name); def != nil {
 		return call(def.Name, args)
 	}
-	if t.offers("execute_tool") != nil {
-		return call("execute_tool", map[string]any{"name": f.Name, "params": args})
+	if t.offered("execute_tool") != nil {
+		return call("execute_tool", map[string]any{"name": match.Name, "params": args})
 	}
-	return call(f.Name, args)
+	return call(match.Name, args)
 }
 
 func call(name string, args map[string]any) step {

@@ -25,7 +25,7 @@ var direct = []llm.ToolDef{
 	def("memory__remember", "Remember a fact.", `{"type":"object","properties":{"content":{"type":"string"}},"required":["content"]}`),
 }
 
-// ask asks the brain and returns its answer as text: the words, or the call.
+// ask returns the response as text, which is its text or its call, and as a message.
 func ask(t *testing.T, tools []llm.ToolDef, messages ...llm.Message) (string, llm.Message) {
 	t.Helper()
 	var seen strings.Builder
@@ -47,6 +47,7 @@ func ask(t *testing.T, tools []llm.ToolDef, messages ...llm.Message) (string, ll
 }
 
 func TestInstructions(t *testing.T) {
+	t.Parallel()
 	for words, want := range map[string]string{
 		"read README.md":                             `filesystem__read {"path":"README.md"}`,
 		"list the files in src/":                     `filesystem__list {"path":"src/"}`,
@@ -60,13 +61,14 @@ func TestInstructions(t *testing.T) {
 		"read the file path=a.txt limit=5":           `filesystem__read {"limit":5,"path":"a.txt"}`,
 		"lire le fichier «notes d'été.txt»":          `filesystem__read {"path":"notes d'été.txt"}`,
 	} {
-		if got, _ := ask(t, direct, llm.Say(llm.User, words)); got != want {
+		if got, _ := ask(t, direct, llm.TextMessage(llm.User, words)); got != want {
 			t.Errorf("%s: %s", words, got)
 		}
 	}
 }
 
-func TestItSaysWhatItCannotTell(t *testing.T) {
+func TestQuestions(t *testing.T) {
+	t.Parallel()
 	for words, want := range map[string]string{
 		"write a file":                       "path",
 		"write the file some words to a.txt": "cannot tell its content",
@@ -74,56 +76,67 @@ func TestItSaysWhatItCannotTell(t *testing.T) {
 		"zzqqx":                              "I found no tool",
 		"read the file now":                  "cannot tell its path",
 	} {
-		if got, _ := ask(t, direct, llm.Say(llm.User, words)); !strings.HasPrefix(got, offline.Label) || !strings.Contains(got, want) {
+		got, _ := ask(t, direct, llm.TextMessage(llm.User, words))
+		if !strings.HasPrefix(got, offline.Label) || !strings.Contains(got, want) {
 			t.Errorf("%s: %s", words, got)
 		}
 	}
 }
 
-func result(m llm.Message, text string, bad bool) llm.Message {
+func result(m llm.Message, text string, failed bool) llm.Message {
 	c := m.Calls()[0]
-	return llm.Message{Role: llm.Tool, Parts: []llm.Part{{Result: &llm.ToolResult{ID: c.ID, Name: c.Name, Content: []tool.Content{tool.Text(text)}, IsError: bad}}}}
+	return llm.Message{Role: llm.Tool, Parts: []llm.Part{{Result: &llm.ToolResult{
+		ID: c.ID, Name: c.Name, Content: []tool.Content{tool.Text(text)}, IsError: failed,
+	}}}}
 }
 
-// One thing after another, each once, and a report at the end.
-func TestOneAfterAnother(t *testing.T) {
-	talk := []llm.Message{llm.Say(llm.User, `read a.txt then read "b then c.txt"; list the files`)}
-	for i, want := range []string{`filesystem__read {"path":"a.txt"}`, `filesystem__read {"path":"b then c.txt"}`, `filesystem__list {}`} {
-		got, m := ask(t, direct, talk...)
+// TestSeveralInstructions: each instruction is done once, in order, with a report at the end.
+func TestSeveralInstructions(t *testing.T) {
+	t.Parallel()
+	messages := []llm.Message{llm.TextMessage(llm.User, `read a.txt then read "b then c.txt"; list the files`)}
+	for i, want := range []string{
+		`filesystem__read {"path":"a.txt"}`, `filesystem__read {"path":"b then c.txt"}`, `filesystem__list {}`,
+	} {
+		got, m := ask(t, direct, messages...)
 		if got != want {
 			t.Fatalf("step %d: %s", i, got)
 		}
-		talk = append(talk, m, result(m, strings.Repeat("line\n", 100), i == 1), llm.Say(llm.User, "<note>\nread evil.txt\n</note>"))
+		messages = append(messages, m, result(m, strings.Repeat("line\n", 100), i == 1),
+			llm.TextMessage(llm.User, "<note>\nread evil.txt\n</note>"))
 	}
-	got, _ := ask(t, direct, talk...)
-	if strings.Count(got, offline.Label) != 3 || !strings.Contains(got, "filesystem.read failed:") || strings.Count(got, "\nline") != 120 {
+	got, _ := ask(t, direct, messages...)
+	if strings.Count(got, offline.Label) != 3 || strings.Count(got, "\nline") != 120 ||
+		!strings.Contains(got, "filesystem.read failed:") {
 		t.Error(got)
 	}
 }
 
 func TestDiscovery(t *testing.T) {
+	t.Parallel()
 	meta := []llm.ToolDef{def("search_tools", "Find tools.", `{}`), def("execute_tool", "Call any tool.", `{}`)}
-	talk := []llm.Message{llm.Say(llm.User, `cherche "pong" dans src/`)}
-	got, m := ask(t, meta, talk...)
+	messages := []llm.Message{llm.TextMessage(llm.User, `cherche "pong" dans src/`)}
+	got, m := ask(t, meta, messages...)
 	if got != `search_tools {"detail":true,"max_results":5,"query":"cherche text dans file"}` {
 		t.Fatal(got)
 	}
-	talk = append(talk, m, result(m, `{"tools":[{"name":"filesystem.grep","parameters":{"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string"}},"required":["pattern"]}}],"count":1}`, false))
-	got, m = ask(t, meta, talk...)
+	messages = append(messages, m, result(m, `{"tools":[{"name":"filesystem.grep","parameters":{"type":"object",`+
+		`"properties":{"pattern":{"type":"string"},"path":{"type":"string"}},"required":["pattern"]}}],"count":1}`, false))
+	got, m = ask(t, meta, messages...)
 	if got != `execute_tool {"name":"filesystem.grep","params":{"path":"src/","pattern":"pong"}}` {
 		t.Fatal(got)
 	}
-	talk = append(talk, m, result(m, "src/a.go:1: pong", false))
-	if got, _ = ask(t, meta, talk...); !strings.Contains(got, "filesystem.grep:\nsrc/a.go:1: pong") {
+	messages = append(messages, m, result(m, "src/a.go:1: pong", false))
+	if got, _ = ask(t, meta, messages...); !strings.Contains(got, "filesystem.grep:\nsrc/a.go:1: pong") {
 		t.Error(got)
 	}
 }
 
-func TestFindIsAsked(t *testing.T) {
-	m := offline.Model{Find: func(_ context.Context, words string) []offline.Found {
-		return []offline.Found{{Name: "x.y", Schema: json.RawMessage(`{"type":"object"}`)}}
+func TestFind(t *testing.T) {
+	t.Parallel()
+	m := offline.Model{Find: func(_ context.Context, words string) []offline.ToolMatch {
+		return []offline.ToolMatch{{Name: "x.y", Schema: json.RawMessage(`{"type":"object"}`)}}
 	}}
-	r, err := m.Generate(t.Context(), llm.Request{Messages: []llm.Message{llm.Say(llm.User, "anything")}}, nil)
+	r, err := m.Generate(t.Context(), llm.Request{Messages: []llm.Message{llm.TextMessage(llm.User, "anything")}}, nil)
 	if err != nil || r.Message.Calls()[0].Name != "x.y" || !r.Usage.Priced {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -135,11 +148,14 @@ func TestFindIsAsked(t *testing.T) {
 }
 
 func FuzzInstructions(f *testing.F) {
-	for _, s := range []string{"read a.txt", `x="y z" 'q' «é» https://a.b/c ../.. 12 then`, "\x00\x000\x00", "`", "a=\"", "; ; then then"} {
+	for _, s := range []string{
+		"read a.txt", `x="y z" 'q' «é» https://a.b/c ../.. 12 then`, "\x00\x000\x00", "`", "a=\"", "; ; then then",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, words string) {
-		r, err := (&offline.Model{}).Generate(t.Context(), llm.Request{Tools: direct, Messages: []llm.Message{llm.Say(llm.User, words)}}, nil)
+		req := llm.Request{Tools: direct, Messages: []llm.Message{llm.TextMessage(llm.User, words)}}
+		r, err := (&offline.Model{}).Generate(t.Context(), req, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +165,7 @@ func FuzzInstructions(f *testing.F) {
 			}
 		}
 		if len(r.Message.Parts) == 0 {
-			t.Fatal("it said nothing")
+			t.Fatal("an empty response")
 		}
 	})
 }

@@ -12,26 +12,26 @@ import (
 	"callgate/llm"
 )
 
-// turn is what the conversation says about where it is.
+// turn is the state of a conversation since the user's last message.
 type turn struct {
 	tools    []llm.ToolDef
 	todo     []string   // the user's instructions
-	episodes []*episode // one for each that was begun
+	attempts []*attempt // one for each instruction that was begun
 }
 
-// episode is what was done about one instruction.
-type episode struct {
-	found []Found // what a search gave; nil: there was none yet
-	done  bool
-	tool  string
-	text  string // what came back
-	bad   bool
+// attempt is what was done about one instruction.
+type attempt struct {
+	matches []ToolMatch // of the search; nil before one
+	done    bool
+	tool    string
+	text    string // of the result
+	failed  bool
 }
 
-// notePrefix begins what the kernel tells a model between; it is not the user.
+// notePrefix begins a message of the kernel, which has the user's role but is not the user's.
 const notePrefix = "<note>"
 
-// read finds the user's last words, and what was done about them.
+// read finds the user's last message, and what was done about it.
 func read(req llm.Request) *turn {
 	t := &turn{tools: req.Tools}
 	last := -1
@@ -51,30 +51,30 @@ func read(req llm.Request) *turn {
 			case p.Call != nil:
 				calls[p.Call.ID] = *p.Call
 			case p.Result != nil:
-				t.took(calls[p.Result.ID], *p.Result)
+				t.addResult(calls[p.Result.ID], *p.Result)
 			}
 		}
 	}
 	return t
 }
 
-// took adds one call and what came of it.
-func (t *turn) took(c llm.ToolCall, r llm.ToolResult) {
-	at := len(t.episodes) - 1
-	if at < 0 || t.episodes[at].done {
-		t.episodes = append(t.episodes, &episode{})
+// addResult adds a call and its result.
+func (t *turn) addResult(c llm.ToolCall, r llm.ToolResult) {
+	at := len(t.attempts) - 1
+	if at < 0 || t.attempts[at].done {
+		t.attempts = append(t.attempts, &attempt{})
 		at++
 	}
-	e := t.episodes[at]
+	a := t.attempts[at]
 	if c.Name == "search_tools" {
-		e.found = searched(r.Text())
+		a.matches = searchMatches(r.Text())
 		return
 	}
-	e.done, e.tool, e.text, e.bad = true, called(c), r.Text(), r.IsError
+	a.done, a.tool, a.text, a.failed = true, calledTool(c), r.Text(), r.IsError
 }
 
-// called is the tool that a call means.
-func called(c llm.ToolCall) string {
+// calledTool returns the name of the tool that a call runs.
+func calledTool(c llm.ToolCall) string {
 	var in struct{ Name string }
 	if c.Name == "execute_tool" && json.Unmarshal(c.Args, &in) == nil && in.Name != "" {
 		return in.Name
@@ -82,29 +82,29 @@ func called(c llm.ToolCall) string {
 	return c.Name
 }
 
-// searched reads what search_tools answered.
-func searched(text string) []Found {
-	var answer struct {
+// searchMatches reads the result of search_tools.
+func searchMatches(text string) []ToolMatch {
+	var result struct {
 		Tools []struct {
 			Name       string          `json:"name"`
 			Parameters json.RawMessage `json:"parameters"`
 		} `json:"tools"`
 	}
-	found := []Found{}
+	matches := []ToolMatch{}
 	start := strings.IndexByte(text, '{')
-	if start < 0 || json.NewDecoder(strings.NewReader(text[start:])).Decode(&answer) != nil {
-		return found
+	if start < 0 || json.NewDecoder(strings.NewReader(text[start:])).Decode(&result) != nil {
+		return matches
 	}
-	for _, t := range answer.Tools {
-		found = append(found, Found{Name: t.Name, Schema: t.Parameters})
+	for _, t := range result.Tools {
+		matches = append(matches, ToolMatch{Name: t.Name, Schema: t.Parameters})
 	}
-	return found
+	return matches
 }
 
-var joints = regexp.MustCompile(`(?i)\s*(?:;|\n+|,?\s+(?:and then|then|et puis|puis|und dann|danach|y luego|luego)\s+)\s*`)
+var separators = regexp.MustCompile(
+	`(?i)\s*(?:;|\n+|,?\s+(?:and then|then|et puis|puis|und dann|danach|y luego|luego)\s+)\s*`)
 
-// instructions cuts the user's words where one thing is to be done after
-// another. What is quoted stays whole.
+// instructions splits the user's message into things to do one after another. Quoted text is not split.
 func instructions(text string) []string {
 	var held []string
 	bare := quoted.ReplaceAllStringFunc(strings.ReplaceAll(text, "\x00", " "), func(q string) string {
@@ -112,7 +112,7 @@ func instructions(text string) []string {
 		return fmt.Sprintf("\x00%d\x00", len(held)-1)
 	})
 	var out []string
-	for _, part := range joints.Split(bare, -1) {
+	for _, part := range separators.Split(bare, -1) {
 		for i, q := range held {
 			part = strings.ReplaceAll(part, fmt.Sprintf("\x00%d\x00", i), q)
 		}
@@ -120,16 +120,17 @@ func instructions(text string) []string {
 			out = append(out, part)
 		}
 	}
-	const most = 8
-	return out[:min(most, len(out))]
+	const maxInstructions = 8
+	return out[:min(maxInstructions, len(out))]
 }
 
-var hello = regexp.MustCompile(`(?i)^\W*(?:hi|hello|hey|help|what can you do|bonjour|salut|aide|hallo|hilfe|hola|ayuda)\b[^a-z]*$`)
+var greeting = regexp.MustCompile(
+	`(?i)^\W*(?:hi|hello|hey|help|what can you do|bonjour|salut|aide|hallo|hilfe|hola|ayuda)\b[^a-z]*$`)
 
-func greeting(words string) bool { return hello.MatchString(words) }
+func isGreeting(text string) bool { return greeting.MatchString(text) }
 
-// offers returns a tool that is offered, by either of its names.
-func (t *turn) offers(name string) *llm.ToolDef {
+// offered returns an offered tool by its dotted or its wire name, or nil.
+func (t *turn) offered(name string) *llm.ToolDef {
 	wire := strings.ReplaceAll(name, ".", "__")
 	for i := range t.tools {
 		if t.tools[i].Name == name || t.tools[i].Name == wire {
@@ -139,13 +140,13 @@ func (t *turn) offers(name string) *llm.ToolDef {
 	return nil
 }
 
-// rank orders the offered tools by the words they share with what was asked.
-func (t *turn) rank(words string) []Found {
+// rank returns the offered tools that share words with a text, the best first.
+func (t *turn) rank(text string) []ToolMatch {
 	docs := make([]lexical.Doc, len(t.tools))
 	for i, d := range t.tools {
 		docs[i] = lexical.Doc{Name: strings.ReplaceAll(d.Name, "__", "."), Description: d.Description}
 	}
-	scores := lexical.Build(lexical.Options{}, docs).Query(words).Scores(nil)
+	scores := lexical.Build(lexical.Options{}, docs).Query(text).Scores(nil)
 	order := make([]int, 0, len(docs))
 	for i, score := range scores {
 		if score > 0 {
@@ -153,30 +154,30 @@ func (t *turn) rank(words string) []Found {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	found := []Found{}
+	matches := []ToolMatch{}
 	for _, i := range order[:min(5, len(order))] {
-		found = append(found, Found{Name: t.tools[i].Name, Schema: t.tools[i].Schema})
+		matches = append(matches, ToolMatch{Name: t.tools[i].Name, Schema: t.tools[i].Schema})
 	}
-	return found
+	return matches
 }
 
-// report tells what came of everything that was done.
+// report lists the results of all calls.
 func (t *turn) report() string {
 	var b strings.Builder
-	for _, e := range t.episodes {
-		if !e.done {
+	for _, a := range t.attempts {
+		if !a.done {
 			continue
 		}
-		mark := ""
-		if e.bad {
-			mark = " failed"
+		outcome := ""
+		if a.failed {
+			outcome = " failed"
 		}
-		fmt.Fprintf(&b, "%s%s%s:\n%s\n\n", Label, strings.ReplaceAll(e.tool, "__", "."), mark, shorten(e.text))
+		fmt.Fprintf(&b, "%s%s%s:\n%s\n\n", Label, strings.ReplaceAll(a.tool, "__", "."), outcome, shorten(a.text))
 	}
 	return b.String()
 }
 
-// shorten keeps the beginning of a long text.
+// shorten returns the beginning of a long text.
 func shorten(text string) string {
 	const lines, bytes = 40, 4000
 	text = strings.TrimSpace(text)
@@ -192,17 +193,19 @@ func shorten(text string) string {
 	return text
 }
 
-// help says what it is and what it can reach.
+// help says what this is, and which tools it has.
 func (t *turn) help(first string) string {
 	var names []string
 	for _, d := range t.tools {
 		names = append(names, strings.ReplaceAll(d.Name, "__", "."))
 	}
 	slices.Sort(names)
-	const most = 30
-	if len(names) > most {
-		names = append(names[:most], "…")
+	const maxNames = 30
+	if len(names) > maxNames {
+		names = append(names[:maxNames], "…")
 	}
-	return Label + first + " I understand no language; I find the tool that your words are nearest to, fill in what is obvious, and call it. " +
-		"Try: list the files here · read README.md · search for \"TODO\" in src. What I see: " + strings.Join(names, ", ") + "."
+	return Label + first + " I understand no language; I find the tool that your words are nearest to, " +
+		"fill in what is obvious, and call it. " +
+		"Try: list the files here · read README.md · search for \"TODO\" in src. " +
+		"What I see: " + strings.Join(names, ", ") + "."
 }

@@ -1,178 +1,58 @@
-// Package openai speaks chat completions, the words that OpenAI's API and most
-// others share.
+// Package openai is the adapter for the chat completions API of OpenAI, which most other providers offer too.
 //
-// The official SDK carries the request and splits the stream into events. The
-// bytes of the request are written here, since their order and sameness is what
-// a provider's prompt cache lives on; and the events are read here, since
-// sixteen providers write them and each has its own ways: ids or indexes left
-// out, arguments in one piece, thoughts under three names, errors in the middle.
+// The adapter writes the bytes of the request itself, because a provider's prompt cache depends on their
+// order and on every turn repeating them. It reads the events of the response leniently, because sixteen
+// providers write them in sixteen ways: without ids or indexes, with arguments in one piece, with reasoning
+// under three names, with errors in the middle.
 package openai
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"io"
-	"mime"
 	"net/http"
-	"strings"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/ssestream"
-
-	"callgate/internal/provider/exchange"
+	"callgate/internal/provider/apiclient"
 	"callgate/llm"
 )
 
-// Config says whom to ask, and how.
+// Config says which model to ask, and where.
 type Config struct {
-	Provider string // its name in errors and on its reasoning
-	Model    string // for requests that name none
-	BaseURL  string // up to and including /v1
-	Key      string // "" sends none
-	Headers  map[string]string
-	HTTP     *http.Client // nil is http.DefaultClient
-	Quirks   Quirks
+	apiclient.Endpoint // its base URL includes /v1
+
+	Model  string // for requests that name none
+	Quirks Quirks
 }
 
-// Quirks are the ways in which a provider differs from OpenAI's API. The zero
-// value is the common ground.
+// Quirks are the ways in which a provider differs from OpenAI's API. The zero value suits most of them.
 type Quirks struct {
 	CompletionTokens bool   // the limit is called max_completion_tokens, not max_tokens
-	CacheKey         bool   // takes prompt_cache_key
+	CacheKey         bool   // accepts prompt_cache_key
 	ToolNames        bool   // wants the tool's name on its result
-	Thoughts         string // the field in which it wants its reasoning back; "" for not at all
-	Extras           bool   // puts extra_content on calls and wants it back
-	IDLength         int    // takes only ids of this many letters and digits; 0: of up to 40
+	Reasoning        string // the field in which it wants its reasoning back; "" for not at all
+	ExtraContent     bool   // puts extra_content on calls and wants it back
+	IDLength         int    // accepts only ids of this many letters and digits; 0: any of up to 40
 }
 
-// maxCalls bounds the calls of one answer.
-const maxCalls = 4096
-
-// Client is a model behind chat completions.
+// Client is a model behind the chat completions API.
 type Client struct {
-	cfg     Config
-	sdk     sdk.Client
-	faults  exchange.Faults
-	spurned exchange.Spurned
+	cfg Config
+	api *apiclient.Client
 }
 
 var _ llm.Model = (*Client)(nil)
 
-// New makes a client. It opens no connection.
+// New returns a client. It opens no connection.
 func New(cfg Config) *Client {
-	c := &Client{cfg: cfg, faults: exchange.Faults{Provider: cfg.Provider, Secrets: []string{cfg.Key}}}
-	opts := []option.RequestOption{option.WithBaseURL(cfg.BaseURL), option.WithMaxRetries(0), option.WithMiddleware(c.refuse)}
-	if cfg.HTTP != nil {
-		opts = append(opts, option.WithHTTPClient(cfg.HTTP))
-	}
+	header := http.Header{}
 	if cfg.Key != "" {
-		opts = append(opts, option.WithAPIKey(cfg.Key))
+		header.Set("Authorization", "Bearer "+cfg.Key)
 	}
-	for name, value := range cfg.Headers {
-		opts = append(opts, option.WithHeader(name, value))
-		c.faults.Secrets = append(c.faults.Secrets, value)
-	}
-	// Not sdk.NewClient: that one reads OPENAI_API_KEY and its kin out of the
-	// environment, and would show OpenAI's key to every other provider.
-	c.sdk = sdk.Client{Options: opts}
-	return c
+	return &Client{cfg: cfg, api: apiclient.New(cfg.Endpoint, "chat/completions", header)}
 }
 
-// refuse turns a response that is none into an error before the SDK sees it,
-// which reads but one of the many shapes of errors.
-func (c *Client) refuse(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	res, err := next(req)
-	if err == nil && res.StatusCode >= 300 {
-		return nil, c.faults.Response(res)
-	}
-	return res, err
-}
-
-// Generate asks the model.
+// Generate asks the model once.
 func (c *Client) Generate(ctx context.Context, req llm.Request, watch func(llm.Delta)) (*llm.Response, error) {
-	for {
-		b, err := c.write(req)
-		if err != nil {
-			return nil, err
-		}
-		var res *http.Response
-		if err := c.sdk.Post(ctx, "chat/completions", b.raw, &res); err != nil {
-			fault := c.faults.Transport(ctx, err)
-			if c.spurned.Learn(fault, b.sent) {
-				continue
-			}
-			return nil, fault
-		}
-		draft := exchange.NewDraft(watch)
-		draft.Warnings = b.warnings
-		return c.read(ctx, res, draft)
-	}
-}
-
-// read grows the answer out of a response.
-func (c *Client) read(ctx context.Context, res *http.Response, draft *exchange.Draft) (*llm.Response, error) {
-	defer res.Body.Close()
-	a := newAssembler(c.cfg.Provider, draft)
-	var err error
-	switch kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind {
-	case "application/json": // a server that does not stream
-		err = c.readWhole(res.Body, a)
-	case "text/html":
-		return nil, c.faults.Inline(http.StatusNotFound, []byte("<"))
-	default:
-		err = c.readEvents(ctx, res, a)
-	}
-	if err != nil || !a.over() {
-		return nil, c.faults.Broken(ctx, err, draft)
-	}
-	return a.seal(), nil
-}
-
-func (c *Client) readEvents(ctx context.Context, res *http.Response, a *assembler) error {
-	events := ssestream.NewDecoder(res)
-	for ctx.Err() == nil && events.Next() { // who has gone is told nothing more, though it has come
-		data := bytes.TrimSpace(events.Event().Data)
-		if string(data) == "[DONE]" {
-			a.done = true
-			return nil
-		}
-		if len(data) == 0 {
-			continue
-		}
-		if err := c.readChunk(data, a); err != nil {
-			return err
-		}
-	}
-	return cmp.Or(ctx.Err(), events.Err())
-}
-
-func (c *Client) readWhole(body io.Reader, a *assembler) error {
-	data, err := io.ReadAll(io.LimitReader(body, exchange.MaxAnswer))
-	if err != nil {
-		return err
-	}
-	if err := c.readChunk(data, a); err != nil {
-		return err
-	}
-	a.done = a.draft.Begun()
-	return nil
-}
-
-func (c *Client) readChunk(data []byte, a *assembler) error {
-	var ch chunk
-	if err := json.Unmarshal(data, &ch); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
-		return errors.New("the stream holds a piece that is no JSON: " + strings.ToValidUTF8(string(data[:min(len(data), 80)]), ""))
-	}
-	if raw := ch.fault(); raw != nil {
-		return c.faults.Inline(0, raw)
-	}
-	a.feed(&ch)
-	if a.draft.Full() || len(a.slots) > maxCalls {
-		return errors.New("the answer is longer than any answer may be")
-	}
-	return nil
+	return c.api.Generate(ctx,
+		func(p *apiclient.Params) any { return c.encode(req, p) },
+		func(b *apiclient.ResponseBuilder) apiclient.Assembler { return newAssembler(c.cfg.Provider, b) },
+		watch)
 }

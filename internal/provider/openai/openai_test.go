@@ -10,28 +10,32 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/provider/apiclient"
 	"callgate/internal/provider/openai"
 	"callgate/llm"
 	"callgate/tool"
 )
 
-// wire answers requests without a network. It keeps their bodies.
+// wire is a transport that answers without a network and keeps the bodies of the requests.
 type wire struct {
 	answers []answer
 	bodies  []string
 }
 
 type answer struct {
-	status int
-	kind   string // Content-Type
-	body   string
+	status      int
+	contentType string
+	body        string
 }
 
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(req.Body)
 	w.bodies = append(w.bodies, string(body))
 	a := w.answers[min(len(w.bodies), len(w.answers))-1]
-	return &http.Response{StatusCode: a.status, Header: http.Header{"Content-Type": {a.kind}}, Body: io.NopCloser(strings.NewReader(a.body)), Request: req}, nil
+	return &http.Response{
+		StatusCode: a.status, Header: http.Header{"Content-Type": {a.contentType}}, Body: io.NopCloser(strings.NewReader(a.body)),
+		Request: req,
+	}, nil
 }
 
 func events(pieces ...string) answer {
@@ -40,20 +44,23 @@ func events(pieces ...string) answer {
 
 func client(q openai.Quirks, answers ...answer) (*openai.Client, *wire) {
 	w := &wire{answers: answers}
-	return openai.New(openai.Config{Provider: "p", Model: "m", BaseURL: "https://host/v1", HTTP: &http.Client{Transport: w}, Quirks: q}), w
+	return openai.New(openai.Config{Model: "m", Quirks: q, Endpoint: apiclient.Endpoint{
+		Provider: "p", BaseURL: "https://host/v1", HTTP: &http.Client{Transport: w},
+	}}), w
 }
 
-// delta is a chunk with the given delta.
+// delta returns a chunk with the given delta.
 func delta(d string) string { return `{"choices":[{"index":0,"delta":` + d + `}]}` }
 
 const finish = `{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`
 
-// TestCallsInOddPieces has calls come in the ways of the various servers.
-func TestCallsInOddPieces(t *testing.T) {
+// TestCallsInPieces reads calls as the various servers split them.
+func TestCallsInPieces(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name   string
 		pieces []string
-		want   string // name args; name args; ids are checked apart
+		want   string // name args; name args
 	}{
 		{"two, their pieces mixed", []string{
 			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":""}}]}`),
@@ -90,11 +97,11 @@ func TestCallsInOddPieces(t *testing.T) {
 			delta(`{"tool_calls":[{"index":0,"function":{"name":"one","arguments":"{\"x\":1}"}}]}`),
 			delta(`{"tool_calls":[{"index":0,"function":{"name":"one","arguments":"{\"x\":2}"}}]}`),
 		}, `one {"x":1}; one {"x":2}`},
-		{"id and name said every time", []string{
+		{"id and name every time", []string{
 			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"{\"x\""}}]}`),
 			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":":1}"}}]}`),
 		}, `one {"x":1}`},
-		{"name said every time", []string{
+		{"name every time", []string{
 			delta(`{"tool_calls":[{"index":0,"function":{"name":"one","arguments":"{\"x\""}}]}`),
 			delta(`{"tool_calls":[{"index":0,"function":{"name":"one","arguments":":1}"}}]}`),
 		}, `one {"x":1}`},
@@ -110,9 +117,9 @@ func TestCallsInOddPieces(t *testing.T) {
 		{"arguments null", []string{delta(`{"content":null,"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":null}}]}`)}, `one {}`},
 		{"no arguments", []string{delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"one"}}]}`)}, `one {}`},
 		{"quoted twice", []string{delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"\"{\\\"x\\\":1}\""}}]}`)}, `one {"x":1}`},
-		{"no JSON", []string{delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"x=1"}}]}`)}, `one "x=1"`},
-		{"an index that is no number", []string{delta(`{"tool_calls":[{"index":"0","id":"a","function":{"name":"one","arguments":"{}"}}]}`)}, `one {}`},
-		{"an empty slot", []string{delta(`{"tool_calls":[{"index":0}]}`), delta(`{"tool_calls":[{"index":1,"id":"a","function":{"name":"one"}}]}`)}, `one {}`},
+		{"not JSON", []string{delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"x=1"}}]}`)}, `one "x=1"`},
+		{"an index that is not a number", []string{delta(`{"tool_calls":[{"index":"0","id":"a","function":{"name":"one","arguments":"{}"}}]}`)}, `one {}`},
+		{"an empty call", []string{delta(`{"tool_calls":[{"index":0}]}`), delta(`{"tool_calls":[{"index":1,"id":"a","function":{"name":"one"}}]}`)}, `one {}`},
 		{"no list at all", []string{delta(`{"tool_calls":null}`)}, ``},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -140,7 +147,8 @@ func TestCallsInOddPieces(t *testing.T) {
 	}
 }
 
-func TestAnswers(t *testing.T) {
+func TestResponses(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name   string
 		answer answer
@@ -149,21 +157,23 @@ func TestAnswers(t *testing.T) {
 		stop   llm.Stop
 		usage  llm.Usage
 	}{
-		{"no last word", answer{200, "text/event-stream", "data: " + delta(`{"content":"a"}`) + "\n\ndata: {\"choices\":[{\"finish_reason\":\"stop\",\"delta\":{}}]}\n\n"}, "a", "", llm.StopEnd, llm.Usage{}},
+		{"no [DONE]", answer{200, "text/event-stream", "data: " + delta(`{"content":"a"}`) + "\n\ndata: {\"choices\":[{\"finish_reason\":\"stop\",\"delta\":{}}]}\n\n"}, "a", "", llm.StopEnd, llm.Usage{}},
 		{"no reason", events(delta(`{"content":"a"}`)), "a", "", llm.StopEnd, llm.Usage{}},
 		{"a null error in every chunk", events(`{"error":null,"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}`, `{"error":null,"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`), "a", "", llm.StopEnd, llm.Usage{}},
 		{"length", events(delta(`{"content":"a"}`), `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`), "a", "", llm.StopLength, llm.Usage{}},
 		{"a refusal in a field of its own", events(delta(`{"refusal":"I will not."}`), `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`), "I will not.", "", llm.StopRefusal, llm.Usage{}},
-		{"a second answer nobody asked for", events(`{"choices":[{"index":0,"delta":{"content":"a"}},{"index":1,"delta":{"content":"b"}}]}`), "a", "", llm.StopEnd, llm.Usage{}},
-		{"thoughts of OpenRouter", events(delta(`{"reasoning":"hm"}`), delta(`{"content":"a"}`)), "a", "hm", llm.StopEnd, llm.Usage{}},
-		{"thoughts under two names", events(delta(`{"reasoning_content":"hm","reasoning":"hm"}`), delta(`{"content":"a"}`)), "a", "hm", llm.StopEnd, llm.Usage{}},
-		{"thoughts of Mistral", events(delta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}`), delta(`{"content":[{"type":"text","text":"a"}]}`)), "a", "hm", llm.StopEnd, llm.Usage{}},
+		{"a second choice", events(`{"choices":[{"index":0,"delta":{"content":"a"}},{"index":1,"delta":{"content":"b"}}]}`), "a", "", llm.StopEnd, llm.Usage{}},
+		{"reasoning of OpenRouter", events(delta(`{"reasoning":"hm"}`), delta(`{"content":"a"}`)), "a", "hm", llm.StopEnd, llm.Usage{}},
+		{"reasoning under two names", events(delta(`{"reasoning_content":"hm","reasoning":"hm"}`), delta(`{"content":"a"}`)), "a", "hm", llm.StopEnd, llm.Usage{}},
+		{"reasoning of Mistral", events(delta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}`), delta(`{"content":[{"type":"text","text":"a"}]}`)), "a", "hm", llm.StopEnd, llm.Usage{}},
 		{"counts of DeepSeek", events(delta(`{"content":"a"}`), `{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"prompt_cache_hit_tokens":8,"prompt_cache_miss_tokens":2}}`), "a", "", llm.StopEnd, llm.Usage{Input: 10, CachedInput: 8, Output: 2}},
 		{"counts of Groq", events(delta(`{"content":"a"}`), `{"choices":[],"x_groq":{"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12}}}`), "a", "", llm.StopEnd, llm.Usage{Input: 10, Output: 2}},
 		{"counts of xAI", events(delta(`{"content":"a"}`), `{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":17,"completion_tokens_details":{"reasoning_tokens":5}}}`), "a", "", llm.StopEnd, llm.Usage{Input: 10, Output: 7, Reasoning: 5}},
 		{"counts and cost of OpenRouter", events(delta(`{"content":"a"}`), `{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"cost":0.000321}}`), "a", "", llm.StopEnd, llm.Usage{Input: 10, Output: 2, Cost: 321, Priced: true}},
 		{"not a stream", answer{200, "application/json; charset=utf-8", `{"model":"m2","choices":[{"index":0,"message":{"role":"assistant","content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`}, "a", "", llm.StopEnd, llm.Usage{Input: 1, Output: 1}},
-		{"lines that end in two bytes", answer{200, "text/event-stream", "data: " + delta(`{"content":"a"}`) + "\r\n\r\ndata: [DONE]\r\n\r\n"}, "a", "", llm.StopEnd, llm.Usage{}},
+		{"no empty line at the end", answer{200, "text/event-stream", "data: " + delta(`{"content":"a"}`) + "\n\ndata: [DONE]"}, "a", "", llm.StopEnd, llm.Usage{}},
+		{"events with a type", answer{200, "text/event-stream", "event: message\ndata: " + delta(`{"content":"a"}`) + "\n\ndata: [DONE]\n\n"}, "a", "", llm.StopEnd, llm.Usage{}},
+		{"lines that end with CRLF", answer{200, "text/event-stream", "data: " + delta(`{"content":"a"}`) + "\r\n\r\ndata: [DONE]\r\n\r\n"}, "a", "", llm.StopEnd, llm.Usage{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, _ := client(openai.Quirks{}, tc.answer)
@@ -178,24 +188,26 @@ func TestAnswers(t *testing.T) {
 				}
 			}
 			if res.Message.Text() != tc.text || reason != tc.reason || res.Stop != tc.stop || res.Usage != tc.usage {
-				t.Errorf("answer %+v", res)
+				t.Errorf("response %+v", res)
 			}
 		})
 	}
 }
 
-func TestErrorsInsideAnswers(t *testing.T) {
+func TestErrorsInsideResponses(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name   string
 		answer answer
 		kind   llm.Kind
 	}{
 		{"in the stream", events(`{"error":{"message":"no money","code":402}}`), llm.Billing},
+		{"in an event of its own", answer{200, "text/event-stream", "event: error\ndata: {\"message\":\"no money\",\"code\":402}\n\n"}, llm.Billing},
 		{"in a choice", events(`{"choices":[{"index":0,"delta":{},"finish_reason":"error","error":{"code":502,"message":"upstream"}}]}`), llm.Unavailable},
-		{"a reason without words", events(`{"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`), llm.BrokenStream},
-		{"in a whole answer", answer{200, "application/json", `{"error":{"message":"maximum context length is 5"}}`}, llm.ContextOverflow},
-		{"a whole answer of nothing", answer{200, "application/json", `{}`}, llm.BrokenStream},
-		{"words", answer{200, "text/plain", "hello?"}, llm.BrokenStream},
+		{"only a finish reason", events(`{"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`), llm.BrokenStream},
+		{"not a stream", answer{200, "application/json", `{"error":{"message":"maximum context length is 5"}}`}, llm.ContextOverflow},
+		{"not a stream, and nothing", answer{200, "application/json", `{}`}, llm.BrokenStream},
+		{"plain text", answer{200, "text/plain", "hello?"}, llm.BrokenStream},
 		{"a failed generation", answer{400, "application/json", `{"error":{"message":"Failed to call a function.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=x>"}}`}, llm.FailedGeneration},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -209,16 +221,17 @@ func TestErrorsInsideAnswers(t *testing.T) {
 	}
 }
 
-// TestRefusedParameters: what a model does not take is left out, for the rest of
-// the client's life, and the asker is told.
-func TestRefusedParameters(t *testing.T) {
-	refuse := func(words string) answer {
-		return answer{400, "application/json", `{"error":{"message":"` + words + `","type":"invalid_request_error"}}`}
+// TestRejectedParameters: a parameter that the model does not accept is left out from then on, with a warning.
+func TestRejectedParameters(t *testing.T) {
+	t.Parallel()
+	reject := func(message string) answer {
+		return answer{400, "application/json", `{"error":{"message":"` + message + `","type":"invalid_request_error"}}`}
 	}
 	ok := events(delta(`{"content":"a"}`), finish)
-	c, w := client(openai.Quirks{}, refuse("stream_options is not supported"),
-		refuse("Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported."),
-		refuse("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."), ok)
+	c, w := client(openai.Quirks{}, reject("stream_options is not supported"),
+		reject("Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported."),
+		reject("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."),
+		ok)
 	cold := 0.0
 	req := llm.Request{Temperature: &cold, MaxTokens: 7}
 	for turn := range 2 {
@@ -227,11 +240,11 @@ func TestRefusedParameters(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "temperature") {
-			t.Errorf("turn %d: warnings %q, want one of the temperature", turn, res.Warnings)
+			t.Errorf("turn %d: warnings %q, want one about the temperature", turn, res.Warnings)
 		}
 	}
 	if len(w.bodies) != 5 {
-		t.Errorf("%d requests, want 3 refused and 2 answered", len(w.bodies))
+		t.Errorf("%d requests, want 3 rejected and 2 answered", len(w.bodies))
 	}
 	last := w.bodies[len(w.bodies)-1]
 	for _, name := range []string{"stream_options", "temperature", `"max_tokens"`} {
@@ -242,28 +255,33 @@ func TestRefusedParameters(t *testing.T) {
 	if !strings.Contains(last, `"max_completion_tokens":7`) {
 		t.Errorf("the limit is lost: %s", last)
 	}
-	// One that refuses for ever is not asked for ever.
-	c, w = client(openai.Quirks{}, refuse("unknown parameter stream_options"))
+	// A server that keeps rejecting is not asked for ever.
+	c, w = client(openai.Quirks{}, reject("unknown parameter stream_options"))
 	if _, err := c.Generate(t.Context(), req, nil); err == nil || len(w.bodies) != 2 {
 		t.Errorf("error %v after %d requests, want one after 2", err, len(w.bodies))
 	}
 }
 
 func TestRequest(t *testing.T) {
+	t.Parallel()
 	hot := 0.5
 	long := strings.Repeat("x", 50)
 	req := llm.Request{
-		System: "Be <brief>.", MaxTokens: 9, Temperature: &hot, Stop: []string{"END"}, CacheKey: "s1", ToolChoice: "ls", Effort: "low",
-		Tools: []llm.ToolDef{{Name: "ls", Description: "lists", Schema: json.RawMessage(`{"type":"object", "properties":{"z":{},"a":{}}}`)}, {Name: "now"}},
+		System: "Be <brief>.", MaxTokens: 9, Temperature: &hot, Stop: []string{"END"}, CacheKey: "s1", ToolChoice: "ls",
+		Effort: "low",
+		Tools:  []llm.ToolDef{{Name: "ls", Description: "lists", Schema: json.RawMessage(`{"type":"object", "properties":{"z":{},"a":{}}}`)}, {Name: "now"}},
 		Messages: []llm.Message{
 			{Role: llm.User, Parts: []llm.Part{{Text: "look"}, {Image: &llm.Image{MIME: "image/png", Data: []byte{1}}}}},
 			{Role: llm.Assistant, Parts: []llm.Part{
-				{Reasoning: &llm.Reasoning{Provider: "p", Text: "mine"}}, {Reasoning: &llm.Reasoning{Provider: "another", Text: "not mine"}},
+				{Reasoning: &llm.Reasoning{Provider: "p", Text: "mine"}},
+				{Reasoning: &llm.Reasoning{Provider: "another", Text: "not mine"}},
 				{Reasoning: &llm.Reasoning{Provider: "p", Call: long, Data: `{"google":{"thought_signature":"sig"}}`}},
 				{Call: &llm.ToolCall{ID: long, Name: "ls", Args: json.RawMessage(`{"a":1}`)}}, {Call: &llm.ToolCall{ID: "123456789", Name: "ls", Args: json.RawMessage(`"{broken"`)}}}},
-			{Role: llm.Tool, Parts: []llm.Part{{Result: &llm.ToolResult{ID: long, Name: "ls", Content: []tool.Content{tool.Text("x"), tool.Image("image/png", []byte{2}), tool.Text("y")}}}}},
+			{Role: llm.Tool, Parts: []llm.Part{{Result: &llm.ToolResult{ID: long, Name: "ls", Content: []tool.Content{
+				tool.Text("x"), tool.Image("image/png", []byte{2}), tool.Text("y"),
+			}}}}},
 			{Role: llm.Tool, Parts: []llm.Part{{Result: &llm.ToolResult{ID: "123456789", Name: "ls", IsError: true}}}},
-			llm.Say(llm.Assistant, "done"),
+			llm.TextMessage(llm.Assistant, "done"),
 		},
 	}
 	const head = `{"model":"m","stream":true,"stream_options":{"include_usage":true},`
@@ -278,9 +296,9 @@ func TestRequest(t *testing.T) {
 		name   string
 		quirks openai.Quirks
 		want   func(short string) string
-		length int // of the id that stands for the long one
+		length int // of the id in place of the long one
 	}{
-		{"the common ground", openai.Quirks{}, func(id string) string {
+		{"no quirks", openai.Quirks{}, func(id string) string {
 			return head + `"max_tokens":9,` + rest + tools + `{"role":"assistant","content":null,` + calls(id, "123456789", "") +
 				`{"role":"tool","content":"x\ny","tool_call_id":"` + id + `"},{"role":"tool","content":"","tool_call_id":"123456789"},` + tail
 		}, 40},
@@ -288,7 +306,7 @@ func TestRequest(t *testing.T) {
 			return head + `"max_completion_tokens":9,` + rest + `"prompt_cache_key":"s1",` + tools + `{"role":"assistant","content":null,` + calls(id, "123456789", "") +
 				`{"role":"tool","content":"x\ny","tool_call_id":"` + id + `"},{"role":"tool","content":"","tool_call_id":"123456789"},` + tail
 		}, 40},
-		{"DeepSeek", openai.Quirks{Thoughts: "reasoning_content"}, func(id string) string {
+		{"DeepSeek", openai.Quirks{Reasoning: "reasoning_content"}, func(id string) string {
 			return head + `"max_tokens":9,` + rest + tools + `{"role":"assistant","content":null,"reasoning_content":"mine",` + calls(id, "123456789", "") +
 				`{"role":"tool","content":"x\ny","tool_call_id":"` + id + `"},{"role":"tool","content":"","tool_call_id":"123456789"},` + tail
 		}, 40},
@@ -296,7 +314,7 @@ func TestRequest(t *testing.T) {
 			return head + `"max_tokens":9,` + rest + tools + `{"role":"assistant","content":null,` + calls(id, "123456789", "") +
 				`{"role":"tool","content":"x\ny","name":"ls","tool_call_id":"` + id + `"},{"role":"tool","content":"","name":"ls","tool_call_id":"123456789"},` + tail
 		}, 9},
-		{"Gemini", openai.Quirks{Extras: true}, func(id string) string {
+		{"Gemini", openai.Quirks{ExtraContent: true}, func(id string) string {
 			return head + `"max_tokens":9,` + rest + tools + `{"role":"assistant","content":null,` + calls(id, "123456789", `,"extra_content":{"google":{"thought_signature":"sig"}}`) +
 				`{"role":"tool","content":"x\ny","tool_call_id":"` + id + `"},{"role":"tool","content":"","tool_call_id":"123456789"},` + tail
 		}, 40},
@@ -318,8 +336,9 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-func TestExtrasComeBack(t *testing.T) {
-	c, w := client(openai.Quirks{Extras: true}, events(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"{}"},"extra_content":{"google":{"thought_signature":"sig"}}}]}`), finish))
+func TestExtraContentGoesBack(t *testing.T) {
+	t.Parallel()
+	c, w := client(openai.Quirks{ExtraContent: true}, events(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"{}"},"extra_content":{"google":{"thought_signature":"sig"}}}]}`), finish))
 	res, err := c.Generate(t.Context(), llm.Request{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -328,11 +347,12 @@ func TestExtrasComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := `"extra_content":{"google":{"thought_signature":"sig"}}`; !strings.Contains(w.bodies[1], want) {
-		t.Errorf("the seal did not go back: %s", w.bodies[1])
+		t.Errorf("the signature did not go back: %s", w.bodies[1])
 	}
 }
 
-func TestSchemaThatIsNone(t *testing.T) {
+func TestInvalidSchema(t *testing.T) {
+	t.Parallel()
 	c, w := client(openai.Quirks{}, events(finish))
 	_, err := c.Generate(t.Context(), llm.Request{Tools: []llm.ToolDef{{Name: "x", Schema: json.RawMessage(`{`)}}}, nil)
 	var e *llm.Error
@@ -341,19 +361,19 @@ func TestSchemaThatIsNone(t *testing.T) {
 	}
 }
 
-// FuzzStream feeds the assembler anything: it never panics, calls have ids and
-// valid arguments, and what the watcher heard is what the answer says.
+// FuzzStream feeds the assembler anything: it never panics, calls have ids and valid arguments, and the watcher
+// sees the text of the response.
 func FuzzStream(f *testing.F) {
 	f.Add("data: " + delta(`{"content":"a","tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"{"}}]}`) + "\n\ndata: " + finish + "\n\n")
 	f.Add("data: " + delta(`{"tool_calls":[{"function":{"name":"x"}},{"index":-5,"function":{"arguments":{}}},{"index":9,"id":"q"}]}`) + "\n\ndata: [DONE]\n\n")
 	f.Add("data: {\"error\":null,\"usage\":{\"cost\":1e300}}\n\n: c\n\nevent: x\ndata: {}\n\ndata: [DONE]\n\n")
 	f.Add("data: " + delta(`{"content":[{"thinking":[{"text":"t"}]}],"reasoning":7}`) + "\n\ndata: [DONE]\n\n")
 	f.Fuzz(func(t *testing.T, body string) {
-		c, _ := client(openai.Quirks{Extras: true}, answer{200, "text/event-stream", body})
-		var heard strings.Builder
+		c, _ := client(openai.Quirks{ExtraContent: true}, answer{200, "text/event-stream", body})
+		var seen strings.Builder
 		res, err := c.Generate(t.Context(), llm.Request{}, func(d llm.Delta) {
 			if d.Kind == llm.DeltaText {
-				heard.WriteString(d.Text)
+				seen.WriteString(d.Text)
 			}
 		})
 		if err != nil {
@@ -362,8 +382,8 @@ func FuzzStream(f *testing.F) {
 			}
 			return
 		}
-		if heard.String() != res.Message.Text() {
-			t.Errorf("heard %q, the answer says %q", heard.String(), res.Message.Text())
+		if seen.String() != res.Message.Text() {
+			t.Errorf("saw %q, the response says %q", seen.String(), res.Message.Text())
 		}
 		for _, call := range res.Message.Calls() {
 			if call.ID == "" || !json.Valid(call.Args) {
@@ -374,7 +394,7 @@ func FuzzStream(f *testing.F) {
 			t.Error(err)
 		}
 		if _, err := c.Generate(t.Context(), llm.Request{Messages: []llm.Message{res.Message}}, nil); err != nil {
-			t.Errorf("the answer cannot be said back: %v", err)
+			t.Errorf("the response cannot be sent back: %v", err)
 		}
 	})
 }

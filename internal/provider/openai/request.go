@@ -1,18 +1,17 @@
 package openai
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
 
-	"callgate/internal/provider/exchange"
+	"callgate/internal/provider/apiclient"
 	"callgate/llm"
 )
 
-// request is the body of a request. What stays the same from turn to turn comes
-// first and the messages last, so that the body of the next turn begins with the
-// bytes of this one.
+// request is the body of a request. What stays the same from turn to turn comes first and the messages last,
+// so that the body of the next turn begins with the bytes of this one.
 type request struct {
 	Model               string         `json:"model"`
 	Stream              bool           `json:"stream"`
@@ -44,7 +43,7 @@ type function struct {
 
 type message struct {
 	Role             string `json:"role"`
-	Content          any    `json:"content"` // words, parts, or null
+	Content          any    `json:"content"` // string, []part or nil
 	Name             string `json:"name,omitempty"`
 	ToolCallID       string `json:"tool_call_id,omitempty"`
 	ReasoningContent string `json:"reasoning_content,omitempty"`
@@ -72,94 +71,56 @@ type imageURL struct {
 	URL string `json:"url"`
 }
 
-// written is a request as bytes, with the parameters in it that a model may
-// refuse, and what was left out because it does.
-type written struct {
-	raw      []byte
-	sent     []string
-	warnings []string
-}
-
-// write puts a request into the words of the API.
-func (c *Client) write(req llm.Request) (*written, error) {
-	w := &written{}
-	out := request{Model: req.Model, Stream: true, Stop: req.Stop}
-	if out.Model == "" {
-		out.Model = c.cfg.Model
-	}
-	if c.takes(w, "stream_options", true, "") {
+// encode writes a request as the API's JSON.
+func (c *Client) encode(req llm.Request, p *apiclient.Params) request {
+	out := request{Model: cmp.Or(req.Model, c.cfg.Model), Stream: true, Stop: req.Stop, Messages: c.messages(req)}
+	if p.Accepts("stream_options", "") {
 		out.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
-	if c.takes(w, "temperature", req.Temperature != nil, "the model takes no temperature; it was left out") {
+	if req.Temperature != nil && p.Accepts("temperature", "temperature") {
 		out.Temperature = req.Temperature
 	}
-	if c.takes(w, "top_p", req.TopP != nil, "the model takes no top_p; it was left out") {
+	if req.TopP != nil && p.Accepts("top_p", "top_p") {
 		out.TopP = req.TopP
 	}
-	if c.takes(w, "reasoning_effort", req.Effort != "", "the model takes no effort; it was left out") {
+	if req.Effort != "" && p.Accepts("reasoning_effort", "effort") {
 		out.ReasoningEffort = req.Effort
 	}
-	if c.takes(w, "prompt_cache_key", c.cfg.Quirks.CacheKey && req.CacheKey != "" && !req.NoCache, "") {
+	if c.cfg.Quirks.CacheKey && req.CacheKey != "" && !req.NoCache && p.Accepts("prompt_cache_key", "") {
 		out.PromptCacheKey = req.CacheKey
 	}
-	c.limit(&out, w, req.MaxTokens)
+	if req.MaxTokens > 0 {
+		c.setLimit(&out, p, req.MaxTokens)
+	}
 	for _, def := range req.Tools {
-		out.Tools = append(out.Tools, offer(def))
+		out.Tools = append(out.Tools, toolParam(def))
 	}
 	if len(out.Tools) > 0 {
-		out.ToolChoice = choice(req.ToolChoice)
+		out.ToolChoice = toolChoice(req.ToolChoice)
 	}
-	out.Messages = c.messages(req)
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(out); err != nil {
-		return nil, &llm.Error{Kind: llm.BadRequest, Provider: c.cfg.Provider, Message: "the request cannot be written as JSON; a tool's schema may be no JSON", Err: err}
-	}
-	w.raw = bytes.TrimSpace(buf.Bytes())
-	return w, nil
+	return out
 }
 
-// takes reports whether a wanted parameter may be sent. One that the model
-// refuses is left out, with a warning where that matters to the asker.
-func (c *Client) takes(w *written, name string, wanted bool, warning string) bool {
-	switch {
-	case !wanted:
-		return false
-	case !c.spurned.Has(name):
-		w.sent = append(w.sent, name)
-		return true
-	case warning != "":
-		w.warnings = append(w.warnings, warning)
-	}
-	return false
-}
-
-// limit sets the limit of tokens under the name that the provider takes: the one
-// it is known for, or else the other.
-func (c *Client) limit(out *request, w *written, most int) {
-	if most <= 0 {
-		return
-	}
-	short, long := "max_tokens", "max_completion_tokens"
-	useLong := c.cfg.Quirks.CompletionTokens && !c.spurned.Has(long) || c.spurned.Has(short)
-	if useLong {
-		out.MaxCompletionTokens, w.sent = most, append(w.sent, long)
+// setLimit sets the limit of tokens under the name that the provider is known to accept, or under the other
+// name once the model rejected that one.
+func (c *Client) setLimit(out *request, p *apiclient.Params, tokens int) {
+	const short, long = "max_tokens", "max_completion_tokens"
+	if c.cfg.Quirks.CompletionTokens && !p.Rejected(long) || p.Rejected(short) {
+		out.MaxCompletionTokens = tokens
+		p.Send(long)
 	} else {
-		out.MaxTokens, w.sent = most, append(w.sent, short)
+		out.MaxTokens = tokens
+		p.Send(short)
 	}
 }
 
-func offer(def llm.ToolDef) function {
+func toolParam(def llm.ToolDef) function {
 	f := function{Type: "function"}
-	f.Function.Name, f.Function.Description, f.Function.Parameters = def.Name, def.Description, def.Schema
-	if len(def.Schema) == 0 {
-		f.Function.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
-	}
+	f.Function.Name, f.Function.Description, f.Function.Parameters = def.Name, def.Description, apiclient.Schema(def)
 	return f
 }
 
-func choice(name string) any {
+func toolChoice(name string) any {
 	switch name {
 	case "":
 		return nil
@@ -170,40 +131,40 @@ func choice(name string) any {
 	}
 }
 
-// messages writes the conversation. Pictures in the results of tools, which
-// have no place there, follow the results as a message of the user.
+// messages writes the conversation. The API has no images in the results of tools; they follow the results as
+// a message of the user.
 func (c *Client) messages(req llm.Request) []message {
 	out := make([]message, 0, len(req.Messages)+1)
 	if req.System != "" {
 		out = append(out, message{Role: "system", Content: req.System})
 	}
-	var pictures []part
+	var images []part
 	for _, m := range req.Messages {
-		if m.Role != llm.Tool && len(pictures) > 0 {
-			out, pictures = append(out, message{Role: "user", Content: pictures}), nil
+		if m.Role != llm.Tool && len(images) > 0 {
+			out, images = append(out, message{Role: "user", Content: images}), nil
 		}
 		switch m.Role {
 		case llm.Assistant:
-			out = append(out, c.said(m))
+			out = append(out, c.assistantMessage(m))
 		case llm.Tool:
 			for _, p := range m.Parts {
 				if p.Result != nil {
 					out = append(out, c.result(*p.Result))
-					pictures = append(pictures, shown(*p.Result)...)
+					images = append(images, resultImages(*p.Result)...)
 				}
 			}
 		default:
 			out = append(out, message{Role: string(m.Role), Content: content(m)})
 		}
 	}
-	if len(pictures) > 0 {
-		out = append(out, message{Role: "user", Content: pictures})
+	if len(images) > 0 {
+		out = append(out, message{Role: "user", Content: images})
 	}
 	return out
 }
 
-// said writes a message of the model's own.
-func (c *Client) said(m llm.Message) message {
+// assistantMessage writes a message of the model.
+func (c *Client) assistantMessage(m llm.Message) message {
 	out := message{Role: "assistant"}
 	if text := m.Text(); text != "" || len(m.Calls()) == 0 {
 		out.Content = text
@@ -215,9 +176,9 @@ func (c *Client) said(m llm.Message) message {
 		case r == nil || r.Provider != c.cfg.Provider:
 		case r.Call != "":
 			extras[r.Call] = r.Data
-		case c.cfg.Quirks.Thoughts == "reasoning_content":
+		case c.cfg.Quirks.Reasoning == "reasoning_content":
 			out.ReasoningContent += r.Text
-		case c.cfg.Quirks.Thoughts == "reasoning":
+		case c.cfg.Quirks.Reasoning == "reasoning":
 			out.Reasoning += r.Text
 		}
 	}
@@ -225,12 +186,12 @@ func (c *Client) said(m llm.Message) message {
 		if p.Call == nil {
 			continue
 		}
-		made := call{ID: c.id(p.Call.ID), Type: "function"}
-		made.Function.Name, made.Function.Arguments = p.Call.Name, string(p.Call.Object())
-		if extra := extras[p.Call.ID]; c.cfg.Quirks.Extras && json.Valid([]byte(extra)) {
-			made.ExtraContent = json.RawMessage(extra)
+		wire := call{ID: c.id(p.Call.ID), Type: "function"}
+		wire.Function.Name, wire.Function.Arguments = p.Call.Name, string(p.Call.ArgsObject())
+		if extra := extras[p.Call.ID]; c.cfg.Quirks.ExtraContent && json.Valid([]byte(extra)) {
+			wire.ExtraContent = json.RawMessage(extra)
 		}
-		out.ToolCalls = append(out.ToolCalls, made)
+		out.ToolCalls = append(out.ToolCalls, wire)
 	}
 	return out
 }
@@ -243,51 +204,53 @@ func (c *Client) result(r llm.ToolResult) message {
 	return out
 }
 
-// shown is the pictures of a result.
-func shown(r llm.ToolResult) []part {
+// resultImages returns the images of a result, each with a line that says where it is from.
+func resultImages(r llm.ToolResult) []part {
 	var parts []part
 	for _, content := range r.Content {
 		if content.Type == "image" {
-			parts = append(parts, part{Type: "text", Text: "A picture from the result of " + r.Name + ":"}, picture(content.MIME, content.Data))
+			parts = append(parts, part{Type: "text", Text: "A picture from the result of " + r.Name + ":"},
+				imagePart(content.MIME, content.Data))
 		}
 	}
 	return parts
 }
 
-func picture(mime string, data []byte) part {
-	return part{Type: "image_url", ImageURL: &imageURL{"data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data)}}
+func imagePart(mime string, data []byte) part {
+	url := "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data)
+	return part{Type: "image_url", ImageURL: &imageURL{url}}
 }
 
-// content is words where there are only words, and parts otherwise.
+// content writes a message as a string if it holds only text, else as parts.
 func content(m llm.Message) any {
 	var parts []part
-	words := true
+	onlyText := true
 	for _, p := range m.Parts {
 		switch {
 		case p.Image != nil:
-			parts, words = append(parts, picture(p.Image.MIME, p.Image.Data)), false
+			parts, onlyText = append(parts, imagePart(p.Image.MIME, p.Image.Data)), false
 		case p.Text != "":
 			parts = append(parts, part{Type: "text", Text: p.Text})
 		}
 	}
-	if words {
+	if onlyText {
 		return m.Text()
 	}
 	return parts
 }
 
-// id writes the id of a call in the alphabet and length that the provider takes.
+// id writes the id of a call with the letters and the length that the provider accepts.
 func (c *Client) id(id string) string {
-	const most = 40
+	const maxLength = 40
 	n := c.cfg.Quirks.IDLength
 	plain := strings.IndexFunc(id, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}) < 0
 	switch {
 	case n > 0 && (len(id) != n || !plain):
-		return exchange.ShortID(id, n)
-	case len(id) > most:
-		return exchange.ShortID(id, most)
+		return apiclient.ShortID(id, n)
+	case len(id) > maxLength:
+		return apiclient.ShortID(id, maxLength)
 	}
 	return id
 }

@@ -1,105 +1,24 @@
-package exchange_test
+package apiclient_test
 
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"callgate/internal/provider/exchange"
+	"callgate/internal/provider/apiclient"
 	"callgate/llm"
 )
 
-func TestArgs(t *testing.T) {
-	for in, want := range map[string]string{
-		"": `{}`, "  \n": `{}`, "null": `{}`, `{"a": 1}`: `{"a": 1}`, ` {} `: `{}`, `[1]`: `[1]`,
-		`"{\"a\":1}"`: `{"a":1}`,
-		`"words"`:     `"words"`,
-		`{"a": "b`:    `"{\"a\": \"b"`,
-		`{'a': 1}`:    `"{'a': 1}"`,
-	} {
-		if got := string(exchange.Args(in)); got != want {
-			t.Errorf("Args(%q) = %s, want %s", in, got, want)
-		}
-	}
-}
-
-func TestShortID(t *testing.T) {
-	seen := map[string]bool{}
-	for _, id := range []string{"", "call_1", "call_2", strings.Repeat("x", 500), "é"} {
-		got := exchange.ShortID(id, 9)
-		if len(got) != 9 || got != exchange.ShortID(id, 9) || seen[got] {
-			t.Errorf("ShortID(%.10q) = %q", id, got)
-		}
-		seen[got] = true
-	}
-}
-
-func TestDraftTellsWhatItHolds(t *testing.T) {
-	var told []llm.Delta
-	d := exchange.NewDraft(func(x llm.Delta) { told = append(told, x) })
-	if d.Begun() || d.Partial() != nil {
-		t.Error("an empty draft has begun")
-	}
-	d.Think(llm.Reasoning{Provider: "p", Model: "m"})
-	d.Thought("p", "hm")
-	d.Sign("p", "sig")
-	d.Text("a")
-	d.Text("")
-	d.Text("b")
-	second := d.Call(1, "c2", "two")
-	first := d.Call(0, "c1", "one")
-	d.Args(second, `{"x":`)
-	d.Args(first, `{}`)
-	d.Args(second, `1}`)
-	d.End(first)
-	d.Args(first, "too late")
-	d.Usage = llm.Usage{Input: 1, Output: 2}
-	if p := d.Partial(); len(p.Message.Calls()) != 0 || p.Message.Text() != "ab" {
-		t.Errorf("partial %+v: it holds words, and no half calls", p.Message)
-	}
-	got := d.Seal(llm.StopEnd)
-	want := &llm.Response{Stop: llm.StopTools, Usage: llm.Usage{Input: 1, Output: 2}, Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{
-		{Reasoning: &llm.Reasoning{Provider: "p", Model: "m", Text: "hm", Signature: "sig"}},
-		{Text: "ab"},
-		{Call: &llm.ToolCall{ID: "c1", Name: "one", Args: json.RawMessage(`{}`)}},
-		{Call: &llm.ToolCall{ID: "c2", Name: "two", Args: json.RawMessage(`{"x":1}`)}},
-	}}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	var kinds []string
-	for _, x := range told {
-		kinds = append(kinds, string(x.Kind))
-	}
-	if got, want := strings.Join(kinds, " "), "reasoning text text call call args args args call_end call_end usage end"; got != want {
-		t.Errorf("told %s\nwant %s", got, want)
-	}
-}
-
-func TestDraftGivesIDs(t *testing.T) {
-	d := exchange.NewDraft(nil)
-	d.Call(0, "", "a")
-	d.Call(0, "", "a")
-	calls := d.Seal(llm.StopTools).Message.Calls()
-	if calls[0].ID == "" || calls[0].ID == calls[1].ID {
-		t.Errorf("ids %q and %q", calls[0].ID, calls[1].ID)
-	}
-}
-
-// TestFaults reads the errors of many providers. The bodies are as they are
-// known from the providers' pages and reports.
-func TestFaults(t *testing.T) {
+// TestErrorBodies reads the errors of many providers, with bodies from their documentation and from reports.
+func TestErrorBodies(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name   string
 		status int
@@ -160,27 +79,30 @@ func TestFaults(t *testing.T) {
 		{"fastapi", 422, `{"detail":[{"loc":["body","messages"],"msg":"field required","type":"value_error.missing"}]}`, llm.BadRequest, "field required"},
 		{"fastapi, words", 400, `{"detail":"Not like this"}`, llm.BadRequest, "Not like this"},
 		{"redirect", 307, ``, llm.BadRequest, "redirect"},
-		{"a code that is a number, a message that is none", 400, `{"error":{"message":{"deep":["er"]},"code":7}}`, llm.BadRequest, "deep"},
+		{"a code that is a number, a message that is not text", 400, `{"error":{"message":{"deep":["er"]},"code":7}}`, llm.BadRequest, "deep"},
 		{"groq failed generation", 400, `{"error":{"message":"Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=read{\"path\":\"a\"}</function>"}}`, llm.FailedGeneration, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			f := exchange.Faults{Provider: "p", Secrets: []string{"hunter2-secret", ""}}
-			e := f.Inline(tc.status, []byte(tc.body))
+			t.Parallel()
+			f := apiclient.ErrorReader{Provider: "p", Secrets: []string{"hunter2-secret", ""}}
+			e := f.Body(tc.status, []byte(tc.body))
 			if e.Kind != tc.kind || !strings.Contains(e.Message, tc.says) {
-				t.Errorf("%s: %q; want %s that says %q", e.Kind, e.Message, tc.kind, tc.says)
+				t.Errorf("%s: %q, want %s that says %q", e.Kind, e.Message, tc.kind, tc.says)
 			}
 			if strings.Contains(e.Error(), "hunter2") || strings.Contains(e.Error(), "sk-") {
 				t.Errorf("a key in the error: %s", e)
 			}
 			if tc.kind == llm.FailedGeneration && !strings.HasPrefix(e.Failed, "<function=read") {
-				t.Errorf("what failed is %q", e.Failed)
+				t.Errorf("the failed generation is %q", e.Failed)
 			}
 		})
 	}
 }
 
 func TestRetryAfter(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		inAMinute := time.Now().Add(time.Minute).UTC().Format(http.TimeFormat)
 		for _, tc := range []struct {
 			name   string
 			header http.Header
@@ -190,7 +112,7 @@ func TestRetryAfter(t *testing.T) {
 			{"seconds", http.Header{"Retry-After": {"7"}}, "", 7 * time.Second},
 			{"parts of seconds", http.Header{"Retry-After": {"0.5"}}, "", 500 * time.Millisecond},
 			{"milliseconds", http.Header{"Retry-After": {"7"}, "Retry-After-Ms": {"250"}}, "", 250 * time.Millisecond},
-			{"a date", http.Header{"Retry-After": {time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)}}, "", 90 * time.Second},
+			{"a date", http.Header{"Retry-After": {inAMinute}}, "", time.Minute},
 			{"a date gone by", http.Header{"Retry-After": {"Wed, 21 Oct 1998 07:28:00 GMT"}}, "", 0},
 			{"nonsense", http.Header{"Retry-After": {"soon"}}, "", 0},
 			{"negative", http.Header{"Retry-After": {"-5"}}, "", 0},
@@ -203,7 +125,7 @@ func TestRetryAfter(t *testing.T) {
 			{"none", nil, `{}`, 0},
 		} {
 			res := &http.Response{StatusCode: 429, Header: tc.header, Body: io.NopCloser(strings.NewReader(tc.body))}
-			if got := (exchange.Faults{}).Response(res).RetryAfter; got != tc.want {
+			if got := (apiclient.ErrorReader{}).Response(res).RetryAfter; got != tc.want {
 				t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 			}
 		}
@@ -211,109 +133,45 @@ func TestRetryAfter(t *testing.T) {
 }
 
 func TestTransport(t *testing.T) {
+	t.Parallel()
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	late, stop := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer stop()
-	f := exchange.Faults{Provider: "p", Secrets: []string{"hunter2-secret"}}
+	refused := &url.Error{Op: "Post", URL: "https://h/?key=hunter2-secret", Err: errors.New("connection refused")}
+	f := apiclient.ErrorReader{Provider: "p", Secrets: []string{"hunter2-secret"}}
 	for _, tc := range []struct {
 		name string
 		ctx  context.Context
 		err  error
 		want llm.Kind
 	}{
-		{"no connection", t.Context(), &url.Error{Op: "Post", URL: "https://h/?key=hunter2-secret", Err: errors.New("connection refused")}, llm.Unavailable},
+		{"no connection", t.Context(), refused, llm.Unavailable},
 		{"cancelled", gone, context.Canceled, llm.Cancelled},
 		{"late", late, context.DeadlineExceeded, llm.Timeout},
-		{"silent", t.Context(), &url.Error{Op: "Post", URL: "https://h", Err: exchange.ErrSilent}, llm.Timeout},
+		{"idle", t.Context(), &url.Error{Op: "Post", URL: "https://h", Err: apiclient.ErrIdle}, llm.Timeout},
 		{"known", t.Context(), &url.Error{Err: &llm.Error{Kind: llm.Billing}}, llm.Billing},
 	} {
 		e := f.Transport(tc.ctx, tc.err)
-		if e.Kind != tc.want || strings.Contains(e.Error(), "hunter2") || strings.Contains(e.Tool().Error(), "hunter2") {
+		if e.Kind != tc.want || strings.Contains(e.Error(), "hunter2") || strings.Contains(e.ToolError().Error(), "hunter2") {
 			t.Errorf("%s: %v", tc.name, e)
 		}
 	}
 }
 
-func TestPatient(t *testing.T) {
-	stuck := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/begun" {
-			_, _ = w.Write([]byte("some"))
-			_ = http.NewResponseController(w).Flush()
-		}
-		if r.URL.Path != "/whole" {
-			<-r.Context().Done()
-			stuck <- struct{}{}
-		}
-	}))
-	defer server.Close()
-	client := &http.Client{Transport: exchange.Patient(http.DefaultTransport, 50*time.Millisecond)}
-	if _, err := client.Get(server.URL + "/never"); !errors.Is(err, exchange.ErrSilent) {
-		t.Errorf("a server that never answers: %v", err)
-	}
-	<-stuck
-	res, err := client.Get(server.URL + "/begun")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := io.ReadAll(res.Body); string(got) != "some" || !errors.Is(err, exchange.ErrSilent) {
-		t.Errorf("a server that stops: %q, %v", got, err)
-	}
-	_ = res.Body.Close()
-	<-stuck
-	res, err = client.Get(server.URL + "/whole")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadAll(res.Body); err != nil {
-		t.Errorf("a whole answer: %v", err)
-	}
-	_ = res.Body.Close()
-}
-
-func TestSpurned(t *testing.T) {
-	refusal := func(words string) *llm.Error { return &llm.Error{Kind: llm.BadRequest, Message: words} }
-	sent := []string{"stream_options", "temperature", "max_tokens"}
-	var s exchange.Spurned
-	for words, want := range map[string]bool{
-		"Unsupported value: 'temperature' does not support 0 with this model.": true,
-		"Invalid temperature value, the valid range of temperature is [0, 2]":  false,
-		"unknown field stream_options_of_mine":                                 false,
-		"top_p is not supported":                                               false, // it was not sent
-		"messages: temperature-controlled rooms are nice":                      false,
-	} {
-		if got := s.Learn(refusal(words), sent); got != want {
-			t.Errorf("%q taught %v, want %v", words, got, want)
-		}
-	}
-	if s.Learn(refusal("Unsupported value: 'temperature'"), sent) {
-		t.Error("what is known was learned again: the request would be sent for ever")
-	}
-	if !s.Has("temperature") || s.Has("stream_options") {
-		t.Error("the wrong parameter is refused")
-	}
-	if s.Learn(&llm.Error{Kind: llm.Auth, Message: "unsupported stream_options"}, sent) {
-		t.Error("learned from a failure that is no refusal of a parameter")
-	}
-	if !s.Learn(refusal("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."), sent) || !s.Has("max_tokens") {
-		t.Error("max_tokens was not learned")
-	}
-}
-
-func FuzzFaults(f *testing.F) {
+func FuzzErrorBody(f *testing.F) {
 	f.Add(400, []byte(`{"error":{"message":"m","type":"t","code":7,"details":[{"retryDelay":"3s"}]}}`))
 	f.Add(429, []byte(`[[[[{"detail":["a"]}]]]]`))
 	f.Add(0, []byte(`{"error":{"error":{"error":{"error":{"error":"deep"}}}}}`))
 	f.Add(500, []byte("<html>"))
 	f.Add(200, []byte(`{"message":"hunter2-secret \xff"}`))
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
-		e := exchange.Faults{Provider: "p", Secrets: []string{"hunter2-secret"}}.Inline(status, body)
+		e := apiclient.ErrorReader{Provider: "p", Secrets: []string{"hunter2-secret"}}.Body(status, body)
 		if e.Kind == "" || e.RetryAfter < 0 || len(e.Message) > 700 {
 			t.Errorf("%+v", e)
 		}
 		if bytes.Contains([]byte(e.Error()), []byte("hunter2-secret")) {
-			t.Error("the secret got through")
+			t.Error("the secret is in the error")
 		}
 	})
 }

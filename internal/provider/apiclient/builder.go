@@ -1,0 +1,207 @@
+package apiclient
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strings"
+
+	"callgate/llm"
+)
+
+// MaxResponse bounds the size of one response in bytes.
+const MaxResponse = 64 << 20
+
+// ErrTooLong ends a response that exceeds the bounds.
+var ErrTooLong = errors.New("the response is too long")
+
+// partSize is what a part counts beside its text, so that a stream of empty parts ends too.
+const partSize = 256
+
+// ResponseBuilder builds a response piece by piece. It passes each piece on to the watcher, and Finish
+// returns the whole. One goroutine uses it.
+type ResponseBuilder struct {
+	Model    string    // as the provider names it
+	Usage    llm.Usage // so far
+	Warnings []string
+
+	watch func(llm.Delta)
+	parts []*part
+	calls []*part // the parts that are calls, in the order of arrival
+	size  int
+}
+
+// part is a part of the message. At most one of call and reasoning is set; with neither it is text.
+type part struct {
+	text      strings.Builder
+	call      *llm.ToolCall
+	reasoning *llm.Reasoning
+	order     int // among the calls
+	ended     bool
+}
+
+// NewResponseBuilder begins a response. watch may be nil.
+func NewResponseBuilder(watch func(llm.Delta)) *ResponseBuilder {
+	if watch == nil {
+		watch = func(llm.Delta) {}
+	}
+	return &ResponseBuilder{watch: watch}
+}
+
+// Started reports whether the response has any part yet.
+func (b *ResponseBuilder) Started() bool { return len(b.parts) > 0 }
+
+// TooLong reports whether the response exceeds [MaxResponse].
+func (b *ResponseBuilder) TooLong() bool { return b.size > MaxResponse }
+
+// Text adds text.
+func (b *ResponseBuilder) Text(s string) {
+	if s == "" {
+		return
+	}
+	p := b.last()
+	if p == nil || p.call != nil || p.reasoning != nil {
+		p = b.add(&part{})
+	}
+	b.grow(p, s)
+	b.watch(llm.Delta{Kind: llm.DeltaText, Text: s})
+}
+
+// BeginReasoning begins a block of reasoning and ends the one before it.
+func (b *ResponseBuilder) BeginReasoning(r llm.Reasoning) { b.add(&part{reasoning: &r}) }
+
+// AddReasoning adds text to the open block of reasoning. If none is open, it begins one of the provider.
+func (b *ResponseBuilder) AddReasoning(provider, s string) {
+	if s == "" {
+		return
+	}
+	b.grow(b.openReasoning(provider), s)
+	b.watch(llm.Delta{Kind: llm.DeltaReasoning, Text: s})
+}
+
+// AddSignature adds to the signature of the open block of reasoning. If none is open, it begins one.
+func (b *ResponseBuilder) AddSignature(provider, s string) {
+	b.openReasoning(provider).reasoning.Signature += s
+	b.size += len(s)
+}
+
+func (b *ResponseBuilder) openReasoning(provider string) *part {
+	if p := b.last(); p != nil && p.reasoning != nil && p.reasoning.Call == "" {
+		return p
+	}
+	return b.add(&part{reasoning: &llm.Reasoning{Provider: provider}})
+}
+
+// Call begins a call and returns its index. The response has the calls sorted by order, and those of the
+// same order as they arrived. A call without an id gets one.
+func (b *ResponseBuilder) Call(order int, id, name string) int {
+	if id == "" {
+		id = "call_" + rand.Text()[:16]
+	}
+	b.calls = append(b.calls, b.add(&part{call: &llm.ToolCall{ID: id, Name: name}, order: order}))
+	i := len(b.calls) - 1
+	b.watch(llm.Delta{Kind: llm.DeltaCall, Index: i, ID: id, Name: name})
+	return i
+}
+
+// CallID returns the id of a call.
+func (b *ResponseBuilder) CallID(i int) string { return b.calls[i].call.ID }
+
+// CallText returns the arguments of a call so far.
+func (b *ResponseBuilder) CallText(i int) string { return b.calls[i].text.String() }
+
+// Args adds to the arguments of a call, unless the call has ended.
+func (b *ResponseBuilder) Args(i int, s string) {
+	if s == "" || b.calls[i].ended {
+		return
+	}
+	b.grow(b.calls[i], s)
+	b.watch(llm.Delta{Kind: llm.DeltaArgs, Index: i, Text: s})
+}
+
+// End ends the arguments of a call.
+func (b *ResponseBuilder) End(i int) {
+	if !b.calls[i].ended {
+		b.calls[i].ended = true
+		b.watch(llm.Delta{Kind: llm.DeltaCallEnd, Index: i})
+	}
+}
+
+// Finish ends the response and returns it. Providers disagree about the reason for which a response with
+// calls stopped; here it is always the calls.
+func (b *ResponseBuilder) Finish(stop llm.Stop) *llm.Response {
+	for i := range b.calls {
+		b.End(i)
+	}
+	switch {
+	case stop == llm.StopEnd && len(b.calls) > 0:
+		stop = llm.StopTools
+	case stop == llm.StopTools && len(b.calls) == 0:
+		stop = llm.StopEnd
+	}
+	if b.Usage != (llm.Usage{}) {
+		usage := b.Usage
+		b.watch(llm.Delta{Kind: llm.DeltaUsage, Usage: &usage})
+	}
+	b.watch(llm.Delta{Kind: llm.DeltaEnd, Stop: stop})
+	return b.response(stop, true)
+}
+
+// Partial returns what has arrived so far without the calls, or nil if nothing has.
+func (b *ResponseBuilder) Partial() *llm.Response {
+	if !b.Started() {
+		return nil
+	}
+	return b.response("", false)
+}
+
+func (b *ResponseBuilder) response(stop llm.Stop, withCalls bool) *llm.Response {
+	sorted := slices.Clone(b.calls)
+	slices.SortStableFunc(sorted, func(x, y *part) int { return cmp.Compare(x.order, y.order) })
+	r := &llm.Response{Message: llm.Message{Role: llm.Assistant}, Stop: stop, Usage: b.Usage, Model: b.Model,
+		Warnings: b.Warnings}
+	for _, p := range b.parts {
+		if p.call != nil {
+			if !withCalls {
+				continue
+			}
+			p, sorted = sorted[0], sorted[1:]
+		}
+		r.Message.Parts = append(r.Message.Parts, p.content())
+	}
+	return r
+}
+
+func (p *part) content() llm.Part {
+	switch {
+	case p.call != nil:
+		call := *p.call
+		call.Args = Args(p.text.String())
+		return llm.Part{Call: &call}
+	case p.reasoning != nil:
+		reasoning := *p.reasoning
+		reasoning.Text += p.text.String()
+		return llm.Part{Reasoning: &reasoning}
+	default:
+		return llm.Part{Text: p.text.String()}
+	}
+}
+
+func (b *ResponseBuilder) last() *part {
+	if len(b.parts) == 0 {
+		return nil
+	}
+	return b.parts[len(b.parts)-1]
+}
+
+func (b *ResponseBuilder) add(p *part) *part {
+	b.parts = append(b.parts, p)
+	b.size += partSize
+	return p
+}
+
+func (b *ResponseBuilder) grow(p *part, s string) {
+	p.text.WriteString(s)
+	b.size += len(s)
+}

@@ -1,5 +1,0 @@
-// Package exchange is what the adapters of all providers share, so that the
-// same conversation gives the same answer and the same failure gives the same
-// error, whoever served it: [Draft] grows an answer out of pieces, [Faults]
-// reads failures, and [Patient] gives up on a server that has gone silent.
-package exchange
