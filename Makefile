@@ -23,6 +23,7 @@ OUTSIDE := ./internal/cli ./internal/module/browser/... ./internal/module/databa
 test: deps lint windows
 	CGO_ENABLED=1 $(GO) test -race -timeout 12m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(OUTSIDE))")
 	$(GO) test -p 4 -timeout 12m $(OUTSIDE)
+	cd examples/embed && $(GO) vet . && $(GO) test .
 	@scripts/e2e.sh short
 	@scripts/servers.sh
 	@scripts/conformance.sh

@@ -10,7 +10,7 @@ import (
 	"callgate/tool"
 )
 
-// A plain Go function becomes a tool, and is called through the door: with a
+// A plain Go function becomes a tool, and is called through the gate: with a
 // name in any spelling, and a number that came as text.
 func Example() {
 	state, _ := os.MkdirTemp("", "callgate")
@@ -39,7 +39,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	result := session.Call(ctx, callgate.Call{Name: "Demo__Greet", Args: json.RawMessage(`{"name":"Ada","times":"2"}`)})
+	result := session.Call(ctx, "Demo__Greet", json.RawMessage(`{"name":"Ada","times":"2"}`))
 	fmt.Println(result.Status, string(result.Data))
 	fmt.Println(result.Warnings)
 	// Output:

@@ -15,7 +15,7 @@ import (
 // means, and its tests prove that each fires.
 var rules = house.Rules{
 	Layers: [][]string{
-		{"tool", "internal/nearest", "internal/version", "internal/house"},
+		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/feed"},
 		{"llm", "internal/secret", "internal/statedir"},
 		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",
 			"internal/search/eval"},
@@ -62,6 +62,7 @@ var rules = house.Rules{
 			Why: "front ends reach the kernel through internal/client"},
 		{Import: "callgate/internal/house", Only: []string{"scripts"}, Why: "nothing that ships measures itself"},
 	},
+	Public:      []string{".", "tool", "llm"},
 	BadNames:    []string{"util", "utils", "common", "helpers", "types", "models", "misc"},
 	HandlerRoom: "internal/gate",
 }
@@ -82,7 +83,7 @@ func TestRules(t *testing.T) {
 }
 
 var (
-	namedPath = regexp.MustCompile("`((?:internal|tool|cmd|docs|scripts|model)/[A-Za-z0-9_./*-]*|[a-z_]+\\.go|Makefile)`")
+	namedPath = regexp.MustCompile("`((?:internal|tool|llm|cmd|docs|scripts|model|examples)/[A-Za-z0-9_./*-]*|[a-z_]+\\.go|Makefile)`")
 	linked    = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
 )
 

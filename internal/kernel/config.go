@@ -20,8 +20,11 @@ type Config struct {
 	// Log receives what an operator should know. Default: nothing.
 	Log *slog.Logger
 	// Limits bounds what a call may take; zero fields mean the defaults.
-	Limits gate.Limits
+	Limits Limits
 	// Lineage tells which process started which. Without it, an answer to an
 	// approval is checked for its key only.
 	Lineage approval.Lineage
 }
+
+// Limits bounds what one call may take: see gate.Limits.
+type Limits = gate.Limits

@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/feed"
 	"callgate/tool"
 )
 
@@ -75,6 +76,7 @@ type Queue struct {
 	waiters  map[string][]chan Request
 	reserved map[string]bool
 	always   map[alwaysKey]bool
+	watchers map[*feed.Feed[Request]]bool
 	closed   bool
 }
 
@@ -92,6 +94,7 @@ func New(store Store, opts Options) *Queue {
 		waiters:  map[string][]chan Request{},
 		reserved: map[string]bool{},
 		always:   map[alwaysKey]bool{},
+		watchers: map[*feed.Feed[Request]]bool{},
 	}
 }
 
@@ -130,6 +133,7 @@ func (q *Queue) scheduleExpiry(r Request) {
 		return
 	}
 	q.timers[r.ID] = time.AfterFunc(time.Until(r.Deadline), func() { q.expire(r.ID) })
+	q.notifyWatchers(r)
 }
 
 func (q *Queue) expire(id string) {
@@ -295,6 +299,7 @@ func (q *Queue) notifyWaiters(r Request) {
 		ch <- r // buffered: one settling, one value
 	}
 	delete(q.waiters, id)
+	q.notifyWatchers(r)
 }
 
 // Wait returns the request once it is settled, or ctx's error.
@@ -400,5 +405,8 @@ func (q *Queue) Close() {
 	q.closed = true
 	for _, t := range q.timers {
 		t.Stop()
+	}
+	for f := range q.watchers {
+		f.Close()
 	}
 }

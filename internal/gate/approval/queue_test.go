@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -212,5 +213,54 @@ func TestQuote(t *testing.T) {
 		if got := approval.FenceFeedback(in); got != want {
 			t.Errorf("Quote(%.20q) = %q, want %q", in, got, want)
 		}
+	}
+}
+
+func TestWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{}, approval.Hooks{})
+		ok(t, q.Submit(t.Context(), request("old", time.Hour)))
+		ctx, stop := context.WithCancel(t.Context())
+		var seen []string
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for r, err := range q.Watch(ctx) {
+				ok(t, err)
+				seen = append(seen, r.ID+" "+string(r.State))
+			}
+		}()
+		synctest.Wait()
+		ok(t, q.Submit(t.Context(), request("new", time.Hour)))
+		ok(t, q.Answer(t.Context(), human, "old", approval.Answer{Approve: true}))
+		time.Sleep(2 * time.Hour) // the other expires
+		synctest.Wait()
+		stop()
+		<-done
+		want := []string{"old pending", "new pending", "old approved", "new expired"}
+		if !slices.Equal(seen, want) {
+			t.Errorf("saw %q, want %q", seen, want)
+		}
+	})
+}
+
+func TestVouchedAnswers(t *testing.T) {
+	q := open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{}, approval.Hooks{})
+	ok(t, q.Submit(t.Context(), request("a1", time.Hour)))
+	ok(t, q.Submit(t.Context(), request("a2", time.Hour)))
+	yes := approval.Answer{Approve: true, Always: true}
+	err := q.AnswerVouched(t.Context(), approval.Voucher{By: "x", Session: "another"}, "a1", yes)
+	if tool.KindOf(err) != tool.Denied {
+		t.Errorf("another session's client answered: %v", err)
+	}
+	ok(t, q.AnswerVouched(t.Context(), approval.Voucher{By: "the human at x", Session: "s1"}, "a1", yes))
+	r, err := q.Get(t.Context(), "a1")
+	ok(t, err)
+	if r.State != approval.Approved || r.Answer.By != "the human at x" || r.Answer.Always {
+		t.Errorf("%+v", r.Answer)
+	}
+	ok(t, q.AnswerVouched(t.Context(), approval.Voucher{By: "the program"}, "a2", yes))
+	if !q.IsAlwaysApproved("s1", r.Call.Tool) {
+		t.Error("the embedding program may approve for the rest of a session")
 	}
 }

@@ -78,11 +78,18 @@ func (s *Session) Call(ctx context.Context, r CallRequest) *tool.Result {
 	return s.gate.Call(ctx, s.caller, r)
 }
 
-// CallAll makes the calls of one batch, which its caller has entered the session
-// for.
-func (s *Session) CallAll(
-	ctx context.Context, requests []gate.CallRequest, done func(int, *tool.Result),
-) []*tool.Result {
+// CallAll makes the calls of one batch: see gate.CallAll. It ends with ctx, or
+// with the kernel.
+func (s *Session) CallAll(ctx context.Context, requests []CallRequest, done func(int, *tool.Result)) []*tool.Result {
+	ctx, release, err := s.Enter(ctx)
+	if err != nil {
+		results := make([]*tool.Result, len(requests))
+		for i := range results {
+			results[i] = &tool.Result{Status: tool.Failure, Summary: err.Error(), Error: err}
+		}
+		return results
+	}
+	defer release()
 	return s.gate.CallAll(ctx, s.caller, requests, done)
 }
 
