@@ -7,8 +7,6 @@ import (
 
 	"callgate/internal/cli/dialog"
 	"callgate/internal/client"
-	"callgate/internal/gate/approval"
-	"callgate/internal/journal"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -68,14 +66,14 @@ func (p *program) ask(ctx context.Context, k *kernel, s *client.Session, t proto
 // pendingRequest returns the request that a call in a session waits for, or nil when
 // the call was answered without one. The kernel tells of it only in its list,
 // so the list is asked, often at first.
-func pendingRequest(ctx context.Context, k *kernel, session string, f *pendingCall) (*approval.Request, error) {
+func pendingRequest(ctx context.Context, k *kernel, session string, f *pendingCall) (*protocol.Approval, error) {
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		select {
 		case <-f.done:
 			return nil, nil
 		case <-time.After(pause):
 		}
-		pending, err := k.Approvals(ctx, approval.Pending)
+		pending, err := k.Approvals(ctx, protocol.ApprovalPending)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +87,7 @@ func pendingRequest(ctx context.Context, k *kernel, session string, f *pendingCa
 
 // answerRequest has a request answered, here or elsewhere; left says that the person
 // here left it waiting.
-func (p *program) answerRequest(ctx context.Context, k *kernel, s *client.Session, f *pendingCall, r approval.Request) (left bool, err error) {
+func (p *program) answerRequest(ctx context.Context, k *kernel, s *client.Session, f *pendingCall, r protocol.Approval) (left bool, err error) {
 	if !s.Human {
 		p.status("callgate: %s waits for a human: %s", r.Call.Tool.Dotted(), r.Reason)
 		p.howToAnswer(r.ID)
@@ -152,7 +150,7 @@ func (p *program) resultAfterCancel(ctx context.Context, k *kernel, s *client.Se
 	if err := s.Close(ctx); err != nil {
 		e.Message = "cancelled; whether the call has stopped cannot be told: " + err.Error()
 	}
-	records, _ := k.Journal(ctx, journal.Query{Newest: true, Limit: 100})
+	records, _ := k.Journal(ctx, protocol.JournalQuery{Newest: true, Limit: 100})
 	for _, r := range records {
 		if r.Principal == nil || r.Principal.Session != s.ID {
 			continue
@@ -161,11 +159,11 @@ func (p *program) resultAfterCancel(ctx context.Context, k *kernel, s *client.Se
 		switch {
 		case r.End != nil:
 			e.Message, e.Hint = "cancelled: "+r.End.Summary, "the whole story: "+p.self()+" log show "+r.Call
-		case r.Ask != nil && r.Ask.Verdict == journal.Wait:
+		case r.Ask != nil && r.Ask.Verdict == protocol.VerdictWait:
 			out.Approval = r.Ask.Approval
 			e.Message = "cancelled; the call still waits for a human"
 			e.Hint = "to drop it: " + p.self() + " approvals deny " + r.Ask.Approval
-		case r.Kind == journal.Begun:
+		case r.Kind == protocol.RecordKindBegun:
 			e.Message, e.Hint = "cancelled; the call has not stopped yet", "how it ends: "+p.self()+" log show "+r.Call
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"callgate/internal/cli/dialog"
 	"callgate/internal/cli/render"
-	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -69,7 +68,7 @@ func (f *approveFlags) bind(c *cobra.Command) {
 
 func (p *program) listApprovals(ctx context.Context, all bool) error {
 	return p.with(ctx, false, func(k *kernel) error {
-		state := approval.Pending
+		state := protocol.ApprovalPending
 		if all {
 			state = ""
 		}
@@ -101,17 +100,17 @@ func (p *program) showApproval(ctx context.Context, args []string) error {
 }
 
 // find returns the approval that an id means, which may be cut short.
-func (k *kernel) find(ctx context.Context, id string) (approval.Request, error) {
+func (k *kernel) find(ctx context.Context, id string) (protocol.Approval, error) {
 	r, err := k.Approval(ctx, id)
 	if tool.KindOf(err) != tool.NotFound {
 		return r, err
 	}
-	for _, state := range []approval.State{approval.Pending, ""} {
+	for _, state := range []protocol.ApprovalState{protocol.ApprovalPending, ""} {
 		list, err := k.Approvals(ctx, state)
 		if err != nil {
 			return r, err
 		}
-		var found []approval.Request
+		var found []protocol.Approval
 		for _, r := range list {
 			if strings.HasPrefix(r.ID, id) {
 				found = append(found, r)
@@ -143,7 +142,7 @@ func (p *program) approve(ctx context.Context, id string, f approveFlags) error 
 		case f.args != "":
 			a.Args, err = p.argsFrom(f.args)
 		case f.edit:
-			if r.State != approval.Pending {
+			if r.State != protocol.ApprovalPending {
 				return tool.Errorf("cli.approve", tool.Conflict, "approval %s was already %s", r.ID, r.State)
 			}
 			a.Args, err = p.edited(ctx, r)
@@ -165,7 +164,7 @@ func (p *program) approve(ctx context.Context, id string, f approveFlags) error 
 
 // edited opens the editor on the arguments of a call; nil says that nothing
 // was changed.
-func (p *program) edited(ctx context.Context, r approval.Request) (json.RawMessage, error) {
+func (p *program) edited(ctx context.Context, r protocol.Approval) (json.RawMessage, error) {
 	before := []byte(render.JSON(r.Call.Args) + "\n")
 	after, err := p.editor().Edit(ctx, before)
 	if err != nil || bytes.Equal(bytes.TrimSpace(before), bytes.TrimSpace(after)) {
@@ -176,7 +175,7 @@ func (p *program) edited(ctx context.Context, r approval.Request) (json.RawMessa
 
 // reportApproved tells that a call may run. A kernel that lives only as long as this
 // command must live until the call has ended, so that one is waited for.
-func (p *program) reportApproved(ctx context.Context, k *kernel, r approval.Request, wait bool) error {
+func (p *program) reportApproved(ctx context.Context, k *kernel, r protocol.Approval, wait bool) error {
 	if !wait && !k.inProcess() {
 		if p.json {
 			return p.writeJSON(r)

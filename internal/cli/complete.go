@@ -9,7 +9,7 @@ import (
 
 	"callgate/internal/cli/argv"
 	"callgate/internal/client"
-	"callgate/internal/gate/approval"
+	"callgate/internal/protocol"
 )
 
 // patience is how long a shell's user waits for a completion at most.
@@ -78,7 +78,7 @@ func (p *program) completeApproval(cmd *cobra.Command, args []string, _ string) 
 	}
 	return completing(cmd, func(ctx context.Context) (found []string) {
 		_ = p.with(ctx, false, func(k *kernel) error {
-			pending, err := k.Approvals(ctx, approval.Pending)
+			pending, err := k.Approvals(ctx, protocol.ApprovalPending)
 			for _, r := range pending {
 				found = append(found, r.ID+"\t"+r.Call.Tool.Dotted())
 			}

@@ -11,7 +11,6 @@ import (
 
 	"callgate/internal/cli/render"
 	"callgate/internal/client"
-	"callgate/internal/conversation/history"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -163,20 +162,20 @@ func markdown(h protocol.History) string {
 	fmt.Fprintf(&b, "# %s\n\n%s · agent %s · %s\n", cmp.Or(h.Title, h.ID), h.App, h.Agent, h.Created.Format("2006-01-02 15:04"))
 	for _, e := range h.Log {
 		switch e.Type {
-		case history.User:
+		case protocol.EventUser:
 			fmt.Fprintf(&b, "\n## User\n\n%s\n", e.Message.Text())
-		case history.Note:
+		case protocol.EventNote:
 			fmt.Fprintf(&b, "\n> %s\n", strings.ReplaceAll(e.Message.Text(), "\n", "\n> "))
-		case history.Assistant:
+		case protocol.EventAssistant:
 			if text := e.Message.Text(); strings.TrimSpace(text) != "" {
 				fmt.Fprintf(&b, "\n## %s\n\n%s\n", h.Agent, text)
 			}
-		case history.CallMade:
+		case protocol.EventCallMade:
 			fmt.Fprintf(&b, "\n- called `%s` with `%s`\n", render.ToolName(e.Call.Name), e.Call.Args)
-		case history.CallEnded:
+		case protocol.EventCallEnded:
 			fmt.Fprintf(&b, "  - %s: %s\n", e.Result.Status, strings.ReplaceAll(e.Result.Summary, "\n", " "))
-		case history.TurnEnded:
-			if e.End.Reason != history.Done {
+		case protocol.EventTurnEnded:
+			if e.End.Reason != protocol.EndDone {
 				fmt.Fprintf(&b, "\n*the turn ended early: %s %s*\n", e.End.Reason, e.End.Error)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"callgate/internal/cli/doctor"
 	"callgate/internal/cli/render"
 	"callgate/internal/client"
-	"callgate/internal/journal"
+	"callgate/internal/protocol"
 	"callgate/internal/statedir"
 	"callgate/tool"
 )
@@ -99,7 +99,7 @@ func (p *program) kernelChecks(ctx context.Context, dir statedir.Dir) []doctor.C
 // journalCheck reads the newest record. The whole chain is log verify's.
 func (p *program) journalCheck(ctx context.Context, k *kernel) doctor.Check {
 	c := doctor.Check{Group: doctor.GroupCallgate, Name: "journal", State: doctor.OK, Fix: ""}
-	records, err := k.Journal(ctx, journal.Query{Newest: true, Limit: 1})
+	records, err := k.Journal(ctx, protocol.JournalQuery{Newest: true, Limit: 1})
 	switch {
 	case err != nil:
 		c.State, c.Found, c.Fix = doctor.Broken, err.Error(), "callgate log verify says what is damaged"

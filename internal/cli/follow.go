@@ -8,7 +8,6 @@ import (
 
 	"callgate/internal/cli/render"
 	"callgate/internal/client"
-	"callgate/internal/journal"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -28,9 +27,9 @@ type tailFlags struct {
 func (p *program) tail(ctx context.Context, t tailFlags) error {
 	last := t.after
 	err := p.with(ctx, false, func(k *kernel) error {
-		q := journal.Query{Newest: true, Limit: t.count}
+		q := protocol.JournalQuery{Newest: true, Limit: t.count}
 		if t.after > 0 {
-			q = journal.Query{After: t.after}
+			q = protocol.JournalQuery{After: t.after}
 		} else if t.count <= 0 {
 			q.Limit = 1
 		}
@@ -48,7 +47,7 @@ func (p *program) tail(ctx context.Context, t tailFlags) error {
 					return err
 				}
 			}
-			if q.Newest || len(records) < journal.MaxRows {
+			if q.Newest || len(records) < protocol.MaxRecords {
 				return nil
 			}
 			q.After = last
@@ -60,7 +59,7 @@ func (p *program) tail(ctx context.Context, t tailFlags) error {
 	return p.follow(ctx, last, t.live)
 }
 
-func (p *program) record(r journal.Record) error {
+func (p *program) record(r protocol.Record) error {
 	if p.json {
 		return p.jsonLine(r)
 	}

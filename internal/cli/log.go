@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"callgate/internal/daemon/wire"
 	"callgate/internal/journal"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -36,7 +37,7 @@ func (p *program) logCommand() *cobra.Command {
 	var after uint64
 	export := p.leaf("export", "Write the journal as JSON lines that can be verified", "  callgate log export --output journal.jsonl",
 		cobra.NoArgs, func(ctx context.Context, _ []string) error {
-			return p.export(ctx, output, journal.Query{Call: call, After: after})
+			return p.export(ctx, output, protocol.JournalQuery{Call: call, After: after})
 		})
 	export.Flags().StringVarP(&output, "output", "o", "", "file to write (default standard output)")
 	export.Flags().StringVar(&call, "call", "", "only the records of this call")
@@ -67,10 +68,10 @@ func (p *program) showCall(ctx context.Context, args []string) error {
 
 // callRecords finds the records of a call, by its id, by the number of one of its
 // records, or by the id of its approval.
-func (k *kernel) callRecords(ctx context.Context, what string) ([]journal.Record, error) {
+func (k *kernel) callRecords(ctx context.Context, what string) ([]protocol.Record, error) {
 	call := what
 	if seq, err := strconv.ParseUint(what, 10, 64); err == nil && seq > 0 {
-		records, err := k.Journal(ctx, journal.Query{After: seq - 1, Before: seq + 1})
+		records, err := k.Journal(ctx, protocol.JournalQuery{After: seq - 1, Before: seq + 1})
 		if err != nil {
 			return nil, err
 		}
@@ -82,12 +83,12 @@ func (k *kernel) callRecords(ctx context.Context, what string) ([]journal.Record
 		}
 		call = records[0].Call
 	}
-	records, err := k.Journal(ctx, journal.Query{Call: call})
+	records, err := k.Journal(ctx, protocol.JournalQuery{Call: call})
 	if err != nil || len(records) > 0 {
 		return records, err
 	}
 	if r, err := k.find(ctx, what); err == nil {
-		return k.Journal(ctx, journal.Query{Call: r.Call.ID})
+		return k.Journal(ctx, protocol.JournalQuery{Call: r.Call.ID})
 	}
 	return nil, tool.Errorf("cli.story", tool.NotFound, "the journal knows no call %s", tool.Truncate(what)).
 		WithHint("callgate log tail --json shows calls with their ids")
@@ -110,7 +111,7 @@ func (p *program) verify(ctx context.Context, args []string) error {
 	return err
 }
 
-func (p *program) report(ctx context.Context, args []string) (report journal.Report, err error) {
+func (p *program) report(ctx context.Context, args []string) (report protocol.VerifyReport, err error) {
 	if len(args) == 0 {
 		err = p.with(ctx, false, func(k *kernel) error {
 			report, err = k.Verify(ctx)
@@ -127,10 +128,11 @@ func (p *program) report(ctx context.Context, args []string) (report journal.Rep
 		defer f.Close()
 		in = f
 	}
-	return journal.VerifyExport(in)
+	found, err := journal.VerifyExport(in)
+	return wire.VerifyReport(found), err
 }
 
-func (p *program) export(ctx context.Context, path string, q journal.Query) error {
+func (p *program) export(ctx context.Context, path string, q protocol.JournalQuery) error {
 	return p.with(ctx, false, func(k *kernel) error {
 		return p.output(path, func(w io.Writer) error { return k.Export(ctx, w, q) })
 	})

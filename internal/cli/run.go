@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/client"
-	"callgate/internal/conversation/history"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -187,13 +186,13 @@ func (p *program) conversation(ctx context.Context, agent, resume string, do fun
 }
 
 // codeOfTurn is the exit code for the end of a turn.
-func codeOfTurn(r history.Reason) int {
+func codeOfTurn(r protocol.EndReason) int {
 	switch r {
-	case history.Done:
+	case protocol.EndDone:
 		return 0
-	case history.Cancelled:
+	case protocol.EndCancelled:
 		return exitCancelled
-	case history.TimedOut:
+	case protocol.EndTimedOut:
 		return exitBusy
 	default:
 		return exitFailed

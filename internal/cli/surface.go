@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"callgate/internal/agent/surface"
+	"callgate/internal/cli/render"
 	"callgate/internal/client"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -64,11 +64,11 @@ func (p *program) planCommand() *cobra.Command {
 	return c
 }
 
-func (p *program) showPlan(plan *surface.Plan, picture string) error {
+func (p *program) showPlan(plan *protocol.Surface, picture string) error {
 	if picture != "" {
 		out, err := os.Create(picture)
 		if err == nil {
-			err = plan.SVG(out)
+			err = render.SurfaceSVG(out, plan)
 			if closed := out.Close(); err == nil {
 				err = closed
 			}
@@ -80,7 +80,7 @@ func (p *program) showPlan(plan *surface.Plan, picture string) error {
 	if p.json {
 		return p.writeJSON(plan)
 	}
-	if err := plan.Table(p.Stdout); err != nil {
+	if err := render.SurfaceTable(p.Stdout, plan); err != nil {
 		return writeError(err)
 	}
 	if _, err := fmt.Fprintln(p.Stdout); err != nil {
@@ -90,7 +90,7 @@ func (p *program) showPlan(plan *surface.Plan, picture string) error {
 	if width == 0 {
 		width = 80
 	}
-	return writeError(plan.Bars(p.Stdout, width))
+	return writeError(render.SurfaceBars(p.Stdout, plan, width))
 }
 
 func (p *program) surfaceCommand() *cobra.Command {
@@ -102,12 +102,8 @@ func (p *program) surfaceCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				tools := make([]json.RawMessage, len(plan.Shown))
-				for i, e := range plan.Shown {
-					tools[i] = e.Definition()
-				}
 				p.status("%s: %d tools, %d tokens of a budget of %d", plan.Mode, len(plan.Shown), plan.ShownTokens, plan.Budget)
-				return p.writeJSON(tools)
+				return p.writeJSON(plan.Shown)
 			})
 		})
 	f.bind(c)

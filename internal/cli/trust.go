@@ -11,7 +11,6 @@ import (
 
 	"callgate/internal/client"
 	"callgate/internal/protocol"
-	"callgate/internal/source/mcp/trust"
 	"callgate/tool"
 )
 
@@ -68,7 +67,7 @@ func (p *program) trust(ctx context.Context, name string, f trustFlags) error {
 
 // reviewHeld shows what is held of a server, and gives the human's word on it.
 func (p *program) reviewHeld(ctx context.Context, s *client.Session, server protocol.Server, f trustFlags) error {
-	var shown []trust.Held
+	var shown []protocol.HeldTool
 	for _, h := range server.Held {
 		if len(f.only) == 0 || slices.Contains(f.only, h.Definition.Name) {
 			shown = append(shown, h)

@@ -11,8 +11,6 @@ import (
 	"callgate/internal/cli/dialog"
 	"callgate/internal/cli/render"
 	"callgate/internal/client"
-	"callgate/internal/conversation/history"
-	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/llm"
 	"callgate/tool"
@@ -168,11 +166,11 @@ func (v *turnPrinter) result(end *protocol.CallEnd) {
 func (v *turnPrinter) ended(end *protocol.TurnEnd) {
 	v.endLine()
 	switch end.Reason {
-	case history.Done:
+	case protocol.EndDone:
 		if !v.said {
 			v.status("(the model said nothing)")
 		}
-	case history.Cancelled:
+	case protocol.EndCancelled:
 		v.status("stopped; callgate sessions resume %s goes on", v.talk.ID)
 	default:
 		v.status("callgate: the turn ended early (%s): %s", end.Reason, end.Error)
@@ -189,7 +187,7 @@ func (v *turnPrinter) ended(end *protocol.TurnEnd) {
 }
 
 // answer has a call approved or not: here, when a person sits here.
-func (v *turnPrinter) answer(ctx context.Context, r approval.Request) {
+func (v *turnPrinter) answer(ctx context.Context, r protocol.Approval) {
 	v.endLine()
 	if !v.talk.Human {
 		v.status("callgate: %s waits for a human: %s", r.Call.Tool.Dotted(), r.Reason)

@@ -17,8 +17,6 @@ import (
 	"strconv"
 	"strings"
 
-	"callgate/internal/gate/approval"
-	"callgate/internal/journal"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -71,20 +69,20 @@ func (c *Client) Status(ctx context.Context) (protocol.Status, error) {
 }
 
 // Approvals lists requests in a state, or all.
-func (c *Client) Approvals(ctx context.Context, state approval.State) ([]approval.Request, error) {
-	var list []approval.Request
+func (c *Client) Approvals(ctx context.Context, state protocol.ApprovalState) ([]protocol.Approval, error) {
+	var list []protocol.Approval
 	return list, c.get(ctx, "/v1/approvals", url.Values{"state": {string(state)}}, &list)
 }
 
 // Approval returns one request.
-func (c *Client) Approval(ctx context.Context, id string) (approval.Request, error) {
-	var r approval.Request
+func (c *Client) Approval(ctx context.Context, id string) (protocol.Approval, error) {
+	var r protocol.Approval
 	return r, c.get(ctx, "/v1/approvals/"+url.PathEscape(id), nil, &r)
 }
 
 // Answer settles a request.
-func (c *Client) Answer(ctx context.Context, id string, a protocol.Answer) (approval.Request, error) {
-	var r approval.Request
+func (c *Client) Answer(ctx context.Context, id string, a protocol.Answer) (protocol.Approval, error) {
+	var r protocol.Approval
 	return r, c.do(ctx, http.MethodPost, "/v1/approvals/"+url.PathEscape(id)+"/answer", nil, a, &r)
 }
 
@@ -101,20 +99,20 @@ func (c *Client) Locks(ctx context.Context) (protocol.Locks, error) {
 }
 
 // Journal reads records.
-func (c *Client) Journal(ctx context.Context, q journal.Query) ([]journal.Record, error) {
-	var list []journal.Record
+func (c *Client) Journal(ctx context.Context, q protocol.JournalQuery) ([]protocol.Record, error) {
+	var list []protocol.Record
 	return list, c.get(ctx, "/v1/journal", queryValues(q), &list)
 }
 
 // Verify has the kernel prove its journal whole.
-func (c *Client) Verify(ctx context.Context) (journal.Report, error) {
-	var r journal.Report
+func (c *Client) Verify(ctx context.Context) (protocol.VerifyReport, error) {
+	var r protocol.VerifyReport
 	return r, c.get(ctx, "/v1/journal/verify", nil, &r)
 }
 
 // Doubts lists the calls that began and whose end was never recorded.
-func (c *Client) Doubts(ctx context.Context) ([]journal.Record, error) {
-	var list []journal.Record
+func (c *Client) Doubts(ctx context.Context) ([]protocol.Record, error) {
+	var list []protocol.Record
 	return list, c.get(ctx, "/v1/doubts", nil, &list)
 }
 
@@ -126,11 +124,11 @@ func (c *Client) Resolve(ctx context.Context, call string, r protocol.ResolveDou
 // Prune drops old epochs.
 func (c *Client) Prune(ctx context.Context, r protocol.Prune) (protocol.PruneResult, error) {
 	var got protocol.PruneResult
-	return got, c.do(ctx, http.MethodPost, "/v1/journal/retain", nil, r, &got)
+	return got, c.do(ctx, http.MethodPost, "/v1/journal/prune", nil, r, &got)
 }
 
 // Export writes the journal as JSON lines.
-func (c *Client) Export(ctx context.Context, w io.Writer, q journal.Query) error {
+func (c *Client) Export(ctx context.Context, w io.Writer, q protocol.JournalQuery) error {
 	return c.copy(ctx, w, "/v1/journal/export", queryValues(q))
 }
 
@@ -197,7 +195,7 @@ func (c *Client) events(ctx context.Context, query url.Values) iter.Seq2[protoco
 	}
 }
 
-func queryValues(q journal.Query) url.Values {
+func queryValues(q protocol.JournalQuery) url.Values {
 	v := url.Values{}
 	set := func(name, value string, on bool) {
 		if on {

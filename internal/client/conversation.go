@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strconv"
 
-	"callgate/internal/conversation/history"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -92,14 +91,14 @@ func (t *Conversation) turnEvents(ctx context.Context, path string, in any) iter
 
 // Compact makes the conversation shorter, and returns what was done; nil when
 // there was nothing to leave out.
-func (t *Conversation) Compact(ctx context.Context) (done *history.Compaction, err error) {
+func (t *Conversation) Compact(ctx context.Context) (done *protocol.Compaction, err error) {
 	err = t.client.do(ctx, http.MethodPost, t.path("/compact"), nil, struct{}{}, &done)
 	return done, err
 }
 
 // Conversations lists conversations, the one last touched first.
-func (c *Client) Conversations(ctx context.Context, limit int) ([]history.Info, error) {
-	var list []history.Info
+func (c *Client) Conversations(ctx context.Context, limit int) ([]protocol.ConversationInfo, error) {
+	var list []protocol.ConversationInfo
 	return list, c.get(ctx, "/v1/conversations", url.Values{"limit": {strconv.Itoa(limit)}}, &list)
 }
 

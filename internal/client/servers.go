@@ -6,16 +6,14 @@ import (
 	"net/http"
 	"net/url"
 
-	"callgate/internal/agent/surface"
 	"callgate/internal/protocol"
-	"callgate/internal/source/mcp"
 	"callgate/tool"
 )
 
 // Surface returns the tools as this session's model is shown them, and why so.
 // The query may have mode, window, client and mcp.
-func (s *Session) Surface(ctx context.Context, query url.Values) (*surface.Plan, error) {
-	var p surface.Plan
+func (s *Session) Surface(ctx context.Context, query url.Values) (*protocol.Surface, error) {
+	var p protocol.Surface
 	return &p, s.client.get(ctx, s.path("/surface"), query, &p)
 }
 
@@ -30,14 +28,14 @@ func (s *Session) server(name, rest string) string {
 }
 
 // Refresh asks a server for its tools, starting it when it does not run.
-func (s *Session) Refresh(ctx context.Context, server string) (mcp.Status, error) {
-	var st mcp.Status
+func (s *Session) Refresh(ctx context.Context, server string) (protocol.ServerStatus, error) {
+	var st protocol.ServerStatus
 	return st, s.client.do(ctx, http.MethodPost, s.server(server, "/refresh"), nil, nil, &st)
 }
 
 // Restart stops a server and starts it again.
-func (s *Session) Restart(ctx context.Context, server string) (mcp.Status, error) {
-	var st mcp.Status
+func (s *Session) Restart(ctx context.Context, server string) (protocol.ServerStatus, error) {
+	var st protocol.ServerStatus
 	return st, s.client.do(ctx, http.MethodPost, s.server(server, "/restart"), nil, nil, &st)
 }
 
@@ -47,21 +45,21 @@ func (s *Session) Trust(ctx context.Context, server string, t protocol.Trust) er
 }
 
 // Logs returns the last lines that a server wrote.
-func (s *Session) Logs(ctx context.Context, server string, n string) ([]mcp.LogLine, error) {
-	var lines []mcp.LogLine
+func (s *Session) Logs(ctx context.Context, server string, n string) ([]protocol.ServerLogLine, error) {
+	var lines []protocol.ServerLogLine
 	return lines, s.client.get(ctx, s.server(server, "/logs"), url.Values{"n": {n}}, &lines)
 }
 
 // ServerItems lists the resources, templates or prompts of a server.
 func (s *Session) ServerItems(ctx context.Context, server, kind string) ([]json.RawMessage, error) {
 	var list []json.RawMessage
-	return list, s.client.do(ctx, http.MethodGet, s.server(server, "/offers/"+kind), nil, nil, &list)
+	return list, s.client.do(ctx, http.MethodGet, s.server(server, "/items/"+kind), nil, nil, &list)
 }
 
 // ServerItem reads one resource, or one prompt.
 func (s *Session) ServerItem(ctx context.Context, server, kind string, o protocol.ServerItem) (json.RawMessage, error) {
 	var found json.RawMessage
-	return found, s.client.do(ctx, http.MethodPost, s.server(server, "/offers/"+kind), nil, o, &found)
+	return found, s.client.do(ctx, http.MethodPost, s.server(server, "/items/"+kind), nil, o, &found)
 }
 
 // Login has a human log in to a remote server. open is told the page.

@@ -19,8 +19,6 @@ import (
 
 	"callgate/internal/client"
 	"callgate/internal/daemon"
-	"callgate/internal/gate/approval"
-	"callgate/internal/journal"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/session"
 	"callgate/internal/protocol"
@@ -213,7 +211,7 @@ func humanKey(t *testing.T, state string) string {
 // story is the kinds of a call's records.
 func story(t *testing.T, c *client.Client, call string) string {
 	t.Helper()
-	records, err := c.Journal(t.Context(), journal.Query{Call: call})
+	records, err := c.Journal(t.Context(), protocol.JournalQuery{Call: call})
 	ok(t, err)
 	var kinds []string
 	for _, r := range records {
@@ -266,7 +264,7 @@ func TestApprovalSurvivesRestartAndRunsOnceAsEdited(t *testing.T) {
 	must(t, story(t, c, waiting.Call), "asked answered begun ended")
 	r, err := c.Approval(t.Context(), waiting.Approval)
 	ok(t, err)
-	if r.State != approval.Used {
+	if r.State != protocol.ApprovalUsed {
 		t.Errorf("the request is %s", r.State)
 	}
 	// Another start does not run it again.
@@ -303,7 +301,7 @@ func TestOneServesAndTheOthersAreItsClients(t *testing.T) {
 	conn, err := daemon.Connect(t.Context(), kernel.Config{State: state})
 	ok(t, err)
 	c := client.New(client.Options{Dial: conn.Dial})
-	ended, err := c.Journal(t.Context(), journal.Query{Kind: journal.Ended})
+	ended, err := c.Journal(t.Context(), protocol.JournalQuery{Kind: protocol.RecordKindEnded})
 	ok(t, err)
 	if len(ended) != processes {
 		t.Errorf("the journal has %d ends", len(ended))
@@ -397,7 +395,7 @@ func TestNobodyApprovesTheirOwnCall(t *testing.T) {
 	refused("a client with a wrong key", answer(t.Context(), state, "guessed-key-guessed-key", waiting.Approval, ""), "human's key")
 	r, err := dial(state, "").Approval(t.Context(), waiting.Approval)
 	ok(t, err)
-	if r.State != approval.Pending {
+	if r.State != protocol.ApprovalPending {
 		t.Errorf("the request is %s", r.State)
 	}
 	if _, err := os.Stat(filepath.Join(workspace, "x")); err != nil {

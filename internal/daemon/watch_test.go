@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"callgate/internal/daemon"
-	"callgate/internal/journal"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/session"
+	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
@@ -50,7 +50,7 @@ func TestWatchersSeeOutput(t *testing.T) {
 			}
 			close(seen)
 		}
-		if e.Record != nil && e.Record.Kind == journal.Ended {
+		if e.Record != nil && e.Record.Kind == protocol.RecordKindEnded {
 			break
 		}
 	}

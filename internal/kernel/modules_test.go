@@ -11,8 +11,8 @@ import (
 	"callgate/internal/conversation"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel"
+	serverset "callgate/internal/kernel/servers"
 	"callgate/internal/kernel/session"
-	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
@@ -22,7 +22,7 @@ func acceptedAgain(t *testing.T, k *kernel.Kernel, s *session.Session) *session.
 	t.Helper()
 	key, err := k.State().HumanKey()
 	ok(t, err)
-	ok(t, trustServer(k, s, approval.Credential{Key: key, By: "ada", PID: approval.Unknown}, protocol.AppConsent, protocol.Trust{Launch: k.PendingConsent(s)}))
+	ok(t, trustServer(k, s, approval.Credential{Key: key, By: "ada", PID: approval.Unknown}, appConsent, serverset.Word{Launch: k.PendingConsent(s)}))
 	folder := s.Workspace()
 	s.Close()
 	return openSession(t, k, folder)

@@ -22,8 +22,8 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
+	serverset "callgate/internal/kernel/servers"
 	"callgate/internal/kernel/session"
-	"callgate/internal/protocol"
 	"callgate/internal/sandbox"
 	"callgate/tool"
 )
@@ -338,8 +338,8 @@ const leakyApp = `tools:
     default_policy: auto
 `
 
-func acceptApp(k *kernel.Kernel, s *session.Session) protocol.Trust {
-	return protocol.Trust{Launch: k.PendingConsent(s)}
+func acceptApp(k *kernel.Kernel, s *session.Session) serverset.Word {
+	return serverset.Word{Launch: k.PendingConsent(s)}
 }
 
 // An executable is given exactly its own secrets, and what it prints of them,

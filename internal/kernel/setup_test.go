@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"callgate/internal/gate/approval"
-	"callgate/internal/protocol"
+	serverset "callgate/internal/kernel/servers"
 	"callgate/tool"
 )
 
@@ -40,10 +40,10 @@ dev: {variables: {greeting: hello}}
 	key, err := k.State().ReadHumanKey()
 	ok(t, err)
 	who := approval.Credential{Key: key, PID: approval.Unknown}
-	if err := trustServer(k, stranger, who, protocol.AppConsent, protocol.Trust{Launch: "something else"}); tool.KindOf(err) != tool.Conflict {
+	if err := trustServer(k, stranger, who, appConsent, serverset.Word{Launch: "something else"}); tool.KindOf(err) != tool.Conflict {
 		t.Errorf("accepting what was not shown: %v", err)
 	}
-	ok(t, trustServer(k, stranger, who, protocol.AppConsent, protocol.Trust{Launch: k.PendingConsent(stranger)}))
+	ok(t, trustServer(k, stranger, who, appConsent, serverset.Word{Launch: k.PendingConsent(stranger)}))
 	s := openSession(t, k, folder)
 	text, err := os.ReadFile(filepath.Join(folder, "made.txt"))
 	if err != nil || string(text) != "hello from setup" {

@@ -18,7 +18,6 @@ import (
 	serverset "callgate/internal/kernel/servers"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
-	"callgate/internal/protocol"
 	"callgate/internal/search"
 	"callgate/internal/source/mcp/trust"
 	"callgate/tool"
@@ -106,7 +105,7 @@ func accept(t *testing.T, k *kernel.Kernel, s *session.Session) {
 	list, err := serversOf(k, s).List(t.Context())
 	ok(t, err)
 	for _, one := range list {
-		ok(t, trustServer(k, s, approval.Credential{Key: key, PID: approval.Unknown}, one.Name, protocol.Trust{Launch: one.Launch}))
+		ok(t, trustServer(k, s, approval.Credential{Key: key, PID: approval.Unknown}, one.Name, serverset.Word{Launch: one.Launch}))
 		server, err := serversOf(k, s).Get(one.Name)
 		ok(t, err)
 		ok(t, server.Refresh(t.Context()))
@@ -145,13 +144,13 @@ func TestServersNeedConsent(t *testing.T) {
 		t.Errorf("got %+v", one)
 	}
 	for _, key := range []string{"", "guessed"} {
-		if err := trustServer(k, s, approval.Credential{Key: key, PID: approval.Unknown}, "stranger", protocol.Trust{Launch: one.Launch}); tool.KindOf(err) != tool.Denied {
+		if err := trustServer(k, s, approval.Credential{Key: key, PID: approval.Unknown}, "stranger", serverset.Word{Launch: one.Launch}); tool.KindOf(err) != tool.Denied {
 			t.Errorf("with the key %q: %v", key, err)
 		}
 	}
 	key, err := k.State().ReadHumanKey()
 	ok(t, err)
-	if err := trustServer(k, s, approval.Credential{Key: key, PID: approval.Unknown}, "stranger", protocol.Trust{Launch: "something else"}); tool.KindOf(err) != tool.Conflict {
+	if err := trustServer(k, s, approval.Credential{Key: key, PID: approval.Unknown}, "stranger", serverset.Word{Launch: "something else"}); tool.KindOf(err) != tool.Conflict {
 		t.Errorf("accepting what was not shown: %v", err)
 	}
 	accept(t, k, s)
@@ -185,7 +184,7 @@ func TestHostileNames(t *testing.T) {
 		key, err := k.State().ReadHumanKey()
 		ok(t, err)
 		for _, h := range server.Held { // a name of another script's look-alikes is held: a human may want it
-			ok(t, trustServer(k, s, approval.Credential{Key: key, PID: approval.Unknown}, server.Name, protocol.Trust{Accept: []trust.DefinitionRef{h.Ref()}}))
+			ok(t, trustServer(k, s, approval.Credential{Key: key, PID: approval.Unknown}, server.Name, serverset.Word{Accept: []trust.DefinitionRef{h.Ref()}}))
 		}
 	}
 	plan, err := s.View().Surface(t.Context(), toolview.SurfaceConfig{Mode: "direct"})
@@ -248,7 +247,7 @@ func TestPoisonedDefinitions(t *testing.T) {
 	}
 	key, err := k.State().ReadHumanKey()
 	ok(t, err)
-	ok(t, trustServer(k, s, approval.Credential{Key: key, PID: approval.Unknown}, "files", protocol.Trust{Accept: []trust.DefinitionRef{found["read"].Ref()}, Reject: []trust.DefinitionRef{found["sneaky"].Ref()}}))
+	ok(t, trustServer(k, s, approval.Credential{Key: key, PID: approval.Unknown}, "files", serverset.Word{Accept: []trust.DefinitionRef{found["read"].Ref()}, Reject: []trust.DefinitionRef{found["sneaky"].Ref()}}))
 	if got := names(t, s); !strings.Contains(got, "mcp_files.read") || strings.Contains(got, "sneaky") {
 		t.Errorf("after the human's word: %s", got)
 	}
@@ -385,7 +384,7 @@ func TestEndpointNeedsConsent(t *testing.T) {
 	}
 	key, err := k.State().ReadHumanKey()
 	ok(t, err)
-	ok(t, trustServer(k, s, approval.Credential{Key: key, PID: approval.Unknown}, protocol.AppConsent, protocol.Trust{Launch: k.PendingConsent(s)}))
+	ok(t, trustServer(k, s, approval.Credential{Key: key, PID: approval.Unknown}, appConsent, serverset.Word{Launch: k.PendingConsent(s)}))
 	s = openSession(t, k, folder)
 	if found, err = s.View().Search(t.Context(), search.Request{Queries: []string{"delete"}, Limit: 1}); err != nil || found.Degraded == "" {
 		t.Errorf("an endpoint that hangs up: %+v, %v", found, err)
@@ -472,7 +471,7 @@ func TestPinsAreTheirApps(t *testing.T) {
 		}
 		key, err := k.State().ReadHumanKey()
 		ok(t, err)
-		ok(t, trustServer(k, by[strict], approval.Credential{Key: key, PID: approval.Unknown}, "shared", protocol.Trust{Accept: []trust.DefinitionRef{held[0].Ref()}}))
+		ok(t, trustServer(k, by[strict], approval.Credential{Key: key, PID: approval.Unknown}, "shared", serverset.Word{Accept: []trust.DefinitionRef{held[0].Ref()}}))
 		if got := names(t, by[strict]); !strings.Contains(got, "mcp_shared.greet") || strings.Contains(got, "mcp_shared.part") {
 			t.Errorf("with a pin, one accepted: %s", got)
 		}
@@ -498,10 +497,13 @@ func serversOf(k *kernel.Kernel, s *session.Session) serverset.Scoped {
 	return k.Servers.In(s.Loaded().Scope)
 }
 
+// appConsent stands for the app itself where a server is named.
+const appConsent = "(app)"
+
 // trustServer takes a human's word on a server, or on the app itself.
-func trustServer(k *kernel.Kernel, s *session.Session, who approval.Credential, name string, t protocol.Trust) error {
-	if name == protocol.AppConsent {
-		return k.AcceptApp(who, s, t.Launch, t.By)
+func trustServer(k *kernel.Kernel, s *session.Session, who approval.Credential, name string, w serverset.Word) error {
+	if name == appConsent {
+		return k.AcceptApp(who, s, w.Launch, w.By)
 	}
-	return k.AcceptServer(who, s, name, serverset.Word{Launch: t.Launch, Accept: t.Accept, Reject: t.Reject, By: t.By})
+	return k.AcceptServer(who, s, name, w)
 }

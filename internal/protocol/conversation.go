@@ -1,9 +1,9 @@
 package protocol
 
 import (
-	"callgate/internal/conversation/history"
-	"callgate/internal/gate/approval"
-	"callgate/internal/journal"
+	"encoding/json"
+	"time"
+
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -14,10 +14,10 @@ const (
 	RouteConversations      = "GET /v1/conversations"
 	RouteConversation       = "GET /v1/conversations/{id}"
 	RouteDeleteConversation = "DELETE /v1/conversations/{id}"
-	RouteSendMessage        = "POST /v1/conversations/{id}/messages" // a stream of moments, one a line
+	RouteSendMessage        = "POST /v1/conversations/{id}/messages" // a stream of turn events, one a line
 	RouteResumeTurn         = "POST /v1/conversations/{id}/resume"   // likewise
 	RouteCancelTurn         = "POST /v1/conversations/{id}/cancel"
-	RouteCompact            = "POST /v1/conversations/{id}/compact" // a session.Compaction, or null
+	RouteCompact            = "POST /v1/conversations/{id}/compact" // a Compaction, or null
 	RoutePrompt             = "GET /v1/conversations/{id}/prompt"
 	RouteEvents             = "GET /v1/conversations/{id}/events"
 )
@@ -25,24 +25,43 @@ const (
 // OpenConversation asks for a conversation with an agent, or for an earlier one.
 type OpenConversation struct {
 	OpenSession
-	Resume         string `json:"resume,omitempty"` // the ID of an earlier one
-	WorkspaceNamed bool   `json:"named,omitempty"`  // the user said in which folder
+	Resume         string `json:"resume,omitempty"`          // the ID of an earlier one
+	WorkspaceNamed bool   `json:"workspace_named,omitempty"` // the user named the workspace
 }
 
 // Conversation is an open conversation.
 type Conversation struct {
 	Session
-	Agent    string       `json:"agent"`
-	Provider string       `json:"provider"`
-	Model    string       `json:"model"`
-	Offline  bool         `json:"offline,omitempty"` // no language model answers
-	Window   int          `json:"window,omitempty"`  // tokens
-	Native   bool         `json:"native_tools"`
-	Mode     string       `json:"mode"` // how the tools are shown
-	Tools    int          `json:"tools"`
-	OneShot  bool         `json:"one_shot,omitempty"` // the app wants one turn
-	Info     history.Info `json:"info"`
-	Skills   []Skill      `json:"skills,omitempty"`
+	Agent    string           `json:"agent"`
+	Provider string           `json:"provider"`
+	Model    string           `json:"model"`
+	Offline  bool             `json:"offline,omitempty"` // no language model answers
+	Window   int              `json:"window,omitempty"`  // tokens
+	Native   bool             `json:"native_tools"`
+	Mode     string           `json:"mode"` // how the tools are shown
+	Tools    int              `json:"tools"`
+	OneShot  bool             `json:"one_shot,omitempty"` // the app wants one turn
+	Info     ConversationInfo `json:"info"`
+	Skills   []Skill          `json:"skills,omitempty"`
+}
+
+// ConversationInfo is a conversation as a list shows it.
+type ConversationInfo struct {
+	ID        string    `json:"id"`
+	App       string    `json:"app"`
+	AppFile   string    `json:"app_file,omitempty"`
+	Agent     string    `json:"agent"`
+	Lane      string    `json:"lane,omitempty"`
+	Workspace string    `json:"workspace"`
+	User      string    `json:"user"`
+	Title     string    `json:"title"` // the user's first words
+	Created   time.Time `json:"created"`
+	Updated   time.Time `json:"updated"`
+	Events    int64     `json:"events"` // the Seq of the last one
+	Turns     int       `json:"turns"`
+	ToolCalls int       `json:"tool_calls_count"`
+	Usage     llm.Usage `json:"usage"`
+	Last      EndReason `json:"last,omitempty"` // how the last turn ended; "": it goes on, or was broken off
 }
 
 // Skill is a skill of the app, as people choose it.
@@ -51,35 +70,125 @@ type Skill struct {
 	Description string `json:"description"`
 }
 
-// SendMessage is what the user says.
+// SendMessage is a message of the user.
 type SendMessage struct {
 	Text string `json:"text"`
 }
 
-// TurnEvent is one thing that happens in a turn. Exactly one field is set; the last
-// moment is an End or a Failure.
+// TurnEvent is one thing that happens in a turn. Exactly one field is set; the
+// last event is an End or a Failure.
 type TurnEvent struct {
-	Delta    *llm.Delta        `json:"delta,omitempty"`    // the model says
-	Call     *history.Call     `json:"call,omitempty"`     // a call is made
-	Output   *journal.Output   `json:"output,omitempty"`   // a call prints
-	Approval *approval.Request `json:"approval,omitempty"` // a call waits for a human
-	Result   *CallEnd          `json:"result,omitempty"`   // a call has ended
-	Event    *history.Event    `json:"event,omitempty"`    // it is written down
-	Notice   string            `json:"notice,omitempty"`   // what the user should know
-	End      *TurnEnd          `json:"end,omitempty"`
-	Failure  *tool.Error       `json:"failure,omitempty"` // the turn could not be run at all
+	Delta    *llm.Delta    `json:"delta,omitempty"`    // a piece of the model's answer
+	Call     *AgentCall    `json:"call,omitempty"`     // a call is made
+	Output   *Output       `json:"output,omitempty"`   // a call prints
+	Approval *Approval     `json:"approval,omitempty"` // a call waits for a human
+	Result   *CallEnd      `json:"result,omitempty"`   // a call has ended
+	Event    *HistoryEvent `json:"event,omitempty"`    // it was added to the history
+	Notice   string        `json:"notice,omitempty"`   // what the user should know
+	End      *TurnEnd      `json:"end,omitempty"`
+	Failure  *tool.Error   `json:"failure,omitempty"` // the turn could not be run at all
 }
 
 // CallEnd is how a call ended, for people.
 type CallEnd struct {
-	Call   history.Call `json:"call"`
+	Call   AgentCall    `json:"call"`
 	Result *tool.Result `json:"result"`
 }
 
 // TurnEnd is how a turn ended.
 type TurnEnd struct {
-	history.End
-	Info history.Info `json:"info"`
+	HistoryEnd
+	Info ConversationInfo `json:"info"`
+}
+
+// History is a conversation and what happened in it.
+type History struct {
+	ConversationInfo
+	Log []HistoryEvent `json:"log"`
+}
+
+// HistoryEvent is one thing that happened in a conversation.
+type HistoryEvent struct {
+	Seq        int64          `json:"seq"` // 1, 2, 3 … within its conversation
+	At         time.Time      `json:"at"`
+	Type       EventType      `json:"type"`
+	Message    *llm.Message   `json:"message,omitempty"`
+	Usage      *llm.Usage     `json:"usage,omitempty"`
+	Model      string         `json:"model,omitempty"`
+	Call       *AgentCall     `json:"call,omitempty"`
+	Result     *HistoryResult `json:"result,omitempty"`
+	End        *HistoryEnd    `json:"end,omitempty"`
+	Compaction *Compaction    `json:"compaction,omitempty"`
+}
+
+// EventType says what an event of a history tells.
+type EventType string
+
+// The types.
+const (
+	EventUser      EventType = "user"       // Message: of the user
+	EventNote      EventType = "note"       // Message: of the kernel, for the model
+	EventAssistant EventType = "assistant"  // Message, Usage, Model: the model's answer
+	EventCallMade  EventType = "tool_call"  // Call: one of its calls is made now
+	EventCallEnded EventType = "tool_ended" // Call.Model and Result: how it ended
+	EventTurnEnded EventType = "turn_ended" // End: how the turn ended
+	EventCompacted EventType = "compacted"  // Compaction: from now on a model is shown less of what was before
+)
+
+// AgentCall is a call of an agent's model.
+type AgentCall struct {
+	Model string          `json:"model"` // the model's own ID for it
+	ID    string          `json:"id"`    // the kernel's
+	Name  string          `json:"name"`  // as the model wrote it
+	Args  json.RawMessage `json:"args,omitempty"`
+}
+
+// HistoryResult is how a call ended: what the model reads, and a line for people.
+type HistoryResult struct {
+	Status   tool.Status    `json:"status"`
+	Summary  string         `json:"summary"`
+	Content  []tool.Content `json:"content,omitempty"`
+	Approval string         `json:"approval,omitempty"` // what a call that has not ended waits for
+}
+
+// HistoryEnd is how a turn ended.
+type HistoryEnd struct {
+	Reason EndReason `json:"reason"`
+	Error  string    `json:"error,omitempty"`
+}
+
+// EndReason is why a turn ended.
+type EndReason string
+
+// The reasons.
+const (
+	EndDone      EndReason = "done"      // the model had answered
+	EndMaxTurns  EndReason = "max_turns" // the model had been asked as often as it may
+	EndStuck     EndReason = "stuck"     // the same thing failed over and over
+	EndTimedOut  EndReason = "timeout"   // its time ran out
+	EndCancelled EndReason = "cancelled" // the user stopped it
+	EndFailed    EndReason = "error"     // the model could not be asked
+)
+
+// Compaction is how a conversation was made shorter for its model.
+type Compaction struct {
+	Summary   string      `json:"summary,omitempty"` // in the place of messages that are left out
+	Kept      int         `json:"kept"`              // how many of the last messages stay
+	Pinned    []int       `json:"pinned,omitempty"`  // earlier ones that stay too
+	Shortened []Shortened `json:"shortened,omitempty"`
+	Dropped   int         `json:"dropped,omitempty"` // how many messages the summary newly replaces
+	Warning   string      `json:"warning,omitempty"` // what people should know about it
+	Before    int         `json:"tokens_before,omitempty"`
+	After     int         `json:"tokens_after,omitempty"`
+	Usage     *llm.Usage  `json:"usage,omitempty"` // of the summary, where a model wrote it
+	Model     string      `json:"model,omitempty"`
+}
+
+// Shortened is a result that is shown in part.
+type Shortened struct {
+	Message int    `json:"message"` // its index
+	Call    string `json:"call"`    // the model's ID of the call
+	Text    string `json:"text"`    // what is shown of it
 }
 
 // Prompt is what a model is told before everything else.
@@ -96,10 +205,4 @@ type PromptSection struct {
 	Name   string `json:"name"`
 	Text   string `json:"text"`
 	Tokens int    `json:"tokens"`
-}
-
-// History is a conversation and what happened in it.
-type History struct {
-	history.Info
-	Log []history.Event `json:"log"`
 }

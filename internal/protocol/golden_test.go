@@ -8,14 +8,9 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
-	"time"
 
-	"callgate/internal/agent/surface"
-	"callgate/internal/conversation/history"
-	"callgate/internal/gate/approval"
-	"callgate/internal/journal"
 	"callgate/internal/protocol"
-	"callgate/internal/source/mcp"
+	"callgate/internal/protocol/protocoltest"
 	"callgate/tool"
 )
 
@@ -26,9 +21,9 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestWire(t *testing.T) {
 	bodies := map[string]any{
 		"answer":            protocol.Answer{},
-		"approval":          approval.Request{},
+		"approval":          protocol.Approval{},
 		"call":              protocol.CallRequest{},
-		"compaction":        history.Compaction{},
+		"compaction":        protocol.Compaction{},
 		"conversation":      protocol.Conversation{},
 		"delete_secret":     protocol.DeleteSecret{},
 		"error":             tool.Error{},
@@ -49,21 +44,21 @@ func TestWire(t *testing.T) {
 		"send_message":      protocol.SendMessage{},
 		"server":            protocol.Server{},
 		"server_item":       protocol.ServerItem{},
-		"server_log_line":   mcp.LogLine{},
-		"server_status":     mcp.Status{},
+		"server_log_line":   protocol.ServerLogLine{},
+		"server_status":     protocol.ServerStatus{},
 		"session":           protocol.Session{},
 		"set_secret":        protocol.SetSecret{},
 		"status":            protocol.Status{},
-		"surface":           surface.Plan{},
+		"surface":           protocol.Surface{},
 		"tool":              protocol.Tool{},
 		"trust":             protocol.Trust{},
 		"turn_event":        protocol.TurnEvent{},
-		"verify_report":     journal.Report{},
+		"verify_report":     protocol.VerifyReport{},
 	}
 	for name, body := range bodies {
 		t.Run(name, func(t *testing.T) {
 			full := reflect.New(reflect.TypeOf(body))
-			fill(full.Elem(), 0)
+			protocoltest.Fill(full.Elem())
 			got, err := json.MarshalIndent(full.Interface(), "", "  ")
 			if err != nil {
 				t.Fatal(err)
@@ -90,59 +85,5 @@ func TestWire(t *testing.T) {
 				t.Errorf("reading back loses something (%v):\n%s\nwant:\n%s", err, back, got)
 			}
 		})
-	}
-}
-
-// fill gives every field of a value something to say.
-func fill(v reflect.Value, depth int) {
-	switch v.Interface().(type) {
-	case time.Time:
-		v.Set(reflect.ValueOf(time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)))
-		return
-	case json.RawMessage:
-		v.Set(reflect.ValueOf(json.RawMessage(`{"key":"value"}`)))
-		return
-	case tool.Mode:
-		v.Set(reflect.ValueOf(tool.U))
-		return
-	case tool.ID:
-		v.Set(reflect.ValueOf(tool.ID{Namespace: "filesystem", Name: "read", Version: tool.Version{Major: 1, Minor: 2, Patch: 3}}))
-		return
-	}
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString("text")
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		v.SetInt(7)
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		v.SetUint(7)
-	case reflect.Float32, reflect.Float64:
-		v.SetFloat(0.5)
-	case reflect.Pointer:
-		if depth < 8 {
-			v.Set(reflect.New(v.Type().Elem()))
-			fill(v.Elem(), depth+1)
-		}
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(v.Index(0), depth+1)
-	case reflect.Array:
-		for i := range v.Len() {
-			fill(v.Index(i), depth+1)
-		}
-	case reflect.Map:
-		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		fill(key, depth+1)
-		fill(value, depth+1)
-		v.Set(reflect.MakeMap(v.Type()))
-		v.SetMapIndex(key, value)
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Field(i).CanSet() {
-				fill(v.Field(i), depth+1)
-			}
-		}
 	}
 }

@@ -1,25 +1,21 @@
-// Package protocol is what a kernel and its clients say to each other: JSON
-// over HTTP, on the user's unix socket or inside one process.
+// Package protocol is what a kernel and its clients say to each other: JSON over
+// HTTP, on the user's unix socket or inside one process.
 //
-// The bodies are the house's own words (calls, results, approvals, records)
-// and a few more that stand here. A failure has an HTTP status that fits its
-// kind and a body that is a tool.Error, so a client can act on kinds.
+// The bodies are declared here and nowhere else; internal/daemon/wire makes them
+// from the kernel's own types, so a change inside the kernel does not change the
+// protocol. Golden files hold their form. A failure has an HTTP status that fits
+// its kind and a body that is a tool.Error, so a client can act on kinds.
 package protocol
 
 import (
-	"encoding/json"
 	"net/http"
 	"time"
 
-	"callgate/internal/gate/lock"
-	"callgate/internal/journal"
-	"callgate/internal/source/mcp"
-	"callgate/internal/source/mcp/trust"
 	"callgate/tool"
 )
 
 // Version is spoken by both sides; a client refuses a kernel of another.
-const Version = 1
+const Version = 2
 
 // The routes, in the form of http.ServeMux.
 const (
@@ -39,8 +35,8 @@ const (
 	RouteTrust        = "POST /v1/sessions/{session}/servers/{server}/trust"
 	RouteLogin        = "POST /v1/sessions/{session}/servers/{server}/login"
 	RouteLogs         = "GET /v1/sessions/{session}/servers/{server}/logs"
-	RouteServerItems  = "GET /v1/sessions/{session}/servers/{server}/offers/{kind}"
-	RouteServerItem   = "POST /v1/sessions/{session}/servers/{server}/offers/{kind}"
+	RouteServerItems  = "GET /v1/sessions/{session}/servers/{server}/items/{kind}"
+	RouteServerItem   = "POST /v1/sessions/{session}/servers/{server}/items/{kind}"
 	RouteCall         = "POST /v1/sessions/{session}/calls"
 	RouteCollect      = "GET /v1/calls/{call}/result"
 	RouteApprovals    = "GET /v1/approvals"
@@ -53,7 +49,7 @@ const (
 	RouteExport       = "GET /v1/journal/export"
 	RouteDoubts       = "GET /v1/doubts"
 	RouteResolve      = "POST /v1/doubts/{call}"
-	RoutePrune        = "POST /v1/journal/retain"
+	RoutePrune        = "POST /v1/journal/prune"
 	RouteArtifact     = "GET /v1/artifacts/{ref}"
 )
 
@@ -84,8 +80,8 @@ type MCPClient struct {
 	Mode      string // of the surface; empty: as the app says
 }
 
-// MCPHTTPClient is how MCP clients that come over HTTP are let in, as GuestHeader
-// carries it beside their requests.
+// MCPHTTPClient is how MCP clients that come over HTTP are let in, as
+// MCPClientHeader carries it beside their requests.
 type MCPHTTPClient struct {
 	MCPClient
 	Token   string   // that clients bring
@@ -95,11 +91,11 @@ type MCPHTTPClient struct {
 	Origins []string // pages that may call
 }
 
-// MCPClientHeader carries a WebGuest from the process that faces the network, and
-// WebPath is where it sends requests.
+// MCPClientHeader carries an MCPHTTPClient from the process that faces the
+// network, and MCPHTTPPath is where that process sends requests.
 const (
-	MCPClientHeader = "Callgate-Guest"
-	MCPHTTPPath     = "/v1/web"
+	MCPClientHeader = "Callgate-MCP-Client"
+	MCPHTTPPath     = "/v1/mcp/http"
 )
 
 // Upgrade is the name of the stream that RouteMCP becomes.
@@ -126,144 +122,8 @@ type Session struct {
 	Warnings  []string `json:"warnings,omitempty"`
 	// PendingConsent is what the app file would have done by itself, for a human to
 	// see and accept: see AppConsent.
-	PendingConsent string `json:"unaccepted,omitempty"`
+	PendingConsent string `json:"pending_consent,omitempty"`
 }
-
-// AppConsent is the name of what an app file does by itself, where a server is
-// named in a Trust.
-const AppConsent = "(app)"
-
-// CallRequest is one proposal.
-type CallRequest struct {
-	Name   string          `json:"name"`
-	Args   json.RawMessage `json:"args,omitempty"`
-	Parent string          `json:"parent,omitempty"`
-	NoWait bool            `json:"no_wait,omitempty"`
-}
-
-// Tool is a tool as a session sees it, with what its user should know.
-type Tool struct {
-	tool.Spec
-	ID         tool.ID         `json:"id"`
-	Wire       string          `json:"wire_name"`
-	Signature  string          `json:"signature"`
-	Risk       tool.Risk       `json:"risk_level"`
-	SideEffect tool.SideEffect `json:"side_effect"`
-	Idempotent bool            `json:"idempotent"`
-	Policy     string          `json:"policy"` // allow, or approve
-	Reason     string          `json:"reason,omitempty"`
-}
-
-// Search asks for tools by what is meant. Several queries are answered one by
-// one; with none, the tools are listed by name.
-type Search struct {
-	Queries     []string          `json:"queries,omitempty"`
-	Modules     []string          `json:"modules,omitempty"`
-	Tags        []string          `json:"tags,omitempty"`
-	MaxRisk     tool.Risk         `json:"max_risk,omitempty"`
-	SideEffects []tool.SideEffect `json:"side_effects,omitempty"`
-	Limit       int               `json:"limit,omitempty"`
-	Offset      int               `json:"offset,omitempty"`
-	Schemas     bool              `json:"schemas,omitempty"` // the tools whole
-}
-
-// SearchResult is the answer to a Search.
-type SearchResult struct {
-	Answers   []QueryResult `json:"answers"`
-	Unmatched []string      `json:"unmatched,omitempty"` // queries that nothing answers well
-	Degraded  string        `json:"degraded,omitempty"`  // why keywords alone were looked at
-}
-
-// QueryResult is what one query found, best first.
-type QueryResult struct {
-	Query string      `json:"query"`
-	Total int         `json:"total"`
-	Hits  []SearchHit `json:"hits"`
-}
-
-// SearchHit is one tool that was found, and why.
-type SearchHit struct {
-	Tool
-	Score    float64 `json:"score"`
-	Semantic float64 `json:"meaning"`
-	Why      string  `json:"why,omitempty"`
-}
-
-// Server is an MCP server behind a session's app.
-type Server struct {
-	mcp.Status
-	Module   string       `json:"module"`
-	Launch   string       `json:"launch"`         // what it runs, or where it is
-	Accepted bool         `json:"accepted"`       // a human let it run
-	Held     []trust.Held `json:"held,omitempty"` // tools that wait for a human
-	Problems []string     `json:"problems,omitempty"`
-}
-
-// Trust is a human's word on a server: that it may run, and which of its held
-// tools may be shown.
-type Trust struct {
-	Launch string                `json:"launch,omitempty"` // as it was shown; empty: nothing is said of it
-	Accept []trust.DefinitionRef `json:"accept,omitempty"`
-	Reject []trust.DefinitionRef `json:"reject,omitempty"`
-	By     string                `json:"by,omitempty"`
-}
-
-// Login is one line of the stream that RouteLogin gives: first the page on
-// which the human logs in, then how it ended.
-type Login struct {
-	URL   string      `json:"url,omitempty"`
-	Done  bool        `json:"done,omitempty"`
-	Error *tool.Error `json:"error,omitempty"`
-}
-
-// The kinds of what servers offer beside tools.
-const (
-	Resources = "resources"
-	Templates = "templates"
-	Prompts   = "prompts"
-)
-
-// ServerItem asks for one resource by its URI, or one prompt by its name.
-type ServerItem struct {
-	Name string            `json:"name"`
-	Args map[string]string `json:"args,omitempty"`
-}
-
-// Answer settles an approval.
-type Answer struct {
-	Approve  bool            `json:"approve"`
-	Args     json.RawMessage `json:"args,omitempty"`
-	Always   bool            `json:"always,omitempty"`
-	Feedback string          `json:"feedback,omitempty"`
-	By       string          `json:"by,omitempty"`
-}
-
-// Event is one line of the stream that RouteFollow gives: a record, none of
-// which is missed, or a piece of what a running call prints, which may be.
-type Event struct {
-	Record *journal.Record `json:"record,omitempty"`
-	Output *journal.Output `json:"output,omitempty"`
-}
-
-// ResolveDoubt says what became of a call in doubt.
-type ResolveDoubt struct {
-	Happened bool   `json:"happened"`
-	By       string `json:"by,omitempty"`
-}
-
-// Prune asks that epochs which ended before a time be dropped.
-type Prune struct {
-	Before time.Time `json:"before"`
-}
-
-// PruneResult is what was dropped.
-type PruneResult struct {
-	Records   uint64 `json:"records"`
-	Artifacts int    `json:"artifacts"`
-}
-
-// Locks is who holds what, and who waits for it.
-type Locks = lock.Snapshot
 
 // HTTPStatus is the status code that fits a kind of failure.
 func HTTPStatus(k tool.Kind) int {

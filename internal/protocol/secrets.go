@@ -1,6 +1,6 @@
 package protocol
 
-import "callgate/internal/secret"
+import "time"
 
 // The routes of the secret store. Each needs the human's key, and none ever
 // answers with a value.
@@ -10,23 +10,27 @@ const (
 	RouteDeleteSecret = "DELETE /v1/secrets/{name}"
 )
 
-// Secret is what is told of a secret.
-type Secret = secret.Info
+// Secret is what is known of a secret.
+type Secret struct {
+	Name   string    `json:"name"`
+	Source string    `json:"source"`
+	Set    time.Time `json:"set,omitzero"` // in the store
+}
 
 // The most bytes that a value may have, and the fewest with which it is taken
-// out of what is shown and written down.
+// out of what is shown and recorded.
 const (
-	MaxSecret   = secret.MaxValue
-	MinScrubbed = secret.MinScrubbed
+	MaxSecret   = 64 << 10
+	MinScrubbed = 8
 )
 
-// SetSecret is a value to keep. It may be any bytes.
+// SetSecret is a value to store. It may be any bytes.
 type SetSecret struct {
 	Value []byte `json:"value"`
 	By    string `json:"by,omitempty"`
 }
 
-// DeleteSecret says who takes a secret away.
+// DeleteSecret says who deletes a secret.
 type DeleteSecret struct {
 	By string `json:"by,omitempty"`
 }

@@ -8,7 +8,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/internal/tui/diff"
 	"callgate/internal/tui/input"
@@ -24,7 +23,7 @@ type approvalPane struct {
 
 // approvalItem is a call that waits, and how far its answer has come.
 type approvalItem struct {
-	approval.Request
+	protocol.Approval
 	preview []diff.Line   // what the call would change in a file
 	word    string        // being typed
 	editor  *input.Editor // the arguments are being edited
@@ -58,7 +57,7 @@ func (d *approvalPane) drop(gone func(*approvalItem) bool) {
 
 // asked puts a question before the human. Somebody who is writing goes on
 // writing.
-func (c *chat) asked(r approval.Request) tea.Cmd {
+func (c *chat) asked(r protocol.Approval) tea.Cmd {
 	if run := c.turn.calls[r.Call.ID]; run != nil {
 		run.Waiting = "waits for a human"
 		run.entry.Touch()
@@ -67,7 +66,7 @@ func (c *chat) asked(r approval.Request) tea.Cmd {
 		c.note(r.Call.Tool.Dotted() + " waits for a human: " + r.Reason + "\nIt cannot be answered here; elsewhere: callgate approvals approve " + r.ID)
 		return nil
 	}
-	q := &approvalItem{Request: r, draft: arguments(r.Call.Args)}
+	q := &approvalItem{Approval: r, draft: arguments(r.Call.Args)}
 	c.approvals.open = append(c.approvals.open, q)
 	if len(c.approvals.open) == 1 {
 		c.approvals.focus = c.field.Text() == "" && c.picker == nil

@@ -8,8 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/google/go-cmp/cmp"
 
-	"callgate/internal/conversation/history"
-	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -176,7 +174,7 @@ func TestQuestionGoesAway(t *testing.T) {
 		{"the call has ended", func(s *stage) {
 			s.tell(result(made("c1", "filesystem__write", writeArgs), tool.Failure, "refused elsewhere"))
 		}, "refused elsewhere"},
-		{"the turn has", func(s *stage) { s.tell(end(history.Cancelled)) }, "stopped"},
+		{"the turn has", func(s *stage) { s.tell(end(protocol.EndCancelled)) }, "stopped"},
 		{"its time is up", func(s *stage) { s.pass(6 * time.Minute) }, "filesystem.write"},
 		{"somebody was faster", func(s *stage) {
 			s.kernel.refuse = func(protocol.Answer) error {
@@ -220,14 +218,14 @@ func TestPreview(t *testing.T) {
 		{"another op", "edit", `{"op":"turn","new":"x\n"}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := approval.Request{Call: tool.Call{Tool: tool.ID{Namespace: "filesystem", Name: c.tool}, Args: []byte(c.args)}}
+			r := protocol.Approval{Call: tool.Call{Tool: tool.ID{Namespace: "filesystem", Name: c.tool}, Args: []byte(c.args)}}
 			got, ok := changeOf(r)(file, true)
 			if got != c.want || ok != (c.want != "") {
 				t.Errorf("it would be %q (%v), want %q", got, ok, c.want)
 			}
 		})
 	}
-	if changeOf(approval.Request{Call: tool.Call{Tool: tool.ID{Namespace: "shell", Name: "bash"}}}) != nil {
+	if changeOf(protocol.Approval{Call: tool.Call{Tool: tool.ID{Namespace: "shell", Name: "bash"}}}) != nil {
 		t.Error("a command has a preview")
 	}
 }
@@ -237,7 +235,7 @@ func TestInterruptInAQuestion(t *testing.T) {
 		asking(t, nil, func(s *stage) {
 			s.types(typed)
 			s.press("ctrl+c")
-			s.tell(end(history.Cancelled))
+			s.tell(end(protocol.EndCancelled))
 			if s.kernel.halts != 1 || s.kernel.answers != nil {
 				t.Errorf("after %q: %d turns were stopped, answered %v", typed, s.kernel.halts, s.kernel.answers)
 			}

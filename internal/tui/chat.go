@@ -8,7 +8,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/conversation/history"
 	"callgate/internal/protocol"
 	"callgate/internal/tui/input"
 	"callgate/internal/tui/transcript"
@@ -116,16 +115,16 @@ func (c *chat) recall(r recalled) tea.Cmd {
 }
 
 // showHistory shows what happened before.
-func (c *chat) showHistory(log []history.Event) {
+func (c *chat) showHistory(log []protocol.HistoryEvent) {
 	calls := map[string]*running{}
 	var last *running
 	for _, e := range log {
 		switch e.Type {
-		case history.User:
+		case protocol.EventUser:
 			c.script.Add(transcript.UserText(e.Message.Text()), true)
 			c.field.Remember(strings.TrimSpace(e.Message.Text()))
 			last = nil
-		case history.Assistant:
+		case protocol.EventAssistant:
 			if words := e.Message.Text(); strings.TrimSpace(words) != "" {
 				transcript.NewAnswer(c.script, c.looks).Write(words)
 				last = nil
@@ -133,22 +132,22 @@ func (c *chat) showHistory(log []history.Event) {
 			if e.Usage != nil {
 				c.meter.context = e.Usage.Input + e.Usage.Output
 			}
-		case history.CallMade:
+		case protocol.EventCallMade:
 			r := &running{Call: &transcript.Call{Name: e.Call.Name, Args: e.Call.Args, Began: e.At}}
 			r.entry = c.script.Add(r.Call, last == nil)
 			r.Result = &tool.Result{Status: tool.Failure, Summary: "the turn was broken off before this call ended"}
 			calls[e.Call.Model], last = r, r
-		case history.CallEnded:
+		case protocol.EventCallEnded:
 			if r := calls[e.Call.Model]; r != nil {
 				r.Result = &tool.Result{Status: e.Result.Status, Summary: e.Result.Summary, Content: e.Result.Content}
 				r.Took = e.At.Sub(r.Began)
 			}
-		case history.Note:
+		case protocol.EventNote:
 			c.note(e.Message.Text())
-		case history.Compacted:
+		case protocol.EventCompacted:
 			c.note("what was said before now stands in a summary")
-		case history.TurnEnded:
-			if e.End.Reason != history.Done {
+		case protocol.EventTurnEnded:
+			if e.End.Reason != protocol.EndDone {
 				c.note(strings.TrimSpace("the turn ended early: " + string(e.End.Reason) + " " + e.End.Error))
 			}
 		}

@@ -9,9 +9,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
-	"callgate/internal/conversation/history"
-	"callgate/internal/gate/lock"
-	"callgate/internal/journal"
 	"callgate/internal/protocol"
 	"callgate/llm"
 	"callgate/tool"
@@ -25,7 +22,7 @@ func TestAnswerAsItComes(t *testing.T) {
 		s.sees("# A head", "Some **bo")
 		s.tell(text("ld** words\n\n- one\n- t"))
 		s.sees("Some bold words", "• one", "• t")
-		s.tell(text("wo\n\n```go\nfunc main() {}\n```\n"), end(history.Done))
+		s.tell(text("wo\n\n```go\nfunc main() {}\n```\n"), end(protocol.EndDone))
 		s.sees("• two", "func main() {}", "2 calls", "$0.0123")
 		s.seesNot("working", "```", "**")
 		if !strings.Contains(s.View().Content, "\x1b[1mbold") {
@@ -41,7 +38,7 @@ func TestCallAsItRuns(t *testing.T) {
 		s.tell(callMoment(call))
 		s.sees(`→ shell.bash {"command":"make test"}`, "a call runs")
 		s.kernel.mu.Lock()
-		s.kernel.locks.Waiting = []lock.Waiting{{Resource: "file:/w/a", Holder: lock.Holder{Call: "c1"}, Behind: lock.Blocker{Holder: lock.Holder{Call: "c9", Tool: "filesystem.write"}}}}
+		s.kernel.locks.Waiting = []protocol.WaitingLock{{Resource: "file:/w/a", Holder: protocol.LockHolder{Call: "c1"}, Behind: protocol.LockBlocker{Holder: protocol.LockHolder{Call: "c9", Tool: "filesystem.write"}}}}
 		s.kernel.mu.Unlock()
 		s.pass(2 * time.Second)
 		s.sees("waits for file:/w/a, held by call c9 (filesystem.write)", "2.0 s")
@@ -49,7 +46,7 @@ func TestCallAsItRuns(t *testing.T) {
 		s.kernel.locks.Waiting = nil
 		s.kernel.mu.Unlock()
 		for _, line := range []string{"one\n", "two\n", "50%\r", "100%\r\n", "three\nfour\nfive\nsix\n"} {
-			s.tell(protocol.TurnEvent{Output: &journal.Output{Call: "c1", Stream: "stdout", Text: []byte(line)}})
+			s.tell(protocol.TurnEvent{Output: &protocol.Output{Call: "c1", Stream: "stdout", Text: []byte(line)}})
 		}
 		s.pass(time.Second)
 		s.sees("│ 100%", "│ six")
@@ -65,7 +62,7 @@ func TestCallAsItRuns(t *testing.T) {
 		s.do(tea.MouseClickMsg{X: 3, Y: row, Button: tea.MouseLeft})
 		s.sees("│ all of it")
 		failed := made("c2", "execute_tool", `{"name":"filesystem.read","params":{"path":"nosuch"}}`)
-		s.tell(callMoment(failed), result(failed, tool.Failure, "there is no file nosuch"), end(history.Done))
+		s.tell(callMoment(failed), result(failed, tool.Failure, "there is no file nosuch"), end(protocol.EndDone))
 		s.sees(`✗ filesystem.read {"path":"nosuch"}`, "there is no file nosuch")
 	})
 }
@@ -80,7 +77,7 @@ func TestInterrupt(t *testing.T) {
 				if s.kernel.halts != 1 || s.left {
 					t.Fatalf("%d turns were stopped, left: %v", s.kernel.halts, s.left)
 				}
-				s.tell(end(history.Cancelled))
+				s.tell(end(protocol.EndCancelled))
 				s.sees("stopped")
 				s.types("again\n")
 				s.press(key)
@@ -123,7 +120,7 @@ func TestWhatIsSaidWhileATurnRuns(t *testing.T) {
 		s.types("one\n")
 		s.types("two\n")
 		s.sees("a turn is under way: esc stops it", "> two")
-		s.tell(end(history.Done))
+		s.tell(end(protocol.EndDone))
 		s.press("enter")
 		if d := cmp.Diff([]string{"one", "two"}, s.kernel.said); d != "" {
 			t.Error(d)
@@ -135,7 +132,7 @@ func TestHistoryAndLines(t *testing.T) {
 	onStage(t, nil, func(s *stage) {
 		for _, words := range []string{"first", "second"} {
 			s.types(words + "\n")
-			s.tell(end(history.Done))
+			s.tell(end(protocol.EndDone))
 		}
 		s.types("draft")
 		for _, step := range []struct{ key, want string }{{"up", "second"}, {"up", "first"}, {"up", "first"}, {"down", "second"}, {"down", "draft"}, {"down", "draft"}} {
@@ -168,7 +165,7 @@ func busy(s *stage) {
 	call := made("c1", "filesystem__write", `{"path":"a.txt","content":"`+strings.Repeat("長い ", 40)+`"}`)
 	s.tell(text("A paragraph with a link to [somewhere](https://example.com/a/very/long/path/that/goes/on/and/on) and **bold** words.\n\n| a | b |\n|---|---|\n| 1 | "+strings.Repeat("wide ", 30)+" |\n\n"),
 		text("> quoted\n\n1. one\n2. two\n\n"+strings.Repeat("x", 300)+"\n"),
-		callMoment(call), protocol.TurnEvent{Output: &journal.Output{Call: "c1", Text: []byte(strings.Repeat("output ", 40) + "\n")}},
+		callMoment(call), protocol.TurnEvent{Output: &protocol.Output{Call: "c1", Text: []byte(strings.Repeat("output ", 40) + "\n")}},
 		protocol.TurnEvent{Notice: strings.Repeat("a notice ", 20)})
 }
 
@@ -195,7 +192,7 @@ func TestEveryWidth(t *testing.T) {
 		}},
 		{"suggesting", func(s *stage) { s.types("/") }},
 		{"choosing", func(s *stage) {
-			s.kernel.list = []history.Info{{ID: "t2", Title: strings.Repeat("title ", 40), Turns: 1, Updated: time.Now()}, {ID: "t3", Turns: 2}}
+			s.kernel.list = []protocol.ConversationInfo{{ID: "t2", Title: strings.Repeat("title ", 40), Turns: 1, Updated: time.Now()}, {ID: "t3", Turns: 2}}
 			s.types("/sessions\n")
 			s.sees("which conversation?")
 		}},
@@ -236,7 +233,7 @@ func TestNothingIsObeyed(t *testing.T) {
 	onStage(t, func(k *scripted, o *Options) {
 		k.about.Agent, k.about.Model, k.about.App, k.about.Warnings = bad, bad, bad, []string{bad}
 		k.about.Skills = []protocol.Skill{{Command: "sk", Description: bad}}
-		k.list = []history.Info{{ID: bad, Title: bad, Turns: 1, App: bad}}
+		k.list = []protocol.ConversationInfo{{ID: bad, Title: bad, Turns: 1, App: bad}}
 		k.prompt.Sections = []protocol.PromptSection{{Name: "memory", Text: "Goal: " + bad}, {Name: bad, Text: bad}}
 		k.prompt.Text = bad
 		o.ReadFile = func(string) ([]byte, error) { return []byte(bad), nil }
@@ -260,7 +257,7 @@ func TestNothingIsObeyed(t *testing.T) {
 		s.types("go\n")
 		call := made("c1", bad, `{"a":"`+"\u202e"+`"}`)
 		s.tell(text(bad+"\n\n"+entities+"\n\n```\n"+bad+entities+"\n```\n\n| a |\n|---|\n| "+bad+entities+" |\n"), callMoment(call),
-			protocol.TurnEvent{Output: &journal.Output{Call: "c1", Text: []byte(bad)}}, protocol.TurnEvent{Notice: bad},
+			protocol.TurnEvent{Output: &protocol.Output{Call: "c1", Text: []byte(bad)}}, protocol.TurnEvent{Notice: bad},
 			protocol.TurnEvent{Delta: &llm.Delta{Kind: llm.DeltaReasoning, Text: bad}})
 		check("a call")
 		s.sees("<b>tag</b>", "<!-- gone -->")
@@ -272,7 +269,7 @@ func TestNothingIsObeyed(t *testing.T) {
 		s.types("e\n")
 		check("an editor")
 		s.press("esc")
-		s.tell(result(call, tool.Failure, bad, bad), protocol.TurnEvent{Failure: &tool.Error{Message: bad}}, end(history.Failed))
+		s.tell(result(call, tool.Failure, bad, bad), protocol.TurnEvent{Failure: &tool.Error{Message: bad}}, end(protocol.EndFailed))
 		check("the end")
 		for _, command := range []string{"/prompt\n", "/skills\n", "/model\n", "/help\n", "/sessions\n"} {
 			s.types(command)

@@ -8,7 +8,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/conversation/history"
 	"callgate/internal/protocol"
 	"callgate/internal/tui/transcript"
 )
@@ -129,13 +128,13 @@ func (c *chat) sayMode() tea.Cmd {
 // compacter is a conversation that can be made shorter when one wants it.
 // *client.Conversation is one.
 type compacter interface {
-	Compact(ctx context.Context) (*history.Compaction, error)
+	Compact(ctx context.Context) (*protocol.Compaction, error)
 }
 
 // compactedMsg is what was done to make a conversation shorter.
 type compactedMsg struct {
 	id   string
-	done *history.Compaction
+	done *protocol.Compaction
 	err  error
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"callgate/internal/conversation/history"
 	"callgate/internal/protocol"
 	"callgate/llm"
 	"callgate/tool"
@@ -49,7 +48,7 @@ func TestSkills(t *testing.T) {
 	onStage(t, func(k *scripted, _ *Options) { k.about.Skills = []protocol.Skill{{Command: "tone"}} }, func(s *stage) {
 		s.types("/to")
 		s.press("tab", "enter")
-		s.tell(end(history.Done))
+		s.tell(end(protocol.EndDone))
 		s.types("/tone of this page\n")
 		if d := cmp.Diff([]string{"use the skill tone", "use the skill tone: of this page"}, s.kernel.said); d != "" {
 			t.Error(d)
@@ -60,7 +59,7 @@ func TestSkills(t *testing.T) {
 func TestClearAndQuit(t *testing.T) {
 	onStage(t, nil, func(s *stage) {
 		s.types("hello\n")
-		s.tell(text("hi"), end(history.Done))
+		s.tell(text("hi"), end(protocol.EndDone))
 		s.types("/clear\n")
 		s.seesNot("hello", "hi")
 		s.types("/quit\n")
@@ -71,32 +70,32 @@ func TestClearAndQuit(t *testing.T) {
 }
 
 // earlier is a conversation with all that can have happened in one.
-func earlier(last history.Reason) protocol.History {
+func earlier(last protocol.EndReason) protocol.History {
 	words := func(role llm.Role, text string) *llm.Message { m := llm.TextMessage(role, text); return &m }
 	call := made("t2-1-1", "filesystem__list", "{}")
 	lost := made("t2-1-2", "shell__bash", `{"command":"make"}`)
-	h := protocol.History{Info: history.Info{ID: "t2", Title: "an old one", Turns: 1, Last: last, ToolCalls: 2, Updated: time.Now()}, Log: []history.Event{
-		{Seq: 1, Type: history.User, Message: words(llm.User, "what is here?")},
-		{Seq: 2, Type: history.Assistant, Message: words(llm.Assistant, "I **look**."), Usage: &llm.Usage{Input: 500}},
-		{Seq: 3, Type: history.CallMade, Call: &call},
-		{Seq: 4, Type: history.CallMade, Call: &lost},
-		{Seq: 5, Type: history.CallEnded, Call: &call, Result: &history.Result{Status: tool.Success, Summary: ".: 3 entries"}},
-		{Seq: 6, Type: history.Note, Message: words(llm.User, "a note")},
-		{Seq: 7, Type: history.Compacted, Compaction: &history.Compaction{}},
+	h := protocol.History{ConversationInfo: protocol.ConversationInfo{ID: "t2", Title: "an old one", Turns: 1, Last: last, ToolCalls: 2, Updated: time.Now()}, Log: []protocol.HistoryEvent{
+		{Seq: 1, Type: protocol.EventUser, Message: words(llm.User, "what is here?")},
+		{Seq: 2, Type: protocol.EventAssistant, Message: words(llm.Assistant, "I **look**."), Usage: &llm.Usage{Input: 500}},
+		{Seq: 3, Type: protocol.EventCallMade, Call: &call},
+		{Seq: 4, Type: protocol.EventCallMade, Call: &lost},
+		{Seq: 5, Type: protocol.EventCallEnded, Call: &call, Result: &protocol.HistoryResult{Status: tool.Success, Summary: ".: 3 entries"}},
+		{Seq: 6, Type: protocol.EventNote, Message: words(llm.User, "a note")},
+		{Seq: 7, Type: protocol.EventCompacted, Compaction: &protocol.Compaction{}},
 	}}
 	if last != "" {
-		h.Log = append(h.Log, history.Event{Seq: 8, Type: history.TurnEnded, End: &history.End{Reason: last, Error: "too long"}})
+		h.Log = append(h.Log, protocol.HistoryEvent{Seq: 8, Type: protocol.EventTurnEnded, End: &protocol.HistoryEnd{Reason: last, Error: "too long"}})
 	}
 	return h
 }
 
 func TestGoingOnWithAnEarlierOne(t *testing.T) {
 	onStage(t, func(k *scripted, _ *Options) {
-		k.history = earlier(history.TimedOut)
-		k.list = []history.Info{{ID: "t1", Turns: 1, Title: "this one"}, {ID: "t9", Turns: 3, Title: "another"}, k.history.Info, {ID: "t0", Title: "empty"}}
+		k.history = earlier(protocol.EndTimedOut)
+		k.list = []protocol.ConversationInfo{{ID: "t1", Turns: 1, Title: "this one"}, {ID: "t9", Turns: 3, Title: "another"}, k.history.ConversationInfo, {ID: "t0", Title: "empty"}}
 	}, func(s *stage) {
 		s.types("hello\n")
-		s.tell(text("hi"), end(history.Done))
+		s.tell(text("hi"), end(protocol.EndDone))
 		s.types("/sessions\n")
 		s.sees("which conversation?", "▸ ", "another", "an old one")
 		s.seesNot("this one", "empty")
@@ -128,7 +127,7 @@ func TestBrokenTurnGoesOnAtTheStart(t *testing.T) {
 		if s.kernel.resumed != 1 {
 			t.Fatalf("it was taken up %d times", s.kernel.resumed)
 		}
-		s.tell(text("and so on"), end(history.Done))
+		s.tell(text("and so on"), end(protocol.EndDone))
 		s.sees("and so on")
 	})
 }
@@ -136,10 +135,10 @@ func TestBrokenTurnGoesOnAtTheStart(t *testing.T) {
 func TestFailures(t *testing.T) {
 	onStage(t, nil, func(s *stage) {
 		s.types("go\n")
-		s.tell(end(history.MaxTurns))
+		s.tell(end(protocol.EndMaxTurns))
 		s.sees("the turn ended early (max_turns)")
 		s.types("go\n")
-		s.tell(protocol.TurnEvent{Event: &history.Event{Type: history.Assistant, Message: &llm.Message{Parts: []llm.Part{{Text: "whole at once"}}}, Usage: &llm.Usage{Input: 900}}}, end(history.Done))
+		s.tell(protocol.TurnEvent{Event: &protocol.HistoryEvent{Type: protocol.EventAssistant, Message: &llm.Message{Parts: []llm.Part{{Text: "whole at once"}}}, Usage: &llm.Usage{Input: 900}}}, end(protocol.EndDone))
 		s.sees("whole at once", "900/1k tokens (90 %)")
 	})
 }
@@ -147,20 +146,20 @@ func TestFailures(t *testing.T) {
 // short is a conversation that can be made shorter.
 type short struct {
 	*scripted
-	done *history.Compaction
+	done *protocol.Compaction
 	err  error
 }
 
-func (s short) Compact(context.Context) (*history.Compaction, error) { return s.done, s.err }
+func (s short) Compact(context.Context) (*protocol.Compaction, error) { return s.done, s.err }
 
 func TestCompact(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		done *history.Compaction
+		done *protocol.Compaction
 		err  error
 		want []string
 	}{
-		{"done", &history.Compaction{Summary: "they said hello", Kept: 4}, nil, []string{"now stands in a summary; the last 4 messages", "the summary (1 line"}},
+		{"done", &protocol.Compaction{Summary: "they said hello", Kept: 4}, nil, []string{"now stands in a summary; the last 4 messages", "the summary (1 line"}},
 		{"nothing to do", nil, nil, []string{"nothing to make shorter yet"}},
 		{"it cannot", nil, tool.Errorf("agent", tool.Failed, "the summary would not fit"), []string{"the summary would not fit"}},
 	} {

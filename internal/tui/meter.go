@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"callgate/internal/conversation/history"
+	"callgate/internal/protocol"
 	"callgate/internal/tui/termtext"
 	"callgate/llm"
 )
@@ -18,7 +18,7 @@ type usageMeter struct {
 }
 
 // set takes the kernel's own count.
-func (m *usageMeter) set(i history.Info) {
+func (m *usageMeter) set(i protocol.ConversationInfo) {
 	m.usage, m.calls = i.Usage, i.ToolCalls
 }
 

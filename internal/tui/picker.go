@@ -8,14 +8,14 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/conversation/history"
+	"callgate/internal/protocol"
 	"callgate/internal/tui/termtext"
 	"callgate/internal/tui/transcript"
 )
 
 // picker is the list from which a conversation is chosen.
 type picker struct {
-	list []history.Info
+	list []protocol.ConversationInfo
 	at   int
 }
 
@@ -24,7 +24,7 @@ const maxListed = 200
 
 // conversationsMsg is the conversations that there are.
 type conversationsMsg struct {
-	list []history.Info
+	list []protocol.ConversationInfo
 	err  error
 }
 

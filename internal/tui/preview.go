@@ -6,7 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/gate/approval"
+	"callgate/internal/protocol"
 	"callgate/internal/tui/diff"
 )
 
@@ -19,11 +19,11 @@ type previewMsg struct {
 // loadPreview finds out what a call would change in a file, as far as that can be
 // told from outside: the file may be another when the call runs.
 func (c *chat) loadPreview(q *approvalItem) tea.Cmd {
-	change := changeOf(q.Request)
+	change := changeOf(q.Approval)
 	if change == nil {
 		return nil
 	}
-	path, read := fileOf(q.Request), c.ReadFile
+	path, read := fileOf(q.Approval), c.ReadFile
 	return func() tea.Msg {
 		var old string
 		known := false
@@ -40,7 +40,7 @@ func (c *chat) loadPreview(q *approvalItem) tea.Cmd {
 }
 
 // fileOf is the file that a request claims, when it is just one.
-func fileOf(r approval.Request) string {
+func fileOf(r protocol.Approval) string {
 	var path string
 	for _, claim := range r.Claims {
 		if file, ok := strings.CutPrefix(claim.Resource, "file:"); ok {
@@ -58,7 +58,7 @@ func fileOf(r approval.Request) string {
 type applyEdit func(old string, known bool) (new string, ok bool)
 
 // changeOf is what a call of the filesystem module does to a file's content.
-func changeOf(r approval.Request) applyEdit {
+func changeOf(r protocol.Approval) applyEdit {
 	switch r.Call.Tool.Dotted() {
 	case "filesystem.write":
 		var w struct{ Content, Mode string }

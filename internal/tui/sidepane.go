@@ -6,7 +6,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/conversation/history"
 	"callgate/internal/protocol"
 	"callgate/internal/tui/termtext"
 	"callgate/internal/tui/transcript"
@@ -98,7 +97,7 @@ type memoryMsg struct {
 }
 
 // remembers reports whether a call may have changed the memory.
-func remembers(call history.Call) bool {
+func remembers(call protocol.AgentCall) bool {
 	return strings.Contains(transcript.ToolName(call.Name), "memory.") || strings.Contains(string(call.Args), `"memory.`)
 }
 

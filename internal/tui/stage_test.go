@@ -14,8 +14,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"callgate/internal/conversation/history"
-	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/llm"
 	"callgate/tool"
@@ -32,7 +30,7 @@ type scripted struct {
 	refuse  func(protocol.Answer) error
 	locks   protocol.Locks
 	halts   int
-	list    []history.Info
+	list    []protocol.ConversationInfo
 	history protocol.History
 	prompt  protocol.Prompt
 	opened  []string
@@ -84,16 +82,16 @@ func (s *scripted) Close(context.Context) error {
 	return nil
 }
 
-func (s *scripted) Answer(_ context.Context, _ string, a protocol.Answer) (approval.Request, error) {
+func (s *scripted) Answer(_ context.Context, _ string, a protocol.Answer) (protocol.Approval, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refuse != nil {
 		if err := s.refuse(a); err != nil {
-			return approval.Request{}, err
+			return protocol.Approval{}, err
 		}
 	}
 	s.answers = append(s.answers, a)
-	return approval.Request{}, nil
+	return protocol.Approval{}, nil
 }
 
 func (s *scripted) Locks(context.Context) (protocol.Locks, error) {
@@ -109,7 +107,9 @@ func (s *scripted) CancelTurn(context.Context, string) (bool, error) {
 	return true, nil
 }
 
-func (s *scripted) Conversations(context.Context, int) ([]history.Info, error) { return s.list, nil }
+func (s *scripted) Conversations(context.Context, int) ([]protocol.ConversationInfo, error) {
+	return s.list, nil
+}
 
 func (s *scripted) History(context.Context, string) (protocol.History, error) { return s.history, nil }
 
@@ -120,7 +120,7 @@ func (s *scripted) open(_ context.Context, id string) (OpenConversation, error) 
 	about := s.about
 	if id != "" {
 		about.ID = id
-		about.Info = s.history.Info
+		about.Info = s.history.ConversationInfo
 	}
 	return OpenConversation{About: about, Conversation: s}, nil
 }
@@ -305,13 +305,13 @@ func text(words string) protocol.TurnEvent {
 	return protocol.TurnEvent{Delta: &llm.Delta{Kind: llm.DeltaText, Text: words}}
 }
 
-func made(id, name, args string) history.Call {
-	return history.Call{ID: id, Model: "m" + id, Name: name, Args: json.RawMessage(args)}
+func made(id, name, args string) protocol.AgentCall {
+	return protocol.AgentCall{ID: id, Model: "m" + id, Name: name, Args: json.RawMessage(args)}
 }
 
-func callMoment(c history.Call) protocol.TurnEvent { return protocol.TurnEvent{Call: &c} }
+func callMoment(c protocol.AgentCall) protocol.TurnEvent { return protocol.TurnEvent{Call: &c} }
 
-func result(c history.Call, status tool.Status, summary string, content ...string) protocol.TurnEvent {
+func result(c protocol.AgentCall, status tool.Status, summary string, content ...string) protocol.TurnEvent {
 	r := &tool.Result{Status: status, Summary: summary}
 	for _, text := range content {
 		r.Content = append(r.Content, tool.Text(text))
@@ -319,13 +319,13 @@ func result(c history.Call, status tool.Status, summary string, content ...strin
 	return protocol.TurnEvent{Result: &protocol.CallEnd{Call: c, Result: r}}
 }
 
-func end(reason history.Reason) protocol.TurnEvent {
-	return protocol.TurnEvent{End: &protocol.TurnEnd{End: history.End{Reason: reason}, Info: history.Info{ID: "t1", Turns: 1, Last: reason, ToolCalls: 2, Usage: llm.Usage{Input: 10, Output: 5, Cost: 12_300, Priced: true}}}}
+func end(reason protocol.EndReason) protocol.TurnEvent {
+	return protocol.TurnEvent{End: &protocol.TurnEnd{HistoryEnd: protocol.HistoryEnd{Reason: reason}, Info: protocol.ConversationInfo{ID: "t1", Turns: 1, Last: reason, ToolCalls: 2, Usage: llm.Usage{Input: 10, Output: 5, Cost: 12_300, Priced: true}}}}
 }
 
-func question1(c history.Call, args string, claims ...tool.Claim) protocol.TurnEvent {
-	return protocol.TurnEvent{Approval: &approval.Request{
-		ID: "a1", State: approval.Pending, Risk: tool.Medium, Reason: "a rule says so", Workspace: "/w", Claims: claims,
+func question1(c protocol.AgentCall, args string, claims ...tool.Claim) protocol.TurnEvent {
+	return protocol.TurnEvent{Approval: &protocol.Approval{
+		ID: "a1", State: protocol.ApprovalPending, Risk: tool.Medium, Reason: "a rule says so", Workspace: "/w", Claims: claims,
 		Call:     tool.Call{ID: c.ID, Name: c.Name, Tool: tool.ID{Namespace: "filesystem", Name: "write", Version: tool.Version{Major: 1}}, Args: json.RawMessage(args)},
 		Deadline: time.Now().Add(5 * time.Minute),
 	}}

@@ -29,8 +29,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/conversation/history"
-	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -45,10 +43,10 @@ type Conversation interface {
 
 // Kernel is what is asked beside a conversation. *client.Client is one.
 type Kernel interface {
-	Answer(ctx context.Context, id string, a protocol.Answer) (approval.Request, error)
+	Answer(ctx context.Context, id string, a protocol.Answer) (protocol.Approval, error)
 	Locks(ctx context.Context) (protocol.Locks, error)
 	CancelTurn(ctx context.Context, id string) (stopped bool, err error)
-	Conversations(ctx context.Context, limit int) ([]history.Info, error)
+	Conversations(ctx context.Context, limit int) ([]protocol.ConversationInfo, error)
 	History(ctx context.Context, id string) (protocol.History, error)
 }
 

@@ -6,7 +6,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"callgate/internal/conversation/history"
 	"callgate/internal/protocol"
 	"callgate/internal/tui/transcript"
 	"callgate/llm"
@@ -184,7 +183,7 @@ func (c *chat) delta(d llm.Delta) {
 }
 
 // called shows a call that is made.
-func (c *chat) called(call history.Call) {
+func (c *chat) called(call protocol.AgentCall) {
 	t := c.turn
 	if t.calls[call.ID] != nil {
 		return
@@ -215,10 +214,10 @@ func (c *chat) ended(end protocol.CallEnd) tea.Cmd {
 
 // written takes note of what was written down. What a turn tells beside it is
 // passed over.
-func (c *chat) written(e history.Event) {
+func (c *chat) written(e protocol.HistoryEvent) {
 	t := c.turn
 	switch e.Type {
-	case history.Assistant:
+	case protocol.EventAssistant:
 		if words := e.Message.Text(); !t.streams && words != "" {
 			a := transcript.NewAnswer(c.script, c.looks)
 			a.Write(words)
@@ -232,9 +231,9 @@ func (c *chat) written(e history.Event) {
 			t.answer = nil
 			t.last = nil // what is called next stands apart
 		}
-	case history.Note:
+	case protocol.EventNote:
 		c.note(e.Message.Text())
-	case history.Compacted:
+	case protocol.EventCompacted:
 		c.note("what was said before now stands in a summary")
 	}
 }
@@ -245,8 +244,8 @@ func (c *chat) turnEnded(end protocol.TurnEnd) {
 	c.meter.set(end.Info)
 	c.conv.About.Info = end.Info
 	switch end.Reason {
-	case history.Done:
-	case history.Cancelled:
+	case protocol.EndDone:
+	case protocol.EndCancelled:
 		c.note("stopped")
 	default:
 		c.bad("the turn ended early (" + string(end.Reason) + "): " + end.Error)

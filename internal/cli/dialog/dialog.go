@@ -16,7 +16,6 @@ import (
 	"golang.org/x/term"
 
 	"callgate/internal/cli/render"
-	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -46,7 +45,7 @@ var errEnded = errors.New("the input has ended")
 
 // Run asks until the request is answered here, or ctx ends because it was
 // answered elsewhere; left says that the person left it waiting.
-func (d *Dialog) Run(ctx context.Context, r approval.Request) (left bool, err error) {
+func (d *Dialog) Run(ctx context.Context, r protocol.Approval) (left bool, err error) {
 	fmt.Fprintln(d.Out, d.Style.Strong("A human must decide:"))
 	if err := d.Style.Approval(d.Out, r); err != nil {
 		return false, err

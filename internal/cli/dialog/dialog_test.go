@@ -12,14 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/cli/dialog"
-	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
-func request() approval.Request {
-	return approval.Request{
-		ID: "a1", State: approval.Pending, Risk: tool.High, Reason: "it is risky",
+func request() protocol.Approval {
+	return protocol.Approval{
+		ID: "a1", State: protocol.ApprovalPending, Risk: tool.High, Reason: "it is risky",
 		Call: tool.Call{Tool: tool.ID{Namespace: "files", Name: "delete"}, Args: json.RawMessage(`{"path":"x"}`)},
 	}
 }

@@ -7,13 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
 // Approvals writes the table of requests.
-func (s Style) Approvals(w io.Writer, list []approval.Request) error {
+func (s Style) Approvals(w io.Writer, list []protocol.Approval) error {
 	rows := make([][]Cell, len(list))
 	for i, r := range list {
 		rows[i] = []Cell{
@@ -24,11 +23,11 @@ func (s Style) Approvals(w io.Writer, list []approval.Request) error {
 	return s.Table(w, []string{"ID", "STATE", "TOOL", "RISK", "ASKED", "LEFT", "ARGUMENTS"}, rows)
 }
 
-func state(st approval.State) Cell {
+func state(st protocol.ApprovalState) Cell {
 	switch st {
-	case approval.Pending:
+	case protocol.ApprovalPending:
 		return Cell{string(st), warn}
-	case approval.Approved, approval.Used:
+	case protocol.ApprovalApproved, protocol.ApprovalUsed:
 		return Cell{string(st), good}
 	default:
 		return Cell{oneLine(string(st)), bad}
@@ -36,15 +35,15 @@ func state(st approval.State) Cell {
 }
 
 // timeLeft is how much time a pending request has.
-func (s Style) timeLeft(r approval.Request) string {
-	if r.State != approval.Pending {
+func (s Style) timeLeft(r protocol.Approval) string {
+	if r.State != protocol.ApprovalPending {
 		return ""
 	}
 	return Duration(r.Deadline.Sub(s.now()).Round(time.Second))
 }
 
 // Approval writes the exact call that a human is asked about.
-func (s Style) Approval(w io.Writer, r approval.Request) error {
+func (s Style) Approval(w io.Writer, r protocol.Approval) error {
 	var b bytes.Buffer
 	risk, st := s.risk(r.Risk), state(r.State)
 	fmt.Fprintf(&b, "%s  %s  %s\n", s.Strong(oneLine(r.Call.Tool.Dotted())), s.paint(risk.color, risk.Text+" risk"), s.Faint(oneLine(r.ID)))
@@ -57,7 +56,7 @@ func (s Style) Approval(w io.Writer, r approval.Request) error {
 		{"call", oneLine(r.Call.ID)},
 		{"asked", stamp(r.AskedAt)},
 	}
-	if r.State == approval.Pending {
+	if r.State == protocol.ApprovalPending {
 		facts = append(facts, field{"time left", s.timeLeft(r)})
 	}
 	if a := r.Answer; a != nil {

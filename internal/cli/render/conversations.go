@@ -5,19 +5,18 @@ import (
 	"io"
 	"strings"
 
-	"callgate/internal/conversation/history"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
 // Conversations writes conversations as a table.
-func (s Style) Conversations(w io.Writer, list []history.Info) error {
+func (s Style) Conversations(w io.Writer, list []protocol.ConversationInfo) error {
 	rows := make([][]Cell, len(list))
 	for i, t := range list {
 		last := string(t.Last)
 		color := ""
 		switch t.Last {
-		case history.Done:
+		case protocol.EndDone:
 		case "":
 			last, color = "open", warn
 		default:
@@ -39,27 +38,27 @@ func (s Style) Conversation(w io.Writer, h protocol.History) error {
 	fmt.Fprintf(&b, "%s\n", s.Faint(fmt.Sprintf("%d turns, tool_calls_count: %d, %d tokens in, %d out", h.Turns, h.ToolCalls, h.Usage.Input, h.Usage.Output)))
 	for _, e := range h.Log {
 		switch e.Type {
-		case history.User:
+		case protocol.EventUser:
 			fmt.Fprintf(&b, "\n%s %s\n", s.Strong(">"), Safe(e.Message.Text()))
-		case history.Note:
+		case protocol.EventNote:
 			fmt.Fprintf(&b, "%s\n", s.Faint("note: "+Safe(e.Message.Text())))
-		case history.Assistant:
+		case protocol.EventAssistant:
 			if text := strings.TrimSpace(e.Message.Text()); text != "" {
 				fmt.Fprintf(&b, "%s\n", Safe(text))
 			}
-		case history.CallMade:
+		case protocol.EventCallMade:
 			fmt.Fprintf(&b, "%s\n", s.Faint("→ "+ToolName(e.Call.Name)+" "+tool.TruncateTo(oneLine(string(e.Call.Args)), 200)))
-		case history.CallEnded:
+		case protocol.EventCallEnded:
 			mark := "✓ "
 			if e.Result.Status != tool.Success {
 				mark = "✗ "
 			}
 			fmt.Fprintf(&b, "%s\n", s.Faint(mark+tool.TruncateTo(oneLine(e.Result.Summary), 200)))
-		case history.TurnEnded:
-			if e.End.Reason != history.Done {
+		case protocol.EventTurnEnded:
+			if e.End.Reason != protocol.EndDone {
 				fmt.Fprintf(&b, "%s\n", s.Bad("the turn ended early: "+string(e.End.Reason)+" "+Safe(e.End.Error)))
 			}
-		case history.Compacted:
+		case protocol.EventCompacted:
 			line := "what was said before now stands in a summary"
 			if e.Compaction.Summary == "" {
 				line = "long results are shown in part from here on"

@@ -3,11 +3,11 @@ package render
 import (
 	"io"
 
-	"callgate/internal/journal"
+	"callgate/internal/protocol"
 )
 
 // Doubts lists calls that may or may not have happened.
-func (s Style) Doubts(w io.Writer, list []journal.Record) error {
+func (s Style) Doubts(w io.Writer, list []protocol.Record) error {
 	rows := make([][]Cell, len(list))
 	for i, r := range list {
 		rows[i] = []Cell{plain(r.Call), plain(name(r)), plain(who(r)), plain(stamp(r.Time)), plain(r.Note)}

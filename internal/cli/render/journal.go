@@ -7,12 +7,12 @@ import (
 	"io"
 	"strings"
 
-	"callgate/internal/journal"
+	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
 // Record writes one record in one line.
-func (s Style) Record(w io.Writer, r journal.Record) error {
+func (s Style) Record(w io.Writer, r protocol.Record) error {
 	outcome, color := verdict(r)
 	head := fmt.Sprintf("%s %6d  %-8s  %-24s  %-16s  ", stamp(r.Time), r.Seq, oneLine(string(r.Kind)), oneLine(name(r)), who(r))
 	status := fmt.Sprintf("%-8s", oneLine(outcome))
@@ -23,7 +23,7 @@ func (s Style) Record(w io.Writer, r journal.Record) error {
 }
 
 // name is the tool as people call it: dotted, or as it was asked for.
-func name(r journal.Record) string {
+func name(r protocol.Record) string {
 	if id, ok := tool.TryParseID(r.Tool); ok {
 		return id.Dotted()
 	}
@@ -34,7 +34,7 @@ func name(r journal.Record) string {
 }
 
 // who is the principal without its session.
-func who(r journal.Record) string {
+func who(r protocol.Record) string {
 	if r.Principal == nil {
 		return "-"
 	}
@@ -47,9 +47,9 @@ func who(r journal.Record) string {
 }
 
 // verdict is what a record says was decided or became of it, and its colour.
-func verdict(r journal.Record) (word, color string) {
+func verdict(r protocol.Record) (word, color string) {
 	switch {
-	case r.Kind == journal.Doubted:
+	case r.Kind == protocol.RecordKindDoubted:
 		return "in doubt", bad
 	case r.End != nil:
 		switch r.End.Status {
@@ -65,7 +65,7 @@ func verdict(r journal.Record) (word, color string) {
 		}
 		return r.Answer.Verdict, bad
 	case r.Ask != nil:
-		color := map[journal.Verdict]string{journal.Allow: good, journal.Wait: warn, journal.Refuse: bad}[r.Ask.Verdict]
+		color := map[protocol.Verdict]string{protocol.VerdictAllow: good, protocol.VerdictWait: warn, protocol.VerdictRefuse: bad}[r.Ask.Verdict]
 		return string(r.Ask.Verdict), color
 	default:
 		return "", ""
@@ -73,9 +73,9 @@ func verdict(r journal.Record) (word, color string) {
 }
 
 // recordSummary is what a record tells, in a line.
-func recordSummary(r journal.Record) string {
+func recordSummary(r protocol.Record) string {
 	switch {
-	case r.Kind == journal.Doubted:
+	case r.Kind == protocol.RecordKindDoubted:
 		return r.Note
 	case r.End != nil:
 		return fmt.Sprintf("%s (%s)", r.End.Summary, Duration(r.End.Took))
@@ -91,7 +91,7 @@ func recordSummary(r journal.Record) string {
 			text += ": " + r.Answer.Feedback
 		}
 		return text
-	case r.Ask != nil && r.Ask.Verdict == journal.Allow:
+	case r.Ask != nil && r.Ask.Verdict == protocol.VerdictAllow:
 		return compact(r.Ask.Args, 200)
 	case r.Ask != nil:
 		return r.Ask.Reason
@@ -106,7 +106,7 @@ func recordSummary(r journal.Record) string {
 	}
 }
 
-func resolution(r *journal.Resolution) string {
+func resolution(r *protocol.RecordResolution) string {
 	switch {
 	case r.Retry != "":
 		return "made again as call " + r.Retry
@@ -117,7 +117,7 @@ func resolution(r *journal.Resolution) string {
 	}
 }
 
-func opening(o *journal.Opening) string {
+func opening(o *protocol.RecordOpening) string {
 	text := "the epoch before had grown old"
 	if o.Start {
 		text = "kernel " + o.Kernel + " started"
@@ -129,7 +129,7 @@ func opening(o *journal.Opening) string {
 }
 
 // Call writes what happened to one call, from its records.
-func (s Style) Call(w io.Writer, records []journal.Record) error {
+func (s Style) Call(w io.Writer, records []protocol.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (s Style) Call(w io.Writer, records []journal.Record) error {
 }
 
 // recordDetails writes one record of a story.
-func (s Style) recordDetails(b *bytes.Buffer, r journal.Record) {
+func (s Style) recordDetails(b *bytes.Buffer, r protocol.Record) {
 	word, color := verdict(r)
 	head := fmt.Sprintf("%s  %s %s %s", stamp(r.Time), s.Faint(fmt.Sprintf("#%d", r.Seq)), s.Strong(oneLine(string(r.Kind))), s.paint(color, oneLine(word)))
 	fmt.Fprintf(b, "\n%s\n", strings.TrimRight(head, " "))
@@ -168,14 +168,14 @@ func (s Style) recordDetails(b *bytes.Buffer, r journal.Record) {
 		s.fields(b, []field{{"answer", oneLine(recordSummary(r))}, {"approval", oneLine(a.Approval)}, {"arguments in", oneLine(a.ArgsRef)}})
 		s.block(b, "arguments as edited", a.Args)
 	}
-	if e := r.End; e != nil && r.Kind != journal.Doubted {
+	if e := r.End; e != nil && r.Kind != protocol.RecordKindDoubted {
 		s.fields(b, []field{
 			{"result", oneLine(e.Summary)}, {"kind", oneLine(string(e.Error))}, {"took", Duration(e.Took)},
 			{"warnings", oneLine(strings.Join(e.Warnings, "; "))}, {"kept in", oneLine(e.ResultRef)}, {"whole in", oneLine(e.ArtifactRef)},
 		})
 		s.resultDetails(b, e.Result)
 	}
-	if r.Kind == journal.Doubted || r.Ask == nil && r.Answer == nil && r.End == nil {
+	if r.Kind == protocol.RecordKindDoubted || r.Ask == nil && r.Answer == nil && r.End == nil {
 		s.fields(b, []field{{"note", oneLine(recordSummary(r))}})
 	}
 }
@@ -197,7 +197,7 @@ func (s Style) resultDetails(b *bytes.Buffer, result json.RawMessage) {
 }
 
 // Report writes what verifying found.
-func (s Style) Report(w io.Writer, r journal.Report) error {
+func (s Style) Report(w io.Writer, r protocol.VerifyReport) error {
 	var b bytes.Buffer
 	if r.OK() {
 		fmt.Fprintf(&b, "%s  %d records in %d epochs", s.paint(good, "whole"), r.Records, r.Epochs)

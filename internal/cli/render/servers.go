@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"callgate/internal/protocol"
-	"callgate/internal/source/mcp/trust"
 )
 
 // Servers writes the table of MCP servers.
@@ -38,21 +37,17 @@ func (s Style) Servers(w io.Writer, list []protocol.Server) error {
 
 // HeldTool writes a definition that waits for a human: why, what was found in it,
 // and what changed.
-func (s Style) HeldTool(w io.Writer, server string, h trust.Held) error {
+func (s Style) HeldTool(w io.Writer, server string, h protocol.HeldTool) error {
 	var b bytes.Buffer
-	why := map[trust.Reason]string{
-		trust.Changed: "its definition changed since it was accepted", trust.New: "the server did not have it before",
-		trust.Suspicious: "something in it looks like an attempt to steer a model", trust.Unpinned: "nobody has accepted it yet",
+	why := map[protocol.HeldReason]string{
+		protocol.HeldChanged: "its definition changed since it was accepted", protocol.HeldNew: "the server did not have it before",
+		protocol.HeldSuspicious: "something in it looks like an attempt to steer a model", protocol.HeldUnpinned: "nobody has accepted it yet",
 	}[h.Reason]
 	fmt.Fprintf(&b, "\n%s of %s: %s\n", s.Strong(oneLine(h.Definition.Name)), oneLine(server), why)
 	for _, f := range h.Findings {
 		fmt.Fprintf(&b, "  %s %s: %s\n      %s\n", s.Bad(string(f.Severity)), oneLine(f.Where), oneLine(f.Why), oneLine(f.Excerpt))
 	}
-	before := trust.Definition{}
-	if h.Before != nil {
-		before = *h.Before
-	}
-	for line := range strings.Lines(trust.Diff(before, h.Definition)) {
+	for line := range strings.Lines(h.Diff) {
 		fmt.Fprintf(&b, "  %s\n", Safe(strings.TrimRight(line, "\n")))
 	}
 	_, err := w.Write(b.Bytes())

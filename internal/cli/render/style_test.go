@@ -13,9 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/cli/render"
-	"callgate/internal/gate/approval"
-	"callgate/internal/gate/lock"
-	"callgate/internal/journal"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -43,9 +40,9 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func request() approval.Request {
-	return approval.Request{
-		ID: "a1b2c3", State: approval.Pending, Workspace: "/home/ada/engine", Risk: tool.High,
+func request() protocol.Approval {
+	return protocol.Approval{
+		ID: "a1b2c3", State: protocol.ApprovalPending, Workspace: "/home/ada/engine", Risk: tool.High,
 		Reason: "files.delete is of high risk\nand \x1b[31mthat is red", AskedAt: noon.Add(-90 * time.Second), Deadline: noon.Add(210 * time.Second),
 		Claims: []tool.Claim{{Resource: "file:/home/ada/engine/x", Mode: tool.X}},
 		Call: tool.Call{
@@ -58,9 +55,9 @@ func request() approval.Request {
 
 func TestPages(t *testing.T) {
 	answered := request()
-	answered.ID, answered.State = "a7", approval.Denied
-	answered.Answer = &approval.Answer{By: "ada", At: noon, Feedback: "not today", Args: json.RawMessage(`{"path":"y"}`)}
-	holder := func(call string) lock.Holder { return lock.Holder{Call: call, Tool: "files.write"} }
+	answered.ID, answered.State = "a7", protocol.ApprovalDenied
+	answered.Answer = &protocol.ApprovalAnswer{By: "ada", At: noon, Feedback: "not today", Args: json.RawMessage(`{"path":"y"}`)}
+	holder := func(call string) protocol.LockHolder { return protocol.LockHolder{Call: call, Tool: "files.write"} }
 	for _, c := range []struct {
 		name  string
 		write func(*strings.Builder) error
@@ -71,15 +68,15 @@ func TestPages(t *testing.T) {
 		{"tool", func(b *strings.Builder) error { return style().Tool(b, tools()[0], "callgate tools call") }},
 		{"tool-bare", func(b *strings.Builder) error { return style().Tool(b, tools()[1], "callgate tools call") }},
 		{"usage", func(b *strings.Builder) error { return style().Usage(b, tools()[0], "callgate tools call") }},
-		{"approvals", func(b *strings.Builder) error { return style().Approvals(b, []approval.Request{request(), answered}) }},
+		{"approvals", func(b *strings.Builder) error { return style().Approvals(b, []protocol.Approval{request(), answered}) }},
 		{"approval", func(b *strings.Builder) error { return style().Approval(b, request()) }},
 		{"approval-answered", func(b *strings.Builder) error { return style().Approval(b, answered) }},
 		{"locks", func(b *strings.Builder) error {
 			return style().Locks(b, protocol.Locks{
-				Held: []lock.Held{{Resource: "file:/w/a", Mode: tool.U, Holder: holder("c1"), Since: noon.Add(-3 * time.Second)},
+				Held: []protocol.HeldLock{{Resource: "file:/w/a", Mode: tool.U, Holder: holder("c1"), Since: noon.Add(-3 * time.Second)},
 					{Resource: "file:/w/b", Mode: tool.X, Holder: holder("c2"), Since: noon.Add(-3 * time.Hour), Expired: true}},
-				Waiting: []lock.Waiting{{Resource: "file:/w/a", Mode: tool.X, Holder: holder("c3"), Since: noon.Add(-time.Second), Position: 1,
-					Behind: lock.Blocker{Holder: holder("c1"), Queued: true}}},
+				Waiting: []protocol.WaitingLock{{Resource: "file:/w/a", Mode: tool.X, Holder: holder("c3"), Since: noon.Add(-time.Second), Position: 1,
+					Behind: protocol.LockBlocker{Holder: holder("c1"), Queued: true}}},
 			})
 		}},
 		{"locks-none", func(b *strings.Builder) error { return style().Locks(b, protocol.Locks{}) }},
@@ -94,11 +91,11 @@ func TestPages(t *testing.T) {
 		{"story", func(b *strings.Builder) error { return style().Call(b, records()[1:6]) }},
 		{"doubts", func(b *strings.Builder) error { return style().Doubts(b, records()[7:8]) }},
 		{"report", func(b *strings.Builder) error {
-			return style().Report(b, journal.Report{First: 3, Last: 9, Records: 7, Epochs: 2, Dropped: 2, Head: "ab12"})
+			return style().Report(b, protocol.VerifyReport{First: 3, Last: 9, Records: 7, Epochs: 2, Dropped: 2, Head: "ab12"})
 		}},
 		{"report-damaged", func(b *strings.Builder) error {
-			return style().Report(b, journal.Report{First: 1, Last: 9, Records: 8, Epochs: 1, Head: "ab12", More: 3,
-				Problems: []journal.Problem{{Seq: 4, What: "record 4 is missing"}}})
+			return style().Report(b, protocol.VerifyReport{First: 1, Last: 9, Records: 8, Epochs: 1, Head: "ab12", More: 3,
+				Problems: []protocol.VerifyProblem{{Seq: 4, What: "record 4 is missing"}}})
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -136,28 +133,28 @@ func tools() []protocol.Tool {
 	}
 }
 
-func records() []journal.Record {
+func records() []protocol.Record {
 	who := &tool.Principal{User: "ada", App: "engine", Session: "s1"}
-	of := func(seq uint64, kind journal.Kind) journal.Record {
-		return journal.Record{Seq: seq, Epoch: 1, Time: noon.Add(time.Duration(seq) * time.Second), Kind: kind, Call: "c9", Principal: who, Name: "rm", Tool: "files:delete@1.0.0"}
+	of := func(seq uint64, kind protocol.RecordKind) protocol.Record {
+		return protocol.Record{Seq: seq, Epoch: 1, Time: noon.Add(time.Duration(seq) * time.Second), Kind: kind, Call: "c9", Principal: who, Name: "rm", Tool: "files:delete@1.0.0"}
 	}
-	opened, asked, answered, begun, noted, end := of(1, journal.Opened), of(2, journal.Asked), of(3, journal.Answered), of(4, journal.Begun), of(5, journal.Noted), of(6, journal.Ended)
+	opened, asked, answered, begun, noted, end := of(1, protocol.RecordKindOpened), of(2, protocol.RecordKindAsked), of(3, protocol.RecordKindAnswered), of(4, protocol.RecordKindBegun), of(5, protocol.RecordKindNoted), of(6, protocol.RecordKindEnded)
 	opened.Call, opened.Principal, opened.Name, opened.Tool = "", nil, "", ""
-	opened.Opening = &journal.Opening{Kernel: "0.1.0", Start: true, Cut: &journal.Truncation{Anchor: 9, Head: 7}}
-	asked.Ask = &journal.Ask{Verdict: journal.Wait, Reason: "it is risky", Args: json.RawMessage(`{"path":"x"}`), Approval: "a1",
+	opened.Opening = &protocol.RecordOpening{Kernel: "0.1.0", Start: true, Cut: &protocol.RecordTruncation{Anchor: 9, Head: 7}}
+	asked.Ask = &protocol.RecordAsk{Verdict: protocol.VerdictWait, Reason: "it is risky", Args: json.RawMessage(`{"path":"x"}`), Approval: "a1",
 		Coercions: []string{"path was trimmed"}, Claims: []tool.Claim{{Resource: "file:/w/x", Mode: tool.X}}}
-	answered.Answer = &journal.Answer{Approval: "a1", Verdict: "approved", By: "ada", Always: true, Feedback: "go on", Args: json.RawMessage(`{"path":"y"}`)}
+	answered.Answer = &protocol.RecordAnswer{Approval: "a1", Verdict: "approved", By: "ada", Always: true, Feedback: "go on", Args: json.RawMessage(`{"path":"y"}`)}
 	noted.Note = "its lock was let go early"
-	end.End = &journal.End{Status: tool.Failure, Error: tool.Failed, Summary: "no such\nfile", Warnings: []string{"slow disk"}, Took: 1500 * time.Millisecond,
+	end.End = &protocol.RecordEnd{Status: tool.Failure, Error: tool.Failed, Summary: "no such\nfile", Warnings: []string{"slow disk"}, Took: 1500 * time.Millisecond,
 		Result: json.RawMessage(`{"status":"error","summary":"no such file","content":[{"type":"text","text":"rm: x:\u001b gone\nbye"}]}`)}
-	resolved := of(10, journal.Resolved)
-	resolved.Resolution = &journal.Resolution{By: "ada"}
-	allowed, doubted, dropped := of(7, journal.Asked), of(8, journal.Doubted), of(9, journal.Dropped)
-	allowed.Ask = &journal.Ask{Verdict: journal.Allow, Args: json.RawMessage(`{ "path": "x" }`)}
-	doubted.Note, doubted.End = "begun in record 4, and never ended", &journal.End{Status: tool.Failure, Error: tool.InDoubt, Summary: "it may or may not have happened"}
+	resolved := of(10, protocol.RecordKindResolved)
+	resolved.Resolution = &protocol.RecordResolution{By: "ada"}
+	allowed, doubted, dropped := of(7, protocol.RecordKindAsked), of(8, protocol.RecordKindDoubted), of(9, protocol.RecordKindPruned)
+	allowed.Ask = &protocol.RecordAsk{Verdict: protocol.VerdictAllow, Args: json.RawMessage(`{ "path": "x" }`)}
+	doubted.Note, doubted.End = "begun in record 4, and never ended", &protocol.RecordEnd{Status: tool.Failure, Error: tool.InDoubt, Summary: "it may or may not have happened"}
 	dropped.Principal, dropped.Tool, dropped.Name = nil, "", ""
-	dropped.Summary = &journal.PruneSummary{FirstSeq: 1, LastSeq: 5}
-	return []journal.Record{opened, asked, answered, begun, noted, end, allowed, doubted, dropped, resolved}
+	dropped.Summary = &protocol.RecordPruned{FirstSeq: 1, LastSeq: 5}
+	return []protocol.Record{opened, asked, answered, begun, noted, end, allowed, doubted, dropped, resolved}
 }
 
 func TestSafe(t *testing.T) {

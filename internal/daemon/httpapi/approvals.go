@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/approval"
 	"callgate/internal/protocol"
 )
@@ -12,10 +13,7 @@ func (a *api) approvals(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if list == nil {
-		list = []approval.Request{}
-	}
-	return answer(w, list)
+	return answer(w, wire.List(list, wire.Approval))
 }
 
 func (a *api) approval(w http.ResponseWriter, r *http.Request) error {
@@ -23,7 +21,7 @@ func (a *api) approval(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, request)
+	return answer(w, wire.Approval(request))
 }
 
 func (a *api) answer(w http.ResponseWriter, r *http.Request) error {

@@ -14,6 +14,7 @@ import (
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
 	"callgate/internal/daemon/peer"
+	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/kernel/session"
@@ -42,7 +43,7 @@ func (a *api) openConversation(w http.ResponseWriter, r *http.Request) error {
 	opened := protocol.Conversation{
 		Session: a.sessionDTO(c.Session()), Agent: c.Agent().ID, Provider: model.Provider, Model: model.Model,
 		Offline: model.Offline, Window: model.Window, Native: model.NativeTools,
-		Mode: string(plan.Mode), Tools: len(plan.PerTool), Info: c.Info(),
+		Mode: string(plan.Mode), Tools: len(plan.PerTool), Info: wire.ConversationInfo(c.Info()),
 	}
 	if app := c.Session().App(); app != nil {
 		opened.OneShot = app.Runtime.Mode == "one_shot"
@@ -133,7 +134,10 @@ func (a *api) turn(
 	done := make(chan struct{})
 	printing.Go(func() { s.outputs(output, done, c.ID()+"-") })
 	end, err := run(ctx, conversation.Watch{
-		Observer: s.watch(), Asked: func(q approval.Request) { s.send(protocol.TurnEvent{Approval: &q}) },
+		Observer: s.watch(), Asked: func(q approval.Request) {
+			a := wire.Approval(q)
+			s.send(protocol.TurnEvent{Approval: &a})
+		},
 	})
 	close(done)
 	printing.Wait()
@@ -148,7 +152,9 @@ func (a *api) turn(
 		s.send(protocol.TurnEvent{Failure: e})
 		return nil
 	}
-	s.send(protocol.TurnEvent{End: &protocol.TurnEnd{End: end, Info: c.Info()}})
+	s.send(protocol.TurnEvent{End: &protocol.TurnEnd{
+		HistoryEnd: wire.HistoryEnd(end), Info: wire.ConversationInfo(c.Info()),
+	}})
 	return nil
 }
 
@@ -184,14 +190,18 @@ func (s *turnStream) watch() agent.Observer {
 	return agent.Observer{
 		Delta: func(d llm.Delta) { s.send(protocol.TurnEvent{Delta: &d}) },
 		Event: func(e history.Event) {
-			s.send(protocol.TurnEvent{Event: &e})
+			event := wire.HistoryEvent(e)
+			s.send(protocol.TurnEvent{Event: &event})
 			if e.Compaction != nil && e.Compaction.Warning != "" {
 				s.send(protocol.TurnEvent{Notice: e.Compaction.Warning})
 			}
 		},
-		Call: func(c history.Call) { s.send(protocol.TurnEvent{Call: &c}) },
+		Call: func(c history.Call) {
+			call := wire.AgentCall(c)
+			s.send(protocol.TurnEvent{Call: &call})
+		},
 		Ended: func(c history.Call, r *tool.Result) {
-			s.send(protocol.TurnEvent{Result: &protocol.CallEnd{Call: c, Result: r}})
+			s.send(protocol.TurnEvent{Result: &protocol.CallEnd{Call: wire.AgentCall(c), Result: r}})
 		},
 		Fallback: func(_, _ *agent.ModelConfig, because string) {
 			s.send(protocol.TurnEvent{Notice: "another model is asked for the rest of this turn: " + because})
@@ -205,7 +215,8 @@ func (s *turnStream) outputs(output <-chan journal.Output, done <-chan struct{},
 		select {
 		case out := <-output:
 			if strings.HasPrefix(out.Call, calls) {
-				s.send(protocol.TurnEvent{Output: &out})
+				output := wire.Output(out)
+				s.send(protocol.TurnEvent{Output: &output})
 			}
 		case <-done:
 			return
@@ -231,7 +242,10 @@ func (a *api) compact(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, done)
+	if done == nil {
+		return answer(w, nil)
+	}
+	return answer(w, wire.Compaction(*done))
 }
 
 func (a *api) prompt(w http.ResponseWriter, r *http.Request) error {
@@ -267,10 +281,7 @@ func (a *api) conversations(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if list == nil {
-		list = []history.Info{}
-	}
-	return answer(w, list)
+	return answer(w, wire.List(list, wire.ConversationInfo))
 }
 
 func (a *api) history(w http.ResponseWriter, r *http.Request) error {
@@ -282,7 +293,9 @@ func (a *api) history(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, protocol.History{Info: info, Log: events})
+	return answer(w, protocol.History{
+		ConversationInfo: wire.ConversationInfo(info), Log: wire.List(events, wire.HistoryEvent),
+	})
 }
 
 // conversationEvents follows the log of a conversation, as one line for each event.
@@ -303,7 +316,7 @@ func (a *api) conversationEvents(w http.ResponseWriter, r *http.Request) error {
 	if err := flush(); err != nil {
 		return nil
 	}
-	_ = c.Follow(ctx, int64(after), func(e history.Event) bool { return enc.Encode(e) == nil && flush() == nil })
+	_ = c.Follow(ctx, int64(after), func(e history.Event) bool { return enc.Encode(wire.HistoryEvent(e)) == nil && flush() == nil })
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"callgate/internal/daemon/mcpserver"
 	"callgate/internal/daemon/peer"
+	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/schema"
 	"callgate/internal/kernel"
@@ -164,7 +165,7 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) locks(w http.ResponseWriter, _ *http.Request) error {
-	return answer(w, a.kernel.Locks.Snapshot())
+	return answer(w, wire.Locks(a.kernel.Locks.Snapshot()))
 }
 
 func (a *api) appSchema(w http.ResponseWriter, r *http.Request) error {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"callgate/internal/daemon/wire"
 	"callgate/internal/journal"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -52,10 +53,7 @@ func (a *api) journal(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if list == nil {
-		list = []journal.Record{}
-	}
-	return answer(w, list)
+	return answer(w, wire.List(list, wire.Record))
 }
 
 // follow streams records as they are written and, with live=true, what calls
@@ -102,9 +100,11 @@ func (a *api) follow(w http.ResponseWriter, r *http.Request) error {
 			if !more {
 				return nil // the stream has begun; its end is all that can be said
 			}
-			e.Record = &rec
+			record := wire.Record(rec)
+			e.Record = &record
 		case out := <-output:
-			e.Output = &out
+			output := wire.Output(out)
+			e.Output = &output
 		}
 		if enc.Encode(e) != nil || flush() != nil {
 			return nil
@@ -117,7 +117,7 @@ func (a *api) verify(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, report)
+	return answer(w, wire.VerifyReport(report))
 }
 
 func (a *api) export(w http.ResponseWriter, r *http.Request) error {
@@ -140,10 +140,7 @@ func (a *api) doubts(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if list == nil {
-		list = []journal.Record{}
-	}
-	return answer(w, list)
+	return answer(w, wire.List(list, wire.Record))
 }
 
 func (a *api) resolve(w http.ResponseWriter, r *http.Request) error {

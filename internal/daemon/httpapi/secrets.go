@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"callgate/internal/daemon/wire"
 	"callgate/internal/protocol"
 )
 
@@ -11,7 +12,7 @@ func (a *api) secrets(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, list)
+	return answer(w, wire.List(list, wire.Secret))
 }
 
 func (a *api) setSecret(w http.ResponseWriter, r *http.Request) error {

@@ -7,7 +7,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"callgate/internal/kernel/servers"
+	"callgate/internal/daemon/wire"
+	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
 	"callgate/internal/protocol"
 	"callgate/internal/source/mcp"
@@ -30,7 +31,7 @@ func (a *api) surface(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, plan)
+	return answer(w, wire.Surface(plan))
 }
 
 func (a *api) servers(w http.ResponseWriter, r *http.Request) error {
@@ -42,11 +43,7 @@ func (a *api) servers(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list := make([]protocol.Server, len(found))
-	for i, one := range found {
-		list[i] = protocol.Server(one)
-	}
-	return answer(w, list)
+	return answer(w, wire.List(found, wire.Server))
 }
 
 // server is the MCP server that a request names.
@@ -66,7 +63,7 @@ func (a *api) refresh(w http.ResponseWriter, r *http.Request) error {
 	if err := server.Refresh(r.Context()); err != nil {
 		return err
 	}
-	return answer(w, server.Status())
+	return answer(w, wire.ServerStatus(server.Status()))
 }
 
 func (a *api) restart(w http.ResponseWriter, r *http.Request) error {
@@ -77,7 +74,7 @@ func (a *api) restart(w http.ResponseWriter, r *http.Request) error {
 	if err := server.Restart(r.Context()); err != nil {
 		return err
 	}
-	return answer(w, server.Status())
+	return answer(w, wire.ServerStatus(server.Status()))
 }
 
 func (a *api) trust(w http.ResponseWriter, r *http.Request) error {
@@ -92,10 +89,10 @@ func (a *api) trust(w http.ResponseWriter, r *http.Request) error {
 	who, name := credential(r, t.By), r.PathValue("server")
 	if name == protocol.AppConsent { // no server has that name
 		err = a.kernel.AcceptApp(who, s, t.Launch, t.By)
+	} else if word, bad := wire.Word(t); bad != nil {
+		err = bad
 	} else {
-		err = a.kernel.AcceptServer(who, s, name, servers.Word{
-			Launch: t.Launch, Accept: t.Accept, Reject: t.Reject, By: t.By,
-		})
+		err = a.kernel.AcceptServer(who, s, name, word)
 	}
 	if err != nil {
 		return err
@@ -139,7 +136,7 @@ func (a *api) logs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || n <= 0 {
 		n = 200
 	}
-	return answer(w, append([]mcp.LogLine{}, server.Logs(n)...))
+	return answer(w, wire.List(server.Logs(n), wire.ServerLogLine))
 }
 
 // listItems lists what a server offers beside tools.
@@ -161,29 +158,41 @@ func (a *api) listItems(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, append([]json.RawMessage{}, found...))
 }
 
-// readItem reads one resource, or one prompt.
+// readItem reads one resource, or one prompt, as a call like any other.
 func (a *api) readItem(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.session(r)
+	if err != nil {
+		return err
+	}
 	server, err := a.server(r)
 	if err != nil {
 		return err
 	}
-	var o protocol.ServerItem
-	if err := read(r, &o); err != nil {
+	var item protocol.ServerItem
+	if err := read(r, &item); err != nil {
 		return err
 	}
-	var found json.RawMessage
-	switch r.PathValue("kind") {
+	kind := r.PathValue("kind")
+	args := map[string]any{"uri": item.Name}
+	switch kind {
 	case protocol.Resources:
-		found, err = server.ReadResource(r.Context(), o.Name)
 	case protocol.Prompts:
-		found, err = server.GetPrompt(r.Context(), o.Name, o.Args)
+		args = map[string]any{"name": item.Name}
+		if len(item.Args) > 0 {
+			args["arguments"] = item.Args
+		}
 	default:
 		return unknownKind(r)
 	}
+	raw, err := json.Marshal(args)
 	if err != nil {
 		return err
 	}
-	return answer(w, found)
+	result := s.Call(r.Context(), session.CallRequest{Name: server.Namespace() + "." + kind, Args: raw, Whole: true})
+	if err := result.Err(); err != nil {
+		return err
+	}
+	return answer(w, result.Data)
 }
 
 func unknownKind(r *http.Request) error {

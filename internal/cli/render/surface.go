@@ -1,4 +1,4 @@
-package surface
+package render
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"callgate/internal/protocol"
 )
 
 // tableRows is how many tools a table names.
@@ -21,11 +23,11 @@ type bar struct {
 
 // bars are what the three modes cost. The one in use is as long as what is
 // really shown; compact_direct counts as the calculation has it otherwise.
-func (p *Plan) bars() (list []bar, longest int) {
+func surfaceBars(p *protocol.Surface) (list []bar, longest int) {
 	list = []bar{
-		{string(Direct), p.ToolTokens, p.Mode == Direct},
-		{string(CompactDirect), p.CompactTokens, p.Mode == CompactDirect},
-		{string(Discovery), p.DiscoveryTokens, p.Mode == Discovery},
+		{"direct", p.ToolTokens, p.Mode == "direct"},
+		{"compact_direct", p.CompactTokens, p.Mode == "compact_direct"},
+		{"discovery", p.DiscoveryTokens, p.Mode == "discovery"},
 	}
 	longest = max(1, p.Budget)
 	for i := range list {
@@ -37,14 +39,14 @@ func (p *Plan) bars() (list []bar, longest int) {
 	return list, longest
 }
 
-// Table writes the plan for people: the decision, what each mode costs, and
+// SurfaceTable writes the surface for people: the decision, what each mode costs, and
 // the largest tools.
-func (p *Plan) Table(w io.Writer) error {
+func SurfaceTable(w io.Writer, p *protocol.Surface) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-10s %s\n", "mode", p.Mode)
 	fmt.Fprintf(&b, "%-10s %d tokens (%s)\n", "window", p.Window, p.WindowFrom)
 	fmt.Fprintf(&b, "%-10s %d tokens\n", "budget", p.Budget)
-	fmt.Fprintf(&b, "%-10s %s, %d tokens\n", "shown", counted(len(p.Shown), "tool", "tools"), p.ShownTokens)
+	fmt.Fprintf(&b, "%-10s %s, %d tokens\n", "shown", countOf(len(p.Shown), "tool"), p.ShownTokens)
 	fmt.Fprintf(&b, "%-10s %s\n", "why", p.Reason)
 	for i, change := range p.WouldChange {
 		fmt.Fprintf(&b, "%-10s %s\n", label(i == 0, "otherwise"), change)
@@ -53,20 +55,20 @@ func (p *Plan) Table(w io.Writer) error {
 		fmt.Fprintf(&b, "%-10s %s\n", label(i == 0, "not there"), name)
 	}
 	fmt.Fprintf(&b, "\n%-16s %9s  %s\n", "MODE", "TOKENS", "OF BUDGET")
-	list, _ := p.bars()
+	list, _ := surfaceBars(p)
 	for _, one := range list {
 		fmt.Fprintf(&b, "%-16s %9d  %8d%%%s\n", one.name, one.tokens, one.tokens*100/max(1, p.Budget), label(one.shown, "  shown"))
 	}
 	if len(p.PerTool) > 0 {
-		p.toolRows(&b)
+		toolRows(&b, p.PerTool)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (p *Plan) toolRows(b *strings.Builder) {
-	rows := slices.Clone(p.PerTool)
-	slices.SortStableFunc(rows, func(a, b Cost) int { return cmp.Compare(b.Tokens, a.Tokens) })
+func toolRows(b *strings.Builder, perTool []protocol.ToolCost) {
+	rows := slices.Clone(perTool)
+	slices.SortStableFunc(rows, func(a, b protocol.ToolCost) int { return cmp.Compare(b.Tokens, a.Tokens) })
 	left := max(0, len(rows)-tableRows)
 	rows = rows[:len(rows)-left]
 	width := len("TOOL")
@@ -78,7 +80,7 @@ func (p *Plan) toolRows(b *strings.Builder) {
 		fmt.Fprintf(b, "%-*s %9d\n", width, row.Name, row.Tokens)
 	}
 	if left > 0 {
-		fmt.Fprintf(b, "… and %s more, all smaller\n", counted(left, "tool", "tools"))
+		fmt.Fprintf(b, "… and %s more, all smaller\n", countOf(left, "tool"))
 	}
 }
 
@@ -89,16 +91,16 @@ func label(is bool, word string) string {
 	return ""
 }
 
-// Bars writes what each mode costs as bars against the budget, no wider than
-// width; 0 is 72 columns. [Plan.ASCIIBars] is the same for a terminal that
+// SurfaceBars writes what each mode costs as bars against the budget, no wider
+// than width; 0 is 72 columns. ASCIISurfaceBars is the same for a terminal that
 // has only ASCII.
-func (p *Plan) Bars(w io.Writer, width int) error {
-	return p.drawBars(w, width, chartGlyphs{full: "█", budget: "│", over: "┃", shown: "◀"})
+func SurfaceBars(w io.Writer, p *protocol.Surface, width int) error {
+	return drawBars(w, p, width, chartGlyphs{full: "█", budget: "│", over: "┃", shown: "◀"})
 }
 
-// ASCIIBars is [Plan.Bars] in plain ASCII.
-func (p *Plan) ASCIIBars(w io.Writer, width int) error {
-	return p.drawBars(w, width, chartGlyphs{full: "#", budget: "|", over: "|", shown: "<"})
+// ASCIISurfaceBars is SurfaceBars in plain ASCII.
+func ASCIISurfaceBars(w io.Writer, p *protocol.Surface, width int) error {
+	return drawBars(w, p, width, chartGlyphs{full: "#", budget: "|", over: "|", shown: "<"})
 }
 
 // chartGlyphs are what a picture is drawn with.
@@ -109,22 +111,22 @@ type chartGlyphs struct {
 	shown  string
 }
 
-func (p *Plan) drawBars(w io.Writer, width int, with chartGlyphs) error {
+func drawBars(w io.Writer, p *protocol.Surface, width int, with chartGlyphs) error {
 	const names, numbers, shortest = len("compact_direct "), 12, 10
-	list, longest := p.bars()
-	room := max(cmp.Or(max(width, 0), 72)-names-numbers, shortest)
+	list, longest := surfaceBars(p)
+	space := max(cmp.Or(max(width, 0), 72)-names-numbers, shortest)
 	columns := func(tokens int) int {
 		if tokens == 0 {
 			return 0
 		}
-		return max(1, tokens*room/longest)
+		return max(1, tokens*space/longest)
 	}
-	mark := min(columns(p.Budget), room-1)
+	mark := min(columns(p.Budget), space-1)
 	var b strings.Builder
 	for _, one := range list {
 		fmt.Fprintf(&b, "%-*s", names, one.name)
 		filled := columns(one.tokens)
-		for column := range room {
+		for column := range space {
 			switch {
 			case column == mark && column < filled:
 				b.WriteString(with.over)
@@ -139,16 +141,16 @@ func (p *Plan) drawBars(w io.Writer, width int, with chartGlyphs) error {
 		fmt.Fprintf(&b, " %9d%s\n", one.tokens, label(one.shown, " "+with.shown))
 	}
 	note := fmt.Sprintf("budget %d", p.Budget)
-	at := min(names+mark, max(0, names+room-len(note)))
+	at := min(names+mark, max(0, names+space-len(note)))
 	fmt.Fprintf(&b, "%*s%s\n", at, "", note)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// SVG writes the same bars as a picture that needs nothing but itself.
-func (p *Plan) SVG(w io.Writer) error {
+// SurfaceSVG writes the same bars as a picture that needs nothing but itself.
+func SurfaceSVG(w io.Writer, p *protocol.Surface) error {
 	const left, room, top, step, tall = 130, 420, 44, 34, 22
-	list, longest := p.bars()
+	list, longest := surfaceBars(p)
 	long := func(tokens int) int { return tokens * room / longest }
 	var b strings.Builder
 	bottom := top + step*len(list)
@@ -169,4 +171,12 @@ func (p *Plan) SVG(w io.Writer) error {
 	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="middle" fill="#c53030">budget %d</text>`+"\n</svg>\n", x, bottom+16, p.Budget)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// countOf writes a number with its noun.
+func countOf(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }

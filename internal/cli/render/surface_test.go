@@ -1,39 +1,41 @@
-package surface_test
+package render_test
 
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"callgate/internal/agent/surface"
+	"callgate/internal/cli/render"
+	"callgate/internal/protocol"
 )
 
 func TestTable(t *testing.T) {
-	p := surface.New(many(60), control(), surface.Config{Window: 60_000, Pinned: []string{"no.such"}})
+	p := sixtyTools(60_000)
 	var b strings.Builder
-	if err := p.Table(&b); err != nil {
+	if err := render.SurfaceTable(&b, p); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"mode       " + string(p.Mode), "60000 tokens (app)", "12000 tokens", p.Reason, p.WouldChange[0], "not there  no.such", "OF BUDGET", "  shown", "mod0.tool", "… and 40 tools more, all smaller"} {
+	for _, want := range []string{"mode       " + p.Mode, "60000 tokens (app)", "12000 tokens", p.Reason, p.WouldChange[0], "not there  no.such", "OF BUDGET", "  shown", "mod59.tool", "… and 40 tools more, all smaller"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the table does not say %q:\n%s", want, b.String())
 		}
 	}
 	b.Reset()
-	if err := surface.New(nil, nil, surface.Config{}).Table(&b); err != nil || strings.Contains(b.String(), "TOOL ") {
+	if err := render.SurfaceTable(&b, &protocol.Surface{}); err != nil || strings.Contains(b.String(), "TOOL ") {
 		t.Errorf("the table of nothing: %v\n%s", err, b.String())
 	}
 }
 
 func TestBars(t *testing.T) {
 	for _, window := range []int{5, 2_000, 60_000, 1_000_000} {
-		p := surface.New(many(60), control(), surface.Config{Window: window})
+		p := sixtyTools(window)
 		for _, width := range []int{-1, 0, 30, 72, 120} {
 			var plain, full strings.Builder
-			if err := errors.Join(p.ASCIIBars(&plain, width), p.Bars(&full, width)); err != nil {
+			if err := errors.Join(render.ASCIISurfaceBars(&plain, p, width), render.SurfaceBars(&full, p, width)); err != nil {
 				t.Fatal(err)
 			}
 			lines := strings.Split(strings.TrimSuffix(full.String(), "\n"), "\n")
@@ -57,9 +59,9 @@ func TestBars(t *testing.T) {
 }
 
 func TestSVG(t *testing.T) {
-	p := surface.New(many(60), control(), surface.Config{Window: 60_000})
+	p := sixtyTools(60_000)
 	var b strings.Builder
-	if err := p.SVG(&b); err != nil {
+	if err := render.SurfaceSVG(&b, p); err != nil {
 		t.Fatal(err)
 	}
 	rects := 0
@@ -85,10 +87,24 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestPicturesReportAWriterThatFails(t *testing.T) {
-	p := surface.New(nil, nil, surface.Config{})
-	for name, err := range map[string]error{"table": p.Table(broken{}), "bars": p.Bars(broken{}, 0), "ascii": p.ASCIIBars(broken{}, 0), "svg": p.SVG(broken{})} {
+	p := &protocol.Surface{}
+	for name, err := range map[string]error{"table": render.SurfaceTable(broken{}, p), "bars": render.SurfaceBars(broken{}, p, 0), "ascii": render.ASCIISurfaceBars(broken{}, p, 0), "svg": render.SurfaceSVG(broken{}, p)} {
 		if !errors.Is(err, io.ErrClosedPipe) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// sixtyTools is the surface of sixty tools in a window.
+func sixtyTools(window int) *protocol.Surface {
+	p := &protocol.Surface{
+		Mode: "discovery", Window: window, WindowFrom: "app", Budget: window / 5, CompactTokens: 1_800, DiscoveryTokens: 700,
+		ShownTokens: 700, Reason: "they do not fit", WouldChange: []string{"a larger window"}, Unmatched: []string{"no.such"},
+		Shown: []protocol.SurfaceTool{{Name: "search_tools"}},
+	}
+	for i := range 60 {
+		p.PerTool = append(p.PerTool, protocol.ToolCost{Name: fmt.Sprintf("mod%d.tool", i), Tokens: 100 + i})
+		p.ToolTokens += 100 + i
+	}
+	return p
 }

@@ -1,0 +1,227 @@
+// Package wire makes the bodies of the protocol from the kernel's own types. It
+// is the one place where both are known: a field that is added to a type of the
+// kernel does not reach clients before it is added here.
+package wire
+
+import (
+	"callgate/internal/agent/surface"
+	"callgate/internal/conversation/history"
+	"callgate/internal/gate/approval"
+	"callgate/internal/gate/lock"
+	"callgate/internal/journal"
+	"callgate/internal/kernel/servers"
+	"callgate/internal/protocol"
+	"callgate/internal/secret"
+	"callgate/internal/source/mcp"
+	"callgate/internal/source/mcp/trust"
+)
+
+// List converts each element. An empty list is [], not null.
+func List[T, U any](list []T, convert func(T) U) []U {
+	out := make([]U, len(list))
+	for i, v := range list {
+		out[i] = convert(v)
+	}
+	return out
+}
+
+// orNil converts each element, and keeps an empty list nil, which is left out.
+func orNil[T, U any](list []T, convert func(T) U) []U {
+	if len(list) == 0 {
+		return nil
+	}
+	return List(list, convert)
+}
+
+// pointer converts what a pointer points to; nil stays nil.
+func pointer[T, U any](p *T, convert func(T) U) *U {
+	if p == nil {
+		return nil
+	}
+	out := convert(*p)
+	return &out
+}
+
+// Approval converts a request for approval.
+func Approval(r approval.Request) protocol.Approval {
+	return protocol.Approval{
+		ID: r.ID, State: protocol.ApprovalState(r.State), Call: r.Call, Workspace: r.Workspace, AppFile: r.AppFile,
+		Risk: r.Risk, Reason: r.Reason, Claims: r.Claims, AskedAt: r.AskedAt, Deadline: r.Deadline,
+		Asker:  protocol.Requester(r.Asker),
+		Answer: pointer(r.Answer, func(a approval.Answer) protocol.ApprovalAnswer { return protocol.ApprovalAnswer(a) }),
+	}
+}
+
+// Record converts a record of the journal.
+func Record(r journal.Record) protocol.Record {
+	return protocol.Record{
+		Seq: r.Seq, Epoch: r.Epoch, Time: r.Time, Kind: protocol.RecordKind(r.Kind), Call: r.Call, Parent: r.Parent,
+		Principal: r.Principal, Name: r.Name, Tool: r.Tool, Note: r.Note,
+		Ask:    pointer(r.Ask, recordAsk),
+		Answer: pointer(r.Answer, func(a journal.Answer) protocol.RecordAnswer { return protocol.RecordAnswer(a) }),
+		End:    pointer(r.End, recordEnd),
+		Opening: pointer(r.Opening, func(o journal.Opening) protocol.RecordOpening {
+			cut := pointer(o.Cut, func(c journal.Truncation) protocol.RecordTruncation { return protocol.RecordTruncation(c) })
+			return protocol.RecordOpening{Kernel: o.Kernel, Start: o.Start, Since: o.Since, Cut: cut}
+		}),
+		Summary: pointer(r.Summary, func(s journal.PruneSummary) protocol.RecordPruned { return protocol.RecordPruned(s) }),
+		Resolution: pointer(r.Resolution, func(r journal.Resolution) protocol.RecordResolution {
+			return protocol.RecordResolution(r)
+		}),
+	}
+}
+
+func recordAsk(a journal.Ask) protocol.RecordAsk {
+	return protocol.RecordAsk{
+		Verdict: protocol.Verdict(a.Verdict), Reason: a.Reason, Args: a.Args, ArgsRef: a.ArgsRef, Coercions: a.Coercions,
+		Claims: a.Claims, Approval: a.Approval, Workspace: a.Workspace, AppFile: a.AppFile,
+	}
+}
+
+func recordEnd(e journal.End) protocol.RecordEnd { return protocol.RecordEnd(e) }
+
+// Output converts what a running call printed.
+func Output(o journal.Output) protocol.Output { return protocol.Output(o) }
+
+// VerifyReport converts a report on the journal.
+func VerifyReport(r journal.Report) protocol.VerifyReport {
+	return protocol.VerifyReport{
+		First: r.First, Last: r.Last, Records: r.Records, Epochs: r.Epochs, Dropped: r.Dropped, Gaps: r.Gaps,
+		Anchored: r.Anchored, Head: r.Head, More: r.More,
+		Problems: orNil(r.Problems, func(p journal.Problem) protocol.VerifyProblem { return protocol.VerifyProblem(p) }),
+	}
+}
+
+// Locks converts a snapshot of the lock table.
+func Locks(s lock.Snapshot) protocol.Locks {
+	return protocol.Locks{
+		Held: List(s.Held, func(h lock.Held) protocol.HeldLock {
+			return protocol.HeldLock{
+				Resource: h.Resource, Mode: h.Mode, Holder: protocol.LockHolder(h.Holder),
+				Since: h.Since, Until: h.Until, Expired: h.Expired,
+			}
+		}),
+		Waiting: List(s.Waiting, func(w lock.Waiting) protocol.WaitingLock {
+			return protocol.WaitingLock{
+				Resource: w.Resource, Mode: w.Mode, Holder: protocol.LockHolder(w.Holder),
+				Since: w.Since, Until: w.Until, Position: w.Position, Behind: blocker(w.Behind),
+			}
+		}),
+	}
+}
+
+func blocker(b lock.Blocker) protocol.LockBlocker {
+	return protocol.LockBlocker{
+		Resource: b.Resource, Mode: b.Mode, Holder: protocol.LockHolder(b.Holder),
+		Since: b.Since, Queued: b.Queued, Expired: b.Expired,
+	}
+}
+
+// Secret converts what is known of a secret.
+func Secret(i secret.Info) protocol.Secret { return protocol.Secret(i) }
+
+// Surface converts the tools as a model is shown them.
+func Surface(p *surface.Plan) *protocol.Surface {
+	return &protocol.Surface{
+		Mode: string(p.Mode), Forced: p.Forced, Window: p.Window, WindowFrom: p.WindowFrom, Budget: p.Budget,
+		ToolTokens: p.ToolTokens, CompactTokens: p.CompactTokens, DiscoveryTokens: p.DiscoveryTokens,
+		PerTool:     List(p.PerTool, func(c surface.Cost) protocol.ToolCost { return protocol.ToolCost(c) }),
+		Shown:       List(p.Shown, func(e surface.Entry) protocol.SurfaceTool { return protocol.SurfaceTool(e) }),
+		ShownTokens: p.ShownTokens, Reason: p.Reason, WouldChange: p.WouldChange, Unmatched: p.Unmatched,
+	}
+}
+
+// ServerStatus converts how a server stands.
+func ServerStatus(s mcp.Status) protocol.ServerStatus {
+	return protocol.ServerStatus{
+		Name: s.Name, State: protocol.ServerState(s.State), Server: s.Server, Protocol: s.Protocol,
+		Instructions: s.Instructions, Resources: s.Resources, Prompts: s.Prompts, Tools: s.Tools, Fetched: s.Fetched,
+		Pid: s.Pid, Since: s.Since, Calls: s.Calls, Failures: s.Failures, InFlight: s.InFlight, Waiting: s.Waiting,
+		LastError: s.LastError, NextTry: s.NextTry,
+	}
+}
+
+// Server converts a server of an app.
+func Server(s servers.Server) protocol.Server {
+	return protocol.Server{
+		ServerStatus: ServerStatus(s.Status), Module: s.Module, Launch: s.Launch, Accepted: s.Accepted,
+		Held: orNil(s.Held, heldTool), Problems: s.Problems,
+	}
+}
+
+// ServerLogLine converts a line that a server wrote.
+func ServerLogLine(l mcp.LogLine) protocol.ServerLogLine { return protocol.ServerLogLine(l) }
+
+func heldTool(h trust.Held) protocol.HeldTool {
+	before := trust.Definition{}
+	if h.Before != nil {
+		before = *h.Before
+	}
+	return protocol.HeldTool{
+		Definition: definition(h.Definition), Hash: h.Definition.Hash().String(), Reason: protocol.HeldReason(h.Reason),
+		Before: pointer(h.Before, definition), Diff: trust.Diff(before, h.Definition),
+		Findings: orNil(h.Findings, func(f trust.Finding) protocol.Finding {
+			return protocol.Finding{
+				Rule: f.Rule, Severity: string(f.Severity), Where: f.Where, Excerpt: f.Excerpt, Why: f.Why,
+			}
+		}),
+		Rejected: pointer(h.Rejected, func(s trust.Stamp) protocol.Stamp { return protocol.Stamp(s) }),
+	}
+}
+
+func definition(d trust.Definition) protocol.Definition { return protocol.Definition(d) }
+
+// Word converts a human's word on a server. A reference that names no hash is
+// Invalid.
+func Word(t protocol.Trust) (servers.Word, error) {
+	w := servers.Word{Launch: t.Launch, By: t.By}
+	for _, refs := range []struct {
+		from []protocol.DefinitionRef
+		to   *[]trust.DefinitionRef
+	}{{t.Accept, &w.Accept}, {t.Reject, &w.Reject}} {
+		for _, ref := range refs.from {
+			one := trust.DefinitionRef{Name: ref.Name}
+			if err := one.Hash.UnmarshalText([]byte(ref.Hash)); err != nil {
+				return w, err
+			}
+			*refs.to = append(*refs.to, one)
+		}
+	}
+	return w, nil
+}
+
+// ConversationInfo converts a conversation as a list shows it.
+func ConversationInfo(i history.Info) protocol.ConversationInfo {
+	return protocol.ConversationInfo{
+		ID: i.ID, App: i.App, AppFile: i.AppFile, Agent: i.Agent, Lane: i.Lane, Workspace: i.Workspace, User: i.User,
+		Title: i.Title, Created: i.Created, Updated: i.Updated, Events: i.Events, Turns: i.Turns, ToolCalls: i.ToolCalls,
+		Usage: i.Usage, Last: protocol.EndReason(i.Last),
+	}
+}
+
+// HistoryEvent converts an event of a conversation.
+func HistoryEvent(e history.Event) protocol.HistoryEvent {
+	return protocol.HistoryEvent{
+		Seq: e.Seq, At: e.At, Type: protocol.EventType(e.Type), Message: e.Message, Usage: e.Usage, Model: e.Model,
+		Call:   pointer(e.Call, AgentCall),
+		Result: pointer(e.Result, func(r history.Result) protocol.HistoryResult { return protocol.HistoryResult(r) }),
+		End:    pointer(e.End, HistoryEnd), Compaction: pointer(e.Compaction, Compaction),
+	}
+}
+
+// AgentCall converts a call of a model.
+func AgentCall(c history.Call) protocol.AgentCall { return protocol.AgentCall(c) }
+
+// HistoryEnd converts how a turn ended.
+func HistoryEnd(e history.End) protocol.HistoryEnd {
+	return protocol.HistoryEnd{Reason: protocol.EndReason(e.Reason), Error: e.Error}
+}
+
+// Compaction converts how a conversation was made shorter.
+func Compaction(c history.Compaction) protocol.Compaction {
+	return protocol.Compaction{
+		Summary: c.Summary, Kept: c.Kept, Pinned: c.Pinned, Dropped: c.Dropped, Warning: c.Warning,
+		Before: c.Before, After: c.After, Usage: c.Usage, Model: c.Model,
+		Shortened: orNil(c.Shortened, func(s history.Shortened) protocol.Shortened { return protocol.Shortened(s) }),
+	}
+}

@@ -1,0 +1,62 @@
+package protocol
+
+import (
+	"encoding/json"
+	"time"
+
+	"callgate/tool"
+)
+
+// Approval is a call that waits for a human, or did.
+type Approval struct {
+	ID        string          `json:"id"`
+	State     ApprovalState   `json:"state"`
+	Call      tool.Call       `json:"call"` // arguments as the tool would see them
+	Workspace string          `json:"workspace"`
+	AppFile   string          `json:"app_file,omitempty"`
+	Risk      tool.Risk       `json:"risk"`
+	Reason    string          `json:"reason"` // why a human is asked
+	Claims    []tool.Claim    `json:"claims,omitempty"`
+	AskedAt   time.Time       `json:"asked_at"`
+	Deadline  time.Time       `json:"deadline"`
+	Asker     Requester       `json:"asker,omitzero"`
+	Answer    *ApprovalAnswer `json:"answer,omitempty"`
+}
+
+// ApprovalState is how an approval stands.
+type ApprovalState string
+
+// The states. Approved becomes Used when the call has begun.
+const (
+	ApprovalPending  ApprovalState = "pending"
+	ApprovalApproved ApprovalState = "approved"
+	ApprovalDenied   ApprovalState = "denied"
+	ApprovalExpired  ApprovalState = "expired"
+	ApprovalUsed     ApprovalState = "spent"
+)
+
+// Requester is the process on whose behalf a call was made, and whether a person
+// may answer there.
+type Requester struct {
+	PID   int  `json:"pid,omitempty"`
+	Human bool `json:"human,omitempty"`
+}
+
+// ApprovalAnswer is the answer that an approval was given.
+type ApprovalAnswer struct {
+	Approve  bool            `json:"approve"`
+	Args     json.RawMessage `json:"args,omitempty"`     // the arguments as edited
+	Always   bool            `json:"always,omitempty"`   // for this tool, for the rest of the session
+	Feedback string          `json:"feedback,omitempty"` // for the model, as quoted text
+	By       string          `json:"by"`
+	At       time.Time       `json:"at"`
+}
+
+// Answer answers an approval.
+type Answer struct {
+	Approve  bool            `json:"approve"`
+	Args     json.RawMessage `json:"args,omitempty"`
+	Always   bool            `json:"always,omitempty"`
+	Feedback string          `json:"feedback,omitempty"`
+	By       string          `json:"by,omitempty"`
+}

@@ -1,0 +1,197 @@
+package protocol
+
+import (
+	"encoding/json"
+	"time"
+
+	"callgate/tool"
+)
+
+// Record is one line of the journal. Its sections are present as the kind says.
+type Record struct {
+	Seq       uint64          `json:"seq"`
+	Epoch     uint64          `json:"epoch"`
+	Time      time.Time       `json:"time"`
+	Kind      RecordKind      `json:"kind"`
+	Call      string          `json:"call,omitempty"`
+	Parent    string          `json:"parent,omitempty"`
+	Principal *tool.Principal `json:"principal,omitempty"`
+	Name      string          `json:"name,omitempty"` // as asked for
+	Tool      string          `json:"tool,omitempty"` // the resolved identity
+	Ask       *RecordAsk      `json:"ask,omitempty"`
+	Answer    *RecordAnswer   `json:"answer,omitempty"`
+	End       *RecordEnd      `json:"end,omitempty"`
+	Note      string          `json:"note,omitempty"`
+	Opening   *RecordOpening  `json:"opening,omitempty"`
+	Summary   *RecordPruned   `json:"summary,omitempty"`
+
+	Resolution *RecordResolution `json:"resolution,omitempty"`
+}
+
+// RecordKind is what a record tells.
+type RecordKind string
+
+// The kinds of record.
+const (
+	RecordKindOpened   RecordKind = "opened"   // an epoch begins
+	RecordKindAsked    RecordKind = "asked"    // a call was proposed
+	RecordKindAnswered RecordKind = "answered" // a human answered an approval
+	RecordKindBegun    RecordKind = "begun"    // the handler is about to run
+	RecordKindEnded    RecordKind = "ended"    // how it ended
+	RecordKindDoubted  RecordKind = "doubted"  // it began in an earlier process and never ended
+	RecordKindResolved RecordKind = "resolved" // a doubt was resolved
+	RecordKindNoted    RecordKind = "noted"    // a remark about a call
+	RecordKindPruned   RecordKind = "dropped"  // older epochs were removed
+)
+
+// Verdict is what the gate decided about a proposal.
+type Verdict string
+
+// The verdicts.
+const (
+	VerdictAllow  Verdict = "allow"
+	VerdictWait   Verdict = "wait" // a human must answer first
+	VerdictRefuse Verdict = "refuse"
+)
+
+// RecordAsk is what was proposed, and the decision.
+type RecordAsk struct {
+	Verdict   Verdict         `json:"verdict"`
+	Reason    string          `json:"reason,omitempty"`
+	Args      json.RawMessage `json:"args,omitempty"`
+	ArgsRef   string          `json:"args_ref,omitempty"` // in place of Args when they are large
+	Coercions []string        `json:"coercions,omitempty"`
+	Claims    []tool.Claim    `json:"claims,omitempty"`
+	Approval  string          `json:"approval,omitempty"`
+	Workspace string          `json:"workspace,omitempty"`
+	AppFile   string          `json:"app_file,omitempty"`
+}
+
+// RecordAnswer is a human's answer.
+type RecordAnswer struct {
+	Approval string          `json:"approval"`
+	Verdict  string          `json:"verdict"` // approved, denied, expired
+	By       string          `json:"by,omitempty"`
+	Always   bool            `json:"always,omitempty"`
+	Feedback string          `json:"feedback,omitempty"`
+	Args     json.RawMessage `json:"args,omitempty"` // as edited
+	ArgsRef  string          `json:"args_ref,omitempty"`
+}
+
+// RecordEnd is how a call ended.
+type RecordEnd struct {
+	Status    tool.Status   `json:"status"`
+	Error     tool.Kind     `json:"error,omitempty"`
+	Summary   string        `json:"summary,omitempty"`
+	ResultRef string        `json:"result_ref,omitempty"`
+	Warnings  []string      `json:"warnings,omitempty"`
+	Took      time.Duration `json:"took"`
+
+	Result      json.RawMessage `json:"result,omitempty"`
+	ArtifactRef string          `json:"artifact_ref,omitempty"` // the whole of what was cut or withheld
+}
+
+// RecordOpening is what is known of an epoch as it begins.
+type RecordOpening struct {
+	Kernel string            `json:"kernel,omitempty"`
+	Start  bool              `json:"start,omitempty"` // a process began; otherwise the epoch before had grown old
+	Since  uint64            `json:"since"`           // calls begun from this record on may be in doubt later
+	Cut    *RecordTruncation `json:"cut,omitempty"`   // the anchor and the store did not agree
+}
+
+// RecordTruncation is evidence that records were lost or replaced while the
+// kernel was away.
+type RecordTruncation struct {
+	Anchor uint64 `json:"anchor"` // the record that the anchor named; 0: there was no anchor
+	Hash   []byte `json:"hash,omitempty"`
+	Head   uint64 `json:"head"` // the last record in the store
+}
+
+// RecordPruned is what remains of epochs that were removed.
+type RecordPruned struct {
+	FromEpoch uint64    `json:"from_epoch"`
+	ToEpoch   uint64    `json:"to_epoch"`
+	FirstSeq  uint64    `json:"first_seq"`
+	LastSeq   uint64    `json:"last_seq"`
+	Calls     uint64    `json:"calls"`
+	From      time.Time `json:"from"`
+	To        time.Time `json:"to"`
+	Before    []byte    `json:"before"`
+	Head      []byte    `json:"head"`
+	At        time.Time `json:"at"`
+	Signature []byte    `json:"signature"`
+}
+
+// RecordResolution is what became of a call in doubt.
+type RecordResolution struct {
+	Happened bool   `json:"happened"`
+	By       string `json:"by,omitempty"`
+	Retry    string `json:"retry,omitempty"` // the call that was made in its place
+}
+
+// Output is a piece of what a running call prints.
+type Output struct {
+	Call   string `json:"call"`
+	Stream string `json:"stream"`
+	Text   []byte `json:"text"`
+}
+
+// JournalQuery selects records; its fields are parameters of RouteJournal.
+type JournalQuery struct {
+	After  uint64 // records with a greater Seq
+	Before uint64 // records with a lesser Seq
+	Call   string
+	Kind   RecordKind
+	Newest bool // the last Limit records that match, still oldest first
+	Limit  int  // 0, or more than MaxRecords: MaxRecords
+}
+
+// MaxRecords is the most records that one query returns.
+const MaxRecords = 10_000
+
+// Event is one line of the stream that RouteFollow gives: a record, of which
+// none is missed, or a piece of what a running call prints, which may be.
+type Event struct {
+	Record *Record `json:"record,omitempty"`
+	Output *Output `json:"output,omitempty"`
+}
+
+// VerifyReport is what verifying the journal found.
+type VerifyReport struct {
+	First    uint64          `json:"first"` // the oldest record still kept
+	Last     uint64          `json:"last"`
+	Records  uint64          `json:"records"`
+	Epochs   uint64          `json:"epochs"`
+	Dropped  uint64          `json:"dropped"`            // records that were pruned and signed for
+	Gaps     uint64          `json:"gaps,omitempty"`     // of an export: places where records were left out
+	Anchored bool            `json:"anchored,omitempty"` // an anchor was there to compare with
+	Head     string          `json:"head"`               // hash of the last record
+	Problems []VerifyProblem `json:"problems,omitempty"`
+	More     int             `json:"more,omitempty"` // problems beyond those listed
+}
+
+// OK reports whether nothing was wrong.
+func (r VerifyReport) OK() bool { return len(r.Problems) == 0 }
+
+// VerifyProblem is something wrong with the journal.
+type VerifyProblem struct {
+	Seq  uint64 `json:"seq"` // the record, or the first of those missing; 0: none in particular
+	What string `json:"what"`
+}
+
+// ResolveDoubt says what became of a call in doubt.
+type ResolveDoubt struct {
+	Happened bool   `json:"happened"`
+	By       string `json:"by,omitempty"`
+}
+
+// Prune asks that epochs which ended before a time be removed.
+type Prune struct {
+	Before time.Time `json:"before"`
+}
+
+// PruneResult is what was removed.
+type PruneResult struct {
+	Records   uint64 `json:"records"`
+	Artifacts int    `json:"artifacts"`
+}

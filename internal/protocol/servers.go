@@ -1,0 +1,139 @@
+package protocol
+
+import (
+	"encoding/json"
+	"time"
+
+	"callgate/tool"
+)
+
+// ServerStatus is how an MCP server stands.
+type ServerStatus struct {
+	Name         string      `json:"name"`
+	State        ServerState `json:"state"`
+	Server       string      `json:"server,omitempty"` // what it calls itself
+	Protocol     string      `json:"protocol,omitempty"`
+	Instructions string      `json:"instructions,omitempty"`
+	Resources    bool        `json:"resources,omitempty"`
+	Prompts      bool        `json:"prompts,omitempty"`
+	Tools        int         `json:"tools"`
+	Fetched      time.Time   `json:"fetched,omitzero"` // when its tools were last asked for
+	Pid          int         `json:"pid,omitempty"`
+	Since        time.Time   `json:"since,omitzero"` // of running
+	Calls        int         `json:"calls"`
+	Failures     int         `json:"failures"` // of the calls
+	InFlight     int         `json:"in_flight"`
+	Waiting      int         `json:"waiting"` // calls that wait for a slot
+	LastError    string      `json:"last_error,omitempty"`
+	NextTry      time.Time   `json:"next_try,omitzero"`
+}
+
+// ServerState is where a server stands.
+type ServerState string
+
+// Server is an MCP server behind a session's app.
+type Server struct {
+	ServerStatus
+	Module   string     `json:"module"`
+	Launch   string     `json:"launch"`         // what it runs, or where it is
+	Accepted bool       `json:"accepted"`       // a human let it run
+	Held     []HeldTool `json:"held,omitempty"` // tools that wait for a human
+	Problems []string   `json:"problems,omitempty"`
+}
+
+// HeldTool is a tool of a server that is not shown before a human accepts it.
+type HeldTool struct {
+	Definition Definition  `json:"definition"`
+	Hash       string      `json:"hash"` // names exactly this definition: see DefinitionRef
+	Reason     HeldReason  `json:"reason"`
+	Before     *Definition `json:"before,omitempty"` // the definition that was accepted under this name
+	Diff       string      `json:"diff"`             // of the definitions, a line each
+	Findings   []Finding   `json:"findings,omitempty"`
+	Rejected   *Stamp      `json:"rejected,omitempty"` // a human has seen this definition and said no
+}
+
+// Ref names exactly the definition that a human was shown.
+func (h HeldTool) Ref() DefinitionRef { return DefinitionRef{h.Definition.Name, h.Hash} }
+
+// HeldReason is why a tool is held.
+type HeldReason string
+
+// The reasons.
+const (
+	HeldChanged    HeldReason = "changed"    // another definition was accepted under this name
+	HeldNew        HeldReason = "new"        // its server was known, and did not have it
+	HeldSuspicious HeldReason = "suspicious" // its text looks like an attempt to steer a model
+	HeldUnpinned   HeldReason = "unpinned"   // the app wants a human to accept it first
+)
+
+// Definition is a tool as its server defines it.
+type Definition struct {
+	Name        string          `json:"name"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Input       json.RawMessage `json:"input,omitempty"`
+	Output      json.RawMessage `json:"output,omitempty"`
+	Annotations json.RawMessage `json:"annotations,omitempty"`
+}
+
+// Finding is something in a definition that a human should know of.
+type Finding struct {
+	Rule     string `json:"rule"`
+	Severity string `json:"severity"`
+	Where    string `json:"where"`
+	Excerpt  string `json:"excerpt"`
+	Why      string `json:"why"`
+}
+
+// Stamp is who did something, and when.
+type Stamp struct {
+	By string    `json:"by,omitempty"`
+	At time.Time `json:"at"`
+}
+
+// DefinitionRef names one definition of a tool.
+type DefinitionRef struct {
+	Name string `json:"name"`
+	Hash string `json:"hash"`
+}
+
+// Trust is a human's word on a server: that it may run, and which of its held
+// tools may be shown.
+type Trust struct {
+	Launch string          `json:"launch,omitempty"` // as it was shown; empty: the word is not about that
+	Accept []DefinitionRef `json:"accept,omitempty"`
+	Reject []DefinitionRef `json:"reject,omitempty"`
+	By     string          `json:"by,omitempty"`
+}
+
+// AppConsent is the name of what an app file does by itself, in the place of a
+// server's name in RouteTrust.
+const AppConsent = "(app)"
+
+// Login is one line of the stream that RouteLogin gives: first the page on
+// which the human logs in, then how it ended.
+type Login struct {
+	URL   string      `json:"url,omitempty"`
+	Done  bool        `json:"done,omitempty"`
+	Error *tool.Error `json:"error,omitempty"`
+}
+
+// ServerLogLine is a line that a server wrote.
+type ServerLogLine struct {
+	Time   time.Time `json:"time"`
+	Stream string    `json:"stream"` // stderr, stdout (no message), or log (by the protocol)
+	Text   string    `json:"text"`
+}
+
+// The kinds of what servers have beside tools.
+const (
+	Resources = "resources"
+	Templates = "templates"
+	Prompts   = "prompts"
+)
+
+// ServerItem asks for one resource by its URI, or one prompt by its name.
+type ServerItem struct {
+	Name string            `json:"name"`
+	Args map[string]string `json:"args,omitempty"`
+}

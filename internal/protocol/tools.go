@@ -1,0 +1,94 @@
+package protocol
+
+import (
+	"encoding/json"
+
+	"callgate/tool"
+)
+
+// CallRequest is one proposal.
+type CallRequest struct {
+	Name   string          `json:"name"`
+	Args   json.RawMessage `json:"args,omitempty"`
+	Parent string          `json:"parent,omitempty"`
+	NoWait bool            `json:"no_wait,omitempty"`
+}
+
+// Tool is a tool as a session sees it, with what its user should know.
+type Tool struct {
+	tool.Spec
+	ID         tool.ID         `json:"id"`
+	Wire       string          `json:"wire_name"`
+	Signature  string          `json:"signature"`
+	Risk       tool.Risk       `json:"risk_level"`
+	SideEffect tool.SideEffect `json:"side_effect"`
+	Idempotent bool            `json:"idempotent"`
+	Policy     string          `json:"policy"` // allow, or approve
+	Reason     string          `json:"reason,omitempty"`
+}
+
+// Search asks for tools by what is meant. Several queries are answered one by
+// one; with none, the tools are listed by name.
+type Search struct {
+	Queries     []string          `json:"queries,omitempty"`
+	Modules     []string          `json:"modules,omitempty"`
+	Tags        []string          `json:"tags,omitempty"`
+	MaxRisk     tool.Risk         `json:"max_risk,omitempty"`
+	SideEffects []tool.SideEffect `json:"side_effects,omitempty"`
+	Limit       int               `json:"limit,omitempty"`
+	Offset      int               `json:"offset,omitempty"`
+	Schemas     bool              `json:"schemas,omitempty"` // the tools whole
+}
+
+// SearchResult is the answer to a Search.
+type SearchResult struct {
+	Answers   []QueryResult `json:"answers"`
+	Unmatched []string      `json:"unmatched,omitempty"` // queries that nothing answers well
+	Degraded  string        `json:"degraded,omitempty"`  // why only keywords were compared
+}
+
+// QueryResult is what one query found, best first.
+type QueryResult struct {
+	Query string      `json:"query"`
+	Total int         `json:"total"`
+	Hits  []SearchHit `json:"hits"`
+}
+
+// SearchHit is one tool that was found, and why.
+type SearchHit struct {
+	Tool
+	Score    float64 `json:"score"`
+	Semantic float64 `json:"semantic"`
+	Why      string  `json:"why,omitempty"`
+}
+
+// Surface is the tools as a model is shown them, what that costs, and why.
+type Surface struct {
+	Mode            string        `json:"mode"`
+	Forced          bool          `json:"forced"`
+	Window          int           `json:"window"`
+	WindowFrom      string        `json:"window_from"` // app, client table, or default
+	Budget          int           `json:"budget"`
+	ToolTokens      int           `json:"tool_tokens"`      // what direct costs
+	CompactTokens   int           `json:"compact_tokens"`   // what compact_direct costs, by the budget's rule
+	DiscoveryTokens int           `json:"discovery_tokens"` // what the discovery set costs
+	PerTool         []ToolCost    `json:"per_tool"`         // what direct would show, in that order
+	Shown           []SurfaceTool `json:"shown"`            // the tool array
+	ShownTokens     int           `json:"shown_tokens"`
+	Reason          string        `json:"reason"`
+	WouldChange     []string      `json:"would_change,omitempty"` // what would change the decision
+	Unmatched       []string      `json:"unmatched,omitempty"`    // pinned names and direct modules that do not exist
+}
+
+// ToolCost is the size of one tool's definition.
+type ToolCost struct {
+	Name   string `json:"name"` // dotted
+	Tokens int    `json:"tokens"`
+}
+
+// SurfaceTool is one tool as it is shown.
+type SurfaceTool struct {
+	Name        string          `json:"name"` // wire
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"parameters"`
+}
