@@ -8,7 +8,18 @@ import (
 	"callgate/internal/protocol"
 )
 
-func (a *api) approvals(w http.ResponseWriter, r *http.Request) error {
+// approvalRoutes lists and answers approvals.
+type approvalRoutes struct{ *api }
+
+func (a *approvalRoutes) routes() map[string]route {
+	return map[string]route{
+		protocol.RouteApprovals: a.approvals,
+		protocol.RouteApproval:  a.approval,
+		protocol.RouteAnswer:    a.answer,
+	}
+}
+
+func (a *approvalRoutes) approvals(w http.ResponseWriter, r *http.Request) error {
 	list, err := a.kernel.Approvals.List(r.Context(), approval.State(r.FormValue("state")), 0)
 	if err != nil {
 		return err
@@ -16,7 +27,7 @@ func (a *api) approvals(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, wire.List(list, wire.Approval))
 }
 
-func (a *api) approval(w http.ResponseWriter, r *http.Request) error {
+func (a *approvalRoutes) approval(w http.ResponseWriter, r *http.Request) error {
 	request, err := a.kernel.Approvals.Get(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
@@ -24,7 +35,7 @@ func (a *api) approval(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, wire.Approval(request))
 }
 
-func (a *api) answer(w http.ResponseWriter, r *http.Request) error {
+func (a *approvalRoutes) answer(w http.ResponseWriter, r *http.Request) error {
 	var said protocol.Answer
 	if err := read(r, &said); err != nil {
 		return err

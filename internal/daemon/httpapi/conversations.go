@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -13,17 +12,33 @@ import (
 	"callgate/internal/agent"
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
-	"callgate/internal/daemon/peer"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
-	"callgate/internal/kernel/session"
 	"callgate/internal/protocol"
 	"callgate/llm"
 	"callgate/tool"
 )
 
-func (a *api) openConversation(w http.ResponseWriter, r *http.Request) error {
+// conversationRoutes opens conversations and runs their turns.
+type conversationRoutes struct{ *api }
+
+func (a *conversationRoutes) routes() map[string]route {
+	return map[string]route{
+		protocol.RouteOpenConversation:   a.openConversation,
+		protocol.RouteConversations:      a.conversations,
+		protocol.RouteConversation:       a.history,
+		protocol.RouteDeleteConversation: a.deleteConversation,
+		protocol.RouteSendMessage:        a.sendMessage,
+		protocol.RouteResumeTurn:         a.resumeTurn,
+		protocol.RouteCancelTurn:         a.cancelTurn,
+		protocol.RouteCompact:            a.compact,
+		protocol.RoutePrompt:             a.prompt,
+		protocol.RouteEvents:             a.conversationEvents,
+	}
+}
+
+func (a *conversationRoutes) openConversation(w http.ResponseWriter, r *http.Request) error {
 	var o protocol.OpenConversation
 	if err := read(r, &o); err != nil {
 		return err
@@ -54,34 +69,9 @@ func (a *api) openConversation(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, opened)
 }
 
-// sessionSpec is a session as a client asks for it.
-func (a *api) sessionSpec(r *http.Request, o protocol.OpenSession) (session.Spec, error) {
-	pid, key := peerPID(r), ""
-	if pid == 0 {
-		pid = os.Getpid()
-	}
-	if o.Human && peer.AtTerminal(pid) {
-		key = r.Header.Get(protocol.KeyHeader)
-	}
-	requester, err := a.kernel.Requester(pid, key)
-	return session.Spec{
-		Workspace: o.Workspace, AppFile: o.AppFile, Agent: o.Agent, Lane: o.Lane, Requester: requester,
-	}, err
-}
-
-func (a *api) sessionDTO(s *session.Session) protocol.Session {
-	opened := protocol.Session{
-		ID: s.ID(), Workspace: s.Workspace(), Human: s.CanAnswer(), PendingConsent: a.kernel.PendingConsent(s),
-	}
-	if app := s.App(); app != nil {
-		opened.App, opened.AppFile, opened.Warnings = app.ID, app.Path, s.Warnings()
-	}
-	return opened
-}
-
 // conversation returns the open conversation that a request acts in; only the
 // process that opened it may.
-func (a *api) conversation(r *http.Request) (*conversation.Conversation, error) {
+func (a *conversationRoutes) conversation(r *http.Request) (*conversation.Conversation, error) {
 	c, err := a.kernel.Conversations.Get(r.PathValue("id"))
 	if err != nil {
 		return nil, err
@@ -89,7 +79,7 @@ func (a *api) conversation(r *http.Request) (*conversation.Conversation, error) 
 	return c, checkOwner(c.Session(), r)
 }
 
-func (a *api) sendMessage(w http.ResponseWriter, r *http.Request) error {
+func (a *conversationRoutes) sendMessage(w http.ResponseWriter, r *http.Request) error {
 	c, err := a.conversation(r)
 	if err != nil {
 		return err
@@ -106,7 +96,7 @@ func (a *api) sendMessage(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-func (a *api) resumeTurn(w http.ResponseWriter, r *http.Request) error {
+func (a *conversationRoutes) resumeTurn(w http.ResponseWriter, r *http.Request) error {
 	c, err := a.conversation(r)
 	if err != nil {
 		return err
@@ -115,7 +105,7 @@ func (a *api) resumeTurn(w http.ResponseWriter, r *http.Request) error {
 }
 
 // turn runs a turn and reports it as it goes. A client that goes away stops it.
-func (a *api) turn(
+func (a *conversationRoutes) turn(
 	w http.ResponseWriter, r *http.Request, c *conversation.Conversation,
 	run func(context.Context, conversation.Watch) (history.End, error),
 ) error {
@@ -224,7 +214,7 @@ func (s *turnStream) outputs(output <-chan journal.Output, done <-chan struct{},
 	}
 }
 
-func (a *api) cancelTurn(w http.ResponseWriter, r *http.Request) error {
+func (a *conversationRoutes) cancelTurn(w http.ResponseWriter, r *http.Request) error {
 	c, err := a.kernel.Conversations.Get(r.PathValue("id")) // any process of the user may: stopping asks for nothing
 	if err != nil {
 		return err
@@ -233,7 +223,7 @@ func (a *api) cancelTurn(w http.ResponseWriter, r *http.Request) error {
 }
 
 // compact makes a conversation shorter that nobody speaks in right now.
-func (a *api) compact(w http.ResponseWriter, r *http.Request) error {
+func (a *conversationRoutes) compact(w http.ResponseWriter, r *http.Request) error {
 	c, err := a.conversation(r)
 	if err != nil {
 		return err
@@ -248,7 +238,7 @@ func (a *api) compact(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, wire.Compaction(*done))
 }
 
-func (a *api) prompt(w http.ResponseWriter, r *http.Request) error {
+func (a *conversationRoutes) prompt(w http.ResponseWriter, r *http.Request) error {
 	c, err := a.conversation(r)
 	if err != nil {
 		return err
@@ -272,7 +262,7 @@ func (a *api) prompt(w http.ResponseWriter, r *http.Request) error {
 // tokens is about how many a text has.
 func tokens(text string) int { return (len(text) + 3) / 4 }
 
-func (a *api) conversations(w http.ResponseWriter, r *http.Request) error {
+func (a *conversationRoutes) conversations(w http.ResponseWriter, r *http.Request) error {
 	var limit uint64
 	if err := number(r, "limit", &limit); err != nil {
 		return err
@@ -284,7 +274,7 @@ func (a *api) conversations(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, wire.List(list, wire.ConversationInfo))
 }
 
-func (a *api) history(w http.ResponseWriter, r *http.Request) error {
+func (a *conversationRoutes) history(w http.ResponseWriter, r *http.Request) error {
 	var after uint64
 	if err := number(r, "after", &after); err != nil {
 		return err
@@ -299,7 +289,7 @@ func (a *api) history(w http.ResponseWriter, r *http.Request) error {
 }
 
 // conversationEvents follows the log of a conversation, as one line for each event.
-func (a *api) conversationEvents(w http.ResponseWriter, r *http.Request) error {
+func (a *conversationRoutes) conversationEvents(w http.ResponseWriter, r *http.Request) error {
 	var after uint64
 	if err := number(r, "after", &after); err != nil {
 		return err
@@ -320,7 +310,7 @@ func (a *api) conversationEvents(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *api) deleteConversation(w http.ResponseWriter, r *http.Request) error {
+func (a *conversationRoutes) deleteConversation(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	// Its own opener may; anybody else shows that a human wants it.
 	if c, err := a.kernel.Conversations.Get(id); err != nil || checkOwner(c.Session(), r) != nil {

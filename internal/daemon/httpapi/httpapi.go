@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 	"callgate/internal/daemon/peer"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/approval"
-	"callgate/internal/gate/schema"
 	"callgate/internal/kernel"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/protocol"
@@ -30,92 +28,58 @@ import (
 // maxBody bounds a request: the largest arguments a call may have.
 const maxBody = 64 << 20
 
-// api answers requests.
+// api is what all routes share.
 type api struct {
 	kernel *kernel.Kernel
 	Lifecycle
 	started time.Time
-	schemas schema.Cache
-	mcp     *mcpserver.Server // MCP clients
-
-	mu  sync.Mutex
-	web map[string]http.Handler // for clients over HTTP, by how they are let in
 }
 
-// Lifecycle is how the daemon's life and its clients touch each other.
+// Lifecycle connects the API to the daemon's shutdown and its client count.
 type Lifecycle struct {
 	Context      context.Context // done when the daemon stops: streams end
-	Stop         func()          // asks it to
+	Stop         func()          // asks the daemon to stop
 	Background   bool            // it was started for its clients, and may be stopped by one
-	MCPClients   *atomic.Int64   // MCP clients on streams: as long as there are some, it is needed
-	ApprovalWait time.Duration   // how long a call is held that a human approves elsewhere; 0: as the server has it
+	MCPClients   *atomic.Int64   // MCP clients on streams: while there are some, the daemon is needed
+	ApprovalWait time.Duration   // how long a call is held that a human approves elsewhere; 0: as the MCP server has it
 }
+
+// route answers the requests of one route. An error becomes the answer.
+type route func(http.ResponseWriter, *http.Request) error
 
 // New makes the handler of a kernel's protocol.
 func New(k *kernel.Kernel, life Lifecycle) http.Handler {
-	a := &api{kernel: k, Lifecycle: life, started: time.Now(), mcp: mcpserver.New(k), web: map[string]http.Handler{}}
+	a := &api{kernel: k, Lifecycle: life, started: time.Now()}
+	clients := &mcpRoutes{api: a, server: mcpserver.New(k), web: map[string]http.Handler{}}
 	mux := http.NewServeMux()
-	for route, handle := range map[string]func(http.ResponseWriter, *http.Request) error{
-		protocol.RouteStatus:       a.status,
-		protocol.RouteStop:         a.stop,
-		protocol.RouteAppSchema:    a.appSchema,
-		protocol.RouteMCP:          a.mcpStream,
-		protocol.RouteOpenSession:  a.open,
-		protocol.RouteCloseSession: a.close,
-		protocol.RouteTools:        a.tools,
-		protocol.RouteTool:         a.tool,
-		protocol.RouteSearch:       a.search,
-		protocol.RouteSurface:      a.surface,
-		protocol.RouteServers:      a.servers,
-		protocol.RouteRefresh:      a.refresh,
-		protocol.RouteRestart:      a.restart,
-		protocol.RouteTrust:        a.trust,
-		protocol.RouteLogin:        a.login,
-		protocol.RouteLogs:         a.logs,
-		protocol.RouteServerItems:  a.listItems,
-		protocol.RouteServerItem:   a.readItem,
-		protocol.RouteCall:         a.call,
-		protocol.RouteCollect:      a.collect,
-		protocol.RouteApprovals:    a.approvals,
-		protocol.RouteApproval:     a.approval,
-		protocol.RouteAnswer:       a.answer,
-		protocol.RouteLocks:        a.locks,
-		protocol.RouteJournal:      a.journal,
-		protocol.RouteFollow:       a.follow,
-		protocol.RouteVerify:       a.verify,
-		protocol.RouteExport:       a.export,
-		protocol.RouteDoubts:       a.doubts,
-		protocol.RouteResolve:      a.resolve,
-		protocol.RoutePrune:        a.prune,
-		protocol.RouteArtifact:     a.artifact,
-
-		protocol.RouteOpenConversation:   a.openConversation,
-		protocol.RouteConversations:      a.conversations,
-		protocol.RouteConversation:       a.history,
-		protocol.RouteDeleteConversation: a.deleteConversation,
-		protocol.RouteSendMessage:        a.sendMessage,
-		protocol.RouteResumeTurn:         a.resumeTurn,
-		protocol.RouteCancelTurn:         a.cancelTurn,
-		protocol.RouteCompact:            a.compact,
-		protocol.RoutePrompt:             a.prompt,
-		protocol.RouteEvents:             a.conversationEvents,
-
-		protocol.RouteSecrets:      a.secrets,
-		protocol.RouteSetSecret:    a.setSecret,
-		protocol.RouteDeleteSecret: a.deleteSecret,
+	for _, routes := range []map[string]route{
+		a.routes(), (&sessionRoutes{a}).routes(), (&toolRoutes{api: a}).routes(), (&serverRoutes{a}).routes(),
+		(&approvalRoutes{a}).routes(), (&journalRoutes{a}).routes(), (&conversationRoutes{a}).routes(),
+		(&secretRoutes{a}).routes(), clients.routes(),
 	} {
-		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
-			if err := handle(w, r); err != nil {
-				fail(w, err)
-			}
-		})
+		for pattern, handle := range routes {
+			mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+				if err := handle(w, r); err != nil {
+					fail(w, err)
+				}
+			})
+		}
 	}
-	mux.HandleFunc(protocol.MCPHTTPPath, a.mcpHTTP)
+	mux.HandleFunc(protocol.MCPHTTPPath, clients.mcpHTTP)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, tool.Errorf("httpapi", tool.NotFound, "the kernel has no %s %s", r.Method, tool.Truncate(r.URL.Path)).
 			WithHint("this program and the running kernel may be of different versions: see callgate version"))
 	})
 	return mux
+}
+
+func (a *api) routes() map[string]route {
+	return map[string]route{
+		protocol.RouteStatus:    a.status,
+		protocol.RouteStop:      a.stop,
+		protocol.RouteAppSchema: a.appSchema,
+		protocol.RouteLocks:     a.locks,
+	}
 }
 
 // peerContextKey is where a connection's peer stands in its context: the server

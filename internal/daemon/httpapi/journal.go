@@ -40,7 +40,23 @@ func number(r *http.Request, name string, into *uint64) error {
 	return nil
 }
 
-func (a *api) journal(w http.ResponseWriter, r *http.Request) error {
+// journalRoutes reads, follows, proves and prunes the journal.
+type journalRoutes struct{ *api }
+
+func (a *journalRoutes) routes() map[string]route {
+	return map[string]route{
+		protocol.RouteJournal:  a.journal,
+		protocol.RouteFollow:   a.follow,
+		protocol.RouteVerify:   a.verify,
+		protocol.RouteExport:   a.export,
+		protocol.RouteDoubts:   a.doubts,
+		protocol.RouteResolve:  a.resolve,
+		protocol.RoutePrune:    a.prune,
+		protocol.RouteArtifact: a.artifact,
+	}
+}
+
+func (a *journalRoutes) journal(w http.ResponseWriter, r *http.Request) error {
 	q, err := query(r)
 	if err != nil {
 		return err
@@ -58,7 +74,7 @@ func (a *api) journal(w http.ResponseWriter, r *http.Request) error {
 
 // follow streams records as they are written and, with live=true, what calls
 // print while they run.
-func (a *api) follow(w http.ResponseWriter, r *http.Request) error {
+func (a *journalRoutes) follow(w http.ResponseWriter, r *http.Request) error {
 	var after uint64
 	if err := number(r, "after", &after); err != nil {
 		return err
@@ -112,7 +128,7 @@ func (a *api) follow(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-func (a *api) verify(w http.ResponseWriter, r *http.Request) error {
+func (a *journalRoutes) verify(w http.ResponseWriter, r *http.Request) error {
 	report, err := a.kernel.Journal.Verify(r.Context())
 	if err != nil {
 		return err
@@ -120,7 +136,7 @@ func (a *api) verify(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, wire.VerifyReport(report))
 }
 
-func (a *api) export(w http.ResponseWriter, r *http.Request) error {
+func (a *journalRoutes) export(w http.ResponseWriter, r *http.Request) error {
 	q, err := query(r)
 	if err != nil {
 		return err
@@ -135,7 +151,7 @@ func (a *api) export(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *api) doubts(w http.ResponseWriter, r *http.Request) error {
+func (a *journalRoutes) doubts(w http.ResponseWriter, r *http.Request) error {
 	list, err := a.kernel.Journal.Doubts(r.Context())
 	if err != nil {
 		return err
@@ -143,7 +159,7 @@ func (a *api) doubts(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, wire.List(list, wire.Record))
 }
 
-func (a *api) resolve(w http.ResponseWriter, r *http.Request) error {
+func (a *journalRoutes) resolve(w http.ResponseWriter, r *http.Request) error {
 	var said protocol.ResolveDoubt
 	if err := read(r, &said); err != nil {
 		return err
@@ -158,7 +174,7 @@ func (a *api) resolve(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, struct{}{})
 }
 
-func (a *api) prune(w http.ResponseWriter, r *http.Request) error {
+func (a *journalRoutes) prune(w http.ResponseWriter, r *http.Request) error {
 	var want protocol.Prune
 	if err := read(r, &want); err != nil {
 		return err
@@ -173,7 +189,7 @@ func (a *api) prune(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, protocol.PruneResult{Records: records, Artifacts: artifacts.Count})
 }
 
-func (a *api) artifact(w http.ResponseWriter, r *http.Request) error {
+func (a *journalRoutes) artifact(w http.ResponseWriter, r *http.Request) error {
 	data, err := a.kernel.Artifacts.Get(r.Context(), r.PathValue("ref"))
 	if err != nil {
 		return err

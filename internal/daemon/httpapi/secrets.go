@@ -7,7 +7,18 @@ import (
 	"callgate/internal/protocol"
 )
 
-func (a *api) secrets(w http.ResponseWriter, r *http.Request) error {
+// secretRoutes lists and changes secrets.
+type secretRoutes struct{ *api }
+
+func (a *secretRoutes) routes() map[string]route {
+	return map[string]route{
+		protocol.RouteSecrets:      a.secrets,
+		protocol.RouteSetSecret:    a.setSecret,
+		protocol.RouteDeleteSecret: a.deleteSecret,
+	}
+}
+
+func (a *secretRoutes) secrets(w http.ResponseWriter, r *http.Request) error {
 	list, err := a.kernel.Secrets.List(credential(r, ""))
 	if err != nil {
 		return err
@@ -15,7 +26,7 @@ func (a *api) secrets(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, wire.List(list, wire.Secret))
 }
 
-func (a *api) setSecret(w http.ResponseWriter, r *http.Request) error {
+func (a *secretRoutes) setSecret(w http.ResponseWriter, r *http.Request) error {
 	var s protocol.SetSecret
 	if err := read(r, &s); err != nil {
 		return err
@@ -26,7 +37,7 @@ func (a *api) setSecret(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, struct{}{})
 }
 
-func (a *api) deleteSecret(w http.ResponseWriter, r *http.Request) error {
+func (a *secretRoutes) deleteSecret(w http.ResponseWriter, r *http.Request) error {
 	var d protocol.DeleteSecret
 	if err := read(r, &d); err != nil {
 		return err

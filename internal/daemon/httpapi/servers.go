@@ -9,32 +9,28 @@ import (
 
 	"callgate/internal/daemon/wire"
 	"callgate/internal/kernel/session"
-	"callgate/internal/kernel/toolview"
 	"callgate/internal/protocol"
 	"callgate/internal/source/mcp"
 	"callgate/tool"
 )
 
-func (a *api) surface(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.session(r)
-	if err != nil {
-		return err
+// serverRoutes manages the MCP servers of a session's app.
+type serverRoutes struct{ *api }
+
+func (a *serverRoutes) routes() map[string]route {
+	return map[string]route{
+		protocol.RouteServers:     a.servers,
+		protocol.RouteRefresh:     a.refresh,
+		protocol.RouteRestart:     a.restart,
+		protocol.RouteTrust:       a.trust,
+		protocol.RouteLogin:       a.login,
+		protocol.RouteLogs:        a.logs,
+		protocol.RouteServerItems: a.listItems,
+		protocol.RouteServerItem:  a.readItem,
 	}
-	q := r.URL.Query()
-	c := toolview.SurfaceConfig{Mode: q.Get("mode"), Client: q.Get("client"), ForMCP: q.Get("mcp") != ""}
-	if text := q.Get("window"); text != "" {
-		if c.Window, err = strconv.Atoi(text); err != nil || c.Window < 0 {
-			return tool.Errorf("httpapi", tool.Invalid, "the window %q is not a number of tokens", tool.Truncate(text))
-		}
-	}
-	plan, err := s.View().Surface(r.Context(), c)
-	if err != nil {
-		return err
-	}
-	return answer(w, wire.Surface(plan))
 }
 
-func (a *api) servers(w http.ResponseWriter, r *http.Request) error {
+func (a *serverRoutes) servers(w http.ResponseWriter, r *http.Request) error {
 	s, err := a.session(r)
 	if err != nil {
 		return err
@@ -47,7 +43,7 @@ func (a *api) servers(w http.ResponseWriter, r *http.Request) error {
 }
 
 // server is the MCP server that a request names.
-func (a *api) server(r *http.Request) (*mcp.Server, error) {
+func (a *serverRoutes) server(r *http.Request) (*mcp.Server, error) {
 	s, err := a.session(r)
 	if err != nil {
 		return nil, err
@@ -55,7 +51,7 @@ func (a *api) server(r *http.Request) (*mcp.Server, error) {
 	return a.kernel.Servers.In(s.Loaded().Scope).Get(r.PathValue("server"))
 }
 
-func (a *api) refresh(w http.ResponseWriter, r *http.Request) error {
+func (a *serverRoutes) refresh(w http.ResponseWriter, r *http.Request) error {
 	server, err := a.server(r)
 	if err != nil {
 		return err
@@ -66,7 +62,7 @@ func (a *api) refresh(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, wire.ServerStatus(server.Status()))
 }
 
-func (a *api) restart(w http.ResponseWriter, r *http.Request) error {
+func (a *serverRoutes) restart(w http.ResponseWriter, r *http.Request) error {
 	server, err := a.server(r)
 	if err != nil {
 		return err
@@ -77,7 +73,7 @@ func (a *api) restart(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, wire.ServerStatus(server.Status()))
 }
 
-func (a *api) trust(w http.ResponseWriter, r *http.Request) error {
+func (a *serverRoutes) trust(w http.ResponseWriter, r *http.Request) error {
 	s, err := a.session(r)
 	if err != nil {
 		return err
@@ -102,7 +98,7 @@ func (a *api) trust(w http.ResponseWriter, r *http.Request) error {
 
 // login has a human log in to a remote server. The page is told first, and the
 // answer stays open until it is done.
-func (a *api) login(w http.ResponseWriter, r *http.Request) error {
+func (a *serverRoutes) login(w http.ResponseWriter, r *http.Request) error {
 	server, err := a.server(r)
 	if err != nil {
 		return err
@@ -127,7 +123,7 @@ func (a *api) login(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *api) logs(w http.ResponseWriter, r *http.Request) error {
+func (a *serverRoutes) logs(w http.ResponseWriter, r *http.Request) error {
 	server, err := a.server(r)
 	if err != nil {
 		return err
@@ -140,7 +136,7 @@ func (a *api) logs(w http.ResponseWriter, r *http.Request) error {
 }
 
 // listItems lists what a server offers beside tools.
-func (a *api) listItems(w http.ResponseWriter, r *http.Request) error {
+func (a *serverRoutes) listItems(w http.ResponseWriter, r *http.Request) error {
 	server, err := a.server(r)
 	if err != nil {
 		return err
@@ -159,7 +155,7 @@ func (a *api) listItems(w http.ResponseWriter, r *http.Request) error {
 }
 
 // readItem reads one resource, or one prompt, as a call like any other.
-func (a *api) readItem(w http.ResponseWriter, r *http.Request) error {
+func (a *serverRoutes) readItem(w http.ResponseWriter, r *http.Request) error {
 	s, err := a.session(r)
 	if err != nil {
 		return err

@@ -4,14 +4,24 @@ import (
 	"net/http"
 	"os"
 
+	"callgate/internal/daemon/peer"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/session"
-	"callgate/internal/kernel/toolview"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
-func (a *api) open(w http.ResponseWriter, r *http.Request) error {
+// sessionRoutes opens and closes sessions.
+type sessionRoutes struct{ *api }
+
+func (a *sessionRoutes) routes() map[string]route {
+	return map[string]route{
+		protocol.RouteOpenSession:  a.open,
+		protocol.RouteCloseSession: a.close,
+	}
+}
+
+func (a *sessionRoutes) open(w http.ResponseWriter, r *http.Request) error {
 	var o protocol.OpenSession
 	if err := read(r, &o); err != nil {
 		return err
@@ -50,7 +60,7 @@ func checkOwner(s *session.Session, r *http.Request) error {
 		WithHint("open one of your own; to go on with a conversation, resume it")
 }
 
-func (a *api) close(w http.ResponseWriter, r *http.Request) error {
+func (a *sessionRoutes) close(w http.ResponseWriter, r *http.Request) error {
 	s, err := a.session(r)
 	if err != nil {
 		return err
@@ -63,64 +73,27 @@ func (a *api) close(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, struct{}{})
 }
 
-func (a *api) tools(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.session(r)
-	if err != nil {
-		return err
+// sessionSpec is a session as a client asks for it.
+func (a *api) sessionSpec(r *http.Request, o protocol.OpenSession) (session.Spec, error) {
+	pid, key := peerPID(r), ""
+	if pid == 0 {
+		pid = os.Getpid()
 	}
-	visible, err := s.View().List(r.Context())
-	if err != nil {
-		return err
+	if o.Human && peer.AtTerminal(pid) {
+		key = r.Header.Get(protocol.KeyHeader)
 	}
-	list := make([]protocol.Tool, len(visible))
-	for i, v := range visible {
-		list[i] = a.describe(v)
-		list[i].Input, list[i].Output = nil, nil
-	}
-	return answer(w, list)
+	requester, err := a.kernel.Requester(pid, key)
+	return session.Spec{
+		Workspace: o.Workspace, AppFile: o.AppFile, Agent: o.Agent, Lane: o.Lane, Requester: requester,
+	}, err
 }
 
-func (a *api) tool(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.session(r)
-	if err != nil {
-		return err
+func (a *api) sessionDTO(s *session.Session) protocol.Session {
+	opened := protocol.Session{
+		ID: s.ID(), Workspace: s.Workspace(), Human: s.CanAnswer(), PendingConsent: a.kernel.PendingConsent(s),
 	}
-	v, err := s.View().Tool(r.Context(), r.PathValue("name"))
-	if err != nil {
-		return err
+	if app := s.App(); app != nil {
+		opened.App, opened.AppFile, opened.Warnings = app.ID, app.Path, s.Warnings()
 	}
-	return answer(w, a.describe(v))
-}
-
-func (a *api) describe(v toolview.Tool) protocol.Tool {
-	t := protocol.Tool{
-		Spec: v.Spec, ID: v.ID, Wire: tool.WireName(v.ID.Dotted()),
-		Risk: v.Runtime.Risk, SideEffect: v.Runtime.SideEffect, Idempotent: v.Runtime.Idempotent,
-		Policy: string(v.Decision.Verdict), Reason: v.Decision.Reason,
-	}
-	t.Name = v.ID.Dotted()
-	if s, err := a.schemas.Get(v.Spec.Input); err == nil {
-		t.Signature = s.Signature()
-	}
-	return t
-}
-
-func (a *api) call(w http.ResponseWriter, r *http.Request) error {
-	s, err := a.session(r)
-	if err != nil {
-		return err
-	}
-	var c protocol.CallRequest
-	if err := read(r, &c); err != nil {
-		return err
-	}
-	return answer(w, s.Call(r.Context(), session.CallRequest{Name: c.Name, Args: c.Args, Parent: c.Parent, NoWait: c.NoWait}))
-}
-
-func (a *api) collect(w http.ResponseWriter, r *http.Request) error {
-	result, err := a.kernel.Collect(r.Context(), r.PathValue("call"))
-	if err != nil {
-		return err
-	}
-	return answer(w, result)
+	return opened
 }

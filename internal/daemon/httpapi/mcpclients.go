@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"sync"
 
 	"callgate/internal/daemon/mcpserver"
 	"callgate/internal/daemon/peer"
@@ -28,6 +29,19 @@ func (a *api) stop(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
+// mcpRoutes serves MCP clients, on streams of their bridges and over HTTP.
+type mcpRoutes struct {
+	*api
+	server *mcpserver.Server
+
+	mu  sync.Mutex
+	web map[string]http.Handler // for clients over HTTP, by how they are let in
+}
+
+func (a *mcpRoutes) routes() map[string]route {
+	return map[string]route{protocol.RouteMCP: a.mcpStream}
+}
+
 // isKernelChild reports whether a request comes from a process that the kernel
 // started: it has no human at it, whatever it says.
 func isKernelChild(r *http.Request) bool {
@@ -36,7 +50,7 @@ func isKernelChild(r *http.Request) bool {
 }
 
 // mcpStream turns the connection into a stream of MCP messages, one a line.
-func (a *api) mcpStream(w http.ResponseWriter, r *http.Request) error {
+func (a *mcpRoutes) mcpStream(w http.ResponseWriter, r *http.Request) error {
 	if r.Header.Get("Upgrade") != protocol.Upgrade {
 		return tool.Errorf("httpapi", tool.Invalid, "this is a stream: it takes Upgrade: %s", protocol.Upgrade)
 	}
@@ -60,13 +74,13 @@ func (a *api) mcpStream(w http.ResponseWriter, r *http.Request) error {
 		_ = conn.Close()
 		return nil // a client that has gone is no failure of ours
 	}
-	_ = a.mcp.Serve(a.Context, stream{conn, buffered.Reader}, o) // what goes wrong is told to the client
+	_ = a.server.Serve(a.Context, stream{conn, buffered.Reader}, o) // what goes wrong is told to the client
 	return nil
 }
 
 // mcpHTTP serves an MCP client that came over HTTP to a process of the user's,
 // which says how such clients are let in.
-func (a *api) mcpHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *mcpRoutes) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 	how := r.Header.Get(protocol.MCPClientHeader)
 	var g protocol.MCPHTTPClient
 	if err := json.Unmarshal([]byte(how), &g); err != nil {
@@ -83,7 +97,7 @@ func (a *api) mcpHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	h := a.web[how]
 	if h == nil {
-		h = a.mcp.Handler(a.Context, mcpserver.HTTPOptions{
+		h = a.server.Handler(a.Context, mcpserver.HTTPOptions{
 			Options: mcpserver.Options{
 				Mode: g.Mode, ApprovalWait: a.ApprovalWait, NoElicitation: !g.Forms || isKernelChild(r),
 				Session: session.Spec{Workspace: g.Workspace, AppFile: g.AppFile, Requester: requester},

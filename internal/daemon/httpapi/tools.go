@@ -1,0 +1,143 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+
+	"callgate/internal/daemon/wire"
+	"callgate/internal/gate/schema"
+	"callgate/internal/kernel/session"
+	"callgate/internal/kernel/toolview"
+	"callgate/internal/protocol"
+	"callgate/internal/search"
+	"callgate/tool"
+)
+
+// toolRoutes lists, finds, shows and calls the tools of a session.
+type toolRoutes struct {
+	*api
+	schemas schema.Cache
+}
+
+func (a *toolRoutes) routes() map[string]route {
+	return map[string]route{
+		protocol.RouteTools:   a.tools,
+		protocol.RouteTool:    a.tool,
+		protocol.RouteSearch:  a.search,
+		protocol.RouteSurface: a.surface,
+		protocol.RouteCall:    a.call,
+		protocol.RouteCollect: a.collect,
+	}
+}
+
+func (a *toolRoutes) search(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.session(r)
+	if err != nil {
+		return err
+	}
+	var q protocol.Search
+	if err := read(r, &q); err != nil {
+		return err
+	}
+	found, err := s.View().Search(r.Context(), search.Request{
+		Queries: q.Queries, Limit: q.Limit, Offset: q.Offset,
+		Filter: search.Filter{Modules: q.Modules, Tags: q.Tags, MaxRisk: q.MaxRisk, SideEffects: q.SideEffects},
+	})
+	if err != nil {
+		return err
+	}
+	out := protocol.SearchResult{Answers: make([]protocol.QueryResult, len(found.Answers)), Unmatched: found.Unmatched, Degraded: found.Degraded}
+	for i, given := range found.Answers {
+		one := protocol.QueryResult{Query: given.Query, Total: given.Total, Hits: make([]protocol.SearchHit, len(given.Hits))}
+		for j, h := range given.Hits {
+			t := a.describe(s.View().Of(h.Tool))
+			if !q.Schemas {
+				t.Input, t.Output = nil, nil
+			}
+			one.Hits[j] = protocol.SearchHit{Tool: t, Score: h.Score, Semantic: h.Semantic, Why: h.Why()}
+		}
+		out.Answers[i] = one
+	}
+	return answer(w, out)
+}
+
+func (a *toolRoutes) surface(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.session(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	c := toolview.SurfaceConfig{Mode: q.Get("mode"), Client: q.Get("client"), ForMCP: q.Get("mcp") != ""}
+	if text := q.Get("window"); text != "" {
+		if c.Window, err = strconv.Atoi(text); err != nil || c.Window < 0 {
+			return tool.Errorf("httpapi", tool.Invalid, "the window %q is not a number of tokens", tool.Truncate(text))
+		}
+	}
+	plan, err := s.View().Surface(r.Context(), c)
+	if err != nil {
+		return err
+	}
+	return answer(w, wire.Surface(plan))
+}
+
+func (a *toolRoutes) tools(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.session(r)
+	if err != nil {
+		return err
+	}
+	visible, err := s.View().List(r.Context())
+	if err != nil {
+		return err
+	}
+	list := make([]protocol.Tool, len(visible))
+	for i, v := range visible {
+		list[i] = a.describe(v)
+		list[i].Input, list[i].Output = nil, nil
+	}
+	return answer(w, list)
+}
+
+func (a *toolRoutes) tool(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.session(r)
+	if err != nil {
+		return err
+	}
+	v, err := s.View().Tool(r.Context(), r.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	return answer(w, a.describe(v))
+}
+
+func (a *toolRoutes) describe(v toolview.Tool) protocol.Tool {
+	t := protocol.Tool{
+		Spec: v.Spec, ID: v.ID, Wire: tool.WireName(v.ID.Dotted()),
+		Risk: v.Runtime.Risk, SideEffect: v.Runtime.SideEffect, Idempotent: v.Runtime.Idempotent,
+		Policy: string(v.Decision.Verdict), Reason: v.Decision.Reason,
+	}
+	t.Name = v.ID.Dotted()
+	if s, err := a.schemas.Get(v.Spec.Input); err == nil {
+		t.Signature = s.Signature()
+	}
+	return t
+}
+
+func (a *toolRoutes) call(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.session(r)
+	if err != nil {
+		return err
+	}
+	var c protocol.CallRequest
+	if err := read(r, &c); err != nil {
+		return err
+	}
+	return answer(w, s.Call(r.Context(), session.CallRequest{Name: c.Name, Args: c.Args, Parent: c.Parent, NoWait: c.NoWait}))
+}
+
+func (a *toolRoutes) collect(w http.ResponseWriter, r *http.Request) error {
+	result, err := a.kernel.Collect(r.Context(), r.PathValue("call"))
+	if err != nil {
+		return err
+	}
+	return answer(w, result)
+}
