@@ -25,7 +25,7 @@ type Field struct {
 	Help       string // what it is for
 	OneOf      []string
 	Type       string // of its value in JSON Schema: boolean, integer, number, string, array or object
-	index      int
+	index      []int  // of the struct's field, through embedded structs
 	low, high  float64
 }
 
@@ -34,16 +34,29 @@ type Field struct {
 // constraint:"allowed_hosts", with help:"what it is for", and may be bounded by
 // range:"1,600" (numbers) or oneof:"brave tavily" (texts). Its type is bool,
 // int, float64, string, Seconds, []string, map[string]string or
-// map[string]any.
+// map[string]any. The fields of an embedded struct are settings like the others.
 func (m *Module) Fields() []Field {
 	if m.Settings == nil {
 		return nil
 	}
-	t := reflect.TypeOf(m.Settings()).Elem()
+	return fieldsOf(reflect.TypeOf(m.Settings()).Elem(), nil)
+}
+
+// fieldsOf lists the settings of a struct that stands at index in the module's
+// own.
+func fieldsOf(t reflect.Type, index []int) []Field {
 	var all []Field
 	for i := range t.NumField() {
+		at := append(slices.Clone(index), i)
+		if t.Field(i).Anonymous && t.Field(i).Type.Kind() == reflect.Struct {
+			all = append(all, fieldsOf(t.Field(i).Type, at)...)
+			continue
+		}
 		tag := t.Field(i).Tag
-		f := Field{Key: tag.Get("config"), Help: tag.Get("help"), OneOf: strings.Fields(tag.Get("oneof")), index: i, low: math.Inf(-1), high: math.Inf(1)}
+		f := Field{
+			Key: tag.Get("config"), Help: tag.Get("help"), OneOf: strings.Fields(tag.Get("oneof")),
+			index: at, low: math.Inf(-1), high: math.Inf(1),
+		}
 		if key, ok := tag.Lookup("constraint"); ok {
 			f.Key, f.Constraint = key, true
 		}
@@ -127,7 +140,7 @@ func (f *Field) fits(value any) bool {
 		return ok && (len(f.OneOf) == 0 || slices.Contains(f.OneOf, text))
 	case "array":
 		list, ok := value.([]any)
-		return ok && !slices.ContainsFunc(list, notText)
+		return ok && !slices.ContainsFunc(list, func(v any) bool { _, ok := listText(v); return !ok })
 	default:
 		m, ok := value.(map[string]any)
 		if ok && f.Expected == "names and their texts" {
@@ -140,6 +153,27 @@ func (f *Field) fits(value any) bool {
 }
 
 func notText(v any) bool { _, ok := v.(string); return !ok }
+
+// listText reads one element of a list of texts. Inside {…} our YAML parser
+// takes [localhost:8080] for a list of one mapping, though YAML means a text
+// where no space follows the colon; such a mapping is read as that text.
+func listText(v any) (string, bool) {
+	if text, ok := v.(string); ok {
+		return text, true
+	}
+	m, ok := v.(map[string]any)
+	if !ok || len(m) != 1 {
+		return "", false
+	}
+	for name, value := range m {
+		n, ok := asNumber(value)
+		if !ok || n < 0 || n > math.MaxUint16 || n != math.Trunc(n) {
+			return "", false
+		}
+		return name + ":" + strconv.Itoa(int(n)), true
+	}
+	return "", false
+}
 
 func asNumber(value any) (float64, bool) {
 	switch v := reflect.ValueOf(value); {
@@ -175,7 +209,7 @@ func (m *Module) Read(config, constraints map[string]any) (any, error) {
 			from = constraints
 		}
 		if value, ok := from[f.Key]; ok {
-			set(into.Field(f.index), value)
+			set(into.FieldByIndex(f.index), value)
 		}
 	}
 	if c, ok := settings.(interface{ Check() error }); ok {
@@ -241,7 +275,8 @@ func set(field reflect.Value, value any) {
 	case reflect.Slice:
 		var texts []string
 		for _, v := range value.([]any) {
-			texts = append(texts, v.(string))
+			text, _ := listText(v)
+			texts = append(texts, text)
 		}
 		field.Set(reflect.ValueOf(texts))
 	case reflect.Map:
