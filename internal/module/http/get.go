@@ -5,6 +5,7 @@ import (
 	nethttp "net/http"
 
 	"callgate/internal/module"
+	"callgate/internal/module/fetch"
 	"callgate/tool"
 )
 
@@ -19,7 +20,7 @@ const getInput = `{
   "additionalProperties": false
 }`
 
-func getTool(d *clientPool) definition {
+func getTool(p *clientPool) definition {
 	return definition{
 		Name: "get", Short: "HttpGet", Doc: getDoc, Input: getInput, Output: responseOutput,
 		Examples: []tool.Example{
@@ -32,7 +33,7 @@ func getTool(d *clientPool) definition {
 			"appeler une API", "envoyer une requête GET", "interroger un service web", "récupérer une URL", "lire une adresse web",
 		},
 		Tags:    []string{"http", "web", "api", "rest", "get", "json", "url", "network", "réseau", "requête"},
-		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: requestTime},
-		Handler: handler(d, "get", asking(nethttp.MethodGet)),
+		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: fetch.RequestTime},
+		Handler: handler(p, "get", sendAs(nethttp.MethodGet)),
 	}
 }

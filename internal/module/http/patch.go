@@ -5,6 +5,7 @@ import (
 	nethttp "net/http"
 
 	"callgate/internal/module"
+	"callgate/internal/module/fetch"
 	"callgate/tool"
 )
 
@@ -19,7 +20,7 @@ const patchInput = `{
   "additionalProperties": false
 }`
 
-func patchTool(d *clientPool) definition {
+func patchTool(p *clientPool) definition {
 	return definition{
 		Name: "patch", Short: "HttpPatch", Doc: patchDoc, Input: patchInput, Output: responseOutput,
 		Examples: []tool.Example{
@@ -32,7 +33,7 @@ func patchTool(d *clientPool) definition {
 			"envoyer une requête PATCH", "modifier une ressource", "mise à jour partielle",
 		},
 		Tags:    []string{"http", "web", "api", "rest", "patch", "update", "json", "network", "requête"},
-		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: requestTime},
-		Handler: handler(d, "patch", asking(nethttp.MethodPatch)),
+		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: fetch.RequestTime},
+		Handler: handler(p, "patch", sendAs(nethttp.MethodPatch)),
 	}
 }

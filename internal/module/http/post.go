@@ -5,6 +5,7 @@ import (
 	nethttp "net/http"
 
 	"callgate/internal/module"
+	"callgate/internal/module/fetch"
 	"callgate/tool"
 )
 
@@ -19,7 +20,7 @@ const postInput = `{
   "additionalProperties": false
 }`
 
-func postTool(d *clientPool) definition {
+func postTool(p *clientPool) definition {
 	return definition{
 		Name: "post", Short: "HttpPost", Doc: postDoc, Input: postInput, Output: responseOutput,
 		Examples: []tool.Example{
@@ -33,7 +34,7 @@ func postTool(d *clientPool) definition {
 			"envoyer une requête POST", "envoyer un formulaire", "créer une ressource", "envoyer du JSON", "appeler un webhook",
 		},
 		Tags:    []string{"http", "web", "api", "rest", "post", "json", "form", "webhook", "network", "requête", "formulaire"},
-		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: requestTime},
-		Handler: handler(d, "post", asking(nethttp.MethodPost)),
+		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: fetch.RequestTime},
+		Handler: handler(p, "post", sendAs(nethttp.MethodPost)),
 	}
 }

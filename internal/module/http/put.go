@@ -5,6 +5,7 @@ import (
 	nethttp "net/http"
 
 	"callgate/internal/module"
+	"callgate/internal/module/fetch"
 	"callgate/tool"
 )
 
@@ -19,7 +20,7 @@ const putInput = `{
   "additionalProperties": false
 }`
 
-func putTool(d *clientPool) definition {
+func putTool(p *clientPool) definition {
 	return definition{
 		Name: "put", Short: "HttpPut", Doc: putDoc, Input: putInput, Output: responseOutput,
 		Examples: []tool.Example{
@@ -32,7 +33,7 @@ func putTool(d *clientPool) definition {
 			"envoyer une requête PUT", "remplacer une ressource", "mettre à jour un enregistrement",
 		},
 		Tags:    []string{"http", "web", "api", "rest", "put", "update", "json", "network", "requête"},
-		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: requestTime},
-		Handler: handler(d, "put", asking(nethttp.MethodPut)),
+		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: fetch.RequestTime},
+		Handler: handler(p, "put", sendAs(nethttp.MethodPut)),
 	}
 }

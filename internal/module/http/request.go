@@ -4,6 +4,7 @@ import (
 	_ "embed"
 
 	"callgate/internal/module"
+	"callgate/internal/module/fetch"
 	"callgate/tool"
 )
 
@@ -19,7 +20,7 @@ const requestInput = `{
   "additionalProperties": false
 }`
 
-func requestTool(d *clientPool) definition {
+func requestTool(p *clientPool) definition {
 	return definition{
 		Name: "request", Short: "HttpRequest", Doc: requestDoc, Input: requestInput, Output: responseOutput,
 		Examples: []tool.Example{
@@ -32,7 +33,7 @@ func requestTool(d *clientPool) definition {
 			"envoyer une requête HTTP", "requête personnalisée", "méthode HTTP quelconque",
 		},
 		Tags:    []string{"http", "web", "api", "rest", "options", "method", "network", "requête"},
-		Runtime: tool.Runtime{Risk: tool.High, SideEffect: tool.External, Timeout: requestTime},
-		Handler: handler(d, "request", ask),
+		Runtime: tool.Runtime{Risk: tool.High, SideEffect: tool.External, Timeout: fetch.RequestTime},
+		Handler: handler(p, "request", send),
 	}
 }

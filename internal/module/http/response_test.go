@@ -23,15 +23,16 @@ import (
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/unicode"
 
+	"callgate/internal/module/fetch/fetchtest"
 	"callgate/internal/module/http"
 	"callgate/internal/netguard/netguardtest"
 	"callgate/tool"
 )
 
-// answers is a resolver that answers every name alike.
-type answers []string
+// fixedResolver resolves every name to the same addresses.
+type fixedResolver []string
 
-func (a answers) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
+func (a fixedResolver) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
 	var all []netip.Addr
 	for _, text := range a {
 		all = append(all, netip.MustParseAddr(text))
@@ -121,8 +122,8 @@ func TestBodies(t *testing.T) {
 			}
 			_, _ = w.Write(c.body)
 		}))
-		b := open(t, nil, local)
-		r, err := b.call("get", block{"url": s.URL})
+		b := open(t, nil, fetchtest.Local())
+		r, err := b.Call("get", block{"url": s.URL})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else if r.Status != tool.Success || !strings.Contains(string(r.Data), c.want) || !strings.Contains(r.Summary, c.summary) {
@@ -141,7 +142,7 @@ func wideJSON() []byte {
 }
 
 func TestBrokenBodies(t *testing.T) {
-	b := open(t, nil, local)
+	b := open(t, nil, fetchtest.Local())
 	for name, h := range map[string]nethttp.HandlerFunc{
 		"not gzip": func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
@@ -162,7 +163,7 @@ func TestBrokenBodies(t *testing.T) {
 		},
 	} {
 		s := httptest.NewServer(h)
-		if r, err := b.call("get", block{"url": s.URL}); tool.KindOf(err) != tool.Failed {
+		if r, err := b.Call("get", block{"url": s.URL}); tool.KindOf(err) != tool.Failed {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 		s.Close()
@@ -189,17 +190,17 @@ func TestBombs(t *testing.T) {
 			_, _ = w.Write(blanks)
 		}
 		_ = w.Close()
-		s := serve(t, func(rw nethttp.ResponseWriter, _ *nethttp.Request) {
+		s := fetchtest.Serve(t, func(rw nethttp.ResponseWriter, _ *nethttp.Request) {
 			rw.Header().Set("Content-Type", "text/plain")
 			rw.Header().Set("Content-Encoding", how)
 			_, _ = rw.Write(packed.Bytes())
 		})
-		b := open(t, nil, local)
+		b := open(t, nil, fetchtest.Local())
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		r, err := b.call("get", block{"url": s.URL, "max_bytes": 1 << 20})
+		r, err := b.Call("get", block{"url": s.URL, "max_bytes": 1 << 20})
 		runtime.ReadMemStats(&after)
-		d := data(t, r, err)
+		d := fetchtest.Data(t, r, err)
 		if d["truncated"] != true || d["bytes"] != float64(1<<20) || !strings.Contains(r.Summary, "raise max_bytes") {
 			t.Errorf("%s: %s", how, r.Summary)
 		}
@@ -211,7 +212,7 @@ func TestBombs(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	block1 := make(chan struct{})
-	s := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+	s := fetchtest.Serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		if r.URL.Path == "/slow" {
 			select {
 			case <-r.Context().Done():
@@ -223,16 +224,16 @@ func TestLimits(t *testing.T) {
 		_, _ = w.Write([]byte(strings.Repeat("ü", 1000)))
 	})
 	defer close(block1)
-	b := open(t, block{"max_bytes": 501}, local)
-	r, err := b.call("get", block{"url": s.URL, "max_bytes": 5000})
-	if d := data(t, r, err); d["truncated"] != true || d["body"] != strings.Repeat("ü", 250) {
+	b := open(t, block{"max_bytes": 501}, fetchtest.Local())
+	r, err := b.Call("get", block{"url": s.URL, "max_bytes": 5000})
+	if d := fetchtest.Data(t, r, err); d["truncated"] != true || d["body"] != strings.Repeat("ü", 250) {
 		t.Errorf("%s: %v", r.Summary, d["body"])
 	}
-	_, err = b.call("get", block{"url": s.URL + "/slow", "timeout_seconds": 0.05})
+	_, err = b.Call("get", block{"url": s.URL + "/slow", "timeout_seconds": 0.05})
 	if tool.KindOf(err) != tool.Timeout || !strings.Contains(err.Error(), "raise timeout_seconds") {
 		t.Errorf("slow: %v", err)
 	}
-	_, err = b.call("post", block{"url": s.URL + "/slow", "timeout_seconds": 0.05})
+	_, err = b.Call("post", block{"url": s.URL + "/slow", "timeout_seconds": 0.05})
 	if tool.KindOf(err) != tool.Timeout || !strings.Contains(err.Error(), "look before you repeat it") {
 		t.Errorf("slow post: %v", err)
 	}
@@ -240,7 +241,7 @@ func TestLimits(t *testing.T) {
 
 // A large body is said once, where a cut keeps the whole of it.
 func TestLargeBodies(t *testing.T) {
-	s := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+	s := fetchtest.Serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		if r.URL.Path == "/json" {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`["` + strings.Repeat("x", 100_000) + `"]`))
@@ -249,10 +250,10 @@ func TestLargeBodies(t *testing.T) {
 		w.Header().Set("Content-Type", "text/plain")
 		_, _ = w.Write([]byte(strings.Repeat("x", 100_000)))
 	})
-	b := open(t, nil, local)
+	b := open(t, nil, fetchtest.Local())
 	for _, path := range []string{"/json", "/text"} {
-		r, err := b.call("get", block{"url": s.URL + path})
-		d := data(t, r, err)
+		r, err := b.Call("get", block{"url": s.URL + path})
+		d := fetchtest.Data(t, r, err)
 		if d["body"] != nil || d["json"] != nil || len(r.Content) != 1 || len(r.Content[0].Text) < 100_000 {
 			t.Errorf("%s: %d bytes of data, %d contents", path, len(r.Data), len(r.Content))
 		}
@@ -260,13 +261,13 @@ func TestLargeBodies(t *testing.T) {
 }
 
 func TestHead(t *testing.T) {
-	s := serve(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+	s := fetchtest.Serve(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 		w.Header().Set("Content-Length", "12345")
 		w.Header().Set("Server", "thing")
 	})
-	b := open(t, nil, local)
-	r, err := b.call("head", block{"url": s.URL})
-	d := data(t, r, err)
+	b := open(t, nil, fetchtest.Local())
+	r, err := b.Call("head", block{"url": s.URL})
+	d := fetchtest.Data(t, r, err)
 	if h := d["headers"].(map[string]any); h["content-length"] != "12345" || h["server"] != "thing" || d["bytes"] != float64(12345) {
 		t.Errorf("%s", r.Data)
 	}
@@ -284,23 +285,23 @@ func TestConnections(t *testing.T) {
 	s.Start()
 	defer s.Close()
 	before := runtime.NumGoroutine()
-	b := open(t, nil, local)
+	b := open(t, nil, fetchtest.Local())
 	for range 3 {
-		if _, err := b.call("get", block{"url": s.URL}); err != nil {
+		if _, err := b.Call("get", block{"url": s.URL}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if n := made.Load(); n != 1 {
 		t.Errorf("%d connections for three calls", n)
 	}
-	b.opened.OnSessionEnd("s")
-	if _, err := b.call("get", block{"url": s.URL}); err != nil || made.Load() != 2 {
+	b.Instance.OnSessionEnd("s")
+	if _, err := b.Call("get", block{"url": s.URL}); err != nil || made.Load() != 2 {
 		t.Errorf("after the session's end: %v, %d connections", err, made.Load())
 	}
-	if err := b.opened.Close(); err != nil {
+	if err := b.Instance.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := b.call("get", block{"url": s.URL}); tool.KindOf(err) != tool.Unavailable {
+	if _, err := b.Call("get", block{"url": s.URL}); tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("after the end: %v", err)
 	}
 	s.CloseClientConnections()
@@ -317,7 +318,7 @@ func TestConnections(t *testing.T) {
 // The forms that guards are tried with, asked for by tools.
 func TestNoToolReachesTheCanary(t *testing.T) {
 	netguardtest.Run(t, func(w *netguardtest.Network) {
-		b := openModule(t, http.ModuleWith(w.Resolver), block{"timeout_seconds": 5}, nil)
+		b := fetchtest.Open(t, http.ModuleWith(fetchtest.Options(w.Resolver)), block{"timeout_seconds": 5}, nil)
 		tried := 0
 		for i, f := range netguardtest.Forms() {
 			for _, url := range []string{f.URL, netguardtest.Redirect([]int{301, 302, 303, 307, 308}[i%5], f.URL, i%3)} {
@@ -331,14 +332,14 @@ func TestNoToolReachesTheCanary(t *testing.T) {
 				} {
 					tried++
 					w.Forget()
-					_, _ = b.call(c.tool, c.args)
+					_, _ = b.Call(c.tool, c.args)
 				}
 			}
 			if got := w.Reached(); len(got) > 0 {
 				t.Errorf("%s: %q reached %v", f.Name, f.URL, got)
 			}
 		}
-		if r, err := b.call("get", block{"url": "http://public.test/"}); err != nil || !strings.Contains(string(r.Data), netguardtest.Words) {
+		if r, err := b.Call("get", block{"url": "http://public.test/"}); err != nil || !strings.Contains(string(r.Data), netguardtest.Words) {
 			t.Errorf("the public server: %v", err)
 		}
 		t.Logf("none of %d calls reached the canary", tried)
@@ -347,21 +348,21 @@ func TestNoToolReachesTheCanary(t *testing.T) {
 
 // More apps than lines are kept: the oldest go, and come again.
 func TestManySettings(t *testing.T) {
-	s := serve(t, mirror)
+	s := fetchtest.Serve(t, mirror)
 	m := http.Module()
-	b := open(t, nil, local)
+	b := open(t, nil, fetchtest.Local())
 	for i := range 140 {
-		settings, err := m.Read(nil, local)
+		settings, err := m.Read(nil, fetchtest.Local())
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.grant.Settings = settings
-		if _, err := b.call("get", block{"url": s.URL}); err != nil {
+		b.Grant.Settings = settings
+		if _, err := b.Call("get", block{"url": s.URL}); err != nil {
 			t.Fatalf("the app %d: %v", i, err)
 		}
 	}
-	b.grant.Settings = nil // an app file that says nothing
-	if _, err := b.call("get", block{"url": s.URL}); tool.KindOf(err) != tool.Denied {
+	b.Grant.Settings = nil // an app file that says nothing
+	if _, err := b.Call("get", block{"url": s.URL}); tool.KindOf(err) != tool.Denied {
 		t.Errorf("without settings: %v", err)
 	}
 }
