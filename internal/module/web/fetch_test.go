@@ -17,6 +17,7 @@ import (
 
 	"github.com/andybalholm/brotli"
 
+	"callgate/internal/module/fetch/fetchtest"
 	"callgate/tool"
 )
 
@@ -28,7 +29,7 @@ const articleHTML = `<!DOCTYPE html><html><head><title>Bees</title><meta name="a
 
 // site serves bodies by their paths.
 func site(t testing.TB, pages map[string]func(http.ResponseWriter, *http.Request)) string {
-	return serve(t, func(w http.ResponseWriter, r *http.Request) {
+	return fetchtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if page, ok := pages[r.URL.Path]; ok {
 			page(w, r)
 			return
@@ -84,7 +85,7 @@ func TestFetch(t *testing.T) {
 		"/robots.txt": body("text/plain", ""),
 	}
 	at := site(t, pages)
-	b := open(t, block{"robots": false}, local)
+	b := open(t, block{"robots": false}, fetchtest.Local())
 	for name, c := range map[string]struct {
 		args block
 		want string
@@ -112,7 +113,7 @@ func TestFetch(t *testing.T) {
 		"what is hidden":       {block{"url": "/hidden"}, "seen", nil},
 	} {
 		c.args["url"] = at + c.args["url"].(string)
-		r, err := b.call("fetch", c.args)
+		r, err := b.Call("fetch", c.args)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -120,7 +121,7 @@ func TestFetch(t *testing.T) {
 		if got := text(t, r, err); !strings.HasPrefix(got, c.want) || len(c.want) < 30 && got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
-		got := data(t, r, err)
+		got := fetchtest.Data(t, r, err)
 		for k, v := range c.data {
 			if fmt.Sprint(got[k]) != fmt.Sprint(v) {
 				t.Errorf("%s: %s is %v, want %v", name, k, got[k], v)
@@ -130,7 +131,7 @@ func TestFetch(t *testing.T) {
 			t.Errorf("%s: %v", name, r.Content)
 		}
 	}
-	r, err := b.call("fetch", block{"url": at + "/nothing"})
+	r, err := b.Call("fetch", block{"url": at + "/nothing"})
 	if err != nil || !strings.Contains(strings.Join(r.Warnings, ""), "scripts") {
 		t.Errorf("a page without text: %v %v", r, err)
 	}
@@ -162,7 +163,7 @@ func TestFetchFails(t *testing.T) {
 		"/hangs":      func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 		"/robots.txt": body("text/plain", ""),
 	})
-	b := open(t, block{"timeout_seconds": 1}, local)
+	b := open(t, block{"timeout_seconds": 1}, fetchtest.Local())
 	for path, c := range map[string]struct {
 		kind  tool.Kind
 		words []string
@@ -189,12 +190,12 @@ func TestFetchFails(t *testing.T) {
 		"ws://example.com/":    {tool.Invalid, nil},
 		"http://u:p@127.0.0.1": {tool.Denied, nil},
 	} {
-		_, err := b.call("fetch", block{"url": path})
+		_, err := b.Call("fetch", block{"url": path})
 		if err == nil {
 			t.Errorf("%s: no error", path)
 			continue
 		}
-		fails(t, err, c.kind, c.words...)
+		fetchtest.CheckError(t, err, c.kind, c.words...)
 	}
 }
 
@@ -212,15 +213,15 @@ func TestFetchPicturesAndPDFs(t *testing.T) {
 		"/p.pdf":  body("application/pdf", string(printed)),
 		"/p.data": body("application/octet-stream", string(printed)),
 	})
-	b := open(t, nil, local)
-	r, err := b.call("fetch", block{"url": at + "/p.png"})
+	b := open(t, nil, fetchtest.Local())
+	r, err := b.Call("fetch", block{"url": at + "/p.png"})
 	if err != nil || len(r.Content) != 1 || r.Content[0].Type != "image" || r.Content[0].MIME != "image/png" || !bytes.Equal(r.Content[0].Data, picture.Bytes()) {
 		t.Errorf("a picture: %v %v", r, err)
 	}
 	for _, path := range []string{"/p.pdf", "/p.data"} {
-		r, err = b.call("fetch", block{"url": at + path})
+		r, err = b.Call("fetch", block{"url": at + path})
 		got := text(t, r, err)
-		if d := data(t, r, err); d["kind"] != "pdf" || d["pages"] != 2.0 || d["title"] != "A printed page" {
+		if d := fetchtest.Data(t, r, err); d["kind"] != "pdf" || d["pages"] != 2.0 || d["title"] != "A printed page" {
 			t.Errorf("%s: %v", path, d)
 		}
 		for _, want := range []string{"# A printed page", "[page 1 of 2]\n\nHello PDF\nThe quick brown fox", "[page 2 of 2]\n\nThe second page of the file."} {
@@ -229,9 +230,9 @@ func TestFetchPicturesAndPDFs(t *testing.T) {
 			}
 		}
 	}
-	b.set(block{"max_bytes": 2000}, local)
-	_, err = b.call("fetch", block{"url": at + "/p.pdf"})
-	fails(t, err, tool.Failed, "longer than may be read")
+	b.Set(block{"max_bytes": 2000}, fetchtest.Local())
+	_, err = b.Call("fetch", block{"url": at + "/p.pdf"})
+	fetchtest.CheckError(t, err, tool.Failed, "longer than may be read")
 }
 
 // A long page comes in parts that make the whole, whatever their limits.
@@ -241,7 +242,7 @@ func TestFetchInParts(t *testing.T) {
 		fmt.Fprintf(&long, "line %d with an é and a 日本\n", i)
 	}
 	at := site(t, map[string]func(http.ResponseWriter, *http.Request){"/long": body("text/plain; charset=utf-8", long.String())})
-	b := open(t, nil, local)
+	b := open(t, nil, fetchtest.Local())
 	for _, limit := range []int{0, 700, 5000, 200000} {
 		var whole strings.Builder
 		args := block{"url": at + "/long"}
@@ -253,8 +254,8 @@ func TestFetchInParts(t *testing.T) {
 			if args["offset"] = int(next); parts > 300 {
 				t.Fatal("it does not end")
 			}
-			r, err := b.call("fetch", args)
-			part, d := text(t, r, err), data(t, r, err)
+			r, err := b.Call("fetch", args)
+			part, d := text(t, r, err), fetchtest.Data(t, r, err)
 			if len(part) > 48<<10 || limit > 0 && int(d["characters"].(float64)) > limit {
 				t.Fatalf("a part of %d bytes", len(part))
 			}
@@ -271,10 +272,10 @@ func TestFetchInParts(t *testing.T) {
 			t.Errorf("limit %d: the parts do not make the whole (%d of %d bytes)", limit, whole.Len(), long.Len())
 		}
 	}
-	_, err := b.call("fetch", block{"url": at + "/long", "offset": 1 << 30})
-	fails(t, err, tool.Invalid, "past the end")
-	b.set(block{"max_bytes": 4096}, local)
-	r, err := b.call("fetch", block{"url": at + "/long"})
+	_, err := b.Call("fetch", block{"url": at + "/long", "offset": 1 << 30})
+	fetchtest.CheckError(t, err, tool.Invalid, "past the end")
+	b.Set(block{"max_bytes": 4096}, fetchtest.Local())
+	r, err := b.Call("fetch", block{"url": at + "/long"})
 	if got := text(t, r, err); len(got) > 4096 || !strings.Contains(strings.Join(r.Warnings, ""), "its end is missing") {
 		t.Errorf("%d bytes, %v", len(got), r.Warnings)
 	}
@@ -297,19 +298,19 @@ func TestBomb(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip, gzip, gzip, gzip, gzip")
 		},
 	})
-	b := open(t, block{"max_bytes": 1 << 20}, local)
-	r, err := b.call("fetch", block{"url": at + "/bomb"})
+	b := open(t, block{"max_bytes": 1 << 20}, fetchtest.Local())
+	r, err := b.Call("fetch", block{"url": at + "/bomb"})
 	if err != nil || !strings.Contains(strings.Join(r.Warnings, ""), "longer than 1.0 MiB") {
 		t.Errorf("%v %v", r, err)
 	}
-	_, err = b.call("fetch", block{"url": at + "/layers"})
-	fails(t, err, tool.Failed, "5 times over")
+	_, err = b.Call("fetch", block{"url": at + "/layers"})
+	fetchtest.CheckError(t, err, tool.Failed, "5 times over")
 }
 
 func TestCache(t *testing.T) {
 	var asked, changed atomic.Int64
 	header := http.Header{}
-	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	at := fetchtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		for k, v := range header {
 			w.Header()[k] = v
@@ -344,20 +345,20 @@ func TestCache(t *testing.T) {
 		for k, v := range c.config {
 			config[k] = v
 		}
-		b := open(t, config, local)
+		b := open(t, config, fetchtest.Local())
 		clear(header)
 		for k, v := range c.header {
 			header.Set(k, v)
 		}
 		asked.Store(0)
 		changed.Store(0)
-		first, err := b.call("fetch", block{"url": at + "/p"})
-		if data(t, first, err)["from_cache"] == true {
+		first, err := b.Call("fetch", block{"url": at + "/p"})
+		if fetchtest.Data(t, first, err)["from_cache"] == true {
 			t.Errorf("%s: the first came from the cache", name)
 		}
 		changed.Store(1)
-		second, err := b.call("fetch", block{"url": at + "/p#frag"})
-		got := data(t, second, err)
+		second, err := b.Call("fetch", block{"url": at + "/p#frag"})
+		got := fetchtest.Data(t, second, err)
 		if asked.Load() != c.asks || (got["from_cache"] == true) != c.cached || text(t, second, err) != c.version {
 			t.Errorf("%s: asked %d times, %v, %q", name, asked.Load(), got["from_cache"], text(t, second, err))
 		}
@@ -368,23 +369,23 @@ func TestCache(t *testing.T) {
 // it was read by.
 func TestCacheIsNotShared(t *testing.T) {
 	var asked atomic.Int64
-	at := serve(t, func(w http.ResponseWriter, _ *http.Request) { asked.Add(1); fmt.Fprint(w, "page") }).URL
-	b := open(t, block{"robots": false}, local)
+	at := fetchtest.Serve(t, func(w http.ResponseWriter, _ *http.Request) { asked.Add(1); fmt.Fprint(w, "page") }).URL
+	b := open(t, block{"robots": false}, fetchtest.Local())
 	ask := func(want int64, what string) {
 		t.Helper()
-		if _, err := b.call("fetch", block{"url": at}); err != nil || asked.Load() != want {
+		if _, err := b.Call("fetch", block{"url": at}); err != nil || asked.Load() != want {
 			t.Errorf("%s: asked %d times, want %d (%v)", what, asked.Load(), want, err)
 		}
 	}
 	ask(1, "first")
 	ask(1, "again")
-	b.who = tool.Principal{User: "u", Session: "another"}
+	b.Caller = tool.Principal{User: "u", Session: "another"}
 	ask(1, "another session of the same user")
-	b.who.User = "v"
+	b.Caller.User = "v"
 	ask(2, "another user")
-	b.set(block{"robots": false}, block{"private_hosts": []any{"127.0.0.1"}})
+	b.Set(block{"robots": false}, block{"private_hosts": []any{"127.0.0.1"}})
 	ask(3, "other rules")
-	b.set(block{"robots": false, "user_agent": "other"}, local)
+	b.Set(block{"robots": false, "user_agent": "other"}, fetchtest.Local())
 	ask(4, "another name")
 }
 
@@ -392,7 +393,7 @@ func TestRobots(t *testing.T) {
 	var seen []string
 	robots := "User-agent: *\nDisallow: /private\nAllow: /private/open\n\nUser-agent: callgate\nDisallow: /mine\nnonsense\n"
 	status := 200
-	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	at := fetchtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		seen = append(seen, r.URL.Path)
 		switch r.URL.Path {
 		case "/robots.txt":
@@ -404,40 +405,40 @@ func TestRobots(t *testing.T) {
 			fmt.Fprint(w, "<p>page</p>")
 		}
 	}).URL
-	b := open(t, nil, local)
+	b := open(t, nil, fetchtest.Local())
 	for path, kind := range map[string]tool.Kind{"/": "", "/private": "", "/mine": tool.Denied, "/mine/x?y": tool.Denied, "/leads": tool.Denied} {
-		_, err := b.call("fetch", block{"url": at + path})
+		_, err := b.Call("fetch", block{"url": at + path})
 		if tool.KindOf(err) != kind {
 			t.Errorf("%s: %v", path, err)
 		}
 		if err != nil {
-			fails(t, err, kind, "robots", "tools.modules.web.config.robots")
+			fetchtest.CheckError(t, err, kind, "robots", "tools.modules.web.config.robots")
 		}
 	}
-	_, err := b.call("extract", block{"url": at + "/mine", "links": true})
-	fails(t, err, tool.Denied)
-	if _, err := b.call("download", block{"url": at + "/mine", "path": "x"}); err != nil {
+	_, err := b.Call("extract", block{"url": at + "/mine", "links": true})
+	fetchtest.CheckError(t, err, tool.Denied)
+	if _, err := b.Call("download", block{"url": at + "/mine", "path": "x"}); err != nil {
 		t.Errorf("a download is for a person: %v", err)
 	}
 	if n := strings.Count(strings.Join(seen, " "), "/robots.txt"); n != 1 {
 		t.Errorf("robots.txt was asked for %d times", n)
 	}
-	b.set(block{"user_agent": "other/1"}, local)
-	_, err = b.call("fetch", block{"url": at + "/private/x"})
-	fails(t, err, tool.Denied)
-	if _, err := b.call("fetch", block{"url": at + "/private/open"}); err != nil {
+	b.Set(block{"user_agent": "other/1"}, fetchtest.Local())
+	_, err = b.Call("fetch", block{"url": at + "/private/x"})
+	fetchtest.CheckError(t, err, tool.Denied)
+	if _, err := b.Call("fetch", block{"url": at + "/private/open"}); err != nil {
 		t.Error(err)
 	}
-	b.set(block{"robots": false}, local)
-	if _, err := b.call("fetch", block{"url": at + "/mine"}); err != nil {
+	b.Set(block{"robots": false}, fetchtest.Local())
+	if _, err := b.Call("fetch", block{"url": at + "/mine"}); err != nil {
 		t.Error(err)
 	}
 	status = 503
-	b.set(nil, local)
-	_, err = b.call("fetch", block{"url": at + "/new"})
-	fails(t, err, tool.Failed, "503")
+	b.Set(nil, fetchtest.Local())
+	_, err = b.Call("fetch", block{"url": at + "/new"})
+	fetchtest.CheckError(t, err, tool.Failed, "503")
 	status = 404
-	if _, err := b.call("fetch", block{"url": at + "/new"}); err != nil {
+	if _, err := b.Call("fetch", block{"url": at + "/new"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -446,7 +447,7 @@ func TestRobots(t *testing.T) {
 func TestTwoAtATime(t *testing.T) {
 	var now, most atomic.Int64
 	two := make(chan struct{})
-	at := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+	at := fetchtest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		n := now.Add(1)
 		defer now.Add(-1)
 		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
@@ -461,13 +462,13 @@ func TestTwoAtATime(t *testing.T) {
 		<-two // the first waits for a second, which must come
 		fmt.Fprint(w, "page")
 	}).URL
-	b := open(t, block{"robots": false, "cache_minutes": 0}, local)
+	b := open(t, block{"robots": false, "cache_minutes": 0}, fetchtest.Local())
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
 			args, _ := json.Marshal(block{"url": fmt.Sprint(at, "/", i)})
 			call := tool.Call{Args: args, Principal: tool.Principal{Session: fmt.Sprint(i)}}
-			if _, err := b.tool("fetch").Handler.Execute(t.Context(), call, b.grant); err != nil {
+			if _, err := b.Tool("fetch").Handler.Execute(t.Context(), call, b.Grant); err != nil {
 				t.Error(err)
 			}
 		})

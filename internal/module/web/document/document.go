@@ -8,17 +8,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"mime"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
-	"unicode/utf8"
-
-	"golang.org/x/net/html/charset"
-	"golang.org/x/text/encoding"
 
 	"callgate/internal/markdown"
+	"callgate/internal/module/fetch/body"
 	"callgate/internal/module/web/pdftext"
 )
 
@@ -75,17 +71,14 @@ type Document struct {
 	Notes     []string
 }
 
-// maxPicture bounds an image, as the strictest of the model APIs does.
-const maxPicture = 5 << 20
-
 // Read makes a document of a source. An error means that it is a sort that can
 // be read, and this one cannot.
 func Read(ctx context.Context, s Source, opt Options) (*Document, error) {
 	d := &Document{}
-	kind := mediaType(s.Type)
+	kind := body.MediaType(s.Type)
 	switch d.Kind = nature(kind, s.Body); d.Kind {
 	case Picture:
-		if d.MIME = pictureType(s.Body); d.MIME == "" || len(s.Body) > maxPicture || s.Truncated {
+		if d.MIME = pictureType(s.Body); d.MIME == "" || len(s.Body) > body.MaxPicture || s.Truncated {
 			d.Kind, d.MIME = Binary, ""
 		}
 		return d, nil
@@ -97,7 +90,7 @@ func Read(ctx context.Context, s Source, opt Options) (*Document, error) {
 		}
 		return d, d.pdf(ctx, s.Body)
 	}
-	text, lossy := Decode(s.Body, s.Type, s.Truncated)
+	text, _, lossy := body.Decode(s.Body, s.Type, s.Truncated)
 	if lossy {
 		d.Notes = append(d.Notes, "some bytes mean nothing in the encoding of the page; they are shown as \ufffd")
 	}
@@ -117,27 +110,19 @@ func Read(ctx context.Context, s Source, opt Options) (*Document, error) {
 }
 
 // IsPage reports whether a source is HTML.
-func IsPage(s Source) bool { return nature(mediaType(s.Type), s.Body) == Page }
-
-func mediaType(text string) string {
-	kind, _, err := mime.ParseMediaType(text)
-	if err != nil {
-		kind, _, _ = strings.Cut(strings.ToLower(text), ";")
-	}
-	return strings.TrimSpace(kind)
-}
+func IsPage(s Source) bool { return nature(body.MediaType(s.Type), s.Body) == Page }
 
 // nature judges by what the server says, and by the bytes where it says nothing
 // that helps, or less than they do.
-func nature(kind string, body []byte) Kind {
-	head := body[:min(len(body), 1024)]
+func nature(kind string, content []byte) Kind {
+	head := content[:min(len(content), 1024)]
 	switch kind {
 	case "", "application/octet-stream", "binary/octet-stream", "application/force-download", "unknown/unknown", "application/unknown", "application/pdf", "application/x-pdf":
 		if bytes.Contains(head, []byte("%PDF-")) {
 			return PDF
 		}
 		if !strings.HasSuffix(kind, "pdf") {
-			kind = mediaType(http.DetectContentType(head))
+			kind = body.MediaType(http.DetectContentType(head))
 		}
 	}
 	switch {
@@ -145,13 +130,13 @@ func nature(kind string, body []byte) Kind {
 		return Page
 	case kind == "application/pdf", kind == "application/x-pdf":
 		return Binary // it says so, and is none
-	case kind == "application/json", strings.HasSuffix(kind, "+json"), kind == "text/json":
+	case body.IsJSON(kind):
 		return JSON
-	case kind == "image/png", kind == "image/jpeg", kind == "image/gif", kind == "image/webp", kind == "image/jpg":
+	case body.IsPicture(kind), kind == "image/jpg":
 		return Picture
 	case kind == "application/rss+xml", kind == "application/atom+xml", kind == "application/rdf+xml", kind == "application/feed+xml", kind == "text/xml", kind == "application/xml":
-		return xmlNature(body[:min(len(body), 4096)])
-	case strings.HasPrefix(kind, "text/"), strings.HasSuffix(kind, "+xml"), strings.HasSuffix(kind, "+yaml"), textual[kind]:
+		return xmlNature(content[:min(len(content), 4096)])
+	case body.IsText(kind):
 		return Plain
 	default:
 		return Binary
@@ -172,67 +157,13 @@ func xmlNature(head []byte) Kind {
 	}
 }
 
-// textual are types that are text though their names do not begin so.
-var textual = map[string]bool{
-	"application/javascript": true, "application/ecmascript": true, "application/x-javascript": true, "application/x-ndjson": true, "application/ndjson": true,
-	"application/jsonl": true, "application/json5": true, "application/yaml": true, "application/x-yaml": true, "application/toml": true, "application/x-sh": true,
-	"application/sql": true, "application/graphql": true, "application/csv": true, "application/x-tex": true, "application/pgp-signature": true,
-	"application/x-pem-file": true, "application/mbox": true, "message/rfc822": true,
-}
-
 // pictureType is the type of a picture that models can see, told from its
 // bytes; "" for any other.
-func pictureType(body []byte) string {
-	switch kind := http.DetectContentType(body); kind {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
+func pictureType(content []byte) string {
+	if kind := http.DetectContentType(content); body.IsPicture(kind) {
 		return kind
-	default:
-		return ""
 	}
-}
-
-var xmlEncoding = regexp.MustCompile(`^\s*<\?xml[^>]*\sencoding\s*=\s*["']([A-Za-z0-9_.:-]+)["']`)
-
-// Decode takes a text to UTF-8: from what its mark says, or else the header, or
-// the document itself. lossy tells that some bytes meant nothing. cut says that
-// the end of the text may be half a letter.
-func Decode(body []byte, contentType string, cut bool) (text string, lossy bool) {
-	enc, label, certain := charset.DetermineEncoding(body, contentType)
-	if !certain {
-		if m := xmlEncoding.FindSubmatch(body[:min(len(body), 1024)]); m != nil {
-			if e, n := charset.Lookup(string(m[1])); e != nil {
-				enc, label = e, n
-			}
-		}
-		if label == "windows-1252" && (utf8.Valid(body) || cut && utf8.Valid(wholeRunes(body))) {
-			enc, label = encoding.Nop, "utf-8" // the fallback of browsers, where nothing asks for it
-		}
-	}
-	if label == "utf-8" || enc == encoding.Nop {
-		body = bytes.TrimPrefix(body, []byte("\ufeff"))
-		if cut {
-			body = wholeRunes(body)
-		}
-		return strings.ToValidUTF8(string(body), "\ufffd"), !utf8.Valid(body)
-	}
-	out, err := enc.NewDecoder().Bytes(body)
-	if err != nil {
-		return strings.ToValidUTF8(string(body), "\ufffd"), true
-	}
-	return strings.TrimPrefix(strings.ToValidUTF8(string(out), "\ufffd"), "\ufeff"), false
-}
-
-// wholeRunes cuts off a rune that a limit cut in two.
-func wholeRunes(text []byte) []byte {
-	for i := 1; i <= min(len(text), utf8.UTFMax-1); i++ {
-		if last := text[len(text)-i:]; utf8.RuneStart(last[0]) {
-			if !utf8.FullRune(last) {
-				return text[:len(text)-i]
-			}
-			break
-		}
-	}
-	return text
+	return ""
 }
 
 // page reads HTML.
@@ -287,8 +218,8 @@ func indented(text string) (n int) {
 }
 
 // pdf reads a PDF, page by page.
-func (d *Document) pdf(ctx context.Context, body []byte) error {
-	doc, err := pdftext.Read(ctx, body)
+func (d *Document) pdf(ctx context.Context, content []byte) error {
+	doc, err := pdftext.Read(ctx, content)
 	if err != nil {
 		return err
 	}

@@ -60,30 +60,6 @@ func TestDeepJSON(t *testing.T) {
 	}
 }
 
-func TestDecode(t *testing.T) {
-	for name, c := range map[string]struct {
-		body, kind string
-		cut        bool
-		want       string
-		lossy      bool
-	}{
-		"utf-8":             {"caf\u00e9", "text/plain", false, "café", false},
-		"a mark":            {"\ufeffcaf\u00e9", "text/plain; charset=latin1", false, "café", false},
-		"said":              {"caf\xe9", "text/plain; charset=latin1", false, "café", false},
-		"guessed":           {"caf\xe9", "text/plain", false, "café", false},
-		"wrongly said":      {"caf\xe9", "text/plain; charset=utf-8", false, "caf\ufffd", true},
-		"in its meta":       {`<meta charset="koi8-r">` + "\xc1", "text/html", false, `<meta charset="koi8-r">а`, false},
-		"in its first line": {`<?xml version="1.0" encoding="windows-1251"?>` + "\xe0", "text/xml", false, `<?xml version="1.0" encoding="windows-1251"?>а`, false},
-		"two bytes":         {"\xff\xfea\x00", "text/plain", false, "a", false},
-		"cut in a letter":   {"caf\xc3", "text/plain; charset=utf-8", true, "caf", false},
-	} {
-		got, lossy := document.Decode([]byte(c.body), c.kind, c.cut)
-		if got != c.want || lossy != c.lossy {
-			t.Errorf("%s: %q, %v", name, got, lossy)
-		}
-	}
-}
-
 // Whatever a server sends, and says of it, reading ends and gives text. PDFs
 // have a test of their own.
 func FuzzRead(f *testing.F) {

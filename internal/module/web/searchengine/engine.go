@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"callgate/internal/markdown"
+	"callgate/internal/module/fetch"
 	"callgate/tool"
 )
 
@@ -152,14 +153,7 @@ func refused(name string, a Answer) *tool.Error {
 		return e.WithHint("the key was not accepted, or there is none: tools.modules.web.credential names the secret that holds it")
 	case a.Status == http.StatusTooManyRequests:
 		e.Kind = tool.Limited
-		later := "try again later"
-		if after := a.Header.Get("Retry-After"); after != "" {
-			later = "try again after " + tool.Truncate(after)
-			if strings.Trim(after, "0123456789") == "" {
-				later += " seconds"
-			}
-		}
-		return e.WithHint("too many searches: %s", later)
+		return e.WithHint("too many searches: %s", fetch.RetryAfter(a.Header))
 	case a.Status == http.StatusPaymentRequired, a.Status == 432, a.Status == 433:
 		e.Kind = tool.Limited
 		return e.WithHint("the plan of this key is used up; its owner may raise it")
