@@ -34,17 +34,36 @@ type Download struct {
 	Refused func(*http.Response) error
 }
 
+// SavedFile is a downloaded file as a result shows it.
+type SavedFile struct {
+	Path        string `json:"path"`
+	Bytes       int64  `json:"bytes"`
+	ContentType string `json:"content_type,omitempty"`
+	URL         string `json:"url"`
+	ResumedFrom int64  `json:"resumed_from,omitempty"`
+}
+
+// Parameters of a download, and the properties of a SavedFile, as JSON Schema.
+const (
+	DownloadParameters = `
+    "path": {"type": "string", "minLength": 1,
+      "description": "The file to save to, relative to the workspace or absolute inside it."},
+    "overwrite": {"type": "boolean", "default": false, "description": "Replace a file that is there already."}`
+	SavedFileProperties = `
+    "path": {"type": "string", "description": "The file, relative to the workspace."},
+    "bytes": {"type": "integer", "description": "Its size."},
+    "content_type": {"type": "string"},
+    "url": {"type": "string", "description": "Where it came from, after redirects."},
+    "resumed_from": {"type": "integer", "description": "How much was there already from an earlier call."}`
+)
+
 // Saved is a file that was downloaded.
 type Saved struct {
-	Path        string // relative to the workspace
-	Bytes       int64
-	ContentType string
-	URL         string // after redirects
-	ResumedFrom int64  // bytes that an earlier call had left
-	Attempts    int    // responses that it took
-	SHA256      string // where it was checked
-	Warnings    []string
-	Response    *http.Response // the last one; its body is closed
+	SavedFile
+	Attempts int    // responses that it took
+	SHA256   string // where it was checked
+	Warnings []string
+	Response *http.Response // the last one; its body is closed
 }
 
 // Summary says what was saved, in one line.
@@ -292,7 +311,8 @@ func (f *fileDownload) copy(resp *http.Response) error {
 		return f.tooLarge()
 	}
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		warning := "the server sent the file compressed (" + tool.Truncate(encoding) + ") though asked not to; it was saved as it came"
+		warning := "the server sent the file compressed (" + tool.Truncate(encoding) +
+			") though asked not to; it was saved as it came"
 		if !slices.Contains(f.saved.Warnings, warning) {
 			f.saved.Warnings = append(f.saved.Warnings, warning)
 		}

@@ -66,7 +66,8 @@ func explain(host string, err error) (message, hint string) {
 	case errors.As(err, &status):
 		return host + " answered " + status.text, "the server failed: try again later"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return host + " refused the connection", "nothing listens there: check the address and the port, and that the server runs"
+		return host + " refused the connection",
+			"nothing listens there: check the address and the port, and that the server runs"
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
 		return host + " cannot be reached from this machine", "check the address, and that there is a network"
 	case errors.As(err, &cert):

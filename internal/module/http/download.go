@@ -18,11 +18,11 @@ var downloadDoc string
 
 const downloadInput = `{
   "type": "object",
-  "properties": {` + urlParameters + `,
-    "path": {"type": "string", "minLength": 1, "description": "The file to save to, relative to the workspace or absolute inside it."},
-    "overwrite": {"type": "boolean", "default": false, "description": "Replace a file that is there already."},
-    "sha256": {"type": "string", "pattern": "^[0-9A-Fa-f]{64}$", "description": "The sum that the file must have, in hexadecimal."},
-    "timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": 600, "description": "How long nothing may move; 30 unless the app file says otherwise."}
+  "properties": {` + urlParameters + `,` + fetch.DownloadParameters + `,
+    "sha256": {"type": "string", "pattern": "^[0-9A-Fa-f]{64}$",
+      "description": "The sum that the file must have, in hexadecimal."},
+    "timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": 600,
+      "description": "How long nothing may move; 30 unless the app file says otherwise."}
   },
   "required": ["url", "path"],
   "additionalProperties": false
@@ -30,15 +30,11 @@ const downloadInput = `{
 
 const downloadOutput = `{
   "type": "object",
-  "properties": {
-    "path": {"type": "string", "description": "The file, relative to the workspace."},
-    "bytes": {"type": "integer", "description": "Its size."},
-    "content_type": {"type": "string"},
-    "url": {"type": "string", "description": "Where it came from, after redirects."},
-    "resumed_from": {"type": "integer", "description": "How much was there already from an earlier call."},
+  "properties": {` + fetch.SavedFileProperties + `,
     "attempts": {"type": "integer", "description": "How often it had to be asked for."},
     "sha256": {"type": "string", "description": "The sum, where it was to be checked."},
-    "redirects": {"type": "array", "items": {"type": "object", "properties": {"status": {"type": "integer"}, "url": {"type": "string"}}}}
+    "redirects": {"type": "array",
+      "items": {"type": "object", "properties": {"status": {"type": "integer"}, "url": {"type": "string"}}}}
   },
   "required": ["path", "bytes", "url"]
 }`
@@ -48,7 +44,9 @@ func downloadTool(p *clientPool) definition {
 		Name: "download", Short: "HttpDownload", Doc: downloadDoc, Input: downloadInput, Output: downloadOutput,
 		Examples: []tool.Example{
 			module.Example("save a file", `{"url": "https://example.com/report.pdf", "path": "downloads/report.pdf"}`),
-			module.Example("replace one, and check it", `{"url": "https://example.com/tool.tar.gz", "path": "vendor/tool.tar.gz", "overwrite": true, "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}`),
+			module.Example("replace one, and check it",
+				`{"url": "https://example.com/tool.tar.gz", "path": "vendor/tool.tar.gz", "overwrite": true, `+
+					`"sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}`),
 		},
 		Aliases: []string{
 			"http_download", "curl -o", "wget", "download_file", "save_url", "fetch_file",
@@ -72,14 +70,10 @@ type downloadArgs struct {
 }
 
 type downloadData struct {
-	Path        string     `json:"path"`
-	Bytes       int64      `json:"bytes"`
-	ContentType string     `json:"content_type,omitempty"`
-	URL         string     `json:"url"`
-	ResumedFrom int64      `json:"resumed_from,omitempty"`
-	Attempts    int        `json:"attempts,omitempty"`
-	SHA256      string     `json:"sha256,omitempty"`
-	Redirects   []redirect `json:"redirects,omitempty"`
+	fetch.SavedFile
+	Attempts  int        `json:"attempts,omitempty"`
+	SHA256    string     `json:"sha256,omitempty"`
+	Redirects []redirect `json:"redirects,omitempty"`
 }
 
 func download(ctx context.Context, c httpCall, in downloadArgs) (*tool.Result, error) {
@@ -138,9 +132,7 @@ func (c httpCall) refusal(resp *nethttp.Response, limit time.Duration) error {
 
 func downloadResult(saved *fetch.Saved, secretsWarning string) (*tool.Result, error) {
 	r, err := tool.OK(saved.Summary(), downloadData{
-		Path: saved.Path, Bytes: saved.Bytes, ContentType: saved.ContentType, URL: saved.URL,
-		ResumedFrom: saved.ResumedFrom, Attempts: saved.Attempts, SHA256: saved.SHA256,
-		Redirects: redirects(saved.Response),
+		SavedFile: saved.SavedFile, Attempts: saved.Attempts, SHA256: saved.SHA256, Redirects: redirects(saved.Response),
 	})
 	if err != nil {
 		return nil, err

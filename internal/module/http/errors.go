@@ -75,7 +75,7 @@ func (c httpCall) credentialHint(host string) string {
 	case c.Grant.Credential != "" && c.settings.credential.Has(&url.URL{Scheme: "https", Host: host}):
 		return "the credential of the app file was not accepted, or was lost by a redirect"
 	default:
-		return fmt.Sprintf("it needs a credential: the app file may give one (%s and config.credential_hosts, or config.headers)",
-			c.settings.Key("credential"))
+		return fmt.Sprintf("it needs a credential: the app file may give one "+
+			"(%s and config.credential_hosts, or config.headers)", c.settings.Key("credential"))
 	}
 }

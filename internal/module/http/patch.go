@@ -25,7 +25,9 @@ func patchTool(p *clientPool) definition {
 		Name: "patch", Short: "HttpPatch", Doc: patchDoc, Input: patchInput, Output: responseOutput,
 		Examples: []tool.Example{
 			module.Example("change one field", `{"url": "https://api.example.com/v1/issues/12", "json": {"state": "closed"}}`),
-			module.Example("a list of operations", `{"url": "https://api.example.com/v1/things/7", "headers": {"Content-Type": "application/json-patch+json"}, "json": [{"op": "replace", "path": "/size", "value": 4}]}`),
+			module.Example("a list of operations",
+				`{"url": "https://api.example.com/v1/things/7", "headers": {"Content-Type": "application/json-patch+json"}, `+
+					`"json": [{"op": "replace", "path": "/size", "value": 4}]}`),
 		},
 		Aliases: []string{
 			"http_patch", "curl -X PATCH", "requests.patch", "api_patch",

@@ -24,8 +24,11 @@ func putTool(p *clientPool) definition {
 	return definition{
 		Name: "put", Short: "HttpPut", Doc: putDoc, Input: putInput, Output: responseOutput,
 		Examples: []tool.Example{
-			module.Example("replace a record", `{"url": "https://api.example.com/v1/things/7", "json": {"name": "hinge", "size": 3}}`),
-			module.Example("only if nobody changed it meanwhile", `{"url": "https://api.example.com/v1/things/7", "headers": {"If-Match": "\"33a64df5\""}, "json": {"name": "hinge"}}`),
+			module.Example("replace a record",
+				`{"url": "https://api.example.com/v1/things/7", "json": {"name": "hinge", "size": 3}}`),
+			module.Example("only if nobody changed it meanwhile",
+				`{"url": "https://api.example.com/v1/things/7", "headers": {"If-Match": "\"33a64df5\""}, `+
+					`"json": {"name": "hinge"}}`),
 		},
 		Aliases: []string{
 			"http_put", "curl -X PUT", "requests.put", "api_put",

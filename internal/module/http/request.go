@@ -14,7 +14,9 @@ var requestDoc string
 const requestInput = `{
   "type": "object",
   "properties": {
-    "method": {"type": "string", "pattern": "^[A-Za-z]{1,20}$", "description": "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, or another that the server knows."},` + urlParameters + `,` + bodyParameters + `,` + limitParameters + `
+    "method": {"type": "string", "pattern": "^[A-Za-z]{1,20}$",
+      "description": "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, or another that the server knows."},` +
+	urlParameters + `,` + bodyParameters + `,` + limitParameters + `
   },
   "required": ["method", "url"],
   "additionalProperties": false
@@ -25,7 +27,9 @@ func requestTool(p *clientPool) definition {
 		Name: "request", Short: "HttpRequest", Doc: requestDoc, Input: requestInput, Output: responseOutput,
 		Examples: []tool.Example{
 			module.Example("what a server allows", `{"method": "OPTIONS", "url": "https://api.example.com/v1/things"}`),
-			module.Example("list a WebDAV folder", `{"method": "PROPFIND", "url": "https://dav.example.com/files/", "headers": {"Depth": "1", "Content-Type": "application/xml"}, "body": "<propfind xmlns='DAV:'><allprop/></propfind>"}`),
+			module.Example("list a WebDAV folder",
+				`{"method": "PROPFIND", "url": "https://dav.example.com/files/", "headers": {"Depth": "1", `+
+					`"Content-Type": "application/xml"}, "body": "<propfind xmlns='DAV:'><allprop/></propfind>"}`),
 		},
 		Aliases: []string{
 			"http_request", "send_request", "curl -X", "requests.request", "http_call",

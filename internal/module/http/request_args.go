@@ -23,17 +23,25 @@ import (
 // The parameters that tools share.
 const (
 	urlParameters = `
-    "url": {"type": "string", "minLength": 1, "maxLength": 16000, "description": "The address, with https:// or http://."},
-    "query": {"type": "object", "description": "Query parameters to add to the address: texts, numbers, booleans, or lists of them. They are encoded for you."},
-    "headers": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Request headers. What the app file gives the host, such as its credential, is added by itself."}`
+    "url": {"type": "string", "minLength": 1, "maxLength": 16000,
+      "description": "The address, with https:// or http://."},
+    "query": {"type": "object",
+      "description": "Query parameters to add to the address: texts, numbers, booleans, or lists of them. They are encoded for you."},
+    "headers": {"type": "object", "additionalProperties": {"type": "string"},
+      "description": "Request headers. What the app file gives the host, such as its credential, is added by itself."}`
 	limitParameters = `
-    "timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": 600, "description": "How long it may take; 30 unless the app file says otherwise."},
-    "max_bytes": {"type": "integer", "minimum": 1, "maximum": 104857600, "description": "How much of the body to read, 10 MiB unless the app file says otherwise; never more than that."},
-    "follow_redirects": {"type": "boolean", "default": true, "description": "False: a redirect is the answer, and its target stands in the header location."}`
+    "timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": 600,
+      "description": "How long it may take; 30 unless the app file says otherwise."},
+    "max_bytes": {"type": "integer", "minimum": 1, "maximum": 104857600,
+      "description": "How much of the body to read, 10 MiB unless the app file says otherwise; never more than that."},
+    "follow_redirects": {"type": "boolean", "default": true,
+      "description": "False: a redirect is the answer, and its target stands in the header location."}`
 	bodyParameters = `
     "json": {"description": "A JSON value to send as the body. Use one of json, form and body."},
-    "form": {"type": "object", "description": "Fields to send as a form, as a web page does: texts, numbers, booleans, or lists of them."},
-    "body": {"type": "string", "description": "A text to send as it is. Give its content-type in headers where it is not plain text."}`
+    "form": {"type": "object",
+      "description": "Fields to send as a form, as a web page does: texts, numbers, booleans, or lists of them."},
+    "body": {"type": "string",
+      "description": "A text to send as it is. Give its content-type in headers where it is not plain text."}`
 )
 
 // requestArgs are the arguments of the tools that send a request and return the
@@ -220,7 +228,9 @@ func (c httpCall) content(in requestArgs) (content []byte, contentType string, e
 
 // setHeaders puts the headers on a request: the usual ones, then those of the
 // call, then those of the app file, each over the ones before.
-func (c httpCall) setHeaders(r *nethttp.Request, given map[string]string, contentType string) (warning string, err error) {
+func (c httpCall) setHeaders(
+	r *nethttp.Request, given map[string]string, contentType string,
+) (warning string, err error) {
 	r.Header.Set("User-Agent", c.settings.UserAgent)
 	r.Header.Set("Accept", "*/*")
 	r.Header.Set("Accept-Encoding", body.Accepted)

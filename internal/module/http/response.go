@@ -21,14 +21,16 @@ const responseOutput = `{
     "status_text": {"type": "string"},
     "url": {"type": "string", "description": "Where the answer came from, after redirects."},
     "content_type": {"type": "string"},
-    "headers": {"type": "object", "additionalProperties": {"type": "string"}, "description": "The response headers that say something; names in lower case."},
+    "headers": {"type": "object", "additionalProperties": {"type": "string"},
+      "description": "The response headers that say something; names in lower case."},
     "json": {"description": "The body, where it is JSON."},
     "body": {"type": "string", "description": "The body, where it is other text; in UTF-8."},
     "bytes": {"type": "integer", "description": "Size of the body, unpacked; -1 when nobody said."},
     "truncated": {"type": "boolean", "description": "Whether only the beginning of the body was read."},
     "binary": {"type": "boolean", "description": "Whether the body is neither text nor a picture, and so not shown."},
     "charset": {"type": "string", "description": "What the text was written in, where that was not UTF-8."},
-    "redirects": {"type": "array", "items": {"type": "object", "properties": {"status": {"type": "integer"}, "url": {"type": "string"}}}, "description": "The addresses that were left by a redirect, in order."}
+    "redirects": {"type": "array", "items": {"type": "object", "properties": {"status": {"type": "integer"}, "url": {"type": "string"}}},
+      "description": "The addresses that were left by a redirect, in order."}
   },
   "required": ["status", "url", "bytes", "truncated"]
 }`
@@ -197,13 +199,16 @@ func isNoise(name string) bool {
 }
 
 var noisePrefixes = []string{
-	"content-security-policy", "cross-origin-", "access-control-", "x-frame-", "x-xss-", "x-content-type-", "cf-", "x-amz-cf-",
+	"content-security-policy", "cross-origin-", "access-control-", "x-frame-", "x-xss-", "x-content-type-", "cf-",
+	"x-amz-cf-",
 	"x-cache", "x-served-", "x-timer", "sec-", "permissions-policy", "report", "x-permitted-",
 }
 
 var noiseHeaders = []string{
-	"date", "server", "connection", "keep-alive", "transfer-encoding", "vary", "strict-transport-security", "referrer-policy",
-	"nel", "alt-svc", "via", "x-powered-by", "age", "content-encoding", "p3p", "expect-ct", "server-timing", "feature-policy",
+	"date", "server", "connection", "keep-alive", "transfer-encoding", "vary", "strict-transport-security",
+	"referrer-policy",
+	"nel", "alt-svc", "via", "x-powered-by", "age", "content-encoding", "p3p", "expect-ct", "server-timing",
+	"feature-policy",
 	"origin-trial", "accept-ch", "x-ua-compatible", "content-length", "timing-allow-origin",
 }
 

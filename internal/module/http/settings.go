@@ -82,7 +82,8 @@ func (s *settings) readHeaders() error {
 func readHeader(key string, given any) (nethttp.Header, error) {
 	fields, ok := given.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("%s must hold names and their texts, as in {X-Api-Key: text}; headers are given for each host", key)
+		return nil, fmt.Errorf("%s must hold names and their texts, as in {X-Api-Key: text}; "+
+			"headers are given for each host", key)
 	}
 	header := nethttp.Header{}
 	for name, value := range fields {
@@ -117,8 +118,8 @@ func (s *settings) addSecrets(r *nethttp.Request, credential string) (warning st
 		return ""
 	}
 	if !s.MaySendSecrets(r.URL) {
-		return "what the app file sends to " + r.URL.Hostname() + " (headers, credential) was left out, because the request " +
-			"is plain http; use https, or let the app file list the host under private_hosts"
+		return "what the app file sends to " + r.URL.Hostname() + " (headers, credential) was left out, because " +
+			"the request is plain http; use https, or let the app file list the host under private_hosts"
 	}
 	maps.Copy(r.Header, secrets)
 	return ""

@@ -27,11 +27,16 @@ var uploadDoc string
 const uploadInput = `{
   "type": "object",
   "properties": {` + urlParameters + `,
-    "path": {"type": "string", "minLength": 1, "description": "The file to send, relative to the workspace or absolute inside it."},
-    "method": {"type": "string", "enum": ["POST", "PUT", "PATCH"], "description": "PUT for a file as the body, POST for a form, unless given."},
-    "field": {"type": "string", "minLength": 1, "maxLength": 200, "description": "Send it as a form (multipart), the file under this name."},
-    "form": {"type": "object", "description": "The other fields of the form: texts, numbers, booleans, or lists of them. Needs field."},
-    "filename": {"type": "string", "minLength": 1, "maxLength": 255, "description": "The name to give the file in the form; its own unless given."},
+    "path": {"type": "string", "minLength": 1,
+      "description": "The file to send, relative to the workspace or absolute inside it."},
+    "method": {"type": "string", "enum": ["POST", "PUT", "PATCH"],
+      "description": "PUT for a file as the body, POST for a form, unless given."},
+    "field": {"type": "string", "minLength": 1, "maxLength": 200,
+      "description": "Send it as a form (multipart), the file under this name."},
+    "form": {"type": "object",
+      "description": "The other fields of the form: texts, numbers, booleans, or lists of them. Needs field."},
+    "filename": {"type": "string", "minLength": 1, "maxLength": 255,
+      "description": "The name to give the file in the form; its own unless given."},
     "content_type": {"type": "string", "maxLength": 200, "description": "The type of the file."},` + limitParameters + `
   },
   "required": ["url", "path"],
@@ -43,7 +48,8 @@ func uploadTool(p *clientPool) definition {
 		Name: "upload", Short: "HttpUpload", Doc: uploadDoc, Input: uploadInput, Output: responseOutput,
 		Examples: []tool.Example{
 			module.Example("as the body", `{"url": "https://storage.example.com/bucket/report.pdf", "path": "out/report.pdf"}`),
-			module.Example("as a form, with a field beside it", `{"url": "https://api.example.com/v1/files", "path": "data.csv", "field": "file", "form": {"purpose": "import"}}`),
+			module.Example("as a form, with a field beside it",
+				`{"url": "https://api.example.com/v1/files", "path": "data.csv", "field": "file", "form": {"purpose": "import"}}`),
 		},
 		Aliases: []string{
 			"http_upload", "curl -F", "curl -T", "upload_file", "post_file", "multipart_upload",

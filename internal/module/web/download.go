@@ -17,9 +17,9 @@ var downloadDoc string
 const downloadInput = `{
   "type": "object",
   "properties": {
-    "url": {"type": "string", "minLength": 1, "maxLength": 16000, "description": "The address, with https:// or http://."},
-    "path": {"type": "string", "minLength": 1, "description": "The file to save to, relative to the workspace or absolute inside it."},
-    "overwrite": {"type": "boolean", "default": false, "description": "Replace a file that is there already."}
+    "url": {"type": "string", "minLength": 1, "maxLength": 16000,
+      "description": "The address, with https:// or http://."},` +
+	fetch.DownloadParameters + `
   },
   "required": ["url", "path"],
   "additionalProperties": false
@@ -27,12 +27,7 @@ const downloadInput = `{
 
 const downloadOutput = `{
   "type": "object",
-  "properties": {
-    "path": {"type": "string", "description": "The file, relative to the workspace."},
-    "bytes": {"type": "integer", "description": "Its size."},
-    "content_type": {"type": "string"},
-    "url": {"type": "string", "description": "Where it came from, after redirects."},
-    "resumed_from": {"type": "integer", "description": "How much was there already from an earlier call."}
+  "properties": {` + fetch.SavedFileProperties + `
   },
   "required": ["path", "bytes", "url"]
 }`
@@ -46,7 +41,8 @@ func downloadTool(k *kernelState) definition {
 		},
 		Aliases: []string{
 			"web_download", "download", "wget", "download_file", "save_page",
-			"download a file from the web", "save a file from a website", "download a picture", "download a PDF", "get a file from a URL",
+			"download a file from the web", "save a file from a website", "download a picture", "download a PDF",
+			"get a file from a URL",
 			"télécharger un fichier", "enregistrer un fichier du web", "télécharger une image",
 		},
 		Tags: []string{"web", "download", "file", "save", "url", "picture", "téléchargement", "fichier"},
@@ -62,14 +58,6 @@ type downloadArgs struct {
 	URL       string `json:"url"`
 	Path      string `json:"path"`
 	Overwrite bool   `json:"overwrite"`
-}
-
-type downloadData struct {
-	Path        string `json:"path"`
-	Bytes       int64  `json:"bytes"`
-	ContentType string `json:"content_type,omitempty"`
-	URL         string `json:"url"`
-	ResumedFrom int64  `json:"resumed_from,omitempty"`
 }
 
 func download(ctx context.Context, c webCall, in downloadArgs) (*tool.Result, error) {
@@ -93,9 +81,7 @@ func download(ctx context.Context, c webCall, in downloadArgs) (*tool.Result, er
 	if err != nil {
 		return nil, err
 	}
-	r, err := tool.OK(saved.Summary(), downloadData{
-		Path: saved.Path, Bytes: saved.Bytes, ContentType: saved.ContentType, URL: saved.URL, ResumedFrom: saved.ResumedFrom,
-	})
+	r, err := tool.OK(saved.Summary(), saved.SavedFile)
 	if err != nil {
 		return nil, err
 	}

@@ -24,15 +24,20 @@ var extractDoc string
 const extractInput = `{
   "type": "object",
   "properties": {
-    "url": {"type": "string", "minLength": 1, "maxLength": 16000, "description": "The address of the page, with https:// or http://."},
+    "url": {"type": "string", "minLength": 1, "maxLength": 16000,
+      "description": "The address of the page, with https:// or http://."},
     "html": {"type": "string", "maxLength": 2000000, "description": "The page itself, in the place of its address."},
-    "selector": {"type": "string", "minLength": 1, "maxLength": 500, "description": "One CSS selector, such as .price or table.results tr."},
-    "selectors": {"type": "array", "maxItems": 20, "items": {"type": "string", "minLength": 1, "maxLength": 500}, "description": "Several CSS selectors."},
-    "attribute": {"type": "string", "minLength": 1, "maxLength": 100, "description": "An attribute whose value is wanted of what the selectors match, such as href, src or datetime."},
+    "selector": {"type": "string", "minLength": 1, "maxLength": 500,
+      "description": "One CSS selector, such as .price or table.results tr."},
+    "selectors": {"type": "array", "maxItems": 20, "items": {"type": "string", "minLength": 1, "maxLength": 500},
+      "description": "Several CSS selectors."},
+    "attribute": {"type": "string", "minLength": 1, "maxLength": 100,
+      "description": "An attribute whose value is wanted of what the selectors match, such as href, src or datetime."},
     "tables": {"type": "boolean", "default": false, "description": "Give the tables."},
     "links": {"type": "boolean", "default": false, "description": "Give the links."},
     "metadata": {"type": "boolean", "default": false, "description": "Give what the page says of itself."},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100, "description": "How many elements to give of each selector."}
+    "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100,
+      "description": "How many elements to give of each selector."}
   },
   "additionalProperties": false
 }`
@@ -60,7 +65,11 @@ const extractOutput = `{
       },
       "required": ["rows"]
     }},
-    "links": {"type": "array", "items": {"type": "object", "properties": {"text": {"type": "string"}, "url": {"type": "string"}}, "required": ["url"]}},
+    "links": {"type": "array", "items": {
+      "type": "object",
+      "properties": {"text": {"type": "string"}, "url": {"type": "string"}},
+      "required": ["url"]
+    }},
     "metadata": {"type": "object"},
     "truncated": {"type": "boolean", "description": "Whether more was there than is given."},
     "from_cache": {"type": "boolean"},
@@ -74,16 +83,21 @@ func extractTool(k *kernelState) definition {
 		Name: "extract", Short: "WebExtract", Doc: extractDoc, Input: extractInput, Output: extractOutput,
 		Examples: []tool.Example{
 			module.Example("the tables of a page", `{"url": "https://example.com/standings", "tables": true}`),
-			module.Example("titles and prices", `{"url": "https://example.com/shop", "selectors": [".product h2", ".product .price"]}`),
-			module.Example("where the links in the menu lead", `{"url": "https://example.com/", "selector": "nav a", "attribute": "href"}`),
+			module.Example("titles and prices",
+				`{"url": "https://example.com/shop", "selectors": [".product h2", ".product .price"]}`),
+			module.Example("where the links in the menu lead",
+				`{"url": "https://example.com/", "selector": "nav a", "attribute": "href"}`),
 			module.Example("what a page says of itself", `{"url": "https://example.com/article", "metadata": true}`),
 		},
 		Aliases: []string{
 			"web_extract", "scrape_page", "css_select", "extract_links", "extract_tables", "parse_html", "tavily-extract",
-			"scrape a website", "extract data from a page", "get all links of a page", "read a table from a website", "get page metadata", "find elements by CSS selector",
+			"scrape a website", "extract data from a page", "get all links of a page", "read a table from a website",
+			"get page metadata", "find elements by CSS selector",
 			"extraire des données d'une page", "extraire les liens", "lire un tableau d'un site", "extraire les métadonnées",
 		},
-		Tags:    []string{"web", "scrape", "extract", "css", "selector", "table", "links", "metadata", "html", "extraction", "tableau"},
+		Tags: []string{
+			"web", "scrape", "extract", "css", "selector", "table", "links", "metadata", "html", "extraction", "tableau",
+		},
 		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: fetch.RequestTime},
 		Handler: handler(k, "extract", extract),
 	}

@@ -21,11 +21,15 @@ var fetchDoc string
 const fetchInput = `{
   "type": "object",
   "properties": {
-    "url": {"type": "string", "minLength": 1, "maxLength": 16000, "description": "The address, with https:// or http://."},
-    "format": {"type": "string", "enum": ["markdown", "text", "html"], "default": "markdown", "description": "How a page is written: markdown, text without marks, or its source as it came."},
-    "main_only": {"type": "boolean", "default": true, "description": "Only the text that people come for. False: the whole page."},
+    "url": {"type": "string", "minLength": 1, "maxLength": 16000,
+      "description": "The address, with https:// or http://."},
+    "format": {"type": "string", "enum": ["markdown", "text", "html"], "default": "markdown",
+      "description": "How a page is written: markdown, text without marks, or its source as it came."},
+    "main_only": {"type": "boolean", "default": true,
+      "description": "Only the text that people come for. False: the whole page."},
     "offset": {"type": "integer", "minimum": 0, "description": "The character to begin with; the first is 0."},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 200000, "description": "How many characters to give, 30,000 unless given. What would not fit into one answer is left for the next."}
+    "limit": {"type": "integer", "minimum": 1, "maximum": 200000,
+      "description": "How many characters to give, 30,000 unless given. What would not fit into one answer is left for the next."}
   },
   "required": ["url"],
   "additionalProperties": false
@@ -46,7 +50,8 @@ const fetchOutput = `{
     "total_characters": {"type": "integer"},
     "truncated": {"type": "boolean", "description": "Whether more follows."},
     "next_offset": {"type": "integer", "description": "The offset to go on with, when more follows."},
-    "links": {"type": "array", "description": "With format text: the links of the page.", "items": {"type": "object", "properties": {"text": {"type": "string"}, "url": {"type": "string"}}}},
+    "links": {"type": "array", "description": "With format text: the links of the page.",
+      "items": {"type": "object", "properties": {"text": {"type": "string"}, "url": {"type": "string"}}}},
     "from_cache": {"type": "boolean", "description": "It was read a short while ago and shown again."},
     "notice": {"type": "string"}
   },
@@ -59,11 +64,13 @@ func fetchTool(k *kernelState) definition {
 		Examples: []tool.Example{
 			module.Example("read an article", `{"url": "https://example.com/news/article.html"}`),
 			module.Example("go on where the last part ended", `{"url": "https://example.com/spec.html", "offset": 30000}`),
-			module.Example("the whole page, without marks", `{"url": "https://example.com/", "main_only": false, "format": "text"}`),
+			module.Example("the whole page, without marks",
+				`{"url": "https://example.com/", "main_only": false, "format": "text"}`),
 		},
 		Aliases: []string{
 			"web_fetch", "WebFetch", "fetch", "read_url", "open_url", "browse", "scrape", "read_webpage", "url_to_markdown",
-			"read a web page", "open a website", "read an article", "read a PDF from the web", "read an RSS feed", "convert a page to markdown", "summarize a page",
+			"read a web page", "open a website", "read an article", "read a PDF from the web", "read an RSS feed",
+			"convert a page to markdown", "summarize a page",
 			"lire une page web", "ouvrir un site", "lire un article", "lire un PDF en ligne", "récupérer une page",
 		},
 		Tags:    []string{"web", "page", "read", "html", "markdown", "pdf", "rss", "article", "url", "lecture", "site"},

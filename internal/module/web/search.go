@@ -20,9 +20,12 @@ const searchInput = `{
   "type": "object",
   "properties": {
     "query": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "What to search for."},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 20, "default": 10, "description": "How many results to give."},
-    "region": {"type": "string", "pattern": "^[A-Za-z]{2}(-[A-Za-z]{2})?$", "description": "Prefer results of a country, as fr, or of a country in a language, as ch-de."},
-    "freshness": {"type": "string", "enum": ["day", "week", "month", "year"], "description": "Only what was published or changed in the last day, week, month or year."}
+    "limit": {"type": "integer", "minimum": 1, "maximum": 20, "default": 10,
+      "description": "How many results to give."},
+    "region": {"type": "string", "pattern": "^[A-Za-z]{2}(-[A-Za-z]{2})?$",
+      "description": "Prefer results of a country, as fr, or of a country in a language, as ch-de."},
+    "freshness": {"type": "string", "enum": ["day", "week", "month", "year"],
+      "description": "Only what was published or changed in the last day, week, month or year."}
   },
   "required": ["query"],
   "additionalProperties": false
@@ -53,12 +56,14 @@ func searchTool(k *kernelState) definition {
 		Name: "search", Short: "WebSearch", Doc: searchDoc, Input: searchInput, Output: searchOutput,
 		Examples: []tool.Example{
 			module.Example("a question of fact", `{"query": "height of Mount Kenya in metres"}`),
-			module.Example("news of one site, this week", `{"query": "site:example.com release notes", "freshness": "week", "limit": 5}`),
+			module.Example("news of one site, this week",
+				`{"query": "site:example.com release notes", "freshness": "week", "limit": 5}`),
 			module.Example("results of one country", `{"query": "horaires médiathèque", "region": "fr-fr"}`),
 		},
 		Aliases: []string{
 			"web_search", "WebSearch", "google", "brave_web_search", "tavily-search", "search_web", "internet_search",
-			"search the web", "search the internet", "look something up online", "find a website", "find recent news", "google something",
+			"search the web", "search the internet", "look something up online", "find a website", "find recent news",
+			"google something",
 			"chercher sur le web", "rechercher sur internet", "trouver un site", "trouver des actualités",
 		},
 		Tags:    []string{"web", "search", "internet", "news", "research", "find", "recherche", "actualités"},
@@ -158,7 +163,8 @@ func (c webCall) checkKey(key string) error {
 			WithHint("the app file names a secret that holds it (%s), which callgate secret set stores; "+
 				"the engine duckduckgo needs no key", s.Key("credential"))
 	case key != "" && !s.MaySendSecrets(s.endpoint):
-		return tool.Errorf(c.Op, tool.Denied, "the key for %s would travel in the open: its endpoint is plain http", s.Engine).
+		return tool.Errorf(c.Op, tool.Denied, "the key for %s would travel in the open: its endpoint is plain http",
+			s.Engine).
 			WithHint("use https, or let the app file list the host: %s", s.Key("constraints.private_hosts"))
 	}
 	return nil

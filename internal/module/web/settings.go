@@ -17,12 +17,12 @@ import (
 
 // settings are what an app file may say about the module.
 type settings struct {
-	Engine   string `config:"engine" oneof:"duckduckgo brave searxng tavily" help:"the search engine; brave and tavily need the module's credential, searxng an endpoint"`
+	Engine   string `config:"engine" oneof:"duckduckgo brave searxng tavily" help:"brave and tavily need a credential, searxng an endpoint"`
 	Endpoint string `config:"endpoint" help:"where the search engine is reached, if not at its usual address"`
 
 	fetch.Settings
 
-	CacheMinutes float64        `config:"cache_minutes" range:"0,1440" help:"how long a page is shown again without asking its server; 0 keeps none"`
+	CacheMinutes float64        `config:"cache_minutes" range:"0,1440" help:"how long a page is shown again without asking; 0 keeps none"`
 	Robots       bool           `config:"robots" help:"keep to robots.txt when pages are read"`
 	Delay        module.Seconds `config:"delay_seconds" range:"0,60" help:"how much time lies between two requests to one host"`
 	MaxBytes     int            `config:"max_bytes" range:"1024,33554432" help:"how much of a page is read, unpacked"`
@@ -82,7 +82,8 @@ func (s *settings) readEngine() error {
 }
 
 func isEndpoint(u *url.URL) bool {
-	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
+		u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
 // client makes the client of the settings.
