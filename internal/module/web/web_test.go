@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -12,9 +13,18 @@ import (
 
 	"callgate/internal/module/fetch/fetchtest"
 	"callgate/internal/module/web"
+	"callgate/internal/module/web/pdftext"
 	"callgate/internal/netguard/netguardtest"
 	"callgate/tool"
 )
+
+// TestMain lets this test be started as a PDF reader.
+func TestMain(m *testing.M) {
+	if pdftext.RunHelper() {
+		return
+	}
+	os.Exit(m.Run())
+}
 
 type block = fetchtest.Block
 
