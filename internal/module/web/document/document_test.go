@@ -10,6 +10,7 @@ import (
 )
 
 func TestKinds(t *testing.T) {
+	t.Parallel()
 	const page = "<!DOCTYPE html><html><body>x</body></html>"
 	for _, c := range []struct {
 		kind, body string
@@ -46,9 +47,10 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// JSON that is nested deeply is given as it is: on lines it would be mostly
+// JSON that is nested deeply is left as it is: on lines it would be mostly
 // spaces.
 func TestDeepJSON(t *testing.T) {
+	t.Parallel()
 	deep := strings.Repeat("[", 5000) + strings.Repeat("1,", 50_000) + "1" + strings.Repeat("]", 5000)
 	d, err := document.Read(t.Context(), document.Source{Type: "application/json", Body: []byte(deep)}, document.Options{})
 	if err != nil || d.Text != deep {
@@ -60,8 +62,8 @@ func TestDeepJSON(t *testing.T) {
 	}
 }
 
-// Whatever a server sends, and says of it, reading ends and gives text. PDFs
-// have a test of their own.
+// Whatever a server sends, Read ends and returns text. PDFs have a test of their
+// own.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("<rss><channel><title>t</title><item><link>x</link><description>&lt;b>&nbsp;</description></item></channel></rss>"), "application/rss+xml", "markdown")
 	f.Add([]byte("<feed><entry><link href='y' rel='alternate'/><updated>2024-05-06</updated></entry></feed>"), "text/xml; charset=utf-16", "text")

@@ -1,5 +1,4 @@
-// Package politeness is how a guest behaves at a host: not too many at a time, not
-// too often, and not where robots.txt asks to stay away.
+// Package politeness limits the requests to each host, and obeys robots.txt.
 package politeness
 
 import (
@@ -8,101 +7,104 @@ import (
 	"time"
 )
 
-// PerHost is how many requests a host has to answer at a time.
+// PerHost is how many requests a host gets at a time.
 const PerHost = 2
 
-// HostLimiter stand before the hosts. The zero value is ready. The law:
+// HostLimiter limits the requests to each host. The zero value is ready. The
+// law:
 //
-//   - No more than PerHost are inside of one gate, and whoever waits is let in
-//     when one leaves, or gives up with its context.
-//   - Between two that enter lies at least the delay that the later one asks
-//     for, counted from when the earlier was let in. Nobody waits before the
-//     first.
-//   - A gate that nobody uses, and that would delay nobody, is forgotten.
+//   - At most PerHost requests are admitted to a host at a time. A request that
+//     waits is admitted when another one ends, or gives up with its context.
+//   - Between two admissions lies at least the delay that the later one asks
+//     for. The first request to a host does not wait.
+//   - A host without requests is forgotten once it would delay nobody.
 type HostLimiter struct {
 	mu    sync.Mutex
 	hosts map[string]*hostState
 }
 
 type hostState struct {
-	inside chan struct{}
-	users  int       // inside or waiting
-	last   time.Time // when somebody was last let in, or will be
+	slots chan struct{}
+	users int       // requests that are admitted or waiting
+	last  time.Time // when a request was last admitted, or will be
 }
 
-// maxGates is how many gates are remembered for their delays alone.
-const maxGates = 1000
+// maxHosts bounds the hosts that are remembered only for their delays.
+const maxHosts = 1000
 
-// maxDelay is the longest anybody waits between two requests.
+// maxDelay bounds the time between two requests.
 const maxDelay = time.Minute
 
-// Acquire waits until there is room at a host. leave must be called; it may be
-// called again.
-func (g *HostLimiter) Acquire(ctx context.Context, host string, delay time.Duration) (leave func(), err error) {
-	at := g.arrive(host)
+// Acquire waits until a request may be sent to a host. Release must be called
+// when the request has ended; calling it again does nothing.
+func (l *HostLimiter) Acquire(ctx context.Context, host string, delay time.Duration) (release func(), err error) {
+	h := l.enter(host)
 	select {
-	case at.inside <- struct{}{}:
+	case h.slots <- struct{}{}:
 	case <-ctx.Done():
-		g.depart(host, at)
+		l.leave(host, h)
 		return nil, ctx.Err()
 	}
-	leave = sync.OnceFunc(func() {
-		<-at.inside
-		g.depart(host, at)
+	release = sync.OnceFunc(func() {
+		<-h.slots
+		l.leave(host, h)
 	})
-	if wait := g.turn(at, min(delay, maxDelay)); wait > 0 {
+	if wait := l.reserve(h, min(delay, maxDelay)); wait > 0 {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			leave()
+			release()
 			return nil, ctx.Err()
 		}
 	}
-	return leave, nil
+	return release, nil
 }
 
-func (g *HostLimiter) arrive(host string) *hostState {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.hosts == nil {
-		g.hosts = map[string]*hostState{}
+// enter counts a request to a host.
+func (l *HostLimiter) enter(host string) *hostState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.hosts == nil {
+		l.hosts = map[string]*hostState{}
 	}
-	at := g.hosts[host]
-	if at == nil {
-		at = &hostState{inside: make(chan struct{}, PerHost)}
-		g.hosts[host] = at
+	h := l.hosts[host]
+	if h == nil {
+		h = &hostState{slots: make(chan struct{}, PerHost)}
+		l.hosts[host] = h
 	}
-	at.users++
-	return at
+	h.users++
+	return h
 }
 
-// turn reserves the next moment that lies a delay after the last one.
-func (g *HostLimiter) turn(at *hostState, delay time.Duration) (wait time.Duration) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+// reserve takes the next time that lies a delay after the last one, and returns
+// how long to wait for it.
+func (l *HostLimiter) reserve(h *hostState, delay time.Duration) (wait time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	now := time.Now()
-	if next := at.last.Add(delay); next.After(now) {
-		at.last = next
+	if next := h.last.Add(delay); next.After(now) {
+		h.last = next
 		return next.Sub(now)
 	}
-	at.last = now
+	h.last = now
 	return 0
 }
 
-func (g *HostLimiter) depart(host string, at *hostState) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if at.users--; at.users == 0 && time.Since(at.last) > maxDelay {
-		delete(g.hosts, host)
+// leave ends a request, and forgets hosts that are no longer needed.
+func (l *HostLimiter) leave(host string, h *hostState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h.users--; h.users == 0 && time.Since(h.last) > maxDelay {
+		delete(l.hosts, host)
 	}
-	if len(g.hosts) <= maxGates {
+	if len(l.hosts) <= maxHosts {
 		return
 	}
-	for name, other := range g.hosts {
+	for name, other := range l.hosts {
 		if other.users == 0 {
-			delete(g.hosts, name)
+			delete(l.hosts, name)
 		}
 	}
 }
