@@ -18,7 +18,7 @@ import (
 	"callgate/tool"
 )
 
-// fetch asks for a URL and reads what comes.
+// fetch returns the content of a URL.
 func fetch(client *http.Client, url string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -35,7 +35,7 @@ func fetch(client *http.Client, url string) (string, error) {
 	return string(body), err
 }
 
-// plain is a client without a guard, in the same world.
+// plain returns a client without a guard, in the same network.
 func plain(w *netguardtest.Network) *http.Client {
 	dialer := net.Dialer{Resolver: w.Resolver, Timeout: time.Second}
 	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}, Timeout: 2 * time.Second}
@@ -51,8 +51,10 @@ func guarded(t *testing.T, w *netguardtest.Network, r netguard.Rules) *netguard.
 	return g
 }
 
-// Without the guard the world is open, or the other tests would prove nothing.
+// Without a guard the network is open. Otherwise the other tests would prove
+// nothing.
 func TestCanaryIsReachedWithoutAGuard(t *testing.T) {
+	t.Parallel()
 	netguardtest.Run(t, func(w *netguardtest.Network) {
 		client := plain(w)
 		reached := 0
@@ -77,6 +79,7 @@ func TestCanaryIsReachedWithoutAGuard(t *testing.T) {
 }
 
 func TestNoFormReachesTheCanary(t *testing.T) {
+	t.Parallel()
 	netguardtest.Run(t, func(w *netguardtest.Network) {
 		g := guarded(t, w, netguard.Rules{})
 		client := g.Client(10)
@@ -85,7 +88,7 @@ func TestNoFormReachesTheCanary(t *testing.T) {
 		for _, f := range forms {
 			body, err := fetch(client, f.URL)
 			if strings.Contains(f.URL, "rebind") && err == nil {
-				continue // judged and dialled as public, which it then was
+				continue // it was public when it was checked and dialled
 			}
 			if err == nil {
 				t.Errorf("%s: %q gave %q", f.Name, f.URL, body)
@@ -95,9 +98,9 @@ func TestNoFormReachesTheCanary(t *testing.T) {
 			}
 		}
 		if n := w.Greeted(); n != 12 {
-			t.Errorf("%d names that turn were public when they were judged, want 12", n)
+			t.Errorf("%d rebinding names were public when they were checked, want 12", n)
 		}
-		// Connections that are kept would hide a name that turns.
+		// Idle connections would hide that a name has changed.
 		for range 3 {
 			client.CloseIdleConnections()
 			for i := range 12 {
@@ -105,7 +108,7 @@ func TestNoFormReachesTheCanary(t *testing.T) {
 			}
 		}
 		if got := w.Reached(); len(got) > 0 {
-			t.Errorf("names that turn reached %v", got)
+			t.Errorf("rebinding names reached %v", got)
 		}
 		if body, err := fetch(client, "http://public.test/"); err != nil || !strings.Contains(body, netguardtest.Words) {
 			t.Errorf("the public server gave %q, %v", body, err)
@@ -115,6 +118,7 @@ func TestNoFormReachesTheCanary(t *testing.T) {
 }
 
 func TestNoRedirectReachesTheCanary(t *testing.T) {
+	t.Parallel()
 	netguardtest.Run(t, func(w *netguardtest.Network) {
 		client := guarded(t, w, netguard.Rules{}).Client(10)
 		tried := 0
@@ -146,6 +150,7 @@ func TestNoRedirectReachesTheCanary(t *testing.T) {
 }
 
 func TestNothingReachesTheCanaryThroughTheProxy(t *testing.T) {
+	t.Parallel()
 	netguardtest.Run(t, func(w *netguardtest.Network) {
 		proxy, err := guarded(t, w, netguard.Rules{}).Proxy(nil)
 		if err != nil {
@@ -183,7 +188,7 @@ func TestNothingReachesTheCanaryThroughTheProxy(t *testing.T) {
 	})
 }
 
-// throughProxy sends a request as it stands and returns the status, 0 for none.
+// throughProxy sends a request as it is and returns the status, 0 for none.
 func throughProxy(t *testing.T, p *netguard.Proxy, head string) int {
 	t.Helper()
 	conn, err := net.Dial("tcp", p.Addr())
@@ -202,8 +207,9 @@ func throughProxy(t *testing.T, p *netguard.Proxy, head string) int {
 	return resp.StatusCode
 }
 
-// What an app lists is reached, and nothing beside it.
+// Hosts that an app lists are reached, and no others.
 func TestListedHostsAreReached(t *testing.T) {
+	t.Parallel()
 	netguardtest.Run(t, func(w *netguardtest.Network) {
 		for _, c := range []struct {
 			listed, url string

@@ -63,6 +63,7 @@ func redirect(from, to, extra string) string {
 }
 
 func TestSecretsStayWithTheirHost(t *testing.T) {
+	t.Parallel()
 	s := echo(t)
 	other := strings.Replace(s.URL, "127.0.0.1", "localhost", 1) // another host, the same server
 	client := newGuard(t, netguard.Rules{Private: []string{"127.0.0.1", "localhost"}}).Client(5)
@@ -89,6 +90,7 @@ func TestSecretsStayWithTheirHost(t *testing.T) {
 }
 
 func TestChangesStayWithTheirHost(t *testing.T) {
+	t.Parallel()
 	s := echo(t)
 	other := strings.Replace(s.URL, "127.0.0.1", "localhost", 1)
 	client := newGuard(t, netguard.Rules{Private: []string{"127.0.0.1", "localhost"}}).Client(5)
@@ -105,6 +107,7 @@ func TestChangesStayWithTheirHost(t *testing.T) {
 }
 
 func TestRedirectLimits(t *testing.T) {
+	t.Parallel()
 	s := echo(t)
 	g := newGuard(t, netguard.Rules{Private: []string{"127.0.0.1"}})
 	client := g.Client(3)
@@ -130,6 +133,7 @@ func TestRedirectLimits(t *testing.T) {
 }
 
 func TestDowngrade(t *testing.T) {
+	t.Parallel()
 	s := echo(t)
 	secure := httptest.NewTLSServer(s.Config.Handler)
 	defer secure.Close()
@@ -161,6 +165,7 @@ func TestNoProxyOfTheEnvironment(t *testing.T) {
 }
 
 func TestHTTP2(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }))
 	s.EnableHTTP2 = true
 	s.StartTLS()

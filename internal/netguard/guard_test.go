@@ -22,6 +22,7 @@ func newGuard(t testing.TB, r netguard.Rules) *netguard.Guard {
 }
 
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		rules  netguard.Rules
 		url    string
@@ -89,6 +90,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestBadRules(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ host, hint string }{
 		{"https://example.com", "without http://"},
 		{"example.com/path", "examples"},
@@ -126,6 +128,7 @@ func (f fixed) LookupNetIP(context.Context, string, string) ([]netip.Addr, error
 }
 
 func TestDialRefuses(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		answer           fixed
 		network, address string

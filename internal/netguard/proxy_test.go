@@ -40,6 +40,7 @@ func startProxy(t *testing.T, r netguard.Rules) *netguard.Proxy {
 }
 
 func TestProxyAsksForItsPassword(t *testing.T) {
+	t.Parallel()
 	s := echo(t)
 	p := startProxy(t, netguard.Rules{Private: []string{"127.0.0.1"}})
 	user, password := p.Credential()
@@ -68,6 +69,7 @@ func TestProxyAsksForItsPassword(t *testing.T) {
 }
 
 func TestProxySaysWhatItRefused(t *testing.T) {
+	t.Parallel()
 	p := startProxy(t, netguard.Rules{})
 	client := using(p, "callgate", must(p.Credential()))
 	got, err := send(client, "GET", "http://127.0.0.1:9/", "")
@@ -89,6 +91,7 @@ func TestProxySaysWhatItRefused(t *testing.T) {
 func must(_, password string) string { return password }
 
 func TestProxyTunnels(t *testing.T) {
+	t.Parallel()
 	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Upgrade") == "" {
 			fmt.Fprint(w, "over TLS")

@@ -4,9 +4,9 @@ package netguardtest
 
 import "testing"
 
-// enter skips: network namespaces are a thing of Linux.
-func enter(t *testing.T) bool {
+// enterNamespace skips the test: only Linux has network namespaces.
+func enterNamespace(t *testing.T) bool {
 	t.Helper()
-	t.Skip("a network of its own can be made only on Linux")
+	t.Skip("a test can have a network of its own only on Linux")
 	return false
 }

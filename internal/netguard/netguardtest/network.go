@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// The addresses that count as public in the world.
+// The addresses that count as public in the network.
 const (
 	Public4 = "93.184.216.34"
 	Public6 = "2a00:1450:4001:800::200e"
@@ -23,35 +23,35 @@ const (
 // Network is the network of one test: a server at every address, on the ports
 // 80, 443 and 8080, and a resolver.
 type Network struct {
-	Resolver *net.Resolver // asks the world's own name server
+	Resolver *net.Resolver // asks the network's own name server
 	names    *fakeDNS
 
-	settled chan struct{} // the world's own connections, as they are seen
+	probes chan struct{} // one for each connection of settle
 
 	mu      sync.Mutex
-	visits  []string // addresses, other than the public ones, that were reached
-	greeted int      // connections to the public ones
+	reached []string // addresses, other than the public ones
+	greeted int      // connections to the public addresses
 }
 
-// Words is what the server says everywhere, so that a test can look for it.
+// Words is the text that the server sends from every address.
 const Words = "the canary sings"
 
-// Run runs a test in a world of its own. It starts the test again in another
-// process, in a new network namespace, and there calls in; where namespaces
-// are not to be had the test is skipped.
-func Run(t *testing.T, in func(*Network)) {
+// Run runs a test in a network of its own. It starts the test again in another
+// process, in a new network namespace, and calls test there. On systems without
+// such namespaces the test is skipped.
+func Run(t *testing.T, test func(*Network)) {
 	t.Helper()
-	if !enter(t) {
+	if !enterNamespace(t) {
 		return
 	}
-	w := &Network{names: &fakeDNS{asked: map[string]int{}}, settled: make(chan struct{})}
+	n := &Network{names: &fakeDNS{asked: map[string]int{}}, probes: make(chan struct{})}
 	server, err := net.ListenPacket("udp", "127.0.0.1:5353")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	go w.names.serve(server)
-	w.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	go n.names.serve(server)
+	n.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "udp", server.LocalAddr().String())
 	}}
 	for _, port := range ports {
@@ -60,11 +60,11 @@ func Run(t *testing.T, in func(*Network)) {
 			t.Fatal(err)
 		}
 		defer listener.Close()
-		s := &http.Server{Handler: http.HandlerFunc(w.answer), ErrorLog: log.New(discard{}, "", 0)}
+		s := &http.Server{Handler: http.HandlerFunc(answer), ErrorLog: log.New(discard{}, "", 0)}
 		defer s.Close()
-		go func() { _ = s.Serve(watched{listener, w}) }()
+		go func() { _ = s.Serve(watchedListener{listener, n}) }()
 	}
-	in(w)
+	test(n)
 }
 
 var ports = []string{"80", "443", "8080"}
@@ -73,85 +73,85 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// watched notes where each connection was made to.
-type watched struct {
+// watchedListener notes the address that each connection was made to.
+type watchedListener struct {
 	net.Listener
-	world *Network
+	network *Network
 }
 
 // Accept waits for the next connection.
-func (l watched) Accept() (net.Conn, error) {
+func (l watchedListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err == nil {
-		l.world.note(conn.LocalAddr().(*net.TCPAddr).AddrPort().Addr().Unmap().String())
+		l.network.note(conn.LocalAddr().(*net.TCPAddr).AddrPort().Addr().Unmap().String())
 	}
 	return conn, err
 }
 
-// own is where the world calls itself.
-const own = "127.9.9.9"
+// probeAddr is the address to which settle connects.
+const probeAddr = "127.9.9.9"
 
-func (w *Network) note(addr string) {
-	if addr == own {
-		w.settled <- struct{}{}
+func (n *Network) note(addr string) {
+	if addr == probeAddr {
+		n.probes <- struct{}{}
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	if addr != Public4 && addr != Public6 {
-		w.visits = append(w.visits, addr)
+		n.reached = append(n.reached, addr)
 	} else {
-		w.greeted++
+		n.greeted++
 	}
 }
 
-// settle waits until every connection that was made has been seen: they are
-// accepted in their order, so it makes one more on each port.
-func (w *Network) settle() {
+// settle waits until every connection so far has been noted. Connections are
+// accepted in order, so it makes one more on each port and waits for that.
+func (n *Network) settle() {
 	for _, port := range ports {
-		conn, err := net.Dial("tcp", own+":"+port)
+		conn, err := net.Dial("tcp", probeAddr+":"+port)
 		if err != nil {
-			panic(err) // the world is broken
+			panic(err) // the network is broken
 		}
-		<-w.settled
+		<-n.probes
 		_ = conn.Close()
 	}
 }
 
-// Reached returns the addresses that connections were made to, other than the
-// public ones, since it was last asked.
-func (w *Network) Reached() []string {
-	w.settle()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	visits := w.visits
-	w.visits = nil
-	slices.Sort(visits)
-	return visits
+// Reached returns the addresses, other than the public ones, to which
+// connections were made since the last call.
+func (n *Network) Reached() []string {
+	n.settle()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	reached := n.reached
+	n.reached = nil
+	slices.Sort(reached)
+	return reached
 }
 
-// Greeted returns how many connections were made to the public addresses since
-// it was last asked.
-func (w *Network) Greeted() int {
-	w.settle()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	n := w.greeted
-	w.greeted = 0
-	return n
+// Greeted returns the number of connections to the public addresses since the
+// last call.
+func (n *Network) Greeted() int {
+	n.settle()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	greeted := n.greeted
+	n.greeted = 0
+	return greeted
 }
 
-// Forget makes the names that turn answer as if nobody had asked yet.
-func (w *Network) Forget() { w.names.forget() }
+// Forget makes the rebinding names public again.
+func (n *Network) Forget() { n.names.forget() }
 
-// Redirect is a URL of the public server that answers with a redirect to
-// location, after further hops of its own.
+// Redirect returns a URL of the public server that redirects to location, after
+// some redirects to the public server itself.
 func Redirect(status int, location string, hops int) string {
 	return fmt.Sprintf("http://public.test/redirect?status=%d&hops=%d&to=%s", status, hops, url.QueryEscape(location))
 }
 
-// answer redirects, shows a page that would, or says its words.
-func (w *Network) answer(rw http.ResponseWriter, r *http.Request) {
+// answer sends a redirect, a page with a redirect, or Words.
+func answer(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	switch r.URL.Path {
 	case "/redirect":
@@ -164,13 +164,13 @@ func (w *Network) answer(rw http.ResponseWriter, r *http.Request) {
 				location = "//public.test" + location
 			}
 		}
-		rw.Header()["Location"] = []string{strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace(location)}
-		rw.WriteHeader(status)
+		w.Header()["Location"] = []string{strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace(location)}
+		w.WriteHeader(status)
 	case "/meta":
-		rw.Header().Set("Content-Type", "text/html")
-		rw.Header().Set("Refresh", "0; url="+q.Get("to"))
-		fmt.Fprintf(rw, `<meta http-equiv="refresh" content="0; url=%s">`, q.Get("to"))
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Refresh", "0; url="+q.Get("to"))
+		fmt.Fprintf(w, `<meta http-equiv="refresh" content="0; url=%s">`, q.Get("to"))
 	default:
-		fmt.Fprintln(rw, Words)
+		fmt.Fprintln(w, Words)
 	}
 }
