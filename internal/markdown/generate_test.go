@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// article makes a page as publishers make them: navigation, scripts and styles
-// around a long text with headings, lists, links, tables, code and pictures,
-// and beside it what nobody came for. The same size gives the same page.
+// article makes a page like those of publishers: navigation, scripts, styles and
+// a sidebar around a long text with headings, lists, links, tables, code and
+// pictures. The same size gives the same page.
 func article(size int) string {
 	r := rand.New(rand.NewPCG(7, 9))
 	var b strings.Builder

@@ -71,7 +71,8 @@ func (g *Guard) resolve(ctx context.Context, network string, d destination) ([]n
 // unresolved is the error of a name without an address.
 func unresolved(d destination, err error) error {
 	e := &tool.Error{
-		Op: op, Kind: tool.NotFound, Message: "the host " + d.name + " has no address", Hint: "check the name of the host", Err: err,
+		Op: op, Kind: tool.NotFound, Err: err,
+		Message: "the host " + d.name + " has no address", Hint: "check the name of the host",
 	}
 	var dns *net.DNSError
 	switch {

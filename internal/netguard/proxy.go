@@ -56,7 +56,8 @@ func (g *Guard) Proxy(log *slog.Logger) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, &tool.Error{
-			Op: op + ".Proxy", Kind: tool.Unavailable, Message: "the proxy of the browser cannot listen on the loopback", Err: err,
+			Op: op + ".Proxy", Kind: tool.Unavailable,
+			Message: "the proxy of the browser cannot listen on the loopback", Err: err,
 		}
 	}
 	p := &Proxy{
