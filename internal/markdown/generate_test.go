@@ -27,7 +27,8 @@ func article(size int) string {
 	}
 	b.WriteString(`</article></main><aside class="sidebar"><h3>Most read</h3>`)
 	for i := range 60 {
-		fmt.Fprintf(&b, `<div class="teaser"><a href="/story/%d"><img src="/thumb/%d.jpg" alt=""><span>%s</span></a></div>`, i, i, words(r, 8))
+		fmt.Fprintf(&b, `<div class="teaser"><a href="/story/%d"><img src="/thumb/%d.jpg" alt=""><span>%s</span></a></div>`,
+			i, i, words(r, 8))
 	}
 	b.WriteString(`</aside></div><footer class="footer"><p>All rights reserved.</p>`)
 	for i := 0; b.Len() < size-40; i++ {

@@ -148,7 +148,8 @@ func TestMainContent(t *testing.T) {
 	for name, size := range map[string]int{"small": 60 << 10, "large": 1 << 20} {
 		source := article(size)
 		p := read(t, source, markdown.Options{Main: true})
-		if p.Complete || p.Title != "On the keeping of bees" || p.Byline != "Ada Keeper" || p.Published != "2024-05-06T07:08:09Z" {
+		if p.Complete || p.Title != "On the keeping of bees" || p.Byline != "Ada Keeper" ||
+			p.Published != "2024-05-06T07:08:09Z" {
 			t.Errorf("%s: %+v", name, []any{p.Complete, p.Title, p.Byline, p.Published})
 		}
 		for _, not := range []string{"Section 7", "/story/", "Most read", "/legal/", "dataLayer", "display:flex"} {

@@ -38,7 +38,8 @@ func fetch(client *http.Client, url string) (string, error) {
 // plain returns a client without a guard, in the same network.
 func plain(w *netguardtest.Network) *http.Client {
 	dialer := net.Dialer{Resolver: w.Resolver, Timeout: time.Second}
-	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}, Timeout: 2 * time.Second}
+	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true},
+		Timeout: 2 * time.Second}
 }
 
 func guarded(t *testing.T, w *netguardtest.Network, r netguard.Rules) *netguard.Guard {
@@ -135,7 +136,8 @@ func TestNoRedirectReachesTheCanary(t *testing.T) {
 			try(netguardtest.Redirect(status, f.URL, i%4))
 		}
 		for _, status := range []int{301, 302, 303, 307, 308} {
-			for _, to := range []string{"//127.0.0.1/", "//2130706433/", "//[::1]:8080/", "//loop.test", "http://0x7f.1/", "http://rebind1.test/", "\\\\127.0.0.1/", "http:\\\\127.0.0.1"} {
+			for _, to := range []string{"//127.0.0.1/", "//2130706433/", "//[::1]:8080/", "//loop.test", "http://0x7f.1/",
+				"http://rebind1.test/", "\\\\127.0.0.1/", "http:\\\\127.0.0.1"} {
 				for hops := range 5 {
 					try(netguardtest.Redirect(status, to, hops))
 				}
@@ -198,7 +200,8 @@ func throughProxy(t *testing.T, p *netguard.Proxy, head string) int {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
 	user, password := p.Credential()
-	fmt.Fprintf(conn, "%s\r\nProxy-Authorization: Basic %s\r\n\r\n", head, base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
+	fmt.Fprintf(conn, "%s\r\nProxy-Authorization: Basic %s\r\n\r\n", head,
+		base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		return 0

@@ -184,7 +184,8 @@ func TestDownload(t *testing.T) {
 				t.Fatal(err)
 			}
 			content, err := os.ReadFile(filepath.Join(c.Grant.Workspace, "f"))
-			if err != nil || string(content) != whole || saved.Bytes != 10 || saved.Path != "f" || saved.URL != "https://example.com/end" {
+			if err != nil || string(content) != whole || saved.Bytes != 10 || saved.Path != "f" ||
+				saved.URL != "https://example.com/end" {
 				t.Errorf("%q, %+v, %v", content, saved, err)
 			}
 			if !slices.Equal(s.ranges, row.ranges) {
@@ -240,7 +241,8 @@ func TestDownloadIsRefused(t *testing.T) {
 		if _, _, err := run(t, c, nil, answer{status: status}); !errors.Is(err, refused) || len(files(t, c)) > 0 {
 			t.Errorf("%d at once: %v, %v", status, err, files(t, c))
 		}
-		if _, _, err := run(t, c, nil, first(3, strong), answer{status: status}); !errors.Is(err, refused) || len(files(t, c)) != kept {
+		if _, _, err := run(t, c, nil, first(3, strong), answer{status: status}); !errors.Is(err, refused) ||
+			len(files(t, c)) != kept {
 			t.Errorf("%d later: %v, %v", status, err, files(t, c))
 		}
 	}

@@ -17,9 +17,10 @@ import (
 	"callgate/tool"
 )
 
-// Failure turns the error of a request into one that says why there is no
-// answer and what to do next. Ctx is the request's, host the host it was sent
-// to, limit the time it had. An error that already says so passes.
+// Failure returns the tool's error for an error of a request: why there is no
+// answer, and what to do next. Ctx is the request's, host the host it was sent
+// to, limit the time it had. An error that is a tool.Error already is returned
+// with the name of the tool.
 func (c Call) Failure(ctx context.Context, host string, err error, limit time.Duration) *tool.Error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

@@ -23,7 +23,8 @@ import (
 // newCall returns a call under settings that a test may change first.
 func newCall(t *testing.T, change func(*fetch.Settings)) fetch.Call {
 	t.Helper()
-	s := &fetch.Settings{Timeout: 2, UserAgent: "tester", MaxDownload: 1 << 20, PrivateHosts: []string{"127.0.0.1", "localhost"}}
+	s := &fetch.Settings{Timeout: 2, UserAgent: "tester", MaxDownload: 1 << 20,
+		PrivateHosts: []string{"127.0.0.1", "localhost"}}
 	if change != nil {
 		change(s)
 	}
@@ -90,12 +91,12 @@ func TestFailure(t *testing.T) {
 		"cut off":      {io.ErrUnexpectedEOF, tool.Failed, []string{"closed the connection before the answer was complete"}},
 		"reset":        {syscall.ECONNRESET, tool.Failed, []string{"closed the connection"}},
 		"no TLS":       {tls.RecordHeaderError{}, tool.Failed, []string{"does not speak TLS", "http://"}},
-		"no TLS, told": {errors.New("http: server gave HTTP response to HTTPS client"), tool.Failed, []string{"does not speak TLS"}},
+		"TLS to HTTP":  {errors.New("http: server gave HTTP response to HTTPS client"), tool.Failed, []string{"does not speak TLS"}},
 		"another host": {certificate(x509.HostnameError{Certificate: &x509.Certificate{}}), tool.Failed, []string{"cannot be trusted", "another host"}},
 		"expired":      {certificate(x509.CertificateInvalidError{Reason: x509.Expired}), tool.Failed, []string{"it has expired"}},
 		"untrusted":    {certificate(x509.UnknownAuthorityError{}), tool.Failed, []string{"no authority"}},
 		"something":    {errors.New("odd"), tool.Failed, []string{"there is no usable answer from host", "odd"}},
-		"said already": {tool.Errorf("netguard", tool.Denied, "it is denied").WithHint("ask"), tool.Denied, []string{"it is denied", "ask"}},
+		"explained":    {tool.Errorf("netguard", tool.Denied, "it is denied").WithHint("ask"), tool.Denied, []string{"it is denied", "ask"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -150,7 +151,8 @@ func TestSettings(t *testing.T) {
 
 func TestFormatting(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[int64]string{0: "0 bytes", 1: "1 byte", 1023: "1023 bytes", 1536: "1.5 KiB", 5 << 20: "5.0 MiB", 3 << 30: "3.0 GiB"} {
+	for n, want := range map[int64]string{0: "0 bytes", 1: "1 byte", 1023: "1023 bytes", 1536: "1.5 KiB",
+		5 << 20: "5.0 MiB", 3 << 30: "3.0 GiB"} {
 		if got := fetch.Size(n); got != want {
 			t.Errorf("%d is %q, want %q", n, got, want)
 		}
@@ -166,7 +168,8 @@ func TestFormatting(t *testing.T) {
 			t.Errorf("%q: %q", header, got)
 		}
 	}
-	for status, want := range map[string]string{"418 I'm a teapot": "I'm a teapot", "418": "I'm a teapot", "299 Odd": "Odd"} {
+	for status, want := range map[string]string{"418 I'm a teapot": "I'm a teapot", "418": "I'm a teapot",
+		"299 Odd": "Odd"} {
 		if got := fetch.StatusText(&http.Response{Status: status, StatusCode: 418}); got != want {
 			t.Errorf("%q: %q", status, got)
 		}

@@ -21,7 +21,8 @@ type fakeClient struct {
 func (c *fakeClient) CloseIdleConnections() { c.closed.Add(1) }
 
 func newPool() *fetch.Pool[poolSettings, *fakeClient] {
-	return fetch.NewPool("demo", &poolSettings{"default"}, func(s *poolSettings) *fakeClient { return &fakeClient{settings: s} })
+	return fetch.NewPool("demo", &poolSettings{"default"},
+		func(s *poolSettings) *fakeClient { return &fakeClient{settings: s} })
 }
 
 // acquire lends a client, and fails the test where that is refused.

@@ -11,7 +11,7 @@ import (
 	"callgate/tool"
 )
 
-// What a call takes beside the request itself: both are measured in one run.
+// BenchmarkGet measures a call beside a bare request.
 func BenchmarkGet(b *testing.B) {
 	body := []byte(`{"text":"` + strings.Repeat("x", 1000) + `"}`)
 	s := fetchtest.Serve(b, func(w nethttp.ResponseWriter, _ *nethttp.Request) {

@@ -14,12 +14,15 @@ import (
 )
 
 func TestDownload(t *testing.T) {
+	t.Parallel()
 	s := &fetchtest.FileServer{Body: fetchtest.Bytes(300_000), ETag: `"v1"`}
 	at := fetchtest.Serve(t, s.ServeHTTP).URL
 	b := open(t, nil, fetchtest.Local())
 	sum := sha256.Sum256(s.Body)
-	r, err := b.Call("download", block{"url": at + "/file.bin", "path": "deep/file.bin", "sha256": strings.ToUpper(hex.EncodeToString(sum[:]))})
-	if d := fetchtest.Data(t, r, err); d["bytes"] != float64(300_000) || d["path"] != "deep/file.bin" || !bytes.Equal(b.ReadFile("deep/file.bin"), s.Body) {
+	r, err := b.Call("download", block{"url": at + "/file.bin", "path": "deep/file.bin",
+		"sha256": strings.ToUpper(hex.EncodeToString(sum[:]))})
+	if d := fetchtest.Data(t, r, err); d["bytes"] != float64(300_000) || d["path"] != "deep/file.bin" ||
+		!bytes.Equal(b.ReadFile("deep/file.bin"), s.Body) {
 		t.Errorf("%s %v", r.Summary, d)
 	}
 	for name, c := range map[string]struct {
@@ -41,12 +44,14 @@ func TestDownload(t *testing.T) {
 		t.Errorf("left %v", got)
 	}
 	s.Body, s.ETag = []byte("new"), `"v2"`
-	if _, err := b.Call("download", block{"url": at, "path": "deep/file.bin", "overwrite": true}); err != nil || string(b.ReadFile("deep/file.bin")) != "new" {
+	if _, err := b.Call("download", block{"url": at, "path": "deep/file.bin", "overwrite": true}); err != nil ||
+		string(b.ReadFile("deep/file.bin")) != "new" {
 		t.Errorf("overwritten: %v", err)
 	}
 }
 
-func TestDownloadGoesOn(t *testing.T) {
+func TestDownloadIsContinued(t *testing.T) {
+	t.Parallel()
 	whole := fetchtest.Bytes(500_000)
 	for name, c := range map[string]struct {
 		store  *fetchtest.FileServer
@@ -57,14 +62,14 @@ func TestDownloadGoesOn(t *testing.T) {
 		"after a 503":          {&fetchtest.FileServer{ETag: `"v1"`, Breaks: []int{100_000, -1}}, []string{"bytes=100000-", "bytes=100000-"}},
 		"a weak ETag: anew":    {&fetchtest.FileServer{ETag: `W/"v1"`, Breaks: []int{100_000}}, []string{""}},
 		"no validator: anew":   {&fetchtest.FileServer{Breaks: []int{100_000}}, []string{""}},
-		"deaf to ranges: anew": {&fetchtest.FileServer{ETag: `"v1"`, IgnoreRanges: true, Breaks: []int{100_000}}, []string{"bytes=100000-"}},
+		"ranges ignored: anew": {&fetchtest.FileServer{ETag: `"v1"`, IgnoreRanges: true, Breaks: []int{100_000}}, []string{"bytes=100000-"}},
 	} {
 		s := c.store
 		s.Body = whole
 		at := fetchtest.Serve(t, s.ServeHTTP).URL
 		b := open(t, nil, fetchtest.Local())
-		var told bytes.Buffer
-		b.Grant.Emit = func(_ string, chunk []byte) { told.Write(chunk) }
+		var output bytes.Buffer
+		b.Grant.Emit = func(_ string, chunk []byte) { output.Write(chunk) }
 		r, err := b.Call("download", block{"url": at, "path": "f"})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -73,14 +78,16 @@ func TestDownloadGoesOn(t *testing.T) {
 		if got := s.Ranges()[1:]; !slices.Equal(got, c.ranges) || !bytes.Equal(b.ReadFile("f"), whole) {
 			t.Errorf("%s: ranges %q, %s", name, got, r.Summary)
 		}
-		if got := b.Files(); !slices.Equal(got, []string{"f"}) || !strings.Contains(told.String(), "the connection broke at 97.7 KiB") {
-			t.Errorf("%s: left %v, told %q", name, got, told.String())
+		if got := b.Files(); !slices.Equal(got, []string{"f"}) ||
+			!strings.Contains(output.String(), "the connection broke at 97.7 KiB") {
+			t.Errorf("%s: left %v, output %q", name, got, output.String())
 		}
 	}
 }
 
-// What a failed call kept, the next one continues, if it is still the same.
-func TestDownloadGoesOnInAnotherCall(t *testing.T) {
+// The next call continues what a failed call has kept, if it is the same file.
+func TestDownloadIsContinuedByTheNextCall(t *testing.T) {
+	t.Parallel()
 	whole := fetchtest.Bytes(500_000)
 	for name, c := range map[string]struct {
 		change func(*fetchtest.FileServer)
@@ -90,17 +97,15 @@ func TestDownloadGoesOnInAnotherCall(t *testing.T) {
 		"the same":        {func(*fetchtest.FileServer) {}, []string{"", "bytes=200000-"}, 200_000},
 		"another version": {func(s *fetchtest.FileServer) { s.ETag, s.Body = `"v2"`, fetchtest.Bytes(400_000) }, []string{""}, 0},
 		"another length":  {func(s *fetchtest.FileServer) { s.Body = fetchtest.Bytes(500_001) }, []string{""}, 0},
-		"deaf since":      {func(s *fetchtest.FileServer) { s.IgnoreRanges = true }, []string{"", "bytes=200000-"}, 0},
+		"ranges ignored":  {func(s *fetchtest.FileServer) { s.IgnoreRanges = true }, []string{"", "bytes=200000-"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // giving up takes its time
+			t.Parallel()
 			s := &fetchtest.FileServer{Body: whole, ETag: `"v1"`, Breaks: []int{200_000, -1, -1, -1, -1}}
 			at := fetchtest.Serve(t, s.ServeHTTP).URL
 			b := open(t, nil, fetchtest.Local())
 			_, err := b.Call("download", block{"url": at, "path": "f"})
-			if tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(), "195.3 KiB of 488.3 KiB are kept; make the same call again") {
-				t.Fatal(err)
-			}
+			fetchtest.CheckError(t, err, tool.Failed, "195.3 KiB of 488.3 KiB are kept; make the same call again")
 			if got := b.Files(); len(got) != 1 || !strings.HasPrefix(got[0], ".f.") {
 				t.Errorf("left %v", got)
 			}
@@ -122,6 +127,7 @@ func TestDownloadGoesOnInAnotherCall(t *testing.T) {
 }
 
 func TestDownloadLimits(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	defer close(release)
 	s := fetchtest.Serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
@@ -148,9 +154,8 @@ func TestDownloadLimits(t *testing.T) {
 	})
 	b := open(t, nil, block{"private_hosts": []any{"127.0.0.1"}, "max_download_bytes": 1000})
 	for _, path := range []string{"/declared", "/chunked"} {
-		if _, err := b.Call("download", block{"url": s.URL + path, "path": "f"}); tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "max_download_bytes") {
-			t.Errorf("%s: %v", path, err)
-		}
+		_, err := b.Call("download", block{"url": s.URL + path, "path": "f"})
+		fetchtest.CheckError(t, err, tool.Denied, "max_download_bytes")
 	}
 	r, err := b.Call("download", block{"url": s.URL + "/missing", "path": "f"})
 	if err != nil || r.Status != tool.Failure || !strings.Contains(r.Summary, "404") {
@@ -160,7 +165,6 @@ func TestDownloadLimits(t *testing.T) {
 		t.Errorf("left %v", got)
 	}
 	b = open(t, nil, fetchtest.Local())
-	if _, err := b.Call("download", block{"url": s.URL + "/stalled", "path": "f", "timeout_seconds": 0.1}); tool.KindOf(err) != tool.Timeout || !strings.Contains(err.Error(), "300 bytes of 4.9 KiB are kept") {
-		t.Errorf("stalled: %v", err)
-	}
+	_, err = b.Call("download", block{"url": s.URL + "/stalled", "path": "f", "timeout_seconds": 0.1})
+	fetchtest.CheckError(t, err, tool.Timeout, "300 bytes of 4.9 KiB are kept")
 }

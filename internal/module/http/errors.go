@@ -11,7 +11,7 @@ import (
 	"callgate/tool"
 )
 
-// failure turns the error of a request into one that says what to do next.
+// failure adds to [fetch.Call.Failure] what to do next in this module.
 func (c httpCall) failure(r *nethttp.Request, err error, limit time.Duration) *tool.Error {
 	out := c.Failure(r.Context(), r.URL.Host, err, limit)
 	if out.Kind == tool.Timeout {

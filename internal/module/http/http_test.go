@@ -22,7 +22,7 @@ func open(t testing.TB, config, constraints block) *fetchtest.Bench {
 	return fetchtest.Open(t, http.ModuleWith(fetchtest.Options(nil)), config, constraints)
 }
 
-// mirror answers with what it was asked.
+// mirror answers with the request.
 func mirror(w nethttp.ResponseWriter, r *nethttp.Request) {
 	if to := r.URL.Query().Get("to"); to != "" {
 		nethttp.Redirect(w, r, to, nethttp.StatusFound)
@@ -30,7 +30,8 @@ func mirror(w nethttp.ResponseWriter, r *nethttp.Request) {
 	}
 	body, _ := io.ReadAll(r.Body)
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"method": r.Method, "uri": r.RequestURI, "host": r.Host, "header": r.Header, "body": string(body)})
+	_ = json.NewEncoder(w).Encode(map[string]any{"method": r.Method, "uri": r.RequestURI, "host": r.Host,
+		"header": r.Header, "body": string(body)})
 }
 
 func TestTools(t *testing.T) {
@@ -45,6 +46,7 @@ func TestGuide(t *testing.T) {
 }
 
 func TestRequests(t *testing.T) {
+	t.Parallel()
 	s := fetchtest.Serve(t, mirror)
 	b := open(t, block{"user_agent": "tester/1"}, fetchtest.Local())
 	for name, c := range map[string]struct {
@@ -85,8 +87,10 @@ func TestRequests(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	s := fetchtest.Serve(t, mirror)
-	b := open(t, nil, block{"private_hosts": []any{"127.0.0.1"}, "denied_hosts": []any{"bad.example"}, "allowed_methods": []any{"get", "POST"}})
+	b := open(t, nil, block{"private_hosts": []any{"127.0.0.1"}, "denied_hosts": []any{"bad.example"},
+		"allowed_methods": []any{"get", "POST"}})
 	for name, c := range map[string]struct {
 		tool   string
 		args   block
@@ -131,6 +135,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestStatusesAreFailures(t *testing.T) {
+	t.Parallel()
 	s := fetchtest.Serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		w.Header().Set("Retry-After", "7")
 		w.Header().Set("Allow", "POST")
@@ -150,16 +155,19 @@ func TestStatusesAreFailures(t *testing.T) {
 			t.Errorf("%d: %v", status, err)
 			continue
 		}
-		if r.Status != tool.Failure || r.Error == nil || r.Error.Kind != tool.Failed || !strings.Contains(r.Error.Hint, hint) || !strings.Contains(r.Summary, fmt.Sprint(status)) {
+		if r.Status != tool.Failure || r.Error == nil || r.Error.Kind != tool.Failed ||
+			!strings.Contains(r.Error.Hint, hint) || !strings.Contains(r.Summary, fmt.Sprint(status)) {
 			t.Errorf("%d: %s %+v", status, r.Summary, r.Error)
 		}
-		if d := fetchtest.Data(t, r, err); d["status"] != float64(status) || !strings.Contains(d["body"].(string), "why why") || len(r.Data) > 10<<10 {
+		if d := fetchtest.Data(t, r, err); d["status"] != float64(status) ||
+			!strings.Contains(d["body"].(string), "why why") || len(r.Data) > 10<<10 {
 			t.Errorf("%d: data %.200s", status, r.Data)
 		}
 	}
 }
 
 func TestRedirects(t *testing.T) {
+	t.Parallel()
 	s := fetchtest.Serve(t, mirror)
 	b := open(t, nil, fetchtest.Local())
 	r, err := b.Call("get", block{"url": s.URL + "/?to=" + "/%3Fto=/end"})
@@ -169,19 +177,22 @@ func TestRedirects(t *testing.T) {
 	}
 	r, err = b.Call("get", block{"url": s.URL + "/?to=/end", "follow_redirects": false})
 	d = fetchtest.Data(t, r, err)
-	if d["status"] != float64(302) || d["headers"].(map[string]any)["location"] != "/end" || !strings.Contains(r.Summary, "leads to /end") {
+	if d["status"] != float64(302) || d["headers"].(map[string]any)["location"] != "/end" ||
+		!strings.Contains(r.Summary, "leads to /end") {
 		t.Errorf("%s %s", r.Summary, r.Data)
 	}
-	if _, err = b.Call("get", block{"url": s.URL + "/?to=http://169.254.169.254/"}); tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "redirects to where it may not be followed") {
+	if _, err = b.Call("get", block{"url": s.URL + "/?to=http://169.254.169.254/"}); tool.KindOf(err) != tool.Denied ||
+		!strings.Contains(err.Error(), "redirects to where it may not be followed") {
 		t.Errorf("to a metadata service: %v", err)
 	}
 }
 
-// The app's secrets go to their host alone.
+// The app's secrets go only to their hosts.
 func TestSecretsGoToTheirHosts(t *testing.T) {
+	t.Parallel()
 	s := fetchtest.Serve(t, mirror)
 	other := strings.Replace(s.URL, "127.0.0.1", "localhost", 1)
-	config := block{"credential_hosts": []any{"127.0.0.1"}, "headers": block{"localhost": block{"X-Key": "k-fetchtest.Local()"}}}
+	config := block{"credential_hosts": []any{"127.0.0.1"}, "headers": block{"localhost": block{"X-Key": "k-local"}}}
 	b := open(t, config, fetchtest.Local())
 	b.Grant.Credential = "hush"
 	for name, c := range map[string]struct {
@@ -190,13 +201,13 @@ func TestSecretsGoToTheirHosts(t *testing.T) {
 		want string // Authorization and X-Key that arrived
 	}{
 		"its host":                  {s.URL, nil, "Bearer hush|"},
-		"another":                   {other, nil, "|k-fetchtest.Local()"},
+		"another":                   {other, nil, "|k-local"},
 		"redirected to another":     {s.URL + "/?to=" + other, nil, "|"},
 		"redirected from another":   {other + "/?to=" + s.URL, nil, "|"},
 		"redirected on its host":    {s.URL + "/?to=/x", nil, "Bearer hush|"},
-		"one of the call's own":     {other, block{"Authorization": "mine"}, "mine|k-fetchtest.Local()"},
+		"one of the call's own":     {other, block{"Authorization": "mine"}, "mine|k-local"},
 		"the app's over the call's": {s.URL, block{"authorization": "mine"}, "Bearer hush|"},
-		"the header likewise":       {other, block{"x-key": "mine"}, "|k-fetchtest.Local()"},
+		"the header likewise":       {other, block{"x-key": "mine"}, "|k-local"},
 	} {
 		args := block{"url": c.url}
 		if c.args != nil {
@@ -211,18 +222,21 @@ func TestSecretsGoToTheirHosts(t *testing.T) {
 			t.Errorf("%s: %q arrived, want %q", name, got, c.want)
 		}
 	}
-	// In the open nothing is sent to a host that is not the app's own; it is
-	// reached here because its address is listed, not its name.
+	// Over plain http no secret is sent to a host that is not the app's own. The
+	// host is reached here because its address is listed, not its name.
 	m := http.ModuleWith(fetchtest.Options(fixedResolver{"127.0.0.1"}))
-	b = fetchtest.Open(t, m, block{"credential_hosts": []any{"api.example.com"}}, block{"private_hosts": []any{"127.0.0.0/8"}})
+	b = fetchtest.Open(t, m, block{"credential_hosts": []any{"api.example.com"}},
+		block{"private_hosts": []any{"127.0.0.0/8"}})
 	b.Grant.Credential = "hush"
 	r, err := b.Call("get", block{"url": strings.Replace(s.URL, "127.0.0.1", "api.example.com", 1)})
-	if d := fetchtest.Data(t, r, err); strings.Contains(string(r.Data), "hush") || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "use https") {
+	if d := fetchtest.Data(t, r, err); strings.Contains(string(r.Data), "hush") || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "use https") {
 		t.Errorf("%v %v", d, r.Warnings)
 	}
 }
 
 func TestSettings(t *testing.T) {
+	t.Parallel()
 	m := http.Module()
 	for name, c := range map[string]struct {
 		config, constraints block
@@ -241,11 +255,13 @@ func TestSettings(t *testing.T) {
 		"a bad credential host": {block{"credential_hosts": []any{"a/b"}}, nil, "credential_hosts"},
 	} {
 		_, err := m.Read(c.config, c.constraints)
-		if tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), c.errHas) || !strings.Contains(err.Error(), "tools.modules.http") {
+		if tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), c.errHas) ||
+			!strings.Contains(err.Error(), "tools.modules.http") {
 			t.Errorf("%s: %v, want %q", name, err, c.errHas)
 		}
 	}
-	if _, err := m.Read(block{"headers": block{"*.example.com": block{"X-Key": "v"}}, "timeout_seconds": 5}, block{"allowed_hosts": []any{"*.example.com:443"}}); err != nil {
+	if _, err := m.Read(block{"headers": block{"*.example.com": block{"X-Key": "v"}}, "timeout_seconds": 5},
+		block{"allowed_hosts": []any{"*.example.com:443"}}); err != nil {
 		t.Error(err)
 	}
 }

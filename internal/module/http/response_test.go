@@ -40,7 +40,7 @@ func (a fixedResolver) LookupNetIP(context.Context, string, string) ([]netip.Add
 	return all, nil
 }
 
-// packed is data in a compression.
+// packed compresses data.
 func packed(t testing.TB, how string, data []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -73,6 +73,7 @@ func packed(t testing.TB, how string, data []byte) []byte {
 }
 
 func TestBodies(t *testing.T) {
+	t.Parallel()
 	latin, _ := charmap.ISO8859_1.NewEncoder().Bytes([]byte("déjà vu"))
 	sjis, _ := japanese.ShiftJIS.NewEncoder().Bytes([]byte(`<html><head><meta charset="shift_jis"></head>日本語`))
 	wide, _ := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().Bytes([]byte("wide ü"))
@@ -126,10 +127,12 @@ func TestBodies(t *testing.T) {
 		r, err := b.Call("get", block{"url": s.URL})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
-		} else if r.Status != tool.Success || !strings.Contains(string(r.Data), c.want) || !strings.Contains(r.Summary, c.summary) {
+		} else if r.Status != tool.Success || !strings.Contains(string(r.Data), c.want) ||
+			!strings.Contains(r.Summary, c.summary) {
 			t.Errorf("%s: %s\n%.300s\nwant %s", name, r.Summary, r.Data, c.want)
 		}
-		if name == "a picture" && err == nil && (len(r.Content) != 1 || r.Content[0].MIME != "image/png" || len(r.Content[0].Data) != len(png)) {
+		if name == "a picture" && err == nil &&
+			(len(r.Content) != 1 || r.Content[0].MIME != "image/png" || len(r.Content[0].Data) != len(png)) {
 			t.Errorf("%s: content %+v", name, r.Content)
 		}
 		s.Close()
@@ -142,6 +145,7 @@ func wideJSON() []byte {
 }
 
 func TestBrokenBodies(t *testing.T) {
+	t.Parallel()
 	b := open(t, nil, fetchtest.Local())
 	for name, h := range map[string]nethttp.HandlerFunc{
 		"not gzip": func(w nethttp.ResponseWriter, _ *nethttp.Request) {
@@ -170,7 +174,7 @@ func TestBrokenBodies(t *testing.T) {
 	}
 }
 
-// A body is bounded by what it unpacks to.
+// A body is bounded by what it decompresses to.
 func TestBombs(t *testing.T) {
 	for _, how := range []string{"gzip", "deflate", "br", "zstd"} {
 		var packed bytes.Buffer
@@ -211,19 +215,20 @@ func TestBombs(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	block1 := make(chan struct{})
+	t.Parallel()
+	release := make(chan struct{})
 	s := fetchtest.Serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		if r.URL.Path == "/slow" {
 			select {
 			case <-r.Context().Done():
-			case <-block1:
+			case <-release:
 			}
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain")
 		_, _ = w.Write([]byte(strings.Repeat("ü", 1000)))
 	})
-	defer close(block1)
+	defer close(release)
 	b := open(t, block{"max_bytes": 501}, fetchtest.Local())
 	r, err := b.Call("get", block{"url": s.URL, "max_bytes": 5000})
 	if d := fetchtest.Data(t, r, err); d["truncated"] != true || d["body"] != strings.Repeat("ü", 250) {
@@ -239,8 +244,9 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A large body is said once, where a cut keeps the whole of it.
+// A large body is given once, as text: the kernel keeps what it cuts there.
 func TestLargeBodies(t *testing.T) {
+	t.Parallel()
 	s := fetchtest.Serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		if r.URL.Path == "/json" {
 			w.Header().Set("Content-Type", "application/json")
@@ -261,6 +267,7 @@ func TestLargeBodies(t *testing.T) {
 }
 
 func TestHead(t *testing.T) {
+	t.Parallel()
 	s := fetchtest.Serve(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 		w.Header().Set("Content-Length", "12345")
 		w.Header().Set("Server", "thing")
@@ -268,12 +275,13 @@ func TestHead(t *testing.T) {
 	b := open(t, nil, fetchtest.Local())
 	r, err := b.Call("head", block{"url": s.URL})
 	d := fetchtest.Data(t, r, err)
-	if h := d["headers"].(map[string]any); h["content-length"] != "12345" || h["server"] != "thing" || d["bytes"] != float64(12345) {
+	if h := d["headers"].(map[string]any); h["content-length"] != "12345" || h["server"] != "thing" ||
+		d["bytes"] != float64(12345) {
 		t.Errorf("%s", r.Data)
 	}
 }
 
-// Connections are kept for the next call, and gone with the module.
+// Connections are kept for the next call, and closed with the module.
 func TestConnections(t *testing.T) {
 	var made atomic.Int32
 	s := httptest.NewUnstartedServer(nethttp.HandlerFunc(mirror))
@@ -315,8 +323,9 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// The forms that guards are tried with, asked for by tools.
+// No tool reaches an address that is not public, directly or by a redirect.
 func TestNoToolReachesTheCanary(t *testing.T) {
+	t.Parallel()
 	netguardtest.Run(t, func(w *netguardtest.Network) {
 		b := fetchtest.Open(t, http.ModuleWith(fetchtest.Options(w.Resolver)), block{"timeout_seconds": 5}, nil)
 		tried := 0
@@ -339,15 +348,17 @@ func TestNoToolReachesTheCanary(t *testing.T) {
 				t.Errorf("%s: %q reached %v", f.Name, f.URL, got)
 			}
 		}
-		if r, err := b.Call("get", block{"url": "http://public.test/"}); err != nil || !strings.Contains(string(r.Data), netguardtest.Words) {
+		if r, err := b.Call("get", block{"url": "http://public.test/"}); err != nil ||
+			!strings.Contains(string(r.Data), netguardtest.Words) {
 			t.Errorf("the public server: %v", err)
 		}
 		t.Logf("none of %d calls reached the canary", tried)
 	})
 }
 
-// More apps than lines are kept: the oldest go, and come again.
+// More settings are in use than the pool keeps clients for.
 func TestManySettings(t *testing.T) {
+	t.Parallel()
 	s := fetchtest.Serve(t, mirror)
 	m := http.Module()
 	b := open(t, nil, fetchtest.Local())

@@ -13,6 +13,7 @@ import (
 )
 
 func TestUpload(t *testing.T) {
+	t.Parallel()
 	type seen struct {
 		method, kind, length string
 		body                 string
@@ -20,7 +21,8 @@ func TestUpload(t *testing.T) {
 	}
 	var last seen
 	s := fetchtest.Serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
-		last = seen{method: r.Method, kind: r.Header.Get("Content-Type"), length: strconv.FormatInt(r.ContentLength, 10), fields: map[string]string{}}
+		last = seen{method: r.Method, kind: r.Header.Get("Content-Type"), length: strconv.FormatInt(r.ContentLength, 10),
+			fields: map[string]string{}}
 		if strings.HasPrefix(last.kind, "multipart/") {
 			if err := r.ParseMultipartForm(1 << 20); err != nil {
 				t.Error(err)

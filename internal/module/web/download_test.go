@@ -41,7 +41,8 @@ func TestDownload(t *testing.T) {
 	b := open(t, nil, fetchtest.Local())
 	r, err := b.Call("download", block{"url": at, "path": "deep/er/x.zip"})
 	got := fetchtest.Data(t, r, err)
-	if got["path"] != "deep/er/x.zip" || got["bytes"] != float64(1<<20) || got["content_type"] != "application/zip" || got["url"] != at {
+	if got["path"] != "deep/er/x.zip" || got["bytes"] != float64(1<<20) || got["content_type"] != "application/zip" ||
+		got["url"] != at {
 		t.Errorf("%v", got)
 	}
 	checkFile(t, b, "deep/er/x.zip", s.Body)
@@ -109,7 +110,8 @@ func TestDownloadWithoutValidator(t *testing.T) {
 	s, at := serveFile(t, "", 1<<16)
 	b := open(t, nil, fetchtest.Local())
 	s.Breaks = []int{1 << 15}
-	if _, err := b.Call("download", block{"url": at, "path": "x"}); err != nil || !slices.Equal(s.Ranges(), []string{"", ""}) {
+	if _, err := b.Call("download", block{"url": at, "path": "x"}); err != nil ||
+		!slices.Equal(s.Ranges(), []string{"", ""}) {
 		t.Error(err)
 	}
 	checkFile(t, b, "x", s.Body)

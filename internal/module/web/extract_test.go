@@ -26,7 +26,9 @@ const shopHTML = `<!DOCTYPE html><html lang="en"><head><title> The  shop </title
 <p>More at <a href="https://example.org/x">our friends</a> and <a href="/about">here</a></p></body></html>`
 
 func TestExtract(t *testing.T) {
-	at := site(t, map[string]func(http.ResponseWriter, *http.Request){"/shop": body("text/html", shopHTML), "/robots.txt": body("text/plain", "")})
+	t.Parallel()
+	at := site(t, map[string]func(http.ResponseWriter, *http.Request){"/shop": body("text/html", shopHTML),
+		"/robots.txt": body("text/plain", "")})
 	b := open(t, nil, fetchtest.Local())
 	for name, c := range map[string]struct {
 		args block
@@ -63,14 +65,16 @@ func TestExtract(t *testing.T) {
 		if diff := cmp.Diff(want, got[c.key]); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if said := text(t, r, err); !json.Valid([]byte(said)) {
-			t.Errorf("%s: the text is %q", name, said)
+		if shown := text(t, r, err); !json.Valid([]byte(shown)) {
+			t.Errorf("%s: the text is %q", name, shown)
 		}
 	}
 }
 
 func TestExtractFails(t *testing.T) {
-	at := site(t, map[string]func(http.ResponseWriter, *http.Request){"/x.json": body("application/json", "{}"), "/deep": body("text/html", strings.Repeat("<div>", 1000))})
+	t.Parallel()
+	at := site(t, map[string]func(http.ResponseWriter, *http.Request){"/x.json": body("application/json", "{}"),
+		"/deep": body("text/html", strings.Repeat("<div>", 1000))})
 	b := open(t, nil, fetchtest.Local())
 	for name, c := range map[string]struct {
 		args  block
@@ -96,8 +100,9 @@ func TestExtractFails(t *testing.T) {
 	}
 }
 
-// However much a page holds, what is given is bounded, and says so.
+// What is extracted is bounded, and says so, however much a page holds.
 func TestExtractIsBounded(t *testing.T) {
+	t.Parallel()
 	b := open(t, nil, nil)
 	for name, html := range map[string]string{
 		"few":   "<a href=/x>y</a>",
@@ -106,7 +111,8 @@ func TestExtractIsBounded(t *testing.T) {
 		"spans": "<table>" + strings.Repeat("<tr><td rowspan=9999 colspan=9999>"+strings.Repeat("x", 100), 5000) + "</table>",
 		"text":  "<p>" + strings.Repeat("word ", 300000) + "</p>",
 	} {
-		r, err := b.Call("extract", block{"html": html, "selector": "body, p, td, table", "links": true, "tables": true, "limit": 1000})
+		r, err := b.Call("extract", block{"html": html, "selector": "body, p, td, table", "links": true, "tables": true,
+			"limit": 1000})
 		if got := fetchtest.Data(t, r, err); len(r.Data) > 4<<20 || name != "few" && got["truncated"] != true {
 			t.Errorf("%s: %d bytes, truncated %v", name, len(r.Data), got["truncated"])
 		}

@@ -62,6 +62,7 @@ func packedBody(kind, coding string, pack func(io.Writer) io.WriteCloser, text s
 func gzipped(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }
 
 func TestFetch(t *testing.T) {
+	t.Parallel()
 	const html = "text/html; charset=utf-8"
 	const rss = `<?xml version="1.0" encoding="iso-8859-1"?><rss version="2.0"><channel><title>News</title><item><title>One &amp; only</title><link>https://example.com/1</link><pubDate>Mon, 06 May 2024 07:08:09 GMT</pubDate><description>&lt;p&gt;The &lt;b&gt;first&lt;/b&gt; item&lt;/p&gt;</description></item><item><title>Caf` + "\xe9" + `</title><guid>https://example.com/2</guid></item></channel></rss>`
 	const atom = `<feed xmlns="http://www.w3.org/2005/Atom"><title>Log</title><entry><title>E</title><link rel="self" href="/s"/><link rel="alternate" href="/e"/><updated>2024-05-06T07:08:09Z</updated><author><name>Ada</name></author><summary>Sum</summary></entry></feed>`
@@ -103,7 +104,7 @@ func TestFetch(t *testing.T) {
 		"compressed by br":     {block{"url": "/br"}, "packed", nil},
 		"text":                 {block{"url": "/text"}, "a plain\ntext", block{"kind": "text"}},
 		"JSON":                 {block{"url": "/json"}, "{\n  \"b\": [\n    1,\n    2\n  ],\n  \"a\": \"x\"\n}", block{"kind": "json"}},
-		"JSON that is none":    {block{"url": "/badjson"}, `{"b":`, block{"kind": "text"}},
+		"not quite JSON":       {block{"url": "/badjson"}, `{"b":`, block{"kind": "text"}},
 		"RSS":                  {block{"url": "/rss"}, "# News\n\n- [One & only](https://example.com/1), 2024-05-06T07:08:09Z\n  The first item\n- [Café](https://example.com/2)", block{"kind": "feed", "title": "News"}},
 		"Atom":                 {block{"url": "/atom"}, "# Log\n\n- [E](" + at + "/e), 2024-05-06T07:08:09Z, by Ada\n  Sum", block{"kind": "feed"}},
 		"XML":                  {block{"url": "/xml"}, "<a><b>c</b></a>", block{"kind": "text"}},
@@ -127,7 +128,8 @@ func TestFetch(t *testing.T) {
 				t.Errorf("%s: %s is %v, want %v", name, k, got[k], v)
 			}
 		}
-		if strings.Contains(fmt.Sprint(r.Content), "INSTRUCTIONS") || name == "an article" && strings.Contains(r.Content[0].Text, "Legal") {
+		if strings.Contains(fmt.Sprint(r.Content), "INSTRUCTIONS") ||
+			name == "an article" && strings.Contains(r.Content[0].Text, "Legal") {
 			t.Errorf("%s: %v", name, r.Content)
 		}
 	}
@@ -138,6 +140,7 @@ func TestFetch(t *testing.T) {
 }
 
 func TestFetchFails(t *testing.T) {
+	t.Parallel()
 	at := site(t, map[string]func(http.ResponseWriter, *http.Request){
 		"/binary":  body("application/zip", "PK\x03\x04"),
 		"/video":   body("video/mp4", "...."),
@@ -160,10 +163,9 @@ func TestFetchFails(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = io.WriteString(w, "plain words")
 		},
-		"/hangs":      func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 		"/robots.txt": body("text/plain", ""),
 	})
-	b := open(t, block{"timeout_seconds": 1}, fetchtest.Local())
+	b := open(t, nil, fetchtest.Local())
 	for path, c := range map[string]struct {
 		kind  tool.Kind
 		words []string
@@ -182,7 +184,6 @@ func TestFetchFails(t *testing.T) {
 		at + "/nowhere":        {tool.Failed, []string{"Location"}},
 		at + "/strange":        {tool.Failed, []string{"compress"}},
 		at + "/notgzip":        {tool.Failed, []string{"gzip"}},
-		at + "/hangs":          {tool.Timeout, []string{"1 seconds"}},
 		"example.com":          {tool.Invalid, []string{"https://example.com"}},
 		"ftp://example.com/":   {tool.Denied, nil},
 		"http://10.1.2.3/":     {tool.Denied, []string{"private"}},
@@ -199,7 +200,16 @@ func TestFetchFails(t *testing.T) {
 	}
 }
 
+func TestFetchTimesOut(t *testing.T) {
+	t.Parallel()
+	at := fetchtest.Serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }).URL
+	b := open(t, block{"timeout_seconds": 0.1, "robots": false}, fetchtest.Local())
+	_, err := b.Call("fetch", block{"url": at})
+	fetchtest.CheckError(t, err, tool.Timeout, "did not answer within 0.1 seconds", "look for the same elsewhere")
+}
+
 func TestFetchPicturesAndPDFs(t *testing.T) {
+	t.Parallel()
 	var picture bytes.Buffer
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 4, 4))); err != nil {
 		t.Fatal(err)
@@ -215,7 +225,8 @@ func TestFetchPicturesAndPDFs(t *testing.T) {
 	})
 	b := open(t, nil, fetchtest.Local())
 	r, err := b.Call("fetch", block{"url": at + "/p.png"})
-	if err != nil || len(r.Content) != 1 || r.Content[0].Type != "image" || r.Content[0].MIME != "image/png" || !bytes.Equal(r.Content[0].Data, picture.Bytes()) {
+	if err != nil || len(r.Content) != 1 || r.Content[0].Type != "image" || r.Content[0].MIME != "image/png" ||
+		!bytes.Equal(r.Content[0].Data, picture.Bytes()) {
 		t.Errorf("a picture: %v %v", r, err)
 	}
 	for _, path := range []string{"/p.pdf", "/p.data"} {
@@ -224,7 +235,8 @@ func TestFetchPicturesAndPDFs(t *testing.T) {
 		if d := fetchtest.Data(t, r, err); d["kind"] != "pdf" || d["pages"] != 2.0 || d["title"] != "A printed page" {
 			t.Errorf("%s: %v", path, d)
 		}
-		for _, want := range []string{"# A printed page", "[page 1 of 2]\n\nHello PDF\nThe quick brown fox", "[page 2 of 2]\n\nThe second page of the file."} {
+		for _, want := range []string{"# A printed page", "[page 1 of 2]\n\nHello PDF\nThe quick brown fox",
+			"[page 2 of 2]\n\nThe second page of the file."} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s lacks %q: %q", path, want, got)
 			}
@@ -235,13 +247,15 @@ func TestFetchPicturesAndPDFs(t *testing.T) {
 	fetchtest.CheckError(t, err, tool.Failed, "longer than may be read")
 }
 
-// A long page comes in parts that make the whole, whatever their limits.
+// The parts of a long page make the whole, whatever their limits.
 func TestFetchInParts(t *testing.T) {
+	t.Parallel()
 	var long strings.Builder
 	for i := range 5000 {
 		fmt.Fprintf(&long, "line %d with an é and a 日本\n", i)
 	}
-	at := site(t, map[string]func(http.ResponseWriter, *http.Request){"/long": body("text/plain; charset=utf-8", long.String())})
+	at := site(t, map[string]func(http.ResponseWriter,
+		*http.Request){"/long": body("text/plain; charset=utf-8", long.String())})
 	b := open(t, nil, fetchtest.Local())
 	for _, limit := range []int{0, 700, 5000, 200000} {
 		var whole strings.Builder
@@ -281,8 +295,9 @@ func TestFetchInParts(t *testing.T) {
 	}
 }
 
-// What a compressed body becomes is bounded, not what was sent.
+// A body is bounded by what it decompresses to.
 func TestBomb(t *testing.T) {
+	t.Parallel()
 	at := site(t, map[string]func(http.ResponseWriter, *http.Request){
 		"/bomb": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain")
@@ -308,6 +323,7 @@ func TestBomb(t *testing.T) {
 }
 
 func TestCache(t *testing.T) {
+	t.Parallel()
 	var asked, changed atomic.Int64
 	header := http.Header{}
 	at := fetchtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -315,7 +331,8 @@ func TestCache(t *testing.T) {
 		for k, v := range header {
 			w.Header()[k] = v
 		}
-		if tag := w.Header().Get("ETag"); tag != "" && r.Header.Get("If-None-Match") == tag || r.Header.Get("If-Modified-Since") != "" {
+		if tag := w.Header().Get("ETag"); tag != "" && r.Header.Get("If-None-Match") == tag ||
+			r.Header.Get("If-Modified-Since") != "" {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
@@ -329,7 +346,7 @@ func TestCache(t *testing.T) {
 		cached  bool  // the second
 		version string
 	}{
-		"nothing said":    {nil, nil, 1, true, "version 0"},
+		"no header":       {nil, nil, 1, true, "version 0"},
 		"an age":          {map[string]string{"Cache-Control": "max-age=60"}, nil, 1, true, "version 0"},
 		"no age":          {map[string]string{"Cache-Control": "max-age=0"}, nil, 2, false, "version 1"},
 		"no age, a tag":   {map[string]string{"Cache-Control": "max-age=0", "ETag": `"t"`}, nil, 2, true, "version 0"},
@@ -365,9 +382,10 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// A page that is kept is shown only to the user who read it, under the rules
-// it was read by.
+// A page that is kept is shown only to the user who read it, under the same
+// rules.
 func TestCacheIsNotShared(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int64
 	at := fetchtest.Serve(t, func(w http.ResponseWriter, _ *http.Request) { asked.Add(1); fmt.Fprint(w, "page") }).URL
 	b := open(t, block{"robots": false}, fetchtest.Local())
@@ -390,6 +408,7 @@ func TestCacheIsNotShared(t *testing.T) {
 }
 
 func TestRobots(t *testing.T) {
+	t.Parallel()
 	var seen []string
 	robots := "User-agent: *\nDisallow: /private\nAllow: /private/open\n\nUser-agent: callgate\nDisallow: /mine\nnonsense\n"
 	status := 200
@@ -406,7 +425,8 @@ func TestRobots(t *testing.T) {
 		}
 	}).URL
 	b := open(t, nil, fetchtest.Local())
-	for path, kind := range map[string]tool.Kind{"/": "", "/private": "", "/mine": tool.Denied, "/mine/x?y": tool.Denied, "/leads": tool.Denied} {
+	for path, kind := range map[string]tool.Kind{"/": "", "/private": "", "/mine": tool.Denied, "/mine/x?y": tool.Denied,
+		"/leads": tool.Denied} {
 		_, err := b.Call("fetch", block{"url": at + path})
 		if tool.KindOf(err) != kind {
 			t.Errorf("%s: %v", path, err)
@@ -443,8 +463,9 @@ func TestRobots(t *testing.T) {
 	}
 }
 
-// A host has two requests to answer at a time, whoever makes them.
+// A host gets two requests at a time, whichever sessions make them.
 func TestTwoAtATime(t *testing.T) {
+	t.Parallel()
 	var now, most atomic.Int64
 	two := make(chan struct{})
 	at := fetchtest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -12,8 +12,8 @@ import (
 	"callgate/tool"
 )
 
-// load returns a page: one that is kept, if it is fresh or the server says that
-// it has not changed, or else a new one, which is then kept.
+// load returns a page. A page that is kept is used if it is fresh, or if the
+// server says that it has not changed; otherwise the page is fetched, and kept.
 func (c webCall) load(ctx context.Context, u *url.URL) (page *pagecache.Entry, cached bool, err error) {
 	key := pagecache.Key{User: c.user, Rules: c.settings.rules, URL: u.String()}
 	kept, fresh := c.findKept(key)
@@ -57,8 +57,8 @@ func (c webCall) load(ctx context.Context, u *url.URL) (page *pagecache.Entry, c
 	return page, false, nil
 }
 
-// findKept returns a page that is kept and fresh, or one about which the server
-// can be asked whether it has changed; nil for none.
+// findKept returns a page that is kept, if it is fresh or if the server can tell
+// whether it has changed; otherwise nil.
 func (c webCall) findKept(key pagecache.Key) (page *pagecache.Entry, fresh bool) {
 	if c.settings.cacheTime() == 0 {
 		return nil, false

@@ -66,7 +66,8 @@ func (c webCall) send(r *http.Request, robots bool) (*http.Response, error) {
 	}
 }
 
-// redirected returns the request that a response redirects to; nil for none.
+// redirected returns the request that a response redirects to; nil if it does
+// not redirect.
 func redirected(r *http.Request, resp *http.Response) (*http.Request, error) {
 	repeats := false
 	switch resp.StatusCode {
@@ -165,7 +166,7 @@ func (c webCall) pageRequest(ctx context.Context, u *url.URL) (*http.Request, er
 	return r, nil
 }
 
-// failure turns the error of a request into one that says what to do next.
+// failure adds to [fetch.Call.Failure] what to do next in this module.
 func (c webCall) failure(r *http.Request, err error) *tool.Error {
 	if errors.Is(err, errBusy) && errors.Is(err, context.DeadlineExceeded) {
 		return tool.Errorf(c.Op, tool.Busy, "%s was busy with other requests of yours for too long", r.URL.Host).

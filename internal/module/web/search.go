@@ -153,8 +153,8 @@ func (c webCall) query(ctx context.Context, q searchengine.Query) (
 	return results, ignored, err
 }
 
-// checkKey refuses a search without a key that the engine needs, and one that
-// would send the key unencrypted.
+// checkKey returns an error if the engine needs a key and there is none, or if
+// the key would be sent unencrypted.
 func (c webCall) checkKey(key string) error {
 	s := c.settings
 	switch {

@@ -30,8 +30,8 @@ const (
 	tavilyAnswer = `{"query":"bees","results":[{"title":"Bees","url":"https://example.com/bees","content":"About bees","score":0.9,"published_date":"Mon, 06 May 2024 07:08:09 GMT"}]}`
 )
 
-// engineServer is an engine that answers as it is told, and remembers how it
-// was asked.
+// engineServer is an engine that answers as a test wants, and keeps the last
+// request.
 type engineServer struct {
 	url     string
 	status  int
@@ -57,6 +57,7 @@ func newEngine(t *testing.T) *engineServer {
 }
 
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t)
 	result := func(title, url, snippet, published string) map[string]any {
 		m := map[string]any{"title": title, "url": url}
@@ -120,8 +121,8 @@ func TestSearch(t *testing.T) {
 		if got := strings.Join(r.Warnings, "\n"); !strings.Contains(got, c.warning) || c.warning == "" && got != "" {
 			t.Errorf("%s: warnings %q", name, got)
 		}
-		if said := text(t, r, nil); len(c.want) > 0 && !strings.Contains(said, "https://example.com/bees") {
-			t.Errorf("%s: the text is %q", name, said)
+		if shown := text(t, r, nil); len(c.want) > 0 && !strings.Contains(shown, "https://example.com/bees") {
+			t.Errorf("%s: the text is %q", name, shown)
 		}
 	}
 	if e.request.URL.Path != "/at" && e.request.URL.Path != "/at/search" {
@@ -130,6 +131,7 @@ func TestSearch(t *testing.T) {
 }
 
 func TestSearchFails(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t)
 	for name, c := range map[string]struct {
 		engine, key, answer string
@@ -168,8 +170,9 @@ func TestSearchFails(t *testing.T) {
 	}
 }
 
-// The key of an engine goes to that engine alone, and never in the open.
+// The key of an engine goes only to that engine, and never unencrypted.
 func TestTheKeyStaysWithTheEngine(t *testing.T) {
+	t.Parallel()
 	var leaked []string
 	stranger := fetchtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		leaked = append(leaked, fmt.Sprint(r.Header, r.URL))

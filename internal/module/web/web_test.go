@@ -34,7 +34,7 @@ func open(t testing.TB, config, constraints block) *fetchtest.Bench {
 	return fetchtest.Open(t, web.ModuleWith(fetchtest.Options(nil)), config, constraints)
 }
 
-// text is what a result says to a model, without the fence.
+// text returns the text of a result, without the line that marks it as content.
 func text(t testing.TB, r *tool.Result, err error) string {
 	t.Helper()
 	if err != nil {
@@ -61,6 +61,7 @@ func TestGuide(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
+	t.Parallel()
 	m := web.Module()
 	for name, c := range map[string]struct {
 		config, constraints block
@@ -85,12 +86,15 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Nothing is left when the module is closed, and what only one session used is
-// let go with it.
+// No connection is left when a session ends, and no goroutine when the module is
+// closed.
 func TestNothingIsLeft(t *testing.T) {
 	var mu sync.Mutex
 	opened := map[string]int{}
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "hello") }))
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		fmt.Fprintln(w, "hello")
+	}))
 	s.Config.ConnState = connStates(&mu, opened)
 	s.Start()
 	t.Cleanup(s.Close)
@@ -103,7 +107,8 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 	}
 	b.Instance.OnSessionEnd("s")
-	fetchtest.WaitFor(t, "connections after the session", func() bool { mu.Lock(); defer mu.Unlock(); return opened["open"] == 0 })
+	fetchtest.WaitFor(t, "connections after the session",
+		func() bool { mu.Lock(); defer mu.Unlock(); return opened["open"] == 0 })
 	if _, err := b.Call("fetch", block{"url": s.URL + "/again"}); err != nil {
 		t.Fatal(err)
 	}
@@ -116,9 +121,9 @@ func TestNothingIsLeft(t *testing.T) {
 	fetchtest.WaitFor(t, "goroutines after the module", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// No address that may not be reached is, by any tool: not directly, and not by
-// a redirect.
+// No tool reaches an address that is not public, directly or by a redirect.
 func TestCanary(t *testing.T) {
+	t.Parallel()
 	netguardtest.Run(t, func(w *netguardtest.Network) {
 		m := web.ModuleWith(fetchtest.Options(w.Resolver))
 		b := fetchtest.Open(t, m, block{"timeout_seconds": 5, "cache_minutes": 0}, nil)
@@ -145,11 +150,11 @@ func TestCanary(t *testing.T) {
 				try(form, netguardtest.Redirect([]int{301, 302, 303, 307, 308}[i/5%5], form.URL, i/5%3))
 			}
 		}
-		// The search engine is under the same guard.
+		// The search engine is reached through the same guard.
 		for _, form := range forms {
 			settings, err := m.Read(block{"engine": "searxng", "endpoint": form.URL, "timeout_seconds": 5}, nil)
 			if err != nil {
-				continue // no address that could be an endpoint
+				continue // it cannot be an endpoint
 			}
 			w.Forget()
 			b.Grant.Settings = settings
@@ -161,7 +166,7 @@ func TestCanary(t *testing.T) {
 		if w.Greeted() == 0 {
 			t.Error("not even the public address was reached: the test shows nothing")
 		}
-		// The canary would have been reached, had the app allowed it.
+		// The canary is reached if the app allows it.
 		b.Set(block{"cache_minutes": 0}, block{"private_hosts": []any{"127.0.0.1"}})
 		if _, err := b.Call("fetch", block{"url": "http://127.0.0.1/"}); err != nil || len(w.Reached()) == 0 {
 			t.Errorf("a control: %v", err)

@@ -70,8 +70,7 @@ func NewReader(resp *http.Response) (*Reader, error) {
 	return r, nil
 }
 
-// Next returns the next bytes of the body, at most as many as limit. Fewer mean
-// that the body has ended.
+// Next returns the next bytes of the body, limit of them or all that are left.
 func (r *Reader) Next(limit int) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(r.content, int64(limit)))
 	if r.read += len(content); err != nil {
@@ -88,8 +87,8 @@ func (r *Reader) Close() {
 	r.release = nil
 }
 
-// ReadAll returns a body, at most as many bytes of it as limit, and whether
-// there was more. A body in an unknown compression is an error.
+// ReadAll returns the first limit bytes of a body, and whether there is more. A
+// body in an unknown compression is an error.
 func ReadAll(resp *http.Response, limit int) (content []byte, truncated bool, err error) {
 	r, err := NewReader(resp)
 	if err != nil {

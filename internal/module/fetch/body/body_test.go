@@ -13,7 +13,8 @@ import (
 )
 
 func respond(encoding string, content []byte) *http.Response {
-	return &http.Response{Header: http.Header{"Content-Encoding": {encoding}}, Body: io.NopCloser(bytes.NewReader(content))}
+	return &http.Response{Header: http.Header{"Content-Encoding": {encoding}},
+		Body: io.NopCloser(bytes.NewReader(content))}
 }
 
 func gzipped(t testing.TB, content string) []byte {
@@ -84,8 +85,8 @@ func TestUnknownCompression(t *testing.T) {
 	}
 }
 
-// Whatever a server sends, and says of it, reading ends, stays within its
-// bounds, and gives text that is UTF-8.
+// Whatever a server sends, reading ends, stays within its limit, and returns
+// UTF-8.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("plain"), "", "text/plain")
 	f.Add([]byte("\x1f\x8b\x08\x00"), "gzip", "application/json")
@@ -146,9 +147,9 @@ func TestDecode(t *testing.T) {
 	}{
 		"utf-8":             {"caf\u00e9", "text/plain", false, "café", false},
 		"a mark":            {"\ufeffcaf\u00e9", "text/plain; charset=latin1", false, "café", false},
-		"said":              {"caf\xe9", "text/plain; charset=latin1", false, "café", false},
+		"by the header":     {"caf\xe9", "text/plain; charset=latin1", false, "café", false},
 		"guessed":           {"caf\xe9", "text/plain", false, "café", false},
-		"wrongly said":      {"caf\xe9", "text/plain; charset=utf-8", false, "caf\ufffd", true},
+		"a wrong header":    {"caf\xe9", "text/plain; charset=utf-8", false, "caf\ufffd", true},
 		"in its meta":       {`<meta charset="koi8-r">` + "\xc1", "text/html", false, `<meta charset="koi8-r">а`, false},
 		"in its first line": {`<?xml version="1.0" encoding="windows-1251"?>` + "\xe0", "text/xml", false, `<?xml version="1.0" encoding="windows-1251"?>а`, false},
 		"two bytes":         {"\xff\xfea\x00", "text/plain", false, "a", false},

@@ -88,9 +88,9 @@ var textTypes = map[string]bool{
 
 var xmlEncoding = regexp.MustCompile(`^\s*<\?xml[^>]*\sencoding\s*=\s*["']([A-Za-z0-9_.:-]+)["']`)
 
-// Decode converts a text to UTF-8. Its encoding is told by its byte order mark,
-// the content type, or the document itself, in that order. Charset names an
-// encoding other than UTF-8; lossy reports bytes that mean nothing in it.
+// Decode converts a text to UTF-8. The byte order mark, the content type or the
+// document itself say its encoding, in that order. Charset names an encoding
+// other than UTF-8; lossy reports bytes that mean nothing in it.
 // Truncated says that the end of the text may be half a character.
 func Decode(content []byte, contentType string, truncated bool) (text, charset string, lossy bool) {
 	enc, label := encodingOf(content, contentType, truncated)

@@ -56,7 +56,8 @@ func TestDeepJSON(t *testing.T) {
 	if err != nil || d.Text != deep {
 		t.Errorf("%d bytes became %d, %v", len(deep), len(d.Text), err)
 	}
-	d, err = document.Read(t.Context(), document.Source{Type: "application/json", Body: []byte(`["[[[[\"[",{"a":1}]`)}, document.Options{})
+	d, err = document.Read(t.Context(), document.Source{Type: "application/json", Body: []byte(`["[[[[\"[",{"a":1}]`)},
+		document.Options{})
 	if err != nil || d.Text != "[\n  \"[[[[\\\"[\",\n  {\n    \"a\": 1\n  }\n]" {
 		t.Errorf("%q, %v", d.Text, err)
 	}
@@ -66,7 +67,8 @@ func TestDeepJSON(t *testing.T) {
 // own.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("<rss><channel><title>t</title><item><link>x</link><description>&lt;b>&nbsp;</description></item></channel></rss>"), "application/rss+xml", "markdown")
-	f.Add([]byte("<feed><entry><link href='y' rel='alternate'/><updated>2024-05-06</updated></entry></feed>"), "text/xml; charset=utf-16", "text")
+	f.Add([]byte("<feed><entry><link href='y' rel='alternate'/><updated>2024-05-06</updated></entry></feed>"),
+		"text/xml; charset=utf-16", "text")
 	f.Add([]byte(`{"a":[{}]}`), "application/json", "html")
 	f.Add([]byte("\x93\xfa"), "text/html; charset=shift_jis", "markdown")
 	u := &url.URL{Scheme: "https", Host: "example.com", Path: "/a"}
@@ -74,7 +76,8 @@ func FuzzRead(f *testing.F) {
 		if len(body) > 1<<15 || strings.Contains(string(body), "%PDF-") {
 			return
 		}
-		d, err := document.Read(t.Context(), document.Source{URL: u, Type: kind, Body: body}, document.Options{Format: document.Format(format), Main: true})
+		d, err := document.Read(t.Context(), document.Source{URL: u, Type: kind, Body: body},
+			document.Options{Format: document.Format(format), Main: true})
 		if err == nil && (!utf8.ValidString(d.Text+d.Title) || len(d.Text) > 40*len(body)+1<<17) {
 			t.Errorf("%d bytes gave %d", len(body), len(d.Text))
 		}

@@ -20,7 +20,9 @@ func TestBaseAndLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []markdown.Link{{Text: "an x", URL: "https://example.com/other/x"}, {Text: "a picture", URL: "https://example.com/y"}, {Text: "zed", URL: "https://example.com/z"}, {Text: "m", URL: "mailto:a@example.com"}}
+	want := []markdown.Link{{Text: "an x", URL: "https://example.com/other/x"},
+		{Text: "a picture", URL: "https://example.com/y"}, {Text: "zed", URL: "https://example.com/z"}, {Text: "m",
+			URL: "mailto:a@example.com"}}
 	if diff := cmp.Diff(want, p.Links(nil)); diff != "" {
 		t.Error(diff)
 	}

@@ -18,7 +18,8 @@ func key(url string) pagecache.Key { return pagecache.Key{User: "u", Rules: "r",
 
 func put(t *testing.T, c *pagecache.Cache, k pagecache.Key, body []byte) {
 	t.Helper()
-	if err := c.Put(&pagecache.Entry{Key: k, URL: k.URL, Type: "text/plain", ETag: `"t"`, Stored: time.Now(), Body: body}); err != nil {
+	if err := c.Put(&pagecache.Entry{Key: k, URL: k.URL, Type: "text/plain", ETag: `"t"`, Stored: time.Now(),
+		Body: body}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -67,7 +67,8 @@ func packed(keys string, content []byte) string {
 // xref writes a PDF that is only a table of objects.
 func xref(keys string, table []byte) []byte {
 	head := "%PDF-1.5\n"
-	return fmt.Appendf(nil, "%s1 0 obj\n%s\nendobj\nstartxref\n%d\n%%%%EOF", head, packed("/Type /XRef "+keys, table), len(head))
+	return fmt.Appendf(nil, "%s1 0 obj\n%s\nendobj\nstartxref\n%d\n%%%%EOF", head, packed("/Type /XRef "+keys, table),
+		len(head))
 }
 
 func TestLayout(t *testing.T) {
@@ -119,7 +120,8 @@ func TestPrinted(t *testing.T) {
 		if err != nil || doc.Title != "A printed page" || doc.Count != 2 || len(doc.Pages) != 2 {
 			t.Fatalf("%s: %+v, %v", name, doc, err)
 		}
-		for _, want := range []string{"Hello PDF\n", "The quick brown fox jumps over the lazy dog. Ünïcödé text — and more words,", "alpha beta"} {
+		for _, want := range []string{"Hello PDF\n",
+			"The quick brown fox jumps over the lazy dog. Ünïcödé text — and more words,", "alpha beta"} {
 			if !strings.Contains(doc.Pages[0], want) {
 				t.Errorf("%s: it lacks %q: %q", name, want, doc.Pages[0])
 			}
@@ -152,7 +154,8 @@ func TestHostile(t *testing.T) {
 		"arrays in arrays":               page(strings.Repeat("[", 1<<20)),
 		"a bomb of letters": file(catalog, pages,
 			"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
-			packed("", bytes.Repeat([]byte("(aaaaaaaaaaaaaaaa) Tj\n"), 1<<20)), "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"),
+			packed("", bytes.Repeat([]byte("(aaaaaaaaaaaaaaaa) Tj\n"),
+				1<<20)), "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"),
 		"a bomb of one word": file(catalog, pages,
 			"<< /Type /Page /Parent 2 0 R /Contents 4 0 R >>", packed("", bytes.Repeat([]byte("a"), 64<<20))),
 		"forms in forms": page("/X Do " + strings.Repeat("/X Do ", 10000)),
@@ -189,7 +192,8 @@ func TestEndless(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := pdftext.ReadWithin(t.Context(), data, 300*time.Millisecond)
-			if tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(), "the PDF cannot be read: it is not read within 300ms") {
+			if tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(),
+				"the PDF cannot be read: it is not read within 300ms") {
 				t.Error(err)
 			}
 		})

@@ -153,7 +153,8 @@ func TestRobots(t *testing.T) {
 	var r politeness.Robots
 	lost := errors.New("no network")
 	u := &url.URL{Scheme: "https", Host: "example.com"}
-	if _, err := r.Allowed(t.Context(), u, "x", func(context.Context, *url.URL) (int, []byte, error) { return 0, nil, lost }); !errors.Is(err, lost) {
+	if _, err := r.Allowed(t.Context(), u, "x",
+		func(context.Context, *url.URL) (int, []byte, error) { return 0, nil, lost }); !errors.Is(err, lost) {
 		t.Errorf("%v", err)
 	}
 }
@@ -166,7 +167,8 @@ func TestRobotsAreFetchedAgain(t *testing.T) {
 		check := func() {
 			t.Helper()
 			u := &url.URL{Scheme: "https", Host: "example.com", Path: "/"}
-			if _, err := r.Allowed(t.Context(), u, "x", func(context.Context, *url.URL) (int, []byte, error) { fetches++; return 404, nil, nil }); err != nil {
+			if _, err := r.Allowed(t.Context(), u, "x",
+				func(context.Context, *url.URL) (int, []byte, error) { fetches++; return 404, nil, nil }); err != nil {
 				t.Fatal(err)
 			}
 		}
