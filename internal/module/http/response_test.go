@@ -7,15 +7,12 @@ import (
 	"compress/zlib"
 	"context"
 	"io"
-	"net"
 	nethttp "net/http"
 	"net/http/httptest"
 	"net/netip"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
@@ -283,15 +280,7 @@ func TestHead(t *testing.T) {
 
 // Connections are kept for the next call, and closed with the module.
 func TestConnections(t *testing.T) {
-	var made atomic.Int32
-	s := httptest.NewUnstartedServer(nethttp.HandlerFunc(mirror))
-	s.Config.ConnState = func(_ net.Conn, state nethttp.ConnState) {
-		if state == nethttp.StateNew {
-			made.Add(1)
-		}
-	}
-	s.Start()
-	defer s.Close()
+	s, connections := fetchtest.ServeCounted(t, mirror)
 	before := runtime.NumGoroutine()
 	b := open(t, nil, fetchtest.Local())
 	for range 3 {
@@ -299,12 +288,12 @@ func TestConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := made.Load(); n != 1 {
+	if n := connections.Made.Load(); n != 1 {
 		t.Errorf("%d connections for three calls", n)
 	}
 	b.Instance.OnSessionEnd("s")
-	if _, err := b.Call("get", block{"url": s.URL}); err != nil || made.Load() != 2 {
-		t.Errorf("after the session's end: %v, %d connections", err, made.Load())
+	if _, err := b.Call("get", block{"url": s.URL}); err != nil || connections.Made.Load() != 2 {
+		t.Errorf("after the session's end: %v, %d connections", err, connections.Made.Load())
 	}
 	if err := b.Instance.Close(); err != nil {
 		t.Error(err)
@@ -312,15 +301,8 @@ func TestConnections(t *testing.T) {
 	if _, err := b.Call("get", block{"url": s.URL}); tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("after the end: %v", err)
 	}
-	s.CloseClientConnections()
-	deadline := time.Now().Add(10 * time.Second)
-	for runtime.NumGoroutine() > before && time.Now().Before(deadline) {
-		runtime.Gosched()
-	}
-	if n := runtime.NumGoroutine(); n > before {
-		buf := make([]byte, 1<<16)
-		t.Errorf("%d goroutines, %d before\n%s", n, before, buf[:runtime.Stack(buf, true)])
-	}
+	s.Close()
+	fetchtest.WaitFor(t, "the module's goroutines to end", func() bool { return runtime.NumGoroutine() <= before })
 }
 
 // No tool reaches an address that is not public, directly or by a redirect.

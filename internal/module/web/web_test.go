@@ -3,13 +3,10 @@ package web_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"callgate/internal/module/fetch/fetchtest"
 	"callgate/internal/module/web"
@@ -89,26 +86,16 @@ func TestSettings(t *testing.T) {
 // No connection is left when a session ends, and no goroutine when the module is
 // closed.
 func TestNothingIsLeft(t *testing.T) {
-	var mu sync.Mutex
-	opened := map[string]int{}
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter,
-		r *http.Request) {
-		fmt.Fprintln(w, "hello")
-	}))
-	s.Config.ConnState = connStates(&mu, opened)
-	s.Start()
-	t.Cleanup(s.Close)
+	s, connections := fetchtest.ServeCounted(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
 	before := runtime.NumGoroutine()
 	b := open(t, nil, fetchtest.Local())
-	for range 3 {
-		_, err := b.Call("fetch", block{"url": s.URL + fmt.Sprint("/", time.Now().UnixNano())})
-		if err != nil {
+	for i := range 3 {
+		if _, err := b.Call("fetch", block{"url": fmt.Sprintf("%s/%d", s.URL, i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	b.Instance.OnSessionEnd("s")
-	fetchtest.WaitFor(t, "connections after the session",
-		func() bool { mu.Lock(); defer mu.Unlock(); return opened["open"] == 0 })
+	fetchtest.WaitFor(t, "the session's connections to close", func() bool { return connections.Open.Load() == 0 })
 	if _, err := b.Call("fetch", block{"url": s.URL + "/again"}); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +105,7 @@ func TestNothingIsLeft(t *testing.T) {
 	_, err := b.Call("fetch", block{"url": s.URL + "/late"})
 	fetchtest.CheckError(t, err, tool.Unavailable)
 	s.Close()
-	fetchtest.WaitFor(t, "goroutines after the module", func() bool { return runtime.NumGoroutine() <= before })
+	fetchtest.WaitFor(t, "the module's goroutines to end", func() bool { return runtime.NumGoroutine() <= before })
 }
 
 // No tool reaches an address that is not public, directly or by a redirect.

@@ -6,12 +6,14 @@ package fetchtest
 import (
 	"bytes"
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -208,6 +210,27 @@ func Serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	return s
+}
+
+// Connections counts the connections of a server.
+type Connections struct{ Made, Open atomic.Int64 }
+
+// ServeCounted starts a server as Serve does, and counts its connections.
+func ServeCounted(t testing.TB, h http.HandlerFunc) (*httptest.Server, *Connections) {
+	c := &Connections{}
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			c.Made.Add(1)
+			c.Open.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			c.Open.Add(-1)
+		}
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	return s, c
 }
 
 // WaitFor waits for something that happens by itself very soon.
