@@ -109,8 +109,8 @@ func first(n int, header map[string]string) answer {
 }
 
 var (
-	strong  = map[string]string{"ETag": `"v1"`}
-	refused = errors.New("the server refuses")
+	strong     = map[string]string{"ETag": `"v1"`}
+	errRefused = errors.New("the server refuses")
 )
 
 // run downloads the file with a server's answers.
@@ -119,7 +119,7 @@ func run(t *testing.T, c fetch.Call, change func(*fetch.Download), answers ...an
 	s := &script{t: t, answers: answers}
 	d := fetch.Download{
 		URL: &url.URL{Scheme: "https", Host: "example.com", Path: "/f"}, Path: "f", Limit: time.Minute, Send: s.send,
-		Refused: func(resp *http.Response) error { return refused },
+		Refused: func(resp *http.Response) error { return errRefused },
 	}
 	if change != nil {
 		change(&d)
@@ -238,16 +238,16 @@ func TestDownloadIsRefused(t *testing.T) {
 	t.Parallel()
 	for status, kept := range map[int]int{401: 1, 403: 1, 404: 0, 410: 0, 429: 1} {
 		c := quick(t)
-		if _, _, err := run(t, c, nil, answer{status: status}); !errors.Is(err, refused) || len(files(t, c)) > 0 {
+		if _, _, err := run(t, c, nil, answer{status: status}); !errors.Is(err, errRefused) || len(files(t, c)) > 0 {
 			t.Errorf("%d at once: %v, %v", status, err, files(t, c))
 		}
-		if _, _, err := run(t, c, nil, first(3, strong), answer{status: status}); !errors.Is(err, refused) ||
+		if _, _, err := run(t, c, nil, first(3, strong), answer{status: status}); !errors.Is(err, errRefused) ||
 			len(files(t, c)) != kept {
 			t.Errorf("%d later: %v, %v", status, err, files(t, c))
 		}
 	}
 	c := quick(t)
-	if _, _, err := run(t, c, nil, answer{status: 500}); !errors.Is(err, refused) {
+	if _, _, err := run(t, c, nil, answer{status: 500}); !errors.Is(err, errRefused) {
 		t.Errorf("500 at once: %v", err)
 	}
 }
