@@ -124,6 +124,9 @@ func (f *Field) Validate(value any) error {
 	if f.fits(value) {
 		return nil
 	}
+	if text, ok := unquoted(value); ok && f.Type == "array" {
+		return fmt.Errorf("it must be %s: put %q in quotes, or YAML takes it for a mapping", f.Expected, tool.Truncate(text))
+	}
 	return errors.New("it must be " + f.Expected)
 }
 
@@ -140,7 +143,7 @@ func (f *Field) fits(value any) bool {
 		return ok && (len(f.OneOf) == 0 || slices.Contains(f.OneOf, text))
 	case "array":
 		list, ok := value.([]any)
-		return ok && !slices.ContainsFunc(list, func(v any) bool { _, ok := listText(v); return !ok })
+		return ok && !slices.ContainsFunc(list, notText)
 	default:
 		m, ok := value.(map[string]any)
 		if ok && f.Expected == "names and their texts" {
@@ -154,23 +157,17 @@ func (f *Field) fits(value any) bool {
 
 func notText(v any) bool { _, ok := v.(string); return !ok }
 
-// listText reads one element of a list of texts. Inside {…} our YAML parser
-// takes [localhost:8080] for a list of one mapping, though YAML means a text
-// where no space follows the colon; such a mapping is read as that text.
-func listText(v any) (string, bool) {
-	if text, ok := v.(string); ok {
-		return text, true
-	}
-	m, ok := v.(map[string]any)
-	if !ok || len(m) != 1 {
-		return "", false
-	}
-	for name, value := range m {
-		n, ok := asNumber(value)
-		if !ok || n < 0 || n > math.MaxUint16 || n != math.Trunc(n) {
-			return "", false
+// unquoted finds a text in a list that YAML took for a mapping because it holds
+// a colon and is not in quotes, as in {hosts: [localhost:8080]}.
+func unquoted(value any) (text string, ok bool) {
+	list, _ := value.([]any)
+	for _, element := range list {
+		m, _ := element.(map[string]any)
+		for name, value := range m {
+			if n, number := asNumber(value); number && len(m) == 1 {
+				return name + ":" + strconv.FormatFloat(n, 'f', -1, 64), true
+			}
 		}
-		return name + ":" + strconv.Itoa(int(n)), true
 	}
 	return "", false
 }
@@ -275,8 +272,7 @@ func set(field reflect.Value, value any) {
 	case reflect.Slice:
 		var texts []string
 		for _, v := range value.([]any) {
-			text, _ := listText(v)
-			texts = append(texts, text)
+			texts = append(texts, v.(string))
 		}
 		field.Set(reflect.ValueOf(texts))
 	case reflect.Map:
