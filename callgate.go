@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"callgate/internal/kernel"
+	"callgate/internal/module/web/pdftext"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -71,3 +72,9 @@ func (k *Kernel) Journal() Journal { return Journal{k.k} }
 
 // Artifacts returns the large arguments and results.
 func (k *Kernel) Artifacts() Artifacts { return Artifacts{k.k.Artifacts} }
+
+// RunHelpers runs a helper process of a kernel, if this process was started as
+// one, and reports whether it was. A kernel starts its own program again for
+// work that needs a process of its own, such as reading a PDF: a program that
+// opens a kernel begins its main with RunHelpers, and returns if it reports true.
+func RunHelpers() (handled bool) { return pdftext.RunHelper() }

@@ -25,7 +25,7 @@ var rules = house.Rules{
 			"internal/agent/filter", "internal/conversation/history", "internal/conversation/prompt",
 			"internal/conversation/compact", "internal/gate/schema", "internal/gate/policy", "internal/gate/approval",
 			"internal/gate/lock"},
-		{"internal/module", "internal/module/workfile"},
+		{"internal/module"}, // with workfile and fetch, which modules share
 		{"internal/search/bench", "internal/agent", "internal/provider", "internal/control", "internal/source/mcp",
 			"internal/source/executable", "internal/gate", "internal/app", "internal/module/filesystem",
 			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",
@@ -53,7 +53,7 @@ var rules = house.Rules{
 		{Import: "github.com/spf13/cobra", Only: []string{"internal/cli"}, Why: "only the command line parses commands"},
 		{Import: "net/http", Why: "HTTP is the business of the faces, and of what is reached over it", Only: []string{
 			"internal/protocol", "internal/client", "internal/daemon", "internal/search/embedapi", "internal/source/mcp",
-			"internal/netguard", "internal/module/http", "internal/module/web", "internal/module/browser",
+			"internal/netguard", "internal/module/fetch", "internal/module/http", "internal/module/web", "internal/module/browser",
 			"internal/provider", "scripts"}},
 		{Import: "github.com/modelcontextprotocol", Only: []string{"internal/source/mcp", "internal/daemon/mcpserver"},
 			Why: "MCP is spoken where servers are reached, and where clients are"},

@@ -26,23 +26,17 @@ type SessionConfig struct {
 	OnApproval func(Approval)
 }
 
-func (c SessionConfig) onAsked() func(approval.Request) {
-	if c.OnApproval == nil {
-		return nil
-	}
-	return func(r approval.Request) { c.OnApproval(approvalOf(r)) }
-}
-
 // OpenSession opens a session.
 func (k *Kernel) OpenSession(ctx context.Context, c SessionConfig) (*Session, error) {
 	requester, err := k.k.Requester(0, "")
 	if err != nil {
 		return nil, err
 	}
-	s, err := k.k.OpenSession(ctx, session.Spec{
-		Workspace: c.Workspace, AppFile: c.AppFile, Agent: c.Agent, NoWait: c.NoWait,
-		Requester: requester, OnAsked: c.onAsked(),
-	})
+	spec := session.Spec{Workspace: c.Workspace, AppFile: c.AppFile, Agent: c.Agent, NoWait: c.NoWait, Requester: requester}
+	if c.OnApproval != nil {
+		spec.OnAsked = func(r approval.Request) { c.OnApproval(approvalOf(r)) }
+	}
+	s, err := k.k.OpenSession(ctx, spec)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,16 @@ import (
 	"os"
 
 	"callgate/internal/cli"
+	"callgate/internal/module/web/pdftext"
 )
 
-func main() { os.Exit(cli.Main(os.Args[1:])) }
+func main() {
+	// The kernel starts this program again for work that needs a process of its
+	// own. Such a process is a helper and nothing else, so helpers come before
+	// anything else. Each is recognised by its arguments.
+	if pdftext.RunHelper() {
+		return
+	}
+
+	os.Exit(cli.Main(os.Args[1:]))
+}

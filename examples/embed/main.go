@@ -16,6 +16,9 @@ import (
 )
 
 func main() {
+	if callgate.RunHelpers() { // this process is a helper of the kernel, and has done its work
+		return
+	}
 	if err := run(context.Background()); err != nil {
 		log.Fatal(err)
 	}

@@ -112,6 +112,9 @@ func (c *checking) layer(f File) {
 		if !ours {
 			continue
 		}
+		if forTests(folder) && !forTests(f.Folder) {
+			c.add(f.Path, "imports %s, which is for tests", folder)
+		}
 		if other, its := c.room(folder); its >= layer && other != room {
 			c.add(f.Path, "imports %s (layer %d) from layer %d: a room imports only lower layers", folder, its, layer)
 		}
@@ -139,8 +142,12 @@ func (c *checking) inits(f File) {
 	}
 }
 
+// forTests reports whether a package helps tests, by Go's convention for the
+// names of such packages. Nothing that ships imports it.
+func forTests(folder string) bool { return strings.HasSuffix(folder, "test") }
+
 func (c *checking) handlers(f File) {
-	if f.Folder == c.HandlerRoom {
+	if f.Folder == c.HandlerRoom || forTests(f.Folder) {
 		return
 	}
 	ast.Inspect(f.Syntax, func(n ast.Node) bool {

@@ -11,93 +11,95 @@ import (
 )
 
 const (
-	maxDepth = 100 // elements inside one another; below that only their text is kept
-	maxNest  = 20  // lists and quotations inside one another: each indents all that is in it
+	maxDepth   = 100 // of nested elements; of deeper ones only the text is kept
+	maxIndents = 20  // of nested lists and quotations, which indent their content
 )
 
-// tidy takes out of a tree what no reader sees, and makes addresses absolute.
-func tidy(doc *html.Node, base *url.URL, opt Options) {
-	t := tidier{base, opt.Main}
-	t.children(doc, depthLimits{})
+// clean removes from a tree what no reader sees, and makes addresses absolute.
+func clean(doc *html.Node, base *url.URL, opt Options) {
+	c := cleaner{base, opt.Main}
+	c.children(doc, position{})
 }
 
-type tidier struct {
+type cleaner struct {
 	base *url.URL
 	main bool
 }
 
-// depthLimits is where in the tree a node is.
-type depthLimits struct {
-	depth, nest int
+// position says how deep in the tree a node is.
+type position struct {
+	depth   int // in elements
+	indents int // in lists and quotations
 }
 
-func (t *tidier) children(n *html.Node, at depthLimits) {
+func (c *cleaner) children(n *html.Node, at position) {
 	var next *html.Node
-	for c := n.FirstChild; c != nil; c = next {
-		next = c.NextSibling
-		switch c.Type {
+	for child := n.FirstChild; child != nil; child = next {
+		next = child.NextSibling
+		switch child.Type {
 		case html.TextNode:
-			joinText(n, c)
+			cleanText(n, child)
 		case html.ElementNode:
-			t.element(n, c, at)
+			c.element(n, child, at)
 		default: // comments, the doctype
-			n.RemoveChild(c)
+			n.RemoveChild(child)
 		}
 	}
 }
 
-// joinText cleans a text, and joins it to the text before it, from which
-// something that was removed may have parted it.
-func joinText(parent, c *html.Node) {
-	c.Data = Visible(c.Data)
-	if before := c.PrevSibling; before != nil && before.Type == html.TextNode {
-		before.Data += c.Data
-		parent.RemoveChild(c)
+// cleanText cleans a text, and joins it to a text before it: an element between
+// them may have been removed.
+func cleanText(parent, n *html.Node) {
+	n.Data = Visible(n.Data)
+	if before := n.PrevSibling; before != nil && before.Type == html.TextNode {
+		before.Data += n.Data
+		parent.RemoveChild(n)
 	}
 }
 
-func (t *tidier) element(parent, c *html.Node, at depthLimits) {
-	if t.drops(c) {
-		parent.RemoveChild(c)
+func (c *cleaner) element(parent, n *html.Node, at position) {
+	if c.isHidden(n) {
+		parent.RemoveChild(n)
 		return
 	}
 	at.depth++
-	switch c.DataAtom {
+	switch n.DataAtom {
 	case atom.Ul, atom.Ol, atom.Blockquote:
-		if at.nest++; at.nest > maxNest {
-			c.Data, c.DataAtom = "div", atom.Div
+		if at.indents++; at.indents > maxIndents {
+			n.Data, n.DataAtom = "div", atom.Div
 		}
 	case atom.A:
-		if isAnchor(c) {
-			parent.RemoveChild(c)
+		if isAnchor(n) {
+			parent.RemoveChild(n)
 			return
 		}
-		t.address(c, "href")
+		c.address(n, "href")
 	case atom.Img:
-		if !t.picture(c) {
-			parent.RemoveChild(c)
+		if !c.picture(n) {
+			parent.RemoveChild(n)
 			return
 		}
 	}
 	if at.depth >= maxDepth {
-		text := &html.Node{Type: html.TextNode, Data: Visible(textOf(c, MaxSource))}
-		for c.FirstChild != nil {
-			c.RemoveChild(c.FirstChild)
+		text := &html.Node{Type: html.TextNode, Data: Visible(textOf(n, MaxSource))}
+		for n.FirstChild != nil {
+			n.RemoveChild(n.FirstChild)
 		}
-		c.AppendChild(text)
+		n.AppendChild(text)
 		return
 	}
-	t.children(c, at)
+	c.children(n, at)
 }
 
-// drops reports whether a reader sees nothing of an element.
-func (t *tidier) drops(n *html.Node) bool {
+// isHidden reports whether a reader sees nothing of an element.
+func (c *cleaner) isHidden(n *html.Node) bool {
 	switch n.DataAtom {
-	case atom.Head, atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Iframe, atom.Object, atom.Embed, atom.Applet,
-		atom.Canvas, atom.Audio, atom.Video, atom.Link, atom.Meta, atom.Input, atom.Select, atom.Textarea, atom.Datalist, atom.Map, atom.Rp:
+	case atom.Head, atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Iframe, atom.Object,
+		atom.Embed, atom.Applet, atom.Canvas, atom.Audio, atom.Video, atom.Link, atom.Meta, atom.Input, atom.Select,
+		atom.Textarea, atom.Datalist, atom.Map, atom.Rp:
 		return true
 	case atom.Button:
-		return t.main
+		return c.main
 	case atom.Dialog:
 		return !has(n, "open")
 	case 0:
@@ -122,7 +124,7 @@ func (t *tidier) drops(n *html.Node) bool {
 	return false
 }
 
-// hidesContent reports whether a style hides what it is put on.
+// hidesContent reports whether a style hides its element.
 func hidesContent(style string) bool {
 	if len(style) > 4096 {
 		style = style[:4096]
@@ -144,32 +146,33 @@ func hidesContent(style string) bool {
 	return false
 }
 
-// isAnchor reports the sign beside a heading that only links to it.
+// isAnchor reports whether a link is only the sign beside a heading that links
+// to the heading.
 func isAnchor(n *html.Node) bool {
 	return strings.HasPrefix(attr(n, "href"), "#") && strings.Trim(textOf(n, 20), "#¶§🔗") == ""
 }
 
-// picture makes ready a picture that says something, and reports whether it
-// does: it has words, and an address that leads somewhere.
-func (t *tidier) picture(n *html.Node) bool {
-	if oneLine(attr(n, "alt")) == "" || tiny(n) {
+// picture prepares a picture, and reports whether it says something: it has a
+// description, and an address that can be followed.
+func (c *cleaner) picture(n *html.Node) bool {
+	if oneLine(attr(n, "alt")) == "" || isTiny(n) {
 		return false
 	}
 	set(n, "alt", clip(Visible(oneLine(attr(n, "alt"))), 500))
 	if src := attr(n, "src"); src == "" || strings.HasPrefix(src, "data:") {
-		for _, late := range []string{"data-src", "data-original", "data-lazy-src"} {
-			if v := attr(n, late); v != "" {
+		for _, lazy := range []string{"data-src", "data-original", "data-lazy-src"} {
+			if v := attr(n, lazy); v != "" {
 				set(n, "src", v)
 				break
 			}
 		}
 	}
-	t.address(n, "src")
+	c.address(n, "src")
 	return attr(n, "src") != ""
 }
 
-// tiny reports the pictures that only count visitors.
-func tiny(n *html.Node) bool {
+// isTiny reports whether a picture only counts visitors.
+func isTiny(n *html.Node) bool {
 	for _, side := range []string{"width", "height"} {
 		if v, err := strconv.Atoi(attr(n, side)); err == nil && v <= 2 {
 			return true
@@ -178,11 +181,11 @@ func tiny(n *html.Node) bool {
 	return false
 }
 
-// address makes an address absolute, or takes it away.
-func (t *tidier) address(n *html.Node, key string) {
+// address makes the address of an element absolute, or removes it.
+func (c *cleaner) address(n *html.Node, key string) {
 	for i, a := range n.Attr {
 		if a.Key == key && a.Namespace == "" {
-			n.Attr[i].Val = resolve(t.base, a.Val)
+			n.Attr[i].Val = resolve(c.base, a.Val)
 			if n.Attr[i].Val == "" {
 				n.Attr = append(n.Attr[:i], n.Attr[i+1:]...)
 			}
@@ -190,7 +193,7 @@ func (t *tidier) address(n *html.Node, key string) {
 		}
 	}
 	for i, a := range n.Attr {
-		if a.Key == "title" { // said once, by the words of the link
+		if a.Key == "title" { // the text of the link says the same
 			n.Attr = append(n.Attr[:i], n.Attr[i+1:]...)
 			break
 		}
@@ -199,8 +202,8 @@ func (t *tidier) address(n *html.Node, key string) {
 
 const maxAddress = 4000
 
-// resolve is the absolute address that a reference leads to; "" where that is
-// the same page, or nothing a reader could follow.
+// resolve returns the absolute address of a reference; "" for a place on the
+// same page and for addresses that cannot be followed.
 func resolve(base *url.URL, ref string) string {
 	ref = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -245,30 +248,31 @@ func set(n *html.Node, key, value string) {
 	n.Attr = append(n.Attr, html.Attribute{Key: key, Val: value})
 }
 
-// Visible takes out of a text the characters that show as nothing: they could
-// carry words past the reader.
+// Visible removes invisible characters from a text: they could carry words that
+// no reader sees.
 func Visible(text string) string {
 	for i := 0; i < len(text); i++ {
 		if c := text[i]; c < ' ' && c != '\n' && c != '\t' && c != '\r' || c >= utf8.RuneSelf {
-			return strings.Map(shown, text)
+			return strings.Map(visible, text)
 		}
 	}
 	return text
 }
 
-func shown(r rune) rune {
+// visible returns a character, or -1 for an invisible one.
+func visible(r rune) rune {
 	switch {
-	case r < ' ' && r != '\n' && r != '\t' && r != '\r', // with the bell, which the writer uses as a mark
-		r == 0xf002,              // another mark of the writer
+	case r < ' ' && r != '\n' && r != '\t' && r != '\r', // with the bell, which the library uses as a marker
+		r == 0xf002,              // another marker of the library
 		0x7f <= r && r <= 0x9f,   // controls
-		r == 0xad,                // a hyphen that is not there
+		r == 0xad,                // the soft hyphen
 		r == 0x200b,              // a space without width
 		r == 0x200e, r == 0x200f, // direction
 		0x202a <= r && r <= 0x202e, // direction, forced
 		0x2060 <= r && r <= 0x206f, // joiners, invisible operators, direction
 		r == 0xfeff, r == 0x180e,   // spaces without width
 		0xfff9 <= r && r <= 0xfffb,   // annotations
-		0xe0000 <= r && r <= 0xe007f, // tags: a whole alphabet that shows as nothing
+		0xe0000 <= r && r <= 0xe007f, // tags: a whole invisible alphabet
 		0xe0100 <= r && r <= 0xe01ef, // variation selectors, which can carry bytes
 		0x1bca0 <= r && r <= 0x1bca3, // shorthand controls
 		0x1d173 <= r && r <= 0x1d17a, // musical controls

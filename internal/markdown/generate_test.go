@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// article makes a page as publishers make them: navigation, scripts and styles
-// around a long text with headings, lists, links, tables, code and pictures,
-// and beside it what nobody came for. The same size gives the same page.
+// article makes a page like those of publishers: navigation, scripts, styles and
+// a sidebar around a long text with headings, lists, links, tables, code and
+// pictures. The same size gives the same page.
 func article(size int) string {
 	r := rand.New(rand.NewPCG(7, 9))
 	var b strings.Builder
@@ -27,7 +27,8 @@ func article(size int) string {
 	}
 	b.WriteString(`</article></main><aside class="sidebar"><h3>Most read</h3>`)
 	for i := range 60 {
-		fmt.Fprintf(&b, `<div class="teaser"><a href="/story/%d"><img src="/thumb/%d.jpg" alt=""><span>%s</span></a></div>`, i, i, words(r, 8))
+		fmt.Fprintf(&b, `<div class="teaser"><a href="/story/%d"><img src="/thumb/%d.jpg" alt=""><span>%s</span></a></div>`,
+			i, i, words(r, 8))
 	}
 	b.WriteString(`</aside></div><footer class="footer"><p>All rights reserved.</p>`)
 	for i := 0; b.Len() < size-40; i++ {

@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// maxReread bounds the readability pass. It reads the text of an element
-	// again for each element around it, so what it costs is the text of every
-	// element added up, and something for the element itself; this much takes
-	// it some 50 ms. A usual article is a fraction of it.
+	// maxReread bounds the pages that the readability algorithm reads. It reads
+	// the text of an element again for each element around it, so its cost is
+	// the sum of the texts of all elements, and perElement for each. At the
+	// limit it takes some 50 ms; a usual article costs a fraction.
 	maxReread  = 1 << 20
 	perElement = 32
-	// enough is the text, in bytes, below which a part is hardly the point of a
-	// page that has more.
-	enough = 250
-	// share is what part of the page's own words (not those of links) the text
-	// must hold at the least: 1 in share.
-	share = 12
+	// minText is the least text, in bytes, of a main content, unless the page
+	// has little more.
+	minText = 250
+	// minShare is the least part of the page's text outside links that the main
+	// content must hold: 1 in minShare.
+	minShare = 12
 )
 
-// mainPart finds the text that people come to a page for, or gives the whole.
-// What the page does not say about itself may be found on the way.
-func mainPart(doc, body *html.Node, base *url.URL, page *Page) *html.Node {
+// mainContent returns the part of a page with its main content, or the whole
+// body. It adds a title and an author that it finds to a page without.
+func mainContent(doc, body *html.Node, base *url.URL, page *Page) *html.Node {
 	weights := weigh(body)
 	whole := weights[body]
 	var part *html.Node
@@ -40,22 +40,22 @@ func mainPart(doc, body *html.Node, base *url.URL, page *Page) *html.Node {
 		return body
 	}
 	got := weigh(part)[part]
-	if own := whole.own(); got.own()*share < own || got.text < enough && 2*got.own() < own {
+	if own := whole.own(); got.own()*minShare < own || got.text < minText && 2*got.own() < own {
 		return body
 	}
 	return part
 }
 
-// readable is the part that the readability algorithm finds, in a tree of its
-// own.
+// readable returns the part that the readability algorithm finds, in a tree of
+// its own.
 func readable(doc *html.Node, base *url.URL, page *Page) (part *html.Node) {
 	defer func() {
-		if recover() != nil { // a page that it was not made for
+		if recover() != nil { // the algorithm was not made for this page
 			part = nil
 		}
 	}()
 	p := readability.NewParser()
-	p.KeepClasses = true // they tell the language of code
+	p.KeepClasses = true // they name the language of code
 	p.DisableJSONLD = true
 	if base == nil {
 		base = &url.URL{}
@@ -73,16 +73,17 @@ func readable(doc *html.Node, base *url.URL, page *Page) (part *html.Node) {
 	return article.Node
 }
 
-// weight is how much text is below an element.
+// weight is the amount of text below an element, in bytes.
 type weight struct {
-	text   int // bytes of words
-	linked int // of them in links
-	reread int // what it costs to read the text of each element by itself
+	text   int
+	linked int // of text, in links
+	reread int // the cost of reading the text of each element below by itself
 }
 
+// own returns the text outside links.
 func (w weight) own() int { return w.text - w.linked }
 
-// weigh adds up the texts below a node.
+// weigh returns the weights of a node and of all elements below it.
 func weigh(n *html.Node) map[*html.Node]weight {
 	all := map[*html.Node]weight{}
 	var add func(n *html.Node, linked bool) weight
@@ -91,10 +92,10 @@ func weigh(n *html.Node) map[*html.Node]weight {
 		linked = linked || n.DataAtom == atom.A && has(n, "href")
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
 			if c.Type == html.TextNode {
-				words := len(strings.TrimSpace(c.Data))
-				w.text += words
+				length := len(strings.TrimSpace(c.Data))
+				w.text += length
 				if linked {
-					w.linked += words
+					w.linked += length
 				}
 				continue
 			}
@@ -109,10 +110,10 @@ func weigh(n *html.Node) map[*html.Node]weight {
 	return all
 }
 
-// fallbackMain finds the part of a page that is too large for the readability
-// pass: by what the page itself says is its main part, or else by going to
-// where most of the words are. What surrounds the text inside of it is taken
-// out.
+// fallbackMain finds the main content of a page that is too large for the
+// readability algorithm: the part that the page itself marks as such, or else
+// the innermost element with most of the text. It removes what surrounds the
+// text inside that part.
 func fallbackMain(body *html.Node, weights map[*html.Node]weight) *html.Node {
 	own := weights[body].own()
 	part := body
@@ -127,7 +128,7 @@ func fallbackMain(body *html.Node, weights map[*html.Node]weight) *html.Node {
 		part = inner
 		inner = nil
 		for c := part.FirstChild; c != nil; c = c.NextSibling {
-			if 4*weights[c].own() > 3*weights[part].own() && (c.DataAtom == atom.Div || c.DataAtom == atom.Section || c.DataAtom == atom.Article || c.DataAtom == atom.Main) {
+			if 4*weights[c].own() > 3*weights[part].own() && isContainer(c.DataAtom) {
 				inner = c
 			}
 		}
@@ -136,9 +137,14 @@ func fallbackMain(body *html.Node, weights map[*html.Node]weight) *html.Node {
 	return part
 }
 
-var unlikely = regexp.MustCompile(`(?i)\b(nav|navbar|menu|sidebar|breadcrumbs?|footer|share|social|related|promo|sponsor|advert|ads?|banner|cookie|newsletter|subscribe|comments?|popup|pagination)\b`)
+func isContainer(a atom.Atom) bool {
+	return a == atom.Div || a == atom.Section || a == atom.Article || a == atom.Main
+}
 
-// prune takes out what surrounds a text.
+var unlikely = regexp.MustCompile(`(?i)\b(nav|navbar|menu|sidebar|breadcrumbs?|footer|share|social|related|promo|` +
+	`sponsor|advert|ads?|banner|cookie|newsletter|subscribe|comments?|popup|pagination)\b`)
+
+// prune removes what surrounds a text.
 func prune(part *html.Node, weights map[*html.Node]weight) {
 	var next *html.Node
 	for c := part.FirstChild; c != nil; c = next {
@@ -154,6 +160,7 @@ func prune(part *html.Node, weights map[*html.Node]weight) {
 	}
 }
 
+// surrounds reports whether an element surrounds the main content.
 func surrounds(n *html.Node, w weight) bool {
 	switch n.DataAtom {
 	case atom.Nav, atom.Aside, atom.Form:

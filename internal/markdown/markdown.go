@@ -1,17 +1,17 @@
-// Package markdown makes markdown of web pages, for a model to read.
+// Package markdown converts web pages to markdown, for a model to read.
 //
 // # Law
 //
-//   - What comes out is what a reader would have seen. Scripts, styles, forms'
-//     fields, what is marked as hidden, and characters that show as nothing
-//     are left out, so that nobody can slip a model what no person sees.
-//   - Addresses are absolute. A link that leads nowhere a reader could follow
-//     (javascript:, data:, a place on the same page) is left as its words.
-//   - Nothing is escaped. snake_case stays snake_case: the text is read, not
+//   - The output holds what a reader of the page sees. Scripts, styles, form
+//     fields, hidden elements and invisible characters are left out, so that a
+//     page cannot show a model what it hides from people.
+//   - Addresses are absolute. A link that cannot be followed (javascript:,
+//     data:, a place on the same page) becomes plain text.
+//   - Nothing is escaped: snake_case stays snake_case. The text is read, not
 //     rendered again.
-//   - The time it takes is bounded by the length of the source, whatever the
-//     page is: nesting is cut at a depth, and what would read a text over and
-//     over is used only where that is cheap.
+//   - The time is bounded by the length of the source, whatever the page is:
+//     nesting is cut at a depth, and algorithms that read a text repeatedly run
+//     only on pages where that is cheap.
 package markdown
 
 import (
@@ -24,28 +24,28 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// MaxSource is the longest page that is read, in bytes.
+// MaxSource bounds the length of a page, in bytes.
 const MaxSource = 64 << 20
 
-// Options choose what is made of a page. The zero value is the whole page as
-// markdown.
+// Options choose how a page is converted. The zero value converts the whole page
+// to markdown.
 type Options struct {
-	// Main leaves out what surrounds the text that people come for:
-	// navigation, advertisements, footers. Where no such text stands out, the
-	// whole page is given.
+	// Main leaves out what surrounds the main content: navigation,
+	// advertisements, footers. If no main content stands out, the whole page is
+	// converted.
 	Main bool
-	// Plain gives the text alone, without the marks of markdown.
+	// Plain writes text without markdown.
 	Plain bool
 }
 
-// Page is what a page says.
+// Page is a converted page.
 type Page struct {
 	Title     string
-	Byline    string // who wrote it
-	Published string // when, as 2006-01-02 or in RFC 3339; "" where the page does not say
+	Byline    string // the authors
+	Published string // as 2006-01-02 or in RFC 3339; "" if the page does not say
 	Markdown  string
-	Links     []Link // of the part that was taken, each address once
-	Complete  bool   // the whole page was taken
+	Links     []Link // in the converted part, each address once
+	Complete  bool   // the whole page was converted
 }
 
 // Link is a link of a page.
@@ -54,12 +54,12 @@ type Link struct {
 	URL  string `json:"url"`
 }
 
-// FromHTML reads a page whose source is UTF-8. Base is where it came from; with
-// nil, relative addresses stay as they are. The only error is that the source
-// is too long.
+// FromHTML converts a page whose source is UTF-8. Base is the address of the
+// page; with nil, relative addresses stay as they are. The only error is that of
+// a source that is too long.
 func FromHTML(source []byte, base *url.URL, opt Options) (Page, error) {
 	if len(source) > MaxSource {
-		return Page{}, fmt.Errorf("a page of %d bytes is too long to be read; the most is %d", len(source), MaxSource)
+		return Page{}, fmt.Errorf("a page of %d bytes is too long to be read; the limit is %d", len(source), MaxSource)
 	}
 	source = bytes.ToValidUTF8(source, []byte("\ufffd"))
 	doc, err := html.Parse(bytes.NewReader(source))
@@ -68,14 +68,14 @@ func FromHTML(source []byte, base *url.URL, opt Options) (Page, error) {
 	}
 	base = baseOf(doc, base)
 	page := readMetadata(doc)
-	tidy(doc, base, opt)
+	clean(doc, base, opt)
 	body := find(doc, atom.Body)
-	if body == nil { // a frameset
+	if body == nil { // the page is a frameset
 		body = doc
 	}
 	part := body
 	if opt.Main {
-		part = mainPart(doc, body, base, &page)
+		part = mainContent(doc, body, base, &page)
 	}
 	page.Complete = part == body
 	page.Links = links(part)
@@ -87,7 +87,7 @@ func FromHTML(source []byte, base *url.URL, opt Options) (Page, error) {
 	return page, nil
 }
 
-// baseOf is what addresses of the page are relative to.
+// baseOf returns the address to which addresses of the page are relative.
 func baseOf(doc *html.Node, base *url.URL) *url.URL {
 	n := find(doc, atom.Base)
 	if n == nil {
@@ -146,9 +146,9 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-// textOf is the text below a node on one line; once it is longer than most
-// bytes no more is read.
-func textOf(n *html.Node, most int) string {
+// textOf returns the text below a node on one line. It stops reading some time
+// after limit bytes.
+func textOf(n *html.Node, limit int) string {
 	if c := n.FirstChild; c != nil && c.NextSibling == nil && c.Type == html.TextNode {
 		return oneLine(c.Data)
 	}
@@ -159,7 +159,7 @@ func textOf(n *html.Node, most int) string {
 		} else if isBlock(c.DataAtom) || c.DataAtom == atom.Br {
 			b.WriteByte(' ')
 		}
-		if b.Len() > 4*most {
+		if b.Len() > 4*limit {
 			break
 		}
 	}
@@ -168,10 +168,10 @@ func textOf(n *html.Node, most int) string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// clip cuts a text at a whole rune.
-func clip(text string, most int) string {
-	if len(text) <= most {
+// clip cuts a text after limit bytes, between two characters.
+func clip(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return strings.ToValidUTF8(text[:limit], "") + "…"
 }

@@ -31,6 +31,7 @@ func read(t testing.TB, source string, opt markdown.Options) markdown.Page {
 }
 
 func TestMarkdown(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ source, want string }{
 		"headings":                 {"<h1>One</h1><h3>Two <em>and</em> more</h3>", "# One\n\n### Two *and* more"},
 		"a heading that ends in #": {"<h2>C#</h2><h2>#</h2>", "## C#\n\n## #"},
@@ -77,6 +78,7 @@ func TestMarkdown(t *testing.T) {
 }
 
 func TestPlain(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ source, want string }{
 		"paragraphs": {"<h1>a</h1><p>b  <b>c</b>\n d</p>e", "a\n\nb c d\n\ne"},
 		"lists":      {"<ul><li><p>a</p><li> <li>b<ul><li>c</ul></ul>", "- a\n\n- b\n- c"},
@@ -90,7 +92,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-func TestAbout(t *testing.T) {
+func TestMetadata(t *testing.T) {
+	t.Parallel()
 	const body = "<body><h1>The heading</h1></body>"
 	for name, c := range map[string]struct{ head, title, byline, published string }{
 		"a title":     {"<title>T &amp; U\n | Site</title>", "T & U | Site", "", ""},
@@ -109,6 +112,7 @@ func TestAbout(t *testing.T) {
 }
 
 func TestDate(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"2024-05-06":                       "2024-05-06",
 		" 2024-05-06T07:08:09Z ":           "2024-05-06T07:08:09Z",
@@ -129,6 +133,7 @@ func TestDate(t *testing.T) {
 }
 
 func TestLinks(t *testing.T) {
+	t.Parallel()
 	p := read(t, `<a href="/x">an  <b>x</b></a><a href="/x">again</a><a href="mailto:a@example.com">mail</a><a href="#">top</a>`, markdown.Options{})
 	want := []markdown.Link{{Text: "an x", URL: "https://example.com/x"}, {Text: "mail", URL: "mailto:a@example.com"}}
 	if diff := cmp.Diff(want, p.Links); diff != "" {
@@ -136,18 +141,20 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// A small page goes through the readability pass, a large one by its landmarks:
-// both leave the text and take what is around it.
-func TestMain(t *testing.T) {
+// The readability algorithm finds the main content of a small page, the fallback
+// that of a large one. Both keep the text and remove what surrounds it.
+func TestMainContent(t *testing.T) {
+	t.Parallel()
 	for name, size := range map[string]int{"small": 60 << 10, "large": 1 << 20} {
 		source := article(size)
 		p := read(t, source, markdown.Options{Main: true})
-		if p.Complete || p.Title != "On the keeping of bees" || p.Byline != "Ada Keeper" || p.Published != "2024-05-06T07:08:09Z" {
+		if p.Complete || p.Title != "On the keeping of bees" || p.Byline != "Ada Keeper" ||
+			p.Published != "2024-05-06T07:08:09Z" {
 			t.Errorf("%s: %+v", name, []any{p.Complete, p.Title, p.Byline, p.Published})
 		}
 		for _, not := range []string{"Section 7", "/story/", "Most read", "/legal/", "dataLayer", "display:flex"} {
 			if strings.Contains(p.Markdown, not) {
-				t.Errorf("%s: it holds %q, which is around the text", name, not)
+				t.Errorf("%s: it holds %q, which surrounds the text", name, not)
 			}
 		}
 		if got, want := strings.Count(p.Markdown, "\n## "), strings.Count(source, "<h2>"); got < want-1 {
@@ -161,7 +168,8 @@ func TestMain(t *testing.T) {
 	}
 }
 
-func TestMainFallsBack(t *testing.T) {
+func TestMainContentFallsBack(t *testing.T) {
+	t.Parallel()
 	list := "<ul>"
 	for i := range 80 {
 		list += fmt.Sprintf(`<li><a href="/item/%d">Item number %d of the list</a> costs %d coins today</li>`, i, i, i)
@@ -181,8 +189,9 @@ func TestMainFallsBack(t *testing.T) {
 	}
 }
 
-// Pages made to take forever. None of them may: the test would not end.
+// Pages made to take forever. If one did, the test would not end.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	const n = 1 << 15
 	times := func(s string) string { return strings.Repeat(s, n/len(s)) }
 	for name, source := range map[string]string{
@@ -223,12 +232,15 @@ func TestHostile(t *testing.T) {
 		"zero bytes":         times("\x00<p>\x00"),
 		"noscript":           times("<noscript><img src=x></noscript><img>"),
 	} {
-		for _, opt := range []markdown.Options{{}, {Main: true}, {Main: true, Plain: true}} {
-			p := read(t, source, opt)
-			if !utf8.ValidString(p.Markdown) || len(p.Markdown) > 64*n {
-				t.Errorf("%s: %d bytes", name, len(p.Markdown))
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, opt := range []markdown.Options{{}, {Main: true}, {Main: true, Plain: true}} {
+				p := read(t, source, opt)
+				if !utf8.ValidString(p.Markdown) || len(p.Markdown) > 64*n {
+					t.Errorf("%d bytes", len(p.Markdown))
+				}
 			}
-		}
+		})
 	}
 	if p := read(t, times("<div>")+"the end", markdown.Options{}); p.Markdown != "the end" {
 		t.Errorf("a page that is too deep lost its words: %q", p.Markdown)

@@ -8,19 +8,19 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// plain writes the text of a tree alone: a block on lines of its own, with an
-// empty line around paragraphs and the like, a dash before the items of a list,
-// a tab between the cells of a row.
+// plain writes the text of a tree without markdown: a block on lines of its own,
+// with an empty line around paragraphs, a dash before the items of a list, a tab
+// between the cells of a row.
 func plain(part *html.Node) string {
 	var w plainWriter
 	w.children(part)
-	return string(spaced([]byte(w.b.String())))
+	return string(normalizeSpace([]byte(w.b.String())))
 }
 
 type plainWriter struct {
-	b    strings.Builder
-	gap  string // what must stand before the next word
-	mark string // and the sign of a list between them, on the word's line
+	b      strings.Builder
+	gap    string // space before the next word
+	bullet string // between the gap and the word
 }
 
 func (w *plainWriter) children(n *html.Node) {
@@ -31,13 +31,13 @@ func (w *plainWriter) children(n *html.Node) {
 		}
 		switch c.DataAtom {
 		case atom.Pre:
-			w.part("\n\n")
+			w.separate("\n\n")
 			w.raw(c)
-			w.part("\n\n")
+			w.separate("\n\n")
 		case atom.Br:
-			w.part("\n")
+			w.separate("\n")
 		case atom.Hr:
-			w.part("\n\n")
+			w.separate("\n\n")
 		case atom.Img:
 			w.words(" " + attr(c, "alt") + " ")
 		case atom.Td, atom.Th:
@@ -48,20 +48,20 @@ func (w *plainWriter) children(n *html.Node) {
 			if n.DataAtom == atom.Li && (c.DataAtom == atom.Ul || c.DataAtom == atom.Ol) {
 				around = "\n"
 			}
-			w.part(around)
+			w.separate(around)
 			if c.DataAtom == atom.Li {
-				w.mark = "- "
+				w.bullet = "- "
 			}
 			w.children(c)
 			if c.DataAtom == atom.Li {
-				w.mark = "" // if nothing was in it
+				w.bullet = "" // of an empty item
 			}
-			w.part(around)
+			w.separate(around)
 		}
 	}
 }
 
-// margin is what stands around an element.
+// margin returns the space around an element.
 func margin(a atom.Atom) string {
 	switch a {
 	case atom.Li, atom.Tr, atom.Dt, atom.Dd, atom.Option:
@@ -73,9 +73,9 @@ func margin(a atom.Atom) string {
 	return ""
 }
 
-// part sees to it that the next word stands apart.
-func (w *plainWriter) part(gap string) {
-	if w.mark != "" {
+// separate puts at least this gap before the next word.
+func (w *plainWriter) separate(gap string) {
+	if w.bullet != "" {
 		return
 	}
 	if len(gap) > len(w.gap) || gap != "" && (w.gap == " " || w.gap == "\t") {
@@ -86,7 +86,7 @@ func (w *plainWriter) part(gap string) {
 func (w *plainWriter) words(text string) {
 	for text != "" {
 		rest := strings.TrimLeft(text, " \t\r\n\f")
-		if len(rest) < len(text) && w.gap == "" && w.mark == "" {
+		if len(rest) < len(text) && w.gap == "" && w.bullet == "" {
 			w.gap = " "
 		}
 		if rest == "" {
@@ -102,16 +102,16 @@ func (w *plainWriter) words(text string) {
 	}
 }
 
-// begin writes what stands before a word.
+// begin writes the space and the bullet before a word.
 func (w *plainWriter) begin() {
 	if w.b.Len() > 0 {
 		w.b.WriteString(w.gap)
 	}
-	w.b.WriteString(w.mark)
-	w.gap, w.mark = "", ""
+	w.b.WriteString(w.bullet)
+	w.gap, w.bullet = "", ""
 }
 
-// raw writes a text as it stands.
+// raw writes a text with its spaces and lines.
 func (w *plainWriter) raw(n *html.Node) {
 	w.begin()
 	for c := range n.Descendants() {
@@ -123,35 +123,39 @@ func (w *plainWriter) raw(n *html.Node) {
 	}
 }
 
-// flatten is the text of a page that is nested too deeply to be parsed: its
-// words in their order, blocks on lines of their own.
+// flatten returns the text of a page that is nested too deeply to be parsed: its
+// words in order, with blocks on lines of their own.
 func flatten(source []byte) string {
 	var w plainWriter
 	z := html.NewTokenizer(bytes.NewReader(source))
-	for silent := atom.Atom(0); ; {
+	for skipped := atom.Atom(0); ; { // the element whose content is skipped
 		kind := z.Next()
 		switch kind {
 		case html.ErrorToken:
-			return string(spaced([]byte(w.b.String())))
+			return string(normalizeSpace([]byte(w.b.String())))
 		case html.TextToken:
-			if silent == 0 {
+			if skipped == 0 {
 				w.words(Visible(string(z.Text())))
 			}
 		case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
 			name, _ := z.TagName()
 			a := atom.Lookup(name)
 			switch {
-			case silent != 0:
-				if kind == html.EndTagToken && a == silent {
-					silent = 0
+			case skipped != 0:
+				if kind == html.EndTagToken && a == skipped {
+					skipped = 0
 				}
-			case kind == html.StartTagToken && (a == atom.Script || a == atom.Style || a == atom.Noscript || a == atom.Template || a == atom.Title):
-				silent = a
+			case kind == html.StartTagToken && holdsNoText(a):
+				skipped = a
 			case a == atom.Br:
-				w.part("\n")
+				w.separate("\n")
 			default:
-				w.part(margin(a))
+				w.separate(margin(a))
 			}
 		}
 	}
+}
+
+func holdsNoText(a atom.Atom) bool {
+	return a == atom.Script || a == atom.Style || a == atom.Noscript || a == atom.Template || a == atom.Title
 }

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// What a table may be at the most; cells beyond it are written as paragraphs.
+// The limits of a table. The cells of a wider table are written as paragraphs.
 const (
 	maxColumns = 200
-	maxSpan    = 20 // columns or rows that one cell takes
+	maxSpan    = 20 // columns or rows of one cell
 )
 
-// table writes a table as one where it is that: rows of short texts. One that
-// holds lists, headings or other tables is there for the layout, and is
-// written as what is in its cells.
+// table writes a table of short texts. A table that holds lists, headings or
+// other tables only makes a layout; the contents of its cells are written one
+// after the other.
 func table(ctx converter.Context, w converter.Writer, n *html.Node) converter.RenderStatus {
 	rows, caption, ok := rowsOf(n)
 	if !ok {
@@ -39,15 +39,16 @@ func table(ctx converter.Context, w converter.Writer, n *html.Node) converter.Re
 	return converter.RenderSuccess
 }
 
-// rowsOf returns the rows of a table, and its caption; ok is false where it
-// holds what no row of a table can.
+// rowsOf returns the rows of a table, and its caption. It reports whether the
+// table can be written in rows.
 func rowsOf(n *html.Node) (rows []*html.Node, caption *html.Node, ok bool) {
 	if strings.EqualFold(attr(n, "role"), "presentation") {
 		return nil, nil, false
 	}
 	for d := range n.Descendants() {
 		switch d.DataAtom {
-		case atom.Table, atom.Ul, atom.Ol, atom.Blockquote, atom.Pre, atom.Hr, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		case atom.Table, atom.Ul, atom.Ol, atom.Blockquote, atom.Pre, atom.Hr,
+			atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 			return nil, nil, false
 		case atom.Caption:
 			caption = d
@@ -65,19 +66,20 @@ func rowsOf(n *html.Node) (rows []*html.Node, caption *html.Node, ok bool) {
 	return rows, caption, true
 }
 
-// grid is the text of a table's cells. A cell that takes several columns or
+// grid holds the texts of a table's cells. A cell that spans several columns or
 // rows leaves the others empty.
 type grid struct {
-	rows  [][]string
-	below [maxColumns]int // how many more rows a cell above takes, by column
+	rows [][]string
+	open [maxColumns]int // rows that a cell above still spans, by column
 }
 
+// row adds a row.
 func (g *grid) row(ctx converter.Context, n *html.Node) {
 	var cells []string
 	empty := true
-	fill := func() { // what cells above take
-		for len(cells) < maxColumns && g.below[len(cells)] > 0 {
-			g.below[len(cells)]--
+	fill := func() { // columns of cells above
+		for len(cells) < maxColumns && g.open[len(cells)] > 0 {
+			g.open[len(cells)]--
 			cells = append(cells, "")
 		}
 	}
@@ -91,7 +93,7 @@ func (g *grid) row(ctx converter.Context, n *html.Node) {
 		down := span(c, "rowspan") - 1
 		for range span(c, "colspan") {
 			if len(cells) < maxColumns {
-				g.below[len(cells)] = down
+				g.open[len(cells)] = down
 			}
 			cells = append(cells, text)
 			text = ""
@@ -102,7 +104,7 @@ func (g *grid) row(ctx converter.Context, n *html.Node) {
 	}
 }
 
-// cell is the text of a cell, on one line.
+// cell returns the text of a cell on one line.
 func cell(ctx converter.Context, n *html.Node) string {
 	var b bytes.Buffer
 	ctx.RenderChildNodes(ctx, &b, n)
@@ -123,7 +125,7 @@ func span(n *html.Node, key string) int {
 	return v
 }
 
-// text writes the grid; its first row is its head.
+// text writes the grid; the first row is the header.
 func (g *grid) text() string {
 	var b strings.Builder
 	for i, row := range g.rows {

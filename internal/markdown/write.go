@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// write makes markdown of a tidied tree, which it uses up.
+// write makes markdown of a cleaned tree. It changes the tree.
 func write(part *html.Node) (text string) {
 	c := converter.NewConverter(
 		converter.WithEscapeMode(converter.EscapeModeDisabled),
@@ -26,7 +26,7 @@ func write(part *html.Node) (text string) {
 		),
 	)
 	defer func() {
-		if recover() != nil { // a tree that the writer was not made for
+		if recover() != nil { // the library was not made for this tree
 			text = plain(part)
 		}
 	}()
@@ -35,7 +35,7 @@ func write(part *html.Node) (text string) {
 		part.RemoveChild(n)
 		doc.AppendChild(n)
 	}
-	part = doc // what the plain writer would be given
+	part = doc // for the deferred function
 	out, err := c.ConvertNode(doc)
 	if err != nil {
 		return plain(doc)
@@ -43,14 +43,14 @@ func write(part *html.Node) (text string) {
 	return string(out)
 }
 
-// basePlugin is what the writer stands on, in the place of its own: the tree is
-// tidied already, and nothing is escaped.
+// basePlugin replaces the base plug-in of the library: the tree is clean
+// already, and nothing is escaped.
 type basePlugin struct{}
 
-// Name takes the place of the writer's own.
+// Name returns the name of the plug-in that it replaces.
 func (basePlugin) Name() string { return "base" }
 
-// Init registers what the ground does.
+// Init registers the renderers.
 func (basePlugin) Init(c *converter.Converter) error {
 	c.Register.PreRenderer(func(_ converter.Context, doc *html.Node) {
 		collapse.Collapse(doc, &collapse.DomFuncs{IsBlockNode: func(n *html.Node) bool { return isBlock(n.DataAtom) }})
@@ -64,11 +64,13 @@ func (basePlugin) Init(c *converter.Converter) error {
 	c.Register.RendererFor("table", converter.TagTypeBlock, table, converter.PriorityEarly)
 	c.Register.RendererFor("a", converter.TagTypeInline, link, converter.PriorityEarly)
 	c.Register.RendererFor("img", converter.TagTypeInline, picture, converter.PriorityEarly)
-	c.Register.PostRenderer(func(_ converter.Context, text []byte) []byte { return spaced(text) }, converter.PriorityStandard)
+	c.Register.PostRenderer(func(_ converter.Context, text []byte) []byte {
+		return normalizeSpace(text)
+	}, converter.PriorityStandard)
 	return nil
 }
 
-// heading writes a heading as it is; the writer's own counts on escapes.
+// heading writes a heading without escapes, on which the library's own relies.
 func heading(ctx converter.Context, w converter.Writer, n *html.Node) converter.RenderStatus {
 	var b bytes.Buffer
 	ctx.RenderChildNodes(ctx, &b, n)
@@ -78,12 +80,12 @@ func heading(ctx converter.Context, w converter.Writer, n *html.Node) converter.
 	return converter.RenderSuccess
 }
 
-// link writes a link with its address as it is; the writer's own would encode
-// that again. One without words, or without an address, is what is in it.
+// link writes a link with its address as it is; the library would encode it
+// again. Without an address only the content is written, without text nothing.
 func link(ctx converter.Context, w converter.Writer, n *html.Node) converter.RenderStatus {
 	to := attr(n, "href")
 	if to == "" {
-		return inside(ctx, w, n)
+		return content(ctx, w, n)
 	}
 	var b bytes.Buffer
 	ctx.RenderChildNodes(ctx, &b, n)
@@ -95,19 +97,20 @@ func link(ctx converter.Context, w converter.Writer, n *html.Node) converter.Ren
 	return converter.RenderSuccess
 }
 
-// inside writes what is in an element, and not the element.
-func inside(ctx converter.Context, w converter.Writer, n *html.Node) converter.RenderStatus {
+// content writes the content of an element without the element.
+func content(ctx converter.Context, w converter.Writer, n *html.Node) converter.RenderStatus {
 	ctx.RenderChildNodes(ctx, w, n)
 	return converter.RenderSuccess
 }
 
-// picture writes a picture, whose address is as much its own.
+// picture writes a picture with its address as it is.
 func picture(_ converter.Context, w converter.Writer, n *html.Node) converter.RenderStatus {
 	_, _ = w.WriteString("![" + attr(n, "alt") + "](" + inParentheses(attr(n, "src")) + ")")
 	return converter.RenderSuccess
 }
 
-// cutSpace parts a text from a space at its ends.
+// cutSpace returns a text without space around it, and one space for what was
+// before and after it.
 func cutSpace(text string) (before, middle, after string) {
 	middle = strings.TrimSpace(text)
 	if middle != text && strings.TrimLeft(text, " \n") != text {
@@ -119,8 +122,8 @@ func cutSpace(text string) (before, middle, after string) {
 	return before, middle, after
 }
 
-// inParentheses writes an address so that the first parenthesis which closes
-// more than was opened is not its own.
+// inParentheses writes an address so that its own parentheses do not end the
+// link: it encodes those that do not match.
 func inParentheses(to string) string {
 	open := 0
 	for _, c := range []byte(to) {
@@ -140,10 +143,10 @@ func inParentheses(to string) string {
 	return strings.NewReplacer("(", "%28", ")", "%29").Replace(to)
 }
 
-// spaced leaves one empty line where there are more, and takes spaces from the
-// ends of lines. The lines of code are joined by a mark of the writer's at this
-// point, and keep theirs.
-func spaced(text []byte) []byte {
+// normalizeSpace reduces several empty lines to one, and removes spaces at the
+// ends of lines. At this point the library holds the lines of code together by a
+// marker, so they keep their spaces.
+func normalizeSpace(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	empty := 0
 	for line := range bytes.SplitSeq(bytes.TrimSpace(text), []byte("\n")) {
@@ -163,10 +166,12 @@ func spaced(text []byte) []byte {
 // isBlock reports whether an element stands on lines of its own.
 func isBlock(a atom.Atom) bool {
 	switch a {
-	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Caption, atom.Center, atom.Dd, atom.Details, atom.Dialog, atom.Dir, atom.Div, atom.Dl, atom.Dt,
-		atom.Fieldset, atom.Figcaption, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Header, atom.Hgroup, atom.Hr,
-		atom.Html, atom.Legend, atom.Li, atom.Main, atom.Menu, atom.Nav, atom.Ol, atom.Optgroup, atom.Option, atom.P, atom.Pre, atom.Search, atom.Section, atom.Summary,
-		atom.Table, atom.Tbody, atom.Td, atom.Tfoot, atom.Th, atom.Thead, atom.Tr, atom.Ul:
+	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Caption, atom.Center, atom.Dd,
+		atom.Details, atom.Dialog, atom.Dir, atom.Div, atom.Dl, atom.Dt, atom.Fieldset, atom.Figcaption, atom.Figure,
+		atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Header, atom.Hgroup, atom.Hr,
+		atom.Html, atom.Legend, atom.Li, atom.Main, atom.Menu, atom.Nav, atom.Ol, atom.Optgroup, atom.Option, atom.P,
+		atom.Pre, atom.Search, atom.Section, atom.Summary, atom.Table, atom.Tbody, atom.Td, atom.Tfoot, atom.Th,
+		atom.Thead, atom.Tr, atom.Ul:
 		return true
 	}
 	return false

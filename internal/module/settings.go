@@ -25,7 +25,7 @@ type Field struct {
 	Help       string // what it is for
 	OneOf      []string
 	Type       string // of its value in JSON Schema: boolean, integer, number, string, array or object
-	index      int
+	index      []int  // of the struct's field, through embedded structs
 	low, high  float64
 }
 
@@ -34,16 +34,29 @@ type Field struct {
 // constraint:"allowed_hosts", with help:"what it is for", and may be bounded by
 // range:"1,600" (numbers) or oneof:"brave tavily" (texts). Its type is bool,
 // int, float64, string, Seconds, []string, map[string]string or
-// map[string]any.
+// map[string]any. The fields of an embedded struct are settings like the others.
 func (m *Module) Fields() []Field {
 	if m.Settings == nil {
 		return nil
 	}
-	t := reflect.TypeOf(m.Settings()).Elem()
+	return fieldsOf(reflect.TypeOf(m.Settings()).Elem(), nil)
+}
+
+// fieldsOf lists the settings of a struct that stands at index in the module's
+// own.
+func fieldsOf(t reflect.Type, index []int) []Field {
 	var all []Field
 	for i := range t.NumField() {
+		at := append(slices.Clone(index), i)
+		if t.Field(i).Anonymous && t.Field(i).Type.Kind() == reflect.Struct {
+			all = append(all, fieldsOf(t.Field(i).Type, at)...)
+			continue
+		}
 		tag := t.Field(i).Tag
-		f := Field{Key: tag.Get("config"), Help: tag.Get("help"), OneOf: strings.Fields(tag.Get("oneof")), index: i, low: math.Inf(-1), high: math.Inf(1)}
+		f := Field{
+			Key: tag.Get("config"), Help: tag.Get("help"), OneOf: strings.Fields(tag.Get("oneof")),
+			index: at, low: math.Inf(-1), high: math.Inf(1),
+		}
 		if key, ok := tag.Lookup("constraint"); ok {
 			f.Key, f.Constraint = key, true
 		}
@@ -111,6 +124,9 @@ func (f *Field) Validate(value any) error {
 	if f.fits(value) {
 		return nil
 	}
+	if text, ok := unquoted(value); ok && f.Type == "array" {
+		return fmt.Errorf("it must be %s: put %q in quotes, or YAML takes it for a mapping", f.Expected, tool.Truncate(text))
+	}
 	return errors.New("it must be " + f.Expected)
 }
 
@@ -140,6 +156,21 @@ func (f *Field) fits(value any) bool {
 }
 
 func notText(v any) bool { _, ok := v.(string); return !ok }
+
+// unquoted finds a text in a list that YAML took for a mapping because it holds
+// a colon and is not in quotes, as in {hosts: [localhost:8080]}.
+func unquoted(value any) (text string, ok bool) {
+	list, _ := value.([]any)
+	for _, element := range list {
+		m, _ := element.(map[string]any)
+		for name, value := range m {
+			if n, number := asNumber(value); number && len(m) == 1 {
+				return name + ":" + strconv.FormatFloat(n, 'f', -1, 64), true
+			}
+		}
+	}
+	return "", false
+}
 
 func asNumber(value any) (float64, bool) {
 	switch v := reflect.ValueOf(value); {
@@ -175,7 +206,7 @@ func (m *Module) Read(config, constraints map[string]any) (any, error) {
 			from = constraints
 		}
 		if value, ok := from[f.Key]; ok {
-			set(into.Field(f.index), value)
+			set(into.FieldByIndex(f.index), value)
 		}
 	}
 	if c, ok := settings.(interface{ Check() error }); ok {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/module"
@@ -48,6 +49,8 @@ func TestRead(t *testing.T) {
 		"not whole":          {map[string]any{"count": 1.5}, nil, nil, "a whole number"},
 		"not offered":        {map[string]any{"engine": "up"}, nil, nil, "one of left, right"},
 		"not texts":          {nil, map[string]any{"allowed_hosts": []any{1}}, nil, "a list of texts"},
+		"a nested list":      {nil, map[string]any{"allowed_hosts": []any{[]any{"a"}}}, nil, "a list of texts"},
+		"mappings":           {nil, map[string]any{"allowed_hosts": []any{map[string]any{"a": 1, "b": 2}}}, nil, "a list of texts"},
 		"not a table":        {map[string]any{"headers": map[string]any{"a": 1}}, nil, nil, "names and their texts"},
 		"null":               {map[string]any{"on": nil}, nil, nil, "true or false"},
 		"its own check":      {map[string]any{"count": 7}, nil, nil, "seven is not wanted"},
@@ -90,5 +93,60 @@ func TestOf(t *testing.T) {
 	}
 	if got := module.SettingsOf(tool.Grant{}, defaults); got.Count != 3 {
 		t.Errorf("without settings: %+v", got)
+	}
+}
+
+// A host with a port needs quotes inside {…}, and the error says so.
+func TestHostsWithPorts(t *testing.T) {
+	for name, c := range map[string]struct{ text, errHas string }{
+		"in quotes":         {`{allowed_hosts: ["localhost:13000", b]}`, ""},
+		"in a block":        {"allowed_hosts:\n- localhost:13000\n- b\n", ""},
+		"in a list":         {"allowed_hosts: [localhost:13000, b]", ""},
+		"in a flow mapping": {"{allowed_hosts: [b, localhost:13000]}", `put "localhost:13000" in quotes`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var constraints map[string]any
+			if err := yaml.Unmarshal([]byte(c.text), &constraints); err != nil {
+				t.Fatal(err)
+			}
+			got, err := demo.Read(nil, constraints)
+			if c.errHas != "" {
+				if !strings.Contains(whole(err), c.errHas) {
+					t.Errorf("error %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{"localhost:13000", "b"}, got.(*settings).Hosts); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// The fields of an embedded struct are settings of the module.
+func TestEmbeddedSettings(t *testing.T) {
+	type Shared struct {
+		Agent string   `config:"agent" help:"a name"`
+		Hosts []string `constraint:"hosts"`
+	}
+	type own struct {
+		Count int `config:"count" range:"1,10"`
+		Shared
+	}
+	m := module.Module{Name: "demo", Settings: func() any { return &own{Count: 1, Shared: Shared{Agent: "a"}} }}
+	var keys []string
+	for _, f := range m.Fields() {
+		keys = append(keys, f.Key)
+	}
+	if diff := cmp.Diff([]string{"count", "agent", "hosts"}, keys); diff != "" {
+		t.Error(diff)
+	}
+	got, err := m.Read(map[string]any{"count": 2, "agent": "b"}, map[string]any{"hosts": []any{"h"}})
+	want := &own{Count: 2, Shared: Shared{Agent: "b", Hosts: []string{"h"}}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
 	}
 }

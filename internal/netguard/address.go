@@ -2,7 +2,7 @@ package netguard
 
 import "net/netip"
 
-// class says what sort of address one is, in words that complete "it is".
+// class is the class of an address, in words that complete "it is".
 type class string
 
 const (
@@ -17,7 +17,8 @@ const (
 	zoned      class = "an address with a zone"
 )
 
-// byName reports whether allowing a name allows such addresses behind it.
+// byName reports whether a rule that lists a name opens addresses of this class
+// behind it.
 func (c class) byName() bool { return c == loopback || c == private }
 
 type block struct {
@@ -25,9 +26,9 @@ type block struct {
 	class  class
 }
 
-// blocks are the addresses that are not public, the narrowest first. They
-// follow the special-purpose registries of IANA, and beside those name the
-// metadata services that clouds put elsewhere.
+// blocks lists the addresses that are not public, the narrowest first: the
+// special-purpose registries of IANA, and the metadata services that clouds put
+// elsewhere.
 var blocks = []block{
 	{netip.MustParsePrefix("169.254.169.254/32"), metadata},
 	{netip.MustParsePrefix("169.254.170.0/24"), metadata}, // credentials of containers
@@ -36,7 +37,7 @@ var blocks = []block{
 	{netip.MustParsePrefix("168.63.129.16/32"), metadata},
 	{netip.MustParsePrefix("fd00:ec2::/32"), metadata},
 	{netip.MustParsePrefix("fd20:ce::254/128"), metadata},
-	{netip.MustParsePrefix("0.0.0.0/8"), special}, // this machine, to most systems
+	{netip.MustParsePrefix("0.0.0.0/8"), special}, // this machine, on most systems
 	{netip.MustParsePrefix("10.0.0.0/8"), private},
 	{netip.MustParsePrefix("100.64.0.0/10"), private}, // carriers, and overlay networks
 	{netip.MustParsePrefix("127.0.0.0/8"), loopback},
@@ -54,14 +55,14 @@ var blocks = []block{
 	{netip.MustParsePrefix("::1/128"), loopback},
 	{netip.MustParsePrefix("fc00::/7"), private},
 	{netip.MustParsePrefix("fe80::/10"), linkLocal},
-	{netip.MustParsePrefix("fec0::/10"), private}, // site-local, as it was
+	{netip.MustParsePrefix("fec0::/10"), private}, // site-local, deprecated
 	{netip.MustParsePrefix("ff00::/8"), multicast},
 	{netip.MustParsePrefix("2001:db8::/32"), special},
 	{netip.MustParsePrefix("2001::/23"), special},
 	{netip.MustParsePrefix("3fff::/20"), special},
 }
 
-// Prefixes of IPv6 under which an address of IPv4 is reached.
+// Prefixes of IPv6 that lead to addresses of IPv4.
 var (
 	globalUnicast = netip.MustParsePrefix("2000::/3")
 	nat64         = netip.MustParsePrefix("64:ff9b::/96")
@@ -69,9 +70,10 @@ var (
 	teredo        = netip.MustParsePrefix("2001::/32")
 )
 
-// classify judges an address. Where one of IPv6 carries one of IPv4, both are
-// judged. What lies outside the part of IPv6 that is given out is not public,
-// so nothing new becomes so by being forgotten here.
+// classify returns the class of an address. If an IPv6 address embeds an IPv4
+// address, both must be public. An IPv6 address outside the assigned range is
+// not public, so that no new kind of address becomes public by being forgotten
+// here.
 func classify(addr netip.Addr) class {
 	if addr.Zone() != "" {
 		return zoned
@@ -96,7 +98,7 @@ func classify(addr netip.Addr) class {
 	return public
 }
 
-// embedded returns the addresses of IPv4 that one of IPv6 leads to.
+// embedded returns the IPv4 addresses that an IPv6 address leads to.
 func embedded(addr netip.Addr) []netip.Addr {
 	if addr.Is4() {
 		return nil
@@ -110,7 +112,7 @@ func embedded(addr netip.Addr) []netip.Addr {
 		return []netip.Addr{at(12, 0)}
 	case sixToFour.Contains(addr):
 		return []netip.Addr{at(2, 0)}
-	case teredo.Contains(addr): // the server, and the client behind it, inverted
+	case teredo.Contains(addr): // the server, and the client behind it with its bits inverted
 		return []netip.Addr{at(4, 0), at(12, 0xff)}
 	case b[8]&^3 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe: // ISATAP
 		return []netip.Addr{at(12, 0)}

@@ -18,7 +18,7 @@ import (
 	"callgate/tool"
 )
 
-// fetch asks for a URL and reads what comes.
+// fetch returns the content of a URL.
 func fetch(client *http.Client, url string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -35,10 +35,11 @@ func fetch(client *http.Client, url string) (string, error) {
 	return string(body), err
 }
 
-// plain is a client without a guard, in the same world.
+// plain returns a client without a guard, in the same network.
 func plain(w *netguardtest.Network) *http.Client {
 	dialer := net.Dialer{Resolver: w.Resolver, Timeout: time.Second}
-	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}, Timeout: 2 * time.Second}
+	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true},
+		Timeout: 2 * time.Second}
 }
 
 func guarded(t *testing.T, w *netguardtest.Network, r netguard.Rules) *netguard.Guard {
@@ -51,8 +52,10 @@ func guarded(t *testing.T, w *netguardtest.Network, r netguard.Rules) *netguard.
 	return g
 }
 
-// Without the guard the world is open, or the other tests would prove nothing.
+// Without a guard the network is open. Otherwise the other tests would prove
+// nothing.
 func TestCanaryIsReachedWithoutAGuard(t *testing.T) {
+	t.Parallel()
 	netguardtest.Run(t, func(w *netguardtest.Network) {
 		client := plain(w)
 		reached := 0
@@ -77,6 +80,7 @@ func TestCanaryIsReachedWithoutAGuard(t *testing.T) {
 }
 
 func TestNoFormReachesTheCanary(t *testing.T) {
+	t.Parallel()
 	netguardtest.Run(t, func(w *netguardtest.Network) {
 		g := guarded(t, w, netguard.Rules{})
 		client := g.Client(10)
@@ -85,7 +89,7 @@ func TestNoFormReachesTheCanary(t *testing.T) {
 		for _, f := range forms {
 			body, err := fetch(client, f.URL)
 			if strings.Contains(f.URL, "rebind") && err == nil {
-				continue // judged and dialled as public, which it then was
+				continue // it was public when it was checked and dialled
 			}
 			if err == nil {
 				t.Errorf("%s: %q gave %q", f.Name, f.URL, body)
@@ -95,9 +99,9 @@ func TestNoFormReachesTheCanary(t *testing.T) {
 			}
 		}
 		if n := w.Greeted(); n != 12 {
-			t.Errorf("%d names that turn were public when they were judged, want 12", n)
+			t.Errorf("%d rebinding names were public when they were checked, want 12", n)
 		}
-		// Connections that are kept would hide a name that turns.
+		// Idle connections would hide that a name has changed.
 		for range 3 {
 			client.CloseIdleConnections()
 			for i := range 12 {
@@ -105,7 +109,7 @@ func TestNoFormReachesTheCanary(t *testing.T) {
 			}
 		}
 		if got := w.Reached(); len(got) > 0 {
-			t.Errorf("names that turn reached %v", got)
+			t.Errorf("rebinding names reached %v", got)
 		}
 		if body, err := fetch(client, "http://public.test/"); err != nil || !strings.Contains(body, netguardtest.Words) {
 			t.Errorf("the public server gave %q, %v", body, err)
@@ -115,6 +119,7 @@ func TestNoFormReachesTheCanary(t *testing.T) {
 }
 
 func TestNoRedirectReachesTheCanary(t *testing.T) {
+	t.Parallel()
 	netguardtest.Run(t, func(w *netguardtest.Network) {
 		client := guarded(t, w, netguard.Rules{}).Client(10)
 		tried := 0
@@ -131,7 +136,8 @@ func TestNoRedirectReachesTheCanary(t *testing.T) {
 			try(netguardtest.Redirect(status, f.URL, i%4))
 		}
 		for _, status := range []int{301, 302, 303, 307, 308} {
-			for _, to := range []string{"//127.0.0.1/", "//2130706433/", "//[::1]:8080/", "//loop.test", "http://0x7f.1/", "http://rebind1.test/", "\\\\127.0.0.1/", "http:\\\\127.0.0.1"} {
+			for _, to := range []string{"//127.0.0.1/", "//2130706433/", "//[::1]:8080/", "//loop.test", "http://0x7f.1/",
+				"http://rebind1.test/", "\\\\127.0.0.1/", "http:\\\\127.0.0.1"} {
 				for hops := range 5 {
 					try(netguardtest.Redirect(status, to, hops))
 				}
@@ -146,6 +152,7 @@ func TestNoRedirectReachesTheCanary(t *testing.T) {
 }
 
 func TestNothingReachesTheCanaryThroughTheProxy(t *testing.T) {
+	t.Parallel()
 	netguardtest.Run(t, func(w *netguardtest.Network) {
 		proxy, err := guarded(t, w, netguard.Rules{}).Proxy(nil)
 		if err != nil {
@@ -183,7 +190,7 @@ func TestNothingReachesTheCanaryThroughTheProxy(t *testing.T) {
 	})
 }
 
-// throughProxy sends a request as it stands and returns the status, 0 for none.
+// throughProxy sends a request as it is and returns the status, 0 for none.
 func throughProxy(t *testing.T, p *netguard.Proxy, head string) int {
 	t.Helper()
 	conn, err := net.Dial("tcp", p.Addr())
@@ -193,7 +200,8 @@ func throughProxy(t *testing.T, p *netguard.Proxy, head string) int {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
 	user, password := p.Credential()
-	fmt.Fprintf(conn, "%s\r\nProxy-Authorization: Basic %s\r\n\r\n", head, base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
+	fmt.Fprintf(conn, "%s\r\nProxy-Authorization: Basic %s\r\n\r\n", head,
+		base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		return 0
@@ -202,8 +210,9 @@ func throughProxy(t *testing.T, p *netguard.Proxy, head string) int {
 	return resp.StatusCode
 }
 
-// What an app lists is reached, and nothing beside it.
+// Hosts that an app lists are reached, and no others.
 func TestListedHostsAreReached(t *testing.T) {
+	t.Parallel()
 	netguardtest.Run(t, func(w *netguardtest.Network) {
 		for _, c := range []struct {
 			listed, url string

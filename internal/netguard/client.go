@@ -11,9 +11,9 @@ import (
 	"callgate/tool"
 )
 
-// Transport makes a transport whose connections the guard makes. It takes no
-// proxy from the environment, which would make them in the guard's place, and
-// leaves bodies as they come: whoever unpacks one must bound what comes out.
+// Transport returns a transport whose connections the guard makes. It ignores
+// proxies of the environment, which would connect in the guard's place. It does
+// not decompress bodies: a caller that does must bound what comes out.
 func (g *Guard) Transport() *http.Transport {
 	return &http.Transport{
 		DialContext:            g.DialContext,
@@ -24,17 +24,17 @@ func (g *Guard) Transport() *http.Transport {
 		MaxIdleConnsPerHost:    8,
 		IdleConnTimeout:        90 * time.Second,
 		TLSHandshakeTimeout:    10 * time.Second,
-		ResponseHeaderTimeout:  0, // the time of the call bounds it
+		ResponseHeaderTimeout:  0, // the call's own time limit bounds it
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
 	}
 }
 
-// Client makes a client over a transport of its own. Every request and every
-// redirect is judged. A redirect to another host carries nothing that could be
-// a secret, and is followed only where it repeats a reading; one from https
-// to http is refused unless the rules allow it. With no redirects allowed, the
-// redirect itself is the response.
+// Client returns a client with a transport of its own. Every request and every
+// redirect is checked. A redirect to another host carries no header that could
+// be a secret, and only GET and HEAD follow it; a redirect from https to http is
+// refused unless the rules allow it. With maxRedirects of 0, the redirect itself
+// is the response.
 func (g *Guard) Client(maxRedirects int) *http.Client {
 	return &http.Client{
 		Transport:     checkedTransport{g, g.Transport()},
@@ -42,7 +42,7 @@ func (g *Guard) Client(maxRedirects int) *http.Client {
 	}
 }
 
-// checkedTransport judges each request before it is sent.
+// checkedTransport checks each request before it is sent.
 type checkedTransport struct {
 	guard     *Guard
 	transport *http.Transport
@@ -59,19 +59,20 @@ func (c checkedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.transport.RoundTrip(r)
 }
 
-// CloseIdleConnections lets go of connections that nobody uses.
+// CloseIdleConnections closes the connections that are not in use.
 func (c checkedTransport) CloseIdleConnections() { c.transport.CloseIdleConnections() }
 
-// Redirects is the policy of [Guard.Client], for a client that allows another
-// number of them over the same connections.
-func (g *Guard) Redirects(most int) func(*http.Request, []*http.Request) error {
+// Redirects returns the redirect policy of [Guard.Client] with another limit,
+// for a client over the same connections.
+func (g *Guard) Redirects(limit int) func(*http.Request, []*http.Request) error {
 	return func(r *http.Request, via []*http.Request) error {
-		if most <= 0 {
+		if limit <= 0 {
 			return http.ErrUseLastResponse
 		}
 		last := via[len(via)-1].URL
-		if len(via) > most {
-			return tool.Errorf(op, tool.Failed, "%d redirects were followed, and %s leads on to %s", most, shown(last), shown(r.URL)).
+		if len(via) > limit {
+			return tool.Errorf(op, tool.Failed, "%d redirects were followed, and %s leads on to %s",
+				limit, shown(last), shown(r.URL)).
 				WithHint("ask for the address you want directly; the redirects may go in a circle")
 		}
 		if err := g.Check(r.URL); err != nil {
@@ -81,7 +82,8 @@ func (g *Guard) Redirects(most int) func(*http.Request, []*http.Request) error {
 			return refuse("%s redirects to %s, from https to plain http", shown(last), shown(r.URL)).
 				WithHint("ask for the http address yourself if it may travel in the open")
 		}
-		// What left its host stays bare, even if a later redirect leads back.
+		// A request that has left its host gets no secrets back, even if a later
+		// redirect leads back to the host.
 		first := via[0].URL
 		left := func(u *url.URL) bool { return !sameHost(first, u) }
 		if !left(r.URL) && !slices.ContainsFunc(via, func(v *http.Request) bool { return left(v.URL) }) {
@@ -92,22 +94,22 @@ func (g *Guard) Redirects(most int) func(*http.Request, []*http.Request) error {
 				WithHint("nothing was sent there; send it to that address yourself if it is the right one")
 		}
 		for name := range r.Header {
-			if !slices.Contains(harmless, name) {
-				delete(r.Header, name) // not Del: the name may be written in any way
+			if !slices.Contains(harmlessHeaders, name) {
+				delete(r.Header, name) // not Del: the name need not be canonical
 			}
 		}
 		return nil
 	}
 }
 
-// harmless are the headers that go along to another host. It is a list of what
-// may stay, not of what must go: nobody knows every name a secret has.
-var harmless = []string{
+// harmlessHeaders lists the headers that a redirect carries to another host. It
+// lists what may stay, not what must go: nobody knows every name of a secret.
+var harmlessHeaders = []string{
 	"Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Range",
 	"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "User-Agent",
 }
 
-// redirected says of a refusal that a redirect led to it.
+// redirected adds to a refusal that a redirect led to it.
 func redirected(from *url.URL, err error) error {
 	e, ok := err.(*tool.Error)
 	if !ok {
@@ -117,13 +119,13 @@ func redirected(from *url.URL, err error) error {
 	return e
 }
 
-// shown writes a URL without what may be secret in it.
+// shown writes a URL without the parts that may hold secrets.
 func shown(u *url.URL) string {
 	return tool.Truncate((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
 }
 
-// sameHost reports whether two URLs lead to one server. From http to https on
-// the usual ports is the same one, better kept.
+// sameHost reports whether a redirect from a to b stays on one server. A change
+// from http to https on the usual ports stays.
 func sameHost(a, b *url.URL) bool {
 	if !strings.EqualFold(a.Hostname(), b.Hostname()) {
 		return false

@@ -13,8 +13,8 @@ import (
 	"callgate/tool"
 )
 
-// echo is a server that redirects where the query says, and otherwise writes
-// the headers it was sent.
+// echo starts a server that redirects to the query's "to", and otherwise writes
+// the headers of the request.
 func echo(t *testing.T) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if to := r.URL.Query().Get("to"); to != "" {
@@ -63,6 +63,7 @@ func redirect(from, to, extra string) string {
 }
 
 func TestSecretsStayWithTheirHost(t *testing.T) {
+	t.Parallel()
 	s := echo(t)
 	other := strings.Replace(s.URL, "127.0.0.1", "localhost", 1) // another host, the same server
 	client := newGuard(t, netguard.Rules{Private: []string{"127.0.0.1", "localhost"}}).Client(5)
@@ -82,21 +83,25 @@ func TestSecretsStayWithTheirHost(t *testing.T) {
 		if err != nil || strings.Contains(got, "hush") != c.secret {
 			t.Errorf("%s: %v\n%s", name, err, got)
 		}
-		if !strings.Contains(got, "tester") || !strings.Contains(got, "text/plain") || strings.Contains(got, "Referer: http") && !c.secret {
-			t.Errorf("%s: what is harmless was not kept, or the way was told:\n%s", name, got)
+		if !strings.Contains(got, "tester") || !strings.Contains(got, "text/plain") ||
+			strings.Contains(got, "Referer: http") && !c.secret {
+			t.Errorf("%s: harmless headers were lost, or the origin was sent:\n%s", name, got)
 		}
 	}
 }
 
 func TestChangesStayWithTheirHost(t *testing.T) {
+	t.Parallel()
 	s := echo(t)
 	other := strings.Replace(s.URL, "127.0.0.1", "localhost", 1)
 	client := newGuard(t, netguard.Rules{Private: []string{"127.0.0.1", "localhost"}}).Client(5)
 	defer client.CloseIdleConnections()
-	if got, err := send(client, "POST", redirect(s.URL, "/", "&keep=1"), "body"); err != nil || !strings.Contains(got, "POST") {
+	if got, err := send(client, "POST", redirect(s.URL, "/", "&keep=1"), "body"); err != nil ||
+		!strings.Contains(got, "POST") {
 		t.Errorf("on the same host: %v %s", err, got)
 	}
-	if _, err := send(client, "POST", redirect(s.URL, other, "&keep=1"), "body"); tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "another host") {
+	if _, err := send(client, "POST", redirect(s.URL, other, "&keep=1"), "body"); tool.KindOf(err) != tool.Denied ||
+		!strings.Contains(err.Error(), "another host") {
 		t.Errorf("a POST to another host: %v", err)
 	}
 	if got, err := send(client, "POST", redirect(s.URL, other, ""), "body"); err != nil || !strings.Contains(got, "GET") {
@@ -105,6 +110,7 @@ func TestChangesStayWithTheirHost(t *testing.T) {
 }
 
 func TestRedirectLimits(t *testing.T) {
+	t.Parallel()
 	s := echo(t)
 	g := newGuard(t, netguard.Rules{Private: []string{"127.0.0.1"}})
 	client := g.Client(3)
@@ -119,7 +125,8 @@ func TestRedirectLimits(t *testing.T) {
 	if _, err := send(client, "GET", chain(3), ""); err != nil {
 		t.Errorf("three of three: %v", err)
 	}
-	if _, err := send(client, "GET", chain(4), ""); tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(), "3 redirects were followed") {
+	if _, err := send(client, "GET", chain(4), ""); tool.KindOf(err) != tool.Failed ||
+		!strings.Contains(err.Error(), "3 redirects were followed") {
 		t.Errorf("four of three: %v", err)
 	}
 	none := g.Client(0)
@@ -130,6 +137,7 @@ func TestRedirectLimits(t *testing.T) {
 }
 
 func TestDowngrade(t *testing.T) {
+	t.Parallel()
 	s := echo(t)
 	secure := httptest.NewTLSServer(s.Config.Handler)
 	defer secure.Close()
@@ -139,7 +147,8 @@ func TestDowngrade(t *testing.T) {
 		transport.TLSClientConfig = secure.Client().Transport.(*http.Transport).TLSClientConfig
 		client := &http.Client{Transport: transport, CheckRedirect: g.Redirects(3)}
 		_, err := send(client, "GET", redirect(secure.URL, s.URL, ""), "")
-		if allowed != (err == nil) || !allowed && (tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "plain http")) {
+		if allowed != (err == nil) || !allowed &&
+			(tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "plain http")) {
 			t.Errorf("allowed %v: %v", allowed, err)
 		}
 		client.CloseIdleConnections()
@@ -161,7 +170,11 @@ func TestNoProxyOfTheEnvironment(t *testing.T) {
 }
 
 func TestHTTP2(t *testing.T) {
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }))
+	t.Parallel()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		fmt.Fprint(w, r.Proto)
+	}))
 	s.EnableHTTP2 = true
 	s.StartTLS()
 	defer s.Close()

@@ -13,11 +13,11 @@ import (
 
 const (
 	dialTimeout = 15 * time.Second
-	headStart   = 250 * time.Millisecond // what one address has before the next is tried beside it
+	headStart   = 250 * time.Millisecond // of one address before the next is tried beside it
 )
 
-// DialContext connects as [net.Dialer.DialContext] does, to what the guard
-// lets through. It takes tcp, tcp4 and tcp6.
+// DialContext connects as [net.Dialer.DialContext] does, if the guard allows it.
+// The network is tcp, tcp4 or tcp6.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6":
@@ -44,7 +44,7 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	return g.dialFirst(ctx, network, d, addrs)
 }
 
-// resolve returns the addresses of a destination, every one of them judged.
+// resolve returns the addresses of a destination. Every one of them is checked.
 func (g *Guard) resolve(ctx context.Context, network string, d destination) ([]netip.Addr, error) {
 	switch {
 	case d.addr.IsValid():
@@ -68,8 +68,12 @@ func (g *Guard) resolve(ctx context.Context, network string, d destination) ([]n
 	return addrs, nil
 }
 
+// unresolved is the error of a name without an address.
 func unresolved(d destination, err error) error {
-	e := &tool.Error{Op: op, Kind: tool.NotFound, Message: "the host " + d.name + " has no address", Hint: "check the name of the host", Err: err}
+	e := &tool.Error{
+		Op: op, Kind: tool.NotFound, Err: err,
+		Message: "the host " + d.name + " has no address", Hint: "check the name of the host",
+	}
 	var dns *net.DNSError
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -81,9 +85,9 @@ func unresolved(d destination, err error) error {
 }
 
 // dialFirst dials the addresses in order, each with a head start on the next, and
-// returns the first connection. Families take turns, so that a machine without
-// a way out over one of them loses little. Connections that come too late are
-// closed, and no dial outlives the call by more than its cancellation takes.
+// returns the first connection. IPv4 and IPv6 alternate, so that a machine
+// without one of them loses little time. Later connections are closed, and every
+// dial ends with the call.
 func (g *Guard) dialFirst(ctx context.Context, network string, d destination, addrs []netip.Addr) (net.Conn, error) {
 	addrs = interleave(addrs)
 	if len(addrs) == 1 {
@@ -131,7 +135,8 @@ func (g *Guard) dialFirst(ctx context.Context, network string, d destination, ad
 	}
 }
 
-// interleave puts the families in turn, the first address's family first.
+// interleave alternates IPv4 and IPv6 addresses, beginning with the kind of the
+// first.
 func interleave(addrs []netip.Addr) []netip.Addr {
 	var first, second []netip.Addr
 	for _, a := range addrs {
@@ -153,8 +158,8 @@ func interleave(addrs []netip.Addr) []netip.Addr {
 	return out
 }
 
-// dial connects to one judged address, and judges the address of the socket
-// itself as it is about to connect.
+// dial connects to one checked address, and checks the address of the socket
+// itself just before it connects.
 func (g *Guard) dial(ctx context.Context, network string, d destination, addr netip.Addr) (net.Conn, error) {
 	dialer := net.Dialer{
 		KeepAlive: 30 * time.Second,

@@ -1,28 +1,28 @@
-// Package netguard stands between tools and the network: what it lets through
-// is public, or was allowed by name.
+// Package netguard makes the network connections of tools. It allows addresses
+// that are public, and those that the rules list.
 //
-// A model may be talked into fetching any address, and the machine that does
-// the fetching can see more than the model should: services on its loopback,
-// its neighbours, the metadata server of its cloud. The guard judges where a
-// connection really goes, not how the address is spelt.
+// A model can be talked into fetching any address, and the machine that fetches
+// sees more than the model should: services on its loopback, its neighbours, the
+// metadata server of its cloud. The guard checks where a connection really goes,
+// not how the address is written.
 //
 // # Law
 //
-//  1. A URL is judged before anything is resolved ([Guard.Check]): its scheme,
-//     its host by the host rules, and an address that stands in it. An address
-//     must be written plainly; 2130706433, 0x7f.1 and 127.1 are refused
-//     whatever they would mean, for programs read them differently.
-//  2. A name is resolved once, here, and every address it has is judged. One
-//     that may not be reached refuses the name, so an answer which mixes
-//     public and private addresses opens nothing.
-//  3. The judged address itself is dialled; nobody resolves the name again.
-//     The address of the socket is judged once more as it connects.
+//  1. A URL is checked before anything is resolved ([Guard.Check]): its scheme,
+//     its host against the host rules, and an address in it. An address must be
+//     written plainly; 2130706433, 0x7f.1 and 127.1 are refused whatever they
+//     would mean, because programs read them differently.
+//  2. A name is resolved once, here, and every address it has is checked. One
+//     forbidden address refuses the name, so an answer that mixes public and
+//     private addresses opens nothing.
+//  3. The checked address itself is dialled; the name is not resolved again.
+//     The address of the socket is checked once more as it connects.
 //  4. A redirect is a new URL, and begins at 1.
-//  5. What is private is reached only if the rules list it. A name or a
+//  5. Private addresses are reached only if the rules list them. A name or a
 //     pattern opens the loopback and private addresses behind it; metadata
 //     services, link-local and other special addresses open only when they are
-//     listed as an address or a prefix, because whoever answers for a name
-//     could point it there.
+//     listed as an address or a prefix, because the owner of a name could point
+//     it there.
 package netguard
 
 import (
@@ -39,33 +39,34 @@ import (
 
 const op = "netguard"
 
-// Rules say what may be reached. The zero value lets everything public through
-// and nothing else.
+// Rules say what may be reached. The zero value allows everything public and
+// nothing else.
 //
-// A host is written as a name (example.com), as the names below one
-// (*.example.com, which is not example.com itself), as an address (192.0.2.7,
-// 2001:db8::7), as a prefix (10.1.0.0/16), or as * for all of them. A port may
-// follow: localhost:8080, [::1]:8080.
+// A host is a name (example.com), a pattern for the names below one
+// (*.example.com, which is not example.com itself), an address (192.0.2.7,
+// 2001:db8::7), a prefix (10.1.0.0/16), or * for all of them. A port may follow:
+// localhost:8080, [::1]:8080.
 type Rules struct {
 	AllowedHosts []string // only these, unless empty
 	DeniedHosts  []string // never these, whatever else allows them
-	Private      []string // these though they are not public
+	Private      []string // these although they are not public
 	Ports        []int    // only these, unless empty
-	// Downgrade lets a redirect lead from https to http.
+	// Downgrade allows redirects from https to http.
 	Downgrade bool
-	// Setting is where an app file says these things, for the words of a
-	// refusal; "" is tools.modules.http.constraints.
+	// Setting is where an app file gives these rules, for the hints of
+	// refusals; "" is tools.modules.http.constraints.
 	Setting string
-	// Resolver answers for names; nil is the system's.
+	// Resolver resolves names; nil is the system's.
 	Resolver Resolver
 }
 
-// Resolver answers for names, as [net.Resolver] does.
+// Resolver resolves names, as [net.Resolver] does.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Guard judges by one set of rules. It may be used by many at once.
+// Guard checks destinations against one set of rules. It is safe for concurrent
+// use.
 type Guard struct {
 	allowed, denied, private []pattern
 	ports                    []int
@@ -74,7 +75,7 @@ type Guard struct {
 	resolver                 Resolver
 }
 
-// New reads the rules.
+// New returns a guard for some rules.
 func New(r Rules) (*Guard, error) {
 	g := &Guard{ports: slices.Clone(r.Ports), downgrade: r.Downgrade, setting: r.Setting, resolver: r.Resolver}
 	if g.setting == "" {
@@ -101,13 +102,15 @@ func New(r Rules) (*Guard, error) {
 	return g, nil
 }
 
-// Check judges a URL by what can be known before its host is resolved. A nil
-// error is not yet leave to connect: only the guard's own dialer gives that.
+// Check checks a URL as far as is possible before its host is resolved. A nil
+// error does not mean that the URL may be reached: the guard checks again when
+// it connects.
 func (g *Guard) Check(u *url.URL) error {
 	_, err := g.destination(u)
 	return err
 }
 
+// destination returns where a URL leads, and an error if the guard refuses it.
 func (g *Guard) destination(u *url.URL) (destination, error) {
 	if u == nil {
 		return destination{}, invalid("there is no URL")
@@ -121,18 +124,20 @@ func (g *Guard) destination(u *url.URL) (destination, error) {
 	case "":
 		return destination{}, invalid("%q has no scheme", tool.Truncate(u.Redacted())).WithHint("begin it with https://")
 	default:
-		return destination{}, refuse("the scheme %s is not one that is reached", tool.Truncate(u.Scheme)).WithHint("use an http or https URL")
+		return destination{}, refuse("the scheme %s is not supported", tool.Truncate(u.Scheme)).
+			WithHint("use an http or https URL")
 	}
 	switch {
 	case u.User != nil:
-		return destination{}, refuse("the URL holds a user name before its host %q, which hides where it leads", tool.Truncate(u.Host)).
-			WithHint("leave it away; credentials go into an Authorization header")
+		return destination{}, refuse("the URL holds a user name before its host %q, which hides where it leads",
+			tool.Truncate(u.Host)).WithHint("leave it out; credentials go into an Authorization header")
 	case u.Opaque != "", u.Host == "":
 		return destination{}, invalid("%q has no host", tool.Truncate(u.Redacted())).WithHint("write it as https://host/path")
 	}
 	host := u.Hostname()
 	if strings.Contains(host, ":") && !strings.HasPrefix(u.Host, "[") {
-		return destination{}, invalid("%q is not a host", tool.Truncate(u.Host)).WithHint("an IPv6 address stands in brackets: http://[2001:db8::7]/")
+		return destination{}, invalid("%q is not a host", tool.Truncate(u.Host)).
+			WithHint("write an IPv6 address in brackets: http://[2001:db8::7]/")
 	}
 	if p := u.Port(); p != "" {
 		port = p
@@ -144,16 +149,18 @@ func (g *Guard) destination(u *url.URL) (destination, error) {
 	return d, g.checkHost(d)
 }
 
-// checkHost judges a destination by the host rules and, where it is an address or
-// a name that is always local, by that.
+// checkHost checks a destination against the host rules and, if it is an address
+// or a name that is always local, against the rules for addresses.
 func (g *Guard) checkHost(d destination) error {
 	switch {
 	case matches(g.denied, d):
 		return refuse("%s is a denied host", d).WithHint("the app file denies it: %s.denied_hosts", g.setting)
 	case len(g.allowed) > 0 && !matches(g.allowed, d):
-		return refuse("%s is not among the allowed hosts", d).WithHint("the app file may allow it: %s.allowed_hosts", g.setting)
+		return refuse("%s is not among the allowed hosts", d).
+			WithHint("the app file may allow it: %s.allowed_hosts", g.setting)
 	case len(g.ports) > 0 && !slices.Contains(g.ports, int(d.port)):
-		return refuse("port %d is not among the allowed ports", d.port).WithHint("the app file may allow it: %s.allowed_ports", g.setting)
+		return refuse("port %d is not among the allowed ports", d.port).
+			WithHint("the app file may allow it: %s.allowed_ports", g.setting)
 	case d.addr.IsValid():
 		return g.checkAddr(d, d.addr)
 	case isLocalhost(d.name) && len(g.reachable(d, loopbacks())) == 0:
@@ -162,7 +169,7 @@ func (g *Guard) checkHost(d destination) error {
 	return nil
 }
 
-// checkAddr says whether an address of a destination may be reached.
+// checkAddr checks one address of a destination.
 func (g *Guard) checkAddr(d destination, addr netip.Addr) error {
 	at := destination{addr: addr.Unmap(), port: d.port}
 	if matches(g.denied, at) {
@@ -175,6 +182,7 @@ func (g *Guard) checkAddr(d destination, addr netip.Addr) error {
 	return g.notPublic(d, addr, class)
 }
 
+// notPublic is the error of an address that the rules would have to list.
 func (g *Guard) notPublic(d destination, addr netip.Addr, class class) error {
 	what := addr.String()
 	if !d.addr.IsValid() {
@@ -187,7 +195,7 @@ func (g *Guard) notPublic(d destination, addr netip.Addr, class class) error {
 	return e.WithHint("the app file may allow it, by its address: %s.private_hosts", g.setting)
 }
 
-// reachable keeps the addresses that are not refused.
+// reachable returns the addresses that are not refused.
 func (g *Guard) reachable(d destination, addrs []netip.Addr) []netip.Addr {
 	return slices.DeleteFunc(addrs, func(a netip.Addr) bool { return g.checkAddr(d, a) != nil })
 }
@@ -200,15 +208,15 @@ func invalid(format string, args ...any) *tool.Error {
 	return tool.Errorf(op, tool.Invalid, format, args...)
 }
 
-// destination is a host and a port, read once into the only spelling they
-// have: an address, or a name in lower-case ASCII without a dot at its end.
+// destination is a host and a port in canonical form. The host is an address, or
+// a name in lower-case ASCII without a dot at its end.
 type destination struct {
-	name string     // "" where it is an address
-	addr netip.Addr // valid where it is one
+	name string     // "" for an address
+	addr netip.Addr // not valid for a name
 	port uint16
 }
 
-// String writes the host, for people.
+// String returns the host.
 func (d destination) String() string {
 	if d.addr.IsValid() {
 		return d.addr.String()

@@ -22,6 +22,7 @@ func newGuard(t testing.TB, r netguard.Rules) *netguard.Guard {
 }
 
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		rules  netguard.Rules
 		url    string
@@ -80,7 +81,7 @@ func TestCheck(t *testing.T) {
 	if err := newGuard(t, netguard.Rules{}).Check(nil); tool.KindOf(err) != tool.Invalid {
 		t.Errorf("no URL: %v", err)
 	}
-	// Not every URL was parsed: one made by hand has a host nobody looked at.
+	// A URL that was not parsed may have any host.
 	for _, host := range []string{"::1", "::1:80", "a b", "127.0.0.1\\x", "ex%61mple.com", "[::1", "[127.0.0.1]x"} {
 		if err := newGuard(t, netguard.Rules{}).Check(&url.URL{Scheme: "http", Host: host}); err == nil {
 			t.Errorf("the host %q passed", host)
@@ -89,6 +90,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestBadRules(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ host, hint string }{
 		{"https://example.com", "without http://"},
 		{"example.com/path", "examples"},
@@ -102,7 +104,8 @@ func TestBadRules(t *testing.T) {
 		{"0x7f.1", "examples"},
 		{"fe80::1%eth0", "examples"},
 	} {
-		for _, r := range []netguard.Rules{{AllowedHosts: []string{c.host}}, {DeniedHosts: []string{c.host}}, {Private: []string{c.host}}} {
+		for _, r := range []netguard.Rules{{AllowedHosts: []string{c.host}}, {DeniedHosts: []string{c.host}},
+			{Private: []string{c.host}}} {
 			_, err := netguard.New(r)
 			if tool.KindOf(err) != tool.Invalid || err != nil && !strings.Contains(err.Error(), "is not a host") {
 				t.Errorf("%q: %v", c.host, err)
@@ -114,7 +117,7 @@ func TestBadRules(t *testing.T) {
 	}
 }
 
-// fixed answers every name alike.
+// fixed resolves every name to the same addresses.
 type fixed []string
 
 func (f fixed) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
@@ -126,6 +129,7 @@ func (f fixed) LookupNetIP(context.Context, string, string) ([]netip.Addr, error
 }
 
 func TestDialRefuses(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		answer           fixed
 		network, address string
@@ -150,17 +154,18 @@ func TestDialRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.errHas)
 		}
 	}
-	// A denied address is denied under whatever name.
+	// A denied address is denied under every name.
 	g := newGuard(t, netguard.Rules{Resolver: fixed{"8.8.8.8"}, DeniedHosts: []string{"8.8.0.0/16"}})
 	if _, err := g.DialContext(t.Context(), "tcp", "example.com:80"); tool.KindOf(err) != tool.Denied {
 		t.Errorf("a denied prefix: %v", err)
 	}
 }
 
-// Whatever text stands where a host does, what passes is a name, or an address
-// that the standard library does not know as local either.
+// Whatever the host of a URL is, Check passes only names, and addresses that the
+// standard library does not know as local.
 func FuzzCheck(f *testing.F) {
-	for _, seed := range []string{"example.com", "127.0.0.1", "2130706433", "[::1]", "１２７.1", "a@b", "localhost.", "%31", "0x7f.0.0.1", "[64:ff9b::7f00:1]"} {
+	for _, seed := range []string{"example.com", "127.0.0.1", "2130706433", "[::1]", "１２７.1", "a@b", "localhost.", "%31",
+		"0x7f.0.0.1", "[64:ff9b::7f00:1]"} {
 		f.Add(seed)
 	}
 	g := newGuard(f, netguard.Rules{})
@@ -183,14 +188,16 @@ func FuzzCheck(f *testing.F) {
 			return
 		}
 		a = a.Unmap()
-		if a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() || a.Zone() != "" {
+		if a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() ||
+			a.Zone() != "" {
 			t.Errorf("%q passed as %v", host, a)
 		}
 	})
 }
 
 func BenchmarkCheck(b *testing.B) {
-	g := newGuard(b, netguard.Rules{AllowedHosts: []string{"*.example.com", "example.com"}, DeniedHosts: []string{"bad.example.com"}})
+	g := newGuard(b, netguard.Rules{AllowedHosts: []string{"*.example.com", "example.com"},
+		DeniedHosts: []string{"bad.example.com"}})
 	u, _ := url.Parse("https://api.example.com/v1/things?q=1")
 	b.ReportAllocs()
 	for b.Loop() {

@@ -12,15 +12,16 @@ import (
 	"callgate/tool"
 )
 
-// parseHost reads a host, without brackets and without a port. Names are taken
-// to their ASCII form as the transport does, so digits and dots of other
-// scripts have become plain ones before the name is looked at.
+// parseHost reads a host without brackets and without a port. Names are first
+// converted to ASCII as the transport does, so digits and dots of other scripts
+// are plain ones when the name is checked.
 func parseHost(host string) (destination, error) {
 	const plainly = "write the address as four decimal numbers, or use the name"
 	if strings.Contains(host, ":") {
 		addr, err := netip.ParseAddr(host)
 		if err != nil || addr.Zone() != "" {
-			return destination{}, refuse("%q is not an address that can be reached", tool.Truncate(host)).WithHint("IPv6 addresses are written without a zone")
+			return destination{}, refuse("%q is not an address that can be reached", tool.Truncate(host)).
+				WithHint("write IPv6 addresses without a zone")
 		}
 		return destination{addr: addr}, nil
 	}
@@ -50,7 +51,8 @@ func parseHost(host string) (destination, error) {
 	return destination{name: whole}, nil
 }
 
-// ascii takes a name to lower-case ASCII, and refuses what no name holds.
+// ascii converts a name to lower-case ASCII, and refuses characters that no host
+// name has.
 func ascii(host string) (string, error) {
 	name := host
 	if !isASCII(host) {
@@ -64,7 +66,8 @@ func ascii(host string) (string, error) {
 		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' {
 			continue
 		}
-		return "", refuse("%q is not a host name: it holds %q", tool.Truncate(host), c).WithHint("hosts hold letters, digits, hyphens and dots")
+		return "", refuse("%q is not a host name: it holds %q", tool.Truncate(host), c).
+			WithHint("a host name holds letters, digits, hyphens and dots")
 	}
 	if name == "" {
 		return "", invalid("the host is empty")
@@ -81,8 +84,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// isNumber reports whether the last label of a host makes it an address, as
-// browsers and the C library judge: digits, or hexadecimal after 0x.
+// isNumber reports whether the last label of a host makes it an address to
+// browsers and to the C library: digits, or hexadecimal after 0x.
 func isNumber(label string) bool {
 	if label == "" {
 		return false
@@ -92,8 +95,8 @@ func isNumber(label string) bool {
 	return digits || ok && strings.TrimLeft(hex, "0123456789abcdef") == ""
 }
 
-// isLocalhost reports the names that mean this machine whatever a resolver
-// says; they are never asked of one.
+// isLocalhost reports whether a name always means this machine. Such names are
+// never resolved.
 func isLocalhost(name string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
@@ -105,14 +108,14 @@ func loopbacks() []netip.Addr {
 // pattern is one host of the rules.
 type pattern struct {
 	all    bool
-	below  bool // the names below name, not itself
+	below  bool // the names below name, not name itself
 	name   string
-	prefix netip.Prefix // valid: addresses, and no name
+	prefix netip.Prefix // of addresses; not valid for a name
 	port   uint16       // 0: any
 }
 
-// Hosts is a list of hosts as [Rules] writes them, for whoever must know which
-// hosts something belongs to: a credential, say.
+// Hosts is a list of hosts, written as in [Rules]. It says, for example, which
+// hosts get a credential.
 type Hosts struct{ patterns []pattern }
 
 // ParseHosts reads a list of hosts.
@@ -128,7 +131,7 @@ func ParseHosts(texts []string) (Hosts, error) {
 	return h, nil
 }
 
-// Has reports whether the list names the host of a URL, and its port.
+// Has reports whether the host and the port of a URL are in the list.
 func (h Hosts) Has(u *url.URL) bool {
 	d, err := parseDestination(u.Hostname(), portOf(u))
 	return err == nil && matches(h.patterns, d)
@@ -136,7 +139,8 @@ func (h Hosts) Has(u *url.URL) bool {
 
 func parsePattern(text string) (pattern, error) {
 	bad := func(hint string) (pattern, error) {
-		return pattern{}, tool.Errorf(op+".New", tool.Invalid, "%q is not a host, an address or a prefix", tool.Truncate(text)).WithHint("%s", hint)
+		return pattern{}, tool.Errorf(op+".New", tool.Invalid, "%q is not a host, an address or a prefix",
+			tool.Truncate(text)).WithHint("%s", hint)
 	}
 	if strings.Contains(text, "://") {
 		return bad("write the host alone, without http:// and without a path")
@@ -155,7 +159,7 @@ func parsePattern(text string) (pattern, error) {
 	if found {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
-			return bad("after the colon stands a port from 1 to 65535")
+			return bad("write a port from 1 to 65535 after the colon")
 		}
 		p.port = uint16(n)
 	}
@@ -187,7 +191,7 @@ func single(addr netip.Addr) netip.Prefix {
 	return netip.PrefixFrom(addr, addr.BitLen())
 }
 
-// matches reports whether a destination is among the patterns.
+// matches reports whether a pattern covers a destination.
 func matches(patterns []pattern, d destination) bool {
 	for _, p := range patterns {
 		if p.port != 0 && p.port != d.port {
@@ -204,8 +208,8 @@ func matches(patterns []pattern, d destination) bool {
 	return false
 }
 
-// listed is matches for an address that must stand among the patterns as one:
-// a star does not list it.
+// listed reports whether a pattern lists an address as an address or a prefix; a
+// star does not.
 func listed(patterns []pattern, d destination) bool {
 	for _, p := range patterns {
 		if p.prefix.IsValid() && (p.port == 0 || p.port == d.port) && p.prefix.Contains(d.addr) {

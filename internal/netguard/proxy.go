@@ -19,15 +19,16 @@ import (
 	"callgate/tool"
 )
 
-// Proxy is a forward proxy on the loopback, for a program that makes its own
-// connections, as a browser does: it is told to make all of them through here,
-// and the guard judges each. Chromium must also be told not to go around it:
-// --proxy-bypass-list=<-loopback>, or it reaches the loopback by itself, and
+// Proxy is a forward proxy on the loopback, for programs that make their own
+// connections, such as browsers. They are told to connect through the proxy, and
+// the guard checks each connection. Chromium must also be told not to bypass it,
+// with --proxy-bypass-list=<-loopback> (or it reaches the loopback by itself) and
 // --force-webrtc-ip-handling-policy=disable_non_proxied_udp.
 //
-// The law of its end: every tunnel is held in tunnels from before it is told
-// that it stands until both its ends are closed, and a tunnel that comes after
-// Close began is closed at once; so Close returns when nothing is left.
+// The law of closing: a connection of a tunnel is in tunnels before the client
+// learns that the tunnel is open, and until both its ends are closed; a tunnel
+// that opens after Close has begun is closed at once. So nothing is left when
+// Close returns.
 type Proxy struct {
 	guard    *Guard
 	log      *slog.Logger
@@ -35,39 +36,45 @@ type Proxy struct {
 	server   *http.Server
 	forward  *httputil.ReverseProxy
 	password string
-	end      context.CancelFunc // of everything that goes through
-	serving  sync.WaitGroup
+	cancel   context.CancelFunc // of every request
+	serving  sync.WaitGroup     // requests, and the server itself
 
 	mu       sync.Mutex
 	closed   bool
 	tunnels  map[net.Conn]struct{}
-	refusals map[string]*tool.Error
+	refusals map[string]*tool.Error // the last one, by host and port
 }
 
-// proxyUser is the name that goes with the password.
+// proxyUser is the user name that belongs to the password.
 const proxyUser = "callgate"
 
-// Proxy starts a proxy. A nil log keeps quiet.
+// Proxy starts a proxy. A nil log logs nothing.
 func (g *Guard) Proxy(log *slog.Logger) (*Proxy, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, &tool.Error{Op: op + ".Proxy", Kind: tool.Unavailable, Message: "the proxy that guards the browser cannot listen on the loopback", Err: err}
+		return nil, &tool.Error{
+			Op: op + ".Proxy", Kind: tool.Unavailable,
+			Message: "the proxy of the browser cannot listen on the loopback", Err: err,
+		}
 	}
-	p := &Proxy{guard: g, log: log, listener: listener, password: rand.Text(), tunnels: map[net.Conn]struct{}{}, refusals: map[string]*tool.Error{}}
+	p := &Proxy{
+		guard: g, log: log, listener: listener, password: rand.Text(),
+		tunnels: map[net.Conn]struct{}{}, refusals: map[string]*tool.Error{},
+	}
 	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	p.forward = &httputil.ReverseProxy{
-		// The request goes on as it is, less what is between two hops.
+		// The request is forwarded as it is, without the headers of the connection.
 		Rewrite:       func(r *httputil.ProxyRequest) { r.Out.URL.RawQuery = r.In.URL.RawQuery },
 		Transport:     checkedTransport{g, g.Transport()},
 		FlushInterval: -1,
 		ErrorLog:      quiet,
 		ErrorHandler:  func(w http.ResponseWriter, r *http.Request, err error) { p.fail(w, r.URL, err) },
 	}
-	ctx, end := context.WithCancel(context.Background())
-	p.end = end
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancel = cancel
 	p.server = &http.Server{
 		Handler: p, ErrorLog: quiet, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		BaseContext: func(net.Listener) context.Context { return ctx },
@@ -76,15 +83,15 @@ func (g *Guard) Proxy(log *slog.Logger) (*Proxy, error) {
 	return p, nil
 }
 
-// Addr is where it listens: 127.0.0.1 and a port.
+// Addr returns the address of the proxy: 127.0.0.1 and a port.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Credential is what the proxy asks of whoever uses it, by the Basic scheme in
-// Proxy-Authorization: without it, any program of this machine could.
+// Credential returns what a client must send in Proxy-Authorization, by the
+// Basic scheme. Without it any program of this machine could use the proxy.
 func (p *Proxy) Credential() (user, password string) { return proxyUser, p.password }
 
-// Refused returns why the last connection for a URL's host was refused, or nil.
-// A browser tells its user little more than that it was.
+// Refused returns why the last connection to a URL's host was refused, or nil. A
+// browser only reports that a connection failed.
 func (p *Proxy) Refused(u *url.URL) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,14 +109,14 @@ func (p *Proxy) Close() error {
 		_ = conn.Close()
 	}
 	p.mu.Unlock()
-	p.end()
+	p.cancel()
 	err := p.server.Close()
 	p.serving.Wait()
 	p.forward.Transport.(checkedTransport).CloseIdleConnections()
 	return err
 }
 
-// ServeHTTP serves one request of the browser.
+// ServeHTTP serves one request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	closed := p.closed
@@ -130,8 +137,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !r.URL.IsAbs() || r.URL.Host == "":
 		http.Error(w, "this is a proxy: it serves nothing of its own", http.StatusBadRequest)
 	default:
-		// The host that is judged is the host that is asked: a Host header
-		// that says something else does not go on.
+		// The checked host is the host that is asked: another Host header is not
+		// forwarded.
 		r.Host = r.URL.Host
 		p.forward.ServeHTTP(w, r)
 	}
@@ -145,7 +152,7 @@ func (p *Proxy) mayUse(r *http.Request) bool {
 	return ok && subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 
-// connect opens a tunnel.
+// connect opens a tunnel and forwards both directions until both end.
 func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 	to := &url.URL{Scheme: "https", Host: r.Host}
 	far, err := p.guard.DialContext(r.Context(), "tcp", r.Host)
@@ -160,17 +167,17 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer near.Close()
-	if !p.hold(near, far) {
+	if !p.addTunnel(near, far) {
 		return
 	}
-	defer p.drop(near, far)
+	defer p.removeTunnel(near, far)
 	_ = near.SetDeadline(time.Time{})
 	if _, err := io.WriteString(near, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
 	}
 	var both sync.WaitGroup
 	both.Go(func() {
-		_, _ = io.Copy(far, buffered) // with what came before the answer
+		_, _ = io.Copy(far, buffered) // with bytes that came before the answer
 		closeWrite(far)
 	})
 	both.Go(func() {
@@ -180,7 +187,7 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 	both.Wait()
 }
 
-// closeWrite says that no more comes this way; the other way stays open.
+// closeWrite ends one direction of a connection; the other stays open.
 func closeWrite(conn net.Conn) {
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
@@ -189,7 +196,9 @@ func closeWrite(conn net.Conn) {
 	_ = conn.Close()
 }
 
-func (p *Proxy) hold(conns ...net.Conn) bool {
+// addTunnel reports whether the proxy is open, and notes the connections of a
+// tunnel if it is.
+func (p *Proxy) addTunnel(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range conns {
@@ -200,7 +209,7 @@ func (p *Proxy) hold(conns ...net.Conn) bool {
 	return !p.closed
 }
 
-func (p *Proxy) drop(conns ...net.Conn) {
+func (p *Proxy) removeTunnel(conns ...net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range conns {
@@ -208,9 +217,10 @@ func (p *Proxy) drop(conns ...net.Conn) {
 	}
 }
 
-// maxRefusals bounds what is remembered for Refused.
+// maxRefusals bounds the refusals that are kept.
 const maxRefusals = 256
 
+// fail answers a request that could not be forwarded.
 func (p *Proxy) fail(w http.ResponseWriter, to *url.URL, err error) {
 	host := hostPort(to)
 	var e *tool.Error

@@ -20,8 +20,8 @@ import (
 	"callgate/tool"
 )
 
-// using is a client that goes through the proxy.
-func using(p *netguard.Proxy, user, password string) *http.Client {
+// through returns a client that connects through the proxy.
+func through(p *netguard.Proxy, user, password string) *http.Client {
 	at := &url.URL{Scheme: "http", Host: p.Addr()}
 	if user != "" {
 		at.User = url.UserPassword(user, password)
@@ -40,6 +40,7 @@ func startProxy(t *testing.T, r netguard.Rules) *netguard.Proxy {
 }
 
 func TestProxyAsksForItsPassword(t *testing.T) {
+	t.Parallel()
 	s := echo(t)
 	p := startProxy(t, netguard.Rules{Private: []string{"127.0.0.1"}})
 	user, password := p.Credential()
@@ -53,7 +54,7 @@ func TestProxyAsksForItsPassword(t *testing.T) {
 		"no user":  {"x", password, "407"},
 		"no words": {user, "", "407"},
 	} {
-		got, err := send(using(p, c.user, c.password), "GET", s.URL+"/?a;b=%zz", "")
+		got, err := send(through(p, c.user, c.password), "GET", s.URL+"/?a;b=%zz", "")
 		if err != nil || !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %v %s", name, err, got)
 		}
@@ -68,8 +69,9 @@ func TestProxyAsksForItsPassword(t *testing.T) {
 }
 
 func TestProxySaysWhatItRefused(t *testing.T) {
+	t.Parallel()
 	p := startProxy(t, netguard.Rules{})
-	client := using(p, "callgate", must(p.Credential()))
+	client := through(p, "callgate", must(p.Credential()))
 	got, err := send(client, "GET", "http://127.0.0.1:9/", "")
 	if err != nil || !strings.HasPrefix(got, "403") || !strings.Contains(got, "private_hosts") {
 		t.Errorf("%v %s", err, got)
@@ -89,6 +91,7 @@ func TestProxySaysWhatItRefused(t *testing.T) {
 func must(_, password string) string { return password }
 
 func TestProxyTunnels(t *testing.T) {
+	t.Parallel()
 	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Upgrade") == "" {
 			fmt.Fprint(w, "over TLS")
@@ -108,7 +111,7 @@ func TestProxyTunnels(t *testing.T) {
 	plain := httptest.NewServer(secure.Config.Handler)
 	defer plain.Close()
 	p := startProxy(t, netguard.Rules{Private: []string{"127.0.0.1"}})
-	client := using(p, "callgate", must(p.Credential()))
+	client := through(p, "callgate", must(p.Credential()))
 	client.Transport.(*http.Transport).TLSClientConfig = secure.Client().Transport.(*http.Transport).TLSClientConfig
 	if got, err := send(client, "GET", secure.URL, ""); err != nil || !strings.Contains(got, "over TLS") {
 		t.Errorf("%v %s", err, got)
@@ -127,7 +130,7 @@ func TestProxyTunnels(t *testing.T) {
 	}
 }
 
-// Close ends what stands: a tunnel, an upgraded request, one that waits.
+// Close ends a tunnel, an upgraded request, and a request that waits.
 func TestProxyLeavesNothing(t *testing.T) {
 	before := runtime.NumGoroutine()
 	arrived, ended := make(chan struct{}, 3), make(chan struct{}, 3)

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"callgate/internal/module/fetch/fetchtest"
 	"callgate/tool"
 )
 
-// What a call takes beside the request itself: both are measured in one run.
+// BenchmarkGet measures a call beside a bare request.
 func BenchmarkGet(b *testing.B) {
 	body := []byte(`{"text":"` + strings.Repeat("x", 1000) + `"}`)
-	s := serve(b, func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+	s := fetchtest.Serve(b, func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(body)
 	})
@@ -29,12 +30,12 @@ func BenchmarkGet(b *testing.B) {
 		}
 	})
 	b.Run("http.get", func(b *testing.B) {
-		m := open(b, nil, local)
+		m := open(b, nil, fetchtest.Local())
 		args, _ := json.Marshal(block{"url": s.URL})
-		get, call := m.tool("get"), tool.Call{Args: args, Principal: tool.Principal{Session: "s"}}
+		get, call := m.Tool("get"), tool.Call{Args: args, Principal: tool.Principal{Session: "s"}}
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := get.Handler.Execute(b.Context(), call, m.grant); err != nil {
+			if _, err := get.Handler.Execute(b.Context(), call, m.Grant); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	nethttp "net/http"
 
 	"callgate/internal/module"
+	"callgate/internal/module/fetch"
 	"callgate/tool"
 )
 
@@ -19,7 +20,7 @@ const deleteInput = `{
   "additionalProperties": false
 }`
 
-func deleteTool(d *clientPool) definition {
+func deleteTool(p *clientPool) definition {
 	return definition{
 		Name: "delete", Short: "HttpDelete", Doc: deleteDoc, Input: deleteInput, Output: responseOutput,
 		Examples: []tool.Example{
@@ -31,7 +32,7 @@ func deleteTool(d *clientPool) definition {
 			"envoyer une requête DELETE", "supprimer une ressource", "effacer un enregistrement par une API",
 		},
 		Tags:    []string{"http", "web", "api", "rest", "delete", "remove", "network", "requête", "suppression"},
-		Runtime: tool.Runtime{Risk: tool.High, SideEffect: tool.External, Timeout: requestTime},
-		Handler: handler(d, "delete", asking(nethttp.MethodDelete)),
+		Runtime: tool.Runtime{Risk: tool.High, SideEffect: tool.External, Timeout: fetch.RequestTime},
+		Handler: handler(p, "delete", sendAs(nethttp.MethodDelete)),
 	}
 }

@@ -1,4 +1,4 @@
 package http
 
-// ModuleWith is the module with a resolver of the test's own.
+// ModuleWith returns the module with parts of the outside world replaced.
 var ModuleWith = moduleWith

@@ -5,6 +5,7 @@ import (
 	nethttp "net/http"
 
 	"callgate/internal/module"
+	"callgate/internal/module/fetch"
 	"callgate/tool"
 )
 
@@ -19,20 +20,24 @@ const getInput = `{
   "additionalProperties": false
 }`
 
-func getTool(d *clientPool) definition {
+func getTool(p *clientPool) definition {
 	return definition{
 		Name: "get", Short: "HttpGet", Doc: getDoc, Input: getInput, Output: responseOutput,
 		Examples: []tool.Example{
-			module.Example("a JSON API", `{"url": "https://api.example.com/v1/orders", "query": {"status": "open", "limit": 20}}`),
-			module.Example("with a header, and no longer than five seconds", `{"url": "https://example.com/data.csv", "headers": {"Accept": "text/csv"}, "timeout_seconds": 5}`),
+			module.Example("a JSON API",
+				`{"url": "https://api.example.com/v1/orders", "query": {"status": "open", "limit": 20}}`),
+			module.Example("with a header, and no longer than five seconds",
+				`{"url": "https://example.com/data.csv", "headers": {"Accept": "text/csv"}, "timeout_seconds": 5}`),
 		},
 		Aliases: []string{
 			"http_get", "curl", "fetch_url", "requests.get", "api_get",
-			"call an API", "get a URL", "send a GET request", "query a web service", "read a JSON endpoint", "REST call", "check whether a site answers",
-			"appeler une API", "envoyer une requête GET", "interroger un service web", "récupérer une URL", "lire une adresse web",
+			"call an API", "get a URL", "send a GET request", "query a web service", "read a JSON endpoint", "REST call",
+			"check whether a site answers",
+			"appeler une API", "envoyer une requête GET", "interroger un service web", "récupérer une URL",
+			"lire une adresse web",
 		},
 		Tags:    []string{"http", "web", "api", "rest", "get", "json", "url", "network", "réseau", "requête"},
-		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: requestTime},
-		Handler: handler(d, "get", asking(nethttp.MethodGet)),
+		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: fetch.RequestTime},
+		Handler: handler(p, "get", sendAs(nethttp.MethodGet)),
 	}
 }

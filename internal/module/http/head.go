@@ -5,6 +5,7 @@ import (
 	nethttp "net/http"
 
 	"callgate/internal/module"
+	"callgate/internal/module/fetch"
 	"callgate/tool"
 )
 
@@ -19,7 +20,7 @@ const headInput = `{
   "additionalProperties": false
 }`
 
-func headTool(d *clientPool) definition {
+func headTool(p *clientPool) definition {
 	return definition{
 		Name: "head", Short: "HttpHead", Doc: headDoc, Input: headInput, Output: responseOutput,
 		Examples: []tool.Example{
@@ -32,7 +33,7 @@ func headTool(d *clientPool) definition {
 			"vérifier une URL", "voir les en-têtes", "taille d'un fichier distant", "envoyer une requête HEAD",
 		},
 		Tags:    []string{"http", "web", "head", "headers", "url", "network", "en-têtes", "réseau"},
-		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: requestTime},
-		Handler: handler(d, "head", asking(nethttp.MethodHead)),
+		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: fetch.RequestTime},
+		Handler: handler(p, "head", sendAs(nethttp.MethodHead)),
 	}
 }

@@ -2,137 +2,27 @@ package http_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	nethttp "net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"callgate/internal/module"
+	"callgate/internal/module/fetch/fetchtest"
 	"callgate/internal/module/http"
 	"callgate/tool"
 )
 
-// bench is the module, opened, with the settings of an app file.
-type bench struct {
-	t      testing.TB
-	opened *module.Instance
-	grant  tool.Grant
-	dir    string
-}
+type block = fetchtest.Block
 
-type block = map[string]any
-
-// local lets the tests reach their own servers.
-var local = block{"private_hosts": []any{"127.0.0.1", "localhost"}}
-
-func open(t testing.TB, config, constraints block) *bench {
-	return openModule(t, http.Module(), config, constraints)
-}
-
-func openModule(t testing.TB, m module.Module, config, constraints block) *bench {
+// open opens the module with the settings of an app file.
+func open(t testing.TB, config, constraints block) *fetchtest.Bench {
 	t.Helper()
-	settings, err := m.Read(config, constraints)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := m.Open(module.Host{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = opened.Close() })
-	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = root.Close() })
-	return &bench{t, opened, tool.Grant{Settings: settings, Root: root, Workspace: dir, Network: true}, dir}
+	return fetchtest.Open(t, http.ModuleWith(fetchtest.Options(nil)), config, constraints)
 }
 
-func (b *bench) tool(name string) *tool.Tool {
-	b.t.Helper()
-	for _, t := range b.opened.Tools {
-		if t.ID.Name == name {
-			return t
-		}
-	}
-	b.t.Fatalf("there is no tool %s", name)
-	return nil
-}
-
-// call runs a tool; what it takes and what it gives must meet its schemas.
-func (b *bench) call(name string, args any) (*tool.Result, error) {
-	b.t.Helper()
-	t := b.tool(name)
-	raw, err := json.Marshal(args)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	meets(b.t, t.Spec.Input, raw)
-	r, err := t.Handler.Execute(b.t.Context(), tool.Call{Name: name, Args: raw, Principal: tool.Principal{Session: "s"}}, b.grant)
-	if err == nil && r.Status == tool.Success {
-		meets(b.t, t.Spec.Output, r.Data)
-	}
-	return r, err
-}
-
-var compiled sync.Map // schemas, by their text
-
-func compile(t testing.TB, schema string) *jsonschema.Schema {
-	t.Helper()
-	if s, ok := compiled.Load(schema); ok {
-		return s.(*jsonschema.Schema)
-	}
-	c := jsonschema.NewCompiler()
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
-	if err == nil {
-		err = c.AddResource("x.json", doc)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("x.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	compiled.Store(schema, s)
-	return s
-}
-
-func meets(t testing.TB, schema, value json.RawMessage) {
-	t.Helper()
-	s := compile(t, string(schema))
-	v, err := jsonschema.UnmarshalJSON(strings.NewReader(string(value)))
-	if err == nil {
-		err = s.Validate(v)
-	}
-	if err != nil {
-		t.Fatalf("%s does not meet its schema: %v", value, err)
-	}
-}
-
-// data is the data of a result.
-func data(t testing.TB, r *tool.Result, err error) map[string]any {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out map[string]any
-	if err := json.Unmarshal(r.Data, &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// mirror answers with what it was asked.
+// mirror answers with the request.
 func mirror(w nethttp.ResponseWriter, r *nethttp.Request) {
 	if to := r.URL.Query().Get("to"); to != "" {
 		nethttp.Redirect(w, r, to, nethttp.StatusFound)
@@ -140,39 +30,25 @@ func mirror(w nethttp.ResponseWriter, r *nethttp.Request) {
 	}
 	body, _ := io.ReadAll(r.Body)
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"method": r.Method, "uri": r.RequestURI, "host": r.Host, "header": r.Header, "body": string(body)})
+	_ = json.NewEncoder(w).Encode(map[string]any{"method": r.Method, "uri": r.RequestURI, "host": r.Host,
+		"header": r.Header, "body": string(body)})
 }
 
-func serve(t testing.TB, h nethttp.HandlerFunc) *httptest.Server {
-	s := httptest.NewServer(h)
-	t.Cleanup(s.Close)
-	return s
+func TestTools(t *testing.T) {
+	t.Parallel()
+	fetchtest.CheckTools(t, http.Module(), "http.get", "http.head", "http.post", "http.put", "http.patch", "http.delete",
+		"http.request", "http.download", "http.upload")
 }
 
-func TestToolsAreFitToPublish(t *testing.T) {
-	b := open(t, nil, nil)
-	var names []string
-	for _, made := range b.opened.Tools {
-		names = append(names, made.ID.Dotted())
-		if err := made.Validate(); err != nil {
-			t.Error(err)
-		}
-		if !made.Runtime.Network || len(made.Spec.Examples) == 0 || len(made.Spec.Aliases) < 8 || len(made.Spec.Tags) < 5 {
-			t.Errorf("%s lacks something: %+v", made.ID, made.Spec)
-		}
-		for _, e := range made.Spec.Examples {
-			meets(t, made.Spec.Input, e.Args)
-		}
-	}
-	want := []string{"http.get", "http.head", "http.post", "http.put", "http.patch", "http.delete", "http.request", "http.download", "http.upload"}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Error(diff)
-	}
+func TestGuide(t *testing.T) {
+	t.Parallel()
+	fetchtest.CheckGuide(t, http.Module(), "../../../docs/guides/http.md")
 }
 
 func TestRequests(t *testing.T) {
-	s := serve(t, mirror)
-	b := open(t, block{"user_agent": "tester/1"}, local)
+	t.Parallel()
+	s := fetchtest.Serve(t, mirror)
+	b := open(t, block{"user_agent": "tester/1"}, fetchtest.Local())
 	for name, c := range map[string]struct {
 		tool string
 		args block
@@ -192,12 +68,12 @@ func TestRequests(t *testing.T) {
 		"an empty body":      {"post", block{"url": s.URL}, block{"method": "POST", "body": ""}},
 		"upper-case schemes": {"get", block{"url": strings.Replace(s.URL, "http", "HTTP", 1)}, block{"method": "GET"}},
 	} {
-		r, err := b.call(c.tool, c.args)
+		r, err := b.Call(c.tool, c.args)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		seen := data(t, r, err)["json"].(map[string]any)
+		seen := fetchtest.Data(t, r, err)["json"].(map[string]any)
 		for key, want := range c.want {
 			got := seen[key]
 			if h, ok := seen["header"].(map[string]any)[key].([]any); ok {
@@ -211,8 +87,10 @@ func TestRequests(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	s := serve(t, mirror)
-	b := open(t, nil, block{"private_hosts": []any{"127.0.0.1"}, "denied_hosts": []any{"bad.example"}, "allowed_methods": []any{"get", "POST"}})
+	t.Parallel()
+	s := fetchtest.Serve(t, mirror)
+	b := open(t, nil, block{"private_hosts": []any{"127.0.0.1"}, "denied_hosts": []any{"bad.example"},
+		"allowed_methods": []any{"get", "POST"}})
 	for name, c := range map[string]struct {
 		tool   string
 		args   block
@@ -240,7 +118,7 @@ func TestRefusals(t *testing.T) {
 		"no such host":         {"get", block{"url": "http://nothing.invalid/"}, "", ""},
 		"a range of one's own": {"download", block{"url": s.URL, "path": "a", "headers": block{"range": "bytes=1-"}}, tool.Invalid, "set by the download itself"},
 	} {
-		_, err := b.call(c.tool, c.args)
+		_, err := b.Call(c.tool, c.args)
 		if c.kind == "" {
 			if err == nil {
 				t.Errorf("%s: no error", name)
@@ -250,22 +128,15 @@ func TestRefusals(t *testing.T) {
 		if tool.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.errHas) {
 			t.Errorf("%s: %v (%s), want %s %q", name, err, tool.KindOf(err), c.kind, c.errHas)
 		}
-		if e := new(tool.Error); err != nil && asTool(err, &e) && e.Op != "http."+c.tool {
+		if e := new(tool.Error); errors.As(err, &e) && e.Op != "http."+c.tool {
 			t.Errorf("%s: the error is of %s", name, e.Op)
 		}
 	}
 }
 
-func asTool(err error, e **tool.Error) bool {
-	x, ok := err.(*tool.Error)
-	if ok {
-		*e = x
-	}
-	return ok
-}
-
 func TestStatusesAreFailures(t *testing.T) {
-	s := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+	t.Parallel()
+	s := fetchtest.Serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		w.Header().Set("Retry-After", "7")
 		w.Header().Set("Allow", "POST")
 		w.Header().Set("Content-Type", "application/json")
@@ -274,50 +145,56 @@ func TestStatusesAreFailures(t *testing.T) {
 		w.WriteHeader(status)
 		fmt.Fprint(w, `{"error":"`+strings.Repeat("why ", 4000)+`"}`)
 	})
-	b := open(t, nil, local)
+	b := open(t, nil, fetchtest.Local())
 	for status, hint := range map[int]string{
 		400: "the body says", 401: "credential_hosts", 403: "refuses", 404: "check the path", 405: "use one of POST", 409: "read it again",
 		415: "content-type", 413: "send less", 422: "the body says", 429: "try again after 7 seconds", 500: "the server failed", 503: "after 7 seconds",
 	} {
-		r, err := b.call("get", block{"url": fmt.Sprintf("%s/%d", s.URL, status)})
+		r, err := b.Call("get", block{"url": fmt.Sprintf("%s/%d", s.URL, status)})
 		if err != nil {
 			t.Errorf("%d: %v", status, err)
 			continue
 		}
-		if r.Status != tool.Failure || r.Error == nil || r.Error.Kind != tool.Failed || !strings.Contains(r.Error.Hint, hint) || !strings.Contains(r.Summary, fmt.Sprint(status)) {
+		if r.Status != tool.Failure || r.Error == nil || r.Error.Kind != tool.Failed ||
+			!strings.Contains(r.Error.Hint, hint) || !strings.Contains(r.Summary, fmt.Sprint(status)) {
 			t.Errorf("%d: %s %+v", status, r.Summary, r.Error)
 		}
-		if d := data(t, r, err); d["status"] != float64(status) || !strings.Contains(d["body"].(string), "why why") || len(r.Data) > 10<<10 {
+		if d := fetchtest.Data(t, r, err); d["status"] != float64(status) ||
+			!strings.Contains(d["body"].(string), "why why") || len(r.Data) > 10<<10 {
 			t.Errorf("%d: data %.200s", status, r.Data)
 		}
 	}
 }
 
 func TestRedirects(t *testing.T) {
-	s := serve(t, mirror)
-	b := open(t, nil, local)
-	r, err := b.call("get", block{"url": s.URL + "/?to=" + "/%3Fto=/end"})
-	d := data(t, r, err)
+	t.Parallel()
+	s := fetchtest.Serve(t, mirror)
+	b := open(t, nil, fetchtest.Local())
+	r, err := b.Call("get", block{"url": s.URL + "/?to=" + "/%3Fto=/end"})
+	d := fetchtest.Data(t, r, err)
 	if d["url"] != s.URL+"/end" || len(d["redirects"].([]any)) != 2 || !strings.Contains(r.Summary, "after 2 redirects") {
 		t.Errorf("%s %s", r.Summary, r.Data)
 	}
-	r, err = b.call("get", block{"url": s.URL + "/?to=/end", "follow_redirects": false})
-	d = data(t, r, err)
-	if d["status"] != float64(302) || d["headers"].(map[string]any)["location"] != "/end" || !strings.Contains(r.Summary, "leads to /end") {
+	r, err = b.Call("get", block{"url": s.URL + "/?to=/end", "follow_redirects": false})
+	d = fetchtest.Data(t, r, err)
+	if d["status"] != float64(302) || d["headers"].(map[string]any)["location"] != "/end" ||
+		!strings.Contains(r.Summary, "leads to /end") {
 		t.Errorf("%s %s", r.Summary, r.Data)
 	}
-	if _, err = b.call("get", block{"url": s.URL + "/?to=http://169.254.169.254/"}); tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "redirects to where it may not be followed") {
+	if _, err = b.Call("get", block{"url": s.URL + "/?to=http://169.254.169.254/"}); tool.KindOf(err) != tool.Denied ||
+		!strings.Contains(err.Error(), "redirects to where it may not be followed") {
 		t.Errorf("to a metadata service: %v", err)
 	}
 }
 
-// The app's secrets go to their host alone.
+// The app's secrets go only to their hosts.
 func TestSecretsGoToTheirHosts(t *testing.T) {
-	s := serve(t, mirror)
+	t.Parallel()
+	s := fetchtest.Serve(t, mirror)
 	other := strings.Replace(s.URL, "127.0.0.1", "localhost", 1)
 	config := block{"credential_hosts": []any{"127.0.0.1"}, "headers": block{"localhost": block{"X-Key": "k-local"}}}
-	b := open(t, config, local)
-	b.grant.Credential = "hush"
+	b := open(t, config, fetchtest.Local())
+	b.Grant.Credential = "hush"
 	for name, c := range map[string]struct {
 		url  string
 		args block
@@ -336,27 +213,30 @@ func TestSecretsGoToTheirHosts(t *testing.T) {
 		if c.args != nil {
 			args["headers"] = c.args
 		}
-		r, err := b.call("get", args)
+		r, err := b.Call("get", args)
 		h := nethttp.Header{}
-		for k, v := range data(t, r, err)["json"].(map[string]any)["header"].(map[string]any) {
+		for k, v := range fetchtest.Data(t, r, err)["json"].(map[string]any)["header"].(map[string]any) {
 			h.Set(k, v.([]any)[0].(string))
 		}
 		if got := h.Get("Authorization") + "|" + h.Get("X-Key"); got != c.want {
 			t.Errorf("%s: %q arrived, want %q", name, got, c.want)
 		}
 	}
-	// In the open nothing is sent to a host that is not the app's own; it is
-	// reached here because its address is listed, not its name.
-	m := http.ModuleWith(answers{"127.0.0.1"})
-	b = openModule(t, m, block{"credential_hosts": []any{"api.example.com"}}, block{"private_hosts": []any{"127.0.0.0/8"}})
-	b.grant.Credential = "hush"
-	r, err := b.call("get", block{"url": strings.Replace(s.URL, "127.0.0.1", "api.example.com", 1)})
-	if d := data(t, r, err); strings.Contains(string(r.Data), "hush") || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "use https") {
+	// Over plain http no secret is sent to a host that is not the app's own. The
+	// host is reached here because its address is listed, not its name.
+	m := http.ModuleWith(fetchtest.Options(fixedResolver{"127.0.0.1"}))
+	b = fetchtest.Open(t, m, block{"credential_hosts": []any{"api.example.com"}},
+		block{"private_hosts": []any{"127.0.0.0/8"}})
+	b.Grant.Credential = "hush"
+	r, err := b.Call("get", block{"url": strings.Replace(s.URL, "127.0.0.1", "api.example.com", 1)})
+	if d := fetchtest.Data(t, r, err); strings.Contains(string(r.Data), "hush") || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "use https") {
 		t.Errorf("%v %v", d, r.Warnings)
 	}
 }
 
 func TestSettings(t *testing.T) {
+	t.Parallel()
 	m := http.Module()
 	for name, c := range map[string]struct {
 		config, constraints block
@@ -375,18 +255,13 @@ func TestSettings(t *testing.T) {
 		"a bad credential host": {block{"credential_hosts": []any{"a/b"}}, nil, "credential_hosts"},
 	} {
 		_, err := m.Read(c.config, c.constraints)
-		if tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), c.errHas) || !strings.Contains(err.Error(), "tools.modules.http") {
+		if tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), c.errHas) ||
+			!strings.Contains(err.Error(), "tools.modules.http") {
 			t.Errorf("%s: %v, want %q", name, err, c.errHas)
 		}
 	}
-	if _, err := m.Read(block{"headers": block{"*.example.com": block{"X-Key": "v"}}, "timeout_seconds": 5}, block{"allowed_hosts": []any{"*.example.com:443"}}); err != nil {
+	if _, err := m.Read(block{"headers": block{"*.example.com": block{"X-Key": "v"}}, "timeout_seconds": 5},
+		block{"allowed_hosts": []any{"*.example.com:443"}}); err != nil {
 		t.Error(err)
-	}
-}
-
-func write(t testing.TB, dir, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
 	}
 }

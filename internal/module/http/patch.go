@@ -5,6 +5,7 @@ import (
 	nethttp "net/http"
 
 	"callgate/internal/module"
+	"callgate/internal/module/fetch"
 	"callgate/tool"
 )
 
@@ -19,12 +20,14 @@ const patchInput = `{
   "additionalProperties": false
 }`
 
-func patchTool(d *clientPool) definition {
+func patchTool(p *clientPool) definition {
 	return definition{
 		Name: "patch", Short: "HttpPatch", Doc: patchDoc, Input: patchInput, Output: responseOutput,
 		Examples: []tool.Example{
 			module.Example("change one field", `{"url": "https://api.example.com/v1/issues/12", "json": {"state": "closed"}}`),
-			module.Example("a list of operations", `{"url": "https://api.example.com/v1/things/7", "headers": {"Content-Type": "application/json-patch+json"}, "json": [{"op": "replace", "path": "/size", "value": 4}]}`),
+			module.Example("a list of operations",
+				`{"url": "https://api.example.com/v1/things/7", "headers": {"Content-Type": "application/json-patch+json"}, `+
+					`"json": [{"op": "replace", "path": "/size", "value": 4}]}`),
 		},
 		Aliases: []string{
 			"http_patch", "curl -X PATCH", "requests.patch", "api_patch",
@@ -32,7 +35,7 @@ func patchTool(d *clientPool) definition {
 			"envoyer une requête PATCH", "modifier une ressource", "mise à jour partielle",
 		},
 		Tags:    []string{"http", "web", "api", "rest", "patch", "update", "json", "network", "requête"},
-		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: requestTime},
-		Handler: handler(d, "patch", asking(nethttp.MethodPatch)),
+		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: fetch.RequestTime},
+		Handler: handler(p, "patch", sendAs(nethttp.MethodPatch)),
 	}
 }

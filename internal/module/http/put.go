@@ -5,6 +5,7 @@ import (
 	nethttp "net/http"
 
 	"callgate/internal/module"
+	"callgate/internal/module/fetch"
 	"callgate/tool"
 )
 
@@ -19,12 +20,15 @@ const putInput = `{
   "additionalProperties": false
 }`
 
-func putTool(d *clientPool) definition {
+func putTool(p *clientPool) definition {
 	return definition{
 		Name: "put", Short: "HttpPut", Doc: putDoc, Input: putInput, Output: responseOutput,
 		Examples: []tool.Example{
-			module.Example("replace a record", `{"url": "https://api.example.com/v1/things/7", "json": {"name": "hinge", "size": 3}}`),
-			module.Example("only if nobody changed it meanwhile", `{"url": "https://api.example.com/v1/things/7", "headers": {"If-Match": "\"33a64df5\""}, "json": {"name": "hinge"}}`),
+			module.Example("replace a record",
+				`{"url": "https://api.example.com/v1/things/7", "json": {"name": "hinge", "size": 3}}`),
+			module.Example("only if nobody changed it meanwhile",
+				`{"url": "https://api.example.com/v1/things/7", "headers": {"If-Match": "\"33a64df5\""}, `+
+					`"json": {"name": "hinge"}}`),
 		},
 		Aliases: []string{
 			"http_put", "curl -X PUT", "requests.put", "api_put",
@@ -32,7 +36,7 @@ func putTool(d *clientPool) definition {
 			"envoyer une requête PUT", "remplacer une ressource", "mettre à jour un enregistrement",
 		},
 		Tags:    []string{"http", "web", "api", "rest", "put", "update", "json", "network", "requête"},
-		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: requestTime},
-		Handler: handler(d, "put", asking(nethttp.MethodPut)),
+		Runtime: tool.Runtime{Risk: tool.Medium, SideEffect: tool.External, Timeout: fetch.RequestTime},
+		Handler: handler(p, "put", sendAs(nethttp.MethodPut)),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 
 	"callgate/internal/module"
+	"callgate/internal/module/fetch"
 	"callgate/tool"
 )
 
@@ -13,18 +14,22 @@ var requestDoc string
 const requestInput = `{
   "type": "object",
   "properties": {
-    "method": {"type": "string", "pattern": "^[A-Za-z]{1,20}$", "description": "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, or another that the server knows."},` + urlParameters + `,` + bodyParameters + `,` + limitParameters + `
+    "method": {"type": "string", "pattern": "^[A-Za-z]{1,20}$",
+      "description": "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, or another that the server knows."},` +
+	urlParameters + `,` + bodyParameters + `,` + limitParameters + `
   },
   "required": ["method", "url"],
   "additionalProperties": false
 }`
 
-func requestTool(d *clientPool) definition {
+func requestTool(p *clientPool) definition {
 	return definition{
 		Name: "request", Short: "HttpRequest", Doc: requestDoc, Input: requestInput, Output: responseOutput,
 		Examples: []tool.Example{
 			module.Example("what a server allows", `{"method": "OPTIONS", "url": "https://api.example.com/v1/things"}`),
-			module.Example("list a WebDAV folder", `{"method": "PROPFIND", "url": "https://dav.example.com/files/", "headers": {"Depth": "1", "Content-Type": "application/xml"}, "body": "<propfind xmlns='DAV:'><allprop/></propfind>"}`),
+			module.Example("list a WebDAV folder",
+				`{"method": "PROPFIND", "url": "https://dav.example.com/files/", "headers": {"Depth": "1", `+
+					`"Content-Type": "application/xml"}, "body": "<propfind xmlns='DAV:'><allprop/></propfind>"}`),
 		},
 		Aliases: []string{
 			"http_request", "send_request", "curl -X", "requests.request", "http_call",
@@ -32,7 +37,7 @@ func requestTool(d *clientPool) definition {
 			"envoyer une requête HTTP", "requête personnalisée", "méthode HTTP quelconque",
 		},
 		Tags:    []string{"http", "web", "api", "rest", "options", "method", "network", "requête"},
-		Runtime: tool.Runtime{Risk: tool.High, SideEffect: tool.External, Timeout: requestTime},
-		Handler: handler(d, "request", ask),
+		Runtime: tool.Runtime{Risk: tool.High, SideEffect: tool.External, Timeout: fetch.RequestTime},
+		Handler: handler(p, "request", send),
 	}
 }

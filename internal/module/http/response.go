@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
+	"maps"
 	nethttp "net/http"
-	"net/url"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"callgate/internal/module/http/body"
+	"callgate/internal/module/fetch"
+	"callgate/internal/module/fetch/body"
 	"callgate/tool"
 )
 
@@ -22,20 +21,22 @@ const responseOutput = `{
     "status_text": {"type": "string"},
     "url": {"type": "string", "description": "Where the answer came from, after redirects."},
     "content_type": {"type": "string"},
-    "headers": {"type": "object", "additionalProperties": {"type": "string"}, "description": "The response headers that say something; names in lower case."},
+    "headers": {"type": "object", "additionalProperties": {"type": "string"},
+      "description": "The response headers that say something; names in lower case."},
     "json": {"description": "The body, where it is JSON."},
     "body": {"type": "string", "description": "The body, where it is other text; in UTF-8."},
     "bytes": {"type": "integer", "description": "Size of the body, unpacked; -1 when nobody said."},
     "truncated": {"type": "boolean", "description": "Whether only the beginning of the body was read."},
     "binary": {"type": "boolean", "description": "Whether the body is neither text nor a picture, and so not shown."},
     "charset": {"type": "string", "description": "What the text was written in, where that was not UTF-8."},
-    "redirects": {"type": "array", "items": {"type": "object", "properties": {"status": {"type": "integer"}, "url": {"type": "string"}}}, "description": "The addresses that were left by a redirect, in order."}
+    "redirects": {"type": "array", "items": {"type": "object", "properties": {"status": {"type": "integer"}, "url": {"type": "string"}}},
+      "description": "The addresses that were left by a redirect, in order."}
   },
   "required": ["status", "url", "bytes", "truncated"]
 }`
 
-// response is a response that was read.
-type response struct {
+// responseData is a response as a result shows it.
+type responseData struct {
 	Status      int               `json:"status"`
 	StatusText  string            `json:"status_text,omitempty"`
 	URL         string            `json:"url"`
@@ -48,145 +49,128 @@ type response struct {
 	Binary      bool              `json:"binary,omitempty"`
 	Charset     string            `json:"charset,omitempty"`
 	Redirects   []redirect        `json:"redirects,omitempty"`
-
-	header  nethttp.Header
-	method  string
-	nature  body.Kind
-	picture []byte
-	lossy   bool
-	sealed  bool // it is in an encoding that nobody here knows
 }
 
-// redirect is an address that was left by a redirect.
+// response is a response that was read.
+type response struct {
+	responseData
+	header  nethttp.Header
+	method  string // of the request
+	kind    body.Kind
+	picture []byte
+	lossy   bool // some bytes of the text mean nothing in its encoding
+	encoded bool // the body is in an unknown compression
+}
+
+// redirect is a response that redirected to another address.
 type redirect struct {
 	Status int    `json:"status"`
 	URL    string `json:"url"`
 }
 
-// maxPicture bounds an image, as the strictest of the model APIs does.
-const maxPicture = 5 << 20
+// headBytes is how much of a body is read before its kind is known.
+const headBytes = 4096
 
-// readPage reads a response, and most bytes of its body at most.
-func readPage(resp *nethttp.Response, most int) (*response, error) {
-	p := newPage(resp)
-	if resp.Request.Method == nethttp.MethodHead || resp.Body == nethttp.NoBody {
-		p.Bytes = max(0, resp.ContentLength)
-		return p, nil
+// readResponse reads a response, with at most maxBytes of its body. Of a binary
+// body only the beginning is read.
+func readResponse(resp *nethttp.Response, maxBytes int) (*response, error) {
+	out := newResponse(resp)
+	if out.method == nethttp.MethodHead || resp.Body == nethttp.NoBody {
+		out.Bytes = max(0, resp.ContentLength)
+		return out, nil
 	}
-	content, done, known, err := body.Decompress(resp)
-	defer done()
+	r, err := body.NewReader(resp)
 	if err != nil {
 		return nil, err
 	}
-	p.sealed = !known
-	head, err := io.ReadAll(io.LimitReader(content, int64(min(most, 4096))))
+	defer r.Close()
+	content, err := r.Next(min(maxBytes, headBytes))
 	if err != nil {
-		return nil, broken(err, len(head))
+		return nil, err
 	}
-	whole := len(head) < min(most, 4096)
-	if p.nature = body.KindOf(p.ContentType, head); p.sealed {
-		p.nature = body.Binary
+	ended := len(content) < min(maxBytes, headBytes)
+	if out.kind = body.KindOf(out.ContentType, content); r.Encoded {
+		out.kind, out.encoded = body.Binary, true
 	}
-	if p.nature == body.Picture {
-		most = min(most, maxPicture)
+	if out.kind == body.Picture {
+		maxBytes = min(maxBytes, body.MaxPicture)
 	}
-	var rest []byte
-	if !whole && p.nature != body.Binary {
-		if rest, err = io.ReadAll(io.LimitReader(content, int64(most-len(head))+1)); err != nil {
-			return nil, broken(err, len(head)+len(rest))
+	if out.kind == body.Binary {
+		out.setBinary(len(content), ended, resp)
+		return out, nil
+	}
+	if !ended {
+		rest, err := r.Next(maxBytes - len(content) + 1)
+		if err != nil {
+			return nil, err
 		}
+		content = append(content, rest...)
 	}
-	p.take(append(head, rest...), most, resp, whole)
-	return p, nil
+	if len(content) > maxBytes {
+		content, out.Truncated = content[:maxBytes], true
+	}
+	out.setContent(content)
+	return out, nil
 }
 
-func broken(err error, n int) error {
-	return fmt.Errorf("the body broke off after %s: %w", size(int64(n)), err)
+func newResponse(resp *nethttp.Response) *response {
+	out := &response{header: resp.Header, method: resp.Request.Method, responseData: responseData{
+		Status: resp.StatusCode, StatusText: fetch.StatusText(resp), URL: fetch.ShownURL(resp.Request.URL),
+		ContentType: resp.Header.Get("Content-Type"), Redirects: redirects(resp),
+	}}
+	out.Headers = shownHeaders(resp.Header, out.method == nethttp.MethodHead)
+	return out
 }
 
-// take makes what was read a body. whole says that head was all of it.
-func (p *response) take(raw []byte, most int, resp *nethttp.Response, whole bool) {
-	p.Bytes = int64(len(raw))
-	if p.nature == body.Binary && !whole {
-		p.Bytes = -1
-		if resp.ContentLength >= 0 && resp.Header.Get("Content-Encoding") == "" {
-			p.Bytes = resp.ContentLength
-		}
-	}
-	if len(raw) > most {
-		p.Truncated, p.Bytes, raw = true, int64(most), raw[:most]
-	}
-	switch {
-	case len(raw) == 0:
-	case p.nature == body.Binary, p.nature == body.Picture && p.Truncated:
-		p.Binary = true
-	case p.nature == body.Picture:
-		p.picture = raw
-	default:
-		p.text(raw)
-	}
-}
-
-// text puts a textual body where it belongs. JSON that cannot be read as such
-// is text.
-func (p *response) text(raw []byte) {
-	if p.Truncated {
-		raw = wholeRunes(raw)
-	}
-	text, name, lossy := body.Text(raw, p.ContentType)
-	p.Charset, p.lossy = name, lossy
-	looksSo := p.nature == body.JSON || p.ContentType == "" && strings.ContainsAny(text[:min(1, len(text))], "{[")
-	if looksSo && !p.Truncated {
-		var compact bytes.Buffer
-		if json.Compact(&compact, []byte(text)) == nil {
-			p.nature, p.JSON = body.JSON, compact.Bytes()
-			return
-		}
-	}
-	p.nature, p.Body = body.Plain, text
-}
-
-// wholeRunes cuts off a rune that a limit cut in two.
-func wholeRunes(text []byte) []byte {
-	for i := 1; i <= min(len(text), utf8.UTFMax-1); i++ {
-		if last := text[len(text)-i:]; utf8.RuneStart(last[0]) {
-			if !utf8.FullRune(last) {
-				return text[:len(text)-i]
-			}
-			break
-		}
-	}
-	return text
-}
-
-func newPage(resp *nethttp.Response) *response {
-	p := &response{
-		Status: resp.StatusCode, StatusText: statusText(resp), URL: shownURL(resp.Request.URL),
-		ContentType: resp.Header.Get("Content-Type"), Redirects: hops(resp),
-		header: resp.Header, method: resp.Request.Method,
-	}
-	p.Headers = usefulHeaders(resp.Header, p.method == nethttp.MethodHead)
-	return p
-}
-
-// hops lists the addresses that led to a response.
-func hops(resp *nethttp.Response) []redirect {
+// redirects lists the redirects that led to a response.
+func redirects(resp *nethttp.Response) []redirect {
 	var all []redirect
 	for r := resp.Request.Response; r != nil; r = r.Request.Response {
-		all = append(all, redirect{r.StatusCode, shownURL(r.Request.URL)})
+		all = append(all, redirect{r.StatusCode, fetch.ShownURL(r.Request.URL)})
 	}
 	slices.Reverse(all)
 	return all
 }
 
-func shownURL(u *url.URL) string { return tool.TruncateTo(u.Redacted(), 2000) }
-
-func statusText(resp *nethttp.Response) string {
-	_, words, _ := strings.Cut(resp.Status, " ")
-	if words == "" {
-		words = nethttp.StatusText(resp.StatusCode)
+// setBinary notes a binary body of which n bytes were read; ended says that
+// they are all.
+func (r *response) setBinary(n int, ended bool, resp *nethttp.Response) {
+	switch r.Binary = n > 0; {
+	case ended:
+		r.Bytes = int64(n)
+	case resp.ContentLength >= 0 && resp.Header.Get("Content-Encoding") == "":
+		r.Bytes = resp.ContentLength
+	default:
+		r.Bytes = -1 // unknown
 	}
-	return tool.Truncate(words)
+}
+
+// setContent takes a body that is text or a picture.
+func (r *response) setContent(content []byte) {
+	switch r.Bytes = int64(len(content)); {
+	case len(content) == 0:
+	case r.kind == body.Picture && r.Truncated:
+		r.Binary = true
+	case r.kind == body.Picture:
+		r.picture = content
+	default:
+		r.setText(content)
+	}
+}
+
+// setText takes a body that is text. JSON that cannot be parsed stays text.
+func (r *response) setText(content []byte) {
+	text, charset, lossy := body.Decode(content, r.ContentType, r.Truncated)
+	r.Charset, r.lossy = charset, lossy
+	mayBeJSON := r.kind == body.JSON || r.ContentType == "" && strings.ContainsAny(text[:min(1, len(text))], "{[")
+	if mayBeJSON && !r.Truncated {
+		var compact bytes.Buffer
+		if json.Compact(&compact, []byte(text)) == nil {
+			r.kind, r.JSON = body.JSON, compact.Bytes()
+			return
+		}
+	}
+	r.kind, r.Body = body.Plain, text
 }
 
 const (
@@ -194,18 +178,13 @@ const (
 	maxHeader  = 1000
 )
 
-// usefulHeaders are the headers that say something of the answer. Those that only
-// browsers or the road mind are left out, unless all are wanted.
-func usefulHeaders(h nethttp.Header, all bool) map[string]string {
+// shownHeaders returns the headers that tell a reader something about the
+// response; all includes those that only browsers and proxies need.
+func shownHeaders(h nethttp.Header, all bool) map[string]string {
 	out := map[string]string{}
-	names := make([]string, 0, len(h))
-	for name := range h {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
 		lower := strings.ToLower(name)
-		if len(out) >= maxHeaders || lower == "content-type" || !all && noise(lower) {
+		if len(out) >= maxHeaders || lower == "content-type" || !all && isNoise(lower) {
 			continue
 		}
 		out[lower] = tool.TruncateTo(strings.ToValidUTF8(strings.Join(h[name], ", "), "\ufffd"), maxHeader)
@@ -213,145 +192,128 @@ func usefulHeaders(h nethttp.Header, all bool) map[string]string {
 	return out
 }
 
-func noise(name string) bool {
-	for _, prefix := range []string{"content-security-policy", "cross-origin-", "access-control-", "x-frame-", "x-xss-", "x-content-type-", "cf-", "x-amz-cf-", "x-cache", "x-served-", "x-timer", "sec-", "permissions-policy", "report", "x-permitted-"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	switch name {
-	case "date", "server", "connection", "keep-alive", "transfer-encoding", "vary", "strict-transport-security", "referrer-policy",
-		"nel", "alt-svc", "via", "x-powered-by", "age", "content-encoding", "p3p", "expect-ct", "server-timing", "feature-policy",
-		"origin-trial", "accept-ch", "x-ua-compatible", "content-length", "timing-allow-origin":
-		return true
-	}
-	return false
+// isNoise reports whether a header only matters to browsers and proxies.
+func isNoise(name string) bool {
+	return slices.Contains(noiseHeaders, name) ||
+		slices.ContainsFunc(noisePrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// What of a body goes into the data of a result, and what of it is said beside
-// them, too. A model is given so much that larger bodies are cut anyway; they
-// are said in one place, from where the cut keeps the whole.
+var noisePrefixes = []string{
+	"content-security-policy", "cross-origin-", "access-control-", "x-frame-", "x-xss-", "x-content-type-", "cf-",
+	"x-amz-cf-",
+	"x-cache", "x-served-", "x-timer", "sec-", "permissions-policy", "report", "x-permitted-",
+}
+
+var noiseHeaders = []string{
+	"date", "server", "connection", "keep-alive", "transfer-encoding", "vary", "strict-transport-security",
+	"referrer-policy",
+	"nel", "alt-svc", "via", "x-powered-by", "age", "content-encoding", "p3p", "expect-ct", "server-timing",
+	"feature-policy",
+	"origin-trial", "accept-ch", "x-ua-compatible", "content-length", "timing-allow-origin",
+}
+
+// A body up to maxInData bytes is part of the data of a result, and a text up to
+// maxTwice is given beside them, too. A larger body is given once, as text: a
+// model gets so much only in part, and there the kernel keeps the whole.
 const (
-	maxTwice  = 16 << 10
-	maxInData = 40 << 10
-	maxReason = 8 << 10 // of the body of a failure
+	maxTwice   = 16 << 10
+	maxInData  = 40 << 10
+	maxFailure = 8 << 10 // of the body of a failure
 )
 
-// result tells what came back.
-func (e httpCall) result(p *response) (*tool.Result, error) {
+// result makes the result of a response.
+func (c httpCall) result(resp *response) (*tool.Result, error) {
 	r := &tool.Result{Status: tool.Success}
-	if p.Status >= 400 {
-		failed := e.statusError(p)
+	if resp.Status >= 400 {
+		failed := c.statusError(resp)
 		r.Status, r.Error, r.Summary = tool.Failure, failed, failed.Error()
-		p.clip()
+		resp.shorten()
 	} else {
-		r.Summary = p.summary()
+		r.Summary = resp.summary()
 	}
-	switch text := p.words(); {
-	case p.picture != nil:
-		r.Content = []tool.Content{tool.Image(p.mime(), p.picture)}
+	switch text := resp.text(); {
+	case resp.picture != nil:
+		r.Content = []tool.Content{tool.Image(resp.mime(), resp.picture)}
 	case text == "":
 	case len(text) > maxInData:
 		r.Content = []tool.Content{tool.Text(text)}
-		p.JSON, p.Body = nil, ""
-	case p.Body != "" && len(text) <= maxTwice:
+		resp.JSON, resp.Body = nil, ""
+	case resp.Body != "" && len(text) <= maxTwice:
 		r.Content = []tool.Content{tool.Text(text)}
 	}
-	if p.lossy {
-		r.Warnings = append(r.Warnings, "some bytes of the body mean nothing in its encoding; they are shown as �")
+	if resp.lossy {
+		r.Warnings = append(r.Warnings, "some bytes of the body mean nothing in its encoding; they are shown as \ufffd")
 	}
-	data, err := json.Marshal(p)
+	data, err := json.Marshal(resp.responseData)
 	if err != nil {
-		return nil, &tool.Error{Op: e.op, Kind: tool.Internal, Message: "the response cannot be written as JSON", Err: err}
+		return nil, &tool.Error{Op: c.Op, Kind: tool.Internal, Message: "the response cannot be written as JSON", Err: err}
 	}
 	r.Data = data
 	return r, nil
 }
 
-// words is the body as text, if it is any.
-func (p *response) words() string {
-	if p.JSON != nil {
-		return string(p.JSON)
+// text returns the body, if it is text.
+func (r *response) text() string {
+	if r.JSON != nil {
+		return string(r.JSON)
 	}
-	return p.Body
+	return r.Body
 }
 
-// clip keeps the beginning of a long body of a failure.
-func (p *response) clip() {
-	if text := p.words(); len(text) > maxReason {
-		p.JSON, p.Body, p.Truncated = nil, tool.TruncateTo(text, maxReason), true
+// shorten keeps the beginning of a long body of a failure.
+func (r *response) shorten() {
+	if text := r.text(); len(text) > maxFailure {
+		r.JSON, r.Body, r.Truncated = nil, tool.TruncateTo(text, maxFailure), true
 	}
 }
 
-func (p *response) mime() string {
-	kind, _, _ := strings.Cut(p.ContentType, ";")
+func (r *response) mime() string {
+	kind, _, _ := strings.Cut(r.ContentType, ";")
 	return strings.TrimSpace(kind)
 }
 
-// summary is the response in one line: what it is, and how to get the rest.
-func (p *response) summary() string {
+// summary describes the response in one line, and says how to get the rest.
+func (r *response) summary() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d %s", p.Status, p.StatusText)
-	if n := len(p.Redirects); n > 0 {
-		fmt.Fprintf(&b, " from %s, after %s", tool.TruncateTo(p.URL, 200), count(n, "redirect"))
+	fmt.Fprintf(&b, "%d %s", r.Status, r.StatusText)
+	if n := len(r.Redirects); n > 0 {
+		fmt.Fprintf(&b, " from %s, after %s", tool.TruncateTo(r.URL, 200), fetch.Count(n, "redirect"))
 	}
-	long := size(p.Bytes)
+	size := fetch.Size(r.Bytes)
 	switch {
-	case p.method == nethttp.MethodHead:
+	case r.method == nethttp.MethodHead:
 		fmt.Fprintf(&b, "; headers only")
-	case p.Status >= 300 && p.Headers["location"] != "":
-		fmt.Fprintf(&b, "; it leads to %s", tool.TruncateTo(p.Headers["location"], 200))
-	case p.Binary && p.Bytes < 0:
-		fmt.Fprintf(&b, "; a binary body (%s), not shown: use %s.download to save it", p.kind(), Namespace)
-	case p.Binary:
-		fmt.Fprintf(&b, "; a binary body (%s, %s), not shown: use %s.download to save it", p.kind(), long, Namespace)
-	case p.picture != nil:
-		fmt.Fprintf(&b, "; a picture, %s, %s", p.kind(), long)
-	case p.Bytes == 0:
+	case r.Status >= 300 && r.Headers["location"] != "":
+		fmt.Fprintf(&b, "; it leads to %s", tool.TruncateTo(r.Headers["location"], 200))
+	case r.Binary && r.Bytes < 0:
+		fmt.Fprintf(&b, "; a binary body (%s), not shown: use %s.download to save it", r.kindText(), Namespace)
+	case r.Binary:
+		fmt.Fprintf(&b, "; a binary body (%s, %s), not shown: use %s.download to save it", r.kindText(), size, Namespace)
+	case r.picture != nil:
+		fmt.Fprintf(&b, "; a picture, %s, %s", r.kindText(), size)
+	case r.Bytes == 0:
 		b.WriteString("; no body")
-	case p.Truncated:
-		fmt.Fprintf(&b, "; the first %s of a longer body, %s: raise max_bytes, or use %s.download", long, p.kind(), Namespace)
+	case r.Truncated:
+		fmt.Fprintf(&b, "; the first %s of a longer body, %s: raise max_bytes, or use %s.download",
+			size, r.kindText(), Namespace)
 	default:
-		fmt.Fprintf(&b, "; %s, %s", p.kind(), long)
+		fmt.Fprintf(&b, "; %s, %s", r.kindText(), size)
 	}
 	return b.String()
 }
 
-// kind names what the body is.
-func (p *response) kind() string {
+// kindText names what the body is.
+func (r *response) kindText() string {
 	switch {
-	case p.sealed:
-		return tool.Truncate(p.header.Get("Content-Encoding")) + "-encoded"
-	case p.nature == body.JSON:
+	case r.encoded:
+		return tool.Truncate(r.header.Get("Content-Encoding")) + "-encoded"
+	case r.kind == body.JSON:
 		return "JSON"
-	case p.mime() != "":
-		return tool.Truncate(p.mime())
-	case p.Binary:
+	case r.mime() != "":
+		return tool.Truncate(r.mime())
+	case r.Binary:
 		return "of no named type"
 	default:
 		return "text"
-	}
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// size writes a number of bytes as people do.
-func size(n int64) string {
-	switch {
-	case n == 1:
-		return "1 byte"
-	case n < 1<<10:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	default:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 	}
 }

@@ -2,9 +2,11 @@ package http
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	nethttp "net/http"
@@ -12,9 +14,9 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
 
 	"callgate/internal/module"
+	"callgate/internal/module/fetch"
 	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
@@ -25,23 +27,29 @@ var uploadDoc string
 const uploadInput = `{
   "type": "object",
   "properties": {` + urlParameters + `,
-    "path": {"type": "string", "minLength": 1, "description": "The file to send, relative to the workspace or absolute inside it."},
-    "method": {"type": "string", "enum": ["POST", "PUT", "PATCH"], "description": "PUT for a file as the body, POST for a form, unless given."},
-    "field": {"type": "string", "minLength": 1, "maxLength": 200, "description": "Send it as a form (multipart), the file under this name."},
-    "form": {"type": "object", "description": "The other fields of the form: texts, numbers, booleans, or lists of them. Needs field."},
-    "filename": {"type": "string", "minLength": 1, "maxLength": 255, "description": "The name to give the file in the form; its own unless given."},
+    "path": {"type": "string", "minLength": 1,
+      "description": "The file to send, relative to the workspace or absolute inside it."},
+    "method": {"type": "string", "enum": ["POST", "PUT", "PATCH"],
+      "description": "PUT for a file as the body, POST for a form, unless given."},
+    "field": {"type": "string", "minLength": 1, "maxLength": 200,
+      "description": "Send it as a form (multipart), the file under this name."},
+    "form": {"type": "object",
+      "description": "The other fields of the form: texts, numbers, booleans, or lists of them. Needs field."},
+    "filename": {"type": "string", "minLength": 1, "maxLength": 255,
+      "description": "The name to give the file in the form; its own unless given."},
     "content_type": {"type": "string", "maxLength": 200, "description": "The type of the file."},` + limitParameters + `
   },
   "required": ["url", "path"],
   "additionalProperties": false
 }`
 
-func uploadTool(d *clientPool) definition {
+func uploadTool(p *clientPool) definition {
 	return definition{
 		Name: "upload", Short: "HttpUpload", Doc: uploadDoc, Input: uploadInput, Output: responseOutput,
 		Examples: []tool.Example{
 			module.Example("as the body", `{"url": "https://storage.example.com/bucket/report.pdf", "path": "out/report.pdf"}`),
-			module.Example("as a form, with a field beside it", `{"url": "https://api.example.com/v1/files", "path": "data.csv", "field": "file", "form": {"purpose": "import"}}`),
+			module.Example("as a form, with a field beside it",
+				`{"url": "https://api.example.com/v1/files", "path": "data.csv", "field": "file", "form": {"purpose": "import"}}`),
 		},
 		Aliases: []string{
 			"http_upload", "curl -F", "curl -T", "upload_file", "post_file", "multipart_upload",
@@ -51,9 +59,9 @@ func uploadTool(d *clientPool) definition {
 		Tags: []string{"http", "web", "upload", "file", "multipart", "form", "network", "téléversement", "fichier"},
 		Runtime: tool.Runtime{
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}},
-			Risk:    tool.Medium, SideEffect: tool.External, Timeout: transferTime,
+			Risk:    tool.Medium, SideEffect: tool.External, Timeout: fetch.TransferTime,
 		},
-		Handler: handler(d, "upload", upload),
+		Handler: handler(p, "upload", upload),
 	}
 }
 
@@ -65,77 +73,71 @@ type uploadArgs struct {
 	ContentType string `json:"content_type"`
 }
 
-func upload(ctx context.Context, e httpCall, in uploadArgs) (*tool.Result, error) {
+func upload(ctx context.Context, c httpCall, in uploadArgs) (*tool.Result, error) {
 	if in.Field == "" && (in.Form != nil || in.Filename != "") {
-		return nil, tool.Errorf(e.op, tool.Invalid, "form and filename belong to a form, and there is no field").
-			WithHint("name the field that holds the file, or leave them away to send the file as the body")
+		return nil, tool.Errorf(c.Op, tool.Invalid, "form and filename belong to a form, and there is no field").
+			WithHint("name the field that holds the file, or leave them out to send the file as the body")
 	}
-	room, err := workfile.New(e.op, e.grant)
+	workspace, err := workfile.New(c.Op, c.Grant)
 	if err != nil {
 		return nil, err
 	}
-	f, shown, err := room.Open(in.Path)
+	f, shown, err := workspace.Open(in.Path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	limit := e.settings.timeout(in.TimeoutSeconds)
-	ctx, w, stop := newTransfer(ctx, e.grant, "uploaded", limit)
+	limit := c.settings.TimeLimit(in.TimeoutSeconds)
+	ctx, transfer, stop := fetch.NewTransfer(ctx, c.Grant, "uploaded", limit)
 	defer stop()
-	r, warning, err := e.uploading(ctx, in, f, shown, w)
+	r, warning, err := c.uploadRequest(ctx, in, f, shown, transfer)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.client(in.FollowRedirects).Do(r)
+	resp, err := c.client(in.FollowRedirects).Do(r)
 	if err != nil {
-		return nil, e.fail(r, err, limit)
+		return nil, c.failure(r, err, limit)
 	}
 	resp.Body = struct {
 		io.Reader
 		io.Closer
-	}{w.reader(resp.Body, false), resp.Body}
-	result, err := e.answer(r, resp, in.MaxBytes, warning, limit)
-	if err == nil && result.Status == tool.Success {
-		result.Summary = "sent " + shown + ", " + size(r.ContentLength) + ": " + result.Summary
+	}{transfer.TouchReader(resp.Body), resp.Body}
+	result, err := c.read(r, resp, in.MaxBytes, limit)
+	if err != nil {
+		return nil, err
 	}
-	return result, err
+	if warning != "" {
+		result.Warnings = append(result.Warnings, warning)
+	}
+	if result.Status == tool.Success {
+		result.Summary = "sent " + shown + ", " + fetch.Size(r.ContentLength) + ": " + result.Summary
+	}
+	return result, nil
 }
 
-// uploading makes the request that sends a file.
-func (e httpCall) uploading(ctx context.Context, in uploadArgs, f *os.File, shown string, w *transfer) (*nethttp.Request, string, error) {
+// uploadRequest makes the request that sends a file.
+func (c httpCall) uploadRequest(
+	ctx context.Context, in uploadArgs, f *os.File, shown string, transfer *fetch.Transfer,
+) (r *nethttp.Request, warning string, err error) {
 	info, err := f.Stat()
 	if err != nil {
-		return nil, "", tool.Errorf(e.op, tool.Failed, "%q cannot be read: %w", shown, err)
+		return nil, "", tool.Errorf(c.Op, tool.Failed, "%q cannot be read: %w", shown, err)
 	}
-	contentType := in.ContentType
-	if contentType == "" {
-		contentType = mime.TypeByExtension(path.Ext(shown))
-	}
-	if contentType == "" {
-		contentType = "application/octet-stream"
-	}
-	if !validValue(contentType) {
-		return nil, "", tool.Errorf(e.op, tool.Invalid, "%q is not a content type", tool.Truncate(contentType))
+	contentType, err := c.fileType(in, shown)
+	if err != nil {
+		return nil, "", err
 	}
 	var before, after []byte
 	if in.Field != "" {
-		if before, after, contentType, err = e.form(in, shown, contentType); err != nil {
+		if before, after, contentType, err = c.form(in, shown, contentType); err != nil {
 			return nil, "", err
 		}
 	}
-	ask := in.requestArgs
-	ask.Form, ask.Body, ask.JSON = nil, nil, nil
-	if ask.Method == "" {
-		ask.Method = nethttp.MethodPut
-		if in.Field != "" {
-			ask.Method = nethttp.MethodPost
-		}
-	}
-	if _, ok := headerNamed(ask.Headers, "Content-Type"); ok && in.Field != "" {
-		return nil, "", tool.Errorf(e.op, tool.Invalid, "the header content-type of a form is set by the client itself").WithHint("leave it away; content_type is the type of the file")
-	}
-	r, warning, err := e.request(ctx, ask)
+	args, err := c.plainRequest(in)
 	if err != nil {
+		return nil, "", err
+	}
+	if r, warning, err = c.request(ctx, args); err != nil {
 		return nil, "", err
 	}
 	if r.Header.Get("Content-Type") == "" {
@@ -143,9 +145,10 @@ func (e httpCall) uploading(ctx context.Context, in uploadArgs, f *os.File, show
 	}
 	r.ContentLength = int64(len(before)) + info.Size() + int64(len(after))
 	r.GetBody = func() (io.ReadCloser, error) {
-		w.at(0, r.ContentLength)
-		whole := io.MultiReader(bytes.NewReader(before), io.NewSectionReader(f, 0, info.Size()), bytes.NewReader(after))
-		return io.NopCloser(w.reader(whole, true)), nil
+		transfer.SetPosition(0, r.ContentLength)
+		file := io.NewSectionReader(f, 0, info.Size())
+		whole := io.MultiReader(bytes.NewReader(before), file, bytes.NewReader(after))
+		return io.NopCloser(transfer.Reader(whole)), nil
 	}
 	if r.Body, err = r.GetBody(); err == nil && r.ContentLength == 0 {
 		r.Body = nethttp.NoBody
@@ -153,43 +156,51 @@ func (e httpCall) uploading(ctx context.Context, in uploadArgs, f *os.File, show
 	return r, warning, err
 }
 
+// fileType returns the content type of the file that is sent.
+func (c httpCall) fileType(in uploadArgs, shown string) (string, error) {
+	contentType := cmp.Or(in.ContentType, mime.TypeByExtension(path.Ext(shown)), "application/octet-stream")
+	if !fetch.ValidHeaderValue(contentType) {
+		return "", tool.Errorf(c.Op, tool.Invalid, "%q is not a content type", tool.Truncate(contentType))
+	}
+	return contentType, nil
+}
+
+// plainRequest returns the arguments of an upload as those of a request without
+// a body.
+func (c httpCall) plainRequest(in uploadArgs) (requestArgs, error) {
+	args := in.requestArgs
+	args.Form, args.Body, args.JSON = nil, nil, nil
+	if args.Method == "" {
+		args.Method = nethttp.MethodPut
+		if in.Field != "" {
+			args.Method = nethttp.MethodPost
+		}
+	}
+	if _, ok := headerNamed(args.Headers, "Content-Type"); ok && in.Field != "" {
+		return args, tool.Errorf(c.Op, tool.Invalid, "the header content-type of a form is set by the client itself").
+			WithHint("leave it out; content_type is the type of the file")
+	}
+	return args, nil
+}
+
 // form writes what stands before and after the file in a form.
-func (e httpCall) form(in uploadArgs, shown, contentType string) (before, after []byte, formType string, err error) {
-	values, err := e.values("form", in.Form)
+func (c httpCall) form(in uploadArgs, shown, contentType string) (before, after []byte, formType string, err error) {
+	values, err := c.values("form", in.Form)
 	if err != nil {
 		return nil, nil, "", err
 	}
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
-	names := make([]string, 0, len(values))
-	for name := range values {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		for _, value := range values[name] {
-			_ = w.WriteField(name, value) // a buffer takes everything
+			_ = w.WriteField(name, value) // writing to a buffer does not fail
 		}
 	}
-	filename := in.Filename
-	if filename == "" {
-		filename = path.Base(shown)
-	}
 	h := textproto.MIMEHeader{}
-	h.Set("Content-Disposition", multipart.FileContentDisposition(in.Field, filename))
+	h.Set("Content-Disposition", multipart.FileContentDisposition(in.Field, cmp.Or(in.Filename, path.Base(shown))))
 	h.Set("Content-Type", contentType)
 	_, _ = w.CreatePart(h)
 	before = bytes.Clone(b.Bytes())
 	_ = w.Close()
 	return before, b.Bytes()[len(before):], w.FormDataContentType(), nil
-}
-
-// headerNamed finds a header whatever way its name is written.
-func headerNamed(headers map[string]string, name string) (string, bool) {
-	for n, v := range headers {
-		if strings.EqualFold(n, name) {
-			return v, true
-		}
-	}
-	return "", false
 }

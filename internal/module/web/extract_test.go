@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/module/fetch/fetchtest"
 	"callgate/tool"
 )
 
@@ -25,8 +26,10 @@ const shopHTML = `<!DOCTYPE html><html lang="en"><head><title> The  shop </title
 <p>More at <a href="https://example.org/x">our friends</a> and <a href="/about">here</a></p></body></html>`
 
 func TestExtract(t *testing.T) {
-	at := site(t, map[string]func(http.ResponseWriter, *http.Request){"/shop": body("text/html", shopHTML), "/robots.txt": body("text/plain", "")})
-	b := open(t, nil, local)
+	t.Parallel()
+	at := site(t, map[string]func(http.ResponseWriter, *http.Request){"/shop": body("text/html", shopHTML),
+		"/robots.txt": body("text/plain", "")})
+	b := open(t, nil, fetchtest.Local())
 	for name, c := range map[string]struct {
 		args block
 		key  string
@@ -53,8 +56,8 @@ func TestExtract(t *testing.T) {
 		"given, with its base": {block{"html": "<a href='x'>y</a>", "url": "https://example.com/a/b", "links": true}, "links", `[{"text":"y","url":"https://example.com/a/x"}]`},
 		"nothing there":        {block{"html": "x", "tables": true}, "tables", `[]`},
 	} {
-		r, err := b.call("extract", c.args)
-		got := data(t, r, err)
+		r, err := b.Call("extract", c.args)
+		got := fetchtest.Data(t, r, err)
 		var want any
 		if err := json.Unmarshal([]byte(c.want), &want); err != nil {
 			t.Fatal(err)
@@ -62,15 +65,17 @@ func TestExtract(t *testing.T) {
 		if diff := cmp.Diff(want, got[c.key]); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if said := text(t, r, err); !json.Valid([]byte(said)) {
-			t.Errorf("%s: the text is %q", name, said)
+		if shown := text(t, r, err); !json.Valid([]byte(shown)) {
+			t.Errorf("%s: the text is %q", name, shown)
 		}
 	}
 }
 
 func TestExtractFails(t *testing.T) {
-	at := site(t, map[string]func(http.ResponseWriter, *http.Request){"/x.json": body("application/json", "{}"), "/deep": body("text/html", strings.Repeat("<div>", 1000))})
-	b := open(t, nil, local)
+	t.Parallel()
+	at := site(t, map[string]func(http.ResponseWriter, *http.Request){"/x.json": body("application/json", "{}"),
+		"/deep": body("text/html", strings.Repeat("<div>", 1000))})
+	b := open(t, nil, fetchtest.Local())
 	for name, c := range map[string]struct {
 		args  block
 		kind  tool.Kind
@@ -86,17 +91,18 @@ func TestExtractFails(t *testing.T) {
 		"too deep":           {block{"url": at + "/deep", "links": true}, tool.Failed, []string{"nested"}},
 		"not there":          {block{"url": at + "/none", "links": true}, tool.NotFound, nil},
 	} {
-		_, err := b.call("extract", c.args)
+		_, err := b.Call("extract", c.args)
 		if err == nil {
 			t.Errorf("%s: no error", name)
 			continue
 		}
-		fails(t, err, c.kind, c.words...)
+		fetchtest.CheckError(t, err, c.kind, c.words...)
 	}
 }
 
-// However much a page holds, what is given is bounded, and says so.
+// What is extracted is bounded, and says so, however much a page holds.
 func TestExtractIsBounded(t *testing.T) {
+	t.Parallel()
 	b := open(t, nil, nil)
 	for name, html := range map[string]string{
 		"few":   "<a href=/x>y</a>",
@@ -105,8 +111,9 @@ func TestExtractIsBounded(t *testing.T) {
 		"spans": "<table>" + strings.Repeat("<tr><td rowspan=9999 colspan=9999>"+strings.Repeat("x", 100), 5000) + "</table>",
 		"text":  "<p>" + strings.Repeat("word ", 300000) + "</p>",
 	} {
-		r, err := b.call("extract", block{"html": html, "selector": "body, p, td, table", "links": true, "tables": true, "limit": 1000})
-		if got := data(t, r, err); len(r.Data) > 4<<20 || name != "few" && got["truncated"] != true {
+		r, err := b.Call("extract", block{"html": html, "selector": "body, p, td, table", "links": true, "tables": true,
+			"limit": 1000})
+		if got := fetchtest.Data(t, r, err); len(r.Data) > 4<<20 || name != "few" && got["truncated"] != true {
 			t.Errorf("%s: %d bytes, truncated %v", name, len(r.Data), got["truncated"])
 		}
 	}

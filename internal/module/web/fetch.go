@@ -10,6 +10,7 @@ import (
 
 	"callgate/internal/markdown"
 	"callgate/internal/module"
+	"callgate/internal/module/fetch"
 	"callgate/internal/module/web/document"
 	"callgate/tool"
 )
@@ -20,11 +21,15 @@ var fetchDoc string
 const fetchInput = `{
   "type": "object",
   "properties": {
-    "url": {"type": "string", "minLength": 1, "maxLength": 16000, "description": "The address, with https:// or http://."},
-    "format": {"type": "string", "enum": ["markdown", "text", "html"], "default": "markdown", "description": "How a page is written: markdown, text without marks, or its source as it came."},
-    "main_only": {"type": "boolean", "default": true, "description": "Only the text that people come for. False: the whole page."},
+    "url": {"type": "string", "minLength": 1, "maxLength": 16000,
+      "description": "The address, with https:// or http://."},
+    "format": {"type": "string", "enum": ["markdown", "text", "html"], "default": "markdown",
+      "description": "How a page is written: markdown, text without marks, or its source as it came."},
+    "main_only": {"type": "boolean", "default": true,
+      "description": "Only the text that people come for. False: the whole page."},
     "offset": {"type": "integer", "minimum": 0, "description": "The character to begin with; the first is 0."},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 200000, "description": "How many characters to give, 30,000 unless given. What would not fit into one answer is left for the next."}
+    "limit": {"type": "integer", "minimum": 1, "maximum": 200000,
+      "description": "How many characters to give, 30,000 unless given. What would not fit into one answer is left for the next."}
   },
   "required": ["url"],
   "additionalProperties": false
@@ -45,29 +50,32 @@ const fetchOutput = `{
     "total_characters": {"type": "integer"},
     "truncated": {"type": "boolean", "description": "Whether more follows."},
     "next_offset": {"type": "integer", "description": "The offset to go on with, when more follows."},
-    "links": {"type": "array", "description": "With format text: the links of the page.", "items": {"type": "object", "properties": {"text": {"type": "string"}, "url": {"type": "string"}}}},
+    "links": {"type": "array", "description": "With format text: the links of the page.",
+      "items": {"type": "object", "properties": {"text": {"type": "string"}, "url": {"type": "string"}}}},
     "from_cache": {"type": "boolean", "description": "It was read a short while ago and shown again."},
     "notice": {"type": "string"}
   },
   "required": ["url", "kind", "truncated"]
 }`
 
-func fetchTool(d *clientPool) definition {
+func fetchTool(k *kernelState) definition {
 	return definition{
 		Name: "fetch", Short: "WebFetch", Doc: fetchDoc, Input: fetchInput, Output: fetchOutput,
 		Examples: []tool.Example{
 			module.Example("read an article", `{"url": "https://example.com/news/article.html"}`),
 			module.Example("go on where the last part ended", `{"url": "https://example.com/spec.html", "offset": 30000}`),
-			module.Example("the whole page, without marks", `{"url": "https://example.com/", "main_only": false, "format": "text"}`),
+			module.Example("the whole page, without marks",
+				`{"url": "https://example.com/", "main_only": false, "format": "text"}`),
 		},
 		Aliases: []string{
 			"web_fetch", "WebFetch", "fetch", "read_url", "open_url", "browse", "scrape", "read_webpage", "url_to_markdown",
-			"read a web page", "open a website", "read an article", "read a PDF from the web", "read an RSS feed", "convert a page to markdown", "summarize a page",
+			"read a web page", "open a website", "read an article", "read a PDF from the web", "read an RSS feed",
+			"convert a page to markdown", "summarize a page",
 			"lire une page web", "ouvrir un site", "lire un article", "lire un PDF en ligne", "récupérer une page",
 		},
 		Tags:    []string{"web", "page", "read", "html", "markdown", "pdf", "rss", "article", "url", "lecture", "site"},
-		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: requestTime},
-		Handler: handler(d, "fetch", fetch),
+		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Timeout: fetch.RequestTime},
+		Handler: handler(k, "fetch", fetchPage),
 	}
 }
 
@@ -97,56 +105,60 @@ type fetchData struct {
 	Notice      string          `json:"notice,omitempty"`
 }
 
-func fetch(ctx context.Context, e httpCall, in fetchArgs) (*tool.Result, error) {
+func fetchPage(ctx context.Context, c webCall, in fetchArgs) (*tool.Result, error) {
 	if in.Format == "" {
 		in.Format = document.Markdown
 	}
-	u, err := e.address(in.URL)
+	u, err := c.URL(in.URL)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := e.limited(ctx)
+	ctx, cancel := c.limited(ctx)
 	defer cancel()
-	page, cached, err := e.load(ctx, u)
+	page, cached, err := c.load(ctx, u)
 	if err != nil {
 		return nil, err
 	}
-	source, err := page.source()
+	source, err := sourceOf(page)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := document.Read(ctx, source, document.Options{Format: in.Format, Main: in.MainOnly == nil || *in.MainOnly})
+	options := document.Options{Format: in.Format, Main: in.MainOnly == nil || *in.MainOnly}
+	doc, err := document.Read(ctx, source, options)
 	if err != nil {
-		return nil, e.unreadable(err)
+		return nil, c.unreadable(err)
 	}
 	data := fetchData{
-		URL: page.URL, Kind: doc.Kind, ContentType: tool.Truncate(page.Type), Title: doc.Title, Byline: doc.Byline, Published: doc.Published,
-		Pages: doc.Pages, FromCache: cached, Notice: notice,
+		URL: page.URL, Kind: doc.Kind, ContentType: tool.Truncate(page.Type), Title: doc.Title, Byline: doc.Byline,
+		Published: doc.Published, Pages: doc.Pages, FromCache: cached, Notice: notice,
 	}
+	size := fetch.Size(int64(len(page.Body)))
 	switch doc.Kind {
 	case document.Binary:
-		return nil, tool.Errorf(e.op, tool.Invalid, "%s is no text that could be read: %s, %s", tool.TruncateTo(page.URL, 300), kindOf(page.Type), size(int64(len(page.Body)))).
+		return nil, tool.Errorf(c.Op, tool.Invalid, "%s is not a text that can be read: %s, %s",
+			tool.TruncateTo(page.URL, 300), typeText(page.Type), size).
 			WithHint("save it with web.download, and use a program that understands it")
 	case document.Picture:
-		r, err := tool.OK(fmt.Sprintf("%s: a picture, %s, %s", tool.TruncateTo(page.URL, 200), doc.MIME, size(int64(len(page.Body)))), data)
+		r, err := tool.OK(fmt.Sprintf("%s: a picture, %s, %s", tool.TruncateTo(page.URL, 200), doc.MIME, size), data)
 		if err == nil {
 			r.Content = []tool.Content{tool.Image(doc.MIME, page.Body)}
 		}
 		return r, err
 	}
 	if page.Truncated {
-		doc.Notes = append(doc.Notes, fmt.Sprintf("the page is longer than %s; its end is missing", size(int64(len(page.Body)))))
+		doc.Notes = append(doc.Notes, fmt.Sprintf("the page is longer than %s; its end is missing", size))
 	}
 	if in.Format == document.Text {
 		data.Links = doc.Links[:min(len(doc.Links), maxListed)]
 	}
-	return e.part(in, doc, data)
+	return c.part(in, doc, data)
 }
 
-// maxListed is how many links are listed beside a text.
+// maxListed bounds the links that are listed beside a text.
 const maxListed = 100
 
-func kindOf(contentType string) string {
+// typeText names a content type for people.
+func typeText(contentType string) string {
 	kind, _, _ := strings.Cut(contentType, ";")
 	if kind = strings.TrimSpace(kind); kind == "" {
 		return "of no named type"
@@ -154,23 +166,23 @@ func kindOf(contentType string) string {
 	return tool.Truncate(kind)
 }
 
-// unreadable says that a document is of a sort that can be read, and cannot.
-func (e httpCall) unreadable(err error) error {
-	var said *tool.Error
-	if errors.As(err, &said) {
-		said.Op = e.op
-		return said
+// unreadable makes the error of a document that is damaged, or beyond a limit.
+func (c webCall) unreadable(err error) error {
+	var done *tool.Error
+	if errors.As(err, &done) {
+		done.Op = c.Op
+		return done
 	}
-	return tool.Errorf(e.op, tool.Failed, "it cannot be read: %w", err).WithHint("save it with web.download")
+	return tool.Errorf(c.Op, tool.Failed, "it cannot be read: %w", err).WithHint("save it with web.download")
 }
 
-// part gives the part of a document that was asked for.
-func (e httpCall) part(in fetchArgs, doc *document.Document, data fetchData) (*tool.Result, error) {
+// part makes the result of the part of a document that the arguments ask for.
+func (c webCall) part(in fetchArgs, doc *document.Document, data fetchData) (*tool.Result, error) {
 	text := heading(doc, in.Format) + doc.Text
 	part, total, ok := cut(text, in.Offset, in.Limit)
 	if !ok {
-		return nil, tool.Errorf(e.op, tool.Invalid, "offset %d is past the end of the page, which has %d characters", in.Offset, total).
-			WithHint("use a smaller offset; the page may have changed since it was read")
+		return nil, tool.Errorf(c.Op, tool.Invalid, "offset %d is past the end of the page, which has %d characters",
+			in.Offset, total).WithHint("use a smaller offset; the page may have changed since it was read")
 	}
 	data.Offset, data.Characters, data.Total = in.Offset, utf8.RuneCountInString(part), total
 	if end := data.Offset + data.Characters; end < total {
@@ -188,13 +200,14 @@ func (e httpCall) part(in fetchArgs, doc *document.Document, data fetchData) (*t
 		r.Warnings = append(r.Warnings, "no part of the page stands out as its text; the whole of it is given")
 	}
 	if doc.Kind == document.Page && strings.TrimSpace(doc.Text) == "" {
-		r.Warnings = append(r.Warnings, "the page shows no text by itself; it may be made by scripts, which a browser tool runs")
+		r.Warnings = append(r.Warnings,
+			"the page shows no text by itself; it may be made by scripts, which a browser tool runs")
 	}
 	return r, nil
 }
 
-// heading is what a document is called and by whom, where its text does not
-// begin with that.
+// heading returns the title and the author of a document, where its text does
+// not begin with them.
 func heading(doc *document.Document, format document.Format) string {
 	if doc.Kind == document.JSON || doc.Kind == document.Plain || format == document.HTML || doc.Text == "" {
 		return ""
@@ -208,30 +221,31 @@ func heading(doc *document.Document, format document.Format) string {
 	default:
 		b.WriteString("# " + doc.Title + "\n\n")
 	}
-	var said []string
+	var origin []string
 	if doc.Byline != "" {
-		said = append(said, "by "+doc.Byline)
+		origin = append(origin, "by "+doc.Byline)
 	}
 	if doc.Published != "" {
-		said = append(said, "published "+doc.Published)
+		origin = append(origin, "published "+doc.Published)
 	}
-	if len(said) > 0 {
-		b.WriteString(strings.Join(said, ", ") + "\n\n")
+	if len(origin) > 0 {
+		b.WriteString(strings.Join(origin, ", ") + "\n\n")
 	}
 	return b.String()
 }
 
 const (
 	defaultLimit = 30_000
-	// What a model is given of one result is cut at 48 KiB; this leaves room
-	// for the rest of it.
+	// maxBytes bounds a part. The kernel cuts a result at 48 KiB; this leaves
+	// space for the rest of it.
 	maxBytes = 44 << 10
 	// lookBack is how far before the limit the end of a line is looked for.
 	lookBack = 400
 )
 
-// cut cuts a part out of a text: characters from offset on, no more than fit
-// into a result, and to the end of a line if one is near.
+// cut returns a part of a text: limit characters from offset on, no more than
+// fit into a result, and up to the end of a line if one is near. It reports
+// whether the offset lies within the text.
 func cut(text string, offset, limit int) (part string, total int, ok bool) {
 	if limit == 0 {
 		limit = defaultLimit
@@ -268,8 +282,9 @@ func (d *fetchData) summary() string {
 	case d.Total == 0:
 		return name + " holds no text"
 	case d.Truncated:
-		return fmt.Sprintf("%s: characters %d to %d of %d; continue with offset=%d", name, d.Offset, d.NextOffset, d.Total, d.NextOffset)
+		return fmt.Sprintf("%s: characters %d to %d of %d; continue with offset=%d",
+			name, d.Offset, d.NextOffset, d.Total, d.NextOffset)
 	default:
-		return fmt.Sprintf("%s: %s, to its end", name, count(d.Characters, "character"))
+		return fmt.Sprintf("%s: %s, to its end", name, fetch.Count(d.Characters, "character"))
 	}
 }

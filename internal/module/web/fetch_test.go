@@ -17,6 +17,7 @@ import (
 
 	"github.com/andybalholm/brotli"
 
+	"callgate/internal/module/fetch/fetchtest"
 	"callgate/tool"
 )
 
@@ -28,7 +29,7 @@ const articleHTML = `<!DOCTYPE html><html><head><title>Bees</title><meta name="a
 
 // site serves bodies by their paths.
 func site(t testing.TB, pages map[string]func(http.ResponseWriter, *http.Request)) string {
-	return serve(t, func(w http.ResponseWriter, r *http.Request) {
+	return fetchtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if page, ok := pages[r.URL.Path]; ok {
 			page(w, r)
 			return
@@ -61,6 +62,7 @@ func packedBody(kind, coding string, pack func(io.Writer) io.WriteCloser, text s
 func gzipped(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }
 
 func TestFetch(t *testing.T) {
+	t.Parallel()
 	const html = "text/html; charset=utf-8"
 	const rss = `<?xml version="1.0" encoding="iso-8859-1"?><rss version="2.0"><channel><title>News</title><item><title>One &amp; only</title><link>https://example.com/1</link><pubDate>Mon, 06 May 2024 07:08:09 GMT</pubDate><description>&lt;p&gt;The &lt;b&gt;first&lt;/b&gt; item&lt;/p&gt;</description></item><item><title>Caf` + "\xe9" + `</title><guid>https://example.com/2</guid></item></channel></rss>`
 	const atom = `<feed xmlns="http://www.w3.org/2005/Atom"><title>Log</title><entry><title>E</title><link rel="self" href="/s"/><link rel="alternate" href="/e"/><updated>2024-05-06T07:08:09Z</updated><author><name>Ada</name></author><summary>Sum</summary></entry></feed>`
@@ -84,7 +86,7 @@ func TestFetch(t *testing.T) {
 		"/robots.txt": body("text/plain", ""),
 	}
 	at := site(t, pages)
-	b := open(t, block{"robots": false}, local)
+	b := open(t, block{"robots": false}, fetchtest.Local())
 	for name, c := range map[string]struct {
 		args block
 		want string
@@ -102,7 +104,7 @@ func TestFetch(t *testing.T) {
 		"compressed by br":     {block{"url": "/br"}, "packed", nil},
 		"text":                 {block{"url": "/text"}, "a plain\ntext", block{"kind": "text"}},
 		"JSON":                 {block{"url": "/json"}, "{\n  \"b\": [\n    1,\n    2\n  ],\n  \"a\": \"x\"\n}", block{"kind": "json"}},
-		"JSON that is none":    {block{"url": "/badjson"}, `{"b":`, block{"kind": "text"}},
+		"not quite JSON":       {block{"url": "/badjson"}, `{"b":`, block{"kind": "text"}},
 		"RSS":                  {block{"url": "/rss"}, "# News\n\n- [One & only](https://example.com/1), 2024-05-06T07:08:09Z\n  The first item\n- [Café](https://example.com/2)", block{"kind": "feed", "title": "News"}},
 		"Atom":                 {block{"url": "/atom"}, "# Log\n\n- [E](" + at + "/e), 2024-05-06T07:08:09Z, by Ada\n  Sum", block{"kind": "feed"}},
 		"XML":                  {block{"url": "/xml"}, "<a><b>c</b></a>", block{"kind": "text"}},
@@ -112,7 +114,7 @@ func TestFetch(t *testing.T) {
 		"what is hidden":       {block{"url": "/hidden"}, "seen", nil},
 	} {
 		c.args["url"] = at + c.args["url"].(string)
-		r, err := b.call("fetch", c.args)
+		r, err := b.Call("fetch", c.args)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -120,23 +122,25 @@ func TestFetch(t *testing.T) {
 		if got := text(t, r, err); !strings.HasPrefix(got, c.want) || len(c.want) < 30 && got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
-		got := data(t, r, err)
+		got := fetchtest.Data(t, r, err)
 		for k, v := range c.data {
 			if fmt.Sprint(got[k]) != fmt.Sprint(v) {
 				t.Errorf("%s: %s is %v, want %v", name, k, got[k], v)
 			}
 		}
-		if strings.Contains(fmt.Sprint(r.Content), "INSTRUCTIONS") || name == "an article" && strings.Contains(r.Content[0].Text, "Legal") {
+		if strings.Contains(fmt.Sprint(r.Content), "INSTRUCTIONS") ||
+			name == "an article" && strings.Contains(r.Content[0].Text, "Legal") {
 			t.Errorf("%s: %v", name, r.Content)
 		}
 	}
-	r, err := b.call("fetch", block{"url": at + "/nothing"})
+	r, err := b.Call("fetch", block{"url": at + "/nothing"})
 	if err != nil || !strings.Contains(strings.Join(r.Warnings, ""), "scripts") {
 		t.Errorf("a page without text: %v %v", r, err)
 	}
 }
 
 func TestFetchFails(t *testing.T) {
+	t.Parallel()
 	at := site(t, map[string]func(http.ResponseWriter, *http.Request){
 		"/binary":  body("application/zip", "PK\x03\x04"),
 		"/video":   body("video/mp4", "...."),
@@ -159,10 +163,9 @@ func TestFetchFails(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = io.WriteString(w, "plain words")
 		},
-		"/hangs":      func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 		"/robots.txt": body("text/plain", ""),
 	})
-	b := open(t, block{"timeout_seconds": 1}, local)
+	b := open(t, nil, fetchtest.Local())
 	for path, c := range map[string]struct {
 		kind  tool.Kind
 		words []string
@@ -181,7 +184,6 @@ func TestFetchFails(t *testing.T) {
 		at + "/nowhere":        {tool.Failed, []string{"Location"}},
 		at + "/strange":        {tool.Failed, []string{"compress"}},
 		at + "/notgzip":        {tool.Failed, []string{"gzip"}},
-		at + "/hangs":          {tool.Timeout, []string{"1 seconds"}},
 		"example.com":          {tool.Invalid, []string{"https://example.com"}},
 		"ftp://example.com/":   {tool.Denied, nil},
 		"http://10.1.2.3/":     {tool.Denied, []string{"private"}},
@@ -189,16 +191,25 @@ func TestFetchFails(t *testing.T) {
 		"ws://example.com/":    {tool.Invalid, nil},
 		"http://u:p@127.0.0.1": {tool.Denied, nil},
 	} {
-		_, err := b.call("fetch", block{"url": path})
+		_, err := b.Call("fetch", block{"url": path})
 		if err == nil {
 			t.Errorf("%s: no error", path)
 			continue
 		}
-		fails(t, err, c.kind, c.words...)
+		fetchtest.CheckError(t, err, c.kind, c.words...)
 	}
 }
 
+func TestFetchTimesOut(t *testing.T) {
+	t.Parallel()
+	at := fetchtest.Serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }).URL
+	b := open(t, block{"timeout_seconds": 0.1, "robots": false}, fetchtest.Local())
+	_, err := b.Call("fetch", block{"url": at})
+	fetchtest.CheckError(t, err, tool.Timeout, "did not answer within 0.1 seconds", "look for the same elsewhere")
+}
+
 func TestFetchPicturesAndPDFs(t *testing.T) {
+	t.Parallel()
 	var picture bytes.Buffer
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 4, 4))); err != nil {
 		t.Fatal(err)
@@ -212,36 +223,40 @@ func TestFetchPicturesAndPDFs(t *testing.T) {
 		"/p.pdf":  body("application/pdf", string(printed)),
 		"/p.data": body("application/octet-stream", string(printed)),
 	})
-	b := open(t, nil, local)
-	r, err := b.call("fetch", block{"url": at + "/p.png"})
-	if err != nil || len(r.Content) != 1 || r.Content[0].Type != "image" || r.Content[0].MIME != "image/png" || !bytes.Equal(r.Content[0].Data, picture.Bytes()) {
+	b := open(t, nil, fetchtest.Local())
+	r, err := b.Call("fetch", block{"url": at + "/p.png"})
+	if err != nil || len(r.Content) != 1 || r.Content[0].Type != "image" || r.Content[0].MIME != "image/png" ||
+		!bytes.Equal(r.Content[0].Data, picture.Bytes()) {
 		t.Errorf("a picture: %v %v", r, err)
 	}
 	for _, path := range []string{"/p.pdf", "/p.data"} {
-		r, err = b.call("fetch", block{"url": at + path})
+		r, err = b.Call("fetch", block{"url": at + path})
 		got := text(t, r, err)
-		if d := data(t, r, err); d["kind"] != "pdf" || d["pages"] != 2.0 || d["title"] != "A printed page" {
+		if d := fetchtest.Data(t, r, err); d["kind"] != "pdf" || d["pages"] != 2.0 || d["title"] != "A printed page" {
 			t.Errorf("%s: %v", path, d)
 		}
-		for _, want := range []string{"# A printed page", "[page 1 of 2]\n\nHello PDF\nThe quick brown fox", "[page 2 of 2]\n\nThe second page of the file."} {
+		for _, want := range []string{"# A printed page", "[page 1 of 2]\n\nHello PDF\nThe quick brown fox",
+			"[page 2 of 2]\n\nThe second page of the file."} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s lacks %q: %q", path, want, got)
 			}
 		}
 	}
-	b.set(block{"max_bytes": 2000}, local)
-	_, err = b.call("fetch", block{"url": at + "/p.pdf"})
-	fails(t, err, tool.Failed, "longer than may be read")
+	b.Set(block{"max_bytes": 2000}, fetchtest.Local())
+	_, err = b.Call("fetch", block{"url": at + "/p.pdf"})
+	fetchtest.CheckError(t, err, tool.Failed, "longer than may be read")
 }
 
-// A long page comes in parts that make the whole, whatever their limits.
+// The parts of a long page make the whole, whatever their limits.
 func TestFetchInParts(t *testing.T) {
+	t.Parallel()
 	var long strings.Builder
 	for i := range 5000 {
 		fmt.Fprintf(&long, "line %d with an é and a 日本\n", i)
 	}
-	at := site(t, map[string]func(http.ResponseWriter, *http.Request){"/long": body("text/plain; charset=utf-8", long.String())})
-	b := open(t, nil, local)
+	at := site(t, map[string]func(http.ResponseWriter,
+		*http.Request){"/long": body("text/plain; charset=utf-8", long.String())})
+	b := open(t, nil, fetchtest.Local())
 	for _, limit := range []int{0, 700, 5000, 200000} {
 		var whole strings.Builder
 		args := block{"url": at + "/long"}
@@ -253,8 +268,8 @@ func TestFetchInParts(t *testing.T) {
 			if args["offset"] = int(next); parts > 300 {
 				t.Fatal("it does not end")
 			}
-			r, err := b.call("fetch", args)
-			part, d := text(t, r, err), data(t, r, err)
+			r, err := b.Call("fetch", args)
+			part, d := text(t, r, err), fetchtest.Data(t, r, err)
 			if len(part) > 48<<10 || limit > 0 && int(d["characters"].(float64)) > limit {
 				t.Fatalf("a part of %d bytes", len(part))
 			}
@@ -271,17 +286,18 @@ func TestFetchInParts(t *testing.T) {
 			t.Errorf("limit %d: the parts do not make the whole (%d of %d bytes)", limit, whole.Len(), long.Len())
 		}
 	}
-	_, err := b.call("fetch", block{"url": at + "/long", "offset": 1 << 30})
-	fails(t, err, tool.Invalid, "past the end")
-	b.set(block{"max_bytes": 4096}, local)
-	r, err := b.call("fetch", block{"url": at + "/long"})
+	_, err := b.Call("fetch", block{"url": at + "/long", "offset": 1 << 30})
+	fetchtest.CheckError(t, err, tool.Invalid, "past the end")
+	b.Set(block{"max_bytes": 4096}, fetchtest.Local())
+	r, err := b.Call("fetch", block{"url": at + "/long"})
 	if got := text(t, r, err); len(got) > 4096 || !strings.Contains(strings.Join(r.Warnings, ""), "its end is missing") {
 		t.Errorf("%d bytes, %v", len(got), r.Warnings)
 	}
 }
 
-// What a compressed body becomes is bounded, not what was sent.
+// A body is bounded by what it decompresses to.
 func TestBomb(t *testing.T) {
+	t.Parallel()
 	at := site(t, map[string]func(http.ResponseWriter, *http.Request){
 		"/bomb": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain")
@@ -297,24 +313,26 @@ func TestBomb(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip, gzip, gzip, gzip, gzip")
 		},
 	})
-	b := open(t, block{"max_bytes": 1 << 20}, local)
-	r, err := b.call("fetch", block{"url": at + "/bomb"})
+	b := open(t, block{"max_bytes": 1 << 20}, fetchtest.Local())
+	r, err := b.Call("fetch", block{"url": at + "/bomb"})
 	if err != nil || !strings.Contains(strings.Join(r.Warnings, ""), "longer than 1.0 MiB") {
 		t.Errorf("%v %v", r, err)
 	}
-	_, err = b.call("fetch", block{"url": at + "/layers"})
-	fails(t, err, tool.Failed, "5 times over")
+	_, err = b.Call("fetch", block{"url": at + "/layers"})
+	fetchtest.CheckError(t, err, tool.Failed, "5 times over")
 }
 
 func TestCache(t *testing.T) {
+	t.Parallel()
 	var asked, changed atomic.Int64
 	header := http.Header{}
-	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	at := fetchtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		for k, v := range header {
 			w.Header()[k] = v
 		}
-		if tag := w.Header().Get("ETag"); tag != "" && r.Header.Get("If-None-Match") == tag || r.Header.Get("If-Modified-Since") != "" {
+		if tag := w.Header().Get("ETag"); tag != "" && r.Header.Get("If-None-Match") == tag ||
+			r.Header.Get("If-Modified-Since") != "" {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
@@ -328,7 +346,7 @@ func TestCache(t *testing.T) {
 		cached  bool  // the second
 		version string
 	}{
-		"nothing said":    {nil, nil, 1, true, "version 0"},
+		"no header":       {nil, nil, 1, true, "version 0"},
 		"an age":          {map[string]string{"Cache-Control": "max-age=60"}, nil, 1, true, "version 0"},
 		"no age":          {map[string]string{"Cache-Control": "max-age=0"}, nil, 2, false, "version 1"},
 		"no age, a tag":   {map[string]string{"Cache-Control": "max-age=0", "ETag": `"t"`}, nil, 2, true, "version 0"},
@@ -344,55 +362,57 @@ func TestCache(t *testing.T) {
 		for k, v := range c.config {
 			config[k] = v
 		}
-		b := open(t, config, local)
+		b := open(t, config, fetchtest.Local())
 		clear(header)
 		for k, v := range c.header {
 			header.Set(k, v)
 		}
 		asked.Store(0)
 		changed.Store(0)
-		first, err := b.call("fetch", block{"url": at + "/p"})
-		if data(t, first, err)["from_cache"] == true {
+		first, err := b.Call("fetch", block{"url": at + "/p"})
+		if fetchtest.Data(t, first, err)["from_cache"] == true {
 			t.Errorf("%s: the first came from the cache", name)
 		}
 		changed.Store(1)
-		second, err := b.call("fetch", block{"url": at + "/p#frag"})
-		got := data(t, second, err)
+		second, err := b.Call("fetch", block{"url": at + "/p#frag"})
+		got := fetchtest.Data(t, second, err)
 		if asked.Load() != c.asks || (got["from_cache"] == true) != c.cached || text(t, second, err) != c.version {
 			t.Errorf("%s: asked %d times, %v, %q", name, asked.Load(), got["from_cache"], text(t, second, err))
 		}
 	}
 }
 
-// A page that is kept is shown only to the user who read it, under the rules
-// it was read by.
+// A page that is kept is shown only to the user who read it, under the same
+// rules.
 func TestCacheIsNotShared(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int64
-	at := serve(t, func(w http.ResponseWriter, _ *http.Request) { asked.Add(1); fmt.Fprint(w, "page") }).URL
-	b := open(t, block{"robots": false}, local)
+	at := fetchtest.Serve(t, func(w http.ResponseWriter, _ *http.Request) { asked.Add(1); fmt.Fprint(w, "page") }).URL
+	b := open(t, block{"robots": false}, fetchtest.Local())
 	ask := func(want int64, what string) {
 		t.Helper()
-		if _, err := b.call("fetch", block{"url": at}); err != nil || asked.Load() != want {
+		if _, err := b.Call("fetch", block{"url": at}); err != nil || asked.Load() != want {
 			t.Errorf("%s: asked %d times, want %d (%v)", what, asked.Load(), want, err)
 		}
 	}
 	ask(1, "first")
 	ask(1, "again")
-	b.who = tool.Principal{User: "u", Session: "another"}
+	b.Caller = tool.Principal{User: "u", Session: "another"}
 	ask(1, "another session of the same user")
-	b.who.User = "v"
+	b.Caller.User = "v"
 	ask(2, "another user")
-	b.set(block{"robots": false}, block{"private_hosts": []any{"127.0.0.1"}})
+	b.Set(block{"robots": false}, block{"private_hosts": []any{"127.0.0.1"}})
 	ask(3, "other rules")
-	b.set(block{"robots": false, "user_agent": "other"}, local)
+	b.Set(block{"robots": false, "user_agent": "other"}, fetchtest.Local())
 	ask(4, "another name")
 }
 
 func TestRobots(t *testing.T) {
+	t.Parallel()
 	var seen []string
 	robots := "User-agent: *\nDisallow: /private\nAllow: /private/open\n\nUser-agent: callgate\nDisallow: /mine\nnonsense\n"
 	status := 200
-	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	at := fetchtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		seen = append(seen, r.URL.Path)
 		switch r.URL.Path {
 		case "/robots.txt":
@@ -404,49 +424,51 @@ func TestRobots(t *testing.T) {
 			fmt.Fprint(w, "<p>page</p>")
 		}
 	}).URL
-	b := open(t, nil, local)
-	for path, kind := range map[string]tool.Kind{"/": "", "/private": "", "/mine": tool.Denied, "/mine/x?y": tool.Denied, "/leads": tool.Denied} {
-		_, err := b.call("fetch", block{"url": at + path})
+	b := open(t, nil, fetchtest.Local())
+	for path, kind := range map[string]tool.Kind{"/": "", "/private": "", "/mine": tool.Denied, "/mine/x?y": tool.Denied,
+		"/leads": tool.Denied} {
+		_, err := b.Call("fetch", block{"url": at + path})
 		if tool.KindOf(err) != kind {
 			t.Errorf("%s: %v", path, err)
 		}
 		if err != nil {
-			fails(t, err, kind, "robots", "tools.modules.web.config.robots")
+			fetchtest.CheckError(t, err, kind, "robots", "tools.modules.web.config.robots")
 		}
 	}
-	_, err := b.call("extract", block{"url": at + "/mine", "links": true})
-	fails(t, err, tool.Denied)
-	if _, err := b.call("download", block{"url": at + "/mine", "path": "x"}); err != nil {
+	_, err := b.Call("extract", block{"url": at + "/mine", "links": true})
+	fetchtest.CheckError(t, err, tool.Denied)
+	if _, err := b.Call("download", block{"url": at + "/mine", "path": "x"}); err != nil {
 		t.Errorf("a download is for a person: %v", err)
 	}
 	if n := strings.Count(strings.Join(seen, " "), "/robots.txt"); n != 1 {
 		t.Errorf("robots.txt was asked for %d times", n)
 	}
-	b.set(block{"user_agent": "other/1"}, local)
-	_, err = b.call("fetch", block{"url": at + "/private/x"})
-	fails(t, err, tool.Denied)
-	if _, err := b.call("fetch", block{"url": at + "/private/open"}); err != nil {
+	b.Set(block{"user_agent": "other/1"}, fetchtest.Local())
+	_, err = b.Call("fetch", block{"url": at + "/private/x"})
+	fetchtest.CheckError(t, err, tool.Denied)
+	if _, err := b.Call("fetch", block{"url": at + "/private/open"}); err != nil {
 		t.Error(err)
 	}
-	b.set(block{"robots": false}, local)
-	if _, err := b.call("fetch", block{"url": at + "/mine"}); err != nil {
+	b.Set(block{"robots": false}, fetchtest.Local())
+	if _, err := b.Call("fetch", block{"url": at + "/mine"}); err != nil {
 		t.Error(err)
 	}
 	status = 503
-	b.set(nil, local)
-	_, err = b.call("fetch", block{"url": at + "/new"})
-	fails(t, err, tool.Failed, "503")
+	b.Set(nil, fetchtest.Local())
+	_, err = b.Call("fetch", block{"url": at + "/new"})
+	fetchtest.CheckError(t, err, tool.Failed, "503")
 	status = 404
-	if _, err := b.call("fetch", block{"url": at + "/new"}); err != nil {
+	if _, err := b.Call("fetch", block{"url": at + "/new"}); err != nil {
 		t.Error(err)
 	}
 }
 
-// A host has two requests to answer at a time, whoever makes them.
+// A host gets two requests at a time, whichever sessions make them.
 func TestTwoAtATime(t *testing.T) {
+	t.Parallel()
 	var now, most atomic.Int64
 	two := make(chan struct{})
-	at := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+	at := fetchtest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		n := now.Add(1)
 		defer now.Add(-1)
 		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
@@ -461,13 +483,13 @@ func TestTwoAtATime(t *testing.T) {
 		<-two // the first waits for a second, which must come
 		fmt.Fprint(w, "page")
 	}).URL
-	b := open(t, block{"robots": false, "cache_minutes": 0}, local)
+	b := open(t, block{"robots": false, "cache_minutes": 0}, fetchtest.Local())
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
 			args, _ := json.Marshal(block{"url": fmt.Sprint(at, "/", i)})
 			call := tool.Call{Args: args, Principal: tool.Principal{Session: fmt.Sprint(i)}}
-			if _, err := b.tool("fetch").Handler.Execute(t.Context(), call, b.grant); err != nil {
+			if _, err := b.Tool("fetch").Handler.Execute(t.Context(), call, b.Grant); err != nil {
 				t.Error(err)
 			}
 		})

@@ -6,88 +6,96 @@ import (
 	"net/url"
 	"time"
 
+	"callgate/internal/module/fetch/body"
 	"callgate/internal/module/web/document"
 	"callgate/internal/module/web/pagecache"
 	"callgate/tool"
 )
 
-// load gets a page: the one that is kept, if it is fresh or the server says
-// that it has not changed, or else a new one, which is kept in turn.
-func (e httpCall) load(ctx context.Context, u *url.URL) (page *loaded, cached bool, err error) {
-	key := pagecache.Key{User: e.user, Rules: e.settings.rules, URL: u.String()}
-	usual := time.Duration(e.settings.CacheMinutes * float64(time.Minute))
-	var kept *pagecache.Entry
-	if usual > 0 {
-		if found, ok := e.desk.pages.Get(key); ok {
-			now := time.Now()
-			if now.Before(found.Fresh) && now.Before(found.Stored.Add(usual)) {
-				return &loaded{found}, true, nil
-			}
-			if found.CanRevalidate() {
-				kept = found
-			}
-		}
+// load returns a page. A page that is kept is used if it is fresh, or if the
+// server says that it has not changed; otherwise the page is fetched, and kept.
+func (c webCall) load(ctx context.Context, u *url.URL) (page *pagecache.Entry, cached bool, err error) {
+	key := pagecache.Key{User: c.user, Rules: c.settings.rules, URL: u.String()}
+	kept, fresh := c.findKept(key)
+	if fresh {
+		return kept, true, nil
 	}
-	r, err := e.get(ctx, u)
+	r, err := c.pageRequest(ctx, u)
 	if err != nil {
 		return nil, false, err
 	}
-	if kept != nil {
-		if kept.ETag != "" {
-			r.Header.Set("If-None-Match", kept.ETag)
-		}
-		if kept.Modified != "" {
-			r.Header.Set("If-Modified-Since", kept.Modified)
-		}
+	if kept != nil && kept.ETag != "" {
+		r.Header.Set("If-None-Match", kept.ETag)
 	}
-	resp, err := e.do(r, true)
+	if kept != nil && kept.Modified != "" {
+		r.Header.Set("If-Modified-Since", kept.Modified)
+	}
+	resp, err := c.do(r, true)
 	if err != nil {
 		return nil, false, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusNotModified && kept != nil {
-		e.keep(kept, resp.Header, usual)
-		return &loaded{kept}, true, nil
+		c.keep(kept, resp.Header)
+		return kept, true, nil
 	}
 	if resp.StatusCode >= 300 {
-		e.desk.pages.Drop(key)
-		return nil, false, e.statusError(resp)
+		c.kernel.pages.Drop(key)
+		return nil, false, c.statusError(resp)
 	}
-	got, err := readBody(resp, e.settings.MaxBytes)
+	content, truncated, err := body.ReadAll(resp, c.settings.MaxBytes)
 	if err != nil {
-		return nil, false, e.fail(r, err)
+		return nil, false, c.failure(r, err)
 	}
-	entry := &pagecache.Entry{
+	page = &pagecache.Entry{
 		Key: key, URL: tool.TruncateTo(resp.Request.URL.Redacted(), 4000), Type: resp.Header.Get("Content-Type"),
-		ETag: resp.Header.Get("ETag"), Modified: resp.Header.Get("Last-Modified"), Truncated: got.truncated, Body: got.raw,
+		ETag: resp.Header.Get("ETag"), Modified: resp.Header.Get("Last-Modified"), Truncated: truncated, Body: content,
 	}
 	if resp.StatusCode == http.StatusOK {
-		e.keep(entry, resp.Header, usual)
+		c.keep(page, resp.Header)
 	}
-	return &loaded{entry}, false, nil
+	return page, false, nil
 }
 
-// keep keeps a page for a later call, if its server lets it. That it cannot be
-// kept does not matter to anybody now.
-func (e httpCall) keep(entry *pagecache.Entry, h http.Header, usual time.Duration) {
-	now := time.Now()
+// findKept returns a page that is kept, if it is fresh or if the server can tell
+// whether it has changed; otherwise nil.
+func (c webCall) findKept(key pagecache.Key) (page *pagecache.Entry, fresh bool) {
+	if c.settings.cacheTime() == 0 {
+		return nil, false
+	}
+	page, ok := c.kernel.pages.Get(key)
+	if !ok {
+		return nil, false
+	}
+	if now := time.Now(); now.Before(page.Fresh) && now.Before(page.Stored.Add(c.settings.cacheTime())) {
+		return page, true
+	}
+	if !page.CanRevalidate() {
+		return nil, false
+	}
+	return page, false
+}
+
+// keep keeps a page for a later call, if its server permits. A page that cannot
+// be stored is only slower to read again, so that is not an error.
+func (c webCall) keep(page *pagecache.Entry, h http.Header) {
+	now, usual := time.Now(), c.settings.cacheTime()
 	may, fresh := pagecache.Cacheability(h, now, usual)
 	if !may || usual == 0 {
-		e.desk.pages.Drop(entry.Key)
+		c.kernel.pages.Drop(page.Key)
 		return
 	}
-	entry.Stored, entry.Fresh = now, fresh
-	_ = e.desk.pages.Put(entry)
+	page.Stored, page.Fresh = now, fresh
+	_ = c.kernel.pages.Put(page)
 }
 
-// loaded is a page that was got, from wherever.
-type loaded struct{ *pagecache.Entry }
-
-// source is the page as documents are read from.
-func (l *loaded) source() (document.Source, error) {
-	u, err := url.Parse(l.URL)
+// sourceOf returns a page as a source of documents.
+func sourceOf(page *pagecache.Entry) (document.Source, error) {
+	u, err := url.Parse(page.URL)
 	if err != nil {
-		return document.Source{}, &tool.Error{Op: Namespace, Kind: tool.Internal, Message: "the address of the page cannot be read again", Err: err}
+		return document.Source{}, &tool.Error{
+			Op: Namespace, Kind: tool.Internal, Message: "the address of the page cannot be parsed again", Err: err,
+		}
 	}
-	return document.Source{URL: u, Type: l.Type, Body: l.Body, Truncated: l.Truncated}, nil
+	return document.Source{URL: u, Type: page.Type, Body: page.Body, Truncated: page.Truncated}, nil
 }

@@ -3,112 +3,92 @@ package web
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
+	"callgate/internal/module/fetch"
+	"callgate/internal/module/fetch/body"
+	"callgate/internal/module/web/politeness"
 	"callgate/tool"
 )
 
-// maxRedirects is how many redirects are followed.
+// maxRedirects bounds the redirects that are followed.
 const maxRedirects = 10
 
-// errBusy is why a call ends that waits at a host's gate.
+// errBusy is the error of a call whose time ends while it waits for its turn
+// at a host.
 var errBusy = errors.New("the host is busy with other requests")
 
-// address reads a URL, and has the guard judge it.
-func (e httpCall) address(text string) (*url.URL, error) {
-	text = strings.TrimSpace(text)
-	u, err := url.Parse(text)
-	if err != nil {
-		var outer *url.Error
-		if errors.As(err, &outer) {
-			err = outer.Err // the URL is said here
-		}
-		return nil, tool.Errorf(e.op, tool.Invalid, "%q is not a URL: %v", tool.Truncate(text), err).WithHint("write it as https://host/path")
-	}
-	switch {
-	case u.Scheme == "" && text != "":
-		return nil, tool.Errorf(e.op, tool.Invalid, "%q has no scheme", tool.Truncate(text)).WithHint("did you mean https://%s?", tool.Truncate(strings.TrimLeft(text, "/")))
-	case u.Scheme == "ws", u.Scheme == "wss":
-		return nil, tool.Errorf(e.op, tool.Invalid, "web sockets are not spoken here").WithHint("use an http or https URL")
-	}
-	u.Fragment, u.RawFragment = "", ""
-	if err := e.settings.guard.Check(u); err != nil {
-		return nil, e.named(err)
-	}
-	return u, nil
-}
-
-// named gives a refusal the name of the tool.
-func (e httpCall) named(err error) error {
-	var refused *tool.Error
-	if errors.As(err, &refused) {
-		refused.Op = e.op
-		return refused
-	}
-	return err
-}
-
 // limited bounds the time of a call.
-func (e httpCall) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, time.Duration(float64(e.settings.Timeout)*float64(time.Second)))
+func (c webCall) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, c.settings.TimeLimit(0))
 }
 
-// do is one request, and those that redirects make of it. Each of them is
-// judged by the guard, asks robots.txt if robot is set, and goes through the
-// gate of its host; this is why the redirects are followed here and not by the
-// client. The gate is passed when the body is closed.
-func (e httpCall) do(r *http.Request, robot bool) (*http.Response, error) {
-	if r.Header.Get("User-Agent") == "" {
-		r.Header.Set("User-Agent", e.settings.UserAgent)
+// do sends a request as send does. An error says what to do next.
+func (c webCall) do(r *http.Request, robots bool) (*http.Response, error) {
+	resp, err := c.send(r, robots)
+	if err != nil {
+		return nil, c.failure(r, err)
 	}
-	follow := e.settings.guard.Redirects(maxRedirects)
+	return resp, nil
+}
+
+// send sends a request and follows its redirects. Each request is checked by
+// the guard, may ask robots.txt, and waits for its turn at its host; this is
+// why redirects are followed here and not by the client. The turn ends when
+// the body is closed.
+func (c webCall) send(r *http.Request, robots bool) (*http.Response, error) {
+	if r.Header.Get("User-Agent") == "" {
+		r.Header.Set("User-Agent", c.settings.UserAgent)
+	}
+	mayFollow := c.settings.Guard().Redirects(maxRedirects)
 	var via []*http.Request
 	for {
-		resp, err := e.step(r, robot)
+		resp, err := c.sendOne(r, robots)
 		if err != nil {
-			return nil, e.fail(r, err)
+			return nil, err
 		}
-		next, err := redirect(r, resp)
-		if err != nil || next == nil {
-			if err != nil {
-				_ = resp.Body.Close()
-				return nil, e.fail(r, err)
-			}
+		next, err := redirected(r, resp)
+		if next == nil && err == nil {
 			return resp, nil
 		}
 		_ = resp.Body.Close()
+		if err != nil {
+			return nil, err
+		}
 		via = append(via, r)
-		if err := follow(next, via); err != nil {
-			return nil, e.named(err)
+		if err := mayFollow(next, via); err != nil {
+			return nil, err
 		}
 		r = next
 	}
 }
 
-// redirect is the request that a response redirects to; nil if it does not.
-func redirect(r *http.Request, resp *http.Response) (*http.Request, error) {
+// redirected returns the request that a response redirects to; nil if it does
+// not redirect.
+func redirected(r *http.Request, resp *http.Response) (*http.Request, error) {
+	repeats := false
 	switch resp.StatusCode {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther:
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		repeats = true
 	default:
 		return nil, nil
 	}
-	text := resp.Header.Get("Location")
-	if text == "" {
+	location := resp.Header.Get("Location")
+	if location == "" {
 		return nil, nil
 	}
-	to, err := r.URL.Parse(text)
+	to, err := r.URL.Parse(location)
 	if err != nil {
-		return nil, tool.Errorf("", tool.Failed, "%s redirects to %q, which is no address", r.URL.Host, tool.Truncate(text))
+		return nil, tool.Errorf("", tool.Failed, "%s redirects to %q, which is not an address",
+			r.URL.Host, tool.Truncate(location))
 	}
 	to.Fragment, to.RawFragment = "", ""
 	next := r.Clone(r.Context())
 	next.URL, next.Host, next.Response = to, "", resp
-	repeats := resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && !repeats {
 		next.Method, next.Body, next.GetBody, next.ContentLength = http.MethodGet, nil, nil, 0
 		next.Header.Del("Content-Type")
@@ -121,124 +101,99 @@ func redirect(r *http.Request, resp *http.Response) (*http.Request, error) {
 	return next, nil
 }
 
-// step sends one request, when it is its turn.
-func (e httpCall) step(r *http.Request, robot bool) (*http.Response, error) {
-	ctx := r.Context()
-	delay := time.Duration(float64(e.settings.Delay) * float64(time.Second))
-	if robot && e.settings.Robots {
-		wanted, err := e.line.robots.Allowed(ctx, r.URL, e.settings.agent(), e.robots)
+// sendOne sends one request when it is its turn.
+func (c webCall) sendOne(r *http.Request, robots bool) (*http.Response, error) {
+	ctx, delay := r.Context(), c.settings.delay()
+	if robots && c.settings.Robots {
+		wanted, err := c.client.robots.Allowed(ctx, r.URL, c.settings.agent(), c.robots)
 		if err != nil {
 			return nil, err
 		}
 		delay = max(delay, wanted)
 	}
-	host := strings.ToLower(r.URL.Hostname())
-	leave, err := e.desk.gates.Acquire(ctx, host, delay)
+	release, err := c.kernel.limiter.Acquire(ctx, strings.ToLower(r.URL.Hostname()), delay)
 	if err != nil {
 		return nil, errors.Join(errBusy, err)
 	}
-	resp, err := e.line.client.Do(r)
+	resp, err := c.client.Do(r)
 	if err != nil {
-		leave()
+		release()
 		return nil, err
 	}
-	resp.Body = &gated{resp.Body, leave}
+	resp.Body = &limitedBody{resp.Body, release}
 	return resp, nil
 }
 
-// gated leaves a gate when a body is done with.
-type gated struct {
+// limitedBody ends a request's turn at its host when it is closed.
+type limitedBody struct {
 	io.ReadCloser
-	leave func()
+	release func()
 }
 
-// Close closes the body and leaves.
-func (g *gated) Close() error {
-	defer g.leave()
-	return g.ReadCloser.Close()
+// Close closes the body and ends the turn.
+func (b *limitedBody) Close() error {
+	defer b.release()
+	return b.ReadCloser.Close()
 }
 
 // robots fetches a robots.txt.
-func (e httpCall) robots(ctx context.Context, at *url.URL) (status int, content []byte, err error) {
+func (c webCall) robots(ctx context.Context, at *url.URL) (status int, content []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return 0, nil, err
 	}
-	r.Header.Set("Accept-Encoding", acceptedEncodings)
-	resp, err := e.do(r, false)
+	r.Header.Set("Accept-Encoding", body.Accepted)
+	resp, err := c.do(r, false)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer resp.Body.Close()
-	got, err := readBody(resp, robotsBytes)
-	if err != nil {
-		return 0, nil, e.fail(r, err)
+	if content, _, err = body.ReadAll(resp, politeness.MaxRobots); err != nil {
+		return 0, nil, c.failure(r, err)
 	}
-	return resp.StatusCode, got.raw, nil
+	return resp.StatusCode, content, nil
 }
 
-// get makes a request for a page.
-func (e httpCall) get(ctx context.Context, u *url.URL) (*http.Request, error) {
+// pageRequest makes a request for a page.
+func (c webCall) pageRequest(ctx context.Context, u *url.URL) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return nil, tool.Errorf(e.op, tool.Invalid, "the request cannot be made: %w", err)
+		return nil, tool.Errorf(c.Op, tool.Invalid, "the request cannot be made: %w", err)
 	}
 	r.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,text/plain;q=0.9,*/*;q=0.8")
 	r.Header.Set("Accept-Language", "en,*;q=0.5")
-	r.Header.Set("Accept-Encoding", acceptedEncodings)
+	r.Header.Set("Accept-Encoding", body.Accepted)
 	return r, nil
 }
 
-// statusError is a status of 400 or more as an error, with what to do about it.
-func (e httpCall) statusError(resp *http.Response) *tool.Error {
-	_, words, _ := strings.Cut(resp.Status, " ")
-	out := tool.Errorf(e.op, tool.Failed, "%s answered %d %s", tool.Truncate(resp.Request.URL.Host), resp.StatusCode, tool.Truncate(words))
-	later := "try again later"
-	if after := resp.Header.Get("Retry-After"); after != "" {
-		later = "try again after " + retryAfter(after)
+// failure adds to [fetch.Call.Failure] what to do next in this module.
+func (c webCall) failure(r *http.Request, err error) *tool.Error {
+	if errors.Is(err, errBusy) && errors.Is(err, context.DeadlineExceeded) {
+		return tool.Errorf(c.Op, tool.Busy, "%s was busy with other requests of yours for too long", r.URL.Host).
+			WithHint("ask for fewer pages of one host at a time")
 	}
-	switch status := resp.StatusCode; {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		out.Hint = "the page is not for everybody, or its server turns programs away; look for the same elsewhere"
-	case status == http.StatusNotFound, status == http.StatusGone:
-		out.Kind, out.Hint = tool.NotFound, "nothing is there: check the address, or search for the page"
-	case status == http.StatusTooManyRequests:
-		out.Kind, out.Hint = tool.Limited, "too many requests: "+later
-	case status >= 500:
-		out.Hint = "the server failed: " + later
-	default:
-		out.Hint = "check the address"
+	out := c.Failure(r.Context(), r.URL.Host, err, c.settings.TimeLimit(0))
+	if out.Kind == tool.Timeout {
+		out.Hint = "try again, or look for the same elsewhere"
 	}
 	return out
 }
 
-// retryAfter writes the header for people: it holds seconds, or a date.
-func retryAfter(value string) string {
-	if strings.Trim(value, "0123456789") == "" {
-		return tool.Truncate(value) + " seconds"
-	}
-	return tool.Truncate(value)
-}
-
-// size writes a number of bytes as people do.
-func size(n int64) string {
-	switch {
-	case n == 1:
-		return "1 byte"
-	case n < 1<<10:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+// statusError makes an error of a status that is not a success.
+func (c webCall) statusError(resp *http.Response) *tool.Error {
+	out := tool.Errorf(c.Op, tool.Failed, "%s answered %d %s",
+		tool.Truncate(resp.Request.URL.Host), resp.StatusCode, fetch.StatusText(resp))
+	switch status := resp.StatusCode; {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		out.Hint = "the page is not public, or its server turns programs away; look for the same elsewhere"
+	case status == http.StatusNotFound, status == http.StatusGone:
+		out.Kind, out.Hint = tool.NotFound, "nothing is there: check the address, or search for the page"
+	case status == http.StatusTooManyRequests:
+		out.Kind, out.Hint = tool.Limited, "too many requests: "+fetch.RetryAfter(resp.Header)
+	case status >= 500:
+		out.Hint = "the server failed: " + fetch.RetryAfter(resp.Header)
 	default:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+		out.Hint = "check the address"
 	}
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/module/fetch/fetchtest"
 	"callgate/tool"
 )
 
@@ -29,8 +30,8 @@ const (
 	tavilyAnswer = `{"query":"bees","results":[{"title":"Bees","url":"https://example.com/bees","content":"About bees","score":0.9,"published_date":"Mon, 06 May 2024 07:08:09 GMT"}]}`
 )
 
-// engineServer is an engine that answers as it is told, and remembers how it
-// was asked.
+// engineServer is an engine that answers as a test wants, and keeps the last
+// request.
 type engineServer struct {
 	url     string
 	status  int
@@ -43,7 +44,7 @@ type engineServer struct {
 
 func newEngine(t *testing.T) *engineServer {
 	e := &engineServer{status: 200}
-	e.url = serve(t, func(w http.ResponseWriter, r *http.Request) {
+	e.url = fetchtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		e.request, e.query, e.body = r, r.URL.Query(), string(body)
 		for k, v := range e.header {
@@ -56,6 +57,7 @@ func newEngine(t *testing.T) *engineServer {
 }
 
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t)
 	result := func(title, url, snippet, published string) map[string]any {
 		m := map[string]any{"title": title, "url": url}
@@ -95,11 +97,11 @@ func TestSearch(t *testing.T) {
 			want:   []any{result("Bees", "https://example.com/bees", "About bees", "2024-05-06T07:08:09Z")},
 			header: map[string]string{"Authorization": "Bearer K3Y"}, body: `{"max_results":3,"query":"bees","search_depth":"basic","time_range":"year"}`, warning: "tavily takes no region"},
 	} {
-		b := open(t, block{"engine": c.engine, "endpoint": e.url + "/at"}, local)
-		b.grant.Credential = c.key
+		b := open(t, block{"engine": c.engine, "endpoint": e.url + "/at"}, fetchtest.Local())
+		b.Grant.Credential = c.key
 		e.status, e.answer = 200, c.answer
-		r, err := b.call("search", c.args)
-		got := data(t, r, err)
+		r, err := b.Call("search", c.args)
+		got := fetchtest.Data(t, r, err)
 		if diff := cmp.Diff(c.want, got["results"]); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -119,8 +121,8 @@ func TestSearch(t *testing.T) {
 		if got := strings.Join(r.Warnings, "\n"); !strings.Contains(got, c.warning) || c.warning == "" && got != "" {
 			t.Errorf("%s: warnings %q", name, got)
 		}
-		if said := text(t, r, nil); len(c.want) > 0 && !strings.Contains(said, "https://example.com/bees") {
-			t.Errorf("%s: the text is %q", name, said)
+		if shown := text(t, r, nil); len(c.want) > 0 && !strings.Contains(shown, "https://example.com/bees") {
+			t.Errorf("%s: the text is %q", name, shown)
 		}
 	}
 	if e.request.URL.Path != "/at" && e.request.URL.Path != "/at/search" {
@@ -129,6 +131,7 @@ func TestSearch(t *testing.T) {
 }
 
 func TestSearchFails(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t)
 	for name, c := range map[string]struct {
 		engine, key, answer string
@@ -155,22 +158,23 @@ func TestSearchFails(t *testing.T) {
 		"duck changed its results": {engine: "duckduckgo", status: 200, answer: `<div class="result"><a href="https://example.com">x</a></div>`, kind: tool.Failed, words: []string{"the page could not be read"}},
 		"duck sends nothing":       {engine: "duckduckgo", status: 200, answer: "", kind: tool.Failed, words: []string{"the page could not be read"}},
 	} {
-		b := open(t, block{"engine": c.engine, "endpoint": e.url}, local)
-		b.grant.Credential = c.key
+		b := open(t, block{"engine": c.engine, "endpoint": e.url}, fetchtest.Local())
+		b.Grant.Credential = c.key
 		e.status, e.answer, e.header = c.status, c.answer, c.header
-		_, err := b.call("search", block{"query": "bees"})
+		_, err := b.Call("search", block{"query": "bees"})
 		if err == nil {
 			t.Errorf("%s: no error", name)
 			continue
 		}
-		fails(t, err, c.kind, c.words...)
+		fetchtest.CheckError(t, err, c.kind, c.words...)
 	}
 }
 
-// The key of an engine goes to that engine alone, and never in the open.
+// The key of an engine goes only to that engine, and never unencrypted.
 func TestTheKeyStaysWithTheEngine(t *testing.T) {
+	t.Parallel()
 	var leaked []string
-	stranger := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	stranger := fetchtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		leaked = append(leaked, fmt.Sprint(r.Header, r.URL))
 		_, _ = io.WriteString(w, `{"results":[],"type":"search"}`)
 	})
@@ -178,22 +182,22 @@ func TestTheKeyStaysWithTheEngine(t *testing.T) {
 	e := newEngine(t)
 	e.status, e.header = 302, map[string]string{"Location": elsewhere}
 	for _, engine := range []string{"brave", "searxng"} {
-		b := open(t, block{"engine": engine, "endpoint": e.url}, local)
-		b.grant.Credential = "S3CRET"
-		_, _ = b.call("search", block{"query": "bees"})
+		b := open(t, block{"engine": engine, "endpoint": e.url}, fetchtest.Local())
+		b.Grant.Credential = "S3CRET"
+		_, _ = b.Call("search", block{"query": "bees"})
 	}
 	if len(leaked) == 0 || strings.Contains(strings.Join(leaked, "\n"), "S3CRET") {
 		t.Errorf("the redirect carried %v", leaked)
 	}
 	before := len(leaked)
 	e.status = 307
-	b := open(t, block{"engine": "tavily", "endpoint": e.url}, local)
-	b.grant.Credential = "S3CRET"
-	if _, err := b.call("search", block{"query": "bees"}); tool.KindOf(err) != tool.Denied || len(leaked) != before {
+	b := open(t, block{"engine": "tavily", "endpoint": e.url}, fetchtest.Local())
+	b.Grant.Credential = "S3CRET"
+	if _, err := b.Call("search", block{"query": "bees"}); tool.KindOf(err) != tool.Denied || len(leaked) != before {
 		t.Errorf("a query that was sent is repeated elsewhere: %v", err)
 	}
 	b = open(t, block{"engine": "brave", "endpoint": "http://search.example.com/"}, nil)
-	b.grant.Credential = "S3CRET"
-	_, err := b.call("search", block{"query": "bees"})
-	fails(t, err, tool.Denied, "in the open", "private_hosts")
+	b.Grant.Credential = "S3CRET"
+	_, err := b.Call("search", block{"query": "bees"})
+	fetchtest.CheckError(t, err, tool.Denied, "in the open", "private_hosts")
 }

@@ -7,95 +7,89 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-
-	"golang.org/x/net/http/httpguts"
+	"time"
 
 	"callgate/internal/module"
+	"callgate/internal/module/fetch"
 	"callgate/internal/module/web/searchengine"
-	"callgate/internal/netguard"
 	"callgate/tool"
 )
 
-// settings are what an app file may say of the module.
+// settings are what an app file may say about the module.
 type settings struct {
-	Engine       string         `config:"engine" oneof:"duckduckgo brave searxng tavily" help:"who searches; brave and tavily want a key, which the module's credential names, searxng an endpoint"`
-	Endpoint     string         `config:"endpoint" help:"where the search engine is reached, if not at its usual address"`
-	Timeout      module.Seconds `config:"timeout_seconds" range:"0.1,600" help:"how long a page may take; of a download, how long nothing may move"`
-	CacheMinutes float64        `config:"cache_minutes" range:"0,1440" help:"how long a page is shown again without asking its server; 0 keeps none"`
+	Engine   string `config:"engine" oneof:"duckduckgo brave searxng tavily" help:"brave and tavily need a credential, searxng an endpoint"`
+	Endpoint string `config:"endpoint" help:"where the search engine is reached, if not at its usual address"`
+
+	fetch.Settings
+
+	CacheMinutes float64        `config:"cache_minutes" range:"0,1440" help:"how long a page is shown again without asking; 0 keeps none"`
 	Robots       bool           `config:"robots" help:"keep to robots.txt when pages are read"`
 	Delay        module.Seconds `config:"delay_seconds" range:"0,60" help:"how much time lies between two requests to one host"`
-	UserAgent    string         `config:"user_agent" help:"what the module calls itself"`
 	MaxBytes     int            `config:"max_bytes" range:"1024,33554432" help:"how much of a page is read, unpacked"`
-	AllowedHosts []string       `constraint:"allowed_hosts" help:"only these hosts are reached: names, *.names, addresses or prefixes, with a port or without; the search engine is one, too"`
-	DeniedHosts  []string       `constraint:"denied_hosts" help:"these hosts are never reached"`
-	PrivateHosts []string       `constraint:"private_hosts" help:"hosts, addresses or prefixes that are reached though they are not public"`
-	MaxDownload  int            `constraint:"max_download_bytes" range:"1,1099511627776" help:"the largest file that is downloaded"`
 
-	resolver netguard.Resolver
-
-	// What Check makes of them.
-	guard    *netguard.Guard
-	private  netguard.Hosts
+	// Made by Check.
 	engine   searchengine.Engine
 	endpoint *url.URL
-	rules    string // what a page that is kept depends on
+	rules    string // a hash of what the content of a kept page depends on
 }
 
-func defaults() *settings {
+func defaultSettings(opt fetch.Options) *settings {
 	return &settings{
-		Engine:       "duckduckgo",
-		Timeout:      20,
+		Engine: "duckduckgo",
+		Settings: fetch.Settings{
+			Timeout: 20, UserAgent: "Mozilla/5.0 (compatible; callgate/1.0)",
+			MaxDownload: fetch.DefaultMaxDownload, Options: opt,
+		},
 		CacheMinutes: 15,
 		Robots:       true,
-		UserAgent:    "Mozilla/5.0 (compatible; callgate/1.0)",
 		MaxBytes:     10 << 20,
-		MaxDownload:  2 << 30,
 	}
 }
 
-// Check reads the rules, so that what is wrong with them is said when the app
-// is opened.
+// Check reads the rules, so that a mistake is reported when the app is opened.
 func (s *settings) Check() error {
-	var err error
-	s.guard, err = netguard.New(netguard.Rules{
-		AllowedHosts: s.AllowedHosts, DeniedHosts: s.DeniedHosts, Private: s.PrivateHosts,
-		Setting: "tools.modules." + Namespace + ".constraints", Resolver: s.resolver,
-	})
-	if err != nil {
+	if err := s.Prepare(Namespace, false); err != nil {
 		return err
 	}
-	if s.private, err = netguard.ParseHosts(s.PrivateHosts); err != nil {
-		return err
+	if s.UserAgent == "" {
+		return errors.New("config.user_agent must not be empty")
 	}
-	if !httpguts.ValidHeaderFieldValue(s.UserAgent) || s.UserAgent == "" {
-		return fmt.Errorf("config.user_agent: %q cannot stand in a header", tool.Truncate(s.UserAgent))
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %v %d", s.AllowedHosts, s.DeniedHosts, s.PrivateHosts, s.UserAgent, s.Robots, s.MaxBytes))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %v %d",
+		s.AllowedHosts, s.DeniedHosts, s.PrivateHosts, s.UserAgent, s.Robots, s.MaxBytes))
 	s.rules = hex.EncodeToString(sum[:8])
 	return s.readEngine()
 }
 
 func (s *settings) readEngine() error {
 	s.engine = searchengine.ByName(s.Engine)
-	at := s.Endpoint
-	if at == "" {
-		at = s.engine.Endpoint()
+	address := s.Endpoint
+	if address == "" {
+		address = s.engine.Endpoint()
 	}
-	if at == "" {
-		return fmt.Errorf("config.engine is %s, which is wherever you run it: config.endpoint must say where, as in https://search.example.com", s.Engine)
+	if address == "" {
+		return fmt.Errorf("config.engine is %s, which has no address of its own: config.endpoint must give one, "+
+			"as in https://search.example.com", s.Engine)
 	}
-	u, err := url.Parse(at)
-	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+	u, err := url.Parse(address)
+	if err == nil && !isEndpoint(u) {
 		err = errors.New("it must be an http or https address, without a user, a query or a fragment")
 	}
 	if err != nil {
-		return fmt.Errorf("config.endpoint: %q cannot be used: %w", tool.Truncate(at), err)
+		return fmt.Errorf("config.endpoint: %q cannot be used: %w", tool.Truncate(address), err)
 	}
 	s.endpoint = u
 	return nil
 }
 
-// agent is the name that robots.txt would know the module by.
+func isEndpoint(u *url.URL) bool {
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
+		u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
+// client makes the client of the settings.
+func (s *settings) client() *client { return &client{Client: s.Guard().Client(0)} }
+
+// agent is the name by which robots.txt knows the module.
 func (s *settings) agent() string {
 	name := s.UserAgent
 	if _, own, ok := strings.Cut(name, "compatible;"); ok {
@@ -106,4 +100,14 @@ func (s *settings) agent() string {
 		name = name[:end]
 	}
 	return name
+}
+
+// delay is the time between two requests to one host.
+func (s *settings) delay() time.Duration {
+	return time.Duration(float64(s.Delay) * float64(time.Second))
+}
+
+// cacheTime is how long a page is shown again where its server does not say.
+func (s *settings) cacheTime() time.Duration {
+	return time.Duration(s.CacheMinutes * float64(time.Minute))
 }

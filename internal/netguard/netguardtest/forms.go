@@ -1,11 +1,10 @@
-// Package netguardtest is a world to try guards in: a network of its own in which
-// every address answers, names that say whatever they like, and some hundred
+// Package netguardtest is a network for tests of guards: every address in it
+// answers, a hostile name server resolves its names, and there are some hundred
 // ways to write one address.
 //
-// In the world all addresses of IPv4 and IPv6 are the machine itself, and the
-// same server listens at each. Whoever gets a connection to any address but
-// the public one has got past the guard; the server saw it, whatever the
-// guard thought.
+// In this network all IPv4 and IPv6 addresses are the machine itself, and the
+// same server, the canary, listens at each. A connection to any address but the
+// public ones has got past the guard, and the server has seen it.
 package netguardtest
 
 import (
@@ -20,14 +19,15 @@ type Form struct {
 	URL  string
 }
 
-// Targets are addresses that are not public, one of each sort and the ends of
-// the prefixes.
+// Targets returns addresses that are not public: one of each class, and the ends
+// of the prefixes.
 func Targets() []netip.Addr {
 	var all []netip.Addr
 	for _, text := range []string{
 		"127.0.0.1", "127.0.0.2", "127.255.255.254", "0.0.0.0", "0.1.2.3",
 		"169.254.169.254", "169.254.170.2", "169.254.1.1", "10.0.0.1", "10.255.255.254",
-		"172.16.0.1", "172.31.255.254", "192.168.0.1", "192.168.255.254", "100.64.0.1", "100.127.255.254", "100.100.100.200",
+		"172.16.0.1", "172.31.255.254", "192.168.0.1", "192.168.255.254",
+		"100.64.0.1", "100.127.255.254", "100.100.100.200",
 		"192.0.0.1", "192.0.0.192", "192.0.2.1", "198.18.0.1", "198.19.255.254", "198.51.100.1", "203.0.113.1",
 		"224.0.0.1", "239.255.255.250", "240.0.0.1", "255.255.255.255", "168.63.129.16", "192.88.99.1",
 	} {
@@ -36,17 +36,18 @@ func Targets() []netip.Addr {
 	return all
 }
 
-// six are addresses of IPv6 that are not public, as they stand in a URL.
-var six = []string{
+// targets6 lists IPv6 addresses that are not public, as they stand in a URL.
+var targets6 = []string{
 	"::1", "0:0:0:0:0:0:0:1", "0000:0000:0000:0000:0000:0000:0000:0001", "::0:1", "0::1", "::0.0.0.1",
 	"::", "0:0:0:0:0:0:0:0", "::0.0.0.0",
 	"fe80::1%25lo", "fe80::1%lo", "fe80::1", "::1%25lo", "::1%lo", "FE80::1%25lo",
 	"fc00::1", "fd00::1", "fd00:ec2::254", "FD00:EC2::254", "fd20:ce::254", "fdff:ffff::1", "fec0::1", "feff::1",
-	"ff02::1", "ff0e::1", "100::1", "2001:db8::1", "3fff::1", "2001:2::1", "2001:10::1", "2001:20::1", "5f00::1", "64:ff9b:1::1", "4000::1",
+	"ff02::1", "ff0e::1", "100::1", "2001:db8::1", "3fff::1", "2001:2::1", "2001:10::1", "2001:20::1",
+	"5f00::1", "64:ff9b:1::1", "4000::1",
 }
 
-// Forms writes every target in every way, and adds what is no address but
-// leads to one. Names end in .test and are answered by the world.
+// Forms returns every target in every spelling, and other URLs that lead to a
+// target. Names end in .test; the network's own name server resolves them.
 func Forms() []Form {
 	var all []Form
 	add := func(name, url string) { all = append(all, Form{name, url}) }
@@ -55,30 +56,32 @@ func Forms() []Form {
 			add(name+" of "+addr.String(), "http://"+host+"/")
 		}
 	}
-	for _, host := range six {
+	for _, host := range targets6 {
 		add("the address "+host, "http://["+host+"]/")
 		add("the address "+host+", with a port", "http://["+host+"]:8080/")
 	}
 	for _, host := range []string{"127.0.0.1", "169.254.169.254", "10.0.0.1", "[::1]", "localhost"} {
-		for name, url := range around(host) {
+		for name, url := range disguises(host) {
 			add(name+" "+host, url)
 		}
 	}
 	for _, host := range []string{
-		"localhost", "LOCALHOST", "LocalHost", "localhost.", "a.localhost", "a.b.localhost", "A.LOCALHOST.", "ｌｏｃａｌｈｏｓｔ", "ⓛocalhost", "local%68ost",
-		"loop.test", "LOOP.TEST", "loop.test.", "link.test", "private.test", "unique.test", "mapped.test", "alias.test", "alias2.test",
-		"mixed4.test", "mixed6.test", "mixed46.test", "nat64.test", "sixtofour.test", "teredo.test", "zero.test", "many.test",
+		"localhost", "LOCALHOST", "LocalHost", "localhost.", "a.localhost", "a.b.localhost", "A.LOCALHOST.",
+		"ｌｏｃａｌｈｏｓｔ", "ⓛocalhost", "local%68ost",
+		"loop.test", "LOOP.TEST", "loop.test.", "link.test", "private.test", "unique.test", "mapped.test",
+		"alias.test", "alias2.test", "mixed4.test", "mixed6.test", "mixed46.test", "nat64.test", "sixtofour.test",
+		"teredo.test", "zero.test", "many.test",
 	} {
 		add("the name "+host, "http://"+host+"/")
 		add("the name "+host+", https", "https://"+host+"/")
 	}
-	for i := range 12 { // names that answer once as public and are private after
-		add("a name that turns", fmt.Sprintf("http://rebind%d.test/", i))
+	for i := range 12 { // names that are public at first and private after
+		add("a rebinding name", fmt.Sprintf("http://rebind%d.test/", i))
 	}
 	return all
 }
 
-// spellings are the ways to write one address of IPv4 as a host.
+// spellings returns the ways to write an IPv4 address as a host.
 func spellings(addr netip.Addr) map[string]string {
 	b := addr.As4()
 	n := uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
@@ -137,8 +140,8 @@ func spellings(addr netip.Addr) map[string]string {
 	}
 }
 
-// around are the ways to hide where the host of a URL is.
-func around(host string) map[string]string {
+// disguises returns the ways to hide the host of a URL.
+func disguises(host string) map[string]string {
 	const pub = "public.test"
 	return map[string]string{
 		"user before":              "http://" + pub + "@" + host + "/",
@@ -176,7 +179,7 @@ func around(host string) map[string]string {
 
 func widen(s string) string { return strings.ReplaceAll(shift(s, '０'), ".", "．") }
 
-// shift writes digits from another zero on.
+// shift replaces digits by those of another script, which begin at zero.
 func shift(s string, zero rune) string {
 	return strings.Map(func(r rune) rune {
 		if '0' <= r && r <= '9' {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestKinds(t *testing.T) {
+	t.Parallel()
 	const page = "<!DOCTYPE html><html><body>x</body></html>"
 	for _, c := range []struct {
 		kind, body string
@@ -46,49 +47,28 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// JSON that is nested deeply is given as it is: on lines it would be mostly
+// JSON that is nested deeply is left as it is: on lines it would be mostly
 // spaces.
 func TestDeepJSON(t *testing.T) {
+	t.Parallel()
 	deep := strings.Repeat("[", 5000) + strings.Repeat("1,", 50_000) + "1" + strings.Repeat("]", 5000)
 	d, err := document.Read(t.Context(), document.Source{Type: "application/json", Body: []byte(deep)}, document.Options{})
 	if err != nil || d.Text != deep {
 		t.Errorf("%d bytes became %d, %v", len(deep), len(d.Text), err)
 	}
-	d, err = document.Read(t.Context(), document.Source{Type: "application/json", Body: []byte(`["[[[[\"[",{"a":1}]`)}, document.Options{})
+	d, err = document.Read(t.Context(), document.Source{Type: "application/json", Body: []byte(`["[[[[\"[",{"a":1}]`)},
+		document.Options{})
 	if err != nil || d.Text != "[\n  \"[[[[\\\"[\",\n  {\n    \"a\": 1\n  }\n]" {
 		t.Errorf("%q, %v", d.Text, err)
 	}
 }
 
-func TestDecode(t *testing.T) {
-	for name, c := range map[string]struct {
-		body, kind string
-		cut        bool
-		want       string
-		lossy      bool
-	}{
-		"utf-8":             {"caf\u00e9", "text/plain", false, "café", false},
-		"a mark":            {"\ufeffcaf\u00e9", "text/plain; charset=latin1", false, "café", false},
-		"said":              {"caf\xe9", "text/plain; charset=latin1", false, "café", false},
-		"guessed":           {"caf\xe9", "text/plain", false, "café", false},
-		"wrongly said":      {"caf\xe9", "text/plain; charset=utf-8", false, "caf\ufffd", true},
-		"in its meta":       {`<meta charset="koi8-r">` + "\xc1", "text/html", false, `<meta charset="koi8-r">а`, false},
-		"in its first line": {`<?xml version="1.0" encoding="windows-1251"?>` + "\xe0", "text/xml", false, `<?xml version="1.0" encoding="windows-1251"?>а`, false},
-		"two bytes":         {"\xff\xfea\x00", "text/plain", false, "a", false},
-		"cut in a letter":   {"caf\xc3", "text/plain; charset=utf-8", true, "caf", false},
-	} {
-		got, lossy := document.Decode([]byte(c.body), c.kind, c.cut)
-		if got != c.want || lossy != c.lossy {
-			t.Errorf("%s: %q, %v", name, got, lossy)
-		}
-	}
-}
-
-// Whatever a server sends, and says of it, reading ends and gives text. PDFs
-// have a test of their own.
+// Whatever a server sends, Read ends and returns text. PDFs have a test of their
+// own.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("<rss><channel><title>t</title><item><link>x</link><description>&lt;b>&nbsp;</description></item></channel></rss>"), "application/rss+xml", "markdown")
-	f.Add([]byte("<feed><entry><link href='y' rel='alternate'/><updated>2024-05-06</updated></entry></feed>"), "text/xml; charset=utf-16", "text")
+	f.Add([]byte("<feed><entry><link href='y' rel='alternate'/><updated>2024-05-06</updated></entry></feed>"),
+		"text/xml; charset=utf-16", "text")
 	f.Add([]byte(`{"a":[{}]}`), "application/json", "html")
 	f.Add([]byte("\x93\xfa"), "text/html; charset=shift_jis", "markdown")
 	u := &url.URL{Scheme: "https", Host: "example.com", Path: "/a"}
@@ -96,7 +76,8 @@ func FuzzRead(f *testing.F) {
 		if len(body) > 1<<15 || strings.Contains(string(body), "%PDF-") {
 			return
 		}
-		d, err := document.Read(t.Context(), document.Source{URL: u, Type: kind, Body: body}, document.Options{Format: document.Format(format), Main: true})
+		d, err := document.Read(t.Context(), document.Source{URL: u, Type: kind, Body: body},
+			document.Options{Format: document.Format(format), Main: true})
 		if err == nil && (!utf8.ValidString(d.Text+d.Title) || len(d.Text) > 40*len(body)+1<<17) {
 			t.Errorf("%d bytes gave %d", len(body), len(d.Text))
 		}

@@ -15,7 +15,7 @@ const (
 	maxSummary = 400 // of an item, in bytes
 )
 
-// feedXML is RSS of all versions, and Atom: whatever of them is there.
+// feedXML reads RSS of all versions, and Atom.
 type feedXML struct {
 	XMLName xml.Name
 	Title   string     `xml:"title"` // Atom
@@ -24,7 +24,7 @@ type feedXML struct {
 		Title string     `xml:"title"`
 		Items []feedItem `xml:"item"`
 	} `xml:"channel"`
-	Items []feedItem `xml:"item"` // RSS 1.0 has them beside the channel
+	Items []feedItem `xml:"item"` // of RSS 1.0, beside the channel
 }
 
 type feedItem struct {
@@ -36,7 +36,7 @@ type feedItem struct {
 	} `xml:"link"`
 	GUID        string `xml:"guid"`
 	PubDate     string `xml:"pubDate"`
-	Date        string `xml:"date"` // of Dublin Core
+	Date        string `xml:"date"` // Dublin Core
 	Published   string `xml:"published"`
 	Updated     string `xml:"updated"`
 	Description string `xml:"description"`
@@ -55,12 +55,12 @@ func (d *Document) feed(text string, base *url.URL) bool {
 	decoder := xml.NewDecoder(strings.NewReader(text))
 	decoder.Strict = false
 	decoder.Entity = xml.HTMLEntity
-	decoder.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // it is UTF-8 by now
+	decoder.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // decoded already
 	if err := decoder.Decode(&f); err != nil {
 		return false
 	}
 	items := append(append(f.Entries, f.Channel.Items...), f.Items...)
-	d.Title = line(f.Title + f.Channel.Title)
+	d.Title = oneLine(f.Title + f.Channel.Title)
 	if d.Title == "" && len(items) == 0 {
 		return false
 	}
@@ -78,8 +78,9 @@ func (d *Document) feed(text string, base *url.URL) bool {
 	return true
 }
 
+// item writes an item of a feed.
 func (d *Document) item(b *strings.Builder, item feedItem, base *url.URL) {
-	title, to := line(item.Title), item.link(base)
+	title, to := oneLine(item.Title), item.link(base)
 	if title == "" {
 		title = "(without a title)"
 	}
@@ -95,14 +96,14 @@ func (d *Document) item(b *strings.Builder, item feedItem, base *url.URL) {
 		}
 	}
 	for _, who := range []string{item.Creator, item.Author.Name, item.Author.Text} {
-		if who = line(who); who != "" {
+		if who = oneLine(who); who != "" {
 			b.WriteString(", by " + who)
 			break
 		}
 	}
 	b.WriteString("\n")
 	for _, text := range []string{item.Description, item.Summary, item.Content} {
-		if text = line(text); text != "" {
+		if text = oneLine(text); text != "" {
 			if len(text) > maxSummary {
 				text = strings.ToValidUTF8(text[:maxSummary], "") + "…"
 			}
@@ -112,8 +113,7 @@ func (d *Document) item(b *strings.Builder, item feedItem, base *url.URL) {
 	}
 }
 
-// link is where an item leads: the address of the thing itself, if it has
-// several.
+// link returns the address of an item; of several, the one of the item's page.
 func (i feedItem) link(base *url.URL) string {
 	best := ""
 	for _, l := range i.Links {
@@ -138,13 +138,13 @@ func (i feedItem) link(base *url.URL) string {
 	return u.String()
 }
 
-// maxMarked is how much of a text of an item is read: it may be a whole page.
-const maxMarked = 16 << 10
+// maxMarkup bounds what is read of a text of an item, which may be a whole page.
+const maxMarkup = 16 << 10
 
-// line is a text of a feed, which may be HTML, on one line.
-func line(text string) string {
-	if len(text) > maxMarked {
-		text = strings.ToValidUTF8(text[:maxMarked], "")
+// oneLine writes a text of a feed, which may be HTML, on one line.
+func oneLine(text string) string {
+	if len(text) > maxMarkup {
+		text = strings.ToValidUTF8(text[:maxMarkup], "")
 	}
 	if strings.ContainsAny(text, "<&") {
 		if page, err := markdown.FromHTML([]byte(text), nil, markdown.Options{Plain: true}); err == nil {

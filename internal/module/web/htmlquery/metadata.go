@@ -10,7 +10,7 @@ import (
 	"callgate/internal/markdown"
 )
 
-// Metadata is what a page says of itself.
+// Metadata is what a page says about itself.
 type Metadata struct {
 	Title       string            `json:"title,omitempty"`
 	Description string            `json:"description,omitempty"`
@@ -26,33 +26,40 @@ type Metadata struct {
 	Feeds       []markdown.Link   `json:"feeds,omitempty"`
 }
 
-// Metadata reads what the page says of itself.
+// Metadata returns what the page says about itself.
 func (p *Page) Metadata() Metadata {
 	m := Metadata{
-		Title:     p.addText(line(p.doc.Find("head title").First().Text())),
-		Language:  p.addText(line(p.doc.Find("html").AttrOr("lang", ""))),
+		Title:     p.addText(oneLine(p.doc.Find("head title").First().Text())),
+		Language:  p.addText(oneLine(p.doc.Find("html").AttrOr("lang", ""))),
 		Canonical: p.resolve(p.doc.Find(`link[rel~="canonical"]`).First().AttrOr("href", "")),
 		Icon:      p.resolve(p.doc.Find(`link[rel~="icon"]`).First().AttrOr("href", "")),
 		OpenGraph: map[string]string{}, Twitter: map[string]string{},
 	}
 	p.doc.Find("meta[content]").Each(func(_ int, s *goquery.Selection) {
-		key := strings.ToLower(strings.TrimSpace(s.AttrOr("property", s.AttrOr("name", s.AttrOr("itemprop", "")))))
-		p.note(&m, key, s.AttrOr("content", ""))
+		key := s.AttrOr("property", s.AttrOr("name", s.AttrOr("itemprop", "")))
+		p.addProperty(&m, strings.ToLower(strings.TrimSpace(key)), s.AttrOr("content", ""))
 	})
 	p.doc.Find(`link[rel~="alternate"]`).Each(func(_ int, s *goquery.Selection) {
-		kind := s.AttrOr("type", "")
-		to := p.resolve(s.AttrOr("href", ""))
-		if to != "" && len(m.Feeds) < 10 && (strings.Contains(kind, "rss") || strings.Contains(kind, "atom") || strings.Contains(kind, "feed+json")) {
-			m.Feeds = append(m.Feeds, markdown.Link{Text: p.addText(line(s.AttrOr("title", kind))), URL: p.addText(to)})
+		kind, to := s.AttrOr("type", ""), p.resolve(s.AttrOr("href", ""))
+		if to != "" && len(m.Feeds) < maxFeeds && isFeed(kind) {
+			m.Feeds = append(m.Feeds, markdown.Link{Text: p.addText(oneLine(s.AttrOr("title", kind))), URL: p.addText(to)})
 		}
 	})
-	p.linkedData(&m)
+	p.addJSONLD(&m)
 	return m
 }
 
-// note takes one property of the page.
-func (p *Page) note(m *Metadata, key, value string) {
-	if value = line(value); value == "" || len(key) > 100 {
+const maxFeeds = 10
+
+func isFeed(contentType string) bool {
+	return strings.Contains(contentType, "rss") || strings.Contains(contentType, "atom") ||
+		strings.Contains(contentType, "feed+json")
+}
+
+// addProperty adds one property of the page. The first value of a property
+// counts.
+func (p *Page) addProperty(m *Metadata, key, value string) {
+	if value = oneLine(value); value == "" || len(key) > 100 {
 		return
 	}
 	first := func(into *string, value string) {
@@ -72,19 +79,19 @@ func (p *Page) note(m *Metadata, key, value string) {
 	}
 	for prefix, into := range map[string]map[string]string{"og:": m.OpenGraph, "twitter:": m.Twitter} {
 		name, ok := strings.CutPrefix(key, prefix)
-		if _, twice := into[name]; ok && !twice && len(into) < maxMeta {
+		if _, twice := into[name]; ok && !twice && len(into) < maxProperties {
 			into[name] = p.addText(value)
 		}
 	}
 }
 
-// linkedData takes the blocks of JSON-LD, as they are.
-func (p *Page) linkedData(m *Metadata) {
+// addJSONLD adds the blocks of JSON-LD, as they are.
+func (p *Page) addJSONLD(m *Metadata) {
 	total := 0
 	p.doc.Find(`script[type="application/ld+json"]`).Each(func(_ int, s *goquery.Selection) {
 		var out bytes.Buffer
 		text := s.Text()
-		if total+len(text) > maxLinkedAt || len(m.JSONLD) >= maxLinked {
+		if total+len(text) > maxJSONLDSize || len(m.JSONLD) >= maxJSONLD {
 			p.Cut = true
 			return
 		}

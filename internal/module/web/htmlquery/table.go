@@ -11,15 +11,15 @@ type Table struct {
 	Caption string     `json:"caption,omitempty"`
 	Header  []string   `json:"header,omitempty"`
 	Rows    [][]string `json:"rows"`
-	Count   int        `json:"count"` // rows there are, without the header
+	Count   int        `json:"count"` // of all rows, without the header
 }
 
-const maxSpan = 50 // columns or rows that one cell takes
+const maxSpan = 50 // columns or rows of one cell
 
-// Tables are the tables of the page, or of what the selectors match. A cell
-// that takes several columns or rows stands in each of them, so that every row
-// can be read by itself. Tables that hold other tables are there for the
-// layout, and are left out.
+// Tables returns the tables of the page, or of what the selectors match. A cell
+// that spans several columns or rows is repeated in each of them, so that every
+// row can be read by itself. A table that holds other tables only makes a
+// layout, and is left out.
 func (p *Page) Tables(selectors []Selector) []Table {
 	out := []Table{}
 	part := p.within(selectors)
@@ -39,10 +39,10 @@ func (p *Page) Tables(selectors []Selector) []Table {
 	return out
 }
 
-// rowspanCell is a cell of an earlier row that still takes a column.
+// rowspanCell is a cell of an earlier row that spans into the next rows.
 type rowspanCell struct {
 	text string
-	rows int
+	rows int // that it still spans
 }
 
 func (p *Page) table(s *goquery.Selection) Table {
@@ -67,7 +67,8 @@ func (p *Page) table(s *goquery.Selection) Table {
 	return t
 }
 
-// row is the texts of a row, with those of cells above that reach into it.
+// row returns the texts of a row, including cells above that span into it. Open
+// holds those cells, by column.
 func (p *Page) row(cells *goquery.Selection, open []rowspanCell) []string {
 	out := []string{}
 	add := func(text string, rows int) {

@@ -1,18 +1,18 @@
-// Package pagecache keeps pages on disk for a while, as a browser does: by what
-// their servers say of it.
+// Package pagecache keeps pages on disk for a while, as a browser does: for as
+// long as their servers permit.
 //
 // # Law
 //
-//   - A page is found again only under the whole key it was kept under.
-//   - Files are the owner's alone, and appear under their names only when they
-//     are whole. One that cannot be read is as if it were not there.
-//   - All pages together stay within a bound: those used longest ago go first.
-//     The folder may be emptied at any time, and several processes may share
-//     it.
-//   - A page is shown without asking for as long as both the server and the app
-//     allow it, and after that only when the server says that it has not
-//     changed. What the server wants not to be stored, or meant for one reader,
-//     is not kept.
+//   - A page is found only under the whole key it was kept under.
+//   - Only the owner can read the files. A file gets its name when it is
+//     complete, and a file that cannot be read counts as missing.
+//   - All pages together stay within a limit; pages used longest ago are removed
+//     first. The folder may be emptied at any time, and several processes may
+//     share it.
+//   - A page is shown without asking its server for as long as both the server
+//     and the app allow, and after that only when the server says that it has
+//     not changed. A page that the server forbids to store, or meant for one
+//     reader, is not kept.
 package pagecache
 
 import (
@@ -33,22 +33,22 @@ import (
 
 // Cache is a folder of pages.
 type Cache struct {
-	dir  string
-	most int64
+	dir   string
+	limit int64 // bytes of all files
 
-	mu    sync.Mutex
-	size  int64 // of the files, at the least
-	known bool  // whether they were counted
+	mu      sync.Mutex
+	size    int64 // bytes of all files; other processes may have added some
+	counted bool  // whether the files of earlier processes are in size
 }
 
-// New is a cache of at most so many bytes in a folder, which is made when it is
-// needed. Without a folder nothing is kept.
-func New(dir string, most int64) *Cache { return &Cache{dir: dir, most: most} }
+// New returns a cache of at most limit bytes in a folder, which is made when it
+// is needed. Without a folder nothing is kept.
+func New(dir string, limit int64) *Cache { return &Cache{dir: dir, limit: limit} }
 
-// Key is what a page is kept under.
+// Key identifies a page.
 type Key struct {
-	User  string // whose it is
-	Rules string // the rules it was fetched by
+	User  string // who read it
+	Rules string // the rules it was fetched under
 	URL   string
 }
 
@@ -66,21 +66,22 @@ const suffix = ".page"
 // Entry is a page that is kept.
 type Entry struct {
 	Key       Key
-	URL       string // where it was found in the end
+	URL       string // after redirects
 	Type      string // its content type
 	ETag      string
-	Modified  string    // as the server writes it
-	Stored    time.Time // when it was fetched, or confirmed
-	Fresh     time.Time // until when the server allows it to be shown without asking
+	Modified  string    // the header Last-Modified
+	Stored    time.Time // when it was fetched or confirmed
+	Fresh     time.Time // until when the server allows to show it without asking
 	Truncated bool
 	Sum       string // of the body
 	Body      []byte `json:"-"`
 }
 
-// CanRevalidate reports whether a server can say that the page has not changed.
+// CanRevalidate reports whether the server can tell that the page has not
+// changed.
 func (e *Entry) CanRevalidate() bool { return e.ETag != "" || e.Modified != "" }
 
-// Get finds a page.
+// Get returns a page, if it is kept.
 func (c *Cache) Get(k Key) (*Entry, bool) {
 	if c.dir == "" {
 		return nil, false
@@ -106,9 +107,9 @@ func sumOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Put keeps a page, if it is not too large a part of what may be kept.
+// Put keeps a page, unless it would fill more than a quarter of the cache.
 func (c *Cache) Put(e *Entry) error {
-	if c.dir == "" || int64(len(e.Body)) > c.most/4 {
+	if c.dir == "" || int64(len(e.Body)) > c.limit/4 {
 		return nil
 	}
 	e.Sum = sumOf(e.Body)
@@ -132,25 +133,25 @@ func (c *Cache) Put(e *Entry) error {
 		_ = os.Remove(f.Name())
 		return err
 	}
-	c.grew(int64(len(head) + 1 + len(e.Body)))
+	c.grow(int64(len(head) + 1 + len(e.Body)))
 	return nil
 }
 
-// Drop forgets a page.
+// Drop removes a page.
 func (c *Cache) Drop(k Key) {
 	if c.dir != "" {
 		_ = os.Remove(filepath.Join(c.dir, k.file()))
 	}
 }
 
-// grew counts a new file, and makes room where there is too much.
-func (c *Cache) grew(n int64) {
+// grow counts a new file, and removes old files if there are too many bytes.
+func (c *Cache) grow(n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.size += n; c.known && c.size <= c.most {
+	if c.size += n; c.counted && c.size <= c.limit {
 		return
 	}
-	c.size, c.known = c.makeRoom(), true
+	c.size, c.counted = c.prune(), true
 }
 
 type file struct {
@@ -159,10 +160,10 @@ type file struct {
 	used time.Time
 }
 
-// makeRoom counts the files and, where they are too many, removes those used
-// longest ago until a fifth is free. It removes what a process left behind that
-// died, too.
-func (c *Cache) makeRoom() (size int64) {
+// prune counts the bytes of all files. If they are too many, it removes files
+// used longest ago until a fifth of the cache is free. It also removes
+// temporary files of processes that died.
+func (c *Cache) prune() (size int64) {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
 		return 0
@@ -182,12 +183,14 @@ func (c *Cache) makeRoom() (size int64) {
 			_ = os.Remove(f.name)
 		}
 	}
-	if size <= c.most {
+	if size <= c.limit {
 		return size
 	}
-	slices.SortFunc(files, func(a, b file) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(files, func(a, b file) int {
+		return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.name, b.name))
+	})
 	for _, f := range files {
-		if size <= c.most*4/5 {
+		if size <= c.limit*4/5 {
 			break
 		}
 		if err := os.Remove(f.name); err == nil || errors.Is(err, fs.ErrNotExist) {

@@ -18,12 +18,14 @@ func key(url string) pagecache.Key { return pagecache.Key{User: "u", Rules: "r",
 
 func put(t *testing.T, c *pagecache.Cache, k pagecache.Key, body []byte) {
 	t.Helper()
-	if err := c.Put(&pagecache.Entry{Key: k, URL: k.URL, Type: "text/plain", ETag: `"t"`, Stored: time.Now(), Body: body}); err != nil {
+	if err := c.Put(&pagecache.Entry{Key: k, URL: k.URL, Type: "text/plain", ETag: `"t"`, Stored: time.Now(),
+		Body: body}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestKeeps(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "pages")
 	c := pagecache.New(dir, 1<<20)
 	if _, ok := c.Get(key("a")); ok {
@@ -55,8 +57,9 @@ func TestKeeps(t *testing.T) {
 	}
 }
 
-// Files are the owner's, and one that was tampered with is not there.
+// Only the owner can read the files, and a file that was changed is removed.
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "pages")
 	c := pagecache.New(dir, 1<<20)
 	for name, spoil := range map[string]func([]byte) []byte{
@@ -93,12 +96,12 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// All together stay within the bound, whoever wrote them, and what was used
-// last stays.
-func TestBound(t *testing.T) {
-	const most = 1 << 20
+// All files together stay within the limit, and pages used last stay.
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 20
 	dir := t.TempDir()
-	c := pagecache.New(dir, most)
+	c := pagecache.New(dir, limit)
 	old := filepath.Join(dir, "new-1.tmp")
 	if err := os.WriteFile(old, []byte("left by a process that died"), 0o600); err != nil {
 		t.Fatal(err)
@@ -112,7 +115,7 @@ func TestBound(t *testing.T) {
 	for i := range 100 {
 		put(t, c, key(fmt.Sprint(i)), body)
 		if _, ok := c.Get(key("first")); !ok {
-			t.Fatalf("what was used last went, at %d", i)
+			t.Fatalf("the page used last was removed, at %d", i)
 		}
 	}
 	var size int64
@@ -124,19 +127,20 @@ func TestBound(t *testing.T) {
 		}
 		size += info.Size()
 	}
-	if size > most+100_000 || len(files) < 10 {
+	if size > limit+100_000 || len(files) < 10 {
 		t.Errorf("%d files, %d bytes", len(files), size)
 	}
 	if _, err := os.Stat(old); err == nil {
-		t.Error("what a dead process left is still there")
+		t.Error("the temporary file of a dead process is still there")
 	}
-	put(t, c, key("huge"), make([]byte, most/2))
+	put(t, c, key("huge"), make([]byte, limit/2))
 	if _, ok := c.Get(key("huge")); ok {
-		t.Error("one page took half of the room")
+		t.Error("one page took half of the cache")
 	}
 }
 
-func TestTogether(t *testing.T) {
+func TestConcurrentUse(t *testing.T) {
+	t.Parallel()
 	c := pagecache.New(t.TempDir(), 200_000)
 	var all sync.WaitGroup
 	for w := range 4 {
@@ -154,7 +158,8 @@ func TestTogether(t *testing.T) {
 	all.Wait()
 }
 
-func TestJudge(t *testing.T) {
+func TestCacheability(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
 	at := func(s int) string { return now.Add(time.Duration(s) * time.Second).Format(http.TimeFormat) }
 	for name, c := range map[string]struct {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Cacheability says what a response allows: whether it may be kept, and until when it
-// may be shown without asking again. A server that says nothing leaves that to
-// the reader, who shows it for as long as he usually does.
+// Cacheability returns what a response allows: whether it may be kept, and until
+// when it may be shown without asking again. A response that says nothing may
+// be shown for the usual time.
 func Cacheability(h http.Header, now time.Time, usual time.Duration) (keep bool, fresh time.Time) {
 	directives := cacheControl(h)
 	if _, ok := directives["no-store"]; ok {
@@ -45,7 +45,7 @@ func Cacheability(h http.Header, now time.Time, usual time.Duration) (keep bool,
 	return true, now.Add(usual)
 }
 
-// cacheControl reads the directives of the header of that name.
+// cacheControl reads the directives of the header Cache-Control.
 func cacheControl(h http.Header) map[string]string {
 	out := map[string]string{}
 	for part := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {

@@ -8,58 +8,59 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// fontBook keeps the fonts of a file, by how they are defined.
-type fontBook map[string]*font
+// fontCache holds the fonts of a file, by their definitions.
+type fontCache map[string]*font
 
-// font is what is known of a font: what its codes mean, and how wide they are.
-// Nil is a font of which nothing is known.
+// font holds what the codes of a font mean, and how wide they are. A nil font
+// is unknown. Widths are measured in heights of a letter.
 type font struct {
-	encoding pdf.TextEncoding
-	widths   map[int]float64 // of codes, in letters' heights; nil where nobody says
-	usual    float64         // of the others
-	bytes    int             // of a code
+	encoding     pdf.TextEncoding
+	widths       map[int]float64 // by code; nil: the font does not say
+	defaultWidth float64         // of the other codes
+	bytes        int             // in a code
 }
 
-// named finds a font of a page, and reads it once.
-func (b fontBook) named(resources pdf.Value, name string) *font {
+// get returns a font of a page.
+func (c fontCache) get(resources pdf.Value, name string) *font {
 	v := resources.Key("Font").Key(name)
 	id := name + " " + v.String()
 	if len(id) > 4096 {
 		id = id[:4096]
 	}
-	if f, ok := b[id]; ok {
+	if f, ok := c[id]; ok {
 		return f
 	}
 	own := pdf.Font{V: v}
-	f := &font{encoding: own.Encoder(), usual: 0.5, bytes: 1}
+	f := &font{encoding: own.Encoder(), defaultWidth: 0.5, bytes: 1}
 	if v.Key("Subtype").Name() == "Type0" {
 		f.bytes = 2
 		if v.Key("ToUnicode").Kind() != pdf.Stream {
-			f.encoding = noEncoding{} // the numbers of its letters mean nothing to anybody
+			f.encoding = noEncoding{} // the numbers of its letters have no meaning outside the font
 		}
-		f.composite(v.Key("DescendantFonts").Index(0))
-	} else if wide := own.Widths(); len(wide) > 0 {
-		f.widths = make(map[int]float64, len(wide))
-		for i, n := range wide {
-			f.widths[own.FirstChar()+i] = n / 1000
+		f.readWidths(v.Key("DescendantFonts").Index(0))
+	} else if widths := own.Widths(); len(widths) > 0 {
+		f.widths = make(map[int]float64, len(widths))
+		for i, width := range widths {
+			f.widths[own.FirstChar()+i] = width / 1000
 		}
 	}
 	if v.Key("Encoding").Kind() == pdf.Dict && f.bytes == 1 {
 		f.encoding = tableOf(f.encoding)
 	}
-	b[id] = f
+	c[id] = f
 	return f
 }
 
-// maxCode is the last code of a font of two bytes.
+// maxCode is the last code of two bytes.
 const maxCode = 1<<16 - 1
 
-// composite reads the widths of a font of two bytes: first [w w w], for codes
-// one after the other, or first last w, for a range of them.
-func (f *font) composite(v pdf.Value) {
+// readWidths reads the widths of a font with codes of two bytes. Its list holds
+// a code and widths for it and the codes after it, as in 10 [w w w], or a range
+// of codes and their width, as in 10 20 w.
+func (f *font) readWidths(v pdf.Value) {
 	f.widths = map[int]float64{}
-	if f.usual = 1; v.Key("DW").Kind() != pdf.Null {
-		f.usual = v.Key("DW").Float64() / 1000
+	if f.defaultWidth = 1; v.Key("DW").Kind() != pdf.Null {
+		f.defaultWidth = v.Key("DW").Float64() / 1000
 	}
 	list := v.Key("W")
 	for i := 0; i+1 < list.Len(); {
@@ -71,17 +72,18 @@ func (f *font) composite(v pdf.Value) {
 			i += 2
 			continue
 		}
-		wide := list.Index(i+2).Float64() / 1000
+		width := list.Index(i+2).Float64() / 1000
 		for code := max(first, 0); code <= min(int(second.Int64()), maxCode); code++ {
-			f.widths[code] = wide
+			f.widths[code] = width
 		}
 		i += 3
 	}
 }
 
-var ligatures = strings.NewReplacer("\ufb00", "ff", "\ufb01", "fi", "\ufb02", "fl", "\ufb03", "ffi", "\ufb04", "ffl", "\ufb05", "st", "\ufb06", "st")
+var ligatures = strings.NewReplacer("\ufb00", "ff", "\ufb01", "fi", "\ufb02", "fl",
+	"\ufb03", "ffi", "\ufb04", "ffl", "\ufb05", "st", "\ufb06", "st")
 
-// decode is what codes mean, without what cannot be shown.
+// decode returns the text of codes, without characters that cannot be shown.
 func (f *font) decode(raw string) string {
 	if f == nil {
 		return ""
@@ -94,8 +96,8 @@ func (f *font) decode(raw string) string {
 	}, f.encoding.Decode(raw)))
 }
 
-// width is how far codes reach, in letters' heights. Where the font does not
-// tell, letters are taken for half as wide as they are high.
+// width returns the width of codes. Without widths in the font, letters count
+// as half as wide as they are high.
 func (f *font) width(raw, text string) (total float64) {
 	if f == nil || f.widths == nil {
 		return 0.5 * float64(utf8.RuneCountInString(text))
@@ -105,21 +107,21 @@ func (f *font) width(raw, text string) (total float64) {
 		if f.bytes == 2 {
 			code = code<<8 | int(raw[1])
 		}
-		if wide, ok := f.widths[code]; ok {
-			total += wide
+		if width, ok := f.widths[code]; ok {
+			total += width
 		} else {
-			total += f.usual
+			total += f.defaultWidth
 		}
 	}
 	return total
 }
 
-// table is an encoding of single bytes that was looked up once: the library's
-// own looks through a list for each letter.
+// table is an encoding of single bytes. The library's own encoding searches a
+// list for each letter.
 type table [256]string
 
-// tableOf looks an encoding up. What it leaves as it is has the meaning that it
-// has on most machines.
+// tableOf makes a table of an encoding. Bytes that the encoding does not define
+// are read as Windows-1252.
 func tableOf(e pdf.TextEncoding) *table {
 	var t table
 	for i := range t {
@@ -131,7 +133,7 @@ func tableOf(e pdf.TextEncoding) *table {
 	return &t
 }
 
-// Decode looks up each byte.
+// Decode returns the text of bytes.
 func (t *table) Decode(raw string) string {
 	var b strings.Builder
 	for _, c := range []byte(raw) {
@@ -140,8 +142,8 @@ func (t *table) Decode(raw string) string {
 	return b.String()
 }
 
-// noEncoding is the encoding of what cannot be read.
+// noEncoding is the encoding of codes without a meaning.
 type noEncoding struct{}
 
-// Decode gives nothing.
+// Decode returns no text.
 func (noEncoding) Decode(string) string { return "" }

@@ -10,8 +10,8 @@ import (
 	"callgate/tool"
 )
 
-// Whatever a file does to its reader, the answer is a text or that it cannot be
-// read.
+// Whatever a file does to its reader, Read returns a text or the error of a PDF
+// that cannot be read.
 func FuzzRead(f *testing.F) {
 	if data, err := os.ReadFile("testdata/printed.pdf"); err == nil {
 		f.Add(data)

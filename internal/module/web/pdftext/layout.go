@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	maxForms = 8         // forms inside one another
-	maxAside = 256       // states put aside
+	maxForms = 8         // nested
+	maxSaved = 256       // graphics states
 	maxSteps = 5_000_000 // operators of one page
 )
 
-// pageText is the text of a page, in the order in which it is drawn: a PDF has
-// no words and no lines, only letters at places, so both are told from the
-// places.
-func pageText(p pdf.Page, fonts fontBook, most int) (text string, err error) {
-	w := &writer{fonts: fonts, most: most, state: state{scale: 1, page: unmoved}}
+// pageText returns the text of a page, at most about limit bytes, in the order
+// in which it is drawn. A PDF has no words and no lines, only letters at
+// positions; words and lines are inferred from the positions.
+func pageText(p pdf.Page, fonts fontCache, limit int) (text string, err error) {
+	w := &writer{fonts: fonts, limit: limit, state: state{scale: 1, page: identity}}
 	defer func() {
 		text = strings.ToValidUTF8(strings.TrimSpace(w.b.String()), "\ufffd")
 		if r := recover(); r != nil && r != errEnough {
@@ -33,15 +33,15 @@ func pageText(p pdf.Page, fonts fontBook, most int) (text string, err error) {
 	return "", nil
 }
 
-// errEnough ends a page that has more than is wanted.
+// errEnough ends a page that reaches a limit.
 var errEnough = fmt.Errorf("enough")
 
-// matrix maps places: x and y to ax+cy+e and bx+dy+f.
+// matrix maps positions: x and y to ax+cy+e and bx+dy+f.
 type matrix [6]float64
 
-var unmoved = matrix{1, 0, 0, 1, 0, 0}
+var identity = matrix{1, 0, 0, 1, 0, 0}
 
-// then is one matrix after another.
+// then returns the matrix that applies m and then n.
 func (m matrix) then(n matrix) matrix {
 	return matrix{
 		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
@@ -50,7 +50,7 @@ func (m matrix) then(n matrix) matrix {
 	}
 }
 
-// state is what a page may put aside and take up again.
+// state is the graphics state, which a page can save and restore.
 type state struct {
 	font       *font
 	size       float64
@@ -58,33 +58,33 @@ type state struct {
 	spacing    float64 // between letters
 	wordSpaces float64 // added to each space
 	scale      float64 // of widths
-	page       matrix  // from the text's places to those of the page
+	page       matrix  // from positions of the text to positions of the page
 }
 
 // writer turns what a page draws into text.
 type writer struct {
-	fonts fontBook
-	most  int
+	fonts fontCache
+	limit int // bytes of text
 	b     strings.Builder
-	steps int
+	steps int // operators so far
 
 	state
-	here       map[string]*font // by their names in what is drawn
-	aside      []state
+	named      map[string]*font // by their names in the stream that is drawn
+	saved      []state
 	line, text matrix  // of the line, and of the text
-	x, y, unit float64 // where the last text ended, and how large it was
+	x, y, unit float64 // where the last text ended, and its size
 	begun      bool
 }
 
-// draw follows a stream of operators.
+// draw interprets a stream of operators.
 func (w *writer) draw(content, resources pdf.Value, depth int) {
 	if content.Kind() != pdf.Stream && content.Kind() != pdf.Array {
 		return
 	}
-	defer func(outer map[string]*font) { w.here = outer }(w.here)
-	w.here = map[string]*font{}
+	defer func(outer map[string]*font) { w.named = outer }(w.named)
+	w.named = map[string]*font{}
 	pdf.Interpret(content, func(stk *pdf.Stack, op string) {
-		if w.steps++; w.steps > maxSteps || w.b.Len() > w.most {
+		if w.steps++; w.steps > maxSteps || w.b.Len() > w.limit {
 			panic(errEnough)
 		}
 		args := make([]pdf.Value, stk.Len())
@@ -99,7 +99,7 @@ func (w *writer) draw(content, resources pdf.Value, depth int) {
 	})
 }
 
-// form draws a form that a page is made of.
+// form draws a form, which is a part of a page.
 func (w *writer) form(form, resources pdf.Value, depth int) {
 	if depth >= maxForms || form.Key("Subtype").Name() != "Form" {
 		return
@@ -108,15 +108,15 @@ func (w *writer) form(form, resources pdf.Value, depth int) {
 		resources = own
 	}
 	was, line, text := w.state, w.line, w.text
-	w.page = matrixOf(form.Key("Matrix"), unmoved).then(w.page)
+	w.page = matrixOf(form.Key("Matrix"), identity).then(w.page)
 	w.draw(form, resources, depth+1)
 	w.state, w.line, w.text = was, line, text
 }
 
-// matrixOf reads a matrix.
-func matrixOf(v pdf.Value, def matrix) (m matrix) {
+// matrixOf reads a matrix; fallback stands for a value that is not a matrix.
+func matrixOf(v pdf.Value, fallback matrix) (m matrix) {
 	if v.Len() != len(m) {
-		return def
+		return fallback
 	}
 	for i := range m {
 		m[i] = v.Index(i).Float64()
@@ -132,9 +132,9 @@ func number(args []pdf.Value, i int) float64 {
 }
 
 // numbers reads a matrix from the arguments of an operator.
-func numbers(args []pdf.Value, def matrix) (m matrix) {
+func numbers(args []pdf.Value, fallback matrix) (m matrix) {
 	if len(args) != len(m) {
-		return def
+		return fallback
 	}
 	for i := range m {
 		m[i] = args[i].Float64()
@@ -142,28 +142,28 @@ func numbers(args []pdf.Value, def matrix) (m matrix) {
 	return m
 }
 
-// do carries out one operator of text; others draw nothing that can be read.
+// do executes an operator of text; the others draw nothing that can be read.
 func (w *writer) do(op string, args []pdf.Value, resources pdf.Value) {
 	switch op {
 	case "q":
-		if len(w.aside) < maxAside {
-			w.aside = append(w.aside, w.state)
+		if len(w.saved) < maxSaved {
+			w.saved = append(w.saved, w.state)
 		}
 	case "Q":
-		if n := len(w.aside); n > 0 {
-			w.state, w.aside = w.aside[n-1], w.aside[:n-1]
+		if n := len(w.saved); n > 0 {
+			w.state, w.saved = w.saved[n-1], w.saved[:n-1]
 		}
 	case "cm":
-		w.page = numbers(args, unmoved).then(w.page)
+		w.page = numbers(args, identity).then(w.page)
 	case "BT":
-		w.line, w.text = unmoved, unmoved
+		w.line, w.text = identity, identity
 	case "Tf":
 		if len(args) == 2 {
 			name := args[0].Name()
-			if _, ok := w.here[name]; !ok {
-				w.here[name] = w.fonts.named(resources, name)
+			if _, ok := w.named[name]; !ok {
+				w.named[name] = w.fonts.get(resources, name)
 			}
-			w.font, w.size = w.here[name], args[1].Float64()
+			w.font, w.size = w.named[name], args[1].Float64()
 		}
 	case "Tc":
 		w.spacing = number(args, 0)
@@ -197,13 +197,13 @@ func (w *writer) do(op string, args []pdf.Value, resources pdf.Value) {
 	}
 }
 
-// move begins a line, so far from where the last one began.
+// move begins a line at a distance from where the last one began.
 func (w *writer) move(x, y float64) {
 	w.line = matrix{1, 0, 0, 1, x, y}.then(w.line)
 	w.text = w.line
 }
 
-// showAll shows texts with a shift between them; a wide one is a space.
+// showAll shows texts with shifts between them; a wide shift reads as a space.
 func (w *writer) showAll(list pdf.Value) {
 	for i := range list.Len() {
 		v := list.Index(i)
@@ -215,13 +215,13 @@ func (w *writer) showAll(list pdf.Value) {
 	}
 }
 
-// advance moves on along the line.
+// advance moves along the line.
 func (w *writer) advance(by float64) {
 	w.text = matrix{1, 0, 0, 1, by, 0}.then(w.text)
 }
 
-// show writes a text where it stands: on a new line if it is above or below
-// what came before, after a space if there is room for one.
+// show writes a text: on a new line if it stands above or below the text before
+// it, after a space if there is a gap between them.
 func (w *writer) show(raw string) {
 	text := w.font.decode(raw)
 	at := w.text.then(w.page)
@@ -238,15 +238,16 @@ func (w *writer) show(raw string) {
 		}
 	}
 	w.b.WriteString(text)
-	wide := w.font.width(raw, text)*w.size + w.spacing*float64(utf8.RuneCountInString(text)) + w.wordSpaces*float64(strings.Count(text, " "))
-	w.advance(wide * w.scale)
+	width := w.font.width(raw, text)*w.size + w.spacing*float64(utf8.RuneCountInString(text)) +
+		w.wordSpaces*float64(strings.Count(text, " "))
+	w.advance(width * w.scale)
 	if text != "" {
 		end := w.text.then(w.page)
 		w.begun, w.x, w.y, w.unit = true, end[4], end[5], unit
 	}
 }
 
-// spaced reports whether what was written ends in a space.
+// spaced reports whether the text so far ends in a space.
 func (w *writer) spaced() bool {
 	s := w.b.String()
 	return s == "" || s[len(s)-1] == ' ' || s[len(s)-1] == '\n'

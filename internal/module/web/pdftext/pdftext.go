@@ -1,21 +1,16 @@
 // Package pdftext reads the text of a PDF, in a process of its own.
 //
-// # Why a process
+// A PDF is hostile input: it may ask for any amount of memory, nest without
+// end, or lead its reader in a circle. The library that parses it answers with
+// a panic at best, and takes the whole process down at worst. So a helper
+// process parses it: this same program, started again inside the sandbox,
+// without network and files, with little time and a bound on its memory.
+// Whatever happens to the helper, the kernel only sees a PDF that could not be
+// read.
 //
-// A PDF is a program for a machine nobody can trust: it may ask for any amount
-// of memory, nest without end, or lead its reader in a circle. The library that
-// reads it answers with a panic at best, and with the end of the whole process
-// at worst. So it is read by a second start of this same program, behind the
-// walls of the sandbox, which has no network and no files, little time, and
-// watches its own memory. Whatever becomes of it, the kernel only sees a PDF
-// that could not be read.
-//
-// # Why it branches while packages are initialised
-//
-// Nothing has to be called for it: a program that can ask for a reader imports
-// this package, and therefore can be one. A process is the reader when its only
-// argument is the marker; the PDF comes on its standard input and the text
-// leaves on its standard output.
+// A program that reads PDFs calls [RunHelper] first in main. A process is a
+// helper if its only argument is the marker; the PDF comes on its standard
+// input and the text leaves on its standard output.
 package pdftext
 
 import (
@@ -25,13 +20,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"callgate/internal/sandbox"
 	"callgate/tool"
 )
 
-// marker is the whole argument list of a reader.
+// marker is the only argument of a helper.
 const marker = "callgate: pdf reader"
 
 const (
@@ -41,44 +37,52 @@ const (
 	maxTime  = 20 * time.Second
 )
 
-// Document is what a PDF says.
+// Document is the text of a PDF.
 type Document struct {
 	Title  string   `json:"title,omitempty"`
 	Author string   `json:"author,omitempty"`
 	Count  int      `json:"count"` // pages in the file
-	Pages  []string `json:"pages"` // the text of each, as far as they were read
+	Pages  []string `json:"pages"` // the text of each page that was read
 	Cut    bool     `json:"cut"`   // there is more than was read
 	Bad    int      `json:"bad"`   // pages that could not be read
 	Error  string   `json:"error,omitempty"`
 }
 
-// Here a process that was started as the reader becomes it, and does not return.
-var _ = runHelper(os.Args)
+// canStart says that this program runs helpers. Without it, Read would start a
+// program that takes a helper's argument for one of its own.
+var canStart atomic.Bool
 
-func runHelper(args []string) bool {
-	if len(args) != 2 || args[1] != marker {
-		return false
+// RunHelper runs a helper if this process was started as one, and reports
+// whether it was; main then returns. It must come before anything else in main,
+// and in TestMain of tests that read PDFs.
+func RunHelper() (handled bool) {
+	if len(os.Args) == 2 && os.Args[1] == marker {
+		serve(os.Stdin, os.Stdout)
+		return true
 	}
-	serve(os.Stdin, os.Stdout)
-	os.Exit(0)
-	return true
+	canStart.Store(true)
+	return false
 }
 
-// Read reads the text of a PDF. One that cannot be read is a tool.Error of the
+// Read reads the text of a PDF. The error of a PDF that cannot be read has the
 // kind Failed.
 func Read(ctx context.Context, data []byte) (*Document, error) { return read(ctx, data, maxTime) }
 
 func read(ctx context.Context, data []byte, limit time.Duration) (*Document, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, failed("there is no way to start its reader: %v", err)
+	if !canStart.Load() {
+		return nil, tool.Errorf("web.fetch", tool.Unavailable, "this program cannot read PDFs").
+			WithHint("its main must begin with callgate.RunHelpers, so that it can be started as a PDF reader")
 	}
-	if self, err = filepath.EvalSymlinks(self); err != nil {
-		return nil, failed("there is no way to start its reader: %v", err)
+	self, err := os.Executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
+	if err != nil {
+		return nil, failed("its reader cannot be started: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	out := &limitedBuffer{most: 2 * maxText}
+	out := &limitedBuffer{limit: 2 * maxText}
 	exit, err := sandbox.Run(ctx, sandbox.Spec{
 		Argv:     []string{self, marker},
 		Env:      []string{"GOTRACEBACK=none", "GOMAXPROCS=2", "PATH=/usr/bin:/bin"},
@@ -96,11 +100,11 @@ func read(ctx context.Context, data []byte, limit time.Duration) (*Document, err
 	var doc Document
 	switch {
 	case exit.TimedOut:
-		return nil, failed("it is not read after %v", limit)
+		return nil, failed("it is not read within %v", limit)
 	case exit.Code == exitMemory || exit.Limit != "":
-		return nil, failed("it asks for more than it may have: memory")
+		return nil, failed("it needs more memory than it may have")
 	case exit.Code != 0 || json.Unmarshal(out.Bytes(), &doc) != nil:
-		return nil, failed("its reader gave up on it")
+		return nil, failed("its reader failed")
 	case doc.Error != "":
 		return nil, failed("%s", tool.Truncate(doc.Error))
 	}
@@ -113,16 +117,17 @@ func failed(format string, args ...any) *tool.Error {
 	return e.WithHint("save it with web.download, and use a program that understands it")
 }
 
-// limitedBuffer keeps no more than it may.
+// limitedBuffer keeps what is written to it, up to a limit.
 type limitedBuffer struct {
 	bytes.Buffer
-	most int
+	limit int
 }
 
-// Write keeps what still fits, and says that it kept everything.
+// Write keeps what fits. It never fails: a writer that stops early would hide
+// what the helper did.
 func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if room := b.most - b.Len(); room > 0 {
-		_, _ = b.Buffer.Write(p[:min(room, len(p))])
+	if left := b.limit - b.Len(); left > 0 {
+		_, _ = b.Buffer.Write(p[:min(left, len(p))])
 	}
 	return len(p), nil
 }

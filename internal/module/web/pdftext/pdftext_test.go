@@ -14,6 +14,14 @@ import (
 	"callgate/tool"
 )
 
+// TestMain lets this test be started as a PDF reader.
+func TestMain(m *testing.M) {
+	if pdftext.RunHelper() {
+		return
+	}
+	os.Exit(m.Run())
+}
+
 // file writes a PDF of objects; the first is its catalogue.
 func file(objects ...string) []byte {
 	var b bytes.Buffer
@@ -32,7 +40,7 @@ func file(objects ...string) []byte {
 	return b.Bytes()
 }
 
-// page writes a PDF of one page that draws what content says.
+// page writes a PDF of one page with some content.
 func page(content string) []byte {
 	return file(
 		"<< /Type /Catalog /Pages 2 0 R >>",
@@ -56,7 +64,15 @@ func packed(keys string, content []byte) string {
 	return stream("/Filter /FlateDecode "+keys, b.String())
 }
 
+// xref writes a PDF that is only a table of objects.
+func xref(keys string, table []byte) []byte {
+	head := "%PDF-1.5\n"
+	return fmt.Appendf(nil, "%s1 0 obj\n%s\nendobj\nstartxref\n%d\n%%%%EOF", head, packed("/Type /XRef "+keys, table),
+		len(head))
+}
+
 func TestLayout(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ content, want string }{
 		"a word":             {"BT /F1 12 Tf 100 700 Td (Hello) Tj ET", "Hello"},
 		"lines":              {"BT /F1 12 Tf 14 TL 100 700 Td (one) Tj T* (two) Tj (three) ' ET", "one\ntwo\nthree"},
@@ -71,20 +87,32 @@ func TestLayout(t *testing.T) {
 		"nothing":            {"0 0 m 10 10 l S", ""},
 		"broken at the end":  {"BT /F1 12 Tf (kept) Tj ET [ (", "kept"},
 	} {
-		doc, err := pdftext.Read(t.Context(), page(c.content))
-		if err != nil || len(doc.Pages) != 1 || !strings.HasPrefix(doc.Pages[0], c.want) || len(doc.Pages[0]) > len(c.want)+1 {
-			t.Errorf("%s: %+v, %v; want %q", name, doc, err, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc, err := pdftext.Read(t.Context(), page(c.content))
+			if err != nil || len(doc.Pages) != 1 {
+				t.Fatalf("%+v, %v", doc, err)
+			}
+			if got := doc.Pages[0]; !strings.HasPrefix(got, c.want) || len(got) > len(c.want)+1 {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
 	}
 }
 
-// What a browser prints: letters by number, several pages, compressed objects.
+// A PDF that a browser printed: letters by number, several pages, compressed
+// objects.
 func TestPrinted(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("testdata/printed.pdf")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string][]byte{"as it is": data, "with a newer version": bytes.Replace(data, []byte("%PDF-1.4"), []byte("%PDF-2.0"), 1), "with junk around": []byte("junk\n" + string(data) + "\n\n<!-- junk -->")} {
+	for name, data := range map[string][]byte{
+		"as it is":             data,
+		"with a newer version": bytes.Replace(data, []byte("%PDF-1.4"), []byte("%PDF-2.0"), 1),
+		"with junk around":     []byte("junk\n" + string(data) + "\n\n<!-- junk -->"),
+	} {
 		doc, err := pdftext.Read(t.Context(), data)
 		if name == "with junk around" && err != nil {
 			continue // its offsets may count the junk or not
@@ -92,7 +120,8 @@ func TestPrinted(t *testing.T) {
 		if err != nil || doc.Title != "A printed page" || doc.Count != 2 || len(doc.Pages) != 2 {
 			t.Fatalf("%s: %+v, %v", name, doc, err)
 		}
-		for _, want := range []string{"Hello PDF\n", "The quick brown fox jumps over the lazy dog. Ünïcödé text — and more words,", "alpha beta"} {
+		for _, want := range []string{"Hello PDF\n",
+			"The quick brown fox jumps over the lazy dog. Ünïcödé text — and more words,", "alpha beta"} {
 			if !strings.Contains(doc.Pages[0], want) {
 				t.Errorf("%s: it lacks %q: %q", name, want, doc.Pages[0])
 			}
@@ -103,51 +132,88 @@ func TestPrinted(t *testing.T) {
 	}
 }
 
-// Files made to take the reader down. It may go, the test may not.
+// Files made to take the reader down. The helper may end, the test may not.
 func TestHostile(t *testing.T) {
 	if testing.Short() {
-		t.Skip("hostile files take the reader some seconds")
+		t.Skip("hostile files take the helper some seconds")
 	}
-	xref := func(keys string, table []byte) []byte {
-		head := "%PDF-1.5\n"
-		return fmt.Appendf(nil, "%s1 0 obj\n%s\nendobj\nstartxref\n%d\n%%%%EOF", head, packed("/Type /XRef "+keys, table), len(head))
-	}
+	t.Parallel()
+	const (
+		catalog = "<< /Type /Catalog /Pages 2 0 R >>"
+		pages   = "<< /Type /Pages /Kids [3 0 R] /Count 1 >>"
+	)
+	blanks := strings.Repeat(" ", 100)
 	for name, data := range map[string][]byte{
-		"nothing":                   nil,
-		"no PDF":                    []byte(strings.Repeat("<html>", 100)),
-		"only a head":               []byte("%PDF-1.4\n" + strings.Repeat(" ", 200)),
-		"a table of the whole sky":  []byte("%PDF-1.4\nxref\n2000000000 1\n0000000009 00000 n \ntrailer\n<< /Size 3 /Root 1 0 R >>\n" + strings.Repeat(" ", 100) + "\nstartxref\n9\n%%EOF"),
-		"a stream of the whole sky": xref("/Size 90000000000 /W [1 2 1] /Index [0 1]", []byte{1, 0, 9, 0}),
-		"columns without end":       xref("/Size 3 /W [1 2 1] /DecodeParms << /Predictor 12 /Columns 99999999999 >>", []byte{1, 0, 9, 0}),
-		"an object inside itself":   xref("/Size 3 /W [1 2 1] /Root 2 0 R", []byte{0, 0, 0, 0, 1, 0, 9, 0, 2, 0, 2, 0}),
-		"tables in a circle":        []byte("%PDF-1.4\nxref\n0 1\n0000000000 65535 f \ntrailer\n<< /Size 1 /Prev 9 >>\n" + strings.Repeat(" ", 100) + "\nstartxref\n9\n%%EOF"),
-		"pages in a circle":         file("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R] /Count 99999999 >>"),
-		"arrays in arrays":          page(strings.Repeat("[", 1<<20)),
-		"a bomb of letters": file("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+		"nothing":     nil,
+		"not a PDF":   []byte(strings.Repeat("<html>", 100)),
+		"only a head": []byte("%PDF-1.4\n" + strings.Repeat(" ", 200)),
+		"a table of two billion rows": []byte("%PDF-1.4\nxref\n2000000000 1\n0000000009 00000 n \ntrailer\n" +
+			"<< /Size 3 /Root 1 0 R >>\n" + blanks + "\nstartxref\n9\n%%EOF"),
+		"a stream of 90 billion objects": xref("/Size 90000000000 /W [1 2 1] /Index [0 1]", []byte{1, 0, 9, 0}),
+		"columns without end":            xref("/Size 3 /W [1 2 1] /DecodeParms << /Predictor 12 /Columns 99999999999 >>", []byte{1, 0, 9, 0}),
+		"arrays in arrays":               page(strings.Repeat("[", 1<<20)),
+		"a bomb of letters": file(catalog, pages,
 			"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
-			packed("", bytes.Repeat([]byte("(aaaaaaaaaaaaaaaa) Tj\n"), 1<<20)), "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"),
-		"a bomb of one word": file("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+			packed("", bytes.Repeat([]byte("(aaaaaaaaaaaaaaaa) Tj\n"),
+				1<<20)), "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"),
+		"a bomb of one word": file(catalog, pages,
 			"<< /Type /Page /Parent 2 0 R /Contents 4 0 R >>", packed("", bytes.Repeat([]byte("a"), 64<<20))),
 		"forms in forms": page("/X Do " + strings.Repeat("/X Do ", 10000)),
 	} {
-		doc, err := pdftext.ReadWithin(t.Context(), data, 2*time.Second)
-		if err == nil {
-			total := 0
-			for _, p := range doc.Pages {
-				total += len(p)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc, err := pdftext.ReadWithin(t.Context(), data, 2*time.Second)
+			if err == nil {
+				total := 0
+				for _, p := range doc.Pages {
+					total += len(p)
+				}
+				if total > 16<<20 {
+					t.Errorf("%d bytes of text", total)
+				}
+				return
 			}
-			if total > 16<<20 {
-				t.Errorf("%s: %d bytes of text", name, total)
+			if tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(), "the PDF cannot be read") {
+				t.Error(err)
 			}
-			continue
-		}
-		if tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(), "the PDF cannot be read") {
-			t.Errorf("%s: %v", name, err)
-		}
+		})
 	}
+}
+
+// Files that never end. The helper is stopped when its time is over.
+func TestEndless(t *testing.T) {
+	t.Parallel()
+	for name, data := range map[string][]byte{
+		"an object inside itself": xref("/Size 3 /W [1 2 1] /Root 2 0 R", []byte{0, 0, 0, 0, 1, 0, 9, 0, 2, 0, 2, 0}),
+		"tables in a circle": []byte("%PDF-1.4\nxref\n0 1\n0000000000 65535 f \ntrailer\n<< /Size 1 /Prev 9 >>\n" +
+			strings.Repeat(" ", 100) + "\nstartxref\n9\n%%EOF"),
+		"pages in a circle": file("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R] /Count 99999999 >>"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := pdftext.ReadWithin(t.Context(), data, 300*time.Millisecond)
+			if tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(),
+				"the PDF cannot be read: it is not read within 300ms") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := pdftext.Read(ctx, page("")); err == nil {
 		t.Error("a call that was over was answered")
+	}
+}
+
+// A program that does not run helpers must not be started as one.
+func TestProgramWithoutHelpers(t *testing.T) {
+	defer pdftext.WithoutHelpers()()
+	_, err := pdftext.Read(t.Context(), page(""))
+	if tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "RunHelpers") {
+		t.Error(err)
 	}
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// exitMemory is how a reader ends that takes too much memory.
+// exitMemory is the exit code of a helper that takes too much memory.
 const exitMemory = 3
 
-// serve reads a PDF and writes what it says. It runs in the reader.
+// serve reads a PDF and writes its text. It runs in the helper.
 func serve(in io.Reader, out io.Writer) {
 	go watchMemory()
 	data, err := io.ReadAll(in)
@@ -31,10 +31,12 @@ func serve(in io.Reader, out io.Writer) {
 	_ = json.NewEncoder(out).Encode(doc)
 }
 
-// watchMemory ends the process when it takes too much. A limit of the system
-// would do it too, but not on every system, and not in every build.
+// watchMemory ends the process when it takes too much memory. Limits of the
+// operating system are not to be had everywhere, nor in every build.
 func watchMemory() {
-	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	sample := []metrics.Sample{
+		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
+	}
 	for range time.Tick(20 * time.Millisecond) {
 		metrics.Read(sample)
 		if sample[0].Value.Uint64()-sample[1].Value.Uint64() > maxHeap {
@@ -43,21 +45,21 @@ func watchMemory() {
 	}
 }
 
-// parse reads a PDF. A page that cannot be read is left out; it must not cost
-// the others.
+// parse reads a PDF. A page that cannot be read is left out; the others are
+// still read.
 func parse(data []byte) (doc Document, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("it is damaged: %v", r)
 		}
 	}()
-	data, err = mend(data)
+	data, err = repair(data)
 	if err != nil {
 		return doc, err
 	}
 	r, err := pdf.NewReader(bytes.NewReader(data), int64(len(data)))
 	if errors.Is(err, pdf.ErrInvalidPassword) {
-		return doc, errors.New("it is encrypted, and wants a password")
+		return doc, errors.New("it is encrypted, and needs a password")
 	}
 	if err != nil {
 		return doc, err
@@ -65,7 +67,7 @@ func parse(data []byte) (doc Document, err error) {
 	info := r.Trailer().Key("Info")
 	doc.Title, doc.Author = line(info.Key("Title").Text()), line(info.Key("Author").Text())
 	doc.Count = r.NumPage()
-	fonts, total := fontBook{}, 0
+	fonts, total := fontCache{}, 0
 	for i := 1; i <= doc.Count; i++ {
 		if i > maxPages || total >= maxText {
 			doc.Cut = true
@@ -81,12 +83,12 @@ func parse(data []byte) (doc Document, err error) {
 	return doc, nil
 }
 
-// mend gives the library what it insists on: the header at the beginning, of a
-// version it knows, and the mark of the end at the end.
-func mend(data []byte) ([]byte, error) {
+// repair gives the library what it insists on: a header of a version it knows
+// at the beginning, and the end marker at the end.
+func repair(data []byte) ([]byte, error) {
 	start := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-"))
 	if start < 0 || len(data) < start+100 {
-		return nil, errors.New("it is none")
+		return nil, errors.New("it is not a PDF")
 	}
 	data = bytes.Clone(data[start:])
 	end := bytes.LastIndex(data, []byte("%%EOF"))

@@ -3,6 +3,7 @@ package politeness
 import (
 	"bytes"
 	"context"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -15,64 +16,79 @@ import (
 )
 
 const (
-	// MaxRobots is how much of a robots.txt counts.
+	// MaxRobots bounds what is read of a robots.txt.
 	MaxRobots = 500 << 10
 
-	keepRobots = time.Hour
-	maxRobots  = 256              // hosts that are remembered
-	maxCrawl   = 10 * time.Second // the longest delay that a host is granted
+	keepRobots    = time.Hour
+	maxKept       = 256 // hosts
+	maxCrawlDelay = 10 * time.Second
 )
 
-// Robots remembers what hosts ask of robots. The zero value is ready.
+// Robots keeps the robots.txt of hosts for a while. The zero value is ready.
 type Robots struct {
 	mu    sync.Mutex
-	hosts map[string]known
+	hosts map[string]keptRobots
 }
 
-type known struct {
+type keptRobots struct {
 	data  *robotstxt.RobotsData
 	until time.Time
 }
 
-// FetchFunc is how a robots.txt is fetched. A status of 400 to 499 means that there
-// is none.
+// FetchFunc fetches a robots.txt. A status of 400 to 499 means that the host has
+// no robots.txt.
 type FetchFunc func(ctx context.Context, at *url.URL) (status int, body []byte, err error)
 
-// Allowed reports whether an agent may read a URL, as an error if not, and how much
-// time the host wants between requests. A host whose robots.txt cannot be read,
-// because it fails itself, is left alone, as the standard has it.
-func (r *Robots) Allowed(ctx context.Context, u *url.URL, agent string, ask FetchFunc) (delay time.Duration, err error) {
-	at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}
-	origin := strings.ToLower(at.Scheme + "://" + at.Host)
-	data := r.known(origin)
+// Allowed returns an error if an agent may not read a URL, and else the time
+// that the host wants between requests. If the host fails to deliver its
+// robots.txt, nothing may be read, as the standard says.
+func (r *Robots) Allowed(ctx context.Context, u *url.URL, agent string, fetch FetchFunc) (
+	delay time.Duration, err error,
+) {
+	origin := strings.ToLower(u.Scheme + "://" + u.Host)
+	data := r.kept(origin)
 	if data == nil {
-		status, body, err := ask(ctx, at)
-		if err != nil {
+		if data, err = load(ctx, u, fetch); err != nil {
 			return 0, err
 		}
-		if status >= 500 {
-			return 0, tool.Errorf("web", tool.Failed, "%s does not say what robots may read: its robots.txt failed with %d", u.Host, status).
-				WithHint("try again later; the app file may turn this off: tools.modules.web.config.robots")
-		}
-		if status >= 300 && status < 400 {
-			status = 404 // redirects in a circle: there is none
-		}
-		if data, err = robotstxt.FromStatusAndBytes(status, plain(body)); err != nil {
-			data, _ = robotstxt.FromStatusAndBytes(404, nil) // nobody could keep to it
-		}
-		r.remember(origin, data)
+		r.keep(origin, data)
 	}
 	group := data.FindGroup(agent)
 	if !group.Test(pathOf(u)) {
 		return 0, tool.Errorf("web", tool.Denied, "%s asks robots to stay away from %s", u.Host, tool.Truncate(u.Path)).
-			WithHint("read it elsewhere; a person may open it, and the app file may turn this off: tools.modules.web.config.robots")
+			WithHint("read it elsewhere; a person may open it, and the app file may turn this off: %s", setting)
 	}
-	return min(group.CrawlDelay, maxCrawl), nil
+	return min(group.CrawlDelay, maxCrawlDelay), nil
 }
 
-// plain keeps the lines that say what robots may do. One line that makes no
-// sense must not void the others.
-func plain(body []byte) []byte {
+// setting is where an app file turns robots.txt off.
+const setting = "tools.modules.web.config.robots"
+
+// load fetches the robots.txt of a URL's host.
+func load(ctx context.Context, u *url.URL, fetch FetchFunc) (*robotstxt.RobotsData, error) {
+	status, body, err := fetch(ctx, &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"})
+	if err != nil {
+		return nil, err
+	}
+	if status >= 500 {
+		return nil, tool.Errorf("web", tool.Failed,
+			"%s does not say what robots may read: its robots.txt failed with %d", u.Host, status).
+			WithHint("try again later; the app file may turn this off: %s", setting)
+	}
+	none := http.StatusNotFound
+	if status >= 300 && status < 400 {
+		status = none // a redirect that leads nowhere
+	}
+	data, err := robotstxt.FromStatusAndBytes(status, ruleLines(body))
+	if err != nil {
+		return robotstxt.FromStatusAndBytes(none, nil) // rules that nobody can read
+	}
+	return data, nil
+}
+
+// ruleLines keeps the lines that are rules. A line that makes no sense must not
+// void the others.
+func ruleLines(body []byte) []byte {
 	var out bytes.Buffer
 	for line := range bytes.SplitSeq(bytes.TrimPrefix(body, []byte("\ufeff")), []byte("\n")) {
 		line, _, _ = bytes.Cut(line, []byte("#"))
@@ -94,7 +110,7 @@ func plain(body []byte) []byte {
 	return out.Bytes()
 }
 
-// pathOf is what robots.txt speaks of: the path and the query.
+// pathOf returns what the rules of robots.txt match: the path and the query.
 func pathOf(u *url.URL) string {
 	path := u.EscapedPath()
 	if path == "" {
@@ -106,7 +122,7 @@ func pathOf(u *url.URL) string {
 	return path
 }
 
-func (r *Robots) known(origin string) *robotstxt.RobotsData {
+func (r *Robots) kept(origin string) *robotstxt.RobotsData {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if k, ok := r.hosts[origin]; ok && time.Now().Before(k.until) {
@@ -115,11 +131,11 @@ func (r *Robots) known(origin string) *robotstxt.RobotsData {
 	return nil
 }
 
-func (r *Robots) remember(origin string, data *robotstxt.RobotsData) {
+func (r *Robots) keep(origin string, data *robotstxt.RobotsData) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.hosts == nil || len(r.hosts) >= maxRobots {
-		r.hosts = map[string]known{}
+	if r.hosts == nil || len(r.hosts) >= maxKept {
+		r.hosts = map[string]keptRobots{}
 	}
-	r.hosts[origin] = known{data, time.Now().Add(keepRobots)}
+	r.hosts[origin] = keptRobots{data, time.Now().Add(keepRobots)}
 }

@@ -10,14 +10,14 @@ import (
 // brave is the search API of Brave.
 type brave struct{}
 
-// Endpoint is its usual address.
+// Endpoint returns its address.
 func (brave) Endpoint() string { return "https://api.search.brave.com/res/v1/web/search" }
 
-// NeedsKey is true.
+// NeedsKey returns true.
 func (brave) NeedsKey() bool { return true }
 
-// Request asks for results of the web.
-func (brave) Request(at *url.URL, q Query) (*http.Request, []string, error) {
+// Request makes a request for results of the web.
+func (brave) Request(endpoint *url.URL, q Query) (*http.Request, []string, error) {
 	values := url.Values{"q": {q.Text}, "count": {strconv.Itoa(q.Limit)}, "text_decorations": {"false"}}
 	country, language := q.country()
 	if country != "" {
@@ -29,7 +29,7 @@ func (brave) Request(at *url.URL, q Query) (*http.Request, []string, error) {
 	if q.Freshness != "" {
 		values.Set("freshness", "p"+q.Freshness[:1])
 	}
-	r, err := http.NewRequest(http.MethodGet, at.String()+"?"+values.Encode(), nil)
+	r, err := http.NewRequest(http.MethodGet, endpoint.String()+"?"+values.Encode(), nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -41,10 +41,10 @@ func (brave) Request(at *url.URL, q Query) (*http.Request, []string, error) {
 // Read reads the results of the web.
 func (brave) Read(a Answer) ([]Result, error) {
 	if a.Status == http.StatusUnprocessableEntity && bytes.Contains(a.Body, []byte("SUBSCRIPTION_TOKEN")) {
-		a.Status = http.StatusUnauthorized // as it says of a key that it does not know
+		a.Status = http.StatusUnauthorized // Brave calls an unknown key unprocessable
 	}
 	if a.Status >= 300 {
-		return nil, refused("Brave", a)
+		return nil, statusError("Brave", a)
 	}
 	var in struct {
 		Type string `json:"type"`
@@ -66,7 +66,7 @@ func (brave) Read(a Answer) ([]Result, error) {
 	}
 	var out []Result
 	for _, r := range in.Web.Results {
-		out = append(out, Result{unmarked(r.Title), r.URL, unmarked(r.Description), r.PageAge})
+		out = append(out, Result{plainText(r.Title), r.URL, plainText(r.Description), r.PageAge})
 	}
 	return out, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/PuerkitoBio/goquery"
@@ -11,23 +12,23 @@ import (
 	"callgate/tool"
 )
 
-// duckDuckGo is the page that DuckDuckGo has for browsers without scripts. It
-// is no API and makes no promises, so what is not recognised is said to be.
+// duckDuckGo is DuckDuckGo's page for browsers without scripts. It is not an API
+// and makes no promises, so a page that is not recognised is an error.
 type duckDuckGo struct{}
 
-// Endpoint is its usual address.
+// Endpoint returns its address.
 func (duckDuckGo) Endpoint() string { return "https://html.duckduckgo.com/html/" }
 
-// NeedsKey is false.
+// NeedsKey returns false.
 func (duckDuckGo) NeedsKey() bool { return false }
 
-// Request asks as the form of the page does.
-func (duckDuckGo) Request(at *url.URL, q Query) (*http.Request, []string, error) {
+// Request makes the request that the form of the page makes.
+func (duckDuckGo) Request(endpoint *url.URL, q Query) (*http.Request, []string, error) {
 	values := url.Values{"q": {q.Text}, "kl": {"wt-wt"}}
 	if country, language := q.country(); country != "" {
 		if language == "" {
 			language = country
-			if country == "us" || country == "uk" || country == "au" || country == "ca" || country == "ie" || country == "nz" {
+			if slices.Contains([]string{"us", "uk", "au", "ca", "ie", "nz"}, country) {
 				language = "en"
 			}
 		}
@@ -36,7 +37,7 @@ func (duckDuckGo) Request(at *url.URL, q Query) (*http.Request, []string, error)
 	if q.Freshness != "" {
 		values.Set("df", q.Freshness[:1])
 	}
-	r, err := http.NewRequest(http.MethodGet, at.String()+"?"+values.Encode(), nil)
+	r, err := http.NewRequest(http.MethodGet, endpoint.String()+"?"+values.Encode(), nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -47,12 +48,14 @@ func (duckDuckGo) Request(at *url.URL, q Query) (*http.Request, []string, error)
 // Read reads the page.
 func (duckDuckGo) Read(a Answer) ([]Result, error) {
 	const name = "DuckDuckGo"
-	if a.Status == http.StatusForbidden || a.Status == http.StatusAccepted || bytes.Contains(a.Body, []byte("anomaly-modal")) {
+	blocked := a.Status == http.StatusForbidden || a.Status == http.StatusAccepted
+	if blocked || bytes.Contains(a.Body, []byte("anomaly-modal")) {
 		return nil, tool.Errorf(op, tool.Limited, "DuckDuckGo wants to see a person before it searches on (%d)", a.Status).
-			WithHint("too many searches came from here: try again in some minutes, or use an engine with a key: tools.modules.web.config.engine")
+			WithHint("too many searches came from here: try again in some minutes, or use an engine with a key: %s",
+				engineSetting)
 	}
 	if a.Status >= 300 {
-		return nil, refused(name, a)
+		return nil, statusError(name, a)
 	}
 	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(a.Body))
 	if err != nil {
@@ -69,18 +72,21 @@ func (duckDuckGo) Read(a Answer) ([]Result, error) {
 		link := s.Find("a.result__a").First()
 		href, _ := link.Attr("href")
 		if to := target(href); to != "" {
-			out = append(out, Result{Title: link.Text(), URL: to, Snippet: s.Find(".result__snippet").First().Text(), Published: s.Find(".result__timestamp").First().Text()})
+			out = append(out, Result{
+				Title: link.Text(), URL: to, Snippet: s.Find(".result__snippet").First().Text(),
+				Published: s.Find(".result__timestamp").First().Text(),
+			})
 		}
 	})
-	nothing := doc.Find(".no-results, .result--no-result").Length() > 0 || ads > 0 && ads == blocks.Length()
-	if len(out) == 0 && !nothing {
+	empty := doc.Find(".no-results, .result--no-result").Length() > 0 || ads > 0 && ads == blocks.Length()
+	if len(out) == 0 && !empty {
 		return nil, unreadable(name, a)
 	}
 	return out, nil
 }
 
-// target is where a link of the page leads in the end: it goes by way of an
-// address of DuckDuckGo that holds the real one.
+// target returns where a link of the page leads. Most links lead to an address
+// of DuckDuckGo that holds the real one.
 func target(href string) string {
 	u, err := url.Parse(href)
 	if err != nil || href == "" {

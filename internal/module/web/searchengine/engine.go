@@ -1,6 +1,6 @@
-// Package searchengine knows the search engines: how each is asked, and how its
-// answer is read. It reaches nothing itself; whoever asks sends the request and
-// brings back the answer.
+// Package searchengine knows the search engines: how to write a query for each,
+// and how to read its answer. It sends nothing itself; its caller sends the
+// request and brings the answer.
 package searchengine
 
 import (
@@ -10,27 +10,28 @@ import (
 	"strings"
 
 	"callgate/internal/markdown"
+	"callgate/internal/module/fetch"
 	"callgate/tool"
 )
 
 const op = "web.search"
 
-// Query is what is searched for.
+// Query is a search.
 type Query struct {
 	Text      string
-	Limit     int
+	Limit     int    // of results
 	Region    string // a country, or a country and a language: fr, ch-de; "" for none
 	Freshness string // day, week, month or year; "" for any
-	Key       string // what the engine knows its customer by
+	Key       string // of the engine's API
 }
 
-// country and language of a region.
+// country returns the country and the language of the region.
 func (q Query) country() (country, language string) {
 	country, language, _ = strings.Cut(strings.ToLower(q.Region), "-")
 	return country, language
 }
 
-// Result is something that was found.
+// Result is one result of a search.
 type Result struct {
 	Title     string `json:"title"`
 	URL       string `json:"url"`
@@ -38,7 +39,7 @@ type Result struct {
 	Published string `json:"published,omitempty"`
 }
 
-// Answer is what an engine answered, unpacked.
+// Answer is the response of an engine, decompressed.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -47,19 +48,19 @@ type Answer struct {
 
 // Engine is one search engine.
 type Engine interface {
-	// Endpoint is its usual address; "" where it has none.
+	// Endpoint returns its usual address; "" for an engine without one.
 	Endpoint() string
-	// NeedsKey tells whether it searches for customers only.
+	// NeedsKey reports whether a search needs a key.
 	NeedsKey() bool
-	// Request makes the request for a query at an address. ignored are parts
+	// Request makes the request of a query to an endpoint. Ignored names parts
 	// of the query that the engine does not know.
-	Request(at *url.URL, q Query) (r *http.Request, ignored []string, err error)
-	// Read reads an answer. That nothing was found is no error; that the answer
-	// cannot be read is.
+	Request(endpoint *url.URL, q Query) (r *http.Request, ignored []string, err error)
+	// Read reads an answer. An answer without results is not an error; an
+	// answer that cannot be read is.
 	Read(a Answer) ([]Result, error)
 }
 
-// ByName returns an engine by its name; nil where there is none of that name.
+// ByName returns the engine with a name, or nil.
 func ByName(name string) Engine {
 	switch name {
 	case "duckduckgo":
@@ -75,23 +76,23 @@ func ByName(name string) Engine {
 	}
 }
 
-// Normalize makes results fit to show: addresses that can be followed, each once,
-// texts on one line without markup, as many as were asked for.
-func Normalize(results []Result, most int) []Result {
-	out := make([]Result, 0, min(len(results), most))
+// Normalize makes results ready to show, at most limit of them: addresses that
+// can be followed, each once, and texts on one line without markup.
+func Normalize(results []Result, limit int) []Result {
+	out := make([]Result, 0, min(len(results), limit))
 	seen := map[string]bool{}
 	for _, r := range results {
 		u, err := url.Parse(strings.TrimSpace(r.URL))
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(r.URL) > 4000 {
 			continue
 		}
-		same := dedupKey(u)
-		if seen[same] || len(out) >= most {
+		key := dedupKey(u)
+		if seen[key] || len(out) >= limit {
 			continue
 		}
-		seen[same] = true
-		r.URL = u.String()
-		r.Title, r.Snippet, r.Published = tool.TruncateTo(words(r.Title), 300), tool.TruncateTo(words(r.Snippet), 1000), markdown.Date(r.Published)
+		seen[key] = true
+		r.URL, r.Published = u.String(), markdown.Date(r.Published)
+		r.Title, r.Snippet = tool.TruncateTo(oneLine(r.Title), 300), tool.TruncateTo(oneLine(r.Snippet), 1000)
 		if r.Title == "" {
 			r.Title = u.Host
 		}
@@ -100,7 +101,7 @@ func Normalize(results []Result, most int) []Result {
 	return out
 }
 
-// dedupKey is what two addresses of one page have in common.
+// dedupKey returns what two addresses of one page have in common.
 func dedupKey(u *url.URL) string {
 	query := u.Query()
 	for name := range query {
@@ -108,16 +109,17 @@ func dedupKey(u *url.URL) string {
 			query.Del(name)
 		}
 	}
-	return strings.TrimPrefix(strings.ToLower(u.Host), "www.") + strings.TrimSuffix(u.EscapedPath(), "/") + "?" + query.Encode()
+	host, path := strings.TrimPrefix(strings.ToLower(u.Host), "www."), strings.TrimSuffix(u.EscapedPath(), "/")
+	return host + path + "?" + query.Encode()
 }
 
-// words is a text on one line, as a reader sees it.
-func words(text string) string {
+// oneLine writes a text on one line, as a reader sees it.
+func oneLine(text string) string {
 	return strings.Join(strings.Fields(markdown.Visible(strings.ToValidUTF8(text, "\ufffd"))), " ")
 }
 
-// unmarked takes the markup out of a text that an engine gives as HTML.
-func unmarked(text string) string {
+// plainText removes the markup of a text that an engine gives as HTML.
+func plainText(text string) string {
 	if !strings.ContainsAny(text, "<&") {
 		return text
 	}
@@ -128,8 +130,7 @@ func unmarked(text string) string {
 	return page.Markdown
 }
 
-// decode reads an answer in JSON. Where it is none, or holds no list of
-// results, the answer cannot be read.
+// decode reads an answer in JSON.
 func decode(name string, a Answer, into any) error {
 	if err := json.Unmarshal(a.Body, into); err != nil {
 		return unreadable(name, a)
@@ -137,37 +138,37 @@ func decode(name string, a Answer, into any) error {
 	return nil
 }
 
-// unreadable says that an engine's answer is not what it used to be. An empty
-// list in its place would say that nothing was found.
+// engineSetting is where an app file chooses the engine.
+const engineSetting = "tools.modules.web.config.engine"
+
+// unreadable is the error of an answer in an unknown form. An empty list in its
+// place would mean that nothing was found.
 func unreadable(name string, a Answer) *tool.Error {
-	return tool.Errorf(op, tool.Failed, "the page could not be read: what %s answered (%d, %s) is not in the form it used to be", name, a.Status, tool.Truncate(a.Header.Get("Content-Type"))).
-		WithHint("this says nothing about what there is to find; try again, and if it stays so use another engine: tools.modules.web.config.engine")
+	return tool.Errorf(op, tool.Failed,
+		"the page could not be read: what %s answered (%d, %s) is not in the form it used to be",
+		name, a.Status, tool.Truncate(a.Header.Get("Content-Type"))).
+		WithHint("this does not mean that nothing was found; try again, and if that does not help use another engine: %s",
+			engineSetting)
 }
 
-// refused says what a status of 300 or more means.
-func refused(name string, a Answer) *tool.Error {
+// statusError is the error of a status of 300 or more.
+func statusError(name string, a Answer) *tool.Error {
 	e := tool.Errorf(op, tool.Failed, "%s answered %d %s", name, a.Status, http.StatusText(a.Status))
 	switch {
 	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden:
-		return e.WithHint("the key was not accepted, or there is none: tools.modules.web.credential names the secret that holds it")
+		return e.WithHint("the key was not accepted, or there is none: %s names the secret that holds it",
+			"tools.modules.web.credential")
 	case a.Status == http.StatusTooManyRequests:
 		e.Kind = tool.Limited
-		later := "try again later"
-		if after := a.Header.Get("Retry-After"); after != "" {
-			later = "try again after " + tool.Truncate(after)
-			if strings.Trim(after, "0123456789") == "" {
-				later += " seconds"
-			}
-		}
-		return e.WithHint("too many searches: %s", later)
+		return e.WithHint("too many searches: %s", fetch.RetryAfter(a.Header))
 	case a.Status == http.StatusPaymentRequired, a.Status == 432, a.Status == 433:
 		e.Kind = tool.Limited
 		return e.WithHint("the plan of this key is used up; its owner may raise it")
 	case a.Status >= 500:
 		return e.WithHint("the engine failed: try again later")
 	default:
-		if said := words(unmarked(string(a.Body[:min(len(a.Body), 500)]))); said != "" {
-			return e.WithHint("it says: %s", said)
+		if reason := oneLine(plainText(string(a.Body[:min(len(a.Body), 500)]))); reason != "" {
+			return e.WithHint("it says: %s", reason)
 		}
 		return e.WithHint("check the query")
 	}

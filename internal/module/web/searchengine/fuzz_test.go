@@ -9,8 +9,8 @@ import (
 	"callgate/internal/module/web/searchengine"
 )
 
-// Whatever an engine answers, reading ends, and what is shown are addresses of
-// the web and texts on one line.
+// Whatever an engine answers, reading ends, and results have web addresses and
+// texts on one line.
 func FuzzRead(f *testing.F) {
 	f.Add("duckduckgo", 200, []byte(`<div class="result"><a class="result__a" href="//duckduckgo.com/l/?uddg=https%3A%2F%2Fexample.com">x</a><a class="result__snippet">y</a></div>`))
 	f.Add("duckduckgo", 200, []byte(`<div class="no-results">`))

@@ -9,15 +9,15 @@ import (
 // searXNG is a search engine that people run themselves.
 type searXNG struct{}
 
-// Endpoint is nowhere in particular.
+// Endpoint returns "": everybody runs an own one.
 func (searXNG) Endpoint() string { return "" }
 
-// NeedsKey is false; where there is a key it is sent all the same, for a proxy
-// before the engine.
+// NeedsKey returns false. A key is sent all the same, for a proxy in front of
+// the engine.
 func (searXNG) NeedsKey() bool { return false }
 
-// Request asks for results in JSON.
-func (searXNG) Request(at *url.URL, q Query) (*http.Request, []string, error) {
+// Request makes a request for results in JSON.
+func (searXNG) Request(endpoint *url.URL, q Query) (*http.Request, []string, error) {
 	values := url.Values{"q": {q.Text}, "format": {"json"}, "pageno": {"1"}}
 	if country, language := q.country(); country != "" {
 		if language == "" {
@@ -28,9 +28,9 @@ func (searXNG) Request(at *url.URL, q Query) (*http.Request, []string, error) {
 	if q.Freshness != "" {
 		values.Set("time_range", q.Freshness)
 	}
-	to := at
-	if !strings.HasSuffix(at.Path, "/search") {
-		to = at.JoinPath("search")
+	to := endpoint
+	if !strings.HasSuffix(endpoint.Path, "/search") {
+		to = endpoint.JoinPath("search")
 	}
 	r, err := http.NewRequest(http.MethodGet, to.String()+"?"+values.Encode(), nil)
 	if err != nil {
@@ -47,9 +47,10 @@ func (searXNG) Request(at *url.URL, q Query) (*http.Request, []string, error) {
 func (searXNG) Read(a Answer) ([]Result, error) {
 	switch {
 	case a.Status == http.StatusForbidden:
-		return nil, refused("SearXNG", a).WithHint("SearXNG answers in JSON only if its own settings allow it: search.formats must list json")
+		return nil, statusError("SearXNG", a).
+			WithHint("SearXNG answers in JSON only if its own settings allow it: search.formats must list json")
 	case a.Status >= 300:
-		return nil, refused("SearXNG", a)
+		return nil, statusError("SearXNG", a)
 	}
 	var in struct {
 		Results *[]struct {

@@ -10,27 +10,28 @@ import (
 // tavily is the search API of Tavily.
 type tavily struct{}
 
-// Endpoint is its usual address.
+// Endpoint returns its address.
 func (tavily) Endpoint() string { return "https://api.tavily.com/search" }
 
-// NeedsKey is true.
+// NeedsKey returns true.
 func (tavily) NeedsKey() bool { return true }
 
-// Request asks for results. Regions it knows only by their English names.
-func (tavily) Request(at *url.URL, q Query) (*http.Request, []string, error) {
-	ask := map[string]any{"query": q.Text, "max_results": q.Limit, "search_depth": "basic"}
+// Request makes a request for results. Regions are ignored: Tavily knows them
+// only by their English names.
+func (tavily) Request(endpoint *url.URL, q Query) (*http.Request, []string, error) {
+	query := map[string]any{"query": q.Text, "max_results": q.Limit, "search_depth": "basic"}
 	if q.Freshness != "" {
-		ask["time_range"] = q.Freshness
+		query["time_range"] = q.Freshness
 	}
 	var ignored []string
 	if q.Region != "" {
 		ignored = append(ignored, "region")
 	}
-	body, err := json.Marshal(ask)
+	body, err := json.Marshal(query)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := http.NewRequest(http.MethodPost, at.String(), bytes.NewReader(body))
+	r, err := http.NewRequest(http.MethodPost, endpoint.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,7 +44,7 @@ func (tavily) Request(at *url.URL, q Query) (*http.Request, []string, error) {
 // Read reads the results.
 func (tavily) Read(a Answer) ([]Result, error) {
 	if a.Status >= 300 {
-		return nil, refused("Tavily", a)
+		return nil, statusError("Tavily", a)
 	}
 	var in struct {
 		Results *[]struct {

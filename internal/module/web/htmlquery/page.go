@@ -1,5 +1,5 @@
-// Package htmlquery picks parts out of a web page: what selectors match, its tables,
-// its links, and what it says of itself.
+// Package htmlquery extracts parts of a web page: what selectors match, tables,
+// links and metadata. What it returns is bounded, however large the page is.
 package htmlquery
 
 import (
@@ -15,34 +15,34 @@ import (
 	"callgate/internal/markdown"
 )
 
-// What is given at the most, of anything and of all.
+// The limits of what is returned.
 const (
-	maxText     = 4000 // bytes of one text
-	maxTables   = 50
-	maxRows     = 1000
-	maxColumns  = 100
-	maxLinks    = 1000
-	maxAll      = 512 << 10 // bytes, of all texts together
-	maxMeta     = 100
-	maxLinked   = 20        // blocks of linked data
-	maxLinkedAt = 128 << 10 // bytes of them
+	maxText       = 4000 // bytes of one text
+	maxTables     = 50
+	maxRows       = 1000
+	maxColumns    = 100
+	maxLinks      = 1000
+	maxTotal      = 512 << 10 // bytes of all texts together
+	maxProperties = 100       // of one kind of metadata
+	maxJSONLD     = 20        // blocks
+	maxJSONLDSize = 128 << 10 // bytes of all blocks together
 )
 
-// Page is a page to pick from.
+// Page is a parsed page.
 type Page struct {
+	Cut  bool // the page has more than was returned
 	doc  *goquery.Document
-	base *url.URL
-	left int  // bytes that may still be given
-	Cut  bool // more was there than is given
+	base *url.URL // of its addresses
+	left int      // bytes that may still be returned
 }
 
-// Parse reads a page in UTF-8. Base is where it came from, or nil.
+// Parse parses a page in UTF-8. Base is where it came from, or nil.
 func Parse(source []byte, base *url.URL) (*Page, error) {
 	root, err := html.Parse(bytes.NewReader(bytes.ToValidUTF8(source, []byte("\ufffd"))))
 	if err != nil {
 		return nil, fmt.Errorf("the page is nested too deeply: %w", err)
 	}
-	p := &Page{doc: goquery.NewDocumentFromNode(root), base: base, left: maxAll}
+	p := &Page{doc: goquery.NewDocumentFromNode(root), base: base, left: maxTotal}
 	if href, ok := p.doc.Find("base[href]").First().Attr("href"); ok {
 		if u := p.resolve(href); u != "" {
 			p.base, _ = url.Parse(u)
@@ -51,13 +51,13 @@ func Parse(source []byte, base *url.URL) (*Page, error) {
 	return p, nil
 }
 
-// Selector is a selector that was understood.
+// Selector is a parsed CSS selector.
 type Selector struct {
 	Text    string
 	matcher cascadia.Selector
 }
 
-// ParseSelector reads a selector of CSS.
+// ParseSelector parses a CSS selector.
 func ParseSelector(text string) (Selector, error) {
 	matcher, err := cascadia.Compile(text)
 	if err != nil {
@@ -66,26 +66,27 @@ func ParseSelector(text string) (Selector, error) {
 	return Selector{text, matcher}, nil
 }
 
-// Match is what one selector matched.
+// Match holds what one selector matched.
 type Match struct {
 	Selector string `json:"selector"`
-	Count    int    `json:"count"` // how many there are
+	Count    int    `json:"count"` // of all elements that match
 	Items    []Item `json:"items"`
 }
 
-// Item is an element that was matched.
+// Item is an element that matched.
 type Item struct {
 	Text  string `json:"text,omitempty"`
-	Value string `json:"value,omitempty"` // of the attribute that was asked for
+	Value string `json:"value,omitempty"` // of the attribute
 }
 
-// Select gives what a selector matches, most of it: the texts, or the values of
-// an attribute. Addresses are made absolute.
-func (p *Page) Select(s Selector, attribute string, most int) Match {
+// Select returns what a selector matches, at most limit elements: their texts,
+// and the value of an attribute if one is named. Elements without the attribute
+// are left out. Addresses are made absolute.
+func (p *Page) Select(s Selector, attribute string, limit int) Match {
 	found := p.doc.FindMatcher(s.matcher)
 	m := Match{Selector: s.Text, Count: found.Length(), Items: []Item{}}
 	found.EachWithBreak(func(_ int, el *goquery.Selection) bool {
-		if len(m.Items) >= most {
+		if len(m.Items) >= limit {
 			return false
 		}
 		item := Item{}
@@ -97,8 +98,8 @@ func (p *Page) Select(s Selector, attribute string, most int) Match {
 				return true
 			}
 			if isAddress(attribute) {
-				if whole := p.resolve(value); whole != "" {
-					value = whole
+				if absolute := p.resolve(value); absolute != "" {
+					value = absolute
 				}
 			}
 			item.Value = p.addText(markdown.Visible(value))
@@ -113,6 +114,7 @@ func (p *Page) Select(s Selector, attribute string, most int) Match {
 	return m
 }
 
+// isAddress reports whether the values of an attribute are addresses.
 func isAddress(attribute string) bool {
 	switch strings.ToLower(attribute) {
 	case "href", "src", "action", "poster", "cite", "data-src":
@@ -121,7 +123,8 @@ func isAddress(attribute string) bool {
 	return false
 }
 
-// within is the elements that selectors match, or the whole page.
+// within returns the elements that the selectors match, or the whole page if
+// there are no selectors.
 func (p *Page) within(selectors []Selector) *goquery.Selection {
 	if len(selectors) == 0 {
 		return p.doc.Selection
@@ -137,8 +140,8 @@ func (p *Page) within(selectors []Selector) *goquery.Selection {
 	return all
 }
 
-// Links are the links of the page, or of what the selectors match, each address
-// once.
+// Links returns the links of the page, or of what the selectors match, each
+// address once.
 func (p *Page) Links(selectors []Selector) []markdown.Link {
 	out := []markdown.Link{}
 	seen := map[string]bool{}
@@ -156,7 +159,8 @@ func (p *Page) Links(selectors []Selector) []markdown.Link {
 		seen[to] = true
 		text := p.text(a)
 		if text == "" {
-			text = p.addText(line(a.AttrOr("aria-label", a.AttrOr("title", a.Find("img[alt]").AttrOr("alt", "")))))
+			alt := a.Find("img[alt]").AttrOr("alt", "")
+			text = p.addText(oneLine(a.AttrOr("aria-label", a.AttrOr("title", alt))))
 		}
 		out = append(out, markdown.Link{Text: text, URL: p.addText(to)})
 		return true
@@ -164,7 +168,7 @@ func (p *Page) Links(selectors []Selector) []markdown.Link {
 	return out
 }
 
-// resolve makes an address absolute; "" where it leads nowhere that can be
+// resolve makes an address absolute. It returns "" for addresses that cannot be
 // followed.
 func (p *Page) resolve(ref string) string {
 	ref = strings.TrimSpace(ref)
@@ -186,45 +190,49 @@ func (p *Page) resolve(ref string) string {
 	}
 }
 
-// text is the text of an element on one line, scripts and styles left out.
+// text returns the text of elements on one line, without scripts and styles.
 func (p *Page) text(s *goquery.Selection) string {
 	var b strings.Builder
 	for _, n := range s.Nodes {
-		words(&b, n, 4*maxText)
+		writeText(&b, n, 4*maxText)
 	}
-	return p.addText(line(b.String()))
+	return p.addText(oneLine(b.String()))
 }
 
-// words writes the words below a node, until there are enough.
-func words(b *strings.Builder, n *html.Node, most int) {
-	if b.Len() > most {
+// writeText writes the text below a node, until there are limit bytes.
+func writeText(b *strings.Builder, n *html.Node, limit int) {
+	if b.Len() > limit {
 		return
 	}
 	if n.Type == html.TextNode {
 		b.WriteString(n.Data)
 		return
 	}
-	apart := false
 	if n.Type == html.ElementNode {
 		switch n.Data {
 		case "script", "style", "template", "noscript":
 			return
-		case "br", "p", "div", "li", "td", "th", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "dt", "dd", "section", "article", "table", "ul", "ol", "option", "caption":
-			apart = true
+		}
+		if blocks[n.Data] {
 			b.WriteByte(' ')
+			defer b.WriteByte(' ')
 		}
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		words(b, c, most)
-	}
-	if apart {
-		b.WriteByte(' ')
+		writeText(b, c, limit)
 	}
 }
 
-func line(text string) string { return strings.Join(strings.Fields(markdown.Visible(text)), " ") }
+// blocks lists the elements whose text stands apart from the text around it.
+var blocks = map[string]bool{
+	"br": true, "p": true, "div": true, "li": true, "td": true, "th": true, "tr": true, "h1": true, "h2": true, "h3": true,
+	"h4": true, "h5": true, "h6": true, "dt": true, "dd": true, "section": true, "article": true, "table": true, "ul": true,
+	"ol": true, "option": true, "caption": true,
+}
 
-// addText counts what is given, and cuts it where it is too long.
+func oneLine(text string) string { return strings.Join(strings.Fields(markdown.Visible(text)), " ") }
+
+// addText counts a text that is returned, and cuts it if it is too long.
 func (p *Page) addText(text string) string {
 	if len(text) > maxText {
 		text, p.Cut = strings.ToValidUTF8(text[:maxText], "")+"…", true

@@ -10,12 +10,12 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// fakeDNS is a name server that says what a hostile one would. Names of .test
-// are made up; any other name that the C library would read as an address is
-// answered with that address, for there are resolvers that do so.
+// fakeDNS is a hostile name server. It invents the names below .test, and
+// answers a name that the C library would read as an address with that address,
+// as some resolvers do.
 type fakeDNS struct {
 	mu    sync.Mutex
-	asked map[string]int // how often, by name and type
+	asked map[string]int // queries for rebinding names, by name and type
 }
 
 func (n *fakeDNS) forget() {
@@ -79,8 +79,8 @@ func (n *fakeDNS) answer(query []byte) ([]byte, error) {
 	return m.Pack()
 }
 
-// told are the names that always say the same.
-var told = map[string][]string{
+// fixedNames lists the names that always have the same addresses.
+var fixedNames = map[string][]string{
 	"public.test":    {Public4, Public6},
 	"loop.test":      {"127.0.0.1", "::1"},
 	"alias.test":     {"127.0.0.1"},
@@ -117,7 +117,7 @@ func (n *fakeDNS) lookup(name string, kind dnsmessage.Type) ([]netip.Addr, bool)
 	if dotted, ok := strings.CutPrefix(strings.TrimSuffix(name, ".test"), "at6-"); ok {
 		return addrs("::ffff:" + strings.ReplaceAll(dotted, "-", ".")), true
 	}
-	if list, ok := told[name]; ok {
+	if list, ok := fixedNames[name]; ok {
 		return addrs(list...), true
 	}
 	if a, ok := aton(name); ok {
@@ -137,7 +137,7 @@ func addrs(list ...string) []netip.Addr {
 }
 
 // aton reads an address as the C library does: up to four parts, each decimal,
-// octal after 0 or hexadecimal after 0x, the last one filling what is left.
+// octal after 0 or hexadecimal after 0x; the last part fills the remaining bytes.
 func aton(name string) (netip.Addr, bool) {
 	parts := strings.Split(name, ".")
 	if len(parts) > 4 {

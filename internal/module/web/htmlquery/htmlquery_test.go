@@ -13,19 +13,23 @@ import (
 )
 
 func TestBaseAndLinks(t *testing.T) {
+	t.Parallel()
 	u, _ := url.Parse("https://example.com/a/b")
 	p, err := htmlquery.Parse([]byte(`<base href="/other/"><a href="x">  an
  x</a><a href="x">twice</a><a href="/y"><img alt="a picture"></a><a href="/z" aria-label="zed"></a><a href="data:,x">d</a><a href="mailto:a@example.com">m</a>`), u)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []markdown.Link{{Text: "an x", URL: "https://example.com/other/x"}, {Text: "a picture", URL: "https://example.com/y"}, {Text: "zed", URL: "https://example.com/z"}, {Text: "m", URL: "mailto:a@example.com"}}
+	want := []markdown.Link{{Text: "an x", URL: "https://example.com/other/x"},
+		{Text: "a picture", URL: "https://example.com/y"}, {Text: "zed", URL: "https://example.com/z"}, {Text: "m",
+			URL: "mailto:a@example.com"}}
 	if diff := cmp.Diff(want, p.Links(nil)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestTables(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		html string
 		want []htmlquery.Table
@@ -52,7 +56,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-func FuzzPick(f *testing.F) {
+// Whatever a page and a selector are, nothing panics and texts are UTF-8.
+func FuzzPage(f *testing.F) {
 	f.Add("<table><tr><td rowspan=3>x</table><a href=x>y</a>", "td, a:not(.x) > b", "href")
 	f.Add(`<meta property="og:title" content="x"><script type="application/ld+json">{}</script>`, "*:has(b)", "")
 	f.Add("x", "a[[", "x")

@@ -7,15 +7,12 @@ import (
 	"compress/zlib"
 	"context"
 	"io"
-	"net"
 	nethttp "net/http"
 	"net/http/httptest"
 	"net/netip"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
@@ -23,15 +20,16 @@ import (
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/unicode"
 
+	"callgate/internal/module/fetch/fetchtest"
 	"callgate/internal/module/http"
 	"callgate/internal/netguard/netguardtest"
 	"callgate/tool"
 )
 
-// answers is a resolver that answers every name alike.
-type answers []string
+// fixedResolver resolves every name to the same addresses.
+type fixedResolver []string
 
-func (a answers) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
+func (a fixedResolver) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
 	var all []netip.Addr
 	for _, text := range a {
 		all = append(all, netip.MustParseAddr(text))
@@ -39,7 +37,7 @@ func (a answers) LookupNetIP(context.Context, string, string) ([]netip.Addr, err
 	return all, nil
 }
 
-// packed is data in a compression.
+// packed compresses data.
 func packed(t testing.TB, how string, data []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -72,6 +70,7 @@ func packed(t testing.TB, how string, data []byte) []byte {
 }
 
 func TestBodies(t *testing.T) {
+	t.Parallel()
 	latin, _ := charmap.ISO8859_1.NewEncoder().Bytes([]byte("déjà vu"))
 	sjis, _ := japanese.ShiftJIS.NewEncoder().Bytes([]byte(`<html><head><meta charset="shift_jis"></head>日本語`))
 	wide, _ := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().Bytes([]byte("wide ü"))
@@ -121,14 +120,16 @@ func TestBodies(t *testing.T) {
 			}
 			_, _ = w.Write(c.body)
 		}))
-		b := open(t, nil, local)
-		r, err := b.call("get", block{"url": s.URL})
+		b := open(t, nil, fetchtest.Local())
+		r, err := b.Call("get", block{"url": s.URL})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
-		} else if r.Status != tool.Success || !strings.Contains(string(r.Data), c.want) || !strings.Contains(r.Summary, c.summary) {
+		} else if r.Status != tool.Success || !strings.Contains(string(r.Data), c.want) ||
+			!strings.Contains(r.Summary, c.summary) {
 			t.Errorf("%s: %s\n%.300s\nwant %s", name, r.Summary, r.Data, c.want)
 		}
-		if name == "a picture" && err == nil && (len(r.Content) != 1 || r.Content[0].MIME != "image/png" || len(r.Content[0].Data) != len(png)) {
+		if name == "a picture" && err == nil &&
+			(len(r.Content) != 1 || r.Content[0].MIME != "image/png" || len(r.Content[0].Data) != len(png)) {
 			t.Errorf("%s: content %+v", name, r.Content)
 		}
 		s.Close()
@@ -141,7 +142,8 @@ func wideJSON() []byte {
 }
 
 func TestBrokenBodies(t *testing.T) {
-	b := open(t, nil, local)
+	t.Parallel()
+	b := open(t, nil, fetchtest.Local())
 	for name, h := range map[string]nethttp.HandlerFunc{
 		"not gzip": func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
@@ -162,14 +164,14 @@ func TestBrokenBodies(t *testing.T) {
 		},
 	} {
 		s := httptest.NewServer(h)
-		if r, err := b.call("get", block{"url": s.URL}); tool.KindOf(err) != tool.Failed {
+		if r, err := b.Call("get", block{"url": s.URL}); tool.KindOf(err) != tool.Failed {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 		s.Close()
 	}
 }
 
-// A body is bounded by what it unpacks to.
+// A body is bounded by what it decompresses to.
 func TestBombs(t *testing.T) {
 	for _, how := range []string{"gzip", "deflate", "br", "zstd"} {
 		var packed bytes.Buffer
@@ -189,17 +191,17 @@ func TestBombs(t *testing.T) {
 			_, _ = w.Write(blanks)
 		}
 		_ = w.Close()
-		s := serve(t, func(rw nethttp.ResponseWriter, _ *nethttp.Request) {
+		s := fetchtest.Serve(t, func(rw nethttp.ResponseWriter, _ *nethttp.Request) {
 			rw.Header().Set("Content-Type", "text/plain")
 			rw.Header().Set("Content-Encoding", how)
 			_, _ = rw.Write(packed.Bytes())
 		})
-		b := open(t, nil, local)
+		b := open(t, nil, fetchtest.Local())
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		r, err := b.call("get", block{"url": s.URL, "max_bytes": 1 << 20})
+		r, err := b.Call("get", block{"url": s.URL, "max_bytes": 1 << 20})
 		runtime.ReadMemStats(&after)
-		d := data(t, r, err)
+		d := fetchtest.Data(t, r, err)
 		if d["truncated"] != true || d["bytes"] != float64(1<<20) || !strings.Contains(r.Summary, "raise max_bytes") {
 			t.Errorf("%s: %s", how, r.Summary)
 		}
@@ -210,37 +212,39 @@ func TestBombs(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	block1 := make(chan struct{})
-	s := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+	t.Parallel()
+	release := make(chan struct{})
+	s := fetchtest.Serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		if r.URL.Path == "/slow" {
 			select {
 			case <-r.Context().Done():
-			case <-block1:
+			case <-release:
 			}
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain")
 		_, _ = w.Write([]byte(strings.Repeat("ü", 1000)))
 	})
-	defer close(block1)
-	b := open(t, block{"max_bytes": 501}, local)
-	r, err := b.call("get", block{"url": s.URL, "max_bytes": 5000})
-	if d := data(t, r, err); d["truncated"] != true || d["body"] != strings.Repeat("ü", 250) {
+	defer close(release)
+	b := open(t, block{"max_bytes": 501}, fetchtest.Local())
+	r, err := b.Call("get", block{"url": s.URL, "max_bytes": 5000})
+	if d := fetchtest.Data(t, r, err); d["truncated"] != true || d["body"] != strings.Repeat("ü", 250) {
 		t.Errorf("%s: %v", r.Summary, d["body"])
 	}
-	_, err = b.call("get", block{"url": s.URL + "/slow", "timeout_seconds": 0.05})
+	_, err = b.Call("get", block{"url": s.URL + "/slow", "timeout_seconds": 0.05})
 	if tool.KindOf(err) != tool.Timeout || !strings.Contains(err.Error(), "raise timeout_seconds") {
 		t.Errorf("slow: %v", err)
 	}
-	_, err = b.call("post", block{"url": s.URL + "/slow", "timeout_seconds": 0.05})
+	_, err = b.Call("post", block{"url": s.URL + "/slow", "timeout_seconds": 0.05})
 	if tool.KindOf(err) != tool.Timeout || !strings.Contains(err.Error(), "look before you repeat it") {
 		t.Errorf("slow post: %v", err)
 	}
 }
 
-// A large body is said once, where a cut keeps the whole of it.
+// A large body is given once, as text: the kernel keeps what it cuts there.
 func TestLargeBodies(t *testing.T) {
-	s := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+	t.Parallel()
+	s := fetchtest.Serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		if r.URL.Path == "/json" {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`["` + strings.Repeat("x", 100_000) + `"]`))
@@ -249,10 +253,10 @@ func TestLargeBodies(t *testing.T) {
 		w.Header().Set("Content-Type", "text/plain")
 		_, _ = w.Write([]byte(strings.Repeat("x", 100_000)))
 	})
-	b := open(t, nil, local)
+	b := open(t, nil, fetchtest.Local())
 	for _, path := range []string{"/json", "/text"} {
-		r, err := b.call("get", block{"url": s.URL + path})
-		d := data(t, r, err)
+		r, err := b.Call("get", block{"url": s.URL + path})
+		d := fetchtest.Data(t, r, err)
 		if d["body"] != nil || d["json"] != nil || len(r.Content) != 1 || len(r.Content[0].Text) < 100_000 {
 			t.Errorf("%s: %d bytes of data, %d contents", path, len(r.Data), len(r.Content))
 		}
@@ -260,64 +264,52 @@ func TestLargeBodies(t *testing.T) {
 }
 
 func TestHead(t *testing.T) {
-	s := serve(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+	t.Parallel()
+	s := fetchtest.Serve(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 		w.Header().Set("Content-Length", "12345")
 		w.Header().Set("Server", "thing")
 	})
-	b := open(t, nil, local)
-	r, err := b.call("head", block{"url": s.URL})
-	d := data(t, r, err)
-	if h := d["headers"].(map[string]any); h["content-length"] != "12345" || h["server"] != "thing" || d["bytes"] != float64(12345) {
+	b := open(t, nil, fetchtest.Local())
+	r, err := b.Call("head", block{"url": s.URL})
+	d := fetchtest.Data(t, r, err)
+	if h := d["headers"].(map[string]any); h["content-length"] != "12345" || h["server"] != "thing" ||
+		d["bytes"] != float64(12345) {
 		t.Errorf("%s", r.Data)
 	}
 }
 
-// Connections are kept for the next call, and gone with the module.
+// Connections are kept for the next call, and closed with the module.
 func TestConnections(t *testing.T) {
-	var made atomic.Int32
-	s := httptest.NewUnstartedServer(nethttp.HandlerFunc(mirror))
-	s.Config.ConnState = func(_ net.Conn, state nethttp.ConnState) {
-		if state == nethttp.StateNew {
-			made.Add(1)
-		}
-	}
-	s.Start()
-	defer s.Close()
+	s, connections := fetchtest.ServeCounted(t, mirror)
 	before := runtime.NumGoroutine()
-	b := open(t, nil, local)
+	b := open(t, nil, fetchtest.Local())
 	for range 3 {
-		if _, err := b.call("get", block{"url": s.URL}); err != nil {
+		if _, err := b.Call("get", block{"url": s.URL}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := made.Load(); n != 1 {
+	if n := connections.Made.Load(); n != 1 {
 		t.Errorf("%d connections for three calls", n)
 	}
-	b.opened.OnSessionEnd("s")
-	if _, err := b.call("get", block{"url": s.URL}); err != nil || made.Load() != 2 {
-		t.Errorf("after the session's end: %v, %d connections", err, made.Load())
+	b.Instance.OnSessionEnd("s")
+	if _, err := b.Call("get", block{"url": s.URL}); err != nil || connections.Made.Load() != 2 {
+		t.Errorf("after the session's end: %v, %d connections", err, connections.Made.Load())
 	}
-	if err := b.opened.Close(); err != nil {
+	if err := b.Instance.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := b.call("get", block{"url": s.URL}); tool.KindOf(err) != tool.Unavailable {
+	if _, err := b.Call("get", block{"url": s.URL}); tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("after the end: %v", err)
 	}
-	s.CloseClientConnections()
-	deadline := time.Now().Add(10 * time.Second)
-	for runtime.NumGoroutine() > before && time.Now().Before(deadline) {
-		runtime.Gosched()
-	}
-	if n := runtime.NumGoroutine(); n > before {
-		buf := make([]byte, 1<<16)
-		t.Errorf("%d goroutines, %d before\n%s", n, before, buf[:runtime.Stack(buf, true)])
-	}
+	s.Close()
+	fetchtest.WaitFor(t, "the module's goroutines to end", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// The forms that guards are tried with, asked for by tools.
+// No tool reaches an address that is not public, directly or by a redirect.
 func TestNoToolReachesTheCanary(t *testing.T) {
+	t.Parallel()
 	netguardtest.Run(t, func(w *netguardtest.Network) {
-		b := openModule(t, http.ModuleWith(w.Resolver), block{"timeout_seconds": 5}, nil)
+		b := fetchtest.Open(t, http.ModuleWith(fetchtest.Options(w.Resolver)), block{"timeout_seconds": 5}, nil)
 		tried := 0
 		for i, f := range netguardtest.Forms() {
 			for _, url := range []string{f.URL, netguardtest.Redirect([]int{301, 302, 303, 307, 308}[i%5], f.URL, i%3)} {
@@ -331,37 +323,39 @@ func TestNoToolReachesTheCanary(t *testing.T) {
 				} {
 					tried++
 					w.Forget()
-					_, _ = b.call(c.tool, c.args)
+					_, _ = b.Call(c.tool, c.args)
 				}
 			}
 			if got := w.Reached(); len(got) > 0 {
 				t.Errorf("%s: %q reached %v", f.Name, f.URL, got)
 			}
 		}
-		if r, err := b.call("get", block{"url": "http://public.test/"}); err != nil || !strings.Contains(string(r.Data), netguardtest.Words) {
+		if r, err := b.Call("get", block{"url": "http://public.test/"}); err != nil ||
+			!strings.Contains(string(r.Data), netguardtest.Words) {
 			t.Errorf("the public server: %v", err)
 		}
 		t.Logf("none of %d calls reached the canary", tried)
 	})
 }
 
-// More apps than lines are kept: the oldest go, and come again.
+// More settings are in use than the pool keeps clients for.
 func TestManySettings(t *testing.T) {
-	s := serve(t, mirror)
+	t.Parallel()
+	s := fetchtest.Serve(t, mirror)
 	m := http.Module()
-	b := open(t, nil, local)
+	b := open(t, nil, fetchtest.Local())
 	for i := range 140 {
-		settings, err := m.Read(nil, local)
+		settings, err := m.Read(nil, fetchtest.Local())
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.grant.Settings = settings
-		if _, err := b.call("get", block{"url": s.URL}); err != nil {
+		b.Grant.Settings = settings
+		if _, err := b.Call("get", block{"url": s.URL}); err != nil {
 			t.Fatalf("the app %d: %v", i, err)
 		}
 	}
-	b.grant.Settings = nil // an app file that says nothing
-	if _, err := b.call("get", block{"url": s.URL}); tool.KindOf(err) != tool.Denied {
+	b.Grant.Settings = nil // an app file that says nothing
+	if _, err := b.Call("get", block{"url": s.URL}); tool.KindOf(err) != tool.Denied {
 		t.Errorf("without settings: %v", err)
 	}
 }

@@ -13,97 +13,97 @@ import (
 	"callgate/tool"
 )
 
-func enter(t *testing.T, g *politeness.HostLimiter, host string, delay time.Duration) func() {
+func acquire(t *testing.T, l *politeness.HostLimiter, host string, delay time.Duration) func() {
 	t.Helper()
-	leave, err := g.Acquire(t.Context(), host, delay)
+	release, err := l.Acquire(t.Context(), host, delay)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return leave
+	return release
 }
 
-// Two are let in; the third waits until one leaves, and leaving twice is
-// leaving once.
-func TestRoomForTwo(t *testing.T) {
+// Two requests are admitted; the third waits until one ends. Releasing twice is
+// releasing once.
+func TestTwoAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var g politeness.HostLimiter
-		first, second := enter(t, &g, "a", 0), enter(t, &g, "a", 0)
-		enter(t, &g, "b", 0)()
-		in := make(chan func())
+		var l politeness.HostLimiter
+		first, second := acquire(t, &l, "a", 0), acquire(t, &l, "a", 0)
+		acquire(t, &l, "b", 0)()
+		admitted := make(chan func())
 		for range 2 {
 			go func() {
-				leave, _ := g.Acquire(t.Context(), "a", 0)
-				in <- leave
+				release, _ := l.Acquire(t.Context(), "a", 0)
+				admitted <- release
 			}()
 		}
 		synctest.Wait()
 		select {
-		case <-in:
-			t.Fatal("a third was let in")
+		case <-admitted:
+			t.Fatal("a third was admitted")
 		default:
 		}
 		first()
 		first()
-		third := <-in
+		third := <-admitted
 		synctest.Wait()
 		select {
-		case <-in:
-			t.Fatal("a fourth was let in by leaving twice")
+		case <-admitted:
+			t.Fatal("a fourth was admitted by releasing twice")
 		default:
 		}
 		second()
-		(<-in)()
+		(<-admitted)()
 		third()
 	})
 }
 
-// Between two requests lies the delay of the later one; the first waits for
-// nobody.
+// Between two requests lies the delay of the later one; the first does not wait.
 func TestDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var g politeness.HostLimiter
+		var l politeness.HostLimiter
 		start := time.Now()
 		var at []time.Duration
 		for range 3 {
-			enter(t, &g, "a", 5*time.Second)()
+			acquire(t, &l, "a", 5*time.Second)()
 			at = append(at, time.Since(start))
 		}
-		enter(t, &g, "b", 5*time.Second)()
-		enter(t, &g, "a", 0)()
+		acquire(t, &l, "b", 5*time.Second)()
+		acquire(t, &l, "a", 0)()
 		if at[0] != 0 || at[1] != 5*time.Second || at[2] != 10*time.Second || time.Since(start) != 10*time.Second {
-			t.Errorf("let in after %v, the last after %v", at, time.Since(start))
+			t.Errorf("admitted after %v, the last after %v", at, time.Since(start))
 		}
 		time.Sleep(time.Hour)
 		start = time.Now()
-		enter(t, &g, "a", 5*time.Second)()
+		acquire(t, &l, "a", 5*time.Second)()
 		if time.Since(start) != 0 {
-			t.Error("an old visit delays")
+			t.Error("an old request delays")
 		}
 	})
 }
 
 func TestGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var g politeness.HostLimiter
-		enter(t, &g, "a", time.Minute)()
+		var l politeness.HostLimiter
+		acquire(t, &l, "a", time.Minute)()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := g.Acquire(ctx, "a", 10*time.Second); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := l.Acquire(ctx, "a", 10*time.Second); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("within the delay: %v", err)
 		}
-		first, second := enter(t, &g, "b", 0), enter(t, &g, "b", 0)
+		first, second := acquire(t, &l, "b", 0), acquire(t, &l, "b", 0)
 		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := g.Acquire(ctx, "b", 0); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("at a full gate: %v", err)
+		if _, err := l.Acquire(ctx, "b", 0); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("at a busy host: %v", err)
 		}
 		first()
 		second()
-		enter(t, &g, "b", 0)()
+		acquire(t, &l, "b", 0)()
 	})
 }
 
 func TestRobots(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		status      int
 		body        string
@@ -133,49 +133,51 @@ func TestRobots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked := 0
-		ask := func(_ context.Context, at *url.URL) (int, []byte, error) {
-			if asked++; at.String() != "https://example.com/robots.txt" {
-				t.Errorf("%s: asked for %s", name, at)
+		fetches := 0
+		fetch := func(_ context.Context, at *url.URL) (int, []byte, error) {
+			if fetches++; at.String() != "https://example.com/robots.txt" {
+				t.Errorf("%s: fetched %s", name, at)
 			}
 			return c.status, []byte(c.body), nil
 		}
 		for range 2 {
-			delay, err := r.Allowed(t.Context(), u, c.agent, ask)
+			delay, err := r.Allowed(t.Context(), u, c.agent, fetch)
 			if tool.KindOf(err) != c.kind || delay != c.delay {
 				t.Errorf("%s: %v, %v", name, delay, err)
 			}
 		}
-		if want := 1; c.status < 500 && asked != want {
-			t.Errorf("%s: asked %d times", name, asked)
+		if want := 1; c.status < 500 && fetches != want {
+			t.Errorf("%s: fetched %d times", name, fetches)
 		}
 	}
 	var r politeness.Robots
 	lost := errors.New("no network")
 	u := &url.URL{Scheme: "https", Host: "example.com"}
-	if _, err := r.Allowed(t.Context(), u, "x", func(context.Context, *url.URL) (int, []byte, error) { return 0, nil, lost }); !errors.Is(err, lost) {
+	if _, err := r.Allowed(t.Context(), u, "x",
+		func(context.Context, *url.URL) (int, []byte, error) { return 0, nil, lost }); !errors.Is(err, lost) {
 		t.Errorf("%v", err)
 	}
 }
 
-// What is known of a host is asked again after an hour.
-func TestRobotsAreAskedAgain(t *testing.T) {
+// A robots.txt is fetched again after an hour.
+func TestRobotsAreFetchedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r politeness.Robots
-		asked := 0
-		may := func() {
+		fetches := 0
+		check := func() {
 			t.Helper()
 			u := &url.URL{Scheme: "https", Host: "example.com", Path: "/"}
-			if _, err := r.Allowed(t.Context(), u, "x", func(context.Context, *url.URL) (int, []byte, error) { asked++; return 404, nil, nil }); err != nil {
+			if _, err := r.Allowed(t.Context(), u, "x",
+				func(context.Context, *url.URL) (int, []byte, error) { fetches++; return 404, nil, nil }); err != nil {
 				t.Fatal(err)
 			}
 		}
-		may()
-		may()
+		check()
+		check()
 		time.Sleep(2 * time.Hour)
-		may()
-		if asked != 2 {
-			t.Errorf("asked %d times", asked)
+		check()
+		if fetches != 2 {
+			t.Errorf("fetched %d times", fetches)
 		}
 	})
 }
