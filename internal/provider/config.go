@@ -26,6 +26,9 @@ type Config struct {
 	Retry       Retry
 	Catalog     *catalog.Catalog    // nil: the embedded one
 	Env         func(string) string // nil: os.Getenv
+	// StoredKey returns a stored key by its usual name, such as
+	// ANTHROPIC_API_KEY; nil, or an empty result: the environment's.
+	StoredKey func(name string) string
 }
 
 const defaultIdleTimeout = 5 * time.Minute
@@ -187,6 +190,11 @@ func key(cfg Config, p preset, own bool, env func(string) string) (string, error
 	if p.keyEnv == "" || !own {
 		return "", nil
 	}
+	if cfg.StoredKey != nil {
+		if v := strings.TrimSpace(cfg.StoredKey(p.keyEnv)); v != "" {
+			return v, nil
+		}
+	}
 	if v := strings.TrimSpace(env(p.keyEnv)); v != "" {
 		return v, nil
 	}
@@ -194,6 +202,6 @@ func key(cfg Config, p preset, own bool, env func(string) string) (string, error
 		return "", nil // the user's own server may need none
 	}
 	return "", tool.Errorf("provider.New", tool.Invalid, "there is no key for %s", p.name).
-		WithHint("set %s in the environment, or store it with `callgate secret set %s` and name it as the brain's credential",
+		WithHint("store it with `callgate secret set %s`, or set %s in the environment of the process that runs the kernel",
 			p.keyEnv, p.keyEnv)
 }

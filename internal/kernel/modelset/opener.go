@@ -70,10 +70,20 @@ func (o *Opener) Open(m *app.Brain, tools Tools) (*agent.ModelConfig, Info, erro
 	}
 	if m.Fallback != nil {
 		if made.Fallback, _, err = o.Open(m.Fallback, tools); err != nil {
-			return nil, Info{}, err
+			// A fallback is asked rarely: one without a key does not keep its model
+			// from answering, and says why when it is asked.
+			made.Fallback = &agent.ModelConfig{Model: missing{err}}
 		}
 	}
 	return made, info, nil
+}
+
+// missing is a model that could not be opened.
+type missing struct{ err error }
+
+// Generate returns why the model could not be opened.
+func (m missing) Generate(context.Context, llm.Request, func(llm.Delta)) (*llm.Response, error) {
+	return nil, &llm.Error{Kind: llm.Auth, Message: m.err.Error(), Err: m.err}
 }
 
 // dial makes the connection to a model's provider.
@@ -90,7 +100,7 @@ func (o *Opener) dial(m *app.Brain) (llm.Model, Info, error) {
 	}
 	model, info, err := o.pool.Open(provider.Config{
 		Provider: m.Provider, Backend: provider.Backend(m.Backend), Model: m.Model, BaseURL: m.BaseURL, Key: key,
-		Headers: headers, Timeout: m.Timeout, NativeTools: m.NativeTools,
+		Headers: headers, Timeout: m.Timeout, NativeTools: m.NativeTools, StoredKey: o.storedKey,
 	})
 	if err != nil {
 		return nil, Info{}, err
@@ -115,6 +125,16 @@ func (o *Opener) key(m *app.Brain) (string, error) {
 		}
 	}
 	return o.Secrets.Expand(m.Key)
+}
+
+// storedKey returns a secret of a provider's usual name, which is used at the
+// provider's usual address only.
+func (o *Opener) storedKey(name string) string {
+	values, err := o.Secrets.Values([]string{name})
+	if err != nil {
+		return ""
+	}
+	return values[name]
 }
 
 // Close closes the connections.

@@ -1,0 +1,97 @@
+package modelset_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"callgate/internal/app"
+	"callgate/internal/kernel/modelset"
+	"callgate/internal/provider/offline"
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// secrets is a vault of some names.
+type secrets map[string]string
+
+func (s secrets) Expand(text string) (string, error) { return text, nil }
+
+func (s secrets) Values(names []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, name := range names {
+		value, ok := s[name]
+		if !ok {
+			return nil, tool.Errorf("test", tool.Unavailable, "there is no secret %s", name)
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+// noTools is a session without tools.
+type noTools struct{}
+
+func (noTools) Known(string) bool { return false }
+
+func (noTools) Find(context.Context, string) []offline.ToolMatch { return nil }
+
+func TestKeys(t *testing.T) {
+	t.Setenv("ANTHROPIC_API_KEY", "")
+	stored := secrets{"ANTHROPIC_API_KEY": "k-stored", "OWN": "k-own"}
+	for name, c := range map[string]struct {
+		model app.Brain
+		have  secrets
+		want  string // in the error; empty: none
+	}{
+		"a stored secret of the usual name":  {app.Brain{Provider: "anthropic", Model: "m"}, stored, ""},
+		"no secret at all":                   {app.Brain{Provider: "anthropic", Model: "m"}, secrets{}, "no key for anthropic"},
+		"a credential":                       {app.Brain{Provider: "anthropic", Model: "m", Credential: "OWN"}, stored, ""},
+		"a credential without a value":       {app.Brain{Provider: "anthropic", Model: "m", Credential: "NONE"}, stored, ""},
+		"a key in the config":                {app.Brain{Provider: "anthropic", Model: "m", Key: "k"}, secrets{}, ""},
+		"another address gets no stored key": {app.Brain{Provider: "anthropic", Model: "m", BaseURL: "http://127.0.0.1:1"}, stored, ""},
+		"a server on this machine":           {app.Brain{Provider: "ollama", Model: "m"}, secrets{}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &modelset.Opener{Secrets: c.have}
+			defer o.Close()
+			_, info, err := o.Open(&c.model, noTools{})
+			if c.want == "" {
+				if err != nil || info.Provider != c.model.Provider {
+					t.Errorf("%+v, %v", info, err)
+				}
+			} else if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// A fallback without a key does not keep its model from answering, and says why
+// when it is asked.
+func TestFallbackWithoutAKey(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	o := &modelset.Opener{Secrets: secrets{"ANTHROPIC_API_KEY": "k"}}
+	defer o.Close()
+	model, _, err := o.Open(&app.Brain{
+		Provider: "anthropic", Model: "m", Fallback: &app.Brain{Provider: "openai", Model: "n"},
+	}, noTools{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = model.Fallback.Model.Generate(t.Context(), llm.Request{}, nil)
+	if err == nil || !strings.Contains(err.Error(), "no key for openai") {
+		t.Errorf("the fallback answers %v", err)
+	}
+}
+
+func TestWithoutAModel(t *testing.T) {
+	t.Parallel()
+	o := &modelset.Opener{Secrets: secrets{}}
+	for _, m := range []*app.Brain{nil, {Provider: app.Offline}} {
+		model, info, err := o.Open(m, noTools{})
+		if err != nil || !info.Offline || info.Provider != app.Offline || model.Model == nil {
+			t.Errorf("%+v: %+v, %v", m, info, err)
+		}
+	}
+}
