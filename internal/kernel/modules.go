@@ -34,7 +34,7 @@ func shipped() []module.Module {
 		browser.Module(),
 		database.Module(),
 		git.Module(),
-		memory.Module(memory.Config{Meaning: meanings{}}),
+		memory.Module(memory.Config{}),
 	}
 }
 
@@ -78,6 +78,7 @@ func (k *Kernel) openModules() error {
 	for _, m := range shipped() {
 		host := module.Host{
 			State: filepath.Join(k.State.String(), "modules", m.Name), Hidden: k.hidden(), Log: k.log.With("module", m.Name), Scrub: k.secrets.ScrubString,
+			Embedder: meanings{},
 		}
 		if cache != "" {
 			host.Cache = filepath.Join(cache, "callgate", m.Name)

@@ -40,10 +40,6 @@ import (
 // Namespace is the module's name.
 const Namespace = "memory"
 
-// EmbedFunc turns texts into vectors of length one whose dot product says how
-// near two texts are.
-type EmbedFunc = rank.Meaning
-
 // Summarizer makes one text of several.
 type Summarizer interface {
 	Summarize(ctx context.Context, texts []string) (string, error)
@@ -51,7 +47,6 @@ type Summarizer interface {
 
 // Config is how the module is set up; the zero value works.
 type Config struct {
-	Meaning    EmbedFunc  // nil: query goes by words alone
 	Summarizer Summarizer // nil: compact leaves old facts as they are
 }
 
@@ -62,7 +57,7 @@ func Module(c Config) module.Module {
 		Summary:  "remember across turns and sessions: the goal, tasks, facts, and knowledge that can be searched",
 		Settings: func() any { return defaults() },
 		Open: func(h module.Host) (*module.Instance, error) {
-			d := &service{shelf: memstore.Open(h.State, h.Log), ranker: rank.New(c.Meaning), summarizer: c.Summarizer, scrub: h.Scrub}
+			d := &service{shelf: memstore.Open(h.State, h.Log), ranker: rank.New(h.Embedder), summarizer: c.Summarizer, scrub: h.Scrub}
 			if d.scrub == nil {
 				d.scrub = func(text string) string { return text }
 			}

@@ -17,14 +17,9 @@ import (
 	"slices"
 	"sync"
 
+	"callgate/internal/module"
 	"callgate/internal/search/lexical/analysis"
 )
-
-// Meaning turns texts into vectors of length one whose dot product says how
-// near two texts are.
-type Meaning interface {
-	Vectors(texts []string) ([][]float32, error)
-}
 
 // Hit is a text of the answer: its place among the texts, and how good it is.
 type Hit struct {
@@ -42,7 +37,7 @@ type Answer struct {
 // Ranker ranks texts. It keeps what it learned of them, so that asking again is
 // cheap. It may be used by many at once.
 type Ranker struct {
-	meaning Meaning
+	embedder module.Embedder // nil: texts are ranked by words
 
 	mu     sync.Mutex
 	known  map[string]*textInfo // by the text
@@ -72,7 +67,7 @@ const (
 )
 
 // New is a ranker; without a model it goes by words.
-func New(m Meaning) *Ranker { return &Ranker{meaning: m, known: map[string]*textInfo{}} }
+func New(e module.Embedder) *Ranker { return &Ranker{embedder: e, known: map[string]*textInfo{}} }
 
 // Rank answers a question.
 func (r *Ranker) Rank(question string, texts []string) Answer {
@@ -80,7 +75,7 @@ func (r *Ranker) Rank(question string, texts []string) Answer {
 	byWord := scores(question, all)
 	a := Answer{}
 	var near []float64
-	if r.meaning != nil {
+	if r.embedder != nil {
 		near, a.Problem = r.near(question, texts, all)
 		a.Semantic = a.Problem == nil
 	}
@@ -106,7 +101,7 @@ type Pair struct {
 // SimilarPairs returns the pairs of texts that are at least so near to each other, the
 // nearest first; none where there is no model.
 func (r *Ranker) SimilarPairs(texts []string, least float64) []Pair {
-	if r.meaning == nil || len(texts) < 2 {
+	if r.embedder == nil || len(texts) < 2 {
 		return nil
 	}
 	all := r.learn(texts)
@@ -160,7 +155,7 @@ func (r *Ranker) vectors(texts []string, all []textInfo) error {
 	if len(ask) == 0 {
 		return nil
 	}
-	got, err := r.meaning.Vectors(ask)
+	got, err := r.embedder.Vectors(ask)
 	if err == nil && len(got) != len(ask) {
 		err = fmt.Errorf("the model gave %d vectors for %d texts", len(got), len(ask))
 	}
@@ -182,7 +177,7 @@ func (r *Ranker) near(question string, texts []string, all []textInfo) ([]float6
 	if err := r.vectors(texts, all); err != nil {
 		return nil, err
 	}
-	asked, err := r.meaning.Vectors([]string{clip(question)})
+	asked, err := r.embedder.Vectors([]string{clip(question)})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/module"
 	"callgate/internal/module/memory/rank"
 	"callgate/internal/search/embed"
 )
@@ -24,7 +25,7 @@ func (m carried) Vectors(texts []string) ([][]float32, error) {
 	return all, nil
 }
 
-func model(t testing.TB) rank.Meaning {
+func model(t testing.TB) module.Embedder {
 	t.Helper()
 	m, err := embed.Builtin()
 	if err != nil {
@@ -92,7 +93,7 @@ func (b broken) Vectors([]string) ([][]float32, error) { return b.vectors, b.err
 // Without meanings the words still answer.
 func TestModelThatFails(t *testing.T) {
 	want := rank.New(nil).Rank("deploy", facts).Hits
-	for name, m := range map[string]rank.Meaning{
+	for name, m := range map[string]module.Embedder{
 		"error":   broken{err: errors.New("no model today")},
 		"too few": broken{vectors: [][]float32{{1}}},
 	} {
@@ -145,7 +146,7 @@ func BenchmarkRank5000(b *testing.B) {
 	for i := range 5_000 {
 		many = append(many, fmt.Sprintf("note %d: %s; see also %s", i, facts[i%len(facts)], strings.Repeat(facts[(i*7)%len(facts)]+" ", 5)))
 	}
-	for name, m := range map[string]rank.Meaning{"words": nil, "meaning": model(b)} {
+	for name, m := range map[string]module.Embedder{"words": nil, "meaning": model(b)} {
 		b.Run(name+"/cold", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
