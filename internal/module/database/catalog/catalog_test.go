@@ -133,6 +133,27 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
+// An index is described by its columns and expressions, without those it only includes.
+func TestPostgresIndexes(t *testing.T) {
+	e := enginetest.Postgres(&servers).Open(t)
+	write(t, e, "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, extra TEXT)",
+		"CREATE INDEX t_lower ON t (lower(name), id DESC) INCLUDE (extra)")
+	all, err := catalog.Load(t.Context(), e, "", "t")
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	want := []catalog.Index{{Name: "t_lower", Columns: []string{"lower(name)", "id"}}}
+	if diff := cmp.Diff(want, all[0].Indexes); diff != "" || !slices.Equal(all[0].PrimaryKey, []string{"id"}) {
+		t.Error(diff, all[0].PrimaryKey)
+	}
+	// The planner compiles a query that looks expensive, which takes a second or more.
+	for _, table := range []string{"", "t"} {
+		if cost := catalog.IndexQueryCost(t, e, table); cost > 20_000 {
+			t.Errorf("the query for the indexes of %q costs %.0f", table, cost)
+		}
+	}
+}
+
 func TestNotFoundError(t *testing.T) {
 	tables := []*catalog.Table{{Name: "orders"}, {Name: "customers"}}
 	for name, c := range map[string]struct {

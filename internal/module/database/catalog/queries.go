@@ -10,6 +10,9 @@ package catalog
 //
 // A list of columns is one JSON cell, or one row for each column.
 
+// A query over pg_catalog must look cheap to the planner: above its limit it
+// compiles the query first, which takes seconds. It expects 1,000 rows of
+// generate_series and 10 of unnest.
 var postgresQueries = queries{
 	tables: `
 SELECT n.nspname, c.relname,
@@ -35,10 +38,10 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND a.attnum > 0 AND NOT a.attisdro
 ORDER BY 1, 2, a.attnum`,
 	indexes: `
 SELECT n.nspname, c.relname, i.relname, x.indisunique, x.indisprimary,
-       (SELECT json_agg(COALESCE((SELECT a.attname::text FROM pg_catalog.pg_attribute a
-                                  WHERE a.attrelid = c.oid AND a.attnum = x.indkey[k-1] AND a.attnum > 0),
-                                 pg_catalog.pg_get_indexdef(x.indexrelid, k, true)) ORDER BY k)
-        FROM generate_series(1, x.indnkeyatts) k)
+       (SELECT json_agg(COALESCE(a.attname::text, pg_catalog.pg_get_indexdef(x.indexrelid, u.place::int, true))
+                        ORDER BY u.place)
+        FROM unnest((x.indkey::int2[])[0 : x.indnkeyatts - 1]) WITH ORDINALITY u(num, place)
+        LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = u.num AND a.attnum > 0)
 FROM pg_catalog.pg_index x JOIN pg_catalog.pg_class c ON c.oid = x.indrelid
 JOIN pg_catalog.pg_class i ON i.oid = x.indexrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'

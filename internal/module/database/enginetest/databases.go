@@ -74,7 +74,7 @@ func Postgres(s *Servers) Database {
 		Slow:         "SELECT pg_sleep(60)",
 		SlowAfterRow: "SELECT 1 UNION ALL SELECT length(pg_sleep(60)::text)",
 		SlowInsert:   "INSERT INTO t SELECT length(pg_sleep(60)::text)",
-		Many:         "SELECT n FROM generate_series(1, 10000000) n",
+		Many:         "SELECT generate_series(1, 10000000) AS n",
 		Prepare:      postgresPrepare,
 		Attempts:     postgresAttempts,
 		Running: func(t testing.TB, e engine.Engine) int {
