@@ -100,7 +100,7 @@ func rowsSummary(out *rowset.Writer, offset int) string {
 	s := count(out.Rows(), "row")
 	switch {
 	case offset > 0 && out.Rows() == 0:
-		return fmt.Sprintf("0 rows: the result has no more than %d", offset)
+		return fmt.Sprintf("0 rows; offset=%d is past the last row", offset)
 	case offset > 0 && out.Rows() == 1:
 		s = fmt.Sprintf("row %d", offset+1)
 	case offset > 0:

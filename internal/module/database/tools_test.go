@@ -434,7 +434,7 @@ func TestSummaries(t *testing.T) {
 		{"fetch_results", args{"query": "SELECT a FROM t", "limit": 1}, "1 row; there are more: continue with offset=1, or ask for less"},
 		{"fetch_results", args{"query": "SELECT a FROM t", "offset": 2}, "row 3"},
 		{"fetch_results", args{"query": "SELECT a FROM t", "offset": 1}, "rows 2 to 3"},
-		{"fetch_results", args{"query": "SELECT a FROM t", "offset": 9}, "0 rows: the result has no more than 9"},
+		{"fetch_results", args{"query": "SELECT a FROM t", "offset": 9}, "0 rows; offset=9 is past the last row"},
 		{"search_data", args{"text": "x"}, "1 of 1 table searched; 1 match"},
 		{"describe", args{"table": "t"}, "t: 1 column"},
 		{"list_connections", nil, "1 connection"},

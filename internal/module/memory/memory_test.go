@@ -21,7 +21,8 @@ func TestTools(t *testing.T) {
 	for _, one := range f.instance.Tools {
 		check(t, one.Validate())
 		if len(one.Spec.Examples) == 0 || len(one.Spec.Aliases) < 8 || len(one.Spec.Tags) < 5 {
-			t.Errorf("%s has %d examples, %d aliases, %d tags", one.ID, len(one.Spec.Examples), len(one.Spec.Aliases), len(one.Spec.Tags))
+			t.Errorf("%s has %d examples, %d aliases, %d tags",
+				one.ID, len(one.Spec.Examples), len(one.Spec.Aliases), len(one.Spec.Tags))
 		}
 		for _, e := range one.Spec.Examples {
 			if err := validate(one.Spec.Input, e.Args); err != nil {
@@ -40,11 +41,13 @@ func TestSettings(t *testing.T) {
 		config map[string]any
 		errHas string
 	}{
-		"all of them":   {map[string]any{"max_facts": 10, "max_todos": 5, "redact_secrets": false, "extra_sensitive_patterns": []any{`EMP-\d+`}}, ""},
+		"all of them": {map[string]any{
+			"max_facts": 10, "max_todos": 5, "redact_secrets": false, "extra_sensitive_patterns": []any{`EMP-\d+`},
+		}, ""},
 		"misspelt":      {map[string]any{"max_fact": 10}, "max_facts"},
 		"too few":       {map[string]any{"max_facts": 0}, "from 1 to 1000"},
 		"bad pattern":   {map[string]any{"extra_sensitive_patterns": []any{"("}}, "regular expression"},
-		"empty pattern": {map[string]any{"extra_sensitive_patterns": []any{"a*"}}, "matches where there is nothing"},
+		"empty pattern": {map[string]any{"extra_sensitive_patterns": []any{"a*"}}, "matches the empty text"},
 	} {
 		_, err := m.Read(c.config, nil)
 		if (err == nil) != (c.errHas == "") || err != nil && !strings.Contains(err.Error(), c.errHas) {
@@ -62,7 +65,8 @@ func TestTasks(t *testing.T) {
 		Previous         string `json:"previous_status"`
 	}
 	for i, subject := range []string{"look", "leap", "land"} {
-		if f.call("task_create", `{"subject": `+quoted(subject)+`}`, &task); task.ID != fmt.Sprint("t", i+1) || task.Status != "pending" {
+		f.call("task_create", `{"subject": `+quoted(subject)+`}`, &task)
+		if task.ID != fmt.Sprint("t", i+1) || task.Status != "pending" {
 			t.Errorf("task %+v", task)
 		}
 	}
@@ -82,7 +86,8 @@ func TestTasks(t *testing.T) {
 	f.fails("task_update", `{"status": "pending"}`, tool.Invalid, "task_id")
 	f.call("remember", `{"content": "x"}`)
 	f.fails("task_update", `{"task_id": "f1", "status": "pending"}`, tool.NotFound, "no task")
-	f.as("ada", "engine", "s2").fails("task_update", `{"task_id": "t1", "status": "pending"}`, tool.NotFound, "task_create")
+	other := f.as("ada", "engine", "s2")
+	other.fails("task_update", `{"task_id": "t1", "status": "pending"}`, tool.NotFound, "task_create")
 }
 
 func TestTooManyTasks(t *testing.T) {
@@ -118,7 +123,8 @@ func TestFacts(t *testing.T) {
 	if fact.ID != "f4" || fact.Facts != 3 || len(fact.Dropped) != 1 || fact.Dropped[0] != "two" {
 		t.Errorf("%+v", fact)
 	}
-	if diff := cmp.Diff([]string{"f4: FOO=A", "f3: FOO=a", "f1: one"}, f.texts(`{"mode": "range", "tiers": ["working"]}`)); diff != "" {
+	want := []string{"f4: FOO=A", "f3: FOO=a", "f1: one"}
+	if diff := cmp.Diff(want, f.texts(`{"mode": "range", "tiers": ["working"]}`)); diff != "" {
 		t.Error(diff)
 	}
 	f.call("remember", `{"content": "FOO=A"}`, &fact)
@@ -128,8 +134,35 @@ func TestFacts(t *testing.T) {
 	f.fails("remember", `{"content": " \u0000\u200b\n"}`, tool.Invalid, "empty")
 }
 
-// Everything is there after the kernel ended, in the session that wrote it, and
-// nowhere else but where it belongs.
+// Texts count correctly, in the singular too.
+func TestCounts(t *testing.T) {
+	f := newFixture(t, setup{})
+	f.configure(map[string]any{"max_facts": 1, "max_todos": 1})
+	f.call("remember", `{"content": "one"}`)
+	r := f.call("remember", `{"content": "two"}`)
+	if r.Summary != "kept as f2; the session keeps 1 fact, so the oldest went" {
+		t.Error(r.Summary)
+	}
+	f.call("task_create", `{"subject": "a"}`)
+	f.fails("task_create", `{"subject": "b"}`, tool.Limited, "the list has 1 open task, and no more than 1 are kept")
+	if r := f.call("upsert", `{"content": "x"}`); r.Summary != "created k1; the knowledge has 1 entry" {
+		t.Error(r.Summary)
+	}
+	for args, want := range map[string]string{
+		`{"mode": "range", "tiers": ["knowledge"]}`:              "1 entry found",
+		`{"mode": "range"}`:                                      "3 entries found",
+		`{"mode": "range", "limit": 1}`:                          "3 entries found, 1 shown; continue with offset=1",
+		`{"mode": "range", "offset": 9}`:                         "3 entries found; offset=9 is past the last",
+		`{"mode": "range", "offset": 9, "tiers": ["session"]}`:   "nothing is remembered that fits",
+		`{"mode": "range", "offset": 1, "tiers": ["knowledge"]}`: "1 entry found; offset=1 is past the last",
+	} {
+		if r := f.call("query", args); r.Summary != want {
+			t.Errorf("%s: %q, want %q", args, r.Summary, want)
+		}
+	}
+}
+
+// Memory survives the kernel, and each session, user and app sees only its own.
 func TestAcrossRestartsAndSessions(t *testing.T) {
 	f := newFixture(t, setup{Embedder: builtinEmbedder(t)})
 	f.call("set_goal", `{"goal": "mend the door"}`)
@@ -143,17 +176,19 @@ func TestAcrossRestartsAndSessions(t *testing.T) {
 	}
 	next := f.as("ada", "engine", "s2")
 	if got := next.section(); strings.Contains(got, "door") || !strings.Contains(got, "Knowledge: 1 entry") {
-		t.Errorf("a new session is told %q", got)
+		t.Errorf("the prompt of a new session has %q", got)
 	}
-	if diff := cmp.Diff([]string{"k1: doors are painted green here"}, next.texts(`{"query": "which colour", "tiers": ["knowledge"]}`)); diff != "" {
+	known := next.texts(`{"query": "which colour", "tiers": ["knowledge"]}`)
+	if diff := cmp.Diff([]string{"k1: doors are painted green here"}, known); diff != "" {
 		t.Error(diff)
 	}
-	if got := next.texts(`{"query": "how does the door open", "tiers": ["session"]}`); len(got) == 0 || got[0] != "s1/f1: the door opens inwards" {
+	got := next.texts(`{"query": "how does the door open", "tiers": ["session"]}`)
+	if len(got) == 0 || got[0] != "s1/f1: the door opens inwards" {
 		t.Errorf("of the other session: %q", got)
 	}
 	for _, other := range []*fixture{f.as("eve", "engine", "s1"), f.as("ada", "other", "s1")} {
 		if got := other.texts(`{"mode": "range"}`); got != nil || other.section() != "" {
-			t.Errorf("%v sees %q and is told %q", other.by, got, other.section())
+			t.Errorf("%v sees %q, and %q in its prompt", other.by, got, other.section())
 		}
 		other.fails("forget", `{"refs": ["f1", "s1/f1", "door/colour"]}`, tool.NotFound, "f1")
 	}
@@ -216,7 +251,7 @@ func TestForget(t *testing.T) {
 	f.fails("forget", `{"refs": ["f1"]}`, tool.NotFound, "memory.query")
 }
 
-// No tool keeps a secret, whatever argument it comes in.
+// No tool stores a secret, in any of its arguments.
 func TestSecretsAreNeverStored(t *testing.T) {
 	f := newFixture(t, setup{})
 	f.host.Scrub = func(text string) string { return strings.ReplaceAll(text, "vaultvalue", "[secret VAULT]") }
@@ -234,10 +269,11 @@ func TestSecretsAreNeverStored(t *testing.T) {
 			t.Errorf("%s warned %q", name, r.Warnings)
 		}
 		if strings.Contains(string(r.Data)+r.Summary, key) {
-			t.Errorf("%s told the key: %s", name, r.Data)
+			t.Errorf("%s reveals the key: %s", name, r.Data)
 		}
 	}
-	f.call("task_update", `{"task_id": "t1", "status": "blocked", "subject": `+quoted("new "+secret)+`, "description": `+quoted("new "+secret)+`}`)
+	again := quoted("new " + secret)
+	f.call("task_update", `{"task_id": "t1", "status": "blocked", "subject": `+again+`, "description": `+again+`}`)
 	for _, alone := range []string{key, "vaultvalue", " vaultvalue\n"} {
 		f.fails("remember", `{"content": `+quoted(alone)+`}`, tool.Invalid, "callgate secret set")
 	}
@@ -268,7 +304,8 @@ func TestRedactionIsTheAppsChoice(t *testing.T) {
 	f.call("remember", `{"content": "password: letmein99, vaultvalue"}`)
 	f.configure(map[string]any{"extra_sensitive_patterns": []any{`EMP-\d+`}})
 	f.call("remember", `{"content": "ask EMP-1234"}`)
-	if diff := cmp.Diff([]string{"f2: ask [redacted]", "f1: password: letmein99, [secret VAULT]"}, f.texts(`{"mode": "range"}`)); diff != "" {
+	want := []string{"f2: ask [redacted]", "f1: password: letmein99, [secret VAULT]"}
+	if diff := cmp.Diff(want, f.texts(`{"mode": "range"}`)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -313,7 +350,7 @@ func TestClosed(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if f.section() != "" {
-		t.Error("a closed module still tells")
+		t.Error("a closed module still has a section")
 	}
 }
 
@@ -353,13 +390,14 @@ func BenchmarkRemember(b *testing.B) {
 	}
 }
 
-// A full knowledge: how long one more change and one question take.
+// BenchmarkKnowledge5000 measures a change and a query of a full knowledge.
 func BenchmarkKnowledge5000(b *testing.B) {
 	f := newFixture(b, setup{Embedder: builtinEmbedder(b)})
-	shelf := memstore.Open(f.host.State, nil)
-	check(b, shelf.Change(memstore.Key{User: "ada", App: "engine", Knowledge: true}, func(d *memstore.Edit) error {
+	store := memstore.Open(f.host.State, nil)
+	text := strings.Repeat("integration tests need a running postgres on port 5433 ", 8)
+	check(b, store.Change(memstore.Key{User: "ada", App: "engine", Knowledge: true}, func(edit *memstore.Edit) error {
 		for i := range 4_999 {
-			d.Put(memstore.Entry{Kind: memstore.Knowledge, Text: fmt.Sprintf("note %d: %s", i, strings.Repeat("integration tests need a running postgres on port 5433 ", 8))})
+			edit.Put(memstore.Entry{Kind: memstore.Knowledge, Text: fmt.Sprintf("note %d: %s", i, text)})
 		}
 		return nil
 	}))

@@ -53,7 +53,7 @@ func (brokenEmbedder) Vectors([]string) ([][]float32, error) {
 	return nil, errors.New("no model today")
 }
 
-// Without meanings the words still find things, and the result says so.
+// Without an embedder, query ranks by words, and the result says so.
 func TestQueryByWords(t *testing.T) {
 	for name, m := range map[string]module.Embedder{"none": nil, "broken": brokenEmbedder{}} {
 		f := newFixture(t, setup{Embedder: m})
@@ -64,7 +64,8 @@ func TestQueryByWords(t *testing.T) {
 			Results  []struct{ Ref string }
 		}
 		r := f.call("query", `{"query": "deploying"}`, &data)
-		if data.RankedBy != "words" || len(data.Results) != 1 || data.Results[0].Ref != "k1" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "not by meaning") {
+		if data.RankedBy != "words" || len(data.Results) != 1 || data.Results[0].Ref != "k1" ||
+			len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "not by meaning") {
 			t.Errorf("%s: %s, %q", name, r.Data, r.Warnings)
 		}
 	}
@@ -151,7 +152,8 @@ func TestQueryByRange(t *testing.T) {
 			Next  int `json:"next_offset"`
 			Total int
 		}
-		if r := f.call("query", `{"mode": "range", "limit": 4}`, &data); data.Next != 4 || data.Total != 10 || !strings.Contains(r.Summary, "offset=4") {
+		r := f.call("query", `{"mode": "range", "limit": 4}`, &data)
+		if data.Next != 4 || data.Total != 10 || !strings.Contains(r.Summary, "offset=4") {
 			t.Errorf("%s: %+v", r.Summary, data)
 		}
 		if got := f.texts(`{"query": "fact", "from": "36h"}`); len(got) != 1 || got[0] != "f5: fact 4" {
@@ -179,7 +181,7 @@ func TestQueryRefused(t *testing.T) {
 	}
 }
 
-// An answer is bounded, whatever is in the memory.
+// A result is bounded, however large the memory is.
 func TestQueryIsBounded(t *testing.T) {
 	f := newFixture(t, setup{})
 	for i := range 30 {
@@ -194,7 +196,8 @@ func TestQueryIsBounded(t *testing.T) {
 		}
 	}
 	r := f.call("query", `{"query": "word", "limit": 50}`, &data)
-	if data.Total != 30 || len(r.Data) > 40<<10 || data.Next != len(data.Results) || len(data.Results) < 5 || !data.Results[0].Cut {
+	if data.Total != 30 || len(r.Data) > 40<<10 || data.Next != len(data.Results) || len(data.Results) < 5 ||
+		!data.Results[0].Cut {
 		t.Errorf("%d bytes, %d of %d results", len(r.Data), len(data.Results), data.Total)
 	}
 }
@@ -219,7 +222,9 @@ func TestCompact(t *testing.T) {
 		f.call("task_create", `{"subject": "just done"}`)
 		f.call("task_update", `{"task_id": "t2", "status": "completed"}`)
 		f.call("task_create", `{"subject": "open"}`)
-		for _, text := range []string{"alice manages bob", "The deploy command is make ship", "bob manages alice", "the cat is called Turing"} {
+		for _, text := range []string{
+			"alice manages bob", "The deploy command is make ship", "bob manages alice", "the cat is called Turing",
+		} {
 			f.call("remember", `{"content": `+quoted(text)+`}`)
 		}
 		f.call("upsert", `{"key": "a", "content": "said twice"}`)
@@ -247,7 +252,8 @@ func TestCompact(t *testing.T) {
 			t.Errorf("a dry run changed something: %s", diff)
 		}
 		r := f.call("compact", `{}`, &data)
-		if diff := cmp.Diff([]string{"t1", "f1=f3", "k1=k2"}, refs()); diff != "" || !strings.Contains(r.Summary, "dropped 1 entry; 2 pairs mean nearly the same") {
+		if diff := cmp.Diff([]string{"t1", "f1=f3", "k1=k2"}, refs()); diff != "" ||
+			!strings.Contains(r.Summary, "dropped 1 entry; 2 pairs mean nearly the same") {
 			t.Error(r.Summary, diff)
 		}
 		f.call("compact", `{"tiers": ["working"], "completed_older_than_hours": 0}`, &data)
@@ -260,25 +266,26 @@ func TestCompact(t *testing.T) {
 	})
 }
 
-// Facts that were said twice go, but for the newest; they get there when the
-// words of an older one are changed.
-func TestCompactDoubles(t *testing.T) {
+// Of facts with the same text, compact keeps the newest. They come about when the
+// text of an older one changes.
+func TestCompactDuplicates(t *testing.T) {
 	f := newFixture(t, setup{})
-	shelf := memstore.Open(f.host.State, nil)
-	check(t, shelf.Change(memstore.Key{User: "ada", App: "engine", Session: "s1"}, func(d *memstore.Edit) error {
+	store := memstore.Open(f.host.State, nil)
+	check(t, store.Change(memstore.Key{User: "ada", App: "engine", Session: "s1"}, func(edit *memstore.Edit) error {
 		for _, text := range []string{"the same", "another", "The same.", "the  same"} {
-			d.Put(memstore.Entry{Kind: memstore.Fact, Text: text})
+			edit.Put(memstore.Entry{Kind: memstore.Fact, Text: text})
 		}
 		return nil
 	}))
-	check(t, shelf.Change(memstore.Key{User: "ada", App: "engine", Knowledge: true}, func(d *memstore.Edit) error {
-		d.Put(memstore.Entry{Kind: memstore.Knowledge, Key: "kept", Text: "known"})
-		d.Put(memstore.Entry{Kind: memstore.Knowledge, Text: "known"})
+	check(t, store.Change(memstore.Key{User: "ada", App: "engine", Knowledge: true}, func(edit *memstore.Edit) error {
+		edit.Put(memstore.Entry{Kind: memstore.Knowledge, Key: "kept", Text: "known"})
+		edit.Put(memstore.Entry{Kind: memstore.Knowledge, Text: "known"})
 		return nil
 	}))
-	check(t, shelf.Close())
+	check(t, store.Close())
 	f.call("compact", `{}`)
-	got := append(f.texts(`{"mode": "range", "tiers": ["working"]}`), f.texts(`{"mode": "range", "tiers": ["knowledge"]}`)...)
+	got := f.texts(`{"mode": "range", "tiers": ["working"]}`)
+	got = append(got, f.texts(`{"mode": "range", "tiers": ["knowledge"]}`)...)
 	if diff := cmp.Diff([]string{"f4: the  same", "f2: another", "k1: known"}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -287,13 +294,14 @@ func TestCompactDoubles(t *testing.T) {
 	}
 }
 
-type writer struct {
+// summarizer is a Summarizer that can fail, and that calls during meanwhile.
+type summarizer struct {
 	text   string
 	err    error
 	during func()
 }
 
-func (w *writer) Summarize(_ context.Context, texts []string) (string, error) {
+func (w *summarizer) Summarize(_ context.Context, texts []string) (string, error) {
 	if w.during != nil {
 		w.during()
 	}
@@ -301,7 +309,7 @@ func (w *writer) Summarize(_ context.Context, texts []string) (string, error) {
 }
 
 func TestSummarizer(t *testing.T) {
-	w := &writer{text: "a summary with password=hunter22"}
+	w := &summarizer{text: "a summary with password=hunter22"}
 	f := newFixture(t, setup{Summarizer: w})
 	for i := range 25 {
 		f.call("remember", fmt.Sprintf(`{"content": "fact %d"}`, i))

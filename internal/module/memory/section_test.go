@@ -11,7 +11,7 @@ import (
 func TestSection(t *testing.T) {
 	f := newFixture(t, setup{})
 	if got := f.section(); got != "" {
-		t.Errorf("with nothing to tell: %q", got)
+		t.Errorf("of an empty memory: %q", got)
 	}
 	for _, subject := range []string{"look", "leap", "land", "rest", "dream"} {
 		f.call("task_create", `{"subject": `+quoted(subject)+`}`)
@@ -35,7 +35,9 @@ Facts:
 	}
 	f.call("set_goal", `{"goal": "get across"}`)
 	f.call("upsert", `{"content": "known"}`)
-	if got := f.section(); !strings.HasPrefix(got, "# Working memory\nGoal: get across\nTasks") || !strings.HasSuffix(got, "Knowledge: 1 entry; search it with memory.query.") {
+	got := f.section()
+	if !strings.HasPrefix(got, "# Working memory\nGoal: get across\nTasks") ||
+		!strings.HasSuffix(got, "Knowledge: 1 entry; search it with memory.query.") {
 		t.Error(got)
 	}
 }
@@ -51,12 +53,13 @@ func TestSectionIsBounded(t *testing.T) {
 		}
 	}
 	got := f.section()
-	if len(got) > 20_000 || strings.Contains(got, "- 9 ") || !strings.Contains(got, "- 10 ") || !strings.Contains(got, "the last 20 of 30") {
+	if len(got) > 20_000 || strings.Contains(got, "- 9 ") || !strings.Contains(got, "- 10 ") ||
+		!strings.Contains(got, "the last 20 of 30") {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
 }
 
-// Nothing that was remembered can pass for the frame of the prompt.
+// No stored text can pass for the frame of the prompt.
 func TestSectionIsData(t *testing.T) {
 	f := newFixture(t, setup{})
 	for text, want := range map[string]string{
@@ -78,12 +81,12 @@ func TestSectionIsData(t *testing.T) {
 	} {
 		f.call("set_goal", `{"goal": `+quoted(text)+`}`)
 		if got := strings.TrimPrefix(f.section(), "# Working memory\nGoal: "); got != want {
-			t.Errorf("%q is told as %q, want %q", text, got, want)
+			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	}
 }
 
-// A secret that the kernel came to know after it was remembered is not told.
+// A secret that the kernel learned after it was stored is not in the section.
 func TestSectionScrubs(t *testing.T) {
 	f := newFixture(t, setup{})
 	f.call("remember", `{"content": "the word is xyzzy"}`)
