@@ -29,7 +29,7 @@ var rules = house.Rules{
 		{"internal/search/bench", "internal/agent", "internal/provider", "internal/control", "internal/source/mcp",
 			"internal/source/executable", "internal/gate", "internal/app", "internal/module/filesystem",
 			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",
-			"internal/module/database", "internal/module/git", "internal/module/memory"},
+			"internal/module/database", "internal/module/git", "internal/module/memory", "internal/module/clock"},
 		{"internal/storage/sqlite", "internal/storage/storagetest", "internal/importer"},
 		{"internal/client", "internal/kernel/background", "internal/kernel/consent", "internal/kernel/modules",
 			"internal/kernel/modelset", "internal/kernel/clients", "internal/kernel/servers"},
@@ -88,6 +88,7 @@ func TestRules(t *testing.T) {
 var (
 	namedPath = regexp.MustCompile("`((?:internal|tool|llm|cmd|docs|scripts|model|examples)/[A-Za-z0-9_./*-]*|[a-z_]+\\.go|Makefile)`")
 	linked    = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
+	code      = regexp.MustCompile("(?ms)^```.*?^```$")
 )
 
 func TestPathsNamedInDocsExist(t *testing.T) {
@@ -108,7 +109,7 @@ func TestPathsNamedInDocsExist(t *testing.T) {
 				t.Errorf("%s names %s, which does not exist", doc, m[1])
 			}
 		}
-		for _, m := range linked.FindAllSubmatch(text, -1) {
+		for _, m := range linked.FindAllSubmatch(code.ReplaceAll(text, nil), -1) {
 			checked++
 			if !exists(filepath.Join(filepath.Dir(doc), string(m[1]))) {
 				t.Errorf("%s links to %s, which does not exist", doc, m[1])

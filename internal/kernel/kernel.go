@@ -205,7 +205,7 @@ func (k *Kernel) openTrust() (*trust.Store, error) {
 func (k *Kernel) moduleHost(name string) module.Host {
 	host := module.Host{
 		State: filepath.Join(k.state.String(), "modules", name), Hidden: k.hidden(),
-		Log: k.log.With("module", name), Scrub: k.vault.ScrubString,
+		Log: k.log.With("module", name), Scrub: k.vault.ScrubString, Embedder: builtinEmbedder{},
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		host.Cache = filepath.Join(cache, "callgate", name)

@@ -7,24 +7,25 @@ import (
 	"callgate/tool"
 )
 
-// Definition is one tool as its file in a module writes it down. Texts of JSON
-// are constants there, so they are texts here.
+// Definition declares one tool in a module's source file. JSON is written as
+// string constants there, so the fields for it are strings.
 type Definition struct {
 	Name, Short   string
-	Doc           string // what a model reads, from the file beside it
-	Input, Output string // JSON Schemas; no Output promises nothing
+	Doc           string // the description that a model reads, from the .md file beside the source
+	Input, Output string // JSON Schemas; an empty Output promises nothing
 	Examples      []tool.Example
 	Aliases, Tags []string
 	Runtime       tool.Runtime
 	Handler       tool.Handler
 }
 
-// Tool makes the tool, version 1.0.0, of a module.
+// Tool returns the tool as version 1.0.0 in a module's namespace.
 func (d Definition) Tool(namespace string) *tool.Tool {
 	t := &tool.Tool{
 		ID: tool.ID{Namespace: namespace, Name: d.Name, Version: tool.Version{Major: 1}},
 		Spec: tool.Spec{
-			Short: d.Short, Description: strings.TrimSpace(d.Doc), Input: json.RawMessage(d.Input), Output: json.RawMessage(d.Output),
+			Short: d.Short, Description: strings.TrimSpace(d.Doc),
+			Input: json.RawMessage(d.Input), Output: json.RawMessage(d.Output),
 			Examples: d.Examples, Aliases: d.Aliases, Tags: d.Tags,
 		},
 		Runtime: d.Runtime, Handler: d.Handler,
@@ -33,13 +34,13 @@ func (d Definition) Tool(namespace string) *tool.Tool {
 	return t
 }
 
-// Example is a call worth imitating, with its arguments as JSON.
+// Example returns an example call of a tool. The arguments are JSON.
 func Example(note, args string) tool.Example {
 	return tool.Example{Note: note, Args: json.RawMessage(args)}
 }
 
-// Args reads a call's arguments, which the kernel has already held against the
-// schema; op is what an error names.
+// Args decodes a call's arguments, which the kernel has already checked against
+// the schema. An error names the operation op.
 func Args[In any](op string, call tool.Call) (in In, err error) {
 	if err := json.Unmarshal(call.Args, &in); err != nil {
 		return in, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the arguments do not fit " + op, Err: err}

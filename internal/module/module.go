@@ -1,68 +1,59 @@
 // Package module is the contract of the modules that ship with the kernel.
 //
 // A module is a folder: tools, their descriptions, the settings that an app
-// file may give it, and what it keeps while the kernel runs. Adding one touches
-// its folder and the list in the façade, nothing else.
+// file may give it, and the state it holds while the kernel runs. Adding a
+// module touches its folder and the list in internal/kernel, nothing else.
+// docs/guides/modules.md writes one from nothing.
 //
 // # Laws
 //
-//   - A module is opened once, with the kernel, and opening is cheap: a browser
-//     is started, a database reached, when the first call needs it.
-//   - Settings are declared as a struct and read once, when a session opens. A
-//     key that is not declared and a value that does not fit are errors that
-//     name the key; a handler is given settings that were checked.
-//   - What a session has (a connection, a tab) is its own. It is let go when
-//     the session ends, and everything is when the kernel does.
-//   - A module touches the workspace through the root of its grant, and the
-//     network through a guard. It learns a secret only by its grant.
+//   - The kernel opens a module once, when it starts, and opening is cheap: a
+//     browser is started and a database reached when the first call needs it.
+//   - Settings are declared as a struct and read once, when a session opens. An
+//     undeclared key and a value of the wrong type are errors that name the key;
+//     a handler gets settings that were checked.
+//   - A session's resources (a connection, a tab) belong to that session alone.
+//     The module closes them when the session ends, and closes everything when
+//     the kernel ends.
+//   - A module touches the workspace through the root of its grant and the
+//     network through a guard. It reads a secret only from its grant.
+//   - A module uses language models, embeddings and background tasks through
+//     its [Host] and in no other way. Each is nil where the kernel has none: the
+//     module then does without, or its tool says what is missing.
 package module
 
-import (
-	"log/slog"
+import "callgate/tool"
 
-	"callgate/tool"
-)
-
-// Module is one module: what it is called, what an app file may say of it, and
-// how it is opened.
+// Module is one module: its name, its settings, and how the kernel opens it.
 type Module struct {
 	Name    string // its namespace
-	Summary string // what it is for, in one line, for whoever looks for a tool
-	// Settings makes the settings that hold where an app file says nothing: a
-	// pointer to a struct whose fields are tagged config:"key" or
-	// constraint:"key" (see [Fields]). Nil: it takes none.
+	Summary string // its purpose in one line, for people and models that search for a tool
+	// Settings returns the defaults: a pointer to a struct whose fields are
+	// tagged config:"key" or constraint:"key" (see [Module.Fields]). A nil func
+	// means that the module has no settings.
 	Settings func() any
-	// Credential says that an app file may name a secret for it; its value is
-	// in the grant of each call.
+	// Credential allows an app file to name a secret for the module. The grant
+	// of each call holds its value.
 	Credential bool
 	Open       func(Host) (*Instance, error)
 }
 
-// Host is what the kernel lends a module. Folders are made by whoever first
-// needs them.
-type Host struct {
-	State  string   // a folder of its own that survives the kernel
-	Cache  string   // a folder of its own that may be emptied at any time; "": there is none
-	Hidden []string // what no process that a tool starts may see
-	Log    *slog.Logger
-	// Scrub takes the values of secrets out of a text that is to be kept.
-	Scrub func(string) string
-}
-
-// Instance is a module that is ready.
+// Instance is an open module.
 type Instance struct {
-	Tools        []*tool.Tool
-	OnSessionEnd func(session string) // a session is over; may be nil
-	// PromptSection is what the module tells an agent at the beginning of each turn,
-	// as it is now; "" for nothing. May be nil.
+	Tools []*tool.Tool
+	// OnSessionEnd, unless it is nil, closes what the module holds for a session.
+	OnSessionEnd func(session string)
+	// PromptSection, unless it is nil, returns the module's part of an agent's
+	// prompt at the start of a turn; "" adds nothing.
 	PromptSection func(tool.Principal) string
-	// OnConversationDelete is told that a conversation was deleted, with what was kept for
-	// it. May be nil.
+	// OnConversationDelete, unless it is nil, deletes what the module stored for
+	// a conversation.
 	OnConversationDelete func(tool.Principal) error
-	Close                func() error // the kernel ends; may be nil
+	// Close, unless it is nil, ends the module with the kernel.
+	Close func() error
 }
 
-// SettingsOf returns a call's settings, or the defaults where an app file gave none.
+// SettingsOf returns a call's settings, or the defaults where the app file has none.
 func SettingsOf[T any](g tool.Grant, defaults func() *T) *T {
 	if s, ok := g.Settings.(*T); ok {
 		return s

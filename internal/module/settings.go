@@ -14,24 +14,25 @@ import (
 	"callgate/tool"
 )
 
-// Seconds is a duration as people write it in an app file.
+// Seconds is a duration as an app file gives it: a number of seconds.
 type Seconds float64
 
-// Field is one key that an app file may give a module.
+// Field is one key of a module's settings in an app file.
 type Field struct {
 	Key        string
-	Constraint bool   // it stands under constraints, not under config
-	Expected   string // what its value must be, in words
-	Help       string // what it is for
+	Constraint bool   // the key stands under constraints, not under config
+	Expected   string // describes a valid value, for error messages
+	Help       string // its purpose
 	OneOf      []string
-	Type       string // of its value in JSON Schema: boolean, integer, number, string, array or object
+	Type       string // the JSON Schema type: boolean, integer, number, string, array or object
 	index      []int  // of the struct's field, through embedded structs
+	texts      bool   // an object whose values are texts
 	low, high  float64
 }
 
-// Fields lists what a module's settings may say, in the order they are
-// declared. A field of the struct is tagged with its key, config:"timeout" or
-// constraint:"allowed_hosts", with help:"what it is for", and may be bounded by
+// Fields lists the keys of a module's settings, in the order of the struct. A
+// field of the struct has a tag for its key, config:"timeout" or
+// constraint:"allowed_hosts", a tag help:"its purpose", and may have
 // range:"1,600" (numbers) or oneof:"brave tavily" (texts). Its type is bool,
 // int, float64, string, Seconds, []string, map[string]string or
 // map[string]any. The fields of an embedded struct are settings like the others.
@@ -55,7 +56,8 @@ func fieldsOf(t reflect.Type, index []int) []Field {
 		tag := t.Field(i).Tag
 		f := Field{
 			Key: tag.Get("config"), Help: tag.Get("help"), OneOf: strings.Fields(tag.Get("oneof")),
-			index: at, low: math.Inf(-1), high: math.Inf(1),
+			index: at, texts: t.Field(i).Type == reflect.TypeFor[map[string]string](),
+			low: math.Inf(-1), high: math.Inf(1),
 		}
 		if key, ok := tag.Lookup("constraint"); ok {
 			f.Key, f.Constraint = key, true
@@ -75,13 +77,13 @@ func fieldsOf(t reflect.Type, index []int) []Field {
 func number(text string) float64 {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		panic("a range tag holds " + text) // a mistake in a module, seen by its first test
+		panic("the range tag of a setting holds " + text) // a mistake in a module, which its first test shows
 	}
 	return n
 }
 
-// describe says what a value must be.
-func (f *Field) describe(t reflect.Type) (kind, want string) {
+// describe returns the JSON Schema type of a field, and a phrase for its valid values.
+func (f *Field) describe(t reflect.Type) (kind, expected string) {
 	switch t {
 	case reflect.TypeFor[bool]():
 		return "boolean", "true or false"
@@ -103,7 +105,7 @@ func (f *Field) describe(t reflect.Type) (kind, want string) {
 	case reflect.TypeFor[map[string]any]():
 		return "object", "names and their values"
 	default:
-		panic(fmt.Sprintf("the setting %s has the type %v, which no app file can give", f.Key, t))
+		panic(fmt.Sprintf("the setting %s has the Go type %v, which an app file cannot express", f.Key, t))
 	}
 }
 
@@ -114,14 +116,14 @@ func (f *Field) bounds() string {
 	return fmt.Sprintf(" from %g to %g", f.low, f.high)
 }
 
-// Range returns the bounds of a number, and whether it has any.
+// Range returns the bounds of a number, and whether it is bounded.
 func (f *Field) Range() (least, most float64, bounded bool) {
 	return f.low, f.high, !math.IsInf(f.low, -1)
 }
 
-// Validate reports whether a value of an app file may stand under the key.
+// Validate checks a value that an app file gives the key.
 func (f *Field) Validate(value any) error {
-	if f.fits(value) {
+	if f.accepts(value) {
 		return nil
 	}
 	if text, ok := unquoted(value); ok && f.Type == "array" {
@@ -130,7 +132,7 @@ func (f *Field) Validate(value any) error {
 	return errors.New("it must be " + f.Expected)
 }
 
-func (f *Field) fits(value any) bool {
+func (f *Field) accepts(value any) bool {
 	switch f.Type {
 	case "boolean":
 		_, ok := value.(bool)
@@ -146,7 +148,7 @@ func (f *Field) fits(value any) bool {
 		return ok && !slices.ContainsFunc(list, notText)
 	default:
 		m, ok := value.(map[string]any)
-		if ok && f.Expected == "names and their texts" {
+		if ok && f.texts {
 			for _, v := range m {
 				ok = ok && !notText(v)
 			}
@@ -187,16 +189,16 @@ func asNumber(value any) (float64, bool) {
 	}
 }
 
-// Read makes a module's settings of what an app file says under config and
-// under constraints. Settings that have a method Check() error are checked as
-// a whole.
+// Read returns a module's settings from an app file's blocks config and
+// constraints. Where the settings have a method Check() error, Read calls it at
+// the end.
 func (m *Module) Read(config, constraints map[string]any) (any, error) {
 	if m.Settings == nil {
-		return nil, m.fits(nil, config, constraints)
+		return nil, m.validate(nil, config, constraints)
 	}
 	settings := m.Settings()
 	fields := m.Fields()
-	if err := m.fits(fields, config, constraints); err != nil {
+	if err := m.validate(fields, config, constraints); err != nil {
 		return nil, err
 	}
 	into := reflect.ValueOf(settings).Elem()
@@ -217,8 +219,8 @@ func (m *Module) Read(config, constraints map[string]any) (any, error) {
 	return settings, nil
 }
 
-// fits reports the first key that is not declared, or whose value is wrong.
-func (m *Module) fits(fields []Field, config, constraints map[string]any) error {
+// validate returns an error for the first key that is not declared or has a wrong value.
+func (m *Module) validate(fields []Field, config, constraints map[string]any) error {
 	for _, block := range []struct {
 		name   string
 		values map[string]any
@@ -232,7 +234,7 @@ func (m *Module) fits(fields []Field, config, constraints map[string]any) error 
 		for _, key := range slices.Sorted(maps.Keys(block.values)) {
 			f, ok := known[key]
 			if !ok {
-				return m.unknown(block.name, key, slices.Sorted(maps.Keys(known)))
+				return m.unknownKey(block.name, key, slices.Sorted(maps.Keys(known)))
 			}
 			if err := f.Validate(block.values[key]); err != nil {
 				return m.wrong("%s.%s: %v", block.name, key, err)
@@ -242,7 +244,7 @@ func (m *Module) fits(fields []Field, config, constraints map[string]any) error 
 	return nil
 }
 
-func (m *Module) unknown(block, key string, known []string) error {
+func (m *Module) unknownKey(block, key string, known []string) error {
 	e := m.wrong("%s.%s is not known", block, tool.Truncate(key))
 	switch near := nearest.Name(key, known); {
 	case near != "":
@@ -258,7 +260,7 @@ func (m *Module) wrong(format string, args ...any) *tool.Error {
 	return tool.Errorf("module.Read", tool.Invalid, "tools.modules."+m.Name+": "+format, args...)
 }
 
-// set puts a value that fits into a field.
+// set stores a validated value in a field of the settings.
 func set(field reflect.Value, value any) {
 	switch field.Kind() {
 	case reflect.Bool, reflect.String:

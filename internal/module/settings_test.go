@@ -2,6 +2,7 @@ package module_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -39,8 +40,18 @@ func TestRead(t *testing.T) {
 		want                *settings
 		errHas              string
 	}{
-		"nothing":            {nil, nil, defaults(), ""},
-		"everything":         {map[string]any{"on": true, "count": uint64(4), "wait_seconds": 1.5, "engine": "left", "headers": map[string]any{"a": "b"}, "extra": map[string]any{"x": []any{1}}}, map[string]any{"allowed_hosts": []any{"a", "b"}}, &settings{On: true, Count: 4, Wait: 1.5, Engine: "left", Headers: map[string]string{"a": "b"}, Extra: map[string]any{"x": []any{1}}, Hosts: []string{"a", "b"}}, ""},
+		"nothing": {nil, nil, defaults(), ""},
+		"everything": {
+			map[string]any{
+				"on": true, "count": uint64(4), "wait_seconds": 1.5, "engine": "left",
+				"headers": map[string]any{"a": "b"}, "extra": map[string]any{"x": []any{1}},
+			},
+			map[string]any{"allowed_hosts": []any{"a", "b"}},
+			&settings{
+				On: true, Count: 4, Wait: 1.5, Engine: "left", Headers: map[string]string{"a": "b"},
+				Extra: map[string]any{"x": []any{1}}, Hosts: []string{"a", "b"},
+			}, "",
+		},
 		"misspelt":           {map[string]any{"cuont": 1}, nil, nil, "did you mean count?"},
 		"in the wrong block": {map[string]any{"allowed_hosts": []any{"a"}}, nil, nil, "config.allowed_hosts is not known"},
 		"unknown constraint": {nil, map[string]any{"zzzzzz": 1}, nil, "the keys are allowed_hosts"},
@@ -57,7 +68,8 @@ func TestRead(t *testing.T) {
 	} {
 		got, err := demo.Read(c.config, c.constraints)
 		if c.errHas != "" {
-			if tool.KindOf(err) != tool.Invalid || !strings.Contains(whole(err), c.errHas) || !strings.Contains(err.Error(), "tools.modules.demo") {
+			if tool.KindOf(err) != tool.Invalid || !strings.Contains(whole(err), c.errHas) ||
+				!strings.Contains(err.Error(), "tools.modules.demo") {
 				t.Errorf("%s: error %v, want %q", name, whole(err), c.errHas)
 			}
 			continue
@@ -68,12 +80,13 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// whole returns the message of an error and its hint.
 func whole(err error) string {
 	var e *tool.Error
 	if errors.As(err, &e) {
 		return e.Error() + " " + e.Hint
 	}
-	return "no error of ours"
+	return fmt.Sprintf("%v, which is not a tool.Error", err)
 }
 
 func TestModuleWithoutSettings(t *testing.T) {
@@ -86,7 +99,7 @@ func TestModuleWithoutSettings(t *testing.T) {
 	}
 }
 
-func TestOf(t *testing.T) {
+func TestSettingsOf(t *testing.T) {
 	given := &settings{Count: 9}
 	if got := module.SettingsOf(tool.Grant{Settings: given}, defaults); got != given {
 		t.Errorf("the settings of the grant were not used: %+v", got)

@@ -13,6 +13,7 @@ import (
 	"callgate/internal/app/fileschema"
 	"callgate/internal/module"
 	"callgate/internal/module/browser"
+	"callgate/internal/module/clock"
 	"callgate/internal/module/database"
 	"callgate/internal/module/filesystem"
 	"callgate/internal/module/git"
@@ -31,23 +32,11 @@ func known(t testing.TB) app.KnownModules {
 		"context_builder": {Actions: []string{"search_tools", "ask_user"}, AlwaysOn: true},
 	}
 	for _, m := range []module.Module{
-		browser.Module(), database.Module(), filesystem.Module(), git.Module(), http.Module(), memory.Module(memory.Config{}), shell.Module(), web.Module(), clock(),
+		browser.Module(), database.Module(), filesystem.Module(), git.Module(), http.Module(), memory.Module(memory.Config{}), shell.Module(), web.Module(), clock.Module(),
 	} {
 		all[m.Name] = knownModule(t, m)
 	}
 	return all
-}
-
-// clock is the module that the guide to modules makes.
-func clock() module.Module {
-	type settings struct {
-		Zone  string   `config:"zone" help:"the time zone where a call names none"`
-		Zones []string `constraint:"zones" help:"the only zones that may be asked for"`
-	}
-	return module.Module{
-		Name: "clock", Settings: func() any { return &settings{} },
-		Open: func(module.Host) (*module.Instance, error) { return &module.Instance{}, nil },
-	}
 }
 
 func oneOrTwo(value any) error {

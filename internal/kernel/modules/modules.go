@@ -31,7 +31,7 @@ func shipped() []module.Module {
 		browser.Module(),
 		database.Module(),
 		git.Module(),
-		memory.Module(memory.Config{Meaning: embedder{}}),
+		memory.Module(memory.Config{}),
 	}
 }
 

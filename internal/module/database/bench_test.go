@@ -11,34 +11,36 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	_ "modernc.org/sqlite"
 
+	"callgate/internal/module/database/enginetest"
 	"callgate/tool"
 )
 
 const benchRows = 10_000
 
 // BenchmarkFetchResults reads 10,000 rows through the tool, and through the
-// driver alone: scanned, and then thrown away. The two take turns, and the
-// best of each are compared, so that a busy machine says the same as an idle
+// driver alone, which scans them and drops them. The two alternate, and the best
+// of each are compared, so that a busy machine gives the same ratio as an idle
 // one.
 func BenchmarkFetchResults(b *testing.B) {
-	for _, k := range kinds {
-		if k.name == "memory" {
+	for _, k := range kinds() {
+		if k.Name == "memory" {
 			continue
 		}
-		b.Run(k.name, func(b *testing.B) {
-			h := open(b)
-			h.settings(map[string]any{"max_bytes": 16 << 20}, nil)
-			k.connect(b, h)
-			fill(h, k)
+		b.Run(k.Name, func(b *testing.B) {
+			f := open(b)
+			f.settings(map[string]any{"max_bytes": 16 << 20}, nil)
+			f.setup(k.target(b))
+			fill(f, k)
 			const query = "SELECT id, name, email, amount, score, made FROM bench"
 			raw, err := json.Marshal(args{"query": query, "limit": benchRows})
 			if err != nil {
 				b.Fatal(err)
 			}
-			fetch := h.tools["fetch_results"].Handler
-			call := tool.Call{Args: raw, Principal: tool.Principal{Session: h.session}}
-			alone := driverAlone(b, h, k, query)
+			fetch := f.tools["fetch_results"].Handler
+			call := tool.Call{Args: raw, Principal: tool.Principal{Session: f.session}}
+			alone := driverAlone(b, f, k, query)
 			best := map[string]time.Duration{}
 			timed := func(name string, f func()) {
 				start := time.Now()
@@ -50,7 +52,7 @@ func BenchmarkFetchResults(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				timed("tool", func() {
-					r, err := fetch.Execute(b.Context(), call, h.grant)
+					r, err := fetch.Execute(b.Context(), call, f.grant)
 					if err != nil || r.Summary != "10000 rows" {
 						b.Fatal(r, err)
 					}
@@ -66,23 +68,30 @@ func BenchmarkFetchResults(b *testing.B) {
 	}
 }
 
-func fill(h *house, k kind) {
-	h.run("CREATE TABLE bench (id INTEGER PRIMARY KEY, name VARCHAR(60), email VARCHAR(60), amount " + k.decimal + ", score DOUBLE PRECISION, made TIMESTAMP NULL)")
+func fill(f *fixture, k kind) {
+	f.run("CREATE TABLE bench (id INTEGER PRIMARY KEY, name VARCHAR(60), email VARCHAR(60), amount " + k.Decimal +
+		", score DOUBLE PRECISION, made TIMESTAMP NULL)")
 	rows := make([]any, benchRows)
 	for i := range rows {
-		rows[i] = []any{i, fmt.Sprintf("customer number %d", i), fmt.Sprintf("customer%d@example.com", i), fmt.Sprintf("%d.5", i), float64(i) / 7, "2024-05-01 10:11:12"}
+		rows[i] = []any{
+			i, fmt.Sprintf("customer number %d", i), fmt.Sprintf("customer%d@example.com", i),
+			fmt.Sprintf("%d.5", i), float64(i) / 7, "2024-05-01 10:11:12",
+		}
 	}
-	h.ok("bulk_insert", args{"table": "bench", "columns": []string{"id", "name", "email", "amount", "score", "made"}, "rows": rows})
+	columns := []string{"id", "name", "email", "amount", "score", "made"}
+	f.ok("bulk_insert", args{"table": "bench", "columns": columns, "rows": rows})
 }
 
-// driverAlone returns what reads the rows by the driver.
-func driverAlone(b *testing.B, h *house, k kind, query string) func() {
-	if k.name == "postgres" {
-		return pgxAlone(b, h, query)
+// driverAlone returns a function that reads the rows through the driver.
+func driverAlone(b *testing.B, f *fixture, k kind, query string) func() {
+	if k.Name == "postgres" {
+		return pgxAlone(b, f, query)
 	}
-	name, dsn := "sqlite", filepath.Join(h.grant.Workspace, "data.db")
-	if k.name == "mariadb" {
-		name, dsn = "mysql", fmt.Sprintf("app:%s@tcp(127.0.0.1:%d)/%v", secretWord, mariadbServer().port, h.one("SELECT DATABASE()"))
+	name, dsn := "sqlite", filepath.Join(f.grant.Workspace, "data.db")
+	if k.Name == "mariadb" {
+		s := servers.MariaDB(b)
+		name = "mysql"
+		dsn = fmt.Sprintf("%s:%s@tcp(127.0.0.1:%d)/%v", s.User, enginetest.Password, s.Port, f.one("SELECT DATABASE()"))
 	}
 	db, err := sql.Open(name, dsn)
 	if err != nil {
@@ -108,8 +117,12 @@ func driverAlone(b *testing.B, h *house, k kind, query string) func() {
 	}
 }
 
-func pgxAlone(b *testing.B, h *house, query string) func() {
-	u := url.URL{Scheme: "postgres", User: url.UserPassword("postgres", secretWord), Host: fmt.Sprintf("127.0.0.1:%d", postgresServer().port), Path: fmt.Sprint("/", h.one("SELECT current_database()"))}
+func pgxAlone(b *testing.B, f *fixture, query string) func() {
+	s := servers.Postgres(b)
+	u := url.URL{
+		Scheme: "postgres", User: url.UserPassword(s.User, enginetest.Password),
+		Host: fmt.Sprintf("127.0.0.1:%d", s.Port), Path: fmt.Sprint("/", f.one("SELECT current_database()")),
+	}
 	conn, err := pgx.Connect(b.Context(), u.String())
 	if err != nil {
 		b.Fatal(err)

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"callgate/internal/module"
 	"callgate/internal/module/database/access"
+	"callgate/internal/module/database/connpool"
 	"callgate/tool"
 )
 
@@ -18,16 +20,24 @@ var connectDoc string
 const connectInput = `{
   "type": "object",
   "properties": {
-    "connection_id": {"type": "string", "minLength": 1, "maxLength": 64, "default": "main", "description": "What to call it; one that is open under that name is replaced."},
-    "driver": {"type": "string", "enum": ["sqlite", "sqlite3", "postgres", "postgresql", "mysql", "mariadb"], "description": "Which kind of database. Not needed with dsn."},
-    "database": {"type": "string", "description": "sqlite: a file of the workspace, made when it is not there, or :memory:. Else: the name of the database on the server."},
+    "connection_id": {"type": "string", "minLength": 1, "maxLength": 64, "default": "main",
+      "description": "What to call it; one that is open under that name is replaced."},
+    "driver": {"type": "string", "enum": ["sqlite", "sqlite3", "postgres", "postgresql", "mysql", "mariadb"],
+      "description": "Which kind of database. Not needed with dsn."},
+    "database": {"type": "string",
+      "description": "sqlite: a file of the workspace, made when it is not there, or :memory:. Else: the name ` +
+	`of the database on the server."},
     "host": {"type": "string", "description": "The server, or the path of its unix socket (postgres: of the socket's folder)."},
     "port": {"type": "integer", "minimum": 1, "maximum": 65535},
     "user": {"type": "string"},
     "password": {"type": "string", "description": "Leave it out where the app file names a credential."},
-    "tls": {"type": "string", "enum": ["disable", "prefer", "require", "verify-ca", "verify-full"], "default": "prefer", "description": "Whether the connection is encrypted, and the server's certificate verified."},
-    "dsn": {"type": "string", "description": "All of that as one URL: postgres://user@host:5432/name, mysql://user@host/name, sqlite:data.db."},
-    "options": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Of the session: timezone; postgres also search_path, role and application_name."},
+    "tls": {"type": "string", "enum": ["disable", "prefer", "require", "verify-ca", "verify-full"], "default": "prefer",
+      "description": "Whether the connection is encrypted, and the server's certificate verified."},
+    "dsn": {"type": "string",
+      "description": "All of that as one URL: postgres://user@host:5432/name, mysql://user@host/name, ` +
+	`sqlite:data.db."},
+    "options": {"type": "object", "additionalProperties": {"type": "string"},
+      "description": "Of the session: timezone; postgres also search_path, role and application_name."},
     "timeout_seconds": {"type": "integer", "minimum": 1, "maximum": 600}
   },
   "additionalProperties": false
@@ -46,12 +56,13 @@ const connectOutput = `{
   "required": ["connection_id", "driver", "product", "place", "read_only"]
 }`
 
-func (r *connPool) connectTool() definition {
+func (s *service) connectTool() definition {
 	return definition{
 		Name: "connect", Doc: connectDoc, Input: connectInput, Output: connectOutput,
 		Examples: []tool.Example{
 			module.Example("a file of the workspace", `{"driver": "sqlite", "database": "data.db"}`),
-			module.Example("a server that the app file allows", `{"connection_id": "shop", "driver": "postgres", "host": "localhost", "user": "reader", "database": "shop"}`),
+			module.Example("a server that the app file allows",
+				`{"connection_id": "shop", "driver": "postgres", "host": "localhost", "user": "reader", "database": "shop"}`),
 		},
 		Aliases: []string{
 			"open_database", "db_connect", "connect_database", "sqlite", "psql", "mysql",
@@ -62,7 +73,7 @@ func (r *connPool) connectTool() definition {
 		Runtime: tool.Runtime{
 			Effects: lockEffects(tool.X), Risk: tool.Medium, SideEffect: tool.External, Network: true,
 		},
-		Handler: handler(r, "connect", connect),
+		Handler: handler(s, "connect", connect),
 	}
 }
 
@@ -72,37 +83,37 @@ type connectArgs struct {
 }
 
 func connect(ctx context.Context, c *call, in connectArgs) (*tool.Result, error) {
-	if in.Connection == "" {
-		in.Connection = mainConnection
-	}
+	in.Connection = cmp.Or(in.Connection, mainConnection)
 	if err := in.Normalize(); err != nil {
 		return nil, err
 	}
-	if len(c.set.AllowedDrivers) > 0 && !slices.Contains(c.set.AllowedDrivers, in.Driver) {
+	if len(c.settings.AllowedDrivers) > 0 && !slices.Contains(c.settings.AllowedDrivers, in.Driver) {
 		return nil, tool.Errorf(c.op, tool.Denied, "this app does not connect to %s", in.Driver).
-			WithHint("the app file allows: %s (constraints.allowed_drivers)", strings.Join(c.set.AllowedDrivers, ", "))
+			WithHint("the app file allows: %s (constraints.allowed_drivers)", strings.Join(c.settings.AllowedDrivers, ", "))
 	}
-	limit := c.limit(in.Timeout)
+	limit := c.timeLimit(in.Timeout)
 	bounded, cancel := context.WithTimeoutCause(ctx, limit, timeoutError{limit})
 	defer cancel()
-	asker := access.Opener{Grant: c.grant, Author: c.daemon, Hosts: c.set.AllowedHosts, Hidden: c.room.hidden, ReadOnly: c.set.ReadOnly}
-	opened, err := asker.Open(bounded, in.Target)
-	if err != nil {
-		return nil, stopped(bounded, err)
+	opener := access.Opener{
+		Grant: c.grant, Author: c.daemon, Hosts: c.settings.AllowedHosts, Hidden: c.hidden, ReadOnly: c.settings.ReadOnly,
 	}
-	l := &connection{id: in.Connection, driver: in.Driver, engine: opened, readOnly: c.set.ReadOnly}
-	replaced, err := c.room.keep(c.session, l, c.set.MaxConnections)
+	opened, err := opener.Open(bounded, in.Target)
+	if err != nil {
+		return nil, withCause(bounded, err)
+	}
+	conn := &connpool.Conn{ID: in.Connection, Driver: in.Driver, Engine: opened, ReadOnly: c.settings.ReadOnly}
+	replaced, err := c.conns.Add(c.session, conn, c.settings.MaxConnections)
 	if err != nil {
 		return nil, err
 	}
-	a := opened.Info()
-	return tool.OK(fmt.Sprintf("connected to %s at %s as %s", a.Product, a.Place, in.Connection), struct {
+	info := opened.Info()
+	return tool.OK(fmt.Sprintf("connected to %s at %s as %s", info.Product, info.Place, in.Connection), struct {
 		connectionInfo
 		Replaced bool `json:"replaced"`
-	}{l.shown(), replaced})
+	}{infoOf(conn), replaced})
 }
 
-// connectionInfo is a connection as everybody may see it.
+// connectionInfo describes a connection in a result.
 type connectionInfo struct {
 	ID       string `json:"connection_id"`
 	Driver   string `json:"driver"`
@@ -111,7 +122,7 @@ type connectionInfo struct {
 	ReadOnly bool   `json:"read_only"`
 }
 
-func (l *connection) shown() connectionInfo {
-	a := l.engine.Info()
-	return connectionInfo{l.id, l.driver, a.Product, a.Place, l.readOnly}
+func infoOf(conn *connpool.Conn) connectionInfo {
+	info := conn.Engine.Info()
+	return connectionInfo{conn.ID, conn.Driver, info.Product, info.Place, conn.ReadOnly}
 }

@@ -1,46 +1,47 @@
-// Package database is the module of databases: SQLite files of the workspace,
+// Package database is the module for databases: SQLite files of the workspace,
 // PostgreSQL, MySQL and MariaDB.
 //
 // # Connections
 //
-// A connection belongs to a session and has an id in it, main unless the call
-// says otherwise. An app file opens one by a setup step, with its password
-// from a secret; a model may open others, to files of the workspace and to
-// servers that the app file allows by name. They are closed when the session
-// ends.
+// A connection belongs to a session and has an ID in it, main unless the call
+// gives another. A setup step of an app file opens one, with its password from a
+// secret. A model may open others, to files of the workspace and to servers that
+// the app file lists. They are closed when the session ends.
 //
 // # Reading and writing
 //
-// fetch_results and everything that looks at a catalog read, and that they
-// only read is enforced by the database; room engine says how. execute_query,
-// transaction and bulk_insert write. Values go beside the SQL, never into it,
-// by one rule of placeholders for all databases, which is in room sqltext.
+// fetch_results and the tools that look at a catalog only read, and the database
+// itself enforces it; package engine says how. execute_query, transaction and
+// bulk_insert write. Values travel beside the SQL, never in it, with the same
+// placeholders for every database; package sqltext describes them.
 //
 // # Limits
 //
-// Rows, bytes and time are bounded. What takes too long is cancelled in the
-// database itself.
+// Rows, bytes and time are bounded. A statement that takes too long is cancelled
+// in the database.
 //
-// # Rooms
+// # Packages
 //
-// engine is what is asked of a database; sqlite, postgres and mysql answer it;
-// reach decides which of them a call may open; sqltext finds placeholders,
-// rowset writes rows, catalog asks what tables there are.
+// Package engine declares what the module needs of a database; sqlite, postgres
+// and mysql implement it, and enginetest tests them. access decides which
+// database a call may open, connpool holds the open ones, sqltext reads SQL,
+// rowset writes rows, and catalog lists tables.
 package database
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"callgate/internal/module"
 	"callgate/internal/module/database/access"
+	"callgate/internal/module/database/connpool"
+	"callgate/internal/module/database/rowset"
 	"callgate/tool"
 )
 
 const namespace = "database"
 
-// Module is the module as the kernel opens it.
+// Module returns the module for the kernel to open.
 func Module() module.Module {
 	return module.Module{
 		Name:       namespace,
@@ -48,28 +49,31 @@ func Module() module.Module {
 		Settings:   func() any { return defaults() },
 		Credential: true,
 		Open: func(h module.Host) (*module.Instance, error) {
-			r := newConnPool(h.Hidden)
-			return &module.Instance{Tools: r.tools(), OnSessionEnd: r.ended, Close: r.close}, nil
+			s := &service{hidden: h.Hidden, conns: connpool.New(), spare: make(chan *rowset.Writer, 1)}
+			return &module.Instance{Tools: s.tools(), OnSessionEnd: s.conns.CloseSession, Close: s.conns.Close}, nil
 		},
 	}
 }
 
-// settings is what an app file may say of the module.
+// settings declares the module's keys in an app file.
 type settings struct {
 	Timeout        module.Seconds `config:"timeout_seconds" range:"1,600" help:"how long a query may take unless its call says otherwise"`
 	MaxRows        int            `config:"max_rows" range:"1,10000" help:"the most rows that one call returns"`
 	MaxBytes       int            `config:"max_bytes" range:"1024,16777216" help:"the most bytes of rows that one call returns"`
 	MaxConnections int            `config:"max_connections" range:"1,64" help:"how many connections a session may have"`
-	AllowedHosts   []string       `constraint:"allowed_hosts" help:"servers that a model may connect to: db.example.com, localhost:5432, 10.1.0.0/16, or the path of a socket; setup steps may connect anywhere"`
-	AllowedDrivers []string       `constraint:"allowed_drivers" help:"the only drivers: sqlite, postgres, mysql"`
-	ReadOnly       bool           `constraint:"read_only" help:"refuse everything that writes"`
+
+	// A setup step may connect to any server.
+	AllowedHosts []string `constraint:"allowed_hosts" help:"servers that a model may connect to: a host, host:port, CIDR or socket's path"`
+
+	AllowedDrivers []string `constraint:"allowed_drivers" help:"the only drivers: sqlite, postgres, mysql"`
+	ReadOnly       bool     `constraint:"read_only" help:"refuse everything that writes"`
 }
 
 func defaults() *settings {
 	return &settings{Timeout: 10, MaxRows: 10_000, MaxBytes: 1 << 20, MaxConnections: 8}
 }
 
-// Check reports what is wrong with the settings as a whole.
+// Check validates the settings as a whole.
 func (s *settings) Check() (err error) {
 	for i, name := range s.AllowedDrivers {
 		if s.AllowedDrivers[i], err = access.Driver(name); err != nil {
@@ -79,36 +83,47 @@ func (s *settings) Check() (err error) {
 	return access.CheckHosts(s.AllowedHosts)
 }
 
-// tools makes the tools of the module. A new tool is a file, its description
+// service is the module while it is open.
+type service struct {
+	hidden []string // the kernel's own files, which no connection may open
+	conns  *connpool.Pool
+	spare  chan *rowset.Writer // a writer that is not in use, for its memory
+}
+
+// tools returns the tools of the module. A new tool is a file, its description
 // beside it, and a line here.
-func (r *connPool) tools() []*tool.Tool {
+func (s *service) tools() []*tool.Tool {
 	definitions := []definition{
-		r.connectTool(), r.disconnectTool(), r.listConnectionsTool(),
-		r.listTablesTool(), r.describeTool(), r.schemaTool(), r.relationsTool(),
-		r.fetchResultsTool(), r.searchDataTool(),
-		r.executeQueryTool(), r.transactionTool(), r.bulkInsertTool(),
+		s.connectTool(), s.disconnectTool(), s.listConnectionsTool(),
+		s.listTablesTool(), s.describeTool(), s.schemaTool(), s.relationsTool(),
+		s.fetchResultsTool(), s.searchDataTool(),
+		s.executeQueryTool(), s.transactionTool(), s.bulkInsertTool(),
 	}
 	all := make([]*tool.Tool, len(definitions))
 	for i, d := range definitions {
-		d.Runtime.Timeout = (maxSeconds + 30) * time.Second // the module's own limit comes first
+		d.Runtime.Timeout = (maxSeconds + 30) * time.Second // the module's own limit ends a call first
 		all[i] = d.Tool(namespace)
 	}
 	return all
 }
 
-// definition is one tool as its file writes it down.
+// definition declares one tool.
 type definition = module.Definition
 
-// What several schemas say.
+// Parts of several schemas.
 const (
 	mainConnection = "main"
 	maxSeconds     = 600
-	connectionArg  = `"connection_id": {"type": "string", "minLength": 1, "maxLength": 64, "default": "main", "description": "Which connection. Default: main."}`
-	timeoutArg     = `"timeout_seconds": {"type": "integer", "minimum": 1, "maximum": 600, "description": "Seconds after which it is cancelled in the database. Default: what the app says, else 10."}`
-	paramsArg      = `"params": {"anyOf": [{"type": "array", "items": {}}, {"type": "object"}], "description": "Values of the placeholders: a list for ? or $1, $2 …, an object for :name. {\"base64\": \"…\"} is bytes."}`
+	connectionArg  = `"connection_id": {"type": "string", "minLength": 1, "maxLength": 64, "default": "main",
+      "description": "Which connection. Default: main."}`
+	timeoutArg = `"timeout_seconds": {"type": "integer", "minimum": 1, "maximum": 600,
+      "description": "Seconds after which it is cancelled in the database. Default: what the app says, else 10."}`
+	paramsArg = `"params": {"anyOf": [{"type": "array", "items": {}}, {"type": "object"}],
+      "description": "Values of the placeholders: a list for ? or $1, $2 …, an object for :name. ` +
+		`{\"base64\": \"…\"} is bytes."}`
 )
 
-// lockEffects is what a call locks: its connection, in mode m.
+// lockEffects returns the lock of a call, on its connection.
 func lockEffects(m tool.Mode) []tool.Effect {
 	return []tool.Effect{
 		{Resource: "db:" + mainConnection, Mode: m, Unless: []string{"connection_id"}},
@@ -117,33 +132,28 @@ func lockEffects(m tool.Mode) []tool.Effect {
 }
 
 func reads() tool.Runtime {
-	return tool.Runtime{Effects: lockEffects(tool.S), Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Network: true}
+	return tool.Runtime{
+		Effects: lockEffects(tool.S), Risk: tool.Low, SideEffect: tool.Read, Idempotent: true, Network: true,
+	}
 }
 
 func writes(r tool.Risk) tool.Runtime {
 	return tool.Runtime{Effects: lockEffects(tool.X), Risk: r, SideEffect: tool.External, Network: true}
 }
 
-// call is one call of a tool.
-type call struct {
-	op      string
-	session string
-	daemon  bool
-	grant   tool.Grant
-	set     *settings
-	room    *connPool
-}
-
-// handler makes a tool's function a handler: it decodes the arguments, which
-// the kernel has already held against the schema, and gives every error the
-// tool's name.
-func handler[In any](r *connPool, name string, run func(context.Context, *call, In) (*tool.Result, error)) tool.Handler {
+// handler returns the handler of a tool. It decodes the arguments, which the
+// kernel has already checked against the schema, and names the tool in every
+// error.
+func handler[In any](s *service, name string, run func(context.Context, *call, In) (*tool.Result, error)) tool.Handler {
 	op := namespace + "." + name
 	return tool.HandlerFunc(func(ctx context.Context, asked tool.Call, grant tool.Grant) (*tool.Result, error) {
-		c := &call{op: op, session: asked.Principal.Session, daemon: asked.Principal.Daemon, grant: grant, set: module.SettingsOf(grant, defaults), room: r}
-		var in In
-		if err := json.Unmarshal(asked.Args, &in); err != nil {
-			return nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the arguments do not fit " + op, Err: err}
+		in, err := module.Args[In](op, asked)
+		if err != nil {
+			return nil, err
+		}
+		c := &call{
+			service: s, op: op, session: asked.Principal.Session, daemon: asked.Principal.Daemon,
+			grant: grant, settings: module.SettingsOf(grant, defaults),
 		}
 		result, err := run(ctx, c, in)
 		if err != nil {

@@ -13,6 +13,17 @@ import (
 //go:embed describe.md
 var describeDoc string
 
+const describeInput = `{
+  "type": "object",
+  "properties": {
+    "table": {"type": "string", "minLength": 1, "description": "The table or view, as name or schema.name."},
+    ` + connectionArg + `,
+    ` + timeoutArg + `
+  },
+  "required": ["table"],
+  "additionalProperties": false
+}`
+
 const describeOutput = `{
   "type": "object",
   "properties": {
@@ -27,12 +38,9 @@ const describeOutput = `{
   "required": ["name", "kind"]
 }`
 
-func (r *connPool) describeTool() definition {
+func (s *service) describeTool() definition {
 	return definition{
-		Name: "describe", Doc: describeDoc,
-		Input: `{"type": "object", "properties": {"table": {"type": "string", "minLength": 1, "description": "The table or view, as name or schema.name."}, ` +
-			connectionArg + `, ` + timeoutArg + `}, "required": ["table"], "additionalProperties": false}`,
-		Output: describeOutput,
+		Name: "describe", Doc: describeDoc, Input: describeInput, Output: describeOutput,
 		Examples: []tool.Example{
 			module.Example("one table", `{"table": "orders"}`),
 			module.Example("in another schema", `{"table": "sales.orders", "connection_id": "shop"}`),
@@ -43,28 +51,28 @@ func (r *connPool) describeTool() definition {
 		},
 		Tags:    []string{"database", "sql", "table", "columns", "types", "indexes", "keys", "colonnes", "structure"},
 		Runtime: reads(),
-		Handler: handler(r, "describe", describe),
+		Handler: handler(s, "describe", describe),
 	}
 }
 
 func describe(ctx context.Context, c *call, in schemaArgs) (*tool.Result, error) {
-	ctx, done, l, err := c.withConnection(ctx, in.connectionArgs)
+	ctx, done, conn, err := c.withConnection(ctx, in.connectionArgs)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	t, err := details(ctx, l.engine, in.Table)
+	t, err := details(ctx, conn.Engine, in.Table)
 	if err != nil {
-		return nil, stopped(ctx, err)
+		return nil, withCause(ctx, err)
 	}
-	r, err := tool.OK(l.name()+t.Ref()+": "+count(len(t.Columns), "column"), t)
+	r, err := tool.OK(label(conn)+t.Ref()+": "+count(len(t.Columns), "column"), t)
 	if err == nil {
 		r.Content = []tool.Content{tool.Text(catalog.Show([]*catalog.Table{t}))}
 	}
 	return r, err
 }
 
-// details finds a table and everything about it.
+// details finds a table and loads its details.
 func details(ctx context.Context, e engine.Engine, name string) (*catalog.Table, error) {
 	found, err := catalog.Find(ctx, e, name)
 	if err != nil {

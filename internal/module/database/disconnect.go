@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 
@@ -11,28 +12,29 @@ import (
 //go:embed disconnect.md
 var disconnectDoc string
 
-func (r *connPool) disconnectTool() definition {
+func (s *service) disconnectTool() definition {
 	return definition{
 		Name: "disconnect", Doc: disconnectDoc,
-		Input:    `{"type": "object", "properties": {` + connectionArg + `}, "additionalProperties": false}`,
-		Output:   `{"type": "object", "properties": {"connection_id": {"type": "string"}}, "required": ["connection_id"]}`,
-		Examples: []tool.Example{module.Example("the usual one", `{}`), module.Example("another", `{"connection_id": "shop"}`)},
+		Input:  `{"type": "object", "properties": {` + connectionArg + `}, "additionalProperties": false}`,
+		Output: `{"type": "object", "properties": {"connection_id": {"type": "string"}}, "required": ["connection_id"]}`,
+		Examples: []tool.Example{
+			module.Example("the usual one", `{}`),
+			module.Example("another", `{"connection_id": "shop"}`),
+		},
 		Aliases: []string{
 			"close_database", "db_disconnect", "close a database connection", "disconnect from a database",
 			"fermer la connexion", "se déconnecter de la base de données",
 		},
 		Tags:    []string{"database", "sql", "connection", "close", "base de données", "fermer"},
 		Runtime: tool.Runtime{Effects: lockEffects(tool.X), Risk: tool.Low, SideEffect: tool.Write, Idempotent: true},
-		Handler: handler(r, "disconnect", disconnect),
+		Handler: handler(s, "disconnect", disconnect),
 	}
 }
 
 func disconnect(_ context.Context, c *call, in connectionArgs) (*tool.Result, error) {
-	if in.Connection == "" {
-		in.Connection = mainConnection
-	}
-	if err := c.room.drop(c.session, in.Connection); err != nil {
+	id := cmp.Or(in.Connection, mainConnection)
+	if err := c.conns.Remove(c.session, id); err != nil {
 		return nil, err
 	}
-	return tool.OK("closed the connection "+in.Connection, map[string]string{"connection_id": in.Connection})
+	return tool.OK("closed the connection "+id, map[string]string{"connection_id": id})
 }

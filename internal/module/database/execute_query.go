@@ -19,10 +19,12 @@ var executeQueryDoc string
 const executeQueryInput = `{
   "type": "object",
   "properties": {
-    "query": {"type": "string", "minLength": 1, "maxLength": 200000, "description": "One statement: INSERT, UPDATE, DELETE, CREATE, ALTER, DROP …"},
+    "query": {"type": "string", "minLength": 1, "maxLength": 200000,
+      "description": "One statement: INSERT, UPDATE, DELETE, CREATE, ALTER, DROP …"},
     ` + paramsArg + `,
     ` + connectionArg + `,
-    "limit": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 200, "description": "The most rows to return, of a statement with RETURNING."},
+    "limit": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 200,
+      "description": "The most rows to return, of a statement with RETURNING."},
     ` + timeoutArg + `
   },
   "required": ["query"],
@@ -39,12 +41,14 @@ const executeQueryOutput = `{
   "required": ["elapsed_ms"]
 }`
 
-func (r *connPool) executeQueryTool() definition {
+func (s *service) executeQueryTool() definition {
 	return definition{
 		Name: "execute_query", Doc: executeQueryDoc, Input: executeQueryInput, Output: executeQueryOutput,
 		Examples: []tool.Example{
 			module.Example("change rows", `{"query": "UPDATE orders SET status = ? WHERE id = ?", "params": ["shipped", 42]}`),
-			module.Example("insert a row and get its id", `{"query": "INSERT INTO customers (name, country) VALUES (:name, :country) RETURNING id", "params": {"name": "Ada", "country": "UK"}}`),
+			module.Example("insert a row and get its id",
+				`{"query": "INSERT INTO customers (name, country) VALUES (:name, :country) RETURNING id", "params": `+
+					`{"name": "Ada", "country": "UK"}}`),
 			module.Example("make a table", `{"query": "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL)"}`),
 		},
 		Aliases: []string{
@@ -54,39 +58,39 @@ func (r *connPool) executeQueryTool() definition {
 		},
 		Tags:    []string{"database", "sql", "write", "insert", "update", "delete", "ddl", "table", "base de données", "écriture"},
 		Runtime: writes(tool.High),
-		Handler: handler(r, "execute_query", executeQuery),
+		Handler: handler(s, "execute_query", executeQuery),
 	}
 }
 
 func executeQuery(ctx context.Context, c *call, in fetchArgs) (*tool.Result, error) {
-	ctx, done, l, err := c.write(ctx, in.connectionArgs)
+	ctx, done, conn, err := c.withWriter(ctx, in.connectionArgs)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	s, err := statement(l, in.Query, in.Params)
+	s, err := statement(conn, in.Query, in.Params)
 	if err != nil {
 		return nil, err
 	}
-	out := rowset.New(c.limits(in.Limit, 0))
+	out := rowset.New(c.rowLimits(in.Limit, 0))
 	start := time.Now()
-	did, err := l.engine.Write(ctx, s, out)
+	did, err := conn.Engine.Write(ctx, s, out)
 	if err != nil {
-		return nil, withSimilarTables(ctx, l, stopped(ctx, err))
+		return nil, withSimilarTables(ctx, conn, withCause(ctx, err))
 	}
 	took := time.Since(start)
-	r := &tool.Result{Status: tool.Success, Summary: l.name() + outcomeSummary(did, out), Warnings: clippedWarning(out)}
-	b := appendOutcome([]byte{'{'}, did, out)
-	b = append(b, `"elapsed_ms":`...)
-	b = strconv.AppendFloat(b, float64(took.Microseconds())/1000, 'f', -1, 64)
-	r.Data = append(b, '}')
+	r := &tool.Result{
+		Status: tool.Success, Summary: label(conn) + outcomeSummary(did, out), Warnings: clippedWarning(out),
+		Data: append(appendElapsed(appendOutcome([]byte{'{'}, did, out), took), '}'),
+	}
 	if out.HasColumns() {
 		r.Content = []tool.Content{tool.Text(out.Table())}
 	}
 	return r, nil
 }
 
-// appendOutcome appends what a statement did, and its rows, to an open object.
+// appendOutcome appends the effect of a statement and its rows to a JSON object
+// that is open.
 func appendOutcome(b []byte, did engine.Outcome, out *rowset.Writer) []byte {
 	if did.Affected >= 0 {
 		b = append(b, `"rows_affected":`...)

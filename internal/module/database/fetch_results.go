@@ -18,11 +18,13 @@ var fetchResultsDoc string
 const fetchResultsInput = `{
   "type": "object",
   "properties": {
-    "query": {"type": "string", "minLength": 1, "maxLength": 200000, "description": "One statement that reads, such as SELECT, WITH or EXPLAIN."},
+    "query": {"type": "string", "minLength": 1, "maxLength": 200000,
+      "description": "One statement that reads, such as SELECT, WITH or EXPLAIN."},
     ` + paramsArg + `,
     ` + connectionArg + `,
     "limit": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 200, "description": "The most rows to return."},
-    "offset": {"type": "integer", "minimum": 0, "maximum": 1000000, "default": 0, "description": "How many rows to pass over first; use it with ORDER BY."},
+    "offset": {"type": "integer", "minimum": 0, "maximum": 1000000, "default": 0,
+      "description": "How many rows to pass over first; use it with ORDER BY."},
     ` + timeoutArg + `
   },
   "required": ["query"],
@@ -42,13 +44,16 @@ const fetchResultsOutput = `{
   "required": ["columns", "rows", "row_count", "truncated", "elapsed_ms"]
 }`
 
-func (r *connPool) fetchResultsTool() definition {
+func (s *service) fetchResultsTool() definition {
 	return definition{
 		Name: "fetch_results", Doc: fetchResultsDoc, Input: fetchResultsInput, Output: fetchResultsOutput,
 		Examples: []tool.Example{
-			module.Example("rows that match a value", `{"query": "SELECT id, name FROM customers WHERE country = ? ORDER BY name", "params": ["FR"], "limit": 50}`),
-			module.Example("values by name", `{"query": "SELECT count(*) FROM orders WHERE placed_at >= :since", "params": {"since": "2024-01-01"}}`),
-			module.Example("how the database would do it", `{"query": "EXPLAIN SELECT * FROM orders WHERE customer_id = $1", "params": [7], "connection_id": "shop"}`),
+			module.Example("rows that match a value",
+				`{"query": "SELECT id, name FROM customers WHERE country = ? ORDER BY name", "params": ["FR"], "limit": 50}`),
+			module.Example("values by name",
+				`{"query": "SELECT count(*) FROM orders WHERE placed_at >= :since", "params": {"since": "2024-01-01"}}`),
+			module.Example("how the database would do it",
+				`{"query": "EXPLAIN SELECT * FROM orders WHERE customer_id = $1", "params": [7], "connection_id": "shop"}`),
 		},
 		Aliases: []string{
 			"query", "select", "run_query", "read_query", "sql_query", "query_database", "database.sql", "database.browse",
@@ -57,7 +62,7 @@ func (r *connPool) fetchResultsTool() definition {
 		},
 		Tags:    []string{"database", "sql", "query", "select", "rows", "read", "requête", "base de données", "lecture"},
 		Runtime: reads(),
-		Handler: handler(r, "fetch_results", fetchResults),
+		Handler: handler(s, "fetch_results", fetchResults),
 	}
 }
 
@@ -70,30 +75,35 @@ type fetchArgs struct {
 }
 
 func fetchResults(ctx context.Context, c *call, in fetchArgs) (*tool.Result, error) {
-	ctx, done, l, err := c.withConnection(ctx, in.connectionArgs)
+	ctx, done, conn, err := c.withConnection(ctx, in.connectionArgs)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	s, err := statement(l, in.Query, in.Params)
+	s, err := statement(conn, in.Query, in.Params)
 	if err != nil {
 		return nil, err
 	}
-	out := c.room.writer(c.limits(in.Limit, in.Offset))
-	defer c.room.giveBack(out)
+	out := c.borrowWriter(c.rowLimits(in.Limit, in.Offset))
+	defer c.returnWriter(out)
 	start := time.Now()
-	if err := l.engine.Read(ctx, s, out); err != nil {
-		return nil, withSimilarTables(ctx, l, stopped(ctx, err))
+	if err := conn.Engine.Read(ctx, s, out); err != nil {
+		return nil, withSimilarTables(ctx, conn, withCause(ctx, err))
 	}
-	r := &tool.Result{Status: tool.Success, Summary: l.name() + rowsSummary(out, in.Offset)}
-	table(r, out, time.Since(start))
+	r := &tool.Result{Status: tool.Success, Summary: label(conn) + rowsSummary(out, in.Offset)}
+	addRows(r, out, time.Since(start))
 	return r, nil
 }
 
-// rowsSummary is the rows in one line: how many, and how to go on.
+// rowsSummary returns the number of rows, and how to get the next ones.
 func rowsSummary(out *rowset.Writer, offset int) string {
 	s := count(out.Rows(), "row")
-	if offset > 0 && out.Rows() > 0 {
+	switch {
+	case offset > 0 && out.Rows() == 0:
+		return fmt.Sprintf("0 rows; offset=%d is past the last row", offset)
+	case offset > 0 && out.Rows() == 1:
+		s = fmt.Sprintf("row %d", offset+1)
+	case offset > 0:
 		s = fmt.Sprintf("rows %d to %d", offset+1, offset+out.Rows())
 	}
 	if out.Cut() {

@@ -27,7 +27,7 @@ const listConnectionsOutput = `{
   "required": ["connections"]
 }`
 
-func (r *connPool) listConnectionsTool() definition {
+func (s *service) listConnectionsTool() definition {
 	return definition{
 		Name: "list_connections", Doc: listConnectionsDoc,
 		Input: `{"type": "object", "properties": {}, "additionalProperties": false}`, Output: listConnectionsOutput,
@@ -38,17 +38,17 @@ func (r *connPool) listConnectionsTool() definition {
 		},
 		Tags:    []string{"database", "sql", "connection", "list", "base de données", "connexions"},
 		Runtime: tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Idempotent: true},
-		Handler: handler(r, "list_connections", listConnections),
+		Handler: handler(s, "list_connections", listConnections),
 	}
 }
 
 func listConnections(_ context.Context, c *call, _ struct{}) (*tool.Result, error) {
 	all := []connectionInfo{}
 	var lines []string
-	for _, l := range c.room.list(c.session) {
-		s := l.shown()
-		all = append(all, s)
-		lines = append(lines, fmt.Sprintf("%s: %s at %s", s.ID, s.Product, s.Place))
+	for _, conn := range c.conns.List(c.session) {
+		info := infoOf(conn)
+		all = append(all, info)
+		lines = append(lines, fmt.Sprintf("%s: %s at %s", info.ID, info.Product, info.Place))
 	}
 	summary := count(len(all), "connection")
 	if len(all) == 0 {

@@ -3,18 +3,30 @@ package database
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"strings"
 
 	"callgate/internal/module"
 	"callgate/internal/module/database/catalog"
+	"callgate/internal/module/database/connpool"
 	"callgate/tool"
 )
 
 //go:embed list_tables.md
 var listTablesDoc string
 
-const schemaArg = `"schema": {"type": "string", "description": "Only this schema (postgres) or database (mysql). Default: all of postgres's, the connection's own in mysql."}`
+const schemaArg = `"schema": {"type": "string",
+      "description": "Only this schema (postgres) or database (mysql). Default: all of postgres's, ` +
+	`the connection's own in mysql."}`
+
+const listTablesInput = `{
+  "type": "object",
+  "properties": {
+    ` + connectionArg + `,
+    ` + schemaArg + `,
+    ` + timeoutArg + `
+  },
+  "additionalProperties": false
+}`
 
 const listTablesOutput = `{
   "type": "object",
@@ -30,11 +42,9 @@ const listTablesOutput = `{
   "required": ["tables"]
 }`
 
-func (r *connPool) listTablesTool() definition {
+func (s *service) listTablesTool() definition {
 	return definition{
-		Name: "list_tables", Doc: listTablesDoc,
-		Input:  `{"type": "object", "properties": {` + connectionArg + `, ` + schemaArg + `, ` + timeoutArg + `}, "additionalProperties": false}`,
-		Output: listTablesOutput,
+		Name: "list_tables", Doc: listTablesDoc, Input: listTablesInput, Output: listTablesOutput,
 		Examples: []tool.Example{
 			module.Example("all of them", `{}`),
 			module.Example("of one schema", `{"connection_id": "shop", "schema": "sales"}`),
@@ -45,7 +55,7 @@ func (r *connPool) listTablesTool() definition {
 		},
 		Tags:    []string{"database", "sql", "tables", "views", "catalog", "list", "base de données"},
 		Runtime: reads(),
-		Handler: handler(r, "list_tables", listTables),
+		Handler: handler(s, "list_tables", listTables),
 	}
 }
 
@@ -57,35 +67,48 @@ type schemaArgs struct {
 }
 
 func listTables(ctx context.Context, c *call, in schemaArgs) (*tool.Result, error) {
-	ctx, done, l, err := c.withConnection(ctx, in.connectionArgs)
+	ctx, done, conn, err := c.withConnection(ctx, in.connectionArgs)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	all, err := catalog.Tables(ctx, l.engine, in.Schema)
+	all, err := catalog.Tables(ctx, conn.Engine, in.Schema)
 	if err != nil {
-		return nil, stopped(ctx, err)
+		return nil, withCause(ctx, err)
 	}
 	lines := make([]string, len(all))
 	for i, t := range all {
-		lines[i] = t.Kind + " " + t.Ref()
-		if t.Rows != nil {
-			lines[i] += fmt.Sprintf(" ~%d rows", *t.Rows)
-		}
-		if t.Comment != "" {
-			lines[i] += "  -- " + strings.Join(strings.Fields(t.Comment), " ")
-		}
+		lines[i] = t.Headline()
 	}
 	if all == nil {
 		all = []*catalog.Table{}
 	}
-	return shownTables(l.name()+count(len(all), "table")+" and views", all, strings.Join(lines, "\n"))
+	return tablesResult(conn, all, strings.Join(lines, "\n"))
 }
 
-func shownTables(summary string, all []*catalog.Table, text string) (*tool.Result, error) {
-	r, err := tool.OK(summary, map[string]any{"tables": all})
+// tablesResult returns tables as data, with a text for people.
+func tablesResult(conn *connpool.Conn, all []*catalog.Table, text string) (*tool.Result, error) {
+	r, err := tool.OK(label(conn)+tablesSummary(all), map[string]any{"tables": all})
 	if err == nil && text != "" {
 		r.Content = []tool.Content{tool.Text(text)}
 	}
 	return r, err
+}
+
+// tablesSummary counts tables and views, each where there are some.
+func tablesSummary(all []*catalog.Table) string {
+	views := 0
+	for _, t := range all {
+		if t.IsView() {
+			views++
+		}
+	}
+	switch tables := len(all) - views; {
+	case views == 0:
+		return count(tables, "table")
+	case tables == 0:
+		return count(views, "view")
+	default:
+		return count(tables, "table") + " and " + count(views, "view")
+	}
 }

@@ -14,6 +14,17 @@ import (
 //go:embed relations.md
 var relationsDoc string
 
+const relationsInput = `{
+  "type": "object",
+  "properties": {
+    "table": {"type": "string", "description": "Only those from or to this table."},
+    ` + connectionArg + `,
+    ` + schemaArg + `,
+    ` + timeoutArg + `
+  },
+  "additionalProperties": false
+}`
+
 const relationsOutput = `{
   "type": "object",
   "properties": {
@@ -29,12 +40,9 @@ const relationsOutput = `{
   "required": ["relations"]
 }`
 
-func (r *connPool) relationsTool() definition {
+func (s *service) relationsTool() definition {
 	return definition{
-		Name: "relations", Doc: relationsDoc,
-		Input: `{"type": "object", "properties": {"table": {"type": "string", "description": "Only those from or to this table."}, ` +
-			connectionArg + `, ` + schemaArg + `, ` + timeoutArg + `}, "additionalProperties": false}`,
-		Output: relationsOutput,
+		Name: "relations", Doc: relationsDoc, Input: relationsInput, Output: relationsOutput,
 		Examples: []tool.Example{
 			module.Example("all of them", `{}`),
 			module.Example("what depends on customers, and on what it depends", `{"table": "customers"}`),
@@ -45,7 +53,7 @@ func (r *connPool) relationsTool() definition {
 		},
 		Tags:    []string{"database", "sql", "foreign keys", "relations", "graph", "joins", "clés étrangères"},
 		Runtime: reads(),
-		Handler: handler(r, "relations", relations),
+		Handler: handler(s, "relations", relations),
 	}
 }
 
@@ -60,22 +68,22 @@ type relation struct {
 }
 
 func relations(ctx context.Context, c *call, in schemaArgs) (*tool.Result, error) {
-	ctx, done, l, err := c.withConnection(ctx, in.connectionArgs)
+	ctx, done, conn, err := c.withConnection(ctx, in.connectionArgs)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	only := ""
 	if in.Table != "" {
-		t, err := catalog.Find(ctx, l.engine, in.Table)
+		t, err := catalog.Find(ctx, conn.Engine, in.Table)
 		if err != nil {
-			return nil, stopped(ctx, err)
+			return nil, withCause(ctx, err)
 		}
 		only = t.Ref()
 	}
-	tables, err := catalog.Load(ctx, l.engine, in.Schema, "")
+	tables, err := catalog.Load(ctx, conn.Engine, in.Schema, "")
 	if err != nil {
-		return nil, stopped(ctx, err)
+		return nil, withCause(ctx, err)
 	}
 	all := []relation{}
 	var lines []string
@@ -85,14 +93,15 @@ func relations(ctx context.Context, c *call, in schemaArgs) (*tool.Result, error
 				continue
 			}
 			all = append(all, relation{t.Ref(), f.Columns, f.RefTable, f.RefColumns, f.Name, f.OnDelete, f.OnUpdate})
-			line := fmt.Sprintf("%s(%s) -> %s(%s)", t.Ref(), strings.Join(f.Columns, ", "), f.RefTable, strings.Join(f.RefColumns, ", "))
+			line := fmt.Sprintf("%s(%s) -> %s(%s)",
+				t.Ref(), strings.Join(f.Columns, ", "), f.RefTable, strings.Join(f.RefColumns, ", "))
 			if f.OnDelete != "" {
 				line += " on delete " + f.OnDelete
 			}
 			lines = append(lines, line)
 		}
 	}
-	r, err := tool.OK(l.name()+count(len(all), "reference"), map[string]any{"relations": all})
+	r, err := tool.OK(label(conn)+count(len(all), "reference"), map[string]any{"relations": all})
 	if err == nil && len(lines) > 0 {
 		r.Content = []tool.Content{tool.Text(strings.Join(lines, "\n"))}
 	}

@@ -23,9 +23,11 @@ var searchDataDoc string
 const searchDataInput = `{
   "type": "object",
   "properties": {
-    "text": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "What to look for, anywhere in a value; upper and lower case are the same."},
+    "text": {"type": "string", "minLength": 1, "maxLength": 1000,
+      "description": "What to look for, anywhere in a value; upper and lower case are the same."},
     "tables": {"type": "array", "items": {"type": "string"}, "maxItems": 200, "description": "Only these tables. Default: all, views not."},
-    "columns": {"type": "array", "items": {"type": "string"}, "maxItems": 200, "description": "Only columns with these names. Default: all that hold text."},
+    "columns": {"type": "array", "items": {"type": "string"}, "maxItems": 200,
+      "description": "Only columns with these names. Default: all that hold text."},
     "limit": {"type": "integer", "minimum": 1, "maximum": 500, "default": 20, "description": "The most matches."},
     ` + connectionArg + `,
     ` + timeoutArg + `
@@ -51,7 +53,7 @@ const searchDataOutput = `{
   "required": ["matches", "tables_searched", "truncated"]
 }`
 
-func (r *connPool) searchDataTool() definition {
+func (s *service) searchDataTool() definition {
 	return definition{
 		Name: "search_data", Doc: searchDataDoc, Input: searchDataInput, Output: searchDataOutput,
 		Examples: []tool.Example{
@@ -59,12 +61,13 @@ func (r *connPool) searchDataTool() definition {
 			module.Example("in two tables", `{"text": "refund", "tables": ["orders", "tickets"], "limit": 50}`),
 		},
 		Aliases: []string{
-			"search_database", "find_in_database", "grep_database", "find a value in all tables", "which table contains a text", "full text search in tables",
+			"search_database", "find_in_database", "grep_database", "find a value in all tables",
+			"which table contains a text", "full text search in tables",
 			"chercher dans la base de données", "trouver une valeur", "rechercher un texte dans les tables",
 		},
 		Tags:    []string{"database", "sql", "search", "find", "text", "rows", "recherche", "base de données"},
 		Runtime: reads(),
-		Handler: handler(r, "search_data", searchData),
+		Handler: handler(s, "search_data", searchData),
 	}
 }
 
@@ -84,7 +87,7 @@ type match struct {
 }
 
 func searchData(ctx context.Context, c *call, in searchArgs) (*tool.Result, error) {
-	ctx, done, l, err := c.withConnection(ctx, in.connectionArgs)
+	ctx, done, conn, err := c.withConnection(ctx, in.connectionArgs)
 	if err != nil {
 		return nil, err
 	}
@@ -92,23 +95,23 @@ func searchData(ctx context.Context, c *call, in searchArgs) (*tool.Result, erro
 	if in.Limit == 0 {
 		in.Limit = 20
 	}
-	where, err := in.places(ctx, l.engine)
+	tables, err := in.tables(ctx, conn.Engine)
 	if err != nil {
-		return nil, stopped(ctx, err)
+		return nil, withCause(ctx, err)
 	}
 	found := struct {
 		Matches   []match `json:"matches"`
 		Searched  int     `json:"tables_searched"`
 		Truncated bool    `json:"truncated"`
 	}{Matches: []match{}}
-	for _, p := range where {
-		more, err := in.search(ctx, l.engine, p, in.Limit+1-len(found.Matches))
+	for _, t := range tables {
+		more, err := in.search(ctx, conn.Engine, t, in.Limit+1-len(found.Matches))
 		if err != nil {
-			if ctx.Err() != nil && found.Searched > 0 { // what was found until then is worth having
+			if ctx.Err() != nil && found.Searched > 0 { // the matches so far are worth returning
 				found.Truncated = true
 				break
 			}
-			return nil, stopped(ctx, err)
+			return nil, withCause(ctx, err)
 		}
 		found.Searched++
 		if found.Matches = append(found.Matches, more...); len(found.Matches) > in.Limit {
@@ -116,32 +119,27 @@ func searchData(ctx context.Context, c *call, in searchArgs) (*tool.Result, erro
 			break
 		}
 	}
-	summary := fmt.Sprintf("%s%d of %s searched; %s", l.name(), found.Searched, count(len(where), "table"), plural(len(found.Matches), "match", "matches"))
+	summary := fmt.Sprintf("%s%d of %s searched; %s", label(conn), found.Searched,
+		count(len(tables), "table"), plural(len(found.Matches), "match", "matches"))
 	r, err := tool.OK(summary, found)
 	if err == nil && len(found.Matches) > 0 {
 		r.Content = []tool.Content{tool.Text(showMatches(found.Matches))}
 	}
-	if err == nil && found.Truncated && found.Searched < len(where) {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s were not searched; name fewer tables, or give a larger limit or timeout_seconds", count(len(where)-found.Searched, "table")))
+	if left := len(tables) - found.Searched; err == nil && found.Truncated && left > 0 {
+		r.Warnings = append(r.Warnings, plural(left, "table was", "tables were")+
+			" not searched; name fewer tables, or give a larger limit or timeout_seconds")
 	}
 	return r, err
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// searchTable is a table with the columns of it that are searched.
+// searchTable is a table with the columns to search.
 type searchTable struct {
 	table   *catalog.Table
 	columns []string
 }
 
-// places chooses where to look.
-func (in *searchArgs) places(ctx context.Context, e engine.Engine) ([]searchTable, error) {
+// tables returns the tables and columns to search.
+func (in *searchArgs) tables(ctx context.Context, e engine.Engine) ([]searchTable, error) {
 	var tables []*catalog.Table
 	for _, name := range in.Tables {
 		t, err := details(ctx, e, name)
@@ -155,42 +153,49 @@ func (in *searchArgs) places(ctx context.Context, e engine.Engine) ([]searchTabl
 		if err != nil {
 			return nil, err
 		}
-		tables = slices.DeleteFunc(all, func(t *catalog.Table) bool { return strings.Contains(t.Kind, "view") })
+		tables = slices.DeleteFunc(all, (*catalog.Table).IsView)
 	}
-	var where []searchTable
+	var found []searchTable
 	for _, t := range tables {
-		h := searchTable{table: t}
+		s := searchTable{table: t}
 		for _, c := range t.Columns {
-			if len(in.Columns) == 0 && isText(c.Type) || slices.ContainsFunc(in.Columns, func(n string) bool { return strings.EqualFold(n, c.Name) }) {
-				h.columns = append(h.columns, c.Name)
+			if in.wants(c) {
+				s.columns = append(s.columns, c.Name)
 			}
 		}
-		if len(h.columns) > 0 {
-			where = append(where, h)
+		if len(s.columns) > 0 {
+			found = append(found, s)
 		}
 	}
-	if len(where) == 0 {
-		return nil, tool.Errorf("", tool.NotFound, "there is no such column, or none that holds text").WithHint("database.schema shows the tables and their columns")
+	if len(found) == 0 {
+		return nil, tool.Errorf("", tool.NotFound, "there is no such column, or none that holds text").
+			WithHint("database.schema shows the tables and their columns")
 	}
-	return where, nil
+	return found, nil
 }
 
-// isText reports whether a type holds text. A column of SQLite's may have none,
-// and hold anything.
-func isText(kind string) bool {
-	kind = strings.ToLower(kind)
-	return kind == "" || slices.ContainsFunc([]string{"char", "text", "clob", "json", "enum", "uuid", "name", "xml"}, func(s string) bool { return strings.Contains(kind, s) })
+// wants reports whether to search a column: one that the call names, or, where it
+// names none, one that holds text. A column of SQLite may have no type and hold
+// any value.
+func (in *searchArgs) wants(c catalog.Column) bool {
+	if len(in.Columns) > 0 {
+		return slices.ContainsFunc(in.Columns, func(name string) bool { return strings.EqualFold(name, c.Name) })
+	}
+	kind := strings.ToLower(c.Type)
+	textTypes := []string{"char", "text", "clob", "json", "enum", "uuid", "name", "xml"}
+	return kind == "" || slices.ContainsFunc(textTypes, func(part string) bool { return strings.Contains(kind, part) })
 }
 
-// search looks in one table, for at most n matches.
-func (in *searchArgs) search(ctx context.Context, e engine.Engine, h searchTable, n int) ([]match, error) {
+// search searches one table, for at most n matches.
+func (in *searchArgs) search(ctx context.Context, e engine.Engine, s searchTable, n int) ([]match, error) {
 	d := e.Info().Dialect
 	var list, tests []string
-	for _, k := range h.table.PrimaryKey {
+	for _, k := range s.table.PrimaryKey {
 		list = append(list, d.Quote(k))
 	}
 	var args []any
-	for _, c := range h.columns {
+	pattern := "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(in.Text) + "%"
+	for _, c := range s.columns {
 		column, like := d.Quote(c), " LIKE ? ESCAPE '!'"
 		switch d {
 		case sqltext.Postgres:
@@ -200,32 +205,33 @@ func (in *searchArgs) search(ctx context.Context, e engine.Engine, h searchTable
 		}
 		list, tests = append(list, column), append(tests, column+like)
 		if d != sqltext.Postgres || len(args) == 0 {
-			args = append(args, "%"+strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(in.Text)+"%")
+			args = append(args, pattern)
 		}
 	}
-	text := fmt.Sprintf("SELECT %s FROM %s WHERE %s LIMIT %d", strings.Join(list, ", "), h.table.Quoted(d), strings.Join(tests, " OR "), n)
+	text := fmt.Sprintf("SELECT %s FROM %s WHERE %s LIMIT %d",
+		strings.Join(list, ", "), s.table.Quoted(d), strings.Join(tests, " OR "), n)
 	out := rowset.New(rowset.Limits{Rows: n, Bytes: 16 << 20, Text: 1 << 20})
 	if err := e.Read(ctx, engine.Statement{SQL: text, Args: args}, out); err != nil {
 		return nil, err
 	}
 	var found []match
 	err := out.Scan(func(cells []any) error {
-		m := match{Table: h.table.Ref()}
-		for i, k := range h.table.PrimaryKey {
+		m := match{Table: s.table.Ref()}
+		for i, k := range s.table.PrimaryKey {
 			if m.Key == nil {
 				m.Key = map[string]any{}
 			}
 			m.Key[k] = cells[i]
 		}
-		m.Column, m.Excerpt = in.pick(h.columns, cells[len(h.table.PrimaryKey):])
+		m.Column, m.Excerpt = in.excerpt(s.columns, cells[len(s.table.PrimaryKey):])
 		found = append(found, m)
 		return nil
 	})
 	return found, err
 }
 
-// pick finds the column that matched and cuts an excerpt out of it.
-func (in *searchArgs) pick(columns []string, cells []any) (string, string) {
+// excerpt returns the column that matched and an excerpt of its text.
+func (in *searchArgs) excerpt(columns []string, cells []any) (column, text string) {
 	first, firstText := "", ""
 	want := strings.ToLower(in.Text)
 	for i, cell := range cells {
@@ -234,19 +240,19 @@ func (in *searchArgs) pick(columns []string, cells []any) (string, string) {
 			text = fmt.Sprint(cell)
 		}
 		if at := strings.Index(strings.ToLower(text), want); at >= 0 {
-			return columns[i], excerpt(text, at, len(want))
+			return columns[i], around(text, at, len(want))
 		}
-		if first == "" && text != "" { // the database compares more loosely than we do
+		if first == "" && text != "" { // the database may compare more loosely than this function
 			first, firstText = columns[i], text
 		}
 	}
-	return first, excerpt(firstText, 0, 0)
+	return first, around(firstText, 0, 0)
 }
 
-// excerpt is the text around a place in it.
-func excerpt(text string, at, size int) string {
-	const around = 60
-	from, to := max(0, min(at, len(text))-around), min(len(text), at+size+around)
+// around returns the part of a text around size bytes at a position.
+func around(text string, at, size int) string {
+	const margin = 60
+	from, to := max(0, min(at, len(text))-margin), min(len(text), at+size+margin)
 	for from > 0 && !utf8.RuneStart(text[from]) {
 		from--
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,56 +15,55 @@ import (
 	"callgate/tool"
 )
 
-// The setup step of the seed's app file runs as it stands, and what it
-// opened is there for the session.
+// The setup step of an app file opens a connection for the session.
 func TestSetupStep(t *testing.T) {
-	h := open(t)
-	h.settings(map[string]any{"timeout_seconds": 10}, nil)
-	h.setup(args{"connection_id": "main", "driver": "sqlite", "database": h.grant.Workspace + "/data.db"})
-	if _, err := os.Stat(filepath.Join(h.grant.Workspace, "data.db")); err != nil {
+	f := open(t)
+	f.settings(map[string]any{"timeout_seconds": 10}, nil)
+	f.setup(args{"connection_id": "main", "driver": "sqlite", "database": f.grant.Workspace + "/data.db"})
+	if _, err := os.Stat(filepath.Join(f.grant.Workspace, "data.db")); err != nil {
 		t.Error(err)
 	}
-	h.run("CREATE TABLE t (a)")
-	if got := h.ok("list_tables", nil).Content[0].Text; got != "table t" {
+	f.run("CREATE TABLE t (a)")
+	if got := f.ok("list_tables", nil).Content[0].Text; got != "table t" {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestSessionsAreApart(t *testing.T) {
-	h := open(t)
-	h.ok("connect", args{"driver": "sqlite", "database": ":memory:"})
-	h.ok("connect", args{"driver": "sqlite", "database": "b.db", "connection_id": "other"})
-	h.ok("execute_query", args{"query": "CREATE TABLE o (a)", "connection_id": "other"})
-	h.fails("list_tables", args{"connection_id": "mian"}, tool.NotFound, "open are: main, other")
-	if got := h.ok("list_tables", args{"connection_id": "other"}); !strings.HasPrefix(got.Summary, "other: 1 table") {
+	f := open(t)
+	f.ok("connect", args{"driver": "sqlite", "database": ":memory:"})
+	f.ok("connect", args{"driver": "sqlite", "database": "b.db", "connection_id": "other"})
+	f.ok("execute_query", args{"query": "CREATE TABLE o (a)", "connection_id": "other"})
+	f.fails("list_tables", args{"connection_id": "mian"}, tool.NotFound, "open are: main, other")
+	if got := f.ok("list_tables", args{"connection_id": "other"}); !strings.HasPrefix(got.Summary, "other: 1 table") {
 		t.Error(got.Summary)
 	}
-	h.session = "s2"
-	h.fails("list_tables", nil, tool.NotFound, "none is open")
-	h.fails("disconnect", args{"connection_id": "other"}, tool.NotFound, "none is open")
-	if r := h.ok("list_connections", nil); !strings.Contains(string(r.Data), `"connections":[]`) {
+	f.session = "s2"
+	f.fails("list_tables", nil, tool.NotFound, "none is open")
+	f.fails("disconnect", args{"connection_id": "other"}, tool.NotFound, "none is open")
+	if r := f.ok("list_connections", nil); !strings.Contains(string(r.Data), `"connections":[]`) {
 		t.Errorf("%s", r.Data)
 	}
-	h.session = "s1"
-	h.ok("disconnect", args{"connection_id": "other"})
-	h.fails("list_tables", args{"connection_id": "other"}, tool.NotFound, "open are: main")
-	h.opened.OnSessionEnd("s1")
-	h.fails("list_tables", nil, tool.NotFound, "none is open")
+	f.session = "s1"
+	f.ok("disconnect", args{"connection_id": "other"})
+	f.fails("list_tables", args{"connection_id": "other"}, tool.NotFound, "open are: main")
+	f.instance.OnSessionEnd("s1")
+	f.fails("list_tables", nil, tool.NotFound, "none is open")
 }
 
-// A session that ends stops what it runs, in the database, and leaves nothing.
+// The end of a session stops its statements in the database and leaves nothing behind.
 func TestEndedStopsWhatRuns(t *testing.T) {
-	each(t, func(t *testing.T, h *house, k kind) {
+	each(t, func(t *testing.T, f *fixture, k kind) {
 		var wait sync.WaitGroup
 		var err error
 		begun := make(chan struct{})
 		wait.Go(func() {
 			close(begun)
-			_, err = h.call(context.Background(), "fetch_results", args{"query": k.slow})
+			_, err = f.call(context.Background(), "fetch_results", args{"query": k.Slow})
 		})
 		<-begun
 		running(t, k, 1)
-		h.opened.OnSessionEnd("s1")
+		f.instance.OnSessionEnd("s1")
 		wait.Wait()
 		if kind := tool.KindOf(err); kind != tool.Cancelled && kind != tool.NotFound {
 			t.Errorf("%v", err)
@@ -73,26 +73,20 @@ func TestEndedStopsWhatRuns(t *testing.T) {
 }
 
 func TestNothingIsLeft(t *testing.T) {
-	for _, k := range kinds { // the servers' own clients are counted before
-		if k.name == "postgres" && postgresServer().err == nil {
-			_ = postgresServer().admin.Ping()
-		}
-		if k.name == "mariadb" && mariadbServer().err == nil {
-			_ = mariadbServer().admin.Ping()
-		}
-	}
+	each(t, func(*testing.T, *fixture, kind) {}) // starts the servers and their administrators' connections
 	before := runtime.NumGoroutine()
-	each(t, func(t *testing.T, h *house, k kind) {
-		h.run("CREATE TABLE t (a INTEGER)")
-		h.fails("fetch_results", args{"query": k.slow, "timeout_seconds": 1}, tool.Timeout, "")
-		if err := h.opened.Close(); err != nil {
+	each(t, func(t *testing.T, f *fixture, k kind) {
+		f.run("CREATE TABLE t (a INTEGER)")
+		f.fails("fetch_results", args{"query": k.Slow, "timeout_seconds": 1}, tool.Timeout, "")
+		if err := f.instance.Close(); err != nil {
 			t.Error(err)
 		}
-		if _, err := h.call(t.Context(), "connect", args{"driver": "sqlite", "database": ":memory:"}); tool.KindOf(err) != tool.Unavailable {
+		_, err := f.call(t.Context(), "connect", args{"driver": "sqlite", "database": ":memory:"})
+		if tool.KindOf(err) != tool.Unavailable {
 			t.Errorf("after closing: %v", err)
 		}
 	})
-	// Goroutines that were told to end do so in their own time.
+	// Goroutines take a moment to end.
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for range 300 {
@@ -105,43 +99,43 @@ func TestNothingIsLeft(t *testing.T) {
 	t.Errorf("%d goroutines before, %d after:\n%s", before, runtime.NumGoroutine(), stacks[:runtime.Stack(stacks, true)])
 }
 
-// Many calls at once wait in line for the connection.
+// Parallel calls wait for the connection.
 func TestManyCalls(t *testing.T) {
-	each(t, func(t *testing.T, h *house, k kind) {
-		h.run("CREATE TABLE t (a INTEGER)")
+	each(t, func(t *testing.T, f *fixture, k kind) {
+		f.run("CREATE TABLE t (a INTEGER)")
 		var wait sync.WaitGroup
 		for i := range 8 {
 			wait.Go(func() {
 				for range 10 {
-					if _, err := h.call(t.Context(), "execute_query", args{"query": "INSERT INTO t VALUES (?)", "params": []any{i}}); err != nil {
+					insert := args{"query": "INSERT INTO t VALUES (?)", "params": []any{i}}
+					if _, err := f.call(t.Context(), "execute_query", insert); err != nil {
 						t.Error(err)
 					}
-					if _, err := h.call(t.Context(), "fetch_results", args{"query": "SELECT count(*) FROM t"}); err != nil {
+					if _, err := f.call(t.Context(), "fetch_results", args{"query": "SELECT count(*) FROM t"}); err != nil {
 						t.Error(err)
 					}
 				}
 			})
 		}
 		wait.Wait()
-		if got := h.one("SELECT count(*) FROM t"); got != num("80") {
+		if got := f.one("SELECT count(*) FROM t"); got != num("80") {
 			t.Errorf("%v rows", got)
 		}
 	})
 }
 
-// Every tool reads well to a machine: its examples fit its schema, and it has
-// words to be found by.
+// Every tool has examples that fit its schema, and aliases and tags for the search.
 func TestSpecs(t *testing.T) {
-	h := open(t)
-	if len(h.tools) != 12 {
-		t.Errorf("%d tools", len(h.tools))
+	f := open(t)
+	if len(f.tools) != 12 {
+		t.Errorf("%d tools", len(f.tools))
 	}
-	for name, made := range h.tools {
+	for name, made := range f.tools {
 		if len(made.Spec.Examples) == 0 || len(made.Spec.Aliases) < 5 || len(made.Spec.Tags) < 5 {
 			t.Errorf("%s lacks examples, aliases or tags", name)
 		}
 		for _, e := range made.Spec.Examples {
-			h.conforms(made.Spec.Input, e.Args)
+			f.conforms(made.Spec.Input, e.Args)
 		}
 		var in struct {
 			Properties map[string]json.RawMessage
@@ -153,7 +147,7 @@ func TestSpecs(t *testing.T) {
 		if locks := len(made.Runtime.Effects); named != (locks == 2) {
 			t.Errorf("%s has %d effects", name, locks)
 		}
-		writes := name == "execute_query" || name == "transaction" || name == "bulk_insert" || name == "connect" || name == "disconnect"
+		writes := slices.Contains([]string{"execute_query", "transaction", "bulk_insert", "connect", "disconnect"}, name)
 		if made.Runtime.SideEffect.Durable() != writes {
 			t.Errorf("%s has the side effect %s", name, made.Runtime.SideEffect)
 		}

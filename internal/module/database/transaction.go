@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -36,7 +35,8 @@ const transactionInput = `{
       },
       "description": "What to do, in this order. BEGIN and COMMIT are not needed."
     },
-    "isolation": {"type": "string", "enum": ["read committed", "repeatable read", "serializable"], "description": "Default: the database's own."},
+    "isolation": {"type": "string", "enum": ["read committed", "repeatable read", "serializable"],
+      "description": "Default: the database's own."},
     ` + connectionArg + `,
     ` + timeoutArg + `
   },
@@ -47,18 +47,21 @@ const transactionInput = `{
 const transactionOutput = `{
   "type": "object",
   "properties": {
-    "statements": {"type": "array", "description": "What each of them did: rows_affected, last_insert_id, and rows where it returned some."},
+    "statements": {"type": "array",
+      "description": "What each of them did: rows_affected, last_insert_id, and rows where it returned some."},
     "committed": {"type": "boolean"},
     "elapsed_ms": {"type": "number"}
   },
   "required": ["statements", "committed"]
 }`
 
-func (r *connPool) transactionTool() definition {
+func (s *service) transactionTool() definition {
 	return definition{
 		Name: "transaction", Doc: transactionDoc, Input: transactionInput, Output: transactionOutput,
 		Examples: []tool.Example{
-			module.Example("move money, or do nothing", `{"statements": [{"query": "UPDATE accounts SET balance = balance - ? WHERE id = ?", "params": [50, 1]}, {"query": "UPDATE accounts SET balance = balance + ? WHERE id = ?", "params": [50, 2]}]}`),
+			module.Example("move money, or do nothing",
+				`{"statements": [{"query": "UPDATE accounts SET balance = balance - ? WHERE id = ?", "params": [50, `+
+					`1]}, {"query": "UPDATE accounts SET balance = balance + ? WHERE id = ?", "params": [50, 2]}]}`),
 		},
 		Aliases: []string{
 			"run_transaction", "atomic", "begin", "commit", "several statements in one transaction", "all or nothing",
@@ -66,7 +69,7 @@ func (r *connPool) transactionTool() definition {
 		},
 		Tags:    []string{"database", "sql", "transaction", "commit", "rollback", "atomic", "write", "base de données"},
 		Runtime: writes(tool.High),
-		Handler: handler(r, "transaction", transaction),
+		Handler: handler(s, "transaction", transaction),
 	}
 }
 
@@ -80,59 +83,73 @@ type transactionArgs struct {
 }
 
 func transaction(ctx context.Context, c *call, in transactionArgs) (*tool.Result, error) {
-	ctx, done, l, err := c.write(ctx, in.connectionArgs)
+	ctx, done, conn, err := c.withWriter(ctx, in.connectionArgs)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if !engine.Isolation(in.Isolation) {
-		return nil, tool.Errorf("", tool.Invalid, "%q is not an isolation", tool.Truncate(in.Isolation)).WithHint("use read committed, repeatable read or serializable")
+	if !engine.ValidIsolation(in.Isolation) {
+		return nil, tool.Errorf("", tool.Invalid, "%q is not an isolation level", tool.Truncate(in.Isolation)).
+			WithHint("use read committed, repeatable read or serializable")
 	}
 	all := make([]engine.Statement, len(in.Statements))
 	for i, s := range in.Statements {
-		if all[i], err = statement(l, s.Query, s.Params); err == nil {
-			err = controlsTransaction(l.engine.Info().Dialect, s.Query)
+		if all[i], err = statement(conn, s.Query, s.Params); err == nil {
+			err = controlsTransaction(conn.Engine.Info().Dialect, s.Query)
 		}
 		if err != nil {
 			return nil, rolledBackError(i, len(all), err)
 		}
 	}
 	start := time.Now()
-	b := []byte(`{"statements":[`)
-	var texts []string
-	changed := int64(0)
-	failed := -1
-	err = l.engine.Transact(ctx, in.Isolation, func(do engine.ExecFunc) error {
-		for i, s := range all {
-			out := rowset.New(rowset.Limits{Rows: min(defaultRows, c.set.MaxRows), Bytes: max(1024, (c.set.MaxBytes-len(b))/(len(all)-i))})
-			did, err := do(s, out)
-			if err != nil {
-				failed = i
-				return err
-			}
-			changed += max(0, did.Affected)
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(trimComma(appendOutcome(append(b, '{'), did, out)), '}')
-			texts = append(texts, fmt.Sprintf("%d: %s", i+1, outcomeSummary(did, out)))
-			if out.HasColumns() {
-				texts = append(texts, out.Table())
-			}
-		}
-		return nil
-	})
+	t := transactionLog{settings: c.settings, failed: -1}
+	err = conn.Engine.Transact(ctx, in.Isolation, func(exec engine.ExecFunc) error { return t.run(all, exec) })
 	if err != nil {
-		return nil, rolledBackError(failed, len(all), withSimilarTables(ctx, l, stopped(ctx, err)))
+		return nil, rolledBackError(t.failed, len(all), withSimilarTables(ctx, conn, withCause(ctx, err)))
 	}
-	b = append(b, `],"committed":true,"elapsed_ms":`...)
-	b = strconv.AppendFloat(b, float64(time.Since(start).Microseconds())/1000, 'f', -1, 64)
+	b := append([]byte(`{"statements":[`), t.data...)
+	b = appendElapsed(append(b, `],"committed":true,`...), time.Since(start))
 	return &tool.Result{
-		Status:  tool.Success,
-		Summary: fmt.Sprintf("%scommitted %s; %s changed", l.name(), count(len(all), "statement"), count(int(changed), "row")),
+		Status: tool.Success,
+		Summary: fmt.Sprintf("%scommitted %s; %s changed",
+			label(conn), count(len(all), "statement"), count(int(t.changed), "row")),
 		Data:    append(b, '}'),
-		Content: []tool.Content{tool.Text(strings.Join(texts, "\n"))},
+		Content: []tool.Content{tool.Text(strings.Join(t.texts, "\n"))},
 	}, nil
+}
+
+// transactionLog collects the results of the statements of a transaction.
+type transactionLog struct {
+	settings *settings
+	data     []byte // JSON objects, separated by commas
+	texts    []string
+	changed  int64 // rows
+	failed   int   // the index of the statement that failed, or -1
+}
+
+// run runs the statements. They share the limit of bytes of one call.
+func (t *transactionLog) run(all []engine.Statement, exec engine.ExecFunc) error {
+	for i, s := range all {
+		out := rowset.New(rowset.Limits{
+			Rows:  min(defaultRows, t.settings.MaxRows),
+			Bytes: max(1024, (t.settings.MaxBytes-len(t.data))/(len(all)-i)),
+		})
+		done, err := exec(s, out)
+		if err != nil {
+			t.failed = i
+			return err
+		}
+		t.changed += max(0, done.Affected)
+		if i > 0 {
+			t.data = append(t.data, ',')
+		}
+		t.data = append(trimComma(appendOutcome(append(t.data, '{'), done, out)), '}')
+		t.texts = append(t.texts, fmt.Sprintf("%d: %s", i+1, outcomeSummary(done, out)))
+		if out.HasColumns() {
+			t.texts = append(t.texts, out.Table())
+		}
+	}
+	return nil
 }
 
 func trimComma(b []byte) []byte {
@@ -142,8 +159,8 @@ func trimComma(b []byte) []byte {
 	return b
 }
 
-// controlsTransaction refuses what would end the transaction from inside: the databases
-// would obey. ROLLBACK TO a savepoint stays inside.
+// controlsTransaction refuses a statement that ends the transaction, which the
+// databases would obey. ROLLBACK TO a savepoint stays inside the transaction.
 func controlsTransaction(d sqltext.Dialect, query string) error {
 	words := make([]string, 0, 3)
 	for w := range sqltext.Words(d, query) {
@@ -167,12 +184,13 @@ func controlsTransaction(d sqltext.Dialect, query string) error {
 	default:
 		return nil
 	}
-	return tool.Errorf("", tool.Invalid, "%s is not for a statement of a transaction: it begins and ends by itself", words[0]).
+	return tool.Errorf("", tool.Invalid,
+		"%s is not for a statement of a transaction: it begins and ends by itself", words[0]).
 		WithHint("leave it out; to undo everything, do not send it")
 }
 
-// rolledBackError says which statement failed, and that none of them counts. What
-// is in doubt stays so.
+// rolledBackError adds to an error which statement failed, and that none of them
+// had an effect. An error in doubt stays as it is.
 func rolledBackError(at, of int, err error) error {
 	var e *tool.Error
 	if errors.As(err, &e) && e.Kind == tool.InDoubt {

@@ -16,7 +16,7 @@ import (
 
 // service is the module while it is open.
 type service struct {
-	shelf      *memstore.Store
+	store      *memstore.Store
 	ranker     *rank.Ranker
 	summarizer Summarizer
 	scrub      func(string) string
@@ -28,12 +28,12 @@ type memoryCall struct {
 	op            string
 	by            tool.Principal
 	settings      *settings
-	redactedCount int // secrets that were taken out
+	redactedCount int // secrets that were removed
 }
 
-// The books that the call may write in.
-func (v *memoryCall) session() memstore.Key   { return sessionOf(v.by) }
-func (v *memoryCall) knowledge() memstore.Key { return knowledgeOf(v.by) }
+// The collections that a call may write.
+func (c *memoryCall) session() memstore.Key   { return sessionOf(c.by) }
+func (c *memoryCall) knowledge() memstore.Key { return knowledgeOf(c.by) }
 
 func sessionOf(p tool.Principal) memstore.Key {
 	return memstore.Key{User: p.User, App: p.App, Session: p.Session}
@@ -43,55 +43,57 @@ func knowledgeOf(p tool.Principal) memstore.Key {
 	return memstore.Key{User: p.User, App: p.App, Knowledge: true}
 }
 
-// cleanText makes a text fit to be kept: tidy, and without secrets.
-func (v *memoryCall) cleanText(what, text string) (string, error) {
-	text = tidy(text)
+// cleanText returns a text as it is stored: normalized, and without secrets.
+func (c *memoryCall) cleanText(what, text string) (string, error) {
+	text = normalize(text)
 	if text == "" {
-		return "", tool.Errorf(v.op, tool.Invalid, "the %s is empty", what).WithHint("say in words what is to be kept")
+		return "", tool.Errorf(c.op, tool.Invalid, "the %s is empty", what).WithHint("say in words what to remember")
 	}
-	before := v.redactedCount
-	if clean := v.scrub(text); clean != text {
+	before := c.redactedCount
+	if clean := c.scrub(text); clean != text {
 		text = clean
-		v.redactedCount++
+		c.redactedCount++
 	}
-	if v.settings.Redact {
-		clean, n := v.settings.redactor.Text(text)
+	if c.settings.Redact {
+		clean, n := c.settings.redactor.Text(text)
 		text = clean
-		v.redactedCount += n
+		c.redactedCount += n
 	}
-	if v.redactedCount > before && redact.IsEmpty(text) {
-		return "", tool.Errorf(v.op, tool.Invalid, "the %s is a secret, and secrets are not kept here", what).
-			WithHint("keep what it is for and its name; the user stores the value with: callgate secret set NAME")
+	if c.redactedCount > before && redact.IsEmpty(text) {
+		return "", tool.Errorf(c.op, tool.Invalid, "the %s is a secret, and memory stores no secrets", what).
+			WithHint("store its purpose and its name; the user stores the value with: callgate secret set NAME")
 	}
 	if len(text) > maxEntry {
-		return "", tool.Errorf(v.op, tool.Invalid, "the %s has %d bytes; at most %d are kept", what, len(text), maxEntry).
-			WithHint("keep the essence, or split it; whole documents belong in files")
+		return "", tool.Errorf(c.op, tool.Invalid,
+			"the %s has %d bytes, and an entry has at most %d", what, len(text), maxEntry).
+			WithHint("store the essence, or split it; whole documents belong in files")
 	}
 	return text, nil
 }
 
-// optional is kept for a text that may be missing.
-func (v *memoryCall) optional(what, text string) (string, error) {
+// optional is cleanText for a text that may be missing.
+func (c *memoryCall) optional(what, text string) (string, error) {
 	if strings.TrimSpace(text) == "" {
 		return "", nil
 	}
-	return v.cleanText(what, text)
+	return c.cleanText(what, text)
 }
 
-// warn says in a result that secrets were taken out.
-func (v *memoryCall) warn(r *tool.Result) {
-	if v.redactedCount > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s taken out before this was kept: memory holds no secrets", count(v.redactedCount, "part that looks like a secret was", "parts that look like secrets were")))
+// warn adds a warning to a result if secrets were removed.
+func (c *memoryCall) warn(r *tool.Result) {
+	if c.redactedCount > 0 {
+		parts := count(c.redactedCount, "part that looks like a secret was", "parts that look like secrets were")
+		r.Warnings = append(r.Warnings, parts+" taken out before this was kept: memory holds no secrets")
 	}
 }
 
-// tidy takes away what no note needs: space around it, broken characters,
-// control characters, and those that are there but cannot be seen.
-func tidy(text string) string {
+// normalize removes the space around a text, invalid characters, control
+// characters and invisible characters.
+func normalize(text string) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "\ufffd")
 	return strings.TrimSpace(norm.NFC.String(strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n' || r == '\t' || r == '\u200c' || r == '\u200d': // the last two join letters and pictures
+		case r == '\n' || r == '\t' || r == '\u200c' || r == '\u200d': // the last two join letters and emoji
 			return r
 		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
 			return -1
@@ -101,27 +103,27 @@ func tidy(text string) string {
 	}, text)))
 }
 
-// same reports whether two texts say the same, certainly: in the same words,
-// but for space, the case of the first letter, and a full stop.
-func same(a, b string) bool { return plain(a) == plain(b) }
+// same reports whether two texts certainly mean the same: they differ only in
+// space, the case of the first letter, and a full stop.
+func same(a, b string) bool { return canonical(a) == canonical(b) }
 
-func plain(text string) string {
+func canonical(text string) string {
 	text = strings.TrimRight(strings.Join(strings.Fields(text), " "), ".!; ")
 	_, first := utf8.DecodeRuneInString(text)
 	return strings.ToLower(text[:first]) + text[first:]
 }
 
-// oneLine is a text on one line, of at most most bytes.
-func oneLine(text string, most int) string {
-	return cut(strings.Join(strings.Fields(text), " "), most)
+// oneLine returns a text on one line, cut to a number of bytes.
+func oneLine(text string, limit int) string {
+	return cut(strings.Join(strings.Fields(text), " "), limit)
 }
 
-// cut is the beginning of a text, whole characters, with … where it was cut.
-func cut(text string, most int) string {
-	if len(text) <= most {
+// cut cuts a text to a number of bytes, between two characters, and appends … to it.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	at := most
+	at := limit
 	for at > 0 && text[at]&0xc0 == 0x80 {
 		at--
 	}

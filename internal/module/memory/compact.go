@@ -20,8 +20,10 @@ var compactDoc string
 const compactInput = `{
   "type": "object",
   "properties": {
-    "tiers": {"type": "array", "items": {"type": "string", "enum": ["working", "knowledge"]}, "maxItems": 2, "description": "What to tidy up; both unless given."},
-    "completed_older_than_hours": {"type": "number", "minimum": 0, "maximum": 87600, "default": 24, "description": "Completed tasks older than this leave the list; 0 for all of them."},
+    "tiers": {"type": "array", "items": {"type": "string", "enum": ["working", "knowledge"]}, "maxItems": 2,
+      "description": "What to tidy up; both unless given."},
+    "completed_older_than_hours": {"type": "number", "minimum": 0, "maximum": 87600, "default": 24,
+      "description": "Completed tasks older than this leave the list; 0 for all of them."},
     "dry_run": {"type": "boolean", "default": false, "description": "Change nothing; say what would be done."}
   },
   "additionalProperties": false
@@ -36,13 +38,14 @@ const compactOutput = `{
     }, "required": ["ref", "text", "why"]}},
     "summarized": {"type": "integer", "description": "Old facts of which one was made."},
     "similar": {"type": "array", "items": {"type": "object", "properties": {
-      "a": {"type": "string"}, "b": {"type": "string"}, "text_a": {"type": "string"}, "text_b": {"type": "string"}, "score": {"type": "number"}
+      "a": {"type": "string"}, "b": {"type": "string"},
+      "text_a": {"type": "string"}, "text_b": {"type": "string"}, "score": {"type": "number"}
     }, "required": ["a", "b", "text_a", "text_b", "score"]}}
   },
   "required": ["dry_run", "dropped", "similar"]
 }`
 
-func compactTool(d *service) definition {
+func compactTool(s *service) definition {
 	return definition{
 		name: "compact", short: "MemoryCompact", doc: compactDoc, input: compactInput, output: compactOutput,
 		examples: []tool.Example{
@@ -55,7 +58,7 @@ func compactTool(d *service) definition {
 			"ranger la mémoire", "nettoyer la mémoire", "supprimer les doublons",
 		},
 		tags:    []string{"memory", "compact", "tidy", "duplicates", "mémoire", "ranger", "doublons"},
-		handler: handler(d, "compact", compact),
+		handler: handler(s, "compact", compact),
 	}
 }
 
@@ -87,13 +90,13 @@ type similar struct {
 }
 
 const (
-	alike      = 0.8   // from where on texts are shown as similar
-	maxAlike   = 20    // pairs that are shown
-	maxPaired  = 1_000 // texts that are held against each other, the newest
-	recentOnes = 20    // facts that are never summarized
+	minSimilarity = 0.8   // of texts that are listed as similar
+	maxPairs      = 20    // in a result
+	maxCompared   = 1_000 // texts, the newest
+	keepRecent    = 20    // facts that are never summarized
 )
 
-func compact(ctx context.Context, v *memoryCall, in compactArgs) (*tool.Result, error) {
+func compact(ctx context.Context, c *memoryCall, in compactArgs) (*tool.Result, error) {
 	hours := 24.0
 	if in.OlderThan != nil {
 		hours = *in.OlderThan
@@ -102,66 +105,66 @@ func compact(ctx context.Context, v *memoryCall, in compactArgs) (*tool.Result, 
 	data := compactData{DryRun: in.DryRun, Dropped: []dropped{}, Similar: []similar{}}
 	for _, tier := range []struct {
 		name string
-		book memstore.Key
-	}{{working, v.session()}, {tierKnowledge, v.knowledge()}} {
+		key  memstore.Key
+	}{{working, c.session()}, {tierKnowledge, c.knowledge()}} {
 		if len(in.Tiers) > 0 && !slices.Contains(in.Tiers, tier.name) {
 			continue
 		}
-		if err := v.dropStale(tier.book, before, &data); err != nil {
+		if err := c.dropStale(tier.key, before, &data); err != nil {
 			return nil, err
 		}
 		if tier.name == working && !in.DryRun {
-			if err := v.summarize(ctx, &data); err != nil {
+			if err := c.summarize(ctx, &data); err != nil {
 				return nil, err
 			}
 		}
-		left, err := v.shelf.Read(tier.book)
+		left, err := c.store.Read(tier.key)
 		if err != nil {
 			return nil, err
 		}
-		data.Similar = append(data.Similar, v.similar(left, data.Dropped)...)
+		data.Similar = append(data.Similar, c.similar(left, data.Dropped)...)
 	}
-	data.Similar = data.Similar[:min(len(data.Similar), maxAlike)]
-	return compacted(data)
+	data.Similar = data.Similar[:min(len(data.Similar), maxPairs)]
+	return compactResult(data)
 }
 
-// dropStale drops what is certainly not needed.
-func (v *memoryCall) dropStale(n memstore.Key, before time.Time, data *compactData) error {
-	drop := func(entries []*memstore.Entry) []dropped {
-		return slices.Concat(old(entries, before), duplicates(entries))
+// dropStale drops entries that are certainly not needed.
+func (c *memoryCall) dropStale(key memstore.Key, before time.Time, data *compactData) error {
+	find := func(entries []*memstore.Entry) []dropped {
+		return slices.Concat(completedTasks(entries, before), duplicates(entries))
 	}
 	if data.DryRun {
-		entries, err := v.shelf.Read(n)
-		data.Dropped = append(data.Dropped, drop(entries)...)
+		entries, err := c.store.Read(key)
+		data.Dropped = append(data.Dropped, find(entries)...)
 		return err
 	}
-	return v.shelf.Change(n, func(d *memstore.Edit) error {
-		gone := drop(d.Entries)
-		for _, g := range gone {
-			d.Erase(g.Ref)
+	return c.store.Change(key, func(edit *memstore.Edit) error {
+		stale := find(edit.Entries)
+		for _, d := range stale {
+			edit.Erase(d.Ref)
 		}
-		data.Dropped = append(data.Dropped, gone...)
+		data.Dropped = append(data.Dropped, stale...)
 		return nil
 	})
 }
 
-// old lists tasks that were completed before a time.
-func old(entries []*memstore.Entry, before time.Time) (gone []dropped) {
+// completedTasks lists tasks that were completed before a time.
+func completedTasks(entries []*memstore.Entry, before time.Time) (stale []dropped) {
 	for _, t := range memstore.Tasks(entries) {
 		if t.Status == completed && !t.Changed.After(before) {
-			gone = append(gone, dropped{t.ID, cut(t.Text, 200), "completed"})
+			stale = append(stale, dropped{t.ID, cut(t.Text, 200), "completed"})
 		}
 	}
-	return gone
+	return stale
 }
 
-// duplicates lists facts and knowledge that something newer says as well. What has
-// a key stays: somebody may ask for it by that.
-func duplicates(entries []*memstore.Entry) (gone []dropped) {
-	said := map[string]*memstore.Entry{}
+// duplicates lists facts and knowledge that a newer entry repeats. It leaves an
+// entry with a key, by which an agent may ask for it.
+func duplicates(entries []*memstore.Entry) (stale []dropped) {
+	kept := map[string]*memstore.Entry{} // by canonical text
 	keep := func(e *memstore.Entry) {
-		if text := plain(e.Text); said[text] == nil {
-			said[text] = e
+		if text := canonical(e.Text); kept[text] == nil {
+			kept[text] = e
 		}
 	}
 	for _, e := range entries {
@@ -173,25 +176,26 @@ func duplicates(entries []*memstore.Entry) (gone []dropped) {
 		if e.Key != "" || e.Kind != memstore.Fact && e.Kind != memstore.Knowledge {
 			continue
 		}
-		if keep(e); said[plain(e.Text)] != e {
-			gone = append(gone, dropped{e.ID, cut(e.Text, 200), "said by " + said[plain(e.Text)].ID})
+		if keep(e); kept[canonical(e.Text)] != e {
+			stale = append(stale, dropped{e.ID, cut(e.Text, 200), "said by " + kept[canonical(e.Text)].ID})
 		}
 	}
-	return gone
+	return stale
 }
 
-// similar lists pairs that mean nearly the same, but for what goes anyway.
-func (v *memoryCall) similar(entries []*memstore.Entry, gone []dropped) (pairs []similar) {
-	entries = slices.DeleteFunc(slices.Concat(memstore.Of(entries, memstore.Fact), memstore.Of(entries, memstore.Knowledge)), func(e *memstore.Entry) bool {
-		return slices.ContainsFunc(gone, func(g dropped) bool { return g.Ref == e.ID })
+// similar lists pairs that mean nearly the same, without entries that are dropped.
+func (c *memoryCall) similar(entries []*memstore.Entry, stale []dropped) (pairs []similar) {
+	entries = slices.Concat(memstore.Of(entries, memstore.Fact), memstore.Of(entries, memstore.Knowledge))
+	entries = slices.DeleteFunc(entries, func(e *memstore.Entry) bool {
+		return slices.ContainsFunc(stale, func(d dropped) bool { return d.Ref == e.ID })
 	})
-	entries = entries[max(0, len(entries)-maxPaired):]
+	entries = entries[max(0, len(entries)-maxCompared):]
 	texts := make([]string, len(entries))
 	for i, e := range entries {
 		texts[i] = e.Text
 	}
-	for _, p := range v.ranker.SimilarPairs(texts, alike) {
-		if len(pairs) == maxAlike {
+	for _, p := range c.ranker.SimilarPairs(texts, minSimilarity) {
+		if len(pairs) == maxPairs {
 			break
 		}
 		a, b := entries[p.A], entries[p.B]
@@ -200,46 +204,48 @@ func (v *memoryCall) similar(entries []*memstore.Entry, gone []dropped) (pairs [
 	return pairs
 }
 
-// summarize makes one fact of the old ones, where there is somebody who can.
-// The books are not locked while that takes its time; if the facts changed
-// meanwhile, nothing is done.
-func (v *memoryCall) summarize(ctx context.Context, data *compactData) error {
-	if v.summarizer == nil {
+// summarize replaces the old facts by one, where there is a summarizer. The
+// session is not locked meanwhile; if the facts change, summarize does nothing.
+func (c *memoryCall) summarize(ctx context.Context, data *compactData) error {
+	if c.summarizer == nil {
 		return nil
 	}
-	entries, err := v.shelf.Read(v.session())
+	entries, err := c.store.Read(c.session())
 	facts := memstore.Of(entries, memstore.Fact)
-	if err != nil || len(facts) <= recentOnes+1 {
+	if err != nil || len(facts) <= keepRecent+1 {
 		return err
 	}
-	facts = facts[:len(facts)-recentOnes]
+	facts = facts[:len(facts)-keepRecent]
 	var texts []string
 	for _, f := range facts {
 		texts = append(texts, f.Text)
 	}
-	text, err := v.summarizer.Summarize(ctx, texts)
+	text, err := c.summarizer.Summarize(ctx, texts)
 	if err != nil {
-		return &tool.Error{Op: v.op, Kind: tool.Unavailable, Message: "old facts cannot be summarized", Hint: "they are kept as they were; the rest is done", Err: err}
+		return &tool.Error{
+			Op: c.op, Kind: tool.Unavailable, Message: "old facts cannot be summarized",
+			Hint: "they are kept as they were; the rest is done", Err: err,
+		}
 	}
-	if text, err = v.cleanText("summary", text); err != nil {
+	if text, err = c.cleanText("summary", text); err != nil {
 		return err
 	}
-	return v.shelf.Change(v.session(), func(d *memstore.Edit) error {
+	return c.store.Change(c.session(), func(edit *memstore.Edit) error {
 		for _, f := range facts {
-			if d.Find(f.ID) != f {
+			if edit.Find(f.ID) != f {
 				return nil
 			}
 		}
 		for _, f := range facts {
-			d.Erase(f.ID)
+			edit.Erase(f.ID)
 		}
-		d.Put(memstore.Entry{Kind: memstore.Fact, Text: text})
+		edit.Put(memstore.Entry{Kind: memstore.Fact, Text: text})
 		data.Summarized = len(facts)
 		return nil
 	})
 }
 
-func compacted(data compactData) (*tool.Result, error) {
+func compactResult(data compactData) (*tool.Result, error) {
 	did := "dropped "
 	if data.DryRun {
 		did = "would drop "
@@ -249,7 +255,8 @@ func compacted(data compactData) (*tool.Result, error) {
 		parts = append(parts, fmt.Sprintf("made one fact of %d", data.Summarized))
 	}
 	if len(data.Similar) > 0 {
-		parts = append(parts, count(len(data.Similar), "pair means", "pairs mean")+" nearly the same: compare them, and forget the worse one")
+		parts = append(parts, count(len(data.Similar), "pair means", "pairs mean")+
+			" nearly the same: compare them, and forget the worse one")
 	}
 	if len(data.Dropped)+data.Summarized+len(data.Similar) == 0 {
 		parts = []string{"there is nothing to tidy up"}

@@ -19,7 +19,8 @@ var forgetDoc string
 const forgetInput = `{
   "type": "object",
   "properties": {
-    "refs": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 400}, "minItems": 1, "maxItems": 100, "description": "What to forget: goal, t2, f7, k3, a key of the knowledge, or SESSION/f7."}
+    "refs": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 400}, "minItems": 1, "maxItems": 100,
+      "description": "What to forget: goal, t2, f7, k3, a key of the knowledge, or SESSION/f7."}
   },
   "required": ["refs"],
   "additionalProperties": false
@@ -36,7 +37,7 @@ const forgetOutput = `{
   "required": ["forgotten"]
 }`
 
-func forgetTool(d *service) definition {
+func forgetTool(s *service) definition {
 	return definition{
 		name: "forget", short: "MemoryForget", doc: forgetDoc, input: forgetInput, output: forgetOutput,
 		examples: []tool.Example{
@@ -48,7 +49,7 @@ func forgetTool(d *service) definition {
 			"oublier", "supprimer de la mémoire", "effacer une note",
 		},
 		tags:    []string{"memory", "forget", "delete", "mémoire", "oublier", "effacer"},
-		handler: handler(d, "forget", forget),
+		handler: handler(s, "forget", forget),
 	}
 }
 
@@ -62,21 +63,22 @@ type forgotten struct {
 	Text string `json:"text"`
 }
 
-func forget(_ context.Context, v *memoryCall, in struct{ Refs []string }) (*tool.Result, error) {
-	gone, err := v.erase(in.Refs)
+func forget(_ context.Context, c *memoryCall, in struct{ Refs []string }) (*tool.Result, error) {
+	erased, err := c.erase(in.Refs)
 	if err != nil {
 		return nil, err
 	}
 	data := forgetData{Forgotten: []forgotten{}}
 	for _, ref := range in.Refs {
-		if e := gone[ref]; e != nil {
+		if e := erased[ref]; e != nil {
 			data.Forgotten = append(data.Forgotten, forgotten{ref, cut(e.Text, 200)})
 		} else {
 			data.Missing = append(data.Missing, ref)
 		}
 	}
 	if len(data.Forgotten) == 0 {
-		return nil, tool.Errorf(v.op, tool.NotFound, "nothing is remembered as %s", tool.Truncate(strings.Join(data.Missing, ", "))).
+		missing := tool.Truncate(strings.Join(data.Missing, ", "))
+		return nil, tool.Errorf(c.op, tool.NotFound, "nothing is remembered as %s", missing).
 			WithHint("find it with memory.query, and use the ref of the result")
 	}
 	summary := "forgot " + count(len(data.Forgotten), "thing", "things")
@@ -89,58 +91,58 @@ func forget(_ context.Context, v *memoryCall, in struct{ Refs []string }) (*tool
 	return tool.OK(summary, data)
 }
 
-// erase takes out what refs name, and returns it by ref. Each is looked for in
-// this session, then in the knowledge, then in the session that it names.
-func (v *memoryCall) erase(refs []string) (map[string]*memstore.Entry, error) {
-	gone := map[string]*memstore.Entry{}
-	own := map[string]string{}
+// erase deletes the entries that refs name, and returns them by ref. It looks for
+// each in this session, then in the knowledge, then in the session that it names.
+func (c *memoryCall) erase(refs []string) (map[string]*memstore.Entry, error) {
+	erased := map[string]*memstore.Entry{}
+	names := map[string]string{} // the ref of each name
 	for _, ref := range refs {
-		own[strings.TrimSpace(ref)] = ref
+		names[strings.TrimSpace(ref)] = ref
 	}
-	if err := v.eraseIn(v.session(), own, gone); err != nil {
+	if err := c.eraseIn(c.session(), names, erased); err != nil {
 		return nil, err
 	}
-	if err := v.eraseIn(v.knowledge(), own, gone); err != nil {
+	if err := c.eraseIn(c.knowledge(), names, erased); err != nil {
 		return nil, err
 	}
-	others := map[string]map[string]string{}
-	for name, ref := range own {
-		if i := strings.LastIndexByte(name, '/'); i >= 0 && gone[ref] == nil {
+	others := map[string]map[string]string{} // names by session
+	for name, ref := range names {
+		if i := strings.LastIndexByte(name, '/'); i >= 0 && erased[ref] == nil {
 			if others[name[:i]] == nil {
 				others[name[:i]] = map[string]string{}
 			}
 			others[name[:i]][name[i+1:]] = ref
 		}
 	}
-	for session, named := range others {
-		other := v.session()
+	for session, names := range others {
+		other := c.session()
 		other.Session = session
-		if err := v.eraseIn(other, named, gone); err != nil {
+		if err := c.eraseIn(other, names, erased); err != nil {
 			return nil, err
 		}
 	}
-	return gone, nil
+	return erased, nil
 }
 
-// eraseIn takes out of a book what is named by id or key, and was not found
-// before. Names tells the ref of each.
-func (v *memoryCall) eraseIn(n memstore.Key, names map[string]string, gone map[string]*memstore.Entry) error {
+// eraseIn deletes the entries of a collection whose ID or key is in names, unless
+// their ref was erased before. The values of names are refs.
+func (c *memoryCall) eraseIn(key memstore.Key, names map[string]string, erased map[string]*memstore.Entry) error {
 	found := map[string]*memstore.Entry{}
-	err := v.shelf.Change(n, func(d *memstore.Edit) error {
-		for _, e := range slices.Clone(d.Entries) {
+	err := c.store.Change(key, func(edit *memstore.Edit) error {
+		for _, e := range slices.Clone(edit.Entries) {
 			ref, ok := names[e.ID]
 			if !ok && e.Key != "" {
 				ref, ok = names[e.Key]
 			}
-			if ok && gone[ref] == nil {
+			if ok && erased[ref] == nil {
 				found[ref] = e
-				d.Erase(e.ID)
+				edit.Erase(e.ID)
 			}
 		}
 		return nil
 	})
 	if err == nil {
-		maps.Copy(gone, found)
+		maps.Copy(erased, found)
 	}
 	return err
 }

@@ -1,31 +1,29 @@
-// Package memory is the module by which an agent remembers: set_goal,
-// task_create, task_update and remember keep what the work at hand needs;
-// upsert keeps what is worth knowing later; query finds it again, compact tidies
-// up, and forget takes out.
+// Package memory is the module for an agent's memory: set_goal, task_create,
+// task_update and remember store what the current work needs; upsert stores what
+// is worth knowing later; query searches, compact cleans up, and forget deletes.
 //
 // # Tiers
 //
 //	working    the goal, the tasks and the facts of this session
-//	session    those of the other sessions of the same user and app, the last ten
-//	knowledge  what the user's agents of this app chose to know, by key
+//	session    those of the last ten other sessions of the same user and app
+//	knowledge  entries that the user's agents of this app stored for good, by key
 //
-// An agent writes in its own session and in the knowledge; it reads all three.
-// Nothing of another user or another app is ever seen.
+// An agent writes its own session and the knowledge; it reads all three. It never
+// sees anything of another user or another app.
 //
 // # Law
 //
-//   - What a call was told is kept is on the disk, and survives the end of the
-//     kernel, however that comes. See package book.
-//   - Secrets are taken out before anything is kept: the values that the kernel
-//     knows always, and what looks like one unless the app's file says otherwise.
-//   - Everything is bounded: the number of things, the size of each, and what an
-//     answer or the section of a prompt may hold.
-//   - The section is data, not orders: each remembered text stands on a line of
-//     its own, and tags that a model might obey are made harmless. It holds no
-//     time and nothing that changes by itself, so a prompt with it stays the
-//     same from turn to turn.
-//   - Only what is certainly said twice is dropped. Texts that mean nearly the
-//     same are shown to the agent, which can tell; a vector cannot.
+//   - A call succeeds when its change is on the disk, where it survives any end of
+//     the kernel. See package memstore.
+//   - Secrets are removed before a text is stored: always the values that the
+//     kernel knows, and what looks like a secret unless the app file says otherwise.
+//   - Everything is bounded: the number of entries, their size, and the size of a
+//     result and of the section in the prompt.
+//   - The section is data, not instructions: each text stands on one line, and tags
+//     that a model might obey are defused. It contains no time and nothing that
+//     changes by itself, so the prompt stays the same from turn to turn.
+//   - Only certain duplicates are dropped. Texts that mean nearly the same are
+//     listed for the agent, which can tell them apart; a vector cannot.
 package memory
 
 import (
@@ -40,75 +38,74 @@ import (
 // Namespace is the module's name.
 const Namespace = "memory"
 
-// EmbedFunc turns texts into vectors of length one whose dot product says how
-// near two texts are.
-type EmbedFunc = rank.Meaning
-
-// Summarizer makes one text of several.
+// Summarizer summarizes several texts in one.
 type Summarizer interface {
 	Summarize(ctx context.Context, texts []string) (string, error)
 }
 
-// Config is how the module is set up; the zero value works.
+// Config configures the module; the zero value works.
 type Config struct {
-	Meaning    EmbedFunc  // nil: query goes by words alone
-	Summarizer Summarizer // nil: compact leaves old facts as they are
+	Summarizer Summarizer // nil: compact does not summarize old facts
 }
 
-// Module is the module as the kernel opens it.
+// Module returns the module for the kernel to open. It ranks by meaning where the
+// host has an embedder.
 func Module(c Config) module.Module {
 	return module.Module{
 		Name:     Namespace,
 		Summary:  "remember across turns and sessions: the goal, tasks, facts, and knowledge that can be searched",
 		Settings: func() any { return defaults() },
 		Open: func(h module.Host) (*module.Instance, error) {
-			d := &service{shelf: memstore.Open(h.State, h.Log), ranker: rank.New(c.Meaning), summarizer: c.Summarizer, scrub: h.Scrub}
-			if d.scrub == nil {
-				d.scrub = func(text string) string { return text }
+			s := &service{
+				store: memstore.Open(h.State, h.Log), ranker: rank.New(h.Embedder),
+				summarizer: c.Summarizer, scrub: h.Scrub,
+			}
+			if s.scrub == nil {
+				s.scrub = func(text string) string { return text }
 			}
 			return &module.Instance{
-				Tools: tools(d), PromptSection: d.section, OnSessionEnd: d.shelf.Ended, Close: d.shelf.Close,
-				OnConversationDelete: func(p tool.Principal) error { return d.shelf.Forget(sessionOf(p)) },
+				Tools: tools(s), PromptSection: s.section, OnSessionEnd: s.store.EndSession, Close: s.store.Close,
+				OnConversationDelete: func(p tool.Principal) error { return s.store.Delete(sessionOf(p)) },
 			}, nil
 		},
 	}
 }
 
-// tools makes the tools of the module. A new tool is a file, its description
+// tools returns the tools of the module. A new tool is a file, its description
 // beside it, and a line here.
-func tools(d *service) []*tool.Tool {
+func tools(s *service) []*tool.Tool {
 	definitions := []definition{
-		setGoalTool(d),
-		taskCreateTool(d),
-		taskUpdateTool(d),
-		rememberTool(d),
-		queryTool(d),
-		upsertTool(d),
-		compactTool(d),
-		forgetTool(d),
+		setGoalTool(s),
+		taskCreateTool(s),
+		taskUpdateTool(s),
+		rememberTool(s),
+		queryTool(s),
+		upsertTool(s),
+		compactTool(s),
+		forgetTool(s),
 	}
 	all := make([]*tool.Tool, len(definitions))
-	for i, def := range definitions {
-		all[i] = def.tool()
+	for i, d := range definitions {
+		all[i] = d.tool()
 	}
 	return all
 }
 
-// definition is one tool as its file writes it down.
+// definition declares one tool.
 type definition struct {
 	name, short   string
 	doc           string
 	input, output string
 	examples      []tool.Example
 	aliases, tags []string
-	reads         bool // it changes nothing
-	most          int  // bytes of its result; 0: as many as the kernel gives
+	reads         bool // the tool changes nothing
+	maxResult     int  // bytes; 0 for the kernel's limit
 	handler       tool.Handler
 }
 
 func (d definition) tool() *tool.Tool {
-	// Saying a thing twice is saying it once, for all of them.
-	r := tool.Runtime{Risk: tool.Low, SideEffect: tool.Write, Idempotent: true, MaxResult: d.most}
+	// Every tool of the module is idempotent: a second call with the same text changes nothing.
+	r := tool.Runtime{Risk: tool.Low, SideEffect: tool.Write, Idempotent: true, MaxResult: d.maxResult}
 	if d.reads {
 		r.SideEffect = tool.Read
 	}
@@ -118,9 +115,11 @@ func (d definition) tool() *tool.Tool {
 	}.Tool(Namespace)
 }
 
-// handler makes a tool's function a handler: it decodes the arguments, which
-// the kernel has already held against the schema.
-func handler[In any](d *service, name string, run func(context.Context, *memoryCall, In) (*tool.Result, error)) tool.Handler {
+// handler returns the handler of a tool. It decodes the arguments, which the
+// kernel has already checked against the schema.
+func handler[In any](
+	s *service, name string, run func(context.Context, *memoryCall, In) (*tool.Result, error),
+) tool.Handler {
 	op := Namespace + "." + name
 	return tool.HandlerFunc(func(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
 		if err := ctx.Err(); err != nil {
@@ -130,10 +129,10 @@ func handler[In any](d *service, name string, run func(context.Context, *memoryC
 		if err != nil {
 			return nil, err
 		}
-		v := &memoryCall{service: d, op: op, by: call.Principal, settings: module.SettingsOf(grant, defaults)}
-		r, err := run(ctx, v, in)
+		c := &memoryCall{service: s, op: op, by: call.Principal, settings: module.SettingsOf(grant, defaults)}
+		r, err := run(ctx, c, in)
 		if err == nil {
-			v.warn(r)
+			c.warn(r)
 		}
 		return r, err
 	})

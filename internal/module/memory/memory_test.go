@@ -17,14 +17,15 @@ import (
 )
 
 func TestTools(t *testing.T) {
-	g := newGround(t, memory.Config{})
-	for _, one := range g.opened.Tools {
+	f := newFixture(t, setup{})
+	for _, one := range f.instance.Tools {
 		check(t, one.Validate())
 		if len(one.Spec.Examples) == 0 || len(one.Spec.Aliases) < 8 || len(one.Spec.Tags) < 5 {
-			t.Errorf("%s has %d examples, %d aliases, %d tags", one.ID, len(one.Spec.Examples), len(one.Spec.Aliases), len(one.Spec.Tags))
+			t.Errorf("%s has %d examples, %d aliases, %d tags",
+				one.ID, len(one.Spec.Examples), len(one.Spec.Aliases), len(one.Spec.Tags))
 		}
 		for _, e := range one.Spec.Examples {
-			if err := meets(one.Spec.Input, e.Args); err != nil {
+			if err := validate(one.Spec.Input, e.Args); err != nil {
 				t.Errorf("an example of %s: %v", one.ID, err)
 			}
 		}
@@ -40,11 +41,13 @@ func TestSettings(t *testing.T) {
 		config map[string]any
 		errHas string
 	}{
-		"all of them":   {map[string]any{"max_facts": 10, "max_todos": 5, "redact_secrets": false, "extra_sensitive_patterns": []any{`EMP-\d+`}}, ""},
+		"all of them": {map[string]any{
+			"max_facts": 10, "max_todos": 5, "redact_secrets": false, "extra_sensitive_patterns": []any{`EMP-\d+`},
+		}, ""},
 		"misspelt":      {map[string]any{"max_fact": 10}, "max_facts"},
 		"too few":       {map[string]any{"max_facts": 0}, "from 1 to 1000"},
 		"bad pattern":   {map[string]any{"extra_sensitive_patterns": []any{"("}}, "regular expression"},
-		"empty pattern": {map[string]any{"extra_sensitive_patterns": []any{"a*"}}, "matches where there is nothing"},
+		"empty pattern": {map[string]any{"extra_sensitive_patterns": []any{"a*"}}, "matches the empty text"},
 	} {
 		_, err := m.Read(c.config, nil)
 		if (err == nil) != (c.errHas == "") || err != nil && !strings.Contains(err.Error(), c.errHas) {
@@ -54,7 +57,7 @@ func TestSettings(t *testing.T) {
 }
 
 func TestTasks(t *testing.T) {
-	g := newGround(t, memory.Config{})
+	f := newFixture(t, setup{})
 	var task struct {
 		ID, Status, Next string
 		Existed          bool
@@ -62,50 +65,52 @@ func TestTasks(t *testing.T) {
 		Previous         string `json:"previous_status"`
 	}
 	for i, subject := range []string{"look", "leap", "land"} {
-		if g.call("task_create", `{"subject": `+quoted(subject)+`}`, &task); task.ID != fmt.Sprint("t", i+1) || task.Status != "pending" {
+		f.call("task_create", `{"subject": `+quoted(subject)+`}`, &task)
+		if task.ID != fmt.Sprint("t", i+1) || task.Status != "pending" {
 			t.Errorf("task %+v", task)
 		}
 	}
-	g.call("task_create", `{"subject": "Leap.", "description": "far"}`, &task)
+	f.call("task_create", `{"subject": "Leap.", "description": "far"}`, &task)
 	if !task.Existed || task.ID != "t2" || task.Total != 3 {
 		t.Errorf("the same task again: %+v", task)
 	}
-	g.call("task_update", `{"task_id": "t1", "status": "completed"}`, &task)
+	f.call("task_update", `{"task_id": "t1", "status": "completed"}`, &task)
 	if task.Status != "completed" || task.Previous != "pending" || task.Next != "t2" || task.Open != 2 {
 		t.Errorf("%+v", task)
 	}
-	g.call("task_update", `{"taskId": "t3", "status": "blocked", "description": "no ground"}`, &task)
+	f.call("task_update", `{"taskId": "t3", "status": "blocked", "description": "no ground"}`, &task)
 	if task.ID != "t3" || task.Status != "blocked" {
 		t.Errorf("%+v", task)
 	}
-	g.refused("task_update", `{"task_id": "t9", "status": "pending"}`, tool.NotFound, "t1, t2, t3")
-	g.refused("task_update", `{"status": "pending"}`, tool.Invalid, "task_id")
-	g.call("remember", `{"content": "x"}`)
-	g.refused("task_update", `{"task_id": "f1", "status": "pending"}`, tool.NotFound, "no task")
-	g.as("ada", "engine", "s2").refused("task_update", `{"task_id": "t1", "status": "pending"}`, tool.NotFound, "task_create")
+	f.fails("task_update", `{"task_id": "t9", "status": "pending"}`, tool.NotFound, "t1, t2, t3")
+	f.fails("task_update", `{"status": "pending"}`, tool.Invalid, "task_id")
+	f.call("remember", `{"content": "x"}`)
+	f.fails("task_update", `{"task_id": "f1", "status": "pending"}`, tool.NotFound, "no task")
+	other := f.as("ada", "engine", "s2")
+	other.fails("task_update", `{"task_id": "t1", "status": "pending"}`, tool.NotFound, "task_create")
 }
 
 func TestTooManyTasks(t *testing.T) {
-	g := newGround(t, memory.Config{})
-	g.settle(map[string]any{"max_todos": 3})
+	f := newFixture(t, setup{})
+	f.configure(map[string]any{"max_todos": 3})
 	for i := range 3 {
-		g.call("task_create", fmt.Sprintf(`{"subject": "task %d"}`, i))
+		f.call("task_create", fmt.Sprintf(`{"subject": "task %d"}`, i))
 	}
-	g.refused("task_create", `{"subject": "one more"}`, tool.Limited, "3 open tasks")
-	g.call("task_update", `{"task_id": "t2", "status": "completed"}`)
+	f.fails("task_create", `{"subject": "one more"}`, tool.Limited, "3 open tasks")
+	f.call("task_update", `{"task_id": "t2", "status": "completed"}`)
 	var task struct {
 		ID      string
 		Dropped []string
 	}
-	g.call("task_create", `{"subject": "one more"}`, &task)
+	f.call("task_create", `{"subject": "one more"}`, &task)
 	if diff := cmp.Diff([]string{"t2"}, task.Dropped); diff != "" || task.ID != "t4" {
 		t.Errorf("%+v %s", task, diff)
 	}
 }
 
 func TestFacts(t *testing.T) {
-	g := newGround(t, memory.Config{})
-	g.settle(map[string]any{"max_facts": 3})
+	f := newFixture(t, setup{})
+	f.configure(map[string]any{"max_facts": 3})
 	var fact struct {
 		ID      string
 		Facts   int
@@ -113,54 +118,84 @@ func TestFacts(t *testing.T) {
 		Dropped []string
 	}
 	for _, text := range []string{"one", "two", "One.", "  one ", "FOO=a", "FOO=A"} {
-		g.call("remember", `{"content": `+quoted(text)+`}`, &fact)
+		f.call("remember", `{"content": `+quoted(text)+`}`, &fact)
 	}
 	if fact.ID != "f4" || fact.Facts != 3 || len(fact.Dropped) != 1 || fact.Dropped[0] != "two" {
 		t.Errorf("%+v", fact)
 	}
-	if diff := cmp.Diff([]string{"f4: FOO=A", "f3: FOO=a", "f1: one"}, g.texts(`{"mode": "range", "tiers": ["working"]}`)); diff != "" {
+	want := []string{"f4: FOO=A", "f3: FOO=a", "f1: one"}
+	if diff := cmp.Diff(want, f.texts(`{"mode": "range", "tiers": ["working"]}`)); diff != "" {
 		t.Error(diff)
 	}
-	g.call("remember", `{"content": "FOO=A"}`, &fact)
+	f.call("remember", `{"content": "FOO=A"}`, &fact)
 	if !fact.Known || fact.ID != "f4" {
 		t.Errorf("%+v", fact)
 	}
-	g.refused("remember", `{"content": " \u0000\u200b\n"}`, tool.Invalid, "empty")
+	f.fails("remember", `{"content": " \u0000\u200b\n"}`, tool.Invalid, "empty")
 }
 
-// Everything is there after the kernel ended, in the session that wrote it, and
-// nowhere else but where it belongs.
+// Texts count correctly, in the singular too.
+func TestCounts(t *testing.T) {
+	f := newFixture(t, setup{})
+	f.configure(map[string]any{"max_facts": 1, "max_todos": 1})
+	f.call("remember", `{"content": "one"}`)
+	r := f.call("remember", `{"content": "two"}`)
+	if r.Summary != "kept as f2; the session keeps 1 fact, so the oldest went" {
+		t.Error(r.Summary)
+	}
+	f.call("task_create", `{"subject": "a"}`)
+	f.fails("task_create", `{"subject": "b"}`, tool.Limited, "the list has 1 open task, and no more than 1 are kept")
+	if r := f.call("upsert", `{"content": "x"}`); r.Summary != "created k1; the knowledge has 1 entry" {
+		t.Error(r.Summary)
+	}
+	for args, want := range map[string]string{
+		`{"mode": "range", "tiers": ["knowledge"]}`:              "1 entry found",
+		`{"mode": "range"}`:                                      "3 entries found",
+		`{"mode": "range", "limit": 1}`:                          "3 entries found, 1 shown; continue with offset=1",
+		`{"mode": "range", "offset": 9}`:                         "3 entries found; offset=9 is past the last",
+		`{"mode": "range", "offset": 9, "tiers": ["session"]}`:   "nothing is remembered that fits",
+		`{"mode": "range", "offset": 1, "tiers": ["knowledge"]}`: "1 entry found; offset=1 is past the last",
+	} {
+		if r := f.call("query", args); r.Summary != want {
+			t.Errorf("%s: %q, want %q", args, r.Summary, want)
+		}
+	}
+}
+
+// Memory survives the kernel, and each session, user and app sees only its own.
 func TestAcrossRestartsAndSessions(t *testing.T) {
-	g := newGround(t, memory.Config{Meaning: model(t)})
-	g.call("set_goal", `{"goal": "mend the door"}`)
-	g.call("task_create", `{"subject": "find the hinge"}`)
-	g.call("remember", `{"content": "the door opens inwards"}`)
-	g.call("upsert", `{"key": "door/colour", "content": "doors are painted green here", "tags": ["paint"]}`)
-	want := g.section()
-	g.restart()
-	if got := g.section(); got != want || !strings.Contains(got, "mend the door") {
+	f := newFixture(t, setup{Embedder: builtinEmbedder(t)})
+	f.call("set_goal", `{"goal": "mend the door"}`)
+	f.call("task_create", `{"subject": "find the hinge"}`)
+	f.call("remember", `{"content": "the door opens inwards"}`)
+	f.call("upsert", `{"key": "door/colour", "content": "doors are painted green here", "tags": ["paint"]}`)
+	want := f.section()
+	f.restart()
+	if got := f.section(); got != want || !strings.Contains(got, "mend the door") {
 		t.Errorf("before %q, after %q", want, got)
 	}
-	next := g.as("ada", "engine", "s2")
+	next := f.as("ada", "engine", "s2")
 	if got := next.section(); strings.Contains(got, "door") || !strings.Contains(got, "Knowledge: 1 entry") {
-		t.Errorf("a new session is told %q", got)
+		t.Errorf("the prompt of a new session has %q", got)
 	}
-	if diff := cmp.Diff([]string{"k1: doors are painted green here"}, next.texts(`{"query": "which colour", "tiers": ["knowledge"]}`)); diff != "" {
+	known := next.texts(`{"query": "which colour", "tiers": ["knowledge"]}`)
+	if diff := cmp.Diff([]string{"k1: doors are painted green here"}, known); diff != "" {
 		t.Error(diff)
 	}
-	if got := next.texts(`{"query": "how does the door open", "tiers": ["session"]}`); len(got) == 0 || got[0] != "s1/f1: the door opens inwards" {
+	got := next.texts(`{"query": "how does the door open", "tiers": ["session"]}`)
+	if len(got) == 0 || got[0] != "s1/f1: the door opens inwards" {
 		t.Errorf("of the other session: %q", got)
 	}
-	for _, other := range []*ground{g.as("eve", "engine", "s1"), g.as("ada", "other", "s1")} {
+	for _, other := range []*fixture{f.as("eve", "engine", "s1"), f.as("ada", "other", "s1")} {
 		if got := other.texts(`{"mode": "range"}`); got != nil || other.section() != "" {
-			t.Errorf("%v sees %q and is told %q", other.by, got, other.section())
+			t.Errorf("%v sees %q, and %q in its prompt", other.by, got, other.section())
 		}
-		other.refused("forget", `{"refs": ["f1", "s1/f1", "door/colour"]}`, tool.NotFound, "f1")
+		other.fails("forget", `{"refs": ["f1", "s1/f1", "door/colour"]}`, tool.NotFound, "f1")
 	}
 }
 
 func TestUpsert(t *testing.T) {
-	g := newGround(t, memory.Config{})
+	f := newFixture(t, setup{})
 	var k struct {
 		ID, Key, Hash, Outcome string
 		Entries                int
@@ -175,36 +210,36 @@ func TestUpsert(t *testing.T) {
 		{`{"key": "b", "content": "three"}`, "k2", "replaced"},
 		{`{"key": "c", "content": "three"}`, "k3", "created"},
 	} {
-		g.call("upsert", c.args, &k)
+		f.call("upsert", c.args, &k)
 		if k.ID != c.id || k.Outcome != c.outcome {
 			t.Errorf("%s: %+v, want %s %s", c.args, k, c.id, c.outcome)
 		}
 	}
-	g.refused("upsert", `{"key": "k7", "content": "x"}`, tool.Invalid, "looks like the id")
-	g.refused("upsert", `{"key": "password=hunter22", "content": "x"}`, tool.Invalid, "secret")
-	g.refused("upsert", `{"content": `+quoted(strings.Repeat("é", 40_000))+`}`, tool.Invalid, "65536")
+	f.fails("upsert", `{"key": "k7", "content": "x"}`, tool.Invalid, "looks like the id")
+	f.fails("upsert", `{"key": "password=hunter22", "content": "x"}`, tool.Invalid, "secret")
+	f.fails("upsert", `{"content": `+quoted(strings.Repeat("é", 40_000))+`}`, tool.Invalid, "65536")
 }
 
 func TestForget(t *testing.T) {
-	g := newGround(t, memory.Config{})
-	g.call("set_goal", `{"goal": "a quiet goal"}`)
-	g.call("remember", `{"content": "a quiet fact"}`)
-	g.call("task_create", `{"subject": "a quiet task"}`)
-	g.call("upsert", `{"key": "quiet/key", "content": "quiet knowledge"}`)
-	g.call("upsert", `{"content": "more quiet knowledge"}`)
-	g.as("ada", "engine", "s/2").call("remember", `{"content": "a quiet fact elsewhere"}`)
+	f := newFixture(t, setup{})
+	f.call("set_goal", `{"goal": "a quiet goal"}`)
+	f.call("remember", `{"content": "a quiet fact"}`)
+	f.call("task_create", `{"subject": "a quiet task"}`)
+	f.call("upsert", `{"key": "quiet/key", "content": "quiet knowledge"}`)
+	f.call("upsert", `{"content": "more quiet knowledge"}`)
+	f.as("ada", "engine", "s/2").call("remember", `{"content": "a quiet fact elsewhere"}`)
 	var data struct {
 		Forgotten []struct{ Ref string }
 		Missing   []string
 	}
-	g.call("forget", `{"refs": ["goal", "f1", "t1", "quiet/key", "k2", "s/2/f1", "f9"]}`, &data)
+	f.call("forget", `{"refs": ["goal", "f1", "t1", "quiet/key", "k2", "s/2/f1", "f9"]}`, &data)
 	if len(data.Forgotten) != 6 || len(data.Missing) != 1 {
 		t.Errorf("%+v", data)
 	}
-	if got := g.section(); got != "" {
+	if got := f.section(); got != "" {
 		t.Errorf("the section still has %q", got)
 	}
-	check(t, filepath.WalkDir(g.host.State, func(path string, d os.DirEntry, err error) error {
+	check(t, filepath.WalkDir(f.host.State, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -213,14 +248,14 @@ func TestForget(t *testing.T) {
 		}
 		return nil
 	}))
-	g.refused("forget", `{"refs": ["f1"]}`, tool.NotFound, "memory.query")
+	f.fails("forget", `{"refs": ["f1"]}`, tool.NotFound, "memory.query")
 }
 
-// No tool keeps a secret, whatever argument it comes in.
+// No tool stores a secret, in any of its arguments.
 func TestSecretsAreNeverStored(t *testing.T) {
-	g := newGround(t, memory.Config{})
-	g.host.Scrub = func(text string) string { return strings.ReplaceAll(text, "vaultvalue", "[secret VAULT]") }
-	g.restart()
+	f := newFixture(t, setup{})
+	f.host.Scrub = func(text string) string { return strings.ReplaceAll(text, "vaultvalue", "[secret VAULT]") }
+	f.restart()
 	key := "sk-" + strings.Repeat("aB3", 12)
 	secret := "the key " + key + " and vaultvalue and password=hunter22"
 	for name, args := range map[string]string{
@@ -229,20 +264,21 @@ func TestSecretsAreNeverStored(t *testing.T) {
 		"remember":    `{"content": %s}`,
 		"upsert":      `{"content": %s, "tags": ["of vaultvalue"]}`,
 	} {
-		r := g.call(name, fmt.Sprintf(args, quoted(secret)))
+		r := f.call(name, fmt.Sprintf(args, quoted(secret)))
 		if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "taken out") {
 			t.Errorf("%s warned %q", name, r.Warnings)
 		}
 		if strings.Contains(string(r.Data)+r.Summary, key) {
-			t.Errorf("%s told the key: %s", name, r.Data)
+			t.Errorf("%s reveals the key: %s", name, r.Data)
 		}
 	}
-	g.call("task_update", `{"task_id": "t1", "status": "blocked", "subject": `+quoted("new "+secret)+`, "description": `+quoted("new "+secret)+`}`)
+	again := quoted("new " + secret)
+	f.call("task_update", `{"task_id": "t1", "status": "blocked", "subject": `+again+`, "description": `+again+`}`)
 	for _, alone := range []string{key, "vaultvalue", " vaultvalue\n"} {
-		g.refused("remember", `{"content": `+quoted(alone)+`}`, tool.Invalid, "callgate secret set")
+		f.fails("remember", `{"content": `+quoted(alone)+`}`, tool.Invalid, "callgate secret set")
 	}
 	checked := 0
-	check(t, filepath.WalkDir(g.host.State, func(path string, d os.DirEntry, err error) error {
+	check(t, filepath.WalkDir(f.host.State, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -255,26 +291,27 @@ func TestSecretsAreNeverStored(t *testing.T) {
 		checked++
 		return nil
 	}))
-	if checked != 2 || !strings.Contains(g.section(), "[secret VAULT]") {
-		t.Errorf("%d files; section %q", checked, g.section())
+	if checked != 2 || !strings.Contains(f.section(), "[secret VAULT]") {
+		t.Errorf("%d files; section %q", checked, f.section())
 	}
 }
 
 func TestRedactionIsTheAppsChoice(t *testing.T) {
-	g := newGround(t, memory.Config{})
-	g.host.Scrub = func(text string) string { return strings.ReplaceAll(text, "vaultvalue", "[secret VAULT]") }
-	g.restart()
-	g.settle(map[string]any{"redact_secrets": false})
-	g.call("remember", `{"content": "password: letmein99, vaultvalue"}`)
-	g.settle(map[string]any{"extra_sensitive_patterns": []any{`EMP-\d+`}})
-	g.call("remember", `{"content": "ask EMP-1234"}`)
-	if diff := cmp.Diff([]string{"f2: ask [redacted]", "f1: password: letmein99, [secret VAULT]"}, g.texts(`{"mode": "range"}`)); diff != "" {
+	f := newFixture(t, setup{})
+	f.host.Scrub = func(text string) string { return strings.ReplaceAll(text, "vaultvalue", "[secret VAULT]") }
+	f.restart()
+	f.configure(map[string]any{"redact_secrets": false})
+	f.call("remember", `{"content": "password: letmein99, vaultvalue"}`)
+	f.configure(map[string]any{"extra_sensitive_patterns": []any{`EMP-\d+`}})
+	f.call("remember", `{"content": "ask EMP-1234"}`)
+	want := []string{"f2: ask [redacted]", "f1: password: letmein99, [secret VAULT]"}
+	if diff := cmp.Diff(want, f.texts(`{"mode": "range"}`)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestManyAtOnce(t *testing.T) {
-	g := newGround(t, memory.Config{})
+	f := newFixture(t, setup{})
 	var wg sync.WaitGroup
 	for w := range 6 {
 		wg.Go(func() {
@@ -284,43 +321,43 @@ func TestManyAtOnce(t *testing.T) {
 					{"upsert", fmt.Sprintf(`{"key": "key %d", "content": "of %d"}`, i, w)},
 					{"query", `{"query": "fact"}`},
 				} {
-					if _, err := g.try(c[0], c[1]); err != nil {
+					if _, err := f.try(c[0], c[1]); err != nil {
 						t.Error(err)
 					}
 				}
-				_ = g.section()
+				_ = f.section()
 			}
 		})
 	}
 	wg.Wait()
-	g.restart()
+	f.restart()
 	var data struct{ Total int }
-	if g.call("query", `{"mode": "range", "tiers": ["working"]}`, &data); data.Total != 48 {
+	if f.call("query", `{"mode": "range", "tiers": ["working"]}`, &data); data.Total != 48 {
 		t.Errorf("%d facts", data.Total)
 	}
-	if g.call("query", `{"mode": "range", "tiers": ["knowledge"]}`, &data); data.Total != 8 {
+	if f.call("query", `{"mode": "range", "tiers": ["knowledge"]}`, &data); data.Total != 8 {
 		t.Errorf("%d entries", data.Total)
 	}
 }
 
 func TestClosed(t *testing.T) {
-	g := newGround(t, memory.Config{})
-	g.call("remember", `{"content": "x"}`)
-	g.opened.OnSessionEnd("s1")
-	g.call("remember", `{"content": "y"}`)
-	check(t, g.opened.Close())
-	if _, err := g.try("remember", `{"content": "z"}`); tool.KindOf(err) != tool.Unavailable {
+	f := newFixture(t, setup{})
+	f.call("remember", `{"content": "x"}`)
+	f.instance.OnSessionEnd("s1")
+	f.call("remember", `{"content": "y"}`)
+	check(t, f.instance.Close())
+	if _, err := f.try("remember", `{"content": "z"}`); tool.KindOf(err) != tool.Unavailable {
 		t.Errorf("error %v", err)
 	}
-	if g.section() != "" {
-		t.Error("a closed module still tells")
+	if f.section() != "" {
+		t.Error("a closed module still has a section")
 	}
 }
 
 func TestBadArguments(t *testing.T) {
-	g := newGround(t, memory.Config{})
-	for _, one := range g.opened.Tools {
-		_, err := one.Handler.Execute(t.Context(), tool.Call{Principal: g.by, Args: json.RawMessage(`[]`)}, tool.Grant{})
+	f := newFixture(t, setup{})
+	for _, one := range f.instance.Tools {
+		_, err := one.Handler.Execute(t.Context(), tool.Call{Principal: f.by, Args: json.RawMessage(`[]`)}, tool.Grant{})
 		if tool.KindOf(err) != tool.Invalid {
 			t.Errorf("%s: %v", one.ID, err)
 		}
@@ -328,38 +365,39 @@ func TestBadArguments(t *testing.T) {
 }
 
 func BenchmarkSection(b *testing.B) {
-	g := newGround(b, memory.Config{})
-	g.call("set_goal", `{"goal": "mend the door"}`)
+	f := newFixture(b, setup{})
+	f.call("set_goal", `{"goal": "mend the door"}`)
 	for i := range 20 {
-		g.call("task_create", fmt.Sprintf(`{"subject": "step %d of the way to the mended door"}`, i))
-		g.call("remember", fmt.Sprintf(`{"content": "fact %d: integration tests need a running postgres on port 5433"}`, i))
+		f.call("task_create", fmt.Sprintf(`{"subject": "step %d of the way to the mended door"}`, i))
+		f.call("remember", fmt.Sprintf(`{"content": "fact %d: integration tests need a running postgres on port 5433"}`, i))
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		_ = g.section()
+		_ = f.section()
 	}
 }
 
 func BenchmarkRemember(b *testing.B) {
-	g := newGround(b, memory.Config{})
-	one := g.tool("remember")
+	f := newFixture(b, setup{})
+	one := f.tool("remember")
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
 		i++
 		args := fmt.Appendf(nil, `{"content": "fact %d: integration tests need a running postgres"}`, i)
-		_, err := one.Handler.Execute(b.Context(), tool.Call{Principal: g.by, Args: args}, g.grant)
+		_, err := one.Handler.Execute(b.Context(), tool.Call{Principal: f.by, Args: args}, f.grant)
 		check(b, err)
 	}
 }
 
-// A full knowledge: how long one more change and one question take.
+// BenchmarkKnowledge5000 measures a change and a query of a full knowledge.
 func BenchmarkKnowledge5000(b *testing.B) {
-	g := newGround(b, memory.Config{Meaning: model(b)})
-	shelf := memstore.Open(g.host.State, nil)
-	check(b, shelf.Change(memstore.Key{User: "ada", App: "engine", Knowledge: true}, func(d *memstore.Edit) error {
+	f := newFixture(b, setup{Embedder: builtinEmbedder(b)})
+	store := memstore.Open(f.host.State, nil)
+	text := strings.Repeat("integration tests need a running postgres on port 5433 ", 8)
+	check(b, store.Change(memstore.Key{User: "ada", App: "engine", Knowledge: true}, func(edit *memstore.Edit) error {
 		for i := range 4_999 {
-			d.Put(memstore.Entry{Kind: memstore.Knowledge, Text: fmt.Sprintf("note %d: %s", i, strings.Repeat("integration tests need a running postgres on port 5433 ", 8))})
+			edit.Put(memstore.Entry{Kind: memstore.Knowledge, Text: fmt.Sprintf("note %d: %s", i, text)})
 		}
 		return nil
 	}))
@@ -368,11 +406,11 @@ func BenchmarkKnowledge5000(b *testing.B) {
 		"query":  `{"query": "which database do tests need", "offset": %d}`,
 	} {
 		b.Run(name, func(b *testing.B) {
-			one, i := g.tool(name), 0
+			one, i := f.tool(name), 0
 			b.ReportAllocs()
 			for b.Loop() {
 				i++
-				_, err := one.Handler.Execute(b.Context(), tool.Call{Principal: g.by, Args: fmt.Appendf(nil, args, i%10)}, g.grant)
+				_, err := one.Handler.Execute(b.Context(), tool.Call{Principal: f.by, Args: fmt.Appendf(nil, args, i%10)}, f.grant)
 				check(b, err)
 			}
 		})

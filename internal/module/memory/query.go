@@ -21,12 +21,16 @@ var queryDoc string
 const queryInput = `{
   "type": "object",
   "properties": {
-    "query": {"type": "string", "maxLength": 65536, "description": "semantic: what you want to know. hash: a key, an id or ref, a content hash, or the exact content."},
+    "query": {"type": "string", "maxLength": 65536,
+      "description": "semantic: what you want to know. hash: a key, an id or ref, a content hash, or the exact ` +
+	`content."},
     "mode": {"type": "string", "enum": ["semantic", "hash", "range"], "default": "semantic", "description": "How to find it."},
-    "tiers": {"type": "array", "items": {"type": "string", "enum": ["working", "session", "knowledge"]}, "maxItems": 3, "description": "Where to look; everywhere unless given."},
+    "tiers": {"type": "array", "items": {"type": "string", "enum": ["working", "session", "knowledge"]}, "maxItems": 3,
+      "description": "Where to look; everywhere unless given."},
     "from": {"type": "string", "maxLength": 40, "description": "Not changed before this: a date, a time, or how long ago."},
     "to": {"type": "string", "maxLength": 40, "description": "Not changed after this."},
-    "from_seq": {"type": "integer", "minimum": 0, "description": "range: from this number on; with one of the tiers working and knowledge."},
+    "from_seq": {"type": "integer", "minimum": 0,
+      "description": "range: from this number on; with one of the tiers working and knowledge."},
     "to_seq": {"type": "integer", "minimum": 0, "description": "range: up to this number."},
     "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 20, "description": "Only what has all of these tags."},
     "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "How many results at most."},
@@ -61,13 +65,16 @@ const queryOutput = `{
   "required": ["mode", "total", "results"]
 }`
 
-func queryTool(d *service) definition {
+func queryTool(s *service) definition {
 	return definition{
-		name: "query", short: "MemoryQuery", doc: queryDoc, input: queryInput, output: queryOutput, reads: true, most: maxAnswer,
+		name: "query", short: "MemoryQuery", doc: queryDoc, input: queryInput, output: queryOutput,
+		reads: true, maxResult: maxAnswer,
 		examples: []tool.Example{
 			module.Example("by what it is about", `{"query": "how do we deploy?"}`),
-			module.Example("one entry of the knowledge, whole", `{"mode": "hash", "query": "deploy/command", "tiers": ["knowledge"]}`),
-			module.Example("what was noted since yesterday", `{"mode": "range", "from": "24h", "tiers": ["working", "session"]}`),
+			module.Example("one entry of the knowledge, whole",
+				`{"mode": "hash", "query": "deploy/command", "tiers": ["knowledge"]}`),
+			module.Example("what was noted since yesterday",
+				`{"mode": "range", "from": "24h", "tiers": ["working", "session"]}`),
 		},
 		aliases: []string{
 			"choir.memory.query", "choir.memory.search", "memory_query", "memory_search", "search_memory", "recall", "retrieve_memory",
@@ -75,7 +82,7 @@ func queryTool(d *service) definition {
 			"chercher dans la mémoire", "se rappeler", "retrouver une note", "que sait-on de",
 		},
 		tags:    []string{"memory", "search", "recall", "knowledge", "semantic", "mémoire", "recherche", "rappel"},
-		handler: handler(d, "query", query),
+		handler: handler(s, "query", query),
 	}
 }
 
@@ -98,35 +105,35 @@ const (
 	working, otherSessions, tierKnowledge = "working", "session", "knowledge"
 )
 
-// How much of the texts an answer holds.
+// Limits of a result.
 const (
-	maxExcerpt = 2_000     // bytes of one
-	maxTexts   = 20 << 10  // bytes of all of them
-	maxAnswer  = 160 << 10 // bytes of an answer with one whole entry, as text and as data
+	maxExcerpt = 2_000     // bytes of one text
+	maxTexts   = 20 << 10  // bytes of all texts
+	maxAnswer  = 160 << 10 // bytes of a result with one complete entry, as text and as data
 )
 
-// found is an entry, where it was found, and how well it answers.
+// found is an entry with its tier, its ref and its score.
 type found struct {
 	*memstore.Entry
 	tier, ref string
 	score     float64
 }
 
-func query(ctx context.Context, v *memoryCall, in queryArgs) (*tool.Result, error) {
+func query(ctx context.Context, c *memoryCall, in queryArgs) (*tool.Result, error) {
 	if in.Mode == "" {
 		in.Mode = semantic
 	}
 	if in.Limit == 0 {
 		in.Limit = 10
 	}
-	if err := in.check(v.op); err != nil {
+	if err := in.check(c.op); err != nil {
 		return nil, err
 	}
-	all, err := v.gather(in.Tiers)
+	all, err := c.gather(in.Tiers)
 	if err != nil {
 		return nil, err
 	}
-	if all, err = in.narrow(v.op, all); err != nil {
+	if all, err = in.narrow(c.op, all); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -136,16 +143,18 @@ func query(ctx context.Context, v *memoryCall, in queryArgs) (*tool.Result, erro
 	rankedBy := ""
 	switch in.Mode {
 	case byHash:
-		all = v.exactly(in.Query, all)
+		all = c.matching(in.Query, all)
 	case byRange:
-		slices.SortStableFunc(all, func(a, b found) int { return cmp.Or(b.Changed.Compare(a.Changed), cmp.Compare(b.Seq, a.Seq)) })
+		slices.SortStableFunc(all, func(a, b found) int {
+			return cmp.Or(b.Changed.Compare(a.Changed), cmp.Compare(b.Seq, a.Seq))
+		})
 	default:
-		all, rankedBy, warnings = v.ranked(in.Query, all)
+		all, rankedBy, warnings = c.ranked(in.Query, all)
 	}
 	return answer(in, all, rankedBy, warnings)
 }
 
-// check refuses what makes no sense together.
+// check refuses arguments that contradict each other.
 func (in *queryArgs) check(op string) error {
 	in.Query = strings.TrimSpace(in.Query)
 	if len(in.Tiers) == 0 {
@@ -153,43 +162,47 @@ func (in *queryArgs) check(op string) error {
 	}
 	switch {
 	case in.Query == "" && in.Mode != byRange:
-		return tool.Errorf(op, tool.Invalid, "mode %s needs a query", in.Mode).WithHint("say what you are looking for, or use mode range for everything, newest first")
+		return tool.Errorf(op, tool.Invalid, "mode %s needs a query", in.Mode).
+			WithHint("say what you are looking for, or use mode range for everything, newest first")
 	case (in.FromSeq > 0 || in.ToSeq > 0) && (in.Mode != byRange || len(in.Tiers) != 1 || in.Tiers[0] == otherSessions):
-		return tool.Errorf(op, tool.Invalid, "each tier has numbers of its own: from_seq and to_seq need mode range and one tier, working or knowledge").
+		return tool.Errorf(op, tool.Invalid, "each tier has numbers of its own: from_seq and to_seq need mode range "+
+			"and one tier, working or knowledge").
 			WithHint(`add "mode": "range" and "tiers": ["knowledge"], or use from and to`)
 	case in.FromSeq > 0 && in.ToSeq > 0 && in.FromSeq > in.ToSeq:
-		return tool.Errorf(op, tool.Invalid, "from_seq %d is after to_seq %d", in.FromSeq, in.ToSeq).WithHint("change them round")
+		return tool.Errorf(op, tool.Invalid, "from_seq %d is after to_seq %d", in.FromSeq, in.ToSeq).
+			WithHint("swap them")
 	}
 	return nil
 }
 
 // gather reads the tiers.
-func (v *memoryCall) gather(tiers []string) ([]found, error) {
+func (c *memoryCall) gather(tiers []string) ([]found, error) {
 	var all []found
-	add := func(n memstore.Key, tier, before string) error {
-		entries, err := v.shelf.Read(n)
+	add := func(key memstore.Key, tier, prefix string) error {
+		entries, err := c.store.Read(key)
 		for _, e := range entries {
-			all = append(all, found{Entry: e, tier: tier, ref: before + e.ID})
+			all = append(all, found{Entry: e, tier: tier, ref: prefix + e.ID})
 		}
 		return err
 	}
 	if slices.Contains(tiers, working) {
-		if err := add(v.session(), working, ""); err != nil {
+		if err := add(c.session(), working, ""); err != nil {
 			return nil, err
 		}
 	}
 	if slices.Contains(tiers, tierKnowledge) {
-		if err := add(v.knowledge(), tierKnowledge, ""); err != nil {
+		if err := add(c.knowledge(), tierKnowledge, ""); err != nil {
 			return nil, err
 		}
 	}
 	if slices.Contains(tiers, otherSessions) {
-		others, err := v.shelf.Sessions(v.by.User, v.by.App, v.by.Session, otherBooks)
+		others, err := c.store.Sessions(c.by.User, c.by.App, c.by.Session, maxOtherSessions)
 		if err != nil {
-			return nil, &tool.Error{Op: v.op, Kind: tool.Unavailable, Message: "the memory of other sessions cannot be listed", Err: err}
+			const message = "the memory of other sessions cannot be listed"
+			return nil, &tool.Error{Op: c.op, Kind: tool.Unavailable, Message: message, Err: err}
 		}
 		for _, id := range others {
-			if err := add(memstore.Key{User: v.by.User, App: v.by.App, Session: id}, otherSessions, id+"/"); err != nil {
+			if err := add(memstore.Key{User: c.by.User, App: c.by.App, Session: id}, otherSessions, id+"/"); err != nil {
 				return nil, err
 			}
 		}
@@ -197,8 +210,7 @@ func (v *memoryCall) gather(tiers []string) ([]found, error) {
 	return all, nil
 }
 
-// narrow keeps what lies in the times and numbers that were given, and has the
-// tags.
+// narrow keeps the entries within the given times and numbers that have the tags.
 func (in *queryArgs) narrow(op string, all []found) ([]found, error) {
 	now := time.Now()
 	from, err := parseTime(in.From, now, false)
@@ -210,7 +222,9 @@ func (in *queryArgs) narrow(op string, all []found) ([]found, error) {
 		return nil, in.badTime(op, "to", in.To)
 	}
 	if !from.IsZero() && !to.IsZero() && from.After(to) {
-		return nil, tool.Errorf(op, tool.Invalid, "from (%s) is after to (%s)", from.Format(time.RFC3339), to.Format(time.RFC3339)).WithHint("change them round; 7d means seven days ago")
+		return nil, tool.Errorf(op, tool.Invalid, "from (%s) is after to (%s)",
+			from.Format(time.RFC3339), to.Format(time.RFC3339)).
+			WithHint("swap them; 7d means seven days ago")
 	}
 	last := in.ToSeq
 	if last == 0 {
@@ -223,32 +237,32 @@ func (in *queryArgs) narrow(op string, all []found) ([]found, error) {
 }
 
 func (in *queryArgs) badTime(op, name, text string) error {
-	return tool.Errorf(op, tool.Invalid, "%s is %q, which is no time", name, tool.Truncate(text)).
+	return tool.Errorf(op, tool.Invalid, "%s is %q, which is not a time", name, tool.Truncate(text)).
 		WithHint("write a date (2026-03-01), a time (2026-03-01T14:00), or how long ago it was (90m, 24h, 7d)")
 }
 
-// exactly finds one thing: by ref, key, hash, or content.
-func (v *memoryCall) exactly(want string, all []found) []found {
+// matching finds one entry by its ref, key, hash or content.
+func (c *memoryCall) matching(want string, all []found) []found {
 	hash := strings.ToLower(strings.TrimPrefix(want, "sha256:"))
-	content, err := (&memoryCall{service: v.service, op: v.op, settings: v.settings}).cleanText("query", want)
-	ofContent := ""
+	content, err := (&memoryCall{service: c.service, op: c.op, settings: c.settings}).cleanText("query", want)
+	contentHash := ""
 	if err == nil {
-		ofContent = memstore.HashOf(content)
+		contentHash = memstore.HashOf(content)
 	}
 	return slices.DeleteFunc(all, func(f found) bool {
 		own := f.Hash()
 		byHash := len(hash) >= 8 && (strings.HasPrefix(own, hash) || strings.HasPrefix(hash, own))
-		return f.ref != want && (f.Key == "" || f.Key != want) && !byHash && own != ofContent
+		return f.ref != want && (f.Key == "" || f.Key != want) && !byHash && own != contentHash
 	})
 }
 
-// ranked orders entries by how well they answer.
-func (v *memoryCall) ranked(question string, all []found) (hits []found, by string, warnings []string) {
+// ranked orders entries by how well they answer a question.
+func (c *memoryCall) ranked(question string, all []found) (hits []found, by string, warnings []string) {
 	texts := make([]string, len(all))
 	for i, f := range all {
 		texts[i] = searchable(f.Entry)
 	}
-	a := v.ranker.Rank(question, texts)
+	a := c.ranker.Rank(question, texts)
 	for _, h := range a.Hits {
 		f := all[h.At]
 		f.score = math.Round(h.Score*1000) / 1000
@@ -257,14 +271,14 @@ func (v *memoryCall) ranked(question string, all []found) (hits []found, by stri
 	if a.Semantic {
 		return hits, "meaning", nil
 	}
-	warnings = []string{"ranked by the words they share with the query, not by meaning; try other words if something is missing"}
+	warning := "ranked by the words they share with the query, not by meaning; try other words if something is missing"
 	if a.Problem != nil {
-		warnings[0] = "the model for meanings cannot be used just now: " + warnings[0]
+		warning = "the embedding model cannot be used now: " + warning
 	}
-	return hits, "words", warnings
+	return hits, "words", []string{warning}
 }
 
-// searchable is everything about an entry that a question may be about.
+// searchable returns the texts of an entry that a question may be about.
 func searchable(e *memstore.Entry) string {
 	if e.Key == "" && e.Detail == "" && len(e.Tags) == 0 {
 		return e.Text
@@ -296,18 +310,18 @@ type result struct {
 	Changed string        `json:"changed"`
 }
 
-// answer writes the page of the results that was asked for.
+// answer returns the requested page of the results.
 func answer(in queryArgs, all []found, rankedBy string, warnings []string) (*tool.Result, error) {
 	data := queryData{Mode: in.Mode, RankedBy: rankedBy, Total: len(all), Results: []result{}}
-	excerpt, room := maxExcerpt, maxTexts
+	excerpt, left := maxExcerpt, maxTexts
 	if in.Mode == byHash {
-		excerpt, room = maxEntry, maxEntry
+		excerpt, left = maxEntry, maxEntry
 	}
 	var text strings.Builder
 	at := min(in.Offset, len(all))
 	for ; at < len(all) && len(data.Results) < in.Limit; at++ {
 		r := resultOf(all[at], excerpt)
-		if room -= len(r.Text) + len(r.Detail); room < 0 && len(data.Results) > 0 {
+		if left -= len(r.Text) + len(r.Detail); left < 0 && len(data.Results) > 0 {
 			break
 		}
 		data.Results = append(data.Results, r)
@@ -316,17 +330,7 @@ func answer(in queryArgs, all []found, rankedBy string, warnings []string) (*too
 	if at < len(all) {
 		data.NextOffset = at
 	}
-	summary := "nothing is remembered that fits"
-	if len(all) > 0 {
-		summary = fmt.Sprintf("%s found", count(len(all), "entry", "entries"))
-		if len(data.Results) < len(all) {
-			summary += fmt.Sprintf(", %d shown", len(data.Results))
-		}
-		if data.NextOffset > 0 {
-			summary += fmt.Sprintf("; continue with offset=%d", data.NextOffset)
-		}
-	}
-	r, err := tool.OK(summary, data)
+	r, err := tool.OK(data.summary(in.Offset), data)
 	if err == nil {
 		r.Warnings = warnings
 		if text.Len() > 0 {
@@ -334,6 +338,23 @@ func answer(in queryArgs, all []found, rankedBy string, warnings []string) (*too
 		}
 	}
 	return r, err
+}
+
+func (d *queryData) summary(offset int) string {
+	switch {
+	case d.Total == 0:
+		return "nothing is remembered that fits"
+	case len(d.Results) == 0:
+		return fmt.Sprintf("%s found; offset=%d is past the last", count(d.Total, "entry", "entries"), offset)
+	}
+	s := count(d.Total, "entry", "entries") + " found"
+	if len(d.Results) < d.Total {
+		s += fmt.Sprintf(", %d shown", len(d.Results))
+	}
+	if d.NextOffset > 0 {
+		s += fmt.Sprintf("; continue with offset=%d", d.NextOffset)
+	}
+	return s
 }
 
 func resultOf(f found, excerpt int) result {
@@ -344,7 +365,7 @@ func resultOf(f found, excerpt int) result {
 	}
 }
 
-// line is the result for a model that reads text.
+// line returns the result as text.
 func (r result) line() string {
 	name := r.Ref
 	if r.Key != "" {

@@ -11,17 +11,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"callgate/internal/module/memory"
+	"callgate/internal/module"
 	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
 )
 
 func TestQueryByMeaning(t *testing.T) {
-	g := newGround(t, memory.Config{Meaning: model(t)})
-	g.call("upsert", `{"key": "deploy/command", "content": "The deploy command is make ship"}`)
-	g.call("upsert", `{"content": "Invoices are generated on the first day of the month", "tags": ["billing"]}`)
-	g.call("remember", `{"content": "The cat of the office is called Turing"}`)
-	g.call("task_create", `{"subject": "Feed it", "description": "the tin is in the kitchen"}`)
+	f := newFixture(t, setup{Embedder: builtinEmbedder(t)})
+	f.call("upsert", `{"key": "deploy/command", "content": "The deploy command is make ship"}`)
+	f.call("upsert", `{"content": "Invoices are generated on the first day of the month", "tags": ["billing"]}`)
+	f.call("remember", `{"content": "The cat of the office is called Turing"}`)
+	f.call("task_create", `{"subject": "Feed it", "description": "the tin is in the kitchen"}`)
 	for question, want := range map[string]string{
 		"how do I deploy":                      "k1: The deploy command is make ship",
 		"quand les factures sont-elles créées": "k2: Invoices are generated on the first day of the month",
@@ -29,7 +29,7 @@ func TestQueryByMeaning(t *testing.T) {
 		"billing":                              "k2: Invoices are generated on the first day of the month",
 		"kitchen":                              "t1: Feed it",
 	} {
-		if got := g.texts(`{"query": ` + quoted(question) + `}`); len(got) == 0 || got[0] != want {
+		if got := f.texts(`{"query": ` + quoted(question) + `}`); len(got) == 0 || got[0] != want {
 			t.Errorf("%q found %q, want %q", question, got, want)
 		}
 	}
@@ -37,43 +37,46 @@ func TestQueryByMeaning(t *testing.T) {
 		RankedBy string `json:"ranked_by"`
 		Total    int
 	}
-	r := g.call("query", `{"query": "quantum chromodynamics"}`, &data)
+	r := f.call("query", `{"query": "quantum chromodynamics"}`, &data)
 	if data.Total != 0 || data.RankedBy != "meaning" || r.Summary != "nothing is remembered that fits" {
 		t.Errorf("%s: %s", r.Summary, r.Data)
 	}
-	r = g.call("query", `{"query": "deploy"}`)
+	r = f.call("query", `{"query": "deploy"}`)
 	if !strings.Contains(r.Content[0].Text, "make ship") || !strings.Contains(r.Content[0].Text, "k1 deploy/command") {
 		t.Errorf("the text is %q", r.Content[0].Text)
 	}
 }
 
-type noMeaning struct{}
+type brokenEmbedder struct{}
 
-func (noMeaning) Vectors([]string) ([][]float32, error) { return nil, errors.New("no model today") }
+func (brokenEmbedder) Vectors([]string) ([][]float32, error) {
+	return nil, errors.New("no model today")
+}
 
-// Without meanings the words still find things, and the result says so.
+// Without an embedder, query ranks by words, and the result says so.
 func TestQueryByWords(t *testing.T) {
-	for name, m := range map[string]memory.EmbedFunc{"none": nil, "broken": noMeaning{}} {
-		g := newGround(t, memory.Config{Meaning: m})
-		g.call("upsert", `{"content": "The deploy command is make ship"}`)
-		g.call("upsert", `{"content": "Invoices are generated on the first day"}`)
+	for name, m := range map[string]module.Embedder{"none": nil, "broken": brokenEmbedder{}} {
+		f := newFixture(t, setup{Embedder: m})
+		f.call("upsert", `{"content": "The deploy command is make ship"}`)
+		f.call("upsert", `{"content": "Invoices are generated on the first day"}`)
 		var data struct {
 			RankedBy string `json:"ranked_by"`
 			Results  []struct{ Ref string }
 		}
-		r := g.call("query", `{"query": "deploying"}`, &data)
-		if data.RankedBy != "words" || len(data.Results) != 1 || data.Results[0].Ref != "k1" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "not by meaning") {
+		r := f.call("query", `{"query": "deploying"}`, &data)
+		if data.RankedBy != "words" || len(data.Results) != 1 || data.Results[0].Ref != "k1" ||
+			len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "not by meaning") {
 			t.Errorf("%s: %s, %q", name, r.Data, r.Warnings)
 		}
 	}
 }
 
 func TestQueryByHash(t *testing.T) {
-	g := newGround(t, memory.Config{})
+	f := newFixture(t, setup{})
 	long := strings.Repeat("a long story ", 5000)
-	g.call("upsert", `{"key": "story", "content": `+quoted(long)+`}`)
-	g.call("remember", `{"content": "password: hunter22 of the door"}`)
-	g.as("ada", "engine", "s2").call("remember", `{"content": "elsewhere"}`)
+	f.call("upsert", `{"key": "story", "content": `+quoted(long)+`}`)
+	f.call("remember", `{"content": "password: hunter22 of the door"}`)
+	f.as("ada", "engine", "s2").call("remember", `{"content": "elsewhere"}`)
 	long = strings.TrimSpace(long)
 	hash := memstore.HashOf(long)
 	for name, c := range map[string]struct{ query, want string }{
@@ -95,7 +98,7 @@ func TestQueryByHash(t *testing.T) {
 				Cut       bool
 			}
 		}
-		g.call("query", `{"mode": "hash", "query": `+quoted(c.query)+`}`, &data)
+		f.call("query", `{"mode": "hash", "query": `+quoted(c.query)+`}`, &data)
 		got := ""
 		for _, r := range data.Results {
 			got += r.Ref
@@ -111,11 +114,11 @@ func TestQueryByHash(t *testing.T) {
 
 func TestQueryByRange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGround(t, memory.Config{})
+		f := newFixture(t, setup{})
 		start := time.Now() // midnight, on the first of January 2000
 		for i := range 5 {
-			g.call("remember", fmt.Sprintf(`{"content": "fact %d"}`, i))
-			g.call("upsert", fmt.Sprintf(`{"key": "k-%d", "content": "known %d", "tags": ["odd%d"]}`, i, i, i%2))
+			f.call("remember", fmt.Sprintf(`{"content": "fact %d"}`, i))
+			f.call("upsert", fmt.Sprintf(`{"key": "k-%d", "content": "known %d", "tags": ["odd%d"]}`, i, i, i%2))
 			time.Sleep(24 * time.Hour)
 		}
 		day := func(n int) string { return quoted(start.AddDate(0, 0, n).Format(time.DateOnly)) }
@@ -136,7 +139,7 @@ func TestQueryByRange(t *testing.T) {
 			"past the end":             {`"tiers": ["working"], "offset": 9`, nil},
 		} {
 			var data struct{ Results []struct{ Ref string } }
-			g.call("query", `{"mode": "range", `+c.args+`}`, &data)
+			f.call("query", `{"mode": "range", `+c.args+`}`, &data)
 			var got []string
 			for _, r := range data.Results {
 				got = append(got, r.Ref)
@@ -149,17 +152,18 @@ func TestQueryByRange(t *testing.T) {
 			Next  int `json:"next_offset"`
 			Total int
 		}
-		if r := g.call("query", `{"mode": "range", "limit": 4}`, &data); data.Next != 4 || data.Total != 10 || !strings.Contains(r.Summary, "offset=4") {
+		r := f.call("query", `{"mode": "range", "limit": 4}`, &data)
+		if data.Next != 4 || data.Total != 10 || !strings.Contains(r.Summary, "offset=4") {
 			t.Errorf("%s: %+v", r.Summary, data)
 		}
-		if got := g.texts(`{"query": "fact", "from": "36h"}`); len(got) != 1 || got[0] != "f5: fact 4" {
+		if got := f.texts(`{"query": "fact", "from": "36h"}`); len(got) != 1 || got[0] != "f5: fact 4" {
 			t.Errorf("by words in a range: %q", got)
 		}
 	})
 }
 
 func TestQueryRefused(t *testing.T) {
-	g := newGround(t, memory.Config{})
+	f := newFixture(t, setup{})
 	for args, words := range map[string]string{
 		`{}`:                                   "needs a query",
 		`{"query": "  "}`:                      "needs a query",
@@ -173,15 +177,15 @@ func TestQueryRefused(t *testing.T) {
 		`{"mode": "range", "tiers": ["working"], "from_seq": 3, "to_seq": 2}`: "is after",
 		`{"mode": "range", "tiers": ["working", "knowledge"], "to_seq": 2}`:   "one tier",
 	} {
-		g.refused("query", args, tool.Invalid, words)
+		f.fails("query", args, tool.Invalid, words)
 	}
 }
 
-// An answer is bounded, whatever is in the memory.
+// A result is bounded, however large the memory is.
 func TestQueryIsBounded(t *testing.T) {
-	g := newGround(t, memory.Config{})
+	f := newFixture(t, setup{})
 	for i := range 30 {
-		g.call("upsert", fmt.Sprintf(`{"content": %s}`, quoted(fmt.Sprint("entry ", i, strings.Repeat(" word", 1000)))))
+		f.call("upsert", fmt.Sprintf(`{"content": %s}`, quoted(fmt.Sprint("entry ", i, strings.Repeat(" word", 1000)))))
 	}
 	var data struct {
 		Total   int
@@ -191,37 +195,40 @@ func TestQueryIsBounded(t *testing.T) {
 			Cut  bool
 		}
 	}
-	r := g.call("query", `{"query": "word", "limit": 50}`, &data)
-	if data.Total != 30 || len(r.Data) > 40<<10 || data.Next != len(data.Results) || len(data.Results) < 5 || !data.Results[0].Cut {
+	r := f.call("query", `{"query": "word", "limit": 50}`, &data)
+	if data.Total != 30 || len(r.Data) > 40<<10 || data.Next != len(data.Results) || len(data.Results) < 5 ||
+		!data.Results[0].Cut {
 		t.Errorf("%d bytes, %d of %d results", len(r.Data), len(data.Results), data.Total)
 	}
 }
 
 func TestOtherSessionsAreTheLastTen(t *testing.T) {
-	g := newGround(t, memory.Config{})
+	f := newFixture(t, setup{})
 	for i := range 12 {
-		g.as("ada", "engine", fmt.Sprint("old", i)).call("remember", fmt.Sprintf(`{"content": "note %d"}`, i))
+		f.as("ada", "engine", fmt.Sprint("old", i)).call("remember", fmt.Sprintf(`{"content": "note %d"}`, i))
 	}
 	var data struct{ Total int }
-	if g.call("query", `{"query": "note", "tiers": ["session"]}`, &data); data.Total != 10 {
+	if f.call("query", `{"query": "note", "tiers": ["session"]}`, &data); data.Total != 10 {
 		t.Errorf("%d", data.Total)
 	}
 }
 
 func TestCompact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGround(t, memory.Config{Meaning: model(t)})
-		g.call("task_create", `{"subject": "long done"}`)
-		g.call("task_update", `{"task_id": "t1", "status": "completed"}`)
+		f := newFixture(t, setup{Embedder: builtinEmbedder(t)})
+		f.call("task_create", `{"subject": "long done"}`)
+		f.call("task_update", `{"task_id": "t1", "status": "completed"}`)
 		time.Sleep(48 * time.Hour)
-		g.call("task_create", `{"subject": "just done"}`)
-		g.call("task_update", `{"task_id": "t2", "status": "completed"}`)
-		g.call("task_create", `{"subject": "open"}`)
-		for _, text := range []string{"alice manages bob", "The deploy command is make ship", "bob manages alice", "the cat is called Turing"} {
-			g.call("remember", `{"content": `+quoted(text)+`}`)
+		f.call("task_create", `{"subject": "just done"}`)
+		f.call("task_update", `{"task_id": "t2", "status": "completed"}`)
+		f.call("task_create", `{"subject": "open"}`)
+		for _, text := range []string{
+			"alice manages bob", "The deploy command is make ship", "bob manages alice", "the cat is called Turing",
+		} {
+			f.call("remember", `{"content": `+quoted(text)+`}`)
 		}
-		g.call("upsert", `{"key": "a", "content": "said twice"}`)
-		g.call("upsert", `{"key": "b", "content": "said twice"}`)
+		f.call("upsert", `{"key": "a", "content": "said twice"}`)
+		f.call("upsert", `{"key": "b", "content": "said twice"}`)
 
 		var data struct {
 			Dropped []struct{ Ref, Why string }
@@ -236,62 +243,65 @@ func TestCompact(t *testing.T) {
 			}
 			return all
 		}
-		before := g.texts(`{"mode": "range", "limit": 50}`)
-		g.call("compact", `{"dry_run": true}`, &data)
+		before := f.texts(`{"mode": "range", "limit": 50}`)
+		f.call("compact", `{"dry_run": true}`, &data)
 		if diff := cmp.Diff([]string{"t1", "f1=f3", "k1=k2"}, refs()); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff(before, g.texts(`{"mode": "range", "limit": 50}`)); diff != "" {
+		if diff := cmp.Diff(before, f.texts(`{"mode": "range", "limit": 50}`)); diff != "" {
 			t.Errorf("a dry run changed something: %s", diff)
 		}
-		r := g.call("compact", `{}`, &data)
-		if diff := cmp.Diff([]string{"t1", "f1=f3", "k1=k2"}, refs()); diff != "" || !strings.Contains(r.Summary, "dropped 1 entry; 2 pairs mean nearly the same") {
+		r := f.call("compact", `{}`, &data)
+		if diff := cmp.Diff([]string{"t1", "f1=f3", "k1=k2"}, refs()); diff != "" ||
+			!strings.Contains(r.Summary, "dropped 1 entry; 2 pairs mean nearly the same") {
 			t.Error(r.Summary, diff)
 		}
-		g.call("compact", `{"tiers": ["working"], "completed_older_than_hours": 0}`, &data)
+		f.call("compact", `{"tiers": ["working"], "completed_older_than_hours": 0}`, &data)
 		if diff := cmp.Diff([]string{"t2", "f1=f3"}, refs()); diff != "" {
 			t.Error(diff)
 		}
-		if len(g.texts(`{"mode": "range", "limit": 50}`)) != len(before)-2 {
+		if len(f.texts(`{"mode": "range", "limit": 50}`)) != len(before)-2 {
 			t.Error("more went than completed tasks")
 		}
 	})
 }
 
-// Facts that were said twice go, but for the newest; they get there when the
-// words of an older one are changed.
-func TestCompactDoubles(t *testing.T) {
-	g := newGround(t, memory.Config{})
-	shelf := memstore.Open(g.host.State, nil)
-	check(t, shelf.Change(memstore.Key{User: "ada", App: "engine", Session: "s1"}, func(d *memstore.Edit) error {
+// Of facts with the same text, compact keeps the newest. They come about when the
+// text of an older one changes.
+func TestCompactDuplicates(t *testing.T) {
+	f := newFixture(t, setup{})
+	store := memstore.Open(f.host.State, nil)
+	check(t, store.Change(memstore.Key{User: "ada", App: "engine", Session: "s1"}, func(edit *memstore.Edit) error {
 		for _, text := range []string{"the same", "another", "The same.", "the  same"} {
-			d.Put(memstore.Entry{Kind: memstore.Fact, Text: text})
+			edit.Put(memstore.Entry{Kind: memstore.Fact, Text: text})
 		}
 		return nil
 	}))
-	check(t, shelf.Change(memstore.Key{User: "ada", App: "engine", Knowledge: true}, func(d *memstore.Edit) error {
-		d.Put(memstore.Entry{Kind: memstore.Knowledge, Key: "kept", Text: "known"})
-		d.Put(memstore.Entry{Kind: memstore.Knowledge, Text: "known"})
+	check(t, store.Change(memstore.Key{User: "ada", App: "engine", Knowledge: true}, func(edit *memstore.Edit) error {
+		edit.Put(memstore.Entry{Kind: memstore.Knowledge, Key: "kept", Text: "known"})
+		edit.Put(memstore.Entry{Kind: memstore.Knowledge, Text: "known"})
 		return nil
 	}))
-	check(t, shelf.Close())
-	g.call("compact", `{}`)
-	got := append(g.texts(`{"mode": "range", "tiers": ["working"]}`), g.texts(`{"mode": "range", "tiers": ["knowledge"]}`)...)
+	check(t, store.Close())
+	f.call("compact", `{}`)
+	got := f.texts(`{"mode": "range", "tiers": ["working"]}`)
+	got = append(got, f.texts(`{"mode": "range", "tiers": ["knowledge"]}`)...)
 	if diff := cmp.Diff([]string{"f4: the  same", "f2: another", "k1: known"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if r := g.call("compact", `{}`); r.Summary != "there is nothing to tidy up" {
+	if r := f.call("compact", `{}`); r.Summary != "there is nothing to tidy up" {
 		t.Error(r.Summary)
 	}
 }
 
-type writer struct {
+// summarizer is a Summarizer that can fail, and that calls during meanwhile.
+type summarizer struct {
 	text   string
 	err    error
 	during func()
 }
 
-func (w *writer) Summarize(_ context.Context, texts []string) (string, error) {
+func (w *summarizer) Summarize(_ context.Context, texts []string) (string, error) {
 	if w.during != nil {
 		w.during()
 	}
@@ -299,24 +309,24 @@ func (w *writer) Summarize(_ context.Context, texts []string) (string, error) {
 }
 
 func TestSummarizer(t *testing.T) {
-	w := &writer{text: "a summary with password=hunter22"}
-	g := newGround(t, memory.Config{Summarizer: w})
+	w := &summarizer{text: "a summary with password=hunter22"}
+	f := newFixture(t, setup{Summarizer: w})
 	for i := range 25 {
-		g.call("remember", fmt.Sprintf(`{"content": "fact %d"}`, i))
+		f.call("remember", fmt.Sprintf(`{"content": "fact %d"}`, i))
 	}
 	w.err = errors.New("no model today")
-	g.refused("compact", `{}`, tool.Unavailable, "kept as they were")
-	w.err, w.during = nil, func() { g.call("forget", `{"refs": ["f2"]}`) }
+	f.fails("compact", `{}`, tool.Unavailable, "kept as they were")
+	w.err, w.during = nil, func() { f.call("forget", `{"refs": ["f2"]}`) }
 	var data struct{ Summarized int }
-	if g.call("compact", `{}`, &data); data.Summarized != 0 {
+	if f.call("compact", `{}`, &data); data.Summarized != 0 {
 		t.Errorf("the facts changed meanwhile, yet %d were summarized", data.Summarized)
 	}
 	w.during = nil
-	g.call("compact", `{"dry_run": true}`)
-	if g.call("compact", `{}`, &data); data.Summarized != 4 {
+	f.call("compact", `{"dry_run": true}`)
+	if f.call("compact", `{}`, &data); data.Summarized != 4 {
 		t.Errorf("%d summarized", data.Summarized)
 	}
-	got := g.texts(`{"mode": "range", "limit": 50}`)
+	got := f.texts(`{"mode": "range", "limit": 50}`)
 	if len(got) != 21 || got[0] != "f26: a summary with password=[redacted] of 4, from fact 0" {
 		t.Errorf("%d: %q", len(got), got[0])
 	}

@@ -33,17 +33,20 @@ const rememberOutput = `{
   "required": ["id", "facts", "known"]
 }`
 
-func rememberTool(d *service) definition {
+func rememberTool(s *service) definition {
 	return definition{
 		name: "remember", short: "Remember", doc: rememberDoc, input: rememberInput, output: rememberOutput,
-		examples: []tool.Example{module.Example("something found out", `{"content": "Integration tests need Postgres on port 5433; start it with make db"}`)},
+		examples: []tool.Example{
+			module.Example("something found out",
+				`{"content": "Integration tests need Postgres on port 5433; start it with make db"}`),
+		},
 		aliases: []string{
 			"save_memory", "add_memory", "memorize", "note", "store_fact",
 			"remember a fact", "keep in mind", "take a note", "do not forget",
 			"se souvenir", "retenir un fait", "mémoriser", "prendre note",
 		},
 		tags:    []string{"memory", "fact", "note", "remember", "mémoire", "fait", "retenir"},
-		handler: handler(d, "remember", remember),
+		handler: handler(s, "remember", remember),
 	}
 }
 
@@ -54,15 +57,15 @@ type rememberData struct {
 	Dropped []string `json:"dropped,omitempty"`
 }
 
-func remember(_ context.Context, v *memoryCall, in struct{ Content string }) (*tool.Result, error) {
-	text, err := v.cleanText("fact", in.Content)
+func remember(_ context.Context, c *memoryCall, in struct{ Content string }) (*tool.Result, error) {
+	text, err := c.cleanText("fact", in.Content)
 	if err != nil {
 		return nil, err
 	}
 	var data rememberData
-	err = v.shelf.Change(v.session(), func(d *memstore.Edit) error {
+	err = c.store.Change(c.session(), func(edit *memstore.Edit) error {
 		fact := memstore.Entry{Kind: memstore.Fact, Text: text}
-		facts := memstore.Of(d.Entries, memstore.Fact)
+		facts := memstore.Of(edit.Entries, memstore.Fact)
 		for i, f := range facts {
 			if !same(f.Text, text) {
 				continue
@@ -71,12 +74,12 @@ func remember(_ context.Context, v *memoryCall, in struct{ Content string }) (*t
 			if i == len(facts)-1 && f.Text == text {
 				return nil
 			}
-			fact.ID = f.ID // said again, it is the newest
+			fact.ID = f.ID // a repeated fact becomes the newest
 		}
-		data.ID = d.Put(fact).ID
-		facts = memstore.Of(d.Entries, memstore.Fact)
-		for _, f := range facts[:max(0, len(facts)-v.settings.MaxFacts)] {
-			d.Drop(f.ID)
+		data.ID = edit.Put(fact).ID
+		facts = memstore.Of(edit.Entries, memstore.Fact)
+		for _, f := range facts[:max(0, len(facts)-c.settings.MaxFacts)] {
+			edit.Drop(f.ID)
 			data.Dropped = append(data.Dropped, cut(f.Text, 500))
 		}
 		data.Facts = len(facts) - len(data.Dropped)
@@ -89,9 +92,11 @@ func remember(_ context.Context, v *memoryCall, in struct{ Content string }) (*t
 	case data.Known:
 		return tool.OK("already kept as "+data.ID, data)
 	case len(data.Dropped) > 0:
-		r, err := tool.OK(fmt.Sprintf("kept as %s; the session keeps %d facts, so the oldest went", data.ID, data.Facts), data)
+		facts := count(data.Facts, "fact", "facts")
+		r, err := tool.OK(fmt.Sprintf("kept as %s; the session keeps %s, so the oldest went", data.ID, facts), data)
 		if err == nil {
-			r.Warnings = append(r.Warnings, "gone to make room: "+oneLine(data.Dropped[0], 200)+"; what should last belongs in memory.upsert")
+			r.Warnings = append(r.Warnings,
+				"gone to make room: "+oneLine(data.Dropped[0], 200)+"; what should last belongs in memory.upsert")
 		}
 		return r, err
 	default:

@@ -9,7 +9,7 @@ import (
 	"callgate/tool"
 )
 
-// What the section of a prompt shows at most.
+// Limits of the section.
 const (
 	shownFacts = 20
 	shownGoal  = 1_000 // bytes
@@ -17,14 +17,14 @@ const (
 	shownFact  = 500
 )
 
-// section is the working memory of a session as its agent is told of it at the
-// beginning of each turn; "" when there is nothing to tell.
-func (d *service) section(p tool.Principal) string {
-	entries, err := d.shelf.Read(sessionOf(p))
+// section returns the working memory of a session for the prompt of its agent, at
+// the start of each turn; "" where the memory is empty.
+func (s *service) section(p tool.Principal) string {
+	entries, err := s.store.Read(sessionOf(p))
 	if err != nil {
-		return "" // the shelf's log says why
+		return "" // the store logs the reason
 	}
-	known, _ := d.shelf.Read(knowledgeOf(p))
+	known, _ := s.store.Read(knowledgeOf(p))
 	if len(entries)+len(known) == 0 {
 		return ""
 	}
@@ -41,8 +41,8 @@ func (d *service) section(p tool.Principal) string {
 	if len(known) > 0 {
 		fmt.Fprintf(&b, "Knowledge: %s; search it with memory.query.\n", count(len(known), "entry", "entries"))
 	}
-	// A secret that the kernel came to know later must not be told either.
-	return strings.TrimSpace(d.scrub(b.String()))
+	// A text may contain a secret that the kernel did not know when the text was stored.
+	return strings.TrimSpace(s.scrub(b.String()))
 }
 
 var marks = map[string]string{pending: "[ ]", inProgress: "[>]", completed: "[x]", blocked: "[!]"}
@@ -51,7 +51,7 @@ func writeTasks(b *strings.Builder, tasks []*memstore.Entry) {
 	if len(tasks) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "Tasks (%d of %d completed):\n", len(tasks)-open(tasks), len(tasks))
+	fmt.Fprintf(b, "Tasks (%d of %d completed):\n", len(tasks)-countOpen(tasks), len(tasks))
 	next := nextTask(tasks)
 	for _, t := range tasks {
 		b.WriteString(marks[t.Status] + " " + t.ID + " " + fenceText(t.Text, shownTask))
@@ -82,28 +82,32 @@ func writeFacts(b *strings.Builder, facts []*memstore.Entry) {
 	}
 }
 
-// Tags that models are trained to take for the frame of a conversation, or for
-// orders, also where they touch a word; any other tag that stands by itself;
-// and the frames that are written in brackets.
 var (
-	framing = regexp.MustCompile(`(?i)<\s*/?\s*(?:\||!|\?|/|(?:sys|assistant|user|human|developer|instruction|tool|function|invoke|parameter|antml|working_memory|memory|message|prompt|reminder|important|admin|override|start_of|end_of|begin_of|think|context|result)[^<>]*>?)`)
-	tag     = regexp.MustCompile(`(^|[^\w])<(/?[A-Za-z][^<>]*)>`)
-	bracket = regexp.MustCompile(`(?i)\[\s*/?\s*(?:INST|SYS|SYSTEM|USER|ASSISTANT|TOOL_CALLS?|TOOL_RESULTS?|AVAILABLE_TOOLS|IMG|PREFIX|SUFFIX)\b[^\]\n]*\]`)
+	// framing matches tags that models read as the frame of a conversation or as
+	// instructions, also directly behind a word.
+	framing = regexp.MustCompile(`(?i)<\s*/?\s*(?:\||!|\?|/|(?:sys|assistant|user|human|developer|instruction|tool|` +
+		`function|invoke|parameter|antml|working_memory|memory|message|prompt|reminder|important|admin|override|` +
+		`start_of|end_of|begin_of|think|context|result)[^<>]*>?)`)
+	// tag matches any other tag that stands by itself.
+	tag = regexp.MustCompile(`(^|[^\w])<(/?[A-Za-z][^<>]*)>`)
+	// bracket matches frames in brackets.
+	bracket = regexp.MustCompile(`(?i)\[\s*/?\s*(?:INST|SYS|SYSTEM|USER|ASSISTANT|TOOL_CALLS?|TOOL_RESULTS?|` +
+		`AVAILABLE_TOOLS|IMG|PREFIX|SUFFIX)\b[^\]\n]*\]`)
 )
 
-// fenceText is a remembered text as it may stand in a prompt: on one line, not
-// too long, and without anything that a model could take for more than a note.
-func fenceText(text string, most int) string {
+// fenceText returns a stored text for a prompt: on one line, cut to a number of
+// bytes, and without anything that a model could read as more than a note.
+func fenceText(text string, limit int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if !strings.ContainsAny(text, "<[") {
-		return cut(text, most)
+		return cut(text, limit)
 	}
 	text = framing.ReplaceAllStringFunc(text, angles)
 	text = tag.ReplaceAllStringFunc(text, angles)
 	text = bracket.ReplaceAllStringFunc(text, func(s string) string {
 		return "(" + strings.TrimSpace(s[1:len(s)-1]) + ")"
 	})
-	return cut(text, most)
+	return cut(text, limit)
 }
 
 var angles = strings.NewReplacer("<", "‹", ">", "›").Replace

@@ -30,17 +30,20 @@ const setGoalOutput = `{
   "required": ["goal"]
 }`
 
-func setGoalTool(d *service) definition {
+func setGoalTool(s *service) definition {
 	return definition{
 		name: "set_goal", short: "SetGoal", doc: setGoalDoc, input: setGoalInput, output: setGoalOutput,
-		examples: []tool.Example{module.Example("at the beginning of longer work", `{"goal": "Move the billing service from MySQL to Postgres without downtime"}`)},
+		examples: []tool.Example{
+			module.Example("at the beginning of longer work",
+				`{"goal": "Move the billing service from MySQL to Postgres without downtime"}`),
+		},
 		aliases: []string{
 			"setgoal", "update_goal", "set_objective",
 			"set a goal", "state the objective", "what we want to achieve", "remember what the user wants",
 			"fixer un objectif", "définir le but", "noter l'objectif",
 		},
 		tags:    []string{"memory", "goal", "plan", "objective", "mémoire", "objectif", "but"},
-		handler: handler(d, "set_goal", setGoal),
+		handler: handler(s, "set_goal", setGoal),
 	}
 }
 
@@ -49,20 +52,20 @@ type goalData struct {
 	Previous string `json:"previous,omitempty"`
 }
 
-func setGoal(_ context.Context, v *memoryCall, in struct{ Goal string }) (*tool.Result, error) {
-	goal, err := v.cleanText("goal", in.Goal)
+func setGoal(_ context.Context, c *memoryCall, in struct{ Goal string }) (*tool.Result, error) {
+	goal, err := c.cleanText("goal", in.Goal)
 	if err != nil {
 		return nil, err
 	}
 	data := goalData{Goal: goal}
-	err = v.shelf.Change(v.session(), func(d *memstore.Edit) error {
-		if old := d.Find(string(memstore.Goal)); old != nil {
+	err = c.store.Change(c.session(), func(edit *memstore.Edit) error {
+		if old := edit.Find(string(memstore.Goal)); old != nil {
 			if old.Text == goal {
 				return nil
 			}
 			data.Previous = old.Text
 		}
-		d.Put(memstore.Entry{Kind: memstore.Goal, Text: goal})
+		edit.Put(memstore.Entry{Kind: memstore.Goal, Text: goal})
 		return nil
 	})
 	if err != nil {

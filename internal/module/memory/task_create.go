@@ -39,11 +39,12 @@ const taskOutput = `{
   "required": ["id", "subject", "status", "open", "total"]
 }`
 
-func taskCreateTool(d *service) definition {
+func taskCreateTool(s *service) definition {
 	return definition{
 		name: "task_create", short: "TaskCreate", doc: taskCreateDoc, input: taskCreateInput, output: taskOutput,
 		examples: []tool.Example{
-			module.Example("a step of the work", `{"subject": "Write the migration script", "description": "Batches of 1,000 rows; must be safe to run twice"}`),
+			module.Example("a step of the work",
+				`{"subject": "Write the migration script", "description": "Batches of 1,000 rows; must be safe to run twice"}`),
 		},
 		aliases: []string{
 			"create_task", "add_task", "add_todo", "todo_add", "todo_write", "todowrite",
@@ -51,7 +52,7 @@ func taskCreateTool(d *service) definition {
 			"créer une tâche", "ajouter une tâche", "planifier les étapes", "liste de tâches",
 		},
 		tags:    []string{"memory", "task", "todo", "plan", "mémoire", "tâche"},
-		handler: handler(d, "task_create", taskCreate),
+		handler: handler(s, "task_create", taskCreate),
 	}
 }
 
@@ -75,16 +76,16 @@ type taskData struct {
 	Dropped  []string `json:"dropped,omitempty"`
 }
 
-// about is a task and the list it stands in.
-func about(t *memstore.Entry, tasks []*memstore.Entry) taskData {
-	data := taskData{ID: t.ID, Subject: t.Text, Status: t.Status, Open: open(tasks), Total: len(tasks)}
+// dataOf describes a task and the list of all tasks.
+func dataOf(t *memstore.Entry, tasks []*memstore.Entry) taskData {
+	data := taskData{ID: t.ID, Subject: t.Text, Status: t.Status, Open: countOpen(tasks), Total: len(tasks)}
 	if next := nextTask(tasks); next != nil {
 		data.Next = next.ID
 	}
 	return data
 }
 
-func open(tasks []*memstore.Entry) int {
+func countOpen(tasks []*memstore.Entry) int {
 	n := 0
 	for _, t := range tasks {
 		if t.Status != completed {
@@ -94,7 +95,7 @@ func open(tasks []*memstore.Entry) int {
 	return n
 }
 
-// nextTask is the first that waits to be done, or nil.
+// nextTask returns the first pending task, or nil.
 func nextTask(tasks []*memstore.Entry) *memstore.Entry {
 	for _, t := range tasks {
 		if t.Status == pending {
@@ -104,35 +105,35 @@ func nextTask(tasks []*memstore.Entry) *memstore.Entry {
 	return nil
 }
 
-func taskCreate(_ context.Context, v *memoryCall, in struct{ Subject, Description string }) (*tool.Result, error) {
-	subject, err := v.cleanText("subject", in.Subject)
+func taskCreate(_ context.Context, c *memoryCall, in struct{ Subject, Description string }) (*tool.Result, error) {
+	subject, err := c.cleanText("subject", in.Subject)
 	if err != nil {
 		return nil, err
 	}
-	detail, err := v.optional("description", in.Description)
+	detail, err := c.optional("description", in.Description)
 	if err != nil {
 		return nil, err
 	}
 	var data taskData
-	err = v.shelf.Change(v.session(), func(d *memstore.Edit) error {
-		for _, t := range memstore.Tasks(d.Entries) {
+	err = c.store.Change(c.session(), func(edit *memstore.Edit) error {
+		for _, t := range memstore.Tasks(edit.Entries) {
 			if t.Status != completed && same(t.Text, subject) {
 				if detail != "" && detail != t.Detail {
 					changed := *t
 					changed.Detail = detail
-					t = d.Put(changed)
+					t = edit.Put(changed)
 				}
-				data = about(t, memstore.Tasks(d.Entries))
+				data = dataOf(t, memstore.Tasks(edit.Entries))
 				data.Existed = true
 				return nil
 			}
 		}
-		dropped, err := v.roomForTask(d)
+		dropped, err := c.dropCompleted(edit)
 		if err != nil {
 			return err
 		}
-		made := d.Put(memstore.Entry{Kind: memstore.Task, Text: subject, Detail: detail, Status: pending})
-		data = about(made, memstore.Tasks(d.Entries))
+		made := edit.Put(memstore.Entry{Kind: memstore.Task, Text: subject, Detail: detail, Status: pending})
+		data = dataOf(made, memstore.Tasks(edit.Entries))
 		data.Dropped = dropped
 		return nil
 	})
@@ -146,19 +147,20 @@ func taskCreate(_ context.Context, v *memoryCall, in struct{ Subject, Descriptio
 	return tool.OK(summary, data)
 }
 
-// roomForTask drops completed tasks, the oldest first, until one more fits.
-func (v *memoryCall) roomForTask(d *memstore.Edit) (dropped []string, err error) {
-	tasks := memstore.Tasks(d.Entries)
-	over := len(tasks) + 1 - v.settings.MaxTodos
+// dropCompleted drops completed tasks, the oldest first, until one more fits.
+func (c *memoryCall) dropCompleted(edit *memstore.Edit) (dropped []string, err error) {
+	tasks := memstore.Tasks(edit.Entries)
+	over := len(tasks) + 1 - c.settings.MaxTodos
 	for _, t := range tasks {
 		if over > 0 && t.Status == completed {
-			d.Drop(t.ID)
+			edit.Drop(t.ID)
 			dropped = append(dropped, t.ID)
 			over--
 		}
 	}
 	if over > 0 {
-		return nil, tool.Errorf(v.op, tool.Limited, "the list has %d open tasks, and no more than %d are kept", open(tasks), v.settings.MaxTodos).
+		return nil, tool.Errorf(c.op, tool.Limited, "the list has %s, and no more than %d are kept",
+			count(countOpen(tasks), "open task", "open tasks"), c.settings.MaxTodos).
 			WithHint("complete some with memory.task_update, or take some out with memory.forget; then add this one")
 	}
 	return dropped, nil

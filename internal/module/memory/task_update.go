@@ -27,12 +27,13 @@ const taskUpdateInput = `{
   "additionalProperties": false
 }`
 
-func taskUpdateTool(d *service) definition {
+func taskUpdateTool(s *service) definition {
 	return definition{
 		name: "task_update", short: "TaskUpdate", doc: taskUpdateDoc, input: taskUpdateInput, output: taskOutput,
 		examples: []tool.Example{
 			module.Example("a step is done", `{"task_id": "t1", "status": "completed"}`),
-			module.Example("a step cannot go on", `{"task_id": "t2", "status": "blocked", "description": "waits for access to the staging database"}`),
+			module.Example("a step cannot go on",
+				`{"task_id": "t2", "status": "blocked", "description": "waits for access to the staging database"}`),
 		},
 		aliases: []string{
 			"update_task", "complete_task", "finish_task", "todo_update",
@@ -40,7 +41,7 @@ func taskUpdateTool(d *service) definition {
 			"mettre à jour une tâche", "terminer une tâche", "marquer une tâche comme faite",
 		},
 		tags:    []string{"memory", "task", "todo", "status", "mémoire", "tâche"},
-		handler: handler(d, "task_update", taskUpdate),
+		handler: handler(s, "task_update", taskUpdate),
 	}
 }
 
@@ -52,48 +53,50 @@ type taskUpdateArgs struct {
 	Description string `json:"description"`
 }
 
-func taskUpdate(_ context.Context, v *memoryCall, in taskUpdateArgs) (*tool.Result, error) {
+func taskUpdate(_ context.Context, c *memoryCall, in taskUpdateArgs) (*tool.Result, error) {
 	id := cmp.Or(in.TaskID, in.TaskIDCamel)
 	if id == "" {
-		return nil, tool.Errorf(v.op, tool.Invalid, "task_id is missing: which task is meant?").WithHint("give the id that task_create returned, such as t1")
+		return nil, tool.Errorf(c.op, tool.Invalid, "task_id is missing: which task is meant?").
+			WithHint("give the id that task_create returned, such as t1")
 	}
-	subject, err := v.optional("subject", in.Subject)
+	subject, err := c.optional("subject", in.Subject)
 	if err != nil {
 		return nil, err
 	}
-	detail, err := v.optional("description", in.Description)
+	detail, err := c.optional("description", in.Description)
 	if err != nil {
 		return nil, err
 	}
 	var data taskData
-	err = v.shelf.Change(v.session(), func(d *memstore.Edit) error {
-		old := d.Find(id)
+	err = c.store.Change(c.session(), func(edit *memstore.Edit) error {
+		old := edit.Find(id)
 		if old == nil || old.Kind != memstore.Task {
-			return v.noTask(id, memstore.Tasks(d.Entries))
+			return c.noTask(id, memstore.Tasks(edit.Entries))
 		}
 		changed := *old
 		changed.Status, changed.Text, changed.Detail = in.Status, cmp.Or(subject, old.Text), cmp.Or(detail, old.Detail)
 		if changed.Status != old.Status || changed.Text != old.Text || changed.Detail != old.Detail {
-			d.Put(changed)
+			edit.Put(changed)
 		}
-		data = about(&changed, memstore.Tasks(d.Entries))
+		data = dataOf(&changed, memstore.Tasks(edit.Entries))
 		data.Previous = old.Status
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	summary := fmt.Sprintf("%s is %s: %s; %d of %d completed", data.ID, data.Status, oneLine(data.Subject, 100), data.Total-data.Open, data.Total)
+	summary := fmt.Sprintf("%s is %s: %s; %d of %d completed",
+		data.ID, data.Status, oneLine(data.Subject, 100), data.Total-data.Open, data.Total)
 	if data.Next != "" && data.Status == completed {
 		summary += "; next is " + data.Next
 	}
 	return tool.OK(summary, data)
 }
 
-func (v *memoryCall) noTask(id string, tasks []*memstore.Entry) error {
-	e := tool.Errorf(v.op, tool.NotFound, "this session has no task %q", tool.Truncate(id))
+func (c *memoryCall) noTask(id string, tasks []*memstore.Entry) error {
+	e := tool.Errorf(c.op, tool.NotFound, "this session has no task %q", tool.Truncate(id))
 	if len(tasks) == 0 {
-		return e.WithHint("make one first with memory.task_create")
+		return e.WithHint("create one first with memory.task_create")
 	}
 	for _, t := range tasks {
 		e.Similar = append(e.Similar, t.ID)

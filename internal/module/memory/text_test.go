@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestInstant(t *testing.T) {
+func TestParseTime(t *testing.T) {
 	paris := time.FixedZone("there", 3600)
 	now := time.Date(2026, 3, 5, 12, 0, 0, 0, paris)
 	at := func(day, hour, minute int) time.Time { return time.Date(2026, 3, day, hour, minute, 0, 0, paris) }
@@ -41,7 +41,7 @@ func TestInstant(t *testing.T) {
 	}
 }
 
-func FuzzInstant(f *testing.F) {
+func FuzzParseTime(f *testing.F) {
 	for _, text := range []string{"2026-03-01", "90m", "2d ago", "Infw", "0x1p9h", "today"} {
 		f.Add(text)
 	}
@@ -55,13 +55,15 @@ func FuzzInstant(f *testing.F) {
 	})
 }
 
-func FuzzHarmless(f *testing.F) {
+func FuzzFenceText(f *testing.F) {
 	f.Add("</working_memory><|im_start|>[INST]<<SYS>>")
 	f.Add("< system\n>")
 	f.Fuzz(func(t *testing.T, text string) {
-		got := fenceText(tidy(text), 500)
+		got := fenceText(normalize(text), 500)
 		low := strings.ToLower(got)
-		for _, bad := range []string{"</", "<|", "<system", "<tool_call", "<function", "<invoke", "[inst]", "[/inst]", "<working_memory", "\n", "<!--"} {
+		for _, bad := range []string{
+			"</", "<|", "<system", "<tool_call", "<function", "<invoke", "[inst]", "[/inst]", "<working_memory", "\n", "<!--",
+		} {
 			if strings.Contains(low, bad) {
 				t.Fatalf("%q became %q, with %q", text, got, bad)
 			}
@@ -69,8 +71,8 @@ func FuzzHarmless(f *testing.F) {
 		if !utf8.ValidString(got) || len(got) > 500+len("…") {
 			t.Fatalf("%q became %q", text, got)
 		}
-		if tidy(tidy(text)) != tidy(text) {
-			t.Fatalf("%q is tidied to %q", text, tidy(text))
+		if normalize(normalize(text)) != normalize(text) {
+			t.Fatalf("%q is normalized to %q", text, normalize(text))
 		}
 	})
 }

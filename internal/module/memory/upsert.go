@@ -20,7 +20,8 @@ const upsertInput = `{
   "properties": {
     "content": {"type": "string", "minLength": 1, "maxLength": 65536, "description": "What is to be known."},
     "key": {"type": "string", "maxLength": 200, "description": "A name for it, by which it is found and replaced."},
-    "tags": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 64}, "maxItems": 20, "description": "Words that it belongs under."}
+    "tags": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 64}, "maxItems": 20,
+      "description": "Words that it belongs under."}
   },
   "required": ["content"],
   "additionalProperties": false
@@ -38,11 +39,12 @@ const upsertOutput = `{
   "required": ["id", "hash", "outcome", "entries"]
 }`
 
-func upsertTool(d *service) definition {
+func upsertTool(s *service) definition {
 	return definition{
 		name: "upsert", short: "MemoryUpsert", doc: upsertDoc, input: upsertInput, output: upsertOutput,
 		examples: []tool.Example{
-			module.Example("by key, so that it can be replaced", `{"key": "deploy/command", "content": "Deploy with make ship from the branch stable", "tags": ["deploy"]}`),
+			module.Example("by key, so that it can be replaced",
+				`{"key": "deploy/command", "content": "Deploy with make ship from the branch stable", "tags": ["deploy"]}`),
 			module.Example("without one", `{"content": "The user wants commit messages in English"}`),
 		},
 		aliases: []string{
@@ -51,7 +53,7 @@ func upsertTool(d *service) definition {
 			"enregistrer une connaissance", "mémoriser durablement", "mémoire à long terme",
 		},
 		tags:    []string{"memory", "knowledge", "store", "long-term", "mémoire", "connaissance"},
-		handler: handler(d, "upsert", upsert),
+		handler: handler(s, "upsert", upsert),
 	}
 }
 
@@ -69,28 +71,29 @@ type upsertData struct {
 	Entries int    `json:"entries"`
 }
 
-func upsert(_ context.Context, v *memoryCall, in upsertArgs) (*tool.Result, error) {
-	next, err := v.entry(in)
+func upsert(_ context.Context, c *memoryCall, in upsertArgs) (*tool.Result, error) {
+	next, err := c.entry(in)
 	if err != nil {
 		return nil, err
 	}
 	var data upsertData
-	err = v.shelf.Change(v.knowledge(), func(d *memstore.Edit) error {
+	err = c.store.Change(c.knowledge(), func(edit *memstore.Edit) error {
 		e, outcome, grows := next, "created", len(next.Text)
-		if old := findReplaced(d.Entries, next); old != nil {
+		if old := findReplaced(edit.Entries, next); old != nil {
 			e = merged(old, next)
 			if old.Text == e.Text && old.Key == e.Key && slices.Equal(old.Tags, e.Tags) {
-				data = upsertData{old.ID, old.Key, old.Hash(), "unchanged", len(d.Entries)}
+				data = upsertData{old.ID, old.Key, old.Hash(), "unchanged", len(edit.Entries)}
 				return nil
 			}
 			outcome, grows = "replaced", grows-len(old.Text)
 		}
-		if e.ID == "" && len(d.Entries) >= maxKnowledge || grows > 0 && memstore.Weight(d.Entries)+grows > maxWeight {
-			return tool.Errorf(v.op, tool.Limited, "the knowledge is full: it has %s, %d KiB", count(len(d.Entries), "entry", "entries"), memstore.Weight(d.Entries)>>10).
-				WithHint("take out what is no longer needed with memory.forget, or tidy up with memory.compact")
+		if e.ID == "" && len(edit.Entries) >= maxKnowledge || grows > 0 && memstore.Weight(edit.Entries)+grows > maxWeight {
+			return tool.Errorf(c.op, tool.Limited, "the knowledge is full: it has %s, %d KiB",
+				count(len(edit.Entries), "entry", "entries"), memstore.Weight(edit.Entries)>>10).
+				WithHint("delete what is no longer needed with memory.forget, or clean up with memory.compact")
 		}
-		put := d.Put(e)
-		data = upsertData{put.ID, put.Key, put.Hash(), outcome, len(d.Entries)}
+		put := edit.Put(e)
+		data = upsertData{put.ID, put.Key, put.Hash(), outcome, len(edit.Entries)}
 		return nil
 	})
 	if err != nil {
@@ -103,28 +106,31 @@ func upsert(_ context.Context, v *memoryCall, in upsertArgs) (*tool.Result, erro
 	if data.Outcome == "unchanged" {
 		return tool.OK(name+" holds just that already", data)
 	}
-	return tool.OK(fmt.Sprintf("%s %s; the knowledge has %s", data.Outcome, name, count(data.Entries, "entry", "entries")), data)
+	entries := count(data.Entries, "entry", "entries")
+	return tool.OK(fmt.Sprintf("%s %s; the knowledge has %s", data.Outcome, name, entries), data)
 }
 
-// entry is what a call wants kept.
-func (v *memoryCall) entry(in upsertArgs) (e memstore.Entry, err error) {
+// entry returns the entry that a call wants to store.
+func (c *memoryCall) entry(in upsertArgs) (e memstore.Entry, err error) {
 	e.Kind = memstore.Knowledge
-	if e.Text, err = v.cleanText("content", in.Content); err != nil {
+	if e.Text, err = c.cleanText("content", in.Content); err != nil {
 		return e, err
 	}
-	before := v.redactedCount
-	if e.Key, err = v.optional("key", in.Key); err != nil {
+	before := c.redactedCount
+	if e.Key, err = c.optional("key", in.Key); err != nil {
 		return e, err
 	}
 	e.Key = strings.Join(strings.Fields(e.Key), " ")
 	switch {
-	case v.redactedCount > before:
-		return e, tool.Errorf(v.op, tool.Invalid, "the key holds what looks like a secret").WithHint("call it by what it is for")
+	case c.redactedCount > before:
+		return e, tool.Errorf(c.op, tool.Invalid, "the key contains what looks like a secret").
+			WithHint("name it by its purpose")
 	case memstore.IsID(e.Key):
-		return e, tool.Errorf(v.op, tool.Invalid, "the key %q looks like the id of an entry", e.Key).WithHint("choose a name that says what it is, such as deploy/command")
+		return e, tool.Errorf(c.op, tool.Invalid, "the key %q looks like the id of an entry", e.Key).
+			WithHint("choose a name that says what it is, such as deploy/command")
 	}
 	for _, t := range in.Tags {
-		if t, err = v.optional("tag", t); err != nil {
+		if t, err = c.optional("tag", t); err != nil {
 			return e, err
 		}
 		if t != "" && !slices.Contains(e.Tags, t) {
@@ -134,24 +140,28 @@ func (v *memoryCall) entry(in upsertArgs) (e memstore.Entry, err error) {
 	return e, nil
 }
 
-// findReplaced is the entry that a new one takes the place of, or nil: the one of
-// its key, or one that says the same, unless both have keys.
+// findReplaced returns the entry that a new one replaces, or nil: the one with its
+// key, or one with the same text, unless both have keys.
 func findReplaced(entries []*memstore.Entry, e memstore.Entry) *memstore.Entry {
-	if i := slices.IndexFunc(entries, func(old *memstore.Entry) bool { return e.Key != "" && old.Key == e.Key }); i >= 0 {
+	sameKey := func(old *memstore.Entry) bool { return e.Key != "" && old.Key == e.Key }
+	if i := slices.IndexFunc(entries, sameKey); i >= 0 {
 		return entries[i]
 	}
-	text := plain(e.Text)
+	text := canonical(e.Text)
 	for _, old := range entries {
-		// Texts that differ more in length than by some space say something else.
-		if max(len(old.Text)-len(e.Text), len(e.Text)-len(old.Text)) <= 64 && (e.Key == "" || old.Key == "") && plain(old.Text) == text {
+		if e.Key != "" && old.Key != "" {
+			continue
+		}
+		// Texts whose lengths differ by more than some space are not compared: they differ.
+		if max(len(old.Text)-len(e.Text), len(e.Text)-len(old.Text)) <= 64 && canonical(old.Text) == text {
 			return old
 		}
 	}
 	return nil
 }
 
-// merged is an entry that replaces another, and keeps of it what it does not
-// say itself.
+// merged returns an entry that replaces another, with the key and the tags of the
+// other where it has none.
 func merged(old *memstore.Entry, e memstore.Entry) memstore.Entry {
 	e.ID = old.ID
 	if e.Key == "" {

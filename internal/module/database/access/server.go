@@ -18,38 +18,38 @@ import (
 	"callgate/tool"
 )
 
-// Opener is who wants a database, and what it may reach.
+// Opener opens databases for one call, within what the call may reach.
 type Opener struct {
 	Grant    tool.Grant
-	Author   bool     // it speaks for whoever wrote the app file
+	Author   bool     // the call is a setup step, which the author of the app file wrote
 	Hosts    []string // servers that a model may connect to
-	Hidden   []string // files of the kernel's own, which nobody may open
-	ReadOnly bool     // no file is made
+	Hidden   []string // the kernel's own files, which no call may open
+	ReadOnly bool     // no file is created
 }
 
-// CheckHosts reports what is wrong with a list of servers.
+// CheckHosts validates a list of servers.
 func CheckHosts(hosts []string) error {
 	_, err := netguard.ParseHosts(withoutSockets(hosts))
 	return err
 }
 
-// Open opens a database that is complete, once it is known that this asker may.
-func (a *Opener) Open(ctx context.Context, t Target) (engine.Engine, error) {
+// Open opens a database that was normalized, if the call may reach it.
+func (o *Opener) Open(ctx context.Context, t Target) (engine.Engine, error) {
 	if t.Driver == "sqlite" {
-		return a.openFile(ctx, t)
+		return o.openFile(ctx, t)
 	}
 	if t.Password == "" {
-		t.Password = a.Grant.Credential
+		t.Password = o.Grant.Credential
 	}
-	e, err := a.openServer(ctx, t)
+	e, err := o.openServer(ctx, t)
 	if err != nil {
 		return nil, t.scrub(err)
 	}
 	return e, nil
 }
 
-func (a *Opener) openServer(ctx context.Context, t Target) (engine.Engine, error) {
-	dial, err := a.dialer(&t)
+func (o *Opener) openServer(ctx context.Context, t Target) (engine.Engine, error) {
+	dial, err := o.dialer(&t)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (a *Opener) openServer(ctx context.Context, t Target) (engine.Engine, error
 	}))
 }
 
-// opened keeps a nil pointer from becoming an engine.
+// opened returns a nil interface with an error, and not one that holds a nil pointer.
 func opened[E engine.Engine](e E, err error) (engine.Engine, error) {
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func opened[E engine.Engine](e E, err error) (engine.Engine, error) {
 	return e, nil
 }
 
-// zone is how a time zone is written.
+// zone matches the name or the offset of a time zone.
 var zone = regexp.MustCompile(`^[A-Za-z0-9_+:/-]{1,64}$`)
 
 func (t *Target) checkOptions() error {
@@ -86,26 +86,30 @@ func (t *Target) checkOptions() error {
 	}
 	for key, value := range t.Options {
 		if !slices.Contains(known, key) {
-			return tool.Errorf("", tool.Invalid, "the option %q is not known", tool.Truncate(key)).WithHint("%s takes %s", t.Driver, strings.Join(known, ", "))
+			return tool.Errorf("", tool.Invalid, "the option %q is not known", tool.Truncate(key)).
+				WithHint("%s takes %s", t.Driver, strings.Join(known, ", "))
 		}
 		if key == "timezone" && !zone.MatchString(value) {
-			return tool.Errorf("", tool.Invalid, "%q is not a time zone", tool.Truncate(value)).WithHint("for example UTC, Europe/Paris or +02:00")
+			return tool.Errorf("", tool.Invalid, "%q is not a time zone", tool.Truncate(value)).
+				WithHint("for example UTC, Europe/Paris or +02:00")
 		}
 	}
 	return nil
 }
 
-// dialer judges the server and returns the way to it. A setup step was written
-// by the app's author, and goes where it says; a model goes where the app file
-// allows.
-func (a *Opener) dialer(t *Target) (dialFunc, error) {
+// dialer checks the server and returns what dials it. A setup step may connect to
+// any server, since the author of the app file wrote it; a model may connect to
+// those that the app file lists.
+func (o *Opener) dialer(t *Target) (dialFunc, error) {
 	if t.Host == "" {
-		return nil, tool.Errorf("", tool.Invalid, "host is missing").WithHint("name the server, or the path of its unix socket")
+		return nil, tool.Errorf("", tool.Invalid, "host is missing").
+			WithHint("name the server, or the path of its unix socket")
 	}
-	if strings.HasPrefix(t.Host, "/") {
+	if isSocket(t.Host) {
 		t.Host = filepath.Clean(t.Host)
-		if !a.Author && !slices.ContainsFunc(sockets(a.Hosts), func(s string) bool { return filepath.Clean(s) == t.Host }) {
-			return nil, a.notAllowed(t.Host)
+		listed := func(host string) bool { return isSocket(host) && filepath.Clean(host) == t.Host }
+		if !o.Author && !slices.ContainsFunc(o.Hosts, listed) {
+			return nil, o.notAllowed(t.Host)
 		}
 		return (&net.Dialer{}).DialContext, nil
 	}
@@ -113,8 +117,8 @@ func (a *Opener) dialer(t *Target) (dialFunc, error) {
 		t.Port = map[string]int{"postgres": 5432, "mysql": 3306}[t.Driver]
 	}
 	address := net.JoinHostPort(strings.Trim(t.Host, "[]"), strconv.Itoa(t.Port))
-	list := withoutSockets(a.Hosts)
-	if a.Author {
+	list := withoutSockets(o.Hosts)
+	if o.Author {
 		list = []string{address}
 	}
 	hosts, err := netguard.ParseHosts(list)
@@ -122,25 +126,24 @@ func (a *Opener) dialer(t *Target) (dialFunc, error) {
 		return nil, err
 	}
 	if !hosts.Has(&url.URL{Scheme: "tcp", Host: address}) {
-		return nil, a.notAllowed(t.Host)
+		return nil, o.notAllowed(t.Host)
 	}
-	guard, err := netguard.New(netguard.Rules{AllowedHosts: list, Private: list, Setting: "tools.modules.database.constraints"})
+	guard, err := netguard.New(netguard.Rules{
+		AllowedHosts: list, Private: list, Setting: "tools.modules.database.constraints",
+	})
 	if err != nil {
 		return nil, err
 	}
 	return (&guardedDialer{guard: guard}).dial, nil
 }
 
-func (a *Opener) notAllowed(host string) error {
+func (o *Opener) notAllowed(host string) error {
 	return tool.Errorf("", tool.Denied, "this app does not let you connect to %q", tool.Truncate(host)).
-		WithHint("its author can list the host under tools.modules.database.constraints.allowed_hosts, or connect by a setup step; files of the workspace need neither (driver sqlite)")
+		WithHint("its author can list the host under tools.modules.database.constraints.allowed_hosts, " +
+			"or connect by a setup step; files of the workspace need neither (driver sqlite)")
 }
 
 func isSocket(host string) bool { return strings.HasPrefix(host, "/") }
-
-func sockets(hosts []string) []string {
-	return slices.DeleteFunc(slices.Clone(hosts), func(h string) bool { return !isSocket(h) })
-}
 
 func withoutSockets(hosts []string) []string {
 	return slices.DeleteFunc(slices.Clone(hosts), isSocket)
@@ -148,30 +151,30 @@ func withoutSockets(hosts []string) []string {
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// guardedDialer dials through a guard. An address that was reached by a name that the
-// guard let through is reached again directly: to cancel a statement, drivers
-// dial the address of the connection it runs on.
+// guardedDialer dials through a guard. It dials an address again directly after
+// the guard allowed the name behind it: to cancel a statement, a driver dials the
+// address of the connection that the statement runs on.
 type guardedDialer struct {
 	guard *netguard.Guard
 	mu    sync.Mutex
 	known []string
 }
 
-func (j *guardedDialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	j.mu.Lock()
-	again := slices.Contains(j.known, address)
-	j.mu.Unlock()
+func (d *guardedDialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	d.mu.Lock()
+	again := slices.Contains(d.known, address)
+	d.mu.Unlock()
 	if again {
 		return (&net.Dialer{}).DialContext(ctx, network, address)
 	}
-	conn, err := j.guard.DialContext(ctx, network, address)
+	conn, err := d.guard.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if to := conn.RemoteAddr().String(); !slices.Contains(j.known, to) {
-		j.known = append(j.known, to)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if to := conn.RemoteAddr().String(); !slices.Contains(d.known, to) {
+		d.known = append(d.known, to)
 	}
 	return conn, nil
 }

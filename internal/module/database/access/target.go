@@ -2,26 +2,26 @@
 //
 // # Law
 //
-//   - A SQLite file lies in the workspace. The root of the grant judges its
-//     path and makes it; what SQLite then opened must be that very file.
-//   - Whoever wrote the app file may connect to any server. A model may connect
-//     to those that the app file lists, and the address behind a name is judged
-//     when it is dialled.
-//   - A password comes with the call or from the grant, from nowhere else, and
-//     is in no error.
+//   - A SQLite file lies in the workspace. The root of the grant resolves its path
+//     and creates it, and the file that SQLite opens must be the same one.
+//   - The author of the app file may connect to any server. A model may connect to
+//     the servers that the app file lists, and the guard checks the address behind
+//     a name when it is dialled.
+//   - A password comes with the call or from the grant, from nowhere else. No error
+//     contains it.
 package access
 
 import (
-	"encoding/json"
 	"errors"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"callgate/internal/module/database/engine"
 	"callgate/tool"
 )
 
-// Target is a database as a call describes it.
+// Target names a database, as the arguments of a call do.
 type Target struct {
 	Driver   string            `json:"driver"`
 	Database string            `json:"database"`
@@ -34,7 +34,7 @@ type Target struct {
 	Options  map[string]string `json:"options"`
 }
 
-// Driver gives a driver its one name: sqlite, postgres or mysql.
+// Driver returns the canonical name of a driver: sqlite, postgres or mysql.
 func Driver(name string) (string, error) {
 	switch strings.ToLower(name) {
 	case "sqlite", "sqlite3":
@@ -46,14 +46,16 @@ func Driver(name string) (string, error) {
 	case "":
 		return "", tool.Errorf("", tool.Invalid, "driver is missing").WithHint("it is sqlite, postgres or mysql")
 	default:
-		return "", tool.Errorf("", tool.Invalid, "%q is not a driver", tool.Truncate(name)).WithHint("it is sqlite, postgres or mysql")
+		return "", tool.Errorf("", tool.Invalid, "%q is not a driver", tool.Truncate(name)).
+			WithHint("it is sqlite, postgres or mysql")
 	}
 }
 
-// Normalize takes a dsn apart, and gives the driver its one name.
+// Normalize splits the DSN into the other fields and sets the canonical name of
+// the driver.
 func (t *Target) Normalize() error {
 	if t.DSN != "" {
-		if err := t.spread(); err != nil {
+		if err := t.splitDSN(); err != nil {
 			return err
 		}
 	}
@@ -68,15 +70,16 @@ func (t *Target) Normalize() error {
 	return err
 }
 
-func (t *Target) spread() error {
-	bad := func(why string) error { // never the dsn itself: it may hold a password
-		return tool.Errorf("", tool.Invalid, "the dsn %s", why).
-			WithHint("write postgres://user@host:5432/name, mysql://user@host/name or sqlite:data.db, or give driver, host, user and database")
+func (t *Target) splitDSN() error {
+	invalid := func(reason string) error { // without the DSN, which may contain a password
+		return tool.Errorf("", tool.Invalid, "the dsn %s", reason).
+			WithHint("write postgres://user@host:5432/name, mysql://user@host/name or sqlite:data.db, " +
+				"or give driver, host, user and database")
 	}
 	scheme, rest, ok := strings.Cut(t.DSN, ":")
 	driver, err := Driver(scheme)
 	if !ok || err != nil {
-		return bad("is not a URL of a known driver")
+		return invalid("is not a URL of a known driver")
 	}
 	t.Driver = driver
 	if driver == "sqlite" {
@@ -85,18 +88,20 @@ func (t *Target) spread() error {
 	}
 	u, err := url.Parse(t.DSN)
 	if err != nil || u.Host == "" && u.Path == "" {
-		return bad("cannot be read")
+		return invalid("cannot be read")
 	}
 	for key, values := range u.Query() {
 		switch key {
 		case "sslmode", "tls":
 			t.TLS = values[0]
 		default:
-			return bad("has the parameter " + tool.Truncate(key) + ", which is not taken; use options")
+			return invalid("has the parameter " + tool.Truncate(key) + ", which is not taken; use options")
 		}
 	}
-	if err := t.port(u.Port()); err != nil {
-		return bad("has a port that is not a number")
+	if text := u.Port(); text != "" {
+		if t.Port, err = strconv.Atoi(text); err != nil {
+			return invalid("has a port that is not a number")
+		}
 	}
 	t.Host, t.Database = u.Hostname(), strings.TrimPrefix(u.Path, "/")
 	if u.User != nil {
@@ -108,14 +113,7 @@ func (t *Target) spread() error {
 	return nil
 }
 
-func (t *Target) port(text string) error {
-	if text == "" {
-		return nil
-	}
-	return json.Unmarshal([]byte(text), &t.Port)
-}
-
-// scrub takes what is secret out of an error.
+// scrub removes the password and the DSN from an error.
 func (t *Target) scrub(err error) error {
 	var e *tool.Error
 	if !errors.As(err, &e) {
@@ -124,11 +122,13 @@ func (t *Target) scrub(err error) error {
 		}
 		return err
 	}
-	for _, secret := range []string{t.DSN, t.Password, url.QueryEscape(t.Password), url.PathEscape(t.Password)} {
+	inURL := strings.TrimPrefix(url.UserPassword("", t.Password).String(), ":")
+	for _, secret := range []string{t.DSN, t.Password, inURL, url.QueryEscape(t.Password), url.PathEscape(t.Password)} {
 		if secret != "" {
-			e.Message, e.Hint = strings.ReplaceAll(e.Message, secret, "•••"), strings.ReplaceAll(e.Hint, secret, "•••")
+			e.Message = strings.ReplaceAll(e.Message, secret, "•••")
+			e.Hint = strings.ReplaceAll(e.Hint, secret, "•••")
 		}
 	}
-	e.Err = nil // its words are in the message
+	e.Err = nil // the message has its text
 	return e
 }

@@ -1,7 +1,6 @@
-// Package catalog asks a database what it holds: tables, their columns, keys,
-// indexes and the references between them, in the same words for every
-// database. It asks by the same reads as anybody, so it sees what the user of
-// the connection may see.
+// Package catalog reads the tables of a database: their columns, keys, indexes
+// and the references between them, in the same form for every database. It uses
+// the engine's reads, so it sees what the user of the connection may see.
 package catalog
 
 import (
@@ -17,19 +16,19 @@ import (
 	"callgate/tool"
 )
 
-// Table is a table or a view. Its details are there when they were asked for.
+// Table is a table or a view. Only Load fills in its details.
 type Table struct {
 	Schema      string       `json:"schema,omitempty"` // empty in SQLite
 	Name        string       `json:"name"`
 	Kind        string       `json:"kind"`                     // table, view, …
-	Rows        *int64       `json:"estimated_rows,omitempty"` // where the database keeps count
+	Rows        *int64       `json:"estimated_rows,omitempty"` // nil where the database has no estimate
 	Comment     string       `json:"comment,omitempty"`
 	Columns     []Column     `json:"columns,omitempty"`
 	PrimaryKey  []string     `json:"primary_key,omitempty"`
 	Indexes     []Index      `json:"indexes,omitempty"`
 	ForeignKeys []ForeignKey `json:"foreign_keys,omitempty"`
 	Checks      []string     `json:"checks,omitempty"`
-	apart       bool         // its name alone does not find it
+	qualified   bool         // a statement finds it only with its schema
 }
 
 // Column is one column of a table.
@@ -38,7 +37,7 @@ type Column struct {
 	Type      string  `json:"type"`
 	Nullable  bool    `json:"nullable"`
 	Default   *string `json:"default,omitempty"`
-	Generated bool    `json:"generated,omitempty"` // the database fills it in, and nobody else may
+	Generated bool    `json:"generated,omitempty"` // only the database sets it
 	Comment   string  `json:"comment,omitempty"`
 }
 
@@ -59,15 +58,18 @@ type ForeignKey struct {
 	OnUpdate   string   `json:"on_update,omitempty"`
 }
 
-// Ref is the name by which a statement finds the table.
+// Ref returns the name by which a statement finds the table.
 func (t *Table) Ref() string {
-	if t.apart {
+	if t.qualified {
 		return t.Schema + "." + t.Name
 	}
 	return t.Name
 }
 
-// Quoted is the table as an identifier of a statement.
+// IsView reports whether the table is a view of any kind.
+func (t *Table) IsView() bool { return strings.Contains(t.Kind, "view") }
+
+// Quoted returns the table as an identifier for a statement.
 func (t *Table) Quoted(d sqltext.Dialect) string {
 	if t.Schema == "" {
 		return d.Quote(t.Name)
@@ -75,7 +77,7 @@ func (t *Table) Quoted(d sqltext.Dialect) string {
 	return d.Quote(t.Schema) + "." + d.Quote(t.Name)
 }
 
-// Column finds a column by its exact name, or says which is near.
+// Column finds a column by its exact name. An error names similar ones.
 func (t *Table) Column(name string) (Column, error) {
 	names := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
@@ -91,23 +93,23 @@ func (t *Table) Column(name string) (Column, error) {
 	return Column{}, e.WithHint("its columns are %s", tool.Truncate(strings.Join(names, ", ")))
 }
 
-// queries are the questions to one kind of database. Each takes the schema and
-// the table, as an empty text for all of them.
+// queries are the catalog queries of one kind of database. Each takes the names
+// of a schema and of a table; an empty name stands for all of them.
 type queries struct{ tables, columns, indexes, foreignKeys, checks string }
 
 func queriesFor(d sqltext.Dialect) queries {
 	switch d {
 	case sqltext.Postgres:
-		return postgresTexts
+		return postgresQueries
 	case sqltext.MySQL:
-		return mysqlTexts
+		return mysqlQueries
 	default:
-		return sqliteTexts
+		return sqliteQueries
 	}
 }
 
-// Tables lists what there is, without details. An empty schema is the one the
-// connection is in, in Postgres all of them but the server's own.
+// Tables lists the tables and views, without details. An empty schema is the
+// connection's own, and in Postgres all schemas but the server's own.
 func Tables(ctx context.Context, e engine.Engine, schema string) ([]*Table, error) {
 	return tables(ctx, e, schema, "")
 }
@@ -115,13 +117,15 @@ func Tables(ctx context.Context, e engine.Engine, schema string) ([]*Table, erro
 func tables(ctx context.Context, e engine.Engine, schema, name string) ([]*Table, error) {
 	var all []*Table
 	err := runQuery(ctx, e, queriesFor(e.Info().Dialect).tables, schema, name, func(row resultRow) {
-		t := &Table{Schema: row.text(0), Name: row.text(1), Kind: row.text(2), Rows: row.number(3), Comment: row.text(4), apart: row.yes(5)}
-		all = append(all, t)
+		all = append(all, &Table{
+			Schema: row.text(0), Name: row.text(1), Kind: row.text(2),
+			Rows: row.number(3), Comment: row.text(4), qualified: row.bool(5),
+		})
 	})
 	return all, err
 }
 
-// Load lists tables with all their details. An empty name is all of them.
+// Load lists tables with their details. An empty name stands for all tables.
 func Load(ctx context.Context, e engine.Engine, schema, name string) ([]*Table, error) {
 	all, err := tables(ctx, e, schema, name)
 	if err != nil || len(all) == 0 {
@@ -149,14 +153,14 @@ func Load(ctx context.Context, e engine.Engine, schema, name string) ([]*Table, 
 		}
 	}
 	for _, t := range all {
-		t.implicit(byName)
+		t.fillReferences(byName)
 	}
 	return all, nil
 }
 
-// implicit fills in the columns of references that name none: those of the
-// other table's primary key.
-func (t *Table) implicit(byName map[[2]string]*Table) {
+// fillReferences sets the columns of references that name none: they refer to
+// the primary key of the other table.
+func (t *Table) fillReferences(byName map[[2]string]*Table) {
 	for i, f := range t.ForeignKeys {
 		if len(f.RefColumns) == 0 {
 			if other := byName[[2]string{t.Schema, f.RefTable}]; other != nil {
@@ -167,20 +171,23 @@ func (t *Table) implicit(byName map[[2]string]*Table) {
 }
 
 func addColumn(t *Table, row resultRow) {
-	c := Column{Name: row.text(2), Type: row.text(3), Nullable: row.yes(4), Default: row.optional(5), Generated: row.yes(6), Comment: row.text(7)}
+	c := Column{
+		Name: row.text(2), Type: row.text(3), Nullable: row.bool(4), Default: row.optional(5),
+		Generated: row.bool(6), Comment: row.text(7),
+	}
 	t.Columns = append(t.Columns, c)
-	if place := row.number(8); place != nil && *place > 0 { // SQLite tells it here
-		for len(t.PrimaryKey) < int(*place) {
+	if position := row.number(8); position != nil && *position > 0 { // only SQLite has it here
+		for len(t.PrimaryKey) < int(*position) {
 			t.PrimaryKey = append(t.PrimaryKey, "")
 		}
-		t.PrimaryKey[*place-1] = c.Name
+		t.PrimaryKey[*position-1] = c.Name
 	}
 }
 
-// addIndex takes an index whole, or a column of one at a time.
+// addIndex adds an index, or one more column of the last index.
 func addIndex(t *Table, row resultRow) {
 	name, columns := row.text(2), row.list(5)
-	if row.yes(4) {
+	if row.bool(4) {
 		t.PrimaryKey = append(t.PrimaryKey, columns...)
 		return
 	}
@@ -188,10 +195,10 @@ func addIndex(t *Table, row resultRow) {
 		t.Indexes[n-1].Columns = append(t.Indexes[n-1].Columns, columns...)
 		return
 	}
-	t.Indexes = append(t.Indexes, Index{Name: name, Unique: row.yes(3), Columns: columns})
+	t.Indexes = append(t.Indexes, Index{Name: name, Unique: row.bool(3), Columns: columns})
 }
 
-// addForeignKey takes a reference whole, or a column of one at a time.
+// addForeignKey adds a reference, or one more column of the last reference.
 func addForeignKey(t *Table, row resultRow) {
 	name, columns, to := row.text(2), row.list(3), row.list(5)
 	if n := len(t.ForeignKeys); n > 0 && t.ForeignKeys[n-1].Name == name {
@@ -199,11 +206,13 @@ func addForeignKey(t *Table, row resultRow) {
 		f.Columns, f.RefColumns = append(f.Columns, columns...), append(f.RefColumns, to...)
 		return
 	}
-	f := ForeignKey{Name: name, Columns: columns, RefTable: row.text(4), RefColumns: to, OnDelete: action(row.text(6)), OnUpdate: action(row.text(7))}
-	t.ForeignKeys = append(t.ForeignKeys, f)
+	t.ForeignKeys = append(t.ForeignKeys, ForeignKey{
+		Name: name, Columns: columns, RefTable: row.text(4), RefColumns: to,
+		OnDelete: action(row.text(6)), OnUpdate: action(row.text(7)),
+	})
 }
 
-// action leaves out what is so anyhow.
+// action returns the action of a reference, or "" for the default.
 func action(s string) string {
 	switch s = strings.ToLower(s); s {
 	case "no action", "restrict":
@@ -215,8 +224,8 @@ func action(s string) string {
 
 func addCheck(t *Table, row resultRow) { t.Checks = append(t.Checks, row.text(2)) }
 
-// Find resolves the name of a table as somebody wrote it: alone or after its
-// schema, in the right case or not, in quotes or not.
+// Find resolves the name of a table in a call: alone or after its schema, in the
+// right case or not, in quotes or not.
 func Find(ctx context.Context, e engine.Engine, written string) (*Table, error) {
 	all, err := Tables(ctx, e, "")
 	if err != nil {
@@ -243,7 +252,8 @@ func Find(ctx context.Context, e engine.Engine, written string) (*Table, error) 
 	return nil, NotFoundError(written, all)
 }
 
-// NotFoundError is the error of a table that does not exist, with those that do.
+// NotFoundError returns the error of a table that does not exist, with similar
+// names of those that do.
 func NotFoundError(written string, all []*Table) *tool.Error {
 	names := make([]string, len(all))
 	for i, t := range all {
@@ -261,10 +271,11 @@ func NotFoundError(written string, all []*Table) *tool.Error {
 	}
 }
 
-// runQuery runs one question.
+// runQuery runs one catalog query and calls f for each row.
 func runQuery(ctx context.Context, e engine.Engine, text, schema, name string, f func(resultRow)) error {
 	out := rowset.New(rowset.Limits{Rows: 100_000, Bytes: 32 << 20, Text: 64 << 10})
-	sql, args, err := sqltext.Bind(e.Info().Dialect, text, sqltext.Params{Named: map[string]any{"schema": schema, "table": name}})
+	names := sqltext.Params{Named: map[string]any{"schema": schema, "table": name}}
+	sql, args, err := sqltext.Bind(e.Info().Dialect, text, names)
 	if err != nil {
 		return err
 	}
@@ -274,14 +285,14 @@ func runQuery(ctx context.Context, e engine.Engine, text, schema, name string, f
 	return out.Scan(func(row []any) error { f(row); return nil })
 }
 
-// resultRow is one answer. Databases differ in how they say yes.
+// resultRow is one row of a catalog query. Databases differ in how they return booleans.
 type resultRow []any
 
-func (c resultRow) text(i int) string {
-	if i >= len(c) {
+func (r resultRow) text(i int) string {
+	if i >= len(r) {
 		return ""
 	}
-	switch v := c[i].(type) {
+	switch v := r[i].(type) {
 	case string:
 		return v
 	case json.Number:
@@ -291,19 +302,19 @@ func (c resultRow) text(i int) string {
 	}
 }
 
-func (c resultRow) optional(i int) *string {
-	if i >= len(c) || c[i] == nil {
+func (r resultRow) optional(i int) *string {
+	if i >= len(r) || r[i] == nil {
 		return nil
 	}
-	s := c.text(i)
+	s := r.text(i)
 	return &s
 }
 
-func (c resultRow) number(i int) *int64 {
-	if i >= len(c) {
+func (r resultRow) number(i int) *int64 {
+	if i >= len(r) {
 		return nil
 	}
-	if n, ok := c[i].(json.Number); ok {
+	if n, ok := r[i].(json.Number); ok {
 		if v, err := n.Int64(); err == nil {
 			return &v
 		}
@@ -311,11 +322,11 @@ func (c resultRow) number(i int) *int64 {
 	return nil
 }
 
-func (c resultRow) yes(i int) bool {
-	if i >= len(c) {
+func (r resultRow) bool(i int) bool {
+	if i >= len(r) {
 		return false
 	}
-	switch v := c[i].(type) {
+	switch v := r[i].(type) {
 	case bool:
 		return v
 	case json.Number:
@@ -325,14 +336,14 @@ func (c resultRow) yes(i int) bool {
 	}
 }
 
-// list reads several names, or one.
-func (c resultRow) list(i int) []string {
-	if i >= len(c) || c[i] == nil {
+// list returns several names, or one.
+func (r resultRow) list(i int) []string {
+	if i >= len(r) || r[i] == nil {
 		return nil
 	}
-	many, ok := c[i].([]any)
+	many, ok := r[i].([]any)
 	if !ok {
-		return []string{c.text(i)}
+		return []string{r.text(i)}
 	}
 	var names []string
 	for _, v := range many {

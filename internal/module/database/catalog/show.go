@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Show writes tables for eyes, much like the statements that would make them,
-// only shorter.
+// Show returns tables as text for people: like the statements that create them,
+// but shorter.
 func Show(tables []*Table) string {
 	var b strings.Builder
 	for i, t := range tables {
@@ -19,13 +19,21 @@ func Show(tables []*Table) string {
 	return b.String()
 }
 
-func (t *Table) show(b *strings.Builder) {
-	fmt.Fprintf(b, "%s %s", t.Kind, t.Ref())
-	if t.Rows != nil {
-		fmt.Fprintf(b, " ~%d rows", *t.Rows)
+// Headline returns the first line of a table: kind, name, estimated rows, comment.
+func (t *Table) Headline() string {
+	s := t.Kind + " " + t.Ref()
+	switch {
+	case t.Rows == nil:
+	case *t.Rows == 1:
+		s += " ~1 row"
+	default:
+		s += fmt.Sprintf(" ~%d rows", *t.Rows)
 	}
-	comment(b, t.Comment)
-	b.WriteByte('\n')
+	return s + comment(t.Comment)
+}
+
+func (t *Table) show(b *strings.Builder) {
+	b.WriteString(t.Headline() + "\n")
 	for _, c := range t.Columns {
 		fmt.Fprintf(b, "  %s %s", c.Name, c.Type)
 		if slices.Equal(t.PrimaryKey, []string{c.Name}) {
@@ -44,8 +52,7 @@ func (t *Table) show(b *strings.Builder) {
 				fmt.Fprintf(b, " -> %s", f.target())
 			}
 		}
-		comment(b, c.Comment)
-		b.WriteByte('\n')
+		b.WriteString(comment(c.Comment) + "\n")
 	}
 	t.showRest(b)
 }
@@ -82,8 +89,9 @@ func (f *ForeignKey) target() string {
 	return s
 }
 
-func comment(b *strings.Builder, s string) {
-	if s != "" {
-		b.WriteString("  -- " + strings.Join(strings.Fields(s), " "))
+func comment(text string) string {
+	if text == "" {
+		return ""
 	}
+	return "  -- " + strings.Join(strings.Fields(text), " ")
 }

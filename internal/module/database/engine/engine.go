@@ -1,21 +1,22 @@
-// Package engine says what the module asks of a database: to read, to write,
-// to do several things or none, and to stop when told to. The rooms sqlite,
-// postgres and mysql answer it.
+// Package engine declares what the module needs of a database: to read, to
+// write, to run several statements or none, and to stop on demand. Packages
+// sqlite, postgres and mysql implement it; enginetest tests all of them against
+// the law below.
 //
 // # The law of an engine
 //
-// An engine is two connections: one that can only read, and one that writes,
-// opened when it is first needed. That a read changes nothing is the
-// database's own doing: the reading connection is opened so, and each read runs
-// in a transaction that the database keeps read-only and that is rolled back.
-// Nothing here depends on having understood the SQL.
+// An engine has two connections: one that can only read, and one that writes,
+// opened when it is first needed. The database itself guarantees that a read
+// changes nothing: the reading connection is opened read-only, and each read
+// runs in a transaction that the database keeps read-only and that is rolled
+// back. Nothing here depends on understanding the SQL.
 //
-// A connection serves one statement at a time; callers wait in line for it. A
-// statement whose context ends is cancelled in the database, not merely no
-// longer listened to, and the call returns when the database has let go, or
-// after a short grace with the connection cut. A connection that was lost is
-// opened again by the next statement; one that was lost under a write leaves
-// an error that says so (tool.InDoubt), since nobody can know.
+// A connection runs one statement at a time; other callers wait. A statement
+// whose context ends is cancelled in the database. The call returns when the
+// database has stopped the statement, or after a short grace with the connection
+// cut. The next statement reopens a connection that was lost. A connection that
+// was lost during a write leaves an error of the kind tool.InDoubt, since nobody
+// knows whether the database made the change.
 package engine
 
 import (
@@ -32,49 +33,51 @@ import (
 	"callgate/tool"
 )
 
-// Grace is how long a database is given to let go of what was cancelled. The
-// kernel gives a handler a little longer than this.
+// Grace is how long a database may take to stop a statement that was cancelled.
+// The kernel gives a handler a little longer than this.
 const Grace = 3 * time.Second
 
-// DrainRows is how many rows that nobody wants are read away before a
-// statement is cancelled instead: cancelling takes a connection of its own.
+// DrainRows is how many unwanted rows a driver reads before it cancels the
+// statement instead. Cancelling costs a connection of its own.
 const DrainRows = 20_000
 
-// MaxMessage bounds one row on its way from a database.
+// MaxMessage bounds the size of one row from a database.
 const MaxMessage = 64 << 20
 
-// Statement is one statement in the dialect of its database, with the values
-// of its placeholders: nil, bool, string, json.Number, []byte, or
-// json.RawMessage for an object or a list.
+// Statement is one statement in the dialect of its database, with the values of
+// its placeholders: nil, bool, string, json.Number, []byte, or json.RawMessage
+// for an object or a list.
 type Statement struct {
 	SQL  string
 	Args []any
 }
 
-// Outcome is what a statement did.
+// Outcome is the effect of a statement.
 type Outcome struct {
-	Affected int64  // rows; -1 where the database does not tell
-	LastID   *int64 // of a row that was inserted, where the database tells
+	Affected int64  // the number of rows changed; -1 where the database does not tell
+	LastID   *int64 // the ID of the row inserted last, where the database tells
 }
 
-// Info says what a database is.
+// Info describes a database.
 type Info struct {
 	Dialect sqltext.Dialect
 	Product string // its name and version
-	Place   string // where it is, without anything secret
+	Place   string // where it is, without a secret
 }
 
-// ExecFunc carries out one statement of a transaction.
+// ExecFunc runs one statement of a transaction.
 type ExecFunc func(Statement, *rowset.Writer) (Outcome, error)
 
-// Engine is one database that is open.
+// Engine is one open database. It is safe for concurrent use.
 type Engine interface {
 	Info() Info
 	Read(ctx context.Context, s Statement, out *rowset.Writer) error
 	Write(ctx context.Context, s Statement, out *rowset.Writer) (Outcome, error)
-	// Transact commits what f did when f returns nil, and undoes it otherwise.
-	// isolation is one for which Isolation holds.
+	// Transact commits the statements of f when f returns nil, and rolls them back
+	// otherwise. The isolation is one that ValidIsolation accepts.
 	Transact(ctx context.Context, isolation string, f func(ExecFunc) error) error
+	// Close closes the connections when no statement runs on them. Callers end the
+	// contexts of running statements first.
 	Close() error
 }
 
@@ -84,9 +87,9 @@ type Copier interface {
 	Copy(ctx context.Context, table string, columns []string, rows [][]any) (int64, error)
 }
 
-// Isolation reports whether a transaction may ask for an isolation. It becomes
-// a part of a statement, so nothing else may.
-func Isolation(name string) bool {
+// ValidIsolation reports whether a transaction may have an isolation level. The
+// level becomes part of a statement, so nothing else is accepted.
+func ValidIsolation(name string) bool {
 	switch name {
 	case "", "read committed", "repeatable read", "serializable":
 		return true
@@ -95,7 +98,7 @@ func Isolation(name string) bool {
 	}
 }
 
-// Fail makes an error of a database. Its operation is filled in by the tool.
+// Fail returns an error of a database. The tool sets its operation.
 func Fail(kind tool.Kind, format string, args ...any) *tool.Error {
 	return tool.Errorf("database", kind, format, args...)
 }
@@ -105,70 +108,80 @@ type NoTableError struct{ Name string }
 
 func (e NoTableError) Error() string { return "there is no table " + strconv.Quote(e.Name) }
 
-// ReadOnly is the refusal of a write where only reading is done.
-func ReadOnly(said string) *tool.Error {
-	return Fail(tool.Denied, "the database refused this: it reads only here, and the statement would write (%s)", said).
+// ReadOnly returns the error of a write where only reads are allowed.
+func ReadOnly(reason string) *tool.Error {
+	return Fail(tool.Denied, "the database refused this: it reads only here, and the statement would write (%s)", reason).
 		WithHint("use database.execute_query, database.transaction or database.bulk_insert to change something")
 }
 
-// ConnectionLost is the error of a connection that broke, under a write or not.
+// ConnectionLost returns the error of a connection that broke, during a write or not.
 func ConnectionLost(writing bool, err error) *tool.Error {
 	if writing {
-		return Fail(tool.InDoubt, "the connection to the database was lost before it answered; the change may or may not have been made: %w", err).
+		return Fail(tool.InDoubt, "the connection to the database was lost before it answered; "+
+			"the change may or may not have been made: %w", err).
 			WithHint("look with database.fetch_results before trying again")
 	}
-	return Fail(tool.Unavailable, "the connection to the database was lost: %w", err).WithHint("try again: it is opened anew")
+	return Fail(tool.Unavailable, "the connection to the database was lost: %w", err).
+		WithHint("try again: the connection is opened again")
 }
 
-// ConnLock lets one caller at a time use a connection, and nobody once it is over.
-// Its zero value is not of use: see NewTurn.
+// ConnLock lets one caller at a time use a connection, and no caller once it is
+// closed. NewConnLock returns one; the zero value does not work.
 type ConnLock struct {
-	slot chan struct{}
-	over bool // read and written by whoever has the turn
+	slot   chan struct{}
+	closed bool // read and written by the caller that holds the lock
 }
 
-// NewConnLock makes a turn that nobody has.
+// NewConnLock returns a lock that is free.
 func NewConnLock() *ConnLock { return &ConnLock{slot: make(chan struct{}, 1)} }
 
-// Acquire waits for the turn.
-func (t *ConnLock) Acquire(ctx context.Context) error {
-	select {
-	case t.slot <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if err := ctx.Err(); err != nil {
-		t.Release()
+// Acquire waits for the lock. The caller releases it.
+func (l *ConnLock) Acquire(ctx context.Context) error {
+	if err := l.wait(ctx); err != nil {
 		return err
 	}
-	if t.over {
-		t.Release()
+	if l.closed {
+		l.Release()
 		return Fail(tool.Cancelled, "the connection was closed")
 	}
 	return nil
 }
 
-// Release gives the turn back.
-func (t *ConnLock) Release() { <-t.slot }
-
-// Close takes the turn for the last time, to close what it stands for. Whoever
-// has it was told to stop before; End waits for that, but not for ever.
-func (t *ConnLock) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*Grace)
-	defer cancel()
-	if err := t.Acquire(ctx); err != nil {
-		if tool.KindOf(err) == tool.Cancelled {
-			return nil // it is over already
-		}
+func (l *ConnLock) wait(ctx context.Context) error {
+	select {
+	case l.slot <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := ctx.Err(); err != nil {
+		l.Release()
 		return err
 	}
-	t.over = true
 	return nil
 }
 
-// DriverValue turns a value into what a driver of database/sql takes: a number is an
-// int64 where it is whole and fits, else a float64 where that is exact, and
-// else its digits.
+// Release frees the lock.
+func (l *ConnLock) Release() { <-l.slot }
+
+// Close waits for the current holder, though not forever, closes the lock, and
+// calls closeConn to close the connection. A second Close does nothing.
+func (l *ConnLock) Close(closeConn func() error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*Grace)
+	defer cancel()
+	if err := l.wait(ctx); err != nil {
+		return Fail(tool.Busy, "a statement still uses the connection, so it was not closed: %w", err)
+	}
+	defer l.Release()
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	return closeConn()
+}
+
+// DriverValue converts a value for a driver of database/sql. A number becomes an
+// int64 where it is whole and fits, a float64 where that is exact, and otherwise
+// its digits.
 func DriverValue(v any) (any, error) {
 	switch v := v.(type) {
 	case nil, bool, string, []byte:
@@ -178,7 +191,7 @@ func DriverValue(v any) (any, error) {
 	case json.Number:
 		return number(string(v)), nil
 	default:
-		return nil, fmt.Errorf("a value of type %T", v)
+		return nil, fmt.Errorf("a value has the type %T, which no database takes", v)
 	}
 }
 
@@ -187,13 +200,16 @@ func number(digits string) any {
 		return n
 	}
 	f, err := strconv.ParseFloat(digits, 64)
-	if err != nil || math.IsInf(f, 0) || strconv.FormatFloat(f, 'f', -1, 64) != digits && strconv.FormatFloat(f, 'g', -1, 64) != digits {
+	if err != nil || math.IsInf(f, 0) {
+		return digits
+	}
+	if strconv.FormatFloat(f, 'f', -1, 64) != digits && strconv.FormatFloat(f, 'g', -1, 64) != digits {
 		return digits
 	}
 	return f
 }
 
-// IsContextEnd reports whether an error is the end of its context.
+// IsContextEnd reports whether an error is the end of a context.
 func IsContextEnd(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

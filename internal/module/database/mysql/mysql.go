@@ -1,20 +1,19 @@
-// Package mysql is the engine of MySQL and MariaDB.
+// Package mysql is the engine for MySQL and MariaDB.
 //
-// It uses the driver's connections directly, not a pool of database/sql: a
-// statement that must be stopped is stopped by KILL QUERY on a second
-// connection, for which one must know which connection it runs on. Several
-// statements in one text are never enabled, so the server accepts only one;
-// values travel beside the statement, never in it.
+// It uses the driver's connections directly and no pool of database/sql: KILL
+// QUERY on a second connection stops a statement, and needs to know which
+// connection the statement runs on. Several statements in one text are never
+// enabled, so the server accepts only one. Values travel beside the statement,
+// never in it.
 //
 // # Reading
 //
-// The reading connection is SET SESSION TRANSACTION READ ONLY, and each read
-// is a transaction that starts READ ONLY and is rolled back. Some things are
-// no transaction's business to the server: SET GLOBAL, KILL, FLUSH, LOCK
-// TABLES, a procedure that commits, SELECT … INTO OUTFILE. So beside the
-// server's own refusal, which is what counts for data, a read must start with
-// a word that asks for rows, and may not write a file. A user without the FILE
-// privilege is the better wall for that.
+// The reading connection is SET SESSION TRANSACTION READ ONLY, and each read is a
+// transaction that starts READ ONLY and is rolled back. The server does not apply
+// this to SET GLOBAL, KILL, FLUSH, LOCK TABLES, a procedure that commits, and
+// SELECT … INTO OUTFILE. So beside the server's own refusal, which protects the
+// data, a read must start with a keyword that asks for rows and may not write a
+// file. A user without the FILE privilege is the better protection against that.
 package mysql
 
 import (
@@ -34,19 +33,29 @@ import (
 	"callgate/tool"
 )
 
-// Config is where a server is and who we are to it.
+// Config names a server and the user of it.
 type Config struct {
-	Host, User, Password, Database string                                                               // a host that is a path is a unix socket
-	Port                           int                                                                  // 0 is 3306
-	TLS                            string                                                               // disable, prefer, require, verify-ca or verify-full; "" is prefer
-	TimeZone                       string                                                               // of the session; "" is the server's
-	Dial                           func(ctx context.Context, network, address string) (net.Conn, error) // nil is the system's
+	Host     string // a host, or the path of a unix socket
+	Port     int    // 0 is 3306
+	User     string
+	Password string
+	Database string
+	TLS      string // disable, prefer, require, verify-ca or verify-full; "" is prefer
+	TimeZone string // of the session; "" is the server's
+	// Dial connects to the server; nil is a plain dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// tlsModes are the driver's names for the modes of Config.TLS.
+var tlsModes = map[string]string{
+	"": "preferred", "prefer": "preferred", "disable": "false", "require": "skip-verify",
+	"verify-ca": "true", "verify-full": "true",
 }
 
 // DB is one database of a server.
 type DB struct {
 	read, write *conn
-	about       engine.Info
+	info        engine.Info
 }
 
 var _ engine.Engine = (*DB)(nil)
@@ -63,13 +72,14 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	if strings.HasPrefix(c.Host, "/") {
 		config.Net, config.Addr = "unix", c.Host
 	}
-	config.TLSConfig = map[string]string{"": "preferred", "prefer": "preferred", "disable": "false", "require": "skip-verify", "verify-ca": "true", "verify-full": "true"}[c.TLS]
+	config.TLSConfig = tlsModes[c.TLS]
 	config.DialFunc = c.Dial
 	config.MaxAllowedPacket = engine.MaxMessage
 	config.Logger = &mysql.NopLogger{}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
-		return nil, engine.Fail(tool.Invalid, "these are not the details of a MySQL server; see host, port, user, database and tls")
+		return nil, engine.Fail(tool.Invalid, "these are not the details of a MySQL server").
+			WithHint("check host, port, user, database and tls")
 	}
 	db := &DB{read: newConn(connector, c.TimeZone, true), write: newConn(connector, c.TimeZone, false)}
 	if err := db.read.acquire(ctx); err != nil {
@@ -80,17 +90,19 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	if db.read.maria {
 		product = ""
 	}
-	db.about = engine.Info{Dialect: sqltext.MySQL, Product: product + db.read.version, Place: c.User + "@" + config.Addr + "/" + c.Database}
+	db.info = engine.Info{
+		Dialect: sqltext.MySQL, Product: product + db.read.version, Place: c.User + "@" + config.Addr + "/" + c.Database,
+	}
 	return db, nil
 }
 
-// Info says what the database is.
-func (db *DB) Info() engine.Info { return db.about }
+// Info describes the database.
+func (db *DB) Info() engine.Info { return db.info }
 
-// Close closes both connections, once nothing runs on them.
+// Close closes both connections when no statement runs on them.
 func (db *DB) Close() error { return errors.Join(db.read.close(), db.write.close()) }
 
-// conn is one connection, opened when it is needed.
+// conn is one connection, which is opened when it is needed.
 type conn struct {
 	connector driver.Connector
 	zone      string
@@ -98,17 +110,17 @@ type conn struct {
 	lock      *engine.ConnLock
 
 	raw     driver.Conn
-	id      uint64 // the server's name for it
+	id      uint64 // the server's ID of the connection
 	version string
 	maria   bool
-	limit   int64 // seconds that the server was told a statement may take
+	limit   int64 // seconds of the time limit that the server has; -1 for none
 }
 
 func newConn(c driver.Connector, zone string, reads bool) *conn {
 	return &conn{connector: c, zone: zone, reads: reads, lock: engine.NewConnLock()}
 }
 
-// acquire takes the turn on a connection that is open.
+// acquire takes the lock of the connection and opens it.
 func (c *conn) acquire(ctx context.Context) error {
 	if err := c.lock.Acquire(ctx); err != nil {
 		return err
@@ -137,7 +149,7 @@ func (c *conn) open(ctx context.Context) error {
 	return nil
 }
 
-// initSession sets the session up and learns who answers.
+// initSession sets up the session and reads the version of the server.
 func (c *conn) initSession(ctx context.Context) error {
 	if c.zone != "" {
 		if err := c.exec(ctx, "SET time_zone = ?", c.zone); err != nil {
@@ -149,7 +161,8 @@ func (c *conn) initSession(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.each(ctx, engine.Statement{SQL: "SELECT CONNECTION_ID(), VERSION()"}, nil, func(cells []driver.Value) bool {
+	identity := engine.Statement{SQL: "SELECT CONNECTION_ID(), VERSION()"}
+	return c.each(ctx, identity, nil, func(cells []driver.Value) bool {
 		c.id, _ = strconv.ParseUint(text(cells[0]), 10, 64)
 		c.version = text(cells[1])
 		c.maria = strings.Contains(c.version, "MariaDB")
@@ -157,7 +170,7 @@ func (c *conn) initSession(ctx context.Context) error {
 	})
 }
 
-// drop closes the connection; the server undoes what was not committed.
+// drop closes the connection; the server rolls back what was not committed.
 func (c *conn) drop() {
 	if c.raw != nil {
 		_ = c.raw.Close()
@@ -166,15 +179,13 @@ func (c *conn) drop() {
 }
 
 func (c *conn) close() error {
-	if err := c.lock.Close(); err != nil {
-		return err
-	}
-	defer c.lock.Release()
-	c.drop()
-	return nil
+	return c.lock.Close(func() error {
+		c.drop()
+		return nil
+	})
 }
 
-// text is a value as a text, for the few that the engine reads itself.
+// text returns a value as a text, for the few values that the engine reads itself.
 func text(v driver.Value) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)
@@ -182,9 +193,9 @@ func text(v driver.Value) string {
 	return fmt.Sprint(v)
 }
 
-// within tells the server how long a statement may take: a second line, for
-// the context kills first. MySQL heeds it in SELECT only.
-func (c *conn) within(ctx context.Context) error {
+// limitTime gives the server a time limit for statements. It is the second line
+// of defence: the context kills a statement first. MySQL applies it to SELECT only.
+func (c *conn) limitTime(ctx context.Context) error {
 	end, ok := ctx.Deadline()
 	if !ok {
 		return nil
@@ -193,27 +204,27 @@ func (c *conn) within(ctx context.Context) error {
 	if seconds == c.limit {
 		return nil
 	}
-	words := "SET SESSION max_execution_time = " + strconv.FormatInt(seconds*1000, 10)
+	text := "SET SESSION max_execution_time = " + strconv.FormatInt(seconds*1000, 10)
 	if c.maria {
-		words = "SET SESSION max_statement_time = " + strconv.FormatInt(seconds, 10)
+		text = "SET SESSION max_statement_time = " + strconv.FormatInt(seconds, 10)
 	}
-	if err := c.exec(ctx, words); err != nil {
+	if err := c.exec(ctx, text); err != nil {
 		return err
 	}
 	c.limit = seconds
 	return nil
 }
 
-// runCancellable runs f with a context that does not end with the asker's. When the
-// asker's does, what runs is killed in the server, and the connection is cut
-// if even that does not help. It reports whether it was; such a connection is
-// not used again, since the kill might still strike what comes next.
+// runCancellable runs f with a context that does not end with the caller's. When
+// the caller's context ends, it kills the statement in the server, and cuts the
+// connection if the kill does not help. It reports whether it killed; such a
+// connection is not used again, since the kill might hit the next statement.
 func (c *conn) runCancellable(ctx context.Context, f func(context.Context) error) (killed bool, err error) {
 	inner, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	finished, over := make(chan struct{}), make(chan struct{})
+	finished, killDone := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		defer close(over)
+		defer close(killDone)
 		c.kill()
 		select {
 		case <-finished:
@@ -224,40 +235,41 @@ func (c *conn) runCancellable(ctx context.Context, f func(context.Context) error
 	err = f(inner)
 	close(finished)
 	if !stop() {
-		<-over
+		<-killDone
 		return true, err
 	}
 	return false, err
 }
 
-// kill stops what runs on the connection, by a second one.
+// kill stops the statement of the connection, through a second connection.
 func (c *conn) kill() {
 	ctx, cancel := context.WithTimeout(context.Background(), engine.Grace)
 	defer cancel()
 	other, err := c.connector.Connect(ctx)
 	if err != nil {
-		return // the connection is cut a moment later
+		return // runCancellable cuts the connection after its grace
 	}
 	defer other.Close()
 	_, _ = other.(driver.ExecerContext).ExecContext(ctx, "KILL QUERY "+strconv.FormatUint(c.id, 10), nil)
 }
 
-// unreachable says why there is no connection, without what is secret.
+// unreachable returns the error of a connection that cannot be opened, without
+// secrets.
 func unreachable(ctx context.Context, err error) error {
-	var said *mysql.MySQLError
+	var refusal *mysql.MySQLError
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case !errors.As(err, &said):
+	case !errors.As(err, &refusal):
 		return engine.Fail(tool.Unavailable, "the server cannot be reached: %v", err).WithHint("check host, port and tls")
 	}
 	kind := tool.Unavailable
-	switch said.Number {
+	switch refusal.Number {
 	case 1044, 1045, 1698:
 		kind = tool.Denied
 	case 1049:
 		kind = tool.NotFound
 	}
-	return engine.Fail(kind, "the server refused the connection: %s", said.Message).
+	return engine.Fail(kind, "the server refused the connection: %s", refusal.Message).
 		WithHint("check user, password and database; a password comes from the app file's setup or credential, by a secret")
 }

@@ -6,9 +6,9 @@ import (
 	"callgate/tool"
 )
 
-// checkRead is the second fence of a read, for what is no transaction's business
-// to the server. It permits what asks for rows; what changes them is left to
-// the server, which refuses it.
+// checkRead refuses statements that a read-only transaction does not stop. It
+// allows statements that ask for rows; it also passes those that change rows,
+// since the server refuses them with a better error.
 func checkRead(text string) error {
 	first := sqltext.First(sqltext.MySQL, text)
 	switch first {
@@ -17,42 +17,48 @@ func checkRead(text string) error {
 	default:
 		return engine.ReadOnly(first + " does not ask for rows")
 	}
-	before := ""
+	previous := ""
 	for w := range sqltext.Words(sqltext.MySQL, text) {
-		if before == "INTO" && (w == "OUTFILE" || w == "DUMPFILE") {
+		if previous == "INTO" && (w == "OUTFILE" || w == "DUMPFILE") {
 			return engine.ReadOnly("INTO " + w + " writes a file on the server")
 		}
-		before = w
+		previous = w
 	}
 	return nil
 }
 
-// checkWrite refuses what would end or begin a transaction behind the module's
-// back, and within one also what commits it.
-func checkWrite(text, within string) error {
+// checkWrite refuses a statement that begins or ends a transaction itself, and
+// within a transaction also one that commits it.
+func checkWrite(text string, inTransaction bool) error {
 	first := sqltext.First(sqltext.MySQL, text)
 	switch first {
 	case "BEGIN", "START", "COMMIT", "LOCK", "UNLOCK", "XA":
-		return engine.Fail(tool.Denied, "%s is not done here: a transaction is not left open between calls", first).
-			WithHint("send the statements that belong together to database.transaction")
+		return noOpenTransaction(first)
 	case "ROLLBACK", "SAVEPOINT", "RELEASE":
-		if within == "" {
-			return engine.Fail(tool.Denied, "%s is not done here: a transaction is not left open between calls", first).
-				WithHint("send the statements that belong together to database.transaction")
+		if !inTransaction {
+			return noOpenTransaction(first)
 		}
-	case "CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE", "GRANT", "REVOKE", "ANALYZE", "OPTIMIZE", "REPAIR", "FLUSH", "SET", "CALL", "LOAD":
-		if within != "" {
-			return engine.Fail(tool.Denied, "%s may commit a transaction in this database, so it is not done %s", first, within).
+	case "CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE", "GRANT", "REVOKE",
+		"ANALYZE", "OPTIMIZE", "REPAIR", "FLUSH", "SET", "CALL", "LOAD":
+		if inTransaction {
+			return engine.Fail(tool.Denied,
+				"%s may commit a transaction in this database, so it is not done in a transaction", first).
 				WithHint("use database.execute_query for it")
 		}
 	}
 	return nil
 }
 
-// keepsSession reports whether a statement leaves its connection as it was.
+func noOpenTransaction(keyword string) error {
+	return engine.Fail(tool.Denied, "%s is not done here: a transaction is not left open between calls", keyword).
+		WithHint("send the statements that belong together to database.transaction")
+}
+
+// keepsSession reports whether a statement leaves the state of its connection unchanged.
 func keepsSession(text string) bool {
 	switch sqltext.First(sqltext.MySQL, text) {
-	case "SELECT", "WITH", "INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "ALTER", "DROP", "TRUNCATE", "SHOW", "EXPLAIN", "DESCRIBE", "DESC":
+	case "SELECT", "WITH", "INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "ALTER", "DROP", "TRUNCATE",
+		"SHOW", "EXPLAIN", "DESCRIBE", "DESC":
 		return true
 	default:
 		return false

@@ -35,7 +35,7 @@ func (db *DB) Read(ctx context.Context, s engine.Statement, out *rowset.Writer) 
 
 // Write runs one statement, which is its own transaction.
 func (db *DB) Write(ctx context.Context, s engine.Statement, out *rowset.Writer) (engine.Outcome, error) {
-	if err := checkWrite(s.SQL, ""); err != nil {
+	if err := checkWrite(s.SQL, false); err != nil {
 		return engine.Outcome{}, err
 	}
 	c := db.write
@@ -43,19 +43,18 @@ func (db *DB) Write(ctx context.Context, s engine.Statement, out *rowset.Writer)
 		return engine.Outcome{}, err
 	}
 	defer c.lock.Release()
-	if err := c.within(ctx); err != nil {
+	if err := c.limitTime(ctx); err != nil {
 		return engine.Outcome{}, err
 	}
 	done, err := c.change(ctx, s, out)
 	if !keepsSession(s.SQL) {
-		c.drop() // what it may have set does not reach the next call
+		c.drop() // the next call must not see what the statement may have set
 	}
 	return done, err
 }
 
-// Transact runs f in one transaction. A savepoint made at its start tells in
-// the end whether it is still the same one: some statements commit by
-// themselves.
+// Transact runs f in one transaction. It sets a savepoint at the start, which is
+// gone at the end if a statement committed the transaction by itself.
 func (db *DB) Transact(ctx context.Context, isolation string, f func(engine.ExecFunc) error) error {
 	c := db.write
 	if err := c.acquire(ctx); err != nil {
@@ -75,12 +74,12 @@ func (db *DB) Transact(ctx context.Context, isolation string, f func(engine.Exec
 		return err
 	}
 	err := f(func(s engine.Statement, out *rowset.Writer) (engine.Outcome, error) {
-		if err := checkWrite(s.SQL, "in a transaction"); err != nil {
+		if err := checkWrite(s.SQL, true); err != nil {
 			return engine.Outcome{}, err
 		}
 		return c.change(ctx, s, out)
 	})
-	if c.raw == nil { // killed, or lost: the server undoes what was not committed
+	if c.raw == nil { // killed or lost: the server rolls back
 		if err == nil {
 			err = cmp.Or(ctx.Err(), error(engine.ConnectionLost(false, driver.ErrBadConn)))
 		}
@@ -88,7 +87,8 @@ func (db *DB) Transact(ctx context.Context, isolation string, f func(engine.Exec
 	}
 	if lost := c.exec(context.WithoutCancel(ctx), "RELEASE SAVEPOINT callgate_start"); lost != nil && c.raw != nil {
 		return engine.Fail(tool.InDoubt, "a statement ended the transaction; what came before it was committed").
-			WithHint("look with database.fetch_results; statements that change tables themselves commit in this database and go to database.execute_query")
+			WithHint("look with database.fetch_results; statements that change tables themselves commit in this " +
+				"database and go to database.execute_query")
 	}
 	if err != nil {
 		return err
@@ -102,15 +102,15 @@ func (c *conn) commit(ctx context.Context) error {
 }
 
 // begin starts a transaction.
-func (c *conn) begin(ctx context.Context, words string) error {
-	if err := c.within(ctx); err != nil {
+func (c *conn) begin(ctx context.Context, text string) error {
+	if err := c.limitTime(ctx); err != nil {
 		return err
 	}
-	return c.exec(ctx, words)
+	return c.exec(ctx, text)
 }
 
-// rollback ends a transaction, if there still is one. Where that fails, the
-// connection ends too.
+// rollback ends a transaction if one is open. Where that fails, it drops the
+// connection.
 func (c *conn) rollback(ctx context.Context) {
 	if c.raw == nil {
 		return
@@ -122,26 +122,27 @@ func (c *conn) rollback(ctx context.Context) {
 	}
 }
 
-// exec runs a statement of the engine's own.
-func (c *conn) exec(ctx context.Context, words string, args ...any) error {
-	return c.convertError(ctx, false, c.each(ctx, engine.Statement{SQL: words, Args: args}, nil, func([]driver.Value) bool { return true }))
+// exec runs a statement of the engine.
+func (c *conn) exec(ctx context.Context, text string, args ...any) error {
+	s := engine.Statement{SQL: text, Args: args}
+	return c.convertError(ctx, false, c.each(ctx, s, nil, func([]driver.Value) bool { return true }))
 }
 
-// run runs a statement of the asker's. Its rows are read to the end when it
-// may write (all), else until there are too many that nobody wants.
+// run runs a statement of a caller. With all, for a statement that may write, it
+// reads the rows to the end; otherwise it stops after too many unwanted rows.
 func (c *conn) run(ctx context.Context, s engine.Statement, out *rowset.Writer, all bool) error {
 	abandon, stop := context.WithCancel(ctx)
 	defer stop()
 	killed, err := c.runCancellable(abandon, func(inner context.Context) error {
-		var puts []cellWriter
+		var writers []cellWriter
 		unwanted := 0
 		return c.each(inner, s, func(names, types []string) {
-			puts = columns(names, types, out)
+			writers = setColumns(names, types, out)
 		}, func(cells []driver.Value) bool {
 			switch out.Next() {
 			case rowset.KeepRow:
 				for i, v := range cells {
-					puts[i](out, v)
+					writers[i](out.Row(), v)
 				}
 				out.End()
 			case rowset.Stop:
@@ -156,9 +157,9 @@ func (c *conn) run(ctx context.Context, s engine.Statement, out *rowset.Writer, 
 		defer c.drop()
 	}
 	switch {
-	case killed && ctx.Err() == nil: // by ourselves: there were too many rows
+	case killed && ctx.Err() == nil: // by stop, after too many rows
 		return nil
-	case killed && all && err == nil: // too late: it is done
+	case killed && all && err == nil: // the kill came too late, and the change was made
 		return nil
 	case killed && all && !interrupted(err):
 		return engine.ConnectionLost(true, errors.Join(ctx.Err(), err))
@@ -169,7 +170,7 @@ func (c *conn) run(ctx context.Context, s engine.Statement, out *rowset.Writer, 
 	}
 }
 
-// change runs a statement that may write and says what it did.
+// change runs a statement that may write and returns its effect.
 func (c *conn) change(ctx context.Context, s engine.Statement, out *rowset.Writer) (engine.Outcome, error) {
 	if err := c.run(ctx, s, out, true); err != nil {
 		return engine.Outcome{}, err
@@ -178,7 +179,8 @@ func (c *conn) change(ctx context.Context, s engine.Statement, out *rowset.Write
 	if c.raw == nil {
 		return done, nil
 	}
-	err := c.each(context.WithoutCancel(ctx), engine.Statement{SQL: "SELECT ROW_COUNT(), LAST_INSERT_ID()"}, nil, func(cells []driver.Value) bool {
+	counters := engine.Statement{SQL: "SELECT ROW_COUNT(), LAST_INSERT_ID()"}
+	err := c.each(context.WithoutCancel(ctx), counters, nil, func(cells []driver.Value) bool {
 		done.Affected, _ = strconv.ParseInt(text(cells[0]), 10, 64)
 		switch sqltext.First(sqltext.MySQL, s.SQL) {
 		case "INSERT", "REPLACE":
@@ -188,7 +190,7 @@ func (c *conn) change(ctx context.Context, s engine.Statement, out *rowset.Write
 		}
 		return true
 	})
-	if err != nil { // the change is made, only not counted
+	if err != nil { // the change was made, only its counters are missing
 		c.drop()
 	}
 	if done.Affected < 0 && out.HasColumns() {
@@ -200,8 +202,10 @@ func (c *conn) change(ctx context.Context, s engine.Statement, out *rowset.Write
 	return done, nil
 }
 
-// each runs a statement and hands over its rows until f returns false.
-func (c *conn) each(ctx context.Context, s engine.Statement, head func(names, types []string), f func([]driver.Value) bool) error {
+// each runs a statement and calls f for every row until it returns false.
+func (c *conn) each(
+	ctx context.Context, s engine.Statement, head func(names, types []string), f func([]driver.Value) bool,
+) error {
 	rows, done, err := c.query(ctx, s)
 	if err != nil {
 		return err
@@ -231,7 +235,7 @@ func (c *conn) each(ctx context.Context, s engine.Statement, head func(names, ty
 	}
 }
 
-// query sends a statement: as it is, or prepared where it has values.
+// query sends a statement, prepared where it has values.
 func (c *conn) query(ctx context.Context, s engine.Statement) (driver.Rows, func(), error) {
 	if len(s.Args) == 0 {
 		rows, err := c.raw.(driver.QueryerContext).QueryContext(ctx, s.SQL, nil)
@@ -263,7 +267,7 @@ func arguments(values []any) ([]driver.NamedValue, error) {
 		if err != nil {
 			return nil, err
 		}
-		if f, ok := plain.(float64); ok { // its digits are exact for a decimal too
+		if f, ok := plain.(float64); ok { // as digits it is exact for a decimal column too
 			plain = strconv.FormatFloat(f, 'f', -1, 64)
 		}
 		args[i] = driver.NamedValue{Ordinal: i + 1, Value: plain}

@@ -9,56 +9,57 @@ import (
 )
 
 // cellWriter writes one cell.
-type cellWriter func(*rowset.Writer, driver.Value)
+type cellWriter func(*rowset.Row, driver.Value)
 
-// columns tells the writer what columns there are, and how each is written.
-func columns(names, types []string, out *rowset.Writer) []cellWriter {
+// setColumns gives the writer its columns and returns what writes each of them.
+func setColumns(names, types []string, out *rowset.Writer) []cellWriter {
 	all := make([]rowset.Column, len(names))
-	puts := make([]cellWriter, len(names))
+	writers := make([]cellWriter, len(names))
 	for i, name := range names {
 		all[i] = rowset.Column{Name: name, Type: strings.ToLower(types[i])}
-		puts[i] = putter(types[i])
+		writers[i] = writerFor(types[i])
 	}
 	out.Columns(all)
-	return puts
+	return writers
 }
 
-// putter writes values of a type. The driver gives most of them as the bytes
-// that the server sent.
-func putter(kind string) cellWriter {
-	var bytes func(*rowset.Writer, []byte)
+// writerFor returns what writes the values of a type. The driver returns most of
+// them as the bytes that the server sent.
+func writerFor(kind string) cellWriter {
+	var bytes func(*rowset.Row, []byte)
 	switch kind {
 	case "BLOB", "TINYBLOB", "MEDIUMBLOB", "LONGBLOB", "BINARY", "VARBINARY", "BIT", "GEOMETRY", "VECTOR":
-		bytes = (*rowset.Writer).Blob
+		bytes = (*rowset.Row).Blob
 	case "JSON":
-		bytes = (*rowset.Writer).JSON
+		bytes = (*rowset.Row).JSON
 	case "DATETIME", "TIMESTAMP":
-		bytes = (*rowset.Writer).Stamp
-	case "BIGINT", "UNSIGNED BIGINT", "INT", "UNSIGNED INT", "MEDIUMINT", "SMALLINT", "TINYINT", "FLOAT", "DOUBLE", "YEAR":
-		bytes = (*rowset.Writer).Number
+		bytes = (*rowset.Row).Stamp
+	case "BIGINT", "UNSIGNED BIGINT", "INT", "UNSIGNED INT", "MEDIUMINT", "SMALLINT", "TINYINT",
+		"FLOAT", "DOUBLE", "YEAR":
+		bytes = (*rowset.Row).Number
 	default:
-		bytes = (*rowset.Writer).Bytes
+		bytes = (*rowset.Row).Bytes
 	}
-	return func(w *rowset.Writer, v driver.Value) {
+	return func(row *rowset.Row, v driver.Value) {
 		switch v := v.(type) {
 		case nil:
-			w.Null()
+			row.Null()
 		case []byte:
-			bytes(w, v)
+			bytes(row, v)
 		case int64:
-			w.Int(v)
+			row.Int(v)
 		case uint64:
-			w.Uint(v)
+			row.Uint(v)
 		case float64:
-			w.Float(v)
+			row.Float(v)
 		case float32:
-			w.Float32(v)
+			row.Float32(v)
 		case string:
-			w.Text(v)
+			row.Text(v)
 		case time.Time:
-			w.Time(v)
+			row.Time(v)
 		default:
-			w.Text(text(v))
+			row.Text(text(v))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -11,8 +12,8 @@ import (
 	"callgate/tool"
 )
 
-// convertError turns an error of the server, or of the way to it, into words that say
-// what to do next. A statement that was cancelled is the end of its context.
+// convertError converts an error of the server or of the connection to one that
+// says what to do next. The error of a cancelled statement is that of its context.
 func (c *conn) convertError(ctx context.Context, writing bool, err error) error {
 	if err == nil {
 		return nil
@@ -31,49 +32,63 @@ func (c *conn) convertError(ctx context.Context, writing bool, err error) error 
 		}
 		return engine.ConnectionLost(false, err)
 	}
-	said := "ERROR " + e.Code + ": " + e.Message
-	if e.Detail != "" {
-		said += " (" + e.Detail + ")"
-	}
-	switch {
-	case e.Code == "57014":
+	if e.Code == "57014" {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return context.DeadlineExceeded
+	}
+	return serverError(e)
+}
+
+// serverError converts an error of the server by its code.
+func serverError(e *pgconn.PgError) error {
+	message := "ERROR " + e.Code + ": " + e.Message
+	if e.Detail != "" {
+		message += " (" + e.Detail + ")"
+	}
+	switch {
 	case e.Code == "25006":
-		return engine.ReadOnly(said)
+		return engine.ReadOnly(message)
 	case e.Code == "42P01":
 		return engine.Fail(tool.NotFound, "%w", engine.NoTableError{Name: quotedIn(e.Message)})
 	case e.Code == "42501":
-		return engine.Fail(tool.Denied, "the server does not permit this: %s", said)
+		return engine.Fail(tool.Denied, "the server does not permit this: %s", message)
 	case e.Code == "23505":
-		return engine.Fail(tool.Conflict, "%s", said).WithHint("nothing was changed; look at what is there, or use on_conflict of database.bulk_insert")
+		return engine.Fail(tool.Conflict, "%s", message).
+			WithHint("nothing was changed; look at what is there, or use on_conflict of database.bulk_insert")
 	case strings.HasPrefix(e.Code, "23"):
-		return engine.Fail(tool.Conflict, "%s", said).WithHint("nothing was changed; database.describe shows the table's keys and constraints")
+		return engine.Fail(tool.Conflict, "%s", message).
+			WithHint("nothing was changed; database.describe shows the table's keys and constraints")
 	case strings.HasPrefix(e.Code, "40"):
-		return engine.Fail(tool.Conflict, "another transaction was in the way: %s", said).WithHint("nothing was changed; try again")
+		return engine.Fail(tool.Conflict, "another transaction was in the way: %s", message).
+			WithHint("nothing was changed; try again")
 	case e.Code == "55P03":
-		return engine.Fail(tool.Busy, "%s", said).WithHint("try again in a moment")
+		return engine.Fail(tool.Busy, "%s", message).WithHint("try again in a moment")
 	case strings.HasPrefix(e.Code, "57P"), strings.HasPrefix(e.Code, "53"):
-		return engine.Fail(tool.Unavailable, "%s", said).WithHint("try again in a moment")
-	}
-	f := engine.Fail(tool.Invalid, "%s", said)
-	switch {
-	case e.Hint != "":
-		return f.WithHint("%s", e.Hint)
-	case e.Code == "42601" && strings.Contains(e.Message, "multiple commands"):
-		return f.WithHint("send one statement at a time; several that belong together go to database.transaction")
-	case e.Code == "42P18" || e.Code == "42804":
-		return f.WithHint("say what a placeholder is, as in $1::int")
-	case e.Position > 0:
-		return f.WithHint("at character %d of the query", e.Position)
+		return engine.Fail(tool.Unavailable, "%s", message).WithHint("try again in a moment")
 	default:
-		return f.WithHint("database.describe shows a table's columns")
+		return engine.Fail(tool.Invalid, "%s", message).WithHint("%s", hintFor(e))
 	}
 }
 
-// quotedIn returns the first name that stands in quotes in a message.
+// hintFor returns the next step after an error in the statement itself.
+func hintFor(e *pgconn.PgError) string {
+	switch {
+	case e.Hint != "":
+		return e.Hint
+	case e.Code == "42601" && strings.Contains(e.Message, "multiple commands"):
+		return "send one statement at a time; several that belong together go to database.transaction"
+	case e.Code == "42P18" || e.Code == "42804":
+		return "give the type of a placeholder, as in $1::int"
+	case e.Position > 0:
+		return "at character " + strconv.Itoa(int(e.Position)) + " of the query"
+	default:
+		return "database.describe shows a table's columns"
+	}
+}
+
+// quotedIn returns the first quoted name in a message.
 func quotedIn(message string) string {
 	_, rest, _ := strings.Cut(message, `"`)
 	name, _, _ := strings.Cut(rest, `"`)

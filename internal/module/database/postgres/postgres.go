@@ -1,26 +1,27 @@
-// Package postgres is the engine of PostgreSQL.
+// Package postgres is the engine for PostgreSQL.
 //
-// It speaks the protocol through pgconn, the lower half of pgx, rather than
-// through database/sql, for three things that the other half hides: every
-// statement goes by the extended protocol, so the server itself accepts only
-// one; the number of rows that a statement changed comes with its rows; and
-// values arrive as the server writes them, which is exact and needs no
-// decoding. A context that ends sends the server a cancel request, and the
-// connection lives on.
+// It uses pgconn, the lower half of pgx, and not database/sql, for three reasons:
+// every statement goes through the extended protocol, so the server itself
+// accepts only one; the number of changed rows comes together with the rows; and
+// values arrive as the server formats them, which is exact and needs no decoding.
+// When a context ends, pgconn sends the server a cancel request, and the
+// connection stays open.
 //
 // # Reading
 //
 // The reading connection has default_transaction_read_only set. A read is a
-// transaction that starts READ ONLY and has taken its snapshot before the
-// asker's statement comes, after which the server lets nobody make it
-// writable; it is rolled back in the end. What a read-only transaction does
-// not stop is written down in docs/guides/database.md.
+// transaction that starts READ ONLY and takes its snapshot before the caller's
+// statement, after which the server lets no statement make it writable. It is
+// rolled back at the end. docs/guides/database.md lists what a read-only
+// transaction does not stop.
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
+	"maps"
 	"net"
 	"os"
 	"strconv"
@@ -35,20 +36,24 @@ import (
 	"callgate/tool"
 )
 
-// Config is where a server is and who we are to it. Nothing is taken from the
-// environment or from files of the user's.
+// Config names a server and the user of it. The engine takes nothing from the
+// environment or from files of the user.
 type Config struct {
-	Host, User, Password, Database string // a host that is a path is the folder of a unix socket
-	Port                           int    // 0 is 5432
-	TLS                            string // disable, prefer, require, verify-ca or verify-full; "" is prefer
-	Params                         map[string]string
-	Dial                           func(ctx context.Context, network, address string) (net.Conn, error) // nil is the system's
+	Host     string // a host, or the folder of a unix socket
+	Port     int    // 0 is 5432
+	User     string
+	Password string
+	Database string            // "" is the user's name
+	TLS      string            // disable, prefer, require, verify-ca or verify-full; "" is prefer
+	Params   map[string]string // settings of the session
+	// Dial connects to the server; nil is a plain dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // DB is one database of a server.
 type DB struct {
 	read, write *conn
-	about       engine.Info
+	info        engine.Info
 }
 
 var (
@@ -71,7 +76,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 		return nil, err
 	}
 	defer db.read.lock.Release()
-	db.about = engine.Info{
+	db.info = engine.Info{
 		Dialect: sqltext.Postgres,
 		Product: "PostgreSQL " + db.read.pg.ParameterStatus("server_version"),
 		Place:   reader.User + "@" + reader.Host + ":" + strconv.Itoa(int(reader.Port)) + "/" + reader.Database,
@@ -79,46 +84,39 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	return db, nil
 }
 
-// pgconn makes a configuration of pgconn's. It must come from a text, and
-// every key that would otherwise be filled from somewhere else is in it.
-func (c Config) pgconn(reads bool) (*pgconn.Config, error) {
-	port := c.Port
-	if port == 0 {
-		port = 5432
-	}
-	database := c.Database
-	if database == "" {
-		database = c.User
-	}
-	mode := c.TLS
-	if mode == "" {
-		mode = "prefer"
-	}
+// connString returns the connection string for pgconn. It sets every key that
+// pgconn would otherwise take from the environment or from a file.
+func (c Config) connString() string {
 	var text strings.Builder
 	for _, kv := range [][2]string{
-		{"host", c.Host}, {"port", strconv.Itoa(port)}, {"user", c.User}, {"password", c.Password}, {"dbname", database}, {"sslmode", mode},
-		{"passfile", os.DevNull}, {"servicefile", os.DevNull}, {"sslcert", ""}, {"sslkey", ""}, {"sslrootcert", ""}, {"sslpassword", ""},
+		{"host", c.Host}, {"port", strconv.Itoa(cmp.Or(c.Port, 5432))},
+		{"user", c.User}, {"password", c.Password}, {"dbname", cmp.Or(c.Database, c.User)},
+		{"sslmode", cmp.Or(c.TLS, "prefer")}, {"passfile", os.DevNull}, {"servicefile", os.DevNull},
+		{"sslcert", ""}, {"sslkey", ""}, {"sslrootcert", ""}, {"sslpassword", ""},
 		{"target_session_attrs", "any"}, {"require_auth", ""}, {"channel_binding", "prefer"},
 	} {
 		value := strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(kv[1])
 		text.WriteString(kv[0] + "='" + value + "' ")
 	}
-	config, err := pgconn.ParseConfig(text.String())
+	return text.String()
+}
+
+// pgconn returns the configuration of a connection that reads or writes.
+func (c Config) pgconn(reads bool) (*pgconn.Config, error) {
+	config, err := pgconn.ParseConfig(c.connString())
 	if err != nil {
-		return nil, engine.Fail(tool.Invalid, "these are not the details of a PostgreSQL server; see host, port, user, database and tls").
-			WithHint("a variable PGSERVICE in the kernel's environment is not served either")
+		return nil, engine.Fail(tool.Invalid, "these are not the details of a PostgreSQL server").
+			WithHint("check host, port, user, database and tls; PGSERVICE in the kernel's environment must be unset")
 	}
 	config.RuntimeParams = map[string]string{
 		"application_name": "callgate", "client_encoding": "UTF8", "DateStyle": "ISO", "IntervalStyle": "postgres",
 		"bytea_output": "hex", "standard_conforming_strings": "on", "extra_float_digits": "1",
 	}
-	for k, v := range c.Params {
-		config.RuntimeParams[k] = v
-	}
+	maps.Copy(config.RuntimeParams, c.Params)
 	if reads {
 		config.RuntimeParams["default_transaction_read_only"] = "on"
 	}
-	if c.Dial != nil { // which resolves names itself
+	if c.Dial != nil { // it resolves names itself
 		config.DialFunc = c.Dial
 		config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
 	}
@@ -129,15 +127,15 @@ func (c Config) pgconn(reads bool) (*pgconn.Config, error) {
 	return config, nil
 }
 
-// Info says what the database is.
-func (db *DB) Info() engine.Info { return db.about }
+// Info describes the database.
+func (db *DB) Info() engine.Info { return db.info }
 
-// Close closes both connections, once nothing runs on them.
+// Close closes both connections when no statement runs on them.
 func (db *DB) Close() error {
 	return errors.Join(db.read.close(), db.write.close())
 }
 
-// conn is one connection, opened when it is needed.
+// conn is one connection, which is opened when it is needed.
 type conn struct {
 	config *pgconn.Config
 	lock   *engine.ConnLock
@@ -149,7 +147,7 @@ func newConn(c *pgconn.Config) *conn {
 	return &conn{config: c, lock: engine.NewConnLock(), types: map[uint32]string{}}
 }
 
-// acquire takes the turn on a connection that is open.
+// acquire takes the lock of the connection and opens it.
 func (c *conn) acquire(ctx context.Context) error {
 	if err := c.lock.Acquire(ctx); err != nil {
 		return err
@@ -174,30 +172,28 @@ func (c *conn) open(ctx context.Context) error {
 }
 
 func (c *conn) close() error {
-	if err := c.lock.Close(); err != nil {
-		return err
-	}
-	defer c.lock.Release()
-	if c.pg == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), engine.Grace)
-	defer cancel()
-	return c.pg.Close(ctx)
+	return c.lock.Close(func() error {
+		if c.pg == nil {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), engine.Grace)
+		defer cancel()
+		return c.pg.Close(ctx)
+	})
 }
 
-// begin starts a transaction with the words given, or none, and tells the
-// server how long a statement may take: a second line, for the context cancels
-// first. A connection that turns out to have been dead is opened again once:
-// nothing has been asked of it yet.
-func (c *conn) begin(ctx context.Context, words string) error {
+// begin starts a transaction with the given statement, or none for "", and gives
+// the server a time limit for statements. The limit is the second line of
+// defence: the context cancels a statement first. begin reopens a connection that
+// turns out to be dead, once; no statement of the caller was sent yet.
+func (c *conn) begin(ctx context.Context, start string) error {
 	limit := "statement_timeout=0"
 	if end, ok := ctx.Deadline(); ok {
 		limit = "statement_timeout=" + strconv.FormatInt(max(1, time.Until(end).Milliseconds()+1000), 10)
 	}
 	text := "SET " + limit
-	if words != "" {
-		text = words + "; SET LOCAL " + limit + "; SELECT 1" // which takes the snapshot
+	if start != "" {
+		text = start + "; SET LOCAL " + limit + "; SELECT 1" // the SELECT takes the snapshot
 	}
 	_, err := c.pg.Exec(ctx, text).ReadAll()
 	if err != nil && c.pg.IsClosed() && ctx.Err() == nil {
@@ -209,8 +205,8 @@ func (c *conn) begin(ctx context.Context, words string) error {
 	return c.convertError(ctx, false, err)
 }
 
-// rollback ends a transaction, though its context may have ended. Where that
-// fails, the connection does.
+// rollback ends a transaction even if its context has ended. Where that fails, it
+// closes the connection.
 func (c *conn) rollback(ctx context.Context) {
 	if c.pg.IsClosed() || c.pg.TxStatus() == 'I' {
 		return
@@ -222,27 +218,30 @@ func (c *conn) rollback(ctx context.Context) {
 	}
 }
 
-// unreachable says why there is no connection, without what is secret.
+// unreachable returns the error of a connection that cannot be opened, without
+// secrets.
 func (c *conn) unreachable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var said *pgconn.PgError
-	if errors.As(err, &said) {
+	var refusal *pgconn.PgError
+	if errors.As(err, &refusal) {
 		kind := tool.Unavailable
 		switch {
-		case strings.HasPrefix(said.Code, "28"):
+		case strings.HasPrefix(refusal.Code, "28"):
 			kind = tool.Denied
-		case said.Code == "3D000":
+		case refusal.Code == "3D000":
 			kind = tool.NotFound
 		}
-		return engine.Fail(kind, "the server refused the connection: %s", said.Message).
+		return engine.Fail(kind, "the server refused the connection: %s", refusal.Message).
 			WithHint("check user, password and database; a password comes from the app file's setup or credential, by a secret")
 	}
 	var insecure *tls.CertificateVerificationError
 	if errors.As(err, &insecure) {
-		return engine.Fail(tool.Unavailable, "the server's certificate is not trusted: %v", insecure.Err).WithHint(`see tls; "require" encrypts without verifying`)
+		return engine.Fail(tool.Unavailable, "the server's certificate is not trusted: %v", insecure.Err).
+			WithHint(`see tls; "require" encrypts without verifying`)
 	}
-	return engine.Fail(tool.Unavailable, "the server cannot be reached: %s", strings.Join(strings.Fields(err.Error()), " ")).
+	reason := strings.Join(strings.Fields(err.Error()), " ")
+	return engine.Fail(tool.Unavailable, "the server cannot be reached: %s", reason).
 		WithHint("check host, port and tls")
 }

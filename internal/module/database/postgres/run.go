@@ -32,7 +32,7 @@ func (db *DB) Read(ctx context.Context, s engine.Statement, out *rowset.Writer) 
 	return err
 }
 
-// Write runs one statement by itself, as some of them must be.
+// Write runs one statement outside a transaction, which some statements require.
 func (db *DB) Write(ctx context.Context, s engine.Statement, out *rowset.Writer) (engine.Outcome, error) {
 	if err := noCopy(s.SQL); err != nil {
 		return engine.Outcome{}, err
@@ -62,11 +62,11 @@ func (db *DB) Transact(ctx context.Context, isolation string, f func(engine.Exec
 		return err
 	}
 	defer c.lock.Release()
-	words := "BEGIN"
+	start := "BEGIN"
 	if isolation != "" {
-		words = "BEGIN ISOLATION LEVEL " + strings.ToUpper(isolation)
+		start = "BEGIN ISOLATION LEVEL " + strings.ToUpper(isolation)
 	}
-	if err := c.begin(ctx, words); err != nil {
+	if err := c.begin(ctx, start); err != nil {
 		return err
 	}
 	defer c.rollback(ctx)
@@ -94,7 +94,7 @@ func (db *DB) Transact(ctx context.Context, isolation string, f func(engine.Exec
 	return nil
 }
 
-// noCopy refuses COPY, whose data would have to travel beside the statement.
+// noCopy refuses COPY, whose data would travel beside the statement.
 func noCopy(text string) error {
 	if sqltext.First(sqltext.Postgres, text) != "COPY" {
 		return nil
@@ -103,8 +103,8 @@ func noCopy(text string) error {
 		WithHint("use database.bulk_insert to put rows in, database.fetch_results to get them")
 }
 
-// run runs one statement of the asker's. Its rows are read to the end when it
-// may write (all), else until there are too many that nobody wants.
+// run runs a statement of a caller. With all, for a statement that may write, it
+// reads the rows to the end; otherwise it stops after too many unwanted rows.
 func (c *conn) run(ctx context.Context, s engine.Statement, out *rowset.Writer, all bool) (engine.Outcome, error) {
 	values, err := c.values(ctx, s)
 	if err != nil {
@@ -113,16 +113,16 @@ func (c *conn) run(ctx context.Context, s engine.Statement, out *rowset.Writer, 
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	rows := c.pg.ExecParams(inner, s.SQL, values, nil, nil, nil)
-	put := columns(rows.FieldDescriptions(), c.types, out)
+	writers := setColumns(rows.FieldDescriptions(), c.types, out)
 	stopped := false
 	for unwanted := 0; rows.NextRow(); {
 		switch out.Next() {
 		case rowset.KeepRow:
 			for i, cell := range rows.Values() {
 				if cell == nil {
-					out.Null()
+					out.Row().Null()
 				} else {
-					put[i](out, cell)
+					writers[i](out.Row(), cell)
 				}
 			}
 			out.End()
@@ -133,7 +133,7 @@ func (c *conn) run(ctx context.Context, s engine.Statement, out *rowset.Writer, 
 			}
 		}
 	}
-	fields := slices.Clone(rows.FieldDescriptions()) // the next statement takes their place
+	fields := slices.Clone(rows.FieldDescriptions()) // the next statement overwrites them
 	tag, err := rows.Close()
 	if stopped && ctx.Err() == nil {
 		return engine.Outcome{Affected: -1}, nil
@@ -145,8 +145,8 @@ func (c *conn) run(ctx context.Context, s engine.Statement, out *rowset.Writer, 
 	return engine.Outcome{Affected: affected(tag)}, nil
 }
 
-// affected is the number of rows that a statement changed; that of a SELECT is
-// how many it returned, and nobody asks for it here.
+// affected returns the number of rows that a statement changed. The tag of a
+// SELECT counts the rows that it returned instead.
 func affected(tag pgconn.CommandTag) int64 {
 	if tag.Select() {
 		return 0
@@ -154,7 +154,7 @@ func affected(tag pgconn.CommandTag) int64 {
 	return tag.RowsAffected()
 }
 
-// Copy inserts rows by COPY, which is one statement: all of them or none.
+// Copy inserts rows with COPY. It is one statement, so it inserts all of them or none.
 func (db *DB) Copy(ctx context.Context, table string, names []string, rows [][]any) (int64, error) {
 	c := db.write
 	if err := c.acquire(ctx); err != nil {
@@ -171,9 +171,7 @@ func (db *DB) Copy(ctx context.Context, table string, names []string, rows [][]a
 	}
 	var data bytes.Buffer
 	for _, row := range rows {
-		if err := copyRow(&data, row); err != nil {
-			return 0, err
-		}
+		copyRow(&data, row)
 	}
 	tag, err := c.pg.CopyFrom(ctx, &data, "COPY "+table+" ("+strings.Join(quoted, ", ")+") FROM STDIN")
 	if err == nil {

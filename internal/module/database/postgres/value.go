@@ -17,44 +17,45 @@ import (
 	"callgate/tool"
 )
 
-// cellWriter writes one cell that has a value, from the server's text for it.
-type cellWriter func(*rowset.Writer, []byte)
+// cellWriter writes one cell that is not NULL, from the text that the server sent.
+type cellWriter func(*rowset.Row, []byte)
 
-// columns tells the writer what columns there are, and how each is written.
-func columns(fields []pgconn.FieldDescription, known map[uint32]string, out *rowset.Writer) []cellWriter {
+// setColumns gives the writer its columns and returns what writes each of them.
+func setColumns(fields []pgconn.FieldDescription, known map[uint32]string, out *rowset.Writer) []cellWriter {
 	if len(fields) == 0 {
 		return nil
 	}
 	all := make([]rowset.Column, len(fields))
-	puts := make([]cellWriter, len(fields))
+	writers := make([]cellWriter, len(fields))
 	for i, f := range fields {
-		name, p := builtin(f.DataTypeOID)
+		name, write := builtin(f.DataTypeOID)
 		if name == "" {
 			name = known[f.DataTypeOID]
 		}
-		all[i], puts[i] = rowset.Column{Name: f.Name, Type: name}, p
+		all[i], writers[i] = rowset.Column{Name: f.Name, Type: name}, write
 	}
 	out.Columns(all)
-	return puts
+	return writers
 }
 
+// builtin returns the name of a built-in type, or "", and what writes its values.
 func builtin(oid uint32) (string, cellWriter) {
-	text := (*rowset.Writer).Bytes
+	text := (*rowset.Row).Bytes
 	switch oid {
 	case pgtype.BoolOID:
-		return "boolean", func(w *rowset.Writer, b []byte) { w.Bool(len(b) == 1 && b[0] == 't') }
+		return "boolean", func(row *rowset.Row, b []byte) { row.Bool(len(b) == 1 && b[0] == 't') }
 	case pgtype.Int2OID:
-		return "smallint", (*rowset.Writer).Number
+		return "smallint", (*rowset.Row).Number
 	case pgtype.Int4OID:
-		return "integer", (*rowset.Writer).Number
+		return "integer", (*rowset.Row).Number
 	case pgtype.Int8OID:
-		return "bigint", (*rowset.Writer).Number
+		return "bigint", (*rowset.Row).Number
 	case pgtype.OIDOID:
-		return "oid", (*rowset.Writer).Number
+		return "oid", (*rowset.Row).Number
 	case pgtype.Float4OID:
-		return "real", (*rowset.Writer).Number
+		return "real", (*rowset.Row).Number
 	case pgtype.Float8OID:
-		return "double precision", (*rowset.Writer).Number
+		return "double precision", (*rowset.Row).Number
 	case pgtype.NumericOID:
 		return "numeric", text
 	case pgtype.TextOID:
@@ -70,13 +71,13 @@ func builtin(oid uint32) (string, cellWriter) {
 	case pgtype.DateOID:
 		return "date", text
 	case pgtype.TimestampOID:
-		return "timestamp", (*rowset.Writer).Stamp
+		return "timestamp", (*rowset.Row).Stamp
 	case pgtype.TimestamptzOID:
-		return "timestamptz", (*rowset.Writer).Stamp
+		return "timestamptz", (*rowset.Row).Stamp
 	case pgtype.JSONOID:
-		return "json", (*rowset.Writer).JSON
+		return "json", (*rowset.Row).JSON
 	case pgtype.JSONBOID:
-		return "jsonb", (*rowset.Writer).JSON
+		return "jsonb", (*rowset.Row).JSON
 	case pgtype.ByteaOID:
 		return "bytea", blob
 	default:
@@ -84,19 +85,19 @@ func builtin(oid uint32) (string, cellWriter) {
 	}
 }
 
-// blob writes bytea, which the server writes as \x and digits.
-func blob(w *rowset.Writer, b []byte) {
+// blob writes bytea, which the server sends as \x and hexadecimal digits.
+func blob(row *rowset.Row, b []byte) {
 	digits, ok := bytes.CutPrefix(b, []byte(`\x`))
 	raw := make([]byte, hex.DecodedLen(len(digits)))
 	if _, err := hex.Decode(raw, digits); err != nil || !ok {
-		w.Bytes(b)
+		row.Bytes(b)
 		return
 	}
-	w.Blob(raw)
+	row.Blob(raw)
 }
 
-// nameTypes asks for the names of types that are not built in. That they stay
-// unknown is no reason to fail.
+// nameTypes asks the server for the names of types that are not built in. A name
+// that stays unknown is not an error.
 func (c *conn) nameTypes(ctx context.Context, fields []pgconn.FieldDescription, out *rowset.Writer) {
 	var unknown []string
 	for _, f := range fields {
@@ -107,8 +108,9 @@ func (c *conn) nameTypes(ctx context.Context, fields []pgconn.FieldDescription, 
 	if len(unknown) == 0 || c.pg.TxStatus() == 'E' {
 		return
 	}
-	found := c.pg.ExecParams(ctx, "SELECT oid, pg_catalog.format_type(oid, NULL) FROM pg_catalog.pg_type WHERE oid = ANY($1::oid[])",
-		[][]byte{[]byte("{" + strings.Join(unknown, ",") + "}")}, nil, nil, nil).Read()
+	const names = "SELECT oid, pg_catalog.format_type(oid, NULL) FROM pg_catalog.pg_type WHERE oid = ANY($1::oid[])"
+	oids := [][]byte{[]byte("{" + strings.Join(unknown, ",") + "}")}
+	found := c.pg.ExecParams(ctx, names, oids, nil, nil, nil).Read()
 	for _, row := range found.Rows {
 		if oid, err := strconv.ParseUint(string(row[0]), 10, 32); err == nil {
 			c.types[uint32(oid)] = string(row[1])
@@ -121,9 +123,9 @@ func (c *conn) nameTypes(ctx context.Context, fields []pgconn.FieldDescription, 
 	}
 }
 
-// values writes the values of a statement as texts, which the server reads as
-// whatever the placeholder is. A list is written as an array, unless JSON is
-// wanted: then the server has to be asked first.
+// values formats the values of a statement as texts, which the server parses by
+// the type of the placeholder. A list becomes an array unless the placeholder is
+// JSON; only the server knows which, so values asks it.
 func (c *conn) values(ctx context.Context, s engine.Statement) ([][]byte, error) {
 	values := make([][]byte, len(s.Args))
 	var wanted []uint32
@@ -150,6 +152,7 @@ func (c *conn) values(ctx context.Context, s engine.Statement) ([][]byte, error)
 	return values, nil
 }
 
+// valueText formats a value as a text; nil is NULL.
 func valueText(v any) []byte {
 	switch v := v.(type) {
 	case nil:
@@ -157,7 +160,7 @@ func valueText(v any) []byte {
 	case bool:
 		return strconv.AppendBool(nil, v)
 	case string:
-		return []byte(v) // not nil, though it be empty
+		return []byte(v) // never nil, even if empty: nil is NULL
 	case json.Number:
 		return []byte(v)
 	case json.RawMessage:
@@ -169,7 +172,7 @@ func valueText(v any) []byte {
 	}
 }
 
-// arrayText writes a list of JSON as an array: {1,"a",NULL,{…}}.
+// arrayText formats a JSON list as an array: {1,"a",NULL,{…}}.
 func arrayText(list json.RawMessage) ([]byte, error) {
 	var items []json.RawMessage
 	if err := json.Unmarshal(list, &items); err != nil {
@@ -213,8 +216,8 @@ func appendElement(b []byte, text string) []byte {
 	return append(b, '"')
 }
 
-// copyRow writes one row as COPY reads it.
-func copyRow(b *bytes.Buffer, row []any) error {
+// copyRow writes one row in the text format of COPY.
+func copyRow(b *bytes.Buffer, row []any) {
 	for i, v := range row {
 		if i > 0 {
 			b.WriteByte('\t')
@@ -240,5 +243,4 @@ func copyRow(b *bytes.Buffer, row []any) error {
 		}
 	}
 	b.WriteByte('\n')
-	return nil
 }

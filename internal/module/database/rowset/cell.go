@@ -10,87 +10,100 @@ import (
 	"unicode/utf8"
 )
 
-// cell opens a cell on both sides.
-func (w *Writer) cell() {
-	if w.first {
-		w.first = false
+// Row writes the cells of one row, in the order of the columns. Each method
+// writes one cell.
+type Row struct {
+	maxText, maxBlob int
+	json, text       []byte // the rows so far, in both forms
+	scratch          []byte
+	clipped          int  // cells that were cut
+	first            bool // the next cell is the first of its row
+}
+
+// next starts a cell in both forms.
+func (r *Row) next() {
+	if r.first {
+		r.first = false
 		return
 	}
-	w.json = append(w.json, ',')
-	w.text = append(w.text, " | "...)
+	r.json = append(r.json, ',')
+	r.text = append(r.text, " | "...)
 }
 
-// Null writes a cell without a value.
-func (w *Writer) Null() {
-	w.cell()
-	w.json = append(w.json, "null"...)
-	w.text = append(w.text, "NULL"...)
+// Null writes NULL.
+func (r *Row) Null() {
+	r.next()
+	r.json = append(r.json, "null"...)
+	r.text = append(r.text, "NULL"...)
 }
 
-// Bool writes a truth value.
-func (w *Writer) Bool(v bool) {
-	w.cell()
-	w.json = strconv.AppendBool(w.json, v)
-	w.text = strconv.AppendBool(w.text, v)
+// Bool writes a boolean.
+func (r *Row) Bool(v bool) {
+	r.next()
+	r.json = strconv.AppendBool(r.json, v)
+	r.text = strconv.AppendBool(r.text, v)
 }
 
-// Int writes a whole number.
-func (w *Writer) Int(v int64) {
-	w.cell()
-	start := len(w.json)
-	w.json = strconv.AppendInt(w.json, v, 10)
-	w.text = append(w.text, w.json[start:]...)
+// Int writes an integer.
+func (r *Row) Int(v int64) {
+	r.next()
+	start := len(r.json)
+	r.json = strconv.AppendInt(r.json, v, 10)
+	r.text = append(r.text, r.json[start:]...)
 }
 
-// Uint writes a whole number that has no sign.
-func (w *Writer) Uint(v uint64) {
-	w.cell()
-	start := len(w.json)
-	w.json = strconv.AppendUint(w.json, v, 10)
-	w.text = append(w.text, w.json[start:]...)
+// Uint writes an unsigned integer.
+func (r *Row) Uint(v uint64) {
+	r.next()
+	start := len(r.json)
+	r.json = strconv.AppendUint(r.json, v, 10)
+	r.text = append(r.text, r.json[start:]...)
 }
 
-// Float32 writes a number of the shorter kind, without digits it never had.
-func (w *Writer) Float32(v float32) { w.float(float64(v), 32) }
+// Float32 writes a single-precision number with only the digits that it has.
+func (r *Row) Float32(v float32) { r.float(float64(v), 32) }
 
-// Float writes a number; one that JSON has no word for becomes a text.
-func (w *Writer) Float(v float64) { w.float(v, 64) }
+// Float writes a number. NaN and infinities, which JSON lacks, become texts.
+func (r *Row) Float(v float64) { r.float(v, 64) }
 
-func (w *Writer) float(v float64, bits int) {
+func (r *Row) float(v float64, bits int) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		w.Text(strconv.FormatFloat(v, 'g', -1, 64))
+		r.Text(strconv.FormatFloat(v, 'g', -1, 64))
 		return
 	}
-	w.cell()
-	start := len(w.json)
+	r.next()
+	start := len(r.json)
 	format := byte('f')
 	if abs := math.Abs(v); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'
 	}
-	w.json = strconv.AppendFloat(w.json, v, format, -1, bits)
-	w.text = append(w.text, w.json[start:]...)
+	r.json = strconv.AppendFloat(r.json, v, format, -1, bits)
+	r.text = append(r.text, r.json[start:]...)
 }
 
-// Number writes a number that a database already wrote in digits, as it is.
-func (w *Writer) Number(digits []byte) {
+// Number writes a number that the database has already formatted, digit by digit.
+func (r *Row) Number(digits []byte) {
 	if !isNumber(digits) {
-		w.Bytes(digits)
+		r.Bytes(digits)
 		return
 	}
-	w.cell()
-	w.json = append(w.json, digits...)
-	w.text = append(w.text, digits...)
+	r.next()
+	r.json = append(r.json, digits...)
+	r.text = append(r.text, digits...)
 }
 
-// isNumber reports whether JSON would take digits for a number. Databases
-// write them plainly, so it looks for no more than can go wrong: NaN,
-// Infinity, a leading zero, a bare point.
+// isNumber reports whether digits are a JSON number. Databases format numbers
+// plainly, so a full check is needed only where a character is not a digit; what
+// can go wrong is NaN, Infinity, a leading zero and a bare point.
 func isNumber(digits []byte) bool {
 	rest := digits
 	if len(rest) > 0 && rest[0] == '-' {
 		rest = rest[1:]
 	}
-	if len(rest) == 0 || rest[0] < '0' || rest[0] > '9' || len(rest) > 1 && rest[0] == '0' && rest[1] != '.' && rest[1]|0x20 != 'e' {
+	if len(rest) == 0 || rest[0] < '0' || rest[0] > '9' {
+		return false
+	}
+	if len(rest) > 1 && rest[0] == '0' && rest[1] != '.' && rest[1]|0x20 != 'e' {
 		return false
 	}
 	for _, c := range rest {
@@ -102,105 +115,109 @@ func isNumber(digits []byte) bool {
 }
 
 // Text writes a text.
-func (w *Writer) Text(s string) {
-	w.cell()
-	if len(s) > w.limits.Text {
-		s = w.clip(s)
+func (r *Row) Text(s string) {
+	r.next()
+	if len(s) > r.maxText {
+		s = r.clip(s)
 	}
 	if plain(s) {
-		w.json = append(w.json, '"')
-		w.json = append(w.json, s...)
-		w.json = append(w.json, '"')
-		w.text = append(w.text, s...)
+		r.json = append(r.json, '"')
+		r.json = append(r.json, s...)
+		r.json = append(r.json, '"')
+		r.text = append(r.text, s...)
 		return
 	}
-	w.json = appendQuoted(w.json, s)
-	w.text = appendPlain(w.text, s)
+	r.json = appendQuoted(r.json, s)
+	r.text = appendPlain(r.text, s)
 }
 
-// Bytes is Text for one that is still bytes.
-func (w *Writer) Bytes(s []byte) {
-	if len(s) <= w.limits.Text && plain(s) {
-		w.cell()
-		w.json = append(w.json, '"')
-		w.json = append(w.json, s...)
-		w.json = append(w.json, '"')
-		w.text = append(w.text, s...)
+// Bytes writes a text that is given as bytes.
+func (r *Row) Bytes(s []byte) {
+	if len(s) <= r.maxText && plain(s) {
+		r.next()
+		r.json = append(r.json, '"')
+		r.json = append(r.json, s...)
+		r.json = append(r.json, '"')
+		r.text = append(r.text, s...)
 		return
 	}
-	w.Text(string(s))
+	r.Text(string(s))
 }
 
-// clip cuts a text between two characters, and says how long it was.
-func (w *Writer) clip(s string) string {
-	w.clipped++
-	n := w.limits.Text
+// clip cuts a text between two characters and appends its full length.
+func (r *Row) clip(s string) string {
+	r.clipped++
+	n := r.maxText
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
 	return s[:n] + "… (" + strconv.Itoa(len(s)) + " bytes in all)"
 }
 
-// Time writes a moment, as RFC 3339 has it.
-func (w *Writer) Time(t time.Time) {
-	w.cell()
-	start := len(w.json) + 1
-	w.json = append(w.json, '"')
-	w.json = t.AppendFormat(w.json, time.RFC3339Nano)
-	w.text = append(w.text, w.json[start:]...)
-	w.json = append(w.json, '"')
+// Time writes a time in RFC 3339.
+func (r *Row) Time(t time.Time) {
+	r.next()
+	start := len(r.json) + 1
+	r.json = append(r.json, '"')
+	r.json = t.AppendFormat(r.json, time.RFC3339Nano)
+	r.text = append(r.text, r.json[start:]...)
+	r.json = append(r.json, '"')
 }
 
-// Stamp writes a moment that a database wrote as 2006-01-02 15:04:05.999+02.
-// What is written otherwise stays as it is.
-func (w *Writer) Stamp(s []byte) {
+// Stamp writes a time that the database formatted as 2006-01-02 15:04:05.999+02
+// in RFC 3339. Another format stays as it is.
+func (r *Row) Stamp(s []byte) {
 	if len(s) < 19 || s[10] != ' ' || s[4] != '-' || s[13] != ':' || bytes.IndexByte(s[11:], ' ') >= 0 {
-		w.Bytes(s)
+		r.Bytes(s)
 		return
 	}
-	b := append(w.scratch[:0], s...)
+	b := append(r.scratch[:0], s...)
 	b[10] = 'T'
 	if sign := len(b) - 3; sign >= 19 && (b[sign] == '+' || b[sign] == '-') {
 		b = append(b, ":00"...)
 	}
-	w.scratch = b
-	w.Bytes(b)
+	r.scratch = b
+	r.Bytes(b)
 }
 
-// JSON writes a value that is JSON already. What is too long, or is not JSON
-// after all, is written as a text.
-func (w *Writer) JSON(s []byte) {
-	if len(s) > w.limits.Text || !json.Valid(s) {
-		w.Bytes(s)
+// JSON writes a value that is JSON. A value that is too long or not valid JSON
+// is written as a text.
+func (r *Row) JSON(s []byte) {
+	if len(s) > r.maxText || !json.Valid(s) {
+		r.Bytes(s)
 		return
 	}
-	w.cell()
-	w.json = append(w.json, s...)
-	w.text = appendPlain(w.text, string(s))
+	r.next()
+	r.json = append(r.json, s...)
+	r.text = appendPlain(r.text, string(s))
 }
 
-// Blob writes bytes that are no text.
-func (w *Writer) Blob(s []byte) {
-	w.cell()
+// Blob writes binary data.
+func (r *Row) Blob(s []byte) {
+	r.next()
 	size := len(s)
-	if size > w.limits.Blob {
-		w.clipped++
-		s = s[:w.limits.Blob]
+	if size > r.maxBlob {
+		r.clipped++
+		s = s[:r.maxBlob]
 	}
-	w.json = append(w.json, `{"base64":"`...)
-	w.json = base64.StdEncoding.AppendEncode(w.json, s)
-	w.json = append(w.json, `","bytes":`...)
-	w.json = strconv.AppendInt(w.json, int64(size), 10)
+	r.json = append(r.json, `{"base64":"`...)
+	r.json = base64.StdEncoding.AppendEncode(r.json, s)
+	r.json = append(r.json, `","bytes":`...)
+	r.json = strconv.AppendInt(r.json, int64(size), 10)
 	if len(s) < size {
-		w.json = append(w.json, `,"clipped":true`...)
+		r.json = append(r.json, `,"clipped":true`...)
 	}
-	w.json = append(w.json, '}')
-	w.text = append(w.text, '<')
-	w.text = strconv.AppendInt(w.text, int64(size), 10)
-	w.text = append(w.text, " bytes>"...)
+	r.json = append(r.json, '}')
+	r.text = append(r.text, '<')
+	r.text = strconv.AppendInt(r.text, int64(size), 10)
+	if size == 1 {
+		r.text = append(r.text, " byte>"...)
+	} else {
+		r.text = append(r.text, " bytes>"...)
+	}
 }
 
-// special marks what must be written otherwise in JSON or in the table.
+// special marks the bytes that JSON or the table writes in another form.
 var special = func() (t [256]bool) {
 	for c := range 0x20 {
 		t[c] = true
@@ -214,7 +231,7 @@ var special = func() (t [256]bool) {
 	return t
 }()
 
-// plain reports whether a text is the same everywhere.
+// plain reports whether a text is the same in JSON and in the table.
 func plain[T string | []byte](s T) bool {
 	for i := range len(s) {
 		if special[s[i]] {
@@ -226,7 +243,7 @@ func plain[T string | []byte](s T) bool {
 
 const hex = "0123456789abcdef"
 
-// appendQuoted appends a text as JSON.
+// appendQuoted appends a text as a JSON string.
 func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	for i := 0; i < len(s); {
@@ -256,8 +273,8 @@ func appendQuoted(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// appendPlain appends a text for the table: on one line, its bars told from
-// those between cells.
+// appendPlain appends a text for the table: on one line, with its bars escaped,
+// since bars separate cells.
 func appendPlain(b []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -286,7 +303,7 @@ func appendPlain(b []byte, s string) []byte {
 	return b
 }
 
-// decode reads JSON with its numbers as they are written.
+// decode decodes JSON and keeps the digits of its numbers.
 func decode(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

@@ -1,20 +1,21 @@
-// Package rowset writes the rows of a result as they come from a database:
-// once as JSON, for programs and for models that are given data, and once as a
-// plain table, for eyes. Nothing is kept in between, so a result costs little
-// more than reading it.
+// Package rowset writes the rows of a result as a database returns them: once
+// as JSON, for programs and for models that read data, and once as a plain
+// table, for people. It writes into two buffers and stores no row in between,
+// so a result costs little more than reading it.
 //
 // # Values
 //
-// NULL is null. Whole numbers are JSON numbers to their last digit; decimals
-// are texts, since most readers of JSON would round them. A time is written as
-// RFC 3339 has it, without a zone where the database keeps none. Bytes become
-// {"base64": …, "bytes": n}, a JSON column the JSON it holds, and whatever else
-// its text. A long text or a long run of bytes is cut, and says so.
+// NULL is null. Whole numbers are JSON numbers to their last digit. Decimals
+// are strings, since most readers of JSON would round them. A time is written
+// in RFC 3339, without a zone where the database stores none. Bytes become
+// {"base64": …, "bytes": n}, a JSON column becomes the JSON it holds, and any
+// other value becomes its text. A long text or a long run of bytes is cut and
+// marked as cut.
 //
 // # Limits
 //
-// A result ends at a number of rows or bytes, whichever comes first, and then
-// says that it was cut. A row is written whole or not at all.
+// A result ends at a number of rows or bytes, whichever comes first, and is
+// then marked as truncated. A row is written completely or not at all.
 package rowset
 
 import (
@@ -23,171 +24,176 @@ import (
 	"strconv"
 )
 
-// Limits bound a result; each zero is a default.
+// Limits bounds a result. A zero field stands for its default.
 type Limits struct {
-	Rows   int // at most these; default 200
-	Offset int // rows that are passed over first
-	Bytes  int // of all rows as JSON; default 1 MiB
-	Text   int // of one text; default 16 KiB
-	Blob   int // of one run of bytes, as they are in the database; default 1 KiB
+	Rows   int // the most rows; default 200
+	Offset int // rows to skip first
+	Bytes  int // the most bytes of all rows as JSON; default 1 MiB
+	Text   int // the most bytes of one text; default 16 KiB
+	Blob   int // the most bytes of one binary value, before encoding; default 1 KiB
 }
 
 func (l Limits) orDefaults() Limits {
-	pick := func(n *int, d int) {
+	set := func(n *int, fallback int) {
 		if *n <= 0 {
-			*n = d
+			*n = fallback
 		}
 	}
-	pick(&l.Rows, 200)
-	pick(&l.Bytes, 1<<20)
-	pick(&l.Text, 16<<10)
-	pick(&l.Blob, 1<<10)
+	set(&l.Rows, 200)
+	set(&l.Bytes, 1<<20)
+	set(&l.Text, 16<<10)
+	set(&l.Blob, 1<<10)
 	return l
 }
 
 // Column is one column of a result.
 type Column struct {
 	Name string `json:"name"`
-	Type string `json:"type"` // as the database calls it; may be empty
+	Type string `json:"type"` // the database's name for it; may be empty
 }
 
-// RowAction is what to do with a row that a database has.
+// RowAction tells a driver what to do with the next row of the database.
 type RowAction uint8
 
-// The answers.
+// The actions.
 const (
-	KeepRow RowAction = iota + 1 // write its cells, then call End
-	SkipRow                      // it lies before the offset
-	Stop                         // there is no room for it, nor for any after it
+	KeepRow RowAction = iota + 1 // write its cells to Row, then call End
+	SkipRow                      // the row is before the offset
+	Stop                         // neither this row nor any after it fits
 )
 
-// Writer takes the rows of one result. Its zero value is not of use: see New.
-// It may be used again for another one, after Reset: what it gave away before
-// is not touched.
+// Writer collects the rows of one result. New returns one; the zero value does
+// not work. A driver calls Columns once, then Next for each row, and End after
+// each row that it wrote.
 type Writer struct {
 	limits  Limits
 	columns []Column
-	json    []byte
-	text    []byte
-	scratch []byte
+	row     Row
 	rows    int
-	passed  int
-	clipped int
+	skipped int
 	cut     bool
-	first   bool // the next cell is the first of its row
-	mark    struct{ json, text, clipped int }
+	mark    struct{ json, text, clipped int } // where the current row started
 }
 
-// New makes a writer with these limits.
+// New returns an empty writer.
 func New(l Limits) *Writer {
-	return &Writer{limits: l.orDefaults()}
+	w := &Writer{}
+	w.Reset(l)
+	return w
 }
 
-// maxKept bounds the memory that a writer brings from one result to the next.
-const maxKept = 4 << 20
+// maxReused bounds the memory that a writer keeps from one result to the next.
+const maxReused = 4 << 20
 
-// Reset makes w a new writer that has its memory already.
+// Reset empties the writer for another result and reuses its memory. Texts and
+// JSON that the writer returned before stay valid.
 func (w *Writer) Reset(l Limits) {
-	json, text, scratch := w.json[:0], w.text[:0], w.scratch[:0]
-	if cap(json)+cap(text) > maxKept {
+	json, text, scratch := w.row.json[:0], w.row.text[:0], w.row.scratch[:0]
+	if cap(json)+cap(text) > maxReused {
 		json, text = nil, nil
 	}
-	*w = Writer{limits: l.orDefaults(), json: json, text: text, scratch: scratch}
+	l = l.orDefaults()
+	row := Row{maxText: l.Text, maxBlob: l.Blob, json: json, text: text, scratch: scratch}
+	*w = Writer{limits: l, row: row}
 }
 
-// Columns says what columns the rows have. Without it there is no table at
-// all, as after a statement that returns nothing.
+// Columns sets the columns of the rows. A statement that returns no table has none.
 func (w *Writer) Columns(columns []Column) {
 	w.columns = columns
-	w.text = w.text[:0]
+	w.row.text = w.row.text[:0]
 	for i, c := range columns {
 		if i > 0 {
-			w.text = append(w.text, " | "...)
+			w.row.text = append(w.row.text, " | "...)
 		}
-		w.text = appendPlain(w.text, c.Name)
+		w.row.text = appendPlain(w.row.text, c.Name)
 	}
 }
 
-// SetType mends the type of a column, for a database that tells it late.
+// SetType changes the type of a column, for a driver that learns it after the rows.
 func (w *Writer) SetType(i int, name string) { w.columns[i].Type = name }
 
-// Next says what to do with the next row.
+// Next returns the action for the next row.
 func (w *Writer) Next() RowAction {
 	switch {
 	case w.cut:
 		return Stop
-	case w.passed < w.limits.Offset:
-		w.passed++
+	case w.skipped < w.limits.Offset:
+		w.skipped++
 		return SkipRow
 	case w.rows >= w.limits.Rows:
 		w.cut = true
 		return Stop
 	}
-	w.mark.json, w.mark.text, w.mark.clipped = len(w.json), len(w.text), w.clipped
+	w.mark.json, w.mark.text, w.mark.clipped = len(w.row.json), len(w.row.text), w.row.clipped
 	if w.rows > 0 {
-		w.json = append(w.json, ',')
+		w.row.json = append(w.row.json, ',')
 	}
-	w.json = append(w.json, '[')
-	w.text = append(w.text, '\n')
-	w.first = true
+	w.row.json = append(w.row.json, '[')
+	w.row.text = append(w.row.text, '\n')
+	w.row.first = true
 	return KeepRow
 }
 
-// End ends a row. One that does not fit any more is taken back.
+// Row returns the row that Next started. It is valid until End.
+func (w *Writer) Row() *Row { return &w.row }
+
+// End ends a row. A row that exceeds the byte limit is removed again, unless it
+// is the first.
 func (w *Writer) End() {
-	w.json = append(w.json, ']')
-	if len(w.json) > w.limits.Bytes && w.rows > 0 {
-		w.json, w.text, w.clipped = w.json[:w.mark.json], w.text[:w.mark.text], w.mark.clipped
+	w.row.json = append(w.row.json, ']')
+	if len(w.row.json) > w.limits.Bytes && w.rows > 0 {
+		w.row.json, w.row.text = w.row.json[:w.mark.json], w.row.text[:w.mark.text]
+		w.row.clipped = w.mark.clipped
 		w.cut = true
 		return
 	}
 	w.rows++
 }
 
-// Rows is how many rows were written.
+// Rows returns the number of rows that were written.
 func (w *Writer) Rows() int { return w.rows }
 
-// Cut reports whether there were more rows than were written.
+// Cut reports whether the database had more rows than were written.
 func (w *Writer) Cut() bool { return w.cut }
 
-// Clipped is how many cells were cut.
-func (w *Writer) Clipped() int { return w.clipped }
+// Clipped returns the number of cells that were cut.
+func (w *Writer) Clipped() int { return w.row.clipped }
 
-// HasColumns reports whether there was a table, be it without rows.
+// HasColumns reports whether the statement returned a table, even one without rows.
 func (w *Writer) HasColumns() bool { return len(w.columns) > 0 }
 
-// Table is the rows for eyes: a line of names, and a line for each row.
-func (w *Writer) Table() string { return string(w.text) }
+// Table returns the rows for people: a line of column names, then a line for each row.
+func (w *Writer) Table() string { return string(w.row.text) }
 
 // AppendJSON appends "columns":[…],"rows":[…],"row_count":n,"truncated":b to an
-// object that somebody else opens and closes.
+// object that the caller opens and closes.
 func (w *Writer) AppendJSON(b []byte) []byte {
 	b = append(b, `"columns":`...)
 	columns, err := json.Marshal(w.columns)
 	if err != nil || w.columns == nil {
-		columns = []byte("[]") // names are texts, so there is no error
+		columns = []byte("[]") // an error cannot happen: columns are strings
 	}
 	b = append(b, columns...)
 	b = append(b, `,"rows":[`...)
-	b = append(b, w.json...)
+	b = append(b, w.row.json...)
 	b = append(b, `],"row_count":`...)
 	b = strconv.AppendInt(b, int64(w.rows), 10)
 	b = append(b, `,"truncated":`...)
 	return strconv.AppendBool(b, w.cut)
 }
 
-// Size is about how long AppendJSON's part will be.
-func (w *Writer) Size() int { return len(w.json) + 64*(len(w.columns)+2) }
+// Size estimates the number of bytes that AppendJSON appends.
+func (w *Writer) Size() int { return len(w.row.json) + 64*(len(w.columns)+2) }
 
-// Scan reads the rows back, for who asked the database for its own sake.
-// Numbers are json.Number.
-func (w *Writer) Scan(row func(cells []any) error) error {
+// Scan decodes the rows and calls f for each, for code that reads a result
+// itself. Numbers are json.Number.
+func (w *Writer) Scan(f func(cells []any) error) error {
 	var rows [][]any
-	if err := decode(append(append([]byte{'['}, w.json...), ']'), &rows); err != nil {
-		return fmt.Errorf("reading back the rows: %w", err)
+	if err := decode(append(append([]byte{'['}, w.row.json...), ']'), &rows); err != nil {
+		return fmt.Errorf("decoding the rows: %w", err)
 	}
 	for _, cells := range rows {
-		if err := row(cells); err != nil {
+		if err := f(cells); err != nil {
 			return err
 		}
 	}

@@ -14,39 +14,54 @@ import (
 )
 
 func TestCells(t *testing.T) {
+	type row = rowset.Row
+	at := time.Date(2024, 5, 1, 10, 0, 0, 5e8, time.UTC)
+	long := strings.Repeat("é", 15) + "… (40 bytes in all)"
 	for name, c := range map[string]struct {
-		write      func(*rowset.Writer)
+		write      func(*row)
 		json, text string
 	}{
-		"null":              {func(w *rowset.Writer) { w.Null() }, `null`, `NULL`},
-		"int":               {func(w *rowset.Writer) { w.Int(math.MaxInt64) }, `9223372036854775807`, `9223372036854775807`},
-		"float":             {func(w *rowset.Writer) { w.Float(0.1) }, `0.1`, `0.1`},
-		"large float":       {func(w *rowset.Writer) { w.Float(1e300) }, `1e+300`, `1e+300`},
-		"not a number":      {func(w *rowset.Writer) { w.Float(math.NaN()) }, `"NaN"`, `NaN`},
-		"bool":              {func(w *rowset.Writer) { w.Bool(true) }, `true`, `true`},
-		"number":            {func(w *rowset.Writer) { w.Number([]byte("18446744073709551615")) }, `18446744073709551615`, `18446744073709551615`},
-		"number in words":   {func(w *rowset.Writer) { w.Number([]byte("Infinity")) }, `"Infinity"`, `Infinity`},
-		"number with zeros": {func(w *rowset.Writer) { w.Number([]byte("007")) }, `"007"`, `007`},
-		"exponent":          {func(w *rowset.Writer) { w.Number([]byte("1.5e-07")) }, `1.5e-07`, `1.5e-07`},
-		"no number":         {func(w *rowset.Writer) { w.Number(nil) }, `""`, ``},
-		"text":              {func(w *rowset.Writer) { w.Text("héllo \"w\"\n\t|\x01") }, `"héllo \"w\"\n\t|\u0001"`, `héllo "w"\n\t\|\x01`},
-		"broken text":       {func(w *rowset.Writer) { w.Bytes([]byte("a\xffb")) }, `"a` + "\ufffd" + `b"`, "a\ufffdb"},
-		"long text":         {func(w *rowset.Writer) { w.Text(strings.Repeat("é", 20)) }, `"` + strings.Repeat("é", 15) + `… (40 bytes in all)"`, strings.Repeat("é", 15) + `… (40 bytes in all)`},
-		"time":              {func(w *rowset.Writer) { w.Time(time.Date(2024, 5, 1, 10, 0, 0, 5e8, time.UTC)) }, `"2024-05-01T10:00:00.5Z"`, `2024-05-01T10:00:00.5Z`},
-		"stamp":             {func(w *rowset.Writer) { w.Stamp([]byte("2024-05-01 10:11:12.5+02")) }, `"2024-05-01T10:11:12.5+02:00"`, `2024-05-01T10:11:12.5+02:00`},
-		"stamp, half hours": {func(w *rowset.Writer) { w.Stamp([]byte("2024-05-01 10:11:12+05:30")) }, `"2024-05-01T10:11:12+05:30"`, `2024-05-01T10:11:12+05:30`},
-		"no stamp":          {func(w *rowset.Writer) { w.Stamp([]byte("infinity")) }, `"infinity"`, `infinity`},
-		"json":              {func(w *rowset.Writer) { w.JSON([]byte(`{"a":[1]}`)) }, `{"a":[1]}`, `{"a":[1]}`},
-		"no json":           {func(w *rowset.Writer) { w.JSON([]byte(`{`)) }, `"{"`, `{`},
-		"blob":              {func(w *rowset.Writer) { w.Blob([]byte{1, 2}) }, `{"base64":"AQI=","bytes":2}`, `<2 bytes>`},
-		"long blob":         {func(w *rowset.Writer) { w.Blob(make([]byte, 9)) }, `{"base64":"AAAAAA==","bytes":9,"clipped":true}`, `<9 bytes>`},
+		"null":              {func(r *row) { r.Null() }, `null`, `NULL`},
+		"int":               {func(r *row) { r.Int(math.MaxInt64) }, `9223372036854775807`, `9223372036854775807`},
+		"uint":              {func(r *row) { r.Uint(math.MaxUint64) }, `18446744073709551615`, `18446744073709551615`},
+		"float":             {func(r *row) { r.Float(0.1) }, `0.1`, `0.1`},
+		"single precision":  {func(r *row) { r.Float32(0.1) }, `0.1`, `0.1`},
+		"large float":       {func(r *row) { r.Float(1e300) }, `1e+300`, `1e+300`},
+		"not a number":      {func(r *row) { r.Float(math.NaN()) }, `"NaN"`, `NaN`},
+		"bool":              {func(r *row) { r.Bool(true) }, `true`, `true`},
+		"number":            {func(r *row) { r.Number([]byte("-18446744073709551615")) }, `-18446744073709551615`, `-18446744073709551615`},
+		"number in words":   {func(r *row) { r.Number([]byte("Infinity")) }, `"Infinity"`, `Infinity`},
+		"number with zeros": {func(r *row) { r.Number([]byte("007")) }, `"007"`, `007`},
+		"exponent":          {func(r *row) { r.Number([]byte("1.5e-07")) }, `1.5e-07`, `1.5e-07`},
+		"no number":         {func(r *row) { r.Number(nil) }, `""`, ``},
+		"text": {
+			func(r *row) { r.Text("héllo \"w\"\n\t|\x01") },
+			`"héllo \"w\"\n\t|\u0001"`, `héllo "w"\n\t\|\x01`,
+		},
+		"broken text": {func(r *row) { r.Bytes([]byte("a\xffb")) }, `"a` + "\ufffd" + `b"`, "a\ufffdb"},
+		"long text":   {func(r *row) { r.Text(strings.Repeat("é", 20)) }, `"` + long + `"`, long},
+		"time":        {func(r *row) { r.Time(at) }, `"2024-05-01T10:00:00.5Z"`, `2024-05-01T10:00:00.5Z`},
+		"stamp": {
+			func(r *row) { r.Stamp([]byte("2024-05-01 10:11:12.5+02")) },
+			`"2024-05-01T10:11:12.5+02:00"`, `2024-05-01T10:11:12.5+02:00`,
+		},
+		"stamp, half hours": {
+			func(r *row) { r.Stamp([]byte("2024-05-01 10:11:12+05:30")) },
+			`"2024-05-01T10:11:12+05:30"`, `2024-05-01T10:11:12+05:30`,
+		},
+		"no stamp":  {func(r *row) { r.Stamp([]byte("infinity")) }, `"infinity"`, `infinity`},
+		"json":      {func(r *row) { r.JSON([]byte(`{"a":[1]}`)) }, `{"a":[1]}`, `{"a":[1]}`},
+		"no json":   {func(r *row) { r.JSON([]byte(`{`)) }, `"{"`, `{`},
+		"blob":      {func(r *row) { r.Blob([]byte{1, 2}) }, `{"base64":"AQI=","bytes":2}`, `<2 bytes>`},
+		"one byte":  {func(r *row) { r.Blob([]byte{1}) }, `{"base64":"AQ==","bytes":1}`, `<1 byte>`},
+		"long blob": {func(r *row) { r.Blob(make([]byte, 9)) }, `{"base64":"AAAAAA==","bytes":9,"clipped":true}`, `<9 bytes>`},
 	} {
 		w := rowset.New(rowset.Limits{Text: 31, Blob: 4})
 		w.Columns([]rowset.Column{{Name: "x"}})
 		if w.Next() != rowset.KeepRow {
-			t.Fatal("no room for one row")
+			t.Fatal("the first row is not kept")
 		}
-		c.write(w)
+		c.write(w.Row())
 		w.End()
 		var got struct{ Rows [][]json.RawMessage }
 		if err := json.Unmarshal(append(w.AppendJSON([]byte("{")), '}'), &got); err != nil {
@@ -66,8 +81,8 @@ func fill(w *rowset.Writer, rows int) {
 		case rowset.Stop:
 			return
 		case rowset.KeepRow:
-			w.Int(int64(i))
-			w.Text("abc")
+			w.Row().Int(int64(i))
+			w.Row().Text("abc")
 			w.End()
 		}
 	}
@@ -99,7 +114,8 @@ func TestLimits(t *testing.T) {
 		if err := json.Unmarshal(append(w.AppendJSON([]byte("{")), '}'), &got); err != nil {
 			t.Fatal(err)
 		}
-		if string(got.Rows) != c.want || got.Truncated != c.truncated || got.Count != w.Rows() || strings.Count(w.Table(), "\n") != w.Rows() {
+		if string(got.Rows) != c.want || got.Truncated != c.truncated || got.Count != w.Rows() ||
+			strings.Count(w.Table(), "\n") != w.Rows() {
 			t.Errorf("%s: %+v %s", name, got, got.Rows)
 		}
 	}
@@ -117,8 +133,8 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// Whatever a database holds, the JSON is JSON and says the same, and a row of
-// the table is one line.
+// For any text the JSON is valid and has the same text, and a row of the table
+// is one line.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{"", "a|b", "\x00\n", "\xff", "é\u2028"} {
 		f.Add(s)
@@ -127,13 +143,13 @@ func FuzzText(f *testing.F) {
 		w := rowset.New(rowset.Limits{})
 		w.Columns([]rowset.Column{{Name: s}})
 		w.Next()
-		w.Text(s)
+		w.Row().Text(s)
 		w.End()
 		w.Next()
-		w.Number([]byte(s))
+		w.Row().Number([]byte(s))
 		w.End()
 		w.Next()
-		w.JSON([]byte(s))
+		w.Row().JSON([]byte(s))
 		w.End()
 		var got struct{ Rows [][]any }
 		if err := json.Unmarshal(append(w.AppendJSON([]byte("{")), '}'), &got); err != nil {
@@ -148,14 +164,14 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// A writer that is used again does not change what it gave away before.
+// A writer that is reused does not change what it returned before.
 func TestReset(t *testing.T) {
 	w := rowset.New(rowset.Limits{Rows: 1})
 	fill(w, 3)
 	table, data := w.Table(), string(w.AppendJSON(nil))
 	w.Reset(rowset.Limits{})
 	if w.Rows() != 0 || w.Cut() || w.HasColumns() || w.Table() != "" {
-		t.Errorf("it kept something: %q", w.Table())
+		t.Errorf("a reset writer holds %q", w.Table())
 	}
 	fresh := rowset.New(rowset.Limits{})
 	fill(w, 2)

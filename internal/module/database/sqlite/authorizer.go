@@ -7,48 +7,51 @@ import (
 	"modernc.org/sqlite"
 )
 
-// state is what a connection may be asked to do.
+// state is the kind of statement that a connection runs.
 type state int32
 
 const (
-	own     state = iota // the engine's own statements
-	reading              // a statement that may only read
-	writing              // one that may write
-	within               // one of a transaction
+	internal state = iota // a statement of the engine
+	reading               // a caller's statement that may only read
+	writing               // a caller's statement that may write
+	within                // a caller's statement in a transaction
 )
 
-// authorizer answers SQLite's question, at the time it compiles a statement,
-// whether each thing that the statement would do is permitted.
+// authorizer decides about each action of a statement. SQLite asks it while it
+// compiles the statement.
 type authorizer struct {
-	state   atomic.Int32
-	refused atomic.Value // string: what was, in words
+	state  atomic.Int32
+	reason atomic.Value // string: why an action was refused
 }
 
-func (g *authorizer) set(s state) {
-	g.state.Store(int32(s))
-	g.refused.Store("")
+// set sets the state and forgets the last refusal.
+func (a *authorizer) set(s state) {
+	a.state.Store(int32(s))
+	a.reason.Store("")
 }
 
-// said returns what was refused since the state was set, or "".
-func (g *authorizer) said() string {
-	s, _ := g.refused.Load().(string)
+// refusal returns why an action was refused since the state was set, or "".
+func (a *authorizer) refusal() string {
+	s, _ := a.reason.Load().(string)
 	return s
 }
 
-func (g *authorizer) judge(action sqlite.AuthorizerActionCode, arg1, arg2, _, _ string) sqlite.AuthorizerReturnCode {
-	s := state(g.state.Load())
-	if s == own {
+func (a *authorizer) authorize(
+	action sqlite.AuthorizerActionCode, arg1, arg2, _, _ string,
+) sqlite.AuthorizerReturnCode {
+	s := state(a.state.Load())
+	if s == internal {
 		return sqlite.AuthorizerOK
 	}
-	if why := refusal(s, action, arg1, arg2); why != "" {
-		g.refused.Store(why)
+	if reason := refusalOf(s, action, arg1, arg2); reason != "" {
+		a.reason.Store(reason)
 		return sqlite.AuthorizerDeny
 	}
 	return sqlite.AuthorizerOK
 }
 
-// refusal says why something is not permitted, or "".
-func refusal(s state, action sqlite.AuthorizerActionCode, arg1, arg2 string) string {
+// refusalOf returns why an action is not allowed in a state, or "" where it is.
+func refusalOf(s state, action sqlite.AuthorizerActionCode, arg1, arg2 string) string {
 	switch action {
 	case sqlite.AuthSelect, sqlite.AuthRead, sqlite.AuthRecursive:
 		return ""
@@ -58,9 +61,9 @@ func refusal(s state, action sqlite.AuthorizerActionCode, arg1, arg2 string) str
 		}
 		return ""
 	case sqlite.AuthAttach, sqlite.AuthDetach:
-		return outside
+		return oneFile
 	case sqlite.AuthPragma:
-		return pragma(s, strings.ToLower(arg1), arg2)
+		return pragmaRefusal(s, strings.ToLower(arg1), arg2)
 	case sqlite.AuthTransaction:
 		return transactions
 	case sqlite.AuthSavepoint:
@@ -76,13 +79,13 @@ func refusal(s state, action sqlite.AuthorizerActionCode, arg1, arg2 string) str
 }
 
 const (
-	outside      = "a connection is one file: ATTACH and VACUUM are not done"
+	oneFile      = "a connection is one file: ATTACH and VACUUM are not done"
 	transactions = "transactions are not left open between calls"
 	writes       = "it would write"
 )
 
-// pragma judges PRAGMA name(value).
-func pragma(s state, name, value string) string {
+// pragmaRefusal is refusalOf for PRAGMA name(value).
+func pragmaRefusal(s state, name, value string) string {
 	switch name {
 	case "table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo",
 		"foreign_key_list", "foreign_key_check", "integrity_check", "quick_check":
@@ -93,7 +96,8 @@ func pragma(s state, name, value string) string {
 			return ""
 		}
 	case "user_version", "application_id", "foreign_keys", "defer_foreign_keys", "journal_mode", "synchronous",
-		"auto_vacuum", "page_size", "encoding", "cache_size", "secure_delete", "recursive_triggers", "wal_autocheckpoint", "analysis_limit":
+		"auto_vacuum", "page_size", "encoding", "cache_size", "secure_delete", "recursive_triggers",
+		"wal_autocheckpoint", "analysis_limit":
 		if value == "" || s != reading {
 			return ""
 		}

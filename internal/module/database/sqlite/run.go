@@ -16,12 +16,12 @@ func (db *DB) Read(ctx context.Context, s engine.Statement, out *rowset.Writer) 
 	if err := single(s); err != nil {
 		return err
 	}
-	if err := db.turn.Acquire(ctx); err != nil {
+	if err := db.lock.Acquire(ctx); err != nil {
 		return err
 	}
-	defer db.turn.Release()
+	defer db.lock.Release()
 	c := db.read
-	if c == db.write { // in memory: one connection, for a time read-only
+	if c == db.write { // a database in memory has one connection, read-only during a read
 		if err := c.exec(ctx, "PRAGMA query_only=1"); err != nil {
 			return err
 		}
@@ -35,10 +35,10 @@ func (db *DB) Write(ctx context.Context, s engine.Statement, out *rowset.Writer)
 	if err := single(s); err != nil {
 		return engine.Outcome{}, err
 	}
-	if err := db.turn.Acquire(ctx); err != nil {
+	if err := db.lock.Acquire(ctx); err != nil {
 		return engine.Outcome{}, err
 	}
-	defer db.turn.Release()
+	defer db.lock.Release()
 	c, err := db.writer(ctx)
 	if err != nil {
 		return engine.Outcome{}, err
@@ -48,10 +48,10 @@ func (db *DB) Write(ctx context.Context, s engine.Statement, out *rowset.Writer)
 
 // Transact runs f in one transaction. SQLite's are all serializable.
 func (db *DB) Transact(ctx context.Context, _ string, f func(engine.ExecFunc) error) error {
-	if err := db.turn.Acquire(ctx); err != nil {
+	if err := db.lock.Acquire(ctx); err != nil {
 		return err
 	}
-	defer db.turn.Release()
+	defer db.lock.Release()
 	c, err := db.writer(ctx)
 	if err != nil {
 		return err
@@ -68,12 +68,12 @@ func (db *DB) Transact(ctx context.Context, _ string, f func(engine.ExecFunc) er
 	if err == nil {
 		err = ctx.Err()
 	}
-	if err == nil { // not to be interrupted: it would not be known whether it was done
+	if err == nil { // an interrupted commit would leave open whether it was made
 		if err = c.exec(context.WithoutCancel(ctx), "COMMIT"); err == nil {
 			return nil
 		}
 	}
-	// SQLite may have rolled back by itself; then there is nothing left to undo.
+	// SQLite may have rolled back by itself; ROLLBACK then fails, and nothing is left to undo.
 	_ = c.exec(context.WithoutCancel(ctx), "ROLLBACK")
 	return err
 }
@@ -86,18 +86,18 @@ func single(s engine.Statement) error {
 		WithHint("send one at a time; several that belong together go to database.transaction")
 }
 
-// exec runs a statement of the engine's own.
+// exec runs a statement of the engine.
 func (c *conn) exec(ctx context.Context, text string) error {
-	c.guard.set(own)
-	err := c.query(ctx, engine.Statement{SQL: text}, func(_, _ []string) {}, func([]driver.Value) bool { return true })
-	return convertError(c.guard, err)
+	c.authorizer.set(internal)
+	err := c.query(ctx, engine.Statement{SQL: text}, noColumns, func([]driver.Value) bool { return true })
+	return convertError(c.authorizer, err)
 }
 
-// run runs a statement of the asker's. With all, its rows are read to the end,
-// though no more are kept.
+// run runs a statement of a caller. With all, it reads the rows to the end even
+// where the writer wants no more.
 func (c *conn) run(ctx context.Context, s state, st engine.Statement, out *rowset.Writer, all bool) error {
-	c.guard.set(s)
-	defer c.guard.set(own)
+	c.authorizer.set(s)
+	defer c.authorizer.set(internal)
 	var types []string
 	err := c.query(ctx, st, func(names, declared []string) {
 		types = declared
@@ -112,45 +112,45 @@ func (c *conn) run(ctx context.Context, s state, st engine.Statement, out *rowse
 			return all
 		case rowset.KeepRow:
 			for i, v := range cells {
-				cellWriter(out, v, types[i])
+				writeCell(out.Row(), v, types[i])
 			}
 			out.End()
 		}
 		return true
 	})
-	return convertError(c.guard, err)
+	return convertError(c.authorizer, err)
 }
 
-// cellWriter writes one cell. SQLite's values have types of their own, whatever their
-// column is declared to be.
-func cellWriter(out *rowset.Writer, v driver.Value, declared string) {
+// writeCell writes one cell. In SQLite each value has its own type, whatever the
+// column declares.
+func writeCell(row *rowset.Row, v driver.Value, declared string) {
 	switch v := v.(type) {
 	case nil:
-		out.Null()
+		row.Null()
 	case int64:
-		out.Int(v)
+		row.Int(v)
 	case float64:
-		out.Float(v)
+		row.Float(v)
 	case string:
 		if declared == "JSON" {
-			out.JSON([]byte(v))
+			row.JSON([]byte(v))
 		} else {
-			out.Text(v)
+			row.Text(v)
 		}
 	case []byte:
-		out.Blob(v)
-	case time.Time: // a text that the driver read because of the declared type
+		row.Blob(v)
+	case time.Time: // a text that the driver parsed because of the declared type
 		if declared == "DATE" && v.Equal(v.Truncate(24*time.Hour)) {
-			out.Text(v.Format(time.DateOnly))
+			row.Text(v.Format(time.DateOnly))
 		} else {
-			out.Time(v)
+			row.Time(v)
 		}
 	case bool:
-		out.Bool(v)
+		row.Bool(v)
 	}
 }
 
-// change runs a statement that may write and says what it did.
+// change runs a statement that may write and returns its effect.
 func (c *conn) change(ctx context.Context, s state, st engine.Statement, out *rowset.Writer) (engine.Outcome, error) {
 	before, _, _, err := c.changes(ctx)
 	if err != nil {
@@ -169,7 +169,7 @@ func (c *conn) change(ctx context.Context, s state, st engine.Statement, out *ro
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	if ran != nil && total == before { // else it was stopped too late: it is done
+	if ran != nil && total == before { // otherwise the interrupt came too late, and the change was made
 		return engine.Outcome{}, ran
 	}
 	done := engine.Outcome{}
@@ -185,26 +185,27 @@ func (c *conn) change(ctx context.Context, s state, st engine.Statement, out *ro
 	return done, nil
 }
 
-// changes returns what SQLite counts: all changes so far, those of the last
-// statement, and the id of the last row that was inserted.
+// changes returns SQLite's counters: all changes so far, the changes of the last
+// statement, and the ID of the row inserted last.
 func (c *conn) changes(ctx context.Context) (total, last, rowid int64, err error) {
-	c.guard.set(own)
-	err = c.query(ctx, engine.Statement{SQL: "SELECT total_changes(), changes(), last_insert_rowid()"}, func(_, _ []string) {},
-		func(cells []driver.Value) bool {
-			total, last, rowid = cells[0].(int64), cells[1].(int64), cells[2].(int64)
-			return true
-		})
-	return total, last, rowid, convertError(c.guard, err)
+	c.authorizer.set(internal)
+	counters := engine.Statement{SQL: "SELECT total_changes(), changes(), last_insert_rowid()"}
+	err = c.query(ctx, counters, noColumns, func(cells []driver.Value) bool {
+		total, last, rowid = cells[0].(int64), cells[1].(int64), cells[2].(int64)
+		return true
+	})
+	return total, last, rowid, convertError(c.authorizer, err)
 }
 
 func (db *DB) version(ctx context.Context) (string, error) {
 	product := "SQLite"
-	err := db.read.query(ctx, engine.Statement{SQL: "SELECT sqlite_version(), count(*) FROM sqlite_master"}, func(_, _ []string) {},
-		func(cells []driver.Value) bool {
-			if s, ok := cells[0].(string); ok {
-				product += " " + s
-			}
-			return true
-		})
+	// The count reads the file, which may not be a database.
+	version := engine.Statement{SQL: "SELECT sqlite_version(), count(*) FROM sqlite_master"}
+	err := db.read.query(ctx, version, noColumns, func(cells []driver.Value) bool {
+		if s, ok := cells[0].(string); ok {
+			product += " " + s
+		}
+		return true
+	})
 	return product, convertError(nil, err)
 }

@@ -1,20 +1,20 @@
-// Package sqlite is the engine of SQLite files and of databases in memory.
+// Package sqlite is the engine for SQLite files and databases in memory.
 //
 // # Confinement
 //
-// A connection is one file and stays one. SQLite itself is made to refuse the
-// rest: its authorizer, which it asks while it compiles a statement, denies
-// ATTACH (and with it VACUUM INTO), the loading of extensions and every pragma
-// that is not on a list; the number of attached databases is limited to none;
-// and the connection is defensive, so that no statement can write the schema
-// table or the pages of the file behind SQLite's back. A journal is made
-// beside its file, and SQLite opens neither through a symbolic link.
+// A connection reaches one file. SQLite itself refuses everything else: the
+// authorizer, which it asks while it compiles a statement, denies ATTACH (and
+// with it VACUUM INTO), the loading of extensions and every pragma that is not on
+// a list; the number of attached databases is limited to zero; and the connection
+// is defensive, so that no statement writes the schema table or the pages of the
+// file directly. SQLite creates a journal beside its file and opens neither
+// through a symbolic link.
 //
 // # Reading
 //
-// The reading connection is opened with mode=ro, has query_only set, and its
-// authorizer permits nothing but reading. A database in memory is one
-// connection, which is put into the same state for the time of a read.
+// The reading connection is opened with mode=ro and query_only, and its
+// authorizer allows only reads. A database in memory has one connection, which is
+// in the same state during a read.
 package sqlite
 
 import (
@@ -36,12 +36,12 @@ import (
 	"callgate/internal/module/database/sqltext"
 )
 
-// Config is what to open.
+// Config names the database to open.
 type Config struct {
-	Path  string // canonical; "" is a database in memory
-	Shown string // the path as people know it
-	// Verify is given the path that SQLite opened in the end. A name that was
-	// exchanged for a link in between is found out here.
+	Path  string // canonical; "" for a database in memory
+	Shown string // the path as the caller knows it
+	// Verify, unless it is nil, checks the path that SQLite opened. It detects a
+	// file that was replaced by a link in between.
 	Verify func(opened string) error
 }
 
@@ -51,14 +51,14 @@ type DB struct {
 	product string
 	read    *conn
 	write   *conn // the same as read for a database in memory; nil until needed
-	turn    *engine.ConnLock
+	lock    *engine.ConnLock
 }
 
 var _ engine.Engine = (*DB)(nil)
 
 // Open opens a database. Its file must exist.
 func Open(ctx context.Context, c Config) (*DB, error) {
-	db := &DB{config: c, turn: engine.NewConnLock()}
+	db := &DB{config: c, lock: engine.NewConnLock()}
 	var err error
 	if c.Path == "" {
 		db.read, err = connect(ctx, "file::memory:?"+options("memory", "foreign_keys(1)"), nil)
@@ -76,7 +76,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	return db, nil
 }
 
-// source is the name of a file with what its connection starts with.
+// source returns the URI of a file with the options of its connection.
 func source(path, mode string, pragmas ...string) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
@@ -86,30 +86,24 @@ func source(path, mode string, pragmas ...string) string {
 }
 
 func options(mode string, pragmas ...string) string {
-	q := url.Values{"mode": {mode}, "_defensive": {"1"}, "_pragma": append(pragmas, "busy_timeout(5000)", "trusted_schema(0)")}
-	return q.Encode()
+	pragmas = append(pragmas, "busy_timeout(5000)", "trusted_schema(0)")
+	return url.Values{"mode": {mode}, "_defensive": {"1"}, "_pragma": pragmas}.Encode()
 }
 
-// Info says what the database is.
+// Info describes the database.
 func (db *DB) Info() engine.Info {
 	return engine.Info{Dialect: sqltext.SQLite, Product: db.product, Place: db.config.Shown}
 }
 
-// Close closes the file, once nothing runs on it.
+// Close closes the file when no statement runs on it.
 func (db *DB) Close() error {
-	if err := db.turn.Close(); err != nil {
-		return err
-	}
-	defer db.turn.Release()
-	var errs []error
-	if db.write != nil && db.write != db.read {
-		errs = append(errs, db.write.close())
-	}
-	if db.read != nil {
-		errs = append(errs, db.read.close())
-	}
-	db.read, db.write = nil, nil
-	return errors.Join(errs...)
+	return db.lock.Close(func() error {
+		var errs []error
+		if db.write != nil && db.write != db.read {
+			errs = append(errs, db.write.close())
+		}
+		return errors.Join(append(errs, db.read.close())...)
+	})
 }
 
 // writer returns the connection that writes.
@@ -124,12 +118,12 @@ func (db *DB) writer(ctx context.Context) (*conn, error) {
 	return db.write, nil
 }
 
-// conn is one connection of SQLite, never shared and never replaced.
+// conn is one connection of SQLite.
 type conn struct {
-	db     *sql.DB
-	sql    *sql.Conn
-	guard  *authorizer
-	handle uintptr // of SQLite's own, to interrupt it
+	db         *sql.DB
+	sql        *sql.Conn
+	authorizer *authorizer
+	handle     uintptr // SQLite's own, to interrupt a statement; see interrupt
 }
 
 func connect(ctx context.Context, source string, verify func(string) error) (*conn, error) {
@@ -137,7 +131,7 @@ func connect(ctx context.Context, source string, verify func(string) error) (*co
 	if err != nil {
 		return nil, convertError(nil, err)
 	}
-	c := &conn{db: sql.OpenDB(base), guard: &authorizer{}}
+	c := &conn{db: sql.OpenDB(base), authorizer: &authorizer{}}
 	c.db.SetMaxOpenConns(1)
 	if c.sql, err = c.db.Conn(ctx); err != nil {
 		_ = c.db.Close()
@@ -150,19 +144,20 @@ func connect(ctx context.Context, source string, verify func(string) error) (*co
 	return c, nil
 }
 
-// confine puts up the walls, and then looks at what was opened.
+// confine limits the connection to its file, and then verifies which file that is.
 func (c *conn) confine(ctx context.Context, verify func(string) error) error {
 	err := c.sql.Raw(func(dc any) error {
 		if f := reflect.ValueOf(dc).Elem().FieldByName("db"); f.IsValid() && f.CanUint() {
-			c.handle = uintptr(f.Uint()) // the driver interrupts only until the first row
+			c.handle = uintptr(f.Uint())
 		}
-		return dc.(sqlite.AuthorizerRegisterer).RegisterAuthorizer(c.guard.judge)
+		return dc.(sqlite.AuthorizerRegisterer).RegisterAuthorizer(c.authorizer.authorize)
 	})
 	if err != nil {
 		return convertError(nil, err)
 	}
-	for limit, most := range map[int]int{sqlite3.SQLITE_LIMIT_ATTACHED: 0, sqlite3.SQLITE_LIMIT_LENGTH: engine.MaxMessage} {
-		if _, err := sqlite.Limit(c.sql, limit, most); err != nil {
+	limits := map[int]int{sqlite3.SQLITE_LIMIT_ATTACHED: 0, sqlite3.SQLITE_LIMIT_LENGTH: engine.MaxMessage}
+	for limit, value := range limits {
+		if _, err := sqlite.Limit(c.sql, limit, value); err != nil {
 			return convertError(nil, err)
 		}
 	}
@@ -185,8 +180,15 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.db.Close())...)
 }
 
-// interrupt stops whatever runs on the connection. It is called only while
-// something does, so the handle is alive.
+// interrupt stops the statement that runs on the connection. It is called only
+// while one runs, so the handle is valid.
+//
+// The driver (modernc.org/sqlite 1.61) watches the context of a query until its
+// first row and ignores it in Rows.Next, which is where an aggregate behind a
+// UNION or a long scan spends its time. It exports neither sqlite3_interrupt nor
+// the handle that it takes, and it uses the only slot for a progress handler
+// itself. So the handle is read from the driver's private field. The engine's
+// conformance suite fails if a later version renames the field.
 func (c *conn) interrupt() {
 	if c.handle == 0 {
 		return
@@ -196,16 +198,26 @@ func (c *conn) interrupt() {
 	sqlite3.Xsqlite3_interrupt(tls, c.handle)
 }
 
-// query runs a statement and hands over its rows one by one until each returns
-// false. The cells are valid until the next row.
-func (c *conn) query(ctx context.Context, s engine.Statement, columns func(names, types []string), each func([]driver.Value) bool) error {
+// noColumns is for a query whose columns are known.
+func noColumns(_, _ []string) {}
+
+// query runs a statement and calls each for every row until it returns false. The
+// cells are valid until the next row.
+func (c *conn) query(
+	ctx context.Context, s engine.Statement, columns func(names, types []string), each func([]driver.Value) bool,
+) error {
 	args, err := arguments(s.Args)
 	if err != nil {
 		return err
 	}
 	err = c.sql.Raw(func(dc any) error {
-		stop := context.AfterFunc(ctx, c.interrupt)
-		defer stop()
+		interrupted := make(chan struct{})
+		stop := context.AfterFunc(ctx, func() { c.interrupt(); close(interrupted) })
+		defer func() {
+			if !stop() {
+				<-interrupted // or it would reach the next statement
+			}
+		}()
 		rows, err := dc.(driver.QueryerContext).QueryContext(ctx, s.SQL, args)
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package sqltext
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,40 +9,36 @@ import (
 	"strings"
 )
 
-// Params are the values of a statement: a list or an object, not both.
-type Params struct {
-	List  []any
-	Named map[string]any
-}
-
 // Bind rewrites the placeholders of a text for its database and returns the
-// values in the order in which that text wants them. What does not fit is an
-// error in words for whoever wrote the text.
+// values in the order of the rewritten text. An error explains to the author of
+// the text how placeholders and values differ.
 func Bind(d Dialect, text string, p Params) (string, []any, error) {
 	b := binder{d: d, in: text, p: p}
 	if p.Named == nil {
 		b.survey()
 		if b.numbered && b.plain > 0 && d != Postgres {
-			return "", nil, fmt.Errorf("the query mixes ? with numbered placeholders; write all of them ?, or all of them $1, $2 …")
+			return "", nil, errors.New("the query mixes ? with numbered placeholders; " +
+				"write all of them ?, or all of them $1, $2 …")
 		}
 	}
 	return b.rewrite()
 }
 
-// binder is one text on its way.
+// binder rewrites one text.
 type binder struct {
 	d        Dialect
 	in       string
 	p        Params
-	plain    int  // how many ? there are
-	numbered bool // whether there is a $1 or ?1
+	plain    int  // the number of ?
+	numbered bool // the text has a $1 or ?1
 	out      strings.Builder
-	digit    bool // whether what was written last is a $1
+	digit    bool // the last token of out is a $1
 	args     []any
-	places   map[string]int // of named values already given, from 1
-	used     []bool         // of listed values
+	position map[string]int // of named values in args, from 1
+	used     []bool         // which values of the list the text uses
 }
 
+// survey counts the placeholders, before the first is rewritten.
 func (b *binder) survey() {
 	for rest := b.in; rest != ""; {
 		k, n := b.d.next(rest)
@@ -77,8 +74,8 @@ func (b *binder) rewrite() (string, []any, error) {
 	return b.out.String(), b.args, b.complete()
 }
 
-// dollar writes $n. It must not grow together with what stands beside it: a$1
-// is a name, and $12 another placeholder.
+// dollar writes $n, apart from the tokens beside it: a$1 would be a name, and
+// $12 another placeholder.
 func (b *binder) dollar(n int) {
 	if s := b.out.String(); s != "" && (isWord(s[len(s)-1]) || s[len(s)-1] == '$') {
 		b.out.WriteByte(' ')
@@ -87,20 +84,20 @@ func (b *binder) dollar(n int) {
 	b.digit = true
 }
 
-// placeholder writes one.
+// placeholder rewrites one placeholder.
 func (b *binder) placeholder(piece string) error {
 	named := b.p.Named != nil
-	nothing := !named && len(b.p.List) == 0
+	none := !named && len(b.p.List) == 0
 	switch {
 	case piece[0] == ':':
 		if !named {
 			return fmt.Errorf("the query names the placeholder %s; give params as an object, {%q: …}", piece, piece[1:])
 		}
 		return b.name(piece[1:])
-	case piece == "??" && !nothing:
+	case piece == "??" && !none:
 		b.out.WriteByte('?')
 		return nil
-	case b.d == Postgres && piece[0] == '?' && (nothing || named || b.numbered):
+	case b.d == Postgres && piece[0] == '?' && (none || named || b.numbered):
 		b.out.WriteString(piece) // the operator
 		return nil
 	case named:
@@ -110,13 +107,13 @@ func (b *binder) placeholder(piece string) error {
 	default:
 		n, err := strconv.Atoi(piece[1:])
 		if err != nil || n < 1 {
-			return fmt.Errorf("the placeholder %s has no such number", piece)
+			return fmt.Errorf("the placeholder %s has no valid number: they count from 1", piece)
 		}
 		return b.number(n)
 	}
 }
 
-// number writes a placeholder for the listed value n.
+// number writes a placeholder for value n of the list.
 func (b *binder) number(n int) error {
 	if n > len(b.p.List) {
 		return b.mismatch()
@@ -135,15 +132,15 @@ func (b *binder) name(name string) error {
 	if !ok {
 		return fmt.Errorf("the query has the placeholder :%s, and params has %s", name, b.names())
 	}
-	if at, again := b.places[name]; again && b.d == Postgres {
+	if at, again := b.position[name]; again && b.d == Postgres {
 		b.dollar(at)
 		return nil
 	}
 	b.put(value)
-	if b.places == nil {
-		b.places = map[string]int{}
+	if b.position == nil {
+		b.position = map[string]int{}
 	}
-	b.places[name] = len(b.args)
+	b.position[name] = len(b.args)
 	return nil
 }
 
@@ -154,7 +151,7 @@ func (b *binder) names() string {
 	return "only " + strings.Join(slices.Sorted(maps.Keys(b.p.Named)), ", ")
 }
 
-// put writes a placeholder for a value that comes next.
+// put appends a value and writes its placeholder.
 func (b *binder) put(value any) {
 	b.args = append(b.args, value)
 	if b.d == Postgres {
@@ -164,11 +161,11 @@ func (b *binder) put(value any) {
 	}
 }
 
-// complete refuses values that nothing asked for: a mistake that would
-// otherwise pass unseen.
+// complete refuses values that the text does not use: nobody would notice the
+// mistake otherwise.
 func (b *binder) complete() error {
 	for name := range b.p.Named {
-		if b.places[name] == 0 {
+		if b.position[name] == 0 {
 			return fmt.Errorf("params has %q, and the query has no placeholder :%s", name, name)
 		}
 	}
@@ -183,11 +180,20 @@ func (b *binder) complete() error {
 
 func (b *binder) mismatch() error {
 	if b.numbered {
-		return fmt.Errorf("the numbers of the placeholders do not fit params, which has %d values: each of them must be used, and no other", len(b.p.List))
+		return fmt.Errorf("the numbers of the placeholders do not match params, which has %s: "+
+			"the query must use each of them and no other", count(len(b.p.List), "value"))
 	}
-	e := fmt.Errorf("the query has %d placeholders, and params has %d values", b.plain, len(b.p.List))
+	e := fmt.Errorf("the query has %s, and params has %s",
+		count(b.plain, "placeholder"), count(len(b.p.List), "value"))
 	if b.d == Postgres && b.plain > 0 {
 		return fmt.Errorf("%w; for the operator ? write ?? or number the placeholders, $1", e)
 	}
 	return e
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }

@@ -1,14 +1,12 @@
-// Package sqltext reads SQL just well enough to find what is not SQL: quotes,
-// comments and placeholders. It does not judge what a statement does; that is
-// the database's business.
+// Package sqltext splits SQL into tokens, to find quotes, comments and
+// placeholders. It does not decide what a statement does: the database does.
 //
-// One rule of placeholders holds for every database. Values in a list are
-// written ? in order, or $1, $2 … by number; values in an object are written
-// :name. They are found outside quotes and comments and rewritten to what the
-// database understands; the values themselves never become part of the text.
-// Postgres has operators that are written with a question mark: there ?| and
-// ?& are never placeholders, ?? is the operator ? beside placeholders, and ?
-// is left alone in a text that numbers its placeholders or names them.
+// All databases have the same placeholders. Values in a list are ? in order, or
+// $1, $2 … by number; values in an object are :name. Bind finds them outside
+// quotes and comments and rewrites them for the database; a value never becomes
+// part of the text. Postgres has operators with a question mark: there ?| and ?&
+// are never placeholders, ?? is the operator ? beside placeholders, and ? is the
+// operator in a text that has numbered or named placeholders.
 package sqltext
 
 import (
@@ -16,7 +14,7 @@ import (
 	"strings"
 )
 
-// Dialect is whose SQL a text is.
+// Dialect is the SQL of one kind of database.
 type Dialect uint8
 
 // The dialects. MariaDB's is MySQL's.
@@ -26,7 +24,7 @@ const (
 	MySQL
 )
 
-// Quote writes a name as an identifier, so that no name can be more than one.
+// Quote returns a name as a quoted identifier. No name can end its quotes.
 func (d Dialect) Quote(name string) string {
 	mark := `"`
 	if d == MySQL {
@@ -35,19 +33,19 @@ func (d Dialect) Quote(name string) string {
 	return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
 }
 
-// kind is what a piece of a text is.
+// kind is the kind of a token.
 type kind uint8
 
 const (
 	space  kind = iota + 1 // white space, or a comment
 	word                   // a name, a keyword or a number
 	quoted                 // a text or a name in quotes
-	mark                   // what may be a placeholder
+	mark                   // a possible placeholder
 	end                    // a semicolon
 	other                  // an operator or a bracket
 )
 
-// next returns the first piece of a text that is not empty, and its length.
+// next returns the kind and the length of the first token of a text, which is not empty.
 func (d Dialect) next(s string) (kind, int) {
 	switch c := s[0]; {
 	case isSpace(c):
@@ -84,8 +82,8 @@ func (d Dialect) dashes(s string) bool {
 	return strings.HasPrefix(s, "--") && (d != MySQL || len(s) == 2 || s[2] <= ' ')
 }
 
-// comment measures /* … */. Postgres nests them, and to MySQL and MariaDB
-// /*! … */ and /*M! … */ are no comments at all.
+// comment returns the token that starts with /*. Postgres nests comments. MySQL
+// and MariaDB run what stands in /*! … */ and /*M! … */.
 func (d Dialect) comment(s string) (kind, int) {
 	if d == MySQL {
 		for _, open := range []string{"/*!", "/*M!"} {
@@ -110,7 +108,7 @@ func (d Dialect) comment(s string) (kind, int) {
 	return space, len(s)
 }
 
-// markFrom measures what starts with ?, : or $.
+// markFrom returns the token that starts with ?, : or $.
 func (d Dialect) markFrom(s string) (kind, int) {
 	rest := s[1:]
 	switch digits := run(rest, isDigit); {
@@ -133,7 +131,7 @@ func (d Dialect) markFrom(s string) (kind, int) {
 	}
 }
 
-// dollar measures $tag$ … $tag$, which only Postgres has.
+// dollar returns the token that starts with $: in Postgres, $tag$ … $tag$ quotes a text.
 func (d Dialect) dollar(s string) (kind, int) {
 	n := 1 + run(s[1:], isWord)
 	if d != Postgres || n >= len(s) || s[n] != '$' {
@@ -142,9 +140,9 @@ func (d Dialect) dollar(s string) (kind, int) {
 	return quoted, until(s, s[:n+1], n+1)
 }
 
-// quote measures a quoted piece. A doubled mark stands for itself, and where
-// backslashes escape, so does one after a backslash. What is not closed goes
-// to the end.
+// quote returns the length of a quoted token. A doubled quote stands for itself,
+// and so does a quote after a backslash where backslashes escape. A quote that
+// is not closed extends to the end.
 func quote(s string, q byte, backslash bool) int {
 	for i := 1; i < len(s); i++ {
 		switch {
@@ -160,7 +158,7 @@ func quote(s string, q byte, backslash bool) int {
 	return len(s)
 }
 
-// until measures up to and with the first stop at from or after, or all of s.
+// until returns the length of s through the first stop at or after from, or of all of s.
 func until(s, stop string, from int) int {
 	if from > len(s) {
 		return len(s)
@@ -185,8 +183,8 @@ func isWord(c byte) bool {
 	return c == '_' || c >= 0x80 || isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// Words yields the names, keywords and numbers of a text that stand outside
-// quotes and comments, in upper case.
+// Words yields the names, keywords and numbers outside quotes and comments, in
+// upper case.
 func Words(d Dialect, text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for text != "" {
@@ -208,8 +206,8 @@ func First(d Dialect, text string) string {
 }
 
 // Single reports whether a text is at most one statement. The bodies of
-// triggers and routines hold semicolons of their own, so a text that creates
-// one is taken for a single statement; a database that is given two refuses.
+// triggers and routines contain semicolons, so Single takes a text that creates
+// one for a single statement; the database itself refuses a second one.
 func Single(d Dialect, text string) bool {
 	created := First(d, text) == "CREATE"
 	for ended := false; text != ""; {

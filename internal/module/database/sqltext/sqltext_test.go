@@ -54,13 +54,13 @@ func TestBind(t *testing.T) {
 		"names with dollars":      {pg, "a$1=?", list(1), "a$1=$1", []any{1}, ""},
 		"a slice":                 {pg, "a[1:2]=?", list(1), "a[1:2]=$1", []any{1}, ""},
 		"an open quote":           {pg, "'abc ?", list(), "'abc ?", nil, ""},
-		"too few":                 {lite, "? ?", list(1), "", nil, "2 placeholders, and params has 1"},
-		"too many":                {my, "?", list(1, 2), "", nil, "1 placeholders, and params has 2"},
-		"none given":              {my, "?", list(), "", nil, "1 placeholders, and params has 0"},
+		"too few":                 {lite, "? ?", list(1), "", nil, "2 placeholders, and params has 1 value"},
+		"too many":                {my, "?", list(1, 2), "", nil, "1 placeholder, and params has 2 values"},
+		"none given":              {my, "?", list(), "", nil, "1 placeholder, and params has 0 values"},
 		"too many, postgres":      {pg, "? ", list(1, 2), "", nil, "write ??"},
 		"a number too high":       {pg, "$3", list(1, 2), "", nil, "2 values"},
-		"a value unused":          {pg, "$1", list(1, 2), "", nil, "each of them must be used"},
-		"number zero":             {pg, "$0", list(1), "", nil, "no such number"},
+		"a value unused":          {pg, "$1", list(1, 2), "", nil, "must use each of them"},
+		"number zero":             {pg, "$0", list(1), "", nil, "no valid number"},
 		"mixed":                   {my, "? $1", list(1), "", nil, "mixes"},
 		"a name for a list":       {lite, ":a", list(1), "", nil, "as an object"},
 		"an unknown name":         {lite, ":a", named("b", 1), "", nil, "only b"},
@@ -120,10 +120,12 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// Whatever the text: reading ends, and a text without placeholders is left as
-// it is. Where there are some, what stands in quotes and comments is too.
+// For any text, Bind ends and leaves a text without placeholders unchanged. With
+// placeholders, quotes and comments stay unchanged.
 func FuzzBind(f *testing.F) {
-	for _, s := range []string{"a=?", "$1::text", "'it''s' -- ?\n?", "$$ $1 $$", "/*! ? */", "E'\\'' ?", "a ?| b", ":x", "[?]", "`?`", "U&'\\0441' ?"} {
+	for _, s := range []string{
+		"a=?", "$1::text", "'it''s' -- ?\n?", "$$ $1 $$", "/*! ? */", "E'\\'' ?", "a ?| b", ":x", "[?]", "`?`", "U&'\\0441' ?",
+	} {
 		f.Add(s, uint8(0))
 		f.Add(s, uint8(1))
 	}
@@ -144,7 +146,7 @@ func FuzzBind(f *testing.F) {
 			if d != sqltext.Postgres && len(args) > 0 {
 				again, same, err := sqltext.Bind(d, out, sqltext.Params{List: args})
 				if err != nil || again != out || len(same) != len(args) {
-					t.Fatalf("%d: %q is not settled: %q %v", d, out, again, err)
+					t.Fatalf("%d: %q changes again: %q %v", d, out, again, err)
 				}
 			}
 		}

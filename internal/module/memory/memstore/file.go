@@ -14,39 +14,39 @@ import (
 	"time"
 )
 
-// header is the first line of a file: whose book it is, and the numbers that
-// were given in it before the file was written anew.
+// header is the first line of a file: the key of the collection, and the last
+// numbers that were used before the file was rewritten.
 type header struct {
 	Format int          `json:"memory"`
-	Book   Key          `json:"book"`
+	Key    Key          `json:"book"`
 	Seq    int64        `json:"seq,omitempty"`
 	Last   map[Kind]int `json:"last,omitempty"`
 }
 
 const format = 1
 
-// A file is written anew when more than this is old lines, and that is more
-// than half of it.
-const wasteful = 64 << 10
+// minWaste is the size of old lines from which on a file is rewritten, if they are
+// also more than half of it.
+const minWaste = 64 << 10
 
-// maxNumber is more than any book gives.
+// maxNumber is larger than any number of a collection.
 const maxNumber = 1 << 53
 
-// maxFile bounds what is read of a file; none that was written here is larger.
+// maxFile bounds the size of a file; this package writes none that is larger.
 const maxFile = 512 << 20
 
-// contents are a book as its file has it.
+// contents is a collection as its file has it.
 type contents struct {
 	entries []*Entry // by Seq
 	seq     int64
 	last    map[Kind]int
-	size    int64 // of the file; 0: there is none
-	waste   int64 // about how much of it is old lines
+	size    int64 // of the file; 0 where there is none
+	waste   int64 // bytes of old lines, estimated
 }
 
-// read reads a file. What cannot be read is told by an error of the type
-// *damage, with everything that can be.
-func read(path string, name Key) (*contents, error) {
+// read reads a file. The error of a damaged file is a *damagedError; read then
+// also returns everything that it could read.
+func read(path string, key Key) (*contents, error) {
 	c := &contents{last: map[Kind]int{}}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,57 +56,61 @@ func read(path string, name Key) (*contents, error) {
 		return nil, err
 	}
 	if info.Size() > maxFile {
-		return nil, fmt.Errorf("the file is larger than any that was written here")
+		return nil, errors.New("the file is larger than this program writes")
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	return c, c.parse(data, name)
+	return c, c.parse(data, key)
 }
 
-// damagedError is what is wrong with a file.
+// damagedError describes a damaged file.
 type damagedError struct {
-	torn  int64 // up to where it is whole, when only its end is missing; else -1
-	lines int   // how many cannot be read
+	torn  int64 // the length of the intact part, if only the end is incomplete; otherwise -1
+	lines int   // the number of lines that cannot be read
 }
 
 func (d *damagedError) Error() string {
-	if d.torn >= 0 {
-		return "its last line was not written to its end"
+	switch {
+	case d.torn >= 0:
+		return "its last line is incomplete"
+	case d.lines == 1:
+		return "1 of its lines cannot be read"
+	default:
+		return fmt.Sprintf("%d of its lines cannot be read", d.lines)
 	}
-	return fmt.Sprintf("%d of its lines cannot be read", d.lines)
 }
 
-func (c *contents) parse(data []byte, name Key) error {
+func (c *contents) parse(data []byte, key Key) error {
 	c.size = int64(len(data))
 	d := damagedError{torn: -1}
 	if end := bytes.LastIndexByte(data, '\n') + 1; end < len(data) {
 		d.torn = int64(end)
 		data = data[:end]
 	}
-	held := map[string]*Entry{}
+	entries := map[string]*Entry{} // by ID
 	first := true
 	for line := range bytes.Lines(data) {
 		ok := false
 		if first {
-			if ok, first = c.begin(line, name), false; !ok && belongsToAnother(line, name) {
+			if ok, first = c.parseHeader(line, key), false; !ok && hasOtherKey(line, key) {
 				d.lines = bytes.Count(data, []byte("\n"))
-				break // nothing in it is ours to read
+				break // the file is that of another collection
 			}
 		} else {
-			ok = c.apply(line, held)
+			ok = c.apply(line, entries)
 		}
 		if !ok {
 			d.lines++
 		}
 	}
-	c.entries = slices.SortedFunc(maps.Values(held), func(a, b *Entry) int {
+	c.entries = slices.SortedFunc(maps.Values(entries), func(a, b *Entry) int {
 		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.ID, b.ID))
 	})
 	c.waste = c.size - int64(Weight(c.entries))
 	switch {
-	case d.lines > 0 || first: // without a first line it is nobody's
+	case d.lines > 0 || first: // without a header the owner is unknown
 		d.torn = -1
 		d.lines = max(d.lines, 1)
 		return &d
@@ -116,10 +120,10 @@ func (c *contents) parse(data []byte, name Key) error {
 	return nil
 }
 
-// begin reads the first line.
-func (c *contents) begin(line []byte, name Key) bool {
+// parseHeader reads the first line.
+func (c *contents) parseHeader(line []byte, key Key) bool {
 	var h header
-	if json.Unmarshal(line, &h) != nil || h.Format != format || h.Book != name || h.Seq < 0 || h.Seq > maxNumber {
+	if json.Unmarshal(line, &h) != nil || h.Format != format || h.Key != key || h.Seq < 0 || h.Seq > maxNumber {
 		return false
 	}
 	for k, n := range h.Last {
@@ -132,31 +136,35 @@ func (c *contents) begin(line []byte, name Key) bool {
 	return true
 }
 
-func belongsToAnother(line []byte, name Key) bool {
+func hasOtherKey(line []byte, key Key) bool {
 	var h header
-	return json.Unmarshal(line, &h) == nil && h.Format == format && h.Book != name
+	return json.Unmarshal(line, &h) == nil && h.Format == format && h.Key != key
 }
 
-// apply does what a line says, or nothing if the line is not one of ours.
-func (c *contents) apply(line []byte, held map[string]*Entry) bool {
-	var one change
-	if json.Unmarshal(line, &one) != nil || slices.ContainsFunc(one.Put, func(e *Entry) bool { return e == nil || !e.valid() }) {
+// apply applies the change of a line. It reports false for an invalid line, which
+// changes nothing.
+func (c *contents) apply(line []byte, entries map[string]*Entry) bool {
+	var ch change
+	if json.Unmarshal(line, &ch) != nil {
 		return false
 	}
-	for _, id := range one.Drop {
-		delete(held, id)
+	if slices.ContainsFunc(ch.Put, func(e *Entry) bool { return e == nil || !e.valid() }) {
+		return false
 	}
-	for _, e := range one.Put {
-		held[e.ID] = e
+	for _, id := range ch.Drop {
+		delete(entries, id)
+	}
+	for _, e := range ch.Put {
+		entries[e.ID] = e
 		c.seq = max(c.seq, e.Seq)
 		c.last[e.Kind] = max(c.last[e.Kind], e.Number())
 	}
 	return true
 }
 
-// repair makes a damaged file whole again, with what could be read of it, and
-// says what was done.
-func (c *contents) repair(path string, name Key, d *damagedError, rename renamer) (string, error) {
+// repair replaces a damaged file by one with everything that could be read, and
+// returns what it did.
+func (c *contents) repair(path string, key Key, d *damagedError, rename renamer) (string, error) {
 	if d.torn >= 0 {
 		if err := os.Truncate(path, d.torn); err != nil {
 			return "", err
@@ -164,35 +172,36 @@ func (c *contents) repair(path string, name Key, d *damagedError, rename renamer
 		c.size = d.torn
 		return "its end was cut off", nil
 	}
-	aside := path + ".damaged-" + time.Now().UTC().Format("20060102T150405.000000000")
-	if err := rename(path, aside); err != nil {
+	damaged := path + ".damaged-" + time.Now().UTC().Format("20060102T150405.000000000")
+	if err := rename(path, damaged); err != nil {
 		return "", err
 	}
 	c.size = 0
+	done := "it was renamed to " + filepath.Base(damaged)
 	if len(c.entries) == 0 {
-		return "it was put aside as " + filepath.Base(aside), nil
+		return done, nil
 	}
-	return "it was put aside as " + filepath.Base(aside) + ", and what can be read is kept", c.rewrite(path, name, rename)
+	return done + ", and a new file has what can be read", c.rewrite(path, key, rename)
 }
 
-// renamer is how files get their names: while nobody reads them.
+// renamer renames a file while no caller reads it.
 type renamer func(from, to string) error
 
-// encode is the file as it is written anew.
-func (c *contents) encode(name Key) ([]byte, error) {
+// encode returns the complete file.
+func (c *contents) encode(key Key) ([]byte, error) {
 	var b bytes.Buffer
 	lines := json.NewEncoder(&b)
 	lines.SetEscapeHTML(false)
-	err := lines.Encode(header{format, name, c.seq, c.last})
+	err := lines.Encode(header{format, key, c.seq, c.last})
 	for _, e := range c.entries {
 		err = cmp.Or(err, lines.Encode(change{Put: []*Entry{e}}))
 	}
 	return b.Bytes(), err
 }
 
-// rewrite writes the file anew, whole or not at all.
-func (c *contents) rewrite(path string, name Key, rename renamer) error {
-	data, err := c.encode(name)
+// rewrite replaces the file, completely or not at all.
+func (c *contents) rewrite(path string, key Key, rename renamer) error {
+	data, err := c.encode(key)
 	if err != nil {
 		return err
 	}
@@ -203,15 +212,17 @@ func (c *contents) rewrite(path string, name Key, rename renamer) error {
 		return err
 	}
 	if c.size == 0 { // the folders may be new too
-		folder := filepath.Dir(path)
-		syncFolders(filepath.Dir(folder), filepath.Dir(filepath.Dir(folder)), filepath.Dir(filepath.Dir(filepath.Dir(folder))))
+		for folder, i := filepath.Dir(path), 0; i < 3; i++ {
+			folder = filepath.Dir(folder)
+			syncFolder(folder)
+		}
 	}
 	c.size, c.waste = int64(len(data)), 0
 	return nil
 }
 
-// append adds a line to the file. If that fails the file is as it was, or the
-// error says that it may not be.
+// append adds a line to the file. After an error the file is unchanged, unless the
+// error says that it could not be restored.
 func (c *contents) append(path string, line change) error {
 	var b bytes.Buffer
 	lines := json.NewEncoder(&b)
@@ -236,11 +247,11 @@ func (c *contents) append(path string, line change) error {
 	return err
 }
 
-// replace puts data in the place of a file, whole or not at all. One caller at
-// a time writes a book, so one name serves for what is not yet whole.
+// replace replaces a file, completely or not at all. One caller at a time writes a
+// collection, so one name is enough for the new file.
 func replace(path string, data []byte, rename renamer) error {
-	half := path + ".new"
-	f, err := os.OpenFile(half, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	temporary := path + ".new"
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -249,22 +260,20 @@ func replace(path string, data []byte, rename renamer) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = rename(half, path)
+		err = rename(temporary, path)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(half))
+		return errors.Join(err, os.Remove(temporary))
 	}
-	syncFolders(filepath.Dir(path))
+	syncFolder(filepath.Dir(path))
 	return nil
 }
 
-// syncFolders makes the names in folders lasting. Where folders cannot be
-// synced the system sees to that itself.
-func syncFolders(folders ...string) {
-	for _, folder := range folders {
-		if d, err := os.Open(folder); err == nil {
-			_ = d.Sync()
-			_ = d.Close()
-		}
+// syncFolder makes the names in a folder durable. Where a folder cannot be synced,
+// the system does that itself.
+func syncFolder(folder string) {
+	if d, err := os.Open(folder); err == nil {
+		_ = d.Sync()
+		_ = d.Close()
 	}
 }

@@ -21,8 +21,7 @@ import (
 	"callgate/tool"
 )
 
-// Key says which book: that of a session, or that of what a user and an app
-// know.
+// Key names a collection: that of a session, or the knowledge of a user and an app.
 type Key struct {
 	User      string `json:"user"`
 	App       string `json:"app"`
@@ -30,211 +29,221 @@ type Key struct {
 	Knowledge bool   `json:"knowledge,omitempty"`
 }
 
-// written is the name as a file can hold it.
-func (n Key) written() Key {
-	n.User, n.App, n.Session = strings.ToValidUTF8(n.User, "\ufffd"), strings.ToValidUTF8(n.App, "\ufffd"), strings.ToValidUTF8(n.Session, "\ufffd")
-	return n
+// valid returns the key as a file stores it, in valid UTF-8.
+func (k Key) valid() Key {
+	for _, name := range []*string{&k.User, &k.App, &k.Session} {
+		*name = strings.ToValidUTF8(*name, "\ufffd")
+	}
+	return k
 }
 
-// What a shelf holds at most.
 const (
-	maxOpen     = 64    // books in memory that nobody uses just now
-	maxSessions = 1_000 // books of sessions on the disk, of one user and app
+	maxIdle     = 64    // collections in memory that no caller uses
+	maxSessions = 1_000 // files of sessions of one user and app
+
+	sessionsFolder = "sessions"
+	extension      = ".jsonl"
 )
 
-const (
-	sessions = "sessions"
-	ending   = ".jsonl"
-)
-
-// Store is where the books of one kernel stand.
+// Store holds the collections of one kernel. It is safe for concurrent use.
 type Store struct {
 	dir string
 	log *slog.Logger
 
-	mu     sync.Mutex
-	books  map[Key]*openBook
-	turn   int64 // rises with each use, to tell which book was used last
-	closed bool
-	using  sync.WaitGroup
+	mu          sync.Mutex
+	collections map[Key]*collection
+	uses        int64 // rises with each use, to tell which collection was used last
+	closed      bool
+	active      sync.WaitGroup // callers that use a collection
 
-	// naming is held while a file gets its name, and shared by those who look at
-	// files of books that they do not hold: some systems refuse to replace a file
-	// that somebody has open. It is taken last.
-	naming sync.RWMutex
+	// renaming is locked while a file is renamed, and read-locked by callers that
+	// read files of collections they have not acquired: some systems refuse to
+	// replace an open file. It is the last lock to be taken.
+	renaming sync.RWMutex
 }
 
-// openBook is a book in memory.
-type openBook struct {
-	name Key
+// collection is a collection in memory.
+type collection struct {
+	key  Key
 	path string
 
-	users int   // under the shelf's lock
-	used  int64 // under the shelf's lock
+	users   int   // guarded by Store.mu
+	lastUse int64 // guarded by Store.mu
 
-	mu  sync.Mutex
-	now *contents // nil: not read yet, or not to be trusted
+	mu      sync.Mutex
+	current *contents // nil before it is read, and after a write that failed
 }
 
-// Open is the shelf in a folder, which is made when something is first kept.
+// Open returns the store of a folder, which is created with the first entry.
 func Open(dir string, log *slog.Logger) *Store {
-	return &Store{dir: dir, log: cmp.Or(log, slog.New(slog.DiscardHandler)), books: map[Key]*openBook{}}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
+	return &Store{dir: dir, log: log, collections: map[Key]*collection{}}
 }
 
-// Read returns the entries of a book, the one changed last at the end. They
-// are not to be changed.
-func (s *Store) Read(n Key) ([]*Entry, error) {
+// Read returns the entries of a collection, sorted by their last change. The
+// caller does not change them.
+func (s *Store) Read(key Key) ([]*Entry, error) {
 	var entries []*Entry
-	err := s.with(n, func(h *openBook) error {
-		entries = h.now.entries
+	err := s.with(key, func(c *collection) error {
+		entries = c.current.entries
 		return nil
 	})
 	return entries, err
 }
 
-// Change changes a book: everything that f does to the draft, or, if it returns
-// an error, nothing. When Change returns nil the change is on the disk.
-func (s *Store) Change(n Key, f func(*Edit) error) error {
-	return s.with(n, func(h *openBook) error {
-		// Times are kept to the millisecond, as the file has them.
-		d := &Edit{Entries: slices.Clone(h.now.entries), seq: h.now.seq, last: maps.Clone(h.now.last), now: time.Now().UTC().Truncate(time.Millisecond)}
-		if err := f(d); err != nil || !d.changed() {
+// Change changes a collection by everything that f does to the Edit, or by nothing
+// if f returns an error. When Change returns nil, the change is on the disk.
+func (s *Store) Change(key Key, f func(*Edit) error) error {
+	return s.with(key, func(c *collection) error {
+		edit := &Edit{
+			Entries: slices.Clone(c.current.entries), seq: c.current.seq, last: maps.Clone(c.current.last),
+			now: time.Now().UTC().Truncate(time.Millisecond), // as the file has it
+		}
+		if err := f(edit); err != nil || !edit.changed() {
 			return err
 		}
-		isNew := h.now.size == 0
-		if err := h.save(d, s.rename); err != nil {
-			h.now = nil
-			return &tool.Error{Op: "memory.write", Kind: tool.Unavailable, Message: "what is remembered cannot be written to the disk", Hint: "tell the user; their disk may be full, or the state directory not writable", Err: withoutPath(err)}
+		isNew := c.current.size == 0
+		if err := c.save(edit, s.rename); err != nil {
+			c.current = nil
+			return &tool.Error{
+				Op: "memory.write", Kind: tool.Unavailable, Message: "the memory cannot be written to the disk",
+				Hint: "tell the user; their disk may be full, or the state directory not writable", Err: withoutPath(err),
+			}
 		}
-		if isNew && !n.Knowledge {
-			s.evict(filepath.Dir(h.path))
+		if isNew && !key.Knowledge {
+			s.evict(filepath.Dir(c.path))
 		}
 		return nil
 	})
 }
 
-// with calls f with a book that was read and that nobody else uses meanwhile.
-func (s *Store) with(n Key, f func(*openBook) error) error {
-	h, err := s.take(n)
+// with calls f with a collection that is loaded and that no other caller uses.
+func (s *Store) with(key Key, f func(*collection) error) error {
+	c, err := s.acquire(key)
 	if err != nil {
 		return err
 	}
-	defer s.release(h)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if err := s.load(h); err != nil {
-		return &tool.Error{Op: "memory.read", Kind: tool.Unavailable, Message: "what is remembered cannot be read from the disk", Hint: "tell the user: the kernel's log names the file", Err: withoutPath(err)}
+	defer s.release(c)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := s.load(c); err != nil {
+		return &tool.Error{
+			Op: "memory.read", Kind: tool.Unavailable, Message: "the memory cannot be read from the disk",
+			Hint: "tell the user: the kernel's log names the file", Err: withoutPath(err),
+		}
 	}
-	return f(h)
+	return f(c)
 }
 
-func (s *Store) take(n Key) (*openBook, error) {
-	n = n.written()
+func (s *Store) acquire(key Key) (*collection, error) {
+	key = key.valid()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, tool.Errorf("memory.open", tool.Unavailable, "the kernel is closing, and what is remembered with it")
+		return nil, tool.Errorf("memory.open", tool.Unavailable, "the kernel is closing, and the memory with it")
 	}
-	h := s.books[n]
-	if h == nil {
-		h = &openBook{name: n, path: s.path(n)}
-		s.books[n] = h
+	c := s.collections[key]
+	if c == nil {
+		c = &collection{key: key, path: s.path(key)}
+		s.collections[key] = c
 	}
-	s.turn++
-	h.users, h.used = h.users+1, s.turn
-	s.using.Add(1)
-	return h, nil
+	s.uses++
+	c.users, c.lastUse = c.users+1, s.uses
+	s.active.Add(1)
+	return c, nil
 }
 
-// release ends a use. Of the books that nobody uses, those used longest ago
-// leave the memory.
-func (s *Store) release(h *openBook) {
+// release ends a use. Above the limit it removes idle collections from memory,
+// the least recently used first.
+func (s *Store) release(c *collection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h.users--
-	s.using.Done()
-	for len(s.books) > maxOpen {
-		var oldest *openBook
-		for _, b := range s.books {
-			if b.users == 0 && (oldest == nil || b.used < oldest.used) {
-				oldest = b
+	c.users--
+	s.active.Done()
+	for len(s.collections) > maxIdle {
+		var oldest *collection
+		for _, other := range s.collections {
+			if other.users == 0 && (oldest == nil || other.lastUse < oldest.lastUse) {
+				oldest = other
 			}
 		}
 		if oldest == nil {
 			return
 		}
-		delete(s.books, oldest.name)
+		delete(s.collections, oldest.key)
 	}
 }
 
-// Ended lets go of a session's book. Its file stays.
-func (s *Store) Ended(session string) {
-	session = Key{Session: session}.written().Session
+// EndSession removes a session's collection from memory. Its file stays.
+func (s *Store) EndSession(session string) {
+	session = Key{Session: session}.valid().Session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, h := range s.books {
-		if !name.Knowledge && name.Session == session && h.users == 0 {
-			delete(s.books, name)
+	for key, c := range s.collections {
+		if !key.Knowledge && key.Session == session && c.users == 0 {
+			delete(s.collections, key)
 		}
 	}
 }
 
-// Close waits for those who use a book, and lets nobody else.
+// Close waits for the callers that use a collection, and refuses all others.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.using.Wait()
+	s.active.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	clear(s.books)
+	clear(s.collections)
 	return nil
 }
 
-// Forget removes a book from the disk.
-func (s *Store) Forget(n Key) error {
-	return s.with(n, func(h *openBook) error {
-		s.naming.Lock()
-		defer s.naming.Unlock()
-		h.now = nil // to be read again
-		if err := os.Remove(h.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return &tool.Error{Op: "memory.forget", Kind: tool.Unavailable, Message: "what is remembered cannot be deleted from the disk", Err: withoutPath(err)}
+// Delete deletes a collection from the disk.
+func (s *Store) Delete(key Key) error {
+	return s.with(key, func(c *collection) error {
+		s.renaming.Lock()
+		defer s.renaming.Unlock()
+		c.current = nil // the next use reads it again
+		if err := os.Remove(c.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			const message = "the memory cannot be deleted from the disk"
+			return &tool.Error{Op: "memory.forget", Kind: tool.Unavailable, Message: message, Err: withoutPath(err)}
 		}
 		return nil
 	})
 }
 
-// Sessions lists sessions of a user and an app that have a book, the one
-// written last first, and at most so many; not the session except.
-func (s *Store) Sessions(user, app, except string, most int) ([]string, error) {
-	self := Key{User: user, App: app, Session: except}.written()
+// Sessions lists at most limit sessions of a user and an app that have a
+// collection, the last changed first, without the session except.
+func (s *Store) Sessions(user, app, except string, limit int) ([]string, error) {
+	self := Key{User: user, App: app, Session: except}.valid()
 	folder := filepath.Dir(s.path(self))
-	s.naming.RLock()
-	defer s.naming.RUnlock()
+	s.renaming.RLock()
+	defer s.renaming.RUnlock()
 	files, err := byAge(folder)
 	if err != nil {
 		return nil, err
 	}
 	var found []string
 	for _, file := range slices.Backward(files) {
-		if len(found) == most {
+		if len(found) == limit {
 			break
 		}
 		h, ok := readHeader(filepath.Join(folder, file.Name()))
-		if ok && h.Book != self && h.Book.User == self.User && h.Book.App == self.App {
-			found = append(found, h.Book.Session)
+		if ok && h.Key != self && h.Key.User == self.User && h.Key.App == self.App {
+			found = append(found, h.Key.Session)
 		}
 	}
 	return found, nil
 }
 
-// path is the file of a book. Names are hashed: they may hold anything.
-func (s *Store) path(n Key) string {
-	folder := filepath.Join(s.dir, fileName(n.User+"\x00"+n.App))
-	if n.Knowledge {
-		return filepath.Join(folder, "knowledge"+ending)
+// path returns the file of a collection. Names are hashed, since they may contain
+// any character.
+func (s *Store) path(key Key) string {
+	folder := filepath.Join(s.dir, fileName(key.User+"\x00"+key.App))
+	if key.Knowledge {
+		return filepath.Join(folder, "knowledge"+extension)
 	}
-	return filepath.Join(folder, sessions, fileName(n.Session)+ending)
+	return filepath.Join(folder, sessionsFolder, fileName(key.Session)+extension)
 }
 
 func fileName(text string) string {
@@ -242,50 +251,53 @@ func fileName(text string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-func (s *Store) load(h *openBook) error {
-	if h.now != nil {
+func (s *Store) load(c *collection) error {
+	if c.current != nil {
 		return nil
 	}
-	now, err := read(h.path, h.name)
+	current, err := read(c.path, c.key)
 	var d *damagedError
 	if errors.As(err, &d) {
 		var done string
-		if done, err = now.repair(h.path, h.name, d, s.rename); err == nil {
-			s.log.Warn("a file of what is remembered was damaged: "+d.Error()+"; "+done, "file", h.path)
+		if done, err = current.repair(c.path, c.key, d, s.rename); err == nil {
+			s.log.Warn("a memory file was damaged: "+d.Error()+"; "+done, "file", c.path)
 		}
 	}
 	if err != nil {
-		s.log.Error("a file of what is remembered cannot be read", "file", h.path, "error", err)
+		s.log.Error("a memory file cannot be read", "file", c.path, "error", err)
 		return err
 	}
-	h.now = now
+	c.current = current
 	return nil
 }
 
-// save writes what a draft changed.
-func (h *openBook) save(d *Edit, rename renamer) error {
-	next := &contents{entries: d.Entries, seq: d.seq, last: d.last, size: h.now.size, waste: h.now.waste + int64(d.waste)}
-	anew := d.erase || next.size == 0 || next.waste > max(wasteful, next.size/2)
-	var err error
-	if !anew {
-		err = next.append(h.path, d.line)
+// save writes a change.
+func (c *collection) save(edit *Edit, rename renamer) error {
+	next := &contents{
+		entries: edit.Entries, seq: edit.seq, last: edit.last,
+		size: c.current.size, waste: c.current.waste + int64(edit.waste),
 	}
-	if anew || errors.Is(err, fs.ErrNotExist) { // somebody took the file away
-		err = next.rewrite(h.path, h.name, rename)
+	rewrite := edit.erase || next.size == 0 || next.waste > max(minWaste, next.size/2)
+	var err error
+	if !rewrite {
+		err = next.append(c.path, edit.line)
+	}
+	if rewrite || errors.Is(err, fs.ErrNotExist) { // the file was deleted from outside
+		err = next.rewrite(c.path, c.key, rename)
 	}
 	if err == nil {
-		h.now = next
+		c.current = next
 	}
 	return err
 }
 
 func (s *Store) rename(from, to string) error {
-	s.naming.Lock()
-	defer s.naming.Unlock()
+	s.renaming.Lock()
+	defer s.renaming.Unlock()
 	return os.Rename(from, to)
 }
 
-// evict deletes the books of the sessions that were written longest ago.
+// evict deletes the files of the sessions that were changed longest ago.
 func (s *Store) evict(folder string) {
 	files, err := byAge(folder)
 	if err != nil || len(files) <= maxSessions {
@@ -293,12 +305,12 @@ func (s *Store) evict(folder string) {
 	}
 	for _, file := range files[:len(files)-maxSessions] {
 		if err := os.Remove(filepath.Join(folder, file.Name())); err != nil {
-			s.log.Warn("an old file of what is remembered cannot be removed", "error", err)
+			s.log.Warn("an old memory file cannot be deleted", "error", err)
 		}
 	}
 }
 
-// byAge lists the books in a folder, the one written last at the end.
+// byAge lists the collections in a folder, the last changed at the end.
 func byAge(folder string) ([]fs.FileInfo, error) {
 	all, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -306,7 +318,7 @@ func byAge(folder string) ([]fs.FileInfo, error) {
 	}
 	var files []fs.FileInfo
 	for _, f := range all {
-		if info, err := f.Info(); err == nil && info.Mode().IsRegular() && strings.HasSuffix(f.Name(), ending) {
+		if info, err := f.Info(); err == nil && info.Mode().IsRegular() && strings.HasSuffix(f.Name(), extension) {
 			files = append(files, info)
 		}
 	}
@@ -324,7 +336,7 @@ func readHeader(path string) (h header, ok bool) {
 	return h, err == nil && json.Unmarshal(line, &h) == nil && h.Format == format
 }
 
-// withoutPath takes the path out of an error: it is nothing to a model.
+// withoutPath removes the path from an error: a model must not see it.
 func withoutPath(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError

@@ -1,13 +1,13 @@
-// Package rank orders remembered texts by how well they answer a question: by
-// meaning where there is a model for it, and by words.
+// Package rank orders texts by how well they answer a question: by their words,
+// and by their meaning where there is an embedder.
 //
 // # Law
 //
-//   - The same question and the same texts give the same order; of two that
-//     are equally good the earlier stands first.
-//   - A text that shares no word with the question, and is not near it in
-//     meaning, is not in the answer.
-//   - If meanings cannot be had, words alone decide, and the answer says so.
+//   - The same question and the same texts give the same order; of two equal
+//     scores the earlier text comes first.
+//   - A text that shares no word with the question and is not near it in meaning
+//     is not in the answer.
+//   - Where the embedder fails, words alone decide, and the answer says so.
 package rank
 
 import (
@@ -17,70 +17,63 @@ import (
 	"slices"
 	"sync"
 
+	"callgate/internal/module"
 	"callgate/internal/search/lexical/analysis"
 )
 
-// Meaning turns texts into vectors of length one whose dot product says how
-// near two texts are.
-type Meaning interface {
-	Vectors(texts []string) ([][]float32, error)
-}
-
-// Hit is a text of the answer: its place among the texts, and how good it is.
+// Hit is a text of the answer: its index among the texts, and its score.
 type Hit struct {
 	At    int
 	Score float64
 }
 
-// Answer is what a question found, the best first.
+// Answer lists the texts that answer a question, the best first.
 type Answer struct {
 	Hits     []Hit
-	Semantic bool  // not by words alone
-	Problem  error // why meanings could not be had, where there is a model
+	Semantic bool  // meaning counted, not words alone
+	Problem  error // why the embedder failed
 }
 
-// Ranker ranks texts. It keeps what it learned of them, so that asking again is
-// cheap. It may be used by many at once.
+// Ranker ranks texts. It caches the words and the vectors of texts. It is safe for
+// concurrent use.
 type Ranker struct {
-	meaning Meaning
+	embedder module.Embedder // nil: texts are ranked by words
 
 	mu     sync.Mutex
-	known  map[string]*textInfo // by the text
+	known  map[string]*textInfo // by text
 	weight int
 }
 
-// textInfo is what is known of a text.
+// textInfo is the cached analysis of a text.
 type textInfo struct {
-	vector []float32 // nil: not asked for yet
+	vector []float32 // nil before it is needed
 	terms  map[string]int
 	length int
 }
 
 const (
-	// maxKnown bounds what a ranker keeps, in bytes of the texts it learned.
-	maxKnown = 64 << 20
-	// maxMeant is how much of a text its meaning is drawn from.
-	maxMeant = 4 << 10
+	maxCached   = 64 << 20 // bytes of cached texts
+	maxEmbedded = 4 << 10  // bytes of a text that its vector is computed from
 )
 
-// How words count beside meaning, and from where on a text that shares no word
-// with the question is an answer. With the model that the kernel carries, texts
-// that have nothing to do with a question come to some 0.13 at most.
+// The weight of words beside meaning, and the least score of a text that shares no
+// word with the question. With the kernel's model, a text that has nothing to do
+// with a question scores at most about 0.13.
 const (
 	wordWeight = 0.6
-	nearEnough = 0.15
+	minScore   = 0.15
 )
 
-// New is a ranker; without a model it goes by words.
-func New(m Meaning) *Ranker { return &Ranker{meaning: m, known: map[string]*textInfo{}} }
+// New returns a ranker. Without an embedder it ranks by words.
+func New(e module.Embedder) *Ranker { return &Ranker{embedder: e, known: map[string]*textInfo{}} }
 
 // Rank answers a question.
 func (r *Ranker) Rank(question string, texts []string) Answer {
-	all := r.learn(texts)
+	all := r.analyze(texts)
 	byWord := scores(question, all)
 	a := Answer{}
 	var near []float64
-	if r.meaning != nil {
+	if r.embedder != nil {
 		near, a.Problem = r.near(question, texts, all)
 		a.Semantic = a.Problem == nil
 	}
@@ -89,7 +82,7 @@ func (r *Ranker) Rank(question string, texts []string) Answer {
 		if near != nil {
 			h.Score = near[i] + wordWeight*byWord[i]
 		}
-		if byWord[i] > 0 || near != nil && h.Score >= nearEnough {
+		if byWord[i] > 0 || near != nil && h.Score >= minScore {
 			a.Hits = append(a.Hits, h)
 		}
 	}
@@ -99,24 +92,24 @@ func (r *Ranker) Rank(question string, texts []string) Answer {
 
 // Pair is two texts that mean nearly the same.
 type Pair struct {
-	A, B  int // places among the texts, A before B
+	A, B  int // indexes of the texts, A before B
 	Score float64
 }
 
-// SimilarPairs returns the pairs of texts that are at least so near to each other, the
-// nearest first; none where there is no model.
-func (r *Ranker) SimilarPairs(texts []string, least float64) []Pair {
-	if r.meaning == nil || len(texts) < 2 {
+// SimilarPairs returns the pairs of texts with a similarity of at least min, the
+// most similar first. Without an embedder it returns none.
+func (r *Ranker) SimilarPairs(texts []string, min float64) []Pair {
+	if r.embedder == nil || len(texts) < 2 {
 		return nil
 	}
-	all := r.learn(texts)
+	all := r.analyze(texts)
 	if r.vectors(texts, all) != nil {
 		return nil
 	}
 	var pairs []Pair
 	for b := range all {
 		for a := range b {
-			if score := dot(all[a].vector, all[b].vector); score >= least {
+			if score := dot(all[a].vector, all[b].vector); score >= min {
 				pairs = append(pairs, Pair{a, b, score})
 			}
 		}
@@ -125,30 +118,30 @@ func (r *Ranker) SimilarPairs(texts []string, least float64) []Pair {
 	return pairs
 }
 
-// learn returns what is known of each text, and finds out what is not. What it
-// returns is shared: only vector is set later, under the lock.
-func (r *Ranker) learn(texts []string) []textInfo {
+// analyze returns the analysis of each text, from the cache or a new one. The
+// terms are shared; only vector is set later, under the lock.
+func (r *Ranker) analyze(texts []string) []textInfo {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var s analysis.Splitter
 	all := make([]textInfo, len(texts))
 	for i, t := range texts {
-		l := r.known[t]
-		if l == nil {
-			l = &textInfo{}
-			l.terms, l.length = termsOf(&s, t)
-			if r.weight += len(t); r.weight > maxKnown {
+		info := r.known[t]
+		if info == nil {
+			info = &textInfo{}
+			info.terms, info.length = termsOf(&s, t)
+			if r.weight += len(t); r.weight > maxCached {
 				clear(r.known)
 				r.weight = len(t)
 			}
-			r.known[t] = l
+			r.known[t] = info
 		}
-		all[i] = *l
+		all[i] = *info
 	}
 	return all
 }
 
-// vectors completes what is known by the vectors that are missing.
+// vectors computes the vectors that are missing.
 func (r *Ranker) vectors(texts []string, all []textInfo) error {
 	var missing []int
 	var ask []string
@@ -160,9 +153,9 @@ func (r *Ranker) vectors(texts []string, all []textInfo) error {
 	if len(ask) == 0 {
 		return nil
 	}
-	got, err := r.meaning.Vectors(ask)
+	got, err := r.embedder.Vectors(ask)
 	if err == nil && len(got) != len(ask) {
-		err = fmt.Errorf("the model gave %d vectors for %d texts", len(got), len(ask))
+		err = fmt.Errorf("the embedder returned %d vectors for %d texts", len(got), len(ask))
 	}
 	if err != nil {
 		return err
@@ -171,23 +164,24 @@ func (r *Ranker) vectors(texts []string, all []textInfo) error {
 	defer r.mu.Unlock()
 	for i, at := range missing {
 		all[at].vector = got[i]
-		if l := r.known[texts[at]]; l != nil {
-			l.vector = got[i]
+		if info := r.known[texts[at]]; info != nil {
+			info.vector = got[i]
 		}
 	}
 	return nil
 }
 
+// near returns the similarity of each text to the question.
 func (r *Ranker) near(question string, texts []string, all []textInfo) ([]float64, error) {
 	if err := r.vectors(texts, all); err != nil {
 		return nil, err
 	}
-	asked, err := r.meaning.Vectors([]string{clip(question)})
+	asked, err := r.embedder.Vectors([]string{clip(question)})
 	if err != nil {
 		return nil, err
 	}
 	if len(asked) != 1 {
-		return nil, fmt.Errorf("the model gave %d vectors for a question", len(asked))
+		return nil, fmt.Errorf("the embedder returned %d vectors for a question", len(asked))
 	}
 	near := make([]float64, len(all))
 	for i := range all {
@@ -196,7 +190,7 @@ func (r *Ranker) near(question string, texts []string, all []textInfo) ([]float6
 	return near, nil
 }
 
-// dot is 0 for vectors that cannot be compared.
+// dot returns the dot product, or 0 for vectors that cannot be compared.
 func dot(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return 0
@@ -211,12 +205,12 @@ func dot(a, b []float32) float64 {
 	return float64(sum)
 }
 
-// clip is the beginning of a text, without half a character.
+// clip returns the beginning of a text, cut between two characters.
 func clip(text string) string {
-	if len(text) <= maxMeant {
+	if len(text) <= maxEmbedded {
 		return text
 	}
-	cut := maxMeant
+	cut := maxEmbedded
 	for cut > 0 && text[cut]&0xc0 == 0x80 {
 		cut--
 	}

@@ -9,14 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/module"
 	"callgate/internal/module/memory/rank"
 	"callgate/internal/search/embed"
 )
 
-// carried is the model that the kernel carries.
-type carried struct{ *embed.Static }
+// builtin is the embedding model of the kernel.
+type builtin struct{ *embed.Static }
 
-func (m carried) Vectors(texts []string) ([][]float32, error) {
+func (m builtin) Vectors(texts []string) ([][]float32, error) {
 	all := make([][]float32, len(texts))
 	for i, t := range texts {
 		all[i] = m.Embed(nil, t)
@@ -24,13 +25,13 @@ func (m carried) Vectors(texts []string) ([][]float32, error) {
 	return all, nil
 }
 
-func model(t testing.TB) rank.Meaning {
+func model(t testing.TB) module.Embedder {
 	t.Helper()
 	m, err := embed.Builtin()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return carried{m}
+	return builtin{m}
 }
 
 var facts = []string{
@@ -89,10 +90,10 @@ type broken struct {
 
 func (b broken) Vectors([]string) ([][]float32, error) { return b.vectors, b.err }
 
-// Without meanings the words still answer.
-func TestModelThatFails(t *testing.T) {
+// Where the embedder fails, words decide.
+func TestEmbedderFails(t *testing.T) {
 	want := rank.New(nil).Rank("deploy", facts).Hits
-	for name, m := range map[string]rank.Meaning{
+	for name, m := range map[string]module.Embedder{
 		"error":   broken{err: errors.New("no model today")},
 		"too few": broken{vectors: [][]float32{{1}}},
 	} {
@@ -107,15 +108,17 @@ func TestModelThatFails(t *testing.T) {
 	}
 }
 
-func TestAlike(t *testing.T) {
+func TestSimilarPairs(t *testing.T) {
 	r := rank.New(model(t))
-	pairs := r.SimilarPairs([]string{"The deploy command is make ship", "The cat is called Turing", "Command for deployment: make ship"}, 0.8)
+	pairs := r.SimilarPairs([]string{
+		"The deploy command is make ship", "The cat is called Turing", "Command for deployment: make ship",
+	}, 0.8)
 	if len(pairs) != 1 || pairs[0].A != 0 || pairs[0].B != 2 {
 		t.Errorf("%+v", pairs)
 	}
 }
 
-// Order of words is nothing to the model: why no text is ever dropped for its
+// The model ignores the order of words, which is why no text is dropped for its
 // meaning alone.
 func TestMeaningIsNotIdentity(t *testing.T) {
 	pairs := rank.New(model(t)).SimilarPairs([]string{"alice manages bob", "bob manages alice"}, 0.95)
@@ -143,9 +146,10 @@ func TestManyAtOnce(t *testing.T) {
 func BenchmarkRank5000(b *testing.B) {
 	var many []string
 	for i := range 5_000 {
-		many = append(many, fmt.Sprintf("note %d: %s; see also %s", i, facts[i%len(facts)], strings.Repeat(facts[(i*7)%len(facts)]+" ", 5)))
+		other := strings.Repeat(facts[(i*7)%len(facts)]+" ", 5)
+		many = append(many, fmt.Sprintf("note %d: %s; see also %s", i, facts[i%len(facts)], other))
 	}
-	for name, m := range map[string]rank.Meaning{"words": nil, "meaning": model(b)} {
+	for name, m := range map[string]module.Embedder{"words": nil, "meaning": model(b)} {
 		b.Run(name+"/cold", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

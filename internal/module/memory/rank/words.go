@@ -9,7 +9,7 @@ import (
 	"callgate/internal/search/lexical/analysis"
 )
 
-// The usual constants of BM25.
+// The common constants of BM25.
 const (
 	saturation = 1.2
 	lengthNorm = 0.75
@@ -21,7 +21,7 @@ func termsOf(s *analysis.Splitter, text string) (terms map[string]int, length in
 	terms = make(map[string]int, len(s.Tokens))
 	for _, p := range s.Tokens {
 		word := string(s.Text(p))
-		if empty[word] {
+		if stopWords[word] {
 			continue
 		}
 		terms[analysis.Stem(word)]++
@@ -30,8 +30,8 @@ func termsOf(s *analysis.Splitter, text string) (terms map[string]int, length in
 	return terms, length
 }
 
-// scores rates each text by the words it shares with a question, from 0 to 1.
-// A word that few texts have counts more.
+// scores returns the score of each text, from 0 to 1, for the words that it shares
+// with a question. A word in few texts counts more.
 func scores(question string, all []textInfo) []float64 {
 	out := make([]float64, len(all))
 	asked, _ := termsOf(new(analysis.Splitter), question)
@@ -68,15 +68,18 @@ func scores(question string, all []textInfo) []float64 {
 	return out
 }
 
-// empty are words that say nothing of what a text is about, folded as the
-// splitter folds them, in the languages that are met most.
-var empty = func() map[string]bool {
+// stopWords are words without a topic, folded as the splitter folds them, in the
+// most frequent languages.
+var stopWords = func() map[string]bool {
 	all := map[string]bool{}
 	for _, w := range strings.Fields(`
 		a an and are as at be been but by can did do does for from had has have how i if in into is it its me my of on or our
-		she he so than that the their them then there these they this those to us was we were what when where which who why will with you your
-		au aux avec ce ces cette dans de des du elle en est et il ils je la le les leur lui ma mes mon ne nous on ou par pas pour qu que quel quelle qui sa se ses son sont sur ta tes ton tu un une vos votre vous
-		das dem den der des die ein eine einem einen einer es ich ihr im ist mein mit nicht oder sie sind und uns von war was wer wie wir wo zu zum zur
+		she he so than that the their them then there these they this those to us was we were what when where which
+		who why will with you your
+		au aux avec ce ces cette dans de des du elle en est et il ils je la le les leur lui ma mes mon ne nous on ou par
+		pas pour qu que quel quelle qui sa se ses son sont sur ta tes ton tu un une vos votre vous
+		das dem den der des die ein eine einem einen einer es ich ihr im ist mein mit nicht oder sie sind und uns von war
+		was wer wie wir wo zu zum zur
 		al como con cual de del el ella es esta este la las lo los mi o para por que quien se son su sus un una y
 	`) {
 		all[w] = true

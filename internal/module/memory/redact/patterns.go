@@ -2,16 +2,18 @@ package redact
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
 
-// patterns are tried in this order: what spans lines or holds other secrets first.
-// Each has words of which one is in every text that it finds something in.
+// patterns are tried in this order: first those that span lines or contain other
+// secrets. Every match of a pattern contains one of its needles.
 var patterns = []pattern{
 	{
-		needles:    needles("private key"),
-		expression: regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)`),
+		needles: needles("private key"),
+		expression: regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?` +
+			`(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)`),
 	},
 	{
 		needles:    needles("://"),
@@ -33,8 +35,9 @@ var patterns = []pattern{
 		keep:       soft,
 	},
 	{
-		needles: needles("sk-", "_live_", "_test_", "whsec_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glp", "gld", "glr", "glc", "gls", "gla",
-			"akia", "asia", "abia", "acca", "aiza", "ya29", "gocspx", "xox", "xapp", "slack", "discord", ":", "npm_", "hf_", "gsk_", "r8_", "ntn_", "shpat_",
+		needles: needles("sk-", "_live_", "_test_", "whsec_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_",
+			"glp", "gld", "glr", "glc", "gls", "gla", "akia", "asia", "abia", "acca", "aiza", "ya29", "gocspx",
+			"xox", "xapp", "slack", "discord", ":", "npm_", "hf_", "gsk_", "r8_", "ntn_", "shpat_",
 			"xai", "pplx", "tvly", "lin_api", "dop_v1", "pypi", "sg.", "dapi", "hvs.", "hvb.", "age-", "eyj"),
 		expression: known,
 	},
@@ -49,9 +52,10 @@ var patterns = []pattern{
 		keep:       plain,
 	},
 	{
-		needles:    calledSecret,
-		expression: regexp.MustCompile(`(?i)` + named + quote + `\s+(?:is|was|are|est|ist|es|lautet)\s+(?:now |set to )?` + value),
-		keep:       prose,
+		needles: calledSecret,
+		expression: regexp.MustCompile(`(?i)` + named + quote +
+			`\s+(?:is|was|are|est|ist|es|lautet)\s+(?:now |set to )?` + value),
+		keep: prose,
 	},
 	{
 		needles:    needles("-p", "-t", "-s", "-a"),
@@ -62,22 +66,22 @@ var patterns = []pattern{
 
 func needles(words ...string) []string { return words }
 
-// calledSecret are the beginnings of what named matches.
+// calledSecret are the beginnings of the names that named matches.
 var calledSecret = needles("pass", "pwd", "secret", "token", "credential", "key", "contrase", "senha", "kennwort")
 
-// named ends in a word that secrets are called by.
+// named matches a name that ends in a word for secrets.
 const named = `(?:pass(?:word|wd|phrase|code)|pwd|secret|token|credentials?|` +
 	`(?:api|access|secret|private|signing|encryption|auth|master|account|shared|session|client|service|admin|deploy)[ _-]?key|` +
 	`mots?[ _-]de[ _-]passe|contrase(?:ñ|n)a|senha|passwort|kennwort|passwd)`
 
 const (
 	quote = "\\\\*[\"'`]?"
-	// value is a text in quotes, also in quotes that were escaped, or up to the
-	// next space.
-	value = "(?:\\\\+\"((?:[^\"\\\\\\n]|\\\\[^\"\\\\])+)|\"((?:[^\"\\\\\\n]|\\\\.)+)|'([^'\\n]+)|`([^`\\n]+)|([^\\s\"'`]\\S*))"
+	// value matches a text in quotes, also in escaped quotes, or up to the next space.
+	value = "(?:\\\\+\"((?:[^\"\\\\\\n]|\\\\[^\"\\\\])+)|\"((?:[^\"\\\\\\n]|\\\\.)+)" +
+		"|'([^'\\n]+)|`([^`\\n]+)|([^\\s\"'`]\\S*))"
 )
 
-// known are secrets that their makers gave a look of their own.
+// known matches secrets with a form of their own.
 var known = regexp.MustCompile(strings.Join([]string{
 	`\bsk-[A-Za-z0-9_-]{16,}`,                         // OpenAI, Anthropic and many after them
 	`\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}`,   // Stripe
@@ -104,24 +108,25 @@ var known = regexp.MustCompile(strings.Join([]string{
 	`\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)*`,          // JSON web tokens
 }, "|"))
 
-// refers reports a value that only says where the secret is.
-func refers(value string) bool {
-	value = strings.TrimLeft(value, "\"'`\\")
-	for _, begin := range []string{"$", "{{", "<", "%", "env:", "env.", "process.env", "os.environ", "os.Getenv", "secret.", "secrets.", "vault:", "op://", "***", "..."} {
-		if strings.HasPrefix(value, begin) {
-			return true
-		}
-	}
-	return false
+// references are the beginnings of values that say where the secret is.
+var references = []string{
+	"$", "{{", "<", "%", "env:", "env.", "process.env", "os.environ", "os.Getenv", "secret.", "secrets.",
+	"vault:", "op://", "***", "...",
 }
 
-// plain reports a value that is a word of prose, or says where the secret is.
+// refers reports whether a value only says where the secret is.
+func refers(value string) bool {
+	value = strings.TrimLeft(value, "\"'`\\")
+	return slices.ContainsFunc(references, func(begin string) bool { return strings.HasPrefix(value, begin) })
+}
+
+// plain reports whether a value is a word of prose, or says where the secret is.
 func plain(value string) bool {
 	word := strings.ToLower(strings.Trim(value, "\"'`.,;:!?()[]{}\\"))
 	return len(word) < 3 || words[word] || refers(value) || path(value)
 }
 
-// path reports the name of a file.
+// path reports whether a value is the path of a file.
 func path(value string) bool {
 	if !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "~/") && !strings.HasPrefix(value, "./") {
 		return false
@@ -134,7 +139,7 @@ func path(value string) bool {
 	return true
 }
 
-// prose is for "the password is …", where more than a value may follow.
+// prose is plain for "the password is …", which prose may continue.
 func prose(value string) bool {
 	if plain(value) {
 		return true
@@ -151,17 +156,18 @@ func prose(value string) bool {
 	return false
 }
 
-// soft reports what follows "bearer" or "basic" and is only a word.
+// soft reports whether the value after "bearer" or "basic" is only a word.
 func soft(value string) bool {
 	return !strings.ContainsFunc(value, unicode.IsDigit) && !mixed(value)
 }
 
-// mixed reports capitals after the first letter, as no word has them.
+// mixed reports whether a text mixes upper and lower case as no word does.
 func mixed(text string) bool {
-	return strings.ToLower(text) != text && strings.ContainsFunc(text[1:], unicode.IsUpper) && strings.ToUpper(text) != text
+	return strings.ToLower(text) != text && strings.ToUpper(text) != text &&
+		strings.ContainsFunc(text[1:], unicode.IsUpper)
 }
 
-// words are what people write after "password:" when they write about it.
+// words may follow "password:" in a text about passwords.
 var words = func() map[string]bool {
 	all := map[string]bool{}
 	for _, w := range strings.Fields(`
@@ -169,7 +175,8 @@ var words = func() map[string]bool {
 		wrong invalid valid correct expired rotated stored kept saved read sent taken hashed encrypted generated
 		the this that these and for from with not never only also see ask use used via per one each any
 		string text boolean integer number bytes object array list type default str
-		bearer basic digest header headers secret secrets password token tokens key keys value file vault env environment variable keyring prompt
+		bearer basic digest header headers secret secrets password token tokens key keys value file vault env
+		environment variable keyring prompt
 		long short random shared different same unique old new safe good bad weak strong here there where what when how
 		in at on to by of it its our my your their his her always still already too very
 		manager managed management rotation expires expiry authentication

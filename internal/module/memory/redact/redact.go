@@ -1,14 +1,14 @@
-// Package redact takes what looks like a secret out of a text that is to be
-// kept. It knows secrets by their looks alone; values that the kernel knows are
-// taken out by the kernel's own scrubber, before.
+// Package redact removes what looks like a secret from a text before it is stored.
+// It recognizes secrets by their form alone; the kernel's own scrubber removes the
+// values that the kernel knows before.
 //
 // # Law
 //
-//   - In doubt it takes out: a note that lost a word can be written again, a
-//     password that was kept cannot be taken back.
+//   - In doubt it removes: a note that lost a word can be written again, a stored
+//     password cannot be taken back.
 //   - What only refers to a secret stays: ${TOKEN}, {{secret.NAME}}, and plain
 //     words such as "the password is required".
-//   - Redacting a text twice changes it once.
+//   - Redacting a text a second time changes nothing.
 package redact
 
 import (
@@ -19,14 +19,14 @@ import (
 	"unicode"
 )
 
-// Mark stands where a secret stood.
+// Mark replaces a secret.
 const Mark = "[redacted]"
 
-// Redactor takes secrets out of texts. It does not change; the zero value
-// knows the usual looks.
+// Redactor removes secrets from texts. It is immutable; the zero value knows the
+// common forms.
 type Redactor struct{ extra []*regexp.Regexp }
 
-// New is a redactor that also takes out whatever the expressions match.
+// New returns a redactor that also removes what the expressions match.
 func New(expressions []string) (*Redactor, error) {
 	r := &Redactor{}
 	for _, text := range expressions {
@@ -35,19 +35,19 @@ func New(expressions []string) (*Redactor, error) {
 			return nil, fmt.Errorf("the pattern %q is not a regular expression: %w", text, err)
 		}
 		if e.MatchString("") {
-			return nil, fmt.Errorf("the pattern %q matches where there is nothing", text)
+			return nil, fmt.Errorf("the pattern %q matches the empty text, so it would match everywhere", text)
 		}
 		r.extra = append(r.extra, e)
 	}
 	return r, nil
 }
 
-// Text returns a text without its secrets, and how many there were.
+// Text returns a text without its secrets, and their number.
 func (r *Redactor) Text(text string) (string, int) {
 	count, folded := 0, strings.ToLower(text)
-	for _, l := range patterns {
-		if slices.ContainsFunc(l.needles, func(n string) bool { return strings.Contains(folded, n) }) {
-			text = l.redact(text, &count)
+	for _, p := range patterns {
+		if slices.ContainsFunc(p.needles, func(n string) bool { return strings.Contains(folded, n) }) {
+			text = p.redact(text, &count)
 		}
 	}
 	for _, e := range r.extra {
@@ -56,27 +56,28 @@ func (r *Redactor) Text(text string) (string, int) {
 	return text, count
 }
 
-// IsEmpty reports whether a text that was redacted says nothing any more.
+// IsEmpty reports whether nothing but marks is left of a redacted text.
 func IsEmpty(text string) bool {
-	return !strings.ContainsFunc(marks.ReplaceAllString(text, ""), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
+	rest := marks.ReplaceAllString(text, "")
+	return !strings.ContainsFunc(rest, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 }
 
-// marks are the places that this package or the kernel's scrubber left.
+// marks matches what this package and the kernel's scrubber put in place of secrets.
 var marks = regexp.MustCompile(`\[redacted\]|\[secret [^\]\n]*\]`)
 
-// pattern is one way that secrets look.
+// pattern is one form of secrets.
 type pattern struct {
-	needles    []string // in small letters; a text with none of them has nothing to find
+	needles    []string // in lower case; a text without any of them contains no match
 	expression *regexp.Regexp
-	keep       func(value string) bool // not a secret after all; may be nil
+	keep       func(value string) bool // reports a match that is not a secret; may be nil
 }
 
-// redact puts the mark in the place of what the last group of the expression
-// matched, or the whole of it where it has no groups.
-func (l pattern) redact(text string, count *int) string {
+// redact replaces what the last group of the expression matched by the mark, or
+// the whole match where the expression has no groups.
+func (p pattern) redact(text string, count *int) string {
 	var b strings.Builder
 	done := 0
-	for _, at := range l.expression.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range p.expression.FindAllStringSubmatchIndex(text, -1) {
 		from, to := at[0], at[1]
 		for i := len(at) - 2; i >= 2; i -= 2 {
 			if at[i] >= 0 {
@@ -85,7 +86,8 @@ func (l pattern) redact(text string, count *int) string {
 			}
 		}
 		value := text[from:to]
-		if from == to || strings.Contains(value, Mark) || strings.HasPrefix(value, "[secret ") || value == "[secret" || l.keep != nil && l.keep(value) {
+		replaced := strings.Contains(value, Mark) || strings.HasPrefix(value, "[secret ") || value == "[secret"
+		if from == to || replaced || p.keep != nil && p.keep(value) {
 			continue
 		}
 		b.WriteString(text[done:from] + Mark)

@@ -24,7 +24,10 @@ func TestText(t *testing.T) {
 		"slack":               {"%s", part("xoxb", "-123456789012-", letters[:24])},
 		"stripe":              {"%s", part("sk", "_live_", letters[:24])},
 		"jwt":                 {"cookie is %s", part("ey", "JhbGciOiJIUzI1NiJ9", ".", "eyJzdWIiOiIxMjM0In0", ".", letters[:30])},
-		"pem":                 {"the key:\n%s\nthat was it", part("-----BEGIN RSA ", "PRIVATE KEY-----\n", letters, "\n-----END RSA ", "PRIVATE KEY-----")},
+		"pem": {
+			"the key:\n%s\nthat was it",
+			part("-----BEGIN RSA ", "PRIVATE KEY-----\n", letters, "\n-----END RSA ", "PRIVATE KEY-----"),
+		},
 		"pem without its end": {"%s", part("-----BEGIN ", "PRIVATE KEY-----\n", letters)},
 		"url":                 {"postgres://app:%s@db:5432/x", "s3cr3t"},
 		"url with an at sign": {"postgres://app:%s@db/x", "p@ss!"},
@@ -102,7 +105,7 @@ func TestExtra(t *testing.T) {
 	}
 }
 
-func TestNothing(t *testing.T) {
+func TestIsEmpty(t *testing.T) {
 	for text, want := range map[string]bool{
 		redact.Mark: true, " [redacted], [secret NAME]. ": true, "": true,
 		"password: [redacted]": false, "x": false, "été [redacted]": false,

@@ -1,12 +1,13 @@
-package modules
+package kernel
 
 import "callgate/internal/search/embed"
 
-// embedder reads texts with the model that is built in.
-type embedder struct{}
+// builtinEmbedder reads texts with the embedding model that is built in. The
+// model is loaded when it is first used.
+type builtinEmbedder struct{}
 
 // Vectors returns the meaning of each text.
-func (embedder) Vectors(texts []string) ([][]float32, error) {
+func (builtinEmbedder) Vectors(texts []string) ([][]float32, error) {
 	model, err := embed.Builtin()
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ var (
 	know = memstore.Key{User: "ada", App: "engine", Knowledge: true}
 )
 
-// writer is the process that is killed.
+// writer names the environment variable of the process that is killed.
 const writer = "CALLGATE_TEST_WRITER"
 
 func TestMain(m *testing.M) {
@@ -37,13 +37,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// write puts facts until the process is killed, and says so of each when it is
-// kept. Some changes make the file be written anew.
+// write stores facts until the process is killed, and prints the ID of each when it
+// is stored. Some changes rewrite the file.
 func write(dir string) {
-	shelf := memstore.Open(dir, nil)
+	store := memstore.Open(dir, nil)
 	for i := 0; ; i++ {
 		var id string
-		err := shelf.Change(mine, func(d *memstore.Edit) error {
+		err := store.Change(mine, func(d *memstore.Edit) error {
 			id = d.Put(memstore.Entry{Kind: memstore.Fact, Text: fmt.Sprint("fact ", i)}).ID
 			if i%7 == 6 {
 				d.Erase(fmt.Sprint("f", i-2))
@@ -58,7 +58,7 @@ func write(dir string) {
 	}
 }
 
-// What was said to be kept is there after the process was killed.
+// What was reported as stored is there after the process was killed.
 func TestKilled(t *testing.T) {
 	for round := range 5 {
 		dir := t.TempDir()
@@ -71,11 +71,11 @@ func TestKilled(t *testing.T) {
 		last := 0
 		for last < 20+13*round && lines.Scan() {
 			if _, err := fmt.Sscanf(lines.Text(), "f%d", &last); err != nil {
-				t.Fatalf("the writer said %q", lines.Text())
+				t.Fatalf("the writer printed %q", lines.Text())
 			}
 		}
 		check(t, cmd.Process.Kill())
-		for lines.Scan() { // what it said before it died
+		for lines.Scan() { // what it printed before its end
 			_, _ = fmt.Sscanf(lines.Text(), "f%d", &last)
 		}
 		_ = cmd.Wait()
@@ -88,10 +88,10 @@ func TestKilled(t *testing.T) {
 			// The change that put f(n+3) erased fn, for every seventh.
 			id, seventh := fmt.Sprint("f", n), (n+2)%7 == 6
 			if !seventh && !kept[id] {
-				t.Errorf("round %d: %s of %d was said to be kept, and is not", round, id, last)
+				t.Errorf("round %d: %s of %d was reported as stored, and is not", round, id, last)
 			}
 			if seventh && n+3 <= last && kept[id] {
-				t.Errorf("round %d: %s of %d was said to be erased, and is not", round, id, last)
+				t.Errorf("round %d: %s of %d was reported as erased, and is not", round, id, last)
 			}
 		}
 	}
@@ -125,7 +125,7 @@ func ids(entries []*memstore.Entry) (all []string) {
 	return all
 }
 
-// file finds the only book that a folder holds.
+// file finds the only collection in a folder.
 func file(t testing.TB, dir string) string {
 	t.Helper()
 	var found []string
@@ -141,7 +141,7 @@ func file(t testing.TB, dir string) string {
 	return found[0]
 }
 
-func TestBookSurvives(t *testing.T) {
+func TestEntriesSurvive(t *testing.T) {
 	dir := t.TempDir()
 	s := memstore.Open(dir, nil)
 	put(t, s, mine, memstore.Entry{Kind: memstore.Goal, Text: "the first"})
@@ -170,7 +170,7 @@ func TestBookSurvives(t *testing.T) {
 	}
 }
 
-// Numbers are not given twice, also after the file was written anew.
+// Numbers are not used twice, even after the file was rewritten.
 func TestNumbersAreNotReused(t *testing.T) {
 	dir := t.TempDir()
 	s := memstore.Open(dir, nil)
@@ -179,7 +179,8 @@ func TestNumbersAreNotReused(t *testing.T) {
 	}
 	last := read(t, s, mine)[2].Seq
 	check(t, s.Change(mine, func(d *memstore.Edit) error { d.Erase("f3"); return nil }))
-	if e := put(t, memstore.Open(dir, nil), mine, memstore.Entry{Kind: memstore.Fact, Text: "y"}); e.ID != "f4" || e.Seq <= last {
+	e := put(t, memstore.Open(dir, nil), mine, memstore.Entry{Kind: memstore.Fact, Text: "y"})
+	if e.ID != "f4" || e.Seq <= last {
 		t.Errorf("%s %d after %d", e.ID, e.Seq, last)
 	}
 }
@@ -234,21 +235,24 @@ func TestFileStaysSmall(t *testing.T) {
 	}
 }
 
-// However a file is damaged, what can be read is kept, and so is the file.
+// Of a damaged file, what can be read stays, and so does the file under another name.
 func TestDamage(t *testing.T) {
 	whole := func(data []byte) []byte { return data }
+	replace := func(old, new string) func([]byte) []byte {
+		return func(data []byte) []byte { return bytes.Replace(data, []byte(old), []byte(new), 1) }
+	}
 	for name, c := range map[string]struct {
-		spoil func(data []byte) []byte
-		want  []string
-		aside bool
+		spoil   func(data []byte) []byte
+		want    []string
+		renamed bool
 	}{
 		"not at all":        {whole, []string{"f1", "f2", "f3"}, false},
 		"a torn end":        {func(d []byte) []byte { return d[:len(d)-9] }, []string{"f1", "f2"}, false},
 		"half a line more":  {func(d []byte) []byte { return append(d, `{"put":[{"id"`...) }, []string{"f1", "f2", "f3"}, false},
 		"zeros at the end":  {func(d []byte) []byte { return append(d, make([]byte, 100)...) }, []string{"f1", "f2", "f3"}, false},
-		"a line of rubbish": {func(d []byte) []byte { return bytes.Replace(d, []byte(`{"put":[{"id":"f2"`), []byte(`rubbish`), 1) }, []string{"f1", "f3"}, true},
-		"a false entry":     {func(d []byte) []byte { return bytes.Replace(d, []byte(`"id":"f2"`), []byte(`"id":"x2"`), 1) }, []string{"f1", "f3"}, true},
-		"another's book":    {func(d []byte) []byte { return bytes.Replace(d, []byte("ada"), []byte("eve"), 1) }, nil, true},
+		"a line of rubbish": {replace(`{"put":[{"id":"f2"`, `rubbish`), []string{"f1", "f3"}, true},
+		"a false entry":     {replace(`"id":"f2"`, `"id":"x2"`), []string{"f1", "f3"}, true},
+		"another user's":    {replace("ada", "eve"), nil, true},
 		"no first line":     {func(d []byte) []byte { return append([]byte("?"), d...) }, []string{"f1", "f2", "f3"}, true},
 		"empty":             {func([]byte) []byte { return nil }, nil, true},
 		"not text":          {func([]byte) []byte { return []byte{0xff, 0xfe, 0} }, nil, true},
@@ -273,16 +277,16 @@ func TestDamage(t *testing.T) {
 			if got := read(t, memstore.Open(dir, nil), mine); len(got) != len(c.want)+1 {
 				t.Errorf("after a change there are %v", ids(got))
 			}
-			aside, _ := filepath.Glob(path + ".damaged-*")
-			if (len(aside) == 1) != c.aside || (log.Len() > 0) != (name != "not at all") {
-				t.Errorf("put aside: %v; the log says %q", aside, log.String())
+			renamed, _ := filepath.Glob(path + ".damaged-*")
+			if (len(renamed) == 1) != c.renamed || (log.Len() > 0) != (name != "not at all") {
+				t.Errorf("renamed: %v; the log says %q", renamed, log.String())
 			}
 		})
 	}
 }
 
-// A file that somebody took away is written again from what is in memory.
-func TestFileTakenAway(t *testing.T) {
+// A file that was deleted from outside is written again from memory.
+func TestFileDeleted(t *testing.T) {
 	dir := t.TempDir()
 	s := memstore.Open(dir, nil)
 	put(t, s, mine, memstore.Entry{Kind: memstore.Fact, Text: "one"})
@@ -293,7 +297,7 @@ func TestFileTakenAway(t *testing.T) {
 	}
 }
 
-func TestDiskThatRefuses(t *testing.T) {
+func TestDiskFails(t *testing.T) {
 	dir := t.TempDir()
 	blocked := filepath.Join(dir, "a file")
 	check(t, os.WriteFile(blocked, nil, 0o600))
@@ -333,7 +337,7 @@ func TestManyWriters(t *testing.T) {
 				if _, err := s.Sessions("ada", "engine", "", 5); err != nil {
 					t.Error(err)
 				}
-				s.Ended("s1")
+				s.EndSession("s1")
 			}
 		})
 	}
@@ -356,11 +360,13 @@ func TestManyWriters(t *testing.T) {
 func TestSessions(t *testing.T) {
 	dir := t.TempDir()
 	s := memstore.Open(dir, nil)
-	for _, id := range []string{"one", "two", "odd/../name\xff", ""} {
-		put(t, s, memstore.Key{User: "ada", App: "engine", Session: id}, memstore.Entry{Kind: memstore.Fact, Text: "of " + id})
+	for _, key := range []memstore.Key{
+		{User: "ada", App: "engine", Session: "one"}, {User: "ada", App: "engine", Session: "two"},
+		{User: "ada", App: "engine", Session: "odd/../name\xff"}, {User: "ada", App: "engine"},
+		{User: "ada", App: "other", Session: "elsewhere"}, {User: "eve", App: "engine", Session: "hers"},
+	} {
+		put(t, s, key, memstore.Entry{Kind: memstore.Fact, Text: "of " + key.Session})
 	}
-	put(t, s, memstore.Key{User: "ada", App: "other", Session: "elsewhere"}, memstore.Entry{Kind: memstore.Fact, Text: "x"})
-	put(t, s, memstore.Key{User: "eve", App: "engine", Session: "hers"}, memstore.Entry{Kind: memstore.Fact, Text: "x"})
 	put(t, s, know, memstore.Entry{Kind: memstore.Knowledge, Text: "x"})
 	got, err := memstore.Open(dir, nil).Sessions("ada", "engine", "two", 10)
 	check(t, err)
@@ -370,7 +376,7 @@ func TestSessions(t *testing.T) {
 	}
 	for _, id := range got {
 		if len(read(t, s, memstore.Key{User: "ada", App: "engine", Session: id})) != 1 {
-			t.Errorf("the book of %q cannot be read by its name", id)
+			t.Errorf("the collection of %q cannot be read by its key", id)
 		}
 	}
 	if got, err := s.Sessions("ada", "engine", "two", 2); len(got) != 2 || err != nil {
@@ -381,21 +387,21 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// More books than a shelf holds in memory are kept all the same.
-func TestManyBooks(t *testing.T) {
+// A store has more collections than it holds in memory.
+func TestManyCollections(t *testing.T) {
 	s := memstore.Open(t.TempDir(), nil)
 	for i := range 70 {
 		put(t, s, memstore.Key{Session: fmt.Sprint(i)}, memstore.Entry{Kind: memstore.Fact, Text: fmt.Sprint("of ", i)})
 	}
 	for i := range 70 {
 		if got := read(t, s, memstore.Key{Session: fmt.Sprint(i)}); len(got) != 1 || got[0].Text != fmt.Sprint("of ", i) {
-			t.Errorf("book %d: %v", i, ids(got))
+			t.Errorf("collection %d: %v", i, ids(got))
 		}
 	}
 }
 
-// The sessions that were written longest ago make room.
-func TestOldSessionsGo(t *testing.T) {
+// The sessions that were changed longest ago are deleted.
+func TestOldSessionsAreDeleted(t *testing.T) {
 	dir := t.TempDir()
 	s := memstore.Open(dir, nil)
 	put(t, s, mine, memstore.Entry{Kind: memstore.Fact, Text: "first"})
@@ -410,12 +416,13 @@ func TestOldSessionsGo(t *testing.T) {
 	put(t, s, second, memstore.Entry{Kind: memstore.Fact, Text: "second"})
 	left, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
 	check(t, err)
-	if len(left) != 1_000 || slices.Contains(left, filepath.Join(folder, "0001.jsonl")) || !slices.Contains(left, filepath.Join(folder, "0002.jsonl")) {
+	has := func(name string) bool { return slices.Contains(left, filepath.Join(folder, name)) }
+	if len(left) != 1_000 || has("0001.jsonl") || !has("0002.jsonl") {
 		t.Errorf("%d files are left, from %s on", len(left), left[0])
 	}
 	again := memstore.Open(dir, nil)
 	if len(read(t, again, mine)) != 1 || len(read(t, again, second)) != 1 {
-		t.Error("a young session went")
+		t.Error("a recent session was deleted")
 	}
 }
 

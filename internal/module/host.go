@@ -1,0 +1,66 @@
+package module
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// Host is what the kernel gives a module when it opens it. A module creates a
+// folder of the Host when it first needs it.
+type Host struct {
+	State  string   // a folder for the module alone, which outlives the kernel
+	Cache  string   // a folder for the module alone, which anybody may empty at any time; "" for none
+	Hidden []string // paths that no process started by a tool may see
+	Log    *slog.Logger
+	// Scrub replaces the values of known secrets in a text that is to be stored.
+	Scrub func(string) string
+
+	Embedder Embedder // nil: texts are compared by their words alone
+	Models   Models   // nil: no tool of the module can ask a language model
+	Tasks    Tasks    // nil: no work outlives the call that started it
+}
+
+// Embedder turns texts into vectors. It is safe for concurrent use.
+type Embedder interface {
+	// Vectors returns one vector for each text, in the same order. A vector has
+	// length one, and the dot product of two says how near their texts are in
+	// meaning. Vectors of two embedders cannot be compared.
+	Vectors(texts []string) ([][]float32, error)
+}
+
+// Models chooses language models. It is safe for concurrent use.
+type Models interface {
+	// For returns a model for one call: one that the app of the call's principal
+	// may use, under the consent that the user gave the app and with the keys that
+	// the app has. The module keeps it no longer than the call. An error says
+	// which of these is missing; its kind is tool.Denied where a human must allow
+	// it first, and tool.Unavailable where no model fits.
+	For(ctx context.Context, call tool.Call, want Want) (llm.Model, error)
+}
+
+// Want says what a tool needs of a model. The zero value accepts the app's default.
+type Want struct {
+	Prefer []string // models by name, the best first; another one is used where none of them may be
+	Window int      // the least size of the context window in tokens; 0 for any
+	Images bool     // the model must read images
+}
+
+// Tasks runs durable work in the background. It is safe for concurrent use.
+//
+// A task is stored before Start returns and outlives the call, the session and
+// the kernel. A task that was running when its kernel ended runs again, so the
+// function that runs it must allow for a second run.
+type Tasks interface {
+	// Start stores a task for the principal of a call and returns its ID. The kind
+	// is one that was given to Handle.
+	Start(ctx context.Context, call tool.Call, kind string, input json.RawMessage) (id string, err error)
+	// Handle sets the function that runs tasks of a kind. A module calls it while
+	// it is being opened, once for each kind, and names the kind after itself, as
+	// in memory.summarize. The context of run ends when the task is cancelled or
+	// the kernel ends; the task stores the result or the error that run returns.
+	Handle(kind string, run func(ctx context.Context, id string, input json.RawMessage) (json.RawMessage, error))
+}
