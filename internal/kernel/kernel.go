@@ -1,14 +1,17 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"callgate/internal/app"
 	"callgate/internal/artifact"
 	"callgate/internal/control"
 	"callgate/internal/conversation"
@@ -206,11 +209,34 @@ func (k *Kernel) moduleHost(name string) module.Host {
 	host := module.Host{
 		State: filepath.Join(k.state.String(), "modules", name), Hidden: k.hidden(),
 		Log: k.log.With("module", name), Scrub: k.vault.ScrubString, Embedder: builtinEmbedder{},
+		Models: &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf, Consent: consent.Endpoint},
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		host.Cache = filepath.Join(cache, "callgate", name)
 	}
 	return host
+}
+
+// modelsOf returns the models that the app of a session may use.
+func (k *Kernel) modelsOf(id string) (models []*app.Brain, accepted bool, err error) {
+	s, err := k.Sessions.Get(id)
+	if err != nil || s.App() == nil {
+		return nil, false, err
+	}
+	a, own := s.App(), s.Principal().Agent
+	agents := slices.Clone(a.Agents)
+	slices.SortStableFunc(agents, func(x, y app.Agent) int { return cmp.Compare(rank(x.ID != own), rank(y.ID != own)) })
+	for _, agent := range agents {
+		models = append(models, consent.Models(a, agent)...)
+	}
+	return models, k.consents.Accepted(a), nil
+}
+
+func rank(last bool) int {
+	if last {
+		return 1
+	}
+	return 0
 }
 
 // openTools registers the kernel's own tools and those of the embedding program.

@@ -22,6 +22,7 @@ type Info struct {
 	Model       string `json:"model"`
 	Window      int    `json:"window"` // tokens; 0: not known
 	NativeTools bool   `json:"native_tools"`
+	Images      bool   `json:"-"`                 // it is known to read images
 	Offline     bool   `json:"offline,omitempty"` // no language model at all
 }
 
@@ -107,7 +108,7 @@ func (o *Opener) dial(m *app.Brain) (llm.Model, Info, error) {
 	}
 	return model, Info{
 		Provider: info.Provider, Model: info.Model, NativeTools: info.NativeTools,
-		Window: cmp.Or(m.Window, info.Entry.Window),
+		Window: cmp.Or(m.Window, info.Entry.Window), Images: info.Entry.Vision,
 	}, nil
 }
 

@@ -2,11 +2,14 @@ package modelset_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"callgate/internal/app"
+	"callgate/internal/kernel/consent"
 	"callgate/internal/kernel/modelset"
+	"callgate/internal/module"
 	"callgate/internal/provider/offline"
 	"callgate/llm"
 	"callgate/tool"
@@ -93,5 +96,50 @@ func TestWithoutAModel(t *testing.T) {
 		if err != nil || !info.Offline || info.Provider != app.Offline || model.Model == nil {
 			t.Errorf("%+v: %+v, %v", m, info, err)
 		}
+	}
+}
+
+func TestLender(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	small := &app.Brain{Provider: "anthropic", Model: "small", Window: 8_000}
+	large := &app.Brain{Provider: "anthropic", Model: "large", Window: 200_000}
+	keyless := &app.Brain{Provider: "openai", Model: "gpt-4o"}
+	strange := &app.Brain{Provider: "anthropic", Model: "large", BaseURL: "http://127.0.0.1:1", Key: "k"}
+	nothing := &app.Brain{Provider: app.Offline}
+	for name, c := range map[string]struct {
+		models   []*app.Brain
+		accepted bool
+		want     module.Want
+		kind     tool.Kind // of the error; empty: none
+		text     string
+	}{
+		"the first":            {[]*app.Brain{small, large}, true, module.Want{}, "", ""},
+		"a large one":          {[]*app.Brain{small, large}, true, module.Want{Window: 100_000}, "", ""},
+		"none is large enough": {[]*app.Brain{small}, true, module.Want{Window: 100_000}, tool.Unavailable, "too small"},
+		"one without a key":    {[]*app.Brain{keyless, small}, true, module.Want{}, "", ""},
+		"no key at all":        {[]*app.Brain{keyless}, true, module.Want{}, tool.Unavailable, "no key for openai"},
+		"not accepted":         {[]*app.Brain{strange}, false, module.Want{}, tool.Denied, "consent"},
+		"accepted":             {[]*app.Brain{strange}, true, module.Want{}, "", ""},
+		"images":               {[]*app.Brain{small}, true, module.Want{Images: true}, tool.Unavailable, "images"},
+		"no language model":    {[]*app.Brain{nothing}, true, module.Want{}, tool.Unavailable, "brain"},
+		"no app":               {nil, false, module.Want{}, tool.Unavailable, "brain"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &modelset.Opener{Secrets: secrets{"ANTHROPIC_API_KEY": "k"}}
+			defer o.Close()
+			l := &modelset.Lender{
+				Opener: o, Consent: consent.Endpoint,
+				ModelsOf: func(string) ([]*app.Brain, bool, error) { return c.models, c.accepted, nil },
+			}
+			call := tool.Call{Tool: tool.ID{Namespace: "m", Name: "t"}}
+			model, err := l.For(t.Context(), call, c.want)
+			if c.kind == "" && (err != nil || model == nil) || tool.KindOf(err) != c.kind {
+				t.Fatalf("%v, %v", model, err)
+			}
+			var e *tool.Error
+			if errors.As(err, &e) && !strings.Contains(e.Message+e.Hint, c.text) {
+				t.Errorf("%q and %q do not say %q", e.Message, e.Hint, c.text)
+			}
+		})
 	}
 }

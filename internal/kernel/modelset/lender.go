@@ -1,0 +1,76 @@
+package modelset
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"callgate/internal/app"
+	"callgate/internal/module"
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// Lender lends models to modules, for one call each: see module.Models.
+type Lender struct {
+	Opener *Opener
+	// ModelsOf returns the models that the app of a session may use, its agent's
+	// own first, and whether a human accepted where they are.
+	ModelsOf func(session string) (models []*app.Brain, accepted bool, err error)
+	// Consent says what a human has to accept before a model is used; empty for
+	// nothing.
+	Consent func(*app.Brain) string
+}
+
+var _ module.Models = (*Lender)(nil)
+
+// For returns a model for one call.
+func (l *Lender) For(_ context.Context, call tool.Call, want module.Want) (llm.Model, error) {
+	const op = "modelset.For"
+	models, accepted, err := l.ModelsOf(call.Principal.Session)
+	if err != nil {
+		return nil, err
+	}
+	var reasons []string
+	for _, m := range preferred(models, want.Prefer) {
+		name := m.Provider + "/" + m.Model
+		if m.Provider == app.Offline {
+			continue
+		}
+		if text := l.Consent(m); text != "" && !accepted {
+			return nil, tool.Errorf(op, tool.Denied, "the app needs consent to %s", text).
+				WithHint("the user looks at it and accepts it with: callgate app trust")
+		}
+		model, info, err := l.Opener.dial(m)
+		switch {
+		case err != nil:
+			reasons = append(reasons, name+": "+err.Error())
+		case want.Window > 0 && info.Window > 0 && info.Window < want.Window:
+			reasons = append(reasons, name+": its window is too small")
+		case want.Images && !info.Images:
+			reasons = append(reasons, name+": it is not known to read images")
+		default:
+			return model, nil
+		}
+	}
+	e := tool.Errorf(op, tool.Unavailable, "no language model can be used for %s", call.Tool.Dotted())
+	if len(reasons) == 0 {
+		return nil, e.WithHint("give an agent of the app a brain in callgate.yaml")
+	}
+	return nil, e.WithHint("%s", strings.Join(reasons, "; "))
+}
+
+// preferred puts the models that are named first, in the order of the names.
+func preferred(models []*app.Brain, names []string) []*app.Brain {
+	rank := func(m *app.Brain) int {
+		for i, name := range names {
+			if name == m.Model || name == m.Provider+"/"+m.Model {
+				return i
+			}
+		}
+		return len(names)
+	}
+	sorted := slices.Clone(models)
+	slices.SortStableFunc(sorted, func(a, b *app.Brain) int { return rank(a) - rank(b) })
+	return sorted
+}
