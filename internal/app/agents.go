@@ -66,15 +66,3 @@ type Skill struct {
 	Dir         string // its folder, where files that it names are
 	Content     string
 }
-
-// Middleware is something that stands around calls or words.
-type Middleware struct {
-	Kind     string        // audit, retry, timeout; mask_secrets, content_filter
-	Attempts int           // retry: how often in all
-	Backoff  time.Duration // retry: before the second; it doubles
-	On       []string      // retry: the kinds of failure
-	Limit    time.Duration // timeout
-	Patterns []string      // mask_secrets, content_filter: regular expressions
-	Where    string        // content_filter: input, output or both
-	Message  string        // content_filter: what is said in place of what is refused
-}

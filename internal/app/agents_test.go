@@ -87,7 +87,8 @@ func TestFilesBesideTheApp(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"bad.yaml": "- id: a\n- idd: b\n", "broken.yaml": "id: [", "big.md": strings.Repeat("x", 70<<10), "raw.md": "\xff\xfe\x00",
+		"bad.yaml": "- id: a\n- idd: b\n", "broken.yaml": "id: [", "action.yaml": "id: a\nmodules: [{shell: [bsh]}]\n",
+		"twice.yaml": "role: x\nid: a\n", "big.md": strings.Repeat("x", 70<<10), "raw.md": "\xff\xfe\x00",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -107,6 +108,8 @@ func TestFilesBesideTheApp(t *testing.T) {
 		"a folder":          {agent("."), "not a regular file"},
 		"included mistakes": {"dev: {include: {agents: [bad.yaml]}}\n", "bad.yaml:2:3: "},
 		"included, broken":  {"dev: {include: {agents: [broken.yaml]}}\n", "broken.yaml:"},
+		"included action":   {"dev: {include: {agents: [action.yaml]}}\n", "action.yaml:2:20: the module shell has no action"},
+		"included twice":    {"dev: {include: {agents: [twice.yaml, twice.yaml]}}\n", "twice.yaml:2:5: there are two agents"},
 		"skill elsewhere":   {"dev: {skills: [{command: x, path: ../x.md}]}\n", "not in the app's folder"},
 	} {
 		path := filepath.Join(dir, "callgate.yaml")

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/app"
+	"callgate/internal/app/starter"
 	"callgate/internal/gate/policy"
 	"callgate/tool"
 )
@@ -76,7 +77,8 @@ tools:
     rate_limits: {shell.bash: 5, "*": 100}
 `)
 	want := &app.App{
-		Path: "work/My Project/callgate.yaml", ID: "demo", Name: "A Demo", Version: "2.1", Description: "Two lines\nof text.\n",
+		Path:     "work/My Project/callgate.yaml",
+		Identity: app.Identity{ID: "demo", Name: "A Demo", Version: "2.1", Description: "Two lines\nof text.\n"},
 		Modules: []app.Module{
 			{Name: "shell", Config: map[string]any{"timeout": uint64(30)}},
 			{Name: "filesystem", Config: map[string]any{
@@ -197,7 +199,7 @@ var real = app.KnownModules{
 
 func TestTemplate(t *testing.T) {
 	for _, folder := range []string{"/home/ann/My Project", "shop", "café", "日本", ".", "/", "", "a\"b", "x\n  y: 1", "{{env.HOME}}", "#1", "-", "~", strings.Repeat("long", 100), "a\\b", "null", "1.0", "%s%d"} {
-		text := app.Template(folder)
+		text := starter.Text(folder)
 		a, err := app.Parse(filepath.Join("elsewhere", app.Filename), text, real)
 		if err != nil {
 			t.Errorf("for %q: %v", folder, err)
@@ -207,7 +209,7 @@ func TestTemplate(t *testing.T) {
 			t.Errorf("for %q: %+v", folder, a)
 		}
 	}
-	a, err := app.Parse("callgate.yaml", app.Template("/home/ann/My Project"), real)
+	a, err := app.Parse("callgate.yaml", starter.Text("/home/ann/My Project"), real)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +227,7 @@ func TestTemplate(t *testing.T) {
 func TestTemplateUncommented(t *testing.T) {
 	var lines []string
 	count := 0
-	for line := range strings.Lines(string(app.Template("demo"))) {
+	for line := range strings.Lines(string(starter.Text("demo"))) {
 		body := strings.TrimLeft(line, " ")
 		yaml := strings.TrimPrefix(body, "# ")
 		indent := line[:len(line)-len(body)]

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
+	"callgate/internal/app/node"
 )
 
 // The scopes of a credential. The kernel has one user, so a secret is that
@@ -17,37 +17,38 @@ var (
 
 // credential reads the name of a secret, alone or as ref with its scope, and
 // returns the secret's full name.
-func (d *decoder) credential(e entry) string {
-	if _, ok := e.value.(ast.MapNode); !ok {
-		name, _ := d.secretName(e)
+func (s *scope) credential(r *node.Reader, e node.Entry) string {
+	if !e.IsMapping() {
+		name, _ := readSecretName(r, e)
 		return name
 	}
 	ref, scope, provider := "", "per_user", ""
-	d.mapping(levelCredential, e, map[string]reader{
-		"ref":      func(in entry) { ref, _ = d.secretName(in) },
-		"scope":    d.choice(&scope, slices.Concat(userScopes, appScopes)...),
-		"provider": d.label(&provider),
+	r.Mapping(levelCredential, e, map[string]node.Read{
+		"ref":      func(in node.Entry) { ref, _ = readSecretName(r, in) },
+		"scope":    r.Choice(&scope, slices.Concat(userScopes, appScopes)...),
+		"provider": r.Label(&provider),
 	})
 	switch {
 	case ref == "":
-		d.fail(e.at, "write ref: and the name of a secret (callgate secret set NAME)", "%s names no secret", e.name())
+		r.Fail(e.At, "write ref: and the name of a secret (callgate secret set NAME)", "%s names no secret", e.Name())
 		return ""
 	case slices.Contains(appScopes, scope):
-		return d.id() + "." + ref
+		return s.id() + "." + ref
 	default:
 		return ref
 	}
 }
 
-// secretName reads the name of a secret.
-func (d *decoder) secretName(e entry) (string, bool) {
-	name, ok := d.text(e)
+// readSecretName reads the name of a secret.
+func readSecretName(r *node.Reader, e node.Entry) (string, bool) {
+	name, ok := r.Text(e)
 	if !ok {
 		return "", false
 	}
-	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	if strings.Trim(name, letters+"0123456789_.-") != "" || !strings.Contains(letters+"_", name[:1]) || len(name) > 128 {
-		d.fail(e.at, "name a secret here, never its value: callgate secret set NAME keeps the value", "%s is not the name of a secret", e.name())
+	if strings.Trim(name, letters+"0123456789_.-") != "" || !strings.Contains(letters+"_", name[:1]) ||
+		len(name) > 128 {
+		r.Fail(e.At, "name a secret here, never its value: callgate secret set NAME keeps the value",
+			"%s is not the name of a secret", e.Name())
 		return "", false
 	}
 	return name, true

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"callgate/internal/app"
+	"callgate/internal/app/starter"
 	"callgate/internal/provider"
 )
 
@@ -28,8 +29,8 @@ func TestFilesThatAreRight(t *testing.T) {
 		}
 	}
 	for name, text := range map[string][]byte{
-		"the template":              app.Template("shop"),
-		"the template, uncommented": uncommented(app.Template("shop")),
+		"the template":              starter.Text("shop"),
+		"the template, uncommented": uncommented(starter.Text("shop")),
 	} {
 		if err := judge(t, s, text); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -61,7 +62,7 @@ var commented = regexp.MustCompile(`(?m)^( *)# ( *(?:- )?(?:[a-z_.]+|"\*"):(?: .
 func uncommented(text []byte) []byte { return commented.ReplaceAll(text, []byte("$1$2")) }
 
 func TestTheTemplateShowsAgents(t *testing.T) {
-	a, err := app.Parse("callgate.yaml", uncommented(app.Template("shop")), known(t))
+	a, err := app.Parse("callgate.yaml", uncommented(starter.Text("shop")), known(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +238,7 @@ func FuzzAccepted(f *testing.F) {
 		}
 		f.Add(string(text))
 	}
-	f.Add(string(uncommented(app.Template("shop"))))
+	f.Add(string(uncommented(starter.Text("shop"))))
 	for _, text := range []string{
 		"tools: {modules: {mcp: {config: {servers: {a: {command: [npx, 1], env: {A: 1}, timeout: 1h30m, tools: {b: }}}}}, mcp_a: }}}",
 		"runtime: {primitives: [ask_user], middleware: }\nagents:\n", "dev: {variables: {a: 1}, skills: }\napp: {name: '{{a}}'}",
