@@ -36,7 +36,7 @@ func (b agentBlock) agent(e node.Entry) {
 		"role":          b.Label(&a.Role),
 		"specialty":     b.Label(&a.Specialty),
 		"system_prompt": func(in node.Entry) { a.SystemPrompt = b.prompt(in) },
-		"brain":         func(in node.Entry) { a.Brain = models.read(in) },
+		"brain":         func(in node.Entry) { a.Model = models.read(in) },
 		"lanes":         func(in node.Entry) { a.Lanes = models.lanes(in) },
 		"modules":       func(in node.Entry) { a.Modules = b.modules(in) },
 		"capabilities":  b.Texts(&a.Skills, "name skills that dev.skills lists, such as [release]"),

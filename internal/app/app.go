@@ -1,14 +1,14 @@
 // Package app reads an app file, callgate.yaml, and compiles it: which modules
 // are on, how they are set up, and what models may do with them.
 //
-// The file is judged strictly. A key that is misspelt, a key whose feature is
+// The file is checked strictly. A key that is misspelt, a key whose feature is
 // not built yet, a value of the wrong kind: each is an error with its line, a
 // caret and the way out, because a rule that is silently ignored is worse than
-// none. All mistakes are told at once. A file may come from a stranger's
-// repository, so its size, depth and empty space are bounded before it is
-// parsed, and anchors, aliases and tags are refused.
+// no rule. All mistakes are reported at once.
 //
-// What modules and actions exist is the caller's to say, through [Known].
+// The package reads the file block by block; package node reads the values of a
+// block. What one block says of another is looked up when the whole file is
+// read. The caller says which modules and actions exist: [KnownModules].
 package app
 
 import (
@@ -21,14 +21,12 @@ import (
 // Filename is what an app file is called in its folder.
 const Filename = "callgate.yaml"
 
-// App is a compiled app file. It is not changed after it is made.
+// App is a compiled app file. It does not change.
 type App struct {
 	Path string // of the file
 	Identity
 	Modules    []Module // the modules that are on, in the file's order
 	Dirs       []string // folders of executable tools; Load makes them absolute
-	Strict     bool     // one bad manifest in them fails the start
-	Relaxed    bool     // processes run even where not every wall can be put up
 	Rules      *policy.Rules
 	Servers    []Server // the MCP servers behind this app, in the file's order
 	Pinning    bool     // nothing of a server is shown before a human accepted it
@@ -37,8 +35,8 @@ type App struct {
 	Agents     []Agent
 	Runtime    Runtime
 	Skills     []Skill
-	Middleware []Middleware // around what is said
-	Warnings   []string     // what is allowed yet probably not meant
+	Middleware []Middleware // around the texts of a conversation
+	Warnings   []string     // what is allowed and probably a mistake
 }
 
 // Identity is what an app is called.
@@ -54,8 +52,8 @@ type Module struct {
 	Name   string
 	Config map[string]any // JSON-like values; nil: the module's defaults
 	Setup  []Step         // what the kernel calls when a session opens
-	// Constraints is what the module itself makes of its constraints; the two
-	// that every module has, which name actions, are among the app's rules.
+	// Constraints are those that the module itself declares. The two that every
+	// module has, which name actions, are part of the app's rules.
 	Constraints map[string]any
 	Credential  string       // the secret that its calls are given; "": none
 	Middleware  []Middleware // around its calls, the first outermost
@@ -67,32 +65,33 @@ type Step struct {
 	Params map[string]any
 }
 
-// KnownModules is what exists: the builtin modules by name.
+// KnownModules are the modules that exist, by name.
 type KnownModules map[string]KnownModule
 
-// KnownModule is what an app file may say of a module.
+// KnownModule says what an app file may write about a module.
 type KnownModule struct {
 	Actions []string // empty: any
-	// Config and Constraints are the keys that it takes beyond those of every module.
+	// Config and Constraints are the keys that it takes beyond those of every
+	// module.
 	Config      []Setting
 	Constraints []Setting
 	Credential  bool // whether it may be given a credential
-	// Check judges config and constraints as a whole; may be nil.
+	// Check checks config and constraints as a whole; may be nil.
 	Check func(config, constraints map[string]any) error
-	// AlwaysOn marks a module that is part of every app, as the kernel's own
-	// tools are: capabilities may name it and tools.modules may not.
+	// AlwaysOn marks a module that is part of every app, like the kernel's own
+	// tools: capabilities may name it and tools.modules may not.
 	AlwaysOn bool
 }
 
-// Setting is a key that a module takes. Beyond the key and Fit it is what an
-// editor tells of it.
+// Setting is a key that a module takes. The fields after Validate are shown by
+// editors.
 type Setting struct {
 	Key      string
-	Validate func(any) error // what is wrong with a value; nil: any will do
+	Validate func(any) error // says what is wrong with a value; nil: any value is right
 	Type     string          // of a value, in JSON Schema; "": any
-	Help     string          // what it is for
+	Help     string          // its purpose
 	Want     string          // what a value must be, in words
-	OneOf    []string        // the only values, where there are few
+	OneOf    []string        // the only values, if they are few
 	Min, Max float64         // of a number; equal: unbounded
 }
 

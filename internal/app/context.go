@@ -2,19 +2,19 @@ package app
 
 import "cmp"
 
-// Context is how a conversation is kept within the window of its model. A field
-// that is zero is not said.
+// Context says how a conversation is kept within the window of its model. A
+// field that is zero is not set.
 type Context struct {
-	OutputReserved   int    // tokens of the window that are for the answer
+	OutputReserved   int    // tokens of the window kept for the answer
 	Strategy         string // truncate or summarize
 	KeepRecent       int    // messages
 	Trigger          float64
 	SummaryMaxTokens int
-	Auto             *bool // false: only when somebody says so
-	SummaryBrain     *Brain
+	Auto             *bool // false: only on request
+	SummaryModel     *Model
 }
 
-// Over is c where it says something, and base where it does not.
+// Over returns c with the fields that it does not set taken from base.
 func (c Context) Over(base Context) Context {
 	return Context{
 		OutputReserved:   cmp.Or(c.OutputReserved, base.OutputReserved),
@@ -23,6 +23,6 @@ func (c Context) Over(base Context) Context {
 		Trigger:          cmp.Or(c.Trigger, base.Trigger),
 		SummaryMaxTokens: cmp.Or(c.SummaryMaxTokens, base.SummaryMaxTokens),
 		Auto:             cmp.Or(c.Auto, base.Auto),
-		SummaryBrain:     cmp.Or(c.SummaryBrain, base.SummaryBrain),
+		SummaryModel:     cmp.Or(c.SummaryModel, base.SummaryModel),
 	}
 }

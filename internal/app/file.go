@@ -100,7 +100,6 @@ func (f *file) runtimeBlock(e node.Entry) {
 	b := runtimeBlock{Reader: f.Reader, scope: f.scope}
 	b.read(e)
 	f.app.Runtime, f.app.Surface, f.app.Middleware = b.runtime, b.surface, b.middleware
-	f.app.Strict, f.app.Relaxed = b.strict, b.relaxed
 }
 
 func (f *file) searchBlock(e node.Entry) { f.app.Search = readSearch(f.Reader, e) }

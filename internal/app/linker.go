@@ -40,7 +40,7 @@ type skillRef struct {
 type missingKey struct {
 	*node.Reader
 	entry node.Entry
-	model *Brain
+	model *Model
 }
 
 // Mention notes that a module is named at a path.

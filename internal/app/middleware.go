@@ -10,19 +10,20 @@ import (
 	"callgate/internal/app/node"
 )
 
-// Middleware is something that stands around calls or words.
+// Middleware is applied to the calls of a module, or to the texts of a
+// conversation.
 type Middleware struct {
 	Kind     string        // audit, retry, timeout; mask_secrets, content_filter
-	Attempts int           // retry: how often in all
-	Backoff  time.Duration // retry: before the second; it doubles
+	Attempts int           // retry: the number of attempts in all
+	Backoff  time.Duration // retry: the wait before the second attempt; it doubles
 	On       []string      // retry: the kinds of failure
 	Limit    time.Duration // timeout
 	Patterns []string      // mask_secrets, content_filter: regular expressions
 	Where    string        // content_filter: input, output or both
-	Message  string        // content_filter: what is said in place of what is refused
+	Message  string        // content_filter: the text that replaces a refused one
 }
 
-// middlewareReader reads what stands around calls or texts.
+// middlewareReader reads lists of middleware.
 type middlewareReader struct{ *node.Reader }
 
 // readMiddleware reads the settings of one kind.
@@ -67,7 +68,7 @@ func (r middlewareReader) read(e node.Entry, kinds map[string]readMiddleware) []
 	return list
 }
 
-// ofCalls are the kinds that stand around the calls of a module.
+// ofCalls are the kinds for the calls of a module.
 func (r middlewareReader) ofCalls() map[string]readMiddleware {
 	return map[string]readMiddleware{
 		"audit": func(e node.Entry, _ *Middleware) { r.Mapping(levelMiddleware, e, nil) },
@@ -104,7 +105,7 @@ func (r middlewareReader) retryOn(to *[]string) node.Read {
 	}
 }
 
-// ofTexts are the kinds that stand around the texts of a conversation.
+// ofTexts are the kinds for the texts of a conversation.
 func (r middlewareReader) ofTexts() map[string]readMiddleware {
 	return map[string]readMiddleware{
 		"mask_secrets": func(e node.Entry, m *Middleware) {

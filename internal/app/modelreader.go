@@ -13,61 +13,61 @@ type modelReader struct {
 }
 
 // lanes reads the models of an agent's two lanes.
-func (m modelReader) lanes(e node.Entry) map[string]*Brain {
-	lanes := map[string]*Brain{}
+func (r modelReader) lanes(e node.Entry) map[string]*Model {
+	lanes := map[string]*Model{}
 	lane := func(in node.Entry) {
 		if in.Has("brain") {
-			m.Mapping(levelLane, in, map[string]node.Read{
-				"brain": func(b node.Entry) { lanes[in.Key] = m.read(b) },
+			r.Mapping(levelLane, in, map[string]node.Read{
+				"brain": func(of node.Entry) { lanes[in.Key] = r.read(of) },
 			})
 			return
 		}
-		lanes[in.Key] = m.read(in)
+		lanes[in.Key] = r.read(in)
 	}
-	m.Mapping(levelLanes, e, map[string]node.Read{"edge": lane, "core": lane})
+	r.Mapping(levelLanes, e, map[string]node.Read{"edge": lane, "core": lane})
 	if len(lanes) == 1 {
-		m.Fail(e.At, "write edge: and core:, or leave lanes out and give the agent one brain", "%s has one lane", e.Name())
+		r.Fail(e.At, "write edge: and core:, or leave lanes out and give the agent one brain", "%s has one lane", e.Name())
 	}
 	return lanes
 }
 
 // read reads a model and how it is asked.
-func (m modelReader) read(e node.Entry) *Brain {
-	b := &Brain{}
-	m.Mapping(levelBrain, e, map[string]node.Read{
-		"provider":    m.TextInto(&b.Provider),
-		"provider_id": m.TextInto(&b.Provider),
-		"model":       m.TextInto(&b.Model),
-		"backend":     m.Choice(&b.Backend, "openai_compat", "anthropic", "github_copilot"),
-		"config":      func(in node.Entry) { m.connection(in, b) },
-		"credential":  func(in node.Entry) { b.Credential = m.credential(m.Reader, in) },
-		"temperature": m.Decimal(&b.Temperature, 0, 2),
-		"top_p":       m.Decimal(&b.TopP, 0, 1),
-		"max_tokens": m.Number(&b.MaxTokens, 1, 10_000_000,
+func (r modelReader) read(e node.Entry) *Model {
+	m := &Model{}
+	r.Mapping(levelBrain, e, map[string]node.Read{
+		"provider":    r.TextInto(&m.Provider),
+		"provider_id": r.TextInto(&m.Provider),
+		"model":       r.TextInto(&m.Name),
+		"backend":     r.Choice(&m.Backend, "openai_compat", "anthropic", "github_copilot"),
+		"config":      func(in node.Entry) { r.connection(in, m) },
+		"credential":  func(in node.Entry) { m.Credential = r.credential(r.Reader, in) },
+		"temperature": r.Decimal(&m.Temperature, 0, 2),
+		"top_p":       r.Decimal(&m.TopP, 0, 1),
+		"max_tokens": r.Number(&m.MaxTokens, 1, 10_000_000,
 			"write how many tokens an answer may have, such as 4096"),
-		"timeout": m.Seconds(&b.Timeout, 1, 86_400, "write how many seconds one answer may take, such as 120"),
+		"timeout": r.Seconds(&m.Timeout, 1, 86_400, "write how many seconds one answer may take, such as 120"),
 		"native_tool_use": func(in node.Entry) {
-			b.NativeTools = new(bool)
-			m.Boolean(b.NativeTools, "write false for a model that takes no tools")(in)
+			m.NativeTools = new(bool)
+			r.Boolean(m.NativeTools, "write false for a model that takes no tools")(in)
 		},
-		"context":  func(in node.Entry) { b.Context = m.context(levelBrainContext, in, &b.Window) },
-		"effort":   m.Choice(&b.Effort, "low", "medium", "high"),
-		"fallback": func(in node.Entry) { b.Fallback = m.fallback(in) },
+		"context":  func(in node.Entry) { m.Context = r.context(levelBrainContext, in, &m.Window) },
+		"effort":   r.Choice(&m.Effort, "low", "medium", "high"),
+		"fallback": func(in node.Entry) { m.Fallback = r.fallback(in) },
 	})
 	switch {
-	case b.Provider == "":
-		m.Fail(e.At, "write provider: openai, anthropic, deepseek, ollama … or offline",
+	case m.Provider == "":
+		r.Fail(e.At, "write provider: openai, anthropic, deepseek, ollama … or offline",
 			"%s names no provider", e.Name())
-	case b.Provider != Offline && b.Model == "":
-		m.Fail(e.At, "write model: and the name by which the provider knows it", "%s names no model", e.Name())
+	case m.Provider != Offline && m.Name == "":
+		r.Fail(e.At, "write model: and the name by which the provider knows it", "%s names no model", e.Name())
 	}
-	return b
+	return m
 }
 
 // connection reads where a provider is, and its key. A key whose variable is
 // not set is passed over where the model has a credential too.
-func (m modelReader) connection(e node.Entry, to *Brain) {
-	r := m.WithSecrets()
+func (r modelReader) connection(e node.Entry, to *Model) {
+	r.Reader = r.WithSecrets()
 	r.Mapping(levelBrainConfig, e, map[string]node.Read{
 		"base_url": func(in node.Entry) {
 			url, ok := r.Text(in)
@@ -78,8 +78,8 @@ func (m modelReader) connection(e node.Entry, to *Brain) {
 			to.BaseURL = url
 		},
 		"api_key": func(in node.Entry) {
-			if text, ok := in.Scalar(); ok && m.variables.Unset(text) {
-				m.links.keys = append(m.links.keys, missingKey{r, in, to})
+			if text, ok := in.Scalar(); ok && r.variables.Unset(text) {
+				r.links.keys = append(r.links.keys, missingKey{r.Reader, in, to})
 				return
 			}
 			to.Key, _ = r.Text(in)
@@ -109,46 +109,46 @@ func dataSent(what string, e node.Entry) string {
 }
 
 // context reads how a conversation is kept within its window, and the window.
-func (m modelReader) context(level string, e node.Entry, window *int) Context {
+func (r modelReader) context(level string, e node.Entry, window *int) Context {
 	var c Context
 	var trigger *float64
-	m.Mapping(level, e, map[string]node.Read{
-		"max_tokens": m.Number(window, 1000, 100_000_000,
+	r.Mapping(level, e, map[string]node.Read{
+		"max_tokens": r.Number(window, 1000, 100_000_000,
 			"write the size of the model's context in tokens, such as 128000"),
-		"output_reserved": m.Number(&c.OutputReserved, 1, 10_000_000,
+		"output_reserved": r.Number(&c.OutputReserved, 1, 10_000_000,
 			"write how many tokens are kept free for the answer, such as 4096"),
-		"strategy": m.Choice(&c.Strategy, "truncate", "summarize"),
-		"keep_recent": m.Number(&c.KeepRecent, 1, 10_000,
+		"strategy": r.Choice(&c.Strategy, "truncate", "summarize"),
+		"keep_recent": r.Number(&c.KeepRecent, 1, 10_000,
 			"write how many of the last messages stay as they are, such as 10"),
-		"compression_trigger": m.Decimal(&trigger, 0.1, 1),
-		"summary_max_tokens": m.Number(&c.SummaryMaxTokens, 100, 100_000,
+		"compression_trigger": r.Decimal(&trigger, 0.1, 1),
+		"summary_max_tokens": r.Number(&c.SummaryMaxTokens, 100, 100_000,
 			"write how many tokens a summary may have, such as 1024"),
 		"auto_compact": func(in node.Entry) {
 			c.Auto = new(bool)
-			m.Boolean(c.Auto, "write false to have conversations shortened by hand only")(in)
+			r.Boolean(c.Auto, "write false to have conversations shortened by hand only")(in)
 		},
-		"summary_brain": func(in node.Entry) { c.SummaryBrain = m.fallback(in) },
+		"summary_brain": func(in node.Entry) { c.SummaryModel = r.fallback(in) },
 	})
 	if trigger != nil {
 		c.Trigger = *trigger
 	}
 	if *window > 0 && c.OutputReserved >= *window {
-		m.Fail(m.Position(e.Below("output_reserved")), "reserve less, such as a quarter of it",
+		r.Fail(r.Position(e.Below("output_reserved")), "reserve less, such as a quarter of it",
 			"%s reserves %d of %d tokens for the answer, and leaves none to read", e.Name(), c.OutputReserved, *window)
 	}
-	m.summary(e, &c)
+	r.summary(e, &c)
 	return c
 }
 
 // summary checks the model that writes summaries against the strategy.
-func (m modelReader) summary(e node.Entry, c *Context) {
-	at := m.Position(e.Below("summary_brain"))
+func (r modelReader) summary(e node.Entry, c *Context) {
+	at := r.Position(e.Below("summary_brain"))
 	switch {
-	case c.SummaryBrain == nil:
-	case c.SummaryBrain.Provider == Offline:
-		m.Fail(at, "name a language model", "%s names the offline brain for summaries, which cannot write", e.Name())
+	case c.SummaryModel == nil:
+	case c.SummaryModel.Provider == Offline:
+		r.Fail(at, "name a language model", "%s names the offline brain for summaries, which cannot write", e.Name())
 	case c.Strategy == "truncate":
-		m.Fail(at, "write strategy: summarize, or delete summary_brain",
+		r.Fail(at, "write strategy: summarize, or delete summary_brain",
 			"%s names a brain for summaries, and wants none", e.Name())
 	case c.Strategy == "":
 		c.Strategy = "summarize"
@@ -157,12 +157,12 @@ func (m modelReader) summary(e node.Entry, c *Context) {
 
 // fallback reads a model that is asked in the place of another. How the
 // conversation is kept within the window is for the other one to say.
-func (m modelReader) fallback(e node.Entry) *Brain {
-	b := m.read(e)
-	if b.Context != (Context{}) {
-		m.Fail(m.Position(e.Below("context")),
+func (r modelReader) fallback(e node.Entry) *Model {
+	m := r.read(e)
+	if m.Context != (Context{}) {
+		r.Fail(r.Position(e.Below("context")),
 			"keep only max_tokens here, and move the rest to the brain that it stands in for",
 			"%s cannot say how conversations are shortened", e.Name())
 	}
-	return b
+	return m
 }

@@ -12,15 +12,13 @@ type runtimeBlock struct {
 	runtime    Runtime
 	surface    Surface
 	middleware []Middleware
-	strict     bool
-	relaxed    bool
 }
 
 func (b *runtimeBlock) read(e node.Entry) {
 	middleware := middlewareReader{b.Reader}
 	b.Mapping(levelRuntime, e, map[string]node.Read{
 		"sandbox":        b.sandbox,
-		"strict":         b.Boolean(&b.strict, "write true to have one bad manifest in tools.dirs fail the start"),
+		"strict":         b.Boolean(&b.runtime.Strict, "write true to have one bad manifest in tools.dirs fail the start"),
 		"tool_injection": b.injection,
 		"direct_modules": b.directModules,
 		"pinned_tools":   b.Texts(&b.surface.Pinned, "name the tools, such as [filesystem.read]"),
@@ -50,7 +48,7 @@ func (b *runtimeBlock) sandbox(e node.Entry) {
 		b.Fail(e.At, "write full, or relaxed to run where this machine cannot put up every wall",
 			"runtime.sandbox is %s", node.Quote(word))
 	}
-	b.relaxed = word == "relaxed"
+	b.runtime.Relaxed = word == "relaxed"
 }
 
 // mode reads how an app runs.

@@ -6,17 +6,17 @@ import (
 	"encoding/json"
 )
 
-// Surface is how an agent is shown its tools.
+// Surface says how an agent is shown its tools.
 type Surface struct {
 	Mode          string   // direct, compact_direct or discovery; empty: by the budget
-	Window        int      // tokens of the model's context; 0: not said
+	Window        int      // tokens of the model's context; 0: not set
 	DirectModules []string // shown whole in every mode
 	Pinned        []string // tools shown whole in every mode
-	Primitives    []string // the kernel's own tools beyond the five; nil: all there are
+	Primitives    []string // the kernel's own tools beyond the five; nil: all
 }
 
-// Search is how tools are found by what is meant. The zero value is the model
-// that is built in.
+// Search says how tools are found by meaning. The zero value is the built-in
+// model.
 type Search struct {
 	Model    string // folder of a static model
 	Endpoint Endpoint

@@ -31,19 +31,19 @@ type Server struct {
 	Env          map[string]string
 	Dir          string
 	URL          string
-	Transport    string // stdio, http or sse; empty: by what is given
-	Protocol     string // the version it is spoken to in; empty: the newest that it knows
+	Transport    string // stdio, http or sse; empty: by command or url
+	Protocol     string // the version of MCP; empty: the newest that it knows
 	Headers      map[string]string
 	OAuth        *OAuth
 	Timeout      time.Duration // of a call; 0: the default
 	StartTimeout time.Duration
 	Concurrency  int
-	EnvAllow     []string // variables of the kernel's environment that it is given
+	EnvAllow     []string // variables of the kernel's environment that it gets
 	Pin          bool     // nothing of it is shown before a human accepted it
 	Tools        map[string]ServerTool
 }
 
-// OAuth is what a remote server's login needs to know.
+// OAuth is what a login at a remote server needs.
 type OAuth struct {
 	ClientID     string
 	ClientSecret string
@@ -51,7 +51,8 @@ type OAuth struct {
 	Scopes       []string
 }
 
-// ServerTool is the app's own word on one tool of a server.
+// ServerTool is what the app says about one tool of a server. It goes before
+// what the server says.
 type ServerTool struct {
 	Risk       tool.Risk
 	SideEffect tool.SideEffect

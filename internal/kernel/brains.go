@@ -26,7 +26,7 @@ type BrainInfo struct {
 const offlineWindow = 128_000
 
 // brain makes the model that an app file describes. Nothing is dialled yet.
-func (k *Kernel) brain(b *app.Brain, s *Session) (*agent.ModelConfig, BrainInfo, error) {
+func (k *Kernel) brain(b *app.Model, s *Session) (*agent.ModelConfig, BrainInfo, error) {
 	if b == nil || b.Provider == app.Offline {
 		return &agent.ModelConfig{Model: &offline.Model{Find: s.findFor}}, BrainInfo{Provider: app.Offline, Model: app.Offline, Window: offlineWindow, NativeTools: true, Offline: true}, nil
 	}
@@ -41,7 +41,7 @@ func (k *Kernel) brain(b *app.Brain, s *Session) (*agent.ModelConfig, BrainInfo,
 		}
 	}
 	model, info, err := k.models.Open(provider.Config{
-		Provider: b.Provider, Backend: provider.Backend(b.Backend), Model: b.Model, BaseURL: b.BaseURL, Key: key,
+		Provider: b.Provider, Backend: provider.Backend(b.Backend), Model: b.Name, BaseURL: b.BaseURL, Key: key,
 		Headers: headers, Timeout: b.Timeout, NativeTools: b.NativeTools,
 	})
 	if err != nil {
@@ -64,7 +64,7 @@ func (k *Kernel) brain(b *app.Brain, s *Session) (*agent.ModelConfig, BrainInfo,
 // brainKey is the key of a brain: its credential's value, or what its config
 // says. A credential without a value is passed over where the config, or the
 // environment, may still know one.
-func (k *Kernel) brainKey(b *app.Brain) (string, error) {
+func (k *Kernel) brainKey(b *app.Model) (string, error) {
 	if b.Credential != "" {
 		values, err := k.secrets.Values([]string{b.Credential})
 		if err == nil {

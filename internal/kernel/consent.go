@@ -73,29 +73,29 @@ func wantsSecrets(m app.Module) string {
 
 // brains are all the models that an agent may be answered by, and those that
 // write summaries for it.
-func brains(a app.Agent) []*app.Brain {
-	return slices.Concat(withStandIns(a.Brain), withStandIns(a.Lanes[edgeLane]), withStandIns(a.Lanes[coreLane]))
+func brains(a app.Agent) []*app.Model {
+	return slices.Concat(withStandIns(a.Model), withStandIns(a.Lanes[edgeLane]), withStandIns(a.Lanes[coreLane]))
 }
 
 // summaryBrains are the models that write summaries for any agent of an app.
-func summaryBrains(a *app.App) []*app.Brain {
+func summaryBrains(a *app.App) []*app.Model {
 	if a == nil {
 		return nil
 	}
-	return withStandIns(a.Runtime.Context.SummaryBrain)
+	return withStandIns(a.Runtime.Context.SummaryModel)
 }
 
 // withStandIns is a brain and those that are asked in its place.
-func withStandIns(b *app.Brain) (all []*app.Brain) {
+func withStandIns(b *app.Model) (all []*app.Model) {
 	for ; b != nil; b = b.Fallback {
-		all = append(append(all, b), withStandIns(b.Context.SummaryBrain)...)
+		all = append(append(all, b), withStandIns(b.Context.SummaryModel)...)
 	}
 	return all
 }
 
 // speaksTo says where a brain's conversations go when that is the app file's own
 // choice, and with which key.
-func speaksTo(b *app.Brain) string {
+func speaksTo(b *app.Model) string {
 	if b.Provider == app.Offline || provider.Own(provider.Config{Provider: b.Provider, Backend: provider.Backend(b.Backend), BaseURL: b.BaseURL}, os.Getenv) {
 		return ""
 	}

@@ -21,7 +21,7 @@ type compacting struct {
 }
 
 // keepWithin has a conversation's loop keep it within the window of its model.
-func (c *Conversation) keepWithin(cfg *agent.Config, b *app.Brain) error {
+func (c *Conversation) keepWithin(cfg *agent.Config, b *app.Model) error {
 	var how app.Context
 	window := 0
 	if c.App != nil {
@@ -57,7 +57,7 @@ func (c *Conversation) summarizer(cfg *agent.Config, how app.Context) (compact.S
 		return nil, nil
 	}
 	brain, info := cfg.Model, c.Brain
-	if other := how.SummaryBrain; other != nil {
+	if other := how.SummaryModel; other != nil {
 		var err error
 		if brain, info, err = c.kernel.brain(other, c.Session); err != nil {
 			return nil, err

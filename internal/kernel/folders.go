@@ -39,7 +39,7 @@ func newFolders(a *app.App, scope string, hidden []string) *folders {
 				continue
 			}
 			f.parts = append(f.parts, executable.New(executable.Options{
-				Dir: part, Strict: a.Strict, Hidden: hidden, Relaxed: a.Relaxed,
+				Dir: part, Strict: a.Runtime.Strict, Hidden: hidden, Relaxed: a.Runtime.Relaxed,
 				Check: func(raw json.RawMessage) error { _, err := schema.Compile(raw); return err },
 			}))
 		}
@@ -137,6 +137,6 @@ func (k *Kernel) addFolders(a *app.App, scope string) (f *folders, err error) {
 
 // sameFolders reports whether two sources load the same folders the same way.
 func sameFolders(a, b *folders) bool {
-	return len(a.parts) == len(b.parts) && a.app.Strict == b.app.Strict && a.app.Relaxed == b.app.Relaxed &&
+	return len(a.parts) == len(b.parts) && a.app.Runtime.Strict == b.app.Runtime.Strict && a.app.Runtime.Relaxed == b.app.Runtime.Relaxed &&
 		strings.Join(a.app.Dirs, "\n") == strings.Join(b.app.Dirs, "\n")
 }

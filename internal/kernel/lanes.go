@@ -73,11 +73,11 @@ type job struct {
 }
 
 // brainOf is the brain of an agent's lane.
-func brainOf(a app.Agent, lane string) *app.Brain {
+func brainOf(a app.Agent, lane string) *app.Model {
 	if b := a.Lanes[lane]; b != nil {
 		return b
 	}
-	return a.Brain
+	return a.Model
 }
 
 // maxJobs is how many jobs one conversation may have under way.

@@ -132,7 +132,7 @@ func (k *Kernel) applyApp(ctx context.Context, s *Session, path string) error {
 	}
 	s.App = a
 	d := s.door
-	d.Principal.App, d.Rules, d.AppFile, d.Relaxed = a.ID, a.Rules, a.Path, a.Relaxed
+	d.Principal.App, d.Rules, d.AppFile, d.Relaxed = a.ID, a.Rules, a.Path, a.Runtime.Relaxed
 	d.DisabledModules = off(a)
 	s.Warnings = slices.Clone(a.Warnings)
 	s.readSettings(a)
@@ -202,7 +202,7 @@ func (k *Kernel) loadApp(ctx context.Context, workspace, path string) (*app.App,
 	if known, err = k.known(ctx, scope); err != nil {
 		return nil, nil, err
 	}
-	if f != nil && a.Strict {
+	if f != nil && a.Runtime.Strict {
 		if problems := f.problems(); len(problems) > 0 {
 			return nil, nil, tool.Errorf("callgate.OpenSession", tool.Invalid, "%s says runtime.strict, and a tool is bad: %s", a.Path, problems[0])
 		}

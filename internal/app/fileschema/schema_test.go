@@ -66,7 +66,7 @@ func TestTheTemplateShowsAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(a.Agents) != 1 || a.Agents[0].Brain == nil {
+	if len(a.Agents) != 1 || a.Agents[0].Model == nil {
 		t.Errorf("agents: %+v", a.Agents)
 	}
 }
