@@ -14,6 +14,7 @@ package app
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"callgate/internal/gate/policy"
 )
@@ -93,6 +94,17 @@ type Setting struct {
 	Want     string          // what a value must be, in words
 	OneOf    []string        // the only values, if they are few
 	Min, Max float64         // of a number; equal: unbounded
+}
+
+// Actions lists the actions that an app file may name of a module; empty: any.
+// The resources and prompts of an MCP server are read as actions of its module,
+// which are no tools of it.
+func (k KnownModules) Actions(module string) []string {
+	actions := k[module].Actions
+	if len(actions) > 0 && strings.HasPrefix(module, mcpModule+"_") {
+		return slices.Concat(actions, []string{"resources", "prompts"})
+	}
+	return actions
 }
 
 // names lists the modules that an app file may turn on, in order.

@@ -135,7 +135,7 @@ func (f *file) lookup(ref moduleRef) {
 	case ref.action == "" && ref.permits && listed && !known.AlwaysOn && !f.isOn(ref.module):
 		f.warn(ref.Reader, ref.at, "the module "+ref.module+" is off, because tools.modules does not list it")
 	case ref.action != "" && ref.action != "*" && len(known.Actions) > 0:
-		lookupAction(ref, known.Actions)
+		lookupAction(ref, f.known.Actions(ref.module))
 	}
 }
 

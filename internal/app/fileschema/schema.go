@@ -60,9 +60,9 @@ func define(known app.KnownModules) node {
 		"server":       serverBlock(),
 		"around_calls": callMiddleware(),
 	}
-	for name, m := range known {
-		if len(m.Actions) > 0 {
-			defs["action_of_"+name] = enum("", append(slices.Compact(slices.Sorted(slices.Values(m.Actions))), "*")...)
+	for name := range known {
+		if actions := slices.Sorted(slices.Values(known.Actions(name))); len(actions) > 0 {
+			defs["action_of_"+name] = enum("", append(slices.Compact(actions), "*")...)
 		}
 	}
 	return defs

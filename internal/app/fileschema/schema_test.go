@@ -41,6 +41,20 @@ func TestFilesThatAreRight(t *testing.T) {
 	}
 }
 
+// The resources and prompts of a server are actions of its module, also when its
+// tools are known.
+func TestServerResources(t *testing.T) {
+	all := known(t)
+	all["mcp_hub"] = app.KnownModule{Actions: []string{"create_issue"}, AlwaysOn: true}
+	s := compiled(t, all)
+	for action, right := range map[string]bool{"resources": true, "prompts": true, "create_issue": true, "resource": false} {
+		text := "tools: {capabilities: {grant: [{module: mcp_hub, actions: [" + action + "]}]}}"
+		if err := judge(t, s, []byte(text)); (err == nil) != right {
+			t.Errorf("%s: %v", action, err)
+		}
+	}
+}
+
 // A file that dev.include names is an agent, or a list of them.
 func TestFilesOfAgents(t *testing.T) {
 	one := part(t, known(t), "app.json#/$defs/agent")
