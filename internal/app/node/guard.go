@@ -1,6 +1,10 @@
 package node
 
-import "github.com/goccy/go-yaml/token"
+import (
+	"strings"
+
+	"github.com/goccy/go-yaml/token"
+)
 
 // tokenGuard checks the tokens of a file in order.
 type tokenGuard struct {
@@ -65,4 +69,71 @@ func (g *tokenGuard) open(t *token.Token) {
 		g.columns = g.columns[:len(g.columns)-1]
 	}
 	g.columns = append(g.columns, t.Position.Column)
+}
+
+// joinColons gives the items of flow lists that hold a colon, such as
+// localhost:13000, back as one text. Inside braces the library takes each such
+// colon for the end of a key; in YAML a colon ends a plain key only before
+// white space.
+func joinColons(tokens token.Tokens) token.Tokens {
+	var joined token.Tokens
+	var open []token.Type // brackets and braces
+	for i := 0; i < len(tokens); i++ {
+		t := tokens[i]
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			open = append(open, t.Type)
+		case token.SequenceEndType, token.MappingEndType:
+			open = open[:max(len(open)-1, 0)]
+		default:
+			inList := len(open) > 0 && open[len(open)-1] == token.SequenceStartType
+			if n := plainLength(tokens[i:]); inList && n > 1 {
+				t = join(tokens[i : i+n])
+				i += n - 1
+			}
+		}
+		joined.Add(t)
+	}
+	return joined
+}
+
+const white = " \t\n"
+
+// plainLength is the number of tokens that are one plain text: colons and
+// scalars without quotes, with no white space between them.
+func plainLength(tokens token.Tokens) int {
+	n := 0
+	for i, t := range tokens {
+		colon := t.Type == token.MappingValueType
+		if !colon && !isPlain(t) || i > 0 && strings.TrimLeft(t.Origin, white) != t.Origin {
+			break
+		}
+		if !colon {
+			n = i + 1 // a colon at the end is that of a key
+		}
+		if strings.TrimRight(t.Origin, white) != t.Origin {
+			break
+		}
+	}
+	return n
+}
+
+// join makes the tokens of a plain text one token.
+func join(tokens token.Tokens) *token.Token {
+	var value, origin strings.Builder
+	for _, t := range tokens {
+		value.WriteString(t.Value)
+		origin.WriteString(t.Origin)
+	}
+	return token.String(value.String(), origin.String(), tokens[0].Position)
+}
+
+// isPlain reports whether a token is a scalar without quotes.
+func isPlain(t *token.Token) bool {
+	switch t.Type {
+	case token.StringType, token.IntegerType, token.FloatType, token.BoolType, token.NullType,
+		token.BinaryIntegerType, token.OctetIntegerType, token.HexIntegerType, token.InfinityType, token.NanType:
+		return true
+	}
+	return false
 }
