@@ -71,11 +71,11 @@ func (g *tokenGuard) open(t *token.Token) {
 	g.columns = append(g.columns, t.Position.Column)
 }
 
-// joinColons gives the items of flow lists that hold a colon, such as
+// JoinColons gives the items of flow lists that hold a colon, such as
 // localhost:13000, back as one text. Inside braces the library takes each such
 // colon for the end of a key; in YAML a colon ends a plain key only before
 // white space.
-func joinColons(tokens token.Tokens) token.Tokens {
+func JoinColons(tokens token.Tokens) token.Tokens {
 	var joined token.Tokens
 	var open []token.Type // brackets and braces
 	for i := 0; i < len(tokens); i++ {

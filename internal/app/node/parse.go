@@ -44,7 +44,7 @@ func (r *Report) parse(data []byte) (root ast.Node) {
 	if !ok {
 		return nil
 	}
-	file, err := parser.Parse(joinColons(tokens), 0, parser.AllowDuplicateMapKey())
+	file, err := parser.Parse(JoinColons(tokens), 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		r.syntax(err)
 		return nil
