@@ -37,9 +37,12 @@ func Load(path string, known KnownModules) (*App, error) { return LoadWith(path,
 // LoadWith reads the app file at path, with what its variables stand for.
 func LoadWith(path string, known KnownModules, vars Vars) (*App, error) {
 	const op = "app.Load"
+	fail := func(what string, err error) (*App, error) {
+		return nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: what, Err: err}
+	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the path " + path + " cannot be made absolute", Err: err}
+		return fail("the path "+path+" cannot be made absolute", err)
 	}
 	data, err := readFile(abs)
 	switch {
@@ -47,7 +50,7 @@ func LoadWith(path string, known KnownModules, vars Vars) (*App, error) {
 		return nil, tool.Errorf(op, tool.NotFound, "there is no app file at %s", path).
 			WithHint("callgate init writes one to start from")
 	case err != nil:
-		return nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the app file " + path + " cannot be read", Err: err}
+		return fail("the app file "+path+" cannot be read", err)
 	}
 	a, err := parse(path, filepath.Dir(abs), data, known, vars)
 	if err != nil {

@@ -37,7 +37,8 @@ func (r *Report) parse(data []byte) (root ast.Node) {
 	defer func() {
 		if p := recover(); p != nil { // hostile text finds holes in every parser
 			root = nil
-			r.Fail(Position{}, "look for unusual punctuation, and write it in a simpler way", "this is not YAML that can be read")
+			r.Fail(Position{}, "look for unusual punctuation, and write it in a simpler way",
+				"this is not YAML that can be read")
 		}
 	}()
 	tokens, ok := r.tokens(text)
