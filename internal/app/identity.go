@@ -1,6 +1,7 @@
 package app
 
 import (
+	"regexp"
 	"strings"
 
 	"callgate/internal/app/node"
@@ -55,7 +56,5 @@ func Slug(name string) string {
 	return "app"
 }
 
-const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-// isName reports whether a text can name an agent or a skill.
-func isName(s string) bool { return len(s) <= maxID && strings.Trim(s, letters+"0123456789_-") == "" }
+// nameForm is the form of an agent's id and of a skill's command.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)

@@ -33,7 +33,6 @@ const (
 	levelTools        = "tools"
 	levelModule       = "tools.modules.<module>"
 	levelConfig       = "tools.modules.<module>.config"
-	levelCredential   = "tools.modules.<module>.credential"
 	levelStep         = "tools.modules.<module>.setup"
 	levelServer       = "tools.modules.mcp.config.servers.<server>"
 	levelOAuth        = "tools.modules.mcp.config.servers.<server>.oauth"

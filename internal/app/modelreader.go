@@ -3,6 +3,7 @@ package app
 import (
 	"strings"
 
+	"callgate/internal/app/credential"
 	"callgate/internal/app/node"
 )
 
@@ -40,7 +41,7 @@ func (r modelReader) read(e node.Entry) *Model {
 		"model":       r.TextInto(&m.Name),
 		"backend":     r.Choice(&m.Backend, "openai_compat", "anthropic", "github_copilot"),
 		"config":      func(in node.Entry) { r.connection(in, m) },
-		"credential":  func(in node.Entry) { m.Credential = r.credential(r.Reader, in) },
+		"credential":  func(in node.Entry) { m.Credential = credential.Read(r.Reader, in, r.id()) },
 		"temperature": r.Decimal(&m.Temperature, 0, 2),
 		"top_p":       r.Decimal(&m.TopP, 0, 1),
 		"max_tokens": r.Number(&m.MaxTokens, 1, 10_000_000,

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/app/credential"
 	"callgate/internal/app/node"
 	"callgate/internal/gate/policy"
 	"callgate/tool"
@@ -66,7 +67,7 @@ func (b *moduleBlock) module(e node.Entry) {
 				"blocked_actions": b.links.actions(b.Reader, e.Key, &constraint.Blocked),
 			})
 		},
-		"credential": func(in node.Entry) { m.Credential = b.credential(b.Reader, in) },
+		"credential": func(in node.Entry) { m.Credential = credential.Read(b.Reader, in, b.id()) },
 		"middleware": func(in node.Entry) { m.Middleware = middleware.read(in, middleware.ofCalls()) },
 	})
 	if m.Credential != "" && !known.Credential {

@@ -29,7 +29,7 @@ func readSkills(r *node.Reader, folder string, e node.Entry) []Skill {
 		switch {
 		case s.Command == "":
 			r.Fail(in.At, form, "%s has no command", in.Name())
-		case !isName(s.Command):
+		case !nameForm.MatchString(s.Command):
 			r.Fail(at, "use letters, digits, - and _", "a skill cannot be called %s", node.Quote(s.Command))
 		case r.Position(in.Below("path")) == (node.Position{}):
 			r.Fail(in.At, form, "%s has no path", in.Name())

@@ -1,8 +1,9 @@
-package app
+// Package credential reads where an app file names a secret.
+package credential
 
 import (
+	"regexp"
 	"slices"
-	"strings"
 
 	"callgate/internal/app/node"
 )
@@ -15,16 +16,20 @@ var (
 	appScopes  = []string{"per_app_per_user", "per_app_shared"}
 )
 
-// credential reads the name of a secret, alone or as ref with its scope, and
-// returns the secret's full name.
-func (s *scope) credential(r *node.Reader, e node.Entry) string {
+var secretName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
+
+// level names the mapping in the tables of keys.
+const level = "tools.modules.<module>.credential"
+
+// Read reads the name of a secret, alone or as ref with its scope, and returns
+// the secret's full name.
+func Read(r *node.Reader, e node.Entry, appID string) string {
 	if !e.IsMapping() {
-		name, _ := readSecretName(r, e)
-		return name
+		return readName(r, e)
 	}
 	ref, scope, provider := "", "per_user", ""
-	r.Mapping(levelCredential, e, map[string]node.Read{
-		"ref":      func(in node.Entry) { ref, _ = readSecretName(r, in) },
+	r.Mapping(level, e, map[string]node.Read{
+		"ref":      func(in node.Entry) { ref = readName(r, in) },
 		"scope":    r.Choice(&scope, slices.Concat(userScopes, appScopes)...),
 		"provider": r.Label(&provider),
 	})
@@ -33,23 +38,19 @@ func (s *scope) credential(r *node.Reader, e node.Entry) string {
 		r.Fail(e.At, "write ref: and the name of a secret (callgate secret set NAME)", "%s names no secret", e.Name())
 		return ""
 	case slices.Contains(appScopes, scope):
-		return s.id() + "." + ref
+		return appID + "." + ref
 	default:
 		return ref
 	}
 }
 
-// readSecretName reads the name of a secret.
-func readSecretName(r *node.Reader, e node.Entry) (string, bool) {
+// readName reads the name of a secret, or returns "".
+func readName(r *node.Reader, e node.Entry) string {
 	name, ok := r.Text(e)
-	if !ok {
-		return "", false
-	}
-	if strings.Trim(name, letters+"0123456789_.-") != "" || !strings.Contains(letters+"_", name[:1]) ||
-		len(name) > 128 {
+	if ok && !secretName.MatchString(name) {
 		r.Fail(e.At, "name a secret here, never its value: callgate secret set NAME keeps the value",
 			"%s is not the name of a secret", e.Name())
-		return "", false
+		return ""
 	}
-	return name, true
+	return name
 }
