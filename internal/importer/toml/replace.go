@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -157,8 +158,11 @@ func (e *editor) entry(header bool, in, name string, fields []configtree.Field) 
 	return "[" + table + "]" + e.eol + strings.Join(parts, e.eol)
 }
 
+// bareName is the form of a name that needs no quotes.
+var bareName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
 func key(name string) string {
-	if name != "" && strings.IndexFunc(name, func(c rune) bool { return c > 0x7f || !bare(byte(c)) }) < 0 {
+	if bareName.MatchString(name) {
 		return name
 	}
 	return quote(name)
