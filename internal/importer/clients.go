@@ -7,15 +7,7 @@ import (
 	"strings"
 
 	"callgate/internal/importer/configtree"
-)
-
-// syntax is which ways of writing a variable a client knows, beside ${X}.
-type syntax int
-
-const (
-	bareDollar syntax = 1 << iota // $X
-	commands                      // $(command)
-	bracesEnv                     // {env:X} and {file:path}
+	"callgate/internal/importer/translate"
 )
 
 // client is what is known of one program's configs.
@@ -26,7 +18,7 @@ type client struct {
 	keys    []string // where it looks for servers; the first is where they belong
 	also    []string // where people write them by mistake
 	toml    bool
-	syntax  syntax
+	syntax  translate.Syntax
 	fields  func(Entry) []configtree.Field // how it writes a server
 	where   string                         // its files, for people
 }
@@ -85,16 +77,16 @@ func clients() []client {
 			where: "~/.codex/config.toml, or .codex/config.toml in a project that it trusts"},
 		{name: "opencode", project: []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"},
 			user: []string{"@config/opencode/opencode.json", "@config/opencode/opencode.jsonc", "@opencode"},
-			keys: []string{"mcp", "mcp.servers"}, also: []string{"mcpServers"}, syntax: bracesEnv, fields: commandListEntry,
+			keys: []string{"mcp", "mcp.servers"}, also: []string{"mcpServers"}, syntax: translate.BracesEnv, fields: commandListEntry,
 			where: "opencode.json in the project, or ~/.config/opencode/opencode.json for all projects"},
-		{name: "gemini-cli", project: []string{".gemini/settings.json"}, user: []string{"~/.gemini/settings.json"}, keys: []string{"mcpServers"}, syntax: bareDollar, fields: plainEntry,
+		{name: "gemini-cli", project: []string{".gemini/settings.json"}, user: []string{"~/.gemini/settings.json"}, keys: []string{"mcpServers"}, syntax: translate.BareDollar, fields: plainEntry,
 			where: ".gemini/settings.json in the project, or ~/.gemini/settings.json for all projects"},
-		{name: "qwen-code", project: []string{".qwen/settings.json"}, user: []string{"~/.qwen/settings.json"}, keys: []string{"mcpServers"}, syntax: bareDollar, fields: plainEntry,
+		{name: "qwen-code", project: []string{".qwen/settings.json"}, user: []string{"~/.qwen/settings.json"}, keys: []string{"mcpServers"}, syntax: translate.BareDollar, fields: plainEntry,
 			where: ".qwen/settings.json in the project, or ~/.qwen/settings.json for all projects"},
 		{name: "crush", project: []string{".crush.json", "crush.json"}, user: []string{"@config/crush/crush.json", "@local/crush/crush.json"},
-			keys: []string{"mcp"}, also: []string{"mcpServers"}, syntax: bareDollar | commands, fields: typedEntry("stdio"),
+			keys: []string{"mcp"}, also: []string{"mcpServers"}, syntax: translate.BareDollar | translate.Commands, fields: typedEntry("stdio"),
 			where: "crush.json in the project, or ~/.config/crush/crush.json for all projects"},
-		{name: "copilot", user: []string{"@copilot/mcp-config.json"}, keys: []string{"mcpServers"}, also: []string{"servers"}, syntax: bareDollar, fields: toolsEntry,
+		{name: "copilot", user: []string{"@copilot/mcp-config.json"}, keys: []string{"mcpServers"}, also: []string{"servers"}, syntax: translate.BareDollar, fields: toolsEntry,
 			where: "~/.copilot/mcp-config.json"},
 		{name: "windsurf", user: []string{"~/.codeium/windsurf/mcp_config.json"}, keys: []string{"mcpServers"}, also: []string{"servers"}, fields: plainEntry,
 			where: "~/.codeium/windsurf/mcp_config.json"},

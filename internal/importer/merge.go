@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"callgate/internal/app"
+	"callgate/internal/importer/hide"
 )
 
 const maxName = 40 // of a server in an app file
@@ -83,7 +84,7 @@ func (f *FoundServer) rename(name string) {
 	f.Server.Name = name
 	notes := slices.Clone(f.Notes)
 	for _, secret := range f.hidden {
-		was, is := serverSecret(old, secret), serverSecret(name, secret)
+		was, is := hide.ServerSecret(old, secret), hide.ServerSecret(name, secret)
 		each(&f.Server, func(text string) string {
 			return strings.ReplaceAll(text, "{{secret."+was+"}}", "{{secret."+is+"}}")
 		})
