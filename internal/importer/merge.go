@@ -92,8 +92,9 @@ func (f *FoundServer) rename(name string) {
 			notes[i] = strings.ReplaceAll(notes[i], "the secret "+was+" ", "the secret "+is+" ")
 		}
 	}
+	was, is := "tools.modules."+app.ServerModule(old)+".", "tools.modules."+app.ServerModule(name)+"."
 	for i := range notes {
-		notes[i] = strings.ReplaceAll(notes[i], "tools.modules."+app.ServerModule(old)+".", "tools.modules."+app.ServerModule(name)+".")
+		notes[i] = strings.ReplaceAll(notes[i], was, is)
 	}
 	f.Notes = notes
 }

@@ -24,8 +24,11 @@ func (f *file) isRegistry() bool {
 	if f.client.name != generic || f.root == nil {
 		return false
 	}
+	if f.source.Client == registry {
+		return true
+	}
 	d := f.description()
-	return f.source.Client == registry || f.servers == nil && d.Get("name") != nil && (d.Get("packages") != nil || d.Get("remotes") != nil)
+	return f.servers == nil && d.Get("name") != nil && (d.Get("packages") != nil || d.Get("remotes") != nil)
 }
 
 // description is the server itself, which the registry's own answers wrap.
@@ -70,7 +73,8 @@ func (r *reader) registry() []FoundServer {
 		}
 	}
 	if !taken {
-		d.fail(v.From, "there is no package and no url that could be used; there is: %s", cmp.Or(strings.Join(others, ", "), "nothing"))
+		d.fail(v.From, "there is no package and no url that could be used; there is: %s",
+			cmp.Or(strings.Join(others, ", "), "nothing"))
 	} else if len(others) > 0 {
 		d.Note("it can be had in other ways too: %s", strings.Join(others, ", "))
 	}
@@ -139,7 +143,8 @@ func (d *packageReader) localPackage(p *configtree.Value) bool {
 			}
 		}
 	}
-	if version := str(p.Get("version")); version != "" && !(kind == "oci" && strings.ContainsAny(id[strings.LastIndexByte(id, '/')+1:], ":@")) {
+	tagged := kind == "oci" && strings.ContainsAny(id[strings.LastIndexByte(id, '/')+1:], ":@")
+	if version := str(p.Get("version")); version != "" && !tagged {
 		id += run.join + version
 	}
 	args = append(append(args, translate.Escape(id)), run.after...)
