@@ -6,7 +6,7 @@ import (
 	"callgate/internal/app/node"
 )
 
-// readSearch reads how tools are found by what is meant.
+// readSearch reads how tools are found by meaning.
 func readSearch(r *node.Reader, e node.Entry) Search {
 	var s Search
 	r.Mapping(levelSearch, e, map[string]node.Read{

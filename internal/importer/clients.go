@@ -24,8 +24,8 @@ type client struct {
 }
 
 // root is a folder of the user's files: ~ is the home folder, @config the XDG
-// one, @support what the system has for programs' settings, and @local what
-// Windows has beside that. The others can be moved with a variable.
+// one, @support the system's folder for the settings of programs, and @local the
+// second such folder of Windows. A variable can move the others.
 func (e Env) root(name string) string {
 	home := func(parts ...string) string {
 		if e.Home == "" {
@@ -133,8 +133,8 @@ func clientOf(s Source) client {
 	return otherwise // the generic one
 }
 
-// path is where a client's servers stand in a file, or belong, and whether the
-// client looks there.
+// path is where the servers of a file are, or belong, and whether the client
+// looks there.
 func (c client) path(root *configtree.Value, s Source, goos string) (path []string, own bool) {
 	if s.Folder != "" && c.name == "claude-code" {
 		return []string{"projects", folderKey(root, s.Folder, goos), "mcpServers"}, true
@@ -153,8 +153,8 @@ func (c client) path(root *configtree.Value, s Source, goos string) (path []stri
 	return []string{c.keys[0]}, true
 }
 
-// nested reports whether servers stand one level deeper, below mcp.servers,
-// and that is not a server of this name.
+// nested reports whether the servers are one level deeper, below mcp.servers, and
+// servers is not the name of a server.
 func nested(mcp *configtree.Value) bool {
 	in := mcp.Get("servers")
 	isServer := in.Get("type") != nil || in.Get("command") != nil || in.Get("url") != nil
@@ -175,7 +175,7 @@ func folderKey(root *configtree.Value, folder, goos string) string {
 		return path
 	}
 	wanted := []string{clean(folder)}
-	if real, err := filepath.EvalSymlinks(folder); err == nil { // which is what some write down
+	if real, err := filepath.EvalSymlinks(folder); err == nil { // some clients write that one
 		wanted = append(wanted, clean(real))
 	}
 	for _, m := range projects.Members {

@@ -150,8 +150,7 @@ func clean(s *app.Server) {
 	}
 }
 
-// each puts every text of a server that may hold a reference through a
-// function.
+// each changes every text of a server that may hold a reference.
 func each(s *app.Server, change func(string) string) {
 	s.Command, s.Dir, s.URL = change(s.Command), change(s.Dir), change(s.URL)
 	for i := range s.Args {

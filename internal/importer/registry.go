@@ -10,11 +10,11 @@ import (
 	"callgate/internal/importer/translate"
 )
 
-// A server.json says how a server can be had: as a package that some program
-// runs, or at a url. One way is taken, the first package that can be run or
-// else the first url, and the others are named in a note. What a person must
-// give, such as a key, becomes a reference to a secret: it is missed when the
-// server is started, and not when the app file is read.
+// A server.json says how to get a server: as a package that some program runs, or
+// at a url. The first package that can be run is taken, or else the first url,
+// and a note names the others. What a person must give, such as a key, becomes a
+// reference to a secret: it is needed when the server is started, and not when
+// the app file is read.
 
 // packageReader reads the description of one server.
 type packageReader struct{ *draft }
@@ -31,7 +31,7 @@ func (f *file) isRegistry() bool {
 	return f.servers == nil && d.Get("name") != nil && (d.Get("packages") != nil || d.Get("remotes") != nil)
 }
 
-// description is the server itself, which the registry's own answers wrap.
+// description is the server itself, which answers of the registry wrap.
 func (f *file) description() *configtree.Value {
 	if in := f.root.Get("server"); in != nil && in.Kind == configtree.Object {
 		return in
@@ -94,7 +94,7 @@ func str(v *configtree.Value) string {
 	return v.Text
 }
 
-// runner is how packages of one kind are run.
+// runner says how packages of one kind are run.
 type runner struct {
 	command string
 	before  []string // arguments before those of the package's author
@@ -231,9 +231,8 @@ func (d *packageReader) arguments(list *configtree.Value) []string {
 	return args
 }
 
-// input is what is written for a value: the one that its author fixed, or its
-// default, or a reference to what a person must give. What need not be given
-// is left out.
+// input is the text for a value: the one that the author fixed, or the default,
+// or a reference to what a person must give. An optional value is left out.
 func (d *packageReader) input(in *configtree.Value, name string) (string, bool) {
 	w := &translate.Text{}
 	required := in.Get("isRequired") != nil && in.Get("isRequired").Text == "true"
@@ -251,7 +250,7 @@ func (d *packageReader) input(in *configtree.Value, name string) (string, bool) 
 	return d.written(w, in.From), true
 }
 
-// described is a value in words.
+// described says what a value is for.
 func (d *packageReader) described(in *configtree.Value, name string) string {
 	text := name
 	if about := str(in.Get("description")); about != "" {
@@ -265,7 +264,7 @@ func (d *packageReader) described(in *configtree.Value, name string) string {
 
 var braced = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_-]*\}`)
 
-// filled writes a text in which {name} stands for a variable.
+// filled writes a text with its variables {name} filled in.
 func (d *packageReader) filled(w *translate.Text, text string, variables *configtree.Value) {
 	if len(text) > maxText {
 		d.fail(d.at, "a text of it has %d bytes, and %d are the most", len(text), maxText)

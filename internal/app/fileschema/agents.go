@@ -35,8 +35,8 @@ func runtimeBlock(known app.KnownModules) node {
 	return n.with("if", fixed).with("then", node{"required": []string{"workdir"}})
 }
 
-// contextBlock is how much a model can be told, and what is done when that is
-// not enough.
+// contextBlock is the size of a model's context, and what happens when a
+// conversation no longer fits into it.
 func contextBlock(path string) node {
 	return block(path,
 		key{"max_tokens", integer(1000, 100_000_000),

@@ -24,7 +24,7 @@ func TestFilesThatAreRight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := judge(t, s, text); err != nil {
+		if err := validate(t, s, text); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -32,7 +32,7 @@ func TestFilesThatAreRight(t *testing.T) {
 		"the template":              starter.Text("shop"),
 		"the template, uncommented": uncommented(starter.Text("shop")),
 	} {
-		if err := judge(t, s, text); err != nil {
+		if err := validate(t, s, text); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := app.Parse("callgate.yaml", text, known(t)); err != nil {
@@ -49,7 +49,7 @@ func TestServerResources(t *testing.T) {
 	s := compiled(t, all)
 	for action, right := range map[string]bool{"resources": true, "prompts": true, "create_issue": true, "resource": false} {
 		text := "tools: {capabilities: {grant: [{module: mcp_hub, actions: [" + action + "]}]}}"
-		if err := judge(t, s, []byte(text)); (err == nil) != right {
+		if err := validate(t, s, []byte(text)); (err == nil) != right {
 			t.Errorf("%s: %v", action, err)
 		}
 	}
@@ -64,7 +64,7 @@ func TestFilesOfAgents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := judge(t, one, text) == nil || judge(t, many, text) == nil; got != right {
+		if got := validate(t, one, text) == nil || validate(t, many, text) == nil; got != right {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -121,7 +121,7 @@ func TestExamplesInTheGuides(t *testing.T) {
 		}
 		for _, block := range examples(string(text)) {
 			count++
-			if err := judge(t, s, []byte(block)); err != nil {
+			if err := validate(t, s, []byte(block)); err != nil {
 				t.Errorf("%s: %v\n%s", guide, err, block)
 			}
 		}
@@ -216,7 +216,7 @@ func TestFilesThatAreWrong(t *testing.T) {
 		{"a variable of ours", "dev: {variables: {workdir: x}}", "variables"},
 		{"a skill with no file", "dev: {skills: [{command: a}]}", "skills/0"},
 	} {
-		err := judge(t, s, []byte(test.text))
+		err := validate(t, s, []byte(test.text))
 		if err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v", test.name, err)
 		}

@@ -126,7 +126,7 @@ func document(text []byte) (any, error) {
 	return jsonschema.UnmarshalJSON(bytes.NewReader(data))
 }
 
-func judge(t testing.TB, s *jsonschema.Schema, text []byte) error {
+func validate(t testing.TB, s *jsonschema.Schema, text []byte) error {
 	t.Helper()
 	doc, err := document(text)
 	if err != nil {
