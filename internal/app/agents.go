@@ -8,11 +8,11 @@ type Agent struct {
 	Role          string
 	Specialty     string
 	SystemPrompt  string
-	Brain         *Brain            // nil: the offline brain
-	Lanes         map[string]*Brain // edge and core; nil: one lane
-	Modules       []AgentModule     // what it may use; nil: all of the app's
+	Model         *Model            // nil: the offline model
+	Lanes         map[string]*Model // edge and core; nil: one lane
+	Modules       []AgentModule     // those it may use; nil: all of the app's
 	Skills        []string          // commands of skills whose text is always in its prompt
-	MaxIterations int               // how often it is asked within one turn; 0: as the app says
+	MaxIterations int               // requests to its model within one turn; 0: as the app says
 	PlanFirst     bool
 }
 
@@ -22,59 +22,59 @@ type AgentModule struct {
 	Actions []string // empty: all of them
 }
 
-// Brain is a model, and how it is asked. A field that is zero is the
-// provider's to choose.
-type Brain struct {
-	Provider    string // "offline" is the embedded one
-	Model       string
-	Backend     string
-	BaseURL     string
-	Key         string // may hold {{secret.NAME}}
-	Credential  string // the secret that is its key; goes before Key
-	Headers     map[string]string
-	DataSent    []string // its key and headers as the file writes them, for a human to see
-	Temperature *float64
-	TopP        *float64
-	MaxTokens   int
+// Model is a language model, which the file calls a brain, and how it is asked.
+// The provider chooses what a zero field leaves open.
+type Model struct {
+	Provider string // "offline" is the embedded one
+	Name     string // by which the provider knows it
+	Connection
+	Sampling
 	Timeout     time.Duration
 	NativeTools *bool
 	Window      int // tokens
 	Context     Context
-	Effort      string
-	Fallback    *Brain
+	Fallback    *Model
 }
 
-// Offline is the provider of the embedded brain.
+// Connection says how a model's provider is reached.
+type Connection struct {
+	Backend    string // the API that the provider speaks; empty: as its name tells
+	BaseURL    string
+	Key        string // may hold {{secret.NAME}}
+	Credential string // the secret that is its key; goes before Key
+	Headers    map[string]string
+	DataSent   []string // its key and headers as the file writes them, for a human to see
+}
+
+// Sampling says how a model makes its answer.
+type Sampling struct {
+	Temperature *float64
+	TopP        *float64
+	MaxTokens   int
+	Effort      string
+}
+
+// Offline is the provider of the embedded model.
 const Offline = "offline"
 
-// Runtime is how an app's agents run.
+// Runtime says how an app's agents run.
 type Runtime struct {
 	Mode        string        // one_shot or conversation
 	Entry       string        // the agent that is spoken to
-	MaxTurns    int           // how often a model is asked within one turn
+	MaxTurns    int           // requests to a model within one turn
 	Timeout     time.Duration // of one turn
 	Workdir     string        // for WorkdirMode fixed
 	WorkdirMode string        // none, required, fixed or auto
-	Context     Context       // of every brain, unless it says otherwise
+	Context     Context       // of every model, unless it says otherwise
+	Strict      bool          // one bad manifest in the folders of tools fails the start
+	Relaxed     bool          // processes run even where the sandbox cannot be complete
 }
 
-// Skill is a text that tells a model how something is done.
+// Skill is a text that tells a model how to do something.
 type Skill struct {
 	Command     string // without its slash
 	Description string
 	Path        string // of its file
-	Dir         string // its folder, where files that it names are
+	Dir         string // its folder, which holds the files that it names
 	Content     string
-}
-
-// Middleware is something that stands around calls or words.
-type Middleware struct {
-	Kind     string        // audit, retry, timeout; mask_secrets, content_filter
-	Attempts int           // retry: how often in all
-	Backoff  time.Duration // retry: before the second; it doubles
-	On       []string      // retry: the kinds of failure
-	Limit    time.Duration // timeout
-	Patterns []string      // mask_secrets, content_filter: regular expressions
-	Where    string        // content_filter: input, output or both
-	Message  string        // content_filter: what is said in place of what is refused
 }

@@ -26,8 +26,14 @@ func TestDiscoveryBot(t *testing.T) {
 		t.Fatal(err)
 	}
 	zero := 0.0
-	want := &app.Brain{Provider: "deepseek", Model: "deepseek-chat", Backend: "openai_compat", Credential: "deepseek_main", BaseURL: "https://api.deepseek.com/v1", Temperature: &zero, MaxTokens: 400}
-	if diff := cmp.Diff(want, a.Agents[0].Brain); diff != "" {
+	want := &app.Model{
+		Provider: "deepseek", Name: "deepseek-chat",
+		Connection: app.Connection{
+			Backend: "openai_compat", Credential: "deepseek_main", BaseURL: "https://api.deepseek.com/v1",
+		},
+		Sampling: app.Sampling{Temperature: &zero, MaxTokens: 400},
+	}
+	if diff := cmp.Diff(want, a.Agents[0].Model); diff != "" {
 		t.Error(diff)
 	}
 	if a.Runtime != (app.Runtime{Mode: "conversation", Entry: "main", MaxTurns: 10, Timeout: 3 * time.Minute, WorkdirMode: "auto"}) || a.Surface.Mode != "discovery" {
@@ -37,7 +43,7 @@ func TestDiscoveryBot(t *testing.T) {
 		t.Errorf("%q %v", a.Agents[0].SystemPrompt, a.Warnings)
 	}
 	keyed, err := app.LoadWith("testdata/apps/discovery-bot.yaml", agentKnown, app.Vars{Env: func(name string) (string, bool) { return "k-" + name, true }})
-	if err != nil || keyed.Agents[0].Brain.Key != "k-DEEPSEEK_API_KEY" {
+	if err != nil || keyed.Agents[0].Model.Key != "k-DEEPSEEK_API_KEY" {
 		t.Errorf("with the variable: %+v, %v", keyed, err)
 	}
 }
@@ -53,12 +59,25 @@ func TestTeam(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantAgents := []app.Agent{
-		{ID: "helper", Role: "assistant", SystemPrompt: "be calm", Brain: &app.Brain{Provider: "offline"}, PlanFirst: true},
+		{ID: "helper", Role: "assistant", SystemPrompt: "be calm", Model: &app.Model{Provider: "offline"}, PlanFirst: true},
 		{ID: "lead", Role: "coordinator", Specialty: "planning", SystemPrompt: "You lead.\n", Skills: []string{"tone"}, MaxIterations: 9,
 			Modules: []app.AgentModule{{Name: "filesystem"}, {Name: "shell", Actions: []string{"bash"}}},
-			Brain:   &app.Brain{Provider: "openai", Model: "gpt-5", Temperature: &warm, Key: "{{secret.team_key}}", Headers: map[string]string{"X-Team": "search"}, DataSent: []string{"a key {{secret.team_key}}", "the header X-Team that stands in the file"}, Fallback: &app.Brain{Provider: "offline"}},
-			Lanes: map[string]*app.Brain{"edge": {Provider: "offline"},
-				"core": {Provider: "anthropic", Model: "claude-sonnet-4-5", NativeTools: &not, Window: 200000, Effort: "high", TopP: &half, Timeout: 90 * time.Second}}},
+			Model: &app.Model{
+				Provider: "openai", Name: "gpt-5", Sampling: app.Sampling{Temperature: &warm},
+				Connection: app.Connection{
+					Key: "{{secret.team_key}}", Headers: map[string]string{"X-Team": "search"},
+					DataSent: []string{"a key {{secret.team_key}}", "the header X-Team that stands in the file"},
+				},
+				Fallback: &app.Model{Provider: "offline"},
+			},
+			Lanes: map[string]*app.Model{
+				"edge": {Provider: "offline"},
+				"core": {
+					Provider: "anthropic", Name: "claude-sonnet-4-5", NativeTools: &not, Window: 200000,
+					Sampling: app.Sampling{Effort: "high", TopP: &half}, Timeout: 90 * time.Second,
+				},
+			},
+		},
 	}
 	if diff := cmp.Diff(wantAgents, a.Agents); diff != "" {
 		t.Error(diff)
@@ -87,7 +106,8 @@ func TestFilesBesideTheApp(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"bad.yaml": "- id: a\n- idd: b\n", "broken.yaml": "id: [", "big.md": strings.Repeat("x", 70<<10), "raw.md": "\xff\xfe\x00",
+		"bad.yaml": "- id: a\n- idd: b\n", "broken.yaml": "id: [", "action.yaml": "id: a\nmodules: [{shell: [bsh]}]\n",
+		"twice.yaml": "role: x\nid: a\n", "big.md": strings.Repeat("x", 70<<10), "raw.md": "\xff\xfe\x00",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -107,6 +127,8 @@ func TestFilesBesideTheApp(t *testing.T) {
 		"a folder":          {agent("."), "not a regular file"},
 		"included mistakes": {"dev: {include: {agents: [bad.yaml]}}\n", "bad.yaml:2:3: "},
 		"included, broken":  {"dev: {include: {agents: [broken.yaml]}}\n", "broken.yaml:"},
+		"included action":   {"dev: {include: {agents: [action.yaml]}}\n", "action.yaml:2:20: the module shell has no action"},
+		"included twice":    {"dev: {include: {agents: [twice.yaml, twice.yaml]}}\n", "twice.yaml:2:5: there are two agents"},
 		"skill elsewhere":   {"dev: {skills: [{command: x, path: ../x.md}]}\n", "not in the app's folder"},
 	} {
 		path := filepath.Join(dir, "callgate.yaml")

@@ -76,7 +76,8 @@ tools:
     rate_limits: {shell.bash: 5, "*": 100}
 `)
 	want := &app.App{
-		Path: "work/My Project/callgate.yaml", ID: "demo", Name: "A Demo", Version: "2.1", Description: "Two lines\nof text.\n",
+		Path:     "work/My Project/callgate.yaml",
+		Identity: app.Identity{ID: "demo", Name: "A Demo", Version: "2.1", Description: "Two lines\nof text.\n"},
 		Modules: []app.Module{
 			{Name: "shell", Config: map[string]any{"timeout": uint64(30)}},
 			{Name: "filesystem", Config: map[string]any{
@@ -185,67 +186,6 @@ func TestWarnings(t *testing.T) {
 		}
 		if diff := cmp.Diff(test.want, a.Warnings); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
-		}
-	}
-}
-
-// real is what exists now: the template may name nothing else.
-var real = app.KnownModules{
-	"filesystem": {Actions: []string{"read", "list", "glob", "grep", "write", "edit", "move", "delete"}},
-	"shell":      {Actions: []string{"bash"}, Config: []app.Setting{{Key: "network"}}},
-}
-
-func TestTemplate(t *testing.T) {
-	for _, folder := range []string{"/home/ann/My Project", "shop", "café", "日本", ".", "/", "", "a\"b", "x\n  y: 1", "{{env.HOME}}", "#1", "-", "~", strings.Repeat("long", 100), "a\\b", "null", "1.0", "%s%d"} {
-		text := app.Template(folder)
-		a, err := app.Parse(filepath.Join("elsewhere", app.Filename), text, real)
-		if err != nil {
-			t.Errorf("for %q: %v", folder, err)
-			continue
-		}
-		if len(a.Warnings) > 0 || a.ID == "elsewhere" || a.Name == "" {
-			t.Errorf("for %q: %+v", folder, a)
-		}
-	}
-	a, err := app.Parse("callgate.yaml", app.Template("/home/ann/My Project"), real)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a.ID != "my-project" || a.Name != "My Project" {
-		t.Errorf("app %q named %q", a.ID, a.Name)
-	}
-	for name, want := range map[string]policy.Verdict{"filesystem.read": policy.Allow, "filesystem.list": policy.Allow, "filesystem.grep": policy.Allow, "filesystem.write": policy.Approve, "shell.bash": policy.Approve, "web.fetch": policy.Approve} {
-		if got := verdict(t, a, name, tool.Runtime{Risk: tool.High}); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
-	}
-}
-
-// What the template keeps in comments is true as well: uncommented, it parses.
-func TestTemplateUncommented(t *testing.T) {
-	var lines []string
-	count := 0
-	for line := range strings.Lines(string(app.Template("demo"))) {
-		body := strings.TrimLeft(line, " ")
-		yaml := strings.TrimPrefix(body, "# ")
-		indent := line[:len(line)-len(body)]
-		key, _, found := strings.Cut(strings.TrimLeft(yaml, " -"), ":")
-		if yaml != body && indent != "" && found && strings.Trim(key, `abcdefghijklmnopqrstuvwxyz_."*`) == "" {
-			line = indent + yaml
-			count++
-		}
-		lines = append(lines, line)
-	}
-	if count != 13 {
-		t.Errorf("%d commented lines of YAML, expected 13", count)
-	}
-	a, err := app.Parse("callgate.yaml", []byte(strings.Join(lines, "")), real)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]policy.Verdict{"filesystem.read": policy.Allow, "filesystem.write": policy.Hide, "filesystem.delete": policy.Hide, "shell.bash": policy.Approve} {
-		if got := verdict(t, a, name, tool.Runtime{}); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
 }

@@ -29,21 +29,21 @@ agents:
   brain: {provider: openai, model: x, context: {summary_brain: {provider: ollama, model: y}}}
 `)
 	yes, no := true, false
-	small := &app.Brain{Provider: "ollama", Model: "small", Window: 8000}
-	all := app.Context{OutputReserved: 2000, Strategy: "summarize", KeepRecent: 6, Trigger: 0.6, SummaryMaxTokens: 500, Auto: &no, SummaryBrain: small}
+	small := &app.Model{Provider: "ollama", Name: "small", Window: 8000}
+	all := app.Context{OutputReserved: 2000, Strategy: "summarize", KeepRecent: 6, Trigger: 0.6, SummaryMaxTokens: 500, Auto: &no, SummaryModel: small}
 	if diff := cmp.Diff(all, a.Runtime.Context); diff != "" || a.Surface.Window != 64000 {
 		t.Errorf("%s, window %d", diff, a.Surface.Window)
 	}
-	if plain := a.Agents[0].Brain.Context; plain != (app.Context{}) || plain.Over(all) != all {
+	if plain := a.Agents[0].Model.Context; plain != (app.Context{}) || plain.Over(all) != all {
 		t.Errorf("%+v", plain)
 	}
-	own := a.Agents[1].Brain
+	own := a.Agents[1].Model
 	want := all
 	want.Strategy, want.Auto = "truncate", &yes
 	if diff := cmp.Diff(want, own.Context.Over(all)); diff != "" || own.Window != 9000 {
 		t.Errorf("%s, window %d", diff, own.Window)
 	}
-	if diff := cmp.Diff(app.Context{Strategy: "summarize", SummaryBrain: &app.Brain{Provider: "ollama", Model: "y"}}, a.Agents[2].Brain.Context); diff != "" {
+	if diff := cmp.Diff(app.Context{Strategy: "summarize", SummaryModel: &app.Model{Provider: "ollama", Name: "y"}}, a.Agents[2].Model.Context); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"callgate/internal/app"
+	"callgate/internal/app/starter"
 	"callgate/tool"
 )
 
@@ -389,7 +390,7 @@ func checkMessage(t *testing.T, file string, err error) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add(app.Template("demo"))
+	f.Add(starter.Text("demo"))
 	for _, m := range mistakes {
 		if len(m.text) < 4096 {
 			f.Add([]byte(m.text))

@@ -36,6 +36,8 @@ func TestWhatAModuleDeclares(t *testing.T) {
 	}{
 		"both blocks": {head + "      config: {limit: 2}\n      constraints: {hosts: [a, b], allowed_actions: [get]}\n",
 			app.Module{Name: "net", Config: map[string]any{"limit": uint64(2)}, Constraints: map[string]any{"hosts": []any{"a", "b"}}}, nil},
+		"hosts with ports": {head + "      constraints: {hosts: [localhost:13000, ::1, a.example]}\n",
+			app.Module{Name: "net", Constraints: map[string]any{"hosts": []any{"localhost:13000", "::1", "a.example"}}}, nil},
 		"credential":                {head + "      credential: hub_key\n", app.Module{Name: "net", Credential: "hub_key"}, nil},
 		"credential of the user":    {head + "      credential: {ref: hub_key, provider: hub}\n", app.Module{Name: "net", Credential: "hub_key"}, nil},
 		"credential of the app":     {head + "      credential: {ref: hub_key, scope: per_app_shared}\n", app.Module{Name: "net", Credential: "shop.hub_key"}, nil},

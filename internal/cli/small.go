@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/app"
+	"callgate/internal/app/starter"
 	"callgate/internal/protocol"
 	"callgate/internal/version"
 	"callgate/tool"
@@ -47,7 +48,7 @@ func (p *program) init(force bool) error {
 	}
 	f, err := os.OpenFile(path, mode, 0o644)
 	if err == nil {
-		_, err = f.Write(app.Template(folder))
+		_, err = f.Write(starter.Text(folder))
 		err = errors.Join(err, f.Close())
 	}
 	switch {

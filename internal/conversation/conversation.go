@@ -32,7 +32,7 @@ type Conversation struct {
 	session   *session.Session
 	agent     app.Agent
 	model     modelset.Info
-	described *app.Brain // the model as the app file describes it; nil: it does not
+	described *app.Model // the model as the app file describes it; nil: it does not
 	plan      *surface.Plan
 	log       *history.Log
 	loop      *agent.Loop

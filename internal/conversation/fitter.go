@@ -61,7 +61,7 @@ func (m *Manager) openSummarizer(c *Conversation, cfg *agent.Config, how app.Con
 		return nil, nil
 	}
 	model, info := cfg.Model, c.model
-	if other := how.SummaryBrain; other != nil {
+	if other := how.SummaryModel; other != nil {
 		var err error
 		if model, info, err = m.Models.Open(other, c); err != nil {
 			return nil, err

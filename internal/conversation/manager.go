@@ -328,11 +328,11 @@ func agentActions(a app.Agent) map[string][]string {
 }
 
 // laneModel is the model of an agent's lane.
-func laneModel(a app.Agent, lane string) *app.Brain {
+func laneModel(a app.Agent, lane string) *app.Model {
 	if m := a.Lanes[lane]; m != nil {
 		return m
 	}
-	return a.Brain
+	return a.Model
 }
 
 // keyedMutex is a mutex for each key. The zero value is ready.

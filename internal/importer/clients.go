@@ -7,15 +7,7 @@ import (
 	"strings"
 
 	"callgate/internal/importer/configtree"
-)
-
-// syntax is which ways of writing a variable a client knows, beside ${X}.
-type syntax int
-
-const (
-	bareDollar syntax = 1 << iota // $X
-	commands                      // $(command)
-	bracesEnv                     // {env:X} and {file:path}
+	"callgate/internal/importer/translate"
 )
 
 // client is what is known of one program's configs.
@@ -26,14 +18,14 @@ type client struct {
 	keys    []string // where it looks for servers; the first is where they belong
 	also    []string // where people write them by mistake
 	toml    bool
-	syntax  syntax
+	syntax  translate.Syntax
 	fields  func(Entry) []configtree.Field // how it writes a server
 	where   string                         // its files, for people
 }
 
 // root is a folder of the user's files: ~ is the home folder, @config the XDG
-// one, @support what the system has for programs' settings, and @local what
-// Windows has beside that. The others can be moved with a variable.
+// one, @support the system's folder for the settings of programs, and @local the
+// second such folder of Windows. A variable can move the others.
 func (e Env) root(name string) string {
 	home := func(parts ...string) string {
 		if e.Home == "" {
@@ -72,34 +64,48 @@ const registry = "registry"
 
 func clients() []client {
 	return []client{
-		{name: "claude-code", project: []string{".mcp.json"}, user: []string{"@claude/.claude.json"}, keys: []string{"mcpServers", "servers"}, fields: plainEntry,
+		{name: "claude-code", project: []string{".mcp.json"}, user: []string{"@claude/.claude.json"},
+			keys: []string{"mcpServers", "servers"}, fields: plainEntry,
 			where: ".mcp.json in the project, or ~/.claude.json for all projects"},
-		{name: "claude-desktop", user: []string{"@support/Claude/claude_desktop_config.json"}, keys: []string{"mcpServers"}, also: []string{"servers"}, fields: plainEntry,
-			where: "claude_desktop_config.json in ~/Library/Application Support/Claude (macOS), %APPDATA%\\Claude (Windows) or ~/.config/Claude (Linux)"},
-		{name: "cursor", project: []string{".cursor/mcp.json"}, user: []string{"~/.cursor/mcp.json"}, keys: []string{"mcpServers"}, also: []string{"servers"}, fields: plainEntry,
+		{name: "claude-desktop", user: []string{"@support/Claude/claude_desktop_config.json"},
+			keys: []string{"mcpServers"}, also: []string{"servers"}, fields: plainEntry,
+			where: "claude_desktop_config.json in ~/Library/Application Support/Claude (macOS), %APPDATA%\\Claude " +
+				"(Windows) or ~/.config/Claude (Linux)"},
+		{name: "cursor", project: []string{".cursor/mcp.json"}, user: []string{"~/.cursor/mcp.json"},
+			keys: []string{"mcpServers"}, also: []string{"servers"}, fields: plainEntry,
 			where: ".cursor/mcp.json in the project, or ~/.cursor/mcp.json for all projects"},
-		{name: "vscode", project: []string{".vscode/mcp.json"}, user: []string{"@support/Code/User/mcp.json", "@support/Code - Insiders/User/mcp.json"},
+		{name: "vscode", project: []string{".vscode/mcp.json"},
+			user: []string{"@support/Code/User/mcp.json", "@support/Code - Insiders/User/mcp.json"},
 			keys: []string{"servers"}, also: []string{"mcpServers"}, fields: typedEntry("stdio"),
 			where: ".vscode/mcp.json in the project, or the file that the command \"MCP: Open User Configuration\" opens"},
-		{name: "codex", project: []string{".codex/config.toml"}, user: []string{"@codex/config.toml"}, keys: []string{"mcp_servers"}, toml: true, fields: plainEntry,
+		{name: "codex", project: []string{".codex/config.toml"}, user: []string{"@codex/config.toml"},
+			keys: []string{"mcp_servers"}, toml: true, fields: plainEntry,
 			where: "~/.codex/config.toml, or .codex/config.toml in a project that it trusts"},
-		{name: "opencode", project: []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"},
-			user: []string{"@config/opencode/opencode.json", "@config/opencode/opencode.jsonc", "@opencode"},
-			keys: []string{"mcp", "mcp.servers"}, also: []string{"mcpServers"}, syntax: bracesEnv, fields: commandListEntry,
-			where: "opencode.json in the project, or ~/.config/opencode/opencode.json for all projects"},
-		{name: "gemini-cli", project: []string{".gemini/settings.json"}, user: []string{"~/.gemini/settings.json"}, keys: []string{"mcpServers"}, syntax: bareDollar, fields: plainEntry,
+		{name: "opencode",
+			project: []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"},
+			user:    []string{"@config/opencode/opencode.json", "@config/opencode/opencode.jsonc", "@opencode"},
+			keys:    []string{"mcp", "mcp.servers"}, also: []string{"mcpServers"}, syntax: translate.BracesEnv,
+			fields: commandListEntry,
+			where:  "opencode.json in the project, or ~/.config/opencode/opencode.json for all projects"},
+		{name: "gemini-cli", project: []string{".gemini/settings.json"}, user: []string{"~/.gemini/settings.json"},
+			keys: []string{"mcpServers"}, syntax: translate.BareDollar, fields: plainEntry,
 			where: ".gemini/settings.json in the project, or ~/.gemini/settings.json for all projects"},
-		{name: "qwen-code", project: []string{".qwen/settings.json"}, user: []string{"~/.qwen/settings.json"}, keys: []string{"mcpServers"}, syntax: bareDollar, fields: plainEntry,
+		{name: "qwen-code", project: []string{".qwen/settings.json"}, user: []string{"~/.qwen/settings.json"},
+			keys: []string{"mcpServers"}, syntax: translate.BareDollar, fields: plainEntry,
 			where: ".qwen/settings.json in the project, or ~/.qwen/settings.json for all projects"},
-		{name: "crush", project: []string{".crush.json", "crush.json"}, user: []string{"@config/crush/crush.json", "@local/crush/crush.json"},
-			keys: []string{"mcp"}, also: []string{"mcpServers"}, syntax: bareDollar | commands, fields: typedEntry("stdio"),
+		{name: "crush", project: []string{".crush.json", "crush.json"},
+			user: []string{"@config/crush/crush.json", "@local/crush/crush.json"}, keys: []string{"mcp"},
+			also: []string{"mcpServers"}, syntax: translate.BareDollar | translate.Commands, fields: typedEntry("stdio"),
 			where: "crush.json in the project, or ~/.config/crush/crush.json for all projects"},
-		{name: "copilot", user: []string{"@copilot/mcp-config.json"}, keys: []string{"mcpServers"}, also: []string{"servers"}, syntax: bareDollar, fields: toolsEntry,
+		{name: "copilot", user: []string{"@copilot/mcp-config.json"}, keys: []string{"mcpServers"},
+			also: []string{"servers"}, syntax: translate.BareDollar, fields: toolsEntry,
 			where: "~/.copilot/mcp-config.json"},
-		{name: "windsurf", user: []string{"~/.codeium/windsurf/mcp_config.json"}, keys: []string{"mcpServers"}, also: []string{"servers"}, fields: plainEntry,
+		{name: "windsurf", user: []string{"~/.codeium/windsurf/mcp_config.json"}, keys: []string{"mcpServers"},
+			also: []string{"servers"}, fields: plainEntry,
 			where: "~/.codeium/windsurf/mcp_config.json"},
-		{name: generic, project: []string{"mcp.json"}, keys: []string{"mcpServers", "servers", "mcp.servers", "mcp"}, fields: plainEntry,
-			where: "the file where your client keeps its MCP servers"},
+		{name: generic, project: []string{"mcp.json"}, keys: []string{"mcpServers", "servers", "mcp.servers", "mcp"},
+			fields: plainEntry,
+			where:  "the file where your client keeps its MCP servers"},
 	}
 }
 
@@ -127,8 +133,8 @@ func clientOf(s Source) client {
 	return otherwise // the generic one
 }
 
-// path is where a client's servers stand in a file, or belong, and whether the
-// client looks there.
+// path is where the servers of a file are, or belong, and whether the client
+// looks there.
 func (c client) path(root *configtree.Value, s Source, goos string) (path []string, own bool) {
 	if s.Folder != "" && c.name == "claude-code" {
 		return []string{"projects", folderKey(root, s.Folder, goos), "mcpServers"}, true
@@ -147,11 +153,12 @@ func (c client) path(root *configtree.Value, s Source, goos string) (path []stri
 	return []string{c.keys[0]}, true
 }
 
-// nested reports whether servers stand one level deeper, below mcp.servers,
-// and that is not a server of this name.
+// nested reports whether the servers are one level deeper, below mcp.servers, and
+// servers is not the name of a server.
 func nested(mcp *configtree.Value) bool {
 	in := mcp.Get("servers")
-	return in != nil && in.Kind == configtree.Object && in.Get("type") == nil && in.Get("command") == nil && in.Get("url") == nil
+	isServer := in.Get("type") != nil || in.Get("command") != nil || in.Get("url") != nil
+	return in != nil && in.Kind == configtree.Object && !isServer
 }
 
 // folderKey is the name that a folder has among the projects of a file.
@@ -168,7 +175,7 @@ func folderKey(root *configtree.Value, folder, goos string) string {
 		return path
 	}
 	wanted := []string{clean(folder)}
-	if real, err := filepath.EvalSymlinks(folder); err == nil { // which is what some write down
+	if real, err := filepath.EvalSymlinks(folder); err == nil { // some clients write that one
 		wanted = append(wanted, clean(real))
 	}
 	for _, m := range projects.Members {

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Find lists the configs that there are on a machine, those of the project
-// first. A file that names no server is listed too: it is where a client would
-// look.
+// Find lists the configs of a machine, those of the project first. It also lists
+// a file that has no servers, because its client would look there.
 func Find(env Env) []Source {
 	env = env.withDefaults()
 	var user, all []Source
@@ -54,8 +53,8 @@ func (s Source) in(list []Source) bool {
 	return slices.ContainsFunc(list, func(o Source) bool { return o.Path == s.Path })
 }
 
-// ofFolder is the part of a user's config that is about the workspace alone,
-// where there is one.
+// ofFolder is the part of a user's config that is only for the workspace, if
+// there is one.
 func (s Source) ofFolder(env Env) (Source, bool) {
 	if s.Client != "claude-code" {
 		return s, false

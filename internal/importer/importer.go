@@ -1,25 +1,23 @@
-// Package importer finds the MCP servers that people have already told their
-// coding agents about, reads them as servers of an app file, and can put one
-// Callgate entry in their place.
+// Package importer finds the MCP servers in the configs of coding agents, reads
+// them as servers of an app file, and can put one Callgate entry in their place.
 //
 // # Law of reading
 //
-// A config is somebody else's file, often a stranger's. It is bounded in size
-// and depth, what is wrong with it is told with its line, and one bad entry
+// A config belongs to another program, and often comes from a stranger. Its size
+// and depth are bounded, a mistake is reported with its line, and one bad entry
 // does not hide the good ones. Nothing is dropped in silence: what an app file
-// cannot say becomes a note on the server.
+// cannot hold becomes a note on the server.
 //
-// Texts are put into the words of an app file: ${X} becomes {{env.X}}, and a
-// {{ that was meant literally is doubled. A secret that stands in a config in
-// plain text is not copied; a reference takes its place, and a note says what
-// to set and where the value was.
+// Texts are translated for an app file: ${X} becomes {{env.X}}, and a literal {{
+// is doubled. A secret that a config holds in plain text is not copied; a
+// reference takes its place, and a note says what to set and where the value is.
 //
 // # Law of replacing
 //
-// Replace takes out only what Read could take in: while one entry of a file
+// Replace removes only servers that Read can import: while one entry of a file
 // cannot be imported, the file stays as it is. All bytes outside the servers
-// stay, and so do the comments between them. No edit is believed: its text is
-// read again before it is handed out.
+// stay, and so do the comments between them. Every new text is read again and
+// compared before it is returned.
 package importer
 
 import (
@@ -39,19 +37,18 @@ const (
 
 // Source is a file that names MCP servers.
 type Source struct {
-	// Client is whose file it is, one of [Clients]; or "registry" for a
-	// server.json of the MCP registry.
+	// Client is the program whose file it is, one of [Clients]; or "registry" for
+	// a server.json of the MCP registry.
 	Client string
 	Path   string
 	Scope  string // Project or User
-	// Folder is the folder whose servers are meant, where one file holds those
-	// of many; else it is empty.
+	// Folder selects the servers of one folder, if the file holds those of many;
+	// else it is empty.
 	Folder string
 }
 
-// Env is the machine that files are looked for on. What is left empty is taken
-// from this process, except the workspace: without one, no project is looked
-// at.
+// Env is the machine whose files are searched. An empty field is taken from this
+// process, except the workspace: without it, no project is searched.
 type Env struct {
 	Home      string
 	Config    string // $XDG_CONFIG_HOME, or where it would be
@@ -79,14 +76,14 @@ func (e Env) withDefaults() Env {
 	return e
 }
 
-// Options is how servers are read.
+// Options says how servers are read.
 type Options struct {
-	KeepSecrets bool // copy secrets as they stand
-	// SecretVars makes a variable of the environment that is named like a
-	// secret {{secret.X}}, which is the same variable, or a secret of that
-	// name. It is looked up when the server is started; {{env.X}} is put in
-	// when the app file is read, and so becomes part of the command line that
-	// people are shown and that is kept once they accept it.
+	KeepSecrets bool // copy secrets as they are written
+	// SecretVars writes a variable of the environment that is named like a secret
+	// as {{secret.X}}, which is that variable or a secret of that name. It is
+	// looked up when the server is started. {{env.X}} is filled in when the app
+	// file is read, and so becomes part of the command line that people are shown
+	// and that is kept once they accept it.
 	SecretVars bool
 }
 
@@ -94,15 +91,15 @@ type Options struct {
 type FoundServer struct {
 	Name     string     // as the config has it; Server.Name is valid in an app file
 	Server   app.Server // its texts as an app file writes them
-	Disabled bool       // it was turned off there
+	Disabled bool       // it is turned off in the config
 	Notes    []string   // what a person should know, or do
 	Source   Source
 
-	fingerprint [32]byte // of the whole config, secrets too: equal prints are equal servers
+	fingerprint [32]byte // of the whole entry, secrets too; equal servers have equal ones
 	hidden      []string // names of the secrets whose references hold the server's name
 }
 
-// Problem is something in a config that could not be taken in.
+// Problem is something in a config that could not be imported.
 type Problem struct {
 	Path     string
 	Line     int // 0: the file as a whole
@@ -110,7 +107,7 @@ type Problem struct {
 	Harmless bool // nothing is lost by it
 }
 
-// String is the problem with its place, as editors understand it.
+// String is the problem with its position, as editors understand it.
 func (p Problem) String() string {
 	if p.Line == 0 {
 		return p.Path + ": " + p.Text

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"callgate/internal/app"
+	"callgate/internal/importer/hide"
 )
 
 const maxName = 40 // of a server in an app file
@@ -24,15 +25,15 @@ func validName(name string) string {
 	return name
 }
 
-// Merge gives servers of several configs names of their own. A server that two
-// configs name alike is one; two servers of one name are told apart by a
-// number, and a note says so. Those that come first keep their names.
+// Merge gives the servers of several configs unique names. Equal servers of one
+// name become one; different servers of one name get a number, and a note says
+// so. Those that come first keep their names.
 func Merge(found []FoundServer) []FoundServer {
 	var all []FoundServer
-	byModule := map[string]int{} // as their tools are named, which is coarser
+	byModule := map[string]int{} // by the names of their modules, where more names are equal
 	byPrint := map[[32]byte]int{}
 	for _, f := range found {
-		at, taken := place(byModule, all, &f)
+		at, taken := uniqueName(byModule, all, &f)
 		if taken {
 			first := &all[at]
 			first.Disabled = first.Disabled && f.Disabled
@@ -52,8 +53,8 @@ func Merge(found []FoundServer) []FoundServer {
 	return all
 }
 
-// place finds a name for a server, or the very same server.
-func place(byModule map[string]int, all []FoundServer, f *FoundServer) (at int, same bool) {
+// uniqueName gives a server a name that no other has, or finds the same server.
+func uniqueName(byModule map[string]int, all []FoundServer, f *FoundServer) (at int, same bool) {
 	base := f.Server.Name
 	for n := 2; ; n++ {
 		at, taken := byModule[app.ServerModule(f.Server.Name)]
@@ -75,15 +76,15 @@ func (f *FoundServer) note(format string, args ...any) {
 	f.Notes = append(f.Notes[:len(f.Notes):len(f.Notes)], fmt.Sprintf(format, args...))
 }
 
-// rename gives the server another name, and its own secrets with it: two
-// servers must not share what only one of them was given.
+// rename gives the server another name, and its own secrets too: two servers must
+// not share a secret that only one of them was given.
 func (f *FoundServer) rename(name string) {
 	old := f.Server.Name
 	f.Server = clone(f.Server)
 	f.Server.Name = name
 	notes := slices.Clone(f.Notes)
 	for _, secret := range f.hidden {
-		was, is := serverSecret(old, secret), serverSecret(name, secret)
+		was, is := hide.ServerSecret(old, secret), hide.ServerSecret(name, secret)
 		each(&f.Server, func(text string) string {
 			return strings.ReplaceAll(text, "{{secret."+was+"}}", "{{secret."+is+"}}")
 		})
@@ -91,8 +92,9 @@ func (f *FoundServer) rename(name string) {
 			notes[i] = strings.ReplaceAll(notes[i], "the secret "+was+" ", "the secret "+is+" ")
 		}
 	}
+	was, is := "tools.modules."+app.ServerModule(old)+".", "tools.modules."+app.ServerModule(name)+"."
 	for i := range notes {
-		notes[i] = strings.ReplaceAll(notes[i], "tools.modules."+app.ServerModule(old)+".", "tools.modules."+app.ServerModule(name)+".")
+		notes[i] = strings.ReplaceAll(notes[i], was, is)
 	}
 	f.Notes = notes
 }

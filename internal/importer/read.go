@@ -19,7 +19,7 @@ const (
 	maxProblems = 50
 )
 
-// file is a config that was read, and where in it the servers are.
+// file is a config and the path of its servers.
 type file struct {
 	source  Source
 	client  client
@@ -28,10 +28,10 @@ type file struct {
 	root    *configtree.Value
 	path    []string
 	own     bool              // its client looks there
-	servers *configtree.Value // nil: it names none
+	servers *configtree.Value // nil: it has none
 }
 
-// open reads a config as far as its servers.
+// open reads a config down to its servers.
 func open(s Source, env Env) (*file, *Problem) {
 	f := &file{source: s, client: clientOf(s)}
 	whole := func(format string, args ...any) *Problem {
@@ -63,7 +63,7 @@ func open(s Source, env Env) (*file, *Problem) {
 	return f, f.descend()
 }
 
-// descend goes down to the servers. No level on the way may stand there twice.
+// descend finds the servers. No level on the way may be written twice.
 func (f *file) descend() *Problem {
 	level := f.root
 	for _, key := range f.path {
@@ -88,7 +88,7 @@ func (f *file) problem(at int, format string, args ...any) *Problem {
 	return &Problem{Path: f.source.Path, Line: f.lines.Of(at), Text: fmt.Sprintf(format, args...)}
 }
 
-// syntaxProblem is why a parser gave up.
+// syntaxProblem is the problem of a text that cannot be parsed.
 func (f *file) syntaxProblem(err error) *Problem {
 	var m *configtree.SyntaxError
 	if errors.As(err, &m) {
@@ -114,7 +114,7 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(in, maxBytes+1))
 }
 
-// reader takes the servers of one file in.
+// reader reads the servers of one file.
 type reader struct {
 	*file
 	env      Env
@@ -125,8 +125,8 @@ type reader struct {
 	only     []string          // if there are any: the servers that are on
 }
 
-// Read reads the servers of a config. Names are made valid and unique within
-// it; see [Merge] for several.
+// Read reads the servers of a config. Their names are made valid and unique
+// within it; see [Merge] for several configs.
 func Read(s Source, env Env, o Options) ([]FoundServer, []Problem) {
 	env = env.withDefaults()
 	f, problem := open(s, env)
@@ -161,7 +161,7 @@ func (r *reader) read() (found []FoundServer) {
 	return Merge(found)
 }
 
-// fail keeps a problem; there is an end to how many are told.
+// fail keeps a problem, up to a limit.
 func (r *reader) fail(at int, format string, args ...any) {
 	switch {
 	case len(r.problems) < maxProblems:
@@ -171,7 +171,7 @@ func (r *reader) fail(at int, format string, args ...any) {
 	}
 }
 
-// around reads what a file says about its servers in other places.
+// around reads what the file says about its servers outside their entries.
 func (r *reader) around() {
 	r.inputs = map[string]string{}
 	if inputs := r.root.Get("inputs"); inputs != nil {
@@ -196,7 +196,7 @@ func (r *reader) around() {
 	}
 }
 
-// words is a list of texts, as far as it is one.
+// words returns the texts of a list.
 func words(v *configtree.Value) []string {
 	if v == nil {
 		return nil

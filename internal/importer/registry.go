@@ -7,24 +7,31 @@ import (
 	"strings"
 
 	"callgate/internal/importer/configtree"
+	"callgate/internal/importer/translate"
 )
 
-// A server.json says how a server can be had: as a package that some program
-// runs, or at a url. One way is taken, the first package that can be run or
-// else the first url, and the others are named in a note. What a person must
-// give, such as a key, becomes a reference to a secret: it is missed when the
-// server is started, and not when the app file is read.
+// A server.json says how to get a server: as a package that some program runs, or
+// at a url. The first package that can be run is taken, or else the first url,
+// and a note names the others. What a person must give, such as a key, becomes a
+// reference to a secret: it is needed when the server is started, and not when
+// the app file is read.
+
+// packageReader reads the description of one server.
+type packageReader struct{ *draft }
 
 // isRegistry reports whether a file is a server.json.
 func (f *file) isRegistry() bool {
 	if f.client.name != generic || f.root == nil {
 		return false
 	}
+	if f.source.Client == registry {
+		return true
+	}
 	d := f.description()
-	return f.source.Client == registry || f.servers == nil && d.Get("name") != nil && (d.Get("packages") != nil || d.Get("remotes") != nil)
+	return f.servers == nil && d.Get("name") != nil && (d.Get("packages") != nil || d.Get("remotes") != nil)
 }
 
-// description is the server itself, which the registry's own answers wrap.
+// description is the server itself, which answers of the registry wrap.
 func (f *file) description() *configtree.Value {
 	if in := f.root.Get("server"); in != nil && in.Kind == configtree.Object {
 		return in
@@ -35,8 +42,7 @@ func (f *file) description() *configtree.Value {
 func (r *reader) registry() []FoundServer {
 	v := r.description()
 	name := str(v.Get("name"))
-	d := &draft{reader: r, at: v.From, name: name, places: map[string]int{}}
-	d.s.Name = validName(name[strings.LastIndexByte(name, '/')+1:])
+	d := &packageReader{r.draft(name, name[strings.LastIndexByte(name, '/')+1:], v.From)}
 	var packages, remotes []configtree.Value
 	if p := v.Get("packages"); p != nil {
 		packages = p.Items
@@ -67,9 +73,10 @@ func (r *reader) registry() []FoundServer {
 		}
 	}
 	if !taken {
-		d.fail(v.From, "there is no package and no url that could be used; there is: %s", cmp.Or(strings.Join(others, ", "), "nothing"))
+		d.fail(v.From, "there is no package and no url that could be used; there is: %s",
+			cmp.Or(strings.Join(others, ", "), "nothing"))
 	} else if len(others) > 0 {
-		d.note("it can be had in other ways too: %s", strings.Join(others, ", "))
+		d.Note("it can be had in other ways too: %s", strings.Join(others, ", "))
 	}
 	if !d.bad {
 		d.normalize()
@@ -87,7 +94,7 @@ func str(v *configtree.Value) string {
 	return v.Text
 }
 
-// runner is how packages of one kind are run.
+// runner says how packages of one kind are run.
 type runner struct {
 	command string
 	before  []string // arguments before those of the package's author
@@ -106,7 +113,7 @@ func runners() map[string]runner {
 }
 
 // localPackage takes a package. It reports whether it can be run here.
-func (d *draft) localPackage(p *configtree.Value) bool {
+func (d *packageReader) localPackage(p *configtree.Value) bool {
 	kind, id := str(p.Get("registryType")), str(p.Get("identifier"))
 	run, ok := runners()[kind]
 	if transport := str(p.Get("transport").Get("type")); !ok || id == "" || transport != "" && transport != "stdio" {
@@ -119,7 +126,7 @@ func (d *draft) localPackage(p *configtree.Value) bool {
 			run.before = nil
 		}
 	default:
-		d.note("it asks for the program %s; %s is used", quote(hint), run.command)
+		d.Note("it asks for the program %s; %s is used", quote(hint), run.command)
 	}
 	d.s.Command = run.command
 	d.environs(p.Get("environmentVariables"))
@@ -136,17 +143,18 @@ func (d *draft) localPackage(p *configtree.Value) bool {
 			}
 		}
 	}
-	if version := str(p.Get("version")); version != "" && !(kind == "oci" && strings.ContainsAny(id[strings.LastIndexByte(id, '/')+1:], ":@")) {
+	tagged := kind == "oci" && strings.ContainsAny(id[strings.LastIndexByte(id, '/')+1:], ":@")
+	if version := str(p.Get("version")); version != "" && !tagged {
 		id += run.join + version
 	}
-	args = append(append(args, escaped(id)), run.after...)
+	args = append(append(args, translate.Escape(id)), run.after...)
 	own := d.arguments(p.Get("packageArguments"))
 	if kind == "nuget" && len(own) > 0 {
 		args = append(args, "--")
 	}
 	d.s.Args = append(args, own...)
 	if str(p.Get("fileSha256")) != "" {
-		d.note("the hash that its author gave is not checked by %s", run.command)
+		d.Note("the hash that its author gave is not checked by %s", run.command)
 	}
 	return true
 }
@@ -159,7 +167,7 @@ func items(v *configtree.Value) []configtree.Value {
 }
 
 // remotePackage takes a url. It reports whether it can be used.
-func (d *draft) remotePackage(p *configtree.Value) bool {
+func (d *packageReader) remotePackage(p *configtree.Value) bool {
 	switch kind := str(p.Get("type")); kind {
 	case "streamable-http":
 		d.s.Transport = "http"
@@ -168,10 +176,10 @@ func (d *draft) remotePackage(p *configtree.Value) bool {
 	default:
 		return false
 	}
-	w := &writer{}
+	w := &translate.Text{}
 	d.filled(w, str(p.Get("url")), p.Get("variables"))
 	d.s.URL = d.written(w, p.From)
-	if !strings.HasPrefix(d.s.URL, "https://") && !strings.HasPrefix(d.s.URL, "http://") && !strings.HasPrefix(d.s.URL, "{{") {
+	if !isWebAddress(d.s.URL) {
 		d.s.URL, d.s.Transport = "", ""
 		return false
 	}
@@ -184,7 +192,7 @@ func (d *draft) remotePackage(p *configtree.Value) bool {
 	return true
 }
 
-func (d *draft) environs(list *configtree.Value) {
+func (d *packageReader) environs(list *configtree.Value) {
 	if list != nil && d.tooMany("environmentVariables", list) {
 		return
 	}
@@ -201,7 +209,7 @@ func (d *draft) environs(list *configtree.Value) {
 }
 
 // arguments writes arguments in order: --name value, or the value alone.
-func (d *draft) arguments(list *configtree.Value) []string {
+func (d *packageReader) arguments(list *configtree.Value) []string {
 	var args []string
 	if list != nil && d.tooMany("a list of arguments", list) {
 		return nil
@@ -213,9 +221,9 @@ func (d *draft) arguments(list *configtree.Value) []string {
 		switch {
 		case !ok:
 		case str(in.Get("type")) == "named" && value == "":
-			args = append(args, escaped(name))
+			args = append(args, translate.Escape(name))
 		case str(in.Get("type")) == "named":
-			args = append(args, escaped(name), value)
+			args = append(args, translate.Escape(name), value)
 		default:
 			args = append(args, value)
 		}
@@ -223,28 +231,27 @@ func (d *draft) arguments(list *configtree.Value) []string {
 	return args
 }
 
-// input is what is written for a value: the one that its author fixed, or its
-// default, or a reference to what a person must give. What need not be given
-// is left out.
-func (d *draft) input(in *configtree.Value, name string) (string, bool) {
-	w := &writer{}
+// input is the text for a value: the one that the author fixed, or the default,
+// or a reference to what a person must give. An optional value is left out.
+func (d *packageReader) input(in *configtree.Value, name string) (string, bool) {
+	w := &translate.Text{}
 	required := in.Get("isRequired") != nil && in.Get("isRequired").Text == "true"
 	switch fixed, otherwise := in.Get("value"), in.Get("default"); {
 	case fixed != nil:
 		d.filled(w, fixed.Text, in.Get("variables"))
 	case otherwise != nil:
-		w.text(otherwise.Text)
+		w.Literal(otherwise.Text)
 	case required:
-		d.userInput(w, name, "%s", d.described(in, name))
+		d.translator().UserInput(w, name, "%s", d.described(in, name))
 	default:
-		d.note("%s may be given too, and is left out", d.described(in, name))
+		d.Note("%s may be given too, and is left out", d.described(in, name))
 		return "", false
 	}
 	return d.written(w, in.From), true
 }
 
-// described is a value in words.
-func (d *draft) described(in *configtree.Value, name string) string {
+// described says what a value is for.
+func (d *packageReader) described(in *configtree.Value, name string) string {
 	text := name
 	if about := str(in.Get("description")); about != "" {
 		text += ": " + quote(about)
@@ -257,8 +264,8 @@ func (d *draft) described(in *configtree.Value, name string) string {
 
 var braced = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_-]*\}`)
 
-// filled writes a text in which {name} stands for a variable.
-func (d *draft) filled(w *writer, text string, variables *configtree.Value) {
+// filled writes a text with its variables {name} filled in.
+func (d *packageReader) filled(w *translate.Text, text string, variables *configtree.Value) {
 	if len(text) > maxText {
 		d.fail(d.at, "a text of it has %d bytes, and %d are the most", len(text), maxText)
 		return
@@ -271,18 +278,18 @@ func (d *draft) filled(w *writer, text string, variables *configtree.Value) {
 		name := text[at[0]+1 : at[1]-1]
 		in := variables.Get(name)
 		if in == nil {
-			w.text(text[:at[1]])
+			w.Literal(text[:at[1]])
 			text = text[at[1]:]
 			continue
 		}
-		w.text(text[:at[0]])
+		w.Literal(text[:at[0]])
 		text = text[at[1]:]
 		switch value := cmp.Or(str(in.Get("value")), str(in.Get("default"))); value {
 		case "":
-			d.userInput(w, name, "%s", d.described(in, name))
+			d.translator().UserInput(w, name, "%s", d.described(in, name))
 		default:
-			w.text(value)
+			w.Literal(value)
 		}
 	}
-	w.text(text)
+	w.Literal(text)
 }

@@ -21,35 +21,18 @@ type Entry struct {
 	Args    []string
 }
 
-// Replace makes a config name Callgate and no other server; those that were
+// Replace makes a config name Callgate and no other server; servers that were
 // turned off go too. It fails when a server of the config cannot be imported,
-// because that one would be lost.
-// Package backup writes the change, and can undo it.
+// because that server would be lost. Package backup writes the change, and can
+// undo it.
 func Replace(s Source, entry Entry) (backup.Change, error) {
-	const op = "importer.Replace"
 	env := Env{GOOS: runtime.GOOS, Getenv: func(string) string { return "" }, Home: s.Path, Config: s.Path}
 	f, problem := open(s, env)
 	if problem != nil {
-		return backup.Change{}, tool.Errorf(op, tool.Invalid, "the config cannot be changed: %s", problem)
+		return backup.Change{}, refuse("the config cannot be changed: %s", problem)
 	}
-	if f.isRegistry() {
-		return backup.Change{}, tool.Errorf(op, tool.Invalid, "%s describes a server, and is no client's config", s.Path)
-	}
-	if !f.own {
-		return backup.Change{}, tool.Errorf(op, tool.Invalid, "the servers of %s stand under %q, and %s looks for them under %q", s.Path, f.path[0], s.Client, f.client.keys[0]).
-			WithHint("rename it, and try again")
-	}
-	r := &reader{file: f, env: env}
-	r.read()
-	for _, p := range r.problems {
-		if !p.Harmless {
-			return backup.Change{}, tool.Errorf(op, tool.Invalid, "a server would be lost, because it cannot be imported: %s", p).
-				WithHint("mend it or take it out of the file, and try again")
-		}
-	}
-	if r.isOff(entryName) {
-		return backup.Change{}, tool.Errorf(op, tool.Invalid, "%s turns off every server that mcp.allowed does not name, or that mcp.excluded does, and %s is one", s.Path, entryName).
-			WithHint("write %s there, and try again", entryName)
+	if err := replaceable(f, env); err != nil {
+		return backup.Change{}, err
 	}
 	var next []byte
 	var err error
@@ -61,12 +44,45 @@ func Replace(s Source, entry Entry) (backup.Change, error) {
 	var mistake *configtree.SyntaxError
 	switch {
 	case errors.As(err, &mistake):
-		return backup.Change{}, tool.Errorf(op, tool.Invalid, "the config cannot be changed: %s", f.syntaxProblem(err))
+		return backup.Change{}, refuse("the config cannot be changed: %s", f.syntaxProblem(err))
 	case err != nil:
-		return backup.Change{}, &tool.Error{Op: op, Kind: tool.Internal, Message: "the config " + s.Path + " cannot be changed", Err: err,
-			Hint: "change it by hand: " + Snippet(s.Client, entry)}
+		return backup.Change{}, &tool.Error{
+			Op: opReplace, Kind: tool.Internal, Message: "the config " + s.Path + " cannot be changed", Err: err,
+			Hint: "change it by hand: " + Snippet(s.Client, entry),
+		}
 	}
 	return backup.Change{Path: s.Path, Before: f.text, Next: next}, nil
+}
+
+const opReplace = "importer.Replace"
+
+func refuse(format string, args ...any) *tool.Error {
+	return tool.Errorf(opReplace, tool.Invalid, format, args...)
+}
+
+// replaceable reports why the servers of a config cannot be replaced.
+func replaceable(f *file, env Env) error {
+	path := f.source.Path
+	if f.isRegistry() {
+		return refuse("%s describes a server, and is no client's config", path)
+	}
+	if !f.own {
+		return refuse("the servers of %s stand under %q, and %s looks for them under %q",
+			path, f.path[0], f.source.Client, f.client.keys[0]).WithHint("rename it, and try again")
+	}
+	r := &reader{file: f, env: env}
+	r.read()
+	for _, p := range r.problems {
+		if !p.Harmless {
+			return refuse("a server would be lost, because it cannot be imported: %s", p).
+				WithHint("mend it or take it out of the file, and try again")
+		}
+	}
+	if r.isOff(entryName) {
+		return refuse("%s turns off every server that mcp.allowed does not name, or that mcp.excluded does, and %s is one",
+			path, entryName).WithHint("write %s there, and try again", entryName)
+	}
+	return nil
 }
 
 // plainEntry is a server as most clients write it.
@@ -74,25 +90,26 @@ func plainEntry(e Entry) []configtree.Field {
 	return []configtree.Field{{Name: "command", Value: e.Command}, {Name: "args", Value: e.Args}}
 }
 
-// typedEntry is one that names its transport first.
+// typedEntry is a server that names its transport first.
 func typedEntry(kind string) func(Entry) []configtree.Field {
 	return func(e Entry) []configtree.Field {
 		return append([]configtree.Field{{Name: "type", Value: kind}}, plainEntry(e)...)
 	}
 }
 
-// commandListEntry is one whose program and arguments are one list.
+// commandListEntry is a server whose program and arguments are one list.
 func commandListEntry(e Entry) []configtree.Field {
-	return []configtree.Field{{Name: "type", Value: "local"}, {Name: "command", Value: append([]string{e.Command}, e.Args...)}}
+	command := append([]string{e.Command}, e.Args...)
+	return []configtree.Field{{Name: "type", Value: "local"}, {Name: "command", Value: command}}
 }
 
-// toolsEntry is one that says which of its tools are on.
+// toolsEntry is a server that says which of its tools are on.
 func toolsEntry(e Entry) []configtree.Field {
 	return append(typedEntry("local")(e), configtree.Field{Name: "tools", Value: []string{"*"}})
 }
 
 // Snippet is the entry that a person pastes into a client's config, and where.
-// A client that is not known gets the usual form.
+// An unknown client gets the usual form.
 func Snippet(name string, entry Entry) string {
 	c := clientOf(Source{Client: name})
 	var text []byte
@@ -103,7 +120,7 @@ func Snippet(name string, entry Entry) string {
 		text, err = jsonc.Replace(nil, []string{c.keys[0]}, entryName, fields)
 	}
 	if err != nil {
-		text = fmt.Appendf(nil, "%q %q\n", entry.Command, entry.Args) // only a command that is no text
+		text = fmt.Appendf(nil, "%q %q\n", entry.Command, entry.Args) // only for a command that is not UTF-8
 	}
 	return fmt.Sprintf("In %s:\n\n%s", c.where, text)
 }

@@ -2,12 +2,13 @@ package importer
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// SourceOf is the source that a file is: a client's, by where it lies or by its
-// name, a server.json of the MCP registry, or one that names servers in one of
-// the usual ways.
+// SourceOf is the source of a file: a client's, by its folder or by its name, a
+// server.json of the MCP registry, or a file that names servers in one of the
+// usual ways.
 func SourceOf(path string, env Env) Source {
 	for _, s := range Find(env) {
 		if s.Path == path {
@@ -21,8 +22,9 @@ func SourceOf(path string, env Env) Source {
 		return s
 	}
 	for _, c := range clients() {
-		for _, known := range append(append([]string{}, c.project...), c.user...) {
-			if strings.HasSuffix(filepath.ToSlash(path), "/"+strings.TrimPrefix(known, "~/")) || base == filepath.Base(known) && base != "settings.json" && base != "mcp.json" {
+		for _, known := range slices.Concat(c.project, c.user) {
+			same := strings.HasSuffix(filepath.ToSlash(path), "/"+strings.TrimPrefix(known, "~/"))
+			if same || base == filepath.Base(known) && base != "settings.json" && base != "mcp.json" {
 				s.Client = c.name
 				return s
 			}

@@ -218,7 +218,7 @@ func (k *Kernel) moduleHost(name string) module.Host {
 }
 
 // modelsOf returns the models that the app of a session may use.
-func (k *Kernel) modelsOf(id string) (models []*app.Brain, accepted bool, err error) {
+func (k *Kernel) modelsOf(id string) (models []*app.Model, accepted bool, err error) {
 	s, err := k.Sessions.Get(id)
 	if err != nil || s.App() == nil {
 		return nil, false, err

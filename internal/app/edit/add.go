@@ -6,13 +6,13 @@ import (
 )
 
 // add writes a server into the deepest level that is there.
-func (f *editor) add(name string, want []field) ([]splice, error) {
-	d := f.doc
+func (e *editor) add(name string, want []field) ([]splice, error) {
+	d := e.doc
 	switch {
 	case d.root == nil && d.null:
-		return nil, f.manualEditError(name, want, "it is written to hold nothing, as null")
+		return nil, e.manualEditError(name, want, "it is written to hold nothing, as null")
 	case d.root == nil:
-		return []splice{d.append(level{limit: d.contentEnd()}, f.missing(0, name, want))}, nil
+		return []splice{d.append(level{limit: d.contentEnd()}, e.missing(0, name, want))}, nil
 	}
 	l, ok := d.top()
 	for depth, key := range path {
@@ -21,29 +21,30 @@ func (f *editor) add(name string, want []field) ([]splice, error) {
 		}
 		i := l.find(key)
 		if i < 0 {
-			return d.appendTo(l, f.missing(depth, name, want), depth == 0), nil
+			return d.appendTo(l, e.missing(depth, name, want), depth == 0), nil
 		}
 		inner, found := d.within(l, l.entries[i])
 		if found && len(inner.entries) == 0 {
-			splices, ok := d.fill(l, l.entries[i], inner, f.missing(depth+1, name, want))
+			splices, ok := d.fill(l, l.entries[i], inner, e.missing(depth+1, name, want))
 			if !ok {
-				return nil, f.manualEditError(name, want, strings.Join(path[:depth+1], ".")+" takes several lines to say that it is empty")
+				level := strings.Join(path[:depth+1], ".")
+				return nil, e.manualEditError(name, want, level+" takes several lines to say that it is empty")
 			}
 			return splices, nil
 		}
 		l, ok = inner, found
 	}
 	if !ok {
-		return nil, f.manualEditError(name, want, errUnclear)
+		return nil, e.manualEditError(name, want, errUnclear)
 	}
 	return d.appendTo(l, []field{{name, want}}, false), nil
 }
 
 const errUnclear = "its levels could not be made out line by line"
 
-// missing is a server with the levels around it from a depth of the path on,
-// and the builtin modules where modules is one of them.
-func (f *editor) missing(depth int, name string, want []field) []field {
+// missing is a server with the levels of the path around it from a depth on. It
+// lists the builtin modules if modules is one of these levels.
+func (e *editor) missing(depth int, name string, want []field) []field {
 	out := []field{{name, want}}
 	for i, key := range slices.Backward(path[:]) {
 		if i < depth {
@@ -54,7 +55,7 @@ func (f *editor) missing(depth int, name string, want []field) []field {
 			continue
 		}
 		var modules []field
-		for _, module := range f.builtin {
+		for _, module := range e.builtin {
 			if module != mcp {
 				modules = append(modules, field{module, nil})
 			}
@@ -86,8 +87,8 @@ func (d *document) appendTo(l level, f []field, top bool) []splice {
 	return []splice{d.insert(last.to, block(f, d.indent(last.from), d.width()))}
 }
 
-// append writes fields at the end of the file, apart from what stands there
-// where the file keeps such things apart.
+// append writes fields at the end of the file, behind a blank line where the
+// file has blank lines between its blocks.
 func (d *document) append(l level, f []field) splice {
 	indent, apart := 0, l.limit > 0 && d.isComment(l.limit-1)
 	if len(l.entries) > 0 {
@@ -106,7 +107,7 @@ func (d *document) append(l level, f []field) splice {
 }
 
 // intoBraces writes fields before the closing brace, on a line of their own
-// where that brace has one.
+// if the brace has one.
 func (d *document) intoBraces(l level, f []field) []splice {
 	text := pairs(f)
 	if len(l.entries) == 0 {
@@ -133,8 +134,8 @@ func (d *document) intoBraces(l level, f []field) []splice {
 	return []splice{{at, at, comma}, {d.end(line), d.end(line), d.eol + lead + text}}
 }
 
-// fill writes fields into an entry that holds nothing. It reports whether the
-// nothing that is written there could be taken away.
+// fill writes fields into an empty entry. It reports whether what is written
+// for empty, such as {} or null, could be removed.
 func (d *document) fill(l level, e entry, inner level, f []field) ([]splice, bool) {
 	switch {
 	case l.flow && inner.flow:

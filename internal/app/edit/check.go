@@ -13,74 +13,81 @@ import (
 	"callgate/tool"
 )
 
-// editor is a text that is to be edited, with what it means.
+// editor edits one text.
 type editor struct {
 	op      string
 	doc     *document
 	before  *app.App
 	builtin []string // the modules that are on where none is listed
 	known   app.KnownModules
-	literal bool // it is read with its variables as they stand
+	literal bool // the text is read with its variables as they are written
 	listed  bool // whether tools.modules is there
 }
 
-// read makes a text a file. A text that is no app file is an error; an empty
-// one is an app with nothing said.
+// read reads the text to edit. A text that is no app file is an error; an empty
+// text is an app without keys.
 func read(op string, text []byte, builtin []string) (*editor, error) {
-	f := &editor{op: op, builtin: builtin, known: app.KnownModules{}}
+	e := &editor{op: op, builtin: builtin, known: app.KnownModules{}}
 	for _, name := range builtin {
 		if name != mcp {
-			f.known[name] = app.KnownModule{}
+			e.known[name] = app.KnownModule{}
 		}
 	}
 	var ok bool
-	if f.doc, ok = outline(text); !ok {
-		_, err := app.Parse(app.Filename, text, f.known)
-		return nil, cmp.Or(err, error(tool.Errorf(op, tool.Invalid, "the structure of the file cannot be made out").WithHint("change it by hand")))
+	if e.doc, ok = outline(text); !ok {
+		_, err := app.Parse(app.Filename, text, e.known)
+		if err == nil {
+			err = tool.Errorf(op, tool.Invalid, "the structure of the file cannot be made out").
+				WithHint("change it by hand")
+		}
+		return nil, err
 	}
-	f.modules()
-	if f.doc.root == nil {
+	e.modules()
+	if e.doc.root == nil {
 		text = []byte("app:\n")
 	}
 	var err error
-	if f.before, err = f.parse(text); err == nil {
-		return f, nil
+	if e.before, err = e.parse(text); err == nil {
+		return e, nil
 	}
-	f.literal = true // variables may be set elsewhere
+	e.literal = true // variables may be set elsewhere
 	var second error
-	if f.before, second = f.parse(text); second == nil {
-		return f, nil
+	if e.before, second = e.parse(text); second == nil {
+		return e, nil
 	}
 	return nil, err
 }
 
 // modules makes the modules that the file names known, with the settings that
-// it gives them: whether those are right is not for an edit to say. A module of
-// a server is known by its server only.
-func (f *editor) modules() {
-	node := f.doc.root
+// it gives them: an edit does not check those. A module of a server is known by
+// its server only.
+func (e *editor) modules() {
+	node := e.doc.root
 	for _, key := range path[:modulesDepth+1] {
 		if node = under(node, key); node == nil {
 			return
 		}
 	}
-	f.listed = true
+	e.listed = true
 	for _, pair := range values(node) {
 		name, ok := pair.Key.(*ast.StringNode)
 		if !ok || name.Value == mcp || strings.HasPrefix(name.Value, mcp+"_") {
 			continue
 		}
-		f.known[name.Value] = app.KnownModule{
-			Config: settings(under(pair.Value, "config")), Constraints: settings(under(pair.Value, "constraints")), Credential: true,
+		e.known[name.Value] = app.KnownModule{
+			Config:      settings(under(pair.Value, "config")),
+			Constraints: settings(under(pair.Value, "constraints")),
+			Credential:  true,
 		}
 	}
 }
 
-// settings takes whatever keys a block has for ones that the module takes.
+// settings declares every key of a block as a setting.
 func settings(block ast.Node) []app.Setting {
 	var all []app.Setting
 	for _, setting := range values(block) {
-		if key, ok := setting.Key.(*ast.StringNode); ok && key.Value != "allowed_actions" && key.Value != "blocked_actions" {
+		key, ok := setting.Key.(*ast.StringNode)
+		if ok && key.Value != "allowed_actions" && key.Value != "blocked_actions" {
 			all = append(all, app.Setting{Key: key.Value})
 		}
 	}
@@ -98,8 +105,8 @@ func under(n ast.Node, key string) ast.Node {
 }
 
 // names lists the servers in the file, also those that are not enabled.
-func (f *editor) names() []string {
-	node := f.doc.root
+func (e *editor) names() []string {
+	node := e.doc.root
 	for _, key := range path {
 		node = under(node, key)
 	}
@@ -121,14 +128,14 @@ func server(a *app.App, name string) *app.Server {
 	return &a.Servers[i]
 }
 
-func (f *editor) parse(text []byte) (*app.App, error) {
-	if f.literal {
+func (e *editor) parse(text []byte) (*app.App, error) {
+	if e.literal {
 		text = bytes.ReplaceAll(text, []byte("{{"), []byte("{{{{"))
 	}
-	return app.Parse(app.Filename, text, f.known)
+	return app.Parse(app.Filename, text, e.known)
 }
 
-// alone reports why no app file could hold a server.
+// alone reports why an app file cannot hold a server.
 func alone(op, name string, want []field) error {
 	around := any([]field{{name, literal(want)}})
 	for _, key := range slices.Backward(path[:]) {
@@ -146,17 +153,17 @@ func alone(op, name string, want []field) error {
 	return nil
 }
 
-// make makes an edit and proves it. Braces in what is asked for are variables
-// to the reader; so the same edit is made with them doubled, which must read
-// back as what was asked to the letter.
-func (f *editor) make(name string, want []field, change func([]field) ([]splice, error)) ([]byte, error) {
+// make makes an edit and verifies it. Braces in the wanted texts are variables
+// to the reader, so the same edit is made with doubled braces, which must read
+// back as the wanted texts to the letter.
+func (e *editor) make(name string, want []field, change func([]field) ([]splice, error)) ([]byte, error) {
 	splices, err := change(want)
 	if err != nil {
 		return nil, err
 	}
-	text := f.doc.apply(splices)
-	if f.literal {
-		if err := f.verify(text, name, want); err != nil {
+	text := e.doc.apply(splices)
+	if e.literal {
+		if err := e.verify(text, name, want); err != nil {
 			return nil, err
 		}
 		return text, nil
@@ -165,60 +172,65 @@ func (f *editor) make(name string, want []field, change func([]field) ([]splice,
 	if err != nil {
 		return nil, err
 	}
-	twin := f.doc.apply(splices)
-	if err := f.verify(twin, name, want); err != nil {
+	twin := e.doc.apply(splices)
+	if err := e.verify(twin, name, want); err != nil {
 		return nil, err
 	}
 	if bytes.Equal(text, twin) {
 		return text, nil
 	}
-	after, err := f.parse(text)
+	after, err := e.parse(text)
 	if err != nil {
-		return nil, &tool.Error{Op: f.op, Kind: tool.Invalid, Message: "the file could not be read with this server in it", Err: err}
+		return nil, &tool.Error{
+			Op: e.op, Kind: tool.Invalid, Message: "the file could not be read with this server in it", Err: err,
+		}
 	}
-	if !f.rest(after, name) || server(after, name) == nil {
-		return nil, f.defect(name, nil)
+	if !e.rest(after, name) || server(after, name) == nil {
+		return nil, e.defect(name, nil)
 	}
 	return text, nil
 }
 
 // verify reports whether a text is the app that was there before, with the
 // server that was asked for or without it.
-func (f *editor) verify(text []byte, name string, want []field) error {
-	after, err := f.parse(text)
+func (e *editor) verify(text []byte, name string, want []field) error {
+	after, err := e.parse(text)
 	if err != nil {
-		return f.defect(name, err)
+		return e.defect(name, err)
 	}
 	var got []field
 	if s := server(after, name); s != nil {
 		got = fields(*s)
 	}
-	if !f.rest(after, name) || !reflect.DeepEqual(got, want) {
-		return f.defect(name, nil)
+	if !e.rest(after, name) || !reflect.DeepEqual(got, want) {
+		return e.defect(name, nil)
 	}
 	return nil
 }
 
-// rest reports whether all but one server is as it was. Warnings name lines,
-// which move.
-func (f *editor) rest(after *app.App, name string) bool {
-	was, is := *f.before, *after
+// rest reports whether everything but one server is unchanged. Warnings name
+// lines, which move.
+func (e *editor) rest(after *app.App, name string) bool {
+	was, is := *e.before, *after
 	for _, a := range []*app.App{&was, &is} {
 		a.Warnings = nil
 		a.Servers = slices.DeleteFunc(slices.Clone(a.Servers), func(s app.Server) bool { return s.Name == name })
 		if len(a.Servers) == 0 {
 			a.Servers = nil
 		}
-		if !f.listed {
-			a.Modules = slices.SortedFunc(slices.Values(a.Modules), func(a, b app.Module) int { return cmp.Compare(a.Name, b.Name) })
+		if !e.listed {
+			a.Modules = slices.SortedFunc(slices.Values(a.Modules), byName)
 		}
 	}
 	return reflect.DeepEqual(was, is)
 }
 
-func (f *editor) defect(name string, err error) error {
+func byName(a, b app.Module) int { return cmp.Compare(a.Name, b.Name) }
+
+// defect is the error of an edit that would not do what was asked for.
+func (e *editor) defect(name string, err error) error {
 	return &tool.Error{
-		Op: f.op, Kind: tool.Internal, Err: err,
+		Op: e.op, Kind: tool.Internal, Err: err,
 		Message: "the edited file would not say what was asked for, so it is left as it was",
 		Hint:    "change " + where + "." + name + " by hand",
 	}

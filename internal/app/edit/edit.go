@@ -1,21 +1,20 @@
 // Package edit changes the MCP servers in an app file's text, and nothing
 // else in it.
 //
-// The file is somebody's own: its comments, blank lines, order, quotes,
+// The file belongs to its user: comments, blank lines, order, quotes,
 // indentation and line ends stay byte for byte, because the text is spliced
-// and never rendered anew. A comment goes only with what it stands inside, a
-// server or a key of it that is removed. What cannot be changed in that way is
-// refused, with what to write by hand.
+// and never rendered anew. A comment goes only with the server, or the key of a
+// server, that it stands inside. What cannot be changed in that way is refused,
+// with what to write by hand.
 //
-// No edit is believed. The text that comes of it is read as the kernel will
-// read it, and must hold exactly the server that was asked for and otherwise
-// the app that was there before; if it does not, the edit fails and its text
-// is thrown away.
+// Every edit is verified. The new text is read as the kernel will read it, and
+// must hold exactly the server that was asked for and otherwise the app that
+// was there before; if it does not, the edit fails and its text is dropped.
 //
 // The texts of a server are written as they are given, so a variable such as
-// {{env.HOME}} or {{secret.token}} is one in the file too. A file whose
-// variables are not set here can be edited all the same; yet one that can be
-// read here is never given a server that would make it unreadable.
+// {{env.HOME}} or {{secret.token}} stays a variable in the file. A file whose
+// variables are not set here can be edited too; but a file that can be read here
+// never gets a server that would make it unreadable.
 package edit
 
 import (
@@ -45,7 +44,7 @@ const where = "tools.modules.mcp.config.servers"
 // listed beside the servers, and all stay on.
 func AddServer(text []byte, s app.Server, builtin []string) ([]byte, error) {
 	const op = "edit.AddServer"
-	f, err := read(op, text, builtin)
+	e, err := read(op, text, builtin)
 	if err != nil {
 		return nil, err
 	}
@@ -53,17 +52,17 @@ func AddServer(text []byte, s app.Server, builtin []string) ([]byte, error) {
 	if err := alone(op, s.Name, want); err != nil {
 		return nil, err
 	}
-	if slices.Contains(f.names(), s.Name) {
+	if slices.Contains(e.names(), s.Name) {
 		return nil, tool.Errorf(op, tool.Conflict, "there is a server %s in the file already", s.Name).
 			WithHint("replace it, remove it first, or choose another name")
 	}
-	for _, other := range f.before.Servers {
+	for _, other := range e.before.Servers {
 		if app.ServerModule(other.Name) == app.ServerModule(s.Name) {
-			return nil, tool.Errorf(op, tool.Conflict, "the tools of the servers %s and %s would both be the module %s", other.Name, s.Name, app.ServerModule(s.Name)).
-				WithHint("choose another name")
+			return nil, tool.Errorf(op, tool.Conflict, "the tools of the servers %s and %s would both be the module %s",
+				other.Name, s.Name, app.ServerModule(s.Name)).WithHint("choose another name")
 		}
 	}
-	return f.make(s.Name, want, func(want []field) ([]splice, error) { return f.add(s.Name, want) })
+	return e.make(s.Name, want, func(want []field) ([]splice, error) { return e.add(s.Name, want) })
 }
 
 // ReplaceServer makes the server of that name the one that is given, enabled.
@@ -71,7 +70,7 @@ func AddServer(text []byte, s app.Server, builtin []string) ([]byte, error) {
 // value; a value that changes must not have comments inside it.
 func ReplaceServer(text []byte, s app.Server) ([]byte, error) {
 	const op = "edit.ReplaceServer"
-	f, err := read(op, text, nil)
+	e, err := read(op, text, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -79,41 +78,41 @@ func ReplaceServer(text []byte, s app.Server) ([]byte, error) {
 	if err := alone(op, s.Name, want); err != nil {
 		return nil, err
 	}
-	if err := f.has(s.Name); err != nil {
+	if err := e.has(s.Name); err != nil {
 		return nil, err
 	}
-	if f, err = f.enabled(s.Name); err != nil {
+	if e, err = e.enabled(s.Name); err != nil {
 		return nil, err
 	}
-	return f.make(s.Name, want, func(want []field) ([]splice, error) { return f.replace(s.Name, want) })
+	return e.make(s.Name, want, func(want []field) ([]splice, error) { return e.replace(s.Name, want) })
 }
 
 // RemoveServer takes a server out. When it was the last one, the levels around
 // it that are empty then go with it, unless comments stand in them.
 func RemoveServer(text []byte, name string) ([]byte, error) {
 	const op = "edit.RemoveServer"
-	f, err := read(op, text, nil)
+	e, err := read(op, text, nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.has(name); err != nil {
+	if err := e.has(name); err != nil {
 		return nil, err
 	}
 	module := app.ServerModule(name)
-	if slices.ContainsFunc(f.before.Modules, func(m app.Module) bool { return m.Name == module }) {
+	if slices.ContainsFunc(e.before.Modules, func(m app.Module) bool { return m.Name == module }) {
 		return nil, tool.Errorf(op, tool.Conflict, "tools.modules.%s is about the tools of the server %s", module, name).
 			WithHint("delete tools.modules.%s first", module)
 	}
-	return f.make(name, nil, func([]field) ([]splice, error) { return f.remove(name) })
+	return e.make(name, nil, func([]field) ([]splice, error) { return e.remove(name) })
 }
 
 // has reports NotFound when a server is not in the file.
-func (f *editor) has(name string) error {
-	names := f.names()
+func (e *editor) has(name string) error {
+	names := e.names()
 	if slices.Contains(names, name) {
 		return nil
 	}
-	err := tool.Errorf(f.op, tool.NotFound, "there is no server %q in the file", tool.TruncateTo(name, 60))
+	err := tool.Errorf(e.op, tool.NotFound, "there is no server %q in the file", tool.TruncateTo(name, 60))
 	err.Similar = names
 	if len(names) == 0 {
 		return err.WithHint("the file has no servers at %s", where)
@@ -121,21 +120,21 @@ func (f *editor) has(name string) error {
 	return err.WithHint("the servers are %s", strings.Join(names, ", "))
 }
 
-// manualEditError refuses an edit of a text that is written in an unusual way, and says
-// what to write below the deepest level that is there.
-func (f *editor) manualEditError(name string, want []field, why string) error {
-	err := tool.Errorf(f.op, tool.Invalid, "the file cannot be changed without losing something: %s", why)
+// manualEditError refuses an edit of a text that is written in an unusual way.
+// It says what to write below the deepest level that exists.
+func (e *editor) manualEditError(name string, want []field, why string) error {
+	err := tool.Errorf(e.op, tool.Invalid, "the file cannot be changed without losing something: %s", why)
 	if want == nil {
 		return err.WithHint("delete %s.%s by hand", where, name)
 	}
-	depth, node := 0, f.doc.root
+	depth, node := 0, e.doc.root
 	for depth < len(path) {
 		if node = under(node, path[depth]); node == nil {
 			break
 		}
 		depth++
 	}
-	text := pairs(f.missing(depth, name, want))
+	text := pairs(e.missing(depth, name, want))
 	if depth == 0 {
 		return err.WithHint("write it by hand: %s", text)
 	}

@@ -234,3 +234,14 @@ func missing(before, after string) (lost []string) {
 	}
 	return lost
 }
+
+// Colons in the lists of a file do not keep a server out of it.
+func TestColonsInLists(t *testing.T) {
+	const file = "tools: {modules: {http: {config: {private_hosts: [localhost:13000, ::1]}}}}\n"
+	text, err := edit.AddServer([]byte(file), app.Server{Name: "a", Command: "x"}, nil)
+	const want = "tools: {modules: {http: {config: {private_hosts: [localhost:13000, ::1]}}, " +
+		"mcp: {config: {servers: {a: {command: x}}}}}}\n"
+	if err != nil || string(text) != want {
+		t.Errorf("%v\n%s", err, text)
+	}
+}

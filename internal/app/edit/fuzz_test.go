@@ -12,6 +12,7 @@ import (
 
 	"callgate/internal/app"
 	"callgate/internal/app/edit"
+	"callgate/internal/app/starter"
 	"callgate/internal/gate/policy"
 	"callgate/tool"
 )
@@ -41,7 +42,7 @@ func FuzzEdit(f *testing.F) {
 		f.Add([]byte(e.before), verbs[i%len(verbs)], "files", "npx", "-y|some-server", "TOKEN")
 		f.Add([]byte(e.after), verbs[(i+1)%len(verbs)], "a", "x y", "1|true|# {{", "A: b")
 	}
-	for i, text := range append(oddities, string(app.Template("demo"))) {
+	for i, text := range append(oddities, string(starter.Text("demo"))) {
 		f.Add([]byte(text), verbs[i%len(verbs)], "a", "x", "a\nb|'|\"", "é")
 		f.Add([]byte(text), verbs[(i+1)%len(verbs)], "b", "x", "", "k")
 	}

@@ -49,7 +49,7 @@ func isNull(n ast.Node) bool {
 	return ok
 }
 
-// find is the place of an entry, or -1.
+// find is the index of an entry, or -1.
 func (l level) find(key string) int {
 	return slices.IndexFunc(l.entries, func(e entry) bool { return e.key == key })
 }
@@ -76,8 +76,8 @@ func (d *document) top() (level, bool) {
 }
 
 // within is the mapping that is the value of an entry. It reports false for a
-// value that is none, or that the text does not hold as the tree says; a null
-// is an empty block.
+// value that is no mapping, or that the text does not hold as the tree says; a
+// null is an empty block.
 func (d *document) within(l level, e entry) (level, bool) {
 	switch {
 	case isNull(e.node):
@@ -132,7 +132,7 @@ func (d *document) last(from, next int, keeps bool) int {
 }
 
 // keeps reports whether a value ends with a text that keeps the blank lines
-// after it, as |+ does.
+// after it, like |+.
 func keeps(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.LiteralNode:
@@ -179,7 +179,7 @@ func quotedLength(s string) int {
 	return 0
 }
 
-// braces reads a flow mapping that begins at a place.
+// braces reads a flow mapping that begins at an offset.
 func (d *document) braces(open int, n ast.Node) (level, bool) {
 	l := level{flow: true, open: open}
 	if !strings.HasPrefix(d.text[open:], "{") {
@@ -236,7 +236,7 @@ func (d *document) item(at int) (end, next int) {
 	return end, at
 }
 
-// closing is where the list or mapping ends that opens at a place.
+// closing is the end of the list or mapping that opens at an offset.
 func (d *document) closing(at int) int {
 	for at < len(d.text) {
 		_, next := d.item(d.skip(at + 1))

@@ -10,8 +10,8 @@ type pathStep struct {
 
 func (s pathStep) entry() entry { return s.level.entries[s.index] }
 
-// pathTo leads to a server. It reports whether the text holds it as the tree
-// says.
+// pathTo returns the entries on the way to a server. It reports whether the text
+// holds them as the tree says.
 func (d *document) pathTo(name string) ([]pathStep, bool) {
 	var steps []pathStep
 	l, ok := d.top()
@@ -33,31 +33,31 @@ func (d *document) pathTo(name string) ([]pathStep, bool) {
 	return nil, false
 }
 
-// remove takes a server out, or the outermost level that holds nothing but it.
-func (f *editor) remove(name string) ([]splice, error) {
-	steps, ok := f.doc.pathTo(name)
+// remove takes a server out, or the outermost level that holds only this server.
+func (e *editor) remove(name string) ([]splice, error) {
+	steps, ok := e.doc.pathTo(name)
 	if !ok {
-		return nil, f.manualEditError(name, nil, errUnclear)
+		return nil, e.manualEditError(name, nil, errUnclear)
 	}
 	at := len(steps) - 1
 	for at > mcpDepth && len(steps[at].level.entries) == 1 {
 		in, around := steps[at].entry(), steps[at-1].entry()
-		if f.doc.commented(around.start, in.start) || f.doc.commented(in.end, around.end) {
+		if e.doc.commented(around.start, in.start) || e.doc.commented(in.end, around.end) {
 			break
 		}
 		at--
 	}
-	cut, ok := f.doc.without(steps[at])
+	cut, ok := e.doc.without(steps[at])
 	if !ok {
-		return nil, f.manualEditError(name, nil, inTheWay)
+		return nil, e.manualEditError(name, nil, inTheWay)
 	}
 	return cut, nil
 }
 
 const inTheWay = "a comment stands in the way, or a text that keeps the blank lines after it"
 
-// without takes an entry out of its level. It reports whether no comment that
-// is not the entry's own goes with it, and no blank line joins the text before.
+// without takes an entry out of its level. It reports false if a comment of
+// something else would go with it, or a blank line would join the text before.
 func (d *document) without(s pathStep) ([]splice, bool) {
 	l, e := s.level, s.entry()
 	if !l.flow {

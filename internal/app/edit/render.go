@@ -18,7 +18,7 @@ import (
 )
 
 // field is one key of a server as it is to be written. A value is a string, a
-// word, a []any, a []field, or nil for nothing at all.
+// rawText, a []any, a []field, or nil for an empty value.
 type field struct {
 	key   string
 	value any
@@ -30,8 +30,7 @@ type rawText string
 // maxColumns is how long a line may get before a list is written in lines.
 const maxColumns = 80
 
-// fields is a server as an app file says it. What is left at its default is
-// not said.
+// fields is a server as an app file writes it, without defaults.
 func fields(s app.Server) []field {
 	var f []field
 	f = withText(f, "command", s.Command)
@@ -239,9 +238,10 @@ var (
 )
 
 // quote writes a text so that YAML reads back the same text, and no other kind
-// of value. What is not plainly plain is quoted.
+// of value. A text is quoted unless its form is known to be plain.
 func quote(s string, at position) string {
-	if plainForm.MatchString(s) && !wordForm.MatchString(s) && !token.IsNeedQuoted(s) && (at == asValue || !strings.Contains(s, ":")) {
+	colon := at != asValue && strings.Contains(s, ":")
+	if plainForm.MatchString(s) && !wordForm.MatchString(s) && !token.IsNeedQuoted(s) && !colon {
 		return s
 	}
 	var b strings.Builder

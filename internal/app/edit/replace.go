@@ -10,63 +10,63 @@ import (
 	"callgate/tool"
 )
 
-// enabled is the file in which a server is part of the app, so that what it
-// says now is known: the key that keeps it out is taken away first.
-func (f *editor) enabled(name string) (*editor, error) {
-	if server(f.before, name) != nil {
-		return f, nil
+// enabled returns an editor of the text in which a server is part of the app, so
+// that its present keys are known: the key that disables it is removed first.
+func (e *editor) enabled(name string) (*editor, error) {
+	if server(e.before, name) != nil {
+		return e, nil
 	}
-	text, ok := f.enable(name)
+	text, ok := e.enable(name)
 	if !ok {
-		return nil, tool.Errorf(f.op, tool.Invalid, "the server %s is not enabled, and that cannot be changed without losing something", name).
+		return nil, tool.Errorf(e.op, tool.Invalid,
+			"the server %s is not enabled, and that cannot be changed without losing something", name).
 			WithHint("delete %s.%s.enabled by hand", where, name)
 	}
-	on, err := read(f.op, text, nil)
+	on, err := read(e.op, text, nil)
 	switch {
 	case err != nil:
-		return nil, &tool.Error{Op: f.op, Kind: tool.Invalid, Message: "the server " + name + " cannot be enabled", Err: err}
-	case server(on.before, name) == nil || !f.rest(on.before, name):
-		return nil, f.defect(name, nil)
+		return nil, &tool.Error{Op: e.op, Kind: tool.Invalid, Message: "the server " + name + " cannot be enabled", Err: err}
+	case server(on.before, name) == nil || !e.rest(on.before, name):
+		return nil, e.defect(name, nil)
 	}
 	return on, nil
 }
 
-// enable takes the key away that keeps a server out of the app.
-func (f *editor) enable(name string) ([]byte, bool) {
-	steps, ok := f.doc.pathTo(name)
+// enable removes the key that disables a server.
+func (e *editor) enable(name string) ([]byte, bool) {
+	steps, ok := e.doc.pathTo(name)
 	if !ok {
 		return nil, false
 	}
 	last := steps[len(steps)-1]
-	inner, ok := f.doc.within(last.level, last.entry())
+	inner, ok := e.doc.within(last.level, last.entry())
 	off := pathStep{inner, inner.find("enabled")}
 	if !ok || off.index < 0 {
 		return nil, false
 	}
-	cut, ok := f.doc.without(off)
-	return f.doc.apply(cut), ok
+	cut, ok := e.doc.without(off)
+	return e.doc.apply(cut), ok
 }
 
 // replace makes a server the one that is wanted.
-func (f *editor) replace(name string, want []field) ([]splice, error) {
-	steps, ok := f.doc.pathTo(name)
+func (e *editor) replace(name string, want []field) ([]splice, error) {
+	steps, ok := e.doc.pathTo(name)
 	if !ok {
-		return nil, f.manualEditError(name, want, errUnclear)
+		return nil, e.manualEditError(name, want, errUnclear)
 	}
-	was := fields(*server(f.before, name))
+	was := fields(*server(e.before, name))
 	if reflect.DeepEqual(was, want) {
 		return nil, nil
 	}
 	last := steps[len(steps)-1]
-	splices, ok := f.doc.change(last.level, last.entry(), was, want)
+	splices, ok := e.doc.change(last.level, last.entry(), was, want)
 	if !ok {
-		return nil, f.manualEditError(name, want, inTheWay)
+		return nil, e.manualEditError(name, want, inTheWay)
 	}
 	return splices, nil
 }
 
-// merge changes what differs among the keys of an entry: what was known to be
-// said there, and what is wanted.
+// merge changes the keys of an entry that differ between was and want.
 func (d *document) merge(l level, e entry, was, want []field) ([]splice, bool) {
 	inner, ok := d.within(l, e)
 	if !ok || inner.flow || len(inner.entries) == 0 {
@@ -78,7 +78,7 @@ func (d *document) merge(l level, e entry, was, want []field) ([]splice, bool) {
 		before, had := value(was, in.key)
 		after, wanted := value(want, in.key)
 		switch {
-		case had == wanted && reflect.DeepEqual(before, after): // or neither says it: a default
+		case had == wanted && reflect.DeepEqual(before, after): // or neither has it: a default
 		case wanted && sameValue(in.node, after):
 		case !wanted:
 			cut, free := d.without(pathStep{inner, i})
@@ -102,8 +102,8 @@ func (d *document) merge(l level, e entry, was, want []field) ([]splice, bool) {
 	return splices, ok
 }
 
-// splitCommand undoes the form in which a command is a list with its arguments, when
-// one of the two changes.
+// splitCommand undoes the form in which a command is a list with its arguments,
+// when one of the two changes.
 func splitCommand(l level, was, want []field) []field {
 	i := l.find("command")
 	if i < 0 {
@@ -116,13 +116,13 @@ func splitCommand(l level, was, want []field) []field {
 		before, _ := value(was, key)
 		after, _ := value(want, key)
 		if !reflect.DeepEqual(before, after) {
-			return append([]field{{"command", nil}, {"args", nil}}, was...) // as nobody wants them
+			return append([]field{{"command", nil}, {"args", nil}}, was...) // so that both differ
 		}
 	}
 	return was
 }
 
-// change makes an entry say something else, key by key where it can.
+// change gives an entry another value, key by key where it can.
 func (d *document) change(l level, e entry, was, want any) ([]splice, bool) {
 	before, _ := was.([]field)
 	after, mapping := want.([]field)
@@ -134,9 +134,9 @@ func (d *document) change(l level, e entry, was, want any) ([]splice, bool) {
 	return d.rewrite(l, e, want)
 }
 
-// rewrite writes an entry's value anew, in braces where it was and there is
-// room. It reports whether no comment stands inside the value; one after it
-// stays.
+// rewrite writes an entry's value anew, in braces if it was in braces and there
+// is room. It reports false if a comment stands inside the value; a comment after
+// it stays.
 func (d *document) rewrite(l level, e entry, want any) ([]splice, bool) {
 	start, end := d.span(l, e)
 	if d.commented(start, end) {
@@ -170,7 +170,7 @@ func (d *document) span(l level, e entry) (start, end int) {
 	return e.colon, e.end
 }
 
-// sameValue reports whether a value is written in the text as it is wanted.
+// sameValue reports whether the text has the wanted value.
 func sameValue(n ast.Node, want any) bool {
 	switch v := want.(type) {
 	case string:

@@ -9,34 +9,47 @@ import (
 
 func runtimeBlock(known app.KnownModules) node {
 	n := block("runtime",
-		key{"mode", enum("conversation", "conversation", "one_shot"), "conversation: words and answers, until somebody ends it. one_shot: one task, one answer."},
+		key{"mode", enum("conversation", "conversation", "one_shot"),
+			"conversation: words and answers, until somebody ends it. one_shot: one task, one answer."},
 		key{"entry_agent", text(), "The id of the agent that is spoken to. Default: the first."},
 		key{"max_turns", integer(1, 10_000).with("default", 50), "How often a model is asked within one turn."},
 		key{"timeout", integer(1, 86_400).with("default", 300), "How many seconds one turn may take."},
 		key{"workdir", text(), "The folder that workdir_mode: fixed means, relative to the app file."},
-		key{"workdir_mode", enum("auto", "none", "required", "fixed", "auto"), "In which folder agents work. auto: the one they are started in. required: one that is named (callgate -C FOLDER run). fixed: workdir. none: an empty one."},
-		key{"tool_injection", enum("auto", "auto", "direct", "compact_direct", "discovery"), "How tools are shown to a model. auto: by what they cost. direct: whole. compact_direct: each by name and one line. discovery: by search."},
+		key{"workdir_mode", enum("auto", "none", "required", "fixed", "auto"),
+			"In which folder agents work. auto: the one they are started in. required: one that is named (callgate -C " +
+				"FOLDER run). fixed: workdir. none: an empty one."},
+		key{"tool_injection", enum("auto", "auto", "direct", "compact_direct", "discovery"),
+			"How tools are shown to a model. auto: by what they cost. direct: whole. compact_direct: each by name and " +
+				"one line. discovery: by search."},
 		key{"direct_modules", list(suggestions(modules(known)...)), "Modules whose tools are shown whole in every mode."},
 		key{"pinned_tools", list(text()), "Tools that are shown whole in every mode, such as [filesystem.read]."},
-		key{"primitives", anyOf(enum("", "all", "none"), list(text())), "The kernel's own tools beyond the five that find and call others: all, none, or the names of some."},
+		key{"primitives", anyOf(enum("", "all", "none"), list(text())),
+			"The kernel's own tools beyond the five that find and call others: all, none, or the names of some."},
 		key{"context", contextBlock("runtime.context"), "The models' context."},
 		key{"strict", boolean(false), "One bad manifest in tools.dirs fails the start."},
-		key{"sandbox", enum("full", "full", "relaxed"), "relaxed: commands run even where this machine cannot put up every wall around them."},
+		key{"sandbox", enum("full", "full", "relaxed"),
+			"relaxed: commands run even where this machine cannot put up every wall around them."},
 		key{"middleware", textMiddleware(), "What stands around all that is said, the first outermost."},
 	)
-	return n.with("if", node{"properties": node{"workdir_mode": node{"const": "fixed"}}, "required": []string{"workdir_mode"}}).
-		with("then", node{"required": []string{"workdir"}})
+	fixed := node{"properties": node{"workdir_mode": node{"const": "fixed"}}, "required": []string{"workdir_mode"}}
+	return n.with("if", fixed).with("then", node{"required": []string{"workdir"}})
 }
 
-// contextBlock is how much a model can be told, and what is done when that is
-// not enough.
+// contextBlock is the size of a model's context, and what happens when a
+// conversation no longer fits into it.
 func contextBlock(path string) node {
 	return block(path,
-		key{"max_tokens", integer(1000, 100_000_000), "The size of the model's context in tokens. Default: as the model is known to have."},
-		key{"output_reserved", integer(1, 10_000_000).with("default", 4096), "How many of these tokens are kept free for the answer."},
-		key{"strategy", enum("truncate", "truncate", "summarize"), "What becomes of old messages when the context is full. truncate: the user's requests are listed, the rest is no longer shown. summarize: a model writes a summary of them."},
-		key{"keep_recent", integer(1, 10_000).with("default", 10), "How many of the last messages always stay as they are, where they fit."},
-		key{"compression_trigger", number(0.1, 1).with("default", 0.75), "The share of the context at which old messages go."},
+		key{"max_tokens", integer(1000, 100_000_000),
+			"The size of the model's context in tokens. Default: as the model is known to have."},
+		key{"output_reserved", integer(1, 10_000_000).with("default", 4096),
+			"How many of these tokens are kept free for the answer."},
+		key{"strategy", enum("truncate", "truncate", "summarize"),
+			"What becomes of old messages when the context is full. truncate: the user's requests are listed, the rest " +
+				"is no longer shown. summarize: a model writes a summary of them."},
+		key{"keep_recent", integer(1, 10_000).with("default", 10),
+			"How many of the last messages always stay as they are, where they fit."},
+		key{"compression_trigger", number(0.1, 1).with("default", 0.75),
+			"The share of the context at which old messages go."},
 		key{"summary_max_tokens", integer(100, 100_000).with("default", 1024), "How many tokens a summary may have."},
 		key{"auto_compact", boolean(true), "false: conversations are shortened by hand only (callgate sessions compact)."},
 		key{"summary_brain", ref("brain"), "The model that writes summaries. Left out: the agent's own."},
@@ -70,12 +83,17 @@ func agentBlock(known app.KnownModules) node {
 		key{"system_prompt", anyOf(text(), block("agents.system_prompt",
 			key{"file", text(), "A file in the app's folder."},
 		).with("type", "object")), "What it is told: the text, or {file: prompts/main.md}."},
-		key{"brain", ref("brain"), "Its model, and how that is asked. Left out: the embedded stand-in, which is no language model."},
-		key{"lanes", lanesBlock(), "Two models in the place of one: a fast one that answers, and one for deep work in the background."},
-		key{"modules", list(agentModule(known)), "The modules it may use: - filesystem for all of it, or - filesystem: [read, grep]. Left out: all of the app's."},
+		key{"brain", ref("brain"),
+			"Its model, and how that is asked. Left out: the embedded stand-in, which is no language model."},
+		key{"lanes", lanesBlock(),
+			"Two models in the place of one: a fast one that answers, and one for deep work in the background."},
+		key{"modules", list(agentModule(known)),
+			"The modules it may use: - filesystem for all of it, or - filesystem: [read, grep]. Left out: all of the " +
+				"app's."},
 		key{"capabilities", list(text()), "Skills of dev.skills whose text is always in its prompt."},
 		key{"plan_first", boolean(true), "Whether it plans before it acts."},
-		key{"max_tool_iterations", integer(1, 10_000), "How often its model is asked within one turn. Default: runtime.max_turns."},
+		key{"max_tool_iterations", integer(1, 10_000),
+			"How often its model is asked within one turn. Default: runtime.max_turns."},
 	), "id")
 }
 
@@ -104,19 +122,23 @@ func lanesBlock() node {
 }
 
 // providers are those that are known by name; any other comes with an address.
-var providers = []string{"offline", "openai", "anthropic", "deepseek", "groq", "mistral", "together", "gemini", "xai", "cerebras",
-	"fireworks", "perplexity", "openrouter", "ollama", "lmstudio", "vllm", "llamacpp", "github_copilot"}
+var providers = []string{"offline", "openai", "anthropic", "deepseek", "groq", "mistral", "together", "gemini",
+	"xai", "cerebras", "fireworks", "perplexity", "openrouter", "ollama", "lmstudio", "vllm", "llamacpp", "github_copilot"}
 
 func brainBlock() node {
 	n := block("brain",
-		key{"provider", suggestions(providers...), "Who runs the model. offline is the embedded stand-in, which is no language model and needs no key; a provider that is not known by name comes with config.base_url."},
+		key{"provider", suggestions(providers...),
+			"Who runs the model. offline is the embedded stand-in, which is no language model and needs no key; a " +
+				"provider that is not known by name comes with config.base_url."},
 		key{"provider_id", suggestions(providers...), "The same as provider."},
 		key{"model", text(), "The name by which the provider knows the model."},
-		key{"backend", enum("", "openai_compat", "anthropic", "github_copilot"), "The API that the provider speaks, where its name does not tell."},
+		key{"backend", enum("", "openai_compat", "anthropic", "github_copilot"),
+			"The API that the provider speaks, where its name does not tell."},
 		key{"credential", ref("credential"), "The secret that is its key. It goes before config.api_key."},
 		key{"config", block("brain.config",
 			key{"base_url", pattern(`^https?://`), "Its address. It is used once you accepted it: callgate app trust."},
-			key{"api_key", text(), "Its key: {{secret.NAME}} or {{env.NAME}}. Left out: the provider's usual variable, such as OPENAI_API_KEY."},
+			key{"api_key", text(),
+				"Its key: {{secret.NAME}} or {{env.NAME}}. Left out: the provider's usual variable, such as OPENAI_API_KEY."},
 			key{"headers", named(text()), "Headers of every request. They may hold {{secret.NAME}}."},
 		), "Where the provider is, and its key."},
 		key{"temperature", number(0, 2), "How much chance there is in an answer."},
@@ -124,7 +146,9 @@ func brainBlock() node {
 		key{"max_tokens", integer(1, 10_000_000), "How many tokens one answer may have."},
 		key{"timeout", integer(1, 86_400), "How many seconds one answer may take."},
 		key{"effort", enum("", "low", "medium", "high"), "How much a model that thinks does so before it answers."},
-		key{"native_tool_use", node{"type": "boolean"}, "Whether the model takes tools beside the prompt. Left out: as is known of it. false: it reads of them in the prompt, and calls in text."},
+		key{"native_tool_use", node{"type": "boolean"},
+			"Whether the model takes tools beside the prompt. Left out: as is known of it. false: it reads of them in " +
+				"the prompt, and calls in text."},
 		key{"context", contextBlock("brain.context"), "The model's context. It goes before runtime.context."},
 		key{"fallback", ref("brain"), "The model that takes over for the rest of a turn when this one cannot answer."},
 	)
@@ -142,7 +166,9 @@ func credentialBlock() node {
 	const name = `^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`
 	return anyOf(pattern(name), needs(block("credential",
 		key{"ref", pattern(name), "The name of a secret: callgate secret set NAME keeps its value."},
-		key{"scope", enum("per_user", "per_user", "system_wide", "per_app_per_user", "per_app_shared"), "Whose secret it is. per_user and system_wide: ref itself. per_app_per_user and per_app_shared: this app's own, APP_ID.REF."},
+		key{"scope", enum("per_user", "per_user", "system_wide", "per_app_per_user", "per_app_shared"),
+			"Whose secret it is. per_user and system_wide: ref itself. per_app_per_user and per_app_shared: this app's " +
+				"own, APP_ID.REF."},
 		key{"provider", label(), "A note of what it is for."},
 	), "ref"))
 }

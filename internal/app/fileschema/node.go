@@ -30,10 +30,10 @@ func block(path string, keys ...key) node {
 	return node{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
 }
 
-// needs makes keys of a block required, and so the block more than nothing.
+// needs makes keys of a block required, so that the block cannot be empty.
 func needs(n node, keys ...string) node { return n.with("type", "object").with("required", keys) }
 
-// ref is a block that stands in several places.
+// ref refers to a block that several places use.
 func ref(name string) node { return node{"$ref": "#/$defs/" + name} }
 
 // variable is a text that holds a variable.
@@ -50,20 +50,19 @@ func pattern(form string) node {
 	return node{"type": "string", "pattern": "(" + form + ")|" + variable}
 }
 
-// enum is one of a few words. The one that holds where none is written is
-// unsaid, or "" where there is none.
-func enum(unsaid string, all ...string) node {
+// enum is one of a few words, with a default or "".
+func enum(otherwise string, all ...string) node {
 	n := node{"anyOf": []node{{"enum": all}, {"type": "string", "pattern": variable}}}
-	if unsaid != "" {
-		n["default"] = unsaid
+	if otherwise != "" {
+		n["default"] = otherwise
 	}
 	return n
 }
 
-// suggestions is a text, of which some are known.
+// suggestions is any text, with some known ones for an editor to offer.
 func suggestions(all ...string) node { return node{"anyOf": []node{{"enum": all}, text()}} }
 
-func boolean(unsaid bool) node { return node{"type": "boolean", "default": unsaid} }
+func boolean(otherwise bool) node { return node{"type": "boolean", "default": otherwise} }
 
 func integer(least, most int) node {
 	return node{"type": "integer", "minimum": least, "maximum": most}
@@ -73,7 +72,7 @@ func number(least, most float64) node {
 	return node{"type": "number", "minimum": least, "maximum": most}
 }
 
-// scalar is one value of any kind, as it stands in a text.
+// scalar is a text, a number, true or false.
 func scalar() node { return node{"type": []string{"string", "number", "boolean"}} }
 
 func list(of node) node { return node{"type": "array", "items": of} }
@@ -83,7 +82,7 @@ func named(value node) node {
 	return node{"type": []string{"object", "null"}, "additionalProperties": value}
 }
 
-// nullable lets a key stand with nothing under it.
+// nullable lets a key have no value.
 func nullable(n node) node { return n.with("type", []string{n["type"].(string), "null"}) }
 
 // anyOf is one of several forms.

@@ -1,17 +1,17 @@
-// Package fileschema tells an editor what an app file may say: as JSON Schema, with
-// a description of every key, so that the file is completed, explained and
-// marked while it is written.
+// Package fileschema tells an editor what an app file may hold: as JSON Schema,
+// with a description of every key, so that the editor completes, explains and
+// checks the file while it is written.
 //
 // # Laws
 //
 //   - What package app accepts, the schema accepts: a mark in an editor is a
 //     mistake. The reverse does not hold. Whether a file exists, a secret has a
-//     value or two agents have one id is for callgate app check to say.
-//   - A key stands here when package app reads it, and only then; a test asks
-//     package app for the keys of each block and compares. What is not built
-//     yet is left out.
-//   - Where a text may hold {{variables}}, one that does is never marked: what
-//     it becomes is not known before the file is loaded.
+//     value or two agents have one id, only callgate app check can say.
+//   - The schema has a key if and only if package app reads it; a test asks
+//     package app for the keys of each block and compares. Keys that are not
+//     built yet are left out.
+//   - Where a text may hold {{variables}}, a text with variables is never
+//     marked: its value is not known before the file is loaded.
 package fileschema
 
 import (
@@ -29,7 +29,8 @@ func JSONSchema(known app.KnownModules) []byte {
 	file := block("",
 		key{"app", appBlock(), "What the app is called."},
 		key{"runtime", runtimeBlock(known), "How the app's agents run, and how their tools are shown to them."},
-		key{"agents", nullable(list(ref("agent"))), "The agents of the app. Without any, the embedded stand-in answers, which is no language model."},
+		key{"agents", nullable(list(ref("agent"))),
+			"The agents of the app. Without any, the embedded stand-in answers, which is no language model."},
 		key{"tools", toolsBlock(known), "Which tools there are, and what models may do with them."},
 		key{"search", searchBlock(), "How tools are found by what is meant. Left out: with the model that is built in."},
 		key{"security", securityBlock(), "What is trusted, and when."},
@@ -38,7 +39,8 @@ func JSONSchema(known app.KnownModules) []byte {
 	file["type"] = "object"
 	file["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	file["title"] = "Callgate app file"
-	file["description"] = "callgate.yaml: the modules, agents and rules of one app. A key that is misspelt, or not built yet, is an error and never ignored."
+	file["description"] = "callgate.yaml: the modules, agents and rules of one app. " +
+		"A key that is misspelt, or not built yet, is an error and never ignored."
 	file["$defs"] = define(known)
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -50,7 +52,7 @@ func JSONSchema(known app.KnownModules) []byte {
 	return out.Bytes()
 }
 
-// define makes the blocks that stand in several places.
+// define makes the blocks that several places use.
 func define(known app.KnownModules) node {
 	defs := node{
 		"agent":        agentBlock(known),
@@ -60,9 +62,9 @@ func define(known app.KnownModules) node {
 		"server":       serverBlock(),
 		"around_calls": callMiddleware(),
 	}
-	for name, m := range known {
-		if len(m.Actions) > 0 {
-			defs["action_of_"+name] = enum("", append(slices.Compact(slices.Sorted(slices.Values(m.Actions))), "*")...)
+	for name := range known {
+		if actions := slices.Sorted(slices.Values(known.Actions(name))); len(actions) > 0 {
+			defs["action_of_"+name] = enum("", append(slices.Compact(actions), "*")...)
 		}
 	}
 	return defs
@@ -70,7 +72,8 @@ func define(known app.KnownModules) node {
 
 func appBlock() node {
 	return block("app",
-		key{"app_id", pattern(`^[a-z0-9][a-z0-9_-]{0,63}$`), "By what the app is known: lower-case letters, digits, - and _. Default: the name of its folder."},
+		key{"app_id", pattern(`^[a-z0-9][a-z0-9_-]{0,63}$`),
+			"By what the app is known: lower-case letters, digits, - and _. Default: the name of its folder."},
 		key{"name", label(), "What people call it. Default: its app_id."},
 		key{"version", label(), "Its version, in quotes, such as \"1.0\"."},
 		key{"description", text(), "What it is for."},
@@ -86,7 +89,8 @@ func searchBlock() node {
 			key{"key", text(), "Its key: {{secret.NAME}}."},
 			key{"dimensions", integer(1, 65536), "How many numbers a vector has."},
 		), "url"), "An embeddings API in the form of OpenAI's. It is asked once you accepted it: callgate app trust."},
-		key{"synonyms", list(list(text()).with("not", node{"minItems": 1, "maxItems": 1})), "Groups of words that mean the same: - [refund, reimburse]."},
+		key{"synonyms", list(list(text()).with("not", node{"minItems": 1, "maxItems": 1})),
+			"Groups of words that mean the same: - [refund, reimburse]."},
 	)
 	return n.with("not", node{"type": "object", "required": []string{"model", "endpoint"}})
 }
@@ -107,7 +111,9 @@ func devBlock() node {
 			key{"command", pattern(`^/?[A-Za-z0-9_-]{1,64}$`), "By what it is asked for, with or without a slash."},
 			key{"description", label(), "When it is of use, in one line: this is what a model sees of it at first."},
 			key{"path", text(), "Its text, a file in the app's folder."},
-		), "command", "path"))), "Texts that tell a model how something is done. An agent reads one when it needs it (use_skill), or has it in its prompt (agents.capabilities)."},
+		), "command", "path"))),
+			"Texts that tell a model how something is done. An agent reads one when it needs it (use_skill), or has it " +
+				"in its prompt (agents.capabilities)."},
 		key{"include", block("dev.include",
 			key{"agents", list(text()), "Files in the app's folder, each with one agent or a list of them."},
 		), "Parts of the app in files of their own."},

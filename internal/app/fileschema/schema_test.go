@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"callgate/internal/app"
+	"callgate/internal/app/starter"
 	"callgate/internal/provider"
 )
 
@@ -23,19 +24,33 @@ func TestFilesThatAreRight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := judge(t, s, text); err != nil {
+		if err := validate(t, s, text); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for name, text := range map[string][]byte{
-		"the template":              app.Template("shop"),
-		"the template, uncommented": uncommented(app.Template("shop")),
+		"the template":              starter.Text("shop"),
+		"the template, uncommented": uncommented(starter.Text("shop")),
 	} {
-		if err := judge(t, s, text); err != nil {
+		if err := validate(t, s, text); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := app.Parse("callgate.yaml", text, known(t)); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The resources and prompts of a server are actions of its module, also when its
+// tools are known.
+func TestServerResources(t *testing.T) {
+	all := known(t)
+	all["mcp_hub"] = app.KnownModule{Actions: []string{"create_issue"}, AlwaysOn: true}
+	s := compiled(t, all)
+	for action, right := range map[string]bool{"resources": true, "prompts": true, "create_issue": true, "resource": false} {
+		text := "tools: {capabilities: {grant: [{module: mcp_hub, actions: [" + action + "]}]}}"
+		if err := validate(t, s, []byte(text)); (err == nil) != right {
+			t.Errorf("%s: %v", action, err)
 		}
 	}
 }
@@ -49,7 +64,7 @@ func TestFilesOfAgents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := judge(t, one, text) == nil || judge(t, many, text) == nil; got != right {
+		if got := validate(t, one, text) == nil || validate(t, many, text) == nil; got != right {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -61,11 +76,11 @@ var commented = regexp.MustCompile(`(?m)^( *)# ( *(?:- )?(?:[a-z_.]+|"\*"):(?: .
 func uncommented(text []byte) []byte { return commented.ReplaceAll(text, []byte("$1$2")) }
 
 func TestTheTemplateShowsAgents(t *testing.T) {
-	a, err := app.Parse("callgate.yaml", uncommented(app.Template("shop")), known(t))
+	a, err := app.Parse("callgate.yaml", uncommented(starter.Text("shop")), known(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(a.Agents) != 1 || a.Agents[0].Brain == nil {
+	if len(a.Agents) != 1 || a.Agents[0].Model == nil {
 		t.Errorf("agents: %+v", a.Agents)
 	}
 }
@@ -106,7 +121,7 @@ func TestExamplesInTheGuides(t *testing.T) {
 		}
 		for _, block := range examples(string(text)) {
 			count++
-			if err := judge(t, s, []byte(block)); err != nil {
+			if err := validate(t, s, []byte(block)); err != nil {
 				t.Errorf("%s: %v\n%s", guide, err, block)
 			}
 		}
@@ -201,7 +216,7 @@ func TestFilesThatAreWrong(t *testing.T) {
 		{"a variable of ours", "dev: {variables: {workdir: x}}", "variables"},
 		{"a skill with no file", "dev: {skills: [{command: a}]}", "skills/0"},
 	} {
-		err := judge(t, s, []byte(test.text))
+		err := validate(t, s, []byte(test.text))
 		if err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v", test.name, err)
 		}
@@ -237,7 +252,7 @@ func FuzzAccepted(f *testing.F) {
 		}
 		f.Add(string(text))
 	}
-	f.Add(string(uncommented(app.Template("shop"))))
+	f.Add(string(uncommented(starter.Text("shop"))))
 	for _, text := range []string{
 		"tools: {modules: {mcp: {config: {servers: {a: {command: [npx, 1], env: {A: 1}, timeout: 1h30m, tools: {b: }}}}}, mcp_a: }}}",
 		"runtime: {primitives: [ask_user], middleware: }\nagents:\n", "dev: {variables: {a: 1}, skills: }\napp: {name: '{{a}}'}",

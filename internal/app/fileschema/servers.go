@@ -4,7 +4,9 @@ package fileschema
 func serverBlock() node {
 	path := "tools.modules.mcp.config.servers"
 	n := block(path,
-		key{"command", anyOf(text(), list(scalar()).with("minItems", 1)), "The program that is the server, alone or with its arguments. It may hold {{secret.NAME}}, as all of these may."},
+		key{"command", anyOf(text(), list(scalar()).with("minItems", 1)),
+			"The program that is the server, alone or with its arguments. It may hold {{secret.NAME}}, as all of these " +
+				"may."},
 		key{"args", list(scalar()), "Its arguments."},
 		key{"env", named(scalar()), "Variables of its environment."},
 		key{"env_allow", list(text()), "Variables of the kernel's own environment that it is given."},
@@ -17,7 +19,8 @@ func serverBlock() node {
 			key{"callback_port", integer(1, 65535), "The port on this machine to which the login returns."},
 			key{"scopes", list(text()), "What is asked for."},
 		), "What its login needs to know: callgate mcp login NAME."},
-		key{"transport", enum("", "stdio", "http", "sse"), "How it is spoken to. Left out: a command over stdio, a url over HTTP."},
+		key{"transport", enum("", "stdio", "http", "sse"),
+			"How it is spoken to. Left out: a command over stdio, a url over HTTP."},
 		key{"protocol", enum("", protocols...), "The version of MCP it is spoken to in. Left out: the newest that it knows."},
 		key{"timeout", duration(), "How long a call may take, such as 30s."},
 		key{"start_timeout", duration(), "How long it may take to start, such as 30s."},
@@ -44,7 +47,8 @@ func serverTool(path string) node {
 		key{"enabled", boolean(true), "false leaves the tool out."},
 		key{"effects", list(needs(block(path+".effects",
 			key{"resource", text(), "What a call touches, such as repo:{owner}/{repo}, with parameters of the call in braces."},
-			key{"mode", enum("", "IS", "IX", "S", "U", "X"), "How. S: it reads. X: it writes, alone. U: it writes, and others may read. IS and IX: something below it."},
+			key{"mode", enum("", "IS", "IX", "S", "U", "X"),
+				"How. S: it reads. X: it writes, alone. U: it writes, and others may read. IS and IX: something below it."},
 			key{"when", text(), "The effect counts only where this parameter is set."},
 			key{"unless", list(text()), "The effect counts only where none of these parameters is set."},
 		), "resource", "mode")), "What a call locks while it runs."},

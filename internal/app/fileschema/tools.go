@@ -12,7 +12,8 @@ import (
 func toolsBlock(known app.KnownModules) node {
 	return block("tools",
 		key{"modules", modulesBlock(known), "The modules that are on, each on a line of its own. Left out: all of them."},
-		key{"capabilities", capabilitiesBlock(known), "What models may do. A call that several rules name follows the strictest: deny, approve, grant."},
+		key{"capabilities", capabilitiesBlock(known),
+			"What models may do. A call that several rules name follows the strictest: deny, approve, grant."},
 		key{"dirs", list(text()), "Folders of executable tools, relative to the app file."},
 	)
 }
@@ -20,7 +21,8 @@ func toolsBlock(known app.KnownModules) node {
 func modulesBlock(known app.KnownModules) node {
 	keys := []key{{"mcp", block("tools.modules.mcp",
 		key{"config", block("tools.modules.mcp.config",
-			key{"servers", named(ref("server")).with("propertyNames", node{"pattern": "^[a-z0-9][a-z0-9_-]{0,39}$"}), "MCP servers by name. The tools of the server files are the module mcp_files."},
+			key{"servers", named(ref("server")).with("propertyNames", node{"pattern": "^[a-z0-9][a-z0-9_-]{0,39}$"}),
+				"MCP servers by name. The tools of the server files are the module mcp_files."},
 		), "The servers."},
 	), "The MCP servers behind this app."}}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
@@ -42,7 +44,8 @@ func moduleBlock(name string, m app.KnownModule) node {
 	}
 	keys := []key{
 		{"config", block(path+".config", settings(m.Config)...), "How the module works. Texts may hold {{secret.NAME}}."},
-		{"constraints", block(path+".constraints", append(constraints, settings(m.Constraints)...)...), "What the module may do."},
+		{"constraints", block(path+".constraints", append(constraints, settings(m.Constraints)...)...),
+			"What the module may do."},
 		{"setup", nullable(list(needs(block(path+".setup",
 			key{"action", action(name, m), "An action of this module, without the module's name."},
 			key{"params", node{"type": []string{"object", "null"}}, "Its parameters. Texts may hold {{secret.NAME}}."},
@@ -98,8 +101,10 @@ func callMiddleware() node {
 		key{"audit", block("middleware.audit"), "Reads, too, are on record whole before they are answered."},
 		key{"retry", block("middleware.retry",
 			key{"attempts", integer(1, 5).with("default", 3), "How often a call is tried in all."},
-			key{"backoff_seconds", integer(0, 60).with("default", 1), "How many seconds to wait before the second try; then twice as long each time."},
-			key{"on", list(enum("", "unavailable", "timeout", "busy", "limited", "failed")).with("default", []string{"unavailable", "timeout"}), "The kinds of failure that may pass."},
+			key{"backoff_seconds", integer(0, 60).with("default", 1),
+				"How many seconds to wait before the second try; then twice as long each time."},
+			key{"on", list(enum("", "unavailable", "timeout", "busy", "limited", "failed")).
+				with("default", []string{"unavailable", "timeout"}), "The kinds of failure that may pass."},
 		), "Makes a call that failed again, when nothing can be done twice by that."},
 		key{"timeout", needs(block("middleware.timeout",
 			key{"seconds", integer(1, 86_400), "How many seconds a call may take."},
@@ -110,17 +115,23 @@ func callMiddleware() node {
 func capabilitiesBlock(known app.KnownModules) node {
 	rules := func() node { return nullable(list(ref("rule"))) }
 	return block("tools.capabilities",
-		key{"default_policy", enum("approve", "auto", "approve", "block"), "What no rule names. auto: it runs. approve: a human is asked. block: it is refused."},
-		key{"max_risk_level", enum("high", "low", "medium", "high"), "Riskier calls than this are refused unless a rule under grant or approve names them."},
+		key{"default_policy", enum("approve", "auto", "approve", "block"),
+			"What no rule names. auto: it runs. approve: a human is asked. block: it is refused."},
+		key{"max_risk_level", enum("high", "low", "medium", "high"),
+			"Riskier calls than this are refused unless a rule under grant or approve names them."},
 		key{"grant", rules(), "What runs at once."},
 		key{"approve", rules(), "What waits until a human approves the exact call."},
 		key{"deny", rules(), "What is refused to everyone."},
 		key{"hidden_modules", list(suggestions(modules(known)...)), "Modules that models do not see."},
 		key{"hidden_actions", list(text()), "Actions that models do not see, such as [filesystem.write]."},
-		key{"rate_limits", named(integer(1, 10_000)), "How many calls a minute may hold: of one action (filesystem.write: 30), of a module, of all (\"*\")."},
-		key{"approval_timeout", integer(int(policy.MinTimeout/time.Second), int(policy.MaxTimeout/time.Second)).with("default", 300), "How many seconds a human has to answer. No answer is a no."},
+		key{"rate_limits", named(integer(1, 10_000)),
+			"How many calls a minute may hold: of one action (filesystem.write: 30), of a module, of all (\"*\")."},
+		key{"approval_timeout", integer(seconds(policy.MinTimeout), seconds(policy.MaxTimeout)).with("default", 300),
+			"How many seconds a human has to answer. No answer is a no."},
 	)
 }
+
+func seconds(d time.Duration) int { return int(d / time.Second) }
 
 func ruleBlock(known app.KnownModules) node {
 	n := needs(block("rule",

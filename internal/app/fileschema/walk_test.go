@@ -286,7 +286,7 @@ func TestWhatIsReadIsNotMarked(t *testing.T) {
 				continue
 			}
 			read++
-			if err := judge(t, s, text); err != nil {
+			if err := validate(t, s, text); err != nil {
 				t.Errorf("%s: %v\n%s", at.path, err, text)
 			}
 		}

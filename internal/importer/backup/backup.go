@@ -1,16 +1,16 @@
-// Package backup writes a file that belongs to another program, in such a way
-// that it can be undone.
+// Package backup writes a file that belongs to another program, so that the
+// change can be undone.
 //
 // # Law
 //
 // The old bytes are kept before anything is written. A file is written only if
-// it still is what the change was made of, and whole or not at all. A link
+// it still is what the change was made from, and whole or not at all. A link
 // stays a link: the file behind it is written. Undo gives the exact bytes and
-// the mode back, and refuses when somebody has changed the file since.
+// the mode back, and refuses when the file has changed since.
 //
-// Between the last look at a file and its writing there is a moment in which
-// its program may write too, and one that is running may write its own idea of
-// the file later: it is better closed first.
+// Between the last check of a file and its writing its program may write too, and
+// a running program may write its own version of the file later: it is better
+// closed first.
 package backup
 
 import (
@@ -66,7 +66,7 @@ func (b Backup) indexPath() string { return filepath.Join(b.dir, b.ID+indexSuffi
 
 // Apply writes a change, after it has kept the old bytes in a folder. It fails
 // with a Conflict, and writes nothing, when the file is no longer what the
-// change was made of.
+// change was made from.
 func Apply(c Change, dir string) (Backup, error) {
 	const op = "backup.Apply"
 	now := time.Now().UTC()
@@ -117,9 +117,9 @@ func (b Backup) keep(data []byte) error {
 	return write(b.indexPath(), append(record, '\n'), 0o600)
 }
 
-// Undo gives a config its old bytes and mode back, and forgets the backup. If
-// the file is neither as Apply left it nor as it was before, it is a
-// Conflict, unless forced.
+// Undo gives a config its old bytes and mode back, and removes the backup. It
+// fails with a Conflict if the file is neither as Apply left it nor as it was
+// before, unless forced.
 func Undo(b Backup, force bool) error {
 	const op = "backup.Undo"
 	data, err := os.ReadFile(b.bytesPath())
@@ -127,7 +127,8 @@ func Undo(b Backup, force bool) error {
 		return &tool.Error{Op: op, Kind: tool.NotFound, Message: "the backup " + b.ID + " cannot be read", Err: err}
 	}
 	if sum(data) != b.Before {
-		return tool.Errorf(op, tool.Invalid, "the backup %s is damaged: its bytes are not those that were kept", b.bytesPath())
+		return tool.Errorf(op, tool.Invalid,
+			"the backup %s is damaged: its bytes are not those that were kept", b.bytesPath())
 	}
 	if now, err := os.ReadFile(b.File); !force && (err != nil || !bytes.Equal(now, data)) {
 		if err := unchanged(op, b.File, b.After); err != nil {
@@ -141,7 +142,7 @@ func Undo(b Backup, force bool) error {
 	return nil
 }
 
-// List tells what can be undone, the newest first. Records that cannot be
+// List returns what can be undone, the newest first. Records that cannot be
 // read are left out.
 func List(dir string) ([]Backup, error) {
 	entries, err := os.ReadDir(dir)
@@ -149,7 +150,9 @@ func List(dir string) ([]Backup, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, &tool.Error{Op: "backup.List", Kind: tool.Unavailable, Message: "the folder of backups cannot be read", Err: err}
+		return nil, &tool.Error{
+			Op: "backup.List", Kind: tool.Unavailable, Message: "the folder of backups cannot be read", Err: err,
+		}
 	}
 	var all []Backup
 	for _, e := range entries {
@@ -168,7 +171,9 @@ func List(dir string) ([]Backup, error) {
 		b.Mode, b.dir = b.Mode.Perm(), dir
 		all = append(all, b)
 	}
-	slices.SortStableFunc(all, func(a, b Backup) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.ID, a.ID)) })
+	slices.SortStableFunc(all, func(a, b Backup) int {
+		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.ID, a.ID))
+	})
 	return all, nil
 }
 

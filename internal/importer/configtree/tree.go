@@ -1,7 +1,7 @@
-// Package configtree is what a config file holds, with the place in its text of
-// everything. It is the same for JSON and for TOML, so that whoever reads a
-// file need not know which of the two it was, and whoever changes one can
-// splice its text and leave the rest of the bytes alone.
+// Package configtree is the content of a config file, with the position of every
+// value in its text. It is the same for JSON and TOML, so that a reader need not
+// know which of the two a file is, and an editor can splice the text and leave
+// the other bytes alone.
 package configtree
 
 import (
@@ -30,10 +30,10 @@ func (k Kind) String() string {
 	return [...]string{"null", "true or false", "a number", "text", "a time", "a list", "an object"}[k]
 }
 
-// Value is one value, and where it stands.
+// Value is one value and its position.
 type Value struct {
 	Kind     Kind
-	Text     string // of a text what it says, of a scalar its spelling
+	Text     string // the value of a text, or the spelling of another scalar
 	Items    []Value
 	Members  []Member // in the file's order, also those whose name came before
 	From, To int      // bytes of the text; To is behind the last
@@ -60,8 +60,8 @@ func (v *Value) Get(name string) *Value {
 	return nil
 }
 
-// Duplicate returns the first member whose name stood before it. Programs differ
-// in which of the two they believe, so nobody should have to guess.
+// Duplicate returns the first member whose name an earlier member has. Programs
+// differ in which of the two they take, so such a file is refused.
 func (v *Value) Duplicate() (Member, bool) {
 	seen := make(map[string]bool, len(v.Members))
 	for _, m := range v.Members {
@@ -85,9 +85,9 @@ func (v *Value) SecondMember(name string) (Member, bool) {
 	return Member{}, false
 }
 
-// Equal reports whether two values say the same, wherever they stand. The
-// members at the end of a path are left out of it, and so are the levels of
-// the path that only one of the two has.
+// Equal reports whether two values are the same, whatever their positions. It
+// leaves out the members at the end of a path, and the levels of the path that
+// only one of the two has.
 func Equal(a, b *Value, except ...string) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -101,18 +101,21 @@ func Equal(a, b *Value, except ...string) bool {
 		}
 	}
 	if len(except) == 0 {
-		return slices.EqualFunc(a.Members, b.Members, func(a, b Member) bool { return a.Name == b.Name && Equal(&a.Value, &b.Value) })
+		return slices.EqualFunc(a.Members, b.Members, func(a, b Member) bool {
+			return a.Name == b.Name && Equal(&a.Value, &b.Value)
+		})
 	}
 	other := func(m Member) bool { return m.Name == except[0] }
 	inA, inB := a.Get(except[0]), b.Get(except[0])
 	if inA != nil && inB != nil && len(except) > 1 && inA.Kind == Object && !Equal(inA, inB, except[1:]...) {
 		return false
 	}
-	restA, restB := slices.DeleteFunc(slices.Clone(a.Members), other), slices.DeleteFunc(slices.Clone(b.Members), other)
+	restA := slices.DeleteFunc(slices.Clone(a.Members), other)
+	restB := slices.DeleteFunc(slices.Clone(b.Members), other)
 	return Equal(&Value{Kind: Object, Members: restA}, &Value{Kind: Object, Members: restB})
 }
 
-// SyntaxError is why a text could not be read, and where.
+// SyntaxError says why a text could not be read, and where.
 type SyntaxError struct {
 	At   int
 	What string
@@ -133,7 +136,7 @@ func Valid(text []byte) error {
 	return nil
 }
 
-// Lines finds the line of a place.
+// Lines finds the line of an offset.
 type Lines []int
 
 // NewLines counts the lines of a text once.
@@ -147,13 +150,13 @@ func NewLines(text []byte) Lines {
 	return ends
 }
 
-// Of is the line of a place, from 1.
+// Of is the line of an offset, from 1.
 func (l Lines) Of(at int) int {
 	i, _ := slices.BinarySearch(l, at)
 	return i + 1
 }
 
-// EOL is how the lines of a text end: as its first one does.
+// EOL is the line end of a text: that of its first line.
 func EOL(text []byte) string {
 	if line, _, found := strings.Cut(string(text[:min(len(text), 1<<16)]), "\n"); found && strings.HasSuffix(line, "\r") {
 		return "\r\n"

@@ -10,11 +10,11 @@ import (
 )
 
 // Replace makes the object at a path hold one member and no other: a name, and
-// an object of fields. Levels of the path that are not there are made.
+// an object of fields. Missing levels of the path are made.
 //
 // All other bytes stay. A comment goes only with the member that it stands
-// inside; those between members remain. The text that comes of it is read
-// again, and must hold the member and otherwise what was there before.
+// inside; comments between members remain. The new text is read again, and must
+// hold the member and otherwise what was there before.
 func Replace(text []byte, path []string, name string, fields []configtree.Field) ([]byte, error) {
 	root, err := Parse(text)
 	if err != nil {
@@ -47,7 +47,12 @@ func Replace(text []byte, path []string, name string, fields []configtree.Field)
 
 var errDefect = errors.New("the changed text would not say what was asked for")
 
-// editor writes into a text in the way that it is written.
+type splice = configtree.Splice
+
+// renderer writes a value at an indentation, on one line or several.
+type renderer func(indent string, inline bool) string
+
+// editor writes into a text in the style of the text.
 type editor struct {
 	text []byte
 	eol  string
@@ -65,20 +70,22 @@ func (e *editor) guess() string {
 	return "  "
 }
 
-func (e *editor) splices(root *configtree.Value, path []string, name string, fields []configtree.Field) ([]configtree.Splice, error) {
+func (e *editor) splices(
+	root *configtree.Value, path []string, name string, fields []configtree.Field,
+) ([]splice, error) {
 	if root == nil {
 		return e.fresh(path, name, fields), nil
 	}
 	level, depth := root, 0
 	for {
 		if level.Kind != configtree.Object {
-			return nil, &configtree.SyntaxError{At: level.From, What: "an object is expected here, and there is " + level.Kind.String()}
+			return nil, fail(level.From, "an object is expected here, and there is %s", level.Kind)
 		}
 		if depth == len(path) {
 			break
 		}
 		if twice, ok := level.SecondMember(path[depth]); ok {
-			return nil, &configtree.SyntaxError{At: twice.At, What: "the name " + quote(twice.Name) + " stands here a second time"}
+			return nil, fail(twice.At, "the name %s stands here a second time", quote(twice.Name))
 		}
 		next := level.Get(path[depth])
 		if next == nil {
@@ -89,24 +96,27 @@ func (e *editor) splices(root *configtree.Value, path []string, name string, fie
 		depth++
 		if next.Kind == configtree.Null {
 			indent, own := e.margin(next.From)
-			return []configtree.Splice{{From: next.From, To: next.To, With: e.nested(path[depth:], name, fields, indent, !own)}}, nil
+			with := e.nested(path[depth:], name, fields, indent, !own)
+			return []splice{{From: next.From, To: next.To, With: with}}, nil
 		}
 		level = next
 	}
 	if len(level.Members) == 0 {
-		return e.insert(level, name, func(indent string, inline bool) string { return e.object(fields, indent, inline) }), nil
+		return e.insert(level, name, func(indent string, inline bool) string {
+			return e.object(fields, indent, inline)
+		}), nil
 	}
 	return e.only(level, name, fields), nil
 }
 
 // fresh writes a text that holds no value yet.
-func (e *editor) fresh(path []string, name string, fields []configtree.Field) []configtree.Splice {
+func (e *editor) fresh(path []string, name string, fields []configtree.Field) []splice {
 	text := e.nested(path, name, fields, "", false) + e.eol
 	body := bytes.TrimPrefix(e.text, []byte(bom))
 	if !blank(body[bytes.LastIndexByte(body, '\n')+1:]) {
 		text = e.eol + text // behind a comment
 	}
-	return []configtree.Splice{{From: len(e.text), To: len(e.text), With: text}}
+	return []splice{{From: len(e.text), To: len(e.text), With: text}}
 }
 
 // nested is an object with levels around it.
@@ -166,15 +176,15 @@ func quote(value any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// margin is the indentation of a place's line, and whether the text is written
-// in lines around that place: something stands below or above it.
+// margin is the indentation of the line of an offset, and whether the text has
+// several lines.
 func (e *editor) margin(at int) (indent string, lines bool) {
 	start := bytes.LastIndexByte(e.text[:at], '\n') + 1
 	line := e.text[start:at]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))]), bytes.IndexByte(e.text, '\n') >= 0
 }
 
-// begins reports whether a place is the first on its line.
+// begins reports whether only white space precedes an offset on its line.
 func (e *editor) begins(at int) bool {
 	start := bytes.LastIndexByte(e.text[:at], '\n') + 1
 	return start > 0 && blank(e.text[start:at])

@@ -7,7 +7,7 @@ import (
 	"callgate/internal/importer/configtree"
 )
 
-// how a table came to be, which decides who may still add to it.
+// how a table was defined, which decides what may still add to it.
 type how int
 
 const (
@@ -16,7 +16,7 @@ const (
 	dotted             // by a key with dots
 )
 
-// table is one that is being put together. A list of tables is a table for
+// table is a table that is being put together. A list of tables has a table for
 // each of its members.
 type table struct {
 	how     how
@@ -25,7 +25,7 @@ type table struct {
 	members map[string]*node
 }
 
-// node is what a name stands for: one of the three.
+// node is the value, the table or the list of tables of a name.
 type node struct {
 	at    int
 	value *configtree.Value
@@ -53,7 +53,7 @@ func build(statements []statement) (*configtree.Value, error) {
 }
 
 func clash(s statement, format string, args ...any) error {
-	return &configtree.SyntaxError{At: s.from, What: fmt.Sprintf(format, args...)}
+	return fail(s.from, format, args...)
 }
 
 func (t *table) add(name string, n *node) {

@@ -1,24 +1,28 @@
 // Package toml reads TOML and changes one table of it without touching what it
 // need not.
 //
-// It is strict where the language is, since a file that its own program
-// refuses is better reported than guessed at, and takes the liberties of TOML
-// 1.1 too: lines and a trailing comma inside braces, and the escapes \e and
-// \x. How deep a file is and how much it holds are bounded, because it may
+// The library reads TOML 1.1 expression by expression; this package adds them
+// up and refuses what the language refuses, such as a table that is defined
+// twice. How deep a file is and how much it holds are bounded, because it may
 // come from a stranger.
 package toml
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
-	"unicode/utf8"
+	"regexp"
+
+	"github.com/pelletier/go-toml/v2/unstable"
 
 	"callgate/internal/importer/configtree"
 )
 
 const (
+	maxBytes  = 4 << 20 // the library keeps every value of an expression in memory
 	maxDepth  = 100
 	maxValues = 200_000
-	maxKeys   = 32 // of one dotted name
+	maxKeys   = 32 // parts of one dotted name
 )
 
 const bom = "\ufeff"
@@ -38,215 +42,151 @@ type statement struct {
 	value    configtree.Value
 }
 
-// Parse reads a text. Every error is a [*tree.Mistake].
+// Parse reads a text. Every error is a [*configtree.SyntaxError].
 func Parse(text []byte) (*Document, error) {
 	if err := configtree.Valid(text); err != nil {
 		return nil, err
 	}
-	p := &parser{text: text}
-	if p.has(bom) {
-		p.at = len(bom)
+	if len(text) > maxBytes {
+		return nil, fail(0, "it is larger than %d MiB", maxBytes>>20)
+	}
+	p := &parser{text: bytes.Clone(text)}
+	if bytes.HasPrefix(p.text, []byte(bom)) {
+		copy(p.text, "   ") // so that positions stay
 	}
 	var d Document
-	for {
-		p.lines()
-		if p.failed != nil {
-			return nil, p.failed
-		}
-		if p.at == len(p.text) {
-			break
-		}
-		s, err := p.statement()
+	p.Reset(p.text[:len(p.text):len(p.text)])
+	for p.NextExpression() {
+		s, err := p.statement(p.Expression(), 0)
 		if err != nil {
 			return nil, err
 		}
 		d.statements = append(d.statements, s)
 	}
+	if err := p.Error(); err != nil {
+		return nil, p.syntaxError(err)
+	}
 	var err error
-	d.Root, err = build(d.statements)
-	if err != nil {
+	if d.Root, err = build(d.statements); err != nil {
 		return nil, err
 	}
 	return &d, nil
 }
 
+func fail(at int, format string, args ...any) error {
+	return &configtree.SyntaxError{At: at, What: fmt.Sprintf(format, args...)}
+}
+
 type parser struct {
+	unstable.Parser
 	text   []byte
-	at     int
 	values int
-	failed *configtree.SyntaxError // the first control character of a comment
 }
 
-func (p *parser) fail(at int, format string, args ...any) error {
-	return &configtree.SyntaxError{At: min(at, len(p.text)), What: fmt.Sprintf(format, args...)}
-}
-
-func (p *parser) peek() byte {
-	if p.at < len(p.text) {
-		return p.text[p.at]
+// syntaxError says what the library refused, and where.
+func (p *parser) syntaxError(err error) error {
+	var e *unstable.ParserError
+	if !errors.As(err, &e) {
+		return fail(0, "%v", err)
 	}
-	return 0
+	return fail(int(p.Range(e.Highlight).Offset), "%s", e.Message)
 }
 
-func (p *parser) has(prefix string) bool {
-	return len(p.text)-p.at >= len(prefix) && string(p.text[p.at:p.at+len(prefix)]) == prefix
-}
-
-func (p *parser) seen() string {
-	if p.at >= len(p.text) {
-		return "nothing more"
+// statement reads an expression, or a pair of a table in braces.
+func (p *parser) statement(n *unstable.Node, depth int) (s statement, err error) {
+	var last unstable.Range
+	for it := n.Key(); it.Next(); {
+		if last = it.Node().Raw; s.path == nil {
+			s.from = int(last.Offset)
+		}
+		if s.path = append(s.path, string(it.Node().Data)); len(s.path) > maxKeys {
+			return s, fail(s.from, "the name has more than %d parts", maxKeys)
+		}
 	}
-	c, _ := utf8.DecodeRune(p.text[p.at:])
-	return fmt.Sprintf("%q", c)
-}
-
-// spaces passes over spaces and tabs.
-func (p *parser) spaces() {
-	for p.peek() == ' ' || p.peek() == '\t' {
-		p.at++
-	}
-}
-
-// newline passes over a line end.
-func (p *parser) newline() bool {
-	switch {
-	case p.has("\n"):
-		p.at++
-	case p.has("\r\n"):
-		p.at += 2
+	s.to = end(last)
+	switch n.Kind {
+	case unstable.KeyValue:
+		s.to = end(n.Raw)
+		s.value, err = p.value(n.Value(), s.from, depth)
+	case unstable.ArrayTable:
+		s.header, s.array = true, true
+		s.from = bytes.LastIndexByte(p.text[:s.from], '[') - 1
+		s.to += bytes.IndexByte(p.text[s.to:], ']') + 2
 	default:
-		return false
+		s.header = true
+		s.from = bytes.LastIndexByte(p.text[:s.from], '[')
+		s.to += bytes.IndexByte(p.text[s.to:], ']') + 1
 	}
-	return true
+	return s, err
 }
 
-// comment passes over a comment, up to its line end.
-func (p *parser) comment() {
-	if p.peek() != '#' {
-		return
+func end(r unstable.Range) int { return int(r.Offset + r.Length) }
+
+const (
+	date  = `\d{4}-\d{2}-\d{2}`
+	clock = `\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?`
+)
+
+// times is the form of a time: the library takes any digits and colons.
+var times = regexp.MustCompile(`^(?:` + date + `(?:[Tt ]` + clock + `(?:[Zz]|[+-]\d{2}:\d{2})?)?|` + clock + `)$`)
+
+// value reads a value. The library has no position for a list, and only the
+// first one for a table; at is a position close to it.
+func (p *parser) value(n *unstable.Node, at, depth int) (v configtree.Value, err error) {
+	if n.Raw.Length > 0 {
+		at = int(n.Raw.Offset)
 	}
-	for p.at < len(p.text) && p.text[p.at] != '\n' && !p.has("\r\n") {
-		if control(p.text[p.at]) && p.failed == nil {
-			p.failed = &configtree.SyntaxError{At: p.at, What: "a comment holds a control character"}
+	if p.values++; p.values > maxValues {
+		return v, fail(at, "it holds more than %d values", maxValues)
+	}
+	if depth > maxDepth {
+		return v, fail(at, "it is more than %d levels deep", maxDepth)
+	}
+	v.From, v.To = at, max(at, end(n.Raw))
+	switch n.Kind {
+	case unstable.Array:
+		v.Kind = configtree.List
+		for it := n.Children(); it.Next(); {
+			item, err := p.value(it.Node(), at, depth+1)
+			if err != nil {
+				return v, err
+			}
+			v.Items = append(v.Items, item)
 		}
-		p.at++
-	}
-}
-
-func control(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f }
-
-// lines passes over white space, comments and line ends.
-func (p *parser) lines() {
-	for {
-		p.spaces()
-		p.comment()
-		if !p.newline() {
-			return
+	case unstable.InlineTable:
+		return p.inline(n, at, depth)
+	case unstable.String:
+		v.Kind, v.Text = configtree.Text, string(n.Data)
+		if raw := p.Raw(n.Raw); bytes.Contains(raw, []byte("\r\n")) { // lines end as on any system
+			v.Text = string(bytes.ReplaceAll(n.Data, []byte("\r\n"), []byte("\n")))
+		}
+	case unstable.Bool:
+		v.Kind, v.Text = configtree.Bool, string(n.Data)
+	case unstable.Integer, unstable.Float:
+		v.Kind, v.Text = configtree.Number, string(n.Data)
+	default:
+		v.Kind, v.Text = configtree.Time, string(n.Data)
+		if !times.MatchString(v.Text) {
+			return v, fail(at, "%.40q is no date and no time", v.Text)
 		}
 	}
+	return v, nil
 }
 
-// statement reads a header or a key with its value, up to its line end.
-func (p *parser) statement() (s statement, err error) {
-	s.from = p.at
-	if p.peek() == '[' {
-		s, err = p.header()
-	} else {
-		s.path, err = p.key()
-		if err == nil {
-			s.value, err = p.assigned()
-		}
-	}
-	if err != nil {
-		return s, err
-	}
-	s.to = p.at
-	p.spaces()
-	p.comment()
-	if p.failed != nil {
-		return s, p.failed
-	}
-	if p.at < len(p.text) && !p.newline() {
-		return s, p.fail(p.at, "the line should end here, and there is %s", p.seen())
-	}
-	return s, nil
-}
-
-func (p *parser) header() (s statement, err error) {
-	s.from, s.header = p.at, true
-	p.at++
-	end := "]"
-	if p.peek() == '[' {
-		p.at++
-		s.array, end = true, "]]"
-	}
-	p.spaces()
-	if s.path, err = p.key(); err != nil {
-		return s, err
-	}
-	p.spaces()
-	if !p.has(end) {
-		return s, p.fail(p.at, "%s is expected behind the table's name, and there is %s", end, p.seen())
-	}
-	p.at += len(end)
-	return s, nil
-}
-
-// assigned reads the value of a key.
-func (p *parser) assigned() (v configtree.Value, err error) {
-	p.spaces()
-	if p.peek() != '=' {
-		return v, p.fail(p.at, "= is expected behind the key, and there is %s", p.seen())
-	}
-	p.at++
-	p.spaces()
-	return p.value(0)
-}
-
-// key reads a name, which may be several with dots between them.
-func (p *parser) key() (path []string, err error) {
-	for {
-		name, err := p.name()
+// inline reads a table that is written in braces.
+func (p *parser) inline(n *unstable.Node, at, depth int) (configtree.Value, error) {
+	var pairs []statement
+	for it := n.Children(); it.Next(); {
+		s, err := p.statement(it.Node(), depth+1)
 		if err != nil {
-			return nil, err
+			return configtree.Value{}, err
 		}
-		if path = append(path, name); len(path) > maxKeys {
-			return nil, p.fail(p.at, "the name has more than %d parts", maxKeys)
-		}
-		mark := p.at
-		p.spaces()
-		if p.peek() != '.' {
-			p.at = mark
-			return path, nil
-		}
-		p.at++
-		p.spaces()
+		pairs = append(pairs, s)
 	}
-}
-
-func (p *parser) name() (string, error) {
-	switch p.peek() {
-	case '"':
-		if p.has(`"""`) {
-			break
-		}
-		return p.basic()
-	case '\'':
-		if p.has(`'''`) {
-			break
-		}
-		return p.literal()
+	v, err := build(pairs)
+	if err != nil {
+		return configtree.Value{}, err
 	}
-	from := p.at
-	for bare(p.peek()) {
-		p.at++
-	}
-	if p.at == from {
-		return "", p.fail(p.at, "a name is expected, and there is %s", p.seen())
-	}
-	return string(p.text[from:p.at]), nil
-}
-
-func bare(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
+	v.From = at
+	return *v, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -13,11 +14,10 @@ import (
 // Replace makes a table of the file's top level hold one table and no other: a
 // name, with fields.
 //
-// All other bytes stay. What goes is each header of the table and of those in
-// it, with the keys below it, the comments between them, and the blank lines
-// above; comments above a header and behind the last key remain. The text that
-// comes of it is read again, and must hold the one table and otherwise what
-// was there before.
+// All other bytes stay. Each header of the table and of the tables in it goes,
+// with the keys below it, the comments between them and the blank lines above;
+// comments above a header and behind the last key remain. The new text is read
+// again, and must hold the one table and otherwise what was there before.
 func Replace(text []byte, in, name string, fields []configtree.Field) ([]byte, error) {
 	d, err := Parse(text)
 	if err != nil {
@@ -47,7 +47,7 @@ type editor struct {
 	eol  string
 }
 
-// section is a run of statements that goes: lines of the text.
+// section is a run of statements that is removed: lines of the text.
 type section struct {
 	from, to int // the end is before its line end
 	header   bool
@@ -80,7 +80,7 @@ func (e *editor) splices(d *Document, in, name string, fields []configtree.Field
 	return []configtree.Splice{{From: len(e.text), To: len(e.text), With: with}}
 }
 
-// sections are the parts of the text that speak of a table.
+// sections are the parts of the text that define a table.
 func (e *editor) sections(d *Document, in string) []section {
 	var all []section
 	inside, root := false, true
@@ -101,7 +101,7 @@ func (e *editor) sections(d *Document, in string) []section {
 	return all
 }
 
-// start is where a place's line begins, and end where it ends.
+// start is where the line of an offset begins, and end where it ends.
 func (e *editor) start(at int) int {
 	start := bytes.LastIndexByte(e.text[:at], '\n') + 1
 	if start == 0 && bytes.HasPrefix(e.text, []byte(bom)) {
@@ -143,8 +143,8 @@ func (e *editor) below(to int) int {
 
 func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
-// entry is the table that is written: with a header, or where none may stand
-// as one line.
+// entry is the new table: with a header, or on one line where no header may
+// stand.
 func (e *editor) entry(header bool, in, name string, fields []configtree.Field) string {
 	parts := make([]string, len(fields))
 	for i, f := range fields {
@@ -157,8 +157,11 @@ func (e *editor) entry(header bool, in, name string, fields []configtree.Field) 
 	return "[" + table + "]" + e.eol + strings.Join(parts, e.eol)
 }
 
+// bareName is the form of a name that needs no quotes.
+var bareName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
 func key(name string) string {
-	if name != "" && strings.IndexFunc(name, func(c rune) bool { return c > 0x7f || !bare(byte(c)) }) < 0 {
+	if bareName.MatchString(name) {
 		return name
 	}
 	return quote(name)
@@ -178,8 +181,8 @@ func render(value any) string {
 	return fmt.Sprint(value)
 }
 
-// quote writes a text; one with backslashes, as a path of Windows is, stays as
-// it is between single quotes where it can.
+// quote writes a text; a text with backslashes, such as a path of Windows, is
+// put in single quotes if possible.
 func quote(s string) string {
 	plain := strings.IndexFunc(s, func(c rune) bool { return c == '\'' || !unicode.IsPrint(c) }) < 0
 	if plain && strings.Contains(s, `\`) {

@@ -40,7 +40,7 @@ func newFolders(a *app.App, scope string, hidden []string) *folders {
 				continue
 			}
 			f.parts = append(f.parts, executable.New(executable.Options{
-				Dir: part, Strict: a.Strict, Hidden: hidden, Relaxed: a.Relaxed,
+				Dir: part, Strict: a.Runtime.Strict, Hidden: hidden, Relaxed: a.Runtime.Relaxed,
 				Check: func(raw json.RawMessage) error { _, err := schema.Compile(raw); return err },
 			}))
 		}
@@ -110,8 +110,8 @@ func (f *folders) changed() bool {
 
 // loadsLike reports whether two sources load the same folders the same way.
 func (f *folders) loadsLike(other *folders) bool {
-	return len(f.parts) == len(other.parts) && f.app.Strict == other.app.Strict &&
-		f.app.Relaxed == other.app.Relaxed && slices.Equal(f.app.Dirs, other.app.Dirs)
+	return len(f.parts) == len(other.parts) && f.app.Runtime.Strict == other.app.Runtime.Strict &&
+		f.app.Runtime.Relaxed == other.app.Runtime.Relaxed && slices.Equal(f.app.Dirs, other.app.Dirs)
 }
 
 // addFolders makes an app's folders known, or has them looked at again, and

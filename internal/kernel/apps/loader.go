@@ -147,7 +147,7 @@ func (l *Loader) read(ctx context.Context, workspace, file string) (*app.App, *f
 	if known, err = l.known(ctx, scope); err != nil {
 		return nil, nil, err
 	}
-	if problems := f.problems(); a.Strict && len(problems) > 0 {
+	if problems := f.problems(); a.Runtime.Strict && len(problems) > 0 {
 		return nil, nil, tool.Errorf("apps.Load", tool.Invalid, "%s: runtime.strict: invalid tool: %s", a.Path, problems[0])
 	}
 	a, err = app.LoadWith(file, known, vars)

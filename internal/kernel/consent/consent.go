@@ -123,7 +123,7 @@ func Secrets(m app.Module) string {
 
 // Endpoint says where a model's conversations go when that is the app file's
 // own choice, and with which key; empty when it is not.
-func Endpoint(b *app.Brain) string {
+func Endpoint(b *app.Model) string {
 	usual := provider.Config{Provider: b.Provider, Backend: provider.Backend(b.Backend), BaseURL: b.BaseURL}
 	if b.Provider == app.Offline || provider.IsDefaultURL(usual, os.Getenv) {
 		return ""
@@ -141,28 +141,28 @@ func Endpoint(b *app.Brain) string {
 
 // Models returns all models that a conversation with an agent may use: its own,
 // those of its lanes, those that write summaries, and their fallbacks.
-func Models(a *app.App, agent app.Agent) []*app.Brain {
+func Models(a *app.App, agent app.Agent) []*app.Model {
 	return slices.Concat(agentModels(agent), summaryModels(a))
 }
 
-func agentModels(a app.Agent) []*app.Brain {
-	all := withFallbacks(a.Brain)
+func agentModels(a app.Agent) []*app.Model {
+	all := withFallbacks(a.Model)
 	for _, lane := range []string{app.EdgeLane, app.CoreLane} {
 		all = append(all, withFallbacks(a.Lanes[lane])...)
 	}
 	return all
 }
 
-func summaryModels(a *app.App) []*app.Brain {
+func summaryModels(a *app.App) []*app.Model {
 	if a == nil {
 		return nil
 	}
-	return withFallbacks(a.Runtime.Context.SummaryBrain)
+	return withFallbacks(a.Runtime.Context.SummaryModel)
 }
 
-func withFallbacks(b *app.Brain) (all []*app.Brain) {
+func withFallbacks(b *app.Model) (all []*app.Model) {
 	for ; b != nil; b = b.Fallback {
-		all = append(append(all, b), withFallbacks(b.Context.SummaryBrain)...)
+		all = append(append(all, b), withFallbacks(b.Context.SummaryModel)...)
 	}
 	return all
 }

@@ -16,10 +16,10 @@ type Lender struct {
 	Opener *Opener
 	// ModelsOf returns the models that the app of a session may use, its agent's
 	// own first, and whether a human accepted where they are.
-	ModelsOf func(session string) (models []*app.Brain, accepted bool, err error)
+	ModelsOf func(session string) (models []*app.Model, accepted bool, err error)
 	// Consent says what a human has to accept before a model is used; empty for
 	// nothing.
-	Consent func(*app.Brain) string
+	Consent func(*app.Model) string
 }
 
 var _ module.Models = (*Lender)(nil)
@@ -33,7 +33,7 @@ func (l *Lender) For(_ context.Context, call tool.Call, want module.Want) (llm.M
 	}
 	var reasons []string
 	for _, m := range preferred(models, want.Prefer) {
-		name := m.Provider + "/" + m.Model
+		name := m.Provider + "/" + m.Name
 		if m.Provider == app.Offline {
 			continue
 		}
@@ -61,16 +61,16 @@ func (l *Lender) For(_ context.Context, call tool.Call, want module.Want) (llm.M
 }
 
 // preferred puts the models that are named first, in the order of the names.
-func preferred(models []*app.Brain, names []string) []*app.Brain {
-	rank := func(m *app.Brain) int {
+func preferred(models []*app.Model, names []string) []*app.Model {
+	rank := func(m *app.Model) int {
 		for i, name := range names {
-			if name == m.Model || name == m.Provider+"/"+m.Model {
+			if name == m.Name || name == m.Provider+"/"+m.Name {
 				return i
 			}
 		}
 		return len(names)
 	}
 	sorted := slices.Clone(models)
-	slices.SortStableFunc(sorted, func(a, b *app.Brain) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(sorted, func(a, b *app.Model) int { return rank(a) - rank(b) })
 	return sorted
 }

@@ -53,7 +53,7 @@ const offlineWindow = 128_000
 
 // Open makes the model that an app file describes, with its fallbacks. Nothing
 // is dialled yet.
-func (o *Opener) Open(m *app.Brain, tools Tools) (*agent.ModelConfig, Info, error) {
+func (o *Opener) Open(m *app.Model, tools Tools) (*agent.ModelConfig, Info, error) {
 	if m == nil || m.Provider == app.Offline {
 		return &agent.ModelConfig{Model: &offline.Model{Find: tools.Find}}, Info{
 			Provider: app.Offline, Model: app.Offline, Window: offlineWindow, NativeTools: true, Offline: true,
@@ -88,7 +88,7 @@ func (m missing) Generate(context.Context, llm.Request, func(llm.Delta)) (*llm.R
 }
 
 // dial makes the connection to a model's provider.
-func (o *Opener) dial(m *app.Brain) (llm.Model, Info, error) {
+func (o *Opener) dial(m *app.Model) (llm.Model, Info, error) {
 	key, err := o.key(m)
 	if err != nil {
 		return nil, Info{}, err
@@ -100,7 +100,7 @@ func (o *Opener) dial(m *app.Brain) (llm.Model, Info, error) {
 		}
 	}
 	model, info, err := o.pool.Open(provider.Config{
-		Provider: m.Provider, Backend: provider.Backend(m.Backend), Model: m.Model, BaseURL: m.BaseURL, Key: key,
+		Provider: m.Provider, Backend: provider.Backend(m.Backend), Model: m.Name, BaseURL: m.BaseURL, Key: key,
 		Headers: headers, Timeout: m.Timeout, NativeTools: m.NativeTools, StoredKey: o.storedKey,
 	})
 	if err != nil {
@@ -115,7 +115,7 @@ func (o *Opener) dial(m *app.Brain) (llm.Model, Info, error) {
 // key returns the key of a model: its credential's value, or what its config
 // says. A credential without a value is skipped where the config, or the
 // environment, may still have one.
-func (o *Opener) key(m *app.Brain) (string, error) {
+func (o *Opener) key(m *app.Model) (string, error) {
 	if m.Credential != "" {
 		values, err := o.Secrets.Values([]string{m.Credential})
 		if err == nil {

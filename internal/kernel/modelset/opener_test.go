@@ -43,17 +43,17 @@ func TestKeys(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "")
 	stored := secrets{"ANTHROPIC_API_KEY": "k-stored", "OWN": "k-own"}
 	for name, c := range map[string]struct {
-		model app.Brain
+		model app.Model
 		have  secrets
 		want  string // in the error; empty: none
 	}{
-		"a stored secret of the usual name":  {app.Brain{Provider: "anthropic", Model: "m"}, stored, ""},
-		"no secret at all":                   {app.Brain{Provider: "anthropic", Model: "m"}, secrets{}, "no key for anthropic"},
-		"a credential":                       {app.Brain{Provider: "anthropic", Model: "m", Credential: "OWN"}, stored, ""},
-		"a credential without a value":       {app.Brain{Provider: "anthropic", Model: "m", Credential: "NONE"}, stored, ""},
-		"a key in the config":                {app.Brain{Provider: "anthropic", Model: "m", Key: "k"}, secrets{}, ""},
-		"another address gets no stored key": {app.Brain{Provider: "anthropic", Model: "m", BaseURL: "http://127.0.0.1:1"}, stored, ""},
-		"a server on this machine":           {app.Brain{Provider: "ollama", Model: "m"}, secrets{}, ""},
+		"a stored secret of the usual name":  {app.Model{Provider: "anthropic", Name: "m"}, stored, ""},
+		"no secret at all":                   {app.Model{Provider: "anthropic", Name: "m"}, secrets{}, "no key for anthropic"},
+		"a credential":                       {app.Model{Provider: "anthropic", Name: "m", Connection: app.Connection{Credential: "OWN"}}, stored, ""},
+		"a credential without a value":       {app.Model{Provider: "anthropic", Name: "m", Connection: app.Connection{Credential: "NONE"}}, stored, ""},
+		"a key in the config":                {app.Model{Provider: "anthropic", Name: "m", Connection: app.Connection{Key: "k"}}, secrets{}, ""},
+		"another address gets no stored key": {app.Model{Provider: "anthropic", Name: "m", Connection: app.Connection{BaseURL: "http://127.0.0.1:1"}}, stored, ""},
+		"a server on this machine":           {app.Model{Provider: "ollama", Name: "m"}, secrets{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &modelset.Opener{Secrets: c.have}
@@ -76,8 +76,8 @@ func TestFallbackWithoutAKey(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	o := &modelset.Opener{Secrets: secrets{"ANTHROPIC_API_KEY": "k"}}
 	defer o.Close()
-	model, _, err := o.Open(&app.Brain{
-		Provider: "anthropic", Model: "m", Fallback: &app.Brain{Provider: "openai", Model: "n"},
+	model, _, err := o.Open(&app.Model{
+		Provider: "anthropic", Name: "m", Fallback: &app.Model{Provider: "openai", Name: "n"},
 	}, noTools{})
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestFallbackWithoutAKey(t *testing.T) {
 func TestWithoutAModel(t *testing.T) {
 	t.Parallel()
 	o := &modelset.Opener{Secrets: secrets{}}
-	for _, m := range []*app.Brain{nil, {Provider: app.Offline}} {
+	for _, m := range []*app.Model{nil, {Provider: app.Offline}} {
 		model, info, err := o.Open(m, noTools{})
 		if err != nil || !info.Offline || info.Provider != app.Offline || model.Model == nil {
 			t.Errorf("%+v: %+v, %v", m, info, err)
@@ -101,27 +101,27 @@ func TestWithoutAModel(t *testing.T) {
 
 func TestLender(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
-	small := &app.Brain{Provider: "anthropic", Model: "small", Window: 8_000}
-	large := &app.Brain{Provider: "anthropic", Model: "large", Window: 200_000}
-	keyless := &app.Brain{Provider: "openai", Model: "gpt-4o"}
-	strange := &app.Brain{Provider: "anthropic", Model: "large", BaseURL: "http://127.0.0.1:1", Key: "k"}
-	nothing := &app.Brain{Provider: app.Offline}
+	small := &app.Model{Provider: "anthropic", Name: "small", Window: 8_000}
+	large := &app.Model{Provider: "anthropic", Name: "large", Window: 200_000}
+	keyless := &app.Model{Provider: "openai", Name: "gpt-4o"}
+	strange := &app.Model{Provider: "anthropic", Name: "large", Connection: app.Connection{BaseURL: "http://127.0.0.1:1", Key: "k"}}
+	nothing := &app.Model{Provider: app.Offline}
 	for name, c := range map[string]struct {
-		models   []*app.Brain
+		models   []*app.Model
 		accepted bool
 		want     module.Want
 		kind     tool.Kind // of the error; empty: none
 		text     string
 	}{
-		"the first":            {[]*app.Brain{small, large}, true, module.Want{}, "", ""},
-		"a large one":          {[]*app.Brain{small, large}, true, module.Want{Window: 100_000}, "", ""},
-		"none is large enough": {[]*app.Brain{small}, true, module.Want{Window: 100_000}, tool.Unavailable, "too small"},
-		"one without a key":    {[]*app.Brain{keyless, small}, true, module.Want{}, "", ""},
-		"no key at all":        {[]*app.Brain{keyless}, true, module.Want{}, tool.Unavailable, "no key for openai"},
-		"not accepted":         {[]*app.Brain{strange}, false, module.Want{}, tool.Denied, "consent"},
-		"accepted":             {[]*app.Brain{strange}, true, module.Want{}, "", ""},
-		"images":               {[]*app.Brain{small}, true, module.Want{Images: true}, tool.Unavailable, "images"},
-		"no language model":    {[]*app.Brain{nothing}, true, module.Want{}, tool.Unavailable, "brain"},
+		"the first":            {[]*app.Model{small, large}, true, module.Want{}, "", ""},
+		"a large one":          {[]*app.Model{small, large}, true, module.Want{Window: 100_000}, "", ""},
+		"none is large enough": {[]*app.Model{small}, true, module.Want{Window: 100_000}, tool.Unavailable, "too small"},
+		"one without a key":    {[]*app.Model{keyless, small}, true, module.Want{}, "", ""},
+		"no key at all":        {[]*app.Model{keyless}, true, module.Want{}, tool.Unavailable, "no key for openai"},
+		"not accepted":         {[]*app.Model{strange}, false, module.Want{}, tool.Denied, "consent"},
+		"accepted":             {[]*app.Model{strange}, true, module.Want{}, "", ""},
+		"images":               {[]*app.Model{small}, true, module.Want{Images: true}, tool.Unavailable, "images"},
+		"no language model":    {[]*app.Model{nothing}, true, module.Want{}, tool.Unavailable, "brain"},
 		"no app":               {nil, false, module.Want{}, tool.Unavailable, "brain"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestLender(t *testing.T) {
 			defer o.Close()
 			l := &modelset.Lender{
 				Opener: o, Consent: consent.Endpoint,
-				ModelsOf: func(string) ([]*app.Brain, bool, error) { return c.models, c.accepted, nil },
+				ModelsOf: func(string) ([]*app.Model, bool, error) { return c.models, c.accepted, nil },
 			}
 			call := tool.Call{Tool: tool.ID{Namespace: "m", Name: "t"}}
 			model, err := l.For(t.Context(), call, c.want)

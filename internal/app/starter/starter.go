@@ -1,21 +1,26 @@
-package app
+// Package starter holds the app file that callgate init writes into a folder.
+package starter
 
 import (
 	"fmt"
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"callgate/internal/app"
+	"callgate/internal/app/node"
 )
 
-// Template is the app file that callgate init writes into a folder: every key
-// explained, and rules that let models read, and ask before they write.
-func Template(folder string) []byte {
-	base := filepath.Base(folder)
-	id := slug(base)
-	name := id
-	plain := func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune(" ._-", c) }
-	if strings.TrimSpace(base) != "" && len(base) <= maxLabel && strings.IndexFunc(base, func(c rune) bool { return !plain(c) }) < 0 && base != "." {
-		name = base
+// Text is the app file of a folder to start from: every key is explained, and
+// its rules let models read, and ask before they write.
+func Text(folder string) []byte {
+	name := filepath.Base(folder)
+	id := app.Slug(name)
+	special := func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune(" ._-", c)
+	}
+	if strings.TrimSpace(name) == "" || name == "." || len(name) > node.MaxLabel || strings.ContainsFunc(name, special) {
+		name = id
 	}
 	return fmt.Appendf(nil, template, id, name)
 }

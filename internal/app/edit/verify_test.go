@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"callgate/internal/app"
+	"callgate/internal/app/starter"
 	"callgate/tool"
 )
 
@@ -67,7 +68,7 @@ func TestNoEditIsBelieved(t *testing.T) {
 }
 
 func BenchmarkAddServer(b *testing.B) {
-	text := app.Template("demo")
+	text := starter.Text("demo")
 	s := app.Server{Name: "files", Command: "npx", Args: []string{"-y", "some-server", "{{workdir}}"}}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -75,6 +75,36 @@ tools:
 	}
 }
 
+// The resources and prompts of a server are actions of its module, also when its
+// tools are known.
+func TestServerResources(t *testing.T) {
+	known := app.KnownModules{"mcp_hub": {Actions: []string{"create_issue"}, AlwaysOn: true}}
+	const file = `
+tools:
+  modules:
+    mcp: {config: {servers: {hub: {command: hub}}}}
+    mcp_hub: {constraints: {blocked_actions: [prompts]}}
+  capabilities:
+    grant: [{module: mcp_hub, actions: [resources]}]
+    deny: [{module: mcp_hub, actions: [create_issue]}]
+    hidden_actions: [mcp_hub.resources]
+    rate_limits: {mcp_hub.resources: 5}
+agents: [{id: main, modules: [{mcp_hub: [resources, prompts]}]}]
+`
+	a, err := app.Parse("f", []byte(file), known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := verdict(t, a, "mcp_hub.prompts", tool.Runtime{}); got != policy.Hide || len(a.Warnings) > 0 {
+		t.Errorf("the blocked prompts of a server: %s, warnings %q", got, a.Warnings)
+	}
+	_, err = app.Parse("f", []byte(strings.Replace(file, "actions: [resources]", "actions: [resurces]", 1)), known)
+	const want = "did you mean resources? its actions are create_issue, prompts, resources"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a misspelt action: %v", err)
+	}
+}
+
 func TestBlocks(t *testing.T) {
 	a := parsed(t, `
 runtime:

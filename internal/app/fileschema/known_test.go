@@ -2,15 +2,16 @@ package fileschema_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"callgate/internal/app"
 	"callgate/internal/app/fileschema"
+	"callgate/internal/app/node"
 	"callgate/internal/module"
 	"callgate/internal/module/browser"
 	"callgate/internal/module/clock"
@@ -99,14 +100,22 @@ func part(t testing.TB, known app.KnownModules, address string) *jsonschema.Sche
 
 // document is YAML as an editor hands it to a schema.
 func document(text []byte) (any, error) {
-	data, err := yaml.YAMLToJSON(text)
+	r, root, ok := node.Open("f", text, node.Keys{}, nil)
+	if !ok {
+		return nil, node.Err(r.Report)
+	}
+	value := r.Value(root)
+	if err := node.Err(r.Report); err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
 	}
 	return jsonschema.UnmarshalJSON(bytes.NewReader(data))
 }
 
-func judge(t testing.TB, s *jsonschema.Schema, text []byte) error {
+func validate(t testing.TB, s *jsonschema.Schema, text []byte) error {
 	t.Helper()
 	doc, err := document(text)
 	if err != nil {

@@ -1,0 +1,130 @@
+package app
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"callgate/internal/app/node"
+	"callgate/internal/app/rules"
+	"callgate/internal/gate/policy"
+)
+
+// file reads an app file block by block into an app.
+type file struct {
+	*node.Reader
+	*scope
+	app          *App
+	agents       agentBlock
+	capabilities *policy.Capabilities         // nil: the file has no such block
+	constraints  map[string]policy.Constraint // nil: the file lists no modules
+	included     []*node.Report               // of the files that were read beside this one
+}
+
+func newFile(r *node.Reader, s *scope, a *App) *file {
+	f := &file{Reader: r, scope: s, app: a}
+	f.agents = agentBlock{Reader: r, scope: s, agents: &a.Agents}
+	return f
+}
+
+// read reads the file. The blocks dev and app come first, wherever they are
+// written, because the others may use their variables.
+func (f *file) read(e node.Entry) {
+	blocks := map[string]node.Read{
+		"app": f.identityBlock, "tools": f.toolsBlock, "runtime": f.runtimeBlock, "search": f.searchBlock,
+		"security": f.securityBlock, "dev": f.devBlock, "agents": f.agents.read,
+	}
+	for _, first := range []string{"dev", "app"} {
+		for _, in := range f.Entries(e, "its keys are "+strings.Join(slices.Sorted(maps.Keys(blocks)), ", ")) {
+			if in.Key == first {
+				blocks[first](in)
+				blocks[first] = func(node.Entry) {}
+			}
+		}
+	}
+	f.Mapping(levelRoot, e, blocks)
+}
+
+// devBlock reads the variables before the skills and the included files, which
+// may use them.
+func (f *file) devBlock(e node.Entry) {
+	var later []node.Entry
+	keep := func(in node.Entry) { later = append(later, in) }
+	f.Mapping(levelDev, e, map[string]node.Read{
+		"variables": func(in node.Entry) { f.variables.Define(f.Reader, in) },
+		"skills":    keep,
+		"include":   keep,
+	})
+	for _, in := range later {
+		if in.Key == "skills" {
+			f.app.Skills = readSkills(f.Reader, f.folder, in)
+		} else {
+			f.includeBlock(in)
+		}
+	}
+}
+
+// includeBlock reads agents out of other files.
+func (f *file) includeBlock(e node.Entry) {
+	const remedy = "write each file on a line of its own, such as - agents/reviewer.yaml"
+	f.Mapping(levelInclude, e, map[string]node.Read{"agents": func(in node.Entry) {
+		for _, name := range f.Items(in, "a list of files", remedy) {
+			f.includeAgents(name)
+		}
+	}})
+}
+
+// includeAgents reads one file: an agent, or a list of agents. Its mistakes are
+// reported with its own name and lines.
+func (f *file) includeAgents(e node.Entry) {
+	text, path := f.File(e, f.folder, maxInclude)
+	if path == "" {
+		return
+	}
+	r, root, ok := f.Beside(path, []byte(text))
+	f.included = append(f.included, r.Report)
+	if !ok {
+		return
+	}
+	agents := agentBlock{Reader: r, scope: f.scope, agents: &f.app.Agents}
+	if root.IsMapping() {
+		agents.agent(root)
+		return
+	}
+	agents.read(root)
+}
+
+func (f *file) identityBlock(e node.Entry) { readIdentity(f.Reader, &f.identity, e) }
+
+func (f *file) runtimeBlock(e node.Entry) {
+	b := runtimeBlock{Reader: f.Reader, scope: f.scope}
+	b.read(e)
+	f.app.Runtime, f.app.Surface, f.app.Middleware = b.runtime, b.surface, b.middleware
+}
+
+func (f *file) searchBlock(e node.Entry) { f.app.Search = readSearch(f.Reader, e) }
+
+func (f *file) securityBlock(e node.Entry) {
+	f.Mapping(levelSecurity, e, map[string]node.Read{
+		"require_pinning": f.Boolean(&f.app.Pinning,
+			"write true to show nothing of an MCP server before a human accepted it"),
+	})
+}
+
+func (f *file) toolsBlock(e node.Entry) {
+	f.Mapping(levelTools, e, map[string]node.Read{
+		"modules":      f.modulesBlock,
+		"capabilities": f.capabilitiesBlock,
+		"dirs":         f.Texts(&f.app.Dirs, "write one folder on each line, such as - tools"),
+	})
+}
+
+func (f *file) modulesBlock(e node.Entry) {
+	b := moduleBlock{Reader: f.Reader, scope: f.scope, constraints: make(map[string]policy.Constraint)}
+	b.read(e)
+	f.app.Modules, f.app.Servers, f.constraints = b.modules, b.servers, b.constraints
+}
+
+func (f *file) capabilitiesBlock(e node.Entry) {
+	f.capabilities = rules.Read(f.Reader, e, f.links)
+}

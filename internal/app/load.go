@@ -1,0 +1,133 @@
+package app
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"callgate/internal/app/node"
+	"callgate/tool"
+)
+
+// Vars is what the variables of an app file stand for outside it. The zero
+// value is this process's environment and the app file's own folder.
+type Vars struct {
+	Env     func(name string) (string, bool)
+	Workdir string
+}
+
+func (v Vars) withDefaults(folder string) Vars {
+	if v.Env == nil {
+		v.Env = os.LookupEnv
+	}
+	if v.Workdir == "" {
+		v.Workdir = folder
+	}
+	return v
+}
+
+// Load reads the app file at path. Its variables are this process's own.
+func Load(path string, known KnownModules) (*App, error) { return LoadWith(path, known, Vars{}) }
+
+// LoadWith reads the app file at path, with what its variables stand for.
+func LoadWith(path string, known KnownModules, vars Vars) (*App, error) {
+	const op = "app.Load"
+	fail := func(what string, err error) (*App, error) {
+		return nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: what, Err: err}
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return fail("the path "+path+" cannot be made absolute", err)
+	}
+	data, err := readFile(abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, tool.Errorf(op, tool.NotFound, "there is no app file at %s", path).
+			WithHint("callgate init writes one to start from")
+	case err != nil:
+		return fail("the app file "+path+" cannot be read", err)
+	}
+	a, err := parse(path, filepath.Dir(abs), data, known, vars)
+	if err != nil {
+		return nil, err
+	}
+	a.Path = abs
+	for i := range a.Dirs {
+		resolvePath(abs, &a.Dirs[i])
+	}
+	resolvePath(abs, &a.Search.Model)
+	for i := range a.Servers {
+		resolvePath(abs, &a.Servers[i].Dir)
+	}
+	return a, nil
+}
+
+// resolvePath makes a path that is relative to the app file absolute.
+func resolvePath(file string, path *string) {
+	if *path != "" && !filepath.IsAbs(*path) {
+		*path = filepath.Join(filepath.Dir(file), *path)
+	}
+}
+
+// readFile returns the file's first bytes, one more than are allowed at most.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path) // before opening, which would wait on a pipe
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, node.MaxBytes+1))
+}
+
+// Parse reads an app file's text. The name is for messages, and its folder
+// gives the app an ID when the text does not.
+func Parse(name string, data []byte, known KnownModules) (*App, error) {
+	return parse(name, filepath.Dir(name), data, known, Vars{})
+}
+
+func parse(name, folder string, data []byte, known KnownModules, vars Vars) (*App, error) {
+	name = strings.ToValidUTF8(name, "�")
+	s := newScope(known, folder, vars)
+	r, root, ok := node.Open(name, data, node.Keys{Unbuilt: unbuiltKeys, Homes: keyHomes}, s.variables)
+	if !ok {
+		return nil, node.Err(r.Report)
+	}
+	f := newFile(r, s, &App{Path: name})
+	f.read(root)
+	f.link()
+	if err := node.Err(append([]*node.Report{r.Report}, f.included...)...); err != nil {
+		return nil, err
+	}
+	f.finish()
+	return f.app, nil
+}
+
+// finish fills in what the file leaves out.
+func (f *file) finish() {
+	a := f.app
+	a.Identity, a.Warnings = f.identity, f.warnings
+	a.ID = f.id()
+	a.Name = cmp.Or(a.Name, a.ID)
+	run := &a.Runtime
+	run.Mode = cmp.Or(run.Mode, "conversation")
+	run.WorkdirMode = cmp.Or(run.WorkdirMode, "auto")
+	run.MaxTurns = cmp.Or(run.MaxTurns, 50)
+	run.Timeout = cmp.Or(run.Timeout, 300*time.Second)
+	if f.constraints == nil {
+		for _, name := range f.known.names() {
+			a.Modules = append(a.Modules, Module{Name: name})
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package app
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"callgate/internal/app/node"
+)
+
+// Middleware is applied to the calls of a module, or to the texts of a
+// conversation.
+type Middleware struct {
+	Kind     string        // audit, retry, timeout; mask_secrets, content_filter
+	Attempts int           // retry: the number of attempts in all
+	Backoff  time.Duration // retry: the wait before the second attempt; it doubles
+	On       []string      // retry: the kinds of failure
+	Limit    time.Duration // timeout
+	Patterns []string      // mask_secrets, content_filter: regular expressions
+	Where    string        // content_filter: input, output or both
+	Message  string        // content_filter: the text that replaces a refused one
+}
+
+// middlewareReader reads lists of middleware.
+type middlewareReader struct{ *node.Reader }
+
+// readMiddleware reads the settings of one kind.
+type readMiddleware func(e node.Entry, m *Middleware)
+
+// unbuiltMiddleware are kinds that are designed and not built.
+const unbuiltMiddleware = "prompt_inject rag_inject response_filter"
+
+// read reads a list: each item is a kind, or {kind: {…}}.
+func (r middlewareReader) read(e node.Entry, kinds map[string]readMiddleware) []Middleware {
+	known := slices.Sorted(maps.Keys(kinds))
+	form := "write - " + strings.Join(known, ", - ") + ", or with settings - retry: {attempts: 3}"
+	if e.IsNull() {
+		return nil
+	}
+	var list []Middleware
+	add := func(kind string, at node.Position, settings node.Entry) {
+		read, ok := kinds[kind]
+		switch {
+		case ok:
+			m := Middleware{Kind: kind}
+			read(settings, &m)
+			list = append(list, m)
+		case slices.Contains(strings.Fields(unbuiltMiddleware), kind):
+			r.Fail(at, "delete it for now; there is "+strings.Join(known, ", "),
+				"the middleware %s is not built yet", kind)
+		default:
+			r.Fail(at, node.DidYouMean(kind, known, "there is"), "there is no middleware %s here", node.Quote(kind))
+		}
+	}
+	for _, in := range r.Items(e, "a list", form) {
+		if !in.IsMapping() {
+			if kind, ok := r.Text(in); ok {
+				add(kind, in.At, in.Empty())
+			}
+			continue
+		}
+		for _, m := range r.Entries(in, form) {
+			add(m.Key, m.KeyAt, m)
+		}
+	}
+	return list
+}
+
+// ofCalls are the kinds for the calls of a module.
+func (r middlewareReader) ofCalls() map[string]readMiddleware {
+	return map[string]readMiddleware{
+		"audit": func(e node.Entry, _ *Middleware) { r.Mapping(levelMiddleware, e, nil) },
+		"retry": func(e node.Entry, m *Middleware) {
+			m.Attempts, m.Backoff, m.On = 3, time.Second, []string{"unavailable", "timeout"}
+			r.Mapping(levelMiddleware, e, map[string]node.Read{
+				"attempts":        r.Number(&m.Attempts, 1, 5, "write how often it is tried in all, from 1 to 5"),
+				"backoff_seconds": r.Seconds(&m.Backoff, 0, 60, "write how many seconds to wait before the second try"),
+				"on":              r.retryOn(&m.On),
+			})
+		},
+		"timeout": func(e node.Entry, m *Middleware) {
+			r.Mapping(levelMiddleware, e, map[string]node.Read{
+				"seconds": r.Seconds(&m.Limit, 1, 86_400, "write how many seconds a call may take"),
+			})
+			if m.Limit == 0 && r.Position(e.Below("seconds")) == (node.Position{}) {
+				r.Fail(e.At, "write - timeout: {seconds: 30}", "%s does not say how long", e.Name())
+			}
+		},
+	}
+}
+
+func (r middlewareReader) retryOn(to *[]string) node.Read {
+	known := []string{"unavailable", "timeout", "busy", "limited", "failed"}
+	read := r.Texts(to, "name kinds of failure, such as [unavailable, timeout]")
+	return func(e node.Entry) {
+		read(e)
+		for i, kind := range *to {
+			if kind != "" && !slices.Contains(known, kind) {
+				r.Fail(r.Position(e.Item(i)), node.DidYouMean(kind, known, "the kinds are"),
+					"%s is no kind of failure that may pass", node.Quote(kind))
+			}
+		}
+	}
+}
+
+// ofTexts are the kinds for the texts of a conversation.
+func (r middlewareReader) ofTexts() map[string]readMiddleware {
+	return map[string]readMiddleware{
+		"mask_secrets": func(e node.Entry, m *Middleware) {
+			r.Mapping(levelMiddleware, e, map[string]node.Read{"patterns": r.patterns(&m.Patterns)})
+		},
+		"content_filter": func(e node.Entry, m *Middleware) {
+			m.Where = "both"
+			r.Mapping(levelMiddleware, e, map[string]node.Read{
+				"block":   r.patterns(&m.Patterns),
+				"where":   r.Choice(&m.Where, "input", "output", "both"),
+				"message": r.Label(&m.Message),
+			})
+			if len(m.Patterns) == 0 {
+				r.Fail(e.At, "write block: [\"a regular expression\"]", "%s blocks nothing", e.Name())
+			}
+		},
+	}
+}
+
+// patterns reads regular expressions.
+func (r middlewareReader) patterns(to *[]string) node.Read {
+	read := r.Texts(to, "write regular expressions in quotes")
+	return func(e node.Entry) {
+		read(e)
+		for i, p := range *to {
+			if _, err := regexp.Compile(p); err != nil {
+				r.Fail(r.Position(e.Item(i)), "mend it; it is written as Go's regexp wants",
+					"%s is no regular expression: %v", node.Quote(p), err)
+			}
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package app
+
+import (
+	"strings"
+
+	"callgate/internal/app/credential"
+	"callgate/internal/app/node"
+)
+
+// modelReader reads models, which the file calls brains, and how they are asked.
+type modelReader struct {
+	*node.Reader
+	*scope
+}
+
+// lanes reads the models of an agent's two lanes.
+func (r modelReader) lanes(e node.Entry) map[string]*Model {
+	lanes := map[string]*Model{}
+	lane := func(in node.Entry) {
+		if in.Has("brain") {
+			r.Mapping(levelLane, in, map[string]node.Read{
+				"brain": func(of node.Entry) { lanes[in.Key] = r.read(of) },
+			})
+			return
+		}
+		lanes[in.Key] = r.read(in)
+	}
+	r.Mapping(levelLanes, e, map[string]node.Read{"edge": lane, "core": lane})
+	if len(lanes) == 1 {
+		r.Fail(e.At, "write edge: and core:, or leave lanes out and give the agent one brain", "%s has one lane", e.Name())
+	}
+	return lanes
+}
+
+// read reads a model and how it is asked.
+func (r modelReader) read(e node.Entry) *Model {
+	m := &Model{}
+	r.Mapping(levelBrain, e, map[string]node.Read{
+		"provider":    r.TextInto(&m.Provider),
+		"provider_id": r.TextInto(&m.Provider),
+		"model":       r.TextInto(&m.Name),
+		"backend":     r.Choice(&m.Backend, "openai_compat", "anthropic", "github_copilot"),
+		"config":      func(in node.Entry) { r.connection(in, m) },
+		"credential":  func(in node.Entry) { m.Credential = credential.Read(r.Reader, in, r.id()) },
+		"temperature": r.Decimal(&m.Temperature, 0, 2),
+		"top_p":       r.Decimal(&m.TopP, 0, 1),
+		"max_tokens": r.Number(&m.MaxTokens, 1, 10_000_000,
+			"write how many tokens an answer may have, such as 4096"),
+		"timeout": r.Seconds(&m.Timeout, 1, 86_400, "write how many seconds one answer may take, such as 120"),
+		"native_tool_use": func(in node.Entry) {
+			m.NativeTools = new(bool)
+			r.Boolean(m.NativeTools, "write false for a model that takes no tools")(in)
+		},
+		"context":  func(in node.Entry) { m.Context = r.context(levelBrainContext, in, &m.Window) },
+		"effort":   r.Choice(&m.Effort, "low", "medium", "high"),
+		"fallback": func(in node.Entry) { m.Fallback = r.fallback(in) },
+	})
+	switch {
+	case m.Provider == "":
+		r.Fail(e.At, "write provider: openai, anthropic, deepseek, ollama … or offline",
+			"%s names no provider", e.Name())
+	case m.Provider != Offline && m.Name == "":
+		r.Fail(e.At, "write model: and the name by which the provider knows it", "%s names no model", e.Name())
+	}
+	return m
+}
+
+// connection reads where a provider is, and its key. A key whose variable is
+// not set is passed over where the model has a credential too.
+func (r modelReader) connection(e node.Entry, to *Model) {
+	r.Reader = r.WithSecrets()
+	r.Mapping(levelBrainConfig, e, map[string]node.Read{
+		"base_url": func(in node.Entry) {
+			url, ok := r.Text(in)
+			if ok && !isWebAddress(url) {
+				r.Fail(in.At, "it looks like https://host/v1",
+					"%s is %s, which is no address of the web", in.Name(), node.Quote(url))
+			}
+			to.BaseURL = url
+		},
+		"api_key": func(in node.Entry) {
+			if text, ok := in.Scalar(); ok && r.variables.Unset(text) {
+				r.links.keys = append(r.links.keys, missingKey{r.Reader, in, to})
+				return
+			}
+			to.Key, _ = r.Text(in)
+			to.DataSent = append(to.DataSent, dataSent("a key", in))
+		},
+		"headers": func(in node.Entry) {
+			to.Headers = map[string]string{}
+			for _, h := range r.Entries(in, "write one header on each line, such as X-Team: search") {
+				to.Headers[h.Key], _ = r.Text(h)
+				to.DataSent = append(to.DataSent, dataSent("the header "+h.Key, h))
+			}
+		},
+	})
+}
+
+func isWebAddress(url string) bool {
+	return strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")
+}
+
+// dataSent says what is sent: references as they are written, and never a
+// value.
+func dataSent(what string, e node.Entry) string {
+	if text, ok := e.Scalar(); ok && strings.Contains(text, "{{") {
+		return what + " " + text
+	}
+	return what + " that stands in the file"
+}
+
+// context reads how a conversation is kept within its window, and the window.
+func (r modelReader) context(level string, e node.Entry, window *int) Context {
+	var c Context
+	var trigger *float64
+	r.Mapping(level, e, map[string]node.Read{
+		"max_tokens": r.Number(window, 1000, 100_000_000,
+			"write the size of the model's context in tokens, such as 128000"),
+		"output_reserved": r.Number(&c.OutputReserved, 1, 10_000_000,
+			"write how many tokens are kept free for the answer, such as 4096"),
+		"strategy": r.Choice(&c.Strategy, "truncate", "summarize"),
+		"keep_recent": r.Number(&c.KeepRecent, 1, 10_000,
+			"write how many of the last messages stay as they are, such as 10"),
+		"compression_trigger": r.Decimal(&trigger, 0.1, 1),
+		"summary_max_tokens": r.Number(&c.SummaryMaxTokens, 100, 100_000,
+			"write how many tokens a summary may have, such as 1024"),
+		"auto_compact": func(in node.Entry) {
+			c.Auto = new(bool)
+			r.Boolean(c.Auto, "write false to have conversations shortened by hand only")(in)
+		},
+		"summary_brain": func(in node.Entry) { c.SummaryModel = r.fallback(in) },
+	})
+	if trigger != nil {
+		c.Trigger = *trigger
+	}
+	if *window > 0 && c.OutputReserved >= *window {
+		r.Fail(r.Position(e.Below("output_reserved")), "reserve less, such as a quarter of it",
+			"%s reserves %d of %d tokens for the answer, and leaves none to read", e.Name(), c.OutputReserved, *window)
+	}
+	r.summary(e, &c)
+	return c
+}
+
+// summary checks the model that writes summaries against the strategy.
+func (r modelReader) summary(e node.Entry, c *Context) {
+	at := r.Position(e.Below("summary_brain"))
+	switch {
+	case c.SummaryModel == nil:
+	case c.SummaryModel.Provider == Offline:
+		r.Fail(at, "name a language model", "%s names the offline brain for summaries, which cannot write", e.Name())
+	case c.Strategy == "truncate":
+		r.Fail(at, "write strategy: summarize, or delete summary_brain",
+			"%s names a brain for summaries, and wants none", e.Name())
+	case c.Strategy == "":
+		c.Strategy = "summarize"
+	}
+}
+
+// fallback reads a model that is asked in the place of another. How the
+// conversation is kept within the window is for the other one to say.
+func (r modelReader) fallback(e node.Entry) *Model {
+	m := r.read(e)
+	if m.Context != (Context{}) {
+		r.Fail(r.Position(e.Below("context")),
+			"keep only max_tokens here, and move the rest to the brain that it stands in for",
+			"%s cannot say how conversations are shortened", e.Name())
+	}
+	return m
+}

@@ -1,0 +1,61 @@
+package node
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+)
+
+// File reads the file that an entry names, below a folder. The file must lie in
+// that folder, wherever links lead. Both results are empty if it cannot be read.
+func (r *Reader) File(e Entry, folder string, most int64) (text, path string) {
+	const remedy = "name a file in the app's own folder, relative to the app file"
+	name, ok := r.Text(e)
+	if !ok {
+		return "", ""
+	}
+	local := filepath.FromSlash(name)
+	if filepath.IsAbs(name) || !filepath.IsLocal(local) {
+		r.Fail(e.At, remedy, "%s is %s, which is not in the app's folder", e.Name(), Quote(name))
+		return "", ""
+	}
+	data, err := readBelow(folder, local, most)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		r.Fail(e.At, remedy, "there is no file %s", Quote(name))
+	case err != nil:
+		r.Fail(e.At, remedy, "%s cannot be read: %v", Quote(name), err)
+	case int64(len(data)) > most:
+		r.Fail(e.At, "shorten it", "%s is longer than %d KiB", Quote(name), most>>10)
+	case !utf8.Valid(data):
+		r.Fail(e.At, "save it as UTF-8", "%s is not text", Quote(name))
+	default:
+		return string(data), filepath.Join(folder, local)
+	}
+	return "", ""
+}
+
+// readBelow reads a file through its folder, so that no link leads out of it.
+func readBelow(folder, name string, most int64) ([]byte, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := root.Stat(name) // before opening, which would wait on a pipe
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most+1))
+}

@@ -1,0 +1,89 @@
+package app
+
+import (
+	"callgate/internal/app/node"
+)
+
+// runtimeBlock reads how an app's agents run, and how they are shown their
+// tools.
+type runtimeBlock struct {
+	*node.Reader
+	*scope
+	runtime    Runtime
+	surface    Surface
+	middleware []Middleware
+}
+
+func (b *runtimeBlock) read(e node.Entry) {
+	middleware := middlewareReader{b.Reader}
+	b.Mapping(levelRuntime, e, map[string]node.Read{
+		"sandbox":        b.sandbox,
+		"strict":         b.Boolean(&b.runtime.Strict, "write true to have one bad manifest in tools.dirs fail the start"),
+		"tool_injection": b.injection,
+		"direct_modules": b.directModules,
+		"pinned_tools":   b.Texts(&b.surface.Pinned, "name the tools, such as [filesystem.read]"),
+		"primitives":     b.primitives,
+		"context": func(in node.Entry) {
+			b.runtime.Context = modelReader{b.Reader, b.scope}.context(levelContext, in, &b.surface.Window)
+		},
+		"mode":        b.mode,
+		"entry_agent": b.TextInto(&b.runtime.Entry),
+		"max_turns": b.Number(&b.runtime.MaxTurns, 1, 10_000,
+			"write how often a model is asked within one turn, such as 50"),
+		"timeout": b.Seconds(&b.runtime.Timeout, 1, 86_400,
+			"write how many seconds one turn may take, such as 300"),
+		"workdir":      b.TextInto(&b.runtime.Workdir),
+		"workdir_mode": b.Choice(&b.runtime.WorkdirMode, "none", "required", "fixed", "auto"),
+		"middleware":   func(in node.Entry) { b.middleware = middleware.read(in, middleware.ofTexts()) },
+	})
+	if b.runtime.WorkdirMode == "fixed" && b.runtime.Workdir == "" {
+		b.Fail(b.Position("runtime.workdir_mode"), "write runtime.workdir: and the folder",
+			"runtime.workdir_mode is fixed, and no folder is named")
+	}
+}
+
+func (b *runtimeBlock) sandbox(e node.Entry) {
+	word, ok := b.Text(e)
+	if ok && word != "full" && word != "relaxed" {
+		b.Fail(e.At, "write full, or relaxed to run where this machine cannot put up every wall",
+			"runtime.sandbox is %s", node.Quote(word))
+	}
+	b.runtime.Relaxed = word == "relaxed"
+}
+
+// mode reads how an app runs.
+func (b *runtimeBlock) mode(e node.Entry) {
+	if word, ok := e.Scalar(); ok && (word == "background" || word == "pipeline") {
+		b.Fail(e.At, "write conversation or one_shot", "the mode %s is not built yet", word)
+		return
+	}
+	b.Choice(&b.runtime.Mode, "conversation", "one_shot")(e)
+}
+
+// injection reads how tools are shown to a model.
+func (b *runtimeBlock) injection(e node.Entry) {
+	b.Choice(&b.surface.Mode, "auto", "direct", "compact_direct", "discovery")(e)
+	if b.surface.Mode == "auto" {
+		b.surface.Mode = ""
+	}
+}
+
+func (b *runtimeBlock) directModules(e node.Entry) {
+	b.Texts(&b.surface.DirectModules, "name the modules, such as [filesystem]")(e)
+	for i, name := range b.surface.DirectModules {
+		b.links.Mention(b.Reader, e.Item(i), name, "", true)
+	}
+}
+
+// primitives reads all, none, or the names of some.
+func (b *runtimeBlock) primitives(e node.Entry) {
+	if e.IsList() {
+		b.Texts(&b.surface.Primitives, "name the tools, or write all or none")(e)
+		return
+	}
+	var word string
+	b.Choice(&word, "all", "none")(e)
+	if word == "none" {
+		b.surface.Primitives = []string{}
+	}
+}

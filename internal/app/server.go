@@ -1,0 +1,62 @@
+package app
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"callgate/tool"
+)
+
+// mcpModule is the module whose config names the MCP servers; the tools of a
+// server are the module mcp_<name>.
+const mcpModule = "mcp"
+
+// ServerModule is the module of a server's tools.
+func ServerModule(server string) string {
+	return mcpModule + "_" + strings.ReplaceAll(server, "-", "_")
+}
+
+// isServer reports whether a module is that of one of these servers.
+func isServer(servers []Server, module string) bool {
+	return slices.ContainsFunc(servers, func(s Server) bool { return ServerModule(s.Name) == module })
+}
+
+// Server is an MCP server behind an app. Texts may hold {{secret.X}}, which is
+// resolved when the server is started.
+type Server struct {
+	Name         string
+	Command      string
+	Args         []string
+	Env          map[string]string
+	Dir          string
+	URL          string
+	Transport    string // stdio, http or sse; empty: by command or url
+	Protocol     string // the version of MCP; empty: the newest that it knows
+	Headers      map[string]string
+	OAuth        *OAuth
+	Timeout      time.Duration // of a call; 0: the default
+	StartTimeout time.Duration
+	Concurrency  int
+	EnvAllow     []string // variables of the kernel's environment that it gets
+	Pin          bool     // nothing of it is shown before a human accepted it
+	Tools        map[string]ServerTool
+}
+
+// OAuth is what a login at a remote server needs.
+type OAuth struct {
+	ClientID     string
+	ClientSecret string
+	CallbackPort int
+	Scopes       []string
+}
+
+// ServerTool is what the app says about one tool of a server. It goes before
+// what the server says.
+type ServerTool struct {
+	Risk       tool.Risk
+	SideEffect tool.SideEffect
+	Effects    []tool.Effect
+	Idempotent bool
+	Off        bool
+}
