@@ -513,17 +513,6 @@ func TestNoGit(t *testing.T) {
 	g.Refused(tool.Unavailable, "status", nil, "not installed", "apt-get install git")
 }
 
-func TestNetworkMustBeGranted(t *testing.T) {
-	t.Parallel()
-	g := onRepository(t)
-	for _, name := range []string{"clone", "fetch", "pull", "push"} {
-		g.Refused(tool.Denied, name, args{"url": "https://example.com/x.git"}, "constraints.network")
-		if r := g.ByName[name].Runtime; r.Risk != tool.High || r.SideEffect != tool.External || !r.Network {
-			t.Errorf("%s: %+v", name, r)
-		}
-	}
-}
-
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	g := newTools(t)

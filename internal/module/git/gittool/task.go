@@ -38,7 +38,7 @@ type Settings struct {
 
 // Defaults holds where an app file says nothing.
 func Defaults() *Settings {
-	return &Settings{Timeout: 30, NetworkTimeout: 300, MaxBytes: 128 << 10}
+	return &Settings{Timeout: 30, NetworkTimeout: 300, MaxBytes: 128 << 10, Network: true}
 }
 
 // Check reports what is wrong with the settings as a whole.

@@ -81,7 +81,7 @@ type cloneData struct {
 func clone(ctx context.Context, g *repo.Runner, c *call, in cloneArgs) (*tool.Result, error) {
 	ctx, cancel := gittool.WithTimeout(ctx, c.Settings.NetworkTimeout)
 	defer cancel()
-	if err := c.granted(); err != nil {
+	if err := c.checkNetwork(); err != nil {
 		return nil, err
 	}
 	if in.Branch != "" {

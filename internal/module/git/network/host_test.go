@@ -72,7 +72,7 @@ func newRemote(t *testing.T) (*gittest.Tools, *host) {
 // allowLoopback lets the calls reach the host, and sets more constraints to
 // true.
 func allowLoopback(g *gittest.Tools, more ...string) {
-	constraints := map[string]any{"network": true, "private_hosts": []any{"127.0.0.1"}}
+	constraints := map[string]any{"private_hosts": []any{"127.0.0.1"}}
 	for _, key := range more {
 		constraints[key] = true
 	}

@@ -51,7 +51,7 @@ func TestPush(t *testing.T) {
 	g.GitIn(h.served, "rev-parse", "--verify", "refs/tags/v1")
 	g.Refused(tool.NotFound, "push", args{"branch": "nowhere"}, "nowhere")
 	g.Refused(tool.NotFound, "push", args{"remote": "upstream"}, "its remotes are origin")
-	g.Configure(nil, map[string]any{"network": true, "private_hosts": []any{"127.0.0.1"}, "protected_branches": []any{"main"}})
+	g.Configure(nil, map[string]any{"private_hosts": []any{"127.0.0.1"}, "protected_branches": []any{"main"}})
 	g.Refused(tool.Denied, "push", nil, "protected")
 }
 
@@ -139,7 +139,7 @@ func TestNetworkIsGuarded(t *testing.T) {
 	} {
 		g.Refused(tool.Denied, "clone", args{"url": address})
 	}
-	g.Configure(nil, map[string]any{"network": true, "private_hosts": []any{"127.0.0.1"}, "allowed_hosts": []any{"example.com"}})
+	g.Configure(nil, map[string]any{"private_hosts": []any{"127.0.0.1"}, "allowed_hosts": []any{"example.com"}})
 	g.Refused(tool.Denied, "fetch", nil, "allowed hosts")
 	if n := h.requests.Load(); n != 0 {
 		t.Errorf("%d requests came through", n)
@@ -174,5 +174,30 @@ func TestCredential(t *testing.T) {
 	g.Git("remote", "set-url", "origin", "ssh://user:s3cret@127.0.0.1/x.git")
 	if _, err := g.Try("fetch", nil); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestNetworkIsForThePolicy: the app's rules decide who may leave the machine,
+// by a grant or by asking a human. A call that they let through is made, unless
+// the module's constraint forbids it.
+func TestNetworkIsForThePolicy(t *testing.T) {
+	t.Parallel()
+	g, h := newRemote(t)
+	for _, name := range []string{"clone", "fetch", "pull", "push"} {
+		if r := g.ByName[name].Runtime; r.Risk != tool.High || r.SideEffect != tool.External || !r.Network {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	g.Call("fetch", nil)
+	g.Call("push", nil)
+	g.Call("pull", nil)
+	g.Call("clone", args{"url": h.url})
+	sent := h.requests.Load()
+	g.Configure(nil, map[string]any{"network": false, "private_hosts": []any{"127.0.0.1"}})
+	for _, name := range []string{"clone", "fetch", "pull", "push"} {
+		g.Refused(tool.Denied, name, args{"url": h.url}, "constraints.network")
+	}
+	if n := h.requests.Load() - sent; n != 0 {
+		t.Errorf("%d requests came through", n)
 	}
 }

@@ -1,10 +1,14 @@
 // Package network is the part of the git module that leaves the machine: clone,
 // fetch, pull and push.
 //
-// Each call is refused unless an app file grants the network. What is granted
-// is a proxy of the call's own, on the loopback, where a guard judges every
-// connection; Git is told of nothing else. It speaks https and http, follows no
-// redirect, and is given a credential for the remote's own host alone.
+// Whether a call may leave the machine is for the policy to decide: the tools
+// are of high risk and have effects outside, so the gate lets a call through
+// that a rule of the app grants, or that a human approved. The constraint
+// network: false of the app file forbids all of them.
+//
+// Git reaches nothing but a proxy of the call's own, on the loopback, where a
+// guard checks every connection. It speaks https and http, follows no redirect,
+// and has a credential for the remote's own host alone.
 package network
 
 import (
@@ -44,7 +48,7 @@ func networked[In interface{ Folder() string }](g *repo.Runner, name string, run
 		c := &call{shared}
 		ctx, cancel := gittool.WithTimeout(ctx, c.Settings.NetworkTimeout)
 		defer cancel()
-		if err := c.granted(); err != nil {
+		if err := c.checkNetwork(); err != nil {
 			return nil, err
 		}
 		var err error
@@ -55,13 +59,13 @@ func networked[In interface{ Folder() string }](g *repo.Runner, name string, run
 	})
 }
 
-// granted refuses the network where no app file grants it.
-func (c *call) granted() error {
+// checkNetwork refuses the call if the app file forbids the network.
+func (c *call) checkNetwork() error {
 	if c.Settings.Network {
 		return nil
 	}
-	return tool.Errorf(c.Op, tool.Denied, "git may not use the network here").
-		WithHint("work with what is local, or ask the user to allow it in the app file: tools.modules.git.constraints.network: true")
+	return tool.Errorf(c.Op, tool.Denied, "the app file forbids git to use the network").
+		WithHint("work with what is local, or ask the user to remove tools.modules.git.constraints.network: false")
 }
 
 // remote finds a remote by its name in the repository's settings; push takes
