@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -36,12 +37,12 @@ const addOutput = `{
   "required": ["staged", "paths", "truncated"]
 }`
 
-func addTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func addTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "add", Doc: addDoc, Input: addInput, Output: addOutput,
 		Examples: []tool.Example{
-			gittool.Example("two files", `{"paths": ["src/server.go", "README.md"]}`),
-			gittool.Example("everything", `{"all": true}`),
+			module.Example("two files", `{"paths": ["src/server.go", "README.md"]}`),
+			module.Example("everything", `{"all": true}`),
 		},
 		Aliases: []string{
 			"git_add", "git add", "stage", "stage files", "stage changes", "mark as resolved", "add files to the index",
@@ -82,7 +83,7 @@ func add(ctx context.Context, c *call, in addArgs) (*tool.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := addData{Staged: len(names), Paths: names[:min(len(names), maxFiles)], Truncated: len(names) > maxFiles}
+	d := addData{Staged: len(names), Paths: names[:min(len(names), gittool.MaxFiles)], Truncated: len(names) > gittool.MaxFiles}
 	if d.Paths == nil {
 		d.Paths = []porcelain.Name{}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -44,7 +45,7 @@ const branchesOutput = `{
   }
 }`
 
-func branchesTool(g *repo.Runner) gittool.Definition {
+func branchesTool(g *repo.Runner) module.Definition {
 	r := tool.Runtime{Risk: tool.Medium, SideEffect: tool.Write, Timeout: gittool.MostTime, Effects: []tool.Effect{
 		{Resource: "repo:{repo}", Mode: tool.S},
 		{Resource: "repo:.", Mode: tool.S, Unless: []string{"repo"}},
@@ -53,12 +54,12 @@ func branchesTool(g *repo.Runner) gittool.Definition {
 		r.Effects = append(r.Effects, tool.Effect{Resource: "repo:{repo}", Mode: tool.X, When: verb},
 			tool.Effect{Resource: "repo:.", Mode: tool.X, When: verb, Unless: []string{"repo"}})
 	}
-	return gittool.Definition{
+	return module.Definition{
 		Name: "branches", Doc: branchesDoc, Input: branchesInput, Output: branchesOutput,
 		Examples: []tool.Example{
-			gittool.Example("list them", `{}`),
-			gittool.Example("a new branch where main is", `{"create": "feature/login", "start": "main"}`),
-			gittool.Example("delete one that was merged", `{"delete": "feature/login"}`),
+			module.Example("list them", `{}`),
+			module.Example("a new branch where main is", `{"create": "feature/login", "start": "main"}`),
+			module.Example("delete one that was merged", `{"delete": "feature/login"}`),
 		},
 		Aliases: []string{
 			"git_branch", "git branch", "list_branches", "create_branch", "git_create_branch", "delete_branch", "list branches", "create a branch", "delete a branch", "rename a branch",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -42,13 +43,13 @@ const checkoutOutput = `{
   }
 }`
 
-func checkoutTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func checkoutTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "checkout", Doc: checkoutDoc, Input: checkoutInput, Output: checkoutOutput,
 		Examples: []tool.Example{
-			gittool.Example("switch to a branch", `{"to": "main"}`),
-			gittool.Example("begin a new branch", `{"to": "feature/login", "create": true, "start": "main"}`),
-			gittool.Example("one file as it is on main", `{"to": "main", "paths": ["src/server.go"]}`),
+			module.Example("switch to a branch", `{"to": "main"}`),
+			module.Example("begin a new branch", `{"to": "feature/login", "create": true, "start": "main"}`),
+			module.Example("one file as it is on main", `{"to": "main", "paths": ["src/server.go"]}`),
 		},
 		Aliases: []string{
 			"git_checkout", "git checkout", "git switch", "switch_branch", "switch branch", "change branch", "go to a commit", "start a new branch",
@@ -197,7 +198,7 @@ func (c *call) checkoutPaths(ctx context.Context, revision string, paths []strin
 			return nil, err
 		}
 		if len(s.Changes) > 0 {
-			d, _ := c.describe(s, maxFiles)
+			d, _ := c.describe(s, gittool.MaxFiles)
 			return nil, tool.Errorf(c.Op, tool.Conflict, "changes that are not committed would be overwritten: %s", namesOf(d.all())).
 				WithHint("commit or stash them first; git.restore is for throwing changes away")
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -30,19 +31,19 @@ const commitInput = `{
 const commitOutput = `{
   "type": "object",
   "properties": {
-    "commit": ` + commitSchema + `,
+    "commit": ` + gittool.CommitSchema + `,
     "branch": {"type": "string"},
-    ` + patchOutput + `
+    ` + gittool.PatchOutput + `
   },
   "required": ["commit", "files"]
 }`
 
-func commitTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func commitTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "commit", Doc: commitDoc, Input: commitInput, Output: commitOutput,
 		Examples: []tool.Example{
-			gittool.Example("what is staged", `{"message": "server: answer HEAD requests"}`),
-			gittool.Example("all changes of known files", `{"message": "docs: mend the links", "all": true}`),
+			module.Example("what is staged", `{"message": "server: answer HEAD requests"}`),
+			module.Example("all changes of known files", `{"message": "docs: mend the links", "all": true}`),
 		},
 		Aliases: []string{
 			"git_commit", "git commit", "commit changes", "save changes to git", "record changes", "amend the last commit",
@@ -64,7 +65,7 @@ type commitArgs struct {
 type commitData struct {
 	Commit porcelain.Commit `json:"commit"`
 	Branch string           `json:"branch,omitempty"`
-	patchData
+	gittool.PatchData
 }
 
 func commit(ctx context.Context, c *call, in commitArgs) (*tool.Result, error) {
@@ -98,7 +99,7 @@ func (c *call) committable(ctx context.Context, in commitArgs) error {
 	if err != nil {
 		return err
 	}
-	d, _ := c.describe(s, maxFiles)
+	d, _ := c.describe(s, gittool.MaxFiles)
 	switch {
 	case d.Counts.Conflicts > 0 && !in.All:
 		return tool.Errorf(c.Op, tool.Conflict, "%s in conflict: %s", gittool.Count(d.Counts.Conflicts, "file"), namesOf(d.Conflicts)).
@@ -158,8 +159,8 @@ func (c *call) unpublished(ctx context.Context) error {
 
 // committed tells the commit that was made.
 func (c *call) committed(ctx context.Context, branch string) (*tool.Result, error) {
-	p := page{Stat: true}
-	args := append([]string{"log", "--max-count=1", porcelain.CommitFormat, "--encoding=UTF-8", "--diff-merges=first-parent"}, p.flags()...)
+	p := gittool.Page{Stat: true}
+	args := append([]string{"log", "--max-count=1", porcelain.CommitFormat, "--encoding=UTF-8", "--diff-merges=first-parent"}, p.Flags()...)
 	out, err := c.Run(ctx, repo.Command{Args: append(args, "HEAD", "--")})
 	if err != nil {
 		return nil, err
@@ -168,7 +169,7 @@ func (c *call) committed(ctx context.Context, branch string) (*tool.Result, erro
 	if err != nil {
 		return nil, c.UnexpectedOutput(err)
 	}
-	d, text, err := c.patch(strings.TrimPrefix(rest, "\n"), p, out.Cut)
+	d, text, err := c.Patch(strings.TrimPrefix(rest, "\n"), p, out.Cut)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +177,7 @@ func (c *call) committed(ctx context.Context, branch string) (*tool.Result, erro
 	if branch != "" {
 		where = " on " + porcelain.Text(branch)
 	}
-	return gittool.TextResult(fmt.Sprintf("committed %s%s: %s; %s", made.Short(), where, tool.Truncate(made.Subject), d.summary()), commitData{made, porcelain.Text(branch), d}, text)
+	return gittool.TextResult(fmt.Sprintf("committed %s%s: %s; %s", made.Short(), where, tool.Truncate(made.Subject), d.Summary()), commitData{made, porcelain.Text(branch), d}, text)
 }
 
 // namesOf lists some names, for an error.

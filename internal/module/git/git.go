@@ -26,9 +26,11 @@ package git
 
 import (
 	"context"
+	"slices"
 
 	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
+	"callgate/internal/module/git/history"
 	"callgate/internal/module/git/network"
 	"callgate/internal/module/git/repo"
 	"callgate/tool"
@@ -51,14 +53,18 @@ func Module() module.Module {
 // tools makes the tools of the module. A new tool is a file, its description
 // beside it, and a line here.
 func tools(g *repo.Runner) []*tool.Tool {
-	definitions := []gittool.Definition{
-		statusTool(g), diffTool(g), logTool(g), showTool(g), blameTool(g), branchesTool(g),
-		addTool(g), commitTool(g), checkoutTool(g), stashTool(g), restoreTool(g),
-	}
-	definitions = append(definitions, network.Tools(g)...)
+	definitions := slices.Concat(
+		[]module.Definition{statusTool(g)},
+		history.Tools(g),
+		[]module.Definition{
+			branchesTool(g), addTool(g), commitTool(g), checkoutTool(g), stashTool(g), restoreTool(g),
+		},
+		network.Tools(g),
+	)
 	all := make([]*tool.Tool, len(definitions))
 	for i, d := range definitions {
-		all[i] = d.Tool()
+		d.Tags = append([]string{"git", "repository", "version control", "dépôt", "gestion de versions"}, d.Tags...)
+		all[i] = d.Tool(gittool.Namespace)
 	}
 	return all
 }

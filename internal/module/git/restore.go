@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -37,13 +38,13 @@ const restoreOutput = `{
   "required": ["unstaged", "discarded"]
 }`
 
-func restoreTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func restoreTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "restore", Doc: restoreDoc, Input: restoreInput, Output: restoreOutput,
 		Examples: []tool.Example{
-			gittool.Example("undo the changes of a file", `{"paths": ["src/server.go"]}`),
-			gittool.Example("take a file out of what is staged", `{"paths": ["secrets.txt"], "staged": true}`),
-			gittool.Example("a file as it was two commits ago", `{"paths": ["README.md"], "source": "HEAD~2"}`),
+			module.Example("undo the changes of a file", `{"paths": ["src/server.go"]}`),
+			module.Example("take a file out of what is staged", `{"paths": ["secrets.txt"], "staged": true}`),
+			module.Example("a file as it was two commits ago", `{"paths": ["README.md"], "source": "HEAD~2"}`),
 		},
 		Aliases: []string{
 			"git_restore", "git restore", "git_reset", "git reset", "unstage", "unstage files", "discard changes", "undo changes", "revert a file",
@@ -118,7 +119,7 @@ func restore(ctx context.Context, c *call, in restoreArgs) (*tool.Result, error)
 func lost(before *porcelain.Status, staged, files bool) restoreData {
 	d := restoreData{Unstaged: []porcelain.Name{}, Discarded: []porcelain.Name{}}
 	for i, change := range before.Changes {
-		if i >= maxFiles {
+		if i >= gittool.MaxFiles {
 			d.Truncated = true
 			break
 		}

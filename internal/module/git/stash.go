@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -26,7 +27,7 @@ const stashInput = `{
     "include_untracked": {"type": "boolean", "default": false, "description": "With push: new files too."},
     "index": {"type": "integer", "minimum": 0, "default": 0, "description": "With show, pop, apply and drop: which stash; 0 is the latest."},
     ` + gittool.PathsProperty + `,
-    ` + pageProperties + `
+    ` + gittool.PageProperties + `
   },
   "additionalProperties": false
 }`
@@ -37,18 +38,18 @@ const stashOutput = `{
     "action": {"type": "string"},
     "stashes": {"type": "array", "items": {"type": "object", "properties": {"index": {"type": "integer"}, "commit": {"type": "string"}, "date": {"type": "string"}, "message": {"type": "string"}}, "required": ["index", "commit", "message"]}},
     "commit": {"type": "string", "description": "The stash that was made, brought back or dropped; its id still finds it for a while."},
-    ` + patchOutput + `
+    ` + gittool.PatchOutput + `
   },
   "required": ["action"]
 }`
 
-func stashTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func stashTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "stash", Doc: stashDoc, Input: stashInput, Output: stashOutput,
 		Examples: []tool.Example{
-			gittool.Example("put everything aside", `{"message": "half of the login page", "include_untracked": true}`),
-			gittool.Example("what is put aside", `{"action": "list"}`),
-			gittool.Example("bring the latest back", `{"action": "pop"}`),
+			module.Example("put everything aside", `{"message": "half of the login page", "include_untracked": true}`),
+			module.Example("what is put aside", `{"action": "list"}`),
+			module.Example("bring the latest back", `{"action": "pop"}`),
 		},
 		Aliases: []string{
 			"git_stash", "git stash", "stash changes", "put changes aside", "save work in progress", "unstash", "pop the stash",
@@ -62,7 +63,7 @@ func stashTool(g *repo.Runner) gittool.Definition {
 
 type stashArgs struct {
 	gittool.RepoArg
-	page
+	gittool.Page
 	Action    string   `json:"action"`
 	Message   string   `json:"message"`
 	Untracked bool     `json:"include_untracked"`
@@ -83,7 +84,7 @@ type stashData struct {
 type stashShowData struct {
 	Action string `json:"action"`
 	Commit string `json:"commit"`
-	patchData
+	gittool.PatchData
 }
 
 func stash(ctx context.Context, c *call, in stashArgs) (*tool.Result, error) {
@@ -156,7 +157,7 @@ func (c *call) stashPush(ctx context.Context, in stashArgs) (*tool.Result, error
 	if err != nil {
 		return nil, err
 	}
-	d, _ := c.describe(s, maxFiles)
+	d, _ := c.describe(s, gittool.MaxFiles)
 	switch {
 	case s.Head == "":
 		return nil, tool.Errorf(c.Op, tool.Failed, "there is no commit yet, so nothing can be put aside").WithHint("make a first commit")
@@ -196,16 +197,16 @@ func (c *call) stashShow(ctx context.Context, in stashArgs, chosen porcelain.Sta
 	if err != nil {
 		return nil, err
 	}
-	args := append(append([]string{"diff"}, in.flags()...), chosen.Commit+"^1", chosen.Commit)
+	args := append(append([]string{"diff"}, in.Flags()...), chosen.Commit+"^1", chosen.Commit)
 	out, err := c.Run(ctx, repo.Command{Args: append(args, where...)})
 	if err != nil {
 		return nil, err
 	}
-	d, text, err := c.patch(out.Text, in.page, out.Cut)
+	d, text, err := c.Patch(out.Text, in.Page, out.Cut)
 	if err != nil {
 		return nil, err
 	}
-	return gittool.TextResult(fmt.Sprintf("stash %d (%s): %s", chosen.Index, tool.Truncate(chosen.Message), d.summary()), stashShowData{in.Action, chosen.Commit, d}, text)
+	return gittool.TextResult(fmt.Sprintf("stash %d (%s): %s", chosen.Index, tool.Truncate(chosen.Message), d.Summary()), stashShowData{in.Action, chosen.Commit, d}, text)
 }
 
 // stashBack brings a stash back. A conflict leaves its marks in the files, and
@@ -218,7 +219,7 @@ func (c *call) stashBack(ctx context.Context, action string, chosen porcelain.St
 		if err2 != nil {
 			return nil, errors.Join(err, err2)
 		}
-		if d, _ := c.describe(s, maxFiles); d.Counts.Conflicts > 0 {
+		if d, _ := c.describe(s, gittool.MaxFiles); d.Counts.Conflicts > 0 {
 			return nil, tool.Errorf(c.Op, tool.Conflict, "the stash was brought back with conflicts in %s, and is kept in the list", namesOf(d.Conflicts)).
 				WithHint("mend these files and stage them with git.add")
 		}

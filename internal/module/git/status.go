@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -50,12 +51,12 @@ const statusOutput = `{
   "$defs": {"change": {"type": "object", "properties": {"path": {"type": "string"}, "change": {"type": "string"}, "from": {"type": "string", "description": "The name before a rename."}}, "required": ["path", "change"]}}
 }`
 
-func statusTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func statusTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "status", Doc: statusDoc, Input: statusInput, Output: statusOutput,
 		Examples: []tool.Example{
-			gittool.Example("what has changed", `{}`),
-			gittool.Example("in a repository below the workspace, each new file by its name", `{"repo": "services/api", "untracked": "all"}`),
+			module.Example("what has changed", `{}`),
+			module.Example("in a repository below the workspace, each new file by its name", `{"repo": "services/api", "untracked": "all"}`),
 		},
 		Aliases: []string{
 			"git_status", "git status", "repo_status", "working tree status",

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -44,14 +45,14 @@ const cloneOutput = `{
   "required": ["path"]
 }`
 
-func cloneTool(g *repo.Runner) gittool.Definition {
+func cloneTool(g *repo.Runner) module.Definition {
 	r := gittool.NetworkRuntime(true)
 	r.Effects = []tool.Effect{{Resource: "repo:{path}", Mode: tool.X}, {Resource: "workspace", Mode: tool.U}}
-	return gittool.Definition{
+	return module.Definition{
 		Name: "clone", Doc: cloneDoc, Input: cloneInput, Output: cloneOutput,
 		Examples: []tool.Example{
-			gittool.Example("the latest state alone", `{"url": "https://example.com/team/project.git", "depth": 1}`),
-			gittool.Example("into a folder", `{"url": "https://example.com/team/project.git", "path": "vendor/project", "branch": "v2"}`),
+			module.Example("the latest state alone", `{"url": "https://example.com/team/project.git", "depth": 1}`),
+			module.Example("into a folder", `{"url": "https://example.com/team/project.git", "path": "vendor/project", "branch": "v2"}`),
 		},
 		Aliases: []string{
 			"git_clone", "git clone", "clone a repository", "download a repository", "checkout a project", "get the source code",

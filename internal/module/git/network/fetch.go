@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -38,10 +39,10 @@ const fetchOutput = `{
   "required": ["remote", "changes"]
 }`
 
-func fetchTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func fetchTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "fetch", Doc: fetchDoc, Input: fetchInput, Output: fetchOutput,
-		Examples: []tool.Example{gittool.Example("what is new", `{}`), gittool.Example("one branch", `{"remote": "origin", "branch": "main"}`)},
+		Examples: []tool.Example{module.Example("what is new", `{}`), module.Example("one branch", `{"remote": "origin", "branch": "main"}`)},
 		Aliases: []string{
 			"git_fetch", "git fetch", "fetch from remote", "download remote branches", "check for new commits", "update remote branches",
 			"récupérer du dépôt distant", "actualiser les branches distantes",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -37,10 +38,10 @@ const pullOutput = `{
   "required": ["branch", "upstream", "to"]
 }`
 
-func pullTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func pullTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "pull", Doc: pullDoc, Input: pullInput, Output: pullOutput,
-		Examples: []tool.Example{gittool.Example("bring the current branch up to date", `{}`)},
+		Examples: []tool.Example{module.Example("bring the current branch up to date", `{}`)},
 		Aliases: []string{
 			"git_pull", "git pull", "update from remote", "get the latest changes", "bring up to date", "fast-forward",
 			"mettre à jour depuis le dépôt distant", "tirer les modifications",

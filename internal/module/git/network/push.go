@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -39,12 +40,12 @@ const pushOutput = `{
   "required": ["remote", "ref"]
 }`
 
-func pushTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func pushTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "push", Doc: pushDoc, Input: pushInput, Output: pushOutput,
 		Examples: []tool.Example{
-			gittool.Example("the current branch, for the first time", `{"set_upstream": true}`),
-			gittool.Example("a tag", `{"tag": "v1.5.0"}`),
+			module.Example("the current branch, for the first time", `{"set_upstream": true}`),
+			module.Example("a tag", `{"tag": "v1.5.0"}`),
 		},
 		Aliases: []string{
 			"git_push", "git push", "push to remote", "publish a branch", "upload commits", "push a tag", "publish commits",

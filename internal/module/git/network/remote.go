@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/repo"
 	"callgate/internal/netguard"
@@ -27,8 +28,8 @@ import (
 )
 
 // Tools are the tools of this package.
-func Tools(g *repo.Runner) []gittool.Definition {
-	return []gittool.Definition{cloneTool(g), fetchTool(g), pullTool(g), pushTool(g)}
+func Tools(g *repo.Runner) []module.Definition {
+	return []module.Definition{cloneTool(g), fetchTool(g), pullTool(g), pushTool(g)}
 }
 
 // call is one call of a tool of this package.

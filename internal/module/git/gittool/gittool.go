@@ -68,46 +68,14 @@ func (s *Settings) protects(branch string) bool {
 	return false
 }
 
-// Definition is one tool as its file writes it down.
-type Definition struct {
-	Name          string
-	Doc           string
-	Input, Output string
-	Examples      []tool.Example
-	Aliases, Tags []string
-	Runtime       tool.Runtime
-	Handler       tool.Handler
-}
-
-// Tool is the tool as the kernel publishes it.
-func (d Definition) Tool() *tool.Tool {
-	t := &tool.Tool{
-		ID: tool.ID{Namespace: Namespace, Name: d.Name, Version: tool.Version{Major: 1}},
-		Spec: tool.Spec{
-			Description: strings.TrimSpace(d.Doc),
-			Input:       json.RawMessage(d.Input),
-			Output:      json.RawMessage(d.Output),
-			Examples:    d.Examples,
-			Aliases:     d.Aliases,
-			Tags:        append([]string{"git", "repository", "version control", "dépôt", "gestion de versions"}, d.Tags...),
-		},
-		Runtime: d.Runtime,
-		Handler: d.Handler,
-	}
-	t.Spec.Name = t.ID.Dotted()
-	return t
-}
-
-// Example is one call worth imitating.
-func Example(note, args string) tool.Example {
-	return tool.Example{Note: note, Args: json.RawMessage(args)}
-}
-
 // The two properties that most tools share.
 const (
 	RepoProperty  = `"repo": {"type": "string", "default": ".", "description": "The repository's folder, relative to the workspace. Default: the workspace itself."}`
 	PathsProperty = `"paths": {"type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 1000, "description": "Only these files and folders, relative to the repository. Literal: no patterns."}`
 )
+
+// CommitSchema is the JSON Schema of a commit in a result.
+const CommitSchema = `{"type": "object", "properties": {"id": {"type": "string"}, "parents": {"type": "array", "items": {"type": "string"}}, "author": {"type": "string"}, "email": {"type": "string"}, "date": {"type": "string"}, "committer": {"type": "string", "description": "Where it is not the author."}, "committed": {"type": "string", "description": "When, if not at the date."}, "refs": {"type": "array", "items": {"type": "string"}}, "subject": {"type": "string"}, "body": {"type": "string"}}, "required": ["id", "parents", "author", "email", "date", "subject"]}`
 
 // MostTime is longer than an app file can give a call, so that the module's
 // own limit is the one that counts.

@@ -1,4 +1,4 @@
-package git
+package history
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -36,26 +37,23 @@ const logInput = `{
   "additionalProperties": false
 }`
 
-// commitSchema is a commit as a result tells it.
-const commitSchema = `{"type": "object", "properties": {"id": {"type": "string"}, "parents": {"type": "array", "items": {"type": "string"}}, "author": {"type": "string"}, "email": {"type": "string"}, "date": {"type": "string"}, "committer": {"type": "string", "description": "Where it is not the author."}, "committed": {"type": "string", "description": "When, if not at the date."}, "refs": {"type": "array", "items": {"type": "string"}}, "subject": {"type": "string"}, "body": {"type": "string"}}, "required": ["id", "parents", "author", "email", "date", "subject"]}`
-
 const logOutput = `{
   "type": "object",
   "properties": {
-    "commits": {"type": "array", "items": ` + commitSchema + `},
+    "commits": {"type": "array", "items": ` + gittool.CommitSchema + `},
     "truncated": {"type": "boolean", "description": "Whether older commits follow."},
     "next_skip": {"type": "integer", "description": "The skip to continue with."}
   },
   "required": ["commits", "truncated"]
 }`
 
-func logTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func logTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "log", Doc: logDoc, Input: logInput, Output: logOutput,
 		Examples: []tool.Example{
-			gittool.Example("the last commits", `{"limit": 10}`),
-			gittool.Example("what a branch has that main has not", `{"rev": "main..feature"}`),
-			gittool.Example("who changed a file lately, and why", `{"paths": ["internal/server.go"], "follow": true, "since": "1 month ago"}`),
+			module.Example("the last commits", `{"limit": 10}`),
+			module.Example("what a branch has that main has not", `{"rev": "main..feature"}`),
+			module.Example("who changed a file lately, and why", `{"paths": ["internal/server.go"], "follow": true, "since": "1 month ago"}`),
 		},
 		Aliases: []string{
 			"git_log", "git log", "commit history", "list_commits", "search commits", "recent commits", "history of a file", "what happened in the project",

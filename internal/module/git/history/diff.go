@@ -1,9 +1,10 @@
-package git
+package history
 
 import (
 	"context"
 	_ "embed"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/repo"
 	"callgate/tool"
@@ -20,7 +21,7 @@ const diffInput = `{
     "from": {"type": "string", "minLength": 1, "description": "A commit, branch or tag to compare with; or a range such as main...feature."},
     "to": {"type": "string", "minLength": 1, "description": "The commit, branch or tag that from is compared with; the working tree unless given."},
     ` + gittool.PathsProperty + `,
-    ` + pageProperties + `
+    ` + gittool.PageProperties + `
   },
   "additionalProperties": false
 }`
@@ -28,19 +29,19 @@ const diffInput = `{
 const diffOutput = `{
   "type": "object",
   "properties": {
-    ` + patchOutput + `
+    ` + gittool.PatchOutput + `
   },
   "required": ["files", "total_files", "added", "deleted", "truncated"]
 }`
 
-func diffTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func diffTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "diff", Doc: diffDoc, Input: diffInput, Output: diffOutput,
 		Examples: []tool.Example{
-			gittool.Example("what is not staged yet", `{}`),
-			gittool.Example("what would be committed", `{"staged": true}`),
-			gittool.Example("how many lines a branch changed since it left main", `{"from": "main...feature", "stat": true}`),
-			gittool.Example("one file, since the last release", `{"from": "v1.4.0", "to": "HEAD", "paths": ["src/server.go"]}`),
+			module.Example("what is not staged yet", `{}`),
+			module.Example("what would be committed", `{"staged": true}`),
+			module.Example("how many lines a branch changed since it left main", `{"from": "main...feature", "stat": true}`),
+			module.Example("one file, since the last release", `{"from": "v1.4.0", "to": "HEAD", "paths": ["src/server.go"]}`),
 		},
 		Aliases: []string{
 			"git_diff", "git diff", "git_diff_staged", "git_diff_unstaged", "compare branches", "show changes", "what did I change", "review changes",
@@ -54,7 +55,7 @@ func diffTool(g *repo.Runner) gittool.Definition {
 
 type diffArgs struct {
 	gittool.RepoArg
-	page
+	gittool.Page
 	Staged bool     `json:"staged"`
 	From   string   `json:"from"`
 	To     string   `json:"to"`
@@ -62,7 +63,7 @@ type diffArgs struct {
 }
 
 func diff(ctx context.Context, c *call, in diffArgs) (*tool.Result, error) {
-	args := append([]string{"diff"}, in.flags()...)
+	args := append([]string{"diff"}, in.Flags()...)
 	if in.Staged {
 		args = append(args, "--cached")
 	}
@@ -91,11 +92,11 @@ func diff(ctx context.Context, c *call, in diffArgs) (*tool.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, text, err := c.patch(out.Text, in.page, out.Cut)
+	d, text, err := c.Patch(out.Text, in.Page, out.Cut)
 	if err != nil {
 		return nil, err
 	}
-	summary := d.summary()
+	summary := d.Summary()
 	if d.Total == 0 {
 		summary = "no differences"
 		if !in.Staged && in.From == "" {

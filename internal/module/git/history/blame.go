@@ -1,4 +1,4 @@
-package git
+package history
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -44,12 +45,12 @@ const blameOutput = `{
   "required": ["path", "lines", "commits", "truncated"]
 }`
 
-func blameTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func blameTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "blame", Doc: blameDoc, Input: blameInput, Output: blameOutput,
 		Examples: []tool.Example{
-			gittool.Example("who wrote the start of a file", `{"path": "src/server.go"}`),
-			gittool.Example("twenty lines from line 120 on", `{"path": "src/server.go", "start": 120, "limit": 20}`),
+			module.Example("who wrote the start of a file", `{"path": "src/server.go"}`),
+			module.Example("twenty lines from line 120 on", `{"path": "src/server.go", "start": 120, "limit": 20}`),
 		},
 		Aliases: []string{
 			"git_blame", "git blame", "git_annotate", "annotate a file", "who wrote this line", "who changed this line", "why is this line here",

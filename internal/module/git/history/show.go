@@ -1,4 +1,4 @@
-package git
+package history
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -23,7 +24,7 @@ const showInput = `{
     "rev": {"type": "string", "minLength": 1, "description": "The commit, branch or tag. Default: HEAD."},
     "path": {"type": "string", "minLength": 1, "description": "Show this file or folder as it was at rev, instead of the commit."},
     ` + gittool.PathsProperty + `,
-    ` + pageProperties + `
+    ` + gittool.PageProperties + `
   },
   "additionalProperties": false
 }`
@@ -31,8 +32,8 @@ const showInput = `{
 const showOutput = `{
   "type": "object",
   "properties": {
-    "commit": ` + commitSchema + `,
-    ` + patchOutput + `,
+    "commit": ` + gittool.CommitSchema + `,
+    ` + gittool.PatchOutput + `,
     "path": {"type": "string"},
     "size": {"type": "integer", "description": "Bytes of the file."},
     "binary": {"type": "boolean", "description": "Whether the file is not text, and so not shown."},
@@ -41,13 +42,13 @@ const showOutput = `{
   "required": ["truncated"]
 }`
 
-func showTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func showTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "show", Doc: showDoc, Input: showInput, Output: showOutput,
 		Examples: []tool.Example{
-			gittool.Example("what the last commit changed", `{}`),
-			gittool.Example("which files a commit touched", `{"rev": "1a2b3c4", "stat": true}`),
-			gittool.Example("a file as it was at a release", `{"rev": "v1.4.0", "path": "src/server.go"}`),
+			module.Example("what the last commit changed", `{}`),
+			module.Example("which files a commit touched", `{"rev": "1a2b3c4", "stat": true}`),
+			module.Example("a file as it was at a release", `{"rev": "v1.4.0", "path": "src/server.go"}`),
 		},
 		Aliases: []string{
 			"git_show", "git show", "show a commit", "commit details", "what did this commit change", "file at a revision", "old version of a file", "get_commit",
@@ -61,7 +62,7 @@ func showTool(g *repo.Runner) gittool.Definition {
 
 type showArgs struct {
 	gittool.RepoArg
-	page
+	gittool.Page
 	Rev   string   `json:"rev"`
 	Path  string   `json:"path"`
 	Paths []string `json:"paths"`
@@ -69,7 +70,7 @@ type showArgs struct {
 
 type showData struct {
 	Commit *porcelain.Commit `json:"commit,omitempty"`
-	patchData
+	gittool.PatchData
 }
 
 func show(ctx context.Context, c *call, in showArgs) (*tool.Result, error) {
@@ -84,7 +85,7 @@ func show(ctx context.Context, c *call, in showArgs) (*tool.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	flags := in.flags()
+	flags := in.Flags()
 	if len(in.Paths) > 0 {
 		flags = []string{"-z", "--no-patch"}
 	}
@@ -106,12 +107,12 @@ func (c *call) showPaths(ctx context.Context, in showArgs, text string, where []
 	if err != nil {
 		return nil, c.UnexpectedOutput(err)
 	}
-	args := append([]string{"diff-tree", "--no-commit-id", "-r", "--root", "-m", "--first-parent"}, in.flags()...)
+	args := append([]string{"diff-tree", "--no-commit-id", "-r", "--root", "-m", "--first-parent"}, in.Flags()...)
 	out, err := c.Run(ctx, repo.Command{Args: append(append(args, commit.ID), where...)})
 	if err != nil {
 		return nil, err
 	}
-	d, patch, err := c.patch(out.Text, in.page, out.Cut)
+	d, patch, err := c.Patch(out.Text, in.Page, out.Cut)
 	if err != nil {
 		return nil, err
 	}
@@ -126,14 +127,14 @@ func (c *call) shown(in showArgs, out *repo.Output) (*tool.Result, error) {
 	if err != nil {
 		return nil, c.UnexpectedOutput(err)
 	}
-	d, patch, err := c.patch(strings.TrimPrefix(rest, "\n"), in.page, out.Cut)
+	d, patch, err := c.Patch(strings.TrimPrefix(rest, "\n"), in.Page, out.Cut)
 	if err != nil {
 		return nil, err
 	}
 	return showResult(commit, d, patch)
 }
 
-func showResult(commit porcelain.Commit, d patchData, patch string) (*tool.Result, error) {
+func showResult(commit porcelain.Commit, d gittool.PatchData, patch string) (*tool.Result, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "commit %s\nAuthor: %s <%s>\nDate:   %s\n\n%s\n", commit.ID, commit.Author, commit.Email, commit.Date, commit.Subject)
 	if commit.Body != "" {
@@ -142,7 +143,7 @@ func showResult(commit porcelain.Commit, d patchData, patch string) (*tool.Resul
 	if patch != "" {
 		b.WriteString("\n" + patch)
 	}
-	return gittool.TextResult(fmt.Sprintf("%s %s: %s", commit.Short(), tool.Truncate(commit.Subject), d.summary()), showData{&commit, d}, b.String())
+	return gittool.TextResult(fmt.Sprintf("%s %s: %s", commit.Short(), tool.Truncate(commit.Subject), d.Summary()), showData{&commit, d}, b.String())
 }
 
 type fileData struct {

@@ -1,33 +1,32 @@
-package git
+package gittool
 
 import (
 	"fmt"
 	"strings"
 
-	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 )
 
-// page chooses a part of a patch.
-type page struct {
+// Page chooses a part of a patch.
+type Page struct {
 	Skip    int  `json:"skip"`
 	Stat    bool `json:"stat"`
 	Context *int `json:"context"`
 }
 
-const pageProperties = `"stat": {"type": "boolean", "default": false, "description": "Give only the files and how many lines changed, without the text."},
+const PageProperties = `"stat": {"type": "boolean", "default": false, "description": "Give only the files and how many lines changed, without the text."},
     "context": {"type": "integer", "minimum": 0, "maximum": 100, "default": 3, "description": "How many unchanged lines to show around each change."},
     "skip": {"type": "integer", "minimum": 0, "default": 0, "description": "How many files to leave out at the start, to continue a long diff."}`
 
-const patchOutput = `"files": {"type": "array", "items": {"type": "object", "properties": {"path": {"type": "string"}, "from": {"type": "string", "description": "The name before a rename."}, "added": {"type": "integer"}, "deleted": {"type": "integer"}, "binary": {"type": "boolean"}}, "required": ["path", "added", "deleted"]}},
+const PatchOutput = `"files": {"type": "array", "items": {"type": "object", "properties": {"path": {"type": "string"}, "from": {"type": "string", "description": "The name before a rename."}, "added": {"type": "integer"}, "deleted": {"type": "integer"}, "binary": {"type": "boolean"}}, "required": ["path", "added", "deleted"]}},
     "total_files": {"type": "integer"},
     "added": {"type": "integer", "description": "Lines added in all files."},
     "deleted": {"type": "integer", "description": "Lines deleted in all files."},
     "truncated": {"type": "boolean", "description": "Whether there is more than is given."},
     "next_skip": {"type": "integer", "description": "The skip to continue with."}`
 
-// patchData is how much a patch changes.
-type patchData struct {
+// PatchData is how much a patch changes.
+type PatchData struct {
 	Files     []porcelain.File `json:"files"`
 	Total     int              `json:"total_files"`
 	Added     int              `json:"added"`
@@ -36,12 +35,12 @@ type patchData struct {
 	NextSkip  int              `json:"next_skip,omitempty"`
 }
 
-// maxFiles is how many files are listed.
-const maxFiles = 500
+// MaxFiles is how many files are listed.
+const MaxFiles = 500
 
-// flags are the options of every command that shows a patch: plain text, made
+// Flags are the options of every command that shows a patch: plain text, made
 // by Git itself.
-func (p page) flags() []string {
+func (p Page) Flags() []string {
 	flags := []string{"-z", "--numstat", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--submodule=short", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/"}
 	if p.Stat {
 		return flags
@@ -53,17 +52,17 @@ func (p page) flags() []string {
 	return append(flags, "--patch", fmt.Sprintf("--unified=%d", context))
 }
 
-// patch reads numbers and text, and chooses what of them is given. Cut says
+// Patch reads numbers and text, and chooses what of them is given. Cut says
 // that Git had more to say.
-func (c *call) patch(text string, p page, cut bool) (patchData, string, error) {
+func (c *Call) Patch(text string, p Page, cut bool) (PatchData, string, error) {
 	files, body, err := porcelain.CutNumstat(text)
 	if err != nil {
-		return patchData{}, "", c.UnexpectedOutput(err)
+		return PatchData{}, "", c.UnexpectedOutput(err)
 	}
-	d := patchData{Files: []porcelain.File{}, Total: len(files), Truncated: cut}
+	d := PatchData{Files: []porcelain.File{}, Total: len(files), Truncated: cut}
 	for i, f := range files {
 		d.Added, d.Deleted = d.Added+f.Added, d.Deleted+f.Deleted
-		if i >= p.Skip && len(d.Files) < maxFiles {
+		if i >= p.Skip && len(d.Files) < MaxFiles {
 			d.Files = append(d.Files, f)
 		}
 	}
@@ -114,9 +113,9 @@ func statLines(files []porcelain.File) string {
 	return b.String()
 }
 
-// summary is a patch in one line.
-func (d *patchData) summary() string {
-	text := fmt.Sprintf("%s changed, +%d -%d", gittool.Count(d.Total, "file"), d.Added, d.Deleted)
+// Summary is a patch in one line.
+func (d *PatchData) Summary() string {
+	text := fmt.Sprintf("%s changed, +%d -%d", Count(d.Total, "file"), d.Added, d.Deleted)
 	switch {
 	case d.NextSkip > 0:
 		text += fmt.Sprintf("; continue with skip=%d, or name paths", d.NextSkip)
