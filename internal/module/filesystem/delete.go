@@ -15,7 +15,10 @@ var deleteDoc string
 const deleteInput = `{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "minLength": 1, "description": "What to delete, relative to the workspace or absolute inside it."},
+    "path": {
+      "type": "string", "minLength": 1,
+      "description": "What to delete, relative to the workspace or absolute inside it."
+    },
     "recursive": {"type": "boolean", "default": false, "description": "Delete a directory with everything in it."}
   },
   "required": ["path"],

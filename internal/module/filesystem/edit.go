@@ -18,18 +18,30 @@ var editDoc string
 
 // editFields are the parameters of one edit, alone or in a list.
 const editFields = `
-    "op": {"type": "string", "enum": ["replace", "replace_lines", "insert", "append"], "description": "What to do; replace unless given."},
+    "op": {
+      "type": "string", "enum": ["replace", "replace_lines", "insert", "append"],
+      "description": "What to do; replace unless given."
+    },
     "old": {"type": "string", "description": "For replace: the text to look for, exactly."},
     "new": {"type": "string", "description": "The text to put there."},
     "all": {"type": "boolean", "description": "For replace: every occurrence."},
-    "count": {"type": "integer", "minimum": 0, "description": "For replace: how many occurrences there must be; all of them are replaced."},
-    "line": {"type": "integer", "minimum": 0, "description": "For replace_lines: the first line. For insert: the line before which new goes. Lines begin at 1."},
+    "count": {
+      "type": "integer", "minimum": 0,
+      "description": "For replace: how many occurrences there must be; all of them are replaced."
+    },
+    "line": {
+      "type": "integer", "minimum": 0,
+      "description": "For replace_lines: the first line. For insert: the line before which new goes. Lines ` +
+	`begin at 1."
+    },
     "end_line": {"type": "integer", "minimum": 0, "description": "For replace_lines: the last line; the first one unless given."}`
 
 const editInput = `{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "minLength": 1, "description": "The file, relative to the workspace or absolute inside it."},
+    "path": {
+      "type": "string", "minLength": 1, "description": "The file, relative to the workspace or absolute inside it."
+    },
     "edits": {
       "type": "array", "maxItems": 1000, "description": "Several edits, in place of one.",
       "items": {"type": "object", "properties": {` + editFields + `}, "additionalProperties": false}

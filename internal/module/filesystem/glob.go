@@ -23,11 +23,20 @@ const globInput = `{
   "type": "object",
   "properties": {
     "pattern": {"type": "string", "minLength": 1, "description": "The pattern, for example **/*.go."},
-    "path": {"type": "string", "minLength": 1, "default": ".", "description": "The directory to search, relative to the workspace or absolute inside it."},
+    "path": {
+      "type": "string", "minLength": 1, "default": ".",
+      "description": "The directory to search, relative to the workspace or absolute inside it."
+    },
     "type": {"type": "string", "enum": ["file", "dir", "any"], "default": "file", "description": "What to find."},
-    "sort": {"type": "string", "enum": ["path", "modified"], "default": "path", "description": "By path, or the newest first."},
+    "sort": {
+      "type": "string", "enum": ["path", "modified"], "default": "path",
+      "description": "By path, or the newest first."
+    },
     "hidden": {"type": "boolean", "default": false, "description": "Find hidden names too."},
-    "limit": {"type": "integer", "minimum": 0, "maximum": 20000, "default": 1000, "description": "How many paths to give at most."}
+    "limit": {
+      "type": "integer", "minimum": 0, "maximum": 20000, "default": 1000,
+      "description": "How many paths to give at most."
+    }
   },
   "required": ["pattern"],
   "additionalProperties": false
@@ -36,7 +45,9 @@ const globInput = `{
 const globOutput = `{
   "type": "object",
   "properties": {
-    "paths": {"type": "array", "items": {"type": "string"}, "description": "What was found, relative to the workspace."},
+    "paths": {
+      "type": "array", "items": {"type": "string"}, "description": "What was found, relative to the workspace."
+    },
     "truncated": {"type": "boolean", "description": "Whether there is more than was given."}
   },
   "required": ["paths", "truncated"]

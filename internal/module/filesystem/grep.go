@@ -22,15 +22,32 @@ var grepDoc string
 const grepInput = `{
   "type": "object",
   "properties": {
-    "pattern": {"type": "string", "minLength": 1, "description": "The regular expression (RE2), or the text when literal is true."},
-    "path": {"type": "string", "minLength": 1, "default": ".", "description": "The directory or the file to search, relative to the workspace or absolute inside it."},
-    "glob": {"type": "string", "description": "Search only files whose path matches; without a slash, whose name does."},
+    "pattern": {
+      "type": "string", "minLength": 1,
+      "description": "The regular expression (RE2), or the text when literal is true."
+    },
+    "path": {
+      "type": "string", "minLength": 1, "default": ".",
+      "description": "The directory or the file to search, relative to the workspace or absolute inside it."
+    },
+    "glob": {
+      "type": "string", "description": "Search only files whose path matches; without a slash, whose name does."
+    },
     "literal": {"type": "boolean", "default": false, "description": "Take pattern as plain text."},
     "ignore_case": {"type": "boolean", "default": false, "description": "Take upper and lower case as the same."},
-    "mode": {"type": "string", "enum": ["content", "files", "count"], "default": "content", "description": "Lines, paths, or numbers of lines per file."},
-    "context": {"type": "integer", "minimum": 0, "maximum": 50, "default": 0, "description": "For content: lines to show before and after each match."},
+    "mode": {
+      "type": "string", "enum": ["content", "files", "count"], "default": "content",
+      "description": "Lines, paths, or numbers of lines per file."
+    },
+    "context": {
+      "type": "integer", "minimum": 0, "maximum": 50, "default": 0,
+      "description": "For content: lines to show before and after each match."
+    },
     "hidden": {"type": "boolean", "default": false, "description": "Search hidden files too."},
-    "limit": {"type": "integer", "minimum": 0, "maximum": 10000, "default": 200, "description": "How many matching lines (content) or files to give at most."}
+    "limit": {
+      "type": "integer", "minimum": 0, "maximum": 10000, "default": 200,
+      "description": "How many matching lines (content) or files to give at most."
+    }
   },
   "required": ["pattern"],
   "additionalProperties": false
@@ -42,10 +59,16 @@ const grepOutput = `{
     "mode": {"type": "string", "enum": ["content", "files", "count"]},
     "matches": {"type": "integer", "description": "Matching lines among what is given; absent in mode files."},
     "files": {"type": "integer", "description": "Files with a match among what is given."},
-    "paths": {"type": "array", "items": {"type": "string"}, "description": "In mode files: the files, relative to the workspace."},
+    "paths": {
+      "type": "array", "items": {"type": "string"},
+      "description": "In mode files: the files, relative to the workspace."
+    },
     "counts": {
       "type": "array", "description": "In mode count: matching lines per file.",
-      "items": {"type": "object", "properties": {"path": {"type": "string"}, "count": {"type": "integer"}}, "required": ["path", "count"]}
+      "items": {
+        "type": "object", "properties": {"path": {"type": "string"}, "count": {"type": "integer"}},
+        "required": ["path", "count"]
+      }
     },
     "truncated": {"type": "boolean", "description": "Whether there is more than was given."}
   },

@@ -20,11 +20,17 @@ var listDoc string
 const listInput = `{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "minLength": 1, "default": ".", "description": "The directory, relative to the workspace or absolute inside it."},
+    "path": {
+      "type": "string", "minLength": 1, "default": ".",
+      "description": "The directory, relative to the workspace or absolute inside it."
+    },
     "recursive": {"type": "boolean", "default": false, "description": "List everything below it too."},
     "depth": {"type": "integer", "minimum": 0, "description": "How many levels to list; 1 is the directory itself."},
     "all": {"type": "boolean", "default": false, "description": "Show hidden entries too."},
-    "limit": {"type": "integer", "minimum": 0, "maximum": 20000, "default": 1000, "description": "How many entries to list at most."}
+    "limit": {
+      "type": "integer", "minimum": 0, "maximum": 20000, "default": 1000,
+      "description": "How many entries to list at most."
+    }
   },
   "additionalProperties": false
 }`

@@ -21,7 +21,10 @@ var moveDoc string
 const moveInput = `{
   "type": "object",
   "properties": {
-    "from": {"type": "string", "minLength": 1, "description": "What to move, relative to the workspace or absolute inside it."},
+    "from": {
+      "type": "string", "minLength": 1,
+      "description": "What to move, relative to the workspace or absolute inside it."
+    },
     "to": {"type": "string", "minLength": 1, "description": "Its new path, name included."},
     "overwrite": {"type": "boolean", "default": false, "description": "Replace a file that is already there."}
   },

@@ -20,12 +20,18 @@ var readDoc string
 const readInput = `{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "minLength": 1, "description": "The file, relative to the workspace or absolute inside it."},
+    "path": {
+      "type": "string", "minLength": 1, "description": "The file, relative to the workspace or absolute inside it."
+    },
     "offset": {"type": "integer", "minimum": 0, "description": "First line to read; the first line of the file is 1."},
-    "limit": {"type": "integer", "minimum": 0, "description": "How many lines to read from offset on; 2000 unless given."},
+    "limit": {
+      "type": "integer", "minimum": 0, "description": "How many lines to read from offset on; 2000 unless given."
+    },
     "head": {"type": "integer", "minimum": 0, "description": "Read only this many lines from the start."},
     "tail": {"type": "integer", "minimum": 0, "description": "Read only this many lines from the end."},
-    "line_numbers": {"type": "boolean", "default": false, "description": "Write each line's number and a tab before it."}
+    "line_numbers": {
+      "type": "boolean", "default": false, "description": "Write each line's number and a tab before it."
+    }
   },
   "required": ["path"],
   "additionalProperties": false

@@ -20,9 +20,14 @@ var writeDoc string
 const writeInput = `{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "minLength": 1, "description": "The file, relative to the workspace or absolute inside it."},
+    "path": {
+      "type": "string", "minLength": 1, "description": "The file, relative to the workspace or absolute inside it."
+    },
     "content": {"type": "string", "description": "What to write, exactly."},
-    "mode": {"type": "string", "enum": ["overwrite", "append"], "default": "overwrite", "description": "Replace what the file holds, or add to its end."},
+    "mode": {
+      "type": "string", "enum": ["overwrite", "append"], "default": "overwrite",
+      "description": "Replace what the file holds, or add to its end."
+    },
     "create_dirs": {"type": "boolean", "default": true, "description": "Make the directories that are missing."}
   },
   "required": ["path", "content"],

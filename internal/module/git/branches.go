@@ -22,13 +22,21 @@ const branchesInput = `{
   "properties": {
     ` + gittool.RepoProperty + `,
     "remote": {"type": "boolean", "default": false, "description": "List the branches of remotes too."},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 2000, "default": 100, "description": "How many branches to list."},
+    "limit": {
+      "type": "integer", "minimum": 1, "maximum": 2000, "default": 100, "description": "How many branches to list."
+    },
     "create": {"type": "string", "minLength": 1, "description": "Make a branch of this name."},
-    "start": {"type": "string", "minLength": 1, "description": "Where the new branch begins: a branch, tag or commit. Default: HEAD."},
+    "start": {
+      "type": "string", "minLength": 1,
+      "description": "Where the new branch begins: a branch, tag or commit. Default: HEAD."
+    },
     "rename": {"type": "string", "minLength": 1, "description": "Rename this branch."},
     "to": {"type": "string", "minLength": 1, "description": "The new name of the branch that is renamed."},
     "delete": {"type": "string", "minLength": 1, "description": "Delete this branch."},
-    "force": {"type": "boolean", "default": false, "description": "Delete it though its commits are on no other branch; only where the app allows it."}
+    "force": {
+      "type": "boolean", "default": false,
+      "description": "Delete it though its commits are on no other branch; only where the app allows it."
+    }
   },
   "additionalProperties": false
 }`
@@ -37,7 +45,19 @@ const branchesOutput = `{
   "type": "object",
   "properties": {
     "current": {"type": "string", "description": "The branch that is checked out."},
-    "branches": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}, "remote": {"type": "boolean"}, "current": {"type": "boolean"}, "commit": {"type": "string"}, "subject": {"type": "string"}, "date": {"type": "string"}, "upstream": {"type": "string"}, "track": {"type": "string", "description": "How far it is from its upstream."}}, "required": ["name", "commit"]}},
+    "branches": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {
+          "name": {"type": "string"}, "remote": {"type": "boolean"}, "current": {"type": "boolean"},
+          "commit": {"type": "string"}, "subject": {"type": "string"}, "date": {"type": "string"},
+          "upstream": {"type": "string"},
+          "track": {"type": "string", "description": "How far it is from its upstream."}
+        },
+        "required": ["name", "commit"]
+      }
+    },
     "truncated": {"type": "boolean"},
     "name": {"type": "string", "description": "The branch that was created, renamed or deleted."},
     "to": {"type": "string"},

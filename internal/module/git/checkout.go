@@ -25,7 +25,10 @@ const checkoutInput = `{
     "create": {"type": "boolean", "default": false, "description": "Make the branch first."},
     "start": {"type": "string", "minLength": 1, "description": "With create: where the branch begins. Default: HEAD."},
     ` + gittool.PathsProperty + `,
-    "force": {"type": "boolean", "default": false, "description": "Throw away changes that are in the way; only where the app allows it."}
+    "force": {
+      "type": "boolean", "default": false,
+      "description": "Throw away changes that are in the way; only where the app allows it."
+    }
   },
   "required": ["to"],
   "additionalProperties": false

@@ -20,8 +20,13 @@ const commitInput = `{
   "type": "object",
   "properties": {
     ` + gittool.RepoProperty + `,
-    "message": {"type": "string", "minLength": 1, "maxLength": 100000, "description": "The message: a subject, and after an empty line the reasons."},
-    "all": {"type": "boolean", "default": false, "description": "Stage all changed and deleted files first; not new ones."},
+    "message": {
+      "type": "string", "minLength": 1, "maxLength": 100000,
+      "description": "The message: a subject, and after an empty line the reasons."
+    },
+    "all": {
+      "type": "boolean", "default": false, "description": "Stage all changed and deleted files first; not new ones."
+    },
     "amend": {"type": "boolean", "default": false, "description": "Replace the last commit."}
   },
   "required": ["message"],

@@ -19,9 +19,14 @@ const restoreInput = `{
   "type": "object",
   "properties": {
     ` + gittool.RepoProperty + `,
-    "paths": {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 1000, "description": "The files and folders, relative to the repository; [\".\"] for all. Literal: no patterns."},
+    "paths": {
+      "type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 1000,
+      "description": "The files and folders, relative to the repository; [\".\"] for all. Literal: no patterns."
+    },
     "staged": {"type": "boolean", "default": false, "description": "Take them out of what is staged."},
-    "worktree": {"type": "boolean", "description": "Change the files themselves. Default: true, but false with staged."},
+    "worktree": {
+      "type": "boolean", "description": "Change the files themselves. Default: true, but false with staged."
+    },
     "source": {"type": "string", "minLength": 1, "description": "The commit, branch or tag to take them from."}
   },
   "required": ["paths"],
@@ -31,7 +36,9 @@ const restoreInput = `{
 const restoreOutput = `{
   "type": "object",
   "properties": {
-    "unstaged": {"type": "array", "items": {"type": "string"}, "description": "Files that were staged and are not any more."},
+    "unstaged": {
+      "type": "array", "items": {"type": "string"}, "description": "Files that were staged and are not any more."
+    },
     "discarded": {"type": "array", "items": {"type": "string"}, "description": "Files whose changes are gone."},
     "truncated": {"type": "boolean"}
   },

@@ -25,7 +25,10 @@ const stashInput = `{
     "action": {"enum": ["push", "list", "show", "pop", "apply", "drop"], "default": "push"},
     "message": {"type": "string", "maxLength": 500, "description": "With push: what the changes are."},
     "include_untracked": {"type": "boolean", "default": false, "description": "With push: new files too."},
-    "index": {"type": "integer", "minimum": 0, "default": 0, "description": "With show, pop, apply and drop: which stash; 0 is the latest."},
+    "index": {
+      "type": "integer", "minimum": 0, "default": 0,
+      "description": "With show, pop, apply and drop: which stash; 0 is the latest."
+    },
     ` + gittool.PathsProperty + `,
     ` + gittool.PageProperties + `
   },
@@ -36,8 +39,21 @@ const stashOutput = `{
   "type": "object",
   "properties": {
     "action": {"type": "string"},
-    "stashes": {"type": "array", "items": {"type": "object", "properties": {"index": {"type": "integer"}, "commit": {"type": "string"}, "date": {"type": "string"}, "message": {"type": "string"}}, "required": ["index", "commit", "message"]}},
-    "commit": {"type": "string", "description": "The stash that was made, brought back or dropped; its id still finds it for a while."},
+    "stashes": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {
+          "index": {"type": "integer"}, "commit": {"type": "string"}, "date": {"type": "string"},
+          "message": {"type": "string"}
+        },
+        "required": ["index", "commit", "message"]
+      }
+    },
+    "commit": {
+      "type": "string",
+      "description": "The stash that was made, brought back or dropped; its id still finds it for a while."
+    },
     ` + gittool.PatchOutput + `
   },
   "required": ["action"]

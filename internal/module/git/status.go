@@ -23,7 +23,10 @@ const statusInput = `{
     ` + gittool.RepoProperty + `,
     ` + gittool.PathsProperty + `,
     "untracked": {"enum": ["no", "normal", "all"], "default": "normal", "description": "How new files are listed."},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 5000, "default": 200, "description": "How many files to list at most."}
+    "limit": {
+      "type": "integer", "minimum": 1, "maximum": 5000, "default": 200,
+      "description": "How many files to list at most."
+    }
   },
   "additionalProperties": false
 }`
@@ -40,7 +43,13 @@ const statusOutput = `{
     "operation": {"type": "string", "description": "What is under way: merge, rebase, cherry-pick, revert or bisect."},
     "stashes": {"type": "integer"},
     "clean": {"type": "boolean", "description": "Whether nothing is changed, staged, untracked or in conflict."},
-    "counts": {"type": "object", "properties": {"staged": {"type": "integer"}, "unstaged": {"type": "integer"}, "untracked": {"type": "integer"}, "conflicts": {"type": "integer"}}},
+    "counts": {
+      "type": "object",
+      "properties": {
+        "staged": {"type": "integer"}, "unstaged": {"type": "integer"}, "untracked": {"type": "integer"},
+        "conflicts": {"type": "integer"}
+      }
+    },
     "staged": {"type": "array", "items": {"$ref": "#/$defs/change"}},
     "unstaged": {"type": "array", "items": {"$ref": "#/$defs/change"}},
     "untracked": {"type": "array", "items": {"type": "string"}},
@@ -48,7 +57,16 @@ const statusOutput = `{
     "truncated": {"type": "boolean", "description": "Whether more files than are listed are not clean."}
   },
   "required": ["repo", "clean", "counts", "staged", "unstaged", "untracked", "conflicts", "truncated"],
-  "$defs": {"change": {"type": "object", "properties": {"path": {"type": "string"}, "change": {"type": "string"}, "from": {"type": "string", "description": "The name before a rename."}}, "required": ["path", "change"]}}
+  "$defs": {
+    "change": {
+      "type": "object",
+      "properties": {
+        "path": {"type": "string"}, "change": {"type": "string"},
+        "from": {"type": "string", "description": "The name before a rename."}
+      },
+      "required": ["path", "change"]
+    }
+  }
 }`
 
 func statusTool(g *repo.Runner) module.Definition {

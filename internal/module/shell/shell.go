@@ -61,11 +61,28 @@ var bashDoc string
 const bashInput = `{
   "type": "object",
   "properties": {
-    "command": {"type": "string", "minLength": 1, "maxLength": 100000, "description": "The command line, as you would type it into bash."},
-    "description": {"type": "string", "maxLength": 500, "description": "What it does and why, in a few words, for the person who may have to approve it."},
-    "cwd": {"type": "string", "description": "The folder to run in, relative to the workspace or absolute inside it. Default: the workspace."},
-    "timeout": {"type": "integer", "minimum": 1, "maximum": 1800, "default": 300, "description": "Seconds after which it is stopped."},
-    "writes": {"type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 50, "description": "The only files and folders it will change, relative to the workspace; a folder that does not exist yet ends with a slash."},
+    "command": {
+      "type": "string", "minLength": 1, "maxLength": 100000,
+      "description": "The command line, as you would type it into bash."
+    },
+    "description": {
+      "type": "string", "maxLength": 500,
+      "description": "What it does and why, in a few words, for the person who may have to approve it."
+    },
+    "cwd": {
+      "type": "string",
+      "description": "The folder to run in, relative to the workspace or absolute inside it. Default: the ` +
+	`workspace."
+    },
+    "timeout": {
+      "type": "integer", "minimum": 1, "maximum": 1800, "default": 300,
+      "description": "Seconds after which it is stopped."
+    },
+    "writes": {
+      "type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 50,
+      "description": "The only files and folders it will change, relative to the workspace; a folder that does ` +
+	`not exist yet ends with a slash."
+    },
     "reads_only": {"type": "boolean", "default": false, "description": "True if it changes nothing in the workspace."}
   },
   "required": ["command"],

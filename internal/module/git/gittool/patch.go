@@ -15,7 +15,10 @@ type Page struct {
 }
 
 const PageProperties = `"stat": {"type": "boolean", "default": false, "description": "Give only the files and how many lines changed, without the text."},
-    "context": {"type": "integer", "minimum": 0, "maximum": 100, "default": 3, "description": "How many unchanged lines to show around each change."},
+    "context": {
+      "type": "integer", "minimum": 0, "maximum": 100, "default": 3,
+      "description": "How many unchanged lines to show around each change."
+    },
     "skip": {"type": "integer", "minimum": 0, "default": 0, "description": "How many files to leave out at the start, to continue a long diff."}`
 
 const PatchOutput = `"files": {"type": "array", "items": {"type": "object", "properties": {"path": {"type": "string"}, "from": {"type": "string", "description": "The name before a rename."}, "added": {"type": "integer"}, "deleted": {"type": "integer"}, "binary": {"type": "boolean"}}, "required": ["path", "added", "deleted"]}},

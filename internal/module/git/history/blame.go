@@ -24,7 +24,10 @@ const blameInput = `{
   "properties": {
     ` + gittool.RepoProperty + `,
     "path": {"type": "string", "minLength": 1, "description": "The file, relative to the repository."},
-    "rev": {"type": "string", "minLength": 1, "description": "The commit, branch or tag at which to look. Default: the file as it is now."},
+    "rev": {
+      "type": "string", "minLength": 1,
+      "description": "The commit, branch or tag at which to look. Default: the file as it is now."
+    },
     "start": {"type": "integer", "minimum": 1, "default": 1, "description": "The first line."},
     "limit": {"type": "integer", "minimum": 1, "maximum": 2000, "default": 200, "description": "How many lines."},
     "ignore_whitespace": {"type": "boolean", "default": false, "description": "Look past changes of space alone."}
@@ -37,8 +40,24 @@ const blameOutput = `{
   "type": "object",
   "properties": {
     "path": {"type": "string"},
-    "lines": {"type": "array", "items": {"type": "object", "properties": {"line": {"type": "integer"}, "commit": {"type": "string"}, "text": {"type": "string"}}, "required": ["line", "commit", "text"]}},
-    "commits": {"type": "object", "description": "The commits that the lines come from, by their ids.", "additionalProperties": {"type": "object", "properties": {"author": {"type": "string"}, "email": {"type": "string"}, "date": {"type": "string"}, "subject": {"type": "string"}}}},
+    "lines": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {"line": {"type": "integer"}, "commit": {"type": "string"}, "text": {"type": "string"}},
+        "required": ["line", "commit", "text"]
+      }
+    },
+    "commits": {
+      "type": "object", "description": "The commits that the lines come from, by their ids.",
+      "additionalProperties": {
+        "type": "object",
+        "properties": {
+          "author": {"type": "string"}, "email": {"type": "string"}, "date": {"type": "string"},
+          "subject": {"type": "string"}
+        }
+      }
+    },
     "truncated": {"type": "boolean", "description": "Whether lines may follow."},
     "next_start": {"type": "integer", "description": "The start to continue with."}
   },

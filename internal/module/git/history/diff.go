@@ -18,8 +18,14 @@ const diffInput = `{
   "properties": {
     ` + gittool.RepoProperty + `,
     "staged": {"type": "boolean", "default": false, "description": "Show what is staged instead of what is not."},
-    "from": {"type": "string", "minLength": 1, "description": "A commit, branch or tag to compare with; or a range such as main...feature."},
-    "to": {"type": "string", "minLength": 1, "description": "The commit, branch or tag that from is compared with; the working tree unless given."},
+    "from": {
+      "type": "string", "minLength": 1,
+      "description": "A commit, branch or tag to compare with; or a range such as main...feature."
+    },
+    "to": {
+      "type": "string", "minLength": 1,
+      "description": "The commit, branch or tag that from is compared with; the working tree unless given."
+    },
     ` + gittool.PathsProperty + `,
     ` + gittool.PageProperties + `
   },

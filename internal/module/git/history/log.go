@@ -25,13 +25,21 @@ const logInput = `{
     "rev": {"type": "string", "minLength": 1, "description": "A branch, tag, commit or range. Default: HEAD."},
     "all": {"type": "boolean", "default": false, "description": "The history of all branches, remote ones too."},
     ` + gittool.PathsProperty + `,
-    "follow": {"type": "boolean", "default": false, "description": "With exactly one file in paths: follow it past its renames."},
-    "author": {"type": "string", "minLength": 1, "description": "Only commits whose author's name or address holds this text."},
+    "follow": {
+      "type": "boolean", "default": false,
+      "description": "With exactly one file in paths: follow it past its renames."
+    },
+    "author": {
+      "type": "string", "minLength": 1,
+      "description": "Only commits whose author's name or address holds this text."
+    },
     "grep": {"type": "string", "minLength": 1, "description": "Only commits whose message holds this text."},
     "since": {"type": "string", "minLength": 1, "description": "Only commits after this date."},
     "until": {"type": "string", "minLength": 1, "description": "Only commits before this date."},
     "first_parent": {"type": "boolean", "default": false, "description": "Leave out what came in by merges."},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 500, "default": 20, "description": "How many commits to show."},
+    "limit": {
+      "type": "integer", "minimum": 1, "maximum": 500, "default": 20, "description": "How many commits to show."
+    },
     "skip": {"type": "integer", "minimum": 0, "default": 0, "description": "How many commits to leave out first."}
   },
   "additionalProperties": false

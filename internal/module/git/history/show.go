@@ -22,7 +22,10 @@ const showInput = `{
   "properties": {
     ` + gittool.RepoProperty + `,
     "rev": {"type": "string", "minLength": 1, "description": "The commit, branch or tag. Default: HEAD."},
-    "path": {"type": "string", "minLength": 1, "description": "Show this file or folder as it was at rev, instead of the commit."},
+    "path": {
+      "type": "string", "minLength": 1,
+      "description": "Show this file or folder as it was at rev, instead of the commit."
+    },
     ` + gittool.PathsProperty + `,
     ` + gittool.PageProperties + `
   },
@@ -37,7 +40,10 @@ const showOutput = `{
     "path": {"type": "string"},
     "size": {"type": "integer", "description": "Bytes of the file."},
     "binary": {"type": "boolean", "description": "Whether the file is not text, and so not shown."},
-    "entries": {"type": "array", "items": {"type": "string"}, "description": "The names in a folder; folders end with a slash."}
+    "entries": {
+      "type": "array", "items": {"type": "string"},
+      "description": "The names in a folder; folders end with a slash."
+    }
   },
   "required": ["truncated"]
 }`

@@ -27,8 +27,13 @@ const cloneInput = `{
   "type": "object",
   "properties": {
     "url": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "The https address of the repository."},
-    "path": {"type": "string", "minLength": 1, "description": "The new folder, relative to the workspace. Default: the repository's name."},
-    "branch": {"type": "string", "minLength": 1, "description": "The branch or tag to check out. Default: the remote's own."},
+    "path": {
+      "type": "string", "minLength": 1,
+      "description": "The new folder, relative to the workspace. Default: the repository's name."
+    },
+    "branch": {
+      "type": "string", "minLength": 1, "description": "The branch or tag to check out. Default: the remote's own."
+    },
     "depth": {"type": "integer", "minimum": 1, "description": "Bring only so many commits."}
   },
   "required": ["url"],

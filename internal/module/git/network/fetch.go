@@ -34,7 +34,15 @@ const fetchOutput = `{
   "type": "object",
   "properties": {
     "remote": {"type": "string"},
-    "changes": {"type": "array", "items": {"type": "object", "properties": {"branch": {"type": "string"}, "from": {"type": "string"}, "to": {"type": "string"}}, "required": ["branch"]}, "description": "Branches of the remote that are new, moved or gone."}
+    "changes": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {"branch": {"type": "string"}, "from": {"type": "string"}, "to": {"type": "string"}},
+        "required": ["branch"]
+      },
+      "description": "Branches of the remote that are new, moved or gone."
+    }
   },
   "required": ["remote", "changes"]
 }`

@@ -22,7 +22,10 @@ const pullInput = `{
   "properties": {
     ` + gittool.RepoProperty + `,
     ` + remoteProperty + `,
-    "branch": {"type": "string", "minLength": 1, "description": "The remote's branch. Default: the one that the current branch follows, or of the same name."}
+    "branch": {
+      "type": "string", "minLength": 1,
+      "description": "The remote's branch. Default: the one that the current branch follows, or of the same name."
+    }
   },
   "additionalProperties": false
 }`

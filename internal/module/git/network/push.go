@@ -21,10 +21,17 @@ const pushInput = `{
   "properties": {
     ` + gittool.RepoProperty + `,
     ` + remoteProperty + `,
-    "branch": {"type": "string", "minLength": 1, "description": "The branch to push. Default: the one that is checked out."},
+    "branch": {
+      "type": "string", "minLength": 1, "description": "The branch to push. Default: the one that is checked out."
+    },
     "tag": {"type": "string", "minLength": 1, "description": "Push this tag instead of a branch."},
-    "set_upstream": {"type": "boolean", "default": false, "description": "The branch follows the remote's from now on."},
-    "force": {"type": "boolean", "default": false, "description": "Overwrite the remote's commits; only where the app allows it."}
+    "set_upstream": {
+      "type": "boolean", "default": false, "description": "The branch follows the remote's from now on."
+    },
+    "force": {
+      "type": "boolean", "default": false,
+      "description": "Overwrite the remote's commits; only where the app allows it."
+    }
   },
   "additionalProperties": false
 }`
