@@ -123,7 +123,9 @@ func TestLog(t *testing.T) {
 	got := gittest.Data[struct {
 		Commits []struct{ Subject, Body, Author, Email, Date string }
 	}](t, r)
-	if c := got.Commits[0]; c.Subject != "second" || c.Body != "with a reason" || c.Email != "ada@example.com" || !strings.HasPrefix(c.Date, "2026-01-02T03:04:05") {
+	c := got.Commits[0]
+	if c.Subject != "second" || c.Body != "with a reason" || c.Email != "ada@example.com" ||
+		!strings.HasPrefix(c.Date, "2026-01-02T03:04:05") {
 		t.Errorf("%+v", c)
 	}
 	g.Says(g.Call("log", args{"limit": 1}), "1 commit; older ones follow: continue with skip=1")
@@ -173,7 +175,8 @@ func TestBlame(t *testing.T) {
 	g.Write("a.txt", "one\n2\nthree\nfour\n")
 	r := g.Call("blame", args{"path": "a.txt"})
 	g.Says(r, "lines 1 to 4, from 3 commits", "Ada", "  2\n")
-	g.Says(g.Call("blame", args{"path": "a.txt", "rev": "HEAD", "start": 2, "limit": 1}), "lines 2 to 2", "continue with start=3")
+	g.Says(g.Call("blame", args{"path": "a.txt", "rev": "HEAD", "start": 2, "limit": 1}),
+		"lines 2 to 2", "continue with start=3")
 	g.Refused(tool.Invalid, "blame", args{"path": "a.txt", "start": 9}, "past the end", "4")
 	g.Refused(tool.NotFound, "blame", args{"path": "new.txt"}, "new.txt")
 	g.Refused(tool.Invalid, "blame", args{"path": "a.txt", "rev": "--contents=/etc/passwd"}, "dash")
@@ -252,7 +255,8 @@ func TestAddAndCommit(t *testing.T) {
 	}
 	g.Git("update-ref", "refs/remotes/origin/main", "HEAD")
 	g.Refused(tool.Denied, "commit", args{"message": "x", "amend": true}, "origin/main")
-	g.Configure(map[string]any{"author_name": "Bot", "author_email": "bot@x"}, map[string]any{"protected_branches": []any{"main"}})
+	g.Configure(map[string]any{"author_name": "Bot", "author_email": "bot@x"},
+		map[string]any{"protected_branches": []any{"main"}})
 	g.Refused(tool.Denied, "commit", args{"message": "x"}, "protected")
 	g.Git("checkout", "-q", "-b", "work")
 	g.Write("a.txt", "by a bot\n")
@@ -531,14 +535,16 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestEffects: what changes files holds the workspace, and what changes a
-// repository holds it alone.
+// TestEffects: a tool that changes files locks the workspace, and a tool that
+// changes a repository locks it alone.
 func TestEffects(t *testing.T) {
 	t.Parallel()
 	g := newTools(t)
 	for name, one := range g.ByName {
 		holds := func(resource string, mode tool.Mode) bool {
-			return slices.ContainsFunc(one.Runtime.Effects, func(e tool.Effect) bool { return strings.HasPrefix(e.Resource, resource) && e.Mode == mode })
+			return slices.ContainsFunc(one.Runtime.Effects, func(e tool.Effect) bool {
+				return strings.HasPrefix(e.Resource, resource) && e.Mode == mode
+			})
 		}
 		reads := slices.Contains([]string{"status", "diff", "log", "show", "blame"}, name)
 		files := slices.Contains([]string{"checkout", "stash", "restore", "pull", "clone"}, name)

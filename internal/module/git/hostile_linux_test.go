@@ -166,9 +166,13 @@ var sites = []site{
 		config("filter.smudge.smudge", "%", "checkout", "-f", "side").with(attribute("a.txt", "filter=smudge")),
 		config("filter.process.process", "%", "add", "third.txt").with(attribute("third.txt", "filter=process")),
 	}},
-	{name: "settings that need a terminal, or a command that no tool offers", traps: []trap{{name: "all", set: needTerminal}}},
+	{name: "settings that need a terminal, or a command that no tool offers", traps: []trap{
+		{name: "all", set: needTerminal},
+	}},
 	{name: "a promised object", fails: []string{"add", "commit", "stash", "checkout", "restore", "diff"}, traps: []trap{
-		{name: "remote", live: []string{"-c", "protocol.ext.allow=always", "cat-file", "-p", "main:gone.txt"}, set: promiseObject},
+		{name: "remote", set: promiseObject, live: []string{
+			"-c", "protocol.ext.allow=always", "cat-file", "-p", "main:gone.txt",
+		}},
 	}},
 }
 

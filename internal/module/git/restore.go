@@ -54,7 +54,8 @@ func restoreTool(g *repo.Runner) module.Definition {
 			module.Example("a file as it was two commits ago", `{"paths": ["README.md"], "source": "HEAD~2"}`),
 		},
 		Aliases: []string{
-			"git_restore", "git restore", "git_reset", "git reset", "unstage", "unstage files", "discard changes", "undo changes", "revert a file",
+			"git_restore", "git restore", "git_reset", "git reset", "unstage", "unstage files", "discard changes",
+			"undo changes", "revert a file",
 			"annuler les modifications", "retirer de l'index", "rétablir un fichier",
 		},
 		Tags:    []string{"restore", "reset", "undo", "discard", "unstage", "annuler"},
@@ -83,7 +84,8 @@ func restore(ctx context.Context, c *call, in restoreArgs) (*tool.Result, error)
 		files = *in.Worktree
 	}
 	if !files && !in.Staged {
-		return nil, tool.Errorf(c.Op, tool.Invalid, "neither what is staged nor the files are to be changed").WithHint("leave worktree away")
+		return nil, tool.Errorf(c.Op, tool.Invalid, "neither what is staged nor the files are to be changed").
+			WithHint("omit worktree")
 	}
 	where, err := c.Paths(in.Paths)
 	if err != nil {
@@ -93,13 +95,13 @@ func restore(ctx context.Context, c *call, in restoreArgs) (*tool.Result, error)
 	if err != nil {
 		return nil, err
 	}
-	reach := repo.WriteRefs
+	scope := repo.WriteRefs
 	args := []string{"restore", "--quiet", "--no-progress", "--no-recurse-submodules"}
 	if in.Staged {
 		args = append(args, "--staged")
 	}
 	if files {
-		args, reach = append(args, "--worktree"), repo.WriteFiles
+		args, scope = append(args, "--worktree"), repo.WriteFiles
 	}
 	if in.Source != "" {
 		revision, err := repo.Revision(c.Op, in.Source)
@@ -108,22 +110,23 @@ func restore(ctx context.Context, c *call, in restoreArgs) (*tool.Result, error)
 		}
 		args = append(args, "--source="+revision)
 	}
-	if _, err := c.Run(ctx, repo.Command{Args: append(args, where...), Reach: reach}); err != nil {
+	if _, err := c.Run(ctx, repo.Command{Args: append(args, where...), Scope: scope}); err != nil {
 		return nil, err
 	}
 	if files {
 		c.WarnFilters()
 	}
-	d := lost(before, in.Staged, files)
-	summary := fmt.Sprintf("discarded the changes of %s, took %s out of what is staged", gittool.Count(len(d.Discarded), "file"), gittool.Count(len(d.Unstaged), "file"))
+	d := restored(before, in.Staged, files)
+	summary := fmt.Sprintf("discarded the changes of %s, took %s out of what is staged",
+		gittool.Count(len(d.Discarded), "file"), gittool.Count(len(d.Unstaged), "file"))
 	if in.Source != "" {
 		summary = "the files are now as they are at " + tool.Truncate(in.Source)
 	}
 	return gittool.TextResult(summary, d, "")
 }
 
-// lost says which files changed back.
-func lost(before *porcelain.Status, staged, files bool) restoreData {
+// restored lists the files whose changes are gone.
+func restored(before *porcelain.Status, staged, files bool) restoreData {
 	d := restoreData{Unstaged: []porcelain.Name{}, Discarded: []porcelain.Name{}}
 	for i, change := range before.Changes {
 		if i >= gittool.MaxFiles {

@@ -14,14 +14,35 @@ type Page struct {
 	Context *int `json:"context"`
 }
 
-const PageProperties = `"stat": {"type": "boolean", "default": false, "description": "Give only the files and how many lines changed, without the text."},
+// PageProperties are the parameters of Page.
+const PageProperties = `"stat": {
+      "type": "boolean", "default": false,
+      "description": "Give only the files and how many lines changed, without the text."
+    },
     "context": {
       "type": "integer", "minimum": 0, "maximum": 100, "default": 3,
       "description": "How many unchanged lines to show around each change."
     },
-    "skip": {"type": "integer", "minimum": 0, "default": 0, "description": "How many files to leave out at the start, to continue a long diff."}`
+    "skip": {
+      "type": "integer", "minimum": 0, "default": 0,
+      "description": "How many files to leave out at the start, to continue a long diff."
+    }`
 
-const PatchOutput = `"files": {"type": "array", "items": {"type": "object", "properties": {"path": {"type": "string"}, "from": {"type": "string", "description": "The name before a rename."}, "added": {"type": "integer"}, "deleted": {"type": "integer"}, "binary": {"type": "boolean"}}, "required": ["path", "added", "deleted"]}},
+// PatchOutput are the properties of PatchData.
+const PatchOutput = `"files": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {
+          "path": {"type": "string"},
+          "from": {"type": "string", "description": "The name before a rename."},
+          "added": {"type": "integer"},
+          "deleted": {"type": "integer"},
+          "binary": {"type": "boolean"}
+        },
+        "required": ["path", "added", "deleted"]
+      }
+    },
     "total_files": {"type": "integer"},
     "added": {"type": "integer", "description": "Lines added in all files."},
     "deleted": {"type": "integer", "description": "Lines deleted in all files."},
@@ -38,13 +59,16 @@ type PatchData struct {
 	NextSkip  int              `json:"next_skip,omitempty"`
 }
 
-// MaxFiles is how many files are listed.
+// MaxFiles limits the files that a result lists.
 const MaxFiles = 500
 
-// Flags are the options of every command that shows a patch: plain text, made
-// by Git itself.
+// Flags are the options of every command that shows a patch. They make it plain
+// text that Git itself writes.
 func (p Page) Flags() []string {
-	flags := []string{"-z", "--numstat", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--submodule=short", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/"}
+	flags := []string{
+		"-z", "--numstat", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty",
+		"--submodule=short", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/",
+	}
 	if p.Stat {
 		return flags
 	}
@@ -55,8 +79,8 @@ func (p Page) Flags() []string {
 	return append(flags, "--patch", fmt.Sprintf("--unified=%d", context))
 }
 
-// Patch reads numbers and text, and chooses what of them is given. Cut says
-// that Git had more to say.
+// Patch reads the numbers and the text of a patch, and returns the part that
+// the page chooses. cut says that Git's output was cut.
 func (c *Call) Patch(text string, p Page, cut bool) (PatchData, string, error) {
 	files, body, err := porcelain.CutNumstat(text)
 	if err != nil {
@@ -75,31 +99,31 @@ func (c *Call) Patch(text string, p Page, cut bool) (PatchData, string, error) {
 		}
 		return d, statLines(d.Files), nil
 	}
-	given, shown := choose(porcelain.Sections(body), p.Skip, c.Settings.MaxBytes)
+	chosen, shown := chooseSections(porcelain.Sections(body), p.Skip, c.Settings.MaxBytes)
 	if next := p.Skip + shown; next < len(files) {
 		d.Truncated, d.NextSkip = true, next
-		if len(given) == c.Settings.MaxBytes { // one file, and not all of it
-			given += "\n… the rest of this file's diff is left out\n"
+		if len(chosen) == c.Settings.MaxBytes { // one file, and not all of it
+			chosen += "\n… the rest of this file's diff is left out\n"
 		}
 	}
-	return d, porcelain.Text(given), nil
+	return d, porcelain.Text(chosen), nil
 }
 
-// choose gives the sections after some that are skipped, as many as fit. One
-// that does not fit alone is cut.
-func choose(sections []string, skip, most int) (text string, shown int) {
+// chooseSections returns as many of the sections after the skipped ones as fit,
+// and their number. A section that does not fit alone is cut.
+func chooseSections(sections []string, skip, maxBytes int) (text string, shown int) {
 	var b strings.Builder
 	for _, s := range sections[min(skip, len(sections)):] {
-		if shown > 0 && b.Len()+len(s) > most {
+		if shown > 0 && b.Len()+len(s) > maxBytes {
 			break
 		}
-		b.WriteString(s[:min(len(s), most)])
+		b.WriteString(s[:min(len(s), maxBytes)])
 		shown++
 	}
 	return b.String(), shown
 }
 
-// statLines writes the numbers as lines.
+// statLines writes a line for each file.
 func statLines(files []porcelain.File) string {
 	var b strings.Builder
 	for _, f := range files {
@@ -116,7 +140,7 @@ func statLines(files []porcelain.File) string {
 	return b.String()
 }
 
-// Summary is a patch in one line.
+// Summary is the patch in one line.
 func (d *PatchData) Summary() string {
 	text := fmt.Sprintf("%s changed, +%d -%d", Count(d.Total, "file"), d.Added, d.Deleted)
 	switch {

@@ -46,11 +46,14 @@ func diffTool(g *repo.Runner) module.Definition {
 		Examples: []tool.Example{
 			module.Example("what is not staged yet", `{}`),
 			module.Example("what would be committed", `{"staged": true}`),
-			module.Example("how many lines a branch changed since it left main", `{"from": "main...feature", "stat": true}`),
-			module.Example("one file, since the last release", `{"from": "v1.4.0", "to": "HEAD", "paths": ["src/server.go"]}`),
+			module.Example("how many lines a branch changed since it left main",
+				`{"from": "main...feature", "stat": true}`),
+			module.Example("one file, since the last release",
+				`{"from": "v1.4.0", "to": "HEAD", "paths": ["src/server.go"]}`),
 		},
 		Aliases: []string{
-			"git_diff", "git diff", "git_diff_staged", "git_diff_unstaged", "compare branches", "show changes", "what did I change", "review changes",
+			"git_diff", "git diff", "git_diff_staged", "git_diff_unstaged", "compare branches", "show changes",
+			"what did I change", "review changes",
 			"différences", "comparer des branches", "voir les changements", "comparer deux versions",
 		},
 		Tags:    []string{"diff", "patch", "compare", "changes", "review", "différence", "comparaison"},
@@ -75,9 +78,11 @@ func diff(ctx context.Context, c *call, in diffArgs) (*tool.Result, error) {
 	}
 	switch {
 	case in.Staged && in.To != "":
-		return nil, tool.Errorf(c.Op, tool.Invalid, "what is staged is compared with one commit, and to names a second").WithHint("leave to away, or staged")
+		return nil, tool.Errorf(c.Op, tool.Invalid, "staged changes are compared with one commit, and to names a second").
+			WithHint("omit to, or staged")
 	case in.To != "" && in.From == "":
-		return nil, tool.Errorf(c.Op, tool.Invalid, "to is given without from").WithHint("give both, or from alone to compare with the working tree")
+		return nil, tool.Errorf(c.Op, tool.Invalid, "to is given without from").
+			WithHint("give both, or from alone to compare with the working tree")
 	}
 	args = append(args, "--end-of-options")
 	for _, text := range []string{in.From, in.To} {

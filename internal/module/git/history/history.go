@@ -1,5 +1,5 @@
-// Package history has the tools of the git module that read: log, show, blame and
-// diff.
+// Package history has the tools of the git module that read commits and
+// differences: log, show, blame and diff.
 package history
 
 import (
@@ -19,6 +19,11 @@ func Tools(g *repo.Runner) []module.Definition {
 // call is one call of a tool of this package.
 type call struct{ *gittool.Call }
 
-func handler[In interface{ Folder() string }](g *repo.Runner, name string, run func(context.Context, *call, In) (*tool.Result, error)) tool.Handler {
-	return gittool.Handler(g, name, func(ctx context.Context, c *gittool.Call, in In) (*tool.Result, error) { return run(ctx, &call{c}, in) })
+// handlerFunc serves a call with decoded arguments.
+type handlerFunc[In gittool.Args] func(context.Context, *call, In) (*tool.Result, error)
+
+func handler[In gittool.Args](g *repo.Runner, name string, run handlerFunc[In]) tool.Handler {
+	return gittool.Handler(g, name, func(ctx context.Context, c *gittool.Call, in In) (*tool.Result, error) {
+		return run(ctx, &call{c}, in)
+	})
 }

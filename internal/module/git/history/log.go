@@ -61,10 +61,12 @@ func logTool(g *repo.Runner) module.Definition {
 		Examples: []tool.Example{
 			module.Example("the last commits", `{"limit": 10}`),
 			module.Example("what a branch has that main has not", `{"rev": "main..feature"}`),
-			module.Example("who changed a file lately, and why", `{"paths": ["internal/server.go"], "follow": true, "since": "1 month ago"}`),
+			module.Example("who changed a file lately, and why",
+				`{"paths": ["internal/server.go"], "follow": true, "since": "1 month ago"}`),
 		},
 		Aliases: []string{
-			"git_log", "git log", "commit history", "list_commits", "search commits", "recent commits", "history of a file", "what happened in the project",
+			"git_log", "git log", "commit history", "list_commits", "search commits", "recent commits",
+			"history of a file", "what happened in the project",
 			"historique", "historique des commits", "derniers commits", "liste des commits",
 		},
 		Tags:    []string{"log", "history", "commits", "author", "historique"},
@@ -108,7 +110,7 @@ func logCommits(ctx context.Context, c *call, in logArgs) (*tool.Result, error) 
 		return nil, err
 	}
 	text := out.Text
-	if out.Cut { // the last record is not whole
+	if out.Cut { // the last record is not complete
 		text = wholeRecords(text)
 	}
 	commits, err := porcelain.ParseCommits(text)
@@ -137,19 +139,22 @@ func logCommits(ctx context.Context, c *call, in logArgs) (*tool.Result, error) 
 	return gittool.TextResult(summary, d, b.String())
 }
 
-// args are Git's arguments. Words of the caller's are joined to their options,
-// so that none becomes one.
+// args are Git's arguments. Texts of the caller are joined to their options, so
+// that none becomes an option itself.
 func (in logArgs) args(c *call) ([]string, error) {
 	args := []string{
-		"log", "-z", porcelain.CommitFormat, "--encoding=UTF-8", "--no-color", "--no-show-signature", "--no-notes", "--no-ext-diff", "--no-textconv",
-		"--regexp-ignore-case", "--fixed-strings", "--max-count=" + strconv.Itoa(in.Limit+1), "--skip=" + strconv.Itoa(in.Skip),
+		"log", "-z", porcelain.CommitFormat, "--encoding=UTF-8", "--no-color", "--no-show-signature", "--no-notes",
+		"--no-ext-diff", "--no-textconv", "--regexp-ignore-case", "--fixed-strings",
+		"--max-count=" + strconv.Itoa(in.Limit+1), "--skip=" + strconv.Itoa(in.Skip),
 	}
-	for _, filter := range [][2]string{{"--author=", in.Author}, {"--grep=", in.Grep}, {"--since=", in.Since}, {"--until=", in.Until}} {
-		switch {
-		case strings.ContainsAny(filter[1], "\x00\n"):
-			return nil, tool.Errorf(c.Op, tool.Invalid, "%s is text of more than one line", strings.Trim(filter[0], "-="))
-		case filter[1] != "":
-			args = append(args, filter[0]+filter[1])
+	for _, filter := range [][2]string{
+		{"author", in.Author}, {"grep", in.Grep}, {"since", in.Since}, {"until", in.Until},
+	} {
+		switch name, value := filter[0], filter[1]; {
+		case strings.ContainsAny(value, "\x00\n"):
+			return nil, tool.Errorf(c.Op, tool.Invalid, "%s is text of more than one line", name)
+		case value != "":
+			args = append(args, "--"+name+"="+value)
 		}
 	}
 	if in.FirstParent {
@@ -157,9 +162,11 @@ func (in logArgs) args(c *call) ([]string, error) {
 	}
 	switch {
 	case in.Follow && len(in.Paths) != 1:
-		return nil, tool.Errorf(c.Op, tool.Invalid, "follow is for one file, and paths names %d", len(in.Paths)).WithHint("give exactly one path")
+		return nil, tool.Errorf(c.Op, tool.Invalid, "follow is for one file, and paths names %d", len(in.Paths)).
+			WithHint("give exactly one path")
 	case in.All && in.Rev != "":
-		return nil, tool.Errorf(c.Op, tool.Invalid, "all and rev are two ways to say where the history begins").WithHint("give one of them")
+		return nil, tool.Errorf(c.Op, tool.Invalid, "all and rev are two ways to say where the history begins").
+			WithHint("give one of them")
 	case in.Follow:
 		args = append(args, "--follow")
 	}
@@ -176,8 +183,7 @@ func (in logArgs) args(c *call) ([]string, error) {
 	return append(args, where...), err
 }
 
-// wholeRecords drops the last record of an answer that was cut, by reading one
-// less until the rest can be read.
+// wholeRecords returns the records of cut output that are complete.
 func wholeRecords(text string) string {
 	for rest := text; ; {
 		_, after, err := porcelain.CutCommit(rest)
@@ -188,7 +194,7 @@ func wholeRecords(text string) string {
 	}
 }
 
-// commitLine is a commit in one line.
+// commitLine writes a commit as one line.
 func commitLine(c *porcelain.Commit) string {
 	line := fmt.Sprintf("%s %.10s %s: %s", c.Short(), c.Date, c.Author, c.Subject)
 	if len(c.Refs) > 0 {

@@ -57,17 +57,17 @@ func cloneTool(g *repo.Runner) module.Definition {
 		Name: "clone", Doc: cloneDoc, Input: cloneInput, Output: cloneOutput,
 		Examples: []tool.Example{
 			module.Example("the latest state alone", `{"url": "https://example.com/team/project.git", "depth": 1}`),
-			module.Example("into a folder", `{"url": "https://example.com/team/project.git", "path": "vendor/project", "branch": "v2"}`),
+			module.Example("into a folder",
+				`{"url": "https://example.com/team/project.git", "path": "vendor/project", "branch": "v2"}`),
 		},
 		Aliases: []string{
-			"git_clone", "git clone", "clone a repository", "download a repository", "checkout a project", "get the source code",
+			"git_clone", "git clone", "clone a repository", "download a repository", "checkout a project",
+			"get the source code",
 			"cloner un dépôt", "télécharger un dépôt",
 		},
 		Tags:    []string{"clone", "download", "remote", "network", "cloner"},
 		Runtime: r,
-		Handler: gittool.HandlerWithoutRepo("clone", func(ctx context.Context, c *gittool.Call, in cloneArgs) (*tool.Result, error) {
-			return clone(ctx, g, &call{c}, in)
-		}),
+		Handler: gittool.HandlerWithoutRepo("clone", cloner(g)),
 	}
 }
 
@@ -82,6 +82,14 @@ type cloneData struct {
 	Path   string `json:"path"`
 	Branch string `json:"branch,omitempty"`
 	Commit string `json:"commit,omitempty"`
+}
+
+// cloner returns the function that serves calls of clone. It opens the
+// repository once there is one.
+func cloner(g *repo.Runner) gittool.Func[cloneArgs] {
+	return func(ctx context.Context, c *gittool.Call, in cloneArgs) (*tool.Result, error) {
+		return clone(ctx, g, &call{c}, in)
+	}
 }
 
 func clone(ctx context.Context, g *repo.Runner, c *call, in cloneArgs) (*tool.Result, error) {
@@ -105,7 +113,7 @@ func clone(ctx context.Context, g *repo.Runner, c *call, in cloneArgs) (*tool.Re
 		return nil, err
 	}
 	if err := c.cloneInto(ctx, g, r, in, rel); err != nil {
-		_ = c.Grant.Root.RemoveAll(rel) // it was made for this
+		_ = c.Grant.Root.RemoveAll(rel) // this call made it
 		return nil, err
 	}
 	if c.Repository, err = g.Open(c.Op, c.Grant, rel); err != nil {
@@ -120,7 +128,7 @@ func clone(ctx context.Context, g *repo.Runner, c *call, in cloneArgs) (*tool.Re
 	return gittool.TextResult(fmt.Sprintf("cloned into %s, at %s", d.Path, porcelain.ShortID(d.Commit)), d, "")
 }
 
-// nameOf is what a repository is called by its address.
+// nameOf returns the name of a repository in its address.
 func nameOf(u *url.URL) string {
 	name := strings.TrimSuffix(path.Base(strings.TrimSuffix(u.Path, "/")), ".git")
 	if name == "" || name == "." || name == "/" || strings.HasPrefix(name, ".") {
@@ -132,7 +140,8 @@ func nameOf(u *url.URL) string {
 // newFolder makes the folder of the clone, which must not exist.
 func (c *call) newFolder(name string) (string, error) {
 	if c.Grant.Root == nil || c.Grant.Workspace == "" {
-		return "", tool.Errorf(c.Op, tool.Denied, "this session has no workspace to clone into").WithHint("start the session in a folder")
+		return "", tool.Errorf(c.Op, tool.Denied, "this session has no workspace to clone into").
+			WithHint("start the session in a folder")
 	}
 	rel := filepath.FromSlash(name)
 	if filepath.IsAbs(rel) {
@@ -142,7 +151,8 @@ func (c *call) newFolder(name string) (string, error) {
 	}
 	rel = filepath.Clean(rel)
 	if !filepath.IsLocal(rel) || rel == "." {
-		return "", tool.Errorf(c.Op, tool.Denied, "%q is not a new folder inside the workspace", tool.Truncate(name)).WithHint("give path a name relative to the workspace")
+		return "", tool.Errorf(c.Op, tool.Denied, "%q is not a new folder inside the workspace", tool.Truncate(name)).
+			WithHint("give path a name relative to the workspace")
 	}
 	err := c.Grant.Root.MkdirAll(filepath.Dir(rel), 0o777)
 	if err == nil {
@@ -150,14 +160,15 @@ func (c *call) newFolder(name string) (string, error) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return "", tool.Errorf(c.Op, tool.Conflict, "%q exists already", filepath.ToSlash(rel)).WithHint("give another path")
+		return "", tool.Errorf(c.Op, tool.Conflict, "%q exists already", filepath.ToSlash(rel)).
+			WithHint("give another path")
 	case err != nil:
 		return "", tool.Errorf(c.Op, tool.Failed, "the folder %q cannot be made: %w", filepath.ToSlash(rel), err)
 	}
 	return rel, nil
 }
 
-// cloneInto runs git clone, which can write nothing but the new folder.
+// cloneInto runs git clone, which can write only the new folder.
 func (c *call) cloneInto(ctx context.Context, g *repo.Runner, r *remote, in cloneArgs, rel string) error {
 	program, err := repo.Program(c.Op)
 	if err != nil {

@@ -21,7 +21,8 @@ func TestFetch(t *testing.T) {
 	r := g.Call("fetch", nil)
 	type change struct{ Branch, From, To string }
 	changes := gittest.Data[struct{ Changes []change }](t, r).Changes
-	if want := (change{"origin/side", g.Git("rev-parse", "main~1"), g.Git("rev-parse", "main")}); len(changes) != 1 || changes[0] != want {
+	want := change{"origin/side", g.Git("rev-parse", "main~1"), g.Git("rev-parse", "main")}
+	if len(changes) != 1 || changes[0] != want {
 		t.Errorf("changes %+v, want %+v", changes, want)
 	}
 	g.GitIn(h.served, "branch", "-D", "side")
@@ -154,7 +155,7 @@ func TestCredential(t *testing.T) {
 	t.Parallel()
 	g, h := newRemote(t)
 	h.password = "s3cret/token"
-	g.Refused(tool.Denied, "fetch", nil, "asks who is there", "credential")
+	g.Refused(tool.Denied, "fetch", nil, "requires a login", "credential")
 	g.Grant.Credential = "wrong"
 	g.Refused(tool.Denied, "fetch", nil, "credential")
 	g.Grant.Credential = h.password

@@ -60,7 +60,7 @@ func pushTool(g *repo.Runner) module.Definition {
 		},
 		Tags:    []string{"push", "publish", "remote", "network", "publier", "distant"},
 		Runtime: gittool.NetworkRuntime(false),
-		Handler: networked(g, "push", push),
+		Handler: handler(g, "push", push),
 	}
 }
 
@@ -86,42 +86,46 @@ func push(ctx context.Context, c *call, in pushArgs) (*tool.Result, error) {
 		return nil, err
 	}
 	branch := cmp.Or(in.Branch, c.Branch())
-	short, here := branch, "refs/heads/"
-	name, there := c.upstream(branch, in.Remote)
+	name, prefix := branch, "refs/heads/"
+	remoteName, target := c.upstream(branch, in.Remote)
 	if in.Tag != "" {
-		short, here, there = in.Tag, "refs/tags/", in.Tag
+		name, prefix, target = in.Tag, "refs/tags/", in.Tag
 	}
-	if short == "" {
+	if name == "" {
 		return nil, tool.Errorf(c.Op, tool.Invalid, "no branch is checked out").WithHint("name one with branch")
 	}
-	for _, text := range []string{short, there} {
+	for _, text := range []string{name, target} {
 		if _, err := repo.BranchName(c.Op, text); err != nil {
 			return nil, err
 		}
 	}
 	if in.Tag == "" {
-		if err := c.CheckProtected(there, "pushed"); err != nil {
+		if err := c.CheckProtected(target, "pushed"); err != nil {
 			return nil, err
 		}
 	}
-	r, err := c.remote(name, true)
+	r, err := c.remote(remoteName, true)
 	if err != nil {
 		return nil, err
 	}
 	defer r.close()
-	d := pushData{Remote: name, Ref: here + short, Forced: force}
+	d := pushData{Remote: remoteName, Ref: prefix + name, Forced: force}
 	if d.Commit, err = c.Resolve(ctx, d.Ref); err != nil {
 		return nil, err
 	}
-	args := []string{"push", "--porcelain", "--no-progress", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no"}
+	args := []string{
+		"push", "--porcelain", "--no-progress", "--no-verify", "--no-signed", "--no-follow-tags",
+		"--recurse-submodules=no",
+	}
 	if force {
 		args = append(args, "--force-with-lease")
 	}
-	if _, err := c.runRemote(ctx, r, repo.WriteRefs, append(args, "--", name, d.Ref+":"+here+there)...); err != nil {
+	if err := c.runRemote(ctx, r, append(args, "--", remoteName, d.Ref+":"+prefix+target)...); err != nil {
 		return nil, err
 	}
 	if in.SetUpstream && in.Tag == "" {
-		c.Follow(ctx, branch, name+"/"+there)
+		c.SetUpstream(ctx, branch, remoteName+"/"+target)
 	}
-	return gittool.TextResult(fmt.Sprintf("pushed %s, at %s, to %s", porcelain.Text(short), porcelain.ShortID(d.Commit), name), d, "")
+	summary := fmt.Sprintf("pushed %s, at %s, to %s", porcelain.Text(name), porcelain.ShortID(d.Commit), remoteName)
+	return gittool.TextResult(summary, d, "")
 }

@@ -61,7 +61,8 @@ func FuzzNames(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		harmless := func(name string) {
-			if name != text || name == "" || name[0] == '-' || strings.ContainsFunc(name, func(c rune) bool { return c < 0x80 && unicode.IsControl(c) }) {
+			control := strings.ContainsFunc(name, func(c rune) bool { return c < 0x80 && unicode.IsControl(c) })
+			if name != text || name == "" || name[0] == '-' || control {
 				t.Errorf("%q was accepted as %q", text, name)
 			}
 		}
@@ -83,16 +84,19 @@ func TestFailure(t *testing.T) {
 		kind            tool.Kind
 		message, hint   string
 	}{
-		{"a lock", "fatal: Unable to create '/x/.git/index.lock': File exists.\n\nhint: again\n", "", tool.Busy, "git: Unable to create", "try again"},
+		{"a lock", "fatal: Unable to create '/x/.git/index.lock': File exists.\n\nhint: again\n", "",
+			tool.Busy, "git: Unable to create", "try again"},
 		{"a revision", "fatal: bad revision 'x'\n", "", tool.NotFound, "git: bad revision 'x'", "git.branches"},
-		{"changes in the way", "error: Your local changes would be overwritten by checkout:\n\ta.txt\nAborting\n", "", tool.Conflict, "a.txt; Aborting", "stash"},
+		{"changes in the way", "error: Your local changes would be overwritten by checkout:\n\ta.txt\nAborting\n", "",
+			tool.Conflict, "a.txt; Aborting", "stash"},
 		{"warnings are left out", "warning: x\nhint: y\nfatal: z\n", "", tool.Failed, "git: z", ""},
 		{"only output", "", "said on stdout\n", tool.Failed, "git: said on stdout", ""},
 		{"silence", "", "", tool.Failed, "git failed and said nothing", ""},
 		{"the parts in another order", "File exists index.lock", "", tool.Failed, "git: File exists index.lock", ""},
 	} {
 		e := repo.Failure(op, &repo.Output{Log: c.log, Text: c.text, Code: 128})
-		if e.Op != op || e.Kind != c.kind || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Hint, c.hint) || (c.hint == "") != (e.Hint == "") {
+		hinted := strings.Contains(e.Hint, c.hint) && (c.hint == "") == (e.Hint == "")
+		if e.Op != op || e.Kind != c.kind || !strings.Contains(e.Message, c.message) || !hinted {
 			t.Errorf("%s: %s, %q, %q", c.name, e.Kind, e.Message, e.Hint)
 		}
 	}

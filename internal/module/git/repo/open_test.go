@@ -176,7 +176,8 @@ func TestName(t *testing.T) {
 	w, r := newRepository(t)
 	for path, want := range map[string]string{
 		"a.txt": "a.txt", "./dir//b.txt": "dir/b.txt", ".": ".", "dir/": "dir", "dir/../a.txt": "a.txt",
-		filepath.Join(w.Dir, "dir", "b.txt"): "dir/b.txt", `"new\nline"`: "new\nline", "*": "*", ":(glob)x": ":(glob)x", "-rf": "-rf",
+		filepath.Join(w.Dir, "dir", "b.txt"): "dir/b.txt", `"new\nline"`: "new\nline",
+		"*": "*", ":(glob)x": ":(glob)x", "-rf": "-rf",
 	} {
 		if got, err := r.Name(path); err != nil || string(got) != want {
 			t.Errorf("%q is %q, %v; want %q", path, got, err, want)

@@ -27,7 +27,8 @@ func TestGit(t *testing.T) {
 	if out, err = r.Git(t.Context(), repo.Command{Args: missing, Codes: []int{1}}); err != nil || out.Code != 1 {
 		t.Errorf("an exit code that is expected: %+v, %v", out, err)
 	}
-	if out, err = r.Git(t.Context(), repo.Command{Args: missing}); tool.KindOf(err) != tool.Failed || out == nil || out.Code != 1 {
+	out, err = r.Git(t.Context(), repo.Command{Args: missing})
+	if tool.KindOf(err) != tool.Failed || out == nil || out.Code != 1 {
 		t.Errorf("an exit code that is not: %+v, %v", out, err)
 	}
 	out, err = r.Git(t.Context(), repo.Command{Args: []string{"log", "--format=%B"}, MaxOutput: 10})
@@ -51,12 +52,12 @@ func TestWriteScope(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w, r := newRepository(t)
-			_, err := r.Git(t.Context(), repo.Command{Args: []string{"branch", "made"}, Reach: c.scope})
+			_, err := r.Git(t.Context(), repo.Command{Args: []string{"branch", "made"}, Scope: c.scope})
 			if made := strings.Contains(w.Git("branch"), "made"); made != c.refs || (err == nil) != c.refs {
 				t.Errorf("a branch was made: %v, %v", made, err)
 			}
 			w.Write("a.txt", "changed\n")
-			_, err = r.Git(t.Context(), repo.Command{Args: []string{"checkout", "HEAD", "--", "a.txt"}, Reach: c.scope})
+			_, err = r.Git(t.Context(), repo.Command{Args: []string{"checkout", "HEAD", "--", "a.txt"}, Scope: c.scope})
 			if restored := w.Read("a.txt") != "changed\n"; restored != c.files || (err == nil) != c.files {
 				t.Errorf("a file was written: %v, %v", restored, err)
 			}
@@ -114,7 +115,8 @@ func TestIdentity(t *testing.T) {
 	t.Parallel()
 	author := func(w *gittest.Workspace, r *repo.Repository) string {
 		t.Helper()
-		_, err := r.Git(t.Context(), repo.Command{Args: []string{"commit", "-q", "--allow-empty", "-m", "x"}, Reach: repo.WriteRefs})
+		args := []string{"commit", "-q", "--allow-empty", "-m", "x"}
+		_, err := r.Git(t.Context(), repo.Command{Args: args, Scope: repo.WriteRefs})
 		check(t, err)
 		return w.Git("log", "-1", "--format=%an <%ae> %cn <%ce>")
 	}
@@ -147,7 +149,8 @@ func TestNoIdentity(t *testing.T) {
 	gittest.OwnHome(t)
 	w, _ := newRepository(t)
 	check(t, os.Remove(filepath.Join(w.Home, ".gitconfig")))
-	if err := reopened(w).SetIdentity("", ""); tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(), "user.name is not set") {
+	err := reopened(w).SetIdentity("", "")
+	if tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(), "user.name is not set") {
 		t.Errorf("error %v", err)
 	}
 	if err := reopened(w).SetIdentity("Bot", "bot@example.com"); err != nil {
@@ -167,7 +170,8 @@ func TestSubmodules(t *testing.T) {
 	_, err = r.Git(t.Context(), list)
 	check(t, err) // it is not checked out
 	w.Write("sub/.git", "gitdir: ../.git/modules/sub\n")
-	if _, err = r.Git(t.Context(), list); tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "submodule sub") {
+	_, err = r.Git(t.Context(), list)
+	if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "submodule sub") {
 		t.Errorf("error %v", err)
 	}
 	_, err = r.Git(t.Context(), repo.Command{Args: []string{"log", "-1"}})
@@ -209,7 +213,7 @@ func TestViews(t *testing.T) {
 	r, err := runner.Open(op, w.Grant, ".")
 	check(t, err)
 	for _, scope := range []repo.WriteScope{repo.WriteNone, repo.WriteNone, repo.WriteRefs} {
-		_, err := r.Git(t.Context(), repo.Command{Args: []string{"log", "-1"}, Reach: scope})
+		_, err := r.Git(t.Context(), repo.Command{Args: []string{"log", "-1"}, Scope: scope})
 		check(t, err)
 	}
 	if n := views(); n != 1 {
