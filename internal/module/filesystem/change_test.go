@@ -26,7 +26,8 @@ type writeData struct {
 }
 
 func TestWrite(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	for _, step := range []struct {
 		name    string
 		args    args
@@ -61,7 +62,8 @@ func TestWrite(t *testing.T) {
 }
 
 func TestWriteRefusals(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("dir/file", "x\n")
 	g.refused(tool.Invalid, "write", args{"path": "dir", "content": "x"}, "is a directory")
 	g.refused(tool.Invalid, "write", args{"path": ".", "content": "x"}, "is a directory")
@@ -76,7 +78,8 @@ func TestWriteRefusals(t *testing.T) {
 
 // While a file is overwritten a thousand times, no reader sees half of one.
 func TestAReaderNeverSeesHalfAFile(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	contents := []string{strings.Repeat("a", 20_000) + "\n", strings.Repeat("b", 10_000) + "\n"}
 	g.put("file", contents[0])
 	done := make(chan struct{})
@@ -108,7 +111,8 @@ func TestAReaderNeverSeesHalfAFile(t *testing.T) {
 }
 
 func TestACancelledWriteLeavesTheOldFile(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("file", "old\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -128,6 +132,7 @@ func TestACancelledWriteLeavesTheOldFile(t *testing.T) {
 }
 
 func TestEdit(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, before, after string
 		args                args
@@ -148,7 +153,7 @@ func TestEdit(t *testing.T) {
 		{"nothing new", "a\nb\n", "a\nb\n", args{"op": "replace_lines", "line": 1, "new": "a"}, "f already held exactly that; left as it was", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			g := newGround(t)
+			g := newFixture(t)
 			g.put("f", test.before)
 			test.args["path"] = "f"
 			r := g.call("edit", test.args)
@@ -167,7 +172,8 @@ func TestEdit(t *testing.T) {
 }
 
 func TestEditRefusals(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("f", "func Open() error {\n\treturn nil\n}\n\nx = 1\nx = 1\n")
 	g.put("bin", "a\x00b")
 	g.put("torn", "\xff\xfea\x00\xd8")
@@ -209,7 +215,8 @@ func TestEditRefusals(t *testing.T) {
 }
 
 func TestDelete(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("file", "x")
 	g.put("dir/a/b", "x")
 	check(t, os.Mkdir(filepath.Join(g.dir, "empty"), 0o755))
@@ -247,7 +254,8 @@ func TestDelete(t *testing.T) {
 }
 
 func TestMove(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("a", "A")
 	g.put("b", "B")
 	g.put("dir/c", "C")

@@ -26,7 +26,8 @@ func reaching(path string) map[string]args {
 }
 
 func TestNoPathLeadsOutside(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("dir/inner.txt", "SECRET inside\n")
 	g.link("../outside/secret", "file-link")
 	g.link(filepath.Join(g.outside, "secret"), "absolute-link")
@@ -76,9 +77,10 @@ func TestNoPathLeadsOutside(t *testing.T) {
 }
 
 func TestWalksDoNotFollowLinks(t *testing.T) {
+	t.Parallel()
 	for _, c := range searchers(t) {
 		t.Run(c.name, func(t *testing.T) {
-			g := newGroundWith(t, c.config)
+			g := newFixtureWith(t, c.config)
 			g.put("a/real.txt", "SECRET inside\n")
 			g.link("../outside", "a/dir-link")
 			g.link("../../outside/secret", "a/file-link")
@@ -97,7 +99,8 @@ func TestWalksDoNotFollowLinks(t *testing.T) {
 }
 
 func TestPathsInsideAreAccepted(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("dir/file.txt", "hello\n")
 	g.link("dir/file.txt", "link")
 	g.link("dir", "dirlink")
@@ -118,7 +121,8 @@ func TestPathsInsideAreAccepted(t *testing.T) {
 }
 
 func TestLinksInsideAreWrittenThrough(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("dir/file.txt", "old\n")
 	g.link("dir/file.txt", "link")
 	g.link(filepath.Join(g.dir, "dir", "new.txt"), "dangling")
@@ -138,7 +142,8 @@ func TestLinksInsideAreWrittenThrough(t *testing.T) {
 }
 
 func TestHardLinksArePartedByAWrite(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	if err := os.Link(filepath.Join(g.outside, "secret"), filepath.Join(g.dir, "twin")); err != nil {
 		t.Skipf("no hard links here: %v", err)
 	}
@@ -153,13 +158,14 @@ func TestHardLinksArePartedByAWrite(t *testing.T) {
 // A directory inside is swapped with a link to the outside, over and over,
 // while every tool works in it; and so is a file.
 func TestSwappedLinksNeverLeadOutside(t *testing.T) {
+	t.Parallel()
 	rounds := 25
 	if testing.Short() {
 		rounds = 8
 	}
 	for _, c := range searchers(t) {
 		t.Run(c.name, func(t *testing.T) {
-			g := newGroundWith(t, c.config)
+			g := newFixtureWith(t, c.config)
 			g.link("../outside", "decoy")
 			g.put("dir/secret", "inside\n")
 			g.put("file", "inside\n")
@@ -197,7 +203,7 @@ func inside(t *testing.T, r *tool.Result) {
 
 // whileSwapping makes a way to call tools during which pairs of names are
 // exchanged, over and over.
-func (g *ground) whileSwapping(pairs ...[2]string) func(string, args) *tool.Result {
+func (g *fixture) whileSwapping(pairs ...[2]string) func(string, args) *tool.Result {
 	turn := make(chan struct{}, 1)
 	var wg sync.WaitGroup
 	wg.Go(func() {

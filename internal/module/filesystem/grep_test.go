@@ -39,7 +39,7 @@ func searchers(t testing.TB) []searcher {
 
 // corpus writes files of every kind that a search may meet, the same ones
 // every time.
-func (g *ground) corpus() {
+func (g *fixture) corpus() {
 	rng := rand.New(rand.NewPCG(1, 2))
 	words := []string{"foo", "Foo", "FOO", "bar", "func main() {", "straße", "STRASSE", "café", "K", "kelvin", "Kelvin", "ſtop", "stop", "_x1", "x-y", "日本", "\t", "  ", "a.b", "[x]", "caf\xe9 au lait", "\xff\xfe", "�", "12", "é", "\r", ""}
 	line := func() string {
@@ -100,14 +100,15 @@ func wide(order binary.AppendByteOrder, text string) string {
 }
 
 func TestGrepIsTheSameWithAndWithoutRipgrep(t *testing.T) {
+	t.Parallel()
 	ways := searchers(t)
 	if len(ways) < 2 {
 		t.Skip("ripgrep is not installed")
 	}
-	g := newGroundWith(t, ways[0].config)
+	g := newFixtureWith(t, ways[0].config)
 	g.corpus()
 	other := *g
-	other.tools = newGroundWith(t, ways[1].config).tools
+	other.tools = newFixtureWith(t, ways[1].config).tools
 	patterns := []string{
 		"foo", "^foo", "foo$", "^$", "^foo$", "o{2,}", "(foo|bar)", "foo|^bar$", `\bfoo\b`, `foo\b`, `\Bo`, `foo$\b`, "caf.", "caf. au", `\w+-\w`,
 		`\s`, `\S+$`, `\W`, `\D\d`, "[^a-z ]", ".", "x?", "a*", "stra.*e", "STRASSE", "kelvin", "stop", "日", `\p{Han}`, `[[:upper:]]{3}`,
@@ -136,9 +137,10 @@ func TestGrepIsTheSameWithAndWithoutRipgrep(t *testing.T) {
 }
 
 func TestGrep(t *testing.T) {
+	t.Parallel()
 	for _, c := range searchers(t) {
 		t.Run(c.name, func(t *testing.T) {
-			g := newGroundWith(t, c.config)
+			g := newFixtureWith(t, c.config)
 			g.put("b.go", "package b\n\nfunc Open() {}\nfunc Close() {}\n")
 			g.put("a/c.go", "one\ntwo\nthree\nfour Open\nfive\nsix\nseven\neight Open\n")
 			g.put("a-z.txt", "Open\r\nopen\r\n")
@@ -191,7 +193,8 @@ func TestGrep(t *testing.T) {
 }
 
 func TestGrepCutsLongLinesAroundTheMatch(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("min.js", strings.Repeat("é", 5000)+"needle"+strings.Repeat("ü", 5000)+"\n")
 	g.put("bad.txt", "caf\xe9 needle\n")
 	got := text(g.call("grep", args{"pattern": "needle"}))
@@ -201,8 +204,9 @@ func TestGrepCutsLongLinesAroundTheMatch(t *testing.T) {
 }
 
 func TestGrepStopsWhenTheCallIsCancelled(t *testing.T) {
+	t.Parallel()
 	for _, c := range searchers(t) {
-		g := newGroundWith(t, c.config)
+		g := newFixtureWith(t, c.config)
 		g.put("a", "x\n")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

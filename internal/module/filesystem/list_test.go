@@ -12,7 +12,7 @@ import (
 	"callgate/tool"
 )
 
-func tree(g *ground) {
+func tree(g *fixture) {
 	g.put("b.txt", "12345")
 	g.put("a/x.go", "x")
 	g.put("a/deep/er/y.go", "y")
@@ -24,7 +24,8 @@ func tree(g *ground) {
 }
 
 func TestList(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	tree(g)
 	g.link("b.txt", "link")
 	for _, test := range []struct {
@@ -56,7 +57,8 @@ func TestList(t *testing.T) {
 }
 
 func TestListDescribesEntries(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("f", "12345")
 	when := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
 	check(t, os.Chtimes(filepath.Join(g.dir, "f"), when, when))
@@ -80,7 +82,8 @@ type globData struct {
 }
 
 func TestGlob(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	tree(g)
 	g.link("a", "link")
 	for _, test := range []struct {
@@ -115,7 +118,8 @@ func TestGlob(t *testing.T) {
 }
 
 func TestGlobOrderAndLimit(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	for i := range 5 {
 		name := fmt.Sprintf("f%d", i)
 		g.put(name, "")

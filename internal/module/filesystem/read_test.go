@@ -39,7 +39,8 @@ func numbered(from, to int) string {
 }
 
 func TestRead(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("ten", numbered(1, 10))
 	g.put("open", "a\nb")
 	g.put("empty", "")
@@ -99,7 +100,8 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadRefusals(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("src/main.go", "x\n")
 	g.put("src/maim_test.go", "x\n")
 	g.put("program", "\x7fELF\x02\x01\x00\x00")
@@ -137,7 +139,8 @@ func TestReadRefusals(t *testing.T) {
 }
 
 func TestReadOfLongLines(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("long", "short\n"+strings.Repeat("é", 200_000)+"\nend\n")
 	r := g.call("read", args{"path": "long"})
 	got := text(r)
@@ -161,7 +164,8 @@ func TestReadOfLongLines(t *testing.T) {
 }
 
 func TestReadIsBoundedInBytes(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	line := strings.Repeat("x", 999) + "\n"
 	g.put("wide", strings.Repeat(line, 1000))
 	r := g.call("read", args{"path": "wide"})
@@ -186,7 +190,8 @@ func TestReadIsBoundedInBytes(t *testing.T) {
 }
 
 func TestReadOfPictures(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	var b bytes.Buffer
 	check(t, png.Encode(&b, image.NewGray(image.Rect(0, 0, 2, 2))))
 	g.put("dot.txt", b.String()) // the name does not matter
