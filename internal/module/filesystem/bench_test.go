@@ -56,7 +56,8 @@ func BenchmarkWriteOf4KB(b *testing.B) {
 func grove(b *testing.B, dir string) {
 	b.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))
-	words := strings.Fields("if err != nil { return } func for range := type struct import package string byte int context open close read write file the and of to a in is it error value test")
+	words := strings.Fields("if err != nil { return } func for range := type struct import package string byte int " +
+		"context open close read write file the and of to a in is it error value test")
 	var text strings.Builder
 	for i := range 50_000 {
 		sub := filepath.Join(dir, fmt.Sprintf("pkg%02d/sub%02d", i%25, i/25%20))

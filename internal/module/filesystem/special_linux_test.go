@@ -86,8 +86,9 @@ func TestAFullDiskIsExplained(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(small, 0) })
 	g.call("write", args{"path": "small/f", "content": "old\n"})
-	g.refused(tool.Unavailable, "write", args{"path": "small/f", "content": strings.Repeat("x", 1<<20)}, "disk is full", "left as it was")
-	g.refused(tool.Unavailable, "edit", args{"path": "small/f", "old": "old", "new": strings.Repeat("x", 1<<20)}, "disk is full")
+	long := strings.Repeat("x", 1<<20)
+	g.refused(tool.Unavailable, "write", args{"path": "small/f", "content": long}, "disk is full", "left as it was")
+	g.refused(tool.Unavailable, "edit", args{"path": "small/f", "old": "old", "new": long}, "disk is full")
 	if got := g.get("small/f"); got != "old\n" {
 		t.Errorf("the file holds %q", got)
 	}

@@ -26,7 +26,8 @@ func newWorkspace(t *testing.T) (workfile.Workspace, string) {
 		t.Fatal(err)
 	}
 	for name, to := range map[string]string{
-		"inside": "a.txt", "absolute": filepath.Join(dir, "a.txt"), "leaves": filepath.Join(outside, "secret"), "out": outside,
+		"inside": "a.txt", "absolute": filepath.Join(dir, "a.txt"),
+		"leaves": filepath.Join(outside, "secret"), "out": outside,
 		"loop": "loop", "dangling": "sub/later.txt", "folder": filepath.Join(dir, "sub"),
 	} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
@@ -175,7 +176,8 @@ func TestReplace(t *testing.T) {
 	if err := replace("a.txt", info, "gamma", nil); tool.KindOf(err) != tool.Conflict || read(t, dir, "a.txt") != "beta" {
 		t.Errorf("%v, %q", err, read(t, dir, "a.txt"))
 	}
-	if err := replace("a.txt", nil, "gamma", context.Canceled); tool.KindOf(err) != tool.Cancelled || read(t, dir, "a.txt") != "beta" {
+	err = replace("a.txt", nil, "gamma", context.Canceled)
+	if tool.KindOf(err) != tool.Cancelled || read(t, dir, "a.txt") != "beta" {
 		t.Errorf("%v, %q", err, read(t, dir, "a.txt"))
 	}
 	if err := replace("sub/new.txt", nil, "new", nil); err != nil || read(t, dir, "sub/new.txt") != "new" {

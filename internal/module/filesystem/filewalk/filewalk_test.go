@@ -111,7 +111,8 @@ func TestWalkEnds(t *testing.T) {
 	if tool.KindOf(err) != tool.Cancelled || len(found) != 1 {
 		t.Errorf("cancelled after %q: %v", found, err)
 	}
-	if _, err := walk(t.Context(), func(filewalk.Entry) error { return os.ErrPermission }); tool.KindOf(err) != tool.Failed {
+	_, err = walk(t.Context(), func(filewalk.Entry) error { return os.ErrPermission })
+	if tool.KindOf(err) != tool.Failed {
 		t.Errorf("an error of the visitor: %v", err)
 	}
 }
