@@ -52,8 +52,8 @@ func BenchmarkWriteOf4KB(b *testing.B) {
 	}
 }
 
-// grove writes 50,000 source files of 2 KB or so, in 500 directories.
-func grove(b *testing.B, dir string) {
+// writeTree writes 50,000 source files of about 2 KB, in 500 directories.
+func writeTree(b *testing.B, dir string) {
 	b.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))
 	words := strings.Fields("if err != nil { return } func for range := type struct import package string byte int " +
@@ -87,7 +87,7 @@ func BenchmarkGrepOf50kFiles(b *testing.B) {
 	}
 	ways := searchers(b)
 	g := newFixtureWith(b, ways[0].config)
-	grove(b, g.dir)
+	writeTree(b, g.dir)
 	for _, q := range []struct {
 		name, pattern string
 		fold          bool

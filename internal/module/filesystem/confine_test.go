@@ -10,8 +10,8 @@ import (
 	"callgate/tool"
 )
 
-// reaching are calls that would touch the given path, one per tool and
-// parameter that takes one.
+// reaching returns calls that would reach a path, one for each tool and each of its
+// parameters that takes a path.
 func reaching(path string) map[string]args {
 	return map[string]args{
 		"read":   {"path": path},

@@ -76,7 +76,7 @@ func meets(t testing.TB, s *jsonschema.Schema, data json.RawMessage) {
 
 type args map[string]any
 
-// try calls a tool and holds what comes back against the tool's contract.
+// try calls a tool and checks the result against the tool's contract.
 func (g *fixture) try(name string, a args) (*tool.Result, error) {
 	g.t.Helper()
 	raw, err := json.Marshal(a)
@@ -102,8 +102,8 @@ func (g *fixture) call(name string, a args) *tool.Result {
 	return r
 }
 
-// refused calls a tool that must fail with the kind, in words that hold each
-// of the given ones.
+// refused calls a tool that must fail with the kind, and an error that holds each of
+// the words.
 func (g *fixture) refused(kind tool.Kind, name string, a args, words ...string) *tool.Error {
 	g.t.Helper()
 	r, err := g.try(name, a)
@@ -158,7 +158,7 @@ func (g *fixture) outsideUntouched() {
 	}
 }
 
-// noLitter fails when a temporary file was left behind.
+// noLitter fails the test if a temporary file is left.
 func (g *fixture) noLitter() {
 	g.t.Helper()
 	check(g.t, filepath.WalkDir(g.dir, func(path string, _ os.DirEntry, err error) error {
@@ -216,7 +216,7 @@ func TestEachToolIsFitToPublish(t *testing.T) {
 	}
 }
 
-// described holds the input schema against the house rules: closed, and every
+// described checks the rules for an input schema: it is closed, and every
 // parameter explained; and every claim names a parameter that is always there.
 func described(t *testing.T, one *tool.Tool) {
 	t.Helper()

@@ -24,8 +24,8 @@ type searcher struct {
 	config filesystem.Config
 }
 
-// searchers are the ways in which grep may work: alone, and with ripgrep where
-// that is there.
+// searchers are the configurations of grep: alone, and with ripgrep if it is
+// installed.
 func searchers(t testing.TB) []searcher {
 	t.Helper()
 	ways := []searcher{{"alone", filesystem.Config{Ripgrep: "none"}}}
@@ -37,8 +37,7 @@ func searchers(t testing.TB) []searcher {
 	return ways
 }
 
-// corpus writes files of every kind that a search may meet, the same ones
-// every time.
+// corpus writes files of every kind that a search may find, always the same ones.
 func (g *fixture) corpus() {
 	rng := rand.New(rand.NewPCG(1, 2))
 	words := []string{

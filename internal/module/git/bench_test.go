@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// BenchmarkTools is what a tool costs over git itself, on a repository of 200
-// files and 200 commits. Both are run in turn, so that they meet the same
-// machine; the medians of both, and the least that was seen of each, are
-// reported.
+// BenchmarkTools measures what a tool costs more than git itself, on a repository of
+// 200 files and 200 commits. Both run in turn, so that the load of the machine is the
+// same for both. It reports the medians and the minimums.
 func BenchmarkTools(b *testing.B) {
 	for _, c := range []struct {
 		name  string

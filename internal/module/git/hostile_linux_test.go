@@ -262,8 +262,8 @@ func TestHostileUser(t *testing.T) {
 	}}.spring(newHostile(t))
 }
 
-// TestHostileSubmodule: the settings of a submodule are those of a repository
-// that nobody looked at, and Git would run in it by itself.
+// TestHostileSubmodule: a submodule is a repository with settings of its own, in
+// which Git would run by itself.
 func TestHostileSubmodule(t *testing.T) {
 	t.Parallel()
 	h := newHostile(t)

@@ -17,8 +17,8 @@ import (
 	"callgate/tool"
 )
 
-// TestNothingIsLeft: the view of a call that writes goes with it, one view for
-// calls that read stays for the next, and everything goes with the module.
+// TestNothingIsLeft: the view of a call that writes is removed with it, one view for
+// calls that read is kept, and the module removes everything when it is closed.
 func TestNothingIsLeft(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	g := onRepository(t)
@@ -36,7 +36,7 @@ func TestNothingIsLeft(t *testing.T) {
 	if err != nil || len(left) != 1 {
 		t.Errorf("views are left: %q, %v", left, err)
 	}
-	check(t, os.RemoveAll(left[0])) // as whoever tidies temporary folders may
+	check(t, os.RemoveAll(left[0])) // as a program that cleans temporary folders may
 	g.Call("status", nil)
 	g.Git("config", "core.filemode", "false") // other settings, another view
 	g.Call("status", nil)

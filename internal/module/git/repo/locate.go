@@ -130,10 +130,10 @@ func (r *Repository) read(name string, maxSize int64) ([]byte, error) {
 
 // notFoundError says why there is no repository, and where one is.
 func (r *Repository) notFoundError() error {
-	shown := tool.Truncate(r.Shown)
+	shown, root := tool.Truncate(r.Shown), r.grant.Root
 	for at := r.Shown; at != "."; {
 		at = filepath.ToSlash(filepath.Dir(at))
-		if _, err := r.grant.Root.Lstat(filepath.Join(at, gitName)); err == nil {
+		if exists(root, at, gitName) {
 			return tool.Errorf(r.op, tool.Invalid, "%q lies inside the repository %q", shown, at).
 				WithHint("give repo: %q, and name files by paths", at)
 		}
@@ -147,25 +147,25 @@ func (r *Repository) notFoundError() error {
 		}
 	}
 	e := tool.Errorf(r.op, tool.NotFound, "%q is not the folder of a Git repository", shown)
-	if r.has("HEAD") && r.has("objects") && r.has("refs") {
+	if exists(root, r.Shown, "HEAD") && exists(root, r.Shown, "objects") && exists(root, r.Shown, "refs") {
 		e.Message = shown + " is a bare repository: it has no files to work on"
 		return e.WithHint("clone it into another folder")
 	}
-	if e.Similar = r.below(); len(e.Similar) > 0 {
+	if e.Similar = repositoriesIn(root, r.Shown); len(e.Similar) > 0 {
 		return e.WithHint("give repo: there is one in %s", strings.Join(e.Similar, ", "))
 	}
 	return e.WithHint("name another folder with repo, or make a repository with git init in a shell")
 }
 
-func (r *Repository) has(name string) bool {
-	_, err := r.grant.Root.Lstat(filepath.Join(r.Shown, name))
+func exists(root *os.Root, folder, name string) bool {
+	_, err := root.Lstat(filepath.Join(folder, name))
 	return err == nil
 }
 
-// below lists some repositories that lie directly in the folder.
-func (r *Repository) below() []string {
+// repositoriesIn lists some repositories that lie directly in a folder.
+func repositoriesIn(root *os.Root, folder string) []string {
 	const maxEntries, maxFound = 1000, 5
-	f, err := r.grant.Root.Open(r.Shown)
+	f, err := root.Open(folder)
 	if err != nil {
 		return nil
 	}
@@ -173,8 +173,9 @@ func (r *Repository) below() []string {
 	entries, _ := f.ReadDir(maxEntries)
 	var found []string
 	for _, e := range entries {
-		if e.IsDir() && len(found) < maxFound && r.has(filepath.Join(e.Name(), gitName)) {
-			found = append(found, filepath.ToSlash(filepath.Join(r.Shown, e.Name())))
+		name := filepath.Join(folder, e.Name())
+		if e.IsDir() && len(found) < maxFound && exists(root, name, gitName) {
+			found = append(found, filepath.ToSlash(name))
 		}
 	}
 	return found
