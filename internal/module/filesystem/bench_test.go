@@ -12,7 +12,7 @@ import (
 )
 
 func BenchmarkReadHeadOf10MB(b *testing.B) {
-	g := newGround(b)
+	g := newFixture(b)
 	g.put("big.log", strings.Repeat("2026-01-02 03:04:05 a line of a log, as long as they are\n", 180_000))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -21,7 +21,7 @@ func BenchmarkReadHeadOf10MB(b *testing.B) {
 }
 
 func BenchmarkReadTailOf10MB(b *testing.B) {
-	g := newGround(b)
+	g := newFixture(b)
 	g.put("big.log", strings.Repeat("2026-01-02 03:04:05 a line of a log, as long as they are\n", 180_000))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -30,7 +30,7 @@ func BenchmarkReadTailOf10MB(b *testing.B) {
 }
 
 func BenchmarkEditOf5MB(b *testing.B) {
-	g := newGround(b)
+	g := newFixture(b)
 	filler := strings.Repeat("a line of a source file, as long as they are\n", 60_000)
 	g.put("big.go", filler+"the one line\n"+filler)
 	old, new := "the one line\n", "the two\nlines\n"
@@ -42,7 +42,7 @@ func BenchmarkEditOf5MB(b *testing.B) {
 }
 
 func BenchmarkWriteOf4KB(b *testing.B) {
-	g := newGround(b)
+	g := newFixture(b)
 	contents := []string{strings.Repeat("a", 4096), strings.Repeat("b", 4096)}
 	i := 0
 	b.ReportAllocs()
@@ -52,11 +52,12 @@ func BenchmarkWriteOf4KB(b *testing.B) {
 	}
 }
 
-// grove writes 50,000 source files of 2 KB or so, in 500 directories.
-func grove(b *testing.B, dir string) {
+// writeTree writes 50,000 source files of about 2 KB, in 500 directories.
+func writeTree(b *testing.B, dir string) {
 	b.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))
-	words := strings.Fields("if err != nil { return } func for range := type struct import package string byte int context open close read write file the and of to a in is it error value test")
+	words := strings.Fields("if err != nil { return } func for range := type struct import package string byte int " +
+		"context open close read write file the and of to a in is it error value test")
 	var text strings.Builder
 	for i := range 50_000 {
 		sub := filepath.Join(dir, fmt.Sprintf("pkg%02d/sub%02d", i%25, i/25%20))
@@ -85,8 +86,8 @@ func BenchmarkGrepOf50kFiles(b *testing.B) {
 		b.Skip("fifty thousand files take a while to write")
 	}
 	ways := searchers(b)
-	g := newGroundWith(b, ways[0].config)
-	grove(b, g.dir)
+	g := newFixtureWith(b, ways[0].config)
+	writeTree(b, g.dir)
 	for _, q := range []struct {
 		name, pattern string
 		fold          bool
@@ -110,7 +111,7 @@ func BenchmarkGrepOf50kFiles(b *testing.B) {
 			})
 		}
 		for _, way := range ways {
-			tools := newGroundWith(b, way.config).tools
+			tools := newFixtureWith(b, way.config).tools
 			b.Run(q.name+"/"+way.name, func(b *testing.B) {
 				one := *g
 				one.t, one.tools = b, tools

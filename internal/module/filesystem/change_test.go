@@ -26,7 +26,8 @@ type writeData struct {
 }
 
 func TestWrite(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	for _, step := range []struct {
 		name    string
 		args    args
@@ -35,12 +36,23 @@ func TestWrite(t *testing.T) {
 		file    string
 		text    string
 	}{
-		{"create", args{"path": "a/b/c.txt", "content": "one\ntwo\n"}, "created a/b/c.txt: 2 lines, 8 bytes", writeData{Bytes: 8, Lines: 2, Created: true}, "one\ntwo\n", ""},
-		{"overwrite", args{"path": "a/b/c.txt", "content": "one\n2\nthree\n", "mode": "overwrite"}, "wrote a/b/c.txt: 3 lines, 12 bytes; +2 −1 lines, from line 2 on", writeData{Bytes: 12, Lines: 3, Added: 2, Removed: 1, FirstLine: 2}, "one\n2\nthree\n", "@@ line 2 @@\n-two\n+2\n+three\n"},
-		{"the same again", args{"path": "a/b/c.txt", "content": "one\n2\nthree\n"}, "a/b/c.txt already held exactly that; left as it was", writeData{Bytes: 12, Lines: 3, Unchanged: true}, "one\n2\nthree\n", ""},
-		{"append", args{"path": "a/b/c.txt", "content": "four", "mode": "append"}, "appended 1 line to a/b/c.txt, which now has 16 bytes", writeData{Bytes: 16, Lines: 1}, "one\n2\nthree\nfour", ""},
-		{"append to nothing", args{"path": "a/b/c.txt", "content": "!\n", "mode": "append"}, "appended 1 line to a/b/c.txt, which now has 18 bytes", writeData{Bytes: 18, Lines: 1}, "one\n2\nthree\nfour!\n", ""},
-		{"empty", args{"path": "a/b/c.txt", "content": ""}, "wrote a/b/c.txt: 0 lines, 0 bytes; +0 −4 lines, from line 1 on", writeData{Removed: 4, FirstLine: 1}, "", "@@ line 1 @@\n-one\n-2\n-three\n-four!\n"},
+		{"create", args{"path": "a/b/c.txt", "content": "one\ntwo\n"}, "created a/b/c.txt: 2 lines, 8 bytes",
+			writeData{Bytes: 8, Lines: 2, Created: true}, "one\ntwo\n", ""},
+		{"overwrite", args{"path": "a/b/c.txt", "content": "one\n2\nthree\n", "mode": "overwrite"},
+			"wrote a/b/c.txt: 3 lines, 12 bytes; +2 −1 lines, from line 2 on",
+			writeData{Bytes: 12, Lines: 3, Added: 2, Removed: 1, FirstLine: 2}, "one\n2\nthree\n",
+			"@@ line 2 @@\n-two\n+2\n+three\n"},
+		{"the same again", args{"path": "a/b/c.txt", "content": "one\n2\nthree\n"},
+			"a/b/c.txt already held exactly that; left as it was", writeData{Bytes: 12, Lines: 3, Unchanged: true},
+			"one\n2\nthree\n", ""},
+		{"append", args{"path": "a/b/c.txt", "content": "four", "mode": "append"},
+			"appended 1 line to a/b/c.txt, which now has 16 bytes", writeData{Bytes: 16, Lines: 1}, "one\n2\nthree\nfour", ""},
+		{"append to nothing", args{"path": "a/b/c.txt", "content": "!\n", "mode": "append"},
+			"appended 1 line to a/b/c.txt, which now has 18 bytes", writeData{Bytes: 18, Lines: 1}, "one\n2\nthree\nfour!\n",
+			""},
+		{"empty", args{"path": "a/b/c.txt", "content": ""},
+			"wrote a/b/c.txt: 0 lines, 0 bytes; +0 −4 lines, from line 1 on", writeData{Removed: 4, FirstLine: 1}, "",
+			"@@ line 1 @@\n-one\n-2\n-three\n-four!\n"},
 	} {
 		g.t = t
 		r := g.call("write", step.args)
@@ -61,12 +73,14 @@ func TestWrite(t *testing.T) {
 }
 
 func TestWriteRefusals(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("dir/file", "x\n")
 	g.refused(tool.Invalid, "write", args{"path": "dir", "content": "x"}, "is a directory")
 	g.refused(tool.Invalid, "write", args{"path": ".", "content": "x"}, "is a directory")
 	g.refused(tool.Invalid, "write", args{"path": "new/", "content": "x"}, "names a directory")
-	g.refused(tool.NotFound, "write", args{"path": "no/such/file", "content": "x", "create_dirs": false}, `"no/such"`, "create_dirs")
+	g.refused(tool.NotFound, "write", args{"path": "no/such/file", "content": "x", "create_dirs": false},
+		`"no/such"`, "create_dirs")
 	g.refused(tool.NotFound, "write", args{"path": "dir/file/below", "content": "x"}, "not a directory")
 	g.noLitter()
 	if got := text(g.call("list", args{"recursive": true, "all": true})); got != "dir/\ndir/file  2 bytes\n" {
@@ -76,7 +90,8 @@ func TestWriteRefusals(t *testing.T) {
 
 // While a file is overwritten a thousand times, no reader sees half of one.
 func TestAReaderNeverSeesHalfAFile(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	contents := []string{strings.Repeat("a", 20_000) + "\n", strings.Repeat("b", 10_000) + "\n"}
 	g.put("file", contents[0])
 	done := make(chan struct{})
@@ -108,7 +123,8 @@ func TestAReaderNeverSeesHalfAFile(t *testing.T) {
 }
 
 func TestACancelledWriteLeavesTheOldFile(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("file", "old\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -128,27 +144,43 @@ func TestACancelledWriteLeavesTheOldFile(t *testing.T) {
 }
 
 func TestEdit(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, before, after string
 		args                args
 		summary, diff       string
 	}{
-		{"replace", "a\nb\nc\n", "a\nB\nc\n", args{"old": "b", "new": "B"}, "edited f: 1 change, +1 −1 lines, from line 2 on", "@@ line 2 @@\n-b\n+B\n"},
-		{"replace all", "x x\ny\nx\n", "z z\ny\nz\n", args{"old": "x", "new": "z", "all": true}, "edited f: 3 changes, +2 −2 lines, from line 1 on", "@@ line 1 @@\n-x x\n+z z\n@@ line 3 @@\n-x\n+z\n"},
-		{"replace so many", "x x\n", "z z\n", args{"old": "x", "new": "z", "count": 2}, "edited f: 2 changes, +1 −1 lines, from line 1 on", "@@ line 1 @@\n-x x\n+z z\n"},
-		{"delete text", "a b c\n", "a c\n", args{"old": " b", "new": ""}, "edited f: 1 change, +1 −1 lines, from line 1 on", "@@ line 1 @@\n-a b c\n+a c\n"},
-		{"delete lines", "a\nb\nc\nd\n", "a\nd\n", args{"op": "replace_lines", "line": 2, "end_line": 3, "new": ""}, "edited f: 1 change, +0 −2 lines, from line 2 on", "@@ line 2 @@\n-b\n-c\n"},
-		{"insert", "a\nb\n", "a\nnew\nb\n", args{"op": "insert", "line": 2, "new": "new"}, "edited f: 1 change, +1 −0 lines, from line 2 on", "@@ line 2 @@\n+new\n"},
-		{"append", "a\n", "a\nb\n", args{"op": "append", "new": "b\n"}, "edited f: 1 change, +1 −0 lines, from line 2 on", "@@ line 2 @@\n+b\n"},
-		{"CRLF", "a\r\nb\r\nc\r\n", "a\r\nx\r\ny\r\nc\r\n", args{"old": "b\n", "new": "x\ny\n"}, "edited f: 1 change, +2 −1 lines, from line 2 on", "@@ line 2 @@\n-b\n+x\n+y\n"},
-		{"mark", "\xef\xbb\xbfa\nb\n", "\xef\xbb\xbfx\nb\n", args{"op": "replace_lines", "line": 1, "new": "x"}, "edited f: 1 change, +1 −1 lines, from line 1 on", "@@ line 1 @@\n-a\n+x\n"},
-		{"UTF-16", wide(binary.LittleEndian, "\ufeffhé\r\n日\r\n"), wide(binary.LittleEndian, "\ufeffhé\r\n本!\r\n"), args{"old": "日", "new": "本!"}, "edited f: 1 change, +1 −1 lines, from line 2 on", "@@ line 2 @@\n-日\n+本!\n"},
-		{"bytes that are not UTF-8 stay", "caf\xe9\nb\n", "caf\xe9\nB\n", args{"old": "b", "new": "B"}, "edited f: 1 change, +1 −1 lines, from line 2 on", "@@ line 2 @@\n-b\n+B\n"},
-		{"several", "a\nb\nc\n", "0\na\nC\nd\n", args{"edits": []args{{"op": "append", "new": "d"}, {"old": "c", "new": "C"}, {"op": "insert", "line": 1, "new": "0"}, {"line": 2, "end_line": 2, "new": ""}}}, "edited f: 4 changes, +3 −2 lines, from line 1 on", "@@ line 1 @@\n+0\n@@ line 2 @@\n-b\n@@ line 3 @@\n-c\n+C\n@@ line 4 @@\n+d\n"},
-		{"nothing new", "a\nb\n", "a\nb\n", args{"op": "replace_lines", "line": 1, "new": "a"}, "f already held exactly that; left as it was", ""},
+		{"replace", "a\nb\nc\n", "a\nB\nc\n", args{"old": "b", "new": "B"},
+			"edited f: 1 change, +1 −1 lines, from line 2 on", "@@ line 2 @@\n-b\n+B\n"},
+		{"replace all", "x x\ny\nx\n", "z z\ny\nz\n", args{"old": "x", "new": "z", "all": true},
+			"edited f: 3 changes, +2 −2 lines, from line 1 on", "@@ line 1 @@\n-x x\n+z z\n@@ line 3 @@\n-x\n+z\n"},
+		{"replace so many", "x x\n", "z z\n", args{"old": "x", "new": "z", "count": 2},
+			"edited f: 2 changes, +1 −1 lines, from line 1 on", "@@ line 1 @@\n-x x\n+z z\n"},
+		{"delete text", "a b c\n", "a c\n", args{"old": " b", "new": ""},
+			"edited f: 1 change, +1 −1 lines, from line 1 on", "@@ line 1 @@\n-a b c\n+a c\n"},
+		{"delete lines", "a\nb\nc\nd\n", "a\nd\n", args{"op": "replace_lines", "line": 2, "end_line": 3, "new": ""},
+			"edited f: 1 change, +0 −2 lines, from line 2 on", "@@ line 2 @@\n-b\n-c\n"},
+		{"insert", "a\nb\n", "a\nnew\nb\n", args{"op": "insert", "line": 2, "new": "new"},
+			"edited f: 1 change, +1 −0 lines, from line 2 on", "@@ line 2 @@\n+new\n"},
+		{"append", "a\n", "a\nb\n", args{"op": "append", "new": "b\n"}, "edited f: 1 change, +1 −0 lines, from line 2 on",
+			"@@ line 2 @@\n+b\n"},
+		{"CRLF", "a\r\nb\r\nc\r\n", "a\r\nx\r\ny\r\nc\r\n", args{"old": "b\n", "new": "x\ny\n"},
+			"edited f: 1 change, +2 −1 lines, from line 2 on", "@@ line 2 @@\n-b\n+x\n+y\n"},
+		{"mark", "\xef\xbb\xbfa\nb\n", "\xef\xbb\xbfx\nb\n", args{"op": "replace_lines", "line": 1, "new": "x"},
+			"edited f: 1 change, +1 −1 lines, from line 1 on", "@@ line 1 @@\n-a\n+x\n"},
+		{"UTF-16", wide(binary.LittleEndian, "\ufeffhé\r\n日\r\n"), wide(binary.LittleEndian, "\ufeffhé\r\n本!\r\n"),
+			args{"old": "日", "new": "本!"}, "edited f: 1 change, +1 −1 lines, from line 2 on", "@@ line 2 @@\n-日\n+本!\n"},
+		{"bytes that are not UTF-8 stay", "caf\xe9\nb\n", "caf\xe9\nB\n", args{"old": "b", "new": "B"},
+			"edited f: 1 change, +1 −1 lines, from line 2 on", "@@ line 2 @@\n-b\n+B\n"},
+		{"several", "a\nb\nc\n", "0\na\nC\nd\n",
+			args{"edits": []args{{"op": "append", "new": "d"}, {"old": "c", "new": "C"}, {"op": "insert", "line": 1, "new": "0"}, {"line": 2, "end_line": 2, "new": ""}}},
+			"edited f: 4 changes, +3 −2 lines, from line 1 on",
+			"@@ line 1 @@\n+0\n@@ line 2 @@\n-b\n@@ line 3 @@\n-c\n+C\n@@ line 4 @@\n+d\n"},
+		{"nothing new", "a\nb\n", "a\nb\n", args{"op": "replace_lines", "line": 1, "new": "a"},
+			"f already held exactly that; left as it was", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			g := newGround(t)
+			g := newFixture(t)
 			g.put("f", test.before)
 			test.args["path"] = "f"
 			r := g.call("edit", test.args)
@@ -167,7 +199,8 @@ func TestEdit(t *testing.T) {
 }
 
 func TestEditRefusals(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("f", "func Open() error {\n\treturn nil\n}\n\nx = 1\nx = 1\n")
 	g.put("bin", "a\x00b")
 	g.put("torn", "\xff\xfea\x00\xd8")
@@ -178,19 +211,26 @@ func TestEditRefusals(t *testing.T) {
 		kind  tool.Kind
 		words []string
 	}{
-		{"not there", args{"old": "func Opne() error {", "new": "x"}, tool.NotFound, []string{`"f"`, "does not occur", "line 1: func Open() error {"}},
-		{"other white space", args{"old": "func Open() error {\n    return nil\n}", "new": "x"}, tool.NotFound, []string{"white space", "line 1"}},
+		{"not there", args{"old": "func Opne() error {", "new": "x"}, tool.NotFound,
+			[]string{`"f"`, "does not occur", "line 1: func Open() error {"}},
+		{"other white space", args{"old": "func Open() error {\n    return nil\n}", "new": "x"}, tool.NotFound,
+			[]string{"white space", "line 1"}},
 		{"twice there", args{"old": "x = 1", "new": "x = 2"}, tool.Ambiguous, []string{"2 times", "at line 5, 6", "all"}},
 		{"not so often", args{"old": "x = 1", "new": "x = 2", "count": 3}, tool.Conflict, []string{"2 times, not 3"}},
-		{"no lines like that", args{"op": "replace_lines", "line": 5, "end_line": 9, "new": "x"}, tool.Invalid, []string{"lines 5 to 9", "6 lines"}},
+		{"no lines like that", args{"op": "replace_lines", "line": 5, "end_line": 9, "new": "x"}, tool.Invalid,
+			[]string{"lines 5 to 9", "6 lines"}},
 		{"no line like that", args{"op": "insert", "line": 9, "new": "x"}, tool.Invalid, []string{"line 9", "1 to 7"}},
 		{"nothing to do", args{}, tool.Invalid, []string{"no edit"}},
 		{"nothing to insert", args{"op": "append"}, tool.Invalid, []string{"empty"}},
 		{"unclear", args{"new": "x"}, tool.Invalid, []string{"not clear"}},
 		{"no change", args{"old": "x", "new": "x"}, tool.Invalid, []string{"the same"}},
-		{"two forms", args{"old": "a", "new": "b", "edits": []args{{"old": "x", "new": "y"}}}, tool.Invalid, []string{"into edits"}},
-		{"overlap", args{"edits": []args{{"old": "return nil", "new": "x"}, {"op": "replace_lines", "line": 2, "new": "y"}}}, tool.Invalid, []string{"overlap at line 2"}},
-		{"one of several", args{"edits": []args{{"old": "return nil", "new": "x"}, {"old": "missing text", "new": "y"}}}, tool.NotFound, []string{"edit 2 of 2", "none was made"}},
+		{"two forms", args{"old": "a", "new": "b", "edits": []args{{"old": "x", "new": "y"}}}, tool.Invalid,
+			[]string{"into edits"}},
+		{"overlap",
+			args{"edits": []args{{"old": "return nil", "new": "x"}, {"op": "replace_lines", "line": 2, "new": "y"}}},
+			tool.Invalid, []string{"overlap at line 2"}},
+		{"one of several", args{"edits": []args{{"old": "return nil", "new": "x"}, {"old": "missing text", "new": "y"}}},
+			tool.NotFound, []string{"edit 2 of 2", "none was made"}},
 		{"binary", args{"path": "bin", "old": "a", "new": "b"}, tool.Invalid, []string{"binary"}},
 		{"torn UTF-16", args{"path": "torn", "old": "a", "new": "b"}, tool.Invalid, []string{"without loss"}},
 		{"no file", args{"path": "g", "old": "a", "new": "b"}, tool.NotFound, nil},
@@ -209,7 +249,8 @@ func TestEditRefusals(t *testing.T) {
 }
 
 func TestDelete(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("file", "x")
 	g.put("dir/a/b", "x")
 	check(t, os.Mkdir(filepath.Join(g.dir, "empty"), 0o755))
@@ -238,7 +279,8 @@ func TestDelete(t *testing.T) {
 			g.refused(tool.Denied, "delete", args{"path": path, "recursive": true}, "workspace itself")
 		}
 	}
-	if got := g.call("delete", args{"path": "dir", "recursive": true}).Summary; got != "deleted the dir dir with 2 entries" {
+	got := g.call("delete", args{"path": "dir", "recursive": true}).Summary
+	if got != "deleted the dir dir with 2 entries" {
 		t.Error(got)
 	}
 	if entries, err := os.ReadDir(g.dir); err != nil || len(entries) != 0 {
@@ -247,7 +289,8 @@ func TestDelete(t *testing.T) {
 }
 
 func TestMove(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("a", "A")
 	g.put("b", "B")
 	g.put("dir/c", "C")

@@ -10,8 +10,8 @@ import (
 	"callgate/tool"
 )
 
-// reaching are calls that would touch the given path, one per tool and
-// parameter that takes one.
+// reaching returns calls that would reach a path, one for each tool and each of its
+// parameters that takes a path.
 func reaching(path string) map[string]args {
 	return map[string]args{
 		"read":   {"path": path},
@@ -26,7 +26,8 @@ func reaching(path string) map[string]args {
 }
 
 func TestNoPathLeadsOutside(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("dir/inner.txt", "SECRET inside\n")
 	g.link("../outside/secret", "file-link")
 	g.link(filepath.Join(g.outside, "secret"), "absolute-link")
@@ -76,17 +77,20 @@ func TestNoPathLeadsOutside(t *testing.T) {
 }
 
 func TestWalksDoNotFollowLinks(t *testing.T) {
+	t.Parallel()
 	for _, c := range searchers(t) {
 		t.Run(c.name, func(t *testing.T) {
-			g := newGroundWith(t, c.config)
+			g := newFixtureWith(t, c.config)
 			g.put("a/real.txt", "SECRET inside\n")
 			g.link("../outside", "a/dir-link")
 			g.link("../../outside/secret", "a/file-link")
 			g.link(".", "a/loop")
-			if got := text(g.call("glob", args{"pattern": "**", "type": "any"})); strings.Contains(got, "secret") || strings.Contains(got, "loop/") {
+			got := text(g.call("glob", args{"pattern": "**", "type": "any"}))
+			if strings.Contains(got, "secret") || strings.Contains(got, "loop/") {
 				t.Errorf("glob went through a link:\n%s", got)
 			}
-			if got := text(g.call("list", args{"recursive": true})); strings.Contains(got, "dir-link/") || strings.Contains(got, "loop/") {
+			got = text(g.call("list", args{"recursive": true}))
+			if strings.Contains(got, "dir-link/") || strings.Contains(got, "loop/") {
 				t.Errorf("list went through a link:\n%s", got)
 			}
 			if got := text(g.call("grep", args{"pattern": "SECRET"})); got != "a/real.txt\n1:SECRET inside\n" {
@@ -97,7 +101,8 @@ func TestWalksDoNotFollowLinks(t *testing.T) {
 }
 
 func TestPathsInsideAreAccepted(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("dir/file.txt", "hello\n")
 	g.link("dir/file.txt", "link")
 	g.link("dir", "dirlink")
@@ -112,13 +117,15 @@ func TestPathsInsideAreAccepted(t *testing.T) {
 			t.Errorf("read %q: %q", path, got)
 		}
 	}
-	if got := data[struct{ Path string }](t, g.call("read", args{"path": g.dir + "/dir/file.txt"})).Path; got != "dir/file.txt" {
+	r := g.call("read", args{"path": g.dir + "/dir/file.txt"})
+	if got := data[struct{ Path string }](t, r).Path; got != "dir/file.txt" {
 		t.Errorf("an absolute path is shown as %q", got)
 	}
 }
 
 func TestLinksInsideAreWrittenThrough(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("dir/file.txt", "old\n")
 	g.link("dir/file.txt", "link")
 	g.link(filepath.Join(g.dir, "dir", "new.txt"), "dangling")
@@ -138,7 +145,8 @@ func TestLinksInsideAreWrittenThrough(t *testing.T) {
 }
 
 func TestHardLinksArePartedByAWrite(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	if err := os.Link(filepath.Join(g.outside, "secret"), filepath.Join(g.dir, "twin")); err != nil {
 		t.Skipf("no hard links here: %v", err)
 	}
@@ -153,13 +161,14 @@ func TestHardLinksArePartedByAWrite(t *testing.T) {
 // A directory inside is swapped with a link to the outside, over and over,
 // while every tool works in it; and so is a file.
 func TestSwappedLinksNeverLeadOutside(t *testing.T) {
+	t.Parallel()
 	rounds := 25
 	if testing.Short() {
 		rounds = 8
 	}
 	for _, c := range searchers(t) {
 		t.Run(c.name, func(t *testing.T) {
-			g := newGroundWith(t, c.config)
+			g := newFixtureWith(t, c.config)
 			g.link("../outside", "decoy")
 			g.put("dir/secret", "inside\n")
 			g.put("file", "inside\n")
@@ -197,7 +206,7 @@ func inside(t *testing.T, r *tool.Result) {
 
 // whileSwapping makes a way to call tools during which pairs of names are
 // exchanged, over and over.
-func (g *ground) whileSwapping(pairs ...[2]string) func(string, args) *tool.Result {
+func (g *fixture) whileSwapping(pairs ...[2]string) func(string, args) *tool.Result {
 	turn := make(chan struct{}, 1)
 	var wg sync.WaitGroup
 	wg.Go(func() {

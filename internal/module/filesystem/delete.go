@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"callgate/internal/module"
+	"callgate/internal/module/filesystem/filewalk"
+	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
 
@@ -15,7 +17,10 @@ var deleteDoc string
 const deleteInput = `{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "minLength": 1, "description": "What to delete, relative to the workspace or absolute inside it."},
+    "path": {
+      "type": "string", "minLength": 1,
+      "description": "What to delete, relative to the workspace or absolute inside it."
+    },
     "recursive": {"type": "boolean", "default": false, "description": "Delete a directory with everything in it."}
   },
   "required": ["path"],
@@ -32,8 +37,8 @@ const deleteOutput = `{
   "required": ["path", "type"]
 }`
 
-func deleteTool() definition {
-	return definition{
+func deleteTool() module.Definition {
+	return module.Definition{
 		Name: "delete", Short: "Delete", Doc: deleteDoc, Input: deleteInput, Output: deleteOutput,
 		Examples: []tool.Example{
 			module.Example("a file", `{"path": "old.txt"}`),
@@ -64,36 +69,38 @@ type deleteData struct {
 	Entries int    `json:"entries,omitempty"`
 }
 
-func deletePath(ctx context.Context, w workspace, in deleteArgs) (*tool.Result, error) {
-	at, err := w.existing(in.Path, false)
+func deletePath(ctx context.Context, w workfile.Workspace, in deleteArgs) (*tool.Result, error) {
+	at, err := w.Existing(in.Path, false)
 	if err != nil {
 		return nil, err
 	}
-	if at.name == "." {
-		return nil, tool.Errorf(w.op, tool.Denied, "the workspace itself cannot be deleted").WithHint("name something inside it")
+	if at.Name == "." {
+		return nil, tool.Errorf(w.Op, tool.Denied, "the workspace itself cannot be deleted").
+			WithHint("name something inside it")
 	}
-	if w.grant.ContainsHidden(at.name) {
-		return nil, w.rejectKernelFiles(at.shown)
+	if w.Grant.ContainsHidden(at.Name) {
+		return nil, w.KernelFileError(at.Shown)
 	}
-	data := deleteData{Path: at.shown, Type: kindOf(at.info.Mode())}
-	if at.info.IsDir() {
-		_, err := w.walk(ctx, at, func(entry) error { data.Entries++; return nil })
+	data := deleteData{Path: at.Shown, Type: workfile.KindOf(at.Info.Mode())}
+	if at.Info.IsDir() {
+		_, err := filewalk.Walk(ctx, w, at, func(filewalk.Entry) error { data.Entries++; return nil })
 		if err != nil {
 			return nil, err
 		}
 		if data.Entries > 0 && !in.Recursive {
-			return nil, tool.Errorf(w.op, tool.Invalid, "%q is a directory with %s in it", at.shown, count(data.Entries, "entry")).
+			return nil, tool.Errorf(w.Op, tool.Invalid, "%q is a directory with %s in it",
+				at.Shown, count(data.Entries, "entry")).
 				WithHint("set recursive to true to delete it with everything in it")
 		}
 	}
-	remove := w.root.Remove
+	remove := w.Root.Remove
 	if in.Recursive {
-		remove = w.root.RemoveAll
+		remove = w.Root.RemoveAll
 	}
-	if err := remove(at.name); err != nil {
-		return nil, w.fail(at.shown, err)
+	if err := remove(at.Name); err != nil {
+		return nil, w.Fail(at.Shown, err)
 	}
-	summary := fmt.Sprintf("deleted the %s %s", data.Type, at.shown)
+	summary := fmt.Sprintf("deleted the %s %s", data.Type, at.Shown)
 	if data.Entries > 0 {
 		summary += " with " + count(data.Entries, "entry")
 	}

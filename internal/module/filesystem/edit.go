@@ -10,6 +10,7 @@ import (
 	"callgate/internal/module"
 	"callgate/internal/module/filesystem/textedit"
 	"callgate/internal/module/filesystem/textfile"
+	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
 
@@ -18,18 +19,33 @@ var editDoc string
 
 // editFields are the parameters of one edit, alone or in a list.
 const editFields = `
-    "op": {"type": "string", "enum": ["replace", "replace_lines", "insert", "append"], "description": "What to do; replace unless given."},
+    "op": {
+      "type": "string", "enum": ["replace", "replace_lines", "insert", "append"],
+      "description": "What to do; replace unless given."
+    },
     "old": {"type": "string", "description": "For replace: the text to look for, exactly."},
     "new": {"type": "string", "description": "The text to put there."},
     "all": {"type": "boolean", "description": "For replace: every occurrence."},
-    "count": {"type": "integer", "minimum": 0, "description": "For replace: how many occurrences there must be; all of them are replaced."},
-    "line": {"type": "integer", "minimum": 0, "description": "For replace_lines: the first line. For insert: the line before which new goes. Lines begin at 1."},
-    "end_line": {"type": "integer", "minimum": 0, "description": "For replace_lines: the last line; the first one unless given."}`
+    "count": {
+      "type": "integer", "minimum": 0,
+      "description": "For replace: how many occurrences there must be; all of them are replaced."
+    },
+    "line": {
+      "type": "integer", "minimum": 0,
+      "description": "For replace_lines: the first line. For insert: the line before which new goes. Lines ` +
+	`begin at 1."
+    },
+    "end_line": {
+      "type": "integer", "minimum": 0,
+      "description": "For replace_lines: the last line; the first one unless given."
+    }`
 
 const editInput = `{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "minLength": 1, "description": "The file, relative to the workspace or absolute inside it."},
+    "path": {
+      "type": "string", "minLength": 1, "description": "The file, relative to the workspace or absolute inside it."
+    },
     "edits": {
       "type": "array", "maxItems": 1000, "description": "Several edits, in place of one.",
       "items": {"type": "object", "properties": {` + editFields + `}, "additionalProperties": false}
@@ -53,13 +69,17 @@ const editOutput = `{
   "required": ["path", "changes", "bytes"]
 }`
 
-func editTool() definition {
-	return definition{
+func editTool() module.Definition {
+	return module.Definition{
 		Name: "edit", Short: "Edit", Doc: editDoc, Input: editInput, Output: editOutput,
 		Examples: []tool.Example{
-			module.Example("replace one piece of text", `{"path": "main.go", "old": "return nil, err\n", "new": "return nil, fmt.Errorf(\"open: %w\", err)\n"}`),
-			module.Example("two changes at once", `{"path": "main.go", "edits": [{"op": "insert", "line": 1, "new": "// Package main greets.\n"}, {"op": "replace", "old": "Helo", "new": "Hello", "all": true}]}`),
-			module.Example("delete lines 10 to 12", `{"path": "notes.txt", "op": "replace_lines", "line": 10, "end_line": 12, "new": ""}`),
+			module.Example("replace one piece of text",
+				`{"path": "main.go", "old": "return nil, err\n", "new": "return nil, fmt.Errorf(\"open: %w\", err)\n"}`),
+			module.Example("two changes at once",
+				`{"path": "main.go", "edits": [{"op": "insert", "line": 1, "new": "// Package main greets.\n"}, `+
+					`{"op": "replace", "old": "Helo", "new": "Hello", "all": true}]}`),
+			module.Example("delete lines 10 to 12",
+				`{"path": "notes.txt", "op": "replace_lines", "line": 10, "end_line": 12, "new": ""}`),
 		},
 		Aliases: []string{
 			"edit_file", "str_replace", "replace_in_file", "apply_patch", "patch_file",
@@ -89,66 +109,68 @@ type editData struct {
 	*textedit.Change
 }
 
-// maxEdited bounds a file that is edited, which is held in memory.
+// maxEdited limits a file that is edited, which is held in memory.
 const maxEdited = 64 << 20
 
-func editFile(ctx context.Context, w workspace, in editArgs) (*tool.Result, error) {
-	edits, err := in.list(w.op)
+func editFile(ctx context.Context, w workfile.Workspace, in editArgs) (*tool.Result, error) {
+	edits, err := in.list(w.Op)
 	if err != nil {
 		return nil, err
 	}
-	at, err := w.existing(in.Path, true)
+	at, err := w.Existing(in.Path, true)
 	if err != nil {
 		return nil, err
 	}
-	raw, was, err := w.readAll(at, maxEdited)
+	raw, was, err := readAll(w, at, maxEdited)
 	if err != nil {
 		return nil, err
 	}
 	n := textfile.Sniff(raw)
 	if n.Binary {
-		return nil, w.binary(at, was)
+		return nil, binaryError(w, at, was)
 	}
 	text, ok := n.Encoding.Decode(raw)
 	if !ok {
-		return nil, tool.Errorf(w.op, tool.Invalid, "%q says it is %s but is not, so it cannot be edited without loss", at.shown, n.Encoding)
+		return nil, tool.Errorf(w.Op, tool.Invalid, "%q says it is %s but is not, so it cannot be edited without loss",
+			at.Shown, n.Encoding)
 	}
 	spans, failure := textedit.Plan(text, edits)
 	if failure != nil {
-		failure.Op = w.op
-		failure.Message = fmt.Sprintf("%q: %s", at.shown, failure.Message)
+		failure.Op = w.Op
+		failure.Message = fmt.Sprintf("%q: %s", at.Shown, failure.Message)
 		return nil, failure
 	}
 	next := n.Encoding.Encode(textedit.Apply(text, spans))
-	data := editData{Path: at.shown, Changes: len(spans), Bytes: len(next)}
+	data := editData{Path: at.Shown, Changes: len(spans), Bytes: len(next)}
 	if bytes.Equal(next, raw) {
 		data.Unchanged = true
-		return tool.OK(at.shown+" already held exactly that; left as it was", data)
+		return tool.OK(at.Shown+" already held exactly that; left as it was", data)
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, w.fail(at.shown, err)
+		return nil, w.Fail(at.Shown, err)
 	}
-	err = w.replace(at, was, func(f io.Writer) error { _, err := f.Write(next); return err })
+	err = w.Replace(at, was, func(f io.Writer) error { _, err := f.Write(next); return err })
 	if err != nil {
 		return nil, err
 	}
 	c := textedit.ChangeOf(text, spans)
 	data.Change = &c
-	r, err := tool.OK(fmt.Sprintf("edited %s: %s, %v", at.shown, count(len(spans), "change"), c), data)
+	r, err := tool.OK(fmt.Sprintf("edited %s: %s, %v", at.Shown, count(len(spans), "change"), c), data)
 	if err == nil {
 		r.Content = []tool.Content{tool.Text(c.Text)}
 	}
 	return r, err
 }
 
-// list makes the two forms of the arguments one, and fills in what is
-// understood. An object in which nothing is set asks for nothing.
+// list returns the edits of both forms of the arguments as one list, and sets the
+// operation of those that only imply it.
 func (in editArgs) list(op string) ([]textedit.Edit, error) {
 	edits := in.Edits
 	single := in.Edit != textedit.Edit{}
 	switch {
 	case single && len(edits) > 0:
-		return nil, tool.Errorf(op, tool.Invalid, "edits is given together with an edit outside it").WithHint("put every edit into edits")
+		return nil, tool.Errorf(op, tool.Invalid, "edits is given together with an edit outside it").
+			WithHint("put every edit into edits")
 	case single:
 		edits = []textedit.Edit{in.Edit}
 	case len(edits) == 0:

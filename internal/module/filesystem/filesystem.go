@@ -1,61 +1,41 @@
 // Package filesystem is the module of file tools: read, list, write, edit,
 // glob, grep, delete and move.
 //
-// # Confinement
-//
-// A handler touches files only through the root of its grant. A path is
-// relative to the workspace, or absolute inside it; whatever leads elsewhere
-// (.., an absolute path, a symbolic link, at whatever depth and whenever it
-// appears) is refused as Denied. Names are first followed here, so that the
-// refusal can say why and so that links which are absolute but stay inside
-// work; the root then judges every step again, so a link swapped in between
-// changes nothing. Dots in a path are taken out by spelling ("a/../b" is "b"),
-// as the kernel does before it locks.
-//
-// Only regular files are opened, without waiting, and looked at again after
-// the opening: a pipe, a socket or a device can neither hang a call nor be
-// disturbed by one.
-//
-// A hard link cannot be told from a file of the workspace, so one that
-// somebody made to a file outside is readable. It is never written through:
-// files are replaced by rename, which parts the link.
-//
-// # Atomicity
-//
-// A file is written beside its place, synced, and renamed over it. A reader
-// sees the old content or the new, never half; a crash leaves the old. This is
-// why writes claim U and let readers pass. The new file keeps the mode and,
-// where the system allows it, the owner; access lists and extended attributes
-// are not carried over.
-//
-// # Rooms
-//
-// What needs no file system lives in rooms of its own: textfile (bytes to
-// lines), textedit (edits to changes), pathglob (patterns), linesearch
-// (expressions to lines).
+// The tools reach files only through package workfile, which confines them to
+// the workspace and makes every change atomic and durable. Package filewalk walks
+// directories. Packages that need no file system have the rest: textfile (bytes
+// to lines), textedit (edits to changes), pathglob (patterns of paths) and
+// linesearch (expressions to lines).
 package filesystem
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os/exec"
+	"strings"
 	"sync"
 
 	"callgate/internal/module"
+	"callgate/internal/module/filesystem/textfile"
+	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
 
 // Namespace is the module's name.
 const Namespace = "filesystem"
 
-// Config is how the module is set up; the zero value works.
+// Config configures the module. The zero value works.
 type Config struct {
-	// Ripgrep is the program that speeds up grep. Empty means rg, when it is
-	// in the PATH; "none" means that grep reads every file itself. The answer
-	// is the same either way.
+	// Ripgrep is the program that speeds up grep. Empty means rg, if it is in
+	// the PATH; "none" means that grep reads every file itself. The result is
+	// the same either way.
 	Ripgrep string
 }
 
-// Module is the module as the kernel opens it.
+// Module returns the module for the kernel.
 func Module() module.Module {
 	return module.Module{
 		Name:    Namespace,
@@ -69,7 +49,7 @@ func Module() module.Module {
 // Tools makes the tools of the module. A new tool is a file, its description
 // beside it, and a line here.
 func Tools(c Config) []*tool.Tool {
-	definitions := []definition{
+	definitions := []module.Definition{
 		readTool(),
 		listTool(),
 		writeTool(),
@@ -86,17 +66,13 @@ func Tools(c Config) []*tool.Tool {
 	return tools
 }
 
-// ripgrep finds the program once, when it is first needed.
+// ripgrep returns a function that finds the program once, at the first call.
 func (c Config) ripgrep() func() string {
 	return sync.OnceValue(func() string {
 		if c.Ripgrep == "none" {
 			return ""
 		}
-		name := c.Ripgrep
-		if name == "" {
-			name = "rg"
-		}
-		path, err := exec.LookPath(name)
+		path, err := exec.LookPath(cmp.Or(c.Ripgrep, "rg"))
 		if err != nil {
 			return ""
 		}
@@ -104,21 +80,20 @@ func (c Config) ripgrep() func() string {
 	})
 }
 
-// definition is one tool as its file writes it down.
-type definition = module.Definition
+// handlerFunc serves a call with decoded arguments.
+type handlerFunc[In any] func(context.Context, workfile.Workspace, In) (*tool.Result, error)
 
-// handler makes a tool's function a handler: it decodes the arguments, which
-// the kernel has already held against the schema, and finds the workspace.
-func handler[In any](name string, run func(context.Context, workspace, In) (*tool.Result, error)) tool.Handler {
+// handler makes a handler that decodes the arguments, which the kernel has
+// already checked against the schema, and opens the workspace.
+func handler[In any](name string, run handlerFunc[In]) tool.Handler {
 	op := Namespace + "." + name
 	return tool.HandlerFunc(func(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
-		w := workspace{op: op, root: grant.Root, dir: grant.Workspace, grant: grant}
-		if err := ctx.Err(); err != nil {
-			return nil, w.fail("", err)
+		w, err := workfile.New(op, grant)
+		if err != nil {
+			return nil, err
 		}
-		if grant.Root == nil {
-			return nil, tool.Errorf(op, tool.Denied, "this session has no workspace, so there are no files to reach").
-				WithHint("start the session in a folder")
+		if err := ctx.Err(); err != nil {
+			return nil, w.Fail("", err)
 		}
 		in, err := module.Args[In](op, call)
 		if err != nil {
@@ -126,4 +101,50 @@ func handler[In any](name string, run func(context.Context, workspace, In) (*too
 		}
 		return run(ctx, w, in)
 	})
+}
+
+// binaryError refuses a file that is not text.
+func binaryError(w workfile.Workspace, at workfile.Path, info fs.FileInfo) error {
+	return tool.Errorf(w.Op, tool.Invalid, "%q is a binary file of %s, not text", at.Shown, textfile.Size(info.Size())).
+		WithHint("use a program that understands it through a shell tool, for example: file, strings, or xxd -l 256")
+}
+
+// readAll reads a whole file that is to be changed.
+func readAll(w workfile.Workspace, at workfile.Path, maxSize int64) ([]byte, fs.FileInfo, error) {
+	data, info, err := w.ReadAll(at, maxSize)
+	var large *workfile.TooLargeError
+	if errors.As(err, &large) {
+		return nil, nil, tool.Errorf(w.Op, tool.Invalid, "%q has %s; the most that can be changed in one piece is %s",
+			at.Shown, textfile.Size(large.Size), textfile.Size(large.Max)).
+			WithHint("use a program such as sed through a shell tool")
+	}
+	return data, info, err
+}
+
+// unreadWarning is the warning about directories that a walk could not read.
+func unreadWarning(unread []string) []string {
+	const maxShown = 5
+	if len(unread) == 0 {
+		return nil
+	}
+	shown := unread[:min(len(unread), maxShown)]
+	text := count(len(unread), "directory") + " could not be read: " + strings.Join(shown, ", ")
+	if len(shown) < len(unread) {
+		text += ", …"
+	}
+	return []string{text}
+}
+
+// count writes a number with its noun.
+func count(n int, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "y"):
+		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(noun, "y"))
+	case strings.HasSuffix(noun, "ch"):
+		return fmt.Sprintf("%d %ses", n, noun)
+	default:
+		return fmt.Sprintf("%d %ss", n, noun)
+	}
 }

@@ -15,8 +15,8 @@ import (
 	"callgate/tool"
 )
 
-// ground is a workspace in a temporary folder, with a folder outside it.
-type ground struct {
+// fixture is a workspace in a temporary folder, with a folder outside it.
+type fixture struct {
 	t       testing.TB
 	dir     string
 	outside string
@@ -25,13 +25,13 @@ type ground struct {
 	schemas map[string]*jsonschema.Schema
 }
 
-func newGround(t testing.TB) *ground { return newGroundWith(t, filesystem.Config{}) }
+func newFixture(t testing.TB) *fixture { return newFixtureWith(t, filesystem.Config{}) }
 
-func newGroundWith(t testing.TB, c filesystem.Config) *ground {
+func newFixtureWith(t testing.TB, c filesystem.Config) *fixture {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	check(t, err)
-	g := &ground{t: t, dir: filepath.Join(base, "work"), outside: filepath.Join(base, "outside")}
+	g := &fixture{t: t, dir: filepath.Join(base, "work"), outside: filepath.Join(base, "outside")}
 	check(t, os.Mkdir(g.dir, 0o755))
 	check(t, os.Mkdir(g.outside, 0o755))
 	check(t, os.WriteFile(filepath.Join(g.outside, "secret"), []byte("SECRET\n"), 0o644))
@@ -76,8 +76,8 @@ func meets(t testing.TB, s *jsonschema.Schema, data json.RawMessage) {
 
 type args map[string]any
 
-// try calls a tool and holds what comes back against the tool's contract.
-func (g *ground) try(name string, a args) (*tool.Result, error) {
+// try calls a tool and checks the result against the tool's contract.
+func (g *fixture) try(name string, a args) (*tool.Result, error) {
 	g.t.Helper()
 	raw, err := json.Marshal(a)
 	check(g.t, err)
@@ -93,7 +93,7 @@ func (g *ground) try(name string, a args) (*tool.Result, error) {
 	return r, nil
 }
 
-func (g *ground) call(name string, a args) *tool.Result {
+func (g *fixture) call(name string, a args) *tool.Result {
 	g.t.Helper()
 	r, err := g.try(name, a)
 	if err != nil {
@@ -102,9 +102,9 @@ func (g *ground) call(name string, a args) *tool.Result {
 	return r
 }
 
-// refused calls a tool that must fail with the kind, in words that hold each
-// of the given ones.
-func (g *ground) refused(kind tool.Kind, name string, a args, words ...string) *tool.Error {
+// refused calls a tool that must fail with the kind, and an error that holds each of
+// the words.
+func (g *fixture) refused(kind tool.Kind, name string, a args, words ...string) *tool.Error {
 	g.t.Helper()
 	r, err := g.try(name, a)
 	if err == nil {
@@ -123,21 +123,21 @@ func (g *ground) refused(kind tool.Kind, name string, a args, words ...string) *
 	return e
 }
 
-func (g *ground) put(name, content string) {
+func (g *fixture) put(name, content string) {
 	g.t.Helper()
 	full := filepath.Join(g.dir, name)
 	check(g.t, os.MkdirAll(filepath.Dir(full), 0o755))
 	check(g.t, os.WriteFile(full, []byte(content), 0o644))
 }
 
-func (g *ground) get(name string) string {
+func (g *fixture) get(name string) string {
 	g.t.Helper()
 	data, err := os.ReadFile(filepath.Join(g.dir, name))
 	check(g.t, err)
 	return string(data)
 }
 
-func (g *ground) link(to, name string) {
+func (g *fixture) link(to, name string) {
 	g.t.Helper()
 	full := filepath.Join(g.dir, name)
 	check(g.t, os.MkdirAll(filepath.Dir(full), 0o755))
@@ -147,7 +147,7 @@ func (g *ground) link(to, name string) {
 }
 
 // has fails when the folder outside is no longer as it was made.
-func (g *ground) outsideUntouched() {
+func (g *fixture) outsideUntouched() {
 	g.t.Helper()
 	entries, err := os.ReadDir(g.outside)
 	check(g.t, err)
@@ -158,8 +158,8 @@ func (g *ground) outsideUntouched() {
 	}
 }
 
-// noLitter fails when a temporary file was left behind.
-func (g *ground) noLitter() {
+// noLitter fails the test if a temporary file is left.
+func (g *fixture) noLitter() {
 	g.t.Helper()
 	check(g.t, filepath.WalkDir(g.dir, func(path string, _ os.DirEntry, err error) error {
 		if strings.HasSuffix(path, ".tmp") {
@@ -185,6 +185,7 @@ func data[T any](t testing.TB, r *tool.Result) T {
 }
 
 func TestEachToolIsFitToPublish(t *testing.T) {
+	t.Parallel()
 	shorts, aliases := map[string]string{}, map[string]string{}
 	for _, one := range filesystem.Tools(filesystem.Config{}) {
 		t.Run(one.ID.Name, func(t *testing.T) {
@@ -215,7 +216,7 @@ func TestEachToolIsFitToPublish(t *testing.T) {
 	}
 }
 
-// described holds the input schema against the house rules: closed, and every
+// described checks the rules for an input schema: it is closed, and every
 // parameter explained; and every claim names a parameter that is always there.
 func described(t *testing.T, one *tool.Tool) {
 	t.Helper()

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"callgate/internal/module"
+	"callgate/internal/module/filesystem/filewalk"
+	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
 
@@ -23,11 +25,20 @@ const globInput = `{
   "type": "object",
   "properties": {
     "pattern": {"type": "string", "minLength": 1, "description": "The pattern, for example **/*.go."},
-    "path": {"type": "string", "minLength": 1, "default": ".", "description": "The directory to search, relative to the workspace or absolute inside it."},
+    "path": {
+      "type": "string", "minLength": 1, "default": ".",
+      "description": "The directory to search, relative to the workspace or absolute inside it."
+    },
     "type": {"type": "string", "enum": ["file", "dir", "any"], "default": "file", "description": "What to find."},
-    "sort": {"type": "string", "enum": ["path", "modified"], "default": "path", "description": "By path, or the newest first."},
+    "sort": {
+      "type": "string", "enum": ["path", "modified"], "default": "path",
+      "description": "By path, or the newest first."
+    },
     "hidden": {"type": "boolean", "default": false, "description": "Find hidden names too."},
-    "limit": {"type": "integer", "minimum": 0, "maximum": 20000, "default": 1000, "description": "How many paths to give at most."}
+    "limit": {
+      "type": "integer", "minimum": 0, "maximum": 20000, "default": 1000,
+      "description": "How many paths to give at most."
+    }
   },
   "required": ["pattern"],
   "additionalProperties": false
@@ -36,14 +47,16 @@ const globInput = `{
 const globOutput = `{
   "type": "object",
   "properties": {
-    "paths": {"type": "array", "items": {"type": "string"}, "description": "What was found, relative to the workspace."},
+    "paths": {
+      "type": "array", "items": {"type": "string"}, "description": "What was found, relative to the workspace."
+    },
     "truncated": {"type": "boolean", "description": "Whether there is more than was given."}
   },
   "required": ["paths", "truncated"]
 }`
 
-func globTool() definition {
-	return definition{
+func globTool() module.Definition {
+	return module.Definition{
 		Name: "glob", Short: "Glob", Doc: globDoc, Input: globInput, Output: globOutput,
 		Examples: []tool.Example{
 			module.Example("every Go file", `{"pattern": "**/*.go"}`),
@@ -77,26 +90,24 @@ type globData struct {
 	Truncated bool     `json:"truncated"`
 }
 
-func globFiles(ctx context.Context, w workspace, in globArgs) (*tool.Result, error) {
+func globFiles(ctx context.Context, w workfile.Workspace, in globArgs) (*tool.Result, error) {
 	if filepath.IsAbs(filepath.FromSlash(in.Pattern)) {
-		rest, inside := strings.CutPrefix(in.Pattern, filepath.ToSlash(w.dir)+"/")
+		rest, inside := strings.CutPrefix(in.Pattern, filepath.ToSlash(w.Dir)+"/")
 		if !inside {
-			return nil, w.outside(in.Pattern, "is a pattern outside the workspace")
+			return nil, w.OutsideError(in.Pattern, "is a pattern outside the workspace")
 		}
 		in.Pattern, in.Path = rest, "."
 	}
-	p, err := w.parse(in.Pattern)
+	sel, err := filewalk.NewSelector(w, in.Pattern, in.Hidden)
 	if err != nil {
 		return nil, err
 	}
-	at, err := w.directory(orDot(in.Path))
+	at, err := w.Directory(cmp.Or(in.Path, "."))
 	if err != nil {
 		return nil, err
 	}
-	if in.Limit == 0 {
-		in.Limit = defaultEntries
-	}
-	found, unread, err := in.search(ctx, w, at, selector{p, in.Hidden})
+	in.Limit = cmp.Or(in.Limit, defaultEntries)
+	found, unread, err := in.search(ctx, w, at, sel)
 	if err != nil {
 		return nil, err
 	}
@@ -119,21 +130,23 @@ func globFiles(ctx context.Context, w workspace, in globArgs) (*tool.Result, err
 	return r, nil
 }
 
-// search finds one path more than the limit, so that it shows when there are
-// more.
-func (in globArgs) search(ctx context.Context, w workspace, at resolvedPath, sel selector) (paths, unread []string, err error) {
+// search finds one path more than the limit, so that the caller sees whether
+// there are more.
+func (in globArgs) search(
+	ctx context.Context, w workfile.Workspace, at workfile.Path, sel filewalk.Selector,
+) (paths, unread []string, err error) {
 	type dated struct {
 		path string
 		time time.Time
 	}
 	var found []dated
-	unread, err = w.walkSelected(ctx, at, sel, func(e entry) error {
+	unread, err = filewalk.Select(ctx, w, at, sel, func(e filewalk.Entry) error {
 		if in.Type == "dir" && !e.IsDir() || e.IsDir() && (in.Type == "file" || in.Type == "") {
 			return nil
 		}
-		one := dated{path: path.Join(at.shown, e.path)}
+		one := dated{path: path.Join(at.Shown, e.Path)}
 		if in.Sort == "modified" {
-			if info, err := e.dir.Lstat(e.Name()); err == nil {
+			if info, err := e.Dir.Lstat(e.Name()); err == nil {
 				one.time = info.ModTime()
 			}
 		} else if len(found) == in.Limit {
@@ -144,7 +157,9 @@ func (in globArgs) search(ctx context.Context, w workspace, at resolvedPath, sel
 		return nil
 	})
 	if in.Sort == "modified" {
-		slices.SortStableFunc(found, func(a, b dated) int { return cmp.Compare(b.time.UnixNano(), a.time.UnixNano()) })
+		slices.SortStableFunc(found, func(a, b dated) int {
+			return cmp.Compare(b.time.UnixNano(), a.time.UnixNano())
+		})
 	}
 	paths = make([]string, len(found))
 	for i, f := range found {

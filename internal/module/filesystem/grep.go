@@ -1,18 +1,20 @@
 package filesystem
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"callgate/internal/module"
+	"callgate/internal/module/filesystem/filewalk"
 	"callgate/internal/module/filesystem/linesearch"
 	"callgate/internal/module/filesystem/textfile"
+	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
 
@@ -22,15 +24,32 @@ var grepDoc string
 const grepInput = `{
   "type": "object",
   "properties": {
-    "pattern": {"type": "string", "minLength": 1, "description": "The regular expression (RE2), or the text when literal is true."},
-    "path": {"type": "string", "minLength": 1, "default": ".", "description": "The directory or the file to search, relative to the workspace or absolute inside it."},
-    "glob": {"type": "string", "description": "Search only files whose path matches; without a slash, whose name does."},
+    "pattern": {
+      "type": "string", "minLength": 1,
+      "description": "The regular expression (RE2), or the text when literal is true."
+    },
+    "path": {
+      "type": "string", "minLength": 1, "default": ".",
+      "description": "The directory or the file to search, relative to the workspace or absolute inside it."
+    },
+    "glob": {
+      "type": "string", "description": "Search only files whose path matches; without a slash, whose name does."
+    },
     "literal": {"type": "boolean", "default": false, "description": "Take pattern as plain text."},
     "ignore_case": {"type": "boolean", "default": false, "description": "Take upper and lower case as the same."},
-    "mode": {"type": "string", "enum": ["content", "files", "count"], "default": "content", "description": "Lines, paths, or numbers of lines per file."},
-    "context": {"type": "integer", "minimum": 0, "maximum": 50, "default": 0, "description": "For content: lines to show before and after each match."},
+    "mode": {
+      "type": "string", "enum": ["content", "files", "count"], "default": "content",
+      "description": "Lines, paths, or numbers of lines per file."
+    },
+    "context": {
+      "type": "integer", "minimum": 0, "maximum": 50, "default": 0,
+      "description": "For content: lines to show before and after each match."
+    },
     "hidden": {"type": "boolean", "default": false, "description": "Search hidden files too."},
-    "limit": {"type": "integer", "minimum": 0, "maximum": 10000, "default": 200, "description": "How many matching lines (content) or files to give at most."}
+    "limit": {
+      "type": "integer", "minimum": 0, "maximum": 10000, "default": 200,
+      "description": "How many matching lines (content) or files to give at most."
+    }
   },
   "required": ["pattern"],
   "additionalProperties": false
@@ -42,22 +61,29 @@ const grepOutput = `{
     "mode": {"type": "string", "enum": ["content", "files", "count"]},
     "matches": {"type": "integer", "description": "Matching lines among what is given; absent in mode files."},
     "files": {"type": "integer", "description": "Files with a match among what is given."},
-    "paths": {"type": "array", "items": {"type": "string"}, "description": "In mode files: the files, relative to the workspace."},
+    "paths": {
+      "type": "array", "items": {"type": "string"},
+      "description": "In mode files: the files, relative to the workspace."
+    },
     "counts": {
       "type": "array", "description": "In mode count: matching lines per file.",
-      "items": {"type": "object", "properties": {"path": {"type": "string"}, "count": {"type": "integer"}}, "required": ["path", "count"]}
+      "items": {
+        "type": "object", "properties": {"path": {"type": "string"}, "count": {"type": "integer"}},
+        "required": ["path", "count"]
+      }
     },
     "truncated": {"type": "boolean", "description": "Whether there is more than was given."}
   },
   "required": ["mode", "files", "truncated"]
 }`
 
-func grepTool(ripgrep func() string) definition {
-	return definition{
+func grepTool(ripgrep func() string) module.Definition {
+	return module.Definition{
 		Name: "grep", Short: "Grep", Doc: grepDoc, Input: grepInput, Output: grepOutput,
 		Examples: []tool.Example{
 			module.Example("where a function is defined", `{"pattern": "^func Open\\(", "glob": "*.go"}`),
-			module.Example("which files mention a word, in whatever case", `{"pattern": "todo", "literal": true, "ignore_case": true, "mode": "files"}`),
+			module.Example("which files mention a word, in whatever case",
+				`{"pattern": "todo", "literal": true, "ignore_case": true, "mode": "files"}`),
 			module.Example("matches with two lines around them", `{"pattern": "panic\\(", "path": "src", "context": 2}`),
 		},
 		Aliases: []string{
@@ -70,7 +96,7 @@ func grepTool(ripgrep func() string) definition {
 			Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.S}},
 			Risk:    tool.Low, SideEffect: tool.Read, Idempotent: true,
 		},
-		Handler: handler("grep", func(ctx context.Context, w workspace, in grepArgs) (*tool.Result, error) {
+		Handler: handler("grep", func(ctx context.Context, w workfile.Workspace, in grepArgs) (*tool.Result, error) {
 			return grepFiles(ctx, w, in, ripgrep)
 		}),
 	}
@@ -102,57 +128,56 @@ type grepData struct {
 	Truncated bool            `json:"truncated"`
 }
 
-// defaultMatches is how much a search gives when no limit is set.
+// defaultMatches is the default limit.
 const defaultMatches = 200
 
-func grepFiles(ctx context.Context, w workspace, in grepArgs, ripgrep func() string) (*tool.Result, error) {
-	if in.Mode == "" {
-		in.Mode = linesearch.Content
-	}
-	if in.Limit == 0 {
-		in.Limit = defaultMatches
-	}
+func grepFiles(
+	ctx context.Context, w workfile.Workspace, in grepArgs, ripgrep func() string,
+) (*tool.Result, error) {
+	in.Mode, in.Limit = cmp.Or(in.Mode, linesearch.Content), cmp.Or(in.Limit, defaultMatches)
 	m, err := linesearch.New(in.Pattern, in.Literal, in.IgnoreCase)
 	if err != nil {
-		return nil, tool.Errorf(w.op, tool.Invalid, "the pattern %q cannot be used: %v", tool.Truncate(in.Pattern), err).
-			WithHint("expressions are RE2: no back references, no look-around; set literal to true to search for the text as it is")
+		return nil, tool.Errorf(w.Op, tool.Invalid, "the pattern %q cannot be used: %v", tool.Truncate(in.Pattern), err).
+			WithHint("expressions are RE2: no back references, no look-around; " +
+				"set literal to true to search for the text as it is")
 	}
-	at, err := w.existing(orDot(in.Path), true)
+	at, err := w.Existing(cmp.Or(in.Path, "."), true)
 	if err != nil {
 		return nil, err
 	}
 	var files []string
-	top := at.name
-	if at.info.IsDir() {
+	top := at.Name
+	if at.Info.IsDir() {
 		files, err = in.candidates(ctx, w, at, m, ripgrep)
 	} else {
-		top, files = filepath.Dir(at.name), []string{filepath.Base(at.name)}
-		err = w.searchable(at)
+		top, files = filepath.Dir(at.Name), []string{filepath.Base(at.Name)}
+		err = checkText(w, at)
 	}
 	if err != nil {
 		return nil, err
 	}
 	scan := linesearch.Scan{
 		Matcher: m, Mode: in.Mode, Context: in.Context, Limit: in.Limit,
-		Source: func() linesearch.Source { return &fileOpener{root: w.root, top: top} },
+		Source: func() linesearch.Source { return &fileOpener{root: w.Root, top: top} },
 	}
 	found, truncated, err := scan.Run(ctx, files)
 	if err != nil {
-		return nil, w.fail(at.shown, err)
+		return nil, w.Fail(at.Shown, err)
 	}
 	for _, f := range found {
-		if at.info.IsDir() {
-			f.Path = path.Join(at.shown, f.Path)
+		if at.Info.IsDir() {
+			f.Path = path.Join(at.Shown, f.Path)
 		} else {
-			f.Path = at.shown
+			f.Path = at.Shown
 		}
 	}
 	return grepResult(in, found, truncated)
 }
 
-// searchable refuses a single file that a search would pass over in silence.
-func (w workspace) searchable(at resolvedPath) error {
-	f, info, err := w.open(at)
+// checkText returns an error for a single file that is not text: in a directory,
+// a search skips such files.
+func checkText(w workfile.Workspace, at workfile.Path) error {
+	f, info, err := w.OpenPath(at)
 	if err != nil {
 		return err
 	}
@@ -160,16 +185,18 @@ func (w workspace) searchable(at resolvedPath) error {
 	n, err := textfile.SniffFile(f)
 	switch {
 	case err != nil:
-		return w.fail(at.shown, err)
+		return w.Fail(at.Shown, err)
 	case n.Binary:
-		return w.binary(at, info)
+		return binaryError(w, at, info)
 	}
 	return nil
 }
 
-// candidates lists the files that may match, in the order of byPath: with
-// ripgrep those in which it finds something, else all that are selected.
-func (in grepArgs) candidates(ctx context.Context, w workspace, at resolvedPath, m *linesearch.Matcher, ripgrep func() string) ([]string, error) {
+// candidates lists the files that may match, in the order of a walk: with ripgrep
+// those in which it finds something, otherwise all that are selected.
+func (in grepArgs) candidates(
+	ctx context.Context, w workfile.Workspace, at workfile.Path, m *linesearch.Matcher, ripgrep func() string,
+) ([]string, error) {
 	glob := in.Glob
 	switch {
 	case glob == "":
@@ -177,21 +204,20 @@ func (in grepArgs) candidates(ctx context.Context, w workspace, at resolvedPath,
 	case !strings.Contains(strings.TrimPrefix(glob, "./"), "/"):
 		glob = "**/" + glob
 	}
-	p, err := w.parse(glob)
+	sel, err := filewalk.NewSelector(w, glob, in.Hidden)
 	if err != nil {
 		return nil, err
 	}
-	sel := selector{p, in.Hidden}
-	if rg := ripgrep(); rg != "" && m.Ripgrep() != "" && len(w.grant.HiddenFiles) == 0 {
-		files, ok, err := w.ripgrep(ctx, rg, at, m, sel, in.Glob)
+	if rg := ripgrep(); rg != "" && m.Ripgrep() != "" && len(w.Grant.HiddenFiles) == 0 {
+		files, ok, err := filewalk.Ripgrep(ctx, w, at, sel, rg, m.Ripgrep(), in.Glob)
 		if ok || err != nil {
 			return files, err
 		}
 	}
 	var files []string
-	_, err = w.walkSelected(ctx, at, sel, func(e entry) error {
+	_, err = filewalk.Select(ctx, w, at, sel, func(e filewalk.Entry) error {
 		if e.Type().IsRegular() {
-			files = append(files, e.path)
+			files = append(files, e.Path)
 		}
 		return nil
 	})
@@ -220,7 +246,7 @@ func grepResult(in grepArgs, found []*linesearch.FileResult, truncated bool) (*t
 			if b.Len() > 0 {
 				b.WriteByte('\n')
 			}
-			writeFound(&b, f)
+			writeLines(&b, f)
 		}
 	}
 	if in.Mode != linesearch.Files {
@@ -233,13 +259,13 @@ func grepResult(in grepArgs, found []*linesearch.FileResult, truncated bool) (*t
 	return r, err
 }
 
-// writeFound shows the lines of one file: its path, then number and text of
-// each, with a colon where it matches and a dash where it is context.
-func writeFound(b *strings.Builder, f *linesearch.FileResult) {
+// writeLines writes the lines of one file: its path, then number and text of each
+// line, with a colon if it matches and a dash if it is context.
+func writeLines(b *strings.Builder, f *linesearch.FileResult) {
 	fmt.Fprintln(b, f.Path)
-	spread := len(f.Lines) > f.Count // there is context
+	hasContext := len(f.Lines) > f.Count
 	for i, l := range f.Lines {
-		if spread && i > 0 && l.Number > f.Lines[i-1].Number+1 {
+		if hasContext && i > 0 && l.Number > f.Lines[i-1].Number+1 {
 			b.WriteString("--\n")
 		}
 		mark := byte('-')
@@ -251,23 +277,23 @@ func writeFound(b *strings.Builder, f *linesearch.FileResult) {
 }
 
 func grepSummary(in grepArgs, data grepData) string {
-	var what string
+	var found string
 	switch {
 	case data.Files == 0:
 		return fmt.Sprintf("nothing matches %q", tool.Truncate(in.Pattern))
 	case in.Mode == linesearch.Files:
-		what = count(data.Files, "file") + " with a match"
+		found = count(data.Files, "file") + " with a match"
 	default:
-		what = count(*data.Matches, "match") + " in " + count(data.Files, "file")
+		found = count(*data.Matches, "match") + " in " + count(data.Files, "file")
 	}
 	if data.Truncated {
-		return "the first " + what + "; there are more: narrow the pattern, the path or the glob, or raise limit"
+		return "the first " + found + "; there are more: narrow the pattern, the path or the glob, or raise limit"
 	}
-	return what
+	return found
 }
 
-// fileOpener opens files below a directory for a search, most of the time in the
-// directory that is open already.
+// fileOpener opens files below a directory for a search. It keeps the directory of
+// the last file open, because the next file is often in it.
 type fileOpener struct {
 	root *os.Root
 	top  string   // where the search begins
@@ -275,33 +301,28 @@ type fileOpener struct {
 	at   string
 }
 
-func (s *fileOpener) Open(name string) (linesearch.File, int64, error) {
+func (o *fileOpener) Open(name string) (linesearch.File, int64, error) {
 	at, base := path.Split(name)
-	if s.dir == nil || at != s.at {
-		s.Close()
-		dir, err := openDir(s.root, filepath.Join(s.top, filepath.FromSlash(at)))
+	if o.dir == nil || at != o.at {
+		o.Close()
+		dir, err := workfile.OpenDir(o.root, filepath.Join(o.top, filepath.FromSlash(at)))
 		if err != nil {
 			return nil, 0, err
 		}
-		s.dir, s.at = dir, at
+		o.dir, o.at = dir, at
 	}
-	f, err := s.dir.OpenFile(base, os.O_RDONLY|withoutWaiting, 0)
+	f, info, err := workfile.OpenRegular(o.dir, base)
 	if err != nil {
 		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		f.Close()
-		return nil, 0, fs.ErrInvalid
 	}
 	return f, info.Size(), nil
 }
 
-func (s *fileOpener) Close() error {
-	if s.dir == nil {
+func (o *fileOpener) Close() error {
+	if o.dir == nil {
 		return nil
 	}
-	dir := s.dir
-	s.dir = nil
+	dir := o.dir
+	o.dir = nil
 	return dir.Close()
 }

@@ -24,8 +24,8 @@ type searcher struct {
 	config filesystem.Config
 }
 
-// searchers are the ways in which grep may work: alone, and with ripgrep where
-// that is there.
+// searchers are the configurations of grep: alone, and with ripgrep if it is
+// installed.
 func searchers(t testing.TB) []searcher {
 	t.Helper()
 	ways := []searcher{{"alone", filesystem.Config{Ripgrep: "none"}}}
@@ -37,11 +37,13 @@ func searchers(t testing.TB) []searcher {
 	return ways
 }
 
-// corpus writes files of every kind that a search may meet, the same ones
-// every time.
-func (g *ground) corpus() {
+// corpus writes files of every kind that a search may find, always the same ones.
+func (g *fixture) corpus() {
 	rng := rand.New(rand.NewPCG(1, 2))
-	words := []string{"foo", "Foo", "FOO", "bar", "func main() {", "straße", "STRASSE", "café", "K", "kelvin", "Kelvin", "ſtop", "stop", "_x1", "x-y", "日本", "\t", "  ", "a.b", "[x]", "caf\xe9 au lait", "\xff\xfe", "�", "12", "é", "\r", ""}
+	words := []string{
+		"foo", "Foo", "FOO", "bar", "func main() {", "straße", "STRASSE", "café", "K", "kelvin", "Kelvin", "ſtop", "stop",
+		"_x1", "x-y", "日本", "\t", "  ", "a.b", "[x]", "caf\xe9 au lait", "\xff\xfe", "�", "12", "é", "\r", "",
+	}
 	line := func() string {
 		var b strings.Builder
 		for range rng.IntN(6) {
@@ -100,24 +102,30 @@ func wide(order binary.AppendByteOrder, text string) string {
 }
 
 func TestGrepIsTheSameWithAndWithoutRipgrep(t *testing.T) {
+	t.Parallel()
 	ways := searchers(t)
 	if len(ways) < 2 {
 		t.Skip("ripgrep is not installed")
 	}
-	g := newGroundWith(t, ways[0].config)
+	g := newFixtureWith(t, ways[0].config)
 	g.corpus()
 	other := *g
-	other.tools = newGroundWith(t, ways[1].config).tools
+	other.tools = newFixtureWith(t, ways[1].config).tools
 	patterns := []string{
-		"foo", "^foo", "foo$", "^$", "^foo$", "o{2,}", "(foo|bar)", "foo|^bar$", `\bfoo\b`, `foo\b`, `\Bo`, `foo$\b`, "caf.", "caf. au", `\w+-\w`,
-		`\s`, `\S+$`, `\W`, `\D\d`, "[^a-z ]", ".", "x?", "a*", "stra.*e", "STRASSE", "kelvin", "stop", "日", `\p{Han}`, `[[:upper:]]{3}`,
-		"a\\.b", `\[x\]`, "�", "\\xff", "(?i)foo", "(?s).", "(?m)^foo", `\Afoo`, `foo\z`, "(f(o)(o))", "(?P<n>foo)", `[\x{D800}-\x{DFFF}a]`, `\r`, "\t", "no such thing", "nowhere to be found",
+		"foo", "^foo", "foo$", "^$", "^foo$", "o{2,}", "(foo|bar)", "foo|^bar$", `\bfoo\b`, `foo\b`, `\Bo`, `foo$\b`, "caf.",
+		"caf. au", `\w+-\w`,
+		`\s`, `\S+$`, `\W`, `\D\d`, "[^a-z ]", ".", "x?", "a*", "stra.*e", "STRASSE", "kelvin", "stop", "日",
+		`\p{Han}`, `[[:upper:]]{3}`,
+		"a\\.b", `\[x\]`, "�", "\\xff", "(?i)foo", "(?s).", "(?m)^foo", `\Afoo`, `foo\z`, "(f(o)(o))",
+		"(?P<n>foo)", `[\x{D800}-\x{DFFF}a]`, `\r`, "\t", "no such thing", "nowhere to be found",
 	}
 	for i, pattern := range patterns {
 		for j, a := range []args{
 			{}, {"ignore_case": true}, {"literal": true}, {"mode": "files", "hidden": true}, {"mode": "count", "limit": 10000},
-			{"context": 2, "limit": 7}, {"glob": "*.go"}, {"glob": "*.{md,txt}", "mode": "files"}, {"glob": ".*", "mode": "files"},
-			{"glob": "a/**/f0*", "mode": "count"}, {"path": "a", "mode": "files"}, {"path": ".hidden", "context": 1}, {"glob": "**/.hidden/*", "mode": "files"},
+			{"context": 2, "limit": 7}, {"glob": "*.go"}, {"glob": "*.{md,txt}", "mode": "files"}, {"glob": ".*",
+				"mode": "files"},
+			{"glob": "a/**/f0*", "mode": "count"}, {"path": "a", "mode": "files"}, {"path": ".hidden",
+				"context": 1}, {"glob": "**/.hidden/*", "mode": "files"},
 		} {
 			if (i+j)%4 != 0 {
 				continue // each pattern meets a fourth of the options
@@ -136,9 +144,10 @@ func TestGrepIsTheSameWithAndWithoutRipgrep(t *testing.T) {
 }
 
 func TestGrep(t *testing.T) {
+	t.Parallel()
 	for _, c := range searchers(t) {
 		t.Run(c.name, func(t *testing.T) {
-			g := newGroundWith(t, c.config)
+			g := newFixtureWith(t, c.config)
 			g.put("b.go", "package b\n\nfunc Open() {}\nfunc Close() {}\n")
 			g.put("a/c.go", "one\ntwo\nthree\nfour Open\nfive\nsix\nseven\neight Open\n")
 			g.put("a-z.txt", "Open\r\nopen\r\n")
@@ -151,23 +160,34 @@ func TestGrep(t *testing.T) {
 				summary string
 				text    string
 			}{
-				{"lines in the order of paths", args{"pattern": "Open"}, "4 matches in 3 files", "a/c.go\n4:four Open\n8:eight Open\n\na-z.txt\n1:Open\n\nb.go\n3:func Open() {}\n"},
-				{"context", args{"pattern": "Open", "path": "a", "context": 1}, "2 matches in 1 file", "a/c.go\n3-three\n4:four Open\n5-five\n--\n7-seven\n8:eight Open\n"},
-				{"contexts that meet", args{"pattern": "two|four", "path": "a", "context": 1}, "2 matches in 1 file", "a/c.go\n1-one\n2:two\n3-three\n4:four Open\n5-five\n"},
+				{"lines in the order of paths", args{"pattern": "Open"}, "4 matches in 3 files",
+					"a/c.go\n4:four Open\n8:eight Open\n\na-z.txt\n1:Open\n\nb.go\n3:func Open() {}\n"},
+				{"context", args{"pattern": "Open", "path": "a", "context": 1}, "2 matches in 1 file",
+					"a/c.go\n3-three\n4:four Open\n5-five\n--\n7-seven\n8:eight Open\n"},
+				{"contexts that meet", args{"pattern": "two|four", "path": "a", "context": 1}, "2 matches in 1 file",
+					"a/c.go\n1-one\n2:two\n3-three\n4:four Open\n5-five\n"},
 				{"files", args{"pattern": "Open", "mode": "files"}, "3 files with a match", "a/c.go\na-z.txt\nb.go\n"},
 				{"count", args{"pattern": "Open", "mode": "count"}, "4 matches in 3 files", "a/c.go:2\na-z.txt:1\nb.go:1\n"},
-				{"case", args{"pattern": "OPEN", "ignore_case": true, "glob": "*.txt"}, "2 matches in 1 file", "a-z.txt\n1:Open\n2:open\n"},
+				{"case", args{"pattern": "OPEN", "ignore_case": true, "glob": "*.txt"}, "2 matches in 1 file",
+					"a-z.txt\n1:Open\n2:open\n"},
 				{"end of a CRLF line", args{"pattern": "^open$"}, "1 match in 1 file", "a-z.txt\n2:open\n"},
 				{"literal", args{"pattern": "Open()", "literal": true}, "1 match in 1 file", "b.go\n3:func Open() {}\n"},
-				{"hidden", args{"pattern": "Open", "hidden": true, "mode": "files"}, "4 files with a match", ".hidden/h.go\na/c.go\na-z.txt\nb.go\n"},
-				{"limit", args{"pattern": "Open", "limit": 1}, "the first 1 match in 1 file; there are more", "a/c.go\n4:four Open\n"},
-				{"limit with context", args{"pattern": "Open", "limit": 1, "context": 1}, "the first 1 match", "a/c.go\n3-three\n4:four Open\n5-five\n"},
-				{"limit of files", args{"pattern": "Open", "limit": 2, "mode": "files"}, "the first 2 files with a match; there are more", "a/c.go\na-z.txt\n"},
-				{"limit just met", args{"pattern": "Open", "limit": 4}, "4 matches in 3 files", "a/c.go\n4:four Open\n8:eight Open\n\na-z.txt\n1:Open\n\nb.go\n3:func Open() {}\n"},
-				{"one file", args{"pattern": "func", "path": "b.go"}, "2 matches in 1 file", "b.go\n3:func Open() {}\n4:func Close() {}\n"},
+				{"hidden", args{"pattern": "Open", "hidden": true, "mode": "files"}, "4 files with a match",
+					".hidden/h.go\na/c.go\na-z.txt\nb.go\n"},
+				{"limit", args{"pattern": "Open", "limit": 1}, "the first 1 match in 1 file; there are more",
+					"a/c.go\n4:four Open\n"},
+				{"limit with context", args{"pattern": "Open", "limit": 1, "context": 1}, "the first 1 match",
+					"a/c.go\n3-three\n4:four Open\n5-five\n"},
+				{"limit of files", args{"pattern": "Open", "limit": 2, "mode": "files"},
+					"the first 2 files with a match; there are more", "a/c.go\na-z.txt\n"},
+				{"limit just met", args{"pattern": "Open", "limit": 4}, "4 matches in 3 files",
+					"a/c.go\n4:four Open\n8:eight Open\n\na-z.txt\n1:Open\n\nb.go\n3:func Open() {}\n"},
+				{"one file", args{"pattern": "func", "path": "b.go"}, "2 matches in 1 file",
+					"b.go\n3:func Open() {}\n4:func Close() {}\n"},
 				{"one hidden file", args{"pattern": "Open", "path": ".hidden/h.go"}, "1 match in 1 file", ".hidden/h.go\n1:Open\n"},
 				{"nothing", args{"pattern": "nowhere"}, `nothing matches "nowhere"`, ""},
-				{"glob with a directory", args{"pattern": "Open", "glob": "a/*.go", "mode": "files"}, "1 file with a match", "a/c.go\n"},
+				{"glob with a directory", args{"pattern": "Open", "glob": "a/*.go", "mode": "files"}, "1 file with a match",
+					"a/c.go\n"},
 			} {
 				t.Run(test.name, func(t *testing.T) {
 					g.t = t
@@ -191,18 +211,21 @@ func TestGrep(t *testing.T) {
 }
 
 func TestGrepCutsLongLinesAroundTheMatch(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("min.js", strings.Repeat("é", 5000)+"needle"+strings.Repeat("ü", 5000)+"\n")
 	g.put("bad.txt", "caf\xe9 needle\n")
 	got := text(g.call("grep", args{"pattern": "needle"}))
-	if !strings.Contains(got, "caf� needle") || !strings.Contains(got, "ééneedleü") || len(got) > 1200 || !utf8.ValidString(got) {
+	if !strings.Contains(got, "caf� needle") || !strings.Contains(got, "ééneedleü") || len(got) > 1200 ||
+		!utf8.ValidString(got) {
 		t.Errorf("grep gave %d bytes: %.300q", len(got), got)
 	}
 }
 
 func TestGrepStopsWhenTheCallIsCancelled(t *testing.T) {
+	t.Parallel()
 	for _, c := range searchers(t) {
-		g := newGroundWith(t, c.config)
+		g := newFixtureWith(t, c.config)
 		g.put("a", "x\n")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -1,6 +1,7 @@
 package filesystem
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -9,8 +10,10 @@ import (
 	"time"
 
 	"callgate/internal/module"
+	"callgate/internal/module/filesystem/filewalk"
 	"callgate/internal/module/filesystem/pathglob"
 	"callgate/internal/module/filesystem/textfile"
+	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
 
@@ -20,11 +23,17 @@ var listDoc string
 const listInput = `{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "minLength": 1, "default": ".", "description": "The directory, relative to the workspace or absolute inside it."},
+    "path": {
+      "type": "string", "minLength": 1, "default": ".",
+      "description": "The directory, relative to the workspace or absolute inside it."
+    },
     "recursive": {"type": "boolean", "default": false, "description": "List everything below it too."},
     "depth": {"type": "integer", "minimum": 0, "description": "How many levels to list; 1 is the directory itself."},
     "all": {"type": "boolean", "default": false, "description": "Show hidden entries too."},
-    "limit": {"type": "integer", "minimum": 0, "maximum": 20000, "default": 1000, "description": "How many entries to list at most."}
+    "limit": {
+      "type": "integer", "minimum": 0, "maximum": 20000, "default": 1000,
+      "description": "How many entries to list at most."
+    }
   },
   "additionalProperties": false
 }`
@@ -52,8 +61,8 @@ const listOutput = `{
   "required": ["path", "entries", "truncated"]
 }`
 
-func listTool() definition {
-	return definition{
+func listTool() module.Definition {
+	return module.Definition{
 		Name: "list", Short: "Ls", Doc: listDoc, Input: listInput, Output: listOutput,
 		Examples: []tool.Example{
 			module.Example("the workspace", `{}`),
@@ -95,23 +104,20 @@ type listData struct {
 	Truncated bool        `json:"truncated"`
 }
 
-// defaultEntries is how many entries are listed when no limit is given.
+// defaultEntries is the default limit of list and glob.
 const defaultEntries = 1000
 
-func listDir(ctx context.Context, w workspace, in listArgs) (*tool.Result, error) {
-	at, err := w.directory(orDot(in.Path))
+func listDir(ctx context.Context, w workfile.Workspace, in listArgs) (*tool.Result, error) {
+	at, err := w.Directory(cmp.Or(in.Path, "."))
 	if err != nil {
 		return nil, err
 	}
-	depth, limit := max(1, in.Depth), in.Limit
+	depth, limit := max(1, in.Depth), cmp.Or(in.Limit, defaultEntries)
 	if in.Recursive && in.Depth == 0 {
-		depth = maxDepth
+		depth = filewalk.MaxDepth
 	}
-	if limit == 0 {
-		limit = defaultEntries
-	}
-	data := listData{Path: at.shown, Entries: []listEntry{}}
-	unread, err := w.walk(ctx, at, func(e entry) error {
+	data := listData{Path: at.Shown, Entries: []listEntry{}}
+	unread, err := filewalk.Walk(ctx, w, at, func(e filewalk.Entry) error {
 		switch {
 		case pathglob.Hidden(e.Name()) && !in.All:
 			return fs.SkipDir
@@ -120,7 +126,7 @@ func listDir(ctx context.Context, w workspace, in listArgs) (*tool.Result, error
 			return fs.SkipAll
 		}
 		data.Entries = append(data.Entries, describe(e))
-		if e.depth >= depth {
+		if e.Depth >= depth {
 			return fs.SkipDir
 		}
 		return nil
@@ -139,40 +145,35 @@ func listDir(ctx context.Context, w workspace, in listArgs) (*tool.Result, error
 	return r, nil
 }
 
-func orDot(path string) string {
-	if path == "" {
-		return "."
-	}
-	return path
-}
-
-// describe looks at one entry. One that vanished since keeps its name.
-func describe(e entry) listEntry {
-	d := listEntry{Name: e.path, Type: kindOf(e.Type())}
-	info, err := e.dir.Lstat(e.Name())
+// describe describes an entry. Of one that vanished meanwhile only the name is
+// known.
+func describe(e filewalk.Entry) listEntry {
+	d := listEntry{Name: e.Path, Type: workfile.KindOf(e.Type())}
+	info, err := e.Dir.Lstat(e.Name())
 	if err != nil {
 		return d
 	}
-	d.Type = kindOf(info.Mode())
+	d.Type = workfile.KindOf(info.Mode())
 	d.Modified = info.ModTime().UTC().Format(time.RFC3339)
 	switch d.Type {
 	case "file":
 		size := info.Size()
 		d.Size = &size
 	case "link":
-		d.Target, _ = e.dir.Readlink(e.Name())
+		d.Target, _ = e.Dir.Readlink(e.Name())
 	}
 	return d
 }
 
 func listSummary(data listData) string {
 	if data.Truncated {
-		return fmt.Sprintf("%s: the first %s; there are more: list a directory below it, raise limit, or use glob", data.Path, count(len(data.Entries), "entry"))
+		return fmt.Sprintf("%s: the first %s; there are more: list a directory below it, raise limit, or use glob",
+			data.Path, count(len(data.Entries), "entry"))
 	}
 	return fmt.Sprintf("%s: %s", data.Path, count(len(data.Entries), "entry"))
 }
 
-// listText is the list for the eye: a line each, directories with a slash.
+// listText writes a line for each entry, and a slash after directories.
 func listText(entries []listEntry) string {
 	var b strings.Builder
 	for _, e := range entries {

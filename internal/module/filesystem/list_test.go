@@ -12,7 +12,7 @@ import (
 	"callgate/tool"
 )
 
-func tree(g *ground) {
+func tree(g *fixture) {
 	g.put("b.txt", "12345")
 	g.put("a/x.go", "x")
 	g.put("a/deep/er/y.go", "y")
@@ -24,7 +24,8 @@ func tree(g *ground) {
 }
 
 func TestList(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	tree(g)
 	g.link("b.txt", "link")
 	for _, test := range []struct {
@@ -33,9 +34,12 @@ func TestList(t *testing.T) {
 		text          string
 	}{
 		{"the workspace", ".: 5 entries", args{}, "a/\na-b/\nb.txt  5 bytes\nlink -> b.txt\n日本.md  1 byte\n"},
-		{"hidden too", ".: 7 entries", args{"path": ".", "all": true}, ".env  6 bytes\n.git/\na/\na-b/\nb.txt  5 bytes\nlink -> b.txt\n日本.md  1 byte\n"},
-		{"below", "a: 4 entries", args{"path": "a", "recursive": true}, "deep/\ndeep/er/\ndeep/er/y.go  1 byte\nx.go  1 byte\n"},
-		{"two levels", ".: 8 entries", args{"depth": 2}, "a/\na/deep/\na/x.go  1 byte\na-b/\na-b/z.go  1 byte\nb.txt  5 bytes\nlink -> b.txt\n日本.md  1 byte\n"},
+		{"hidden too", ".: 7 entries", args{"path": ".", "all": true},
+			".env  6 bytes\n.git/\na/\na-b/\nb.txt  5 bytes\nlink -> b.txt\n日本.md  1 byte\n"},
+		{"below", "a: 4 entries", args{"path": "a", "recursive": true},
+			"deep/\ndeep/er/\ndeep/er/y.go  1 byte\nx.go  1 byte\n"},
+		{"two levels", ".: 8 entries", args{"depth": 2},
+			"a/\na/deep/\na/x.go  1 byte\na-b/\na-b/z.go  1 byte\nb.txt  5 bytes\nlink -> b.txt\n日本.md  1 byte\n"},
 		{"cut", ".: the first 2 entries; there are more", args{"recursive": true, "limit": 2}, "a/\na/deep/\n"},
 		{"just enough", "a/deep: 2 entries", args{"path": "a/deep", "recursive": true, "limit": 2}, "er/\ner/y.go  1 byte\n"},
 	} {
@@ -56,7 +60,8 @@ func TestList(t *testing.T) {
 }
 
 func TestListDescribesEntries(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("f", "12345")
 	when := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
 	check(t, os.Chtimes(filepath.Join(g.dir, "f"), when, when))
@@ -69,7 +74,8 @@ func TestListDescribesEntries(t *testing.T) {
 		Entries   []entry
 		Truncated bool
 	}](t, g.call("list", args{}))
-	if diff := cmp.Diff([]entry{{"f", "file", "2020-01-02T03:04:05Z", 5}}, got.Entries); diff != "" || got.Truncated || got.Path != "." {
+	diff := cmp.Diff([]entry{{"f", "file", "2020-01-02T03:04:05Z", 5}}, got.Entries)
+	if diff != "" || got.Truncated || got.Path != "." {
 		t.Errorf("%+v\n%s", got, diff)
 	}
 }
@@ -80,7 +86,8 @@ type globData struct {
 }
 
 func TestGlob(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	tree(g)
 	g.link("a", "link")
 	for _, test := range []struct {
@@ -97,7 +104,8 @@ func TestGlob(t *testing.T) {
 		{"either", args{"pattern": "{a,a-b}/*.{go,txt}"}, []string{"a/x.go", "a-b/z.go"}},
 		{"a dot that is spelt", args{"pattern": ".e*"}, []string{".env"}},
 		{"a dot in a directory", args{"pattern": "a/.*/*.go"}, []string{"a/.cache/c.go"}},
-		{"hidden, never .git", args{"pattern": "**", "hidden": true}, []string{".env", "a/.cache/c.go", "a/deep/er/y.go", "a/x.go", "a-b/z.go", "b.txt", "link", "日本.md"}},
+		{"hidden, never .git", args{"pattern": "**", "hidden": true},
+			[]string{".env", "a/.cache/c.go", "a/deep/er/y.go", "a/x.go", "a-b/z.go", "b.txt", "link", "日本.md"}},
 		{"absolute", args{"pattern": g.dir + "/a/*.go"}, []string{"a/x.go"}},
 		{"a dot in front", args{"pattern": "./a/*.go"}, []string{"a/x.go"}},
 		{"nothing", args{"pattern": "*.rs"}, []string{}},
@@ -115,7 +123,8 @@ func TestGlob(t *testing.T) {
 }
 
 func TestGlobOrderAndLimit(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	for i := range 5 {
 		name := fmt.Sprintf("f%d", i)
 		g.put(name, "")

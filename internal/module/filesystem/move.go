@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"callgate/internal/module"
+	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
 
@@ -21,7 +22,10 @@ var moveDoc string
 const moveInput = `{
   "type": "object",
   "properties": {
-    "from": {"type": "string", "minLength": 1, "description": "What to move, relative to the workspace or absolute inside it."},
+    "from": {
+      "type": "string", "minLength": 1,
+      "description": "What to move, relative to the workspace or absolute inside it."
+    },
     "to": {"type": "string", "minLength": 1, "description": "Its new path, name included."},
     "overwrite": {"type": "boolean", "default": false, "description": "Replace a file that is already there."}
   },
@@ -40,8 +44,8 @@ const moveOutput = `{
   "required": ["from", "to", "type", "replaced"]
 }`
 
-func moveTool() definition {
-	return definition{
+func moveTool() module.Definition {
+	return module.Definition{
 		Name: "move", Short: "Move", Doc: moveDoc, Input: moveInput, Output: moveOutput,
 		Examples: []tool.Example{
 			module.Example("rename a file", `{"from": "draft.md", "to": "final.md"}`),
@@ -74,62 +78,65 @@ type moveData struct {
 	Replaced bool   `json:"replaced"`
 }
 
-func movePath(_ context.Context, w workspace, in moveArgs) (*tool.Result, error) {
-	from, err := w.existing(in.From, false)
+func movePath(_ context.Context, w workfile.Workspace, in moveArgs) (*tool.Result, error) {
+	from, err := w.Existing(in.From, false)
 	if err != nil {
 		return nil, err
 	}
-	to, err := w.resolve(in.To, false)
+	to, err := w.Resolve(in.To, false)
 	if err != nil {
 		return nil, err
 	}
-	if from.name == "." || to.name == "." {
-		return nil, tool.Errorf(w.op, tool.Denied, "the workspace itself can neither be moved nor replaced")
+	if from.Name == "." || to.Name == "." {
+		return nil, tool.Errorf(w.Op, tool.Denied, "the workspace itself can neither be moved nor replaced")
 	}
-	if w.grant.ContainsHidden(from.name) {
-		return nil, w.rejectKernelFiles(from.shown)
+	if w.Grant.ContainsHidden(from.Name) {
+		return nil, w.KernelFileError(from.Shown)
 	}
-	if strings.HasPrefix(to.name, from.name+string(filepath.Separator)) {
-		return nil, tool.Errorf(w.op, tool.Invalid, "%q lies inside %q, which cannot move into itself", to.shown, from.shown)
+	if strings.HasPrefix(to.Name, from.Name+string(filepath.Separator)) {
+		return nil, tool.Errorf(w.Op, tool.Invalid, "%q lies inside %q, which cannot move into itself", to.Shown, from.Shown)
 	}
-	data := moveData{From: from.shown, To: to.shown, Type: kindOf(from.info.Mode())}
-	if to.info != nil {
-		if data.Replaced, err = w.mayReplace(from, to, in.Overwrite); err != nil {
+	data := moveData{From: from.Shown, To: to.Shown, Type: workfile.KindOf(from.Info.Mode())}
+	if to.Info != nil {
+		if data.Replaced, err = mayReplace(w, from, to, in.Overwrite); err != nil {
 			return nil, err
 		}
-	} else if err := w.makeParents(to, true); err != nil {
+	} else if err := w.MakeParents(to, true); err != nil {
 		return nil, err
 	}
-	if data.Replaced && os.SameFile(from.info, to.info) {
-		err = w.root.Remove(from.name) // two names of one file: a rename would leave both
+	if data.Replaced && os.SameFile(from.Info, to.Info) {
+		err = w.Root.Remove(from.Name) // two names of one file: a rename would leave both
 	} else {
-		err = w.root.Rename(from.name, to.name)
+		err = w.Root.Rename(from.Name, to.Name)
 	}
 	switch {
 	case errors.Is(err, syscall.EXDEV):
-		return nil, tool.Errorf(w.op, tool.Failed, "%q and %q are on different file systems, so a move is not possible in one step", from.shown, to.shown).
+		return nil, tool.Errorf(w.Op, tool.Failed,
+			"%q and %q are on different file systems, so a move is not possible in one step", from.Shown, to.Shown).
 			WithHint("copy and delete, through a shell tool")
 	case err != nil:
-		return nil, w.fail(from.shown, err)
+		return nil, w.Fail(from.Shown, err)
 	}
-	return tool.OK(fmt.Sprintf("moved the %s %s to %s", data.Type, from.shown, to.shown), data)
+	return tool.OK(fmt.Sprintf("moved the %s %s to %s", data.Type, from.Shown, to.Shown), data)
 }
 
-// mayReplace judges a move onto something that is there. It reports false,
-// with no error, when that is the same entry under another case of its name.
-func (w workspace) mayReplace(from, to resolvedPath, overwrite bool) (bool, error) {
+// mayReplace reports whether a move replaces the file at to, or returns an error if
+// it may not. It reports false without an error if to is from itself, with its
+// name in another case.
+func mayReplace(w workfile.Workspace, from, to workfile.Path, overwrite bool) (bool, error) {
 	switch {
-	case from.name == to.name:
-		return false, tool.Errorf(w.op, tool.Invalid, "%q is already there: from and to are the same", to.shown)
-	case os.SameFile(from.info, to.info) && strings.EqualFold(from.name, to.name):
+	case from.Name == to.Name:
+		return false, tool.Errorf(w.Op, tool.Invalid, "%q is already there: from and to are the same", to.Shown)
+	case os.SameFile(from.Info, to.Info) && strings.EqualFold(from.Name, to.Name):
 		return false, nil
-	case to.info.IsDir():
-		return false, tool.Errorf(w.op, tool.Conflict, "%q is a directory that exists already", to.shown).
-			WithHint("to move into it, use %q", path.Join(to.shown, filepath.Base(from.name)))
-	case from.info.IsDir():
-		return false, tool.Errorf(w.op, tool.Conflict, "%q is a %s; a directory cannot replace it", to.shown, kindOf(to.info.Mode()))
+	case to.Info.IsDir():
+		return false, tool.Errorf(w.Op, tool.Conflict, "%q is a directory that exists already", to.Shown).
+			WithHint("to move into it, use %q", path.Join(to.Shown, filepath.Base(from.Name)))
+	case from.Info.IsDir():
+		return false, tool.Errorf(w.Op, tool.Conflict, "%q is a %s; a directory cannot replace it",
+			to.Shown, workfile.KindOf(to.Info.Mode()))
 	case !overwrite:
-		return false, tool.Errorf(w.op, tool.Conflict, "%q exists already", to.shown).
+		return false, tool.Errorf(w.Op, tool.Conflict, "%q exists already", to.Shown).
 			WithHint("choose another name, or set overwrite to true")
 	}
 	return true, nil

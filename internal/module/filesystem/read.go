@@ -11,6 +11,7 @@ import (
 
 	"callgate/internal/module"
 	"callgate/internal/module/filesystem/textfile"
+	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
 
@@ -20,12 +21,18 @@ var readDoc string
 const readInput = `{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "minLength": 1, "description": "The file, relative to the workspace or absolute inside it."},
+    "path": {
+      "type": "string", "minLength": 1, "description": "The file, relative to the workspace or absolute inside it."
+    },
     "offset": {"type": "integer", "minimum": 0, "description": "First line to read; the first line of the file is 1."},
-    "limit": {"type": "integer", "minimum": 0, "description": "How many lines to read from offset on; 2000 unless given."},
+    "limit": {
+      "type": "integer", "minimum": 0, "description": "How many lines to read from offset on; 2000 unless given."
+    },
     "head": {"type": "integer", "minimum": 0, "description": "Read only this many lines from the start."},
     "tail": {"type": "integer", "minimum": 0, "description": "Read only this many lines from the end."},
-    "line_numbers": {"type": "boolean", "default": false, "description": "Write each line's number and a tab before it."}
+    "line_numbers": {
+      "type": "boolean", "default": false, "description": "Write each line's number and a tab before it."
+    }
   },
   "required": ["path"],
   "additionalProperties": false
@@ -48,12 +55,13 @@ const readOutput = `{
   "required": ["path", "size", "truncated"]
 }`
 
-func readTool() definition {
-	return definition{
+func readTool() module.Definition {
+	return module.Definition{
 		Name: "read", Short: "Read", Doc: readDoc, Input: readInput, Output: readOutput,
 		Examples: []tool.Example{
 			module.Example("a whole file", `{"path": "README.md"}`),
-			module.Example("fifty lines from line 120 on", `{"path": "src/main.go", "offset": 120, "limit": 50, "line_numbers": true}`),
+			module.Example("fifty lines from line 120 on",
+				`{"path": "src/main.go", "offset": 120, "limit": 50, "line_numbers": true}`),
 			module.Example("the end of a log", `{"path": "logs/server.log", "tail": 100}`),
 		},
 		Aliases: []string{
@@ -92,16 +100,17 @@ type readData struct {
 	MIME       string            `json:"mime,omitempty"`
 }
 
-func readFile(ctx context.Context, w workspace, in readArgs) (*tool.Result, error) {
+func readFile(ctx context.Context, w workfile.Workspace, in readArgs) (*tool.Result, error) {
 	if in.Tail > 0 && (in.Head > 0 || in.Offset > 1 || in.Limit > 0) || in.Head > 0 && (in.Offset > 1 || in.Limit > 0) {
-		return nil, tool.Errorf(w.op, tool.Invalid, "head, tail and offset with limit are three ways to choose lines; these arguments mix them").
+		return nil, tool.Errorf(w.Op, tool.Invalid,
+			"head, tail and offset with limit are three ways to choose lines; these arguments mix them").
 			WithHint("use offset and limit, or head, or tail")
 	}
-	at, err := w.existing(in.Path, true)
+	at, err := w.Existing(in.Path, true)
 	if err != nil {
 		return nil, err
 	}
-	f, info, err := w.open(at)
+	f, info, err := w.OpenPath(at)
 	if err != nil {
 		return nil, err
 	}
@@ -109,29 +118,30 @@ func readFile(ctx context.Context, w workspace, in readArgs) (*tool.Result, erro
 	n, err := textfile.SniffFile(f)
 	switch {
 	case err != nil:
-		return nil, w.fail(at.shown, err)
+		return nil, w.Fail(at.Shown, err)
 	case n.Image != "":
-		return w.picture(at, f, info, n.Image)
+		return imageResult(w, at, f, info, n.Image)
 	case n.Binary:
-		return nil, w.binary(at, info)
+		return nil, binaryError(w, at, info)
 	}
 	src, err := textfile.Text(f, info.Size(), n.Encoding)
 	if err != nil {
-		return nil, w.fail(at.shown, err)
+		return nil, w.Fail(at.Shown, err)
 	}
 	p, err := in.page(ctx, src)
 	var past textfile.PastEndError
 	if errors.As(err, &past) {
-		return nil, tool.Errorf(w.op, tool.Invalid, "offset %d is past the end of %q, which has %s", in.Offset, at.shown, count(past.Lines, "line")).
+		return nil, tool.Errorf(w.Op, tool.Invalid, "offset %d is past the end of %q, which has %s",
+			in.Offset, at.Shown, count(past.Lines, "line")).
 			WithHint("use an offset up to %d, or tail", max(1, past.Lines))
 	}
 	if err != nil {
-		return nil, w.fail(at.shown, err)
+		return nil, w.Fail(at.Shown, err)
 	}
 	return readResult(at, info, n.Encoding, p)
 }
 
-// page reads the lines that were asked for.
+// page reads the lines that the arguments choose.
 func (in readArgs) page(ctx context.Context, src *io.SectionReader) (textfile.Page, error) {
 	if in.Tail > 0 {
 		return textfile.Last(ctx, src, min(in.Tail, textfile.MaxLines), in.LineNumbers)
@@ -146,10 +156,10 @@ func (in readArgs) page(ctx context.Context, src *io.SectionReader) (textfile.Pa
 	return textfile.From(ctx, src, max(1, in.Offset), min(limit, textfile.MaxLines), in.LineNumbers)
 }
 
-func readResult(at resolvedPath, info fs.FileInfo, e textfile.Encoding, p textfile.Page) (*tool.Result, error) {
+func readResult(at workfile.Path, info fs.FileInfo, e textfile.Encoding, p textfile.Page) (*tool.Result, error) {
 	text, valid := textfile.Valid(p.Text)
 	data := readData{
-		Path: at.shown, Size: info.Size(), FirstLine: p.First, Lines: &p.Lines,
+		Path: at.Shown, Size: info.Size(), FirstLine: p.First, Lines: &p.Lines,
 		Truncated: p.More || p.Late || p.Cut > 0, CutLines: p.Cut, Encoding: e,
 	}
 	if p.Total >= 0 {
@@ -158,7 +168,7 @@ func readResult(at resolvedPath, info fs.FileInfo, e textfile.Encoding, p textfi
 	if p.More {
 		data.NextOffset = p.Next()
 	}
-	r, err := tool.OK(pageSummary(at.shown, p), data)
+	r, err := tool.OK(pageSummary(at.Shown, p), data)
 	if err != nil {
 		return nil, err
 	}
@@ -166,15 +176,17 @@ func readResult(at resolvedPath, info fs.FileInfo, e textfile.Encoding, p textfi
 		r.Content = []tool.Content{tool.Text(text)}
 	}
 	if !valid {
-		r.Warnings = append(r.Warnings, "some bytes are not valid UTF-8; they are shown as �, so do not write this text back whole")
+		r.Warnings = append(r.Warnings,
+			"some bytes are not valid UTF-8; they are shown as �, so do not write this text back whole")
 	}
 	if p.Cut > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s longer than %d bytes: cut", count(p.Cut, "line"), textfile.MaxLine))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("%s longer than %d bytes: cut", count(p.Cut, "line"), textfile.MaxLine))
 	}
 	return r, nil
 }
 
-// pageSummary is the page in one line: what it is, and how to go on.
+// pageSummary writes the page as one line: what it is, and how to continue.
 func pageSummary(shown string, p textfile.Page) string {
 	var b strings.Builder
 	switch {
@@ -192,7 +204,8 @@ func pageSummary(shown string, p textfile.Page) string {
 	}
 	switch {
 	case p.More && p.Total >= 0:
-		fmt.Fprintf(&b, "; %s; continue with offset=%d", strings.Replace(count(p.Total-p.Next()+1, "line"), " ", " more ", 1), p.Next())
+		more := strings.Replace(count(p.Total-p.Next()+1, "line"), " ", " more ", 1)
+		fmt.Fprintf(&b, "; %s; continue with offset=%d", more, p.Next())
 	case p.More:
 		fmt.Fprintf(&b, "; more lines follow; continue with offset=%d", p.Next())
 	case p.Late:
@@ -201,27 +214,27 @@ func pageSummary(shown string, p textfile.Page) string {
 	return b.String()
 }
 
-// maxPicture bounds an image, as the strictest of the model APIs does.
-const maxPicture = 5 << 20
+// maxImage limits an image, as the strictest of the model APIs does.
+const maxImage = 5 << 20
 
-func (w workspace) picture(at resolvedPath, f io.Reader, info fs.FileInfo, mime string) (*tool.Result, error) {
-	if info.Size() > maxPicture {
-		return nil, tool.Errorf(w.op, tool.Invalid, "%q is a picture of %s; the most that can be shown is %s", at.shown, textfile.Size(info.Size()), textfile.Size(maxPicture)).
+func imageResult(
+	w workfile.Workspace, at workfile.Path, f io.Reader, info fs.FileInfo, mime string,
+) (*tool.Result, error) {
+	size := textfile.Size(info.Size())
+	if info.Size() > maxImage {
+		return nil, tool.Errorf(w.Op, tool.Invalid, "%q is a picture of %s; the most that can be shown is %s",
+			at.Shown, size, textfile.Size(maxImage)).
 			WithHint("make it smaller first, with a program such as convert or sips")
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxPicture))
+	data, err := io.ReadAll(io.LimitReader(f, maxImage))
 	if err != nil {
-		return nil, w.fail(at.shown, err)
+		return nil, w.Fail(at.Shown, err)
 	}
-	r, err := tool.OK(fmt.Sprintf("%s: a picture, %s, %s", at.shown, mime, textfile.Size(info.Size())), readData{Path: at.shown, Size: info.Size(), MIME: mime})
+	r, err := tool.OK(fmt.Sprintf("%s: a picture, %s, %s", at.Shown, mime, size),
+		readData{Path: at.Shown, Size: info.Size(), MIME: mime})
 	if err != nil {
 		return nil, err
 	}
 	r.Content = []tool.Content{tool.Image(mime, data)}
 	return r, nil
-}
-
-func (w workspace) binary(at resolvedPath, info fs.FileInfo) error {
-	return tool.Errorf(w.op, tool.Invalid, "%q is a binary file of %s, not text", at.shown, textfile.Size(info.Size())).
-		WithHint("use a program that understands it through a shell tool, for example: file, strings, or xxd -l 256")
 }

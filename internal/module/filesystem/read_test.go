@@ -39,7 +39,8 @@ func numbered(from, to int) string {
 }
 
 func TestRead(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("ten", numbered(1, 10))
 	g.put("open", "a\nb")
 	g.put("empty", "")
@@ -57,24 +58,44 @@ func TestRead(t *testing.T) {
 		summary string
 		data    readData
 	}{
-		{"whole", args{"path": "ten"}, numbered(1, 10), "ten: 10 lines, all of it", readData{Size: 71, FirstLine: 1, Lines: 10, TotalLines: 10}},
-		{"zeros mean nothing", args{"path": "ten", "offset": 0, "limit": 0, "head": 0, "tail": 0}, numbered(1, 10), "ten: 10 lines, all of it", readData{Size: 71, FirstLine: 1, Lines: 10, TotalLines: 10}},
-		{"offset and limit", args{"path": "ten", "offset": 3, "limit": 2}, numbered(3, 4), "ten: lines 3 to 4 of 10; 6 more lines; continue with offset=5", readData{Size: 71, FirstLine: 3, Lines: 2, TotalLines: 10, Truncated: true, NextOffset: 5}},
-		{"offset to the end", args{"path": "ten", "offset": 9}, numbered(9, 10), "ten: lines 9 to 10 of 10", readData{Size: 71, FirstLine: 9, Lines: 2, TotalLines: 10}},
-		{"head", args{"path": "ten", "head": 9}, numbered(1, 9), "ten: lines 1 to 9 of 10; 1 more line; continue with offset=10", readData{Size: 71, FirstLine: 1, Lines: 9, TotalLines: 10, Truncated: true, NextOffset: 10}},
-		{"tail", args{"path": "ten", "tail": 3}, numbered(8, 10), "ten: lines 8 to 10 of 10", readData{Size: 71, FirstLine: 8, Lines: 3, TotalLines: 10}},
-		{"tail of everything", args{"path": "ten", "tail": 30}, numbered(1, 10), "ten: 10 lines, all of it", readData{Size: 71, FirstLine: 1, Lines: 10, TotalLines: 10}},
-		{"numbers", args{"path": "open", "line_numbers": true}, "     1\ta\n     2\tb", "open: 2 lines, all of it", readData{Size: 3, FirstLine: 1, Lines: 2, TotalLines: 2}},
-		{"numbers of a tail", args{"path": "open", "line_numbers": true, "tail": 1}, "     2\tb", "open: lines 2 to 2 of 2", readData{Size: 3, FirstLine: 2, Lines: 1, TotalLines: 2}},
+		{"whole", args{"path": "ten"}, numbered(1, 10), "ten: 10 lines, all of it",
+			readData{Size: 71, FirstLine: 1, Lines: 10, TotalLines: 10}},
+		{"zeros mean nothing", args{"path": "ten", "offset": 0, "limit": 0, "head": 0, "tail": 0}, numbered(1, 10),
+			"ten: 10 lines, all of it", readData{Size: 71, FirstLine: 1, Lines: 10, TotalLines: 10}},
+		{"offset and limit", args{"path": "ten", "offset": 3, "limit": 2}, numbered(3, 4),
+			"ten: lines 3 to 4 of 10; 6 more lines; continue with offset=5",
+			readData{Size: 71, FirstLine: 3, Lines: 2, TotalLines: 10, Truncated: true, NextOffset: 5}},
+		{"offset to the end", args{"path": "ten", "offset": 9}, numbered(9, 10), "ten: lines 9 to 10 of 10",
+			readData{Size: 71, FirstLine: 9, Lines: 2, TotalLines: 10}},
+		{"head", args{"path": "ten", "head": 9}, numbered(1, 9),
+			"ten: lines 1 to 9 of 10; 1 more line; continue with offset=10",
+			readData{Size: 71, FirstLine: 1, Lines: 9, TotalLines: 10, Truncated: true, NextOffset: 10}},
+		{"tail", args{"path": "ten", "tail": 3}, numbered(8, 10), "ten: lines 8 to 10 of 10",
+			readData{Size: 71, FirstLine: 8, Lines: 3, TotalLines: 10}},
+		{"tail of everything", args{"path": "ten", "tail": 30}, numbered(1, 10), "ten: 10 lines, all of it",
+			readData{Size: 71, FirstLine: 1, Lines: 10, TotalLines: 10}},
+		{"numbers", args{"path": "open", "line_numbers": true}, "     1\ta\n     2\tb", "open: 2 lines, all of it",
+			readData{Size: 3, FirstLine: 1, Lines: 2, TotalLines: 2}},
+		{"numbers of a tail", args{"path": "open", "line_numbers": true, "tail": 1}, "     2\tb",
+			"open: lines 2 to 2 of 2", readData{Size: 3, FirstLine: 2, Lines: 1, TotalLines: 2}},
 		{"empty", args{"path": "empty"}, "", "empty is empty", readData{FirstLine: 1}},
 		{"empty from its end", args{"path": "empty", "tail": 5}, "", "empty is empty", readData{FirstLine: 1}},
-		{"CRLF is kept", args{"path": "crlf"}, "a\r\nb\r\n", "crlf: 2 lines, all of it", readData{Size: 6, FirstLine: 1, Lines: 2, TotalLines: 2}},
-		{"mark is not text", args{"path": "mark", "head": 1}, "a\n", "mark: lines 1 to 1 of 2; 1 more line; continue with offset=2", readData{Size: 7, FirstLine: 1, Lines: 1, TotalLines: 2, Truncated: true, NextOffset: 2, Encoding: "utf-8 with byte order mark"}},
-		{"UTF-16", args{"path": "wide"}, "hé\r\n日本\n", "wide: 2 lines, all of it", readData{Size: 16, FirstLine: 1, Lines: 2, TotalLines: 2, Encoding: "utf-16le"}},
-		{"UTF-16, the other way", args{"path": "wide-be", "tail": 1}, "日本\n", "wide-be: lines 2 to 2 of 2", readData{Size: 16, FirstLine: 2, Lines: 1, TotalLines: 2, Encoding: "utf-16be"}},
-		{"older encodings", args{"path": "latin"}, "d�j� vu, a long enough line of text\n", "latin: 1 line, all of it", readData{Size: 36, FirstLine: 1, Lines: 1, TotalLines: 1}},
-		{"names in any script", args{"path": "日本/ファイル 1.txt"}, "こんにちは\n", "日本/ファイル 1.txt: 1 line, all of it", readData{Path: "日本/ファイル 1.txt", Size: 16, FirstLine: 1, Lines: 1, TotalLines: 1}},
-		{"default", args{"path": "big"}, numbered(1, 2000), "big: lines 1 to 2000 of 5000; 3000 more lines; continue with offset=2001", readData{Size: 48893, FirstLine: 1, Lines: 2000, TotalLines: 5000, Truncated: true, NextOffset: 2001}},
+		{"CRLF is kept", args{"path": "crlf"}, "a\r\nb\r\n", "crlf: 2 lines, all of it",
+			readData{Size: 6, FirstLine: 1, Lines: 2, TotalLines: 2}},
+		{"mark is not text", args{"path": "mark", "head": 1}, "a\n",
+			"mark: lines 1 to 1 of 2; 1 more line; continue with offset=2",
+			readData{Size: 7, FirstLine: 1, Lines: 1, TotalLines: 2, Truncated: true, NextOffset: 2, Encoding: "utf-8 with byte order mark"}},
+		{"UTF-16", args{"path": "wide"}, "hé\r\n日本\n", "wide: 2 lines, all of it",
+			readData{Size: 16, FirstLine: 1, Lines: 2, TotalLines: 2, Encoding: "utf-16le"}},
+		{"UTF-16, the other way", args{"path": "wide-be", "tail": 1}, "日本\n", "wide-be: lines 2 to 2 of 2",
+			readData{Size: 16, FirstLine: 2, Lines: 1, TotalLines: 2, Encoding: "utf-16be"}},
+		{"older encodings", args{"path": "latin"}, "d�j� vu, a long enough line of text\n", "latin: 1 line, all of it",
+			readData{Size: 36, FirstLine: 1, Lines: 1, TotalLines: 1}},
+		{"names in any script", args{"path": "日本/ファイル 1.txt"}, "こんにちは\n", "日本/ファイル 1.txt: 1 line, all of it",
+			readData{Path: "日本/ファイル 1.txt", Size: 16, FirstLine: 1, Lines: 1, TotalLines: 1}},
+		{"default", args{"path": "big"}, numbered(1, 2000),
+			"big: lines 1 to 2000 of 5000; 3000 more lines; continue with offset=2001",
+			readData{Size: 48893, FirstLine: 1, Lines: 2000, TotalLines: 5000, Truncated: true, NextOffset: 2001}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g.t = t
@@ -99,7 +120,8 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadRefusals(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("src/main.go", "x\n")
 	g.put("src/maim_test.go", "x\n")
 	g.put("program", "\x7fELF\x02\x01\x00\x00")
@@ -112,7 +134,8 @@ func TestReadRefusals(t *testing.T) {
 	}{
 		{"a typing error", args{"path": "src/mian.go"}, tool.NotFound, []string{`did you mean "src/main.go"`}},
 		{"a wrong directory", args{"path": "scr/main.go"}, tool.NotFound, []string{`did you mean "src"`}},
-		{"nothing like it", args{"path": "src/deep/down/xyzzy.c"}, tool.NotFound, []string{`"src" exists, but has no "deep"`}},
+		{"nothing like it", args{"path": "src/deep/down/xyzzy.c"}, tool.NotFound,
+			[]string{`"src" exists, but has no "deep"`}},
 		{"a file for a directory", args{"path": "src/main.go/x"}, tool.NotFound, []string{"not a directory"}},
 		{"a directory", args{"path": "src"}, tool.Invalid, []string{"is a directory", "filesystem.list"}},
 		{"the workspace", args{"path": "."}, tool.Invalid, []string{"is a directory"}},
@@ -131,18 +154,21 @@ func TestReadRefusals(t *testing.T) {
 		})
 	}
 	g.t = t
-	if e := g.refused(tool.NotFound, "read", args{"path": "src/main_test.go"}); !cmp.Equal(e.Similar, []string{"src/maim_test.go"}) {
+	e := g.refused(tool.NotFound, "read", args{"path": "src/main_test.go"})
+	if !cmp.Equal(e.Similar, []string{"src/maim_test.go"}) {
 		t.Errorf("similar: %q", e.Similar)
 	}
 }
 
 func TestReadOfLongLines(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("long", "short\n"+strings.Repeat("é", 200_000)+"\nend\n")
 	r := g.call("read", args{"path": "long"})
 	got := text(r)
 	lines := strings.Split(got, "\n")
-	if len(lines) != 4 || lines[0] != "short" || lines[2] != "end" || !strings.Contains(lines[1], "… [cut: the line has 400001 bytes]") || !utf8.ValidString(got) || len(got) > 3000 {
+	if len(lines) != 4 || lines[0] != "short" || lines[2] != "end" || !utf8.ValidString(got) || len(got) > 3000 ||
+		!strings.Contains(lines[1], "… [cut: the line has 400001 bytes]") {
 		t.Errorf("%d lines, %d bytes: %.200q", len(lines), len(got), got)
 	}
 	d := data[readData](t, r)
@@ -161,7 +187,8 @@ func TestReadOfLongLines(t *testing.T) {
 }
 
 func TestReadIsBoundedInBytes(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	line := strings.Repeat("x", 999) + "\n"
 	g.put("wide", strings.Repeat(line, 1000))
 	r := g.call("read", args{"path": "wide"})
@@ -186,12 +213,14 @@ func TestReadIsBoundedInBytes(t *testing.T) {
 }
 
 func TestReadOfPictures(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	var b bytes.Buffer
 	check(t, png.Encode(&b, image.NewGray(image.Rect(0, 0, 2, 2))))
 	g.put("dot.txt", b.String()) // the name does not matter
 	r := g.call("read", args{"path": "dot.txt"})
-	if len(r.Content) != 1 || r.Content[0].Type != "image" || r.Content[0].MIME != "image/png" || !bytes.Equal(r.Content[0].Data, b.Bytes()) {
+	if len(r.Content) != 1 || r.Content[0].Type != "image" || r.Content[0].MIME != "image/png" ||
+		!bytes.Equal(r.Content[0].Data, b.Bytes()) {
 		t.Errorf("%+v", r.Content)
 	}
 	if d := data[readData](t, r); d.MIME != "image/png" || d.Truncated {

@@ -23,6 +23,7 @@ func script(t *testing.T, body string) filesystem.Config {
 }
 
 func TestABrokenRipgrepDoesNotMatter(t *testing.T) {
+	t.Parallel()
 	for name, body := range map[string]string{
 		"it complains":              "echo no such flag >&2; exit 2",
 		"it crashes":                "kill -9 $$",
@@ -30,7 +31,7 @@ func TestABrokenRipgrepDoesNotMatter(t *testing.T) {
 		"it finds all, in no order": `printf './b.txt\000./a.txt\000'; exit 2`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := newGroundWith(t, script(t, body))
+			g := newFixtureWith(t, script(t, body))
 			g.put("a.txt", "SECRET inside\n")
 			g.put("b.txt", "nothing\n")
 			g.put(".git/x", "SECRET inside\n")
@@ -45,7 +46,8 @@ func TestABrokenRipgrepDoesNotMatter(t *testing.T) {
 // ripgrep runs in the directory that was found, and dies, with all that it
 // started, when the call is cancelled.
 func TestRipgrepDiesWithTheCall(t *testing.T) {
-	g := newGroundWith(t, script(t, "exec 3>fifo; echo ready >&3; sleep 1000; true"))
+	t.Parallel()
+	g := newFixtureWith(t, script(t, "exec 3>fifo; echo ready >&3; sleep 1000; true"))
 	g.put("dir/a.txt", "x\n")
 	fifo := filepath.Join(g.dir, "dir", "fifo")
 	check(t, syscall.Mkfifo(fifo, 0o644))
@@ -75,7 +77,8 @@ func TestRipgrepDiesWithTheCall(t *testing.T) {
 }
 
 func TestAFullDiskIsExplained(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	small := filepath.Join(g.dir, "small")
 	check(t, os.Mkdir(small, 0o755))
 	if err := syscall.Mount("tmpfs", small, "tmpfs", 0, "size=64k"); err != nil {
@@ -83,8 +86,9 @@ func TestAFullDiskIsExplained(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(small, 0) })
 	g.call("write", args{"path": "small/f", "content": "old\n"})
-	g.refused(tool.Unavailable, "write", args{"path": "small/f", "content": strings.Repeat("x", 1<<20)}, "disk is full", "left as it was")
-	g.refused(tool.Unavailable, "edit", args{"path": "small/f", "old": "old", "new": strings.Repeat("x", 1<<20)}, "disk is full")
+	long := strings.Repeat("x", 1<<20)
+	g.refused(tool.Unavailable, "write", args{"path": "small/f", "content": long}, "disk is full", "left as it was")
+	g.refused(tool.Unavailable, "edit", args{"path": "small/f", "old": "old", "new": long}, "disk is full")
 	if got := g.get("small/f"); got != "old\n" {
 		t.Errorf("the file holds %q", got)
 	}

@@ -14,9 +14,10 @@ import (
 )
 
 func TestSpecialFilesAreNeverOpened(t *testing.T) {
+	t.Parallel()
 	for _, c := range searchers(t) {
 		t.Run(c.name, func(t *testing.T) {
-			g := newGroundWith(t, c.config)
+			g := newFixtureWith(t, c.config)
 			g.put("file.txt", "needle\n")
 			check(t, syscall.Mkfifo(filepath.Join(g.dir, "pipe"), 0o644))
 			l, err := net.Listen("unix", filepath.Join(g.dir, "sock"))
@@ -46,7 +47,8 @@ func TestSpecialFilesAreNeverOpened(t *testing.T) {
 }
 
 func TestDevicesAreNeverOpened(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	if err := syscall.Mknod(filepath.Join(g.dir, "null"), syscall.S_IFCHR|0o666, 1<<8|3); err != nil {
 		t.Skipf("devices cannot be made here: %v", err)
 	}
@@ -57,7 +59,8 @@ func TestDevicesAreNeverOpened(t *testing.T) {
 // A file is swapped with a pipe while it is read: no call may hang. The test
 // ends only if none does.
 func TestSwappedPipesNeverHang(t *testing.T) {
-	g := newGroundWith(t, searchers(t)[0].config)
+	t.Parallel()
+	g := newFixtureWith(t, searchers(t)[0].config)
 	g.put("dir/file", "inside\n")
 	check(t, syscall.Mkfifo(filepath.Join(g.dir, "pipe"), 0o644))
 	check(t, syscall.Mkfifo(filepath.Join(g.dir, "pipe2"), 0o644))
@@ -72,10 +75,11 @@ func TestSwappedPipesNeverHang(t *testing.T) {
 }
 
 func TestPermissionIsExplained(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() == 0 {
 		t.Skip("root may do everything")
 	}
-	g := newGround(t)
+	g := newFixture(t)
 	g.put("locked", "x\n")
 	g.put("readonly", "x\n")
 	g.put("closed/file", "x\n")
@@ -96,7 +100,8 @@ func TestPermissionIsExplained(t *testing.T) {
 }
 
 func TestAWriteKeepsTheMode(t *testing.T) {
-	g := newGround(t)
+	t.Parallel()
+	g := newFixture(t)
 	g.put("run.sh", "#!/bin/sh\n")
 	check(t, os.Chmod(filepath.Join(g.dir, "run.sh"), 0o750))
 	g.call("write", args{"path": "run.sh", "content": "#!/bin/sh\necho\n"})

@@ -11,6 +11,7 @@ import (
 	"callgate/internal/module"
 	"callgate/internal/module/filesystem/textedit"
 	"callgate/internal/module/filesystem/textfile"
+	"callgate/internal/module/workfile"
 	"callgate/tool"
 )
 
@@ -20,9 +21,14 @@ var writeDoc string
 const writeInput = `{
   "type": "object",
   "properties": {
-    "path": {"type": "string", "minLength": 1, "description": "The file, relative to the workspace or absolute inside it."},
+    "path": {
+      "type": "string", "minLength": 1, "description": "The file, relative to the workspace or absolute inside it."
+    },
     "content": {"type": "string", "description": "What to write, exactly."},
-    "mode": {"type": "string", "enum": ["overwrite", "append"], "default": "overwrite", "description": "Replace what the file holds, or add to its end."},
+    "mode": {
+      "type": "string", "enum": ["overwrite", "append"], "default": "overwrite",
+      "description": "Replace what the file holds, or add to its end."
+    },
     "create_dirs": {"type": "boolean", "default": true, "description": "Make the directories that are missing."}
   },
   "required": ["path", "content"],
@@ -44,12 +50,13 @@ const writeOutput = `{
   "required": ["path", "bytes", "lines", "created"]
 }`
 
-func writeTool() definition {
-	return definition{
+func writeTool() module.Definition {
+	return module.Definition{
 		Name: "write", Short: "Write", Doc: writeDoc, Input: writeInput, Output: writeOutput,
 		Examples: []tool.Example{
 			module.Example("a new file", `{"path": "notes/today.md", "content": "# Today\n"}`),
-			module.Example("one more line at the end", `{"path": "CHANGELOG.md", "content": "- mended the door\n", "mode": "append"}`),
+			module.Example("one more line at the end",
+				`{"path": "CHANGELOG.md", "content": "- mended the door\n", "mode": "append"}`),
 		},
 		Aliases: []string{
 			"choir.fs.write", "write_file", "create_file", "save_file",
@@ -81,32 +88,36 @@ type writeData struct {
 	*textedit.Change
 }
 
-func writeFile(ctx context.Context, w workspace, in writeArgs) (*tool.Result, error) {
-	at, err := w.resolve(in.Path, true)
+func writeFile(ctx context.Context, w workfile.Workspace, in writeArgs) (*tool.Result, error) {
+	at, err := w.Resolve(in.Path, true)
 	if err != nil {
 		return nil, err
 	}
-	data := writeData{Path: at.shown, Bytes: int64(len(in.Content)), Lines: textfile.CountLines([]byte(in.Content)), Created: at.info == nil}
+	data := writeData{
+		Path: at.Shown, Bytes: int64(len(in.Content)), Lines: textfile.CountLines([]byte(in.Content)),
+		Created: at.Info == nil,
+	}
 	switch {
-	case at.info != nil:
-		if err := w.regular(at.shown, at.info); err != nil {
+	case at.Info != nil:
+		if err := w.CheckRegular(at.Shown, at.Info); err != nil {
 			return nil, err
 		}
 	case strings.HasSuffix(in.Path, "/"), strings.HasSuffix(in.Path, string(os.PathSeparator)):
-		return nil, tool.Errorf(w.op, tool.Invalid, "%q names a directory, not a file", in.Path).WithHint("leave the slash at the end away")
+		return nil, tool.Errorf(w.Op, tool.Invalid, "%q names a directory, not a file", in.Path).
+			WithHint("omit the slash at the end")
 	default:
-		if err := w.makeParents(at, in.CreateDirs == nil || *in.CreateDirs); err != nil {
+		if err := w.MakeParents(at, in.CreateDirs == nil || *in.CreateDirs); err != nil {
 			return nil, err
 		}
 	}
 	switch {
-	case in.Mode == "append" && at.info != nil:
-		data.Bytes, err = w.append(ctx, at, in.Content)
-	case at.info != nil:
-		data.Change, err = w.overwrite(at, in.Content)
+	case in.Mode == "append" && at.Info != nil:
+		data.Bytes, err = appendText(ctx, w, at, in.Content)
+	case at.Info != nil:
+		data.Change, err = overwrite(w, at, in.Content)
 		data.Unchanged = err == nil && data.Change != nil && *data.Change == textedit.Change{}
 	default:
-		err = w.replace(at, nil, fillWith(in.Content))
+		err = w.Replace(at, nil, writeText(in.Content))
 	}
 	if err != nil {
 		return nil, err
@@ -114,23 +125,23 @@ func writeFile(ctx context.Context, w workspace, in writeArgs) (*tool.Result, er
 	return writeResult(data, in.Mode)
 }
 
-func fillWith(content string) func(io.Writer) error {
+func writeText(content string) func(io.Writer) error {
 	return func(f io.Writer) error {
 		_, err := io.WriteString(f, content)
 		return err
 	}
 }
 
-// maxDiffed bounds the old content that is read only to show what changes.
+// maxDiffed limits the old content that is read only to show what changes.
 const maxDiffed = 4 << 20
 
-// overwrite replaces the content of a file and says what that changed, unless
-// the file is too large to look at. One that holds the content already is left
-// alone.
-func (w workspace) overwrite(at resolvedPath, content string) (*textedit.Change, error) {
-	var c *textedit.Change
-	if at.info.Size() <= maxDiffed {
-		old, _, err := w.readAll(at, maxDiffed)
+// overwrite replaces the content of a file and returns the change; nil if the file
+// is too large to compare, or is not text. A file that already has the content is
+// not written, and its change is empty.
+func overwrite(w workfile.Workspace, at workfile.Path, content string) (*textedit.Change, error) {
+	var change *textedit.Change
+	if at.Info.Size() <= maxDiffed {
+		old, _, err := readAll(w, at, maxDiffed)
 		if err != nil {
 			return nil, err
 		}
@@ -139,21 +150,22 @@ func (w workspace) overwrite(at resolvedPath, content string) (*textedit.Change,
 			return &textedit.Change{}, nil
 		}
 		if !textfile.Sniff(old).Binary {
-			was := textedit.ChangeOf(old, spans)
-			c = &was
+			c := textedit.ChangeOf(old, spans)
+			change = &c
 		}
 	}
-	return c, w.replace(at, nil, fillWith(content))
+	return change, w.Replace(at, nil, writeText(content))
 }
 
-// append copies the file, adds to the copy, and puts it in the file's place.
-func (w workspace) append(ctx context.Context, at resolvedPath, content string) (int64, error) {
-	old, info, err := w.open(at)
+// appendText copies the file, appends to the copy, and puts it in the file's place.
+// It returns the new size.
+func appendText(ctx context.Context, w workfile.Workspace, at workfile.Path, content string) (int64, error) {
+	old, info, err := w.OpenPath(at)
 	if err != nil {
 		return 0, err
 	}
 	defer old.Close()
-	err = w.replace(at, info, func(f io.Writer) error {
+	err = w.Replace(at, info, func(f io.Writer) error {
 		if _, err := io.Copy(f, old); err != nil {
 			return err
 		}
@@ -176,7 +188,8 @@ func writeResult(data writeData, mode string) (*tool.Result, error) {
 	case data.Created:
 		summary = fmt.Sprintf("created %s: %s", data.Path, written)
 	case mode == "append":
-		summary = fmt.Sprintf("appended %s to %s, which now has %s", count(data.Lines, "line"), data.Path, textfile.Size(data.Bytes))
+		summary = fmt.Sprintf("appended %s to %s, which now has %s",
+			count(data.Lines, "line"), data.Path, textfile.Size(data.Bytes))
 	case data.Change != nil:
 		summary = fmt.Sprintf("wrote %s: %s; %v", data.Path, written, data.Change)
 	default:

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -36,12 +37,12 @@ const addOutput = `{
   "required": ["staged", "paths", "truncated"]
 }`
 
-func addTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func addTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "add", Doc: addDoc, Input: addInput, Output: addOutput,
 		Examples: []tool.Example{
-			gittool.Example("two files", `{"paths": ["src/server.go", "README.md"]}`),
-			gittool.Example("everything", `{"all": true}`),
+			module.Example("two files", `{"paths": ["src/server.go", "README.md"]}`),
+			module.Example("everything", `{"all": true}`),
 		},
 		Aliases: []string{
 			"git_add", "git add", "stage", "stage files", "stage changes", "mark as resolved", "add files to the index",
@@ -67,7 +68,8 @@ type addData struct {
 
 func add(ctx context.Context, c *call, in addArgs) (*tool.Result, error) {
 	if in.All == (len(in.Paths) > 0) {
-		return nil, tool.Errorf(c.Op, tool.Invalid, "say what to stage: paths, or all").WithHint(`{"paths": ["file"]} or {"all": true}`)
+		return nil, tool.Errorf(c.Op, tool.Invalid, "say what to stage: paths, or all").
+			WithHint(`{"paths": ["file"]} or {"all": true}`)
 	}
 	s, err := c.state(ctx, "all", !in.All, in.Paths)
 	if err != nil {
@@ -82,13 +84,11 @@ func add(ctx context.Context, c *call, in addArgs) (*tool.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := addData{Staged: len(names), Paths: names[:min(len(names), maxFiles)], Truncated: len(names) > maxFiles}
-	if d.Paths == nil {
-		d.Paths = []porcelain.Name{}
-	}
+	d := addData{Staged: len(names), Paths: []porcelain.Name{}, Truncated: len(names) > gittool.MaxFiles}
 	if len(names) == 0 {
 		return gittool.TextResult("nothing to stage: there are no changes there that are not staged already", d, "")
 	}
+	d.Paths = names[:min(len(names), gittool.MaxFiles)]
 	var text strings.Builder
 	for _, name := range d.Paths {
 		text.WriteString(name.String() + "\n")
@@ -96,8 +96,8 @@ func add(ctx context.Context, c *call, in addArgs) (*tool.Result, error) {
 	return gittool.TextResult("staged "+gittool.Count(len(names), "file"), d, text.String())
 }
 
-// addable says why a path that was named is not among the changes, if it ought
-// to be.
+// addable returns an error for a path that was named, but cannot be staged: it
+// is ignored, or there is no such file. A file without changes can be staged.
 func (c *call) addable(s *porcelain.Status, path string) error {
 	name, err := c.Name(path)
 	if err != nil {
@@ -105,11 +105,13 @@ func (c *call) addable(s *porcelain.Status, path string) error {
 	}
 	ignored := false
 	for _, change := range s.Changes {
-		below := name == "." || change.Path == name || strings.HasPrefix(string(change.Path), string(name)+"/") || change.From == name
+		changed, named := string(change.Path), string(name)
+		below := named == "." || changed == named || strings.HasPrefix(changed, named+"/") || change.From == name
+		above := strings.HasSuffix(changed, "/") && strings.HasPrefix(named+"/", changed)
 		switch {
 		case below && change.Kind != porcelain.Ignored:
 			return nil
-		case change.Kind == porcelain.Ignored && (below || strings.HasSuffix(string(change.Path), "/") && strings.HasPrefix(string(name)+"/", string(change.Path))):
+		case change.Kind == porcelain.Ignored && (below || above):
 			ignored = true
 		}
 	}
@@ -117,20 +119,21 @@ func (c *call) addable(s *porcelain.Status, path string) error {
 		return tool.Errorf(c.Op, tool.Invalid, "%q is ignored, by .gitignore or a list like it", tool.Truncate(path)).
 			WithHint("leave it out, or change .gitignore")
 	}
-	if _, err := c.Grant.Root.Lstat(filepath.Join(filepath.FromSlash(c.Shown), filepath.FromSlash(string(name)))); err != nil {
+	file := filepath.FromSlash(c.Shown + "/" + string(name))
+	if _, err := c.Grant.Root.Lstat(file); err != nil {
 		return tool.Errorf(c.Op, tool.NotFound, "there is no %q in the repository", tool.Truncate(path)).
-			WithHint("paths are relative to the repository and literal: no * and no ?; git.status says what is changed")
+			WithHint("paths are relative to the repository and literal: no * and no ?; git.status lists what has changed")
 	}
 	return nil
 }
 
-// stage puts what is not staged into the index, new files only if fresh. It
-// says by name what goes there, so that Git need not look into submodules.
-func (c *call) stage(ctx context.Context, s *porcelain.Status, fresh bool) ([]porcelain.Name, error) {
+// stage stages the changes that are not staged yet; new files only with
+// untracked. It names each file, so that Git need not look into submodules.
+func (c *call) stage(ctx context.Context, s *porcelain.Status, untracked bool) ([]porcelain.Name, error) {
 	var names []porcelain.Name
 	for _, change := range s.Changes {
 		switch {
-		case change.Kind == porcelain.Ignored, change.Kind == porcelain.Untracked && !fresh:
+		case change.Kind == porcelain.Ignored, change.Kind == porcelain.Untracked && !untracked:
 		case change.Kind == porcelain.Untracked && strings.HasSuffix(string(change.Path), "/"):
 			c.Warnings = append(c.Warnings, fmt.Sprintf("%s is a repository of its own, and was not staged", change.Path))
 		case change.Kind == porcelain.Untracked, change.Kind == porcelain.Unmerged, change.Unstaged != '.':
@@ -147,26 +150,29 @@ func (c *call) stage(ctx context.Context, s *porcelain.Status, fresh bool) ([]po
 	for _, name := range names {
 		list.WriteString(string(name) + "\x00")
 	}
-	if err := c.unfiltered(ctx, list.String()); err != nil {
+	if err := c.rejectFiltered(ctx, list.String()); err != nil {
 		return nil, err
 	}
-	_, err := c.Run(ctx, repo.Command{Args: []string{"update-index", "--add", "--remove", "--replace", "-z", "--stdin"}, Stdin: list.String(), Reach: repo.WriteRefs})
+	args := []string{"update-index", "--add", "--remove", "--replace", "-z", "--stdin"}
+	_, err := c.Run(ctx, repo.Command{Args: args, Stdin: list.String(), Scope: repo.WriteRefs})
 	return names, err
 }
 
-// unfiltered refuses to stage files that a filter should change first: the
-// filter is a program, and what would be staged without it is not what is meant.
-func (c *call) unfiltered(ctx context.Context, list string) error {
-	out, err := c.Run(ctx, repo.Command{Args: []string{"check-attr", "-z", "--stdin", "filter"}, Stdin: list, MaxOutput: 256 << 20})
+// rejectFiltered refuses to stage files that go through a filter: the filter is
+// a program, and without it the wrong content would be staged.
+func (c *call) rejectFiltered(ctx context.Context, list string) error {
+	args := []string{"check-attr", "-z", "--stdin", "filter"}
+	out, err := c.Run(ctx, repo.Command{Args: args, Stdin: list, MaxOutput: 256 << 20})
 	if err != nil {
 		return err
 	}
-	filters, err := porcelain.Attributes(out.Text)
+	filters, err := porcelain.ParseAttributes(out.Text)
 	if err != nil {
 		return c.UnexpectedOutput(err)
 	}
 	for name, filter := range filters {
-		return tool.Errorf(c.Op, tool.Denied, "%s goes through the filter %q before it is stored (.gitattributes), and programs that a repository names are not run here", name, tool.Truncate(filter)).
+		return tool.Errorf(c.Op, tool.Denied, "%s goes through the filter %q before it is stored (.gitattributes), "+
+			"and programs that a repository names are not run here", name, tool.Truncate(filter)).
 			WithHint("stage other files by paths, and ask the user to add %s in a terminal", name)
 	}
 	return nil

@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// BenchmarkTools is what a tool costs over git itself, on a repository of 200
-// files and 200 commits. Both are run in turn, so that they meet the same
-// machine; the medians of both, and the least that was seen of each, are
-// reported.
+// BenchmarkTools measures what a tool costs more than git itself, on a repository of
+// 200 files and 200 commits. Both run in turn, so that the load of the machine is the
+// same for both. It reports the medians and the minimums.
 func BenchmarkTools(b *testing.B) {
 	for _, c := range []struct {
 		name  string
@@ -24,29 +23,29 @@ func BenchmarkTools(b *testing.B) {
 		{"diff", args{}, []string{"diff"}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			g := newGround(b)
-			g.plain("init", "-q", "-b", "main")
+			g := newTools(b)
+			g.Git("init", "-q", "-b", "main")
 			for i := range 200 {
-				g.write(fmt.Sprintf("dir%d/file%d", i%10, i), "text\n")
+				g.Write(fmt.Sprintf("dir%d/file%d", i%10, i), "text\n")
 			}
-			g.plain("add", ".")
-			g.plain("commit", "-q", "-m", "first")
+			g.Git("add", ".")
+			g.Git("commit", "-q", "-m", "first")
 			for i := range 200 {
-				g.plain("commit", "-q", "--allow-empty", "-m", fmt.Sprint(i))
+				g.Git("commit", "-q", "--allow-empty", "-m", fmt.Sprint(i))
 			}
-			g.write("dir0/file0", "changed\n")
-			g.call(c.name, c.args)
+			g.Write("dir0/file0", "changed\n")
+			g.Call(c.name, c.args)
 			var plain, ours []time.Duration
 			b.ReportAllocs()
 			for b.Loop() {
 				start := time.Now()
 				cmd := exec.Command("git", c.plain...)
-				cmd.Dir, cmd.Env = g.dir, append(os.Environ(), "HOME="+g.home)
+				cmd.Dir, cmd.Env = g.Dir, append(os.Environ(), "HOME="+g.Home)
 				if _, err := cmd.Output(); err != nil {
 					b.Fatal(err)
 				}
 				middle := time.Now()
-				g.call(c.name, c.args)
+				g.Call(c.name, c.args)
 				plain, ours = append(plain, middle.Sub(start)), append(ours, time.Since(middle))
 			}
 			slices.Sort(plain)

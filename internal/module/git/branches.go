@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -21,13 +22,21 @@ const branchesInput = `{
   "properties": {
     ` + gittool.RepoProperty + `,
     "remote": {"type": "boolean", "default": false, "description": "List the branches of remotes too."},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 2000, "default": 100, "description": "How many branches to list."},
+    "limit": {
+      "type": "integer", "minimum": 1, "maximum": 2000, "default": 100, "description": "How many branches to list."
+    },
     "create": {"type": "string", "minLength": 1, "description": "Make a branch of this name."},
-    "start": {"type": "string", "minLength": 1, "description": "Where the new branch begins: a branch, tag or commit. Default: HEAD."},
+    "start": {
+      "type": "string", "minLength": 1,
+      "description": "Where the new branch begins: a branch, tag or commit. Default: HEAD."
+    },
     "rename": {"type": "string", "minLength": 1, "description": "Rename this branch."},
     "to": {"type": "string", "minLength": 1, "description": "The new name of the branch that is renamed."},
     "delete": {"type": "string", "minLength": 1, "description": "Delete this branch."},
-    "force": {"type": "boolean", "default": false, "description": "Delete it though its commits are on no other branch; only where the app allows it."}
+    "force": {
+      "type": "boolean", "default": false,
+      "description": "Delete it though its commits are on no other branch; only where the app allows it."
+    }
   },
   "additionalProperties": false
 }`
@@ -36,7 +45,19 @@ const branchesOutput = `{
   "type": "object",
   "properties": {
     "current": {"type": "string", "description": "The branch that is checked out."},
-    "branches": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}, "remote": {"type": "boolean"}, "current": {"type": "boolean"}, "commit": {"type": "string"}, "subject": {"type": "string"}, "date": {"type": "string"}, "upstream": {"type": "string"}, "track": {"type": "string", "description": "How far it is from its upstream."}}, "required": ["name", "commit"]}},
+    "branches": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {
+          "name": {"type": "string"}, "remote": {"type": "boolean"}, "current": {"type": "boolean"},
+          "commit": {"type": "string"}, "subject": {"type": "string"}, "date": {"type": "string"},
+          "upstream": {"type": "string"},
+          "track": {"type": "string", "description": "How far it is from its upstream."}
+        },
+        "required": ["name", "commit"]
+      }
+    },
     "truncated": {"type": "boolean"},
     "name": {"type": "string", "description": "The branch that was created, renamed or deleted."},
     "to": {"type": "string"},
@@ -44,8 +65,8 @@ const branchesOutput = `{
   }
 }`
 
-func branchesTool(g *repo.Runner) gittool.Definition {
-	r := tool.Runtime{Risk: tool.Medium, SideEffect: tool.Write, Timeout: gittool.MostTime, Effects: []tool.Effect{
+func branchesTool(g *repo.Runner) module.Definition {
+	r := tool.Runtime{Risk: tool.Medium, SideEffect: tool.Write, Timeout: gittool.MaxTime, Effects: []tool.Effect{
 		{Resource: "repo:{repo}", Mode: tool.S},
 		{Resource: "repo:.", Mode: tool.S, Unless: []string{"repo"}},
 	}}
@@ -53,15 +74,16 @@ func branchesTool(g *repo.Runner) gittool.Definition {
 		r.Effects = append(r.Effects, tool.Effect{Resource: "repo:{repo}", Mode: tool.X, When: verb},
 			tool.Effect{Resource: "repo:.", Mode: tool.X, When: verb, Unless: []string{"repo"}})
 	}
-	return gittool.Definition{
+	return module.Definition{
 		Name: "branches", Doc: branchesDoc, Input: branchesInput, Output: branchesOutput,
 		Examples: []tool.Example{
-			gittool.Example("list them", `{}`),
-			gittool.Example("a new branch where main is", `{"create": "feature/login", "start": "main"}`),
-			gittool.Example("delete one that was merged", `{"delete": "feature/login"}`),
+			module.Example("list them", `{}`),
+			module.Example("a new branch where main is", `{"create": "feature/login", "start": "main"}`),
+			module.Example("delete one that was merged", `{"delete": "feature/login"}`),
 		},
 		Aliases: []string{
-			"git_branch", "git branch", "list_branches", "create_branch", "git_create_branch", "delete_branch", "list branches", "create a branch", "delete a branch", "rename a branch",
+			"git_branch", "git branch", "list_branches", "create_branch", "git_create_branch", "delete_branch",
+			"list branches", "create a branch", "delete a branch", "rename a branch",
 			"lister les branches", "créer une branche", "supprimer une branche", "renommer une branche",
 		},
 		Tags:    []string{"branch", "branches", "create", "delete", "rename", "branche"},
@@ -114,7 +136,8 @@ func branches(ctx context.Context, c *call, in branchesArgs) (*tool.Result, erro
 	}
 	switch {
 	case chosen > 1:
-		return nil, tool.Errorf(c.Op, tool.Invalid, "create, rename and delete are one call each").WithHint("give one of them")
+		return nil, tool.Errorf(c.Op, tool.Invalid, "create, rename and delete are one call each").
+			WithHint("give one of them")
 	case in.Create != "":
 		return c.createBranch(ctx, in.Create, in.Start)
 	case in.Rename != "":
@@ -192,14 +215,17 @@ func (c *call) createBranch(ctx context.Context, name, start string) (*tool.Resu
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.Run(ctx, repo.Command{Args: []string{"branch", "--no-track", name, revision}, Reach: repo.WriteRefs}); err != nil {
+	args := []string{"branch", "--no-track", name, revision}
+	if _, err := c.Run(ctx, repo.Command{Args: args, Scope: repo.WriteRefs}); err != nil {
 		return nil, err
 	}
 	d := branchChangeData{Name: name, Commit: c.CommitOf(ctx, name)}
-	return gittool.TextResult(fmt.Sprintf("created %s at %s; git.checkout switches to it", name, porcelain.ShortID(d.Commit)), d, "")
+	summary := fmt.Sprintf("created %s at %s; git.checkout switches to it", name, porcelain.ShortID(d.Commit))
+	return gittool.TextResult(summary, d, "")
 }
 
-// existing checks a branch that is to be changed, and says where it is.
+// existing checks a branch that is to be changed, and returns its commit; "" for
+// the current branch before its first commit.
 func (c *call) existing(ctx context.Context, name, verb string) (string, error) {
 	if _, err := repo.BranchName(c.Op, name); err != nil {
 		return "", err
@@ -209,7 +235,8 @@ func (c *call) existing(ctx context.Context, name, verb string) (string, error) 
 	}
 	commit := c.CommitOf(ctx, name)
 	if commit == "" && c.Branch() != name {
-		return "", tool.Errorf(c.Op, tool.NotFound, "there is no branch %q", tool.Truncate(name)).WithHint("call git.branches without arguments to list them")
+		return "", tool.Errorf(c.Op, tool.NotFound, "there is no branch %q", tool.Truncate(name)).
+			WithHint("call git.branches without arguments to list them")
 	}
 	return commit, nil
 }
@@ -224,17 +251,19 @@ func (c *call) deleteBranch(ctx context.Context, name string, force bool) (*tool
 		return nil, err
 	}
 	if c.Branch() == name {
-		return nil, tool.Errorf(c.Op, tool.Conflict, "%s is the branch that is checked out", name).WithHint("switch to another branch with git.checkout first")
+		return nil, tool.Errorf(c.Op, tool.Conflict, "%s is the branch that is checked out", name).
+			WithHint("switch to another branch with git.checkout first")
 	}
 	flag := "--delete"
 	if force {
 		flag = "-D"
 	}
-	if _, err := c.Run(ctx, repo.Command{Args: []string{"branch", flag, name}, Reach: repo.WriteRefs}); err != nil {
+	if _, err := c.Run(ctx, repo.Command{Args: []string{"branch", flag, name}, Scope: repo.WriteRefs}); err != nil {
 		return nil, err
 	}
-	c.forget(ctx, "--remove-section", name, "")
-	return gittool.TextResult(fmt.Sprintf("deleted %s, which was at %s", name, porcelain.ShortID(commit)), branchChangeData{Name: name, Commit: commit}, "")
+	c.moveSettings(ctx, "--remove-section", name, "")
+	summary := fmt.Sprintf("deleted %s, which was at %s", name, porcelain.ShortID(commit))
+	return gittool.TextResult(summary, branchChangeData{Name: name, Commit: commit}, "")
 }
 
 func (c *call) renameBranch(ctx context.Context, name, to string) (*tool.Result, error) {
@@ -253,23 +282,25 @@ func (c *call) renameBranch(ctx context.Context, name, to string) (*tool.Result,
 	}
 	current := c.Branch() == name
 	if commit != "" {
-		if _, err := c.Run(ctx, repo.Command{Args: []string{"branch", "--move", name, to}, Reach: repo.WriteRefs}); err != nil {
+		args := []string{"branch", "--move", name, to}
+		if _, err := c.Run(ctx, repo.Command{Args: args, Scope: repo.WriteRefs}); err != nil {
 			return nil, err
 		}
 	}
-	if current { // Git takes the view for another working tree, and leaves this one's HEAD
+	if current { // Git takes the view for another working tree, and does not move this one's HEAD
 		move := []string{"symbolic-ref", "-m", "branch: renamed " + name + " to " + to, "HEAD", "refs/heads/" + to}
-		if _, err := c.Run(ctx, repo.Command{Args: move, Reach: repo.WriteRefs}); err != nil {
+		if _, err := c.Run(ctx, repo.Command{Args: move, Scope: repo.WriteRefs}); err != nil {
 			return nil, err
 		}
 	}
-	c.forget(ctx, "--rename-section", name, to)
-	return gittool.TextResult(fmt.Sprintf("renamed %s to %s", name, to), branchChangeData{Name: name, To: to, Commit: commit}, "")
+	c.moveSettings(ctx, "--rename-section", name, to)
+	d := branchChangeData{Name: name, To: to, Commit: commit}
+	return gittool.TextResult(fmt.Sprintf("renamed %s to %s", name, to), d, "")
 }
 
-// forget takes what the repository's settings say of a branch away, or over to
-// its new name. That is a change of a file, and runs nothing.
-func (c *call) forget(ctx context.Context, verb, name, to string) {
+// moveSettings removes the repository's settings for a branch, or gives them its
+// new name. A failure is a warning of the result.
+func (c *call) moveSettings(ctx context.Context, verb, name, to string) {
 	if c.Setting("branch."+name+".remote") == "" && c.Setting("branch."+name+".merge") == "" {
 		return
 	}
@@ -278,6 +309,6 @@ func (c *call) forget(ctx context.Context, verb, name, to string) {
 		args = append(args, "branch."+to)
 	}
 	if err := c.Configure(ctx, args...); err != nil {
-		c.Warnings = append(c.Warnings, "the upstream of "+name+" is still noted in the repository's settings")
+		c.Warnings = append(c.Warnings, "the upstream of "+name+" is still in the repository's settings")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -24,7 +25,10 @@ const checkoutInput = `{
     "create": {"type": "boolean", "default": false, "description": "Make the branch first."},
     "start": {"type": "string", "minLength": 1, "description": "With create: where the branch begins. Default: HEAD."},
     ` + gittool.PathsProperty + `,
-    "force": {"type": "boolean", "default": false, "description": "Throw away changes that are in the way; only where the app allows it."}
+    "force": {
+      "type": "boolean", "default": false,
+      "description": "Throw away changes that are in the way; only where the app allows it."
+    }
   },
   "required": ["to"],
   "additionalProperties": false
@@ -42,16 +46,17 @@ const checkoutOutput = `{
   }
 }`
 
-func checkoutTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func checkoutTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "checkout", Doc: checkoutDoc, Input: checkoutInput, Output: checkoutOutput,
 		Examples: []tool.Example{
-			gittool.Example("switch to a branch", `{"to": "main"}`),
-			gittool.Example("begin a new branch", `{"to": "feature/login", "create": true, "start": "main"}`),
-			gittool.Example("one file as it is on main", `{"to": "main", "paths": ["src/server.go"]}`),
+			module.Example("switch to a branch", `{"to": "main"}`),
+			module.Example("begin a new branch", `{"to": "feature/login", "create": true, "start": "main"}`),
+			module.Example("one file as it is on main", `{"to": "main", "paths": ["src/server.go"]}`),
 		},
 		Aliases: []string{
-			"git_checkout", "git checkout", "git switch", "switch_branch", "switch branch", "change branch", "go to a commit", "start a new branch",
+			"git_checkout", "git checkout", "git switch", "switch_branch", "switch branch", "change branch", "go to a commit",
+			"start a new branch",
 			"changer de branche", "basculer sur une branche", "créer et changer de branche",
 		},
 		Tags:    []string{"checkout", "switch", "branch", "branche", "basculer"},
@@ -89,7 +94,8 @@ func checkout(ctx context.Context, c *call, in checkoutArgs) (*tool.Result, erro
 	}
 	switch {
 	case in.Create && len(in.Paths) > 0:
-		return nil, tool.Errorf(c.Op, tool.Invalid, "create makes a branch, and paths takes files from one").WithHint("give one of them")
+		return nil, tool.Errorf(c.Op, tool.Invalid, "create makes a branch, and paths takes files from one").
+			WithHint("give one of them")
 	case len(in.Paths) > 0:
 		return c.checkoutPaths(ctx, revision, in.Paths, force)
 	}
@@ -98,22 +104,25 @@ func checkout(ctx context.Context, c *call, in checkoutArgs) (*tool.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"checkout", "--quiet", "--no-progress", "--no-guess", "--no-overwrite-ignore", "--no-recurse-submodules"}
+	args := []string{
+		"checkout", "--quiet", "--no-progress", "--no-guess", "--no-overwrite-ignore", "--no-recurse-submodules",
+	}
 	if force {
 		args = append(args, "--force")
 	}
-	if _, err := c.Run(ctx, repo.Command{Args: append(append(args, target...), "--"), Reach: repo.WriteFiles}); err != nil {
+	args = append(append(args, target...), "--")
+	if _, err := c.Run(ctx, repo.Command{Args: args, Scope: repo.WriteFiles}); err != nil {
 		return nil, err
 	}
 	if d.Upstream != "" {
-		c.Follow(ctx, d.Branch, d.Upstream)
+		c.SetUpstream(ctx, d.Branch, d.Upstream)
 	}
 	c.WarnFilters()
 	return gittool.TextResult(d.summary(), d, "")
 }
 
-// target says what is checked out: a new branch, one that there is, one that
-// only a remote has, or a commit.
+// target returns the arguments that name what is checked out: a new branch, a
+// branch, a branch that only a remote has, or a commit.
 func (c *call) target(ctx context.Context, in checkoutArgs, d *checkoutData) ([]string, error) {
 	if in.Create {
 		name, err := repo.BranchName(c.Op, in.To)
@@ -126,7 +135,7 @@ func (c *call) target(ctx context.Context, in checkoutArgs, d *checkoutData) ([]
 		}
 		d.Branch, d.Created = name, true
 		if d.Commit, err = c.Resolve(ctx, start); err != nil {
-			if in.Start == "" && d.Previous != "" { // before the first commit there is nowhere to begin
+			if in.Start == "" && d.Previous != "" { // there is no commit yet
 				return []string{"-b", name}, nil
 			}
 			return nil, err
@@ -138,7 +147,7 @@ func (c *call) target(ctx context.Context, in checkoutArgs, d *checkoutData) ([]
 		if err != nil {
 			return nil, err
 		}
-		if args := d.among(name, list); args != nil {
+		if args := d.findBranch(name, list); args != nil {
 			return args, nil
 		}
 	}
@@ -149,8 +158,9 @@ func (c *call) target(ctx context.Context, in checkoutArgs, d *checkoutData) ([]
 	return []string{"--detach", d.Commit}, nil
 }
 
-// among looks for a branch, and else for the one remote that has it.
-func (d *checkoutData) among(name string, list []porcelain.Ref) []string {
+// findBranch looks for a local branch, and else for the only remote that has one
+// of that name. It returns nil if there is none.
+func (d *checkoutData) findBranch(name string, list []porcelain.Ref) []string {
 	var remote []porcelain.Ref
 	for _, r := range list {
 		switch {
@@ -172,11 +182,13 @@ func (d *checkoutData) among(name string, list []porcelain.Ref) []string {
 func (d *checkoutData) summary() string {
 	switch {
 	case d.Branch == "":
-		return fmt.Sprintf("at %s, on no branch: commits made here belong to none, so create one before you commit", porcelain.ShortID(d.Commit))
+		return fmt.Sprintf("at %s, on no branch: commits made here belong to none, so create one before you commit",
+			porcelain.ShortID(d.Commit))
 	case d.Upstream != "":
 		return fmt.Sprintf("created %s, which follows %s, and switched to it", d.Branch, d.Upstream)
 	case d.Created:
-		return fmt.Sprintf("created %s at %s and switched to it", d.Branch, cmp.Or(porcelain.ShortID(d.Commit), "the beginning"))
+		start := cmp.Or(porcelain.ShortID(d.Commit), "the beginning")
+		return fmt.Sprintf("created %s at %s and switched to it", d.Branch, start)
 	case d.Branch == d.Previous:
 		return "already on " + d.Branch
 	default:
@@ -184,8 +196,8 @@ func (d *checkoutData) summary() string {
 	}
 }
 
-// checkoutPaths takes files from elsewhere, unless that would overwrite
-// changes.
+// checkoutPaths takes files from a revision, unless that would overwrite changes
+// that are not committed.
 func (c *call) checkoutPaths(ctx context.Context, revision string, paths []string, force bool) (*tool.Result, error) {
 	commit, err := c.Resolve(ctx, revision)
 	if err != nil {
@@ -197,9 +209,10 @@ func (c *call) checkoutPaths(ctx context.Context, revision string, paths []strin
 			return nil, err
 		}
 		if len(s.Changes) > 0 {
-			d, _ := c.describe(s, maxFiles)
-			return nil, tool.Errorf(c.Op, tool.Conflict, "changes that are not committed would be overwritten: %s", namesOf(d.all())).
-				WithHint("commit or stash them first; git.restore is for throwing changes away")
+			d, _ := c.describe(s, gittool.MaxFiles)
+			return nil, tool.Errorf(c.Op, tool.Conflict, "changes that are not committed would be overwritten: %s",
+				joinPaths(d.all())).
+				WithHint("commit or stash them first; git.restore is for discarding changes")
 		}
 	}
 	where, err := c.Paths(paths)
@@ -207,14 +220,17 @@ func (c *call) checkoutPaths(ctx context.Context, revision string, paths []strin
 		return nil, err
 	}
 	args := []string{"checkout", "--quiet", "--no-progress", "--no-recurse-submodules", commit}
-	if _, err := c.Run(ctx, repo.Command{Args: append(args, where...), Reach: repo.WriteFiles}); err != nil {
+	if _, err := c.Run(ctx, repo.Command{Args: append(args, where...), Scope: repo.WriteFiles}); err != nil {
 		return nil, err
 	}
 	c.WarnFilters()
-	return gittool.TextResult(fmt.Sprintf("took %s from %s, and staged them", strings.Join(paths[:min(len(paths), 5)], ", "), tool.Truncate(revision)), checkoutData{Commit: commit, Paths: paths}, "")
+	const maxShown = 5
+	summary := fmt.Sprintf("took %s from %s, and staged them",
+		strings.Join(paths[:min(len(paths), maxShown)], ", "), tool.Truncate(revision))
+	return gittool.TextResult(summary, checkoutData{Commit: commit, Paths: paths}, "")
 }
 
-// all are the files that are not clean, once each.
+// all lists the files that are not clean, each once.
 func (d *statusData) all() []changeData {
 	var list []changeData
 	seen := map[porcelain.Name]bool{}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -19,8 +20,13 @@ const commitInput = `{
   "type": "object",
   "properties": {
     ` + gittool.RepoProperty + `,
-    "message": {"type": "string", "minLength": 1, "maxLength": 100000, "description": "The message: a subject, and after an empty line the reasons."},
-    "all": {"type": "boolean", "default": false, "description": "Stage all changed and deleted files first; not new ones."},
+    "message": {
+      "type": "string", "minLength": 1, "maxLength": 100000,
+      "description": "The message: a subject, and after an empty line the reasons."
+    },
+    "all": {
+      "type": "boolean", "default": false, "description": "Stage all changed and deleted files first; not new ones."
+    },
     "amend": {"type": "boolean", "default": false, "description": "Replace the last commit."}
   },
   "required": ["message"],
@@ -30,19 +36,19 @@ const commitInput = `{
 const commitOutput = `{
   "type": "object",
   "properties": {
-    "commit": ` + commitSchema + `,
+    "commit": ` + gittool.CommitSchema + `,
     "branch": {"type": "string"},
-    ` + patchOutput + `
+    ` + gittool.PatchOutput + `
   },
   "required": ["commit", "files"]
 }`
 
-func commitTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func commitTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "commit", Doc: commitDoc, Input: commitInput, Output: commitOutput,
 		Examples: []tool.Example{
-			gittool.Example("what is staged", `{"message": "server: answer HEAD requests"}`),
-			gittool.Example("all changes of known files", `{"message": "docs: mend the links", "all": true}`),
+			module.Example("what is staged", `{"message": "server: answer HEAD requests"}`),
+			module.Example("all changes of known files", `{"message": "docs: mend the links", "all": true}`),
 		},
 		Aliases: []string{
 			"git_commit", "git commit", "commit changes", "save changes to git", "record changes", "amend the last commit",
@@ -64,12 +70,13 @@ type commitArgs struct {
 type commitData struct {
 	Commit porcelain.Commit `json:"commit"`
 	Branch string           `json:"branch,omitempty"`
-	patchData
+	gittool.PatchData
 }
 
 func commit(ctx context.Context, c *call, in commitArgs) (*tool.Result, error) {
 	if strings.TrimSpace(in.Message) == "" || strings.ContainsRune(in.Message, 0) {
-		return nil, tool.Errorf(c.Op, tool.Invalid, "the message is empty, or is not text").WithHint("say in a line what the change does")
+		return nil, tool.Errorf(c.Op, tool.Invalid, "the message is empty, or is not text").
+			WithHint("say in a line what the change does")
 	}
 	branch := c.Branch()
 	if err := c.CheckProtected(branch, "committed to"); err != nil {
@@ -78,41 +85,46 @@ func commit(ctx context.Context, c *call, in commitArgs) (*tool.Result, error) {
 	if err := c.SetIdentity(c.Settings.AuthorName, c.Settings.AuthorEmail); err != nil {
 		return nil, err
 	}
-	if err := c.committable(ctx, in); err != nil {
+	if err := c.prepareCommit(ctx, in); err != nil {
 		return nil, err
 	}
-	args := []string{"commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-status", "--cleanup=whitespace", "--file=-"}
+	args := []string{
+		"commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-status", "--cleanup=whitespace", "--file=-",
+	}
 	if in.Amend {
 		args = append(args, "--amend", "--no-post-rewrite")
 	}
-	if _, err := c.Run(ctx, repo.Command{Args: args, Stdin: in.Message, Reach: repo.WriteRefs}); err != nil {
+	if _, err := c.Run(ctx, repo.Command{Args: args, Stdin: in.Message, Scope: repo.WriteRefs}); err != nil {
 		return nil, err
 	}
 	return c.committed(ctx, branch)
 }
 
-// committable sees to it that there is something to commit, and that it may be
-// committed.
-func (c *call) committable(ctx context.Context, in commitArgs) error {
+// prepareCommit stages the changes, if the call wants that, and returns an error
+// if there is nothing to commit or a commit is not possible.
+func (c *call) prepareCommit(ctx context.Context, in commitArgs) error {
 	s, err := c.state(ctx, "no", false, nil)
 	if err != nil {
 		return err
 	}
-	d, _ := c.describe(s, maxFiles)
+	d, _ := c.describe(s, gittool.MaxFiles)
 	switch {
-	case d.Counts.Conflicts > 0 && !in.All:
-		return tool.Errorf(c.Op, tool.Conflict, "%s in conflict: %s", gittool.Count(d.Counts.Conflicts, "file"), namesOf(d.Conflicts)).
-			WithHint("mend these files, stage them with git.add, and commit then")
 	case d.Counts.Conflicts > 0:
-		return tool.Errorf(c.Op, tool.Conflict, "%s in conflict: %s", gittool.Count(d.Counts.Conflicts, "file"), namesOf(d.Conflicts)).
-			WithHint("mend these files and stage them by name with git.add; all does not stage files in conflict")
+		e := tool.Errorf(c.Op, tool.Conflict, "%s in conflict: %s",
+			gittool.Count(d.Counts.Conflicts, "file"), joinPaths(d.Conflicts))
+		if in.All {
+			return e.WithHint("solve the conflicts and stage these files by name with git.add; " +
+				"all does not stage files in conflict")
+		}
+		return e.WithHint("solve the conflicts, stage these files with git.add, and commit then")
 	case in.Amend && s.Head == "":
-		return tool.Errorf(c.Op, tool.Invalid, "there is no commit to amend yet").WithHint("leave amend away")
+		return tool.Errorf(c.Op, tool.Invalid, "there is no commit to amend yet").WithHint("omit amend")
 	case in.Amend && d.Operation == "merge":
-		return tool.Errorf(c.Op, tool.Conflict, "a merge is under way, and its commit is not made yet").WithHint("leave amend away")
+		return tool.Errorf(c.Op, tool.Conflict, "a merge is under way, and its commit is not made yet").
+			WithHint("omit amend")
 	}
 	if in.Amend {
-		if err := c.unpublished(ctx); err != nil {
+		if err := c.rejectPublished(ctx); err != nil {
 			return err
 		}
 	}
@@ -127,39 +139,45 @@ func (c *call) committable(ctx context.Context, in commitArgs) error {
 	if staged > 0 || in.Amend || d.Operation == "merge" {
 		return nil
 	}
-	return c.nothing(d)
+	return c.nothingToCommit(d)
 }
 
-// nothing says why there is nothing to commit.
-func (c *call) nothing(d *statusData) error {
+// nothingToCommit says why there is nothing to commit.
+func (c *call) nothingToCommit(d *statusData) error {
 	e := tool.Errorf(c.Op, tool.Failed, "nothing to commit: nothing is staged")
 	if d.Counts.Unstaged > 0 {
-		return e.WithHint("%s changed and not staged: use git.add, or commit with all", gittool.Count(d.Counts.Unstaged, "file"))
+		return e.WithHint("%s changed and not staged: use git.add, or commit with all",
+			gittool.Count(d.Counts.Unstaged, "file"))
 	}
 	return e.WithHint("no file that Git knows has changed; new files must be staged with git.add")
 }
 
-// unpublished refuses to replace a commit that a remote has, unless work may be
-// lost here.
-func (c *call) unpublished(ctx context.Context) error {
+// rejectPublished refuses to replace a commit that a remote has, unless the app
+// file allows force.
+func (c *call) rejectPublished(ctx context.Context) error {
 	if c.Settings.AllowForce {
 		return nil
 	}
-	out, err := c.Run(ctx, repo.Command{Args: []string{"for-each-ref", "--count=1", "--format=%(refname:short)", "--contains=HEAD", "refs/remotes"}})
+	args := []string{"for-each-ref", "--count=1", "--format=%(refname:short)", "--contains=HEAD", "refs/remotes"}
+	out, err := c.Run(ctx, repo.Command{Args: args})
 	if err != nil {
 		return err
 	}
 	if remote := strings.TrimSpace(out.Text); remote != "" {
-		return tool.Errorf(c.Op, tool.Denied, "the last commit is already on %s, and others may have it", tool.Truncate(porcelain.Text(remote))).
-			WithHint("make a new commit instead; the user can allow this with tools.modules.git.constraints.allow_force: true")
+		return tool.Errorf(c.Op, tool.Denied, "the last commit is already on %s, and others may have it",
+			tool.Truncate(porcelain.Text(remote))).
+			WithHint("make a new commit instead; " +
+				"the user can allow this with tools.modules.git.constraints.allow_force: true")
 	}
 	return nil
 }
 
-// committed tells the commit that was made.
+// committed makes the result of a commit that was made.
 func (c *call) committed(ctx context.Context, branch string) (*tool.Result, error) {
-	p := page{Stat: true}
-	args := append([]string{"log", "--max-count=1", porcelain.CommitFormat, "--encoding=UTF-8", "--diff-merges=first-parent"}, p.flags()...)
+	p := gittool.Page{Stat: true}
+	args := append([]string{
+		"log", "--max-count=1", porcelain.CommitFormat, "--encoding=UTF-8", "--diff-merges=first-parent",
+	}, p.Flags()...)
 	out, err := c.Run(ctx, repo.Command{Args: append(args, "HEAD", "--")})
 	if err != nil {
 		return nil, err
@@ -168,7 +186,7 @@ func (c *call) committed(ctx context.Context, branch string) (*tool.Result, erro
 	if err != nil {
 		return nil, c.UnexpectedOutput(err)
 	}
-	d, text, err := c.patch(strings.TrimPrefix(rest, "\n"), p, out.Cut)
+	d, text, err := c.Patch(strings.TrimPrefix(rest, "\n"), p, out.Cut)
 	if err != nil {
 		return nil, err
 	}
@@ -176,18 +194,19 @@ func (c *call) committed(ctx context.Context, branch string) (*tool.Result, erro
 	if branch != "" {
 		where = " on " + porcelain.Text(branch)
 	}
-	return gittool.TextResult(fmt.Sprintf("committed %s%s: %s; %s", made.Short(), where, tool.Truncate(made.Subject), d.summary()), commitData{made, porcelain.Text(branch), d}, text)
+	summary := fmt.Sprintf("committed %s%s: %s; %s", made.Short(), where, tool.Truncate(made.Subject), d.Summary())
+	return gittool.TextResult(summary, commitData{made, porcelain.Text(branch), d}, text)
 }
 
-// namesOf lists some names, for an error.
-func namesOf(list []changeData) string {
-	const most = 10
+// joinPaths joins the paths of some changes, for an error.
+func joinPaths(list []changeData) string {
+	const maxNames = 10
 	var names []string
-	for _, change := range list[:min(len(list), most)] {
+	for _, change := range list[:min(len(list), maxNames)] {
 		names = append(names, change.Path.String())
 	}
 	text := strings.Join(names, ", ")
-	if len(list) > most {
+	if len(list) > maxNames {
 		text += " …"
 	}
 	return text

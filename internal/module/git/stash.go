@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -24,9 +25,12 @@ const stashInput = `{
     "action": {"enum": ["push", "list", "show", "pop", "apply", "drop"], "default": "push"},
     "message": {"type": "string", "maxLength": 500, "description": "With push: what the changes are."},
     "include_untracked": {"type": "boolean", "default": false, "description": "With push: new files too."},
-    "index": {"type": "integer", "minimum": 0, "default": 0, "description": "With show, pop, apply and drop: which stash; 0 is the latest."},
+    "index": {
+      "type": "integer", "minimum": 0, "default": 0,
+      "description": "With show, pop, apply and drop: which stash; 0 is the latest."
+    },
     ` + gittool.PathsProperty + `,
-    ` + pageProperties + `
+    ` + gittool.PageProperties + `
   },
   "additionalProperties": false
 }`
@@ -35,20 +39,33 @@ const stashOutput = `{
   "type": "object",
   "properties": {
     "action": {"type": "string"},
-    "stashes": {"type": "array", "items": {"type": "object", "properties": {"index": {"type": "integer"}, "commit": {"type": "string"}, "date": {"type": "string"}, "message": {"type": "string"}}, "required": ["index", "commit", "message"]}},
-    "commit": {"type": "string", "description": "The stash that was made, brought back or dropped; its id still finds it for a while."},
-    ` + patchOutput + `
+    "stashes": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {
+          "index": {"type": "integer"}, "commit": {"type": "string"}, "date": {"type": "string"},
+          "message": {"type": "string"}
+        },
+        "required": ["index", "commit", "message"]
+      }
+    },
+    "commit": {
+      "type": "string",
+      "description": "The stash that was made, brought back or dropped; its id still finds it for a while."
+    },
+    ` + gittool.PatchOutput + `
   },
   "required": ["action"]
 }`
 
-func stashTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func stashTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "stash", Doc: stashDoc, Input: stashInput, Output: stashOutput,
 		Examples: []tool.Example{
-			gittool.Example("put everything aside", `{"message": "half of the login page", "include_untracked": true}`),
-			gittool.Example("what is put aside", `{"action": "list"}`),
-			gittool.Example("bring the latest back", `{"action": "pop"}`),
+			module.Example("put everything aside", `{"message": "half of the login page", "include_untracked": true}`),
+			module.Example("what is put aside", `{"action": "list"}`),
+			module.Example("bring the latest back", `{"action": "pop"}`),
 		},
 		Aliases: []string{
 			"git_stash", "git stash", "stash changes", "put changes aside", "save work in progress", "unstash", "pop the stash",
@@ -62,7 +79,7 @@ func stashTool(g *repo.Runner) gittool.Definition {
 
 type stashArgs struct {
 	gittool.RepoArg
-	page
+	gittool.Page
 	Action    string   `json:"action"`
 	Message   string   `json:"message"`
 	Untracked bool     `json:"include_untracked"`
@@ -83,7 +100,7 @@ type stashData struct {
 type stashShowData struct {
 	Action string `json:"action"`
 	Commit string `json:"commit"`
-	patchData
+	gittool.PatchData
 }
 
 func stash(ctx context.Context, c *call, in stashArgs) (*tool.Result, error) {
@@ -107,7 +124,8 @@ func stash(ctx context.Context, c *call, in stashArgs) (*tool.Result, error) {
 		return gittool.TextResult(summary, stashListData{in.Action, list}, text.String())
 	}
 	if in.Index >= len(list) {
-		return nil, tool.Errorf(c.Op, tool.NotFound, "there is no stash %d: there are %d", in.Index, len(list)).WithHint("list them with action list; the latest is 0")
+		return nil, tool.Errorf(c.Op, tool.NotFound, "there is no stash %d: there are %d", in.Index, len(list)).
+			WithHint("list them with action list; the latest is 0")
 	}
 	chosen := list[in.Index]
 	switch in.Action {
@@ -116,14 +134,18 @@ func stash(ctx context.Context, c *call, in stashArgs) (*tool.Result, error) {
 	case "drop":
 		return c.stashDrop(ctx, chosen)
 	default:
-		return c.stashBack(ctx, in.Action, chosen)
+		return c.stashApply(ctx, in.Action, chosen)
 	}
 }
 
-// stashes lists what is put aside. It reads the log of refs/stash itself, which
-// is what git stash list has another process do.
+// stashes lists the stashes. It reads the log of refs/stash directly, for which
+// git stash list starts another process.
 func (c *call) stashes(ctx context.Context) ([]porcelain.Stash, error) {
-	out, err := c.Run(ctx, repo.Command{Args: []string{"log", "-z", "--walk-reflogs", "--first-parent", "--no-show-signature", porcelain.StashFormat, "--max-count=1000", "refs/stash", "--"}, Codes: []int{128}})
+	args := []string{
+		"log", "-z", "--walk-reflogs", "--first-parent", "--no-show-signature", porcelain.StashFormat,
+		"--max-count=1000", "refs/stash", "--",
+	}
+	out, err := c.Run(ctx, repo.Command{Args: args, Codes: []int{128}})
 	if err != nil {
 		return nil, err
 	}
@@ -156,16 +178,11 @@ func (c *call) stashPush(ctx context.Context, in stashArgs) (*tool.Result, error
 	if err != nil {
 		return nil, err
 	}
-	d, _ := c.describe(s, maxFiles)
-	switch {
-	case s.Head == "":
-		return nil, tool.Errorf(c.Op, tool.Failed, "there is no commit yet, so nothing can be put aside").WithHint("make a first commit")
-	case d.Counts.Conflicts > 0:
-		return nil, tool.Errorf(c.Op, tool.Conflict, "files are in conflict: %s", namesOf(d.Conflicts)).WithHint("mend these files and stage them with git.add first")
-	case d.Clean:
-		return nil, tool.Errorf(c.Op, tool.Failed, "there are no changes to put aside").WithHint("new files are taken with include_untracked")
+	d, _ := c.describe(s, gittool.MaxFiles)
+	if err := c.stashable(s, d); err != nil {
+		return nil, err
 	}
-	// Stashes are commits, but need no author: Git then names itself.
+	// A stash is a commit, but needs no author: without one Git names itself.
 	_ = c.SetIdentity(c.Settings.AuthorName, c.Settings.AuthorEmail)
 	args := []string{"stash", "push", "--quiet"}
 	if in.Message != "" {
@@ -177,7 +194,7 @@ func (c *call) stashPush(ctx context.Context, in stashArgs) (*tool.Result, error
 	if len(in.Paths) > 0 {
 		args = append(args, where...)
 	}
-	if _, err := c.Run(ctx, repo.Command{Args: args, Reach: repo.WriteFiles, Children: true}); err != nil {
+	if _, err := c.Run(ctx, repo.Command{Args: args, Scope: repo.WriteFiles, Children: true}); err != nil {
 		return nil, err
 	}
 	list, err := c.stashes(ctx)
@@ -188,7 +205,25 @@ func (c *call) stashPush(ctx context.Context, in stashArgs) (*tool.Result, error
 		return nil, tool.Errorf(c.Op, tool.Failed, "nothing was put aside")
 	}
 	c.WarnFilters()
-	return gittool.TextResult("put aside the changes of "+gittool.Count(len(d.all()), "file")+" as stash 0", stashData{in.Action, list[0].Commit}, "")
+	summary := "put aside the changes of " + gittool.Count(len(d.all()), "file") + " as stash 0"
+	return gittool.TextResult(summary, stashData{in.Action, list[0].Commit}, "")
+}
+
+// stashable returns an error if there is nothing to stash, or Git could not do
+// it.
+func (c *call) stashable(s *porcelain.Status, d *statusData) error {
+	switch {
+	case s.Head == "":
+		return tool.Errorf(c.Op, tool.Failed, "there is no commit yet, so nothing can be put aside").
+			WithHint("make a first commit")
+	case d.Counts.Conflicts > 0:
+		return tool.Errorf(c.Op, tool.Conflict, "files are in conflict: %s", joinPaths(d.Conflicts)).
+			WithHint("solve the conflicts and stage these files with git.add first")
+	case d.Clean:
+		return tool.Errorf(c.Op, tool.Failed, "there are no changes to put aside").
+			WithHint("new files are taken with include_untracked")
+	}
+	return nil
 }
 
 func (c *call) stashShow(ctx context.Context, in stashArgs, chosen porcelain.Stash) (*tool.Result, error) {
@@ -196,46 +231,53 @@ func (c *call) stashShow(ctx context.Context, in stashArgs, chosen porcelain.Sta
 	if err != nil {
 		return nil, err
 	}
-	args := append(append([]string{"diff"}, in.flags()...), chosen.Commit+"^1", chosen.Commit)
+	args := append(append([]string{"diff"}, in.Flags()...), chosen.Commit+"^1", chosen.Commit)
 	out, err := c.Run(ctx, repo.Command{Args: append(args, where...)})
 	if err != nil {
 		return nil, err
 	}
-	d, text, err := c.patch(out.Text, in.page, out.Cut)
+	d, text, err := c.Patch(out.Text, in.Page, out.Cut)
 	if err != nil {
 		return nil, err
 	}
-	return gittool.TextResult(fmt.Sprintf("stash %d (%s): %s", chosen.Index, tool.Truncate(chosen.Message), d.summary()), stashShowData{in.Action, chosen.Commit, d}, text)
+	summary := fmt.Sprintf("stash %d (%s): %s", chosen.Index, tool.Truncate(chosen.Message), d.Summary())
+	return gittool.TextResult(summary, stashShowData{in.Action, chosen.Commit, d}, text)
 }
 
-// stashBack brings a stash back. A conflict leaves its marks in the files, and
-// the stash in its place.
-func (c *call) stashBack(ctx context.Context, action string, chosen porcelain.Stash) (*tool.Result, error) {
+// stashApply applies a stash, and with pop removes it. A conflict leaves its
+// marks in the files, and the stash in the list.
+func (c *call) stashApply(ctx context.Context, action string, chosen porcelain.Stash) (*tool.Result, error) {
 	_ = c.SetIdentity(c.Settings.AuthorName, c.Settings.AuthorEmail)
-	_, err := c.Run(ctx, repo.Command{Args: []string{"stash", action, "--quiet", chosen.Ref()}, Reach: repo.WriteFiles, Children: true})
+	args := []string{"stash", action, "--quiet", chosen.Ref()}
+	_, err := c.Run(ctx, repo.Command{Args: args, Scope: repo.WriteFiles, Children: true})
 	if err != nil {
 		s, err2 := c.state(ctx, "no", false, nil)
 		if err2 != nil {
 			return nil, errors.Join(err, err2)
 		}
-		if d, _ := c.describe(s, maxFiles); d.Counts.Conflicts > 0 {
-			return nil, tool.Errorf(c.Op, tool.Conflict, "the stash was brought back with conflicts in %s, and is kept in the list", namesOf(d.Conflicts)).
-				WithHint("mend these files and stage them with git.add")
+		if d, _ := c.describe(s, gittool.MaxFiles); d.Counts.Conflicts > 0 {
+			return nil, tool.Errorf(c.Op, tool.Conflict,
+				"the stash was brought back with conflicts in %s, and is kept in the list", joinPaths(d.Conflicts)).
+				WithHint("solve the conflicts and stage these files with git.add")
 		}
 		return nil, err
 	}
 	c.WarnFilters()
 	verb := map[string]string{"pop": "brought back and removed", "apply": "brought back, and kept,"}[action]
-	return gittool.TextResult(fmt.Sprintf("%s stash %d (%s)", verb, chosen.Index, tool.Truncate(chosen.Message)), stashData{action, chosen.Commit}, "")
+	summary := fmt.Sprintf("%s stash %d (%s)", verb, chosen.Index, tool.Truncate(chosen.Message))
+	return gittool.TextResult(summary, stashData{action, chosen.Commit}, "")
 }
 
 func (c *call) stashDrop(ctx context.Context, chosen porcelain.Stash) (*tool.Result, error) {
 	if _, err := c.CheckForce(true); err != nil {
 		return nil, tool.Errorf(c.Op, tool.Denied, "to drop a stash is to lose work, which is not allowed here").
-			WithHint("leave it; the user can allow this in the app file: tools.modules.git.constraints.allow_force: true")
+			WithHint("keep it; the user can allow this in the app file: tools.modules.git.constraints.allow_force: true")
 	}
-	if _, err := c.Run(ctx, repo.Command{Args: []string{"stash", "drop", "--quiet", chosen.Ref()}, Reach: repo.WriteRefs, Children: true}); err != nil {
+	args := []string{"stash", "drop", "--quiet", chosen.Ref()}
+	if _, err := c.Run(ctx, repo.Command{Args: args, Scope: repo.WriteRefs, Children: true}); err != nil {
 		return nil, err
 	}
-	return gittool.TextResult(fmt.Sprintf("dropped stash %d (%s); git.show finds it as %s for a while", chosen.Index, tool.Truncate(chosen.Message), porcelain.ShortID(chosen.Commit)), stashData{"drop", chosen.Commit}, "")
+	summary := fmt.Sprintf("dropped stash %d (%s); git.show finds it as %s for a while",
+		chosen.Index, tool.Truncate(chosen.Message), porcelain.ShortID(chosen.Commit))
+	return gittool.TextResult(summary, stashData{"drop", chosen.Commit}, "")
 }

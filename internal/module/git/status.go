@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -22,7 +23,10 @@ const statusInput = `{
     ` + gittool.RepoProperty + `,
     ` + gittool.PathsProperty + `,
     "untracked": {"enum": ["no", "normal", "all"], "default": "normal", "description": "How new files are listed."},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 5000, "default": 200, "description": "How many files to list at most."}
+    "limit": {
+      "type": "integer", "minimum": 1, "maximum": 5000, "default": 200,
+      "description": "How many files to list at most."
+    }
   },
   "additionalProperties": false
 }`
@@ -39,7 +43,13 @@ const statusOutput = `{
     "operation": {"type": "string", "description": "What is under way: merge, rebase, cherry-pick, revert or bisect."},
     "stashes": {"type": "integer"},
     "clean": {"type": "boolean", "description": "Whether nothing is changed, staged, untracked or in conflict."},
-    "counts": {"type": "object", "properties": {"staged": {"type": "integer"}, "unstaged": {"type": "integer"}, "untracked": {"type": "integer"}, "conflicts": {"type": "integer"}}},
+    "counts": {
+      "type": "object",
+      "properties": {
+        "staged": {"type": "integer"}, "unstaged": {"type": "integer"}, "untracked": {"type": "integer"},
+        "conflicts": {"type": "integer"}
+      }
+    },
     "staged": {"type": "array", "items": {"$ref": "#/$defs/change"}},
     "unstaged": {"type": "array", "items": {"$ref": "#/$defs/change"}},
     "untracked": {"type": "array", "items": {"type": "string"}},
@@ -47,15 +57,25 @@ const statusOutput = `{
     "truncated": {"type": "boolean", "description": "Whether more files than are listed are not clean."}
   },
   "required": ["repo", "clean", "counts", "staged", "unstaged", "untracked", "conflicts", "truncated"],
-  "$defs": {"change": {"type": "object", "properties": {"path": {"type": "string"}, "change": {"type": "string"}, "from": {"type": "string", "description": "The name before a rename."}}, "required": ["path", "change"]}}
+  "$defs": {
+    "change": {
+      "type": "object",
+      "properties": {
+        "path": {"type": "string"}, "change": {"type": "string"},
+        "from": {"type": "string", "description": "The name before a rename."}
+      },
+      "required": ["path", "change"]
+    }
+  }
 }`
 
-func statusTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func statusTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "status", Doc: statusDoc, Input: statusInput, Output: statusOutput,
 		Examples: []tool.Example{
-			gittool.Example("what has changed", `{}`),
-			gittool.Example("in a repository below the workspace, each new file by its name", `{"repo": "services/api", "untracked": "all"}`),
+			module.Example("what has changed", `{}`),
+			module.Example("in a repository below the workspace, each new file by its name",
+				`{"repo": "services/api", "untracked": "all"}`),
 		},
 		Aliases: []string{
 			"git_status", "git status", "repo_status", "working tree status",
@@ -121,17 +141,20 @@ func (c *call) state(ctx context.Context, untracked string, ignored bool, paths 
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"status", "--porcelain=v2", "--branch", "--show-stash", "-z", "--ignore-submodules=dirty", "--untracked-files=" + untracked}
+	args := []string{
+		"status", "--porcelain=v2", "--branch", "--show-stash", "-z", "--ignore-submodules=dirty",
+		"--untracked-files=" + untracked,
+	}
 	if ignored {
 		args = append(args, "--ignored=matching")
 	}
-	const most = 64 << 20
-	out, err := c.Run(ctx, repo.Command{Args: append(args, where...), MaxOutput: most})
+	const maxOutput = 64 << 20
+	out, err := c.Run(ctx, repo.Command{Args: append(args, where...), MaxOutput: maxOutput})
 	if err != nil {
 		return nil, err
 	}
 	if out.Cut {
-		return nil, tool.Errorf(c.Op, tool.Failed, "too many files are not clean to be listed").
+		return nil, tool.Errorf(c.Op, tool.Failed, "too many files have changed to list them").
 			WithHint("give paths, or put generated folders into .gitignore")
 	}
 	s, err := porcelain.ParseStatus(out.Text)
@@ -141,7 +164,8 @@ func (c *call) state(ctx context.Context, untracked string, ignored bool, paths 
 	return s, nil
 }
 
-// describe sorts what is not clean, and writes it as lines.
+// describe sorts the files that are not clean into groups, and writes up to
+// limit of them as lines.
 func (c *call) describe(s *porcelain.Status, limit int) (*statusData, string) {
 	d := &statusData{
 		Repo: c.Shown, Branch: s.Branch, Head: s.Head, Upstream: s.Upstream, Operation: c.Operation(), Stashes: s.Stashes,
@@ -163,11 +187,12 @@ func (c *call) describe(s *porcelain.Status, limit int) (*statusData, string) {
 	return d, text.String()
 }
 
+// add counts a change, and lists it if it is shown.
 func (d *statusData) add(change porcelain.Change, shown bool) {
-	put := func(n *int, list *[]changeData, letter byte, from porcelain.Name) {
+	add := func(n *int, list *[]changeData, c changeData) {
 		*n++
 		if shown {
-			*list = append(*list, changeData{change.Path, changeWord(letter), from})
+			*list = append(*list, c)
 		}
 	}
 	switch change.Kind {
@@ -177,16 +202,14 @@ func (d *statusData) add(change porcelain.Change, shown bool) {
 			d.Untracked = append(d.Untracked, change.Path)
 		}
 	case porcelain.Unmerged:
-		d.Counts.Conflicts++
-		if shown {
-			d.Conflicts = append(d.Conflicts, changeData{Path: change.Path, Change: conflictWord(change.Staged, change.Unstaged)})
-		}
+		word := conflictWord(change.Staged, change.Unstaged)
+		add(&d.Counts.Conflicts, &d.Conflicts, changeData{Path: change.Path, Change: word})
 	case porcelain.Ordinary, porcelain.Renamed:
 		if change.Staged != '.' {
-			put(&d.Counts.Staged, &d.Staged, change.Staged, change.From)
+			add(&d.Counts.Staged, &d.Staged, changeData{change.Path, changeWord(change.Staged), change.From})
 		}
 		if change.Unstaged != '.' {
-			put(&d.Counts.Unstaged, &d.Unstaged, change.Unstaged, "")
+			add(&d.Counts.Unstaged, &d.Unstaged, changeData{change.Path, changeWord(change.Unstaged), ""})
 		}
 	}
 }
@@ -197,7 +220,7 @@ var changeWords = map[byte]string{
 
 func changeWord(letter byte) string { return cmp.Or(changeWords[letter], "changed") }
 
-// conflictWord says what the two sides of a conflict did.
+// conflictWord describes what the two sides of a conflict did.
 func conflictWord(ours, theirs byte) string {
 	switch {
 	case ours == theirs && ours == 'U':
@@ -215,15 +238,20 @@ func conflictWord(ours, theirs byte) string {
 	}
 }
 
-// summary is the state in one line.
+// summary writes the state as one line.
 func (d *statusData) summary() string {
 	var parts []string
 	for _, part := range []struct {
-		n    int
-		noun string
-	}{{d.Counts.Conflicts, "in conflict"}, {d.Counts.Staged, "staged"}, {d.Counts.Unstaged, "changed"}, {d.Counts.Untracked, "untracked"}} {
+		n     int
+		state string
+	}{
+		{d.Counts.Conflicts, "in conflict"},
+		{d.Counts.Staged, "staged"},
+		{d.Counts.Unstaged, "changed"},
+		{d.Counts.Untracked, "untracked"},
+	} {
 		if part.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.noun))
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.state))
 		}
 	}
 	if d.Clean {

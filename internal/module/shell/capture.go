@@ -8,20 +8,20 @@ import (
 	"callgate/tool"
 )
 
-// What is kept of each stream: its head, and its tail.
+// Bytes that are kept of each stream.
 const (
 	keptHead = 96 << 10
 	keptTail = 96 << 10
 )
 
 // capture keeps the head and the tail of a stream, counts the rest, and passes
-// everything on to whoever watches.
+// everything on to watchers of the call.
 type capture struct {
 	name  string
 	grant tool.Grant
 	head  []byte
 	tail  []byte // a ring once it is full
-	at    int    // where the ring begins
+	at    int    // the start of the ring
 	total int64
 }
 
@@ -29,21 +29,21 @@ func newCapture(name string, grant tool.Grant) *capture {
 	return &capture{name: name, grant: grant}
 }
 
-// Write takes everything and never fails: a command must not die of talking.
+// Write never fails: a command must not die because it prints a lot.
 func (c *capture) Write(p []byte) (int, error) {
 	c.grant.Output(c.name, p)
 	c.total += int64(len(p))
 	rest := p
-	if room := keptHead - len(c.head); room > 0 {
-		n := min(room, len(rest))
+	if free := keptHead - len(c.head); free > 0 {
+		n := min(free, len(rest))
 		c.head = append(c.head, rest[:n]...)
 		rest = rest[n:]
 	}
 	if len(rest) > keptTail {
 		rest = rest[len(rest)-keptTail:]
 	}
-	if room := keptTail - len(c.tail); room > 0 && c.at == 0 {
-		n := min(room, len(rest))
+	if free := keptTail - len(c.tail); free > 0 && c.at == 0 {
+		n := min(free, len(rest))
 		c.tail = append(c.tail, rest[:n]...)
 		rest = rest[n:]
 	}
@@ -58,7 +58,7 @@ func (c *capture) Write(p []byte) (int, error) {
 // cut reports whether something was left out.
 func (c *capture) cut() bool { return c.total > int64(len(c.head)+len(c.tail)) }
 
-// String is what was kept, as valid text.
+// String returns what was kept, as valid text.
 func (c *capture) String() string {
 	var b strings.Builder
 	b.Write(c.head)

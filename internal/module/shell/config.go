@@ -8,7 +8,7 @@ import (
 	"callgate/internal/module"
 )
 
-// settings is what an app file may say of the module.
+// settings are the settings of the module in an app file.
 type settings struct {
 	Network  bool     `config:"network" help:"whether commands may use the network"`
 	Readable []string `config:"readable" help:"absolute paths of folders and files that commands may read beside the workspace"`
@@ -17,15 +17,16 @@ type settings struct {
 
 func defaults() *settings { return &settings{} }
 
-// Check reports what is wrong with the settings as a whole.
+// Check reports what is wrong with the settings.
 func (s *settings) Check() error {
-	if slices.ContainsFunc(s.Readable, func(path string) bool { return !filepath.IsAbs(path) || filepath.Clean(path) != path }) {
+	notClean := func(path string) bool { return !filepath.IsAbs(path) || filepath.Clean(path) != path }
+	if slices.ContainsFunc(s.Readable, notClean) {
 		return errors.New("config.readable must be a list of absolute paths")
 	}
 	return nil
 }
 
-// Module is the module as the kernel opens it.
+// Module returns the module for the kernel.
 func Module() module.Module {
 	return module.Module{
 		Name:     Namespace,

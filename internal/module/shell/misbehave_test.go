@@ -14,7 +14,7 @@ import (
 	"callgate/tool"
 )
 
-// call makes a call of a module that is set up in some way.
+// call makes a call of the module with a configuration.
 func call(t *testing.T, c shell.Config, workspace string, args map[string]any) (*tool.Result, error) {
 	t.Helper()
 	if runtime.GOOS != "linux" || sandbox.Probe().Level != sandbox.Full {
@@ -29,14 +29,15 @@ func call(t *testing.T, c shell.Config, workspace string, args map[string]any) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	return shell.Tools(c)[0].Handler.Execute(t.Context(), tool.Call{ID: "c1", Args: data}, tool.Grant{Workspace: workspace, Root: root})
+	grant := tool.Grant{Workspace: workspace, Root: root}
+	return shell.Tools(c)[0].Handler.Execute(t.Context(), tool.Call{ID: "c1", Args: data}, grant)
 }
 
-// brand is a number of seconds that only this process's commands sleep for.
-func brand() string { return strconv.Itoa(80_000_000 + os.Getpid()) }
+// seconds is a time that only the commands of one case of this process sleep.
+func seconds(n int) string { return strconv.Itoa(80_000_000 + 10*os.Getpid() + n) }
 
-// left lists processes that still sleep for the brand.
-func left(t *testing.T) []string {
+// sleeping lists the processes that still sleep for a time.
+func sleeping(t *testing.T, seconds string) []string {
 	t.Helper()
 	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -44,7 +45,7 @@ func left(t *testing.T) []string {
 	}
 	var found []string
 	for _, name := range names {
-		if line, _ := os.ReadFile(name); strings.Contains(string(line), brand()) {
+		if line, _ := os.ReadFile(name); strings.Contains(string(line), seconds) {
 			found = append(found, strings.ReplaceAll(string(line), "\x00", " "))
 		}
 	}
@@ -52,21 +53,28 @@ func left(t *testing.T) []string {
 }
 
 func TestMisbehaviour(t *testing.T) {
-	for _, c := range []struct {
+	t.Parallel()
+	for i, c := range []struct {
 		name, command string
 		kind          tool.Kind
 		summary, text string
 	}{
-		{"talks for ever", "echo start; while :; do echo again and again >&2; done", tool.Timeout, "did not end within 1s", "start\n"},
-		{"will not listen", `trap "" TERM; echo start; sleep $B; sleep $B`, tool.Timeout, "did not end within 1s", "start\n"},
+		{"prints for ever", "echo start; while :; do echo again and again >&2; done", tool.Timeout,
+			"did not end within 1s", "start\n"},
+		{"ignores a signal", `trap "" TERM; echo start; sleep $B; sleep $B`, tool.Timeout, "did not end within 1s",
+			"start\n"},
 		{"leaves a server", "setsid sleep $B & (sleep $B &) ; nohup sleep $B & echo started", "", "exit code 0", "started\n"},
 		{"asks a question", "read -p 'sure? ' answer && echo $answer", tool.Failed, "exit code 1", ""},
-		{"wants the network", "getent hosts example.com || { echo 'Could not resolve host: example.com' >&2; exit 6; }", tool.Failed, "no network here", "resolve"},
-		{"writes elsewhere", "echo x > /etc/callgate-test", tool.Failed, "only the workspace and /tmp can be written", "ead-only"},
+		{"wants the network", "getent hosts example.com || { echo 'Could not resolve host: example.com' >&2; exit 6; }",
+			tool.Failed, "no network here", "resolve"},
+		{"writes elsewhere", "echo x > /etc/callgate-test", tool.Failed,
+			"only the workspace and /tmp can be written", "ead-only"},
 		{"is killed", "kill -9 $$", tool.Failed, "SIGKILL", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := call(t, shell.Config{}, workspace(t), map[string]any{"command": strings.ReplaceAll(c.command, "$B", brand()), "timeout": 1})
+			t.Parallel()
+			command := strings.ReplaceAll(c.command, "$B", seconds(i))
+			r, err := call(t, shell.Config{}, workspace(t), map[string]any{"command": command, "timeout": 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,18 +82,19 @@ func TestMisbehaviour(t *testing.T) {
 				t.Errorf("%s: %q\n%.200s", r.Status, r.Summary, text(r))
 			}
 			if r.Error != nil && r.Error.Message == "" {
-				t.Error("a failure without words")
+				t.Error("a failure without a message")
 			}
-			if alive := left(t); len(alive) > 0 {
+			if alive := sleeping(t, seconds(i)); len(alive) > 0 {
 				t.Errorf("left behind: %q", alive)
 			}
 		})
 	}
 }
 
-// What a call says it writes is all that it can write, and what was made only
-// so that it could be written does not stay.
+// TestDeclaredWrites: a command can write only what its call declares, and what was
+// created only so that it could be written is removed.
 func TestDeclaredWrites(t *testing.T) {
+	t.Parallel()
 	dir := workspace(t)
 	outside := workspace(t)
 	for name, target := range map[string]string{"out": outside, "in": "real"} {
@@ -127,7 +136,8 @@ func TestDeclaredWrites(t *testing.T) {
 			t.Errorf("%s: there is a %s", c.name, c.absent)
 		}
 	}
-	if _, err := call(t, shell.Config{}, dir, map[string]any{"command": "true", "writes": []string{"f"}, "reads_only": true}); tool.KindOf(err) != tool.Invalid {
+	both := map[string]any{"command": "true", "writes": []string{"f"}, "reads_only": true}
+	if _, err := call(t, shell.Config{}, dir, both); tool.KindOf(err) != tool.Invalid {
 		t.Errorf("both declarations: %v", err)
 	}
 	if entries, _ := os.ReadDir(outside); len(entries) > 0 {
@@ -140,9 +150,10 @@ func exists(dir, name string) bool {
 	return err == nil
 }
 
-// A command can read neither the kernel's key nor anything else of its state,
-// wherever that lies.
+// TestKernelStateIsHidden: a command can read neither the kernel's key nor anything
+// else of its state, wherever that lies.
 func TestKernelStateIsHidden(t *testing.T) {
+	t.Parallel()
 	dir := workspace(t)
 	state := filepath.Join(dir, "state")
 	if err := os.MkdirAll(state, 0o700); err != nil {
@@ -151,16 +162,19 @@ func TestKernelStateIsHidden(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(state, "human.key"), []byte("key-of-the-human"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, err := call(t, shell.Config{Hidden: []string{state}}, dir, map[string]any{"command": "ls -A state; cat state/human.key; cp -r state stolen; grep -r key-of . ; tar c state | cat"})
+	const steal = "ls -A state; cat state/human.key; cp -r state stolen; grep -r key-of . ; tar c state | cat"
+	r, err := call(t, shell.Config{Hidden: []string{state}}, dir, map[string]any{"command": steal})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if data, _ := json.Marshal(r); strings.Contains(string(data), "key-of-the-human") || strings.Contains(text(r), "human.key\n") {
+	data, _ := json.Marshal(r)
+	if strings.Contains(string(data), "key-of-the-human") || strings.Contains(text(r), "human.key\n") {
 		t.Errorf("it saw %s", text(r))
 	}
 }
 
 func TestConfigOfTheApp(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		config map[string]any
 		kind   tool.Kind

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 	"callgate/tool"
 )
 
-// run is one command: what it was told, what it printed, how it ended.
+// run is one command: its arguments, what it printed, and how it ended.
 type run struct {
 	in      bashArgs
 	grant   tool.Grant
@@ -19,10 +20,10 @@ type run struct {
 	out     *capture // stdout
 	log     *capture // stderr
 	exit    sandbox.Exit
-	stopped bool // the call itself was over before the command was
+	stopped bool // the call ended before the command did
 }
 
-// bashData is what is told of a command beside its output.
+// bashData is the data of a result.
 type bashData struct {
 	ExitCode   int    `json:"exit_code"`
 	Signal     string `json:"signal,omitempty"`
@@ -34,8 +35,8 @@ type bashData struct {
 	Network    bool   `json:"network"`
 }
 
-// result tells how a command ended. One that failed is a failure, and still
-// has its output: that is where its reasons are.
+// result makes the result of a command. A failure has the output, too: it tells the
+// reasons.
 func (r *run) result() (*tool.Result, error) {
 	out, log := r.out.String(), r.log.String()
 	cut := r.out.cut() || r.log.cut()
@@ -53,18 +54,20 @@ func (r *run) result() (*tool.Result, error) {
 	if log != "" {
 		result.Content = append(result.Content, tool.Text("stderr:\n"+log))
 	}
-	for _, wall := range r.exit.Missing {
-		result.Warnings = append(result.Warnings, "it ran although this machine cannot "+wall)
+	for _, missing := range r.exit.Missing {
+		result.Warnings = append(result.Warnings, "it ran although this machine cannot "+missing)
 	}
 	if failed := r.failure(out, log); failed != nil {
 		result.Status, result.Error, result.Summary = tool.Failure, failed, failed.Error()
 		return result, nil
 	}
-	result.Summary = fmt.Sprintf("exit code 0 after %v, %s", r.exit.Duration.Round(time.Millisecond), lines(out+log, cut))
+	result.Summary = fmt.Sprintf("exit code 0 after %v, %s",
+		r.exit.Duration.Round(time.Millisecond), outputSummary(out+log, cut))
 	return result, nil
 }
 
-func lines(text string, cut bool) string {
+// outputSummary tells how much output there is.
+func outputSummary(text string, cut bool) string {
 	n := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
 	switch {
 	case text == "":
@@ -78,21 +81,23 @@ func lines(text string, cut bool) string {
 	}
 }
 
-// failure says why a command failed and what to do about it; nil when it did
-// not.
+// failure says why a command failed and what to do about it; nil if it did not
+// fail.
 func (r *run) failure(out, log string) *tool.Error {
 	e := &tool.Error{Op: op, Kind: tool.Failed}
 	switch {
 	case r.stopped && (r.exit.Signal != "" || r.exit.Code != 0):
-		e.Kind, e.Message = tool.Cancelled, "the call was over before the command was, so it was stopped"
+		e.Kind, e.Message = tool.Cancelled, "the call ended before the command did, so the command was stopped"
 		if r.exit.TimedOut {
 			e.Kind = tool.Timeout
 		}
 		return e
 	case r.exit.TimedOut:
 		e.Kind = tool.Timeout
-		e.Message = fmt.Sprintf("the command did not end within %ds, so it was stopped with everything it had started", r.in.Timeout)
-		e.Hint = "what it printed is kept; do less, or raise timeout (to 1800 at most); a server must be used in the same call that starts it"
+		e.Message = fmt.Sprintf("the command did not end within %ds, so it was stopped with everything it had started",
+			r.in.Timeout)
+		e.Hint = "what it printed is kept; do less, or raise timeout (to 1800 at most); " +
+			"a server must be used in the same call that starts it"
 	case r.exit.Limit != "":
 		e.Message = "the command was stopped, because all its processes together took too much: " + r.exit.Limit
 		e.Hint = "do less at a time, or use fewer parallel jobs"
@@ -118,32 +123,31 @@ var signalHints = map[string]string{
 	"SIGSYS":  "it asked the system for something that no command may do here",
 }
 
-// lastLine is where most programs say what went wrong.
+// lastLine returns the last line, where most programs say what went wrong.
 func lastLine(text string) string {
 	text = strings.TrimRight(text, "\n \t")
 	return tool.Truncate(strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]))
 }
 
-// hint explains a failure that the walls may have caused, from the end of what
-// was printed.
+// hint explains a failure that the sandbox may have caused. tail is the end of the
+// output.
 func (r *run) hint(tail string) string {
 	says := func(phrases ...string) bool {
-		for _, p := range phrases {
-			if strings.Contains(tail, p) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(tail, p) })
 	}
+	readOnly := says("Read-only file system", "EROFS")
+	denied := readOnly || says("Permission denied", "EACCES")
 	switch {
-	case !r.network && says("Could not resolve host", "Temporary failure in name resolution", "Network is unreachable", "network is unreachable",
-		"no such host", "EAI_AGAIN", "ENETUNREACH", "getaddrinfo"):
+	case !r.network && says("Could not resolve host", "Temporary failure in name resolution", "Network is unreachable",
+		"network is unreachable", "no such host", "EAI_AGAIN", "ENETUNREACH", "getaddrinfo"):
 		return "commands have no network here; use a tool that has, or ask the user to allow it"
-	case len(r.in.Writes) > 0 && says("Read-only file system", "Permission denied", "Device or resource busy", "EROFS", "EACCES", "EBUSY"):
-		return "only what writes names can be written: " + tool.Truncate(strings.Join(r.in.Writes, ", ")) + "; name a folder where files are replaced, or leave writes away"
-	case r.in.ReadsOnly && says("Read-only file system", "Permission denied", "EROFS", "EACCES"):
-		return "with reads_only nothing in the workspace can be written; name what it writes in writes, or leave reads_only away"
-	case says("Read-only file system", "EROFS"):
+	case len(r.in.Writes) > 0 && (denied || says("Device or resource busy", "EBUSY")):
+		return "only what writes names can be written: " + tool.Truncate(strings.Join(r.in.Writes, ", ")) +
+			"; name a folder where files are replaced, or omit writes"
+	case r.in.ReadsOnly && denied:
+		return "with reads_only nothing in the workspace can be written; " +
+			"name what it writes in writes, or omit reads_only"
+	case readOnly:
 		return "only the workspace and /tmp can be written"
 	case r.exit.Code == 127:
 		return "bash did not find a program: it is not installed, or not in the PATH"

@@ -3,7 +3,6 @@ package shell
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,9 +27,9 @@ type bashArgs struct {
 
 // Execute runs one command.
 func (h handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
-	var in bashArgs
-	if err := json.Unmarshal(call.Args, &in); err != nil {
-		return nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the arguments do not fit " + op, Err: err}
+	in, err := module.Args[bashArgs](op, call)
+	if err != nil {
+		return nil, err
 	}
 	switch {
 	case grant.Root == nil || grant.Workspace == "":
@@ -46,17 +45,17 @@ func (h handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) 
 	if err != nil {
 		return nil, err
 	}
-	places, err := w.createWritePaths(in.Writes)
+	writes, err := w.createWritePaths(in.Writes)
 	if err != nil {
 		return nil, err
 	}
-	defer places.tidy()
+	defer writes.removeUnused()
 	config := module.SettingsOf(grant, defaults)
 	r := &run{in: in, grant: grant, network: grant.Network || config.Network}
 	r.out, r.log = newCapture("stdout", grant), newCapture("stderr", grant)
 	limited, cancel := context.WithTimeout(ctx, time.Duration(in.Timeout)*time.Second)
 	defer cancel()
-	r.exit, err = sandbox.Run(limited, h.spec(r, config, dir, places))
+	r.exit, err = sandbox.Run(limited, h.spec(r, config, dir, writes))
 	if err != nil {
 		return nil, err
 	}
@@ -64,14 +63,14 @@ func (h handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) 
 	return r.result()
 }
 
-// spec is the command as the sandbox runs it.
-func (h handler) spec(r *run, config *settings, dir string, places *writePaths) sandbox.Spec {
+// spec is the command for the sandbox.
+func (h handler) spec(r *run, config *settings, dir string, writes *writePaths) sandbox.Spec {
 	s := sandbox.Spec{
 		Argv: []string{"bash", "-c", r.in.Command}, Dir: dir, Env: h.environ(r, config),
 		Stdout: r.out, Stderr: r.log,
 		Workspace:         r.grant.Workspace,
 		ReadOnlyWorkspace: r.in.ReadsOnly || len(r.in.Writes) > 0,
-		Readable:          slices.Concat(h.Readable, config.Readable), Writable: places.paths, Hidden: h.Hidden,
+		Readable:          slices.Concat(h.Readable, config.Readable), Writable: writes.paths, Hidden: h.Hidden,
 		Network: r.network, Relaxed: h.Relaxed || r.grant.Relaxed,
 		Limits: h.Limits, Grace: grace,
 	}
@@ -82,8 +81,8 @@ func (h handler) spec(r *run, config *settings, dir string, places *writePaths) 
 	return s
 }
 
-// environ is the environment of a command: there is no terminal, and nobody to
-// ask.
+// environ is the environment of a command. It tells programs that there is no
+// terminal, and nobody who answers questions.
 func (h handler) environ(r *run, config *settings) []string {
 	env := sandbox.Environ(slices.Concat(h.Env, config.Env))
 	env = slices.DeleteFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "TERM=") })

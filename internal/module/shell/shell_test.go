@@ -15,7 +15,7 @@ import (
 	"callgate/tool"
 )
 
-// run makes a call as the door would: the arguments complete, the claims bound.
+// run makes a call as the gate does: with complete arguments and bound claims.
 func run(t *testing.T, workspace, args string, change func(*tool.Grant)) (*tool.Result, error) {
 	t.Helper()
 	if runtime.GOOS != "linux" || sandbox.Probe().Level == sandbox.Process {
@@ -36,7 +36,8 @@ func run(t *testing.T, workspace, args string, change func(*tool.Grant)) (*tool.
 	grant := tool.Grant{Workspace: workspace, Root: root}
 	if writes, ok := all["writes"].([]any); ok {
 		for _, w := range writes {
-			grant.Claims = append(grant.Claims, tool.Claim{Resource: "file:" + filepath.Join(workspace, w.(string)), Mode: tool.U})
+			resource := "file:" + filepath.Join(workspace, w.(string))
+			grant.Claims = append(grant.Claims, tool.Claim{Resource: resource, Mode: tool.U})
 		}
 	}
 	if change != nil {
@@ -68,6 +69,7 @@ func text(r *tool.Result) string {
 }
 
 func TestBash(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, args string
 		kind       tool.Kind // "" for success
@@ -77,11 +79,13 @@ func TestBash(t *testing.T) {
 		{"says hello", `{"command":"echo hello"}`, "", "exit code 0", "hello\n"},
 		{"both streams", `{"command":"echo out; echo err >&2"}`, "", "exit code 0", "out\n|stderr:\nerr\n"},
 		{"runs in a folder", `{"command":"pwd","cwd":"sub"}`, "", "exit code 0", "/sub\n"},
-		{"fails", `{"command":"echo no such branch >&2; exit 3"}`, tool.Failed, "failed with exit code 3 (no such branch)", "stderr:\nno such branch\n"},
+		{"fails", `{"command":"echo no such branch >&2; exit 3"}`, tool.Failed,
+			"failed with exit code 3 (no such branch)", "stderr:\nno such branch\n"},
 		{"fails silently", `{"command":"exit 9"}`, tool.Failed, "it said nothing", ""},
 		{"no such program", `{"command":"nonesuch-program"}`, tool.Failed, "did not find a program", "nonesuch-program"},
 		{"a signal", `{"command":"kill -SEGV $$"}`, tool.Failed, "SIGSEGV", ""},
-		{"does not end", `{"command":"echo before; sleep 77","timeout":1}`, tool.Timeout, "did not end within 1s", "before\n"},
+		{"does not end", `{"command":"echo before; sleep 77","timeout":1}`, tool.Timeout,
+			"did not end within 1s", "before\n"},
 		{"invalid text", `{"command":"printf 'a\\377b'"}`, "", "exit code 0", "a\uFFFDb"},
 		{"may not write", `{"command":"echo x > f","reads_only":true}`, tool.Failed, "failed", "ead-only"},
 		{"writes what it named", `{"command":"echo x > f && cat f","writes":["f"]}`, "", "exit code 0", "x\n"},
@@ -89,6 +93,7 @@ func TestBash(t *testing.T) {
 		{"reads no home", `{"command":"cat ~/.ssh/id_rsa ~/.bash_history"}`, tool.Failed, "failed", "No such file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			dir := workspace(t)
 			if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
 				t.Fatal(err)
@@ -112,31 +117,38 @@ func TestBash(t *testing.T) {
 }
 
 func TestFolderOutside(t *testing.T) {
+	t.Parallel()
 	dir := workspace(t)
 	if err := os.Symlink("/", filepath.Join(dir, "out")); err != nil {
 		t.Fatal(err)
 	}
-	for cwd, kind := range map[string]tool.Kind{"..": tool.Denied, "/": tool.Denied, "out": tool.Denied, "nowhere": tool.NotFound} {
+	for cwd, kind := range map[string]tool.Kind{
+		"..": tool.Denied, "/": tool.Denied, "out": tool.Denied, "nowhere": tool.NotFound,
+	} {
 		if _, err := run(t, dir, `{"command":"pwd","cwd":"`+cwd+`"}`, nil); tool.KindOf(err) != kind {
 			t.Errorf("%s: %v", cwd, err)
 		}
 	}
 }
 
-// Of a gigabyte of output the head and the tail are kept, and no more memory
-// than that is used.
-func TestEndlessOutput(t *testing.T) {
-	r, err := run(t, workspace(t), `{"command":"echo first; head -c 300000000 /dev/zero | tr '\\0' x; echo; echo last"}`, nil)
+// TestLongOutput: of long output the head and the tail are kept, and no more memory
+// is used than for these.
+func TestLongOutput(t *testing.T) {
+	t.Parallel()
+	const command = `{"command":"echo first; head -c 300000000 /dev/zero | tr '\\0' x; echo; echo last"}`
+	r, err := run(t, workspace(t), command, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := text(r)
-	if !strings.HasPrefix(out, "first\n") || !strings.HasSuffix(out, "\nlast\n") || len(out) > 256<<10 || !strings.Contains(out, "bytes left out") {
+	if !strings.HasPrefix(out, "first\n") || !strings.HasSuffix(out, "\nlast\n") || len(out) > 256<<10 ||
+		!strings.Contains(out, "bytes left out") {
 		t.Errorf("%d bytes: %.60q … %.60q", len(out), out, out[len(out)-60:])
 	}
 }
 
 func TestLiveOutput(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var heard strings.Builder
 	r, err := run(t, workspace(t), `{"command":"echo live; echo $SECRET_ONE"}`, func(g *tool.Grant) {
@@ -156,6 +168,7 @@ func TestLiveOutput(t *testing.T) {
 }
 
 func TestCancelled(t *testing.T) {
+	t.Parallel()
 	dir := workspace(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -164,7 +177,8 @@ func TestCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	_, err = shell.Tools(shell.Config{})[0].Handler.Execute(ctx, tool.Call{Args: json.RawMessage(`{"command":"true","cwd":".","timeout":5}`)}, tool.Grant{Workspace: dir, Root: root})
+	call := tool.Call{Args: json.RawMessage(`{"command":"true","cwd":".","timeout":5}`)}
+	_, err = shell.Tools(shell.Config{})[0].Handler.Execute(ctx, call, tool.Grant{Workspace: dir, Root: root})
 	if tool.KindOf(err) != tool.Cancelled {
 		t.Errorf("%v", err)
 	}

@@ -16,7 +16,7 @@ type workspace struct {
 	dir  string
 }
 
-// folder finds the folder that a command is to run in.
+// folder finds the folder in which a command runs.
 func (w workspace) folder(name string) (string, error) {
 	if name == "" {
 		return w.dir, nil
@@ -29,7 +29,7 @@ func (w workspace) folder(name string) (string, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", tool.Errorf(op, tool.NotFound, "there is no folder %q in the workspace to run in", tool.Truncate(name)).
-			WithHint("cwd is relative to the workspace; make the folder first, or leave cwd away")
+			WithHint("cwd is relative to the workspace; make the folder first, or omit cwd")
 	case err != nil:
 		return "", tool.Errorf(op, tool.Failed, "the folder %q cannot be entered: %w", tool.Truncate(name), err)
 	case !info.IsDir():
@@ -38,8 +38,8 @@ func (w workspace) folder(name string) (string, error) {
 	return path, nil
 }
 
-// locate gives a path its canonical form, as far as it exists, and refuses one
-// that leads out of the workspace.
+// locate makes a path canonical, as far as it exists, and refuses one that leads
+// out of the workspace.
 func (w workspace) locate(name string) (string, error) {
 	path := name
 	if !filepath.IsAbs(path) {
@@ -47,9 +47,9 @@ func (w workspace) locate(name string) (string, error) {
 	}
 	rest, path := "", filepath.Clean(path)
 	for {
-		real, err := filepath.EvalSymlinks(path)
+		canonical, err := filepath.EvalSymlinks(path)
 		if err == nil {
-			path = filepath.Join(real, rest)
+			path = filepath.Join(canonical, rest)
 			break
 		}
 		parent := filepath.Dir(path)
@@ -70,24 +70,24 @@ func isLink(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// writePaths are what a command may write. What did not exist was made, for a wall
-// can only be left open at something that is there.
+// writePaths are the paths that a command may write. Those that did not exist were
+// created, because a sandbox can only leave open what exists.
 type writePaths struct {
 	workspace
 	paths []string // canonical
-	made  []string // relative to the workspace, in the order they were made
+	made  []string // what was created, in order, relative to the workspace
 }
 
-// createWritePaths sees to it that everything a command is to write exists.
+// createWritePaths creates what a command says it writes, if it does not exist.
 func (w workspace) createWritePaths(names []string) (*writePaths, error) {
 	p := &writePaths{workspace: w}
 	for _, name := range names {
 		path, err := w.locate(name)
 		if err == nil {
-			err = p.make(path, strings.HasSuffix(name, "/"))
+			err = p.create(path, strings.HasSuffix(name, "/"))
 		}
 		if err != nil {
-			p.tidy()
+			p.removeUnused()
 			return nil, err
 		}
 		p.paths = append(p.paths, path)
@@ -95,8 +95,8 @@ func (w workspace) createWritePaths(names []string) (*writePaths, error) {
 	return p, nil
 }
 
-// make makes a file or a folder that does not exist, and the folders above it.
-func (p *writePaths) make(path string, folder bool) error {
+// create creates a file or a folder that does not exist, and the folders above it.
+func (p *writePaths) create(path string, folder bool) error {
 	rel, err := filepath.Rel(p.dir, path)
 	if err != nil || rel == "." {
 		return err
@@ -116,15 +116,15 @@ func (p *writePaths) make(path string, folder bool) error {
 		case err == nil:
 			p.made = append(p.made, name)
 		case !errors.Is(err, fs.ErrExist):
-			return tool.Errorf(op, tool.Failed, "%q cannot be made ready to be written: %w", tool.Truncate(rel), err)
+			return tool.Errorf(op, tool.Failed, "%q cannot be created for the command: %w", tool.Truncate(rel), err)
 		}
 	}
 	return nil
 }
 
-// tidy removes what was made and not used: a file that is still empty, a
-// folder with nothing in it.
-func (p *writePaths) tidy() {
+// removeUnused removes what was created and not used: files that are still empty,
+// and empty folders.
+func (p *writePaths) removeUnused() {
 	for i := len(p.made) - 1; i >= 0; i-- {
 		info, err := p.root.Lstat(p.made[i])
 		if err == nil && (info.IsDir() || info.Mode().IsRegular() && info.Size() == 0) {

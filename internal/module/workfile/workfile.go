@@ -1,37 +1,51 @@
-// Package workfile is a file of the workspace, for the modules that read one or
-// leave one there.
+// Package workfile reads and writes files of the workspace, for the modules whose
+// tools do. No other code of a module writes there.
 //
-// # Law
+// # Confinement
 //
-//   - Everything goes through the root of the call's grant, which follows no
-//     link out of the workspace. Paths are relative to the workspace, or
-//     absolute inside it.
-//   - Only regular files are opened, without waiting, and looked at again once
-//     open: a pipe or a device can neither hang a call nor be disturbed by it.
-//   - A new file is a draft beside its place until it is whole; it is then
-//     synced and renamed. Whoever looks sees the old file or the new one.
+// Everything goes through the root of the call's grant. A path is relative to
+// the workspace, or absolute inside it; a path that leads elsewhere (.., an
+// absolute path, a symbolic link, at any depth and at any time) is refused as
+// Denied. Names are first followed here, so that the refusal can say why, and so
+// that links that are absolute but stay inside work; the root then checks every
+// step again, so a link that is swapped in between changes nothing. Dots in a
+// path are removed as text ("a/../b" is "b"), as the kernel does before it locks.
+//
+// Only regular files are opened, without waiting, and checked again after they
+// are open: a pipe, a socket or a device can neither hang a call nor be disturbed
+// by one.
+//
+// A hard link cannot be told from a file of the workspace, so one that was made
+// to a file outside can be read. It is never written through: files are replaced
+// by rename, which separates the link.
+//
+// # Atomicity and durability
+//
+// A file is written beside its place, synced, and renamed over it; then the
+// directory is synced. A reader sees the old content or the new, never half; a
+// crash leaves the old. This is why writes claim U and let readers pass. The new
+// file keeps the mode and, where the system allows it, the owner; access lists
+// and extended attributes are not carried over. [TempFile] is the only code that
+// does this.
 package workfile
 
 import (
-	"context"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"callgate/tool"
 )
 
-// Workspace is the folder of one call.
+// Workspace is the workspace of one call. New makes one.
 type Workspace struct {
-	op    string
-	root  *os.Root
-	dir   string
-	grant tool.Grant // for what belongs to the kernel
+	Op    string // the operation that errors name
+	Root  *os.Root
+	Dir   string     // its canonical absolute path
+	Grant tool.Grant // for the kernel's own files
 }
 
-// New is the workspace that a call was granted; op is what its errors name.
+// New returns the workspace that a call was granted. Errors name op.
 func New(op string, g tool.Grant) (Workspace, error) {
 	if g.Root == nil {
 		return Workspace{}, tool.Errorf(op, tool.Denied, "this session has no workspace, so there are no files to reach").
@@ -40,115 +54,86 @@ func New(op string, g tool.Grant) (Workspace, error) {
 	return Workspace{op, g.Root, g.Workspace, g}, nil
 }
 
-// local spells a path relative to the workspace, or refuses it.
-func (w Workspace) local(path string) (string, error) {
-	if strings.TrimSpace(path) == "" || strings.ContainsRune(path, 0) {
-		return "", tool.Errorf(w.op, tool.Invalid, "%q is not a path", tool.Truncate(path)).WithHint("name a file, relative to the workspace")
-	}
-	name := filepath.FromSlash(path)
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(w.dir, name)
-	}
-	rel, err := filepath.Rel(w.dir, name)
-	if err != nil || !filepath.IsLocal(rel) {
-		return "", w.outside(path)
-	}
-	if w.grant.Forbids(rel) {
-		return "", tool.Errorf(w.op, tool.Denied, "%q belongs to the kernel", tool.Truncate(path)).WithHint("its state is no tool's business; work elsewhere")
-	}
-	return rel, nil
-}
-
-func (w Workspace) outside(path string) error {
-	return tool.Errorf(w.op, tool.Denied, "%q is outside the workspace", tool.Truncate(path)).
-		WithHint("only files under %s can be reached; give a path relative to it", w.dir)
-}
-
-// Open opens a regular file for reading. Shown is its path as the workspace
-// has it, with slashes.
+// Open opens a regular file for reading. shown is its path relative to the
+// workspace, with slashes.
 func (w Workspace) Open(path string) (f *os.File, shown string, err error) {
-	name, err := w.local(path)
+	p, err := w.Existing(path, true)
 	if err != nil {
 		return nil, "", err
 	}
-	shown = filepath.ToSlash(name)
-	info, err := w.root.Stat(name)
+	f, _, err = w.OpenPath(p)
+	return f, p.Shown, err
+}
+
+// OpenPath opens a regular file for reading, and nothing else: the type is
+// checked before the file is opened, and again after, in case it was swapped.
+func (w Workspace) OpenPath(p Path) (*os.File, fs.FileInfo, error) {
+	if err := w.CheckRegular(p.Shown, p.Info); err != nil {
+		return nil, nil, err
+	}
+	f, info, err := OpenRegular(w.Root, p.Name)
 	if err == nil {
-		err = w.regular(shown, info)
+		return f, info, nil
 	}
-	if err != nil {
-		return nil, "", w.fail(shown, err)
+	if info != nil {
+		err = w.CheckRegular(p.Shown, info)
 	}
-	if f, err = w.root.OpenFile(name, os.O_RDONLY|nonBlocking, 0); err != nil {
-		return nil, "", w.fail(shown, err)
-	}
-	if info, err = f.Stat(); err == nil {
-		err = w.regular(shown, info)
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, "", w.fail(shown, err)
-	}
-	return f, shown, nil
+	return nil, nil, w.Fail(p.Shown, err)
 }
 
-func (w Workspace) regular(shown string, info fs.FileInfo) error {
-	switch {
-	case info.Mode().IsRegular():
+// OpenRegular opens a file for reading, and closes it again with an error unless
+// it is a regular file. It does not wait for the other end of a pipe.
+func OpenRegular(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
+	f, err := dir.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		return f, info, nil
+	}
+	_ = f.Close()
+	if err == nil {
+		err = fs.ErrInvalid
+	}
+	return nil, info, err
+}
+
+// OpenDir opens a directory as a root of its own. The dot at the end makes the
+// system insist on a directory, so a pipe that is swapped in cannot hold the call.
+func OpenDir(root *os.Root, name string) (*os.Root, error) {
+	return root.OpenRoot(name + string(filepath.Separator) + ".")
+}
+
+// CheckRegular returns an error unless the file is a regular one.
+func (w Workspace) CheckRegular(shown string, info fs.FileInfo) error {
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
 		return nil
-	case info.IsDir():
-		return tool.Errorf(w.op, tool.Invalid, "%q is a directory", shown).WithHint("name a file in it")
+	case mode.IsDir():
+		return tool.Errorf(w.Op, tool.Invalid, "%q is a directory", shown).
+			WithHint("name a file in it; filesystem.list shows what is there")
 	default:
-		return tool.Errorf(w.op, tool.Invalid, "%q is not a regular file; it is never opened", shown)
+		return tool.Errorf(w.Op, tool.Invalid, "%q is a %s, not a regular file; it is never opened", shown, KindOf(mode))
 	}
 }
 
-// fail says what went wrong with a path. An error that says so passes.
-func (w Workspace) fail(shown string, err error) error {
-	var done *tool.Error
-	if errors.As(err, &done) {
-		return done
-	}
-	e := &tool.Error{Op: w.op, Kind: tool.Failed, Err: cause(err)}
-	quoted := `"` + tool.Truncate(shown) + `"`
+// KindOf names the type of a file.
+func KindOf(mode fs.FileMode) string {
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
-	case errors.Is(err, fs.ErrNotExist):
-		e.Kind, e.Message, e.Hint = tool.NotFound, "there is no "+quoted+" in the workspace", "list the folder to see what is there"
-	case w.escapes(err):
-		return w.outside(shown)
-	case errors.Is(err, fs.ErrPermission):
-		e.Message, e.Hint = "the operating system does not permit access to "+quoted, "check the owner and the mode of the file and of its directory"
-	case isFull(err):
-		e.Kind, e.Message, e.Hint = tool.Unavailable, "the disk is full", "free some space and try again"
+	case mode.IsRegular():
+		return "file"
+	case mode.IsDir():
+		return "dir"
+	case mode&fs.ModeSymlink != 0:
+		return "link"
+	case mode&fs.ModeNamedPipe != 0:
+		return "pipe"
+	case mode&fs.ModeSocket != 0:
+		return "socket"
+	case mode&fs.ModeDevice != 0:
+		return "device"
 	default:
-		e.Message = quoted + " could not be reached"
+		return "special"
 	}
-	return e
-}
-
-// cause takes the paths out of an error: they name drafts, or are relative to
-// a root that nobody sees.
-func cause(err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &path):
-		return path.Err
-	case errors.As(err, &link):
-		return link.Err
-	default:
-		return err
-	}
-}
-
-// escapes reports whether err is the root's refusal to leave it. The root does
-// not export that error, so it is asked for one to compare with.
-func (w Workspace) escapes(err error) bool {
-	if errors.Is(err, fs.ErrClosed) {
-		return false
-	}
-	_, refusal := w.root.Lstat("..")
-	return refusal != nil && errors.Is(err, cause(refusal))
 }

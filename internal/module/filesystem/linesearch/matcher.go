@@ -1,6 +1,6 @@
 // Package linesearch finds the lines of files that match an expression. It
-// decides what matches, in one way for everybody, and searches many files on
-// several cores with an answer that does not depend on how many.
+// searches many files on several cores. The result does not depend on their
+// number, nor on whether ripgrep chose the files.
 package linesearch
 
 import (
@@ -14,21 +14,19 @@ import (
 	"unicode/utf8"
 )
 
-// Matcher decides whether a line matches. A line is given without its newline
-// and without a carriage return before it, so $ means the same in both kinds
-// of file.
+// Matcher decides whether a line matches. A line comes without its newline and
+// without a carriage return before it, so $ means the same in both kinds of file.
 type Matcher struct {
 	re      *regexp.Regexp
-	needles [][]byte // a line that matches holds one of them; none: unknown
-	fold    bool     // they are in lower case, and are looked for in lowered text
+	needles [][]byte // a line that matches holds one of them; empty: any line may match
+	fold    bool     // the needles are in lower case, and are searched in lowered text
 	plain   bool     // a line that holds the needle matches
 	rust    string
 }
 
-// maxExpression bounds an expression before it is read.
 const maxExpression = 10_000
 
-// New reads an expression in the syntax of RE2, or a literal text.
+// New parses an expression in the syntax of RE2, or takes a literal text.
 func New(expr string, literal, ignoreCase bool) (*Matcher, error) {
 	if len(expr) > maxExpression {
 		return nil, fmt.Errorf("it is longer than %d bytes", maxExpression)
@@ -55,12 +53,12 @@ func New(expr string, literal, ignoreCase bool) (*Matcher, error) {
 		return nil, err
 	}
 	m := &Matcher{re: re, rust: rustExpr(tree)}
-	m.expect(tree)
+	m.findNeedles(tree)
 	return m, nil
 }
 
-// expect works out what to look for before the expression is tried.
-func (m *Matcher) expect(tree *syntax.Regexp) {
+// findNeedles finds texts that are searched before the expression is tried.
+func (m *Matcher) findNeedles(tree *syntax.Regexp) {
 	needles, ok := required(tree)
 	if !ok {
 		return
@@ -76,8 +74,8 @@ func (m *Matcher) expect(tree *syntax.Regexp) {
 	m.plain = tree.Op == syntax.OpLiteral && !m.fold && !strings.Contains(needles[0].text, "\r")
 }
 
-// Ripgrep is an expression for the rg program, such that it matches every line
-// which m matches, and perhaps more. It is empty when there is none.
+// Ripgrep returns an expression for the rg program that matches every line that m
+// matches, and perhaps more; "" if there is none.
 func (m *Matcher) Ripgrep() string { return m.rust }
 
 func holdsNewline(tree *syntax.Regexp) bool {
@@ -92,17 +90,17 @@ func holdsNewline(tree *syntax.Regexp) bool {
 	return false
 }
 
-// literal is a text that a match must hold, in this case or in any.
+// literal is a text that a match must hold; with fold, in any case of its letters.
 type literal struct {
 	text string
 	fold bool
 }
 
-// maxNeedles bounds the alternatives that are worth looking for.
+// maxNeedles limits the needles: with more of them, the search is no faster.
 const maxNeedles = 8
 
-// required finds texts of which every match holds one; it reports false when
-// it knows of none.
+// required finds texts of which every match holds one. It reports false if it
+// finds none.
 func required(tree *syntax.Regexp) ([]literal, bool) {
 	switch tree.Op {
 	case syntax.OpLiteral:
@@ -149,8 +147,8 @@ func shortest(needles []literal) int {
 	return least
 }
 
-// foldable is the longest run of characters whose other cases are ASCII too:
-// k and s are not, for the Kelvin sign and the long s fold to them.
+// foldable returns the longest run of characters whose other cases are ASCII, too.
+// k and s are not such: the Kelvin sign and the long s fold to them.
 func foldable(runes []rune) string {
 	best, from := "", 0
 	for i, r := range append(runes[:len(runes):len(runes)], -1) {
@@ -177,34 +175,34 @@ func lowered(dst, text []byte) []byte {
 	return dst
 }
 
-// candidateFinder finds the places of a text where a match may be, in order.
+// candidateFinder finds the places in a text where a match may be, in order.
 type candidateFinder struct {
 	m    *Matcher
-	text []byte // lowered when the matcher folds
-	next []int  // for each needle, where it is met next; -1 never again
+	text []byte // in lower case, if the matcher folds
+	next []int  // where each needle occurs next; -1: nowhere, -2: not searched yet
 }
 
-func (h *candidateFinder) reset(m *Matcher, text []byte) {
-	h.m, h.text = m, text
-	h.next = h.next[:0]
+func (f *candidateFinder) reset(m *Matcher, text []byte) {
+	f.m, f.text = m, text
+	f.next = f.next[:0]
 	for range m.needles {
-		h.next = append(h.next, -2)
+		f.next = append(f.next, -2)
 	}
 }
 
-// from returns the first place at or after pos, or -1.
-func (h *candidateFinder) from(pos int) int {
-	if len(h.m.needles) == 0 {
+// from returns the first place at or after pos; -1 if there is none.
+func (f *candidateFinder) from(pos int) int {
+	if len(f.m.needles) == 0 {
 		return pos
 	}
 	best := -1
-	for i, n := range h.m.needles {
-		if h.next[i] != -1 && h.next[i] < pos {
-			if h.next[i] = bytes.Index(h.text[pos:], n); h.next[i] >= 0 {
-				h.next[i] += pos
+	for i, n := range f.m.needles {
+		if f.next[i] != -1 && f.next[i] < pos {
+			if f.next[i] = bytes.Index(f.text[pos:], n); f.next[i] >= 0 {
+				f.next[i] += pos
 			}
 		}
-		if at := h.next[i]; at >= 0 && (best < 0 || at < best) {
+		if at := f.next[i]; at >= 0 && (best < 0 || at < best) {
 			best = at
 		}
 	}

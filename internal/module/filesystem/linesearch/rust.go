@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// rustExpr writes an expression for ripgrep, such that every line which matches
-// here matches there. It may match more: what ripgrep finds is looked at again.
-// Everything that the two engines understand differently is spelt out: classes
-// are ranges, other cases are listed, a carriage return may precede the end,
-// and where a character that is not UTF-8 would match, any high byte does.
+// rustExpr writes an expression for ripgrep that matches every line that the tree
+// matches. It may match more: what ripgrep finds is searched again. It writes out
+// what the two engines understand differently: classes are ranges, other cases
+// are listed, a carriage return may precede the end, and where a character that
+// is not UTF-8 would match, any high byte does.
 func rustExpr(tree *syntax.Regexp) string {
-	r := rust{words: hasBoundary(tree)}
+	r := rust{bounds: hasBoundary(tree)}
 	r.write(tree)
 	if r.failed {
 		return ""
@@ -25,7 +25,7 @@ func rustExpr(tree *syntax.Regexp) string {
 
 type rust struct {
 	strings.Builder
-	words  bool // the expression has a word boundary
+	bounds bool // the expression has a word boundary
 	failed bool
 }
 
@@ -49,7 +49,7 @@ func (r *rust) write(tree *syntax.Regexp) {
 	case syntax.OpBeginLine, syntax.OpBeginText:
 		r.WriteString("(?m:^)")
 	case syntax.OpEndLine, syntax.OpEndText:
-		if r.words { // beside the carriage return a boundary would lie elsewhere
+		if r.bounds { // beside a carriage return the boundary would be elsewhere
 			r.WriteString("(?:)")
 		} else {
 			r.WriteString(`(?:\r?(?m:$))`)
@@ -116,15 +116,17 @@ func (r *rust) char(c rune, fold bool) {
 	r.class(same)
 }
 
-// class writes ranges, without the newline, which no line holds, and without
-// the surrogates, which are no characters.
+// class writes ranges, without the newline, which no line holds, and without the
+// surrogates, which are not characters.
 func (r *rust) class(ranges []rune) {
 	var b strings.Builder
-	stray := false
+	invalid := false // bytes that are not UTF-8 match, too
 	for i := 0; i < len(ranges); i += 2 {
 		low, high := ranges[i], ranges[i+1]
-		stray = stray || low <= utf8.RuneError && utf8.RuneError <= high
-		for _, part := range [][2]rune{{max(low, 0), min(high, '\n'-1)}, {max(low, '\n'+1), min(high, 0xD7FF)}, {max(low, 0xE000), high}} {
+		invalid = invalid || low <= utf8.RuneError && utf8.RuneError <= high
+		for _, part := range [][2]rune{
+			{max(low, 0), min(high, '\n'-1)}, {max(low, '\n'+1), min(high, 0xD7FF)}, {max(low, 0xE000), high},
+		} {
 			if part[0] <= part[1] {
 				fmt.Fprintf(&b, `\x{%X}-\x{%X}`, part[0], part[1])
 			}
@@ -133,7 +135,7 @@ func (r *rust) class(ranges []rune) {
 	switch {
 	case b.Len() == 0:
 		r.failed = true
-	case stray:
+	case invalid:
 		fmt.Fprintf(r, `(?:[%s]|(?-u:[\x80-\xFF]))`, b.String())
 	default:
 		fmt.Fprintf(r, "[%s]", b.String())

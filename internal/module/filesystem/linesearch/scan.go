@@ -8,28 +8,27 @@ import (
 	"sync/atomic"
 )
 
-// Mode is what a scan is to find.
+// Mode is what a scan finds.
 type Mode string
 
 // The modes.
 const (
 	Content Mode = "content" // the lines that match
-	Files   Mode = "files"   // the files in which one does
-	Count   Mode = "count"   // how many do in each file
+	Files   Mode = "files"   // the files with a line that matches
+	Count   Mode = "count"   // the number of matching lines in each file
 )
 
-// Scan searches files on several cores. Its law: workers take runs of files
-// from the front of the list, so what is finished is nearly a prefix of it;
-// once the finished prefix alone holds more than the limit, no worker begins
-// another run, and whatever lies behind the limit is thrown away. So the
-// answer is that of one worker who goes through the list and stops, whatever
-// the number of cores. Files that cannot be read, or are binary, are passed
-// over.
+// Scan searches files on several cores. Its law: workers take runs of files from
+// the front of the list, so the finished files are nearly a prefix of it. Once the
+// finished prefix alone holds more than the limit, no worker begins another run,
+// and results behind the limit are dropped. So the result is that of one worker
+// that goes through the list and stops, whatever the number of cores. Files that
+// cannot be read, or are binary, are skipped.
 type Scan struct {
 	Matcher *Matcher
 	Mode    Mode
-	Context int           // lines to give before and after each that matches
-	Limit   int           // lines to give in mode Content, else files
+	Context int           // lines to return before and after each that matches
+	Limit   int           // lines to return in mode Content, otherwise files
 	Source  func() Source // makes the source of one worker
 }
 
@@ -49,15 +48,15 @@ type File interface {
 // FileResult is what was found in one file.
 type FileResult struct {
 	Path  string
-	Count int // lines that match; in mode Files 1
+	Count int // of lines that match; in mode Files 1
 	Lines []Line
 }
 
-// Line is a line that matches, or stands beside one.
+// Line is a line that matches, or is context of one.
 type Line struct {
 	Number int
 	Match  bool
-	Text   string // valid UTF-8, cut when it is long
+	Text   string // valid UTF-8, cut if it is long
 }
 
 const (
@@ -65,8 +64,8 @@ const (
 	maxWorkers = 8
 )
 
-// Run searches the files and returns what was found in their order; truncated
-// reports that there is more than the limit.
+// Run searches the files and returns the results in their order. truncated reports
+// that there are more than the limit.
 func (s Scan) Run(ctx context.Context, files []string) (found []*FileResult, truncated bool, err error) {
 	p := &progress{
 		Scan: s, files: files,
@@ -85,7 +84,7 @@ func (s Scan) Run(ctx context.Context, files []string) (found []*FileResult, tru
 	return found, truncated, nil
 }
 
-// progress is one scan under way.
+// progress is the state of one scan.
 type progress struct {
 	Scan
 	files []string
@@ -93,10 +92,10 @@ type progress struct {
 	stop  atomic.Bool
 
 	mu     sync.Mutex
-	found  []*FileResult // by file, nil where nothing matched
+	found  []*FileResult // by file; nil if nothing matched
 	done   []bool        // by run
 	front  int           // finished runs before the first unfinished one
-	amount int           // what they hold
+	amount int           // the weight of their results
 }
 
 func (p *progress) work(ctx context.Context) {
@@ -119,7 +118,7 @@ func (p *progress) bounds(run int) (from, to int) {
 	return run * runLength, min((run+1)*runLength, len(p.files))
 }
 
-// finish notes a finished run, and stops the scan when the front has enough.
+// finish records a finished run, and stops the scan if the front has enough.
 func (p *progress) finish(run int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +135,7 @@ func (p *progress) finish(run int) {
 	}
 }
 
-// weight is what a file counts against the limit: its lines, or itself.
+// weight is what a file counts against the limit: its lines, or one.
 func (s Scan) weight(f *FileResult) int {
 	switch {
 	case f == nil:
@@ -148,7 +147,7 @@ func (s Scan) weight(f *FileResult) int {
 	}
 }
 
-// cut keeps what is within the limit.
+// cut returns the results within the limit.
 func (p *progress) cut() (kept []*FileResult, truncated bool) {
 	left := p.Limit
 	for _, f := range p.found[:min(p.front*runLength, len(p.files))] {
@@ -167,7 +166,7 @@ func (p *progress) cut() (kept []*FileResult, truncated bool) {
 	return kept, false
 }
 
-// first keeps the first n lines that match, and the context of those.
+// first returns the first n lines that match, and their context.
 func (f *FileResult) first(n, context int) *FileResult {
 	cut := &FileResult{Path: f.Path, Count: n}
 	last := 0
@@ -184,17 +183,17 @@ func (f *FileResult) first(n, context int) *FileResult {
 	return cut
 }
 
-// worker searches one file after another with the same memory.
+// worker searches one file after another with the same buffers.
 type worker struct {
 	Scan
 	ctx    context.Context
 	source Source
 	buf    []byte
 	low    []byte // buf in lower case
-	hunt   candidateFinder
+	finder candidateFinder
 }
 
-// file searches one file; nil when nothing is found in it.
+// file searches one file. It returns nil if nothing matches.
 func (w *worker) file(name string) *FileResult {
 	f, size, err := w.source.Open(name)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"callgate/internal/module/filesystem/textfile"
 )
 
-// memory is a source of files that are texts.
+// memory is a source of files in memory.
 type memory map[string]string
 
 func (m memory) Open(name string) (File, int64, error) {
@@ -31,8 +31,8 @@ func (m memory) Open(name string) (File, int64, error) {
 
 func (m memory) Close() error { return nil }
 
-// model is the search, told slowly: whole lines, one after the other. What the
-// first window holds decides whether the file is binary.
+// model is a slow search, line by line, to compare with. What the first window
+// holds decides whether the file is binary.
 func model(re *regexp.Regexp, text string, around, window int) *FileResult {
 	if strings.Contains(text[:min(len(text), window, textfile.SniffLen)], "\x00") {
 		return nil
@@ -111,7 +111,7 @@ func TestLinesLongerThanTheWindow(t *testing.T) {
 	}
 }
 
-func TestWhatIsRequiredIsFound(t *testing.T) {
+func TestNeedles(t *testing.T) {
 	for _, test := range []struct {
 		expr string
 		fold bool
@@ -141,8 +141,9 @@ func TestWhatIsRequiredIsFound(t *testing.T) {
 	}
 }
 
-// The answer is the same whatever the number of files and the limit.
-func TestTheLimitCutsThePrefix(t *testing.T) {
+// TestLimit: the result is the same whatever the number of files
+// and the limit.
+func TestLimit(t *testing.T) {
 	m, err := New("x", false, false)
 	if err != nil {
 		t.Fatal(err)

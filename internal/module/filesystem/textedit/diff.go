@@ -8,31 +8,31 @@ import (
 	"callgate/internal/module/filesystem/textfile"
 )
 
-// DiffSpan is the one change that turns old into new: what is left when the
-// ends that they share are taken away. There is none when they are equal.
+// DiffSpan returns the one replacement that turns old into new, without the start
+// and the end that both share. It returns nil if they are equal.
 func DiffSpan(old, new []byte) []Replacement {
 	if bytes.Equal(old, new) {
 		return nil
 	}
-	most := min(len(old), len(new))
+	shorter := min(len(old), len(new))
 	head := 0
-	for head < most && old[head] == new[head] {
+	for head < shorter && old[head] == new[head] {
 		head++
 	}
 	tail := 0
-	for tail < most-head && old[len(old)-1-tail] == new[len(new)-1-tail] {
+	for tail < shorter-head && old[len(old)-1-tail] == new[len(new)-1-tail] {
 		tail++
 	}
 	return []Replacement{{head, len(old) - tail, new[head : len(new)-tail]}}
 }
 
-// hunk is a change in whole lines.
+// hunk is a change of complete lines.
 type hunk struct {
 	line     int // number of the first line, in the old text
 	old, new []byte
 }
 
-// hunksOf widens spans to whole lines; spans that share a line share a hunk.
+// hunksOf extends spans to complete lines. Spans that share a line share a hunk.
 func hunksOf(old []byte, spans []Replacement) []hunk {
 	var hunks []hunk
 	line, counted := 1, 0
@@ -45,14 +45,14 @@ func hunksOf(old []byte, spans []Replacement) []hunk {
 		for first := true; i < len(spans) && (first || spans[i].Start < end); i++ {
 			first = false
 			s := spans[i]
-			if s.Start < end { // what the span before was widened by, in part
+			if s.Start < end { // inside what the span before was extended by
 				text = text[:len(text)-(end-s.Start)]
 			} else {
 				text = append(text, old[end:s.Start]...)
 			}
 			text = append(text, s.Text...)
 			end = s.End
-			if !wholeLines(old, s, text) {
+			if !endsLine(old, s, text) {
 				end = lineEnd(old, s.End)
 				text = append(text, old[s.End:end]...)
 			}
@@ -62,15 +62,15 @@ func hunksOf(old []byte, spans []Replacement) []hunk {
 	return hunks
 }
 
-// wholeLines reports whether a span ends where a line does, in the old text
-// and in the new.
-func wholeLines(old []byte, s Replacement, text []byte) bool {
+// endsLine reports whether a span ends at the end of a line, in the old text and
+// in the new.
+func endsLine(old []byte, s Replacement, text []byte) bool {
 	oldEnds := s.End == len(old) || s.End == 0 || old[s.End-1] == '\n'
 	newEnds := len(text) == 0 || text[len(text)-1] == '\n'
 	return oldEnds && newEnds
 }
 
-// lineEnd is where the line that goes on at from ends, newline included.
+// lineEnd returns the end of the line that holds from, after its newline.
 func lineEnd(text []byte, from int) int {
 	if i := bytes.IndexByte(text[from:], '\n'); i >= 0 {
 		return from + i + 1
@@ -78,15 +78,16 @@ func lineEnd(text []byte, from int) int {
 	return len(text)
 }
 
-// Change is what some spans do to the lines of a text. The zero Change is none.
+// Change is how replacements change the lines of a text. The zero Change is no
+// change.
 type Change struct {
 	Added     int    `json:"added"`
 	Removed   int    `json:"removed"`
 	FirstLine int    `json:"first_changed_line,omitempty"`
-	Text      string `json:"-"` // the lines themselves, as many as are worth showing
+	Text      string `json:"-"` // the lines, up to a limit
 }
 
-// String counts the lines.
+// String summarizes the change.
 func (c Change) String() string {
 	return fmt.Sprintf("+%d −%d lines, from line %d on", c.Added, c.Removed, c.FirstLine)
 }
@@ -96,7 +97,7 @@ const (
 	maxShownLine = 200 // bytes of each
 )
 
-// ChangeOf counts the lines that come and go, and shows them.
+// ChangeOf describes the change that replacements make.
 func ChangeOf(old []byte, spans []Replacement) Change {
 	var c Change
 	var b strings.Builder
@@ -141,13 +142,14 @@ func splitLines(text []byte) [][]byte {
 	return lines
 }
 
-func writeLines(b *strings.Builder, sign byte, lines [][]byte, most int) int {
-	most = min(max(most, 0), len(lines))
-	for _, line := range lines[:most] {
+// writeLines writes up to limit lines with a sign, and returns their number.
+func writeLines(b *strings.Builder, sign byte, lines [][]byte, limit int) int {
+	n := min(max(limit, 0), len(lines))
+	for _, line := range lines[:n] {
 		text, _ := textfile.Valid(textfile.Cut(bytes.TrimRight(line, "\r\n"), maxShownLine))
 		b.WriteByte(sign)
 		b.WriteString(text)
 		b.WriteByte('\n')
 	}
-	return most
+	return n
 }

@@ -1,18 +1,18 @@
-// Package textedit changes texts: some edits, all of them or none, and what
-// changed in words. It is pure: a text goes in, a text comes out.
+// Package textedit edits texts, and describes what changed. It has no state and
+// touches no files.
 //
 // The law of edits:
 //
-//   - Every edit speaks of the text as it was before the call. Edits may come
-//     in any order and may not overlap; what one inserts, another cannot see.
-//     Text inserted where a replaced range begins stands before it, and
-//     insertions at one place stand in the order given.
+//   - Every edit refers to the text as it was before the call. Edits may come in
+//     any order and may not overlap; no edit sees what another inserts. Text that
+//     is inserted where a replaced range begins comes before it, and insertions at
+//     one place keep the order of the edits.
 //   - Either every edit finds its place, or none is made.
-//   - In a text whose lines all end in CRLF, newlines in old and new mean
-//     CRLF. In any other, old is looked for as given and then, when it spans
-//     lines, with each ending; new takes the ending under which old was found.
-//   - Edits by line treat new as lines: a newline at its end is understood.
-//     A text without a newline at its end stays without one.
+//   - In a text whose lines all end in CRLF, newlines in old and new mean CRLF. In
+//     any other, old is searched as it is and then, if it spans lines, with each
+//     ending; new takes the ending with which old was found.
+//   - Edits by line treat new as lines, with or without a newline at its end. A
+//     text without a newline at its end stays without one.
 package textedit
 
 import (
@@ -36,33 +36,33 @@ const (
 	Append       Action = "append"        // New comes after the last line
 )
 
-// Edit is one change as it is asked for.
+// Edit is one edit.
 type Edit struct {
 	Op      Action `json:"op"`
 	Old     string `json:"old"`
 	New     string `json:"new"`
 	All     bool   `json:"all"`      // every occurrence of Old
-	Count   int    `json:"count"`    // all of exactly so many occurrences; 0: not said
+	Count   int    `json:"count"`    // of the occurrences, which are all replaced; 0: not given
 	Line    int    `json:"line"`     // from 1
 	EndLine int    `json:"end_line"` // 0: Line
 }
 
-// Replacement is one change that has found its place: the bytes from Start to End
-// become Text.
+// Replacement replaces the bytes of a text from Start to End.
 type Replacement struct {
 	Start, End int
 	Text       []byte
 }
 
-// Apply makes changes that are in order and do not overlap, as Plan gives them.
-func Apply(old []byte, spans []Replacement) []byte {
+// Apply makes replacements, which must be in order and not overlap, as Plan
+// returns them.
+func Apply(old []byte, list []Replacement) []byte {
 	size := len(old)
-	for _, s := range spans {
+	for _, s := range list {
 		size += len(s.Text) - (s.End - s.Start)
 	}
 	out := make([]byte, 0, size)
 	at := 0
-	for _, s := range spans {
+	for _, s := range list {
 		out = append(out, old[at:s.Start]...)
 		out = append(out, s.Text...)
 		at = s.End
@@ -70,11 +70,11 @@ func Apply(old []byte, spans []Replacement) []byte {
 	return append(out, old[at:]...)
 }
 
-// Plan finds the places of all edits in a text. The error has no operation:
-// the caller, who knows the file's name, adds it.
+// Plan finds the places of all edits in a text. The error names no operation and
+// no file: the caller adds them.
 func Plan(text []byte, edits []Edit) ([]Replacement, *tool.Error) {
 	p := newPlanner(text)
-	var spans []Replacement
+	var list []Replacement
 	for i, e := range edits {
 		found, err := p.find(e)
 		if err != nil {
@@ -83,27 +83,28 @@ func Plan(text []byte, edits []Edit) ([]Replacement, *tool.Error) {
 			}
 			return nil, err
 		}
-		spans = append(spans, found...)
+		list = append(list, found...)
 	}
-	slices.SortStableFunc(spans, func(a, b Replacement) int {
+	slices.SortStableFunc(list, func(a, b Replacement) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(min(a.End-a.Start, 1), min(b.End-b.Start, 1)))
 	})
-	for i := 1; i < len(spans); i++ {
-		if spans[i].Start < spans[i-1].End {
-			return nil, invalid("two edits overlap at line %d; none was made", p.lineAt(spans[i].Start)).
-				WithHint("join them into one; every edit speaks of the file as it was before this call")
+	for i := 1; i < len(list); i++ {
+		if list[i].Start < list[i-1].End {
+			return nil, invalid("two edits overlap at line %d; none was made", p.lineAt(list[i].Start)).
+				WithHint("join them into one; every edit refers to the file as it was before this call")
 		}
 	}
-	return spans, nil
+	return list, nil
 }
 
 func invalid(format string, args ...any) *tool.Error {
 	return tool.Errorf("", tool.Invalid, format, args...)
 }
 
+// planner finds the places of edits in a text.
 type planner struct {
 	text   []byte
-	starts []int // where each line begins; found when first needed
+	starts []int // where each line begins; see index
 	crlf   int   // lines that end in CRLF
 	lf     int   // lines that end in LF alone
 }
@@ -144,17 +145,18 @@ func (p *planner) findText(e Edit) ([]Replacement, *tool.Error) {
 	case len(found) == 0:
 		return nil, p.notFound(e.Old)
 	case e.Count > 0 && len(found) != e.Count:
-		return nil, tool.Errorf("", tool.Conflict, "old occurs %s, not %d: %s", times(len(found)), e.Count, p.where(found)).
+		return nil, tool.Errorf("", tool.Conflict, "old occurs %s, not %d: %s",
+			times(len(found)), e.Count, p.lineNumbers(found)).
 			WithHint("read the file again, or set count to %d", len(found))
 	case len(found) > 1 && !e.All && e.Count == 0:
-		return nil, tool.Errorf("", tool.Ambiguous, "old occurs %s: %s", times(len(found)), p.where(found)).
+		return nil, tool.Errorf("", tool.Ambiguous, "old occurs %s: %s", times(len(found)), p.lineNumbers(found)).
 			WithHint("add lines around it until it is unique, or set all to true")
 	}
 	return found, nil
 }
 
-// spellings are the ways to write old and new with the line endings of the
-// text, the likeliest first.
+// spellings returns old and new with the line endings of the text, the likeliest
+// first.
 func (p *planner) spellings(old, new string) [][2]string {
 	asGiven := [2]string{old, new}
 	withLF := [2]string{toLF(old), toLF(new)}
@@ -225,7 +227,7 @@ func (p *planner) findInsertion(e Edit) ([]Replacement, *tool.Error) {
 	return []Replacement{{at, at, text}}, nil
 }
 
-// asLines spells a text as whole lines with the endings of the file.
+// asLines returns a text as complete lines with the endings of the file.
 func (p *planner) asLines(s string) []byte {
 	if s == "" {
 		return nil
@@ -239,7 +241,7 @@ func (p *planner) asLines(s string) []byte {
 	return []byte(s)
 }
 
-// newline is the ending that most lines have.
+// newline returns the ending of most lines.
 func (p *planner) newline() []byte {
 	if p.crlf > p.lf {
 		return []byte("\r\n")
@@ -247,7 +249,7 @@ func (p *planner) newline() []byte {
 	return []byte("\n")
 }
 
-// ended reports whether the last line has its newline.
+// ended reports whether the last line ends in a newline.
 func (p *planner) ended() bool { return len(p.text) == 0 || p.text[len(p.text)-1] == '\n' }
 
 func (p *planner) lines() int {
@@ -255,7 +257,7 @@ func (p *planner) lines() int {
 	return len(p.starts)
 }
 
-// start is where a line begins; the line after the last begins at the end.
+// start returns the start of a line; the line after the last starts at the end.
 func (p *planner) start(line int) int {
 	p.index()
 	if line > len(p.starts) {
@@ -264,6 +266,7 @@ func (p *planner) start(line int) int {
 	return p.starts[line-1]
 }
 
+// index finds the starts of all lines, once.
 func (p *planner) index() {
 	if p.starts != nil || len(p.text) == 0 {
 		return

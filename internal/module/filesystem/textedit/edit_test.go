@@ -89,9 +89,9 @@ func TestWhatIsNotFoundIsExplained(t *testing.T) {
 	}
 }
 
-// model is the law of edits, told slowly: a slot before every byte, and one at
-// the end, each with what is inserted there; and a mark on every byte that
-// goes. It reports false where an edit has no place.
+// model makes edits in a slow and simple way, to compare with: a slot before every
+// byte, and one at the end, each with the text that is inserted there; and a mark on
+// every byte that is removed. It reports false if an edit has no place.
 func model(text string, edits []textedit.Edit) (string, bool) {
 	inserted, replaced := make([]string, len(text)+1), make([]string, len(text)+1)
 	gone, begins := make([]bool, len(text)), make([]bool, len(text))
@@ -244,7 +244,7 @@ func FuzzEdit(f *testing.F) {
 	})
 }
 
-// The counted change is that of the difference, and shown hunks add up.
+// The change that is counted is the difference, and the hunks that are shown add up.
 func FuzzDifference(f *testing.F) {
 	f.Add("a\nb\nc\n", "a\nx\nc\n")
 	f.Add("", "a")

@@ -12,11 +12,11 @@ import (
 	"callgate/tool"
 )
 
-// where names the lines of some occurrences.
-func (p *planner) where(found []Replacement) string {
-	const most = 10
+// lineNumbers writes the line numbers of occurrences.
+func (p *planner) lineNumbers(found []Replacement) string {
+	const maxShown = 10
 	var b strings.Builder
-	for i, s := range found[:min(len(found), most)] {
+	for i, s := range found[:min(len(found), maxShown)] {
 		if i == 0 {
 			b.WriteString("at line ")
 		} else {
@@ -24,7 +24,7 @@ func (p *planner) where(found []Replacement) string {
 		}
 		fmt.Fprint(&b, p.lineAt(s.Start))
 	}
-	if len(found) > most {
+	if len(found) > maxShown {
 		b.WriteString(", …")
 	}
 	return b.String()
@@ -44,18 +44,18 @@ func lineCount(n int) string {
 	return fmt.Sprintf("%d lines", n)
 }
 
-// notFound says which lines come near to the first line of old.
+// notFound suggests lines that resemble the first line of old.
 func (p *planner) notFound(old string) *tool.Error {
 	e := tool.Errorf("", tool.NotFound, "old does not occur in the file")
-	near, spaced := p.near(old)
-	for _, line := range near {
+	similar, spacing := p.similar(old)
+	for _, line := range similar {
 		text, _ := textfile.Valid(textfile.Cut(bytes.TrimRight(p.line(line), "\r\n"), 160))
 		e.Similar = append(e.Similar, fmt.Sprintf("line %d: %s", line, text))
 	}
 	switch {
-	case spaced:
+	case spacing:
 		return e.WithHint("it differs only in white space from what begins at %s", e.Similar[0])
-	case len(near) > 0:
+	case len(similar) > 0:
 		return e.WithHint("the nearest is %s", strings.Join(e.Similar, "; "))
 	default:
 		return e.WithHint("read the file again and copy the text exactly")
@@ -63,48 +63,48 @@ func (p *planner) notFound(old string) *tool.Error {
 }
 
 const (
-	maxNear     = 3      // lines that are offered
-	maxCompared = 50_000 // lines that are measured to find them
-	maxMeasured = 512    // bytes of a line that are measured
+	maxSimilar  = 3      // lines that are suggested
+	maxLines    = 50_000 // lines that are compared to find them
+	maxCompared = 512    // bytes of a line that are compared
 )
 
 func (p *planner) line(n int) []byte { return p.text[p.start(n):p.start(n+1)] }
 
-// near finds the lines most like the first line of old that says anything;
-// spaced reports that from the one it returns the text differs from old only
-// in white space.
-func (p *planner) near(old string) (lines []int, spaced bool) {
+// similar finds the lines that resemble the first line of old that is not blank.
+// spacing reports that the text at the line it returns differs from old only in
+// white space.
+func (p *planner) similar(old string) (lines []int, spacing bool) {
 	want := strings.TrimSpace(old)
 	first, _, _ := strings.Cut(want, "\n")
 	first = words([]byte(first))
 	if first == "" {
 		return nil, false
 	}
-	type measured struct{ line, off int }
-	var found []measured
+	type candidate struct{ line, distance int }
+	var found []candidate
 	limit := 1 + len(first)/3
-	for line := 1; line <= min(p.lines(), maxCompared); line++ {
+	for line := 1; line <= min(p.lines(), maxLines); line++ {
 		text := words(p.line(line))
 		if text == first && p.sameWords(line, want) {
 			return []int{line}, true
 		}
-		if off := nearest.Distance(text, first, limit); off < limit {
-			found = append(found, measured{line, off})
+		if distance := nearest.Distance(text, first, limit); distance < limit {
+			found = append(found, candidate{line, distance})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b measured) int { return cmp.Compare(a.off, b.off) })
-	for _, m := range found[:min(len(found), maxNear)] {
-		lines = append(lines, m.line)
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
+	for _, c := range found[:min(len(found), maxSimilar)] {
+		lines = append(lines, c.line)
 	}
 	return lines, false
 }
 
-// words is a line with its white space made even.
+// words returns a line with single spaces between its words.
 func words(line []byte) string {
-	return strings.Join(strings.Fields(string(textfile.Cut(line, maxMeasured))), " ")
+	return strings.Join(strings.Fields(string(textfile.Cut(line, maxCompared))), " ")
 }
 
-// sameWords reports whether the text from a line on begins with the same words.
+// sameWords reports whether the text that begins at a line has the same words.
 func (p *planner) sameWords(line int, want string) bool {
 	wanted := strings.Fields(want)
 	end := min(len(p.text), p.start(line)+2*len(want)+4096)

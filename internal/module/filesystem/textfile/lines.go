@@ -9,42 +9,42 @@ import (
 	"io"
 )
 
-// What is given of a text at one time.
+// Limits of a page.
 const (
-	DefaultLines = 2_000     // lines, when no number is asked for
-	MaxLines     = 20_000    // lines, at most
-	MaxBytes     = 256 << 10 // bytes, at most
-	MaxLine      = 2_000     // bytes of one line
+	DefaultLines = 2_000
+	MaxLines     = 20_000
+	MaxBytes     = 256 << 10
+	MaxLine      = 2_000 // bytes of one line
 )
 
 const (
-	maxCounted = 4 << 20 // bytes read only to say how many lines there are
+	maxCounted = 4 << 20 // bytes that are read only to count lines
 	blockSize  = 64 << 10
 )
 
 // Page is some lines of a text.
 type Page struct {
 	Text  []byte
-	First int  // number of the first line; 0 when nobody counted
-	Lines int  // how many they are
-	Cut   int  // of which too long to be given whole
-	Total int  // lines of the whole text; -1 when nobody counted
+	First int  // number of the first line; 0: not counted
+	Lines int  // number of lines
+	Cut   int  // number of lines that were too long, and cut
+	Total int  // lines of the whole text; -1: not counted
 	More  bool // lines follow
-	Late  bool // more lines were asked for from the end than can be given
+	Late  bool // of the last lines, the first ones did not fit
 }
 
 // Next is the number of the line after the page.
 func (p Page) Next() int { return p.First + p.Lines }
 
-// PastEndError is the error for a first line that lies after the last.
+// PastEndError is the error for a first line after the end of the text.
 type PastEndError struct{ Lines int }
 
-// Error says how many lines there are.
+// Error tells the number of lines.
 func (e PastEndError) Error() string { return fmt.Sprintf("the text has %d lines", e.Lines) }
 
-// From reads limit lines from the line first on, and with numbers writes the
-// number of each before it. It reads no further than it must, except that a
-// short rest is counted.
+// From reads limit lines from the line first on, and with numbers writes its
+// number before each. It reads no more than it must, except to count the lines of
+// a short rest.
 func From(ctx context.Context, src *io.SectionReader, first, limit int, numbers bool) (Page, error) {
 	r := newLineReader(ctx, src)
 	for n := 1; n < first; n++ {
@@ -77,8 +77,8 @@ func From(ctx context.Context, src *io.SectionReader, first, limit int, numbers 
 	return p, nil
 }
 
-// Last reads the last n lines, from the end backwards. The number of the first
-// of them is known only when what lies before is short enough to be counted.
+// Last reads the last n lines, from the end backwards. It numbers them only if the
+// text before them is short enough to count its lines.
 func Last(ctx context.Context, src *io.SectionReader, n int, numbers bool) (Page, error) {
 	start, late, err := startOfLast(src, n)
 	if err != nil {
@@ -102,13 +102,13 @@ func Last(ctx context.Context, src *io.SectionReader, n int, numbers bool) (Page
 	return p, nil
 }
 
-// startOfLast finds where the last n lines begin, going back no further than
-// can be given; late says that it gave up before the n lines were complete.
+// startOfLast finds the start of the last n lines. It goes back no further than
+// MaxBytes; late reports that it found fewer lines.
 func startOfLast(src *io.SectionReader, n int) (start int64, late bool, err error) {
 	block := make([]byte, blockSize)
 	end := src.Size()
 	floor := max(0, end-MaxBytes)
-	edge := end // start of the earliest whole line met so far
+	edge := end // start of the earliest complete line so far
 	for pos := end; pos > floor; {
 		size := min(int64(len(block)), pos-floor)
 		pos -= size
@@ -118,7 +118,7 @@ func startOfLast(src *io.SectionReader, n int) (start int64, late bool, err erro
 		for i := bytes.LastIndexByte(block[:size], '\n'); i >= 0; i = bytes.LastIndexByte(block[:i], '\n') {
 			at := pos + int64(i) + 1
 			if at == end {
-				continue // the newline that ends the text begins no line
+				continue // no line begins after the newline at the end
 			}
 			edge = at
 			if n--; n == 0 {
@@ -130,14 +130,14 @@ func startOfLast(src *io.SectionReader, n int) (start int64, late bool, err erro
 	case floor == 0:
 		return 0, false, nil
 	case edge == end:
-		return floor, true, nil // one line, longer than all that can be given
+		return floor, true, nil // one line, longer than MaxBytes
 	default:
 		return edge, true, nil
 	}
 }
 
-// newlines counts the newlines between two offsets, and reports whether the
-// last byte is one; of nothing that is true.
+// newlines counts the newlines between two offsets, and reports whether the last
+// byte is one, which is true of an empty text.
 func newlines(src io.ReaderAt, from, to int64) (n int, ended bool, err error) {
 	if from >= to {
 		return 0, true, nil
@@ -158,12 +158,12 @@ func newlines(src io.ReaderAt, from, to int64) (n int, ended bool, err error) {
 	return n, ended, nil
 }
 
-// lineReader reads lines of any length and remembers how far it came.
+// lineReader reads lines of any length and counts the bytes it read.
 type lineReader struct {
 	ctx  context.Context
 	r    *bufio.Reader
 	read int64
-	due  int64 // where it next asks whether the call is still wanted
+	due  int64 // the offset at which it checks the context next
 }
 
 func newLineReader(ctx context.Context, src *io.SectionReader) *lineReader {
@@ -198,8 +198,7 @@ func (l *lineReader) next() (line []byte, size int64, err error) {
 	return line, size, err
 }
 
-// take gathers up to limit lines, as many as fit; first is the number of the
-// first of them.
+// take reads up to limit lines, as many as fit. first is the number of the first.
 func (l *lineReader) take(first, limit int, numbers bool) (Page, error) {
 	p := Page{First: first}
 	for given := int64(0); p.Lines < limit && given < MaxBytes; p.Lines++ {

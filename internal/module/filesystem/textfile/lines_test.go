@@ -55,7 +55,8 @@ func FuzzPages(f *testing.F) {
 		}
 		p, err = textfile.Last(t.Context(), section(text), limit, false)
 		from := max(0, len(all)-limit)
-		if err != nil || string(p.Text) != strings.Join(all[from:], "") || p.First != from+1 || p.Total != len(all) || p.More || p.Late {
+		if err != nil || string(p.Text) != strings.Join(all[from:], "") || p.First != from+1 || p.Total != len(all) ||
+			p.More || p.Late {
 			t.Fatalf("the last %d of %q: %+v, %v", limit, text, p, err)
 		}
 	})

@@ -1,6 +1,6 @@
-// Package textfile reads files as text: it tells text from other things by the
-// first bytes, decodes what is not plain UTF-8, and takes lines from the start,
-// from the middle or from the end without reading more than it must.
+// Package textfile reads files as text: it recognizes text by the first bytes of a
+// file, decodes text that is not UTF-8, and reads lines from the start, from the
+// middle or from the end without reading more than it must.
 package textfile
 
 import (
@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// Encoding is how the text of a file is written, as its first bytes say.
+// Encoding is the encoding of a text file.
 type Encoding string
 
 // The encodings. A file without a byte order mark is taken for UTF-8.
@@ -24,7 +24,7 @@ const (
 	UTF16BE  Encoding = "utf-16be"
 )
 
-// EncodingOf is the encoding that the first bytes of a file say.
+// EncodingOf returns the encoding that the first bytes of a file announce.
 func EncodingOf(head []byte) Encoding {
 	for _, e := range [...]Encoding{UTF8Mark, UTF16LE, UTF16BE} {
 		if strings.HasPrefix(string(head[:min(len(head), 3)]), e.Mark()) {
@@ -34,7 +34,7 @@ func EncodingOf(head []byte) Encoding {
 	return UTF8
 }
 
-// Mark is the byte order mark with which a file of the encoding begins.
+// Mark is the byte order mark of the encoding.
 func (e Encoding) Mark() string {
 	switch e {
 	case UTF8Mark:
@@ -51,18 +51,18 @@ func (e Encoding) Mark() string {
 // Wide reports whether the bytes of a file must be decoded to be UTF-8.
 func (e Encoding) Wide() bool { return e == UTF16LE || e == UTF16BE }
 
-// Decode gives the text of a whole file as UTF-8, without its mark. It reports
-// false when Encode would not give the same bytes back.
+// Decode returns the text of a whole file as UTF-8, without its mark. It reports
+// false if Encode would not return the same bytes.
 func (e Encoding) Decode(raw []byte) (text []byte, lossless bool) {
 	body := raw[len(e.Mark()):]
 	if !e.Wide() {
 		return body, true
 	}
-	text = e.widen(body)
+	text = e.decodeWide(body)
 	return text, bytes.Equal(e.Encode(text), raw)
 }
 
-// Encode is the way back: the bytes of a file that holds the text.
+// Encode returns the bytes of a file with the text.
 func (e Encoding) Encode(text []byte) []byte {
 	switch e {
 	case UTF8Mark:
@@ -82,9 +82,9 @@ func (e Encoding) Encode(text []byte) []byte {
 	}
 }
 
-// widen turns UTF-16 into UTF-8; half a pair, or an odd last byte, becomes the
-// replacement character.
-func (e Encoding) widen(raw []byte) []byte {
+// decodeWide turns UTF-16 into UTF-8. Half a pair, or an odd last byte, becomes
+// the replacement character.
+func (e Encoding) decodeWide(raw []byte) []byte {
 	units := make([]uint16, 0, len(raw)/2+1)
 	for ; len(raw) >= 2; raw = raw[2:] {
 		if e == UTF16BE {
@@ -99,31 +99,31 @@ func (e Encoding) widen(raw []byte) []byte {
 	return []byte(string(utf16.Decode(units)))
 }
 
-// FileKind is what the first bytes of a file reveal.
+// FileKind is what the first bytes of a file tell.
 type FileKind struct {
-	Image    string // the MIME type of a picture that a model can see
+	Image    string // the MIME type of an image that a model can see; "": it is none
 	Binary   bool   // not text
 	Encoding Encoding
 }
 
-// SniffLen is how many bytes are looked at to tell text from the rest.
+// SniffLen is the number of bytes that decide what a file is.
 const SniffLen = 8 << 10
 
-// Sniff tells text, pictures and other binary files apart. A file is binary
-// when it holds a zero byte, or when more than three bytes in ten are not
-// UTF-8; fewer are taken for text in an older encoding, worth showing.
+// Sniff distinguishes text, images and other binary files. A file is binary if it
+// holds a zero byte, or if more than three bytes in ten are not UTF-8; with fewer
+// it is taken for text in an older encoding, and worth showing.
 func Sniff(head []byte) FileKind {
 	head = head[:min(len(head), SniffLen)]
-	if mime := picture(string(head[:min(len(head), 16)])); mime != "" {
+	if mime := imageType(string(head[:min(len(head), 16)])); mime != "" {
 		return FileKind{Image: mime, Binary: true}
 	}
 	n := FileKind{Encoding: EncodingOf(head)}
-	n.Binary = !n.Encoding.Wide() && (bytes.IndexByte(head, 0) >= 0 || strayBytes(head)*10 > len(head)*3)
+	n.Binary = !n.Encoding.Wide() && (bytes.IndexByte(head, 0) >= 0 || invalidBytes(head)*10 > len(head)*3)
 	return n
 }
 
-// picture is the type of a picture that begins so, or empty.
-func picture(head string) string {
+// imageType returns the MIME type of an image; "" if it is none.
+func imageType(head string) string {
 	switch {
 	case strings.HasPrefix(head, "\x89PNG\r\n\x1a\n"):
 		return "image/png"
@@ -138,21 +138,21 @@ func picture(head string) string {
 	}
 }
 
-// strayBytes counts the bytes that are not part of valid UTF-8; a character
-// that the end cuts in two is not counted.
-func strayBytes(text []byte) int {
-	stray := 0
+// invalidBytes counts the bytes that are not part of valid UTF-8, except those of
+// a character that the end of the text cuts.
+func invalidBytes(text []byte) int {
+	invalid := 0
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
 		if r == utf8.RuneError && n == 1 && utf8.FullRune(text) {
-			stray++
+			invalid++
 		}
 		text = text[n:]
 	}
-	return stray
+	return invalid
 }
 
-// SniffFile looks at the start of a file without moving in it.
+// SniffFile sniffs the start of a file, and does not move its offset.
 func SniffFile(f io.ReaderAt) (FileKind, error) {
 	head := make([]byte, SniffLen)
 	n, err := f.ReadAt(head, 0)
@@ -162,11 +162,11 @@ func SniffFile(f io.ReaderAt) (FileKind, error) {
 	return Sniff(head[:n]), nil
 }
 
-// maxWide bounds a UTF-16 file, which is decoded whole.
+// maxWide limits a UTF-16 file, which is decoded in memory.
 const maxWide = 32 << 20
 
-// Text gives the text of a file as UTF-8, without its mark. Only a UTF-16 file
-// is read for it; any other is read as the caller goes.
+// Text returns the text of a file as UTF-8, without its mark. It reads a UTF-16
+// file at once; the caller reads any other as it needs it.
 func Text(f io.ReaderAt, size int64, e Encoding) (*io.SectionReader, error) {
 	skip := int64(len(e.Mark()))
 	body := io.NewSectionReader(f, skip, max(0, size-skip))
@@ -174,17 +174,17 @@ func Text(f io.ReaderAt, size int64, e Encoding) (*io.SectionReader, error) {
 		return body, nil
 	}
 	if size > maxWide {
-		return nil, fmt.Errorf("a file of %s in %s is too large to decode; the most is %s", Size(size), e, Size(maxWide))
+		return nil, fmt.Errorf("a file of %s in %s is too large to decode; the limit is %s", Size(size), e, Size(maxWide))
 	}
 	raw, err := io.ReadAll(body)
 	if err != nil {
 		return nil, err
 	}
-	text := e.widen(raw)
+	text := e.decodeWide(raw)
 	return io.NewSectionReader(bytes.NewReader(text), 0, int64(len(text))), nil
 }
 
-// CountLines counts the lines of a text; a last one without its newline counts.
+// CountLines counts the lines of a text, also a last one without a newline.
 func CountLines(text []byte) int {
 	n := bytes.Count(text, []byte("\n"))
 	if len(text) > 0 && text[len(text)-1] != '\n' {
@@ -193,20 +193,20 @@ func CountLines(text []byte) int {
 	return n
 }
 
-// Cut shortens a line to at most most bytes, at a character's edge.
-func Cut(line []byte, most int) []byte {
-	if len(line) <= most {
+// Cut shortens a line to at most limit bytes, and splits no character.
+func Cut(line []byte, limit int) []byte {
+	if len(line) <= limit {
 		return line
 	}
-	for back := 0; back < utf8.UTFMax && most-back > 0; back++ {
-		if utf8.RuneStart(line[most-back]) {
-			return line[:most-back]
+	for back := 0; back < utf8.UTFMax && limit-back > 0; back++ {
+		if utf8.RuneStart(line[limit-back]) {
+			return line[:limit-back]
 		}
 	}
-	return line[:most] // not UTF-8: any place is as good
+	return line[:limit] // it is not UTF-8
 }
 
-// Valid makes a text fit for JSON, and reports whether it already was.
+// Valid returns a text as valid UTF-8, and reports whether it was valid already.
 func Valid(text []byte) (string, bool) {
 	if utf8.Valid(text) {
 		return string(text), true

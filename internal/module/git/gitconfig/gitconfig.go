@@ -1,8 +1,8 @@
-// Package gitconfig reads and writes the text of Git's settings files.
+// Package gitconfig reads and writes Git's settings files.
 //
-// It follows nothing: an include is an entry like any other, and no name is
-// looked up anywhere. What it reads of a hostile file is therefore data, and
-// what it writes says exactly what it was given.
+// It follows no include, which is an entry like any other, and looks nothing up.
+// So the content of a hostile file is only data, and a file that is written
+// holds exactly the given entries.
 package gitconfig
 
 import (
@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// Entry is one setting. Section and Name are in lower case, as Git compares
-// them without case; a subsection is as it was written.
+// Entry is one setting. Section and Name are in lower case, because Git ignores
+// their case; a subsection is as it is in the file.
 type Entry struct {
 	Section, Sub, Name string
 	Value              string
 }
 
-// Key is the entry's name in one word, as the git command writes it.
+// Key is the full name of the entry, as the git command writes it.
 func (e Entry) Key() string {
 	if e.Sub == "" {
 		return e.Section + "." + e.Name
@@ -27,14 +27,14 @@ func (e Entry) Key() string {
 	return e.Section + "." + e.Sub + "." + e.Name
 }
 
-// Parse reads a settings file. A name without a value is "true", which is what
-// Git takes it for.
+// Parse reads a settings file. A name without a value has the value "true", as
+// for Git.
 func Parse(data []byte) ([]Entry, error) {
 	p := parser{rest: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), line: 1}
 	var at Entry
 	var all []Entry
 	for {
-		p.blank()
+		p.skipBlank()
 		c, ok := p.peek()
 		switch {
 		case !ok:
@@ -42,14 +42,14 @@ func Parse(data []byte) ([]Entry, error) {
 		case c == '[':
 			var err error
 			if at, err = p.header(); err != nil {
-				return nil, p.wrong(err)
+				return nil, p.fail(err)
 			}
 		case !isLetter(c) || at.Section == "":
-			return nil, p.wrong(errors.New("a setting begins with a letter, and stands below a [section]"))
+			return nil, p.fail(errors.New("a setting begins with a letter, and needs a [section] above it"))
 		default:
 			e := at
 			if err := p.setting(&e); err != nil {
-				return nil, p.wrong(err)
+				return nil, p.fail(err)
 			}
 			all = append(all, e)
 		}
@@ -61,9 +61,9 @@ type parser struct {
 	line int
 }
 
-func (p *parser) wrong(err error) error { return fmt.Errorf("line %d: %w", p.line, err) }
+func (p *parser) fail(err error) error { return fmt.Errorf("line %d: %w", p.line, err) }
 
-// peek gives the next byte; a carriage return before a newline is none.
+// peek returns the next byte. It skips a carriage return before a newline.
 func (p *parser) peek() (byte, bool) {
 	if len(p.rest) > 1 && p.rest[0] == '\r' && p.rest[1] == '\n' {
 		p.rest = p.rest[1:]
@@ -85,15 +85,15 @@ func (p *parser) next() (byte, bool) {
 	return c, ok
 }
 
-// blank passes over space, newlines and comments.
-func (p *parser) blank() {
+// skipBlank skips space, newlines and comments.
+func (p *parser) skipBlank() {
 	for {
 		c, ok := p.peek()
 		switch {
 		case !ok:
 			return
 		case c == '#' || c == ';':
-			p.restOfLine()
+			p.skipLine()
 		case isSpace(c) || c == '\n':
 			p.next()
 		default:
@@ -102,7 +102,7 @@ func (p *parser) blank() {
 	}
 }
 
-func (p *parser) restOfLine() {
+func (p *parser) skipLine() {
 	for c, ok := p.next(); ok && c != '\n'; c, ok = p.next() {
 	}
 }
@@ -135,7 +135,7 @@ func (p *parser) subsection() (string, error) {
 		p.next()
 	}
 	if c, ok := p.next(); !ok || c != '"' {
-		return "", errors.New("a subsection stands in quotes")
+		return "", errors.New("a subsection must be in quotes")
 	}
 	var sub []byte
 	for {
@@ -173,18 +173,18 @@ func (p *parser) setting(e *Entry) error {
 	case !ok || c == '\n':
 		return nil
 	case c != '=':
-		return errors.New("after a setting's name stands =")
+		return errors.New("a setting's name must be followed by =")
 	}
 	var err error
 	e.Value, err = p.value()
 	return err
 }
 
-// value reads to the end of a line: quotes and escapes are taken out, space
-// around the value and a comment after it are left out.
+// value reads a value up to the end of the line. It resolves quotes and escapes,
+// and drops space around the value and a comment after it.
 func (p *parser) value() (string, error) {
 	var value []byte
-	quoted, kept := false, 0 // kept: up to here space counts
+	quoted, kept := false, 0 // space after kept is dropped
 	for {
 		c, ok := p.next()
 		switch {
@@ -194,7 +194,7 @@ func (p *parser) value() (string, error) {
 			}
 			return string(value[:kept]), nil
 		case !quoted && (c == '#' || c == ';'):
-			p.restOfLine()
+			p.skipLine()
 			return string(value[:kept]), nil
 		case !quoted && isSpace(c):
 			if len(value) > 0 {
@@ -207,11 +207,11 @@ func (p *parser) value() (string, error) {
 			continue
 		case c == '\\':
 			c, ok = p.next()
-			if ok && c == '\n' { // the line goes on
+			if ok && c == '\n' { // the value continues on the next line
 				continue
 			}
 			if c, ok = unescape(c); !ok {
-				return "", errors.New(`a backslash stands before n, t, b, " or a backslash`)
+				return "", errors.New(`a backslash must be followed by n, t, b, " or a backslash`)
 			}
 		}
 		value = append(value, c)
@@ -237,8 +237,8 @@ func isSpace(c byte) bool  { return c == ' ' || c == '\t' || c == '\r' || c == '
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// Writable reports whether an entry can be written so that Git reads it back:
-// a file holds no zero bytes, and a subsection is one line.
+// Writable reports whether an entry can be written so that Git reads it back: a
+// settings file has no zero bytes, and a subsection is one line.
 func (e Entry) Writable() bool {
 	return e.Section != "" && e.Name != "" && isLetter(e.Name[0]) && plain(e.Section) && plain(e.Name) &&
 		!strings.ContainsAny(e.Sub, "\x00\n") && !strings.ContainsRune(e.Value, 0)
@@ -253,8 +253,8 @@ func plain(name string) bool {
 	return true
 }
 
-// Format writes entries as a settings file, each below a header of its own.
-// One that cannot be written is left out.
+// Format writes entries as a settings file, each below a header of its own. It
+// skips entries that are not writable.
 func Format(entries []Entry) []byte {
 	var b bytes.Buffer
 	for _, e := range entries {

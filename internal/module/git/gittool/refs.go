@@ -10,9 +10,12 @@ import (
 	"callgate/tool"
 )
 
-// Refs lists references below some prefixes, or of some whole names.
+// Refs lists references, by prefixes or full names, the newest first.
 func (c *Call) Refs(ctx context.Context, limit int, names ...string) ([]porcelain.Ref, error) {
-	out, err := c.Run(ctx, repo.Command{Args: append([]string{"for-each-ref", porcelain.RefFormat, "--sort=-committerdate", "--count=" + strconv.Itoa(limit), "--"}, names...)})
+	args := []string{
+		"for-each-ref", porcelain.RefFormat, "--sort=-committerdate", "--count=" + strconv.Itoa(limit), "--",
+	}
+	out, err := c.Run(ctx, repo.Command{Args: append(args, names...)})
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +26,7 @@ func (c *Call) Refs(ctx context.Context, limit int, names ...string) ([]porcelai
 	return list, nil
 }
 
-// CommitOf is where a branch is; "" when there is no such branch.
+// CommitOf returns the commit of a branch; "" if there is no such branch.
 func (c *Call) CommitOf(ctx context.Context, branch string) string {
 	list, err := c.Refs(ctx, 1, "refs/heads/"+branch)
 	if err != nil || len(list) == 0 || list[0].Name != "refs/heads/"+branch {
@@ -34,26 +37,28 @@ func (c *Call) CommitOf(ctx context.Context, branch string) string {
 
 // Resolve finds the commit that a revision names.
 func (c *Call) Resolve(ctx context.Context, revision string) (string, error) {
-	out, err := c.Run(ctx, repo.Command{Args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"}, Codes: []int{1, 128}})
+	args := []string{"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"}
+	out, err := c.Run(ctx, repo.Command{Args: args, Codes: []int{1, 128}})
 	if err != nil {
 		return "", err
 	}
 	id := strings.TrimSpace(out.Text)
 	if out.Code != 0 || id == "" {
 		return "", tool.Errorf(c.Op, tool.NotFound, "%q names no branch, tag or commit", tool.Truncate(revision)).
-			WithHint("git.branches and git.log say what there is; create: true makes a new branch")
+			WithHint("git.branches and git.log list what there is; create: true makes a new branch")
 	}
 	return id, nil
 }
 
-// Follow notes that a branch follows one of a remote's: origin/main.
-func (c *Call) Follow(ctx context.Context, branch, upstream string) {
-	remote, there, _ := strings.Cut(upstream, "/")
+// SetUpstream makes a branch follow a branch of a remote, such as origin/main.
+// A failure is a warning of the result.
+func (c *Call) SetUpstream(ctx context.Context, branch, upstream string) {
+	remote, name, _ := strings.Cut(upstream, "/")
 	err := c.Configure(ctx, "branch."+branch+".remote", remote)
 	if err == nil {
-		err = c.Configure(ctx, "branch."+branch+".merge", "refs/heads/"+there)
+		err = c.Configure(ctx, "branch."+branch+".merge", "refs/heads/"+name)
 	}
 	if err != nil {
-		c.Warnings = append(c.Warnings, "the upstream of "+branch+" could not be noted")
+		c.Warnings = append(c.Warnings, "the upstream of "+branch+" could not be saved")
 	}
 }

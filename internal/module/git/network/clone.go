@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -26,8 +27,13 @@ const cloneInput = `{
   "type": "object",
   "properties": {
     "url": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "The https address of the repository."},
-    "path": {"type": "string", "minLength": 1, "description": "The new folder, relative to the workspace. Default: the repository's name."},
-    "branch": {"type": "string", "minLength": 1, "description": "The branch or tag to check out. Default: the remote's own."},
+    "path": {
+      "type": "string", "minLength": 1,
+      "description": "The new folder, relative to the workspace. Default: the repository's name."
+    },
+    "branch": {
+      "type": "string", "minLength": 1, "description": "The branch or tag to check out. Default: the remote's own."
+    },
     "depth": {"type": "integer", "minimum": 1, "description": "Bring only so many commits."}
   },
   "required": ["url"],
@@ -44,24 +50,24 @@ const cloneOutput = `{
   "required": ["path"]
 }`
 
-func cloneTool(g *repo.Runner) gittool.Definition {
+func cloneTool(g *repo.Runner) module.Definition {
 	r := gittool.NetworkRuntime(true)
 	r.Effects = []tool.Effect{{Resource: "repo:{path}", Mode: tool.X}, {Resource: "workspace", Mode: tool.U}}
-	return gittool.Definition{
+	return module.Definition{
 		Name: "clone", Doc: cloneDoc, Input: cloneInput, Output: cloneOutput,
 		Examples: []tool.Example{
-			gittool.Example("the latest state alone", `{"url": "https://example.com/team/project.git", "depth": 1}`),
-			gittool.Example("into a folder", `{"url": "https://example.com/team/project.git", "path": "vendor/project", "branch": "v2"}`),
+			module.Example("the latest state alone", `{"url": "https://example.com/team/project.git", "depth": 1}`),
+			module.Example("into a folder",
+				`{"url": "https://example.com/team/project.git", "path": "vendor/project", "branch": "v2"}`),
 		},
 		Aliases: []string{
-			"git_clone", "git clone", "clone a repository", "download a repository", "checkout a project", "get the source code",
+			"git_clone", "git clone", "clone a repository", "download a repository", "checkout a project",
+			"get the source code",
 			"cloner un dépôt", "télécharger un dépôt",
 		},
 		Tags:    []string{"clone", "download", "remote", "network", "cloner"},
 		Runtime: r,
-		Handler: gittool.HandlerWithoutRepo("clone", func(ctx context.Context, c *gittool.Call, in cloneArgs) (*tool.Result, error) {
-			return clone(ctx, g, &call{c}, in)
-		}),
+		Handler: gittool.HandlerWithoutRepo("clone", cloner(g)),
 	}
 }
 
@@ -78,10 +84,18 @@ type cloneData struct {
 	Commit string `json:"commit,omitempty"`
 }
 
+// cloner returns the function that serves calls of clone. It opens the
+// repository once there is one.
+func cloner(g *repo.Runner) gittool.Func[cloneArgs] {
+	return func(ctx context.Context, c *gittool.Call, in cloneArgs) (*tool.Result, error) {
+		return clone(ctx, g, &call{c}, in)
+	}
+}
+
 func clone(ctx context.Context, g *repo.Runner, c *call, in cloneArgs) (*tool.Result, error) {
 	ctx, cancel := gittool.WithTimeout(ctx, c.Settings.NetworkTimeout)
 	defer cancel()
-	if err := c.granted(); err != nil {
+	if err := c.checkNetwork(); err != nil {
 		return nil, err
 	}
 	if in.Branch != "" {
@@ -99,7 +113,7 @@ func clone(ctx context.Context, g *repo.Runner, c *call, in cloneArgs) (*tool.Re
 		return nil, err
 	}
 	if err := c.cloneInto(ctx, g, r, in, rel); err != nil {
-		_ = c.Grant.Root.RemoveAll(rel) // it was made for this
+		_ = c.Grant.Root.RemoveAll(rel) // this call made it
 		return nil, err
 	}
 	if c.Repository, err = g.Open(c.Op, c.Grant, rel); err != nil {
@@ -114,7 +128,7 @@ func clone(ctx context.Context, g *repo.Runner, c *call, in cloneArgs) (*tool.Re
 	return gittool.TextResult(fmt.Sprintf("cloned into %s, at %s", d.Path, porcelain.ShortID(d.Commit)), d, "")
 }
 
-// nameOf is what a repository is called by its address.
+// nameOf returns the name of a repository in its address.
 func nameOf(u *url.URL) string {
 	name := strings.TrimSuffix(path.Base(strings.TrimSuffix(u.Path, "/")), ".git")
 	if name == "" || name == "." || name == "/" || strings.HasPrefix(name, ".") {
@@ -126,7 +140,8 @@ func nameOf(u *url.URL) string {
 // newFolder makes the folder of the clone, which must not exist.
 func (c *call) newFolder(name string) (string, error) {
 	if c.Grant.Root == nil || c.Grant.Workspace == "" {
-		return "", tool.Errorf(c.Op, tool.Denied, "this session has no workspace to clone into").WithHint("start the session in a folder")
+		return "", tool.Errorf(c.Op, tool.Denied, "this session has no workspace to clone into").
+			WithHint("start the session in a folder")
 	}
 	rel := filepath.FromSlash(name)
 	if filepath.IsAbs(rel) {
@@ -136,7 +151,8 @@ func (c *call) newFolder(name string) (string, error) {
 	}
 	rel = filepath.Clean(rel)
 	if !filepath.IsLocal(rel) || rel == "." {
-		return "", tool.Errorf(c.Op, tool.Denied, "%q is not a new folder inside the workspace", tool.Truncate(name)).WithHint("give path a name relative to the workspace")
+		return "", tool.Errorf(c.Op, tool.Denied, "%q is not a new folder inside the workspace", tool.Truncate(name)).
+			WithHint("give path a name relative to the workspace")
 	}
 	err := c.Grant.Root.MkdirAll(filepath.Dir(rel), 0o777)
 	if err == nil {
@@ -144,14 +160,15 @@ func (c *call) newFolder(name string) (string, error) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return "", tool.Errorf(c.Op, tool.Conflict, "%q exists already", filepath.ToSlash(rel)).WithHint("give another path")
+		return "", tool.Errorf(c.Op, tool.Conflict, "%q exists already", filepath.ToSlash(rel)).
+			WithHint("give another path")
 	case err != nil:
 		return "", tool.Errorf(c.Op, tool.Failed, "the folder %q cannot be made: %w", filepath.ToSlash(rel), err)
 	}
 	return rel, nil
 }
 
-// cloneInto runs git clone, which can write nothing but the new folder.
+// cloneInto runs git clone, which can write only the new folder.
 func (c *call) cloneInto(ctx context.Context, g *repo.Runner, r *remote, in cloneArgs, rel string) error {
 	program, err := repo.Program(c.Op)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -16,7 +17,10 @@ import (
 //go:embed fetch.md
 var fetchDoc string
 
-const remoteProperty = `"remote": {"type": "string", "minLength": 1, "description": "A remote that the repository knows. Default: the branch's own, or origin."}`
+const remoteProperty = `"remote": {
+      "type": "string", "minLength": 1,
+      "description": "A remote that the repository knows. Default: the branch's own, or origin."
+    }`
 
 const fetchInput = `{
   "type": "object",
@@ -33,22 +37,34 @@ const fetchOutput = `{
   "type": "object",
   "properties": {
     "remote": {"type": "string"},
-    "changes": {"type": "array", "items": {"type": "object", "properties": {"branch": {"type": "string"}, "from": {"type": "string"}, "to": {"type": "string"}}, "required": ["branch"]}, "description": "Branches of the remote that are new, moved or gone."}
+    "changes": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {"branch": {"type": "string"}, "from": {"type": "string"}, "to": {"type": "string"}},
+        "required": ["branch"]
+      },
+      "description": "Branches of the remote that are new, moved or gone."
+    }
   },
   "required": ["remote", "changes"]
 }`
 
-func fetchTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func fetchTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "fetch", Doc: fetchDoc, Input: fetchInput, Output: fetchOutput,
-		Examples: []tool.Example{gittool.Example("what is new", `{}`), gittool.Example("one branch", `{"remote": "origin", "branch": "main"}`)},
+		Examples: []tool.Example{
+			module.Example("what is new", `{}`),
+			module.Example("one branch", `{"remote": "origin", "branch": "main"}`),
+		},
 		Aliases: []string{
-			"git_fetch", "git fetch", "fetch from remote", "download remote branches", "check for new commits", "update remote branches",
+			"git_fetch", "git fetch", "fetch from remote", "download remote branches", "check for new commits",
+			"update remote branches",
 			"récupérer du dépôt distant", "actualiser les branches distantes",
 		},
 		Tags:    []string{"fetch", "remote", "network", "distant"},
 		Runtime: gittool.NetworkRuntime(false),
-		Handler: networked(g, "fetch", fetch),
+		Handler: handler(g, "fetch", fetch),
 	}
 }
 
@@ -78,7 +94,8 @@ func fetch(ctx context.Context, c *call, in fetchArgs) (*tool.Result, error) {
 	}
 	var text strings.Builder
 	for _, m := range moved {
-		fmt.Fprintf(&text, "%s: %s -> %s\n", m.Branch, cmp.Or(porcelain.ShortID(m.From), "new"), cmp.Or(porcelain.ShortID(m.To), "gone"))
+		from, to := cmp.Or(porcelain.ShortID(m.From), "new"), cmp.Or(porcelain.ShortID(m.To), "gone")
+		fmt.Fprintf(&text, "%s: %s -> %s\n", m.Branch, from, to)
 	}
 	summary := "nothing new from " + name
 	if len(moved) > 0 {
@@ -87,8 +104,8 @@ func fetch(ctx context.Context, c *call, in fetchArgs) (*tool.Result, error) {
 	return gittool.TextResult(summary, fetchData{name, moved}, text.String())
 }
 
-// fetch brings a remote's branches, or one of them, to where they belong:
-// whatever the repository's settings say, to no branch of its own.
+// fetch brings a remote's branches, or one of them, to refs/remotes. It changes
+// no branch of the repository's own, whatever the repository's settings say.
 func (c *call) fetch(ctx context.Context, name, branch string, prune bool) ([]movedData, error) {
 	spec := "+refs/heads/*:refs/remotes/" + name + "/*"
 	if branch != "" {
@@ -106,11 +123,14 @@ func (c *call) fetch(ctx context.Context, name, branch string, prune bool) ([]mo
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"fetch", "--quiet", "--no-progress", "--no-recurse-submodules", "--no-auto-maintenance", "--no-write-fetch-head"}
+	args := []string{
+		"fetch", "--quiet", "--no-progress", "--no-recurse-submodules", "--no-auto-maintenance",
+		"--no-write-fetch-head",
+	}
 	if prune {
 		args = append(args, "--prune")
 	}
-	if _, err := c.runRemote(ctx, r, repo.WriteRefs, append(args, "--", name, spec)...); err != nil {
+	if err := c.runRemote(ctx, r, append(args, "--", name, spec)...); err != nil {
 		return nil, err
 	}
 	after, err := c.tracked(ctx, name)
@@ -131,16 +151,16 @@ func (c *call) fetch(ctx context.Context, name, branch string, prune bool) ([]mo
 	return moved, nil
 }
 
-// branchTips are where branches are.
+// branchTips are branches and their commits.
 type branchTips struct {
 	order []string
 	at    map[string]string
 }
 
-// tracked lists what is known of a remote's branches.
+// tracked lists the branches of a remote as they were last fetched.
 func (c *call) tracked(ctx context.Context, name string) (branchTips, error) {
-	const most = 5000
-	list, err := c.Refs(ctx, most, "refs/remotes/"+name)
+	const maxBranches = 5000
+	list, err := c.Refs(ctx, maxBranches, "refs/remotes/"+name)
 	t := branchTips{at: map[string]string{}}
 	for _, r := range list {
 		if r.Symbolic == "" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -21,7 +22,10 @@ const pullInput = `{
   "properties": {
     ` + gittool.RepoProperty + `,
     ` + remoteProperty + `,
-    "branch": {"type": "string", "minLength": 1, "description": "The remote's branch. Default: the one that the current branch follows, or of the same name."}
+    "branch": {
+      "type": "string", "minLength": 1,
+      "description": "The remote's branch. Default: the one that the current branch follows, or of the same name."
+    }
   },
   "additionalProperties": false
 }`
@@ -37,17 +41,17 @@ const pullOutput = `{
   "required": ["branch", "upstream", "to"]
 }`
 
-func pullTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func pullTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "pull", Doc: pullDoc, Input: pullInput, Output: pullOutput,
-		Examples: []tool.Example{gittool.Example("bring the current branch up to date", `{}`)},
+		Examples: []tool.Example{module.Example("bring the current branch up to date", `{}`)},
 		Aliases: []string{
 			"git_pull", "git pull", "update from remote", "get the latest changes", "bring up to date", "fast-forward",
 			"mettre à jour depuis le dépôt distant", "tirer les modifications",
 		},
 		Tags:    []string{"pull", "update", "remote", "network", "distant"},
 		Runtime: gittool.NetworkRuntime(true),
-		Handler: networked(g, "pull", pull),
+		Handler: handler(g, "pull", pull),
 	}
 }
 
@@ -69,25 +73,31 @@ func pull(ctx context.Context, c *call, in pullArgs) (*tool.Result, error) {
 	if branch == "" {
 		return nil, tool.Errorf(c.Op, tool.Invalid, "no branch is checked out").WithHint("switch to one with git.checkout")
 	}
-	name, there := c.upstream(branch, in.Remote)
-	there = cmp.Or(in.Branch, there)
-	if _, err := c.fetch(ctx, name, there, false); err != nil {
+	name, remoteBranch := c.upstream(branch, in.Remote)
+	remoteBranch = cmp.Or(in.Branch, remoteBranch)
+	if _, err := c.fetch(ctx, name, remoteBranch, false); err != nil {
 		return nil, err
 	}
 	known, err := c.tracked(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	d := pullData{Branch: porcelain.Text(branch), Upstream: name + "/" + there, From: c.CommitOf(ctx, branch)}
+	d := pullData{Branch: porcelain.Text(branch), Upstream: name + "/" + remoteBranch, From: c.CommitOf(ctx, branch)}
 	if d.To = known.at[d.Upstream]; d.To == "" {
-		return nil, tool.Errorf(c.Op, tool.NotFound, "the remote %s has no branch %q", name, tool.Truncate(there)).WithHint("git.branches with remote lists them")
+		return nil, tool.Errorf(c.Op, tool.NotFound, "the remote %s has no branch %q", name, tool.Truncate(remoteBranch)).
+			WithHint("git.branches with remote lists them")
 	}
-	args := []string{"merge", "--ff-only", "--quiet", "--no-progress", "--no-stat", "--no-verify", "--no-autostash", "--no-overwrite-ignore", d.To}
-	out, err := c.Run(ctx, repo.Command{Args: args, Reach: repo.WriteFiles})
+	args := []string{
+		"merge", "--ff-only", "--quiet", "--no-progress", "--no-stat", "--no-verify", "--no-autostash",
+		"--no-overwrite-ignore", d.To,
+	}
+	out, err := c.Run(ctx, repo.Command{Args: args, Scope: repo.WriteFiles})
 	switch {
 	case out != nil && err != nil && strings.Contains(out.Log, "Not possible to fast-forward"):
-		return nil, tool.Errorf(c.Op, tool.Conflict, "%s and %s both have commits that the other does not", branch, d.Upstream).
-			WithHint("nothing was changed; look at git.log with rev %q, and ask the user to merge or rebase", branch+".."+d.Upstream)
+		return nil, tool.Errorf(c.Op, tool.Conflict, "%s and %s both have commits that the other does not",
+			branch, d.Upstream).
+			WithHint("nothing was changed; look at git.log with rev %q, and ask the user to merge or rebase",
+				branch+".."+d.Upstream)
 	case err != nil:
 		return nil, err
 	}
@@ -96,5 +106,7 @@ func pull(ctx context.Context, c *call, in pullArgs) (*tool.Result, error) {
 		d.To = now
 		return gittool.TextResult("already up to date with "+d.Upstream, d, "")
 	}
-	return gittool.TextResult(fmt.Sprintf("moved %s from %s to %s, with %s", d.Branch, cmp.Or(porcelain.ShortID(d.From), "nothing"), porcelain.ShortID(d.To), d.Upstream), d, "")
+	from := cmp.Or(porcelain.ShortID(d.From), "nothing")
+	summary := fmt.Sprintf("moved %s from %s to %s, with %s", d.Branch, from, porcelain.ShortID(d.To), d.Upstream)
+	return gittool.TextResult(summary, d, "")
 }

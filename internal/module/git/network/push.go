@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -20,10 +21,17 @@ const pushInput = `{
   "properties": {
     ` + gittool.RepoProperty + `,
     ` + remoteProperty + `,
-    "branch": {"type": "string", "minLength": 1, "description": "The branch to push. Default: the one that is checked out."},
+    "branch": {
+      "type": "string", "minLength": 1, "description": "The branch to push. Default: the one that is checked out."
+    },
     "tag": {"type": "string", "minLength": 1, "description": "Push this tag instead of a branch."},
-    "set_upstream": {"type": "boolean", "default": false, "description": "The branch follows the remote's from now on."},
-    "force": {"type": "boolean", "default": false, "description": "Overwrite the remote's commits; only where the app allows it."}
+    "set_upstream": {
+      "type": "boolean", "default": false, "description": "The branch follows the remote's from now on."
+    },
+    "force": {
+      "type": "boolean", "default": false,
+      "description": "Overwrite the remote's commits; only where the app allows it."
+    }
   },
   "additionalProperties": false
 }`
@@ -39,12 +47,12 @@ const pushOutput = `{
   "required": ["remote", "ref"]
 }`
 
-func pushTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func pushTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "push", Doc: pushDoc, Input: pushInput, Output: pushOutput,
 		Examples: []tool.Example{
-			gittool.Example("the current branch, for the first time", `{"set_upstream": true}`),
-			gittool.Example("a tag", `{"tag": "v1.5.0"}`),
+			module.Example("the current branch, for the first time", `{"set_upstream": true}`),
+			module.Example("a tag", `{"tag": "v1.5.0"}`),
 		},
 		Aliases: []string{
 			"git_push", "git push", "push to remote", "publish a branch", "upload commits", "push a tag", "publish commits",
@@ -52,7 +60,7 @@ func pushTool(g *repo.Runner) gittool.Definition {
 		},
 		Tags:    []string{"push", "publish", "remote", "network", "publier", "distant"},
 		Runtime: gittool.NetworkRuntime(false),
-		Handler: networked(g, "push", push),
+		Handler: handler(g, "push", push),
 	}
 }
 
@@ -78,42 +86,46 @@ func push(ctx context.Context, c *call, in pushArgs) (*tool.Result, error) {
 		return nil, err
 	}
 	branch := cmp.Or(in.Branch, c.Branch())
-	short, here := branch, "refs/heads/"
-	name, there := c.upstream(branch, in.Remote)
+	name, prefix := branch, "refs/heads/"
+	remoteName, target := c.upstream(branch, in.Remote)
 	if in.Tag != "" {
-		short, here, there = in.Tag, "refs/tags/", in.Tag
+		name, prefix, target = in.Tag, "refs/tags/", in.Tag
 	}
-	if short == "" {
+	if name == "" {
 		return nil, tool.Errorf(c.Op, tool.Invalid, "no branch is checked out").WithHint("name one with branch")
 	}
-	for _, text := range []string{short, there} {
+	for _, text := range []string{name, target} {
 		if _, err := repo.BranchName(c.Op, text); err != nil {
 			return nil, err
 		}
 	}
 	if in.Tag == "" {
-		if err := c.CheckProtected(there, "pushed"); err != nil {
+		if err := c.CheckProtected(target, "pushed"); err != nil {
 			return nil, err
 		}
 	}
-	r, err := c.remote(name, true)
+	r, err := c.remote(remoteName, true)
 	if err != nil {
 		return nil, err
 	}
 	defer r.close()
-	d := pushData{Remote: name, Ref: here + short, Forced: force}
+	d := pushData{Remote: remoteName, Ref: prefix + name, Forced: force}
 	if d.Commit, err = c.Resolve(ctx, d.Ref); err != nil {
 		return nil, err
 	}
-	args := []string{"push", "--porcelain", "--no-progress", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no"}
+	args := []string{
+		"push", "--porcelain", "--no-progress", "--no-verify", "--no-signed", "--no-follow-tags",
+		"--recurse-submodules=no",
+	}
 	if force {
 		args = append(args, "--force-with-lease")
 	}
-	if _, err := c.runRemote(ctx, r, repo.WriteRefs, append(args, "--", name, d.Ref+":"+here+there)...); err != nil {
+	if err := c.runRemote(ctx, r, append(args, "--", remoteName, d.Ref+":"+prefix+target)...); err != nil {
 		return nil, err
 	}
 	if in.SetUpstream && in.Tag == "" {
-		c.Follow(ctx, branch, name+"/"+there)
+		c.SetUpstream(ctx, branch, remoteName+"/"+target)
 	}
-	return gittool.TextResult(fmt.Sprintf("pushed %s, at %s, to %s", porcelain.Text(short), porcelain.ShortID(d.Commit), name), d, "")
+	summary := fmt.Sprintf("pushed %s, at %s, to %s", porcelain.Text(name), porcelain.ShortID(d.Commit), remoteName)
+	return gittool.TextResult(summary, d, "")
 }

@@ -1,10 +1,14 @@
 // Package network is the part of the git module that leaves the machine: clone,
 // fetch, pull and push.
 //
-// Each call is refused unless an app file grants the network. What is granted
-// is a proxy of the call's own, on the loopback, where a guard judges every
-// connection; Git is told of nothing else. It speaks https and http, follows no
-// redirect, and is given a credential for the remote's own host alone.
+// Whether a call may leave the machine is for the policy to decide: the tools
+// are of high risk and have effects outside, so the gate lets a call through
+// that a rule of the app grants, or that a human approved. The constraint
+// network: false of the app file forbids all of them.
+//
+// Git reaches nothing but a proxy of the call's own, on the loopback, where a
+// guard checks every connection. It speaks https and http, follows no redirect,
+// and has a credential for the remote's own host alone.
 package network
 
 import (
@@ -16,6 +20,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/repo"
 	"callgate/internal/netguard"
@@ -23,28 +28,32 @@ import (
 )
 
 // Tools are the tools of this package.
-func Tools(g *repo.Runner) []gittool.Definition {
-	return []gittool.Definition{cloneTool(g), fetchTool(g), pullTool(g), pushTool(g)}
+func Tools(g *repo.Runner) []module.Definition {
+	return []module.Definition{cloneTool(g), fetchTool(g), pullTool(g), pushTool(g)}
 }
 
 // call is one call of a tool of this package.
 type call struct{ *gittool.Call }
 
-// remote is the other side of a call that leaves the machine.
+// remote is the repository elsewhere that a call reaches.
 type remote struct {
-	name  string // "": none, it is being cloned
+	name  string // "": it is being cloned, and has no name yet
 	url   *url.URL
 	proxy *netguard.Proxy
-	route repo.Network
+	route repo.Network // the settings that lead Git through the proxy
 }
 
-// networked is handler for a tool that leaves the machine.
-func networked[In interface{ Folder() string }](g *repo.Runner, name string, run func(context.Context, *call, In) (*tool.Result, error)) tool.Handler {
+// handlerFunc serves a call with decoded arguments.
+type handlerFunc[In gittool.Args] func(context.Context, *call, In) (*tool.Result, error)
+
+// handler makes a handler that checks that the network may be used, and opens
+// the repository.
+func handler[In gittool.Args](g *repo.Runner, name string, run handlerFunc[In]) tool.Handler {
 	return gittool.HandlerWithoutRepo(name, func(ctx context.Context, shared *gittool.Call, in In) (*tool.Result, error) {
 		c := &call{shared}
 		ctx, cancel := gittool.WithTimeout(ctx, c.Settings.NetworkTimeout)
 		defer cancel()
-		if err := c.granted(); err != nil {
+		if err := c.checkNetwork(); err != nil {
 			return nil, err
 		}
 		var err error
@@ -55,17 +64,17 @@ func networked[In interface{ Folder() string }](g *repo.Runner, name string, run
 	})
 }
 
-// granted refuses the network where no app file grants it.
-func (c *call) granted() error {
+// checkNetwork refuses the call if the app file forbids the network.
+func (c *call) checkNetwork() error {
 	if c.Settings.Network {
 		return nil
 	}
-	return tool.Errorf(c.Op, tool.Denied, "git may not use the network here").
-		WithHint("work with what is local, or ask the user to allow it in the app file: tools.modules.git.constraints.network: true")
+	return tool.Errorf(c.Op, tool.Denied, "the app file forbids git to use the network").
+		WithHint("work with what is local, or ask the user to remove tools.modules.git.constraints.network: false")
 }
 
-// remote finds a remote by its name in the repository's settings; push takes
-// the address that is for pushing, where there is one.
+// remote opens a remote that the repository's settings name. With push it uses
+// the address for pushing, if there is one.
 func (c *call) remote(name string, push bool) (*remote, error) {
 	known := c.Remotes()
 	if !slices.Contains(known, name) {
@@ -83,13 +92,15 @@ func (c *call) remote(name string, push bool) (*remote, error) {
 	return c.openRemote(name, address)
 }
 
-// openRemote judges an address, and opens the way there. Whoever is given a remote
-// closes it.
+// openRemote checks an address and opens a proxy to it. The caller closes the
+// remote.
 func (c *call) openRemote(name, address string) (*remote, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.ContainsAny(address, "\x00\n\r") {
-		return nil, tool.Errorf(c.Op, tool.Denied, "the address of the remote is not one that is reached: %q", tool.Truncate(shownAddress(address))).
-			WithHint("only https and http are; keys for ssh, and folders of this machine, are out of reach here")
+	isHTTP := err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
+	if !isHTTP || strings.ContainsAny(address, "\x00\n\r") {
+		return nil, tool.Errorf(c.Op, tool.Denied, "the address of the remote cannot be used: %q",
+			tool.Truncate(redactAddress(address))).
+			WithHint("only https and http can be; keys for ssh, and folders of this machine, are out of reach here")
 	}
 	user := u.User
 	u.User, u.Fragment = nil, ""
@@ -110,24 +121,27 @@ func (c *call) openRemote(name, address string) (*remote, error) {
 	}
 	r := &remote{name: name, url: u, proxy: proxy}
 	key, password := proxy.Credential()
-	through := url.URL{Scheme: "http", User: url.UserPassword(key, password), Host: proxy.Addr()}
+	proxyURL := url.URL{Scheme: "http", User: url.UserPassword(key, password), Host: proxy.Addr()}
 	r.route.Settings = [][2]string{
-		{"http.proxy", through.String()}, {"http.proxyAuthMethod", "basic"}, {"http.followRedirects", "false"}, {"http.sslVerify", "true"},
+		{"http.proxy", proxyURL.String()}, {"http.proxyAuthMethod", "basic"},
+		{"http.followRedirects", "false"}, {"http.sslVerify", "true"},
 		{"http.lowSpeedLimit", "1"}, {"http.lowSpeedTime", "60"},
 	}
 	if name != "" {
 		r.route.Settings = append(r.route.Settings, [2]string{"remote." + name + ".url", u.String()})
 	}
 	if login != "" {
-		r.route.Settings = append(r.route.Settings, [2]string{"http." + u.Scheme + "://" + u.Host + "/.extraHeader", "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(login))})
+		header := "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(login))
+		key := "http." + u.Scheme + "://" + u.Host + "/.extraHeader"
+		r.route.Settings = append(r.route.Settings, [2]string{key, header})
 	}
 	return r, nil
 }
 
 func (r *remote) close() { _ = r.proxy.Close() }
 
-// login is the user name and the password: the app file's credential, a token
-// or user:password, or what stands in the address.
+// login returns the user name and the password: the app file's credential, which
+// is a token or user:password, or else those in the address.
 func (c *call) login(u *url.URL, user *url.Userinfo) (string, error) {
 	login := c.Grant.Credential
 	switch {
@@ -138,7 +152,8 @@ func (c *call) login(u *url.URL, user *url.Userinfo) (string, error) {
 		login = user.Username() + ":" + password
 	}
 	if login != "" && u.Scheme != "https" && !isLoopback(u.Hostname()) {
-		return "", tool.Errorf(c.Op, tool.Denied, "the credential would be sent to %s unencrypted", u.Host).WithHint("give the remote an https address")
+		return "", tool.Errorf(c.Op, tool.Denied, "the credential would be sent to %s unencrypted", u.Host).
+			WithHint("give the remote an https address")
 	}
 	return login, nil
 }
@@ -148,8 +163,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// shownAddress is an address without what may be secret in it.
-func shownAddress(address string) string {
+// redactAddress removes what may be secret from an address.
+func redactAddress(address string) string {
 	if u, err := url.Parse(address); err == nil {
 		return u.Redacted()
 	}
@@ -160,69 +175,21 @@ func shownAddress(address string) string {
 	return address
 }
 
-// runRemote runs Git on the way to a remote.
-func (c *call) runRemote(ctx context.Context, r *remote, reach repo.WriteScope, args ...string) (*repo.Output, error) {
-	out, err := c.Run(ctx, repo.Command{Args: args, Reach: reach, Children: true, Network: &r.route})
+// runRemote runs Git with a remote. It may change references.
+func (c *call) runRemote(ctx context.Context, r *remote, args ...string) error {
+	out, err := c.Run(ctx, repo.Command{Args: args, Scope: repo.WriteRefs, Children: true, Network: &r.route})
 	if err == nil {
-		return out, nil
+		return nil
 	}
-	return out, r.failure(c.Op, out, err)
+	return r.failure(c.Op, out, err)
 }
 
-// failure says what is special about the failures of the network.
-func (r *remote) failure(op string, out *repo.Output, err error) error {
-	if refused := r.proxy.Refused(r.url); refused != nil {
-		return refused
+// upstream returns the remote that the call names or a branch follows, and the
+// branch there that the branch follows or that has the same name.
+func (c *call) upstream(branch, named string) (remote, remoteBranch string) {
+	followed := c.Setting("branch." + branch + ".remote")
+	if named == "" || named == followed {
+		remoteBranch, _ = strings.CutPrefix(c.Setting("branch."+branch+".merge"), "refs/heads/")
 	}
-	if out == nil {
-		return err
-	}
-	e := repo.Failure(op, out)
-	said := out.Log + out.Text
-	host := r.url.Host
-	for _, f := range []struct {
-		says, message string
-		kind          tool.Kind
-		hint          string
-	}{
-		{"could not read Username", host + " asks who is there", tool.Denied, "the user can name a secret with a token in the app file: tools.modules.git.credential"},
-		{"Authentication failed", host + " does not accept the credential", tool.Denied, "the user can change the secret that tools.modules.git.credential names"},
-		{"returned error: 401", host + " does not accept the credential", tool.Denied, "the user can change the secret that tools.modules.git.credential names"},
-		{"returned error: 403", host + " does not permit this", tool.Denied, "the credential may lack the right to do this"},
-		{"returned error: 404", "there is no such repository on " + host, tool.NotFound, "check the address of the remote; some hosts say this when the credential is missing"},
-		{"not found in upstream", "the remote has no such branch", tool.NotFound, "clone without branch"},
-		{"' not found", "there is no such repository on " + host, tool.NotFound, "check the address of the remote; some hosts say this when the credential is missing"},
-		{"returned error: 30", host + " says that the repository has moved", tool.Failed, "ask the user to give the remote its new address: redirects are not followed"},
-		{"returned error: 50", host + " could not be reached, or failed", tool.Unavailable, "check the address of the remote, and try again later"},
-		{"couldn't find remote ref", "the remote has no such branch", tool.NotFound, "git.fetch without branch brings all of them"},
-		{"[rejected]", "the remote has commits that are not here", tool.Conflict, "bring them with git.pull, or git.fetch and look, and push again"},
-		{"[remote rejected]", "the remote refused the push: " + rejection(said), tool.Denied, "the branch may be protected there"},
-		{"stale info", "the remote branch is not where it was when it was last fetched", tool.Conflict, "fetch and look at what is new before you push with force"},
-	} {
-		if strings.Contains(said, f.says) {
-			return &tool.Error{Op: op, Kind: f.kind, Message: f.message, Hint: f.hint}
-		}
-	}
-	return e
-}
-
-// rejection is what the other side says of a push.
-func rejection(said string) string {
-	for line := range strings.Lines(said) {
-		if strings.Contains(line, "[remote rejected]") {
-			return tool.Truncate(strings.TrimSpace(line[strings.Index(line, "[remote rejected]")+len("[remote rejected]"):]))
-		}
-	}
-	return ""
-}
-
-// upstream says which remote and which branch there a local branch belongs to,
-// where the call does not.
-func (c *call) upstream(branch, remoteName string) (name, there string) {
-	name = cmp.Or(remoteName, c.Setting("branch."+branch+".remote"), "origin")
-	there, _ = strings.CutPrefix(c.Setting("branch."+branch+".merge"), "refs/heads/")
-	if remoteName != "" && remoteName != c.Setting("branch."+branch+".remote") {
-		there = ""
-	}
-	return name, cmp.Or(there, branch)
+	return cmp.Or(named, followed, "origin"), cmp.Or(remoteBranch, branch)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Blame is who last changed each line of a file.
+// Blame is the commit that last changed each line of a file.
 type Blame struct {
 	Commits map[string]*Origin
 	Lines   []Line
@@ -23,7 +23,7 @@ type Origin struct {
 // Line is one line of a file, and the commit that it comes from.
 type Line struct {
 	Number int    `json:"line"`
-	Commit string `json:"commit"` // all zeros: it is not committed yet
+	Commit string `json:"commit"` // all zeros if it is not committed yet
 	Text   string `json:"text"`
 }
 
@@ -33,7 +33,7 @@ func ParseBlame(data string) (*Blame, error) {
 	b := &Blame{Commits: map[string]*Origin{}}
 	var at *Origin
 	var line Line
-	var zone string
+	var seconds string
 	for data != "" {
 		record, rest, _ := strings.Cut(data, "\n")
 		data = rest
@@ -69,10 +69,10 @@ func ParseBlame(data string) (*Blame, error) {
 		case "author-mail":
 			at.Email = strings.Trim(Text(value), "<>")
 		case "author-time":
-			at.Date = when(value, "+0000")
-			zone = value
+			at.Date = formatTime(value, "+0000")
+			seconds = value
 		case "author-tz":
-			at.Date = when(zone, value)
+			at.Date = formatTime(seconds, value)
 		case "summary":
 			at.Subject = Text(value)
 		}
@@ -83,9 +83,9 @@ func ParseBlame(data string) (*Blame, error) {
 	return b, nil
 }
 
-// when writes a time of Git's (seconds, and a zone as +0200) in ISO 8601; ""
-// when it is none.
-func when(seconds, zone string) string {
+// formatTime writes a time of Git's (seconds, and a zone such as +0200) in ISO
+// 8601; "" if it is not valid.
+func formatTime(seconds, zone string) string {
 	n, err := strconv.ParseInt(seconds, 10, 64)
 	offset, err2 := time.Parse("-0700", zone)
 	const maxSeconds = 253402300799 // the year 9999

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// CommitFormat makes git log -z write what ParseCommits reads. There is no zero
-// byte in any of its fields, for Git ends a message at the first.
+// CommitFormat is the option of git log -z whose output ParseCommits reads. No
+// field holds a zero byte: Git ends a message at the first one.
 const CommitFormat = "--format=tformat:%H%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%cI%x00%D%x00%B"
 
 const commitFields = 9
@@ -17,7 +17,7 @@ type Commit struct {
 	Parents   []string `json:"parents"`
 	Author    string   `json:"author"`
 	Email     string   `json:"email"`
-	Date      string   `json:"date"` // when it was written, in ISO 8601
+	Date      string   `json:"date"` // of the author, in ISO 8601
 	Committer string   `json:"committer,omitempty"`
 	Committed string   `json:"committed,omitempty"`
 	Refs      []string `json:"refs,omitempty"`
@@ -25,10 +25,10 @@ type Commit struct {
 	Body      string   `json:"body,omitempty"`
 }
 
-// Short is the beginning of the id, enough for people.
+// Short is the start of the id, enough for people.
 func (c *Commit) Short() string { return ShortID(c.ID) }
 
-// ShortID is the beginning of an object's id.
+// ShortID is the start of an object's id.
 func ShortID(id string) string { return id[:min(len(id), 10)] }
 
 // ParseCommits reads any number of commits.
@@ -51,7 +51,8 @@ func CutCommit(data string) (c Commit, rest string, err error) {
 		return Commit{}, "", malformed("log", data)
 	}
 	c = Commit{
-		ID: fields[0], Parents: strings.Fields(fields[1]), Author: Text(fields[2]), Email: Text(fields[3]), Date: Text(fields[4]),
+		ID: fields[0], Parents: strings.Fields(fields[1]),
+		Author: Text(fields[2]), Email: Text(fields[3]), Date: Text(fields[4]),
 	}
 	if fields[5] != fields[2] {
 		c.Committer = Text(fields[5])
@@ -79,7 +80,7 @@ func isID(text string) bool {
 	return strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// File is how much of one file a change concerns.
+// File is how many lines of one file a patch changes.
 type File struct {
 	Path    Name `json:"path"`
 	From    Name `json:"from,omitempty"` // of a rename or a copy
@@ -89,7 +90,7 @@ type File struct {
 }
 
 // CutNumstat reads the files of git diff --numstat -z, up to an empty record or
-// the end, and returns what follows: the patch, where one was asked for too.
+// the end, and returns what follows: the patch, with --patch.
 func CutNumstat(data string) (files []File, rest string, err error) {
 	for data != "" {
 		record, after, ok := strings.Cut(data, "\x00")
@@ -124,11 +125,11 @@ func CutNumstat(data string) (files []File, rest string, err error) {
 	return files, "", nil
 }
 
-// Sections divides a patch into its files. What comes before the first is a
+// Sections divides a patch into its files. Text before the first file is a
 // section of its own.
 func Sections(patch string) []string {
 	var all []string
-	begin := 0
+	start := 0
 	for at := 0; at < len(patch); {
 		end := strings.IndexByte(patch[at:], '\n')
 		next := len(patch)
@@ -136,14 +137,14 @@ func Sections(patch string) []string {
 			next = at + end + 1
 		}
 		// Lines of a file begin with a space, a sign or a backslash, so this
-		// one is no line of a file.
-		if at > begin && strings.HasPrefix(patch[at:], "diff --") {
-			all, begin = append(all, patch[begin:at]), at
+		// is not one.
+		if at > start && strings.HasPrefix(patch[at:], "diff --") {
+			all, start = append(all, patch[start:at]), at
 		}
 		at = next
 	}
-	if begin < len(patch) {
-		all = append(all, patch[begin:])
+	if start < len(patch) {
+		all = append(all, patch[start:])
 	}
 	return all
 }

@@ -1,9 +1,8 @@
-// Package porcelain reads what Git writes for programs: states, commits,
-// numbers of changed lines, blame, references and trees.
+// Package porcelain parses the output that Git writes for programs: states,
+// commits, numbers of changed lines, blame, references and trees.
 //
-// Everything here is bytes of a repository that somebody else may have made.
-// A parser takes them as they come, never looks anything up, and answers what
-// does not have the promised form with an error.
+// The output holds bytes of a repository that is not trusted. A parser never
+// looks anything up, and returns an error for output of another form.
 package porcelain
 
 import (
@@ -12,16 +11,17 @@ import (
 	"unicode/utf8"
 )
 
-// Name is a path in a repository as Git keeps it: bytes, with slashes. As text
-// it is itself where that is valid and plain to read; otherwise it is written
-// as Git quotes it, in double quotes with C's escapes, and [ParseName] reads it
-// back. So every name can be told, and told back.
+// Name is a path in a repository as Git stores it: bytes, with slashes. As text
+// it is written as it is, if it is valid and has no control characters, and
+// otherwise as Git quotes it, in double quotes with C's escapes. [ParseName]
+// reads both, so every name can be shown and given back.
 type Name string
 
 // String writes the name so that ParseName reads it.
 func (n Name) String() string {
-	if utf8.ValidString(string(n)) && !strings.HasPrefix(string(n), `"`) && !strings.ContainsFunc(string(n), isControl) {
-		return string(n)
+	text := string(n)
+	if utf8.ValidString(text) && !strings.HasPrefix(text, `"`) && !strings.ContainsFunc(text, isControl) {
+		return text
 	}
 	b := []byte{'"'}
 	for i := 0; i < len(n); {
@@ -59,8 +59,8 @@ func escape(c byte) string {
 	}
 }
 
-// ParseName reads a name as String writes it. Text that does not begin with a
-// double quote is a name as it stands.
+// ParseName reads a name as String writes it. A text that does not begin with a
+// double quote is a name as it is.
 func ParseName(text string) (Name, error) {
 	if !strings.HasPrefix(text, `"`) {
 		return Name(text), nil
@@ -86,7 +86,8 @@ func ParseName(text string) (Name, error) {
 	return Name(b), nil
 }
 
-// unescape reads what stands after a backslash, and says how long it is.
+// unescape reads the escape after a backslash, and returns its length; 0 if
+// there is none.
 func unescape(s string) (byte, int) {
 	if len(s) >= 3 && '0' <= s[0] && s[0] <= '3' && isOctal(s[1]) && isOctal(s[2]) {
 		return (s[0]-'0')<<6 | (s[1]-'0')<<3 | (s[2] - '0'), 3
@@ -101,5 +102,5 @@ func unescape(s string) (byte, int) {
 
 func isOctal(c byte) bool { return '0' <= c && c <= '7' }
 
-// Text makes bytes of a repository valid text.
+// Text replaces what is not valid UTF-8.
 func Text(data string) string { return strings.ToValidUTF8(data, "\uFFFD") }

@@ -66,9 +66,12 @@ func FuzzName(f *testing.F) {
 	})
 }
 
-var statusText = nul("# branch.oid "+id1, "# branch.head main", "# branch.upstream origin/main", "# branch.ab +2 -1", "# stash 3",
-	"1 .M N... 100644 100644 100644 "+id1+" "+id2+" a file", "2 R. N... 100644 100644 100644 "+id1+" "+id2+" R100 new\nname", "old",
-	"u UU N... 100644 100644 100644 100644 "+id1+" "+id1+" "+id2+" torn", "1 M. SC.. 160000 160000 160000 "+id1+" "+id2+" lib", "? \xff", "! out/")
+var statusText = nul(
+	"# branch.oid "+id1, "# branch.head main", "# branch.upstream origin/main", "# branch.ab +2 -1", "# stash 3",
+	"1 .M N... 100644 100644 100644 "+id1+" "+id2+" a file",
+	"2 R. N... 100644 100644 100644 "+id1+" "+id2+" R100 new\nname", "old",
+	"u UU N... 100644 100644 100644 100644 "+id1+" "+id1+" "+id2+" torn",
+	"1 M. SC.. 160000 160000 160000 "+id1+" "+id2+" lib", "? \xff", "! out/")
 
 func TestStatus(t *testing.T) {
 	want := &porcelain.Status{
@@ -86,7 +89,9 @@ func TestStatus(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	for _, bad := range []string{"? x", nul("z x"), nul("1 .M N... 100644 a"), nul("2 R. N... 1 1 1 a b R100 new"), nul("1"), nul("u UU")} {
+	for _, bad := range []string{
+		"? x", nul("z x"), nul("1 .M N... 100644 a"), nul("2 R. N... 1 1 1 a b R100 new"), nul("1"), nul("u UU"),
+	} {
 		if got, err := porcelain.ParseStatus(bad); err == nil {
 			t.Errorf("%q was read as %+v", bad, got)
 		}
@@ -94,20 +99,25 @@ func TestStatus(t *testing.T) {
 }
 
 var (
-	commitText  = nul(id1, id2+" "+id1, "A\xff", "a@b", "2026-01-02T03:04:05Z", "C", "2026-01-03T03:04:05Z", "HEAD -> main, tag: v1", "subject\n\nbody\nmore\n")
-	numstatText = nul("2\t0\tb", "-\t-\tbin", "0\t1\t", "a", "c", "") + "diff --git a/b b/b\n+x\n diff --git no\ndiff --git a/bin b/bin\nBinary\n"
+	commitText = nul(id1, id2+" "+id1, "A\xff", "a@b", "2026-01-02T03:04:05Z", "C", "2026-01-03T03:04:05Z",
+		"HEAD -> main, tag: v1", "subject\n\nbody\nmore\n")
+	numstatText = nul("2\t0\tb", "-\t-\tbin", "0\t1\t", "a", "c", "") +
+		"diff --git a/b b/b\n+x\n diff --git no\ndiff --git a/bin b/bin\nBinary\n"
 )
 
 func TestCommits(t *testing.T) {
 	want := []porcelain.Commit{{
-		ID: id1, Parents: []string{id2, id1}, Author: "A\uFFFD", Email: "a@b", Date: "2026-01-02T03:04:05Z", Committer: "C", Committed: "2026-01-03T03:04:05Z",
+		ID: id1, Parents: []string{id2, id1}, Author: "A\uFFFD", Email: "a@b", Date: "2026-01-02T03:04:05Z",
+		Committer: "C", Committed: "2026-01-03T03:04:05Z",
 		Refs: []string{"HEAD -> main", "tag: v1"}, Subject: "subject", Body: "body\nmore",
 	}}
 	got, err := porcelain.ParseCommits(commitText)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	for _, bad := range []string{"x", nul("x"), nul("", "", "", "", "", "", "", "", ""), strings.TrimSuffix(commitText, "\x00")} {
+	for _, bad := range []string{
+		"x", nul("x"), nul("", "", "", "", "", "", "", "", ""), strings.TrimSuffix(commitText, "\x00"),
+	} {
 		if got, err := porcelain.ParseCommits(bad); err == nil {
 			t.Errorf("%q was read as %+v", bad, got)
 		}
@@ -131,12 +141,15 @@ func TestNumstat(t *testing.T) {
 	}
 }
 
-const blameText = id1 + " 1 1 2\nauthor A\nauthor-mail <a@b>\nauthor-time 1767323045\nauthor-tz +0200\nsummary s\nfilename f\n\tone\n" + id1 + " 2 2\n\t\ttwo\n"
+const blameText = id1 + " 1 1 2\nauthor A\nauthor-mail <a@b>\nauthor-time 1767323045\nauthor-tz +0200\n" +
+	"summary s\nfilename f\n\tone\n" + id1 + " 2 2\n\t\ttwo\n"
 
 func TestBlame(t *testing.T) {
 	want := &porcelain.Blame{
-		Commits: map[string]*porcelain.Origin{id1: {Author: "A", Email: "a@b", Date: "2026-01-02T05:04:05+02:00", Subject: "s"}},
-		Lines:   []porcelain.Line{{Number: 1, Commit: id1, Text: "one"}, {Number: 2, Commit: id1, Text: "\ttwo"}},
+		Commits: map[string]*porcelain.Origin{
+			id1: {Author: "A", Email: "a@b", Date: "2026-01-02T05:04:05+02:00", Subject: "s"},
+		},
+		Lines: []porcelain.Line{{Number: 1, Commit: id1, Text: "one"}, {Number: 2, Commit: id1, Text: "\ttwo"}},
 	}
 	got, err := porcelain.ParseBlame(blameText)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -149,13 +162,20 @@ func TestBlame(t *testing.T) {
 	}
 }
 
-var refsText = nul("refs/heads/main", id1, "refs/remotes/origin/main", "ahead 1", "2026-01-02T03:04:05Z", "*", "", "s") + "\n" +
+var refsText = nul("refs/heads/main", id1, "refs/remotes/origin/main", "ahead 1", "2026-01-02T03:04:05Z", "*", "", "s") +
+	"\n" +
 	nul("refs/remotes/origin/HEAD", id1, "", "", "2026-01-02T03:04:05Z", " ", "refs/remotes/origin/main", "s") + "\n"
 
 func TestRefs(t *testing.T) {
 	want := []porcelain.Ref{
-		{Name: "refs/heads/main", ID: id1, Upstream: "refs/remotes/origin/main", Track: "ahead 1", Date: "2026-01-02T03:04:05Z", Current: true, Subject: "s"},
-		{Name: "refs/remotes/origin/HEAD", ID: id1, Date: "2026-01-02T03:04:05Z", Symbolic: "refs/remotes/origin/main", Subject: "s"},
+		{
+			Name: "refs/heads/main", ID: id1, Upstream: "refs/remotes/origin/main", Track: "ahead 1",
+			Date: "2026-01-02T03:04:05Z", Current: true, Subject: "s",
+		},
+		{
+			Name: "refs/remotes/origin/HEAD", ID: id1, Date: "2026-01-02T03:04:05Z",
+			Symbolic: "refs/remotes/origin/main", Subject: "s",
+		},
 	}
 	got, err := porcelain.ParseRefs(refsText)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -184,7 +204,8 @@ func TestObjects(t *testing.T) {
 	if diff := cmp.Diff([]porcelain.TreeEntry{{"100644", "a"}, {"40000", "b c"}}, tree); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	attributes, err := porcelain.Attributes(nul("a", "filter", "lfs", "b", "filter", "unspecified", "c", "filter", "set"))
+	attributes, err := porcelain.ParseAttributes(
+		nul("a", "filter", "lfs", "b", "filter", "unspecified", "c", "filter", "set"))
 	if diff := cmp.Diff(map[porcelain.Name]string{"a": "lfs"}, attributes); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
@@ -193,7 +214,10 @@ func TestObjects(t *testing.T) {
 // FuzzParsers gives every parser the same bytes: whatever they are, a parser
 // answers or says no.
 func FuzzParsers(f *testing.F) {
-	for _, text := range []string{statusText, commitText, numstatText, blameText, refsText, id1 + " blob 5\nhello\n", "100644 a\x00" + strings.Repeat("\x00", 20), nul("a", "filter", "lfs")} {
+	for _, text := range []string{
+		statusText, commitText, numstatText, blameText, refsText, id1 + " blob 5\nhello\n",
+		"100644 a\x00" + strings.Repeat("\x00", 20), nul("a", "filter", "lfs"),
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, data string) {
@@ -203,7 +227,7 @@ func FuzzParsers(f *testing.F) {
 		_, _ = porcelain.ParseRefs(data)
 		_, _, _ = porcelain.ParseObject(data)
 		_, _ = porcelain.ParseTree(data, 20)
-		_, _ = porcelain.Attributes(data)
+		_, _ = porcelain.ParseAttributes(data)
 		_, _ = porcelain.ParseStashes(data)
 		if files, rest, err := porcelain.CutNumstat(data); err == nil && len(files) > 0 && len(rest) >= len(data) {
 			t.Errorf("%d files were read out of nothing", len(files))

@@ -5,20 +5,21 @@ import (
 	"strings"
 )
 
-// RefFormat makes git for-each-ref write what ParseRefs reads.
-const RefFormat = "--format=%(refname)%00%(objectname)%00%(upstream)%00%(upstream:track,nobracket)%00%(committerdate:iso-strict)%00%(HEAD)%00%(symref)%00%(contents:subject)%00"
+// RefFormat is the option of git for-each-ref whose output ParseRefs reads.
+const RefFormat = "--format=%(refname)%00%(objectname)%00%(upstream)%00%(upstream:track,nobracket)%00" +
+	"%(committerdate:iso-strict)%00%(HEAD)%00%(symref)%00%(contents:subject)%00"
 
 const refFields = 8
 
 // Ref is one reference.
 type Ref struct {
-	Name     string // whole: refs/heads/main
+	Name     string // full, as refs/heads/main
 	ID       string
-	Upstream string // whole
+	Upstream string // full
 	Track    string // "ahead 1, behind 2", "gone", or ""
 	Date     string
 	Current  bool   // HEAD is at it
-	Symbolic string // what it stands for, if it is no more than a name
+	Symbolic string // the reference that a symbolic one points to
 	Subject  string
 }
 
@@ -39,16 +40,16 @@ func ParseRefs(data string) ([]Ref, error) {
 	return all, nil
 }
 
-// Object is one object as git cat-file --batch gives it.
+// Object is one object in the output of git cat-file --batch.
 type Object struct {
 	ID      string
 	Type    string // blob, tree, commit or tag
 	Size    int64
-	Content string // as much of it as there is
+	Content string // as much of it as was read
 }
 
-// ParseObject reads one object, whose content may be cut short. It reports
-// false when there is no such object.
+// ParseObject reads one object, whose content may be cut. It reports false if
+// there is no such object.
 func ParseObject(data string) (Object, bool, error) {
 	header, rest, ok := strings.Cut(data, "\n")
 	fields := strings.Fields(header)
@@ -74,7 +75,7 @@ type TreeEntry struct {
 	Name Name
 }
 
-// ParseTree reads the content of a tree object, whose ids have so many bytes.
+// ParseTree reads the content of a tree object, whose ids have idSize bytes.
 func ParseTree(content string, idSize int) ([]TreeEntry, error) {
 	var all []TreeEntry
 	for content != "" {
@@ -88,9 +89,9 @@ func ParseTree(content string, idSize int) ([]TreeEntry, error) {
 	return all, nil
 }
 
-// Attributes reads git check-attr -z: each path's value for the one attribute
-// that was asked for, where it has a value that is a text.
-func Attributes(data string) (map[Name]string, error) {
+// ParseAttributes reads git check-attr -z for one attribute, and returns the
+// paths for which the attribute has a text as its value.
+func ParseAttributes(data string) (map[Name]string, error) {
 	found := map[Name]string{}
 	for data != "" {
 		fields := strings.SplitN(data, "\x00", 4)
@@ -107,10 +108,11 @@ func Attributes(data string) (map[Name]string, error) {
 	return found, nil
 }
 
-// StashFormat makes git log --walk-reflogs -z write what ParseStashes reads.
+// StashFormat is the option of git log --walk-reflogs -z whose output
+// ParseStashes reads.
 const StashFormat = "--format=tformat:%H%x00%cI%x00%gs"
 
-// Stash is one entry of the list of what was put aside.
+// Stash is one stash.
 type Stash struct {
 	Index   int    `json:"index"` // 0 is the latest
 	Commit  string `json:"commit"`
@@ -121,7 +123,7 @@ type Stash struct {
 // Ref is the stash's name for Git.
 func (s Stash) Ref() string { return "stash@{" + strconv.Itoa(s.Index) + "}" }
 
-// ParseStashes reads the list, latest first.
+// ParseStashes reads stashes, the latest first.
 func ParseStashes(data string) ([]Stash, error) {
 	all := []Stash{}
 	for data != "" {

@@ -8,30 +8,30 @@ import (
 
 // Status is the state of a working tree.
 type Status struct {
-	Branch   string // "" when HEAD is detached
+	Branch   string // "" if HEAD is detached
 	Head     string // the commit; "" before the first one
 	Upstream string
 	Ahead    int
 	Behind   int
-	Tracked  bool // the numbers are known: the upstream exists
+	Tracked  bool // the upstream exists, so Ahead and Behind are known
 	Stashes  int
 	Changes  []Change
 }
 
-// Change is one path that is not as the last commit has it.
+// Change is one path that differs from the last commit.
 type Change struct {
 	Path     Name
 	From     Name // of a rename or a copy
-	Staged   byte // Git's letter for the index against the commit; '.': the same
-	Unstaged byte // and for the working tree against the index
+	Staged   byte // Git's letter for how the index differs from the commit; '.': not at all
+	Unstaged byte // Git's letter for how the working tree differs from the index
 	Kind     ChangeKind
 	Module   bool // it is a submodule
 }
 
-// ChangeKind is what sort of line a change was.
+// ChangeKind is the kind of a change.
 type ChangeKind byte
 
-// The kinds, by the sign that begins their lines.
+// The kinds, by the first character of their records.
 const (
 	Ordinary  ChangeKind = '1'
 	Renamed   ChangeKind = '2'
@@ -90,14 +90,14 @@ func (s *Status) header(line string) {
 	}
 }
 
-// parseChange reads one record. Before the path of each kind stands a fixed
-// number of words.
+// parseChange reads one record. Each kind has a fixed number of fields before
+// its path.
 func parseChange(record string) (Change, error) {
 	if len(record) < 3 || record[1] != ' ' {
 		return Change{}, malformed("status", record)
 	}
 	c := Change{Kind: ChangeKind(record[0]), Staged: '.', Unstaged: '.'}
-	words := map[ChangeKind]int{Ordinary: 8, Renamed: 9, Unmerged: 10}[c.Kind]
+	last := map[ChangeKind]int{Ordinary: 8, Renamed: 9, Unmerged: 10}[c.Kind] // the field that is the path
 	switch c.Kind {
 	case Untracked, Ignored:
 		c.Path = Name(record[2:])
@@ -106,17 +106,17 @@ func parseChange(record string) (Change, error) {
 	default:
 		return Change{}, malformed("status", record)
 	}
-	fields := strings.SplitN(record, " ", words+1)
-	if len(fields) != words+1 || len(fields[1]) != 2 || len(fields[2]) != 4 || fields[words] == "" {
+	fields := strings.SplitN(record, " ", last+1)
+	if len(fields) != last+1 || len(fields[1]) != 2 || len(fields[2]) != 4 || fields[last] == "" {
 		return Change{}, malformed("status", record)
 	}
 	c.Staged, c.Unstaged = fields[1][0], fields[1][1]
 	c.Module = fields[2][0] == 'S'
-	c.Path = Name(fields[words])
+	c.Path = Name(fields[last])
 	return c, nil
 }
 
-// Line is the change as git status --short writes it.
+// Line writes the change as git status --short does.
 func (c Change) Line() string {
 	switch {
 	case c.Kind == Untracked || c.Kind == Ignored:
@@ -132,9 +132,12 @@ func (c Change) letters() string {
 	return strings.ReplaceAll(Text(string([]byte{c.Staged, c.Unstaged})), ".", " ")
 }
 
-func malformed(what, record string) error {
-	if len(record) > 60 {
-		record = record[:60] + "…"
+// malformed is the error for a record of a command's output that cannot be
+// parsed.
+func malformed(command, record string) error {
+	const maxShown = 60
+	if len(record) > maxShown {
+		record = record[:maxShown] + "…"
 	}
-	return fmt.Errorf("git's %s has a record that is not understood: %q", what, record)
+	return fmt.Errorf("git %s printed a record that was not understood: %q", command, record)
 }

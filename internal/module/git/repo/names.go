@@ -8,33 +8,50 @@ import (
 	"callgate/tool"
 )
 
-// Revision checks a revision that a caller gives: it must not be an option, nor
-// several words of one.
+// Revision checks a revision that a caller gives: Git must not take it for an
+// option, nor for more than one line.
 func Revision(op, text string) (string, error) {
-	const most = 1000
+	const maxLength = 1000
 	switch {
 	case strings.HasPrefix(text, "-"):
 		return "", tool.Errorf(op, tool.Invalid, "the revision %q begins with a dash", tool.Truncate(text)).
 			WithHint("name a branch, a tag or a commit; a branch of such a name is refs/heads/%s", tool.Truncate(text))
-	case text == "" || len(text) > most || strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c == 0x7f }):
+	case text == "" || len(text) > maxLength || strings.ContainsFunc(text, isControl):
 		return "", tool.Errorf(op, tool.Invalid, "%q is not a revision", tool.Truncate(text)).
 			WithHint("name a branch, a tag or a commit, as main, v1.2, HEAD~3 or 1a2b3c4")
 	}
 	return text, nil
 }
 
+func isControl(c rune) bool { return c < ' ' || c == 0x7f }
+
 // BranchName checks the name of a branch.
 func BranchName(op, text string) (string, error) {
-	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "refs/") || text == "HEAD" || text == "" || len(text) > 200 ||
-		strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c == 0x7f || strings.ContainsRune(`~^:?*[\`, c) }) ||
-		strings.Contains(text, "..") || strings.Contains(text, "@{") {
+	const maxLength = 200
+	forbidden := func(c rune) bool { return c == ' ' || isControl(c) || strings.ContainsRune(`~^:?*[\`, c) }
+	switch {
+	case text == "", len(text) > maxLength, text == "HEAD",
+		strings.HasPrefix(text, "-"), strings.HasPrefix(text, "refs/"),
+		strings.Contains(text, ".."), strings.Contains(text, "@{"), strings.ContainsFunc(text, forbidden):
 		return "", tool.Errorf(op, tool.Invalid, "%q is not a name for a branch", tool.Truncate(text)).
 			WithHint(`a branch name has no spaces, no .. and none of ~^:?*[\ and does not begin with a dash or with refs/`)
 	}
 	return text, nil
 }
 
-// Name finds the path of a file as a caller wrote it, relative to the
+// IsRemote reports whether a text can be the name of a remote and nothing else:
+// no option, no URL and no path.
+func IsRemote(name string) bool {
+	const maxLength = 100
+	if name == "" || name[0] == '-' || name[0] == '.' || strings.Contains(name, "..") || len(name) > maxLength {
+		return false
+	}
+	return !strings.ContainsFunc(name, func(c rune) bool {
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("._-", c))
+	})
+}
+
+// Name returns the path of a file, as a caller wrote it, relative to the
 // repository's root.
 func (r *Repository) Name(path string) (porcelain.Name, error) {
 	name, err := porcelain.ParseName(path)
@@ -60,8 +77,8 @@ func (r *Repository) Name(path string) (porcelain.Name, error) {
 	return porcelain.Name(filepath.ToSlash(text)), nil
 }
 
-// Paths are the arguments for paths, two dashes before them: no pattern is one.
-// Commands run in the repository's root.
+// Paths returns the arguments that name paths to a command: two dashes, then
+// the paths, which Git takes literally. Commands run in the repository's root.
 func (r *Repository) Paths(paths []string) ([]string, error) {
 	args := []string{"--"}
 	for _, path := range paths {

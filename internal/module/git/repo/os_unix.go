@@ -4,5 +4,5 @@ package repo
 
 import "syscall"
 
-// withoutWaiting opens a pipe without waiting for its other end.
-const withoutWaiting = syscall.O_NONBLOCK
+// nonBlocking opens a pipe without waiting for its other end.
+const nonBlocking = syscall.O_NONBLOCK

@@ -1,4 +1,4 @@
 package repo
 
-// withoutWaiting is not needed where files are never pipes.
-const withoutWaiting = 0
+// nonBlocking is not needed where files are never pipes.
+const nonBlocking = 0

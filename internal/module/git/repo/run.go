@@ -3,10 +3,8 @@ package repo
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +16,7 @@ import (
 // WriteScope is what a command may write.
 type WriteScope uint8
 
-// The reaches, each with all of the one before.
+// The scopes. Each includes the one before it.
 const (
 	WriteNone  WriteScope = iota
 	WriteRefs             // the repository's own folder: index, objects, references
@@ -29,87 +27,84 @@ const (
 type Command struct {
 	Args      []string
 	Stdin     string
-	Reach     WriteScope
-	Children  bool // it works through other programs of Git's
+	Scope     WriteScope
+	Children  bool // it starts other programs of Git's
 	MaxOutput int  // bytes of output that are kept; 0: 16 MiB
 	Network   *Network
-	Codes     []int // exit codes besides 0 that are no failure
+	Codes     []int // exit codes, besides 0, that are not a failure
 }
 
-// Network is the way out of a command that may leave the machine: everything
-// goes through a proxy, which judges where it leads.
+// Network lets a command leave the machine, through a proxy that checks every
+// connection.
 type Network struct {
-	Settings [][2]string // where the remote is, and through what it is reached
+	Settings [][2]string // settings that name the remote and the proxy
 }
 
-// Output is what Git said.
+// Output is what a run of Git printed, and how it ended.
 type Output struct {
-	Text    string // as much of it as was wanted
-	Log     string // on stderr
+	Text    string // stdout, up to the command's limit
+	Log     string // stderr
 	Code    int
-	Cut     bool     // there was more
-	Missing []string // walls that this machine could not put up, in a relaxed session
+	Cut     bool     // there was more output
+	Missing []string // protections that this machine lacks, in a relaxed session
 }
 
-const defaultMost = 16 << 20
+const defaultMaxOutput = 16 << 20
 
 // Git runs one command. An exit code that the command does not expect is an
-// error, in words that say what to do.
+// error that says what to do next; the output comes with it.
 func (r *Repository) Git(ctx context.Context, c Command) (*Output, error) {
 	if c.Children && c.Network == nil {
 		if err := r.rejectSubmodules(ctx); err != nil {
 			return nil, err
 		}
 	}
-	v, err := r.newView(c.Reach > WriteNone)
+	v, err := r.newView(c.Scope > WriteNone)
 	if err != nil {
 		return nil, err
 	}
 	defer v.remove()
-	spec := r.spec(&c, v)
-	out, err := Start(ctx, r.op, spec, c.MaxOutput)
+	out, err := Start(ctx, r.op, r.spec(&c, v), c.MaxOutput)
 	if err != nil {
 		return nil, err
 	}
-	if out.Code == 0 || out.Cut {
+	if out.Code == 0 || out.Cut || slices.Contains(c.Codes, out.Code) {
 		return out, nil
 	}
-	for _, code := range c.Codes {
-		if out.Code == code {
-			return out, nil
-		}
-	}
-	return out, r.failure(out)
+	return out, Failure(r.op, out)
 }
 
-// rejectSubmodules refuses a repository that has submodules checked out. Which paths are
-// submodules is in the index, and may be told by nobody else.
+// rejectSubmodules refuses a repository that has submodules checked out. Only
+// the index tells which paths are submodules.
 func (r *Repository) rejectSubmodules(ctx context.Context) error {
-	const most = 256 << 20
-	out, err := r.Git(ctx, Command{Args: []string{"ls-files", "--stage", "-z"}, MaxOutput: most})
+	const maxOutput = 256 << 20
+	out, err := r.Git(ctx, Command{Args: []string{"ls-files", "--stage", "-z"}, MaxOutput: maxOutput})
 	if err != nil {
 		return err
 	}
 	for record := range strings.SplitSeq(out.Text, "\x00") {
-		words, path, _ := strings.Cut(record, "\t")
-		if !strings.HasPrefix(words, "160000 ") || !filepath.IsLocal(path) {
+		fields, path, _ := strings.Cut(record, "\t")
+		if !strings.HasPrefix(fields, "160000 ") || !filepath.IsLocal(path) {
 			continue
 		}
 		if _, err := r.grant.Root.Lstat(filepath.Join(r.Shown, path, gitName)); err == nil {
-			return tool.Errorf(r.op, tool.Denied, "the submodule %s is checked out, and git would run in it, with the settings that it brings", porcelain.Name(path)).
+			return tool.Errorf(r.op, tool.Denied,
+				"the submodule %s is checked out, and git would run in it with the submodule's own settings",
+				porcelain.Name(path)).
 				WithHint("commit instead, or ask the user to do this in a terminal")
 		}
 	}
 	if out.Cut {
-		return tool.Errorf(r.op, tool.Denied, "the repository has too many files to be looked through for submodules").WithHint("ask the user to do this in a terminal")
+		return tool.Errorf(r.op, tool.Denied, "the repository has too many files to search them for submodules").
+			WithHint("ask the user to do this in a terminal")
 	}
 	return nil
 }
 
-// spec is the command as the sandbox runs it.
+// spec is the command for the sandbox.
 func (r *Repository) spec(c *Command, v *view) sandbox.Spec {
 	s := Spec(r.program, c.Args, r.grant)
-	s.Dir, s.Hidden = r.Root, r.ground.Hidden
+	s.Dir, s.Hidden = r.Root, r.runner.Hidden
 	s.Env = append(environ(c.Children, c.Network),
 		"GIT_DIR="+r.dir, "GIT_COMMON_DIR="+v.dir, "GIT_WORK_TREE="+r.Root)
 	s.Readable = []string{v.dir}
@@ -119,7 +114,7 @@ func (r *Repository) spec(c *Command, v *view) sandbox.Spec {
 	if c.Stdin != "" {
 		s.Stdin = strings.NewReader(c.Stdin)
 	}
-	switch c.Reach {
+	switch c.Scope {
 	case WriteRefs:
 		s.Writable = []string{v.dir, r.dir, r.common}
 	case WriteFiles:
@@ -131,15 +126,15 @@ func (r *Repository) spec(c *Command, v *view) sandbox.Spec {
 	return s
 }
 
-// Configure changes the repository's own settings, by the arguments of git
-// config. Git reads that file then, to rewrite it, but does not go by it.
+// Configure changes the repository's own settings, with the arguments of git
+// config. Git reads that file to rewrite it, but does not follow it.
 func (r *Repository) Configure(ctx context.Context, args ...string) error {
 	file := []string{"config", "--file", filepath.Join(r.common, "config"), "--no-includes"}
-	_, err := r.Git(ctx, Command{Args: append(file, args...), Reach: WriteRefs})
+	_, err := r.Git(ctx, Command{Args: append(file, args...), Scope: WriteRefs})
 	return err
 }
 
-// Spec is a run of Git that can write nothing yet, in the workspace.
+// Spec is a run of Git in the workspace that cannot write anything.
 func Spec(program string, args []string, grant tool.Grant) sandbox.Spec {
 	return sandbox.Spec{
 		Argv: append([]string{program}, args...), Workspace: grant.Workspace, ReadOnlyWorkspace: true,
@@ -147,17 +142,18 @@ func Spec(program string, args []string, grant tool.Grant) sandbox.Spec {
 	}
 }
 
-// grace is between asking Git to end, so that it can remove its locks, and
-// ending it.
+// grace is how long Git has to remove its locks, after it is asked to end and
+// before it is killed.
 const grace = 2 * time.Second
 
-// Start runs a spec and keeps so many bytes of what it prints. How it ended is
-// in the output, unless it could not run or did not end in time.
-func Start(ctx context.Context, op string, s sandbox.Spec, most int) (*Output, error) {
-	if most == 0 {
-		most = defaultMost
+// Start runs a spec and keeps maxOutput bytes of what it prints; 0 means the
+// default. The exit code is in the output. An error means that the run could
+// not start or did not end by itself.
+func Start(ctx context.Context, op string, s sandbox.Spec, maxOutput int) (*Output, error) {
+	if maxOutput == 0 {
+		maxOutput = defaultMaxOutput
 	}
-	out, log := &capture{most: most}, &capture{most: 64 << 10, quiet: true}
+	out, log := &capture{limit: maxOutput}, &capture{limit: 64 << 10, drop: true}
 	s.Stdout, s.Stderr = out, log
 	exit, err := sandbox.Run(ctx, s)
 	switch {
@@ -165,7 +161,8 @@ func Start(ctx context.Context, op string, s sandbox.Spec, most int) (*Output, e
 		return nil, err
 	case ctx.Err() != nil && (exit.TimedOut || errors.Is(ctx.Err(), context.DeadlineExceeded)):
 		return nil, tool.Errorf(op, tool.Timeout, "git did not end in time and was stopped").
-			WithHint("ask for less: fewer paths, a smaller limit; the app file can raise tools.modules.git.config.timeout_seconds")
+			WithHint("ask for less: fewer paths, a smaller limit; " +
+				"the app file can raise tools.modules.git.config.timeout_seconds")
 	case ctx.Err() != nil:
 		return nil, tool.Errorf(op, tool.Cancelled, "the call was cancelled")
 	case exit.Limit != "":
@@ -173,78 +170,30 @@ func Start(ctx context.Context, op string, s sandbox.Spec, most int) (*Output, e
 	case exit.Signal != "" && !out.cut:
 		return nil, tool.Errorf(op, tool.Failed, "git was ended by %s", exit.Signal)
 	}
-	return &Output{Text: string(out.data), Log: porcelain.Text(string(log.data)), Code: exit.Code, Cut: out.cut, Missing: exit.Missing}, nil
+	return &Output{
+		Text: string(out.data), Log: porcelain.Text(string(log.data)), Code: exit.Code, Cut: out.cut, Missing: exit.Missing,
+	}, nil
 }
 
-// capture keeps the head of a stream. What follows ends the command, unless it
-// is only its log.
+// capture keeps the first bytes of a stream. More than that ends the command,
+// unless the rest is to be dropped.
 type capture struct {
 	data  []byte
-	most  int
+	limit int
 	cut   bool
-	quiet bool
+	drop  bool
 }
 
-var errEnough = errors.New("there is more than is wanted")
+var errOutputLimit = errors.New("the output is longer than the limit")
 
 func (c *capture) Write(p []byte) (int, error) {
-	n := min(len(p), c.most-len(c.data))
+	n := min(len(p), c.limit-len(c.data))
 	c.data = append(c.data, p[:n]...)
 	if n < len(p) {
 		c.cut = true
-		if !c.quiet {
-			return n, errEnough
+		if !c.drop {
+			return n, errOutputLimit
 		}
 	}
 	return len(p), nil
 }
-
-// hardened are settings that hold whatever a file says, also in a submodule
-// that Git might look into.
-var hardened = [][2]string{
-	{"core.hooksPath", os.DevNull}, {"core.fsmonitor", "false"}, {"core.pager", "cat"}, {"core.editor", "false"}, {"core.askPass", ""},
-	{"core.sshCommand", "false"}, {"core.alternateRefsCommand", "false"}, {"core.quotePath", "false"}, {"core.protectHFS", "true"}, {"core.protectNTFS", "true"},
-	{"credential.helper", ""}, {"credential.interactive", "false"}, {"diff.ignoreSubmodules", "dirty"}, {"submodule.recurse", "false"},
-	{"fetch.recurseSubmodules", "false"}, {"push.recurseSubmodules", "no"}, {"status.submoduleSummary", "false"},
-	{"commit.gpgSign", "false"}, {"tag.gpgSign", "false"}, {"log.showSignature", "false"}, {"gpg.program", "false"},
-	{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"color.ui", "false"}, {"advice.detachedHead", "false"}, {"safe.bareRepository", "explicit"},
-	{"rerere.enabled", "false"}, {"merge.verifySignatures", "false"},
-}
-
-// environ is the whole environment of a command. Nothing of the kernel's own
-// is passed on.
-func environ(children bool, network *Network) []string {
-	nowhere := filepath.Join(os.DevNull, "none")
-	env := []string{
-		"HOME=" + nowhere, "XDG_CONFIG_HOME=" + nowhere, "PATH=" + nowhere, "LC_ALL=C", "TERM=dumb",
-		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1",
-		"GIT_PAGER=cat", "PAGER=cat", "GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false", "EDITOR=false", "VISUAL=false",
-		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_SSH_COMMAND=false",
-		"GIT_NO_LAZY_FETCH=1", "GIT_PROTOCOL_FROM_USER=0", "GIT_TEMPLATE_DIR=",
-	}
-	for _, name := range []string{"TZ", "SYSTEMROOT"} { // without the second nothing runs on Windows
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	if !children && network == nil {
-		env = append(env, "GIT_EXEC_PATH="+nowhere)
-	}
-	settings := slices.Clone(hardened)
-	if network == nil {
-		env = append(env, "GIT_ALLOW_PROTOCOL=")
-		settings = append(settings, [2]string{"protocol.allow", "never"})
-	} else {
-		env = append(env, "GIT_ALLOW_PROTOCOL=https:http")
-		settings = append(settings, network.Settings...)
-	}
-	env = append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(settings)))
-	for i, s := range settings {
-		n := strconv.Itoa(i)
-		env = append(env, "GIT_CONFIG_KEY_"+n+"="+s[0], "GIT_CONFIG_VALUE_"+n+"="+s[1])
-	}
-	return env
-}
-
-// Environ is the environment of a command that has no repository yet.
-func Environ(network *Network) []string { return environ(true, network) }

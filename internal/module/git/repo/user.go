@@ -9,22 +9,22 @@ import (
 	"callgate/tool"
 )
 
-// user is all that counts of the user's own settings of Git: who he is, and
-// his list of files that are never added. The rest (aliases, helpers, signing)
-// is programs, and stays away.
+// user holds the user's own settings of Git that are used: a name, an address,
+// and the list of files that are never added. All others (aliases, helpers,
+// signing) are programs, and are ignored.
 type user struct {
 	name, email string
 	ignores     string // absolute; "": there is no such file
 }
 
-// readUser reads the user's settings as they hold for a repository's folder.
+// readUser reads the user's settings as they apply to a repository's folder.
 func readUser(dir string) user {
 	home, _ := os.UserHomeDir()
 	config := os.Getenv("XDG_CONFIG_HOME")
 	if config == "" && home != "" {
 		config = filepath.Join(home, ".config")
 	}
-	u := user{}
+	u := userReader{home: home, dir: dir}
 	if config != "" {
 		u.ignores = filepath.Join(config, "git", "ignore")
 	}
@@ -33,19 +33,26 @@ func readUser(dir string) user {
 		files = []string{own}
 	}
 	for _, name := range files {
-		u.add(name, home, dir, 0)
+		u.readFile(name, 0)
 	}
-	real, err := filepath.EvalSymlinks(u.ignores)
-	if info, err2 := os.Stat(real); err != nil || err2 != nil || !info.Mode().IsRegular() {
-		real = ""
+	canonical, err := filepath.EvalSymlinks(u.ignores)
+	if info, err2 := os.Stat(canonical); err != nil || err2 != nil || !info.Mode().IsRegular() {
+		canonical = ""
 	}
-	u.ignores = real
-	return u
+	u.ignores = canonical
+	return u.user
 }
 
-// add takes over what a file says, and the files it includes: always, or for
-// repositories below a folder. Other conditions are taken as not met.
-func (u *user) add(name, home, dir string, depth int) {
+// userReader reads the user's settings for one repository.
+type userReader struct {
+	user
+	home string
+	dir  string // the repository's folder
+}
+
+// readFile reads a settings file, and the files that it includes: always, or
+// for repositories below a folder. Other conditions are taken as not met.
+func (u *userReader) readFile(name string, depth int) {
 	const maxDepth, maxSize = 10, 1 << 20
 	info, err := os.Stat(name)
 	if depth > maxDepth || !filepath.IsAbs(name) || err != nil || !info.Mode().IsRegular() || info.Size() > maxSize {
@@ -59,15 +66,6 @@ func (u *user) add(name, home, dir string, depth int) {
 	if err != nil {
 		return
 	}
-	path := func(value string) string {
-		if rest, ok := strings.CutPrefix(value, "~/"); ok {
-			return filepath.Join(home, rest)
-		}
-		if !filepath.IsAbs(value) {
-			return filepath.Join(filepath.Dir(name), value)
-		}
-		return value
-	}
 	for _, e := range entries {
 		switch e.Key() {
 		case "user.name":
@@ -75,35 +73,57 @@ func (u *user) add(name, home, dir string, depth int) {
 		case "user.email":
 			u.email = e.Value
 		case "core.excludesfile":
-			u.ignores = path(e.Value)
+			u.ignores = u.path(name, e.Value)
 		case "include.path":
-			u.add(path(e.Value), home, dir, depth+1)
+			u.readFile(u.path(name, e.Value), depth+1)
 		default:
-			below, ok := strings.CutPrefix(e.Sub, "gitdir:")
-			if ok && e.Section == "includeif" && e.Name == "path" && strings.HasSuffix(below, "/") && strings.HasPrefix(dir+"/", filepath.Clean(path(below))+"/") {
-				u.add(path(e.Value), home, dir, depth+1)
+			if u.includes(name, e) {
+				u.readFile(u.path(name, e.Value), depth+1)
 			}
 		}
 	}
 }
 
-// SetIdentity says under which name the call's commits are made: that of the app
-// file, or else of the repository, or else the user's own.
+// includes reports whether an entry includes a file for repositories below a
+// folder, and this repository is one of them.
+func (u *userReader) includes(name string, e gitconfig.Entry) bool {
+	folder, ok := strings.CutPrefix(e.Sub, "gitdir:")
+	if !ok || e.Section != "includeif" || e.Name != "path" || !strings.HasSuffix(folder, "/") {
+		return false
+	}
+	return strings.HasPrefix(u.dir+"/", filepath.Clean(u.path(name, folder))+"/")
+}
+
+// path makes a path in a settings file absolute.
+func (u *userReader) path(file, value string) string {
+	if rest, ok := strings.CutPrefix(value, "~/"); ok {
+		return filepath.Join(u.home, rest)
+	}
+	if !filepath.IsAbs(value) {
+		return filepath.Join(filepath.Dir(file), value)
+	}
+	return value
+}
+
+// SetIdentity sets the author of the call's commits: the given name and
+// address, or else those of the repository, or else the user's own.
 func (r *Repository) SetIdentity(name, email string) error {
-	for _, who := range []struct {
-		given string
-		into  *string
-		key   string
-	}{{name, &r.user.name, "user.name"}, {email, &r.user.email, "user.email"}} {
-		switch own := r.Setting(who.key); {
-		case who.given != "":
-			*who.into = who.given
-			r.settings = append(r.settings, gitconfig.Entry{Section: "user", Name: strings.TrimPrefix(who.key, "user."), Value: who.given})
+	for _, part := range []struct {
+		given   string
+		current *string
+		name    string
+	}{{name, &r.user.name, "name"}, {email, &r.user.email, "email"}} {
+		switch own := r.Setting("user." + part.name); {
+		case part.given != "":
+			*part.current = part.given
+			r.settings = append(r.settings, gitconfig.Entry{Section: "user", Name: part.name, Value: part.given})
 		case own != "":
-			*who.into = own
-		case *who.into == "":
-			return tool.Errorf(r.op, tool.Failed, "nobody is named as the author of commits: %s is not set", who.key).
-				WithHint(`ask the user to set it, with: git config --global user.name "Their Name" and git config --global user.email them@example.com; or in the app file as tools.modules.git.config.author_name and author_email`)
+			*part.current = own
+		case *part.current == "":
+			return tool.Errorf(r.op, tool.Failed, "commits have no author: user.%s is not set", part.name).
+				WithHint(`ask the user to set it, with: git config --global user.name "Their Name" and ` +
+					`git config --global user.email them@example.com; ` +
+					`or in the app file as tools.modules.git.config.author_name and author_email`)
 		}
 	}
 	return nil

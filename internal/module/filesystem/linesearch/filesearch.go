@@ -11,13 +11,13 @@ import (
 
 const (
 	chunkSize = 256 << 10 // bytes searched at a time
-	maxChunk  = 8 << 20   // bytes to which that grows for a line that is longer
+	maxChunk  = 8 << 20   // what that grows to for a line that is longer
 	maxShown  = 500       // bytes of a line that are shown
-	lead      = 100       // of which before the match, when the line is cut
+	lead      = 100       // bytes before the match that are shown of a cut line
 )
 
 // fileSearch is the search of one file. The buffer holds a window of it: the lines
-// before pos were searched and are kept for context, those after are not. A
+// before pos were searched and are kept as context, those after pos were not. A
 // line longer than the largest window is searched in pieces.
 type fileSearch struct {
 	*worker
@@ -25,11 +25,11 @@ type fileSearch struct {
 	size  int64
 	read  int64
 	end   int  // bytes in the buffer
-	pos   int  // start of the first line not searched
+	pos   int  // start of the first line that is not searched yet
 	last  bool // the buffer holds the end of the file
 	line  int  // number of the line at pos, from 0
-	after int  // context lines still to give
-	given int  // number of the last line given
+	after int  // lines of context that are still to be returned
+	given int  // number of the last line returned
 	found *FileResult
 }
 
@@ -51,7 +51,7 @@ func (t *fileSearch) search(f io.ReaderAt) error {
 		t.end = copy(t.buf, t.buf[len(e.Mark()):t.end])
 	}
 	t.stopAtZero(0)
-	for !t.window() && !t.last {
+	for !t.searchWindow() && !t.last {
 		if err := t.ctx.Err(); err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (t *fileSearch) search(f io.ReaderAt) error {
 	return nil
 }
 
-// decode puts the text of a UTF-16 file in the place of its bytes.
+// decode replaces the bytes of a UTF-16 file by its text.
 func (t *fileSearch) decode(f io.ReaderAt, e textfile.Encoding) error {
 	src, err := textfile.Text(f, t.size, e)
 	if err != nil {
@@ -89,16 +89,16 @@ func (t *fileSearch) fill() error {
 	return nil
 }
 
-// stopAtZero ends the text at a zero byte: what follows is not text.
+// stopAtZero ends the text at a zero byte: the rest is not text.
 func (t *fileSearch) stopAtZero(from int) {
 	if i := bytes.IndexByte(t.buf[from:t.end], 0); i >= 0 {
 		t.end, t.last = from+i, true
 	}
 }
 
-// window searches the whole lines of the buffer, and reports whether enough
-// was found.
-func (t *fileSearch) window() bool {
+// searchWindow searches the complete lines in the buffer, and reports whether it
+// found enough.
+func (t *fileSearch) searchWindow() bool {
 	end := t.end
 	if !t.last {
 		end = bytes.LastIndexByte(t.buf[:t.end], '\n') + 1
@@ -109,37 +109,37 @@ func (t *fileSearch) window() bool {
 			end = t.end
 		}
 	}
-	hay := t.buf[:end]
+	text := t.buf[:end]
 	if t.Matcher.fold {
-		t.low = lowered(t.low[:0], hay)
-		hay = t.low
+		t.low = lowered(t.low[:0], text)
+		text = t.low
 	}
-	t.hunt.reset(t.Matcher, hay)
+	t.finder.reset(t.Matcher, text)
 	for t.pos < end {
-		at := t.hunt.from(t.pos)
+		at := t.finder.from(t.pos)
 		if at < 0 {
 			t.skipTo(end)
 			break
 		}
 		t.skipTo(t.pos + bytes.LastIndexByte(t.buf[t.pos:at], '\n') + 1)
-		if t.one(lineEnd(t.buf[:end], t.pos)) {
+		if t.searchLine(lineEnd(t.buf[:end], t.pos)) {
 			return true
 		}
 	}
 	return false
 }
 
-// skipTo passes lines that do not match.
+// skipTo skips lines that do not match.
 func (t *fileSearch) skipTo(start int) {
 	for t.after > 0 && t.pos < start {
-		t.pass(lineEnd(t.buf[:start], t.pos))
+		t.skipLine(lineEnd(t.buf[:start], t.pos))
 	}
 	t.line += bytes.Count(t.buf[t.pos:start], []byte("\n"))
 	t.pos = start
 }
 
-// pass goes beyond the line that ends at next, and gives it when it is context.
-func (t *fileSearch) pass(next int) {
+// skipLine skips the line that ends at next, and returns it if it is context.
+func (t *fileSearch) skipLine(next int) {
 	if t.after > 0 {
 		t.emit(t.pos, next, t.line, false)
 		t.after--
@@ -150,10 +150,11 @@ func (t *fileSearch) pass(next int) {
 	t.pos = next
 }
 
-// one looks at the line from pos to next, and reports whether that was enough.
-func (t *fileSearch) one(next int) bool {
+// searchLine searches the line from pos to next, and reports whether enough was
+// found.
+func (t *fileSearch) searchLine(next int) bool {
 	if !t.Matcher.plain && !t.Matcher.re.Match(trimNewline(t.buf[t.pos:next])) {
-		t.pass(next)
+		t.skipLine(next)
 		return false
 	}
 	t.found.Count++
@@ -161,19 +162,20 @@ func (t *fileSearch) one(next int) bool {
 	case t.Mode == Files, t.Mode == Content && t.found.Count > t.Limit:
 		return true
 	case t.Mode == Content:
-		t.before()
+		t.emitBefore()
 		t.emit(t.pos, next, t.line, true)
 	}
 	t.after = 0
-	t.pass(next)
+	t.skipLine(next)
 	if t.Mode == Content {
 		t.after = t.Context
 	}
 	return false
 }
 
-// before gives the context before the line at pos, as far as it was not given.
-func (t *fileSearch) before() {
+// emitBefore returns the context before the line at pos, without lines that were
+// returned already.
+func (t *fileSearch) emitBefore() {
 	start, line := t.pos, t.line
 	for line > t.given+1 && t.line-line < t.Context && start > 0 {
 		start = bytes.LastIndexByte(t.buf[:start-1], '\n') + 1
@@ -186,6 +188,7 @@ func (t *fileSearch) before() {
 	}
 }
 
+// emit adds a line to the result, unless it is there already.
 func (t *fileSearch) emit(from, to, line int, match bool) {
 	if line <= t.given {
 		return
@@ -222,9 +225,8 @@ func (t *fileSearch) shorten(line []byte, match bool) []byte {
 	return out
 }
 
-// slide moves what must be kept to the front of the buffer: the lines not yet
-// searched, and before them those that may be wanted as context. When that is
-// everything, the buffer grows.
+// slide moves to the front of the buffer the lines that are not searched yet, and
+// before them those that may become context. If those fill it, the buffer grows.
 func (t *fileSearch) slide() {
 	keep := t.pos
 	for i := 0; i < t.Context && keep > 0; i++ {
@@ -235,13 +237,13 @@ func (t *fileSearch) slide() {
 	case len(t.buf) < maxChunk:
 		t.buf = append(t.buf, make([]byte, len(t.buf))...)
 	default:
-		keep = t.pos // context as long as that is not worth the memory
+		keep = t.pos // no memory for context this long
 	}
 	t.end = copy(t.buf, t.buf[keep:t.end])
 	t.pos -= keep
 }
 
-// lineEnd is where the line that goes on at from ends, newline included.
+// lineEnd returns the end of the line that holds from, after its newline.
 func lineEnd(text []byte, from int) int {
 	if i := bytes.IndexByte(text[from:], '\n'); i >= 0 {
 		return from + i + 1
@@ -249,7 +251,7 @@ func lineEnd(text []byte, from int) int {
 	return len(text)
 }
 
-// trimNewline takes the newline off a line, and the carriage return before it.
+// trimNewline removes the newline of a line, and a carriage return before it.
 func trimNewline(line []byte) []byte {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	return bytes.TrimSuffix(line, []byte("\r"))

@@ -1,9 +1,10 @@
-package git
+package history
 
 import (
 	"context"
 	_ "embed"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/repo"
 	"callgate/tool"
@@ -17,10 +18,16 @@ const diffInput = `{
   "properties": {
     ` + gittool.RepoProperty + `,
     "staged": {"type": "boolean", "default": false, "description": "Show what is staged instead of what is not."},
-    "from": {"type": "string", "minLength": 1, "description": "A commit, branch or tag to compare with; or a range such as main...feature."},
-    "to": {"type": "string", "minLength": 1, "description": "The commit, branch or tag that from is compared with; the working tree unless given."},
+    "from": {
+      "type": "string", "minLength": 1,
+      "description": "A commit, branch or tag to compare with; or a range such as main...feature."
+    },
+    "to": {
+      "type": "string", "minLength": 1,
+      "description": "The commit, branch or tag that from is compared with; the working tree unless given."
+    },
     ` + gittool.PathsProperty + `,
-    ` + pageProperties + `
+    ` + gittool.PageProperties + `
   },
   "additionalProperties": false
 }`
@@ -28,22 +35,25 @@ const diffInput = `{
 const diffOutput = `{
   "type": "object",
   "properties": {
-    ` + patchOutput + `
+    ` + gittool.PatchOutput + `
   },
   "required": ["files", "total_files", "added", "deleted", "truncated"]
 }`
 
-func diffTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func diffTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "diff", Doc: diffDoc, Input: diffInput, Output: diffOutput,
 		Examples: []tool.Example{
-			gittool.Example("what is not staged yet", `{}`),
-			gittool.Example("what would be committed", `{"staged": true}`),
-			gittool.Example("how many lines a branch changed since it left main", `{"from": "main...feature", "stat": true}`),
-			gittool.Example("one file, since the last release", `{"from": "v1.4.0", "to": "HEAD", "paths": ["src/server.go"]}`),
+			module.Example("what is not staged yet", `{}`),
+			module.Example("what would be committed", `{"staged": true}`),
+			module.Example("how many lines a branch changed since it left main",
+				`{"from": "main...feature", "stat": true}`),
+			module.Example("one file, since the last release",
+				`{"from": "v1.4.0", "to": "HEAD", "paths": ["src/server.go"]}`),
 		},
 		Aliases: []string{
-			"git_diff", "git diff", "git_diff_staged", "git_diff_unstaged", "compare branches", "show changes", "what did I change", "review changes",
+			"git_diff", "git diff", "git_diff_staged", "git_diff_unstaged", "compare branches", "show changes",
+			"what did I change", "review changes",
 			"différences", "comparer des branches", "voir les changements", "comparer deux versions",
 		},
 		Tags:    []string{"diff", "patch", "compare", "changes", "review", "différence", "comparaison"},
@@ -54,7 +64,7 @@ func diffTool(g *repo.Runner) gittool.Definition {
 
 type diffArgs struct {
 	gittool.RepoArg
-	page
+	gittool.Page
 	Staged bool     `json:"staged"`
 	From   string   `json:"from"`
 	To     string   `json:"to"`
@@ -62,15 +72,17 @@ type diffArgs struct {
 }
 
 func diff(ctx context.Context, c *call, in diffArgs) (*tool.Result, error) {
-	args := append([]string{"diff"}, in.flags()...)
+	args := append([]string{"diff"}, in.Flags()...)
 	if in.Staged {
 		args = append(args, "--cached")
 	}
 	switch {
 	case in.Staged && in.To != "":
-		return nil, tool.Errorf(c.Op, tool.Invalid, "what is staged is compared with one commit, and to names a second").WithHint("leave to away, or staged")
+		return nil, tool.Errorf(c.Op, tool.Invalid, "staged changes are compared with one commit, and to names a second").
+			WithHint("omit to, or staged")
 	case in.To != "" && in.From == "":
-		return nil, tool.Errorf(c.Op, tool.Invalid, "to is given without from").WithHint("give both, or from alone to compare with the working tree")
+		return nil, tool.Errorf(c.Op, tool.Invalid, "to is given without from").
+			WithHint("give both, or from alone to compare with the working tree")
 	}
 	args = append(args, "--end-of-options")
 	for _, text := range []string{in.From, in.To} {
@@ -91,11 +103,11 @@ func diff(ctx context.Context, c *call, in diffArgs) (*tool.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, text, err := c.patch(out.Text, in.page, out.Cut)
+	d, text, err := c.Patch(out.Text, in.Page, out.Cut)
 	if err != nil {
 		return nil, err
 	}
-	summary := d.summary()
+	summary := d.Summary()
 	if d.Total == 0 {
 		summary = "no differences"
 		if !in.Staged && in.From == "" {

@@ -12,7 +12,7 @@ import (
 func TestMatches(t *testing.T) {
 	for _, test := range []struct {
 		pattern string
-		yes, no string // paths, apart by spaces
+		yes, no string // paths, separated by spaces
 	}{
 		{"*.go", "a.go x.y.go", "a/b.go a.gox .a.go go"},
 		{"**/*.go", "a.go a/b.go a/b/c.go", "a/.b/c.go .a.go a.go/b"},
@@ -39,6 +39,7 @@ func TestMatches(t *testing.T) {
 		{".*", ".a .a.b", "a"},
 		{".github/**/*.yml", ".github/a.yml .github/x/a.yml", "github/a.yml .github/.x/a.yml"},
 		{"a**b", "ab axb", "a/b"},
+		{"a[!b]c", "axc", "a/c abc"},
 		{"./a//b/", "a/b", "a b"},
 		{"*a*b*c", "abc xaxbxc aabbcc", "acb ab"},
 		{"日*", "日 日本", "本"},
@@ -61,7 +62,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-func TestHiddenNamesAreMetWhenAskedFor(t *testing.T) {
+func TestHiddenNames(t *testing.T) {
 	p, err := pathglob.Parse("**/*.go")
 	if err != nil {
 		t.Fatal(err)
@@ -92,8 +93,9 @@ func TestBadPatterns(t *testing.T) {
 	}
 }
 
-// A walk that follows Step and Open meets exactly what Matches says.
-func TestAWalkEntersWhatItMust(t *testing.T) {
+// TestWalk: a walk that follows Step and CanMatchBelow finds exactly the paths that
+// Matches accepts.
+func TestWalk(t *testing.T) {
 	for _, pattern := range []string{"a/*/c", "**/c", "{a,b/**}/c", "a/b"} {
 		p, err := pathglob.Parse(pattern)
 		if err != nil {
@@ -101,19 +103,19 @@ func TestAWalkEntersWhatItMust(t *testing.T) {
 		}
 		for _, path := range []string{"a", "a/b", "a/b/c", "b/c", "b/x/y/c", "c", "x/y/c", "a/b/c/d"} {
 			at, names := p.Start(), strings.Split(path, "/")
-			open := true
+			entered := true
 			for i, name := range names {
 				at = p.Step(at, name, false)
-				open = open && (i == len(names)-1 || p.CanMatchBelow(at))
+				entered = entered && (i == len(names)-1 || p.CanMatchBelow(at))
 			}
-			if met := open && p.Matched(at); met != p.Matches(path, false) {
-				t.Errorf("%q and %q: the walk says %v", pattern, path, met)
+			if found := entered && p.Matched(at); found != p.Matches(path, false) {
+				t.Errorf("%q and %q: the walk says %v", pattern, path, found)
 			}
 		}
 	}
 }
 
-// asRegexp is the grammar, told by another engine.
+// asRegexp translates a pattern into a regular expression, as another opinion.
 func asRegexp(pattern string) string {
 	names := strings.Split(pattern, "/")
 	var kept []string
@@ -164,7 +166,7 @@ func FuzzPattern(f *testing.F) {
 		}
 		got := p.Matches(path, true)
 		if strings.ContainsAny(pattern, `[]{}\`) || !utf8.ValidString(pattern+path) || strings.Contains("/"+path+"/", "//") {
-			return // the other engine knows less
+			return // asRegexp does not translate these
 		}
 		if want := regexp.MustCompile(asRegexp(pattern)).MatchString(path); got != want {
 			t.Fatalf("%q and %q: %v, want %v", pattern, path, got, want)

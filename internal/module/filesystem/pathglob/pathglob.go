@@ -3,8 +3,8 @@
 //	pattern = name { "/" name }
 //	name    = "**"                        any number of directories, also none;
 //	                                      at the end: everything below
-//	        | piece { piece }
-//	piece   = "*"                         any characters
+//	        | part { part }
+//	part    = "*"                         any characters
 //	        | "?"                         one character
 //	        | "[" [ "!" | "^" ] set "]"   one character of a set, or not of it: a
 //	                                      set is characters and ranges (a-z); a
@@ -13,14 +13,14 @@
 //	        | "\" character               that character
 //	        | character
 //
-// No piece but ** crosses a slash. A name that begins with a dot is met only
-// by a name in the pattern that begins with a dot, unless hidden names are
-// asked for.
+// Only ** crosses a slash. A name that begins with a dot matches only a name in
+// the pattern that begins with a dot, unless the caller asks for hidden names.
 //
-// A path is matched name by name with a set of states, one for each name of
-// the pattern, so a walk carries the set down and enters only directories in
-// which something could still match. No pattern takes more than polynomial
-// time.
+// A path is matched name by name. The state of a match is a set of positions in
+// the pattern, so a walk carries the state down and enters only directories in
+// which something could still match. No pattern takes more than polynomial time.
+//
+// docs/RATIONALE.md says why this is not a library's.
 package pathglob
 
 import (
@@ -30,23 +30,23 @@ import (
 	"unicode/utf8"
 )
 
-// Pattern is one that was read, and can be matched by any number of walks.
+// Pattern is a parsed pattern. Any number of walks can use it.
 type Pattern struct {
-	ways []alternative // the alternatives that braces stand for
+	alternatives []alternative // one for each choice in the braces
 }
 
 // alternative is a pattern without braces.
 type alternative []segment
 
-// segment is what one name of a path must look like.
+// segment matches one name of a path.
 type segment struct {
-	deep   bool // **
-	dotted bool // begins with a dot
-	pieces []piece
+	anyDirs bool // **
+	dotted  bool // it begins with a dot
+	parts   []part
 }
 
-// piece matches one character, or with star any number of any.
-type piece struct {
+// part matches one character, or with star any number of characters.
+type part struct {
 	star   bool
 	negate bool
 	ranges []runeRange // nil: any character
@@ -55,64 +55,64 @@ type piece struct {
 type runeRange struct{ low, high rune }
 
 const (
-	maxWays     = 256 // alternatives that braces may multiply to
-	maxSegments = 60  // names in a pattern; the states of a way are bits
-	maxPattern  = 4096
+	maxAlternatives = 256
+	maxSegments     = 60 // the positions in an alternative are the bits of a word
+	maxLength       = 4096
 )
 
-// Parse reads a pattern.
+// Parse parses a pattern.
 func Parse(text string) (*Pattern, error) {
-	if len(text) > maxPattern {
-		return nil, fmt.Errorf("it is longer than %d bytes", maxPattern)
+	if len(text) > maxLength {
+		return nil, fmt.Errorf("it is longer than %d bytes", maxLength)
 	}
-	ways, err := Expand(text)
+	expanded, err := Expand(text)
 	if err != nil {
 		return nil, err
 	}
 	p := &Pattern{}
-	for _, one := range ways {
-		w, err := parseWay(one)
+	for _, one := range expanded {
+		a, err := parseAlternative(one)
 		if err != nil {
 			return nil, err
 		}
-		p.ways = append(p.ways, w)
+		p.alternatives = append(p.alternatives, a)
 	}
 	return p, nil
 }
 
-// Expand writes a pattern out as alternatives without braces.
+// Expand writes a pattern as patterns without braces.
 func Expand(text string) ([]string, error) {
-	open, shut, commas, err := findBraces(text)
+	open, end, commas, err := findBraces(text)
 	if err != nil || open < 0 {
 		return []string{text}, err
 	}
-	tails, err := Expand(text[shut+1:])
+	tails, err := Expand(text[end+1:])
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	from := open + 1
-	for _, to := range append(commas, shut) {
-		inner, err := Expand(text[from:to])
+	for _, to := range append(commas, end) {
+		choices, err := Expand(text[from:to])
 		if err != nil {
 			return nil, err
 		}
-		for _, in := range inner {
+		for _, choice := range choices {
 			for _, tail := range tails {
-				out = append(out, text[:open]+in+tail)
+				out = append(out, text[:open]+choice+tail)
 			}
 		}
-		if len(out) > maxWays {
-			return nil, fmt.Errorf("its braces stand for more than %d alternatives", maxWays)
+		if len(out) > maxAlternatives {
+			return nil, fmt.Errorf("its braces stand for more than %d alternatives", maxAlternatives)
 		}
 		from = to + 1
 	}
 	return out, nil
 }
 
-// findBraces finds the first braces of the outermost level, and their commas;
-// open is -1 when there are none.
-func findBraces(text string) (open, shut int, commas []int, err error) {
+// findBraces finds the first pair of braces at the outermost level, and the
+// commas in it. open is -1 if there is none.
+func findBraces(text string) (open, end int, commas []int, err error) {
 	open = -1
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -140,8 +140,8 @@ func findBraces(text string) (open, shut int, commas []int, err error) {
 	return -1, 0, nil, nil
 }
 
-// setLength is how many bytes the set at the start of text takes, and 1 when
-// it is not closed.
+// setLength returns the length of the set at the start of text, and 1 if the set
+// is not closed.
 func setLength(text string) int {
 	i := 1
 	if i < len(text) && (text[i] == '!' || text[i] == '^') {
@@ -159,8 +159,8 @@ func setLength(text string) int {
 	return 1
 }
 
-func parseWay(text string) (alternative, error) {
-	var w alternative
+func parseAlternative(text string) (alternative, error) {
+	var a alternative
 	for name := range strings.SplitSeq(text, "/") {
 		switch name {
 		case "", ".":
@@ -168,38 +168,38 @@ func parseWay(text string) (alternative, error) {
 		case "..":
 			return nil, fmt.Errorf("it goes up with ..; use path to search elsewhere in the workspace")
 		case "**":
-			if len(w) == 0 || !w[len(w)-1].deep {
-				w = append(w, segment{deep: true})
+			if len(a) == 0 || !a[len(a)-1].anyDirs {
+				a = append(a, segment{anyDirs: true})
 			}
 			continue
 		}
-		pieces, err := parseName(name)
+		parts, err := parseName(name)
 		if err != nil {
 			return nil, err
 		}
-		w = append(w, segment{pieces: pieces, dotted: Hidden(strings.TrimPrefix(name, `\`))})
+		a = append(a, segment{parts: parts, dotted: Hidden(strings.TrimPrefix(name, `\`))})
 	}
-	if len(w) > 0 && w[len(w)-1].deep {
-		w = append(w, segment{pieces: []piece{{star: true}}})
+	if len(a) > 0 && a[len(a)-1].anyDirs {
+		a = append(a, segment{parts: []part{{star: true}}})
 	}
-	if len(w) > maxSegments {
+	if len(a) > maxSegments {
 		return nil, fmt.Errorf("it has more than %d names", maxSegments)
 	}
-	return w, nil
+	return a, nil
 }
 
-func parseName(name string) ([]piece, error) {
-	var pieces []piece
+func parseName(name string) ([]part, error) {
+	var parts []part
 	for len(name) > 0 {
-		switch c := name[0]; c {
+		switch name[0] {
 		case '*':
-			if n := len(pieces); n == 0 || !pieces[n-1].star {
-				pieces = append(pieces, piece{star: true})
+			if n := len(parts); n == 0 || !parts[n-1].star {
+				parts = append(parts, part{star: true})
 			}
 			name = name[1:]
 			continue
 		case '?':
-			pieces = append(pieces, piece{})
+			parts = append(parts, part{})
 			name = name[1:]
 			continue
 		case '[':
@@ -207,7 +207,7 @@ func parseName(name string) ([]piece, error) {
 			if n == 1 {
 				return nil, fmt.Errorf("a [ is not closed; write \\[ for the character itself")
 			}
-			pieces = append(pieces, parseSet(name[1:n-1]))
+			parts = append(parts, parseSet(name[1:n-1]))
 			name = name[n:]
 			continue
 		case '\\':
@@ -216,15 +216,15 @@ func parseName(name string) ([]piece, error) {
 			}
 		}
 		r, n := utf8.DecodeRuneInString(name)
-		pieces = append(pieces, piece{ranges: []runeRange{{r, r}}})
+		parts = append(parts, part{ranges: []runeRange{{r, r}}})
 		name = name[n:]
 	}
-	return pieces, nil
+	return parts, nil
 }
 
-// parseSet reads what stands between the brackets.
-func parseSet(text string) piece {
-	var p piece
+// parseSet parses the text between the brackets of a set.
+func parseSet(text string) part {
+	var p part
 	if text[0] == '!' || text[0] == '^' {
 		p.negate, text = true, text[1:]
 	}
@@ -249,7 +249,7 @@ func parseSet(text string) piece {
 	return p
 }
 
-func (p piece) matches(r rune) bool {
+func (p part) matches(r rune) bool {
 	if p.ranges == nil {
 		return true
 	}
@@ -261,21 +261,23 @@ func (p piece) matches(r rune) bool {
 	return p.negate
 }
 
-// matches holds one name against the segment. A star that fails gives up one
-// more character; only the last star needs to, so the time is bounded by the
-// product of both lengths.
+// matches reports whether the segment matches a name. Wildcards match hidden
+// names only with all.
+//
+// After a mismatch the last star takes one more character. Earlier stars need
+// not be tried again, so the time is at most the product of both lengths.
 func (s segment) matches(name string, all bool) bool {
-	if Hidden(name) && !all && (s.deep || !s.dotted) {
+	if Hidden(name) && !all && !s.dotted {
 		return false
 	}
-	if s.deep {
+	if s.anyDirs {
 		return true
 	}
-	at, pos := 0, 0       // in pieces, in name
-	star, resume := -1, 0 // the last star, and where its match ends so far
-	for pos < len(name) || at < len(s.pieces) {
-		if at < len(s.pieces) {
-			switch p := s.pieces[at]; {
+	at, pos := 0, 0       // in parts, in name
+	star, resume := -1, 0 // the last star, and the end of what it matches
+	for pos < len(name) || at < len(s.parts) {
+		if at < len(s.parts) {
+			switch p := s.parts[at]; {
 			case p.star:
 				star, resume = at, pos
 				at++
@@ -297,70 +299,71 @@ func (s segment) matches(name string, all bool) bool {
 	return true
 }
 
-// States says, for each alternative of a pattern, which of its segments the
-// next name may meet; the bit after the last means that all were met.
+// States holds, for each alternative of a pattern, the segments that the next
+// name may match, as bits. The bit after the last means that the path matches.
 type States []uint64
 
-// Start is where every path begins.
+// Start returns the states before the first name of a path.
 func (p *Pattern) Start() States {
-	s := make(States, len(p.ways))
-	for i, w := range p.ways {
-		s[i] = w.widen(1)
+	s := make(States, len(p.alternatives))
+	for i, a := range p.alternatives {
+		s[i] = a.skipAnyDirs(1)
 	}
 	return s
 }
 
-// widen adds the segments that are reached by letting ** stand for nothing.
-func (w alternative) widen(set uint64) uint64 {
-	for i, s := range w {
-		if s.deep && set&(1<<i) != 0 {
+// skipAnyDirs adds the segments that are reached if ** matches no directory.
+func (a alternative) skipAnyDirs(set uint64) uint64 {
+	for i, s := range a {
+		if s.anyDirs && set&(1<<i) != 0 {
 			set |= 1 << (i + 1)
 		}
 	}
 	return set
 }
 
-// Step moves one name further down; all lets wildcards meet hidden names.
+// Step returns the states after one more name. With all, wildcards match hidden
+// names.
 func (p *Pattern) Step(from States, name string, all bool) States {
 	to := make(States, len(from))
-	for i, w := range p.ways {
+	for i, a := range p.alternatives {
 		var set uint64
-		for j, s := range w {
+		for j, s := range a {
 			if from[i]&(1<<j) == 0 || !s.matches(name, all) {
 				continue
 			}
-			if s.deep {
+			if s.anyDirs {
 				set |= 1 << j
 			} else {
 				set |= 1 << (j + 1)
 			}
 		}
-		to[i] = w.widen(set)
+		to[i] = a.skipAnyDirs(set)
 	}
 	return to
 }
 
-// Matched reports whether a path that led to these states matches.
+// Matched reports whether a path with these states matches.
 func (p *Pattern) Matched(s States) bool {
-	for i, w := range p.ways {
-		if len(w) > 0 && s[i]&(1<<len(w)) != 0 {
+	for i, a := range p.alternatives {
+		if len(a) > 0 && s[i]&(1<<len(a)) != 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// CanMatchBelow reports whether something below could match.
+// CanMatchBelow reports whether a longer path with these states can match.
 func (p *Pattern) CanMatchBelow(s States) bool {
-	for i, w := range p.ways {
-		if s[i]&(1<<len(w)-1) != 0 {
+	for i, a := range p.alternatives {
+		if s[i]&(1<<len(a)-1) != 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// Matches holds a whole path against the pattern.
+// Matches reports whether the pattern matches a whole path.
 func (p *Pattern) Matches(path string, all bool) bool {
 	at := p.Start()
 	for name := range strings.SplitSeq(path, "/") {
@@ -369,12 +372,13 @@ func (p *Pattern) Matches(path string, all bool) bool {
 	return p.Matched(at)
 }
 
-// MatchesHidden reports whether the pattern can meet hidden names by itself.
+// MatchesHidden reports whether the pattern matches hidden names even if the
+// caller does not ask for them.
 func (p *Pattern) MatchesHidden() bool {
-	return slices.ContainsFunc(p.ways, func(w alternative) bool {
-		return slices.ContainsFunc(w, func(s segment) bool { return s.dotted })
+	return slices.ContainsFunc(p.alternatives, func(a alternative) bool {
+		return slices.ContainsFunc(a, func(s segment) bool { return s.dotted })
 	})
 }
 
-// Hidden reports whether a name is one that people hide.
+// Hidden reports whether a name is hidden.
 func Hidden(name string) bool { return strings.HasPrefix(name, ".") }

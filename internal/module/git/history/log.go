@@ -1,4 +1,4 @@
-package git
+package history
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"callgate/internal/module"
 	"callgate/internal/module/git/gittool"
 	"callgate/internal/module/git/porcelain"
 	"callgate/internal/module/git/repo"
@@ -24,41 +25,48 @@ const logInput = `{
     "rev": {"type": "string", "minLength": 1, "description": "A branch, tag, commit or range. Default: HEAD."},
     "all": {"type": "boolean", "default": false, "description": "The history of all branches, remote ones too."},
     ` + gittool.PathsProperty + `,
-    "follow": {"type": "boolean", "default": false, "description": "With exactly one file in paths: follow it past its renames."},
-    "author": {"type": "string", "minLength": 1, "description": "Only commits whose author's name or address holds this text."},
+    "follow": {
+      "type": "boolean", "default": false,
+      "description": "With exactly one file in paths: follow it past its renames."
+    },
+    "author": {
+      "type": "string", "minLength": 1,
+      "description": "Only commits whose author's name or address holds this text."
+    },
     "grep": {"type": "string", "minLength": 1, "description": "Only commits whose message holds this text."},
     "since": {"type": "string", "minLength": 1, "description": "Only commits after this date."},
     "until": {"type": "string", "minLength": 1, "description": "Only commits before this date."},
     "first_parent": {"type": "boolean", "default": false, "description": "Leave out what came in by merges."},
-    "limit": {"type": "integer", "minimum": 1, "maximum": 500, "default": 20, "description": "How many commits to show."},
+    "limit": {
+      "type": "integer", "minimum": 1, "maximum": 500, "default": 20, "description": "How many commits to show."
+    },
     "skip": {"type": "integer", "minimum": 0, "default": 0, "description": "How many commits to leave out first."}
   },
   "additionalProperties": false
 }`
 
-// commitSchema is a commit as a result tells it.
-const commitSchema = `{"type": "object", "properties": {"id": {"type": "string"}, "parents": {"type": "array", "items": {"type": "string"}}, "author": {"type": "string"}, "email": {"type": "string"}, "date": {"type": "string"}, "committer": {"type": "string", "description": "Where it is not the author."}, "committed": {"type": "string", "description": "When, if not at the date."}, "refs": {"type": "array", "items": {"type": "string"}}, "subject": {"type": "string"}, "body": {"type": "string"}}, "required": ["id", "parents", "author", "email", "date", "subject"]}`
-
 const logOutput = `{
   "type": "object",
   "properties": {
-    "commits": {"type": "array", "items": ` + commitSchema + `},
+    "commits": {"type": "array", "items": ` + gittool.CommitSchema + `},
     "truncated": {"type": "boolean", "description": "Whether older commits follow."},
     "next_skip": {"type": "integer", "description": "The skip to continue with."}
   },
   "required": ["commits", "truncated"]
 }`
 
-func logTool(g *repo.Runner) gittool.Definition {
-	return gittool.Definition{
+func logTool(g *repo.Runner) module.Definition {
+	return module.Definition{
 		Name: "log", Doc: logDoc, Input: logInput, Output: logOutput,
 		Examples: []tool.Example{
-			gittool.Example("the last commits", `{"limit": 10}`),
-			gittool.Example("what a branch has that main has not", `{"rev": "main..feature"}`),
-			gittool.Example("who changed a file lately, and why", `{"paths": ["internal/server.go"], "follow": true, "since": "1 month ago"}`),
+			module.Example("the last commits", `{"limit": 10}`),
+			module.Example("what a branch has that main has not", `{"rev": "main..feature"}`),
+			module.Example("who changed a file lately, and why",
+				`{"paths": ["internal/server.go"], "follow": true, "since": "1 month ago"}`),
 		},
 		Aliases: []string{
-			"git_log", "git log", "commit history", "list_commits", "search commits", "recent commits", "history of a file", "what happened in the project",
+			"git_log", "git log", "commit history", "list_commits", "search commits", "recent commits",
+			"history of a file", "what happened in the project",
 			"historique", "historique des commits", "derniers commits", "liste des commits",
 		},
 		Tags:    []string{"log", "history", "commits", "author", "historique"},
@@ -102,7 +110,7 @@ func logCommits(ctx context.Context, c *call, in logArgs) (*tool.Result, error) 
 		return nil, err
 	}
 	text := out.Text
-	if out.Cut { // the last record is not whole
+	if out.Cut { // the last record is not complete
 		text = wholeRecords(text)
 	}
 	commits, err := porcelain.ParseCommits(text)
@@ -131,19 +139,22 @@ func logCommits(ctx context.Context, c *call, in logArgs) (*tool.Result, error) 
 	return gittool.TextResult(summary, d, b.String())
 }
 
-// args are Git's arguments. Words of the caller's are joined to their options,
-// so that none becomes one.
+// args are Git's arguments. Texts of the caller are joined to their options, so
+// that none becomes an option itself.
 func (in logArgs) args(c *call) ([]string, error) {
 	args := []string{
-		"log", "-z", porcelain.CommitFormat, "--encoding=UTF-8", "--no-color", "--no-show-signature", "--no-notes", "--no-ext-diff", "--no-textconv",
-		"--regexp-ignore-case", "--fixed-strings", "--max-count=" + strconv.Itoa(in.Limit+1), "--skip=" + strconv.Itoa(in.Skip),
+		"log", "-z", porcelain.CommitFormat, "--encoding=UTF-8", "--no-color", "--no-show-signature", "--no-notes",
+		"--no-ext-diff", "--no-textconv", "--regexp-ignore-case", "--fixed-strings",
+		"--max-count=" + strconv.Itoa(in.Limit+1), "--skip=" + strconv.Itoa(in.Skip),
 	}
-	for _, filter := range [][2]string{{"--author=", in.Author}, {"--grep=", in.Grep}, {"--since=", in.Since}, {"--until=", in.Until}} {
-		switch {
-		case strings.ContainsAny(filter[1], "\x00\n"):
-			return nil, tool.Errorf(c.Op, tool.Invalid, "%s is text of more than one line", strings.Trim(filter[0], "-="))
-		case filter[1] != "":
-			args = append(args, filter[0]+filter[1])
+	for _, filter := range [][2]string{
+		{"author", in.Author}, {"grep", in.Grep}, {"since", in.Since}, {"until", in.Until},
+	} {
+		switch name, value := filter[0], filter[1]; {
+		case strings.ContainsAny(value, "\x00\n"):
+			return nil, tool.Errorf(c.Op, tool.Invalid, "%s is text of more than one line", name)
+		case value != "":
+			args = append(args, "--"+name+"="+value)
 		}
 	}
 	if in.FirstParent {
@@ -151,9 +162,11 @@ func (in logArgs) args(c *call) ([]string, error) {
 	}
 	switch {
 	case in.Follow && len(in.Paths) != 1:
-		return nil, tool.Errorf(c.Op, tool.Invalid, "follow is for one file, and paths names %d", len(in.Paths)).WithHint("give exactly one path")
+		return nil, tool.Errorf(c.Op, tool.Invalid, "follow is for one file, and paths names %d", len(in.Paths)).
+			WithHint("give exactly one path")
 	case in.All && in.Rev != "":
-		return nil, tool.Errorf(c.Op, tool.Invalid, "all and rev are two ways to say where the history begins").WithHint("give one of them")
+		return nil, tool.Errorf(c.Op, tool.Invalid, "all and rev are two ways to say where the history begins").
+			WithHint("give one of them")
 	case in.Follow:
 		args = append(args, "--follow")
 	}
@@ -170,8 +183,7 @@ func (in logArgs) args(c *call) ([]string, error) {
 	return append(args, where...), err
 }
 
-// wholeRecords drops the last record of an answer that was cut, by reading one
-// less until the rest can be read.
+// wholeRecords returns the records of cut output that are complete.
 func wholeRecords(text string) string {
 	for rest := text; ; {
 		_, after, err := porcelain.CutCommit(rest)
@@ -182,7 +194,7 @@ func wholeRecords(text string) string {
 	}
 }
 
-// commitLine is a commit in one line.
+// commitLine writes a commit as one line.
 func commitLine(c *porcelain.Commit) string {
 	line := fmt.Sprintf("%s %.10s %s: %s", c.Short(), c.Date, c.Author, c.Subject)
 	if len(c.Refs) > 0 {
