@@ -1,67 +1,83 @@
-//lint:file-ignore SA1019 servers want models and an ear for logs all the same
+//lint:file-ignore SA1019 servers still ask for the models of clients
 
 package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/source/mcp/config"
 	"callgate/internal/source/mcp/downstream"
+	"callgate/internal/source/mcp/requests"
 	"callgate/tool"
 )
 
-// LogLevel is how much a server tells of its work.
-type LogLevel = downstream.Level
-
-// Client is the client on whose behalf a request is made.
-type Client = downstream.Client
-
 const (
 	maxRounds = 10 // of questions before an answer
-	maxBusy   = 3  // times that a server may put us off
+	maxBusy   = 3  // times that a server may ask to be asked again
 	busyWait  = 200 * time.Millisecond
 )
 
-// inputRound is what a request brings: after the first, what the server had asked
-// for, and the state that it gave along.
-type inputRound struct {
-	answers sdk.InputResponseMap
-	state   string
-	meta    sdk.Meta
+// inputs answers what the server wants to know before it answers a request.
+//
+// # Law
+//
+// What a server asks reaches the one client whose call it works on, and nobody
+// where that is not certain. With the new protocol a question is the answer to
+// a request, which is then made again with what the client said; between two
+// rounds the request holds no slot, since a human may take their time. With the
+// old handshake a question comes in the middle of a call and does not say of
+// which: then it goes to the client to whom all calls of that moment belong.
+type inputs struct {
+	*identity
+	sender    *sender
+	clientFor func(ctx context.Context, calls []string) Client
 }
 
-// reply is what came of a round.
+// round is what a request carries: after the first round also what the server
+// asked for, and the state that it wants back.
+type round struct {
+	token   string // for progress
+	meta    sdk.Meta
+	answers sdk.InputResponseMap
+	state   string
+}
+
+// reply is what the server answered in one round.
 type reply struct {
 	more  bool // the server wants to know something first
 	asked sdk.InputRequestMap
 	state string
 }
 
-// requestRounds makes a request until it is answered. A server that wants to know
-// something first is told, all of it at once and under its own keys, and the
-// request is made again. Between two rounds it holds no place in the line: a
-// human may take their time.
-func (s *Server) requestRounds(ctx context.Context, r request, send func(context.Context, *sdk.ClientSession, inputRound) (reply, error)) error {
-	g := s.clientFor(ctx, r.calls())
-	var next inputRound
+// roundFunc makes one round of a request.
+type roundFunc func(context.Context, *sdk.ClientSession, round) (reply, error)
+
+// do makes a request until it is answered.
+func (in *inputs) do(ctx context.Context, r request, send roundFunc) error {
+	var calls []string
+	if r.call != "" {
+		calls = []string{r.call}
+	}
+	client := in.clientFor(ctx, calls)
+	var next round
 	busy := 0
 	for n := 1; ; n++ {
 		var got reply
-		err := s.request(ctx, r, func(ctx context.Context, c *sdk.ClientSession) (err error) {
-			next.meta = nil
-			if c.InitializeResult().ProtocolVersion > legacyProtocol {
-				next.meta = downstream.Meta(g)
+		err := in.sender.do(ctx, r, func(ctx context.Context, session *sdk.ClientSession, token string) (err error) {
+			next.token, next.meta = token, nil
+			if session.InitializeResult().ProtocolVersion > config.LegacyProtocol {
+				next.meta = downstream.Meta(client)
 			}
-			got, err = send(ctx, c, next)
+			got, err = send(ctx, session, next)
 			return err
 		})
 		if err != nil {
-			s.reportMissingCapability(g, r.call, err)
+			reportMissingCapability(client, r.call, err)
 			return err
 		}
 		if !got.more {
@@ -71,64 +87,57 @@ func (s *Server) requestRounds(ctx context.Context, r request, send func(context
 			busy++
 		}
 		if n >= maxRounds || busy >= maxBusy {
-			return tool.Errorf("mcp.call", tool.Failed, "the MCP server %s was asked for %s %d times, and still wants something first", s.cfg.Name, r.name(), n)
+			return tool.Errorf("mcp.call", tool.Failed,
+				"the MCP server %s was asked for %s %d times, and still wants something first", in.cfg.Name, r.name(), n)
 		}
-		if next, err = s.nextRound(ctx, g, got, time.Duration(busy)*busyWait); err != nil {
+		if next, err = in.nextRound(ctx, client, got, time.Duration(busy)*busyWait); err != nil {
 			return err
 		}
 	}
 }
 
-// nextRound finds out what a server wants to know. One that wants nothing and
-// does not answer either is busy, and asked again after a while.
-func (s *Server) nextRound(ctx context.Context, g Client, got reply, wait time.Duration) (inputRound, error) {
+// nextRound puts the server's questions to the client. A server that neither
+// answers nor asks is busy, and is asked again after a wait.
+func (in *inputs) nextRound(ctx context.Context, client Client, got reply, wait time.Duration) (round, error) {
 	if len(got.asked) > 0 {
-		answers, err := downstream.Forward(ctx, g, s.cfg.Name, got.asked)
+		answers, err := downstream.Forward(ctx, client, in.cfg.Name, got.asked)
 		if err != nil {
-			return inputRound{}, s.secrets.RedactError(err)
+			return round{}, in.secrets.RedactError(err)
 		}
-		return inputRound{answers: answers, state: got.state}, nil
+		return round{answers: answers, state: got.state}, nil
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return inputRound{state: got.state}, nil
+		return round{state: got.state}, nil
 	case <-ctx.Done():
-		return inputRound{}, stopped(ctx, "while the MCP server "+s.cfg.Name+" was busy")
+		return round{}, requests.Interrupted(ctx, "while the MCP server "+in.cfg.Name+" was busy")
 	}
 }
 
-// clientFor is the one client that a request is made for, or nil.
-func (s *Server) clientFor(ctx context.Context, calls []string) Client {
-	if find := s.hub.opt.ClientFor; find != nil {
-		return find(ctx, calls)
-	}
-	return nil
-}
-
-// reportMissingCapability tells a guest that a server wants a capability which it has not.
-func (s *Server) reportMissingCapability(g Client, call string, err error) {
+// reportMissingCapability tells a client that its call failed because the server
+// needs a capability which the client does not have.
+func reportMissingCapability(client Client, call string, err error) {
 	var refusal *jsonrpc.Error
-	if g != nil && errors.As(err, &refusal) && refusal.Code == sdk.CodeMissingRequiredClientCapabilities {
-		g.MissingCapability(call, refusal)
+	if client != nil && errors.As(err, &refusal) && refusal.Code == sdk.CodeMissingRequiredClientCapabilities {
+		client.MissingCapability(call, refusal)
 	}
 }
 
-// receive answers what a server with the old handshake asks in the middle of a
-// call. Its questions do not say of which, so they are of the one client that
-// has calls under way there, or nobody's. They are taken here, before the SDK
-// would look at them: it knows fewer kinds of form than the protocol.
-func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
+// middleware answers the questions of a server with the old handshake. It takes
+// them before the SDK checks them, since the SDK knows fewer kinds of form than
+// the protocol.
+func (in *inputs) middleware(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		switch r := req.(type) {
 		case *sdk.ElicitRequest:
 			if r.Params == nil {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "there is no question"}
 			}
-			return s.elicit(ctx, r)
+			return in.elicit(ctx, r)
 		case *sdk.CreateMessageWithToolsRequest:
-			answer, err := s.forwardInput(ctx, r.Params)
+			answer, err := in.ask(ctx, r.Params)
 			if err != nil {
 				return nil, err
 			}
@@ -142,9 +151,9 @@ func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// elicit asks a human. No answer is taken for a no.
-func (s *Server) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-	answer, err := s.forwardInput(ctx, r.Params)
+// elicit asks a human. No answer counts as a cancelled form.
+func (in *inputs) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+	answer, err := in.ask(ctx, r.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -154,80 +163,15 @@ func (s *Server) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitR
 	return &sdk.ElicitResult{Action: "cancel"}, nil
 }
 
-// forwardInput puts one question. While it is open, no call of the server runs out of
-// time.
-func (s *Server) forwardInput(ctx context.Context, p sdk.InputRequest) (sdk.InputResponse, error) {
-	const only = "question"
-	calls, done := s.calls.ask()
+// ask puts one question to the client. While it is open, no request to the
+// server times out.
+func (in *inputs) ask(ctx context.Context, p sdk.InputRequest) (sdk.InputResponse, error) {
+	const key = "question"
+	calls, done := in.sender.requests.Ask()
 	defer done()
-	answers, err := downstream.Forward(ctx, s.clientFor(ctx, calls), s.cfg.Name, sdk.InputRequestMap{only: p})
+	answers, err := downstream.Forward(ctx, in.clientFor(ctx, calls), in.cfg.Name, sdk.InputRequestMap{key: p})
 	if err != nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: s.secrets.RedactError(err).Error()}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: in.secrets.RedactError(err).Error()}
 	}
-	return answers[only], nil
-}
-
-// onLog takes what a server tells of its work: it is kept, and passed on to the
-// one client that has calls under way there.
-func (s *Server) onLog(p *downstream.Log) {
-	data, err := json.Marshal(p.Data)
-	if err != nil {
-		return
-	}
-	text := s.secrets.Redact(string(data))
-	s.log.Add("log", string(p.Level)+": "+plain(text))
-	calls := s.calls.running()
-	if len(calls) == 0 {
-		return
-	}
-	g := s.clientFor(context.Background(), calls)
-	if g == nil {
-		return
-	}
-	told := &downstream.Log{Level: p.Level, Logger: s.cfg.Name}
-	if p.Logger != "" {
-		told.Logger += "/" + s.secrets.Redact(tool.Truncate(p.Logger))
-	}
-	if told.Data = json.RawMessage(text); !json.Valid([]byte(text)) {
-		told.Data = text
-	}
-	g.Log(told)
-}
-
-// plain is a JSON text without its quotes, when it is one.
-func plain(text string) string {
-	var s string
-	if json.Unmarshal([]byte(text), &s) == nil {
-		return s
-	}
-	return text
-}
-
-// SetLogLevel has the server tell of its work from a level on, if it did not before:
-// the lowest that anybody wanted counts, and each client is passed on what it
-// wants itself.
-func (s *Server) SetLogLevel(ctx context.Context, level LogLevel) {
-	s.conn.mu.Lock()
-	lower := downstream.MinLevel(s.conn.logLevel, level)
-	changed := lower != s.conn.logLevel
-	s.conn.logLevel = lower
-	l := s.conn.current
-	s.conn.mu.Unlock()
-	if changed && l != nil {
-		s.sendLogLevel(ctx, l.session, lower)
-	}
-}
-
-// sendLogLevel tells a server of the old handshake from which level on it is to
-// tell of its work. One that does not want to is left to its own.
-func (s *Server) sendLogLevel(ctx context.Context, c *sdk.ClientSession, level downstream.Level) {
-	about := c.InitializeResult()
-	if level == "" || about.ProtocolVersion > legacyProtocol || about.Capabilities == nil || about.Capabilities.Logging == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
-	defer cancel()
-	if err := c.SetLoggingLevel(ctx, &sdk.SetLoggingLevelParams{Level: level}); err != nil {
-		s.note("it does not take a level for its logs", err)
-	}
+	return answers[key], nil
 }

@@ -216,31 +216,9 @@ func TestEqualConfigsShareOneProcess(t *testing.T) {
 	expectError(t, err, tool.Unavailable, "stopped")
 }
 
-func TestBadConfigs(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		cfg  mcp.Config
-		want string
-	}{
-		{"no name", mcp.Config{Command: "x"}, "no name"},
-		{"neither", mcp.Config{Name: "n"}, "either a command or a url"},
-		{"both", mcp.Config{Name: "n", Command: "x", URL: "https://x"}, "either a command or a url"},
-		{"transport", mcp.Config{Name: "n", URL: "https://x", Transport: "carrier-pigeon"}, "carrier-pigeon"},
-		{"stdio without a command", mcp.Config{Name: "n", URL: "https://x", Transport: mcp.Stdio}, "no command"},
-		{"http with a command", mcp.Config{Name: "n", Command: "x", Transport: mcp.HTTP}, "needs a url"},
-		{"a url that is none", mcp.Config{Name: "n", URL: "ftp://x"}, "scheme"},
-		{"a url without a host", mcp.Config{Name: "n", URL: "https:///x"}, "no host"},
-		{"the kernel's variables", mcp.Config{Name: "n", Command: "x", EnvAllow: []string{"CALLGATE_TOKEN"}}, "CALLGATE_TOKEN"},
-		{"negative", mcp.Config{Name: "n", Command: "x", Concurrency: -1}, "negative"},
-		{"a port", mcp.Config{Name: "n", URL: "https://x", OAuth: &mcp.OAuth{CallbackPort: 70000}}, "70000"},
-		{"a risk", mcp.Config{Name: "n", Command: "x", Tools: map[string]mcp.ToolConfig{"t": {Risk: "huge"}}}, "huge"},
-		{"an effect", mcp.Config{Name: "n", Command: "x", Tools: map[string]mcp.ToolConfig{"t": {SideEffect: tool.Read, Effects: []tool.Effect{{Resource: "workspace", Mode: tool.X}}}}}, "read"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := open(t, mcp.Options{}).Server(c.cfg)
-			expectError(t, err, tool.Invalid, c.want)
-		})
-	}
+func TestBadConfigsAreRefused(t *testing.T) {
+	_, err := open(t, mcp.Options{}).Server(mcp.Config{Name: "n"})
+	expectError(t, err, tool.Invalid, "either a command or a url")
 }
 
 func TestWhatTheAppFileSaysWins(t *testing.T) {

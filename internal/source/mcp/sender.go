@@ -3,210 +3,178 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/source/mcp/config"
+	"callgate/internal/source/mcp/connector"
+	"callgate/internal/source/mcp/dial"
+	"callgate/internal/source/mcp/requests"
+	"callgate/internal/source/mcp/sdkerror"
 	"callgate/internal/source/mcp/stdio"
-	"callgate/internal/source/mcp/translate"
 	"callgate/tool"
 )
 
-// handler calls one tool of a server.
-type handler struct {
-	server   *Server
-	upstream string // the server's name for it
-	dotted   string
+// sender sends requests to the server, in turn and in time, and says what
+// became of those that fail.
+//
+// # Law
+//
+// A request that certainly was not sent, because the connection had ended or the
+// server no longer has the session, is sent once more on a new connection. A
+// request that may have been sent never is: the server may have done what was
+// asked.
+//
+// A server that answers, even with an error, is well. A server that leaves a
+// request unanswered is probed, and stopped when it answers nothing.
+type sender struct {
+	*identity
+	requests   *requests.Table
+	connector  *connector.Connector[*connection]
+	background func(func())
 }
 
-// Execute calls the tool at its server.
-func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
-	var res *sdk.CallToolResult
-	args := call.Args
-	if len(args) == 0 || string(args) == "null" {
-		args = json.RawMessage("{}")
-	}
-	r := request{method: "tools/call", call: call.ID, grant: grant, tool: h.dotted}
-	err := h.server.requestRounds(ctx, r, func(ctx context.Context, c *sdk.ClientSession, in inputRound) (reply, error) {
-		params := &sdk.CallToolParams{Meta: in.meta, Name: h.upstream, Arguments: args, InputResponses: in.answers, RequestState: in.state}
-		params.SetProgressToken(ctx.Value(inFlightKey{}).(*inFlightCall).token)
-		var err error
-		if res, err = c.CallTool(ctx, params); err != nil {
-			return reply{}, err
-		}
-		return reply{res.NeedsInput(), res.InputRequests, res.RequestState}, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return translate.Result(ctx, h.dotted, res, h.server.hub.opt.StoreArtifact), nil
-}
-
-// request is one request to a server, whoever makes it.
+// request is one request to the server.
 type request struct {
 	method string
-	tool   string // the dotted name of a tool that is called
-	call   string // its id, or that of what is read
+	tool   string // the dotted name of the tool that is called
+	call   string // the ID of the call that it belongs to; empty: none
 	grant  tool.Grant
 }
 
-// calls are those that it may be asked about.
-func (r request) calls() []string {
-	if r.call == "" {
-		return nil
-	}
-	return []string{r.call}
-}
-
-// name is what is asked for, for the words of an error.
+// name says in errors what was requested.
 func (r request) name() string { return cmp.Or(r.tool, r.method) }
 
-// inFlightKey finds the flight of a request, for its progress token.
-type inFlightKey struct{}
+// sendFunc sends one request over a session. The token names the request in the
+// server's progress notifications.
+type sendFunc func(ctx context.Context, session *sdk.ClientSession, token string) error
 
-// request sends something to the server, in turn and in time. What was
-// certainly not sent, because the connection had ended before, is sent again on
-// a new one, once.
-func (s *Server) request(ctx context.Context, r request, send func(context.Context, *sdk.ClientSession) error) (err error) {
-	if err := s.calls.acquire(ctx, s.cfg.Name, r.grant); err != nil {
+// do makes a request.
+func (s *sender) do(ctx context.Context, r request, send sendFunc) (err error) {
+	if err := s.requests.Acquire(ctx, r.grant); err != nil {
 		return err
 	}
 	defer func() {
-		s.calls.release(err != nil)
-		s.idleAfter()
+		s.requests.Release(err != nil)
+		s.connector.StopWhenIdle()
 	}()
 	for again := true; ; again = false {
-		l, _, err := s.connect(ctx)
+		c, _, err := s.connector.Get(ctx)
 		if err != nil {
 			return err
 		}
-		err = s.send(ctx, l, r, send)
-		unsent := errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, sdk.ErrSessionMissing)
-		if err != nil {
-			err = s.failed(ctx, l, r.name(), err)
-		} else {
-			s.conn.breaker.Succeeded()
-		}
-		s.conn.free(l)
-		if !unsent || !again || ctx.Err() != nil {
-			return err
+		f := s.send(ctx, c, r, send)
+		s.connector.Free(c)
+		if f.outcome != notSent || !again || ctx.Err() != nil {
+			return f.err
 		}
 	}
 }
 
-// send sends a request over a link.
-func (s *Server) send(ctx context.Context, l *connection, r request, send func(context.Context, *sdk.ClientSession) error) error {
-	ctx, f, cancel := s.calls.begin(ctx, r.call, r.grant)
-	defer cancel(nil)
-	defer f.end()
-	defer context.AfterFunc(l.ctx, func() { s.cancelOnClose(l, cancel) })()
-	err := send(context.WithValue(ctx, inFlightKey{}, f), l.session)
-	if err != nil && context.Cause(ctx) == errNoAnswer {
-		return errNoAnswer
+// send makes a request over one connection.
+func (s *sender) send(ctx context.Context, c *connection, r request, send sendFunc) failure {
+	sent, clock := s.requests.Begin(ctx, r.call, r.grant)
+	defer clock.End()
+	defer context.AfterFunc(c.Context(), func() {
+		// The SDK ends the requests of a session that has ended, and those of a
+		// local server that is closed, with a better error.
+		if why := context.Cause(c.Context()); c.Process == nil && why != dial.ErrEnded {
+			clock.Cancel(why)
+		}
+	})()
+	err := send(sent, c.Session, clock.Token)
+	if err == nil {
+		s.connector.Succeeded()
+		return failure{}
 	}
-	return err
+	if context.Cause(sent) == requests.ErrNoAnswer {
+		err = requests.ErrNoAnswer
+	}
+	return s.failed(ctx, c, r.name(), err)
 }
 
-// cancelOnClose ends a request whose link is being closed. One whose session has ended
-// was told so by the session, in better words.
-func (s *Server) cancelOnClose(l *connection, cancel context.CancelCauseFunc) {
-	if why := context.Cause(l.ctx); l.process == nil && why != errEnded {
-		cancel(why)
-	}
+// outcome is what is known of a request that failed.
+type outcome int
+
+const (
+	answered   outcome = iota // by the server, or by what stands before it
+	notSent                   // it never reached the server
+	unanswered                // it was sent, and may have happened all the same
+)
+
+// failure is a request that failed. The zero value is one that did not.
+type failure struct {
+	outcome outcome
+	err     error
 }
 
-// failed turns what went wrong with a request into words, and decides what it
-// means for the link: a server that answers, even with an error, is well.
-func (s *Server) failed(ctx context.Context, l *connection, name string, err error) error {
+// failed classifies the error of a request, and decides what it means for the
+// connection.
+func (s *sender) failed(ctx context.Context, c *connection, name string, err error) failure {
+	server := s.cfg.Name
+	answer := sdkerror.Answer(err)
 	var known *tool.Error
-	var answer *jsonrpc.Error
 	switch {
-	case errors.Is(err, errNoAnswer):
-		s.hub.background(func() { s.checkAlive(l) })
-		return tool.Errorf("mcp.call", tool.Timeout, "the MCP server %s did not answer %s within %v, and was told to stop", s.cfg.Name, name, s.cfg.CallTimeout).
-			WithHint("ask it for less; the server's timeout can be raised")
+	case errors.Is(err, requests.ErrNoAnswer):
+		s.background(func() { s.probe(c) })
+		return failure{unanswered, tool.Errorf("mcp.call", tool.Timeout,
+			"the MCP server %s did not answer %s within %v, and was told to stop", server, name, s.cfg.CallTimeout).
+			WithHint("ask it for less; the server's timeout can be raised")}
 	case errors.As(err, &known):
-		s.conn.retire(l)
-		return s.secrets.RedactError(known)
+		s.connector.Retire(c)
+		return failure{answered, s.secrets.RedactError(known)}
 	case ctx.Err() != nil:
-		return stopped(ctx, "while the MCP server "+s.cfg.Name+" worked on it")
-	case errors.As(err, &answer) && !ours(answer):
-		s.conn.breaker.Succeeded()
-		return s.refusal(name, answer)
-	case errors.Is(err, sdk.ErrConnectionClosed), errors.Is(err, sdk.ErrSessionMissing):
-		s.conn.retire(l)
-		return tool.Errorf("mcp.call", tool.Unavailable, "the connection to the MCP server %s had ended", s.cfg.Name)
-	case !broken(l, err):
-		return s.secrets.RedactError(tool.Errorf("mcp.call", tool.Failed, "the MCP server %s answered %s with something that is no answer: %v", s.cfg.Name, name, err).
-			WithHint("this is a defect in the server"))
+		return failure{unanswered, requests.Interrupted(ctx, "while the MCP server "+server+" worked on it")}
+	case sdkerror.IsNotSent(err):
+		s.connector.Retire(c)
+		return failure{notSent, tool.Errorf("mcp.call", tool.Unavailable, "the connection to the MCP server %s had ended", server)}
+	case answer != nil:
+		s.connector.Succeeded()
+		return failure{answered, s.refusal(name, answer)}
+	case !hasEnded(c, err):
+		return failure{answered, s.secrets.RedactError(tool.Errorf("mcp.call", tool.Failed,
+			"the MCP server %s answered %s with something that is no answer: %v", server, name, err).
+			WithHint("this is a defect in the server"))}
 	}
-	s.conn.retire(l)
-	if context.Cause(l.ctx) == errClosed || s.conn.ctx.Err() != nil {
-		return tool.Errorf("mcp.call", tool.Unavailable, "the MCP server %s was stopped during %s", s.cfg.Name, name)
+	s.connector.Retire(c)
+	if context.Cause(c.Context()) == dial.ErrClosed || s.connector.Context().Err() != nil {
+		return failure{unanswered, tool.Errorf("mcp.call", tool.Unavailable, "the MCP server %s was stopped during %s", server, name)}
 	}
-	l.fails.Do(s.conn.breaker.Failed)
-	return s.secrets.RedactError(s.connectionError(l, name, err))
+	s.connector.Failed(c)
+	return failure{unanswered, s.secrets.RedactError(s.cutOff(c, name, err))}
 }
 
-// checkAlive finds out whether a server that left a call unanswered answers
-// anything at all. One that does not is stopped, and the next call starts it
-// again.
-func (s *Server) checkAlive(l *connection) {
-	if !l.examined.CompareAndSwap(false, true) {
+// probe finds out whether a server that left a request unanswered answers
+// anything at all. If not it is stopped, and the next call starts it again.
+func (s *sender) probe(c *connection) {
+	if !c.probing.CompareAndSwap(false, true) {
 		return
 	}
-	defer l.examined.Store(false)
-	ctx, cancel := context.WithTimeout(l.ctx, s.cfg.CallTimeout/2)
+	defer c.probing.Store(false)
+	ctx, cancel := context.WithTimeout(c.Context(), s.cfg.CallTimeout/2)
 	defer cancel()
 	var err error
-	if l.session.InitializeResult().ProtocolVersion <= legacyProtocol {
-		err = l.session.Ping(ctx, nil)
+	if c.Session.InitializeResult().ProtocolVersion <= config.LegacyProtocol {
+		err = c.Session.Ping(ctx, nil)
 	} else {
-		_, err = l.session.ListTools(ctx, nil)
+		_, err = c.Session.ListTools(ctx, nil)
 	}
-	if err == nil || ctx.Err() == nil || l.ctx.Err() != nil { // any answer will do
+	if err == nil || ctx.Err() == nil || c.Context().Err() != nil { // an error is an answer too
 		return
 	}
-	s.note("it answers nothing any more, and is stopped", err)
-	l.fails.Do(s.conn.breaker.Failed)
-	s.conn.retire(l)
-	l.close()
-}
-
-// broken reports whether an error means that the link is no more. An answer
-// that cannot be read is an error too, but then the link lives on.
-func broken(l *connection, err error) bool {
-	var e *jsonrpc.Error
-	if errors.Is(err, io.EOF) || errors.Is(err, stdio.ErrTooLong) || errors.As(err, &e) && ours(e) || strings.Contains(err.Error(), "terminated without response") {
-		return true
-	}
-	timer := time.NewTimer(100 * time.Millisecond) // word of its end may still be on the way
-	defer timer.Stop()
-	select {
-	case <-l.ctx.Done():
-		return true
-	case <-timer.C:
-		return false
-	}
-}
-
-// ours reports whether an error was made on our side of the connection: the
-// SDK gives its own errors codes too.
-func ours(e *jsonrpc.Error) bool {
-	const serverClosing, clientClosing, rejected = -32004, -32003, -32005
-	return slices.Contains([]int64{serverClosing, clientClosing, rejected}, e.Code)
+	s.warn("it answers nothing any more, and is stopped", err)
+	s.connector.Failed(c)
+	s.connector.Retire(c)
+	c.Close()
 }
 
 // refusal is a server's own error, in its own words.
-func (s *Server) refusal(name string, answer *jsonrpc.Error) error {
+func (s *sender) refusal(name string, answer *jsonrpc.Error) error {
 	const most = 2 << 10
-	said := s.secrets.Redact(tool.TruncateTo(answer.Message, most))
+	message := s.secrets.Redact(tool.TruncateTo(answer.Message, most))
 	kind := tool.Failed
 	switch answer.Code {
 	case jsonrpc.CodeInvalidParams:
@@ -214,31 +182,48 @@ func (s *Server) refusal(name string, answer *jsonrpc.Error) error {
 	case jsonrpc.CodeMethodNotFound:
 		kind = tool.NotFound
 	}
-	e := tool.Errorf("mcp.call", kind, "the MCP server %s refuses %s: %s", s.cfg.Name, name, said)
-	if answer.Code == sdk.CodeMissingRequiredClientCapabilities { // which clients know what to do about
-		e.Err = &jsonrpc.Error{Code: answer.Code, Message: said, Data: answer.Data}
+	e := tool.Errorf("mcp.call", kind, "the MCP server %s refuses %s: %s", s.cfg.Name, name, message)
+	if answer.Code == sdk.CodeMissingRequiredClientCapabilities { // the client's front end needs the code
+		e.Err = &jsonrpc.Error{Code: answer.Code, Message: message, Data: answer.Data}
 	}
 	return e
 }
 
-// connectionError is the error of a request whose connection broke, with how the
-// server ended and its last words.
-func (s *Server) connectionError(l *connection, name string, err error) error {
-	if l.process == nil {
-		return tool.Errorf("mcp.call", tool.Unavailable, "the connection to the MCP server %s broke during %s: %v", s.cfg.Name, name, err).
-			WithHint("it may have happened all the same; the next call connects again")
+// cutOff is the error of a request whose connection broke, with how the server
+// ended and the end of its log.
+func (s *sender) cutOff(c *connection, name string, err error) error {
+	if c.Process == nil {
+		return tool.Errorf("mcp.call", tool.Unavailable, "the connection to the MCP server %s broke during %s: %v",
+			s.cfg.Name, name, err).WithHint("it may have happened all the same; the next call connects again")
 	}
 	exit := "its output is closed, and it is being stopped"
 	timer := time.NewTimer(time.Second)
 	defer timer.Stop()
 	select {
-	case <-l.process.Done():
-		exit = l.process.Exit()
+	case <-c.Process.Done():
+		exit = c.Process.Exit()
 	case <-timer.C:
 	}
 	if errors.Is(err, stdio.ErrTooLong) {
 		exit = err.Error()
 	}
-	return tool.Errorf("mcp.call", tool.Unavailable, "the MCP server %s ended during %s: %s%s", s.cfg.Name, name, exit, s.logTail(l.began)).
+	return tool.Errorf("mcp.call", tool.Unavailable, "the MCP server %s ended during %s: %s%s",
+		s.cfg.Name, name, exit, s.log.Tail(c.Began, s.secrets.Redact)).
 		WithHint("it may have happened all the same; the next call starts it again")
+}
+
+// hasEnded reports whether an error means that the connection is over. An answer
+// that cannot be read is an error too, but then the connection goes on.
+func hasEnded(c *connection, err error) bool {
+	if sdkerror.IsBroken(err) || errors.Is(err, stdio.ErrTooLong) {
+		return true
+	}
+	timer := time.NewTimer(100 * time.Millisecond) // the end of a connection may be noticed after that of the request
+	defer timer.Stop()
+	select {
+	case <-c.Context().Done():
+		return true
+	case <-timer.C:
+		return false
+	}
 }

@@ -22,7 +22,7 @@ type tokenEndpoint struct {
 }
 
 func (e *tokenEndpoint) RoundTrip(r *http.Request) (*http.Response, error) {
-	time.Sleep(time.Second) // synthetic: everybody who needs a token is waiting by then
+	<-time.After(time.Second) // synthetic: everybody who needs a token is waiting by then
 	n := e.renewed.Add(1)
 	body := fmt.Sprintf(`{"access_token":"access-%d","refresh_token":"refresh-%d","token_type":"Bearer","expires_in":%d}`,
 		n, n, int(e.lifetime.Seconds()))
@@ -85,7 +85,7 @@ func TestTokensAreRenewedBeforeTheyExpire(t *testing.T) {
 			if token, err := a.Token(t.Context()); token != want || err != nil {
 				t.Errorf("the token is %q, %v; want %q", token, err, want)
 			}
-			time.Sleep(20 * time.Second)
+			<-time.After(20 * time.Second)
 		}
 	})
 }

@@ -22,7 +22,7 @@ func texts(lines []serverlog.Line) []string {
 
 func TestLinesOfAStream(t *testing.T) {
 	var b serverlog.Log
-	w := &serverlog.Writer{Book: &b, Stream: "stderr"}
+	w := &serverlog.Writer{Log: &b, Stream: "stderr"}
 	for _, piece := range []string{"one\ntw", "o", "\r\n\n  \nthree\nfo", "ur"} {
 		fmt.Fprint(w, piece)
 	}
@@ -46,7 +46,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			w := &serverlog.Writer{Book: &b, Stream: "stderr"}
+			w := &serverlog.Writer{Log: &b, Stream: "stderr"}
 			for i := range 2000 {
 				fmt.Fprintf(w, "%d %s\n", i, strings.Repeat("x", 900))
 			}

@@ -65,7 +65,7 @@ func TestSameTools(t *testing.T) {
 	}
 }
 
-func TestTookBadly(t *testing.T) {
+func TestLegacySince(t *testing.T) {
 	for _, c := range []struct {
 		m    *toolcache.Listing
 		want bool
@@ -75,7 +75,7 @@ func TestTookBadly(t *testing.T) {
 		{&toolcache.Listing{Legacy: time.Now()}, true},
 		{&toolcache.Listing{Legacy: time.Now().Add(-8 * 24 * time.Hour)}, false},
 	} {
-		if _, got := c.m.HandshakeFailed(); got != c.want {
+		if got := !c.m.LegacySince().IsZero(); got != c.want {
 			t.Errorf("%+v: %v", c.m, got)
 		}
 	}
