@@ -12,6 +12,7 @@ import (
 	"callgate/internal/source/mcp/config"
 	"callgate/internal/source/mcp/connector"
 	"callgate/internal/source/mcp/dial"
+	"callgate/internal/source/mcp/remote"
 	"callgate/internal/source/mcp/requests"
 	"callgate/internal/source/mcp/sdkerror"
 	"callgate/internal/source/mcp/stdio"
@@ -128,7 +129,7 @@ func (s *sender) failed(ctx context.Context, c *connection, name string, err err
 		return failure{answered, s.secrets.RedactError(known)}
 	case ctx.Err() != nil:
 		return failure{unanswered, requests.Interrupted(ctx, "while the MCP server "+server+" worked on it")}
-	case sdkerror.IsNotSent(err):
+	case errors.Is(err, remote.ErrSessionGone), sdkerror.IsNotSent(err):
 		s.connector.Retire(c)
 		return failure{notSent, tool.Errorf("mcp.call", tool.Unavailable, "the connection to the MCP server %s had ended", server)}
 	case answer != nil:

@@ -33,6 +33,15 @@ const MaxBody = 64 << 20
 
 const op = "mcp.http"
 
+// ErrSessionGone is the error of a request that a server did not take, because
+// it no longer has the session: it was restarted, or the session timed out. The
+// protocol's answer for it is 404. The SDK would report this answer as the end
+// of every request on the connection, also of those that the server has taken.
+var ErrSessionGone = errors.New("the server no longer has the session")
+
+// sessionHeader names the session in requests.
+const sessionHeader = "Mcp-Session-Id"
+
 // Login has the token of one server. Both methods return "" when there is no
 // token.
 type Login interface {
@@ -133,6 +142,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if req.Method == http.MethodPost {
 		t.posted.Store(int64(resp.StatusCode))
+		if resp.StatusCode == http.StatusNotFound && req.Header.Get(sessionHeader) != "" {
+			drain(resp)
+			return nil, ErrSessionGone
+		}
 	}
 	if err := t.refusal(resp, token); err != nil && !t.Plain {
 		drain(resp)
