@@ -17,8 +17,8 @@ func TestToolsAreKnownWithoutStarting(t *testing.T) {
 	if list, err := first.Tools(t.Context()); len(list) != 0 || err != nil {
 		t.Fatalf("a server that was never seen has %v, %v", list, err)
 	}
-	c.wait(t) // fetched in the background
-	if len(tools(t, first)) != 10 {
+	c.wait(t)                       // fetched in the background
+	if len(tools(t, first)) != 12 { // two of them read its resources and prompts
 		t.Errorf("tools %v", tools(t, first))
 	}
 	files, err := filepath.Glob(filepath.Join(cache, "*"))
@@ -32,7 +32,7 @@ func TestToolsAreKnownWithoutStarting(t *testing.T) {
 	c2 := newChanges()
 	second := server(t, play("normal"), mcp.Options{Cache: cache, OnToolsChanged: c2.changed})
 	byName := tools(t, second)
-	if st := second.Status(); len(byName) != 10 || st.State != mcp.NotStarted || st.Tools != 10 || st.Protocol != "2026-07-28" {
+	if st := second.Status(); len(byName) != 12 || st.State != mcp.NotStarted || st.Tools != 10 || st.Protocol != "2026-07-28" {
 		t.Errorf("%d tools, status %+v", len(byName), st)
 	}
 	r, err := call(t.Context(), byName["echo"], `{"text":"now it runs"}`)
@@ -56,7 +56,7 @@ func TestDamagedCacheIsFetchedAgain(t *testing.T) {
 			t.Errorf("from %q came %v, %v", content, list, err)
 		}
 		c.wait(t)
-		if len(tools(t, s)) != 10 {
+		if len(tools(t, s)) != 12 {
 			t.Errorf("after %q there are %v", content, tools(t, s))
 		}
 	}
@@ -113,11 +113,11 @@ func TestVetDecidesWhatIsPublished(t *testing.T) {
 		}
 		return may
 	}})
-	if len(byName) != 1 || byName["echo"] == nil || len(seen) != 10 {
+	if len(byName) != 3 || byName["echo"] == nil || len(seen) != 10 { // what reads is not the server's definition
 		t.Errorf("published %v of %d", byName, len(seen))
 	}
 	allowed["add"] = true
-	if len(tools(t, s)) != 2 {
+	if len(tools(t, s)) != 4 {
 		t.Errorf("now published %v", tools(t, s))
 	}
 }

@@ -25,7 +25,8 @@ type publisher struct {
 }
 
 // publish makes tools of a listing: of the definitions that vet leaves in, if
-// there is a vet, and that the app file does not turn off.
+// there is a vet, and that the app file does not turn off; and tools that read
+// the server's resources and prompts, if it has any.
 func (p *publisher) publish(listing *toolcache.Listing, vet func([]Definition) []Definition) ([]*tool.Tool, []Problem) {
 	problems := slices.Clone(listing.Notes)
 	entries := listing.Tools
@@ -33,14 +34,10 @@ func (p *publisher) publish(listing *toolcache.Listing, vet func([]Definition) [
 		entries = vetted(entries, vet)
 	}
 	byUpstream := names(listing)
-	configured := map[string]bool{}
-	tools := make([]*tool.Tool, 0, len(entries))
+	tools := make([]*tool.Tool, 0, len(entries)+len(readers))
 	for _, e := range entries {
 		name := byUpstream[e.Name]
-		cfg, key, ok := p.settings(e.Name, name)
-		if ok {
-			configured[key] = true
-		}
+		cfg := p.settings(e.Name, name)
 		if cfg.Off {
 			continue
 		}
@@ -50,9 +47,21 @@ func (p *publisher) publish(listing *toolcache.Listing, vet func([]Definition) [
 		}
 		tools = append(tools, t)
 	}
-	ours := slices.Collect(maps.Values(byUpstream))
+	known := slices.Concat(slices.Collect(maps.Keys(byUpstream)), slices.Collect(maps.Values(byUpstream)))
+	for _, r := range readers {
+		if !r.offered(listing) {
+			continue
+		}
+		var cfg ToolConfig
+		if _, theirs := byUpstream[r.name]; !theirs { // a setting under this name is for the server's own tool first
+			cfg = p.cfg.Tools[r.name]
+		}
+		if known = append(known, r.name); !cfg.Off {
+			tools = append(tools, p.reader(r, cfg))
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.cfg.Tools)) {
-		if _, theirs := byUpstream[name]; !theirs && !configured[name] && !slices.Contains(ours, name) {
+		if !slices.Contains(known, name) {
 			problems = append(problems, Problem{Tool: name, Message: "the app file speaks of it, and the server does not have it"})
 		}
 	}
@@ -67,7 +76,7 @@ func names(listing *toolcache.Listing) map[string]string {
 		defs[i] = e.Definition
 	}
 	byUpstream := make(map[string]string, len(defs))
-	for i, name := range translate.Names(defs) {
+	for i, name := range translate.Names(defs, resourcesTool, promptsTool) {
 		byUpstream[defs[i].Name] = name
 	}
 	return byUpstream
@@ -88,13 +97,11 @@ func vetted(entries []toolcache.Entry, vet func([]Definition) []Definition) []to
 
 // settings finds what the app file says of a tool, by the server's name for it
 // or by ours.
-func (p *publisher) settings(upstream, name string) (cfg ToolConfig, key string, ok bool) {
-	for _, key := range []string{upstream, name} {
-		if cfg, ok := p.cfg.Tools[key]; ok {
-			return cfg, key, true
-		}
+func (p *publisher) settings(upstream, name string) ToolConfig {
+	if cfg, ok := p.cfg.Tools[upstream]; ok {
+		return cfg
 	}
-	return ToolConfig{}, "", false
+	return p.cfg.Tools[name]
 }
 
 // tool makes one tool.

@@ -29,7 +29,11 @@ type ReadResult struct {
 // before it is returned.
 func (s *Server) Read(ctx context.Context, r ReadRequest) (json.RawMessage, error) {
 	began := time.Now()
-	raw, err := s.inputs.read(ctx, r.Call, tool.Grant{}, item{uri: r.URI, prompt: r.Prompt, args: r.Args})
+	i := item{method: readResource, name: r.URI}
+	if r.Prompt != "" {
+		i = item{method: getPrompt, name: r.Prompt, args: r.Args}
+	}
+	raw, err := s.inputs.read(ctx, r.Call, tool.Grant{}, i)
 	if record := s.manager.opt.OnRead; record != nil {
 		if failed := record(s, r, ReadResult{len(raw), time.Since(began), err}); failed != nil && err == nil {
 			return nil, failed

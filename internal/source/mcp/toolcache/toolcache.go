@@ -92,10 +92,14 @@ func New(defs []translate.Definition, check translate.Check) *Listing {
 	return l
 }
 
-// SameTools reports whether the same tools are made of two listings.
+// SameTools reports whether the same tools are published of two listings: those
+// that the servers list, and those that read their resources and prompts.
 func (l *Listing) SameTools(other *Listing) bool {
 	if l == nil || other == nil {
 		return l == other
+	}
+	if l.Resources != other.Resources || l.Prompts != other.Prompts {
+		return false
 	}
 	a, err1 := json.Marshal(l.Tools)
 	b, err2 := json.Marshal(other.Tools)

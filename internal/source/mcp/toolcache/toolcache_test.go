@@ -59,6 +59,10 @@ func TestSameTools(t *testing.T) {
 	if a.SameTools(toolcache.New(defs("x"), nil)) || a.SameTools(nil) {
 		t.Error("different lists are the same")
 	}
+	b.Prompts = true
+	if a.SameTools(b) {
+		t.Error("prompts that are new go unnoticed")
+	}
 	refused := toolcache.New(defs("x", "y"), func(json.RawMessage) error { return errors.New("no") })
 	if a.SameTools(refused) {
 		t.Error("another judgement of schemas goes unnoticed")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +59,24 @@ func TestNames(t *testing.T) {
 				seen[name] = true
 			}
 		})
+	}
+}
+
+func TestReservedNames(t *testing.T) {
+	t.Parallel()
+	suffixed := translate.Names(named("resources"), "resources", "prompts")[0]
+	if !strings.HasPrefix(suffixed, "resources_") || len(suffixed) != len("resources_")+6 {
+		t.Errorf("the name is %q", suffixed)
+	}
+	// A tool that is named like the suffixed one keeps its name; the other gives way.
+	got := translate.Names(named("resources", suffixed, "Prompts", "prompt", "resources.list"), "resources", "prompts")
+	if got[1] != suffixed || got[3] != "prompt" || got[4] != "resources_list" {
+		t.Errorf("the names are %q", got)
+	}
+	for i, name := range got {
+		if name == "resources" || name == "prompts" || slices.Contains(got[:i], name) {
+			t.Errorf("the names are %q", got)
+		}
 	}
 }
 
