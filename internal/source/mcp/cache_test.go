@@ -11,6 +11,7 @@ import (
 )
 
 func TestToolsAreKnownWithoutStarting(t *testing.T) {
+	t.Parallel()
 	cache := t.TempDir()
 	c := newChanges()
 	first := server(t, play("normal"), mcp.Options{Cache: cache, OnToolsChanged: c.changed})
@@ -45,6 +46,7 @@ func TestToolsAreKnownWithoutStarting(t *testing.T) {
 }
 
 func TestDamagedCacheIsFetchedAgain(t *testing.T) {
+	t.Parallel()
 	for _, content := range []string{"", "{", `{"version":99}`, `{"version":1,"key":"another"}`} {
 		cache := t.TempDir()
 		c := newChanges()
@@ -63,6 +65,7 @@ func TestDamagedCacheIsFetchedAgain(t *testing.T) {
 }
 
 func TestChangedToolsAreNoticed(t *testing.T) {
+	t.Parallel()
 	for _, part := range []string{"normal", "legacy"} {
 		t.Run(part, func(t *testing.T) { noticeChange(t, play(part)) })
 	}
@@ -101,6 +104,7 @@ func noticeChange(t *testing.T, cfg mcp.Config) {
 }
 
 func TestVetDecidesWhatIsPublished(t *testing.T) {
+	t.Parallel()
 	var seen []mcp.Definition
 	allowed := map[string]bool{"echo": true}
 	s, byName := refreshed(t, play("normal"), mcp.Options{Vet: func(_ *mcp.Server, defs []mcp.Definition) []mcp.Definition {
@@ -123,6 +127,7 @@ func TestVetDecidesWhatIsPublished(t *testing.T) {
 }
 
 func TestKeyHoldsNoSecret(t *testing.T) {
+	t.Parallel()
 	value := "one"
 	opt := mcp.Options{Secret: func(string) (string, error) { return value, nil }}
 	cfg := play("normal")
@@ -135,6 +140,7 @@ func TestKeyHoldsNoSecret(t *testing.T) {
 }
 
 func TestManyServersAreFetchedAFewAtATime(t *testing.T) {
+	t.Parallel()
 	c := newChanges()
 	h := open(t, mcp.Options{OnToolsChanged: c.changed})
 	const n = 6

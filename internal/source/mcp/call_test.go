@@ -20,6 +20,7 @@ func waiting(file func(string) string, name string) string {
 }
 
 func TestTimeoutCancelsAtTheServer(t *testing.T) {
+	t.Parallel()
 	cfg := play("normal")
 	cfg.CallTimeout = 200 * time.Millisecond
 	s, byName := refreshed(t, cfg, mcp.Options{})
@@ -33,6 +34,7 @@ func TestTimeoutCancelsAtTheServer(t *testing.T) {
 }
 
 func TestCancelReachesTheServer(t *testing.T) {
+	t.Parallel()
 	_, byName := refreshed(t, play("normal"), mcp.Options{})
 	file := dir(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -71,27 +73,33 @@ func (w *watcher) String() string {
 }
 
 func TestProgressIsPassedOnAndExtends(t *testing.T) {
+	t.Parallel()
 	for _, part := range []string{"normal", "legacy"} {
-		cfg := play(part)
-		cfg.CallTimeout = time.Second
-		_, byName := refreshed(t, cfg, mcp.Options{})
-		file := dir(t)
-		var w watcher
-		go func() { // long after the call would have been given up without progress
-			poll(func() bool { return strings.Count(w.String(), "\n") > 75 })
-			touch(file("a.go"))
-		}()
-		r, err := byName["work"].Handler.Execute(t.Context(), tool.Call{ID: "c", Args: json.RawMessage(waiting(file, "a"))}, w.grant())
-		if got := said(t, r, err); got != "worked" {
-			t.Errorf("it said %q", got)
-		}
-		if !strings.HasPrefix(w.String(), "progress: 1/10 step\nprogress: 2/10 step\n") {
-			t.Errorf("progress was told as %q", w.String())
-		}
+		t.Run(part, func(t *testing.T) {
+			t.Parallel()
+			cfg := play(part)
+			cfg.CallTimeout = time.Second
+			_, byName := refreshed(t, cfg, mcp.Options{})
+			file := dir(t)
+			var w watcher
+			go func() { // long after the call would have been given up without progress
+				poll(func() bool { return strings.Count(w.String(), "\n") > 75 })
+				touch(file("a.go"))
+			}()
+			c := tool.Call{ID: "c", Args: json.RawMessage(waiting(file, "a"))}
+			r, err := byName["work"].Handler.Execute(t.Context(), c, w.grant())
+			if got := said(t, r, err); got != "worked" {
+				t.Errorf("it said %q", got)
+			}
+			if !strings.HasPrefix(w.String(), "progress: 1/10 step\nprogress: 2/10 step\n") {
+				t.Errorf("progress was shown as %q", w.String())
+			}
+		})
 	}
 }
 
 func TestCallsWaitInLine(t *testing.T) {
+	t.Parallel()
 	cfg := play("normal")
 	cfg.Concurrency = 2
 	s, byName := refreshed(t, cfg, mcp.Options{})
@@ -133,6 +141,7 @@ func TestCallsWaitInLine(t *testing.T) {
 
 // A server that reads no more holds up only the call it does not read.
 func TestDeafServers(t *testing.T) {
+	t.Parallel()
 	cfg := play("deaf")
 	cfg.CallTimeout = 300 * time.Millisecond
 	s, byName := refreshed(t, cfg, mcp.Options{Grace: 50 * time.Millisecond})
@@ -160,6 +169,7 @@ func TestDeafServers(t *testing.T) {
 }
 
 func TestManyCallsAtOnce(t *testing.T) {
+	t.Parallel()
 	s, byName := refreshed(t, play("normal"), mcp.Options{})
 	var wg sync.WaitGroup
 	for range 32 {

@@ -87,6 +87,7 @@ func always(res *sdk.ElicitResult) func(context.Context, sdk.InputRequestMap) (s
 }
 
 func TestElicitation(t *testing.T) {
+	t.Parallel()
 	red := &sdk.ElicitResult{Action: "accept", Content: map[string]any{"colour": "red"}}
 	for _, c := range []struct {
 		name   string
@@ -117,6 +118,7 @@ func TestElicitation(t *testing.T) {
 
 // The call of a question is told, so that it finds its client.
 func TestQuestionsTellTheirCall(t *testing.T) {
+	t.Parallel()
 	for _, part := range []string{"normal", "legacy"} {
 		c := &client{about: able(), answer: always(&sdk.ElicitResult{Action: "accept"})}
 		_, byName := refreshed(t, play(part), c.options())
@@ -142,28 +144,34 @@ func TestQuestionsTellTheirCall(t *testing.T) {
 
 // A human may take longer than a call may.
 func TestElicitationStopsTheClock(t *testing.T) {
+	t.Parallel()
 	for _, part := range []string{"normal", "legacy"} {
-		cfg := play(part)
-		cfg.CallTimeout = 100 * time.Millisecond
-		c := &client{about: able(), answer: func(ctx context.Context, asked sdk.InputRequestMap) (sdk.InputResponseMap, error) {
-			select {
-			case <-ctx.Done():
-				t.Errorf("%s: the call was given up while a human was asked", part)
-			case <-time.After(350 * time.Millisecond):
+		t.Run(part, func(t *testing.T) {
+			t.Parallel()
+			cfg := play(part)
+			cfg.CallTimeout = time.Second
+			blue := always(&sdk.ElicitResult{Action: "accept", Content: map[string]any{"colour": "blue"}})
+			c := &client{about: able(), answer: func(ctx context.Context, asked sdk.InputRequestMap) (sdk.InputResponseMap, error) {
+				select {
+				case <-ctx.Done():
+					t.Error("the call was given up while a human was asked")
+				case <-time.After(2*cfg.CallTimeout + 200*time.Millisecond):
+				}
+				return blue(ctx, asked)
+			}}
+			_, byName := refreshed(t, cfg, c.options())
+			r, err := call(t.Context(), byName["ask"], "")
+			if got := said(t, r, err); got != "accept blue" {
+				t.Errorf("it said %q", got)
 			}
-			return always(&sdk.ElicitResult{Action: "accept", Content: map[string]any{"colour": "blue"}})(ctx, asked)
-		}}
-		_, byName := refreshed(t, cfg, c.options())
-		r, err := call(t.Context(), byName["ask"], "")
-		if got := said(t, r, err); got != "accept blue" {
-			t.Errorf("%s: it said %q", part, got)
-		}
+		})
 	}
 }
 
 // Several things that a server wants to know come together, under its own keys,
 // and it is asked again with its own state until it is content.
 func TestQuestionsComeTogether(t *testing.T) {
+	t.Parallel()
 	c := &client{about: able(), answer: func(_ context.Context, asked sdk.InputRequestMap) (sdk.InputResponseMap, error) {
 		answers := sdk.InputResponseMap{"extra": &sdk.ElicitResult{Action: "accept"}}
 		for key, p := range asked {
@@ -209,6 +217,7 @@ func TestQuestionsComeTogether(t *testing.T) {
 
 // A server that puts us off is asked again, and not for ever.
 func TestBusyServers(t *testing.T) {
+	t.Parallel()
 	_, byName := refreshed(t, play("curious"), (&client{about: able()}).options())
 	r, err := call(t.Context(), byName["busy"], `{"times":2}`)
 	if got := said(t, r, err); got != "at last" {
@@ -221,6 +230,7 @@ func TestBusyServers(t *testing.T) {
 // What one client can do is told with its calls, and nothing is promised for
 // nobody.
 func TestCapabilitiesAreTheClients(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		client *client
@@ -264,6 +274,7 @@ func TestCapabilitiesAreTheClients(t *testing.T) {
 // A server of the old handshake asks for a model, and gets the client's or a
 // plain no.
 func TestSampling(t *testing.T) {
+	t.Parallel()
 	model := func(_ context.Context, asked sdk.InputRequestMap) (sdk.InputResponseMap, error) {
 		answers := sdk.InputResponseMap{}
 		for key, p := range asked {
@@ -289,6 +300,7 @@ func TestSampling(t *testing.T) {
 // Every form that the protocol allows reaches the client, whole, and so does
 // what it says there: also those that the SDK does not know.
 func TestFormsAreNotJudged(t *testing.T) {
+	t.Parallel()
 	c := &client{about: able(), answer: always(&sdk.ElicitResult{Action: "accept", Content: map[string]any{"many": []any{"a", "b"}}})}
 	_, byName := refreshed(t, play("old-curious"), c.options())
 	r, err := call(t.Context(), byName["choose"], "")
@@ -304,6 +316,7 @@ func TestFormsAreNotJudged(t *testing.T) {
 // What a server tells of its work reaches the client whose call it is, all of it
 // and before the answer, once somebody wants to hear it.
 func TestLogsReachTheClient(t *testing.T) {
+	t.Parallel()
 	for _, part := range []string{"curious", "old-curious"} {
 		t.Run(part, func(t *testing.T) {
 			c := &client{about: able()}
@@ -332,6 +345,7 @@ func TestLogsReachTheClient(t *testing.T) {
 // A server is told of no level before anybody asks for one, and of that also
 // when it is started anew.
 func TestLogLevels(t *testing.T) {
+	t.Parallel()
 	c := &client{about: able()}
 	s, byName := refreshed(t, play("old-curious"), c.options())
 	level := func() string {
@@ -355,6 +369,7 @@ func TestLogLevels(t *testing.T) {
 }
 
 func TestProtocolPin(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ part, pin, want string }{
 		{"normal", "", "2026-07-28"}, {"normal", "2025-11-25", "2025-11-25"}, {"normal", "2025-06-18", "2025-06-18"}, {"legacy", "2025-06-18", "2025-06-18"},
 	} {
@@ -386,6 +401,7 @@ func (c *told) times() int {
 }
 
 func TestSubscriptions(t *testing.T) {
+	t.Parallel()
 	for _, part := range []string{"curious", "old-curious"} {
 		t.Run(part, func(t *testing.T) {
 			s, byName := refreshed(t, play(part), mcp.Options{})
@@ -443,6 +459,7 @@ func TestSubscriptions(t *testing.T) {
 
 // What is read beside tools is told, and what cannot be told is not handed out.
 func TestReadingsAreTold(t *testing.T) {
+	t.Parallel()
 	var got []string
 	fine := true
 	s, _ := refreshed(t, play("normal"), mcp.Options{OnRead: func(_ *mcp.Server, r mcp.ReadRequest, end mcp.ReadResult) error {

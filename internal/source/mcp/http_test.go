@@ -39,6 +39,7 @@ func at(url string) mcp.Config {
 }
 
 func TestRemoteServers(t *testing.T) {
+	t.Parallel()
 	sse := func() http.Handler {
 		s := normalServer()
 		return sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return s }, nil)
@@ -83,6 +84,7 @@ func TestRemoteServers(t *testing.T) {
 }
 
 func TestRemoteCallsAreCancelled(t *testing.T) {
+	t.Parallel()
 	for _, stateless := range []bool{true, false} {
 		t.Run(fmt.Sprint(stateless), func(t *testing.T) {
 			cfg := at(listen(t, streamable(stateless)))
@@ -97,6 +99,7 @@ func TestRemoteCallsAreCancelled(t *testing.T) {
 }
 
 func TestRemoteProgress(t *testing.T) {
+	t.Parallel()
 	for _, stateless := range []bool{true, false} {
 		t.Run(fmt.Sprint(stateless), func(t *testing.T) {
 			_, byName := refreshed(t, at(listen(t, streamable(stateless))), mcp.Options{})
@@ -117,6 +120,7 @@ func TestRemoteProgress(t *testing.T) {
 // A server that forgot the session is connected again without anybody
 // noticing: the call was certainly not made.
 func TestForgottenSessions(t *testing.T) {
+	t.Parallel()
 	var current atomic.Value
 	current.Store(streamable(false))
 	url := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.Load().(http.Handler).ServeHTTP(w, r) }))
@@ -132,6 +136,7 @@ func TestForgottenSessions(t *testing.T) {
 }
 
 func TestUnreachableServers(t *testing.T) {
+	t.Parallel()
 	var down atomic.Bool
 	handler := streamable(true)
 	url := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -165,6 +170,8 @@ func TestUnreachableServers(t *testing.T) {
 }
 
 func TestHangingRemoteServer(t *testing.T) {
+	t.Parallel()
+	m := open(t, mcp.Options{})
 	gone := make(chan struct{})
 	url := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -172,14 +179,18 @@ func TestHangingRemoteServer(t *testing.T) {
 		case <-gone:
 		}
 	}))
-	t.Cleanup(func() { close(gone) })
+	t.Cleanup(func() { close(gone) }) // before the manager is closed, which waits for the SDK
 	cfg := at(url)
 	cfg.StartTimeout = 200 * time.Millisecond
-	err := server(t, cfg, mcp.Options{}).Refresh(t.Context())
-	expectError(t, err, tool.Unavailable, "within 200ms")
+	s, err := m.Server(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expectError(t, s.Refresh(t.Context()), tool.Unavailable, "within 200ms")
 }
 
 func TestHeadersStayWithTheirHost(t *testing.T) {
+	t.Parallel()
 	var stolen atomic.Bool
 	thief := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		stolen.Store(true)

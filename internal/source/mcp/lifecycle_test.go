@@ -19,6 +19,7 @@ import (
 )
 
 func TestServersOfAllAges(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ part, protocol string }{
 		{"normal", "2026-07-28"}, {"legacy", "2025-11-25"}, {"old", "2024-11-05"}, {"old-dies", "2024-11-05"}, {"old-mute", "2024-11-05"},
 	} {
@@ -45,6 +46,7 @@ func TestServersOfAllAges(t *testing.T) {
 }
 
 func TestStartsThatFail(t *testing.T) {
+	t.Parallel()
 	secret := func(name string) (string, error) {
 		if name == "TOKEN" {
 			return "s3cr3t-value", nil
@@ -88,6 +90,7 @@ func TestStartsThatFail(t *testing.T) {
 }
 
 func TestBreakerOpensAndRestartCloses(t *testing.T) {
+	t.Parallel()
 	flag := dir(t)("exists")
 	cfg := play("normal")
 	cfg.Command = "/bin/sh"
@@ -114,6 +117,7 @@ func TestBreakerOpensAndRestartCloses(t *testing.T) {
 }
 
 func TestServerDiesInTheMiddleOfCalls(t *testing.T) {
+	t.Parallel()
 	secret := func(string) (string, error) { return "s3cr3t-value", nil }
 	cfg := play("normal")
 	cfg.Env["KEY"] = "{{secret.K}}"
@@ -144,6 +148,7 @@ func TestServerDiesInTheMiddleOfCalls(t *testing.T) {
 }
 
 func TestServerDiesBetweenCalls(t *testing.T) {
+	t.Parallel()
 	s, byName := refreshed(t, play("normal"), mcp.Options{})
 	pid := s.Status().Pid
 	p, err := os.FindProcess(pid)
@@ -162,6 +167,7 @@ func TestServerDiesBetweenCalls(t *testing.T) {
 }
 
 func TestGarbageAndFloods(t *testing.T) {
+	t.Parallel()
 	for _, part := range []string{"garbage", "flood"} {
 		t.Run(part, func(t *testing.T) {
 			s, byName := refreshed(t, play(part), mcp.Options{})
@@ -192,6 +198,7 @@ func TestGarbageAndFloods(t *testing.T) {
 }
 
 func TestSlowStartIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	flag := dir(t)("go")
 	cfg := play("late")
 	cfg.Env["LATE_UNTIL"] = flag
@@ -216,6 +223,7 @@ func TestSlowStartIsWaitedFor(t *testing.T) {
 }
 
 func TestStubbornServersAreKilled(t *testing.T) {
+	t.Parallel()
 	h := open(t, mcp.Options{Grace: 100 * time.Millisecond})
 	s, err := h.Server(play("stubborn"))
 	if err != nil {
@@ -238,6 +246,7 @@ func TestStubbornServersAreKilled(t *testing.T) {
 }
 
 func TestGrandchildrenDieToo(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		end  func(t *testing.T, s *mcp.Server, byName map[string]*tool.Tool)
@@ -307,6 +316,7 @@ func kernel() {
 }
 
 func TestAllDieWithTheKernel(t *testing.T) {
+	t.Parallel()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), partVariable+"=kernel")
 	out, err := cmd.StdoutPipe()
@@ -360,6 +370,7 @@ func TestEnvironmentOfServers(t *testing.T) {
 }
 
 func TestConsentComesFirst(t *testing.T) {
+	t.Parallel()
 	var allowed bool
 	opt := mcp.Options{MayStart: func(*mcp.Server) error {
 		if !allowed {
@@ -378,6 +389,7 @@ func TestConsentComesFirst(t *testing.T) {
 }
 
 func TestIdleServersStop(t *testing.T) {
+	t.Parallel()
 	cfg := play("normal")
 	cfg.IdleStop = 20 * time.Millisecond
 	s, byName := refreshed(t, cfg, mcp.Options{})
@@ -421,6 +433,7 @@ func TestNothingRunsOnAfterTheHub(t *testing.T) {
 }
 
 func TestCallsInFlightEndWithTheHub(t *testing.T) {
+	t.Parallel()
 	for name, cfg := range map[string]mcp.Config{"near": play("normal"), "far": at(listen(t, streamable(true))), "far, with a session": at(listen(t, streamable(false)))} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, mcp.Options{})

@@ -171,6 +171,7 @@ func browse(page string) error {
 }
 
 func TestLogin(t *testing.T) {
+	t.Parallel()
 	g := newGuard(t)
 	tokens := t.TempDir()
 	cfg := at(g.url + "/mcp")
@@ -229,6 +230,7 @@ func TestLogin(t *testing.T) {
 // The login itself starts a fetch in the background, which may be the first to
 // renew the token: so the test leaves the lifetimes alone once it has begun.
 func TestExpiredTokensAreRenewedOnce(t *testing.T) {
+	t.Parallel()
 	g := newGuard(t)
 	g.lifetime = 1 // a token is renewed when it lasts less than 30 seconds
 	s := server(t, at(g.url+"/mcp"), mcp.Options{})
@@ -254,6 +256,7 @@ func TestExpiredTokensAreRenewedOnce(t *testing.T) {
 }
 
 func TestKnownClient(t *testing.T) {
+	t.Parallel()
 	g := newGuard(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -286,6 +289,7 @@ func TestKnownClient(t *testing.T) {
 }
 
 func TestLoginsThatFail(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		change func(*guard)
@@ -310,6 +314,7 @@ func TestLoginsThatFail(t *testing.T) {
 
 // Somebody else who finds the port cannot end the login, or bring their own.
 func TestStrangersAtTheCallback(t *testing.T) {
+	t.Parallel()
 	g := newGuard(t)
 	s := server(t, at(g.url+"/mcp"), mcp.Options{})
 	err := s.Authorize(t.Context(), func(page string) error {

@@ -134,8 +134,12 @@ func expectError(t testing.TB, err error, kind tool.Kind, words ...string) {
 
 // poll waits for what another process will do, and reports whether it came.
 func poll(ok func() bool) bool {
-	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	tick, late := time.NewTicker(2*time.Millisecond), time.After(30*time.Second)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-late:
 			return false
 		}
 	}
@@ -150,6 +154,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 }
 
 func TestToolsOfAServer(t *testing.T) {
+	t.Parallel()
 	s, byName := refreshed(t, play("normal"), mcp.Options{})
 	echo := byName["echo"]
 	if echo == nil || echo.ID.String() != "mcp_actor:echo@1.0.0" || echo.Spec.Description != "Says it again." {
@@ -180,6 +185,7 @@ func TestToolsOfAServer(t *testing.T) {
 }
 
 func TestEqualConfigsShareOneProcess(t *testing.T) {
+	t.Parallel()
 	h := open(t, mcp.Options{})
 	var pids []string
 	var servers []*mcp.Server
@@ -217,11 +223,13 @@ func TestEqualConfigsShareOneProcess(t *testing.T) {
 }
 
 func TestBadConfigsAreRefused(t *testing.T) {
+	t.Parallel()
 	_, err := open(t, mcp.Options{}).Server(mcp.Config{Name: "n"})
 	expectError(t, err, tool.Invalid, "either a command or a url")
 }
 
 func TestWhatTheAppFileSaysWins(t *testing.T) {
+	t.Parallel()
 	cfg := play("normal")
 	cfg.Tools = map[string]mcp.ToolConfig{
 		"echo":  {Risk: tool.High, SideEffect: tool.Write, Effects: []tool.Effect{{Resource: "workspace", Mode: tool.U}}, Idempotent: true},
@@ -241,6 +249,7 @@ func TestWhatTheAppFileSaysWins(t *testing.T) {
 }
 
 func TestHostileNames(t *testing.T) {
+	t.Parallel()
 	s, byName := refreshed(t, play("hostile"), mcp.Options{})
 	if len(byName) != len(hostileNames) {
 		t.Errorf("%d tools of %d", len(byName), len(hostileNames))
@@ -272,6 +281,7 @@ func TestHostileNames(t *testing.T) {
 }
 
 func TestListsThatAreWrong(t *testing.T) {
+	t.Parallel()
 	s, byName := refreshed(t, play("twice"), mcp.Options{})
 	if len(byName) != 4 || byName["same"].Spec.Description != "first" {
 		t.Errorf("tools %v", byName)
@@ -292,6 +302,7 @@ func TestListsThatAreWrong(t *testing.T) {
 }
 
 func TestResourcesAndPrompts(t *testing.T) {
+	t.Parallel()
 	s := server(t, play("normal"), mcp.Options{})
 	ctx := t.Context()
 	for _, c := range []struct {
@@ -329,6 +340,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	s, byName := refreshed(t, play("refuses"), mcp.Options{})
 	for _, c := range []struct {
 		code int

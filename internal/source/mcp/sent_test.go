@@ -14,6 +14,7 @@ import (
 // A server that restarts forgets its sessions. A call that it had begun must
 // not be sent again because another request learns of the restart.
 func TestCallsInProgressAreNotRepeatedAfterARestart(t *testing.T) {
+	t.Parallel()
 	var current atomic.Value
 	var waits atomic.Int32
 	current.Store(streamable(false))
@@ -53,6 +54,7 @@ func TestCallsInProgressAreNotRepeatedAfterARestart(t *testing.T) {
 // The SDK has error codes of its own for a connection that is closed. A server
 // that answers a call with such a code has run it.
 func TestAnswersThatLookLikeAClosedConnection(t *testing.T) {
+	t.Parallel()
 	for _, code := range []string{"-32003", "-32004", "-32005"} {
 		t.Run(code, func(t *testing.T) {
 			s, byName := refreshed(t, play("refuses"), mcp.Options{})

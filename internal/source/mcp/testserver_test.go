@@ -215,9 +215,7 @@ func flood() {
 
 // late answers nothing before a file is there.
 func late() {
-	for !exists(os.Getenv("LATE_UNTIL")) {
-		time.Sleep(2 * time.Millisecond)
-	}
+	poll(func() bool { return exists(os.Getenv("LATE_UNTIL")) })
 	serve(normalServer())
 }
 
