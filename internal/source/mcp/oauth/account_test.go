@@ -46,6 +46,7 @@ func account(t *testing.T, e *tokenEndpoint, expiry time.Time) *oauth.Account {
 // Many requests that need a token at the same time share one renewal, whether
 // the token has expired or a server refused it.
 func TestConcurrentRequestsRenewOnce(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		expiry time.Duration
@@ -78,6 +79,7 @@ func TestConcurrentRequestsRenewOnce(t *testing.T) {
 
 // A token is used until shortly before it expires, and renewed then.
 func TestTokensAreRenewedBeforeTheyExpire(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := &tokenEndpoint{lifetime: time.Hour}
 		a := account(t, e, time.Now().Add(time.Minute))

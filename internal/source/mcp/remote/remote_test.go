@@ -53,6 +53,7 @@ func post(t *remote.Transport, body string) (string, error) {
 }
 
 func TestTokens(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		login   *login
@@ -101,6 +102,7 @@ func TestTokens(t *testing.T) {
 }
 
 func TestAnswersAreBounded(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"application/json", "text/event-stream"} {
 		tr := to(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", kind)
@@ -124,6 +126,7 @@ func TestAnswersAreBounded(t *testing.T) {
 }
 
 func TestOneOriginOnly(t *testing.T) {
+	t.Parallel()
 	tr := to(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) }, remote.Config{})
 	for _, other := range []string{"http://other.invalid/", strings.Replace(tr.URL.String(), "http:", "https:", 1), "http://" + tr.URL.Hostname() + "/"} {
 		if _, err := tr.Client().Get(other); err == nil || !strings.Contains(err.Error(), "is refused") {

@@ -21,6 +21,7 @@ func texts(lines []serverlog.Line) []string {
 }
 
 func TestLinesOfAStream(t *testing.T) {
+	t.Parallel()
 	var b serverlog.Log
 	w := &serverlog.Writer{Log: &b, Stream: "stderr"}
 	for _, piece := range []string{"one\ntw", "o", "\r\n\n  \nthree\nfo", "ur"} {
@@ -42,6 +43,7 @@ func TestLinesOfAStream(t *testing.T) {
 }
 
 func TestWhatIsKeptIsBounded(t *testing.T) {
+	t.Parallel()
 	var b serverlog.Log
 	var wg sync.WaitGroup
 	for range 4 {

@@ -23,6 +23,7 @@ func defs(names ...string) []translate.Definition {
 }
 
 func TestStoredAndLoaded(t *testing.T) {
+	t.Parallel()
 	c := toolcache.Cache(filepath.Join(t.TempDir(), "new", "folder"))
 	if m, err := c.Load("k"); m != nil || err != nil {
 		t.Errorf("from nothing came %v, %v", m, err)
@@ -52,6 +53,7 @@ func TestStoredAndLoaded(t *testing.T) {
 }
 
 func TestSameTools(t *testing.T) {
+	t.Parallel()
 	a, b := toolcache.New(defs("x", "y"), nil), toolcache.New(defs("y", "x"), nil)
 	if !a.SameTools(b) {
 		t.Error("the order of a list counts")
@@ -70,6 +72,7 @@ func TestSameTools(t *testing.T) {
 }
 
 func TestLegacySince(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		m    *toolcache.Listing
 		want bool
