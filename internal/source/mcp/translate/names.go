@@ -63,7 +63,8 @@ func suffixed(name, original string, digits int) string {
 	if name == "" {
 		name = "tool"
 	}
-	return strings.TrimRight(name[:min(len(name), max(maxName-digits-1, 1))], "_-") + "_" + hex.EncodeToString(sum[:])[:digits]
+	name = strings.TrimRight(name[:min(len(name), max(maxName-digits-1, 1))], "_-")
+	return name + "_" + hex.EncodeToString(sum[:])[:digits]
 }
 
 // slug writes a name in small letters, digits, - and single _, without accents
