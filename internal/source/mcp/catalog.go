@@ -9,8 +9,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"callgate/internal/source/mcp/list"
 	"callgate/internal/source/mcp/toolcache"
-	"callgate/internal/source/mcp/translate"
 	"callgate/tool"
 )
 
@@ -123,33 +123,16 @@ func (c *catalog) replace(listing *toolcache.Listing) {
 
 // list asks a server for its tools, and for what else it offers.
 func (c *catalog) list(ctx context.Context, session *sdk.ClientSession) (*toolcache.Listing, error) {
+	defs, err := list.Tools(ctx, session)
+	if err != nil {
+		return nil, err
+	}
 	server := session.InitializeResult()
-	caps := server.Capabilities
-	if caps == nil {
-		caps = &sdk.ServerCapabilities{}
-	}
-	var defs []Definition
-	if caps.Tools != nil || caps.Resources == nil && caps.Prompts == nil { // without capabilities it may still have tools
-		size := 0
-		err := pages(func(cursor string) (string, error) {
-			page, err := session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
-			if err != nil {
-				return "", err
-			}
-			for _, t := range page.Tools {
-				d := translate.FromSDK(t)
-				size += len(d.Name) + len(d.Description) + len(d.Input) + len(d.Output)
-				defs = append(defs, d)
-			}
-			return page.NextCursor, checkSize(len(defs), size)
-		})
-		if err != nil && !(caps.Tools == nil && isUnknownMethod(err)) {
-			return nil, err
-		}
-	}
 	listing := toolcache.New(defs, c.check)
 	listing.Protocol, listing.Instructions = server.ProtocolVersion, server.Instructions
-	listing.Resources, listing.Prompts = caps.Resources != nil, caps.Prompts != nil
+	if caps := server.Capabilities; caps != nil {
+		listing.Resources, listing.Prompts = caps.Resources != nil, caps.Prompts != nil
+	}
 	if i := server.ServerInfo; i != nil {
 		listing.Server = strings.TrimSpace(i.Name + " " + i.Version)
 	}

@@ -28,6 +28,9 @@ const (
 	getPrompt    = "prompts/get"
 )
 
+// maxBytes bounds one resource or prompt.
+const maxBytes = 32 << 20
+
 // reader is one of the tools that read.
 type reader struct {
 	name        string
