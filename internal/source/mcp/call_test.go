@@ -13,15 +13,16 @@ import (
 	"callgate/tool"
 )
 
-// waiting is the arguments of a call that lasts until a file is there.
+// waiting is the arguments of a call that runs until a file exists.
 func waiting(file func(string) string, name string) string {
-	args, _ := json.Marshal(map[string]string{"until": file(name + ".go"), "started": file(name + ".started"), "cancelled": file(name + ".cancelled")})
+	args, _ := json.Marshal(map[string]string{"until": file(name + ".go"), "started": file(name + ".started"),
+		"cancelled": file(name + ".cancelled")})
 	return string(args)
 }
 
 func TestTimeoutCancelsAtTheServer(t *testing.T) {
 	t.Parallel()
-	cfg := play("normal")
+	cfg := local("normal")
 	cfg.CallTimeout = 200 * time.Millisecond
 	s, byName := refreshed(t, cfg, mcp.Options{})
 	file := dir(t)
@@ -35,7 +36,7 @@ func TestTimeoutCancelsAtTheServer(t *testing.T) {
 
 func TestCancelReachesTheServer(t *testing.T) {
 	t.Parallel()
-	_, byName := refreshed(t, play("normal"), mcp.Options{})
+	_, byName := refreshed(t, local("normal"), mcp.Options{})
 	file := dir(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
@@ -52,7 +53,7 @@ func TestCancelReachesTheServer(t *testing.T) {
 	expectError(t, err, tool.Timeout)
 }
 
-// watcher keeps what a call emits.
+// watcher records the output of a call.
 type watcher struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -74,10 +75,10 @@ func (w *watcher) String() string {
 
 func TestProgressIsPassedOnAndExtends(t *testing.T) {
 	t.Parallel()
-	for _, part := range []string{"normal", "legacy"} {
-		t.Run(part, func(t *testing.T) {
+	for _, kind := range []string{"normal", "legacy"} {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			cfg := play(part)
+			cfg := local(kind)
 			cfg.CallTimeout = time.Second
 			_, byName := refreshed(t, cfg, mcp.Options{})
 			file := dir(t)
@@ -88,7 +89,7 @@ func TestProgressIsPassedOnAndExtends(t *testing.T) {
 			}()
 			c := tool.Call{ID: "c", Args: json.RawMessage(waiting(file, "a"))}
 			r, err := byName["work"].Handler.Execute(t.Context(), c, w.grant())
-			if got := said(t, r, err); got != "worked" {
+			if got := textOf(t, r, err); got != "worked" {
 				t.Errorf("it said %q", got)
 			}
 			if !strings.HasPrefix(w.String(), "progress: 1/10 step\nprogress: 2/10 step\n") {
@@ -100,7 +101,7 @@ func TestProgressIsPassedOnAndExtends(t *testing.T) {
 
 func TestCallsWaitInLine(t *testing.T) {
 	t.Parallel()
-	cfg := play("normal")
+	cfg := local("normal")
 	cfg.Concurrency = 2
 	s, byName := refreshed(t, cfg, mcp.Options{})
 	file := dir(t)
@@ -108,7 +109,7 @@ func TestCallsWaitInLine(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		wg.Go(func() {
 			r, err := call(t.Context(), byName["wait"], waiting(file, name))
-			if got := said(t, r, err); got != "waited" {
+			if got := textOf(t, r, err); got != "waited" {
 				t.Errorf("%s said %q", name, got)
 			}
 		})
@@ -121,14 +122,15 @@ func TestCallsWaitInLine(t *testing.T) {
 		expectError(t, err, tool.Cancelled, "waited in line", "2 calls at a time")
 	})
 	eventually(t, "the line", func() bool { return s.Status().Waiting == 1 && w.String() != "" })
-	if st := s.Status(); st.InFlight != 2 || !strings.Contains(w.String(), "waiting: the MCP server actor has 2 calls already") {
+	if st := s.Status(); st.InFlight != 2 || !strings.Contains(w.String(),
+		"waiting: the MCP server actor has 2 calls already") {
 		t.Errorf("status %+v, told %q", st, w.String())
 	}
 	cancel()
 	var third sync.WaitGroup
 	third.Go(func() {
 		r, err := call(t.Context(), byName["echo"], `{"text":"third"}`)
-		if got := said(t, r, err); got != "third" {
+		if got := textOf(t, r, err); got != "third" {
 			t.Errorf("it said %q", got)
 		}
 	})
@@ -139,10 +141,10 @@ func TestCallsWaitInLine(t *testing.T) {
 	wg.Wait()
 }
 
-// A server that reads no more holds up only the call it does not read.
+// A server that stops reading delays only the call that it does not read.
 func TestDeafServers(t *testing.T) {
 	t.Parallel()
-	cfg := play("deaf")
+	cfg := local("deaf")
 	cfg.CallTimeout = 300 * time.Millisecond
 	s, byName := refreshed(t, cfg, mcp.Options{Grace: 50 * time.Millisecond})
 	pid := s.Status().Pid
@@ -170,7 +172,7 @@ func TestDeafServers(t *testing.T) {
 
 func TestManyCallsAtOnce(t *testing.T) {
 	t.Parallel()
-	s, byName := refreshed(t, play("normal"), mcp.Options{})
+	s, byName := refreshed(t, local("normal"), mcp.Options{})
 	var wg sync.WaitGroup
 	for range 32 {
 		wg.Go(func() {

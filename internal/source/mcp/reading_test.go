@@ -16,7 +16,7 @@ import (
 
 func TestReadingTools(t *testing.T) {
 	t.Parallel()
-	s, byName := refreshed(t, play("normal"), mcp.Options{})
+	s, byName := refreshed(t, local("normal"), mcp.Options{})
 	for _, c := range []struct{ name, args, want string }{
 		{"resources", `{"uri":"file:///a.txt"}`, `{"contents":[{"uri":"file:///a.txt","text":"resource text"}]}`},
 		{"prompts", `{"name":"greet","arguments":{"who":"Ada"}}`,
@@ -80,7 +80,7 @@ func withoutFields(t *testing.T, raw json.RawMessage, fields ...string) string {
 
 func TestReadingNeedsAName(t *testing.T) {
 	t.Parallel()
-	_, byName := refreshed(t, play("normal"), mcp.Options{})
+	_, byName := refreshed(t, local("normal"), mcp.Options{})
 	for _, c := range []struct{ name, args string }{
 		{"resources", `{}`}, {"resources", `{"uri":7}`}, {"resources", ``}, {"prompts", `{"arguments":{}}`},
 		{"prompts", `{"name":"greet","arguments":{"who":7}}`},
@@ -94,12 +94,12 @@ func TestReadingNeedsAName(t *testing.T) {
 func TestReadingToolsFollowTheCapabilities(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		part               string
+		kind               string
 		resources, prompts bool
 	}{{"normal", true, true}, {"legacy", true, true}, {"old", false, false}} {
-		_, byName := refreshed(t, play(c.part), mcp.Options{})
+		_, byName := refreshed(t, local(c.kind), mcp.Options{})
 		if (byName["resources"] != nil) != c.resources || (byName["prompts"] != nil) != c.prompts {
-			t.Errorf("%s has %v and %v", c.part, byName["resources"], byName["prompts"])
+			t.Errorf("%s has %v and %v", c.kind, byName["resources"], byName["prompts"])
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestReadingToolsFollowTheCapabilities(t *testing.T) {
 // A server cannot take the names: its own tools that are called so get others.
 func TestReadingNamesAreReserved(t *testing.T) {
 	t.Parallel()
-	cfg := play("impostor")
+	cfg := local("impostor")
 	cfg.Tools = map[string]mcp.ToolConfig{"resources": {Risk: tool.High}}
 	s, byName := refreshed(t, cfg, mcp.Options{})
 	if byName["prompts"] != nil {
@@ -125,7 +125,7 @@ func TestReadingNamesAreReserved(t *testing.T) {
 			continue
 		}
 		r, err := call(t.Context(), byName[ours], "")
-		if got := said(t, r, err); got != "called "+theirs || !strings.HasPrefix(ours, theirs+"_") {
+		if got := textOf(t, r, err); got != "called "+theirs || !strings.HasPrefix(ours, theirs+"_") {
 			t.Errorf("%s, which the server calls %s, said %q", ours, theirs, got)
 		}
 		if theirs == "resources" && byName[ours].Runtime.Risk != tool.High {
@@ -136,7 +136,7 @@ func TestReadingNamesAreReserved(t *testing.T) {
 
 func TestReadingCanBeTurnedOff(t *testing.T) {
 	t.Parallel()
-	cfg := play("normal")
+	cfg := local("normal")
 	cfg.Tools = map[string]mcp.ToolConfig{"resources": {Off: true}, "prompts": {Risk: tool.Medium}}
 	s, byName := refreshed(t, cfg, mcp.Options{})
 	if byName["resources"] != nil || byName["prompts"].Runtime.Risk != tool.Medium {
@@ -151,7 +151,7 @@ func TestReadingCanBeTurnedOff(t *testing.T) {
 func TestReadingAsksTheClientOfTheCall(t *testing.T) {
 	t.Parallel()
 	c := &client{about: able(), answer: always(&sdk.ElicitResult{Action: "accept", Content: map[string]any{"it": "Ada"}})}
-	_, byName := refreshed(t, play("curious"), c.options())
+	_, byName := refreshed(t, local("asking"), c.options())
 	for _, x := range []struct{ name, args string }{{"prompts", `{"name":"asks"}`}, {"resources", `{"uri":"asks://it"}`}} {
 		r, err := call(t.Context(), byName[x.name], x.args)
 		if err != nil || !strings.Contains(string(r.Data), "told Ada") {

@@ -29,7 +29,7 @@ func TestCallsInProgressAreNotRepeatedAfterARestart(t *testing.T) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		current.Load().(http.Handler).ServeHTTP(w, r)
 	}))
-	_, byName := refreshed(t, at(url), mcp.Options{})
+	_, byName := refreshed(t, remote(url), mcp.Options{})
 	file := dir(t)
 	ended := make(chan error, 1)
 	go func() {
@@ -39,7 +39,7 @@ func TestCallsInProgressAreNotRepeatedAfterARestart(t *testing.T) {
 	eventually(t, "the start of the call", func() bool { return exists(file("a.started")) })
 	current.Store(streamable(false))
 	r, err := call(t.Context(), byName["echo"], `{"text":"again"}`)
-	if got := said(t, r, err); got != "again" {
+	if got := textOf(t, r, err); got != "again" {
 		t.Errorf("it said %q", got)
 	}
 	touch(file("a.go"))
@@ -57,7 +57,7 @@ func TestAnswersThatLookLikeAClosedConnection(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"-32003", "-32004", "-32005"} {
 		t.Run(code, func(t *testing.T) {
-			s, byName := refreshed(t, play("refuses"), mcp.Options{})
+			s, byName := refreshed(t, local("refuses"), mcp.Options{})
 			_, err := call(t.Context(), byName["tell"], `{"code":`+code+`}`)
 			expectError(t, err, tool.Failed, "actor refuses mcp_actor.tell: not today")
 			if st := s.Status(); st.State != mcp.Running || st.Failures != 1 {

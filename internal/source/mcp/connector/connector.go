@@ -31,7 +31,7 @@ type Conn interface {
 	Context() context.Context // ends with the connection
 	Close()                   // does not wait
 	Done() <-chan struct{}    // closed when nothing of it is left
-	usage() *Usage
+	Uses() *Usage
 }
 
 // Usage is how a connection is used. The connector alone looks at it.
@@ -41,7 +41,9 @@ type Usage struct {
 	failed  bool // its failure is counted: it is one, however many calls end with it
 }
 
-func (u *Usage) usage() *Usage { return u }
+// Uses returns the usage of the connection that embeds it.
+// Uses returns the usage of the connection that embeds it.
+func (u *Usage) Uses() *Usage { return u }
 
 // Options is what a Connector needs to know of its server.
 type Options[C Conn] struct {
@@ -121,7 +123,7 @@ func (n *Connector[C]) currentOrAttempt() (c C, a *attempt, joined bool, err err
 		return c, nil, false, tool.Errorf("mcp.connect", tool.Unavailable, "the MCP server %s has been stopped", n.opt.Server)
 	}
 	if c := n.openLocked(); c != *new(C) {
-		c.usage().calls++
+		c.Uses().calls++
 		return c, nil, false, nil
 	}
 	if n.attempt != nil {
@@ -206,7 +208,7 @@ func (n *Connector[C]) openLocked() (c C) {
 // Free gives a connection back.
 func (n *Connector[C]) Free(c C) {
 	n.mu.Lock()
-	u := c.usage()
+	u := c.Uses()
 	u.calls--
 	over := u.retired && u.calls == 0
 	n.mu.Unlock()
@@ -218,7 +220,7 @@ func (n *Connector[C]) Free(c C) {
 // Retire takes a connection out of use: it has failed a request.
 func (n *Connector[C]) Retire(c C) {
 	n.mu.Lock()
-	u := c.usage()
+	u := c.Uses()
 	u.retired = true
 	n.forgetLocked(c)
 	over := u.calls == 0
@@ -241,7 +243,7 @@ func (n *Connector[C]) forgetLocked(c C) bool {
 // Failed counts the failure of a connection. Succeeded forgets all failures.
 func (n *Connector[C]) Failed(c C) {
 	n.mu.Lock()
-	u := c.usage()
+	u := c.Uses()
 	counted := u.failed
 	u.failed = true
 	n.mu.Unlock()
