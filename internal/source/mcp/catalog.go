@@ -26,6 +26,7 @@ type catalog struct {
 	publisher publisher
 	cache     toolcache.Cache
 	check     func(schema json.RawMessage) error
+	vet       func([]Definition) []Definition // returns those that may be published; nil: all
 	changed   func()
 
 	mu        sync.Mutex
@@ -50,16 +51,16 @@ func (c *catalog) known() *toolcache.Listing {
 	return c.listing
 }
 
-// tools returns the tools of the listing. Without vet they are made once.
-func (c *catalog) tools(vet func([]Definition) []Definition) []*tool.Tool {
+// tools returns the tools of the listing. Without a vet they are made once.
+func (c *catalog) tools() []*tool.Tool {
 	listing := c.known()
 	c.mu.Lock()
 	tools := c.published
 	c.mu.Unlock()
-	if tools != nil && vet == nil {
+	if tools != nil && c.vet == nil {
 		return tools
 	}
-	tools, notes := c.publisher.publish(listing, vet)
+	tools, notes := c.publisher.publish(listing, c.vet)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.listing == listing {
@@ -69,8 +70,8 @@ func (c *catalog) tools(vet func([]Definition) []Definition) []*tool.Tool {
 }
 
 // problems returns what a person should know about the tools.
-func (c *catalog) problems(vet func([]Definition) []Definition) []Problem {
-	c.tools(vet)
+func (c *catalog) problems() []Problem {
+	c.tools()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.notes)

@@ -62,7 +62,9 @@ func (p *publisher) publish(listing *toolcache.Listing, vet func([]Definition) [
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.cfg.Tools)) {
 		if !slices.Contains(known, name) {
-			problems = append(problems, Problem{Tool: name, Message: "the app file speaks of it, and the server does not have it"})
+			problems = append(problems, Problem{
+				Tool: name, Message: "the app file speaks of it, and the server does not have it",
+			})
 		}
 	}
 	return tools, problems

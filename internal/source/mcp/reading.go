@@ -52,7 +52,8 @@ var readers = []reader{
 		name:    resourcesTool,
 		offered: func(l *toolcache.Listing) bool { return l.Resources },
 		description: "Reads a resource of the MCP server %s by its URI. " +
-			"Resources are files, records and pages that the server offers beside its tools; results of its tools may name them.",
+			"Resources are files, records and pages that the server offers beside its tools; " +
+			"results of its tools may name them.",
 		input: `{"type":"object","properties":{"uri":{"type":"string","minLength":1,"description":"URI of the resource"}},` +
 			`"required":["uri"],"additionalProperties":false}`,
 		item: func(args json.RawMessage) (item, error) {
@@ -69,7 +70,8 @@ var readers = []reader{
 		description: "Fills in a prompt of the MCP server %s. " +
 			"Prompts are messages that the server has prepared for a task; the result holds them.",
 		input: `{"type":"object","properties":{"name":{"type":"string","minLength":1,"description":"Name of the prompt"},` +
-			`"arguments":{"type":"object","additionalProperties":{"type":"string"},"description":"Values for the prompt's arguments"}},` +
+			`"arguments":{"type":"object","additionalProperties":{"type":"string"},` +
+			`"description":"Values for the prompt's arguments"}},` +
 			`"required":["name"],"additionalProperties":false}`,
 		item: func(args json.RawMessage) (item, error) {
 			var in struct {

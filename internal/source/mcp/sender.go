@@ -131,7 +131,8 @@ func (s *sender) failed(ctx context.Context, c *connection, name string, err err
 		return failure{unanswered, requests.Interrupted(ctx, "while the MCP server "+server+" worked on it")}
 	case errors.Is(err, remote.ErrSessionGone), sdkerror.IsNotSent(err):
 		s.connector.Retire(c)
-		return failure{notSent, tool.Errorf("mcp.call", tool.Unavailable, "the connection to the MCP server %s had ended", server)}
+		return failure{notSent, tool.Errorf("mcp.call", tool.Unavailable,
+			"the connection to the MCP server %s had ended", server)}
 	case answer != nil:
 		s.connector.Succeeded()
 		return failure{answered, s.refusal(name, answer)}
@@ -142,7 +143,8 @@ func (s *sender) failed(ctx context.Context, c *connection, name string, err err
 	}
 	s.connector.Retire(c)
 	if context.Cause(c.Context()) == dial.ErrClosed || s.connector.Context().Err() != nil {
-		return failure{unanswered, tool.Errorf("mcp.call", tool.Unavailable, "the MCP server %s was stopped during %s", server, name)}
+		return failure{unanswered, tool.Errorf("mcp.call", tool.Unavailable,
+			"the MCP server %s was stopped during %s", server, name)}
 	}
 	s.connector.Failed(c)
 	return failure{unanswered, s.secrets.RedactError(s.cutOff(c, name, err))}

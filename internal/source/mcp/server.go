@@ -92,8 +92,14 @@ func newServer(m *Manager, cfg Config, key string) *Server {
 	s.logs = &logs{identity: id, requests: s.requests, connector: s.connector, clientFor: clientFor}
 	s.subscriptions = &subscriptions{identity: id, sender: s.sender, connector: s.connector, background: m.background}
 	s.catalog = &catalog{
-		identity: id, cache: toolcache.Cache(m.opt.Cache), check: m.opt.Check, changed: s.toolsChanged,
+		identity: id, cache: toolcache.Cache(m.opt.Cache), check: m.opt.Check, changed: func() {},
 		publisher: publisher{identity: id, inputs: s.inputs, storeArtifact: m.opt.StoreArtifact},
+	}
+	if vet := m.opt.Vet; vet != nil {
+		s.catalog.vet = func(defs []Definition) []Definition { return vet(s, defs) }
+	}
+	if changed := m.opt.OnToolsChanged; changed != nil {
+		s.catalog.changed = func() { changed(s) }
 	}
 	s.fetcher = &fetcher{
 		identity: id, ctx: s.connector.Context(), slots: m.fetches, background: m.background,
@@ -127,7 +133,7 @@ func (s *Server) Tools(context.Context) ([]*tool.Tool, error) {
 		s.fetcher.fetchAfter(0)
 		return nil, nil
 	}
-	return s.catalog.tools(s.vet()), nil
+	return s.catalog.tools(), nil
 }
 
 // VettedTools returns the server's tools, as they are known, without those whose
@@ -140,21 +146,6 @@ func (s *Server) VettedTools(vet func([]Definition) []Definition) []*tool.Tool {
 	}
 	tools, _ := s.catalog.publisher.publish(listing, vet)
 	return tools
-}
-
-// vet is Options.Vet for this server, or nil.
-func (s *Server) vet() func([]Definition) []Definition {
-	vet := s.manager.opt.Vet
-	if vet == nil {
-		return nil
-	}
-	return func(defs []Definition) []Definition { return vet(s, defs) }
-}
-
-func (s *Server) toolsChanged() {
-	if changed := s.manager.opt.OnToolsChanged; changed != nil {
-		changed(s)
-	}
 }
 
 // ToolNames returns the names that the server gives its tools, published or not.
@@ -170,7 +161,7 @@ func (s *Server) Problems() []Problem {
 		s.fetcher.fetchAfter(0)
 		return nil
 	}
-	return s.catalog.problems(s.vet())
+	return s.catalog.problems()
 }
 
 // Refresh fetches the tools now. It starts the server if needed.

@@ -44,7 +44,7 @@ type Config struct {
 	Dir       string            `json:"dir,omitempty"`
 	URL       string            `json:"url,omitempty"`
 	Transport string            `json:"transport,omitempty"`
-	Protocol  string            `json:"protocol,omitempty"` // the only version to speak; empty: the newest that the server knows
+	Protocol  string            `json:"protocol,omitempty"` // the only version to speak; empty: the newest
 	Headers   map[string]string `json:"headers,omitempty"`
 	OAuth     *OAuth            `json:"oauth,omitempty"`
 

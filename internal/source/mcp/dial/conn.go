@@ -97,7 +97,8 @@ func (d *Dialer) setUp(c *Conn, h Hooks, t sdk.Transport, version string) (err e
 		c.shut = func() { d.open.Go(func() { closeSession(c.Session, h.Busy) }) }
 	}
 	if got := c.Session.InitializeResult().ProtocolVersion; d.Config.Protocol != "" && got != d.Config.Protocol {
-		return tool.Errorf("mcp.connect", tool.Unavailable, "the MCP server %s speaks the protocol %s, and the app file says %s",
+		return tool.Errorf("mcp.connect", tool.Unavailable,
+			"the MCP server %s speaks the protocol %s, and the app file says %s",
 			d.Config.Name, got, d.Config.Protocol).WithHint("write protocol: %q, or leave it out", got)
 	}
 	return h.SetUp(c.ctx, c)

@@ -44,7 +44,8 @@ func IsNotSent(err error) bool {
 func Answer(err error) *jsonrpc.Error {
 	var answer *jsonrpc.Error
 	if errors.As(err, &answer) {
-		if slices.ContainsFunc(own, func(e jsonrpc.Error) bool { return e.Code == answer.Code && e.Message == answer.Message }) {
+		same := func(e jsonrpc.Error) bool { return e.Code == answer.Code && e.Message == answer.Message }
+		if slices.ContainsFunc(own, same) {
 			return nil
 		}
 		return answer
