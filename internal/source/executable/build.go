@@ -17,15 +17,15 @@ import (
 	"callgate/tool"
 )
 
-// layers are the folders of a tools folder; a tool of a later one overrides
-// those of the same name in the earlier ones.
+// layers are the folders in a tools folder. A tool of a later one overrides the
+// tools of the same name in the earlier ones.
 var layers = []string{"global", "agent"}
 
 // BuildOptions is how a tools folder is built.
 type BuildOptions struct {
 	Dir      string                      // the tools folder, with global/ and agent/ in it
 	Cache    string                      // where artifacts are kept; default: .cache in Dir
-	Out      io.Writer                   // told how it goes, a line at a time; nil: nobody
+	Out      io.Writer                   // gets the progress, a line at a time; optional
 	Check    func(json.RawMessage) error // as in Options
 	Absolute bool                        // as in Options
 	Hidden   []string                    // as in Options
@@ -39,18 +39,18 @@ type Report struct {
 	Tools    []Entry
 	Built    int       // compiled now
 	Reused   int       // found in the cache
-	Problems []Problem // what kept tools from being built
+	Problems []Problem // why tools were not built
 }
 
-// Build makes every tool of a tools folder ready to load, and records it in
-// the lock: the digest of its manifest and of its executable, the artifact it
-// was compiled into, and which layer wins a name that several have. A folder
-// of sources beside its manifest is compiled without the network, from a copy,
-// into a cache where its path is drawn from the sources' digest, so sources
-// that did not change are not compiled again.
+// Build makes every tool of a tools folder ready to load, and records it in the
+// lock: the digests of its manifest and its executable, the artifact it was
+// compiled into, and which layer wins a name that several have. A folder of
+// sources beside its manifest is compiled from a copy, without the network, into
+// a cache. Its path there depends on the sources' digest, so sources that did
+// not change are not compiled again.
 //
-// The lock stands for a whole: while one tool is bad none is recorded, the old
-// lock stays, and the report says what to mend.
+// The lock records all tools or none: while one is bad the old lock stays, and
+// the report says what to correct.
 func Build(ctx context.Context, opt BuildOptions) (Report, error) {
 	const op = "executable.Build"
 	if opt.Cache == "" {
@@ -64,7 +64,7 @@ func Build(ctx context.Context, opt BuildOptions) (Report, error) {
 	}
 	path := filepath.Join(opt.Dir, LockName)
 	b := &builder{BuildOptions: opt, Report: Report{Tools: []Entry{}}}
-	b.old, _ = readLock(path) // one that is damaged is written again
+	b.old, _ = readLock(path) // a damaged lock is written again
 	if err := b.prepare(); err != nil {
 		return b.Report, err
 	}
@@ -77,7 +77,8 @@ func Build(ctx context.Context, opt BuildOptions) (Report, error) {
 		found += n
 	}
 	if found == 0 {
-		return b.Report, tool.Errorf(op, tool.NotFound, "%s has no folder global or agent", opt.Dir).WithHint("put manifests into %s", filepath.Join(opt.Dir, layers[0]))
+		return b.Report, tool.Errorf(op, tool.NotFound, "%s has no folder global or agent", opt.Dir).
+			WithHint("put manifests into %s", filepath.Join(opt.Dir, layers[0]))
 	}
 	if len(b.Problems) > 0 {
 		e := asError(op, b.Problems)
@@ -99,10 +100,10 @@ type builder struct {
 	old *lockFile
 }
 
-// staleAfter is how old a build's own folder is when nobody can still be in it.
+// staleAfter is the age at which a build's temporary folder is no longer in use.
 const staleAfter = 24 * time.Hour
 
-// prepare makes the cache, and clears away what a killed build left there.
+// prepare makes the cache, and removes what a killed build left there.
 func (b *builder) prepare() error {
 	if err := os.MkdirAll(b.Cache, 0o755); err != nil {
 		return tool.Errorf("executable.Build", tool.Unavailable, "the cache %s cannot be made: %w", b.Cache, err)
@@ -123,8 +124,8 @@ func (b *builder) prepare() error {
 
 func (b *builder) say(format string, args ...any) { fmt.Fprintf(b.Out, format+"\n", args...) }
 
-// layer builds every tool of one layer, and tells whether there is such a
-// layer.
+// layer builds every tool of one layer, and returns the number of layers found:
+// 0 or 1.
 func (b *builder) layer(ctx context.Context, layer string) (found int, _ error) {
 	dir := filepath.Join(b.Dir, layer)
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
@@ -137,15 +138,16 @@ func (b *builder) layer(ctx context.Context, layer string) (found int, _ error) 
 	known := claimedIDs{}
 	for _, name := range names {
 		if ctx.Err() != nil {
-			return 0, &tool.Error{Op: "executable.Build", Kind: tool.Cancelled, Message: "the build was stopped", Err: context.Cause(ctx)}
+			return 0, &tool.Error{Op: "executable.Build", Kind: tool.Cancelled,
+				Message: "the build was stopped", Err: context.Cause(ctx)}
 		}
 		m, digest, problems := readManifest(filepath.Join(dir, name), filepath.Join(folder, name), folder, b.Check)
 		if len(problems) > 0 {
-			b.complain(problems...)
+			b.fail(problems...)
 			continue
 		}
 		if p, twice := known.reserve(m, name); twice {
-			b.complain(p)
+			b.fail(p)
 			continue
 		}
 		e := Entry{
@@ -153,7 +155,7 @@ func (b *builder) layer(ctx context.Context, layer string) (found int, _ error) 
 			Manifest: named(layer, name), ManifestDigest: digestOf(digest),
 		}
 		if err := b.tool(ctx, m, folder, &e); err != nil {
-			b.complain(at(m, err))
+			b.fail(at(m, err))
 			continue
 		}
 		b.Tools = append(b.Tools, e)
@@ -161,7 +163,7 @@ func (b *builder) layer(ctx context.Context, layer string) (found int, _ error) 
 	return 1, nil
 }
 
-func (b *builder) complain(problems ...Problem) {
+func (b *builder) fail(problems ...Problem) {
 	b.Problems = append(b.Problems, problems...)
 	for _, p := range problems {
 		b.say("%s", p)
@@ -185,7 +187,7 @@ func (b *builder) tool(ctx context.Context, m *manifest.Manifest, folder string,
 	return b.recordDigest(path, e)
 }
 
-// recordDigest records the digest of an executable that is fit to run.
+// recordDigest records the digest of an executable, if it can run.
 func (b *builder) recordDigest(path string, e *Entry) *tool.Error {
 	p, err := openProgram(path)
 	if err != nil {
@@ -195,8 +197,8 @@ func (b *builder) recordDigest(path string, e *Entry) *tool.Error {
 	return nil
 }
 
-// compiled returns the artifact of a folder of sources: the one in the cache,
-// unless it is not what the last build recorded, or one made now.
+// compiled returns the artifact of a folder of sources: the one in the cache, or
+// a new one if that differs from what the last build recorded.
 func (b *builder) compiled(ctx context.Context, m *manifest.Manifest, folder string, e *Entry) (string, *tool.Error) {
 	s, err := readSources(folder)
 	if err != nil {
@@ -217,20 +219,22 @@ func (b *builder) compiled(ctx context.Context, m *manifest.Manifest, folder str
 	return artifact(b.Cache, *e), nil
 }
 
-// record notes the sources' digest, and the place in the cache that follows
-// from it.
+// record records the sources' digest, and the artifact's place in the cache,
+// which depends on it.
 func (e *Entry) record(digest string) {
 	e.SourceDigest = digestOf(digest)
 	e.Built = named(e.Name, e.Version+"-"+digest[:32], e.Name+programSuffix)
 }
 
-// trusts reports whether an artifact is what the last build recorded of it, or
-// one of which nothing is recorded.
+// trusts reports whether an artifact does not differ from what the last build
+// recorded.
 func (b *builder) trusts(built, digest string) bool {
 	if b.old == nil {
 		return true
 	}
-	return !slices.ContainsFunc(b.old.Tools, func(e Entry) bool { return e.Built == built && e.Digest != digestOf(digest) })
+	return !slices.ContainsFunc(b.old.Tools, func(e Entry) bool {
+		return e.Built == built && e.Digest != digestOf(digest)
+	})
 }
 
 // override decides which layer wins each name.

@@ -40,7 +40,7 @@ const maker = "#!/bin/sh\nset -e\necho making\nprintf '#!/bin/sh\\necho \"\\\"%s
 
 func build(t *testing.T, root string) (executable.Report, string, error) {
 	t.Helper()
-	needWalls(t)
+	needSandbox(t)
 	var out bytes.Buffer
 	report, err := executable.Build(t.Context(), executable.BuildOptions{Dir: root, Out: &out, Check: check})
 	return report, out.String(), err
@@ -56,7 +56,7 @@ func lockOf(t *testing.T, root string) string {
 // call runs one tool of a folder that loads without a problem.
 func call(t *testing.T, folder, name, args string) (*tool.Result, error) {
 	t.Helper()
-	needWalls(t)
+	needSandbox(t)
 	tools, problems, err := load(t, executable.Options{Dir: folder})
 	if err != nil || len(problems) > 0 || tools[name] == nil {
 		t.Fatalf("%s does not load: %v %v", name, err, problems)
@@ -252,7 +252,7 @@ func TestBuildFailures(t *testing.T) {
 func waiter(nap string) string { return sh("touch running", "echo still here", "exec "+nap) }
 
 func TestBuildIsCancelled(t *testing.T) {
-	needWalls(t)
+	needSandbox(t)
 	root := files{"agent/x.json": manifest("a.b", ""), "agent/x/build.sh": waiter(nap(7))}.write(t, t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -271,7 +271,7 @@ func TestBuildIsCancelled(t *testing.T) {
 }
 
 func TestBuildTakesTooLong(t *testing.T) {
-	needWalls(t)
+	needSandbox(t)
 	root := files{"agent/x.json": manifest("a.b", ""), "agent/x/build.sh": waiter(nap(6))}.write(t, t.TempDir())
 	_, err := executable.Build(t.Context(), executable.BuildOptions{Dir: root, Timeout: 300 * time.Millisecond})
 	if err == nil || !strings.Contains(err.Error(), "took longer than 300ms") {

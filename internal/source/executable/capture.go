@@ -9,8 +9,7 @@ import (
 )
 
 // headBuffer keeps the first bytes that are written to it. At the first byte too
-// many it calls over, once, and drops the rest: whoever writes is never made
-// to wait.
+// many it calls over, once, and drops the rest; a writer never waits.
 type headBuffer struct {
 	most int
 	over func()
@@ -22,9 +21,9 @@ type headBuffer struct {
 
 func (h *headBuffer) Write(p []byte) (int, error) {
 	h.mu.Lock()
-	room := h.most - h.kept.Len()
-	h.kept.Write(p[:min(len(p), room)])
-	first := len(p) > room && !h.full
+	left := h.most - h.kept.Len()
+	h.kept.Write(p[:min(len(p), left)])
+	first := len(p) > left && !h.full
 	h.full = h.full || first
 	h.mu.Unlock()
 	if first {
@@ -40,15 +39,15 @@ func (h *headBuffer) bytes() ([]byte, bool) {
 	return h.kept.Bytes(), h.full
 }
 
-// tailBuffer keeps the last bytes that are written to it, and counts them all. Past
-// a limit of the whole it calls over, once.
+// tailBuffer keeps the last bytes that are written to it, and counts all. Past a
+// limit of all it calls over, once.
 type tailBuffer struct {
 	most  int   // bytes kept
-	limit int64 // bytes altogether
+	limit int64 // bytes in all
 	over  func()
 
 	mu    sync.Mutex
-	kept  []byte // up to twice as many, so that few writes have to move it
+	kept  []byte // up to twice as many, so that few writes move bytes
 	total int64
 }
 
@@ -72,13 +71,13 @@ func (t *tailBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// text returns the last lines, at most so many bytes of them, as something
-// that may be shown, and how many bytes there were altogether.
+// text returns the last lines in a form that can be shown, at most so many
+// bytes, and the number of bytes in all.
 func (t *tailBuffer) text(most int) (string, int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	last := t.kept[max(0, len(t.kept)-most):]
-	if len(last) < len(t.kept) || int64(len(t.kept)) < t.total { // not all of it: begin with a line
+	if len(last) < len(t.kept) || int64(len(t.kept)) < t.total { // a part: it begins with a whole line
 		if i := bytes.IndexByte(last, '\n'); i >= 0 && i < len(last)-1 {
 			last = last[i+1:]
 		}
@@ -88,7 +87,7 @@ func (t *tailBuffer) text(most int) (string, int64) {
 
 var escapes = regexp.MustCompile("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?)")
 
-// plain makes what a program printed fit to be shown: UTF-8, without colours,
+// plain makes the output of a program safe to show: UTF-8, without colours and
 // without anything that moves a terminal's cursor.
 func plain(s string) string {
 	s = strings.ToValidUTF8(escapes.ReplaceAllString(s, ""), "�")

@@ -22,8 +22,8 @@ import (
 
 const (
 	maxSources   = 20_000    // files
-	maxSourceAll = 512 << 20 // bytes altogether
-	maxSaid      = 16 << 10  // bytes of a compiler's output that are shown
+	maxSourceAll = 512 << 20 // bytes in all
+	maxPrinted   = 16 << 10  // bytes of a compiler's output that are shown
 	stagePattern = ".stage-*"
 )
 
@@ -31,9 +31,9 @@ const (
 type sources struct {
 	folder string
 	recipe recipe
-	vendor bool   // it brings its dependencies along
+	vendor bool   // it has its dependencies
 	module bool   // it has a go.mod
-	script string // for a script: its name
+	script string // the name of the build script
 	digest string // of the files, the recipe and the system
 }
 
@@ -45,7 +45,7 @@ const (
 	scriptRecipe recipe = "script, version 1"
 )
 
-// readSources looks a folder over and takes its digest.
+// readSources finds out how a folder is built, and its digest.
 func readSources(folder string) (*sources, *tool.Error) {
 	const op = "executable.Build"
 	s := &sources{folder: folder}
@@ -67,8 +67,8 @@ func readSources(folder string) (*sources, *tool.Error) {
 		}
 	}
 	if s.recipe == "" {
-		return nil, tool.Errorf(op, tool.Invalid, "the folder %s holds neither Go files nor a build script", filepath.Base(folder)).
-			WithHint("put package main into it, or a build.sh that makes $OUT")
+		return nil, tool.Errorf(op, tool.Invalid, "the folder %s holds neither Go files nor a build script",
+			filepath.Base(folder)).WithHint("put package main into it, or a build.sh that makes $OUT")
 	}
 	if s.digest, err = s.read(""); err != nil {
 		return nil, tool.Errorf(op, tool.Invalid, "the sources cannot be read: %w", err)
@@ -76,8 +76,8 @@ func readSources(folder string) (*sources, *tool.Error) {
 	return s, nil
 }
 
-// read takes the digest of the sources and, when a place is given, copies them
-// there: what is digested is what is copied.
+// read computes the digest of the sources and, if a place is given, copies them
+// there: the digest is of what is copied.
 func (s *sources) read(to string) (string, error) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s\x00%s/%s\x00", s.recipe, runtime.GOOS, runtime.GOARCH)
@@ -114,8 +114,9 @@ func (s *sources) read(to string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// copyFile digests a file and, when a place is given, copies it there.
-func copyFile(path, to, rel string, room int64) (digest string, size int64, mode fs.FileMode, err error) {
+// copyFile computes the digest of a file and, if a place is given, copies it
+// there.
+func copyFile(path, to, rel string, most int64) (digest string, size int64, mode fs.FileMode, err error) {
 	in, err := os.Open(path)
 	if err != nil {
 		return "", 0, 0, err
@@ -128,7 +129,8 @@ func copyFile(path, to, rel string, room int64) (digest string, size int64, mode
 	sum := sha256.New()
 	var out io.Writer = sum
 	if to != "" {
-		f, err := os.OpenFile(filepath.Join(to, rel), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644|info.Mode().Perm()&0o111)
+		perm := 0o644 | info.Mode().Perm()&0o111
+		f, err := os.OpenFile(filepath.Join(to, rel), os.O_CREATE|os.O_EXCL|os.O_WRONLY, perm)
 		if err != nil {
 			return "", 0, 0, err
 		}
@@ -139,14 +141,14 @@ func copyFile(path, to, rel string, room int64) (digest string, size int64, mode
 		}()
 		out = io.MultiWriter(sum, f)
 	}
-	if size, err = io.Copy(out, io.LimitReader(in, room+1)); err == nil && size > room {
+	if size, err = io.Copy(out, io.LimitReader(in, most+1)); err == nil && size > most {
 		err = fmt.Errorf("there are more than %d MiB", maxSourceAll>>20)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), size, info.Mode().Perm(), err
 }
 
-// compile builds a copy of the sources in a folder of its own, and moves what
-// came of it to its place in the cache.
+// compile builds a copy of the sources in a temporary folder, and moves the
+// artifact to its place in the cache.
 func (b *builder) compile(ctx context.Context, m *manifest.Manifest, s *sources, e *Entry) *tool.Error {
 	const op = "executable.Build"
 	stage, err := os.MkdirTemp(b.Cache, stagePattern)
@@ -164,7 +166,7 @@ func (b *builder) compile(ctx context.Context, m *manifest.Manifest, s *sources,
 	if err != nil {
 		return tool.Errorf(op, tool.Invalid, "the sources cannot be copied: %w", err)
 	}
-	e.record(digest) // of what is built, should it have changed meanwhile
+	e.record(digest) // of the copy: the sources may have changed meanwhile
 	made := filepath.Join(out, filepath.Base(artifact(b.Cache, *e)))
 	spec, failure := b.recipe(ctx, s, m, stage, made)
 	if failure != nil {
@@ -179,9 +181,14 @@ func (b *builder) compile(ctx context.Context, m *manifest.Manifest, s *sources,
 	return b.publish(out, filepath.Dir(artifact(b.Cache, *e)))
 }
 
-// recipe is the process that builds.
-func (b *builder) recipe(ctx context.Context, s *sources, m *manifest.Manifest, stage, made string) (sandbox.Spec, *tool.Error) {
-	spec := sandbox.Spec{Dir: filepath.Join(stage, "src"), Workspace: stage, Hidden: b.Hidden, Relaxed: b.Relaxed, Env: sandbox.Environ(nil)}
+// recipe returns the process that builds.
+func (b *builder) recipe(
+	ctx context.Context, s *sources, m *manifest.Manifest, stage, made string,
+) (sandbox.Spec, *tool.Error) {
+	spec := sandbox.Spec{
+		Dir: filepath.Join(stage, "src"), Workspace: stage,
+		Hidden: b.Hidden, Relaxed: b.Relaxed, Env: sandbox.Environ(nil),
+	}
 	for name, value := range map[string]string{
 		"OUT": made, "GOPROXY": "off", "GOSUMDB": "off", "GOTOOLCHAIN": "local", "GOWORK": "off", "CGO_ENABLED": "0",
 	} {
@@ -201,14 +208,16 @@ func (b *builder) recipe(ctx context.Context, s *sources, m *manifest.Manifest, 
 	return spec, nil
 }
 
-// goCommandLine has the go command build: with what is vendored, or else with what
-// the module cache holds.
-func (s *sources) goCommandLine(ctx context.Context, m *manifest.Manifest, spec *sandbox.Spec, made string) *tool.Error {
+// goCommandLine makes the process that runs the go command: with vendored
+// dependencies, or with those in the module cache.
+func (s *sources) goCommandLine(
+	ctx context.Context, m *manifest.Manifest, spec *sandbox.Spec, made string,
+) *tool.Error {
 	const op = "executable.Build"
 	g, err := findGo(ctx)
 	if err != nil {
-		return tool.Errorf(op, tool.Unavailable, "the go command, which builds %s, cannot be used: %w", m.ID.Dotted(), err).
-			WithHint("install Go, or put the finished executable beside the manifest")
+		return tool.Errorf(op, tool.Unavailable, "the go command, which builds %s, cannot be used: %w",
+			m.ID.Dotted(), err).WithHint("install Go, or put the finished executable beside the manifest")
 	}
 	if !s.module {
 		text := fmt.Sprintf("module %s\n\ngo %s\n", m.ID.Dotted(), g.language())
@@ -221,7 +230,8 @@ func (s *sources) goCommandLine(ctx context.Context, m *manifest.Manifest, spec 
 		mode = "-mod=vendor"
 	}
 	for name, value := range map[string]string{
-		"GO111MODULE": "on", "GOFLAGS": mode, "GOENV": "off", "GOCACHE": g.Cache, "GOMODCACHE": g.Modules, "GOPATH": g.Path, "GOROOT": g.Root,
+		"GO111MODULE": "on", "GOFLAGS": mode, "GOENV": "off",
+		"GOCACHE": g.Cache, "GOMODCACHE": g.Modules, "GOPATH": g.Path, "GOROOT": g.Root,
 	} {
 		spec.Env = set(spec.Env, name, value)
 	}
@@ -229,13 +239,13 @@ func (s *sources) goCommandLine(ctx context.Context, m *manifest.Manifest, spec 
 	spec.Readable = []string{g.Root}
 	spec.Writable = []string{g.Cache}
 	if _, err := os.Stat(g.Modules); err == nil {
-		spec.Writable = append(spec.Writable, g.Modules) // where it unpacks what was fetched before
+		spec.Writable = append(spec.Writable, g.Modules) // the go command unpacks modules there
 	}
-	spec.Relaxed = true // the compiler runs nothing of what it compiles
+	spec.Relaxed = true // the compiler does not run what it compiles
 	return nil
 }
 
-// goCommand is where Go keeps what it needs.
+// goCommand is the go command and its folders.
 type goCommand struct {
 	command string
 	Cache   string `json:"GOCACHE"`
@@ -264,48 +274,53 @@ func findGo(ctx context.Context) (g goCommand, err error) {
 // language is the newest version of the language that the command knows.
 func (g goCommand) language() string {
 	parts := strings.SplitN(strings.TrimPrefix(g.Version, "go"), ".", 3)
-	if len(parts) < 2 || slices.ContainsFunc(parts[:2], func(s string) bool { return strings.Trim(s, "0123456789") != "" || s == "" }) {
+	notNumber := func(s string) bool { return strings.Trim(s, "0123456789") != "" || s == "" }
+	if len(parts) < 2 || slices.ContainsFunc(parts[:2], notNumber) {
 		return "1.24"
 	}
 	return parts[0] + "." + parts[1]
 }
 
-// run has a build's process do its work, and shows what it said when it fails.
+// run runs a build's process. Its error shows what it printed.
 func (b *builder) run(ctx context.Context, spec sandbox.Spec, m *manifest.Manifest) *tool.Error {
 	const op = "executable.Build"
-	said := &headBuffer{most: maxSaid, over: func() {}}
-	spec.Stdout, spec.Stderr = said, said
+	printed := &headBuffer{most: maxPrinted, over: func() {}}
+	spec.Stdout, spec.Stderr = printed, printed
 	ctx, cancel := context.WithTimeoutCause(ctx, b.Timeout, errTimeout)
 	defer cancel()
 	exit, err := sandbox.Run(ctx, spec)
-	text, _ := said.bytes()
+	text, _ := printed.bytes()
 	output := plain(string(text))
 	switch {
 	case err == nil && exit.Code == 0 && exit.Signal == "":
 		return nil
 	case context.Cause(ctx) == errTimeout:
-		return tool.Errorf(op, tool.Timeout, "building %s took longer than %s; it printed:\n%s", m.ID.Dotted(), b.Timeout, output)
+		return tool.Errorf(op, tool.Timeout, "building %s took longer than %s; it printed:\n%s",
+			m.ID.Dotted(), b.Timeout, output)
 	case ctx.Err() != nil:
 		return tool.Errorf(op, tool.Cancelled, "the build of %s was stopped", m.ID.Dotted())
 	case err != nil:
 		return tool.Errorf(op, tool.Unavailable, "building %s could not be started: %w", m.ID.Dotted(), err)
 	default:
-		return tool.Errorf(op, tool.Failed, "%s does not build; %s printed:\n%s", m.ID.Dotted(), filepath.Base(spec.Argv[0]), output).
+		return tool.Errorf(op, tool.Failed, "%s does not build; %s printed:\n%s",
+			m.ID.Dotted(), filepath.Base(spec.Argv[0]), output).
 			WithHint("builds have no network: a Go tool vendors what it needs with go mod vendor")
 	}
 }
 
-// finish makes sure that a build made an executable.
+// finish checks that a build made an executable.
 func finish(made string, s *sources) *tool.Error {
 	const op = "executable.Build"
 	info, err := os.Lstat(made)
 	switch {
 	case err != nil && s.recipe == scriptRecipe:
-		return tool.Errorf(op, tool.Failed, "%s ended well and made no file $OUT", s.script).WithHint("have it write the executable to the path in $OUT")
+		return tool.Errorf(op, tool.Failed, "%s ended well and made no file $OUT", s.script).
+			WithHint("have it write the executable to the path in $OUT")
 	case err != nil || !info.Mode().IsRegular():
 		return tool.Errorf(op, tool.Failed, "the build made no executable")
 	case isArchive(made):
-		return tool.Errorf(op, tool.Failed, "the sources are a library, so the build made no executable").WithHint("write package main")
+		return tool.Errorf(op, tool.Failed, "the sources are a library, so the build made no executable").
+			WithHint("write package main")
 	}
 	if err := os.Chmod(made, 0o555); err != nil {
 		return tool.Errorf(op, tool.Unavailable, "the artifact cannot be made executable: %w", err)
@@ -313,7 +328,7 @@ func finish(made string, s *sources) *tool.Error {
 	return nil
 }
 
-// isArchive reports whether a file is what the go command makes of a library.
+// isArchive reports whether a file is a library that the go command built.
 func isArchive(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -325,8 +340,8 @@ func isArchive(path string) bool {
 	return err == nil && string(magic) == "!<arch>\n"
 }
 
-// publish moves a finished artifact's folder to its place. A folder that is
-// there already is replaced: it was not trusted, or another build was as fast.
+// publish moves a finished artifact's folder to its place. A folder that is there
+// already is replaced: it was not trusted, or another build made it meanwhile.
 func (b *builder) publish(from, to string) *tool.Error {
 	err := os.MkdirAll(filepath.Dir(to), 0o755)
 	if err == nil {

@@ -17,7 +17,7 @@ import (
 
 const (
 	maxLog     = 64 << 10 // bytes of stderr that are kept
-	errEndless = 64 << 20 // bytes of stderr after which a tool is stopped
+	endlessLog = 64 << 20 // bytes of stderr after which a tool is stopped
 	shownLog   = 2 << 10  // bytes of stderr in an error
 	warnedLog  = 1 << 10  // bytes of stderr in a warning
 )
@@ -29,7 +29,7 @@ type handler struct {
 	*Options
 	manifest *manifest.Manifest
 	program  *program
-	readable []string // what lies beside the executable
+	readable []string // the folder of the executable
 }
 
 // The reasons for which a run is stopped by its handler.
@@ -39,7 +39,7 @@ var (
 	errTimeout = errors.New("its time ran out")
 )
 
-// Execute starts the executable, gives it the arguments and reads its answer.
+// Execute runs the executable with the arguments and reads its answer.
 func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant) (*tool.Result, error) {
 	if grant.Workspace == "" {
 		return nil, tool.Errorf(op, tool.Unavailable, "%s needs a folder to run in, and the session has none", h.name())
@@ -58,7 +58,7 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 	r := run{
 		handler: h,
 		out:     &headBuffer{most: h.manifest.MaxOutput, over: func() { stop(errOutput) }},
-		log:     &tailBuffer{most: maxLog, limit: errEndless, over: func() { stop(errLog) }},
+		log:     &tailBuffer{most: maxLog, limit: endlessLog, over: func() { stop(errLog) }},
 	}
 	r.exit, r.err = sandbox.Run(ctx, sandbox.Spec{
 		Argv:  append([]string{h.program.path}, h.manifest.Args...),
@@ -79,7 +79,7 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 
 func (h *handler) name() string { return h.manifest.ID.Dotted() }
 
-// input is what an executable reads: one object, and a line feed.
+// input is what an executable reads from stdin: one object, and a line feed.
 func input(args json.RawMessage) []byte {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
@@ -87,8 +87,8 @@ func input(args json.RawMessage) []byte {
 	return append(slices.Clone(args), '\n')
 }
 
-// environment is all that the executable finds in its environment: what every
-// program needs, what the manifest names, and the call.
+// environment is the whole environment of the executable: what every program
+// needs, what the manifest names, and the call.
 func (h *handler) environment(call tool.Call, grant tool.Grant) ([]string, error) {
 	env := sandbox.Environ(h.manifest.Env)
 	for _, name := range h.manifest.Runtime.Secrets {
@@ -97,7 +97,8 @@ func (h *handler) environment(call tool.Call, grant tool.Grant) ([]string, error
 		case !ok:
 			return nil, tool.Errorf(op, tool.Unavailable, "%s needs the secret %s, and was not given it", h.name(), name)
 		case strings.ContainsRune(value, 0):
-			return nil, tool.Errorf(op, tool.Unavailable, "the secret %s holds a zero byte and cannot be handed to %s", name, h.name())
+			return nil, tool.Errorf(op, tool.Unavailable, "the secret %s holds a zero byte and cannot be handed to %s",
+				name, h.name())
 		}
 		env = set(env, name, value)
 	}
@@ -106,7 +107,8 @@ func (h *handler) environment(call tool.Call, grant tool.Grant) ([]string, error
 	return set(env, manifest.Reserved+"WORKSPACE", grant.Workspace), nil
 }
 
-// set gives a variable its one value: of two, programs disagree which counts.
+// set sets a variable, in place of an earlier value: programs differ in which of
+// two they read.
 func set(env []string, name, value string) []string {
 	env = slices.DeleteFunc(env, func(pair string) bool { return strings.HasPrefix(pair, name+"=") })
 	return append(env, name+"="+value)
@@ -118,36 +120,38 @@ type run struct {
 	out   *headBuffer
 	log   *tailBuffer
 	exit  sandbox.Exit
-	err   error // why it could not run at all
-	cause error // why it was told to stop
+	err   error // why it could not be started
+	cause error // why it was stopped
 }
 
-// result turns how a run ended into what is told of it.
+// result turns the end of a run into a result or an error.
 func (r run) result() (*tool.Result, error) {
 	text, more := r.out.bytes()
 	switch {
 	case more:
 		return nil, r.failed(tool.Failed, "printed more than %d bytes to stdout, so it was stopped", r.manifest.MaxOutput).
-			WithHint("ask it for less; its manifest may raise runtime.max_output, and a large result belongs in a file of the workspace")
+			WithHint("ask it for less; its manifest may raise runtime.max_output, " +
+				"and a large result belongs in a file of the workspace")
 	case r.stopped(text):
 		return nil, r.stop()
 	case r.err != nil:
-		return nil, r.unstarted()
+		return nil, r.startError()
 	case r.exit.Limit != "":
 		return nil, r.failed(tool.Failed, "was stopped, because it took too much: %s", r.exit.Limit)
 	case r.exit.Signal != "":
 		return nil, r.failed(tool.Failed, "was ended by the signal %s", r.exit.Signal)
 	case r.exit.Code != 0:
-		return nil, r.exited(text)
+		return nil, r.exitError(text)
 	}
 	return r.answer(text)
 }
 
-// stopped reports whether the run was cut short. One that ended well and gave
-// an answer before the word reached it counts as ended; one that gave none may
-// have been told to end and have done so politely.
+// stopped reports whether the run was stopped before it ended. A run that exits
+// with 0 and an answer has ended; one without an answer may have exited because
+// it was told to stop.
 func (r run) stopped(text []byte) bool {
-	return r.cause != nil && (r.err != nil || r.exit.Signal != "" || r.exit.Code != 0 || len(bytes.TrimSpace(text)) == 0)
+	ended := r.err == nil && r.exit.Signal == "" && r.exit.Code == 0 && len(bytes.TrimSpace(text)) > 0
+	return r.cause != nil && !ended
 }
 
 // failed is an error about this run, with the end of its log.
@@ -159,11 +163,11 @@ func (r run) failed(kind tool.Kind, format string, args ...any) *tool.Error {
 	return e
 }
 
-// stop says why a run was cut short.
+// stop says why a run was stopped.
 func (r run) stop() error {
 	switch {
 	case errors.Is(r.cause, errLog):
-		return r.failed(tool.Failed, "printed more than %d MiB to stderr, so it was stopped", errEndless>>20).
+		return r.failed(tool.Failed, "printed more than %d MiB to stderr, so it was stopped", endlessLog>>20).
 			WithHint("this is a defect in the tool: stderr is for a short log")
 	case errors.Is(r.cause, errTimeout):
 		return r.failed(tool.Timeout, "did not finish within %s, so it was stopped", r.manifest.Runtime.Timeout).
@@ -175,8 +179,8 @@ func (r run) stop() error {
 	}
 }
 
-// unstarted says why a run never began, with the sandbox's way out.
-func (r run) unstarted() error {
+// startError says why a run could not be started, with the sandbox's hint.
+func (r run) startError() error {
 	e := tool.Errorf(op, tool.Unavailable, "%s could not be started: %w", r.name(), r.err)
 	var cause *tool.Error
 	if errors.As(r.err, &cause) {
@@ -186,15 +190,17 @@ func (r run) unstarted() error {
 	return e
 }
 
-// exited is a run that says itself that it failed. Its own words go first.
-func (r run) exited(text []byte) error {
+// exitError is the error of a run with an exit code, in its own words if it has
+// any.
+func (r run) exitError(text []byte) error {
 	if answer, err := parseAnswer(text); err == nil && answer.Status != tool.Success {
-		return tool.Errorf(op, tool.Failed, "%s failed with exit code %d: %s", r.name(), r.exit.Code, tool.TruncateTo(plain(answer.Summary), shownLog))
+		return tool.Errorf(op, tool.Failed, "%s failed with exit code %d: %s",
+			r.name(), r.exit.Code, tool.TruncateTo(plain(answer.Summary), shownLog))
 	}
 	e := r.failed(tool.Failed, "failed with exit code %d", r.exit.Code)
 	if log, _ := r.log.text(shownLog); log == "" {
-		if said := plain(string(text)); said != "" {
-			e.Message += "; it printed: " + tool.TruncateTo(said, shownLog)
+		if printed := plain(string(text)); printed != "" {
+			e.Message += "; it printed: " + tool.TruncateTo(printed, shownLog)
 		} else {
 			e.Message += " and said nothing"
 		}
@@ -202,28 +208,33 @@ func (r run) exited(text []byte) error {
 	return e
 }
 
-// answer reads what a run that ended well printed.
+// answer reads what a run that exited with 0 printed.
 func (r run) answer(text []byte) (*tool.Result, error) {
 	result, err := parseAnswer(text)
 	if err != nil {
 		e := r.failed(tool.Failed, "%s", err)
-		return nil, e.WithHint(`this is a defect in the tool: it must print one JSON value, such as {"status": "success", "summary": "…", "data": …}, and write everything else to stderr`)
+		return nil, e.WithHint(`this is a defect in the tool: it must print one JSON value, ` +
+			`such as {"status": "success", "summary": "…", "data": …}, and write everything else to stderr`)
 	}
 	if len(r.exit.Missing) > 0 {
-		result.Warnings = append(result.Warnings, fmt.Sprintf("%s ran without all of its walls: this machine cannot %s", r.name(), strings.Join(r.exit.Missing, ", nor ")))
+		result.Warnings = append(result.Warnings, fmt.Sprintf("%s ran in an incomplete sandbox: this machine cannot %s",
+			r.name(), strings.Join(r.exit.Missing, ", nor ")))
 	}
 	if log, total := r.log.text(warnedLog); log != "" {
-		result.Warnings = append(result.Warnings, fmt.Sprintf("%s wrote %d bytes to its log, which ends: %s", r.name(), total, log))
+		result.Warnings = append(result.Warnings, fmt.Sprintf("%s wrote %d bytes to its log, which ends: %s",
+			r.name(), total, log))
 	}
 	return result, nil
 }
 
 // parseAnswer reads what an executable printed: an envelope, or plain data.
-// What only the kernel may say of a call is taken out of it.
+// Fields that only the kernel may set are cleared.
 func parseAnswer(text []byte) (*tool.Result, error) {
 	text = bytes.TrimSpace(text)
-	if i := strings.IndexFunc(string(text), func(c rune) bool { return c == utf8.RuneError }); i >= 0 && !utf8.Valid(text) {
-		return nil, fmt.Errorf("answered with bytes that are not UTF-8 (at byte %d): %q", i, tool.Truncate(plain(string(text))))
+	if !utf8.Valid(text) {
+		at := bytes.IndexRune(text, utf8.RuneError) // the first byte that is not UTF-8
+		return nil, fmt.Errorf("answered with bytes that are not UTF-8 (at byte %d): %q",
+			at, tool.Truncate(plain(string(text))))
 	}
 	if len(text) > 0 && !json.Valid(text) {
 		return nil, fmt.Errorf("answered with text that is not JSON: %q", tool.TruncateTo(plain(string(text)), 200))

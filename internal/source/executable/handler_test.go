@@ -26,7 +26,7 @@ import (
 // one loads a tool that is one script.
 func one(t testing.TB, runtime, text string, opt executable.Options) *tool.Tool {
 	t.Helper()
-	needWalls(t)
+	needSandbox(t)
 	opt.Dir = files{"x.json": manifest("test.tool", runtime), "x": text}.write(t, filepath.Join(t.TempDir(), "tools"))
 	tools, problems, err := load(t, opt)
 	if err != nil || len(problems) > 0 {
@@ -44,11 +44,11 @@ func execute(t testing.TB, x *tool.Tool, args string) (*tool.Result, error) {
 	return x.Handler.Execute(t.Context(), tool.Call{ID: "call-1", Args: json.RawMessage(args)}, tool.Grant{Workspace: t.TempDir(), Network: x.Runtime.Network})
 }
 
-// nap is a sleep that no other test run on this machine takes, n of its kind.
+// nap is the n-th sleep command of these tests, which nothing else on this machine runs.
 func nap(n int) string { return fmt.Sprintf("sleep 8639%d.%d", n, os.Getpid()) }
 
-// needWalls skips a test where the sandbox has no walls to put up.
-func needWalls(t testing.TB) {
+// needSandbox skips a test on a machine without a sandbox.
+func needSandbox(t testing.TB) {
 	t.Helper()
 	if sandbox.Probe().Level == sandbox.Process {
 		t.Skip("this machine has no sandbox")

@@ -13,7 +13,7 @@ import (
 )
 
 // LockName is the file beside the layers of a tools folder in which a build
-// records what it saw and made.
+// records what it read and made.
 const LockName = "tools.lock.json"
 
 // cacheName is the folder beside the layers in which artifacts are kept.
@@ -24,8 +24,8 @@ const (
 	maxLock    = 16 << 20 // bytes
 )
 
-// lockFile is what a build recorded. A tool that is not in it, or that no
-// longer is what it records, is not loaded.
+// lockFile is what a build recorded. A tool that is not in it, or that differs
+// from it, is not loaded.
 type lockFile struct {
 	Format int     `json:"format"`
 	Tools  []Entry `json:"tools"`
@@ -46,7 +46,7 @@ type Entry struct {
 	OverriddenBy   string `json:"overridden_by,omitempty"` // the layer whose tool of this name wins
 }
 
-// of returns what is recorded of a manifest.
+// of returns the entry of a manifest.
 func (l *lockFile) of(manifest string) (Entry, bool) {
 	for _, e := range l.Tools {
 		if e.Manifest == manifest {
@@ -56,35 +56,38 @@ func (l *lockFile) of(manifest string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// readLock returns what a build recorded, or nil when there was none.
+// readLock returns what a build recorded, or nil without a lock.
 func readLock(path string) (*lockFile, error) {
 	const op = "executable.lock"
+	bad := func(kind tool.Kind, format string, args ...any) error {
+		return tool.Errorf(op, kind, format, args...).WithHint("run callgate build to write it again")
+	}
 	data, err := readSmall(path, maxLock)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, tool.Errorf(op, tool.Invalid, "%s cannot be read: %w", path, err).WithHint("run callgate build to write it again")
+		return nil, bad(tool.Invalid, "%s cannot be read: %w", path, err)
 	}
 	var l lockFile
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&l); err != nil {
-		return nil, tool.Errorf(op, tool.Invalid, "%s is damaged: %w", path, err).WithHint("run callgate build to write it again")
+		return nil, bad(tool.Invalid, "%s is damaged: %w", path, err)
 	}
 	if l.Format != lockFormat {
-		return nil, tool.Errorf(op, tool.Invalid, "%s has format %d, and this program knows %d", path, l.Format, lockFormat).WithHint("run callgate build to write it again")
+		return nil, bad(tool.Invalid, "%s has format %d, and this program knows %d", path, l.Format, lockFormat)
 	}
 	for _, e := range l.Tools {
 		if e.Built != "" && !filepath.IsLocal(filepath.FromSlash(e.Built)) {
-			return nil, tool.Errorf(op, tool.Denied, "%s: the artifact of %s leads out of the cache", path, quote(e.Name)).WithHint("run callgate build to write it again")
+			return nil, bad(tool.Denied, "%s: the artifact of %s leads out of the cache", path, quote(e.Name))
 		}
 	}
 	return &l, nil
 }
 
-// write puts the lock in the place of the old one, whole or not at all. The
-// same tools give the same bytes.
+// write replaces the old lock, whole or not at all. The same tools give the same
+// bytes.
 func (l *lockFile) write(path string) error {
 	data, err := json.MarshalIndent(l, "", "  ")
 	if err != nil {
@@ -94,7 +97,7 @@ func (l *lockFile) write(path string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // gone once it is renamed
+	defer os.Remove(f.Name()) // fails after the rename
 	_, err = f.Write(append(data, '\n'))
 	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
 		return err
@@ -105,10 +108,10 @@ func (l *lockFile) write(path string) error {
 // digestOf is a digest as the lock writes it.
 func digestOf(hex string) string { return "sha256:" + hex }
 
-// artifact is a file of the cache that a lock names.
+// artifact is the path of an entry's artifact.
 func artifact(cache string, e Entry) string {
 	return filepath.Join(cache, filepath.FromSlash(e.Built))
 }
 
-// named is a path below a folder as the lock writes it.
+// named is a path as the lock writes it.
 func named(parts ...string) string { return strings.Join(parts, "/") }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// changeTime is when the file's content or its inode last changed; unlike the
-// modification time nobody can set it.
+// changeTime is when the file's content or its inode last changed. Unlike the
+// modification time it cannot be set.
 func changeTime(info fs.FileInfo) time.Time {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return time.Unix(s.Ctim.Unix())

@@ -13,17 +13,18 @@ import (
 // programSuffix ends an executable's name.
 const programSuffix = ""
 
-// checkExecutable reports an executable that cannot run, or that anybody could
+// checkExecutable reports an executable that cannot run, or that any user could
 // replace.
 func checkExecutable(path string, info fs.FileInfo) *tool.Error {
 	name := filepath.Base(path)
 	if info.Mode().Perm()&0o111 == 0 {
-		return tool.Errorf("executable.load", tool.Invalid, "the file %s is not executable (mode %04o)", name, info.Mode().Perm()).WithHint("chmod +x %s", name)
+		return tool.Errorf("executable.load", tool.Invalid, "the file %s is not executable (mode %04o)",
+			name, info.Mode().Perm()).WithHint("chmod +x %s", name)
 	}
 	return checkPrivate(path, info)
 }
 
-// checkPrivate reports a file that anybody may change, itself or by way of its
+// checkPrivate reports a file that any user may change, itself or through its
 // folder.
 func checkPrivate(path string, info fs.FileInfo) *tool.Error {
 	const op = "executable.load"
@@ -33,8 +34,8 @@ func checkPrivate(path string, info fs.FileInfo) *tool.Error {
 	}
 	folder, err := os.Stat(filepath.Dir(path))
 	if err == nil && folder.Mode().Perm()&0o002 != 0 {
-		return tool.Errorf(op, tool.Denied, "anybody may put files into the folder of %s (mode %04o)", filepath.Base(path), folder.Mode().Perm()).
-			WithHint("chmod o-w %s", filepath.Dir(path))
+		return tool.Errorf(op, tool.Denied, "anybody may put files into the folder of %s (mode %04o)",
+			filepath.Base(path), folder.Mode().Perm()).WithHint("chmod o-w %s", filepath.Dir(path))
 	}
 	return nil
 }

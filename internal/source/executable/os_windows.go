@@ -12,7 +12,8 @@ import (
 // programSuffix ends an executable's name.
 const programSuffix = ".exe"
 
-// checkExecutable reports an executable that cannot run: its name's ending decides.
+// checkExecutable reports an executable that cannot run: the suffix of its name
+// decides.
 func checkExecutable(path string, _ fs.FileInfo) *tool.Error {
 	if !slices.Contains([]string{".exe", ".com", ".bat", ".cmd"}, strings.ToLower(filepath.Ext(path))) {
 		return tool.Errorf("executable.load", tool.Invalid, "the file %s is not executable", filepath.Base(path)).
@@ -21,5 +22,5 @@ func checkExecutable(path string, _ fs.FileInfo) *tool.Error {
 	return nil
 }
 
-// checkPrivate has nothing to say: the mode bits do not tell who may write.
+// checkPrivate reports nothing: mode bits do not say who may write.
 func checkPrivate(string, fs.FileInfo) *tool.Error { return nil }

@@ -21,26 +21,25 @@ import (
 
 // program is an executable as it was when its tool was loaded.
 //
-// It is proved again before each run. A file whose place, size and times are
-// what they were is taken for unchanged, unless it had been written only just
-// before it was read: then a second write could hide in the same tick of the
-// clock, and the digest decides. The proof is against a change that nobody
-// looked at; who may write the file at the very moment of a run could also
-// write it a moment later.
+// It is verified before each run. A file with the same inode, size and times
+// counts as unchanged, unless it was written just before it was read: then a
+// second write could have the same times, and the digest decides. This finds a
+// change that nobody reviewed; somebody who can write the file at the moment of
+// a run could also write it a moment later.
 type program struct {
 	path   string // absolute, without symbolic links
 	digest string // SHA-256, in hex
 	seen   atomic.Pointer[stamp]
 }
 
-// stamp is what tells a file from a changed one without reading it.
+// stamp tells whether a file has changed without reading it.
 type stamp struct {
 	info    fs.FileInfo
-	changed time.Time // its change time, where the system tells
+	changed time.Time // its change time, where the system has one
 	settled bool
 }
 
-// settle is how old a file must be for its times to be trusted.
+// settle is the age from which on the times of a file are trusted.
 const settle = 2 * time.Second
 
 func newStamp(info fs.FileInfo) *stamp {
@@ -72,25 +71,27 @@ func digestFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// openProgram proves that a path without symbolic links is fit to run.
+// openProgram checks that a path, which has no symbolic links, can be run.
 func openProgram(path string) (*program, *tool.Error) {
 	const op = "executable.load"
 	name := filepath.Base(path)
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, tool.Errorf(op, tool.NotFound, "the executable %s is not there", name).WithHint("put it beside the manifest, or name it with runtime.exec_path")
+		return nil, tool.Errorf(op, tool.NotFound, "the executable %s is not there", name).
+			WithHint("put it beside the manifest, or name it with runtime.exec_path")
 	case err != nil:
-		return nil, tool.Errorf(op, tool.Invalid, "the executable %s cannot be looked at: %w", name, err)
+		return nil, tool.Errorf(op, tool.Invalid, "the executable %s cannot be examined: %w", name, err)
 	case info.IsDir():
-		return nil, tool.Errorf(op, tool.Invalid, "%s is a folder of sources that has not been built", name).WithHint("run callgate build")
+		return nil, tool.Errorf(op, tool.Invalid, "%s is a folder of sources that has not been built", name).
+			WithHint("run callgate build")
 	case !info.Mode().IsRegular():
 		return nil, tool.Errorf(op, tool.Invalid, "the executable %s is not a regular file", name)
 	}
 	if err := checkExecutable(path, info); err != nil {
 		return nil, err
 	}
-	if err := startable(path); err != nil {
+	if err := checkStart(path); err != nil {
 		return nil, err
 	}
 	p := &program{path: path}
@@ -101,27 +102,29 @@ func openProgram(path string) (*program, *tool.Error) {
 	return p, nil
 }
 
-// startable reports a text that no system would start.
-func startable(path string) *tool.Error {
+// checkStart reports a file that no system would start: a text without an
+// interpreter.
+func checkStart(path string) *tool.Error {
 	const op = "executable.load"
+	name := filepath.Base(path)
 	f, err := os.Open(path)
 	if err != nil {
-		return tool.Errorf(op, tool.Invalid, "the executable %s cannot be read: %w", filepath.Base(path), err)
+		return tool.Errorf(op, tool.Invalid, "the executable %s cannot be read: %w", name, err)
 	}
 	defer f.Close()
 	head := make([]byte, 256)
 	n, err := io.ReadFull(f, head)
 	if head = head[:n]; err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return tool.Errorf(op, tool.Invalid, "the executable %s cannot be read: %w", filepath.Base(path), err)
+		return tool.Errorf(op, tool.Invalid, "the executable %s cannot be read: %w", name, err)
 	}
 	line, script := bytes.CutPrefix(head, []byte("#!"))
 	switch {
 	case n == 0:
-		return tool.Errorf(op, tool.Invalid, "the executable %s is empty", filepath.Base(path))
-	case runtime.GOOS == "windows": // the name's ending decides there
+		return tool.Errorf(op, tool.Invalid, "the executable %s is empty", name)
+	case runtime.GOOS == "windows": // there the name's suffix decides
 		return nil
 	case !script && utf8.Valid(head[:min(n, 64)]) && !bytes.ContainsRune(head, 0):
-		return tool.Errorf(op, tool.Invalid, "the executable %s is a text that does not say what runs it", filepath.Base(path)).
+		return tool.Errorf(op, tool.Invalid, "the executable %s is a text that does not say what runs it", name).
 			WithHint("begin it with a line such as #!/bin/sh")
 	case !script:
 		return nil
@@ -129,21 +132,23 @@ func startable(path string) *tool.Error {
 	line, _, _ = bytes.Cut(line, []byte("\n"))
 	words := strings.Fields(string(line))
 	if len(words) == 0 {
-		return tool.Errorf(op, tool.Invalid, "the first line of %s names no interpreter", filepath.Base(path)).WithHint("write one, such as #!/bin/sh")
+		return tool.Errorf(op, tool.Invalid, "the first line of %s names no interpreter", name).
+			WithHint("write one, such as #!/bin/sh")
 	}
 	if _, err := os.Stat(words[0]); err != nil {
-		return tool.Errorf(op, tool.NotFound, "%s is to be run by %s, which is not there", filepath.Base(path), tool.Truncate(words[0])).
+		return tool.Errorf(op, tool.NotFound, "%s is to be run by %s, which is not there", name, tool.Truncate(words[0])).
 			WithHint("install it, or write #!/usr/bin/env and its name")
 	}
 	return nil
 }
 
-// verify proves that the executable is the one that was loaded.
+// verify checks that the executable is still the one that was loaded.
 func (p *program) verify(name string) error {
 	const op = "executable.verify"
 	info, err := os.Stat(p.path)
 	if err != nil {
-		return tool.Errorf(op, tool.Unavailable, "the executable of %s is gone: %w", name, err).WithHint("put it back, or reload the tools")
+		return tool.Errorf(op, tool.Unavailable, "the executable of %s is gone: %w", name, err).
+			WithHint("put it back, or reload the tools")
 	}
 	if p.seen.Load().holds(info) {
 		return nil
@@ -160,9 +165,10 @@ func (p *program) verify(name string) error {
 	return nil
 }
 
-// locate turns a manifest's exec_path into a path without symbolic links. What
-// is relative, or beside the manifest, must stay inside the folder whatever
-// links say; an absolute path may lead out of it only where that is allowed.
+// locate turns a manifest's exec_path into a path without symbolic links. A
+// relative path, or the file beside the manifest, must be inside the folder,
+// also through links; an absolute path may lead out of it only if that is
+// allowed.
 func locate(folder string, m *manifest.Manifest, absolute bool) (string, *tool.Error) {
 	const op = "executable.load"
 	path, shown, mayLeave := m.Exec, m.Exec, false
@@ -173,7 +179,8 @@ func locate(folder string, m *manifest.Manifest, absolute bool) (string, *tool.E
 	case filepath.IsAbs(path):
 		mayLeave = absolute
 	case !filepath.IsLocal(path):
-		return "", tool.Errorf(op, tool.Denied, "the executable %s leads out of the tool folder", quote(path)).WithHint("write a path below it")
+		return "", tool.Errorf(op, tool.Denied, "the executable %s leads out of the tool folder", quote(path)).
+			WithHint("write a path below it")
 	default:
 		path = filepath.Join(folder, path)
 	}
@@ -191,7 +198,7 @@ func locate(folder string, m *manifest.Manifest, absolute bool) (string, *tool.E
 	return real, nil
 }
 
-// beside is the name of the executable that belongs to a manifest by its name.
+// beside is the name of the executable that has its manifest's name.
 func beside(folder, file string) string {
 	name := strings.TrimSuffix(filepath.Base(file), manifestSuffix)
 	if _, err := os.Stat(filepath.Join(folder, name+programSuffix)); err == nil {
@@ -200,7 +207,7 @@ func beside(folder, file string) string {
 	return name
 }
 
-// inside reports whether a path lies in a folder; both are without links.
+// inside reports whether a path is in a folder; neither has symbolic links.
 func inside(folder, path string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && filepath.IsLocal(rel)

@@ -12,6 +12,7 @@ import (
 // which tool of ours answers to each name; "" is one that is not built yet, or
 // not here.
 func TestSeedNames(t *testing.T) {
+	t.Parallel()
 	var r registry.Registry
 	if err := r.Add(registry.Global, registry.Static{Source: "filesystem", List: append(filesystem.Tools(filesystem.Config{}), shell.Tools(shell.Config{})...)}); err != nil {
 		t.Fatal(err)

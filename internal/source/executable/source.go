@@ -1,38 +1,39 @@
-// Package executable is where external tools come from: a manifest, which is
-// a JSON file with the model's view and the kernel's view of a tool, and an
-// executable beside it.
+// Package executable loads external tools: a manifest, which is a JSON file with
+// the model's view and the kernel's view of a tool, and an executable beside it.
 //
 //	tools/
 //	  global/            shared by all agents: one Source
 //	    git_commit.json  the manifest
 //	    git_commit       the executable, or a folder of sources to build
-//	  agent/             an agent's own: another Source, in the agent's scope
-//	  tools.lock.json    what callgate build saw and made, when it was run
+//	  agent/             an agent's own: another Source
+//	  tools.lock.json    what callgate build read and made, if it was run
+//
+// [Layers] is both folders as one source: a tool of agent/ overrides the one of
+// the same name in global/.
 //
 // # Loading
 //
-// Every manifest is judged strictly, since a limit that is silently ignored is
-// worse than none. One that is bad is left out and reported with its place and
-// the way to mend it, and the others load; a strict source brings nothing at
-// all as long as one is bad.
+// Every manifest is checked strictly, because a limit that is silently ignored
+// is worse than no limit. A bad manifest is left out and reported with its place
+// and how to correct it, and the others load; a strict source has no tools at
+// all while one manifest is bad.
 //
-// Where there is a lock, it binds: a manifest or an executable that is not
+// If there is a lock, it binds: a manifest or an executable that differs from
 // what the lock records is left out until somebody builds again.
 //
 // # Running
 //
-// The executable is started afresh for each call, in the session's folder and
-// in a sandbox. It reads its arguments from stdin, one JSON object and a line
-// feed, and prints one JSON value to stdout: an envelope (status, summary …)
-// or plain data. What it writes to stderr is a log. It ends with 0 when it did
-// what was asked.
+// The executable is started for each call, in the session's folder and in a
+// sandbox. It reads its arguments from stdin, one JSON object and a line feed,
+// and prints one JSON value to stdout: an envelope (status, summary …) or plain
+// data. Its stderr is a log. It exits with 0 when it did what was asked.
 //
-//	CALLGATE_CALL       the call's id in the journal
+//	CALLGATE_CALL       the call's ID in the journal
 //	CALLGATE_TOOL       the tool's dotted name
 //	CALLGATE_WORKSPACE  the session's folder, which is also the working directory
 //
-// Secrets arrive as environment variables of the names that the manifest gives
-// in secret_resources. Nothing it starts outlives the call.
+// Secrets are environment variables with the names that the manifest gives in
+// secret_resources. Nothing that the executable starts outlives the call.
 package executable
 
 import (
@@ -62,16 +63,16 @@ type Options struct {
 	Dir        string                      // the folder of manifests
 	Strict     bool                        // one bad manifest fails the load
 	Absolute   bool                        // an absolute exec_path may lead out of Dir
-	Check      func(json.RawMessage) error // judges a schema; nil: any object is taken for one
+	Check      func(json.RawMessage) error // reports a schema that is not valid; nil: every object is
 	Hidden     []string                    // paths that no tool may see, such as the kernel's state
-	Relaxed    bool                        // run with what walls this machine can put up
-	Unconfined bool                        // run without any
+	Relaxed    bool                        // run with as much of the sandbox as this machine can
+	Unconfined bool                        // run without a sandbox
 	Lock       string                      // what a build recorded; default: tools.lock.json beside Dir
 	Cache      string                      // where a build keeps artifacts; default: .cache beside Dir
 }
 
-// Problem is one thing that keeps a manifest from loading: where it stands,
-// what it is, and how to mend it.
+// Problem is one reason why a manifest does not load: where it is, what it is,
+// and how to correct it.
 type Problem = manifest.Problem
 
 // Source is the tools of one folder.
@@ -100,17 +101,17 @@ func New(opt Options) *Source {
 // Name returns the source's name.
 func (s *Source) Name() string { return s.opt.Name }
 
-// Problems returns what kept manifests from loading when Tools was last
-// called, by file and by place.
+// Problems returns why manifests did not load when Tools was last called, by
+// file and place.
 func (s *Source) Problems() []Problem {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.problems)
 }
 
-// Tools loads the folder, by the order of its file names. It fails when the
-// folder cannot be read, and, when the source is strict, on the first manifest
-// that is bad.
+// Tools loads the folder, in the order of its file names. It fails when the
+// folder cannot be read, and, when the source is strict, on the first bad
+// manifest.
 func (s *Source) Tools(ctx context.Context) ([]*tool.Tool, error) {
 	l, err := s.loader()
 	if err != nil {
@@ -120,7 +121,8 @@ func (s *Source) Tools(ctx context.Context) ([]*tool.Tool, error) {
 	var tools []*tool.Tool
 	for _, name := range l.names {
 		if err := context.Cause(ctx); err != nil {
-			return nil, &tool.Error{Op: "executable.Tools", Kind: tool.Cancelled, Message: "stopped loading " + s.opt.Dir, Err: err}
+			return nil, &tool.Error{Op: "executable.Tools", Kind: tool.Cancelled,
+				Message: "stopped loading " + s.opt.Dir, Err: err}
 		}
 		t, problems := l.load(name)
 		if len(problems) > 0 {
@@ -193,9 +195,10 @@ func manifests(dir string) (folder string, names []string, _ *tool.Error) {
 	return folder, names, nil
 }
 
-// load makes a manifest a tool, or tells what is wrong with it.
+// load makes a tool of a manifest, or reports why it cannot.
 func (l *loader) load(name string) (*tool.Tool, []Problem) {
-	m, digest, problems := readManifest(filepath.Join(l.Dir, name), filepath.Join(l.folder, name), l.folder, l.Check)
+	file, path := filepath.Join(l.Dir, name), filepath.Join(l.folder, name)
+	m, digest, problems := readManifest(file, path, l.folder, l.Check)
 	if len(problems) > 0 {
 		return nil, problems
 	}
@@ -207,7 +210,7 @@ func (l *loader) load(name string) (*tool.Tool, []Problem) {
 		return nil, []Problem{at(m, err)}
 	}
 	h := &handler{Options: &l.Options, manifest: m, program: p}
-	if inside(l.folder, p.path) { // one that lies elsewhere is shown alone
+	if inside(l.folder, p.path) { // an executable elsewhere sees nothing beside it
 		h.readable = []string{l.folder}
 	}
 	t := &tool.Tool{ID: m.ID, Spec: m.Spec, Runtime: m.Runtime, Handler: h}
@@ -217,19 +220,22 @@ func (l *loader) load(name string) (*tool.Tool, []Problem) {
 	return t, nil
 }
 
-// claimedIDs remembers which manifest of a folder brought an identity.
+// claimedIDs is which manifest of a folder declares an ID.
 type claimedIDs map[tool.ID]string
 
-// reserve gives an identity to a manifest, unless another has it.
-func (d claimedIDs) reserve(m *manifest.Manifest, name string) (Problem, bool) {
-	if first, twice := d[m.ID]; twice {
-		return Problem{File: m.File, What: fmt.Sprintf("%s is already declared by %s", m.ID, first), Hint: "delete one of them, or give it another version"}, true
+// reserve gives an ID to a manifest, unless another has it.
+func (c claimedIDs) reserve(m *manifest.Manifest, name string) (Problem, bool) {
+	if first, twice := c[m.ID]; twice {
+		return Problem{
+			File: m.File, What: fmt.Sprintf("%s is already declared by %s", m.ID, first),
+			Hint: "delete one of them, or give it another version",
+		}, true
 	}
-	d[m.ID] = name
+	c[m.ID] = name
 	return Problem{}, false
 }
 
-// program finds the executable of a manifest and holds both against the lock.
+// program finds the executable of a manifest, and compares both with the lock.
 func (l *loader) program(m *manifest.Manifest, name, digest string) (*program, *tool.Error) {
 	const op = "executable.load"
 	if l.lock == nil {
@@ -242,9 +248,11 @@ func (l *loader) program(m *manifest.Manifest, name, digest string) (*program, *
 	e, ok := l.lock.of(l.recorded(name))
 	switch {
 	case !ok:
-		return nil, tool.Errorf(op, tool.Denied, "%s does not know this tool", LockName).WithHint("run callgate build to have it recorded")
+		return nil, tool.Errorf(op, tool.Denied, "%s does not know this tool", LockName).
+			WithHint("run callgate build to have it recorded")
 	case e.ManifestDigest != digestOf(digest):
-		return nil, tool.Errorf(op, tool.Denied, "the manifest is not the one that %s records", LockName).WithHint("run callgate build if the change is meant")
+		return nil, tool.Errorf(op, tool.Denied, "the manifest is not the one that %s records", LockName).
+			WithHint("run callgate build if the change is meant")
 	}
 	path, err := artifact(l.Cache, e), (*tool.Error)(nil)
 	if e.Built == "" {
@@ -256,20 +264,21 @@ func (l *loader) program(m *manifest.Manifest, name, digest string) (*program, *
 	}
 	p, err := openProgram(path)
 	if err == nil && digestOf(p.digest) != e.Digest {
-		return nil, tool.Errorf(op, tool.Denied, "the executable %s is not the one that %s records", filepath.Base(path), LockName).
-			WithHint("run callgate build if the change is meant")
+		return nil, tool.Errorf(op, tool.Denied, "the executable %s is not the one that %s records",
+			filepath.Base(path), LockName).WithHint("run callgate build if the change is meant")
 	}
 	return p, err
 }
 
-// realPath follows the links of an artifact's path.
+// realPath follows the symbolic links of an artifact's path.
 func realPath(path string) (string, *tool.Error) {
 	real, err := filepath.Abs(path)
 	if err == nil {
 		real, err = filepath.EvalSymlinks(real)
 	}
 	if err != nil {
-		return "", tool.Errorf("executable.load", tool.NotFound, "what was built of it is no longer in the cache: %w", err).WithHint("run callgate build")
+		return "", tool.Errorf("executable.load", tool.NotFound, "what was built of it is no longer in the cache: %w", err).
+			WithHint("run callgate build")
 	}
 	return real, nil
 }
@@ -277,7 +286,7 @@ func realPath(path string) (string, *tool.Error) {
 // recorded is a manifest's name in the lock.
 func (l *loader) recorded(name string) string { return named(l.layer(), name) }
 
-// layer is the folder's name in the lock: where it leads does not matter.
+// layer is the folder's name in the lock, also if the folder is a link.
 func (l *loader) layer() string {
 	if path, err := filepath.Abs(l.Dir); err == nil {
 		return filepath.Base(path)
@@ -285,8 +294,8 @@ func (l *loader) layer() string {
 	return filepath.Base(l.Dir)
 }
 
-// missing reports what the lock records in this folder and the folder no
-// longer holds: an override that vanished must not go unseen.
+// missing reports manifests that the lock records and the folder no longer has:
+// an override that disappears must be noticed.
 func (l *loader) missing() {
 	if l.lock == nil {
 		return
@@ -294,17 +303,25 @@ func (l *loader) missing() {
 	for _, e := range l.lock.Tools {
 		name, ours := strings.CutPrefix(e.Manifest, l.layer()+"/")
 		if ours && !slices.Contains(l.names, name) {
-			l.problems = append(l.problems, Problem{File: filepath.Join(l.Dir, name), What: LockName + " records this manifest, and it is gone", Hint: "run callgate build if that is meant"})
+			l.problems = append(l.problems, Problem{
+				File: filepath.Join(l.Dir, name), What: LockName + " records this manifest, and it is gone",
+				Hint: "run callgate build if that is meant",
+			})
 		}
 	}
 }
 
-// readManifest reads and judges one manifest. The file is its name for people,
-// and path its place; a link may not lead out of the folder.
-func readManifest(file, path, folder string, check func(json.RawMessage) error) (*manifest.Manifest, string, []Problem) {
+// readManifest reads and checks one manifest, and returns its digest too. The
+// file is its name for people, and path its place; a link may not lead out of
+// the folder.
+func readManifest(
+	file, path, folder string, check func(json.RawMessage) error,
+) (*manifest.Manifest, string, []Problem) {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil && !inside(folder, real) {
-		return nil, "", []Problem{{File: file, What: "the manifest is a link that leads out of the tool folder", Hint: "copy it into the folder"}}
+		return nil, "", []Problem{{
+			File: file, What: "the manifest is a link that leads out of the tool folder", Hint: "copy it into the folder",
+		}}
 	}
 	var data []byte
 	if err == nil {
@@ -323,10 +340,9 @@ func readManifest(file, path, folder string, check func(json.RawMessage) error) 
 	return m, hex.EncodeToString(sum[:]), problems
 }
 
-// readSmall reads a regular file of at most so many bytes, and one more where
-// it is larger.
+// readSmall reads a regular file, up to one byte more than a limit.
 func readSmall(path string, most int64) ([]byte, error) {
-	info, err := os.Stat(path) // before opening, which would wait on a pipe
+	info, err := os.Stat(path) // first, because opening a pipe would block
 	if err != nil {
 		return nil, err
 	}
@@ -341,7 +357,7 @@ func readSmall(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most+1))
 }
 
-// at makes what is wrong with a manifest's executable a problem.
+// at makes a problem of an error with a manifest's executable.
 func at(m *manifest.Manifest, err *tool.Error) Problem { return m.Problem(err.Message, err.Hint) }
 
 func problemOf(file string, err error) Problem {
@@ -352,7 +368,7 @@ func problemOf(file string, err error) Problem {
 	return Problem{File: file, What: e.Message, Hint: e.Hint}
 }
 
-// asError makes problems an error: the first, and how many more there are.
+// asError makes an error of problems: the first, and the number of the others.
 func asError(op string, problems []Problem) *tool.Error {
 	first := problems[0]
 	e := tool.Errorf(op, tool.Invalid, "%s: %s", first.Where(), first.What)
@@ -363,5 +379,5 @@ func asError(op string, problems []Problem) *tool.Error {
 	return e
 }
 
-// quote shows a piece of a manifest in a sentence.
+// quote quotes a part of a manifest in a sentence.
 func quote(s string) string { return fmt.Sprintf("%q", tool.TruncateTo(s, 60)) }

@@ -86,6 +86,7 @@ func load(t testing.TB, opt executable.Options) (map[string]*tool.Tool, []string
 }
 
 func TestQuarantine(t *testing.T) {
+	t.Parallel()
 	folder := files{
 		"good.json": manifest("a.good", ""), "good": script,
 		"bad.json": manifest("a.bad", `"tmeout_ms": 5`), "bad": script,
@@ -116,6 +117,7 @@ func TestQuarantine(t *testing.T) {
 }
 
 func TestReloadForgetsOldProblems(t *testing.T) {
+	t.Parallel()
 	folder := files{"a.json": "{"}.write(t, t.TempDir())
 	s := executable.New(executable.Options{Dir: folder})
 	if tools, err := s.Tools(t.Context()); err != nil || len(tools) != 0 || len(s.Problems()) != 1 {
@@ -128,6 +130,7 @@ func TestReloadForgetsOldProblems(t *testing.T) {
 }
 
 func TestSeedManifestLoadsFromItsFolder(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "global")
 	seed, err := os.ReadFile("manifest/testdata/git_commit.json")
 	must(t, err)
@@ -141,6 +144,7 @@ func TestSeedManifestLoadsFromItsFolder(t *testing.T) {
 }
 
 func TestExecutables(t *testing.T) {
+	t.Parallel()
 	outside := files{"tool": script}.write(t, t.TempDir())
 	for _, c := range []struct {
 		name     string
@@ -217,6 +221,7 @@ func quoted(s string) string {
 }
 
 func TestManifestFiles(t *testing.T) {
+	t.Parallel()
 	outside := files{"x.json": manifest("a.b", "")}.write(t, t.TempDir())
 	for _, c := range []struct {
 		name    string
@@ -250,6 +255,7 @@ func TestManifestFiles(t *testing.T) {
 }
 
 func TestFolderThatIsNotThere(t *testing.T) {
+	t.Parallel()
 	s := executable.New(executable.Options{Dir: filepath.Join(t.TempDir(), "none")})
 	tools, err := s.Tools(t.Context())
 	if tools != nil || tool.KindOf(err) != tool.NotFound || !errors.Is(err, os.ErrNotExist) || len(s.Problems()) != 1 {
@@ -258,6 +264,7 @@ func TestFolderThatIsNotThere(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
+	t.Parallel()
 	root := files{
 		"global/x.json": manifest("git.commit", `"version": "2.0"`), "global/x": script,
 		"global/y.json": manifest("git.push", ""), "global/y": script,

@@ -15,7 +15,7 @@ import (
 	"callgate/tool"
 )
 
-// measure reports what a call costs this process, beside how long it takes.
+// measure reports the CPU time of a call too.
 func measure(b *testing.B, call func() error) {
 	b.Helper()
 	if err := call(); err != nil {
@@ -34,7 +34,7 @@ func measure(b *testing.B, call func() error) {
 // BenchmarkBareCall is the SDK's own client, over its own transport.
 func BenchmarkBareCall(b *testing.B) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), partVariable+"=normal")
+	cmd.Env = append(os.Environ(), kindVariable+"=normal")
 	client := sdk.NewClient(&sdk.Implementation{Name: "bench", Version: "0"}, nil)
 	session, err := client.Connect(b.Context(), &sdk.CommandTransport{Command: cmd}, nil)
 	if err != nil {
@@ -48,10 +48,9 @@ func BenchmarkBareCall(b *testing.B) {
 	})
 }
 
-// BenchmarkCall is a call of a tool: the line, the clock, the way there and
-// back, and the result.
+// BenchmarkCall is a whole call of a tool.
 func BenchmarkCall(b *testing.B) {
-	_, byName := refreshed(b, play("normal"), mcp.Options{})
+	_, byName := refreshed(b, local("normal"), mcp.Options{})
 	echo, ctx := byName["echo"], context.Background()
 	c := tool.Call{ID: "call-1", Args: json.RawMessage(`{"text":"hello"}`)}
 	measure(b, func() error {
@@ -61,7 +60,7 @@ func BenchmarkCall(b *testing.B) {
 }
 
 func BenchmarkCallsAtOnce(b *testing.B) {
-	_, byName := refreshed(b, play("normal"), mcp.Options{})
+	_, byName := refreshed(b, local("normal"), mcp.Options{})
 	echo, ctx := byName["echo"], context.Background()
 	c := tool.Call{ID: "call-1", Args: json.RawMessage(`{"text":"hello"}`)}
 	b.ReportAllocs()
@@ -75,7 +74,7 @@ func BenchmarkCallsAtOnce(b *testing.B) {
 	})
 }
 
-// cached fills a cache with what many servers brought.
+// cached fills a cache with the listings of many servers.
 func cached(b *testing.B, servers, tools int) (folder string, configs []mcp.Config) {
 	b.Helper()
 	folder = b.TempDir()
@@ -90,8 +89,10 @@ func cached(b *testing.B, servers, tools int) (folder string, configs []mcp.Conf
 		var list []map[string]any
 		for j := range tools {
 			list = append(list, map[string]any{
-				"name": fmt.Sprintf("do_thing_%d", j), "description": "Does a thing to another thing, as often as it is told, and says how it went.",
-				"input_schema": json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"where the thing is"},"times":{"type":"integer","minimum":1},"how":{"enum":["fast","well"]}},"required":["path"]}`),
+				"name":        fmt.Sprintf("do_thing_%d", j),
+				"description": "Does a thing to another thing, as often as it is told, and says how it went.",
+				"input_schema": json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"where ` +
+					`the thing is"},"times":{"type":"integer","minimum":1},"how":{"enum":["fast","well"]}},"required":["path"]}`),
 			})
 		}
 		m["tools"] = list

@@ -11,14 +11,15 @@ import (
 )
 
 func TestToolsAreKnownWithoutStarting(t *testing.T) {
+	t.Parallel()
 	cache := t.TempDir()
 	c := newChanges()
-	first := server(t, play("normal"), mcp.Options{Cache: cache, OnToolsChanged: c.changed})
+	first := server(t, local("normal"), mcp.Options{Cache: cache, OnToolsChanged: c.changed})
 	if list, err := first.Tools(t.Context()); len(list) != 0 || err != nil {
 		t.Fatalf("a server that was never seen has %v, %v", list, err)
 	}
-	c.wait(t) // fetched in the background
-	if len(tools(t, first)) != 10 {
+	c.wait(t)                       // fetched in the background
+	if len(tools(t, first)) != 12 { // two of them read its resources and prompts
 		t.Errorf("tools %v", tools(t, first))
 	}
 	files, err := filepath.Glob(filepath.Join(cache, "*"))
@@ -30,13 +31,13 @@ func TestToolsAreKnownWithoutStarting(t *testing.T) {
 	}
 
 	c2 := newChanges()
-	second := server(t, play("normal"), mcp.Options{Cache: cache, OnToolsChanged: c2.changed})
+	second := server(t, local("normal"), mcp.Options{Cache: cache, OnToolsChanged: c2.changed})
 	byName := tools(t, second)
-	if st := second.Status(); len(byName) != 10 || st.State != mcp.NotStarted || st.Tools != 10 || st.Protocol != "2026-07-28" {
+	if st := second.Status(); len(byName) != 12 || st.State != mcp.NotStarted || st.Tools != 10 || st.Protocol != "2026-07-28" {
 		t.Errorf("%d tools, status %+v", len(byName), st)
 	}
 	r, err := call(t.Context(), byName["echo"], `{"text":"now it runs"}`)
-	if got := said(t, r, err); got != "now it runs" {
+	if got := textOf(t, r, err); got != "now it runs" {
 		t.Errorf("it said %q", got)
 	}
 	if st := second.Status(); st.State != mcp.Running || c2.n != 0 {
@@ -45,10 +46,11 @@ func TestToolsAreKnownWithoutStarting(t *testing.T) {
 }
 
 func TestDamagedCacheIsFetchedAgain(t *testing.T) {
+	t.Parallel()
 	for _, content := range []string{"", "{", `{"version":99}`, `{"version":1,"key":"another"}`} {
 		cache := t.TempDir()
 		c := newChanges()
-		s := server(t, play("normal"), mcp.Options{Cache: cache, OnToolsChanged: c.changed})
+		s := server(t, local("normal"), mcp.Options{Cache: cache, OnToolsChanged: c.changed})
 		if err := os.WriteFile(filepath.Join(cache, s.Key()+".json"), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -56,15 +58,16 @@ func TestDamagedCacheIsFetchedAgain(t *testing.T) {
 			t.Errorf("from %q came %v, %v", content, list, err)
 		}
 		c.wait(t)
-		if len(tools(t, s)) != 10 {
+		if len(tools(t, s)) != 12 {
 			t.Errorf("after %q there are %v", content, tools(t, s))
 		}
 	}
 }
 
 func TestChangedToolsAreNoticed(t *testing.T) {
-	for _, part := range []string{"normal", "legacy"} {
-		t.Run(part, func(t *testing.T) { noticeChange(t, play(part)) })
+	t.Parallel()
+	for _, kind := range []string{"normal", "legacy"} {
+		t.Run(kind, func(t *testing.T) { noticeChange(t, local(kind)) })
 	}
 }
 
@@ -74,14 +77,14 @@ func noticeChange(t *testing.T, cfg mcp.Config) {
 	s, byName := refreshed(t, cfg, mcp.Options{Cache: cache, OnToolsChanged: c.changed})
 	c.wait(t)
 	r, err := call(t.Context(), byName["grow"], "")
-	said(t, r, err)
-	c.wait(t) // the server's word
+	textOf(t, r, err)
+	c.wait(t) // the server's notification
 	grown := tools(t, s)["grown"]
 	if grown == nil {
 		t.Fatalf("tools %v", tools(t, s))
 	}
 	r, err = call(t.Context(), grown, "")
-	if got := said(t, r, err); got != "new" {
+	if got := textOf(t, r, err); got != "new" {
 		t.Errorf("it said %q", got)
 	}
 	// The next one finds the larger list in the cache, and that it is smaller
@@ -101,9 +104,11 @@ func noticeChange(t *testing.T, cfg mcp.Config) {
 }
 
 func TestVetDecidesWhatIsPublished(t *testing.T) {
+	t.Parallel()
 	var seen []mcp.Definition
 	allowed := map[string]bool{"echo": true}
-	s, byName := refreshed(t, play("normal"), mcp.Options{Vet: func(_ *mcp.Server, defs []mcp.Definition) []mcp.Definition {
+	s, byName := refreshed(t, local("normal"), mcp.Options{Vet: func(_ *mcp.Server,
+		defs []mcp.Definition) []mcp.Definition {
 		seen = defs
 		var may []mcp.Definition
 		for _, d := range defs {
@@ -113,19 +118,20 @@ func TestVetDecidesWhatIsPublished(t *testing.T) {
 		}
 		return may
 	}})
-	if len(byName) != 1 || byName["echo"] == nil || len(seen) != 10 {
+	if len(byName) != 3 || byName["echo"] == nil || len(seen) != 10 { // the tools that read are not the server's
 		t.Errorf("published %v of %d", byName, len(seen))
 	}
 	allowed["add"] = true
-	if len(tools(t, s)) != 2 {
+	if len(tools(t, s)) != 4 {
 		t.Errorf("now published %v", tools(t, s))
 	}
 }
 
 func TestKeyHoldsNoSecret(t *testing.T) {
+	t.Parallel()
 	value := "one"
 	opt := mcp.Options{Secret: func(string) (string, error) { return value, nil }}
-	cfg := play("normal")
+	cfg := local("normal")
 	cfg.Env["TOKEN"] = "{{ secret.T }}"
 	first := server(t, cfg, opt).Key()
 	value = "two"
@@ -135,11 +141,12 @@ func TestKeyHoldsNoSecret(t *testing.T) {
 }
 
 func TestManyServersAreFetchedAFewAtATime(t *testing.T) {
+	t.Parallel()
 	c := newChanges()
 	h := open(t, mcp.Options{OnToolsChanged: c.changed})
 	const n = 6
 	for i := range n {
-		cfg := play("old")
+		cfg := local("old")
 		cfg.Name = "s" + string(rune('a'+i))
 		s, err := h.Server(cfg)
 		if err != nil {

@@ -13,14 +13,16 @@ import (
 	"callgate/tool"
 )
 
-// waiting is the arguments of a call that lasts until a file is there.
+// waiting is the arguments of a call that runs until a file exists.
 func waiting(file func(string) string, name string) string {
-	args, _ := json.Marshal(map[string]string{"until": file(name + ".go"), "started": file(name + ".started"), "cancelled": file(name + ".cancelled")})
+	args, _ := json.Marshal(map[string]string{"until": file(name + ".go"), "started": file(name + ".started"),
+		"cancelled": file(name + ".cancelled")})
 	return string(args)
 }
 
 func TestTimeoutCancelsAtTheServer(t *testing.T) {
-	cfg := play("normal")
+	t.Parallel()
+	cfg := local("normal")
 	cfg.CallTimeout = 200 * time.Millisecond
 	s, byName := refreshed(t, cfg, mcp.Options{})
 	file := dir(t)
@@ -33,7 +35,8 @@ func TestTimeoutCancelsAtTheServer(t *testing.T) {
 }
 
 func TestCancelReachesTheServer(t *testing.T) {
-	_, byName := refreshed(t, play("normal"), mcp.Options{})
+	t.Parallel()
+	_, byName := refreshed(t, local("normal"), mcp.Options{})
 	file := dir(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
@@ -50,7 +53,7 @@ func TestCancelReachesTheServer(t *testing.T) {
 	expectError(t, err, tool.Timeout)
 }
 
-// watcher keeps what a call emits.
+// watcher records the output of a call.
 type watcher struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -71,28 +74,34 @@ func (w *watcher) String() string {
 }
 
 func TestProgressIsPassedOnAndExtends(t *testing.T) {
-	for _, part := range []string{"normal", "legacy"} {
-		cfg := play(part)
-		cfg.CallTimeout = time.Second
-		_, byName := refreshed(t, cfg, mcp.Options{})
-		file := dir(t)
-		var w watcher
-		go func() { // long after the call would have been given up without progress
-			poll(func() bool { return strings.Count(w.String(), "\n") > 75 })
-			touch(file("a.go"))
-		}()
-		r, err := byName["work"].Handler.Execute(t.Context(), tool.Call{ID: "c", Args: json.RawMessage(waiting(file, "a"))}, w.grant())
-		if got := said(t, r, err); got != "worked" {
-			t.Errorf("it said %q", got)
-		}
-		if !strings.HasPrefix(w.String(), "progress: 1/10 step\nprogress: 2/10 step\n") {
-			t.Errorf("progress was told as %q", w.String())
-		}
+	t.Parallel()
+	for _, kind := range []string{"normal", "legacy"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			cfg := local(kind)
+			cfg.CallTimeout = time.Second
+			_, byName := refreshed(t, cfg, mcp.Options{})
+			file := dir(t)
+			var w watcher
+			go func() { // long after the call would have been given up without progress
+				poll(func() bool { return strings.Count(w.String(), "\n") > 75 })
+				touch(file("a.go"))
+			}()
+			c := tool.Call{ID: "c", Args: json.RawMessage(waiting(file, "a"))}
+			r, err := byName["work"].Handler.Execute(t.Context(), c, w.grant())
+			if got := textOf(t, r, err); got != "worked" {
+				t.Errorf("it said %q", got)
+			}
+			if !strings.HasPrefix(w.String(), "progress: 1/10 step\nprogress: 2/10 step\n") {
+				t.Errorf("progress was shown as %q", w.String())
+			}
+		})
 	}
 }
 
 func TestCallsWaitInLine(t *testing.T) {
-	cfg := play("normal")
+	t.Parallel()
+	cfg := local("normal")
 	cfg.Concurrency = 2
 	s, byName := refreshed(t, cfg, mcp.Options{})
 	file := dir(t)
@@ -100,7 +109,7 @@ func TestCallsWaitInLine(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		wg.Go(func() {
 			r, err := call(t.Context(), byName["wait"], waiting(file, name))
-			if got := said(t, r, err); got != "waited" {
+			if got := textOf(t, r, err); got != "waited" {
 				t.Errorf("%s said %q", name, got)
 			}
 		})
@@ -113,14 +122,15 @@ func TestCallsWaitInLine(t *testing.T) {
 		expectError(t, err, tool.Cancelled, "waited in line", "2 calls at a time")
 	})
 	eventually(t, "the line", func() bool { return s.Status().Waiting == 1 && w.String() != "" })
-	if st := s.Status(); st.InFlight != 2 || !strings.Contains(w.String(), "waiting: the MCP server actor has 2 calls already") {
+	if st := s.Status(); st.InFlight != 2 || !strings.Contains(w.String(),
+		"waiting: the MCP server actor has 2 calls already") {
 		t.Errorf("status %+v, told %q", st, w.String())
 	}
 	cancel()
 	var third sync.WaitGroup
 	third.Go(func() {
 		r, err := call(t.Context(), byName["echo"], `{"text":"third"}`)
-		if got := said(t, r, err); got != "third" {
+		if got := textOf(t, r, err); got != "third" {
 			t.Errorf("it said %q", got)
 		}
 	})
@@ -131,9 +141,10 @@ func TestCallsWaitInLine(t *testing.T) {
 	wg.Wait()
 }
 
-// A server that reads no more holds up only the call it does not read.
+// A server that stops reading delays only the call that it does not read.
 func TestDeafServers(t *testing.T) {
-	cfg := play("deaf")
+	t.Parallel()
+	cfg := local("deaf")
 	cfg.CallTimeout = 300 * time.Millisecond
 	s, byName := refreshed(t, cfg, mcp.Options{Grace: 50 * time.Millisecond})
 	pid := s.Status().Pid
@@ -160,7 +171,8 @@ func TestDeafServers(t *testing.T) {
 }
 
 func TestManyCallsAtOnce(t *testing.T) {
-	s, byName := refreshed(t, play("normal"), mcp.Options{})
+	t.Parallel()
+	s, byName := refreshed(t, local("normal"), mcp.Options{})
 	var wg sync.WaitGroup
 	for range 32 {
 		wg.Go(func() {

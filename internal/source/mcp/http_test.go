@@ -16,11 +16,12 @@ import (
 	"callgate/tool"
 )
 
-// streamable serves a server over HTTP as it is done now; stateless speaks the
-// newest protocol, stateful the older ones.
+// streamable serves a server over streamable HTTP: stateless in the newest
+// protocol, stateful in the older ones.
 func streamable(stateless bool) http.Handler {
 	s := normalServer()
-	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: stateless, PropagateRequestCancellation: true})
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s },
+		&sdk.StreamableHTTPOptions{Stateless: stateless, PropagateRequestCancellation: true})
 }
 
 // listen serves a handler on this machine.
@@ -34,11 +35,12 @@ func listen(t testing.TB, h http.Handler) string {
 	return s.URL
 }
 
-func at(url string) mcp.Config {
+func remote(url string) mcp.Config {
 	return mcp.Config{Name: "far", URL: url, StartTimeout: 20 * time.Second}
 }
 
 func TestRemoteServers(t *testing.T) {
+	t.Parallel()
 	sse := func() http.Handler {
 		s := normalServer()
 		return sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return s }, nil)
@@ -62,14 +64,15 @@ func TestRemoteServers(t *testing.T) {
 				asked.Add(1)
 				c.handler.ServeHTTP(w, r)
 			}))
-			cfg := at(url)
+			cfg := remote(url)
 			cfg.Transport = c.transport
 			cfg.Headers = map[string]string{"X-Key": "{{secret.K}}"}
 			ch := newChanges()
-			s, byName := refreshed(t, cfg, mcp.Options{OnToolsChanged: ch.changed, Secret: func(string) (string, error) { return "s3cr3t-value", nil }})
+			secret := func(string) (string, error) { return "s3cr3t-value", nil }
+			s, byName := refreshed(t, cfg, mcp.Options{OnToolsChanged: ch.changed, Secret: secret})
 			ch.wait(t)
 			r, err := call(t.Context(), byName["echo"], `{"text":"far away"}`)
-			if got := said(t, r, err); got != "far away" {
+			if got := textOf(t, r, err); got != "far away" {
 				t.Errorf("it said %q", got)
 			}
 			if st := s.Status(); st.Protocol != c.protocol || st.State != mcp.Running || st.Pid != 0 {
@@ -83,9 +86,10 @@ func TestRemoteServers(t *testing.T) {
 }
 
 func TestRemoteCallsAreCancelled(t *testing.T) {
+	t.Parallel()
 	for _, stateless := range []bool{true, false} {
 		t.Run(fmt.Sprint(stateless), func(t *testing.T) {
-			cfg := at(listen(t, streamable(stateless)))
+			cfg := remote(listen(t, streamable(stateless)))
 			cfg.CallTimeout = 300 * time.Millisecond
 			_, byName := refreshed(t, cfg, mcp.Options{})
 			file := dir(t)
@@ -97,33 +101,39 @@ func TestRemoteCallsAreCancelled(t *testing.T) {
 }
 
 func TestRemoteProgress(t *testing.T) {
+	t.Parallel()
 	for _, stateless := range []bool{true, false} {
 		t.Run(fmt.Sprint(stateless), func(t *testing.T) {
-			_, byName := refreshed(t, at(listen(t, streamable(stateless))), mcp.Options{})
+			_, byName := refreshed(t, remote(listen(t, streamable(stateless))), mcp.Options{})
 			file := dir(t)
 			var w watcher
 			go func() {
 				poll(func() bool { return strings.Count(w.String(), "\n") > 3 })
 				touch(file("a.go"))
 			}()
-			r, err := byName["work"].Handler.Execute(t.Context(), tool.Call{ID: "c", Args: []byte(waiting(file, "a"))}, w.grant())
-			if got := said(t, r, err); got != "worked" {
+			r, err := byName["work"].Handler.Execute(t.Context(), tool.Call{ID: "c", Args: []byte(waiting(file, "a"))},
+				w.grant())
+			if got := textOf(t, r, err); got != "worked" {
 				t.Errorf("it said %q", got)
 			}
 		})
 	}
 }
 
-// A server that forgot the session is connected again without anybody
-// noticing: the call was certainly not made.
+// When a server no longer has the session, the client connects again and repeats
+// the call: it was certainly not taken.
 func TestForgottenSessions(t *testing.T) {
+	t.Parallel()
 	var current atomic.Value
 	current.Store(streamable(false))
-	url := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.Load().(http.Handler).ServeHTTP(w, r) }))
-	s, byName := refreshed(t, at(url), mcp.Options{})
+	url := listen(t, http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		current.Load().(http.Handler).ServeHTTP(w, r)
+	}))
+	s, byName := refreshed(t, remote(url), mcp.Options{})
 	current.Store(streamable(false))
 	r, err := call(t.Context(), byName["echo"], `{"text":"again"}`)
-	if got := said(t, r, err); got != "again" {
+	if got := textOf(t, r, err); got != "again" {
 		t.Errorf("it said %q", got)
 	}
 	if st := s.Status(); st.Calls != 1 || st.Failures != 0 {
@@ -132,6 +142,7 @@ func TestForgottenSessions(t *testing.T) {
 }
 
 func TestUnreachableServers(t *testing.T) {
+	t.Parallel()
 	var down atomic.Bool
 	handler := streamable(true)
 	url := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -141,7 +152,7 @@ func TestUnreachableServers(t *testing.T) {
 		}
 		handler.ServeHTTP(w, r)
 	}))
-	s, byName := refreshed(t, at(url), mcp.Options{})
+	s, byName := refreshed(t, remote(url), mcp.Options{})
 	down.Store(true)
 	_, err := call(t.Context(), byName["echo"], `{"text":"x"}`)
 	expectError(t, err, tool.Unavailable, "far", "broke")
@@ -149,14 +160,14 @@ func TestUnreachableServers(t *testing.T) {
 	expectError(t, err, tool.Unavailable, "far")
 	down.Store(false)
 	r, err := call(t.Context(), byName["echo"], `{"text":"up"}`)
-	if got := said(t, r, err); got != "up" {
+	if got := textOf(t, r, err); got != "up" {
 		t.Errorf("it said %q", got)
 	}
 	if st := s.Status(); !st.NextTry.IsZero() {
 		t.Errorf("status %+v", st)
 	}
 
-	nobody := server(t, at("http://127.0.0.1:1/mcp?key={{secret.K}}"), mcp.Options{Secret: func(string) (string, error) { return "s3cr3t value", nil }})
+	nobody := server(t, remote("http://127.0.0.1:1/mcp?key={{secret.K}}"), mcp.Options{Secret: func(string) (string, error) { return "s3cr3t value", nil }})
 	err = nobody.Refresh(t.Context())
 	expectError(t, err, tool.Unavailable, "far", "refused")
 	if strings.Contains(err.Error(), "s3cr3t") {
@@ -165,6 +176,8 @@ func TestUnreachableServers(t *testing.T) {
 }
 
 func TestHangingRemoteServer(t *testing.T) {
+	t.Parallel()
+	m := open(t, mcp.Options{})
 	gone := make(chan struct{})
 	url := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -172,14 +185,18 @@ func TestHangingRemoteServer(t *testing.T) {
 		case <-gone:
 		}
 	}))
-	t.Cleanup(func() { close(gone) })
-	cfg := at(url)
+	t.Cleanup(func() { close(gone) }) // before the manager is closed, which waits for the SDK
+	cfg := remote(url)
 	cfg.StartTimeout = 200 * time.Millisecond
-	err := server(t, cfg, mcp.Options{}).Refresh(t.Context())
-	expectError(t, err, tool.Unavailable, "within 200ms")
+	s, err := m.Server(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expectError(t, s.Refresh(t.Context()), tool.Unavailable, "within 200ms")
 }
 
 func TestHeadersStayWithTheirHost(t *testing.T) {
+	t.Parallel()
 	var stolen atomic.Bool
 	thief := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		stolen.Store(true)
@@ -199,7 +216,8 @@ func TestHeadersStayWithTheirHost(t *testing.T) {
 		{"a redirect", "redirects to http://localhost", mcp.Config{}, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere, http.StatusTemporaryRedirect)
 		}},
-		{"a redirect that loses the request", "loses the request", mcp.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		{"a redirect that loses the request", "loses the request", mcp.Config{}, func(w http.ResponseWriter,
+			r *http.Request) {
 			http.Redirect(w, r, "/other", http.StatusFound)
 		}},
 		{"another place to post to", "names http://localhost", mcp.Config{Transport: mcp.SSE}, func(w http.ResponseWriter, r *http.Request) {
@@ -230,7 +248,7 @@ func TestHeadersStayWithTheirHost(t *testing.T) {
 		}
 		here.ServeHTTP(w, r)
 	}))
-	if err := server(t, at(url), mcp.Options{}).Refresh(t.Context()); err != nil {
+	if err := server(t, remote(url), mcp.Options{}).Refresh(t.Context()); err != nil {
 		t.Errorf("a redirect on the same host: %v", err)
 	}
 }

@@ -22,27 +22,27 @@ import (
 	"callgate/tool"
 )
 
-// guard is a server that wants a login, and the authorization server that
-// gives it.
+// guard is a server that wants a login, and its authorization server.
 type guard struct {
 	t   testing.TB
 	url string
 
 	mu       sync.Mutex
-	access   map[string]bool       // tokens that are good
+	access   map[string]bool       // valid tokens
 	refresh  map[string]bool       //
 	codes    map[string]url.Values // the request that each code was given for
 	clients  map[string]string     // redirect address of each client
-	secret   string                // of the client that is known beforehand
+	secret   string                // of the registered client
 	n        int
 	deny     bool
-	open     bool // lets everybody in
-	lifetime int
+	open     bool // no login is needed
+	lifetime int  // of the tokens that a login gives, in seconds; renewed ones last an hour
 	renewed  int
 }
 
 func newGuard(t testing.TB) *guard {
-	g := &guard{t: t, access: map[string]bool{}, refresh: map[string]bool{}, codes: map[string]url.Values{}, clients: map[string]string{}, lifetime: 3600}
+	g := &guard{t: t, access: map[string]bool{}, refresh: map[string]bool{}, codes: map[string]url.Values{},
+		clients: map[string]string{}, lifetime: 3600}
 	mux := http.NewServeMux()
 	behind := streamable(true)
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
@@ -50,7 +50,8 @@ func newGuard(t testing.TB) *guard {
 		in := g.open || g.access[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
 		g.mu.Unlock()
 		if !in {
-			w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer resource_metadata="%s/.well-known/oauth-protected-resource/mcp", scope="tools"`, g.url))
+			w.Header().Set("WWW-Authenticate",
+				fmt.Sprintf(`Bearer resource_metadata="%s/.well-known/oauth-protected-resource/mcp", scope="tools"`, g.url))
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
@@ -61,9 +62,11 @@ func newGuard(t testing.TB) *guard {
 	})
 	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, r *http.Request) {
 		reply(w, object{
-			"issuer": g.url, "authorization_endpoint": g.url + "/authorize", "token_endpoint": g.url + "/token", "registration_endpoint": g.url + "/register",
+			"issuer": g.url, "authorization_endpoint": g.url + "/authorize", "token_endpoint": g.url + "/token",
+			"registration_endpoint":    g.url + "/register",
 			"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
-			"scopes_supported": []string{"tools", "offline_access"}, "token_endpoint_auth_methods_supported": []string{"client_secret_post", "none"},
+			"scopes_supported":                      []string{"tools", "offline_access"},
+			"token_endpoint_auth_methods_supported": []string{"client_secret_post", "none"},
 		})
 	})
 	mux.HandleFunc("/register", g.register)
@@ -94,7 +97,8 @@ func (g *guard) register(w http.ResponseWriter, r *http.Request) {
 	g.clients[id] = in.RedirectURIs[0]
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusCreated)
-	json.NewEncoder(w).Encode(object{"client_id": id, "redirect_uris": in.RedirectURIs, "token_endpoint_auth_method": "none"})
+	json.NewEncoder(w).Encode(object{"client_id": id, "redirect_uris": in.RedirectURIs,
+		"token_endpoint_auth_method": "none"})
 }
 
 func (g *guard) authorize(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +127,7 @@ func (g *guard) token(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r.ParseForm()
-	ok := false
+	ok, lifetime := false, g.lifetime
 	switch r.Form.Get("grant_type") {
 	case "authorization_code":
 		q := g.codes[r.Form.Get("code")]
@@ -133,8 +137,9 @@ func (g *guard) token(w http.ResponseWriter, r *http.Request) {
 			q.Get("redirect_uri") == r.Form.Get("redirect_uri") && r.Form.Get("client_secret") == g.secret && r.Form.Get("resource") == g.url+"/mcp"
 	case "refresh_token":
 		ok = g.refresh[r.Form.Get("refresh_token")]
-		delete(g.refresh, r.Form.Get("refresh_token")) // each is good once
+		delete(g.refresh, r.Form.Get("refresh_token")) // each is valid once
 		g.renewed++
+		lifetime = 3600
 	}
 	if !ok {
 		w.Header().Set("Content-Type", "application/json")
@@ -145,17 +150,17 @@ func (g *guard) token(w http.ResponseWriter, r *http.Request) {
 	g.n++
 	access, refresh := fmt.Sprintf("access-%d", g.n), fmt.Sprintf("refresh-%d", g.n)
 	g.access[access], g.refresh[refresh] = true, true
-	reply(w, object{"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": g.lifetime})
+	reply(w, object{"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": lifetime})
 }
 
-// change does something to the guard.
+// change changes the guard.
 func (g *guard) change(do func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	do()
 }
 
-// browse is a browser, in the hands of somebody who agrees to everything.
+// browse is a browser whose user agrees to everything.
 func browse(page string) error {
 	resp, err := http.Get(page)
 	if err != nil {
@@ -170,12 +175,14 @@ func browse(page string) error {
 }
 
 func TestLogin(t *testing.T) {
+	t.Parallel()
 	g := newGuard(t)
 	tokens := t.TempDir()
-	cfg := at(g.url + "/mcp")
+	cfg := remote(g.url + "/mcp")
 	s := server(t, cfg, mcp.Options{Tokens: tokens})
-	for range 6 { // being sent to log in is no failure
-		expectError(t, s.Refresh(t.Context()), tool.Denied, "the MCP server far needs a login, and there is none", "callgate mcp login far")
+	for range 6 { // a missing login is not a failure
+		expectError(t, s.Refresh(t.Context()), tool.Denied, "the MCP server far needs a login, and there is none",
+			"callgate mcp login far")
 	}
 	if err := s.Authorize(t.Context(), browse); err != nil {
 		t.Fatal(err)
@@ -185,7 +192,7 @@ func TestLogin(t *testing.T) {
 	}
 	echo := tools(t, s)["echo"]
 	r, err := call(t.Context(), echo, `{"text":"in"}`)
-	if got := said(t, r, err); got != "in" {
+	if got := textOf(t, r, err); got != "in" {
 		t.Errorf("it said %q", got)
 	}
 	files, err := filepath.Glob(filepath.Join(tokens, "*"))
@@ -196,10 +203,10 @@ func TestLogin(t *testing.T) {
 		t.Errorf("its mode is %v, %v", info.Mode(), err)
 	}
 
-	// The token is void, and is renewed without anybody noticing.
+	// A void token is renewed without an error.
 	g.change(func() { clear(g.access) })
 	r, err = call(t.Context(), echo, `{"text":"renewed"}`)
-	if got := said(t, r, err); got != "renewed" || g.renewed != 1 {
+	if got := textOf(t, r, err); got != "renewed" || g.renewed != 1 {
 		t.Errorf("it said %q after %d renewals", got, g.renewed)
 	}
 
@@ -220,19 +227,21 @@ func TestLogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err = call(t.Context(), echo, `{"text":"back"}`)
-	if got := said(t, r, err); got != "back" {
+	if got := textOf(t, r, err); got != "back" {
 		t.Errorf("it said %q", got)
 	}
 }
 
+// The login itself starts a fetch in the background, which may be the first to
+// renew the token: so the test leaves the lifetimes alone once it has begun.
 func TestExpiredTokensAreRenewedOnce(t *testing.T) {
+	t.Parallel()
 	g := newGuard(t)
-	g.lifetime = 1 // less than what is left when a token is renewed
-	s := server(t, at(g.url+"/mcp"), mcp.Options{})
+	g.lifetime = 1 // a token is renewed when it lasts less than 30 seconds
+	s := server(t, remote(g.url+"/mcp"), mcp.Options{})
 	if err := s.Authorize(t.Context(), browse); err != nil {
 		t.Fatal(err)
 	}
-	g.change(func() { g.lifetime = 3600 })
 	if err := s.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -252,6 +261,7 @@ func TestExpiredTokensAreRenewedOnce(t *testing.T) {
 }
 
 func TestKnownClient(t *testing.T) {
+	t.Parallel()
 	g := newGuard(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -261,7 +271,7 @@ func TestKnownClient(t *testing.T) {
 	l.Close()
 	g.clients["known"] = fmt.Sprintf("http://localhost:%d/callback", port)
 	g.secret = "s3cr3t-value"
-	cfg := at(g.url + "/mcp")
+	cfg := remote(g.url + "/mcp")
 	cfg.OAuth = &mcp.OAuth{ClientID: "known", ClientSecret: "{{secret.S}}", CallbackPort: port, Scopes: []string{"mine"}}
 	var page string
 	s := server(t, cfg, mcp.Options{Secret: func(string) (string, error) { return "s3cr3t-value", nil }})
@@ -284,6 +294,7 @@ func TestKnownClient(t *testing.T) {
 }
 
 func TestLoginsThatFail(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		change func(*guard)
@@ -298,18 +309,19 @@ func TestLoginsThatFail(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := newGuard(t)
 			c.change(g)
-			err := server(t, at(g.url+"/mcp"), mcp.Options{}).Authorize(t.Context(), c.open)
+			err := server(t, remote(g.url+"/mcp"), mcp.Options{}).Authorize(t.Context(), c.open)
 			expectError(t, err, c.kind, c.want)
 		})
 	}
-	err := server(t, play("normal"), mcp.Options{}).Authorize(t.Context(), browse)
+	err := server(t, local("normal"), mcp.Options{}).Authorize(t.Context(), browse)
 	expectError(t, err, tool.Invalid, "local command")
 }
 
-// Somebody else who finds the port cannot end the login, or bring their own.
-func TestStrangersAtTheCallback(t *testing.T) {
+// Other programs that find the port can neither end the login nor replace it.
+func TestOtherProgramsAtTheCallback(t *testing.T) {
+	t.Parallel()
 	g := newGuard(t)
-	s := server(t, at(g.url+"/mcp"), mcp.Options{})
+	s := server(t, remote(g.url+"/mcp"), mcp.Options{})
 	err := s.Authorize(t.Context(), func(page string) error {
 		u, err := url.Parse(page)
 		if err != nil {

@@ -2,7 +2,7 @@ package mcp
 
 import "time"
 
-// State is where a server stands.
+// State is the state of a server.
 type State string
 
 // The states.
@@ -11,61 +11,58 @@ const (
 	Starting    State = "starting"     // it is being started or connected
 	Running     State = "running"      //
 	Failed      State = "failed"       // it could not be started, or ended by itself; the next call tries again
-	CircuitOpen State = "open-breaker" // it failed too often, and is left alone for a while
+	CircuitOpen State = "open-breaker" // it failed too often, and is not tried for a while
 	Stopped     State = "stopped"      // for good
 )
 
-// Status is what is to be known about a server at a moment.
+// Status describes a server at one moment.
 type Status struct {
 	Name         string    `json:"name"`
 	State        State     `json:"state"`
-	Server       string    `json:"server,omitempty"` // what it calls itself
+	Server       string    `json:"server,omitempty"` // the name that it gives itself
 	Protocol     string    `json:"protocol,omitempty"`
 	Instructions string    `json:"instructions,omitempty"`
 	Resources    bool      `json:"resources,omitempty"`
 	Prompts      bool      `json:"prompts,omitempty"`
 	Tools        int       `json:"tools"`
-	Fetched      time.Time `json:"fetched,omitzero"` // when its tools were last asked for
+	Fetched      time.Time `json:"fetched,omitzero"` // when it last listed its tools
 	Pid          int       `json:"pid,omitempty"`
-	Since        time.Time `json:"since,omitzero"` // of running
+	Since        time.Time `json:"since,omitzero"` // when it was started or connected
 	Calls        int       `json:"calls"`
 	Failures     int       `json:"failures"` // of the calls
 	InFlight     int       `json:"in_flight"`
-	Waiting      int       `json:"waiting"` // in line for a place
+	Waiting      int       `json:"waiting"` // calls in line for a slot
 	LastError    string    `json:"last_error,omitempty"`
 	NextTry      time.Time `json:"next_try,omitzero"`
 }
 
-// Status tells where the server stands.
+// Status describes the server now.
 func (s *Server) Status() Status {
 	st := Status{Name: s.cfg.Name, State: NotStarted}
-	if m := s.known(); m != nil {
-		st.Server, st.Protocol, st.Instructions = m.Server, m.Protocol, m.Instructions
-		st.Resources, st.Prompts, st.Tools, st.Fetched = m.Resources, m.Prompts, len(m.Tools), m.Fetched
+	if l := s.catalog.known(); l != nil {
+		st.Server, st.Protocol, st.Instructions = l.Server, l.Protocol, l.Instructions
+		st.Resources, st.Prompts, st.Tools, st.Fetched = l.Resources, l.Prompts, len(l.Tools), l.Fetched
 	}
-	s.calls.mu.Lock()
-	st.Calls, st.Failures, st.Waiting, st.InFlight = s.calls.calls, s.calls.failures, s.calls.waiting, len(s.calls.inFlight)
-	s.calls.mu.Unlock()
-	breaker := s.conn.breaker.State()
-	st.NextTry = breaker.Next
-	s.conn.mu.Lock()
-	defer s.conn.mu.Unlock()
-	if s.conn.last != nil {
-		st.LastError = s.conn.last.Error()
+	n := s.requests.Stats()
+	st.Calls, st.Failures, st.Waiting, st.InFlight = n.Calls, n.Failures, n.Waiting, n.Sent
+	c := s.connector.Status()
+	st.NextTry = c.Breaker.Next
+	if c.Last != nil {
+		st.LastError = c.Last.Error()
 	}
-	switch l := s.conn.current; {
-	case s.conn.ctx.Err() != nil:
+	switch {
+	case c.Stopped:
 		st.State = Stopped
-	case l != nil:
-		st.State, st.Since = Running, l.began
-		if l.process != nil {
-			st.Pid = l.process.Pid()
+	case c.Current != nil:
+		st.State, st.Since = Running, c.Current.Began
+		if c.Current.Process != nil {
+			st.Pid = c.Current.Process.Pid()
 		}
-	case s.conn.attempt != nil:
+	case c.Connecting:
 		st.State = Starting
-	case breaker.Open:
+	case c.Breaker.Open:
 		st.State = CircuitOpen
-	case s.conn.last != nil:
+	case c.Last != nil:
 		st.State = Failed
 	}
 	return st

@@ -12,7 +12,7 @@ import (
 	"callgate/tool"
 )
 
-// reader takes one value in. The path names it in messages.
+// reader reads one value. The path names it in messages.
 type reader func(n *node, path string)
 
 // fields are the keys that an object may have.
@@ -31,16 +31,16 @@ func (d *decoder) object(n *node, path string, known fields, required ...string)
 			continue
 		}
 		hint := "its keys are " + strings.Join(keys, ", ")
-		if home := homes[m.key]; home != "" && home != path {
-			hint = "it belongs below " + home
+		if parent := parents[m.key]; parent != "" && parent != path {
+			hint = "it belongs below " + parent
 		} else if near := meant(m.key, keys); near != "" {
 			hint = "did you mean " + near + "?"
 		}
-		d.fail(m.at, hint, "%s has no key %s", called(path), quote(m.key))
+		d.fail(m.at, hint, "%s has no key %s", title(path), quote(m.key))
 	}
 	required = slices.DeleteFunc(required, func(key string) bool { return n.get(key) != nil })
 	if len(required) > 0 {
-		d.fail(n.at, needs[required[0]], "%s has no %s", called(path), strings.Join(required, ", no "))
+		d.fail(n.at, needs[required[0]], "%s has no %s", title(path), strings.Join(required, ", no "))
 	}
 }
 
@@ -55,8 +55,8 @@ var needs = map[string]string{
 	"mode":        "add one of IS, IX, S, U, X",
 }
 
-// homes says where keys belong that are easily written elsewhere.
-var homes = map[string]string{
+// parents says where keys belong that are easily misplaced.
+var parents = map[string]string{
 	"name": "llm", "description": "llm", "parameters": "llm", "input_schema": "llm", "output_schema": "llm",
 	"examples": "llm", "aliases": "llm", "tags": "llm", "short_name": "llm",
 	"exec_path": "runtime", "args": "runtime", "timeout_ms": "runtime", "locks": "runtime", "network": "runtime",
@@ -65,14 +65,15 @@ var homes = map[string]string{
 	"max_output": "runtime",
 }
 
-func called(path string) string {
+// title names a value in messages.
+func title(path string) string {
 	if path == "" {
 		return "the manifest"
 	}
 	return path
 }
 
-// meant is the known name that was probably meant, or "".
+// meant returns the known name that was probably meant, or "".
 func meant(name string, known []string) string {
 	for _, k := range known {
 		if len(name) >= 3 && strings.HasPrefix(k, name) {
@@ -84,15 +85,15 @@ func meant(name string, known []string) string {
 
 // wrong reports a value of the wrong kind.
 func (d *decoder) wrong(n *node, path, want, hint string) {
-	d.fail(n.at, hint, "%s must be %s, and this is %s", called(path), want, n.kind)
+	d.fail(n.at, hint, "%s must be %s, and this is %s", title(path), want, n.kind)
 }
 
-// text reads text that is not empty and holds nothing that cannot be seen;
-// only a long text may have several lines.
+// text reads a text that is not empty and has no control characters; only a long
+// text may have several lines.
 func (d *decoder) text(to *string, most int) reader {
 	return func(n *node, path string) {
 		lines := most >= maxText
-		unseen := func(c rune) bool { return unicode.IsControl(c) && !(lines && (c == '\n' || c == '\t')) }
+		control := func(c rune) bool { return unicode.IsControl(c) && !(lines && (c == '\n' || c == '\t')) }
 		switch {
 		case n.kind != text:
 			d.wrong(n, path, "text", "put it in double quotes")
@@ -100,7 +101,7 @@ func (d *decoder) text(to *string, most int) reader {
 			d.fail(n.at, "write a value, or leave the key out", "%s is empty", path)
 		case len(n.text) > most:
 			d.fail(n.at, fmt.Sprintf("at most %d bytes", most), "%s is too long", path)
-		case strings.ContainsFunc(n.text, unseen):
+		case strings.ContainsFunc(n.text, control):
 			d.fail(n.at, "delete it", "%s holds a control character", path)
 		default:
 			*to = n.text
@@ -123,31 +124,33 @@ func (d *decoder) each(n *node, path string, read reader) {
 	}
 }
 
-// texts reads a list of texts, each also judged by judge unless that is nil.
-func (d *decoder) texts(to *[]string, judge func(n *node, path string)) reader {
+// texts reads a list of texts. Each is also checked by check, if that is not nil.
+func (d *decoder) texts(to *[]string, check func(n *node, path string)) reader {
 	return func(n *node, path string) {
 		d.each(n, path, func(item *node, path string) {
 			var s string
 			d.text(&s, maxLine)(item, path)
-			if *to = append(*to, s); s != "" && judge != nil { // an empty one keeps the places of the others
-				judge(item, path)
+			if *to = append(*to, s); s != "" && check != nil { // an empty text keeps the others in place
+				check(item, path)
 			}
 		})
 	}
 }
 
-// variable judges the name of something that becomes an environment variable.
+// variable checks the name of an environment variable.
 func (d *decoder) variable(n *node, path string) {
 	switch {
 	case !isName(n.text, ""):
-		d.fail(n.at, "it is to be the name of an environment variable", "%s %s must be letters, digits and _", path, quote(n.text))
+		d.fail(n.at, "it is to be the name of an environment variable",
+			"%s %s must be letters, digits and _", path, quote(n.text))
 	case strings.HasPrefix(n.text, Reserved):
-		d.fail(n.at, "choose another name", "%s %s: names that begin with %s are the kernel's own", path, quote(n.text), Reserved)
+		d.fail(n.at, "choose another name",
+			"%s %s: names that begin with %s are the kernel's own", path, quote(n.text), Reserved)
 	}
 }
 
-// isName reports whether s is letters, digits and _, beginning with no digit;
-// also holds more letters that it may have.
+// isName reports whether s is letters, digits and _, and does not begin with a
+// digit; also holds more characters that it may have.
 func isName(s, also string) bool {
 	for i, c := range s {
 		switch {
@@ -208,7 +211,7 @@ func choice[T ~string](d *decoder, to *T, among ...T) reader {
 	}
 }
 
-// locks reads what a call touches, once all the rest is known.
+// locks reads the effects of a call, after all the rest.
 func (d *decoder) locks(n *node) {
 	r := &d.m.Runtime
 	d.each(n, "runtime.locks", func(n *node, path string) {
@@ -227,7 +230,8 @@ func (d *decoder) locks(n *node) {
 				}
 				_ = e.Mode.UnmarshalText([]byte(mode)) // it is one of the five
 				if e.Mode.Writes() && !r.SideEffect.Durable() {
-					d.fail(n.at, "take S, or say side_effect: write", "%s %s permits a change, yet side_effect is %s", path, mode, r.SideEffect)
+					d.fail(n.at, "take S, or say side_effect: write",
+						"%s %s permits a change, yet side_effect is %s", path, mode, r.SideEffect)
 				}
 			},
 		}, "resource", "mode")
@@ -235,42 +239,47 @@ func (d *decoder) locks(n *node) {
 	})
 }
 
-// resource judges a lock's template: a kind of resource and, after a colon,
-// its name, in which {argument} stands for an argument of the call.
+// resource checks a lock's template: a kind of resource and, after a colon, its
+// name, in which {argument} is replaced by an argument of the call.
 func (d *decoder) resource(n *node, path string) {
 	kind, name, named := strings.Cut(n.text, ":")
 	mode := name[strings.LastIndexByte(name, ':')+1:]
 	switch {
 	case strings.ContainsAny(n.text, "<>"):
-		d.fail(n.at, "write file:{path}, with the argument's name in braces", "%s %s has its argument in angle brackets", path, quote(n.text))
+		d.fail(n.at, "write file:{path}, with the argument's name in braces",
+			"%s %s has its argument in angle brackets", path, quote(n.text))
 		return
 	case named && mode != name && slices.Contains([]string{"IS", "IX", "S", "U", "X"}, mode):
-		d.fail(n.at, "write the mode under its own key", "%s %s ends with a lock mode", path, quote(n.text))
+		d.fail(n.at, "write the mode under its own key",
+			"%s %s ends with a lock mode", path, quote(n.text))
 		return
 	case strings.ContainsAny(kind, "{}") || kind == "":
-		d.fail(n.at, "write a kind and a name, such as file:{path}", "%s %s does not say what kind of resource it is", path, quote(n.text))
+		d.fail(n.at, "write a kind and a name, such as file:{path}",
+			"%s %s does not say what kind of resource it is", path, quote(n.text))
 		return
 	case kind == "file" && name == "":
-		d.fail(n.at, "write file:{path} for one file, or workspace for all of them", "%s %s names no file", path, quote(n.text))
+		d.fail(n.at, "write file:{path} for one file, or workspace for all of them",
+			"%s %s names no file", path, quote(n.text))
 		return
 	}
 	for rest := name; ; {
 		before, after, open := strings.Cut(rest, "{")
-		hole, tail, closed := strings.Cut(after, "}")
-		if strings.Contains(before, "}") || open && (!closed || hole == "" || strings.Contains(hole, "{")) {
-			d.fail(n.at, "write an argument's name in braces, such as file:{path}", "%s %s has braces that do not match", path, quote(n.text))
+		name, tail, closed := strings.Cut(after, "}")
+		if strings.Contains(before, "}") || open && (!closed || name == "" || strings.Contains(name, "{")) {
+			d.fail(n.at, "write an argument's name in braces, such as file:{path}",
+				"%s %s has braces that do not match", path, quote(n.text))
 			return
 		}
 		if !open {
 			return
 		}
-		d.argument(n, path, hole)
+		d.argument(n, path, name)
 		rest = tail
 	}
 }
 
-// argument reports a name that the input schema does not declare. A schema
-// that is put together from others may declare it where it is not seen.
+// argument reports a name that the input schema does not declare. A schema that
+// is composed of others may declare it in one of those, so it is not checked.
 func (d *decoder) argument(n *node, path, name string) {
 	if d.input == nil || d.input.kind != object {
 		return

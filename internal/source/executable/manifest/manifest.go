@@ -1,12 +1,12 @@
 // Package manifest reads the manifests of external tools: one JSON object with
 // the model's view of a tool under llm and the kernel's view under runtime.
 //
-// A manifest is judged strictly. A key that is misspelt, a key that comes
-// twice, a value of the wrong kind, a lock on a parameter that is not there:
-// each is a [Problem] with its line, its column and the way out, because a
-// limit that is silently ignored is worse than none. All problems of a file
-// are told at once. A file may come from a stranger, so its size and its depth
-// are bounded.
+// A manifest is checked strictly. A misspelt key, a key that occurs twice, a
+// value of the wrong kind, a lock on a parameter that does not exist: each is a
+// [Problem] with its line, its column and how to correct it, because a limit
+// that is silently ignored is worse than no limit. All problems of a file are
+// reported at once. A file may come from anybody, so its size and its depth are
+// bounded.
 package manifest
 
 import (
@@ -29,29 +29,28 @@ const (
 	maxList        = 256      // items of a list
 )
 
-// Reserved begins the names of the environment variables that the kernel
-// itself sets.
+// Reserved is the prefix of the environment variables that the kernel itself
+// sets.
 const Reserved = "CALLGATE_"
 
-// Manifest is what a manifest says, proved to be sound in itself. Whether its
-// executable is there is found out when it is loaded.
+// Manifest is a manifest without problems in itself. Its executable is checked
+// when it is loaded.
 type Manifest struct {
-	File      string // the name it was read under
+	File      string // the name of the file, for messages
 	ID        tool.ID
 	Spec      tool.Spec
 	Runtime   tool.Runtime
 	Exec      string   // runtime.exec_path; "": the file beside the manifest that has its name
-	Args      []string // given to the executable on every call
-	Env       []string // variables of the kernel's own environment that are passed on
+	Args      []string // arguments of the executable in every call
+	Env       []string // variables of the kernel's environment that the executable gets
 	MaxOutput int      // bytes of stdout
 
 	execAt [2]int // line and column of exec_path
 }
 
-// Parse reads a manifest. The file's name is for messages; check judges the
-// schemas in it, unless it is nil. A manifest with problems is no manifest:
-// one of the two results is nil. All problems are told at once, as they stand
-// in the file.
+// Parse reads a manifest. The file's name is for messages; check, if not nil,
+// reports schemas that are not valid. Parse returns either a manifest or all its
+// problems, in the order of the file.
 func Parse(file string, data []byte, check func(json.RawMessage) error) (*Manifest, []Problem) {
 	d := &decoder{report: report{file: file, data: data}, check: check}
 	d.m = &Manifest{
@@ -70,12 +69,12 @@ func Parse(file string, data []byte, check func(json.RawMessage) error) (*Manife
 	return d.m, nil
 }
 
-// Problem is something wrong with the executable, at the place that names it.
+// Problem makes a problem of the executable, at the place that names it.
 func (m *Manifest) Problem(what, hint string) Problem {
 	return Problem{File: m.File, Line: m.execAt[0], Column: m.execAt[1], What: what, Hint: hint}
 }
 
-// decoder fills a manifest from its text. It goes on after a problem.
+// decoder reads a manifest from its text. It continues after a problem.
 type decoder struct {
 	report
 	check func(json.RawMessage) error
@@ -85,7 +84,8 @@ type decoder struct {
 
 func (d *decoder) root(n *node) {
 	if n.kind == object && n.get("llm") == nil && n.get("name") != nil {
-		d.fail(n.at, `write {"llm": {"name": …}, "runtime": {…}}`, "the view of the model stands alone here; a manifest holds it under llm")
+		d.fail(n.at, `write {"llm": {"name": …}, "runtime": {…}}`,
+			"the view of the model stands alone here; a manifest holds it under llm")
 		return
 	}
 	var locks *node
@@ -128,7 +128,7 @@ func (d *decoder) runtime(n *node, path string) {
 		"exec_path":        d.execPath,
 		"args":             d.texts(&d.m.Args, nil),
 		"timeout_ms":       d.timeout,
-		"locks":            func(*node, string) {}, // judged last: it speaks of all the rest
+		"locks":            func(*node, string) {}, // read last: it depends on all the rest
 		"network":          d.yesNo(&r.Network),
 		"secret_resources": d.texts(&r.Secrets, d.variable),
 		"side_effect":      choice(d, &r.SideEffect, tool.None, tool.Read, tool.Write, tool.External),
@@ -144,7 +144,8 @@ func (d *decoder) runtime(n *node, path string) {
 	if env := n.get("env"); env != nil {
 		for i, name := range d.m.Env {
 			if slices.Contains(r.Secrets, name) {
-				d.fail(env.items[i].at, "leave it in one of them", "%s is a secret and a variable of the environment", quote(name))
+				d.fail(env.items[i].at, "leave it in one of them",
+					"%s is a secret and a variable of the environment", quote(name))
 			}
 		}
 	}
@@ -177,7 +178,8 @@ func (d *decoder) shortName(n *node, path string) {
 
 func (d *decoder) version(n *node, path string) {
 	if n.kind == number {
-		d.fail(n.at, "put it in quotes: "+strconv.Quote(tool.Truncate(n.text)), "%s must be text, and this is a number", path)
+		d.fail(n.at, "put it in quotes: "+strconv.Quote(tool.Truncate(n.text)),
+			"%s must be text, and this is a number", path)
 		return
 	}
 	var written string
@@ -213,7 +215,8 @@ func (d *decoder) parameters(n *node, path string) {
 	d.input = n
 	d.schema(&d.m.Spec.Input)(n, path)
 	if kind := n.get("type"); kind != nil && kind.text != "object" {
-		d.fail(kind.at, `write "type": "object" and put the values below properties`, "%s must describe an object, since arguments have names", path)
+		d.fail(kind.at, `write "type": "object" and put the values below properties`,
+			"%s must describe an object, since arguments have names", path)
 	}
 }
 
@@ -229,7 +232,8 @@ func (d *decoder) schema(to *json.RawMessage) reader {
 			return
 		}
 		if err := d.check(*to); err != nil {
-			d.fail(n.at, "mend the schema", "%s is not a JSON Schema that can be used: %s", path, tool.TruncateTo(err.Error(), maxLine))
+			d.fail(n.at, "mend the schema", "%s is not a JSON Schema that can be used: %s",
+				path, tool.TruncateTo(err.Error(), maxLine))
 		}
 	}
 }

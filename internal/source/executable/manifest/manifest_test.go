@@ -44,6 +44,7 @@ func seed(t testing.TB) []byte {
 }
 
 func TestSeedManifest(t *testing.T) {
+	t.Parallel()
 	m, problems := manifest.Parse("git_commit.json", seed(t), check)
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -69,6 +70,7 @@ func TestSeedManifest(t *testing.T) {
 }
 
 func TestManifestHasAllItsKeys(t *testing.T) {
+	t.Parallel()
 	m, problems := manifest.Parse("x.json", []byte(`{
 		"llm": {
 			"name": "notes.find", "short_name": "FindNote", "description": "Finds a note.\nLooks everywhere.",
@@ -110,6 +112,7 @@ func TestManifestHasAllItsKeys(t *testing.T) {
 }
 
 func TestManifestNeedsNoRuntimeView(t *testing.T) {
+	t.Parallel()
 	m, problems := manifest.Parse("x.json", []byte(`{"llm": {"name": "a.b", "description": "x", "parameters": {"type": "object"}}}`), check)
 	if len(problems) > 0 || m.Runtime.Timeout != time.Minute || m.Runtime.Network || m.ID.String() != "a:b@1.0.0" {
 		t.Fatalf("%+v %v", m, problems)
@@ -218,6 +221,7 @@ var mistakes = []struct{ name, text string }{
 }
 
 func TestMistakes(t *testing.T) {
+	t.Parallel()
 	const golden = "testdata/mistakes.txtar"
 	archive, err := txtar.ParseFile(golden)
 	if err != nil && !*update {

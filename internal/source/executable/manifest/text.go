@@ -21,12 +21,12 @@ const (
 	maxProblems = 20 // kept of one manifest
 )
 
-// Problem is one thing that keeps a manifest from loading: where it stands,
-// what it is, and how to mend it.
+// Problem is one reason why a manifest does not load: where it is, what it is,
+// and how to correct it.
 type Problem struct {
 	File   string
 	Line   int // from 1; 0: the file as a whole
-	Column int // from 1, in letters
+	Column int // from 1, in characters
 	What   string
 	Hint   string
 }
@@ -48,9 +48,9 @@ func (p Problem) Where() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// seen makes control characters visible: names out of a manifest reach a
+// printable replaces control characters: texts of a manifest are shown on a
 // terminal.
-func seen(text string) string {
+func printable(text string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
 			return unicode.ReplacementChar
@@ -59,7 +59,7 @@ func seen(text string) string {
 	}, text)
 }
 
-// report gathers the problems of one manifest.
+// report collects the problems of one manifest.
 type report struct {
 	file     string
 	data     []byte
@@ -69,15 +69,16 @@ type report struct {
 // whole is the place of the file itself.
 const whole = -1
 
-// fail adds a problem at a byte of the file. One place has one problem, the
+// fail adds a problem at a byte of the file. Each place has only one problem, the
 // first that was found.
 func (r *report) fail(at int, hint, format string, args ...any) {
 	if len(r.problems) == maxProblems {
 		return
 	}
-	p := Problem{File: r.file, What: seen(fmt.Sprintf(format, args...)), Hint: seen(hint)}
+	p := Problem{File: r.file, What: printable(fmt.Sprintf(format, args...)), Hint: printable(hint)}
 	p.Line, p.Column = r.place(at)
-	if !slices.ContainsFunc(r.problems, func(q Problem) bool { return q.Line == p.Line && q.Column == p.Column }) {
+	same := func(q Problem) bool { return q.Line == p.Line && q.Column == p.Column }
+	if !slices.ContainsFunc(r.problems, same) {
 		r.problems = append(r.problems, p)
 	}
 }
@@ -88,10 +89,11 @@ func (r *report) place(at int) (line, column int) {
 		return 0, 0
 	}
 	before := r.data[:min(at, len(r.data))]
-	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	lastLine := before[bytes.LastIndexByte(before, '\n')+1:]
+	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(lastLine) + 1
 }
 
-// kind is what a JSON value is, named for messages.
+// kind is the kind of a JSON value, as messages name it.
 type kind string
 
 const (
@@ -103,7 +105,7 @@ const (
 	null   kind = "null"
 )
 
-// node is a JSON value that knows where it stands.
+// node is a JSON value and its place.
 type node struct {
 	kind    kind
 	at, end int    // its bytes in the file
@@ -130,9 +132,9 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
-// parse reads the text as one JSON value, or reports why it is none. A key
-// that comes twice is a problem wherever it is: two readers could take two
-// different values for it.
+// parse reads the text as one JSON value, or reports why it is not one. A key
+// that occurs twice is a problem wherever it is: programs differ in which of the
+// two values they read.
 func (r *report) parse() *node {
 	switch {
 	case len(r.data) > MaxBytes:
@@ -163,7 +165,7 @@ func (r *report) parse() *node {
 	return r.value(dec, 0)
 }
 
-// invalidUTF8 is where the first byte stands that is no UTF-8, or -1.
+// invalidUTF8 returns the place of the first byte that is not UTF-8, or -1.
 func invalidUTF8(data []byte) int {
 	for i := 0; i < len(data); {
 		c, size := utf8.DecodeRune(data[i:])
@@ -175,7 +177,7 @@ func invalidUTF8(data []byte) int {
 	return -1
 }
 
-// misspelt reports text that is not JSON, with the usual way out.
+// misspelt reports text that is not JSON, with a hint for the usual mistakes.
 func (r *report) misspelt(at int) {
 	c, _ := utf8.DecodeRune(r.data[at:])
 	before := bytes.TrimRight(r.data[:at], " \t\r\n")
@@ -200,7 +202,8 @@ func (r *report) value(dec *json.Decoder, depth int) *node {
 	n := &node{at: r.next(dec)}
 	token, err := dec.Token()
 	if err != nil || depth > maxDepth {
-		r.fail(n.at, fmt.Sprintf("at most %d objects and lists may stand inside each other", maxDepth), "this is nested too deeply")
+		r.fail(n.at, fmt.Sprintf("at most %d objects and lists may stand inside each other", maxDepth),
+			"this is nested too deeply")
 		return nil
 	}
 	ok := true
@@ -239,7 +242,8 @@ func (r *report) membersOf(dec *json.Decoder, n *node, depth int) bool {
 		}
 		if at, twice := first[m.key]; twice {
 			line, _ := r.place(at)
-			r.fail(m.at, fmt.Sprintf("keep one of the two; the first is on line %d", line), "the key %s stands here a second time", quote(m.key))
+			r.fail(m.at, fmt.Sprintf("keep one of the two; the first is on line %d", line),
+				"the key %s stands here a second time", quote(m.key))
 			continue
 		}
 		first[m.key] = m.at
@@ -262,13 +266,13 @@ func (r *report) itemsOf(dec *json.Decoder, n *node, depth int) bool {
 	return err == nil
 }
 
-// next is where the decoder's next token begins.
+// next returns the place of the decoder's next token.
 func (r *report) next(dec *json.Decoder) int {
 	at := int(dec.InputOffset())
 	return at + len(r.data[at:]) - len(bytes.TrimLeft(r.data[at:], " \t\r\n,:"))
 }
 
-// raw is a value as it was written, without its white space.
+// raw returns a value as it was written, without white space.
 func (r *report) raw(n *node) json.RawMessage {
 	var b bytes.Buffer
 	if err := json.Compact(&b, r.data[n.at:n.end]); err != nil {
@@ -277,5 +281,5 @@ func (r *report) raw(n *node) json.RawMessage {
 	return b.Bytes()
 }
 
-// quote shows a piece of a file in a sentence.
+// quote quotes a part of a file in a sentence.
 func quote(s string) string { return fmt.Sprintf("%q", tool.TruncateTo(s, 60)) }

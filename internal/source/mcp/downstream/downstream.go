@@ -1,12 +1,12 @@
-// Package downstream is what an MCP server may want of the client on whose behalf it
-// works: answers of its human, its model, its roots, and an ear for what the
-// server says while it works.
+// Package downstream describes the client on whose behalf an MCP server works,
+// as the server sees it: it may ask the client's human and model, list its
+// roots, and send it logs.
 //
-// A server has one connection to us and many clients behind it. What it is told
-// of a client, with each request, are the capabilities of the one client whose
-// request it is; what it asks reaches that one and no other.
+// Many clients share one connection to a server. With each request the server
+// learns the capabilities of the one client that makes it, and what the server
+// asks reaches that client and no other.
 //
-//lint:file-ignore SA1019 servers want models, roots and an ear for logs all the same
+//lint:file-ignore SA1019 servers still use models, roots and logs
 package downstream
 
 import (
@@ -22,86 +22,88 @@ import (
 
 // Client is one client.
 type Client interface {
-	// Info tells what the client can do, now.
+	// Info returns what the client can do now.
 	Info() ClientInfo
-	// RequestInput puts questions of a server to the client, all of them at once, and
-	// returns what it said under their keys. It may leave some out.
+	// RequestInput puts the questions of a server to the client, all at once, and
+	// returns its answers under the same keys. It may leave some out.
 	RequestInput(ctx context.Context, server string, asked sdk.InputRequestMap) (sdk.InputResponseMap, error)
-	// Log passes on what a server tells of its work. It never waits.
+	// Log passes on what a server reports of its work. It never blocks.
 	Log(*Log)
-	// MissingCapability notes that a server refused a call for want of a capability of the
-	// client's.
+	// MissingCapability notes that a server refused a call because the client
+	// lacks a capability.
 	MissingCapability(call string, refusal *jsonrpc.Error)
 }
 
-// The capabilities that are carried to servers.
+// The capabilities that servers learn of.
 const (
 	Elicitation = "elicitation"
 	Sampling    = "sampling"
 	Roots       = "roots"
 )
 
-// ClientInfo is what a server is told of a client.
+// ClientInfo is what a server learns of a client.
 type ClientInfo struct {
-	Capabilities map[string]any // as the protocol writes them, of those that are carried
+	Capabilities map[string]any // as the protocol writes them
 	LogLevel     Level
 }
 
-// Log is one thing that a server tells of its work.
+// Log is one message of a server about its work.
 type Log = sdk.LoggingMessageParams
 
-// Level is how much of it somebody wants to hear.
+// Level is the severity of a Log.
 type Level = sdk.LoggingLevel
 
-// LevelKey is where a request says that of itself.
+// LevelKey is the key of a request's metadata under which it says from which
+// level on the client wants logs.
 const LevelKey = sdk.MetaKeyLogLevel
 
-// InfoOf is what a client said of itself, without what cannot be carried through.
-// A form can; a page of a server's choice cannot.
+// InfoOf returns what servers learn of a client with these capabilities. Of the
+// kinds of elicitation only forms are passed on: a server may not show a page of
+// its choice.
 func InfoOf(c *sdk.ClientCapabilities, level Level) ClientInfo {
-	a := ClientInfo{Capabilities: map[string]any{}, LogLevel: level}
+	info := ClientInfo{Capabilities: map[string]any{}, LogLevel: level}
 	if c == nil {
-		return a
+		return info
 	}
 	if e := c.Elicitation; e != nil && (e.Form != nil || e.URL == nil) {
-		a.Capabilities[Elicitation] = map[string]any{"form": struct{}{}}
+		info.Capabilities[Elicitation] = map[string]any{"form": struct{}{}}
 	}
 	if c.Sampling != nil {
-		a.Capabilities[Sampling] = c.Sampling
+		info.Capabilities[Sampling] = c.Sampling
 	}
 	if c.RootsV2 != nil {
-		a.Capabilities[Roots] = c.RootsV2
+		info.Capabilities[Roots] = c.RootsV2
 	} else if c.Roots.ListChanged {
-		a.Capabilities[Roots] = c.Roots
+		info.Capabilities[Roots] = c.Roots
 	}
-	return a
+	return info
 }
 
-// Meta is what goes with a request that is made for a guest, to a server that
-// keeps nothing between requests. For nobody nothing is promised.
-func Meta(g Client) sdk.Meta {
-	a := InfoOf(nil, "")
-	if g != nil {
-		a = g.Info()
+// Meta is the metadata of a request that is made for a client, to a server that
+// keeps nothing between requests. Without a client, no capability is announced.
+func Meta(c Client) sdk.Meta {
+	info := InfoOf(nil, "")
+	if c != nil {
+		info = c.Info()
 	}
-	if a.Capabilities == nil {
-		a.Capabilities = map[string]any{} // servers take none at all for a mistake
+	if info.Capabilities == nil {
+		info.Capabilities = map[string]any{} // servers reject a request without the key
 	}
-	m := sdk.Meta{sdk.MetaKeyClientCapabilities: a.Capabilities}
-	if a.LogLevel != "" {
-		m[LevelKey] = a.LogLevel
+	m := sdk.Meta{sdk.MetaKeyClientCapabilities: info.Capabilities}
+	if info.LogLevel != "" {
+		m[LevelKey] = info.LogLevel
 	}
 	return m
 }
 
-// Forward puts what a server asks to a guest. A form for nobody, or for a client
-// that shows none, is declined; a model or roots that a client does not lend are
-// an error, for there is no answer that would say so.
-func Forward(ctx context.Context, g Client, server string, asked sdk.InputRequestMap) (sdk.InputResponseMap, error) {
+// Forward puts a server's questions to a client. A form is declined when there
+// is no client, or the client shows no forms. A question for the client's model
+// or roots fails when the client has none, since no answer could say so.
+func Forward(ctx context.Context, c Client, server string, asked sdk.InputRequestMap) (sdk.InputResponseMap, error) {
 	answers, rest := sdk.InputResponseMap{}, sdk.InputRequestMap{}
 	can := map[string]any{}
-	if g != nil {
-		can = g.Info().Capabilities
+	if c != nil {
+		can = c.Info().Capabilities
 	}
 	for _, key := range slices.Sorted(maps.Keys(asked)) {
 		switch p := asked[key].(type) {
@@ -112,11 +114,11 @@ func Forward(ctx context.Context, g Client, server string, asked sdk.InputReques
 			}
 		case *sdk.ListRootsParams:
 			if can[Roots] == nil {
-				return nil, lacks(server, "where its roots are", Roots)
+				return nil, missing(server, "where its roots are", Roots)
 			}
 		default:
 			if can[Sampling] == nil {
-				return nil, lacks(server, "something of the client's model", Sampling)
+				return nil, missing(server, "something of the client's model", Sampling)
 			}
 		}
 		rest[key] = asked[key]
@@ -124,27 +126,28 @@ func Forward(ctx context.Context, g Client, server string, asked sdk.InputReques
 	if len(rest) == 0 {
 		return answers, nil
 	}
-	said, err := g.RequestInput(ctx, server, rest)
+	given, err := c.RequestInput(ctx, server, rest)
 	if err != nil {
 		return nil, err
 	}
 	for key := range rest {
-		if said[key] != nil {
-			answers[key] = said[key]
+		if given[key] != nil {
+			answers[key] = given[key]
 		}
 	}
 	return answers, nil
 }
 
-func lacks(server, what, capability string) error {
-	return tool.Errorf("mcp.ask", tool.Unavailable, "the MCP server %s wants to know %s, and no client with the capability %q has the one call that it works on", server, what, capability).
-		WithHint("call it from a client that has it")
+func missing(server, what, capability string) error {
+	return tool.Errorf("mcp.ask", tool.Unavailable,
+		"the MCP server %s wants to know %s, and no client with the capability %q has the one call that it works on",
+		server, what, capability).WithHint("call it from a client that has it")
 }
 
-// levels of logs, lowest first.
+// levels are the levels of logs, lowest first.
 var levels = []Level{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-// MinLevel returns the lower of two levels; the empty one is above all.
+// MinLevel returns the lower of two levels; the empty level is above all.
 func MinLevel(a, b Level) Level {
 	i, j := slices.Index(levels, a), slices.Index(levels, b)
 	if j < 0 || i >= 0 && i <= j {

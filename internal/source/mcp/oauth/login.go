@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -23,19 +24,19 @@ import (
 const (
 	op       = "mcp.login"
 	callback = "/callback"
-	// longest is how long a person may take, when nobody says otherwise.
-	longest = 10 * time.Minute
+	// maxLogin is how long a person may take.
+	maxLogin = 10 * time.Minute
 )
 
 // Request is what a login needs.
 type Request struct {
-	Server       string // its name, for the words of errors
+	Server       string // its name, for errors
 	URL          string
-	ClientID     string // registered beforehand; empty: register now
+	ClientID     string // of a registered client; empty: register one now
 	ClientSecret string
 	Port         int // of the callback; 0: any
 	Scopes       []string
-	Required     bool // log in even though the server answers without
+	Required     bool // log in even if the server answers without a login
 	Version      string
 
 	Client *http.Client           // for the authorization server
@@ -45,7 +46,7 @@ type Request struct {
 
 // Login runs the browser flow.
 func Login(ctx context.Context, r Request) (*Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, longest)
+	ctx, cancel := context.WithTimeout(ctx, maxLogin)
 	defer cancel()
 	challenge, err := r.challenge(ctx)
 	if err != nil {
@@ -89,7 +90,7 @@ func Login(ctx context.Context, r Request) (*Record, error) {
 	return record, nil
 }
 
-// register says who we are: a client known beforehand, or a new one.
+// register names the client: a registered one, or a new one.
 func (r Request) register(cfg *auth.AuthorizationCodeHandlerConfig) {
 	if r.ClientID != "" {
 		cfg.PreregisteredClient = &oauthex.ClientCredentials{ClientID: r.ClientID}
@@ -98,45 +99,49 @@ func (r Request) register(cfg *auth.AuthorizationCodeHandlerConfig) {
 		}
 		return
 	}
-	cfg.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
-		ClientName:              "Callgate",
-		RedirectURIs:            []string{cfg.RedirectURL},
-		GrantTypes:              []string{"authorization_code", "refresh_token"},
-		ResponseTypes:           []string{"code"},
-		TokenEndpointAuthMethod: "none",
-		SoftwareVersion:         r.Version,
-		Scope:                   strings.Join(r.Scopes, " "),
-	}}
+	cfg.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{
+		Metadata: &oauthex.ClientRegistrationMetadata{
+			ClientName:              "Callgate",
+			RedirectURIs:            []string{cfg.RedirectURL},
+			GrantTypes:              []string{"authorization_code", "refresh_token"},
+			ResponseTypes:           []string{"code"},
+			TokenEndpointAuthMethod: "none",
+			SoftwareVersion:         r.Version,
+			Scope:                   strings.Join(r.Scopes, " "),
+		},
+	}
 }
 
 func newRecord(c *oauth2.Config, t *oauth2.Token) *Record {
 	return &Record{
 		Access: t.AccessToken, Refresh: t.RefreshToken, Expiry: t.Expiry,
-		ClientID: c.ClientID, ClientSecret: c.ClientSecret, TokenURL: c.Endpoint.TokenURL, AuthStyle: c.Endpoint.AuthStyle, Scopes: c.Scopes,
+		ClientID: c.ClientID, ClientSecret: c.ClientSecret, Scopes: c.Scopes,
+		TokenURL: c.Endpoint.TokenURL, AuthStyle: c.Endpoint.AuthStyle,
 	}
 }
 
-// failed says that a login did not come about, and why.
+// failed is the error of a login that did not succeed.
 func (r Request) failed(err error) error {
 	var known *tool.Error
 	switch {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, context.DeadlineExceeded):
-		return tool.Errorf(op, tool.Timeout, "nobody logged in to the MCP server %s in time", r.Server).WithHint("run the login again")
+		return tool.Errorf(op, tool.Timeout, "nobody logged in to the MCP server %s in time", r.Server).
+			WithHint("run the login again")
 	case errors.Is(err, context.Canceled):
 		return tool.Errorf(op, tool.Cancelled, "the login to the MCP server %s was given up", r.Server)
 	}
 	e := tool.Errorf(op, tool.Failed, "the login to the MCP server %s failed: %v", r.Server, err)
 	if r.ClientID == "" && strings.Contains(err.Error(), "registration") {
-		e.Hint = "the server wants clients that it knows: register one with it, and give its id in the server's oauth block"
+		e.Hint = "the server wants clients that it knows: register one with it, and put its id into the server's oauth block"
 	}
 	return e
 }
 
-// challenge asks the server something without a token, and returns its
-// refusal, which says where to log in. A server that does not refuse is asked
-// nothing more, unless a login is wanted all the same.
+// challenge sends the server a request without a token, and returns its refusal,
+// which says where to log in. When the server does not refuse, challenge fails,
+// unless a login is required.
 func (r Request) challenge(ctx context.Context) (*http.Response, error) {
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, strings.NewReader(hello))
@@ -150,7 +155,7 @@ func (r Request) challenge(ctx context.Context) (*http.Response, error) {
 		return nil, tool.Errorf(op, tool.Unavailable, "the MCP server %s cannot be reached: %w", r.Server, err)
 	}
 	if resp.StatusCode == http.StatusUnauthorized {
-		resp.Request = req // the server is known by its own url
+		resp.Request = req // not the one after a redirect: the login is for the configured URL
 		return resp, nil
 	}
 	resp.Body.Close()
@@ -160,22 +165,23 @@ func (r Request) challenge(ctx context.Context) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusUnauthorized, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
 }
 
-// callbackServer is the port of this machine to which the browser comes back.
+// callbackServer listens on the port of this machine to which the browser is
+// sent back.
 type callbackServer struct {
 	url     string
 	servers []*http.Server
-	state   chan string // what must come back
+	state   chan string // the state that must come back
 	answer  chan url.Values
 }
 
-// listen opens the port. A port that was chosen belongs to an address that was
-// registered with the name localhost, so it is opened for both of its
-// addresses.
+// listen opens the port. A configured port is part of an address that was
+// registered with the name localhost, so it is opened on both addresses of that
+// name.
 func listen(port int) (*callbackServer, error) {
 	r := &callbackServer{state: make(chan string, 1), answer: make(chan url.Values, 1)}
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
-		return nil, tool.Errorf(op, tool.Unavailable, "the port for the login's way back cannot be opened: %w", err).
+		return nil, tool.Errorf(op, tool.Unavailable, "the port for the login's callback cannot be opened: %w", err).
 			WithHint("free the port, or choose another callback_port")
 	}
 	listeners := []net.Listener{l}
@@ -199,14 +205,17 @@ func (r *callbackServer) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	for _, s := range r.servers {
-		if s.Shutdown(ctx) != nil { // lets the page that says "done" through
+		if s.Shutdown(ctx) != nil { // the browser still gets its last page
 			s.Close()
 		}
 	}
 }
 
-// awaitCallback sends the person to the page, and waits for them to come back.
-func (r *callbackServer) awaitCallback(ctx context.Context, page string, open func(string) error) (*auth.AuthorizationResult, error) {
+// awaitCallback shows the page to a person, and waits until their browser is sent
+// back.
+func (r *callbackServer) awaitCallback(
+	ctx context.Context, page string, open func(string) error,
+) (*auth.AuthorizationResult, error) {
 	u, err := url.Parse(page)
 	if err != nil {
 		return nil, err
@@ -218,7 +227,8 @@ func (r *callbackServer) awaitCallback(ctx context.Context, page string, open fu
 	select {
 	case v := <-r.answer:
 		if why := v.Get("error"); why != "" {
-			return nil, tool.Errorf(op, tool.Denied, "the authorization server said no: %s", tool.Truncate(strings.TrimSpace(why+" "+v.Get("error_description"))))
+			why = strings.TrimSpace(why + " " + v.Get("error_description"))
+			return nil, tool.Errorf(op, tool.Denied, "the authorization server said no: %s", tool.Truncate(why))
 		}
 		return &auth.AuthorizationResult{Code: v.Get("code"), State: v.Get("state"), Iss: v.Get("iss")}, nil
 	case <-ctx.Done():
@@ -226,14 +236,14 @@ func (r *callbackServer) awaitCallback(ctx context.Context, page string, open fu
 	}
 }
 
-// handler takes the one request that brings the right state; others are told
-// off, and the wait goes on.
+// handler accepts the one request that has the right state. Others are refused,
+// and the wait goes on.
 func (r *callbackServer) handler() http.Handler {
 	want := ""
-	turn := make(chan struct{}, 1)
+	var mu sync.Mutex
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		turn <- struct{}{}
-		defer func() { <-turn }()
+		mu.Lock()
+		defer mu.Unlock()
 		select {
 		case want = <-r.state:
 		default:

@@ -1,16 +1,17 @@
 // Package oauth logs in to remote MCP servers and remembers the logins.
 //
-// A login is the OAuth 2.1 flow of the protocol: the server says who guards
-// it, the guard says where to log in, a browser does, and the code that comes
-// back to a port of this machine is exchanged for tokens (PKCE, with a state
-// that must return). What comes of it is a file that only its owner can read.
+// A login is the OAuth 2.1 flow of the protocol: the server names its
+// authorization server, that says where to log in, a person does so in a
+// browser, and the code that comes back to a port of this machine is exchanged
+// for tokens (PKCE, with a state that must return). The tokens are kept in a
+// file that only its owner can read.
 //
 // # Law
 //
-// An [Account] gives out a token that is still good, and renews one that is
-// not, one at a time; a renewed token is on disk before it is used, because
-// the old one may be void from then on. The file is read again before a
-// failure is believed: a login may have been made in another process.
+// An [Account] returns a token that is still valid, and renews it when it is
+// not, one request at a time; a renewed token is on disk before it is used,
+// because the old one may be void from then on. The file is read again before a
+// token counts as void: a login may have been made in another process.
 package oauth
 
 import (
@@ -64,7 +65,7 @@ func (s *Store) Load(key string) (*Record, error) {
 	}
 	r := &Record{}
 	if err == nil && json.Unmarshal(data, r) != nil {
-		err = errors.New("it is damaged") // the parser's words could quote it
+		err = errors.New("it is damaged") // the parser's error could quote a token
 	}
 	if err != nil {
 		return nil, tool.Errorf("mcp.login", tool.Unavailable, "the stored login %s cannot be read: %v", s.path(key), err).
@@ -73,7 +74,8 @@ func (s *Store) Load(key string) (*Record, error) {
 	return r, nil
 }
 
-// Save stores a login: whole or not at all, and for its owner alone.
+// Save stores a login, whole or not at all, in a file that only its owner can
+// read.
 func (s *Store) Save(key string, r *Record) error {
 	if s.Dir == "" {
 		s.mu.Lock()
@@ -98,7 +100,7 @@ func (s *Store) write(key string, r *Record) (err error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(s.Dir, "login-*.partial") // 0600
+	f, err := os.CreateTemp(s.Dir, "login-*.partial") // mode 0600
 	if err != nil {
 		return err
 	}
@@ -115,7 +117,7 @@ func (s *Store) write(key string, r *Record) (err error) {
 	return os.Rename(f.Name(), s.path(key))
 }
 
-// Delete forgets a login.
+// Delete removes a login.
 func (s *Store) Delete(key string) error {
 	s.mu.Lock()
 	delete(s.memory, key)

@@ -16,6 +16,7 @@ import (
 )
 
 func TestStores(t *testing.T) {
+	t.Parallel()
 	r := &oauth.Record{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour).UTC().Round(0), ClientID: "c", TokenURL: "https://x/token", Scopes: []string{"s"}}
 	for name, s := range map[string]*oauth.Store{"memory": {}, "disk": {Dir: filepath.Join(t.TempDir(), "logins")}} {
 		t.Run(name, func(t *testing.T) {
@@ -49,6 +50,7 @@ func TestStores(t *testing.T) {
 }
 
 func TestDamagedLogin(t *testing.T) {
+	t.Parallel()
 	s := &oauth.Store{Dir: t.TempDir()}
 	if err := os.WriteFile(filepath.Join(s.Dir, "k.json"), []byte(`{"access_token": "s3cr3t`), 0o600); err != nil {
 		t.Fatal(err)
@@ -61,6 +63,7 @@ func TestDamagedLogin(t *testing.T) {
 }
 
 func TestTokenWithoutRefresh(t *testing.T) {
+	t.Parallel()
 	s := &oauth.Store{}
 	a := oauth.NewAccount("far", "k", s, http.DefaultClient)
 	if got, err := a.Token(t.Context()); got != "" || err != nil {

@@ -12,26 +12,29 @@ import (
 // inherits.
 const Reserved = "CALLGATE_"
 
-// passed are the variables of ours that every child inherits: who and where
-// the user is, the language, the way to the network, and where the runners of
-// servers keep what they fetched. None of them holds a token.
+// passed are the kernel's variables that every child inherits: the user and
+// their home, the language, the proxies, and the folders of package runners.
+// None of them holds a token.
 var passed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TZ", "TMPDIR", "TMP", "TEMP",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
-	"npm_config_cache", "NPM_CONFIG_CACHE", "npm_config_prefix", "NPM_CONFIG_PREFIX", "NVM_DIR", "NVM_BIN", "FNM_DIR", "VOLTA_HOME",
-	"PNPM_HOME", "YARN_CACHE_FOLDER", "BUN_INSTALL", "DENO_DIR", "COREPACK_HOME",
-	"UV_CACHE_DIR", "UV_TOOL_DIR", "UV_PYTHON_INSTALL_DIR", "UV_PYTHON", "PIP_CACHE_DIR", "PIPX_HOME", "PYENV_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX",
+	"npm_config_cache", "NPM_CONFIG_CACHE", "npm_config_prefix", "NPM_CONFIG_PREFIX",
+	"NVM_DIR", "NVM_BIN", "FNM_DIR", "VOLTA_HOME", "PNPM_HOME", "YARN_CACHE_FOLDER",
+	"BUN_INSTALL", "DENO_DIR", "COREPACK_HOME",
+	"UV_CACHE_DIR", "UV_TOOL_DIR", "UV_PYTHON_INSTALL_DIR", "UV_PYTHON",
+	"PIP_CACHE_DIR", "PIPX_HOME", "PYENV_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX",
 	"JAVA_HOME", "GOPATH", "GOROOT", "GOMODCACHE", "GOCACHE", "CARGO_HOME", "RUSTUP_HOME", "DOTNET_ROOT",
-	// Without these nothing runs on Windows.
+	// Programs on Windows do not run without these.
 	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH",
-	"APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "COMMONPROGRAMFILES", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
+	"APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "COMMONPROGRAMFILES",
+	"NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
 }
 
-// Environ is the whole environment of a child: of ours, what every child may
-// have and the names in allow; and then what set gives, which wins. A variable
-// that is not named stays here, so that a token in the kernel's environment is
-// never passed on.
+// Environ is the whole environment of a child: of the kernel's variables those
+// that every child inherits and those named in allow; and then those in set,
+// which win. All others stay in the kernel, so that a token in its environment
+// is never passed on.
 func Environ(set map[string]string, allow []string) []string {
 	var env []string
 	for _, pair := range os.Environ() {

@@ -9,41 +9,40 @@ import (
 	"time"
 )
 
-// markName is a variable that all descendants inherit, by which they are found
-// even when they have left their session and lost their parents. It says
-// nothing but whose they are.
+// markName is a variable that all descendants inherit. By its value they are
+// found even when they have left their session and lost their parents.
 const markName = "_MCP_RUN"
 
-// processGroup is a process and what it started: its session, whoever descends from
-// it, and whoever carries its mark.
+// processGroup is a process and what it started: its session, its descendants,
+// and every process with its mark.
 type processGroup struct {
 	pid  int
 	mark string // "name=value"
 }
 
 func start(cmd *exec.Cmd, mark string) (processGroup, error) {
-	f := processGroup{mark: markName + "=" + mark}
-	cmd.Env = append(cmd.Env, f.mark)
+	g := processGroup{mark: markName + "=" + mark}
+	cmd.Env = append(cmd.Env, g.mark)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		return processGroup{}, err
 	}
-	f.pid = cmd.Process.Pid
-	return f, nil
+	g.pid = cmd.Process.Pid
+	return g, nil
 }
 
-// release gives back what the system holds for a family.
-func (f processGroup) release() {}
+// release frees what the system holds for the group.
+func (g processGroup) release() {}
 
-// terminate asks the whole group to end.
-func (f processGroup) terminate() { syscall.Kill(-f.pid, syscall.SIGTERM) }
+// terminate asks all of the session to end.
+func (g processGroup) terminate() { syscall.Kill(-g.pid, syscall.SIGTERM) }
 
-// kill ends everybody: first the group, at once, then those who left it.
-func (f processGroup) kill() {
-	const rounds = 20 // against one that forks while it is being looked for
+// kill ends all members: first the session, at once, then those who left it.
+func (g processGroup) kill() {
+	const rounds = 20 // a member may fork while the members are listed
 	for range rounds {
-		members := f.members()
-		syscall.Kill(-f.pid, syscall.SIGKILL)
+		members := g.members()
+		syscall.Kill(-g.pid, syscall.SIGKILL)
 		for _, pid := range members {
 			syscall.Kill(pid, syscall.SIGKILL)
 		}
@@ -54,8 +53,8 @@ func (f processGroup) kill() {
 	}
 }
 
-// members finds the living of the family.
-func (f processGroup) members() []int {
+// members returns the members that are alive.
+func (g processGroup) members() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -63,7 +62,7 @@ func (f processGroup) members() []int {
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1)
 	parent := make(map[int]int, len(names))
-	ours := map[int]bool{f.pid: true}
+	ours := map[int]bool{g.pid: true}
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil {
@@ -80,7 +79,7 @@ func (f processGroup) members() []int {
 		}
 		parent[pid], _ = strconv.Atoi(string(fields[ppid]))
 		sid, _ := strconv.Atoi(string(fields[session]))
-		ours[pid] = ours[pid] || sid == f.pid || f.marked(name)
+		ours[pid] = ours[pid] || sid == g.pid || g.marked(name)
 	}
 	var living []int
 	for pid := range parent {
@@ -91,15 +90,15 @@ func (f processGroup) members() []int {
 	return living
 }
 
-// marked reports whether a process carries the family's mark.
-func (f processGroup) marked(pid string) bool {
+// marked reports whether a process has the group's mark.
+func (g processGroup) marked(pid string) bool {
 	env, err := os.ReadFile("/proc/" + pid + "/environ")
-	return err == nil && bytes.Contains(append(env, 0), append([]byte(f.mark), 0))
+	return err == nil && bytes.Contains(append(env, 0), append([]byte(g.mark), 0))
 }
 
 // descends reports whether a process or one of its ancestors is ours.
 func descends(pid int, parent map[int]int, ours map[int]bool) bool {
-	for range 1000 { // a scan is no snapshot: it could show a ring
+	for range 1000 { // the list is not of one moment: it could hold a cycle
 		if ours[pid] {
 			return true
 		}

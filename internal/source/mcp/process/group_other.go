@@ -18,11 +18,11 @@ func start(cmd *exec.Cmd, _ string) (processGroup, error) {
 	return processGroup{cmd.Process.Pid}, nil
 }
 
-// release gives back what the system holds for a family.
-func (f processGroup) release() {}
+// release frees what the system holds for the group.
+func (g processGroup) release() {}
 
-// terminate asks the whole group to end.
-func (f processGroup) terminate() { syscall.Kill(-f.pid, syscall.SIGTERM) }
+// terminate asks all of the session to end.
+func (g processGroup) terminate() { syscall.Kill(-g.pid, syscall.SIGTERM) }
 
-// kill ends the group.
-func (f processGroup) kill() { syscall.Kill(-f.pid, syscall.SIGKILL) }
+// kill ends the session.
+func (g processGroup) kill() { syscall.Kill(-g.pid, syscall.SIGKILL) }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// processGroup is a job object, with which everything in it dies; it dies with the
-// kernel, being closed by it.
+// processGroup is a job object: everything in it ends when it is closed, which
+// the system does when the kernel ends.
 type processGroup struct {
 	pid int
 	job windows.Handle
@@ -22,7 +22,8 @@ func start(cmd *exec.Cmd, _ string) (processGroup, error) {
 	}
 	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
 	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
-	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
 	if err != nil {
 		windows.CloseHandle(job)
 		return processGroup{}, err
@@ -32,8 +33,8 @@ func start(cmd *exec.Cmd, _ string) (processGroup, error) {
 		windows.CloseHandle(job)
 		return processGroup{}, err
 	}
-	f := processGroup{pid: cmd.Process.Pid, job: job}
-	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(f.pid))
+	g := processGroup{pid: cmd.Process.Pid, job: job}
+	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(g.pid))
 	if err == nil {
 		err = windows.AssignProcessToJobObject(job, process)
 		windows.CloseHandle(process)
@@ -44,16 +45,16 @@ func start(cmd *exec.Cmd, _ string) (processGroup, error) {
 		windows.CloseHandle(job)
 		return processGroup{}, err
 	}
-	return f, nil
+	return g, nil
 }
 
-// terminate asks the group to end, as Ctrl-Break would.
-func (f processGroup) terminate() {
-	windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(f.pid))
+// terminate asks the group to end, like Ctrl-Break.
+func (g processGroup) terminate() {
+	windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(g.pid))
 }
 
 // kill ends the job.
-func (f processGroup) kill() { windows.TerminateJobObject(f.job, 1) }
+func (g processGroup) kill() { windows.TerminateJobObject(g.job, 1) }
 
-// release gives back what the system holds for a family.
-func (f processGroup) release() { windows.CloseHandle(f.job) }
+// release frees what the system holds for the group.
+func (g processGroup) release() { windows.CloseHandle(g.job) }

@@ -1,19 +1,19 @@
-// Package process runs the child processes behind local MCP servers, and sees
-// to it that none outlives the kernel.
+// Package process runs the child processes of local MCP servers. None outlives
+// the kernel.
 //
 // # Law
 //
 // A process is started in a session of its own, so that it and what it starts
 // can be ended together. [Process.Stop] closes its stdin, waits, asks it to
-// end, waits, and kills it with everything it started, in bounded time; the
-// same clearing happens when it ends by itself. [Process.Done] is closed only
-// after that, when its last words on stderr have been read.
+// end, waits, and kills it with everything it started, in bounded time. When it
+// ends by itself, everything it started is killed too. [Process.Done] is closed
+// only after that, when stderr has been read to its end.
 //
 // Should the kernel itself die, even by a signal it cannot catch, the system
 // kills its children where it can (Linux, Windows), and a [Watchdog], one tiny
 // process for all of them, ends the groups that are left (all of unix). On
-// Linux, what left its group and lost its parents is still found by a mark in
-// its environment; elsewhere on unix such a process escapes.
+// Linux, a process that left its group and lost its parents is still found by a
+// mark in its environment; elsewhere on unix such a process escapes.
 package process
 
 import (
@@ -34,17 +34,17 @@ const (
 	// drain is how long the pipes of a process that has ended may still be read.
 	drain = 500 * time.Millisecond
 	// Grace is how long a process may take to end by itself, and again after it
-	// was asked to, when nobody says otherwise.
+	// was asked to, by default.
 	Grace = 2 * time.Second
 )
 
-// Command is what to run. Env is all of its environment.
+// Command is what to run. Env is its whole environment.
 type Command struct {
 	Path  string // a program, found in Env's PATH unless it is a path
 	Args  []string
 	Dir   string
 	Env   []string
-	Log   io.Writer // stderr; it must never block for long, and is closed at its end if it can be
+	Log   io.Writer // stderr; it must never block for long, and is closed at the end if it is an io.Closer
 	Watch *Watchdog // optional
 }
 
@@ -59,7 +59,7 @@ type Process struct {
 	exit  string // why it ended; readable when done is closed
 	stop  sync.Once
 
-	mu    sync.Mutex // a group that is gone must not be signalled: its number may be another's
+	mu    sync.Mutex // guards the group: once it is gone, its number may be another's
 	group processGroup
 	gone  bool
 }
@@ -89,8 +89,8 @@ func Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// run starts the command and waits for it, all on one thread: the signal that
-// a child gets when its parent dies comes when the starting thread ends.
+// run starts the command and waits for it, all on one thread: on Linux a child
+// gets the signal for the death of its parent when the starting thread ends.
 func (p *Process) run(cmd *exec.Cmd, mark string, pipes *pipes, log io.Writer, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -101,7 +101,7 @@ func (p *Process) run(cmd *exec.Cmd, mark string, pipes *pipes, log io.Writer, s
 	}
 	p.pid = cmd.Process.Pid
 	p.watch.add(p.pid)
-	pipes.closeTheirs()
+	pipes.closeChildEnds()
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -118,14 +118,14 @@ func (p *Process) run(cmd *exec.Cmd, mark string, pipes *pipes, log io.Writer, s
 	p.exit = exitText(cmd.Wait())
 	p.cleanUp()
 	p.watch.remove(p.pid)
-	timer := time.AfterFunc(drain, func() { pipes.errRead.Close() }) // somebody who escaped holds it open
+	timer := time.AfterFunc(drain, func() { pipes.errRead.Close() }) // a process that escaped may hold it open
 	<-read
 	timer.Stop()
 	pipes.errRead.Close()
 	close(p.done)
 }
 
-// cleanUp ends what the process left behind. Nothing is signalled after that.
+// cleanUp kills what the process left behind. Nothing is signalled after that.
 func (p *Process) cleanUp() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,16 +134,16 @@ func (p *Process) cleanUp() {
 	p.gone = true
 }
 
-// signal tells the family something, as long as it is there.
-func (p *Process) signal(tell func(processGroup)) {
+// signal sends a signal to the group, unless it is gone.
+func (p *Process) signal(send func(processGroup)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.gone {
-		tell(p.group)
+		send(p.group)
 	}
 }
 
-// Pid is the number of the process.
+// Pid is the ID of the process.
 func (p *Process) Pid() int { return p.pid }
 
 // Done is closed when the process and what it started are gone.
@@ -179,7 +179,7 @@ func (p *Process) Stop(grace time.Duration) {
 	p.Out.Close()
 }
 
-// waitFor waits for the end of the process.
+// waitFor waits for the end of the process, and reports whether it came in time.
 func (p *Process) waitFor(within time.Duration) bool {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
@@ -204,7 +204,7 @@ func exitText(err error) string {
 	}
 }
 
-// find looks for the program as the child itself would.
+// find looks for the program as the child would.
 func find(c Command) (string, error) {
 	const op = "mcp.start"
 	var path string
@@ -250,7 +250,7 @@ func search(name string, env []string) (string, error) {
 	return "", exec.ErrNotFound
 }
 
-// pipes are the three streams of a child, theirs and ours.
+// pipes are both ends of the three streams of a child.
 type pipes struct {
 	inRead, outWrite, errWrite *os.File // the child's ends
 	inWrite, outRead, errRead  *os.File
@@ -258,7 +258,9 @@ type pipes struct {
 
 func newPipes() (*pipes, error) {
 	p := &pipes{}
-	for _, pair := range []struct{ r, w **os.File }{{&p.inRead, &p.inWrite}, {&p.outRead, &p.outWrite}, {&p.errRead, &p.errWrite}} {
+	for _, pair := range []struct{ r, w **os.File }{
+		{&p.inRead, &p.inWrite}, {&p.outRead, &p.outWrite}, {&p.errRead, &p.errWrite},
+	} {
 		r, w, err := os.Pipe()
 		if err != nil {
 			p.close()
@@ -269,14 +271,14 @@ func newPipes() (*pipes, error) {
 	return p, nil
 }
 
-func (p *pipes) closeTheirs() {
+func (p *pipes) closeChildEnds() {
 	for _, f := range []*os.File{p.inRead, p.outWrite, p.errWrite} {
-		f.Close() // of nil too: then it only says so
+		f.Close() // closing nil is harmless
 	}
 }
 
 func (p *pipes) close() {
-	p.closeTheirs()
+	p.closeChildEnds()
 	for _, f := range []*os.File{p.inWrite, p.outRead, p.errRead} {
 		f.Close()
 	}

@@ -42,7 +42,9 @@ func shell(t *testing.T, script string, w *log) *process.Process {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no shell here")
 	}
-	p, err := process.Start(process.Command{Path: "sh", Args: []string{"-c", script}, Env: os.Environ(), Dir: t.TempDir(), Log: w})
+	p, err := process.Start(process.Command{
+		Path: "sh", Args: []string{"-c", script}, Env: os.Environ(), Dir: t.TempDir(), Log: w,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,10 +52,10 @@ func shell(t *testing.T, script string, w *log) *process.Process {
 	return p
 }
 
-// nap is a sleep that no other test run on this machine takes.
-func nap(n int) string { return fmt.Sprintf("sleep 8713%d.%d", n, os.Getpid()) }
+// sleep is a command that no other test on this machine runs.
+func sleep(n int) string { return fmt.Sprintf("sleep 8713%d.%d", n, os.Getpid()) }
 
-// running reports whether a process with these words runs.
+// running reports whether a process with these arguments runs.
 func running(t *testing.T, words string) bool {
 	t.Helper()
 	out, err := exec.Command("ps", "-A", "-o", "stat=,args=").Output()
@@ -67,14 +69,19 @@ func running(t *testing.T, words string) bool {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	tick, late := time.NewTicker(2*time.Millisecond), time.After(30*time.Second)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-late:
 			t.Fatal("this never came: " + what)
 		}
 	}
 }
 
 func TestEnds(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, script, exit string }{
 		{"well", "echo words >&2", "exit status 0"},
 		{"badly", "echo words >&2; exit 5", "exit status 5"},
@@ -92,6 +99,7 @@ func TestEnds(t *testing.T) {
 }
 
 func TestStopClosesAsksAndKills(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, script, exit string }{
 		{"at the end of its input", "cat; echo bye >&2", "exit status 0"},
 		{"when asked", "trap 'echo bye >&2; exit 3' TERM; while :; do read x; done", "exit status 3"},
@@ -111,6 +119,7 @@ func TestStopClosesAsksAndKills(t *testing.T) {
 }
 
 func TestNothingIsLeft(t *testing.T) {
+	t.Parallel()
 	for i, c := range []struct{ name, script string }{
 		{"a child", "%s & cat"},
 		{"one in the background that holds the pipes", "(%s) & exit 4"},
@@ -122,7 +131,7 @@ func TestNothingIsLeft(t *testing.T) {
 				t.Skip("one that leaves cannot be found here")
 			}
 			var w log
-			name := nap(i)
+			name := sleep(i)
 			p := shell(t, fmt.Sprintf(c.script, name)+"; echo up >&2", &w)
 			if strings.Contains(c.script, "cat") {
 				eventually(t, "the child", func() bool { return running(t, name) })
@@ -136,6 +145,7 @@ func TestNothingIsLeft(t *testing.T) {
 }
 
 func TestPrograms(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if runtime.GOOS == "windows" {
 		t.Skip("programs are found differently here")

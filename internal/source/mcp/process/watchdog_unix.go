@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// watchdogScript keeps the list of groups as it is told on stdin. Its input ends when
-// the kernel does, however that dies; then it ends the groups that are left,
-// and whoever carries their mark.
+// watchdogScript keeps a list of groups from what it reads on stdin. Its input
+// ends when the kernel does, however that ends; then it kills the groups that
+// are left, and every process with their mark.
 const watchdogScript = `trap '' HUP INT TERM
 groups=
 while read -r op group; do
@@ -33,19 +33,19 @@ done
 `
 
 // Watchdog ends the process groups that the kernel leaves behind when it dies
-// without a chance to. It starts with the first process and costs one sleeping
-// shell; without a shell there is none, and the rest holds. A nil Watchdog
+// without a chance to end them. It starts with the first process and costs one
+// sleeping shell; on a system without a shell it does nothing. A nil Watchdog
 // watches nothing.
 type Watchdog struct {
-	mu    sync.Mutex
-	name  string   // what all marks begin with
-	marks int      // how many were given
-	pipe  *os.File // nil before the first process, and when there is no shell
-	cmd   *exec.Cmd
-	dead  bool
+	mu     sync.Mutex
+	name   string   // the start of all marks
+	marks  int      // that were made
+	pipe   *os.File // to the shell; nil before the first process, and without a shell
+	cmd    *exec.Cmd
+	closed bool // or there is no shell
 }
 
-// mark is a new mark.
+// mark makes a new mark.
 func (w *Watchdog) mark() string {
 	if w == nil {
 		return rand.Text()
@@ -59,16 +59,16 @@ func (w *Watchdog) mark() string {
 	return w.name + "." + strconv.Itoa(w.marks)
 }
 
-func (w *Watchdog) add(group int)    { w.tell("+", group) }
-func (w *Watchdog) remove(group int) { w.tell("-", group) }
+func (w *Watchdog) add(group int)    { w.send("+", group) }
+func (w *Watchdog) remove(group int) { w.send("-", group) }
 
-func (w *Watchdog) tell(op string, group int) {
+func (w *Watchdog) send(op string, group int) {
 	if w == nil {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.pipe == nil && !w.dead && op == "+" {
+	if w.pipe == nil && !w.closed && op == "+" {
 		w.start()
 	}
 	if w.pipe != nil {
@@ -86,23 +86,23 @@ func (w *Watchdog) start() {
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
 	cmd.Dir = "/"
 	cmd.Stdin = r
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what is sent to our group is not for it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // signals to the kernel's group are not for it
 	if cmd.Start() != nil {
 		pipe.Close()
-		w.dead = true
+		w.closed = true
 		return
 	}
 	w.pipe, w.cmd = pipe, cmd
 }
 
-// Close ends the watch, and with it whatever still runs.
+// Close ends the watchdog, and every process that it still watches.
 func (w *Watchdog) Close() {
 	if w == nil {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.dead = true
+	w.closed = true
 	if w.pipe != nil {
 		w.pipe.Close()
 		w.cmd.Wait()

@@ -1,11 +1,11 @@
 package process
 
-// Watchdog has nothing to do here: a job object dies with the kernel.
+// Watchdog has nothing to do on Windows: a job object ends with the kernel.
 type Watchdog struct{}
 
 func (*Watchdog) mark() string { return "" }
 func (*Watchdog) add(int)      {}
 func (*Watchdog) remove(int)   {}
 
-// Close ends the watch.
+// Close does nothing.
 func (*Watchdog) Close() {}

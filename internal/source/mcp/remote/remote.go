@@ -1,11 +1,11 @@
-// Package remote is the way to MCP servers over HTTP: an HTTP client that
-// speaks to one origin only.
+// Package remote reaches MCP servers over HTTP, with an HTTP client that speaks
+// to one origin only.
 //
 // # Law
 //
-// Headers and tokens go to the server they were given for and to nobody else:
-// a redirect to another place, or a server that names another place to post
-// to, is refused. Answers are bounded. A server that wants a login is told one
+// Headers and tokens go only to the server for which they were given: a
+// redirect to another origin, or a server that names another origin to post to,
+// is refused. Answers are bounded. A server that wants a login is given the
 // token; when it refuses that, the token is renewed once; after that the error
 // says what to do.
 package remote
@@ -33,8 +33,17 @@ const MaxBody = 64 << 20
 
 const op = "mcp.http"
 
-// Login has the token of one server. Both methods return "" when there is
-// none.
+// ErrSessionGone is the error of a request that a server did not take, because
+// it no longer has the session: it was restarted, or the session timed out. The
+// protocol's answer for it is 404. The SDK would report this answer as the end
+// of every request on the connection, also of those that the server has taken.
+var ErrSessionGone = errors.New("the server no longer has the session")
+
+// sessionHeader names the session in requests.
+const sessionHeader = "Mcp-Session-Id"
+
+// Login has the token of one server. Both methods return "" when there is no
+// token.
 type Login interface {
 	Token(ctx context.Context) (string, error)
 	Renew(ctx context.Context, refused string) (string, error)
@@ -42,12 +51,12 @@ type Login interface {
 
 // Config is one server.
 type Config struct {
-	Server  string // its name, for the words of errors
+	Server  string // its name, for errors
 	URL     *url.URL
 	Headers map[string]string
 	Login   Login // optional
 	Base    http.RoundTripper
-	Plain   bool // a refusal comes back as the answer it is
+	Plain   bool // a refusal is returned as an answer, not as an error
 }
 
 // Transport carries requests to one server.
@@ -82,8 +91,8 @@ func (t *Transport) redirect(req *http.Request, via []*http.Request) error {
 	const most = 5
 	switch {
 	case !t.same(req.URL):
-		return tool.Errorf(op, tool.Denied, "the MCP server %s redirects to %s, which is refused", t.Server, origin(req.URL)).
-			WithHint("if that is where it lives now, change its url")
+		return tool.Errorf(op, tool.Denied, "the MCP server %s redirects to %s, which is refused",
+			t.Server, origin(req.URL)).WithHint("if that is its new address, change its url")
 	case req.Method != via[0].Method:
 		return tool.Errorf(op, tool.Unavailable, "the MCP server %s redirects in a way that loses the request", t.Server).
 			WithHint("change its url to %s%s", origin(req.URL), req.URL.Path)
@@ -95,7 +104,7 @@ func (t *Transport) redirect(req *http.Request, via []*http.Request) error {
 
 func (t *Transport) same(u *url.URL) bool { return origin(u) == origin(t.URL) }
 
-// origin is where a URL leads: scheme, host and port.
+// origin is the scheme, host and port of a URL.
 func origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -108,8 +117,8 @@ func origin(u *url.URL) string {
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !t.same(req.URL) {
 		closeBody(req)
-		return nil, tool.Errorf(op, tool.Denied, "the MCP server %s names %s to send to, which is refused", t.Server, origin(req.URL)).
-			WithHint("messages go only to the host of its url")
+		return nil, tool.Errorf(op, tool.Denied, "the MCP server %s names %s to send to, which is refused",
+			t.Server, origin(req.URL)).WithHint("messages go only to the host of its url")
 	}
 	token := ""
 	if t.Login != nil {
@@ -133,6 +142,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if req.Method == http.MethodPost {
 		t.posted.Store(int64(resp.StatusCode))
+		if resp.StatusCode == http.StatusNotFound && req.Header.Get(sessionHeader) != "" {
+			drain(resp)
+			return nil, ErrSessionGone
+		}
 	}
 	if err := t.refusal(resp, token); err != nil && !t.Plain {
 		drain(resp)
@@ -155,7 +168,7 @@ func (t *Transport) send(req *http.Request, token string) (*http.Response, error
 	return t.Base.RoundTrip(req)
 }
 
-// rewound is a request whose body can be read once more.
+// rewound returns a copy of a request whose body is read from its start.
 func rewound(req *http.Request) *http.Request {
 	next := req.Clone(req.Context())
 	if req.GetBody != nil {
@@ -166,28 +179,32 @@ func rewound(req *http.Request) *http.Request {
 	return next
 }
 
-// refusal is the error for a server that does not let us in, in words that say
-// what to do.
+// refusal is the error for a server that refuses the request for want of a
+// valid login; it says what to do.
 func (t *Transport) refusal(resp *http.Response, token string) error {
 	login := fmt.Sprintf("run: callgate mcp login %s", t.Server)
 	switch {
-	case resp.StatusCode == http.StatusUnauthorized && t.authorized():
+	case resp.StatusCode == http.StatusUnauthorized && t.hasAuthorization():
 		return tool.Errorf(op, tool.Denied, "the MCP server %s refuses the Authorization header it was given", t.Server).
 			WithHint("correct it in the server's headers")
 	case resp.StatusCode == http.StatusUnauthorized && token != "":
-		return tool.Errorf(op, tool.Denied, "the login to the MCP server %s is no longer valid", t.Server).WithHint("%s", login)
+		return tool.Errorf(op, tool.Denied, "the login to the MCP server %s is no longer valid", t.Server).
+			WithHint("%s", login)
 	case resp.StatusCode == http.StatusUnauthorized:
-		return tool.Errorf(op, tool.Denied, "the MCP server %s needs a login, and there is none", t.Server).WithHint("%s", login)
+		return tool.Errorf(op, tool.Denied, "the MCP server %s needs a login, and there is none", t.Server).
+			WithHint("%s", login)
 	case resp.StatusCode == http.StatusForbidden:
 		if scope, ok := missingScope(resp); ok {
-			return tool.Errorf(op, tool.Denied, "the login to the MCP server %s does not reach far enough; it asks for: %s", t.Server, tool.Truncate(scope)).
-				WithHint("%s", login)
+			return tool.Errorf(op, tool.Denied, "the login to the MCP server %s does not reach far enough; it asks for: %s",
+				t.Server, tool.Truncate(scope)).WithHint("%s", login)
 		}
 	}
 	return nil
 }
 
-func (t *Transport) authorized() bool {
+// hasAuthorization reports whether the config itself gives an Authorization
+// header.
+func (t *Transport) hasAuthorization() bool {
 	for name := range t.Headers {
 		if strings.EqualFold(name, "Authorization") {
 			return true
@@ -196,7 +213,7 @@ func (t *Transport) authorized() bool {
 	return false
 }
 
-// missingScope is the scope that a server says a token lacks.
+// missingScope returns the scope that the token lacks, as the server says.
 func missingScope(resp *http.Response) (scope string, ok bool) {
 	challenges, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
 	if err != nil {

@@ -53,6 +53,7 @@ func post(t *remote.Transport, body string) (string, error) {
 }
 
 func TestTokens(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		login   *login
@@ -101,6 +102,7 @@ func TestTokens(t *testing.T) {
 }
 
 func TestAnswersAreBounded(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"application/json", "text/event-stream"} {
 		tr := to(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", kind)
@@ -124,6 +126,7 @@ func TestAnswersAreBounded(t *testing.T) {
 }
 
 func TestOneOriginOnly(t *testing.T) {
+	t.Parallel()
 	tr := to(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) }, remote.Config{})
 	for _, other := range []string{"http://other.invalid/", strings.Replace(tr.URL.String(), "http:", "https:", 1), "http://" + tr.URL.Hostname() + "/"} {
 		if _, err := tr.Client().Get(other); err == nil || !strings.Contains(err.Error(), "is refused") {
@@ -135,5 +138,37 @@ func TestOneOriginOnly(t *testing.T) {
 	}
 	if _, err := post(tr, "x"); err != nil || tr.LastPostStatus() != http.StatusMethodNotAllowed {
 		t.Errorf("posted with %d, %v", tr.LastPostStatus(), err)
+	}
+}
+
+// A session that the server no longer has is an error of the one request that
+// names it: the server did not take it.
+func TestSessionsThatAreGone(t *testing.T) {
+	t.Parallel()
+	tr := to(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNotFound) }, remote.Config{})
+	for _, c := range []struct {
+		name, method, session string
+		gone                  bool
+	}{
+		{"a request of a session", http.MethodPost, "s1", true},
+		{"a request without a session", http.MethodPost, "", false},
+		{"a stream of a session", http.MethodGet, "s1", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			req, err := http.NewRequestWithContext(t.Context(), c.method, tr.URL.String(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.session != "" {
+				req.Header.Set("Mcp-Session-Id", c.session)
+			}
+			resp, err := tr.Client().Do(req)
+			if err == nil {
+				resp.Body.Close()
+			}
+			if errors.Is(err, remote.ErrSessionGone) != c.gone {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }

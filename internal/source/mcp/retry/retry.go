@@ -2,11 +2,10 @@
 //
 // # Law
 //
-// Failures are counted until something succeeds. After each of the first ones
-// the next try waits, 100 ms and twice as long each time. With the fifth the
-// breaker opens: for 30 s nobody tries at all, and whoever asks is told when
-// that ends. Then one try is let through; if it fails too, the breaker opens
-// again.
+// Failures are counted until something succeeds. After each of the first four
+// the next try waits: 100 ms, and twice as long each time. With the fifth the
+// breaker opens: for 30 s no try is allowed. Then one is; if it fails too, the
+// breaker opens again.
 package retry
 
 import (
@@ -28,14 +27,14 @@ type Breaker struct {
 	next     time.Time // not before then
 }
 
-// State is where a breaker stands.
+// State is the state of a breaker.
 type State struct {
 	Failures int       // in a row
-	Open     bool      // nobody may try before Next
+	Open     bool      // no try is allowed before Next
 	Next     time.Time // zero: at once
 }
 
-// State tells where the breaker stands now.
+// State returns the state of this moment.
 func (b *Breaker) State() State {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -22,6 +22,7 @@ func waited(t *testing.T, b *retry.Breaker) (time.Duration, bool) {
 }
 
 func TestBackoffDoubles(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var b retry.Breaker
 		if d, ok := waited(t, &b); d != 0 || !ok {
@@ -37,6 +38,7 @@ func TestBackoffDoubles(t *testing.T) {
 }
 
 func TestBreakerOpensAndLetsOneTryThrough(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var b retry.Breaker
 		for range 5 {
@@ -49,7 +51,7 @@ func TestBreakerOpensAndLetsOneTryThrough(t *testing.T) {
 		if s := b.State(); !s.Open || !s.Next.Equal(opened.Add(30*time.Second)) || s.Failures != 5 {
 			t.Errorf("state %+v", s)
 		}
-		time.Sleep(30 * time.Second)
+		<-time.After(30 * time.Second)
 		if _, ok := waited(t, &b); !ok {
 			t.Error("after its pause the breaker let no try through")
 		}
@@ -57,7 +59,7 @@ func TestBreakerOpensAndLetsOneTryThrough(t *testing.T) {
 		if _, ok := waited(t, &b); ok {
 			t.Error("a failed try did not open the breaker again")
 		}
-		time.Sleep(30 * time.Second)
+		<-time.After(30 * time.Second)
 		b.Succeeded()
 		if s := b.State(); s != (retry.State{}) {
 			t.Errorf("after a success: %+v", s)
@@ -66,6 +68,7 @@ func TestBreakerOpensAndLetsOneTryThrough(t *testing.T) {
 }
 
 func TestWaitEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var b retry.Breaker
 		b.Failed()

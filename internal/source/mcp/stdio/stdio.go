@@ -1,19 +1,19 @@
 // Package stdio carries MCP messages over the pipes of a child process, one
 // JSON text a line.
 //
-// It stands in for the SDK's own transport because real servers do what they
-// must not. They print banners to stdout: a line that is no message is handed
-// to a log and skipped. They stop reading: a write waits without holding up
-// anything but itself, and gives up with its context. They send lines without
-// end: those are bounded. And those who know only the old handshake may answer
-// the new one with silence: after a while an answer is made up for them, so
-// that the client falls back.
+// It replaces the SDK's own transport because real servers do what they must
+// not. They print banners to stdout: a line that is not a message is logged and
+// skipped. They stop reading: a write waits without holding up anything else,
+// and gives up with its context. They send lines without end: lines are bounded.
+// And servers that know only the old handshake may not answer the new one:
+// after a while this package answers in their place, so that the client falls
+// back to the old one.
 //
 // # Law
 //
 // One goroutine reads, one writes; both end when the connection is closed or
-// its stream fails, and the first failure is what every Read then returns.
-// Close never waits: it may be called with the client's locks held.
+// its stream fails, and every Read then returns the first failure. Close never
+// waits: it may be called with the client's locks held.
 package stdio
 
 import (
@@ -43,15 +43,17 @@ var ErrTooLong = fmt.Errorf("it sent a message of more than %d MiB", MaxLine>>20
 
 // Options is how a connection is made.
 type Options struct {
-	In               io.ReadCloser  // the server's stdout
-	Out              io.WriteCloser // the server's stdin
-	OnStray          func(line []byte)
-	OnMessage        func(*jsonrpc.Request) bool // takes a notification before anything after it is read; must not block
-	HandshakeTimeout time.Duration               // how long the new handshake may go unanswered; 0: as long as it takes
-	OnClose          func()                      // called once, when the connection is closed; must not block
+	In      io.ReadCloser     // the server's stdout
+	Out     io.WriteCloser    // the server's stdin
+	OnStray func(line []byte) // takes a line that is not a message
+	// OnMessage takes a notification before anything after it is read, and
+	// reports whether it did. It must not block.
+	OnMessage        func(*jsonrpc.Request) bool
+	HandshakeTimeout time.Duration // how long the new handshake may go unanswered; 0: without limit
+	OnClose          func()        // called once, when the connection is closed; must not block
 }
 
-// Conn is a connection to one server. It is also the transport that makes it.
+// Conn is a connection to one server. It is also its own transport.
 type Conn struct {
 	opt      Options
 	incoming chan jsonrpc.Message
@@ -60,12 +62,12 @@ type Conn struct {
 	once     sync.Once
 	err      error // why it was closed; readable when closed is
 
-	heard  atomic.Bool // a message has come
-	silent atomic.Bool // the new handshake went unanswered
-	asked  atomic.Pointer[handshakeProbe]
+	received   atomic.Bool // a message has arrived
+	unanswered atomic.Bool // the new handshake had no answer
+	probing    atomic.Pointer[handshakeProbe]
 }
 
-// handshakeProbe is the new handshake, as long as it is open.
+// handshakeProbe is the new handshake while it has no answer.
 type handshakeProbe struct {
 	id    jsonrpc.ID
 	timer *time.Timer
@@ -96,15 +98,16 @@ func (c *Conn) Connect(context.Context) (sdk.Connection, error) { return c, nil 
 func (c *Conn) SessionID() string { return "" }
 
 // HasReceived reports whether the server has sent anything that is a message.
-func (c *Conn) HasReceived() bool { return c.heard.Load() }
+func (c *Conn) HasReceived() bool { return c.received.Load() }
 
-// HandshakeUnanswered reports whether the server left the new handshake unanswered, so far.
-func (c *Conn) HandshakeUnanswered() bool { return c.silent.Load() }
+// HandshakeUnanswered reports whether the server has left the new handshake
+// unanswered so far.
+func (c *Conn) HandshakeUnanswered() bool { return c.unanswered.Load() }
 
 // Read returns the next message.
 func (c *Conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	select {
-	case m := <-c.incoming: // what came before the end counts
+	case m := <-c.incoming: // what arrived before the end is still read
 		return m, nil
 	default:
 	}
@@ -123,15 +126,15 @@ func (c *Conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write sends a message, or at least leaves it with the writer: when the
-// server does not read, the next one waits.
+// Write hands a message to the writing goroutine. When the server does not
+// read, the next Write waits.
 func (c *Conn) Write(ctx context.Context, m jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return fmt.Errorf("a message cannot be written: %w", err)
 	}
 	if r, ok := m.(*jsonrpc.Request); ok && r.Method == probe && c.opt.HandshakeTimeout > 0 {
-		c.ask(r.ID)
+		c.startProbe(r.ID)
 	}
 	select {
 	case c.outgoing <- append(data, '\n'):
@@ -152,7 +155,7 @@ func (c *Conn) Close() error {
 func (c *Conn) fail(err error) {
 	c.once.Do(func() {
 		c.err = err
-		if q := c.asked.Swap(nil); q != nil {
+		if q := c.probing.Swap(nil); q != nil {
 			q.timer.Stop()
 		}
 		close(c.closed)
@@ -191,8 +194,8 @@ func (c *Conn) readAll() {
 	}
 }
 
-// readLine reads up to a line feed, within MaxLine. The line lies in the
-// reader's own room when it fits there.
+// readLine reads up to a line feed, within MaxLine. A line that fits into the
+// reader's buffer is not copied.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	line, err := r.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
@@ -209,8 +212,8 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	return long, err
 }
 
-// take passes on the messages of one line, and reports whether anybody is
-// still there to read them. What is no message is stray.
+// take passes on the messages of one line, and reports whether the connection
+// is still open. A line that is not a message is stray.
 func (c *Conn) take(line []byte) bool {
 	messages, err := decode(line)
 	if err != nil {
@@ -219,11 +222,11 @@ func (c *Conn) take(line []byte) bool {
 		}
 		return true
 	}
-	c.heard.Store(true)
+	c.received.Store(true)
 	for _, m := range messages {
 		switch m := m.(type) {
 		case *jsonrpc.Response:
-			c.answered(m)
+			c.endProbe(m)
 		case *jsonrpc.Request:
 			if c.opt.OnMessage != nil && !m.IsCall() && c.opt.OnMessage(m) {
 				continue
@@ -238,8 +241,8 @@ func (c *Conn) take(line []byte) bool {
 	return true
 }
 
-// decode reads a message, or the batch of them that old protocols allow. The
-// messages keep parts of what they are read from, so that is copied first.
+// decode reads a message, or a batch of them, which old protocols allow.
+// Messages keep parts of the text they are read from, so it is copied first.
 func decode(line []byte) ([]jsonrpc.Message, error) {
 	if line[0] != '[' {
 		if line[0] != '{' {
@@ -263,32 +266,32 @@ func decode(line []byte) ([]jsonrpc.Message, error) {
 	return messages, nil
 }
 
-// ask starts the clock of the new handshake.
-func (c *Conn) ask(id jsonrpc.ID) {
+// startProbe starts the clock of the new handshake.
+func (c *Conn) startProbe(id jsonrpc.ID) {
 	q := &handshakeProbe{id: id}
 	q.timer = time.AfterFunc(c.opt.HandshakeTimeout, func() {
-		if !c.silent.CompareAndSwap(false, true) {
+		if !c.unanswered.CompareAndSwap(false, true) {
 			return
 		}
-		made := &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no answer"}}
+		unknown := &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no answer"}
 		select {
-		case c.incoming <- made:
+		case c.incoming <- &jsonrpc.Response{ID: id, Error: unknown}:
 		case <-c.closed:
 		}
 	})
-	c.asked.Store(q)
+	c.probing.Store(q)
 }
 
-// answered notes the answer to the new handshake. A good one that comes late,
-// because the server was slow to start, takes the silence back: next time the
-// new handshake is worth asking again.
-func (c *Conn) answered(r *jsonrpc.Response) {
-	q := c.asked.Load()
+// endProbe notes the answer to the new handshake. A good answer counts even when
+// it comes late, because the server was slow to start: then the new handshake is
+// tried again next time.
+func (c *Conn) endProbe(r *jsonrpc.Response) {
+	q := c.probing.Load()
 	if q == nil || q.id != r.ID {
 		return
 	}
-	c.asked.Store(nil)
+	c.probing.Store(nil)
 	if q.timer.Stop() || r.Error == nil {
-		c.silent.Store(false)
+		c.unanswered.Store(false)
 	}
 }

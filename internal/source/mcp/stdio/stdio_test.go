@@ -26,13 +26,13 @@ type pipe struct {
 	ended chan struct{}
 }
 
-func connect(patience time.Duration) *pipe {
+func connect(handshake time.Duration) *pipe {
 	outR, outW := io.Pipe()
 	inR, inW := io.Pipe()
 	p := &pipe{out: outW, in: bufio.NewScanner(inR), stray: make(chan string, 100), ended: make(chan struct{})}
 	p.in.Buffer(nil, 1<<20)
 	p.Conn = stdio.New(stdio.Options{
-		In: outR, Out: inW, HandshakeTimeout: patience,
+		In: outR, Out: inW, HandshakeTimeout: handshake,
 		OnStray: func(line []byte) { p.stray <- string(line) },
 		OnClose: func() { close(p.ended); outR.Close(); inR.Close() },
 	})
@@ -65,11 +65,16 @@ func request(t *testing.T, id float64, method string) *jsonrpc.Request {
 }
 
 func TestMessagesAmongNoise(t *testing.T) {
+	t.Parallel()
 	p := connect(0)
 	defer p.Close()
 	p.say("Welcome!\n\n{\"level\":\"info\"}\n\x1b[31m{oops\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\r\n" +
 		`[{"jsonrpc":"2.0","method":"notifications/a"},{"jsonrpc":"2.0","method":"notifications/b"}]` + "\n[1,2]\n")
-	for _, want := range []string{`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","method":"notifications/a"}`, `{"jsonrpc":"2.0","method":"notifications/b"}`} {
+	for _, want := range []string{
+		`{"jsonrpc":"2.0","id":1,"result":{}}`,
+		`{"jsonrpc":"2.0","method":"notifications/a"}`,
+		`{"jsonrpc":"2.0","method":"notifications/b"}`,
+	} {
 		if got := read(t, p); got != want {
 			t.Errorf("read %s; want %s", got, want)
 		}
@@ -80,11 +85,12 @@ func TestMessagesAmongNoise(t *testing.T) {
 		}
 	}
 	if !p.HasReceived() {
-		t.Error("nothing was heard")
+		t.Error("no message has arrived")
 	}
 }
 
 func TestLastLineWithoutItsEnd(t *testing.T) {
+	t.Parallel()
 	p := connect(0)
 	go func() {
 		p.out.Write([]byte(`{"jsonrpc":"2.0","method":"notifications/a"}`))
@@ -103,6 +109,7 @@ func TestLastLineWithoutItsEnd(t *testing.T) {
 }
 
 func TestLongLines(t *testing.T) {
+	t.Parallel()
 	p := connect(0)
 	defer p.Close()
 	long := strings.Repeat("x", 1<<20)
@@ -119,6 +126,7 @@ func (endless) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte(
 func (endless) Close() error               { return nil }
 
 func TestLinesWithoutEnd(t *testing.T) {
+	t.Parallel()
 	_, out := io.Pipe()
 	c := stdio.New(stdio.Options{In: endless{}, Out: out})
 	if _, err := c.Read(t.Context()); !errors.Is(err, stdio.ErrTooLong) {
@@ -127,9 +135,10 @@ func TestLinesWithoutEnd(t *testing.T) {
 }
 
 func TestWriterThatNobodyReads(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := connect(0)
-		if err := p.Write(t.Context(), request(t, 1, "a")); err != nil { // it lies with the writer
+		if err := p.Write(t.Context(), request(t, 1, "a")); err != nil { // the writer holds it
 			t.Error(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -153,14 +162,15 @@ func TestWriterThatNobodyReads(t *testing.T) {
 	})
 }
 
-func TestSilenceIsTakenForNo(t *testing.T) {
+func TestUnansweredHandshakes(t *testing.T) {
+	t.Parallel()
 	const hello = "server/discover"
 	for _, c := range []struct {
 		name   string
-		answer string // to the greeting
+		answer string // to the handshake
 		after  time.Duration
 		silent bool
-		made   bool // an answer was made up
+		made   bool // the connection answered in the server's place
 	}{
 		{"an answer in time", `{"jsonrpc":"2.0","id":1,"result":{}}`, time.Second, false, false},
 		{"a refusal in time", `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`, time.Second, false, false},
@@ -183,7 +193,7 @@ func TestSilenceIsTakenForNo(t *testing.T) {
 				if made := strings.Contains(got, "no answer"); made != c.made || made && time.Since(began) != 5*time.Second {
 					t.Errorf("after %v: %s", time.Since(began), got)
 				}
-				time.Sleep(10 * time.Second)
+				<-time.After(10 * time.Second)
 				synctest.Wait()
 				if p.HandshakeUnanswered() != c.silent {
 					t.Errorf("silent: %v", p.HandshakeUnanswered())

@@ -1,12 +1,13 @@
-// Package subscription keeps who wants to be told when a server's resources change.
+// Package subscription keeps who watches which resources of a server.
 //
 // # Law
 //
-// A server is asked once for each resource, however many want to be told, and
-// told that nobody does when the last has gone. Asking and taking back follow
-// one another: who comes while the last one goes is asked for anew. Somebody is
-// in the table before the server is asked, so that nothing is missed; a server
-// that refuses takes them out again. Telling never waits.
+// The server is asked to subscribe once for each resource, however many watch
+// it, and to unsubscribe when the last one stops. One subscribes or unsubscribes
+// at a time, so that a watcher who comes while the last one stops is subscribed
+// anew. A watcher is in the table before the server is asked, so that no change
+// is missed; when the server refuses, it is taken out again. Notify never waits
+// for the server.
 package subscription
 
 import (
@@ -16,70 +17,72 @@ import (
 	"sync"
 )
 
-// Table is the watchers of one server. The zero value has none.
+// Table is the watchers of one server's resources. The zero value has none.
 type Table struct {
-	made  sync.Once
-	uriMu chan struct{} // one asks, or takes back, at a time
+	once sync.Once
+	turn chan struct{} // held by the one who subscribes or unsubscribes
 
 	mu       sync.Mutex
-	watchers map[string]map[*subscriber]bool // by address
+	watchers map[string]map[*watcher]bool // by URI
 }
 
-// inTurn waits for the turn, and returns what gives it on.
-func (t *Table) inTurn(ctx context.Context) (done func(), err error) {
-	t.made.Do(func() { t.uriMu = make(chan struct{}, 1) })
+type watcher struct{ changed func() }
+
+// lock waits for the turn; unlock passes it on.
+func (t *Table) lock(ctx context.Context) (unlock func(), err error) {
+	t.once.Do(func() { t.turn = make(chan struct{}, 1) })
 	select {
-	case t.uriMu <- struct{}{}:
-		return func() { <-t.uriMu }, nil
+	case t.turn <- struct{}{}:
+		return func() { <-t.turn }, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
 
-type subscriber struct{ told func() }
-
-// Add has told called whenever a resource changes, until stop is. It must not
-// wait. The first of a resource has ask called, and when that fails is not
-// added. The last one's stop calls leave, and waits for it.
-func (t *Table) Add(ctx context.Context, uri string, told func(), ask func(context.Context) error, leave func()) (stop func(), err error) {
-	done, err := t.inTurn(ctx)
+// Add calls changed whenever a resource changes, until stop is called; changed
+// must not block. For the first watcher of a resource, Add calls subscribe, and
+// fails when that does. The stop of the last watcher calls unsubscribe.
+func (t *Table) Add(
+	ctx context.Context, uri string, changed func(), subscribe func(context.Context) error, unsubscribe func(),
+) (stop func(), err error) {
+	unlock, err := t.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	w := &subscriber{told}
+	defer unlock()
+	w := &watcher{changed}
 	if first := t.put(uri, w); first {
-		if err := ask(ctx); err != nil {
-			t.take(uri, w)
+		if err := subscribe(ctx); err != nil {
+			t.remove(uri, w)
 			return nil, err
 		}
 	}
 	return sync.OnceFunc(func() {
-		done, err := t.inTurn(context.Background())
+		unlock, err := t.lock(context.Background())
 		if err != nil {
-			return // which cannot be
+			return // unreachable: that context never ends
 		}
-		defer done()
-		if last := t.take(uri, w); last {
-			leave()
+		defer unlock()
+		if last := t.remove(uri, w); last {
+			unsubscribe()
 		}
 	}), nil
 }
 
-func (t *Table) put(uri string, w *subscriber) (first bool) {
+func (t *Table) put(uri string, w *watcher) (first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.watchers == nil {
-		t.watchers = map[string]map[*subscriber]bool{}
+		t.watchers = map[string]map[*watcher]bool{}
 	}
 	if first = t.watchers[uri] == nil; first {
-		t.watchers[uri] = map[*subscriber]bool{}
+		t.watchers[uri] = map[*watcher]bool{}
 	}
 	t.watchers[uri][w] = true
 	return first
 }
 
-func (t *Table) take(uri string, w *subscriber) (last bool) {
+func (t *Table) remove(uri string, w *watcher) (last bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.watchers[uri], w)
@@ -89,24 +92,24 @@ func (t *Table) take(uri string, w *subscriber) (last bool) {
 	return last
 }
 
-// Notify tells all who want to know of a resource.
+// Notify tells all watchers of a resource that it has changed.
 func (t *Table) Notify(uri string) {
 	t.mu.Lock()
 	all := slices.Collect(maps.Keys(t.watchers[uri]))
 	t.mu.Unlock()
 	for _, w := range all {
-		w.told()
+		w.changed()
 	}
 }
 
-// URIs returns the resources that somebody wants to know of.
+// URIs returns the resources that are watched.
 func (t *Table) URIs() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Sorted(maps.Keys(t.watchers))
 }
 
-// Empty reports whether nobody wants to know of anything.
+// Empty reports whether nothing is watched.
 func (t *Table) Empty() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -54,6 +54,7 @@ func readCatalog(t testing.TB, f *os.File) map[string][]translate.Definition {
 // Every real definition becomes a tool that can be published, and nearly every
 // schema that is wrong can be mended.
 func TestRealDefinitions(t *testing.T) {
+	t.Parallel()
 	const judged = 5 // every so many: judging takes a while under the race detector
 	all, mended, replaced := 0, 0, 0
 	servers := catalog(t)

@@ -1,11 +1,10 @@
-// Package translate turns what MCP servers say into the words of Callgate:
-// definitions into tools, and results into results.
+// Package translate turns the definitions of MCP servers into tools, and their
+// results into results of Callgate.
 //
-// Everything here comes from strangers. Names are made to fit without ever
-// meeting each other; schemas are mended where it is plain what was meant, and
-// replaced where it is not; risk is inferred, and in doubt assumed. What had
-// to be done to a definition is said in words, for the person who runs the
-// server, never in what a model reads.
+// Nothing here is trusted. Names are changed to fit, and two are never the same;
+// schemas are repaired where it is plain what was meant, and replaced where it is
+// not; risk is inferred, and in doubt assumed. What was changed in a definition
+// is noted for the person who runs the server, and never in what a model reads.
 package translate
 
 import (
@@ -27,8 +26,7 @@ type Definition struct {
 	Annotations json.RawMessage `json:"annotations,omitempty"`
 }
 
-// hints are a server's own words on what a tool does. They are hints: nobody
-// has checked them.
+// hints are a server's annotations of a tool. They are unchecked claims.
 type hints struct {
 	Title       string `json:"title,omitempty"`
 	ReadOnly    *bool  `json:"readOnlyHint,omitempty"`
@@ -37,14 +35,17 @@ type hints struct {
 	OpenWorld   *bool  `json:"openWorldHint,omitempty"`
 }
 
-// FromSDK takes a definition over from the protocol. Schemas arrive decoded,
-// so their keys are in order of name.
+// FromSDK converts a definition of the protocol. Its schemas were decoded, so
+// their keys are sorted.
 func FromSDK(t *sdk.Tool) Definition {
-	d := Definition{Name: t.Name, Title: t.Title, Description: t.Description, Input: encode(t.InputSchema), Output: encode(t.OutputSchema)}
+	d := Definition{
+		Name: t.Name, Title: t.Title, Description: t.Description,
+		Input: encode(t.InputSchema), Output: encode(t.OutputSchema),
+	}
 	if a := t.Annotations; a != nil {
 		h := hints{Title: a.Title, Destructive: a.DestructiveHint, OpenWorld: a.OpenWorldHint}
 		yes := true
-		if a.ReadOnlyHint { // the protocol cannot tell "no" from "not said"
+		if a.ReadOnlyHint { // false may mean that the server did not say
 			h.ReadOnly = &yes
 		}
 		if a.IdempotentHint {
@@ -57,7 +58,7 @@ func FromSDK(t *sdk.Tool) Definition {
 	return d
 }
 
-// hints reads the annotations; what cannot be read says nothing.
+// hints reads the annotations. Those that cannot be read are ignored.
 func (d Definition) hints() hints {
 	var h hints
 	if len(d.Annotations) > 0 && json.Unmarshal(d.Annotations, &h) != nil {
@@ -66,7 +67,7 @@ func (d Definition) hints() hints {
 	return h
 }
 
-// title is the tool's name for people, if it has one.
+// title is the tool's name for people, or "".
 func (d Definition) title() string {
 	if d.Title != "" {
 		return d.Title
@@ -74,8 +75,8 @@ func (d Definition) title() string {
 	return d.hints().Title
 }
 
-// DescriptionFor is the description, or a sentence made from the names when there
-// is none: without one a model could not choose the tool.
+// DescriptionFor returns the description, or a sentence with the tool's name if
+// it has none: without a description a model could not choose the tool.
 func (d Definition) DescriptionFor(server string) string {
 	switch {
 	case strings.TrimSpace(d.Description) != "":
@@ -88,8 +89,8 @@ func (d Definition) DescriptionFor(server string) string {
 }
 
 // Aliases are other names of the tool: the one that MCP clients give it, and
-// its title, by which it may be searched for. A title that reads like a name is
-// none: a stranger must not take the names of others.
+// its title, for searching. A title without a space is left out: a server must
+// not take the names of other tools.
 func (d Definition) Aliases(server string) []string {
 	var list []string
 	if plainName(server) && plainName(d.Name) {
@@ -101,8 +102,8 @@ func (d Definition) Aliases(server string) []string {
 	return list
 }
 
-// plainName reports whether a name is such as the protocol asks for, without
-// the dot.
+// plainName reports whether a name has only the characters that the protocol
+// asks for, except the dot.
 func plainName(name string) bool {
 	const most = 128
 	if name == "" || len(name) > most {
@@ -116,7 +117,7 @@ func plainName(name string) bool {
 	return true
 }
 
-// encode writes a value as JSON text, without the escapes that are for pages.
+// encode writes a value as JSON, without escapes for HTML.
 func encode(value any) json.RawMessage {
 	if value == nil {
 		return nil

@@ -3,6 +3,7 @@ package translate
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -11,7 +12,7 @@ import (
 
 const (
 	maxName    = 64 // bytes of a name that are kept
-	hashDigits = 6  // of the suffix of a name that cannot stand alone
+	hashDigits = 6  // of a suffix
 )
 
 // Namespace is the module of a server's tools.
@@ -23,22 +24,22 @@ func Namespace(server string) string {
 	return "mcp_" + name
 }
 
-// Names gives each of a server's tools its name, in the order they come. The
-// name is the server's own, in small letters and without what an identity may
-// not hold. A name that loses letters on the way, is too long, or would be the
-// same as another's gets a suffix drawn from the whole of the server's name
-// for it; so a tool keeps its name whatever order or company it comes in, and
-// one whose name needs no change always keeps it.
-func Names(defs []Definition) []string {
+// Names gives each of a server's tools its name, in the order of the
+// definitions. The name is the server's own, in small letters and without what
+// an ID may not hold. A name that is reserved, that loses letters on the way, is
+// too long, or would be the same as another's gets a suffix: a hash of the
+// server's whole name for the tool. So a tool has the same name in any order and
+// company, and a name that needs no change is always kept.
+func Names(defs []Definition, reserved ...string) []string {
 	names := make([]string, len(defs))
 	for i, d := range defs {
 		name, lossy := slug(d.Name)
-		if name == "" || lossy {
+		if name == "" || lossy || slices.Contains(reserved, name) {
 			name = suffixed(name, d.Name, hashDigits)
 		}
 		names[i] = name
 	}
-	for digits := hashDigits; digits <= 8*hashDigits; digits *= 2 { // hashes of so few digits may meet too
+	for digits := hashDigits; digits <= 8*hashDigits; digits *= 2 { // such short hashes may be equal
 		claims := make(map[string]int, len(defs))
 		for _, name := range names {
 			claims[name]++
@@ -62,12 +63,13 @@ func suffixed(name, original string, digits int) string {
 	if name == "" {
 		name = "tool"
 	}
-	return strings.TrimRight(name[:min(len(name), max(maxName-digits-1, 1))], "_-") + "_" + hex.EncodeToString(sum[:])[:digits]
+	name = strings.TrimRight(name[:min(len(name), max(maxName-digits-1, 1))], "_-")
+	return name + "_" + hex.EncodeToString(sum[:])[:digits]
 }
 
-// slug writes a name in small letters, digits, - and single _, with accents
-// taken off and camels taken apart. It reports whether something that tells
-// names apart was lost.
+// slug writes a name in small letters, digits, - and single _, without accents
+// and with camel case taken apart. It reports whether anything that tells names
+// apart was lost.
 func slug(name string) (s string, lossy bool) {
 	var b strings.Builder
 	gap, small := false, false
@@ -102,8 +104,8 @@ func separate(b *strings.Builder) {
 	}
 }
 
-// words are the parts of a name as its writer meant them: get_user, getUser
-// and get-user have the same two.
+// words returns the words of a name: those of get_user, getUser and get-user
+// are the same two.
 func words(name string) []string {
 	s, _ := slug(name)
 	return strings.FieldsFunc(s, func(r rune) bool { return r == '_' || r == '-' })

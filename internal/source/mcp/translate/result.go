@@ -15,97 +15,97 @@ import (
 )
 
 const (
-	maxPicture = 5 << 20  // bytes of an image, as the strictest of the model APIs has it
-	maxInline  = 10 << 20 // bytes of sounds and other things in one result
-	maxWords   = 2 << 10  // bytes of a server's words in an error
-	maxExact   = 1 << 53  // the largest whole number that arrives as it was sent
+	maxPicture = 5 << 20  // bytes of an image, as the strictest model API has it
+	maxInline  = 10 << 20 // bytes of audio and other binary content in one result
+	maxError   = 2 << 10  // bytes of a server's text in an error
+	maxExact   = 1 << 53  // the largest integer that decoding does not round
 	maxLine    = 120      // bytes of a text that is its own summary
-	maxLink    = 64 << 10 // bytes told of a link
+	maxLink    = 64 << 10 // bytes of the description of a link
 )
 
-// StoreFunc stores what no model can read, and returns its ref.
+// StoreFunc stores bytes that no model can read, and returns their ref.
 type StoreFunc func(ctx context.Context, data []byte) (ref string, err error)
 
-// Result turns what a server's tool answered into a result. What the model
-// can read becomes content, structured content becomes data, other bytes are
-// kept aside; a failure keeps the server's words. Metadata is dropped.
-func Result(ctx context.Context, name string, res *sdk.CallToolResult, keep StoreFunc) *tool.Result {
-	t := resultBuilder{ctx: ctx, keep: keep, result: &tool.Result{Status: tool.Success}}
+// Result turns the result of a server's tool into ours. What a model can read
+// becomes content, structured content becomes data, and other bytes are stored;
+// a failure keeps the server's text. Metadata is dropped.
+func Result(ctx context.Context, name string, res *sdk.CallToolResult, store StoreFunc) *tool.Result {
+	b := resultBuilder{ctx: ctx, store: store, result: &tool.Result{Status: tool.Success}}
 	texts := 0
 	for _, c := range res.Content {
 		if text, ok := c.(*sdk.TextContent); ok && text.Text != "" {
 			texts++
 		}
-		t.content(c)
+		b.content(c)
 	}
-	t.structured(res.StructuredContent, texts)
-	r := t.result
+	b.structured(res.StructuredContent, texts)
+	r := b.result
 	if res.IsError {
-		t.failed(name)
+		b.failed(name)
 		return r
 	}
 	r.Summary = summary(name, r)
 	return r
 }
 
-// resultBuilder collects one result.
+// resultBuilder builds one result.
 type resultBuilder struct {
 	ctx    context.Context
-	keep   StoreFunc
+	store  StoreFunc
 	result *tool.Result
-	inline int             // bytes of what is neither text nor image
+	inline int             // bytes of content that is neither text nor image
 	text   strings.Builder // all text, for an error
 }
 
-func (t *resultBuilder) say(text string) {
+func (b *resultBuilder) addText(text string) {
 	if text == "" {
 		return
 	}
-	t.add(tool.Text(text))
+	b.add(tool.Text(text))
 }
 
-// add takes a piece of content over, with its words.
-func (t *resultBuilder) add(c tool.Content) {
-	t.result.Content = append(t.result.Content, c)
+// add adds a piece of content, and its text.
+func (b *resultBuilder) add(c tool.Content) {
+	b.result.Content = append(b.result.Content, c)
 	text := c.Text
-	if t.text.Len() < maxWords {
-		if t.text.Len() > 0 {
-			t.text.WriteByte('\n')
+	if b.text.Len() < maxError {
+		if b.text.Len() > 0 {
+			b.text.WriteByte('\n')
 		}
-		t.text.WriteString(tool.TruncateTo(text, maxWords))
+		b.text.WriteString(tool.TruncateTo(text, maxError))
 	}
 }
 
-func (t *resultBuilder) content(c sdk.Content) {
+func (b *resultBuilder) content(c sdk.Content) {
 	switch c := c.(type) {
 	case *sdk.TextContent:
-		t.say(c.Text)
+		b.addText(c.Text)
 	case *sdk.ImageContent:
-		t.bytes("image", "", c.MIMEType, c.Data)
+		b.bytes("image", "", c.MIMEType, c.Data)
 	case *sdk.AudioContent:
-		t.bytes("audio", "", c.MIMEType, c.Data)
+		b.bytes("audio", "", c.MIMEType, c.Data)
 	case *sdk.EmbeddedResource:
-		t.resource(c.Resource)
+		b.resource(c.Resource)
 	case *sdk.ResourceLink:
-		t.link(c)
-	default: // what only belongs in other places of the protocol
-		t.say(string(encode(c)))
+		b.link(c)
+	default: // content that belongs elsewhere in the protocol
+		b.addText(string(encode(c)))
 	}
 }
 
-func (t *resultBuilder) resource(r *sdk.ResourceContents) {
+func (b *resultBuilder) resource(r *sdk.ResourceContents) {
 	switch {
 	case r == nil:
 	case r.Blob != nil:
-		t.bytes("resource", r.URI, r.MIMEType, r.Blob)
+		b.bytes("resource", r.URI, r.MIMEType, r.Blob)
 	case r.URI != "":
-		t.add(tool.Resource(r.URI, r.MIMEType, r.Text))
+		b.add(tool.Resource(r.URI, r.MIMEType, r.Text))
 	default:
-		t.say(r.Text)
+		b.addText(r.Text)
 	}
 }
 
-func (t *resultBuilder) link(l *sdk.ResourceLink) {
+func (b *resultBuilder) link(l *sdk.ResourceLink) {
 	line := "resource " + l.URI
 	for _, part := range []string{l.Title, l.Name, l.MIMEType, l.Description} {
 		if part != "" && !strings.Contains(line, part) {
@@ -115,12 +115,13 @@ func (t *resultBuilder) link(l *sdk.ResourceLink) {
 	if l.Size != nil {
 		line += fmt.Sprintf(", %d bytes", *l.Size)
 	}
-	t.say(tool.TruncateTo(line, maxLink))
+	b.addText(tool.TruncateTo(line, maxLink))
 }
 
-// bytes shows a picture to the model. Other things are kept aside, and words say
-// where; they go along for those who can use them, within bounds.
-func (t *resultBuilder) bytes(kind, uri, mime string, data []byte) {
+// bytes adds binary content. A model is shown a picture. Other bytes are stored,
+// and a text says where; within bounds they are part of the result too, for
+// clients that can use them.
+func (b *resultBuilder) bytes(kind, uri, mime string, data []byte) {
 	what := kind
 	if uri != "" {
 		what += " " + tool.Truncate(uri)
@@ -132,51 +133,51 @@ func (t *resultBuilder) bytes(kind, uri, mime string, data []byte) {
 	if strings.HasPrefix(mime, "image/") && len(data) > 0 && len(data) <= maxPicture {
 		picture := tool.Image(mime, data)
 		picture.URI = uri
-		t.result.Content = append(t.result.Content, picture)
+		b.result.Content = append(b.result.Content, picture)
 		return
 	}
-	if t.keep == nil {
-		t.piece(kind, uri, mime, data, "["+what+": left out]")
-		t.result.Warnings = append(t.result.Warnings, "the server sent "+what+", which cannot be shown; it is left out")
+	if b.store == nil {
+		b.piece(kind, uri, mime, data, "["+what+": left out]")
+		b.result.Warnings = append(b.result.Warnings, "the server sent "+what+", which cannot be shown; it is left out")
 		return
 	}
-	ref, err := t.keep(t.ctx, data)
+	ref, err := b.store(b.ctx, data)
 	if err != nil {
-		t.piece(kind, uri, mime, data, "["+what+": left out]")
-		t.result.Warnings = append(t.result.Warnings, "the server sent "+what+", which could not be kept: "+err.Error())
+		b.piece(kind, uri, mime, data, "["+what+": left out]")
+		b.result.Warnings = append(b.result.Warnings, "the server sent "+what+", which could not be stored: "+err.Error())
 		return
 	}
-	if t.result.ArtifactRef == "" {
-		t.result.ArtifactRef = ref
+	if b.result.ArtifactRef == "" {
+		b.result.ArtifactRef = ref
 	}
-	t.piece(kind, uri, mime, data, "["+what+": "+ref+"]")
+	b.piece(kind, uri, mime, data, "["+what+": "+ref+"]")
 }
 
-// piece adds something by its words, and as what it is where it fits.
-func (t *resultBuilder) piece(kind, uri, mime string, data []byte, words string) {
+// piece adds a text about binary content, with the bytes where they fit.
+func (b *resultBuilder) piece(kind, uri, mime string, data []byte, text string) {
 	known := kind == "audio" || kind == "resource"
-	if !known || len(data) == 0 || len(data) > maxPicture || t.inline+len(data) > maxInline {
-		t.say(words)
+	if !known || len(data) == 0 || len(data) > maxPicture || b.inline+len(data) > maxInline {
+		b.addText(text)
 		return
 	}
-	t.inline += len(data)
-	t.add(tool.Content{Type: kind, URI: uri, MIME: mime, Data: data, Text: words})
+	b.inline += len(data)
+	b.add(tool.Content{Type: kind, URI: uri, MIME: mime, Data: data, Text: text})
 }
 
-// structured takes the structured content as data. Servers repeat it as text
-// for clients that know no better; then the text is the data, exact to the last
-// digit, and is not told twice.
-func (t *resultBuilder) structured(value any, texts int) {
+// structured adds structured content as data. Servers repeat it as text for old
+// clients; then the text is used as data, because its numbers are exact, and is
+// left out of the content.
+func (b *resultBuilder) structured(value any, texts int) {
 	if value == nil {
 		return
 	}
-	r := t.result
+	r := b.result
 	if texts == 1 {
 		for i, c := range r.Content {
 			if c.Type == "text" && sameJSON(c.Text, value) {
-				var b bytes.Buffer
-				json.Compact(&b, []byte(c.Text))
-				r.Data = b.Bytes()
+				var compact bytes.Buffer
+				json.Compact(&compact, []byte(c.Text))
+				r.Data = compact.Bytes()
 				r.Content = append(r.Content[:i], r.Content[i+1:]...)
 				return
 			}
@@ -198,8 +199,8 @@ func sameJSON(text string, value any) bool {
 	return json.Unmarshal([]byte(text), &other) == nil && reflect.DeepEqual(other, value)
 }
 
-// rounded reports whether a decoded value holds a whole number so large that
-// decoding may have changed it.
+// rounded reports whether a decoded value holds an integer so large that
+// decoding may have rounded it.
 func rounded(value any) bool {
 	switch v := value.(type) {
 	case float64:
@@ -220,25 +221,25 @@ func rounded(value any) bool {
 	return false
 }
 
-// failed makes the result a failure in the server's own words. Content that
-// the words already say is not said twice.
-func (t *resultBuilder) failed(name string) {
-	r := t.result
-	said := strings.TrimSpace(t.text.String())
-	e := tool.Errorf("mcp.call", tool.Failed, "%s", tool.TruncateTo(said, maxWords))
+// failed makes the result a failure with the server's text. Content that only
+// repeats this text is left out.
+func (b *resultBuilder) failed(name string) {
+	r := b.result
+	text := strings.TrimSpace(b.text.String())
+	e := tool.Errorf("mcp.call", tool.Failed, "%s", tool.TruncateTo(text, maxError))
 	switch {
-	case said == "" && len(r.Data) > 0:
-		e.Message = fmt.Sprintf("%s failed: %s", name, tool.TruncateTo(string(r.Data), maxWords))
-	case said == "":
+	case text == "" && len(r.Data) > 0:
+		e.Message = fmt.Sprintf("%s failed: %s", name, tool.TruncateTo(string(r.Data), maxError))
+	case text == "":
 		e.Message = name + " failed, and its server does not say why"
-	case len(r.Content) == 1 && r.Content[0].Type == "text" && len(said) <= maxWords:
+	case len(r.Content) == 1 && r.Content[0].Type == "text" && len(text) <= maxError:
 		r.Content = nil
 	}
 	r.Status, r.Error, r.Summary = tool.Failure, e, e.Error()
 }
 
-// summary is a result in one line: its text when that is short, else what it
-// consists of.
+// summary describes a result in one line: by its text when that is short,
+// otherwise by what it consists of.
 func summary(name string, r *tool.Result) string {
 	lines, images := 0, 0
 	for _, c := range r.Content {

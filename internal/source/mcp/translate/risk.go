@@ -6,7 +6,7 @@ import (
 	"callgate/tool"
 )
 
-// ToolConfig is what the app file says of one tool. It wins over whatever is
+// ToolConfig is what the app file says of one tool. It wins over what is
 // inferred.
 type ToolConfig struct {
 	Risk       tool.Risk       `json:"risk,omitempty"`
@@ -17,20 +17,23 @@ type ToolConfig struct {
 }
 
 var (
-	// destroying words make a tool one of high risk, wherever they stand.
-	destroying = set("delete", "drop", "destroy", "remove", "kill", "purge", "truncate", "wipe", "erase", "rm", "unlink", "uninstall", "terminate")
-	// reading words speak of a tool that only looks.
-	reading = set("get", "list", "search", "read", "describe", "count", "fetch", "check", "browse", "view", "show", "find", "lookup", "ping",
-		"info", "status", "health")
-	// changing words speak against it.
-	changing = set("create", "update", "insert", "upsert", "add", "edit", "modify", "write", "send", "upload", "rename", "move", "replace", "append",
-		"save", "store", "publish", "deploy", "execute", "exec", "start", "stop", "restart", "enable", "disable", "cancel", "merge", "push", "submit",
-		"install", "apply", "archive", "clear", "revoke", "grant", "invite", "approve", "reject", "transfer", "sync", "register", "configure", "reset",
-		"manage", "control", "restore", "resume", "pause", "block", "unblock", "lock", "unlock", "ban", "rotate", "scale",
-		"generate", "make", "build", "trigger", "assign", "reply", "toggle", "subscribe", "unsubscribe", "pay", "buy", "book")
-	// ambiguous words are things as often as deeds: a post, a run, a set.
-	ambiguous = set("post", "put", "patch", "set", "commit", "comment", "order", "share", "mark", "import", "export", "copy", "change", "run", "call",
-		"open", "close", "release", "fork", "vote", "like", "follow", "schedule", "log", "track", "sign", "click", "type", "fill", "press")
+	// destroying words make the risk of a tool high, wherever they stand.
+	destroying = set("delete", "drop", "destroy", "remove", "kill", "purge", "truncate", "wipe", "erase", "rm",
+		"unlink", "uninstall", "terminate")
+	// reading words indicate a tool that only reads.
+	reading = set("get", "list", "search", "read", "describe", "count", "fetch", "check", "browse", "view", "show",
+		"find", "lookup", "ping", "info", "status", "health")
+	// changing words indicate that it does not.
+	changing = set("create", "update", "insert", "upsert", "add", "edit", "modify", "write", "send", "upload", "rename",
+		"move", "replace", "append", "save", "store", "publish", "deploy", "execute", "exec", "start", "stop", "restart",
+		"enable", "disable", "cancel", "merge", "push", "submit", "install", "apply", "archive", "clear", "revoke", "grant",
+		"invite", "approve", "reject", "transfer", "sync", "register", "configure", "reset", "manage", "control", "restore",
+		"resume", "pause", "block", "unblock", "lock", "unlock", "ban", "rotate", "scale", "generate", "make", "build",
+		"trigger", "assign", "reply", "toggle", "subscribe", "unsubscribe", "pay", "buy", "book")
+	// ambiguous words are nouns as often as verbs: a post, a run, a set.
+	ambiguous = set("post", "put", "patch", "set", "commit", "comment", "order", "share", "mark", "import", "export",
+		"copy", "change", "run", "call", "open", "close", "release", "fork", "vote", "like", "follow", "schedule", "log",
+		"track", "sign", "click", "type", "fill", "press")
 )
 
 func set(list ...string) map[string]bool {
@@ -41,8 +44,8 @@ func set(list ...string) map[string]bool {
 	return m
 }
 
-// riskByName is what a name alone tells. One that tells nothing is not taken for
-// a read.
+// riskByName infers the risk from a name alone. A name that says nothing does
+// not count as a read.
 func riskByName(name string) (tool.Risk, tool.SideEffect) {
 	w := words(name)
 	switch {
@@ -55,10 +58,11 @@ func riskByName(name string) (tool.Risk, tool.SideEffect) {
 	}
 }
 
-// isReadOnlyName reports whether the words of a name say that nothing is changed:
-// there is a word for looking, and none for a deed where deeds stand. In
-// update_status and list_create the deed is at an end; in get_or_create it
-// follows a conjunction; in get_start_time it is part of a thing's name.
+// isReadOnlyName reports whether the words of a name say that nothing is
+// changed: there is a word for reading, and no word for changing in the place of
+// a verb. That is the first or last place, as in update_status and list_create,
+// or after a conjunction, as in get_or_create; in get_start_time it is part of a
+// noun.
 func isReadOnlyName(w []string) bool {
 	if !slices.ContainsFunc(w, func(s string) bool { return reading[s] }) {
 		return false
@@ -80,9 +84,9 @@ func isReadOnlyName(w []string) bool {
 	return true
 }
 
-// Runtime is the kernel's view of a tool: from its annotations, else from its
-// name, and over both what the app file says. The note says where annotations
-// were not believed.
+// Runtime is the kernel's view of a tool: from its annotations or else from its
+// name, overridden by the app file. The note says where annotations were not
+// believed.
 func (d Definition) Runtime(cfg ToolConfig) (r tool.Runtime, note string) {
 	r.Network = true
 	h := d.hints()

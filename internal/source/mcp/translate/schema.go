@@ -9,16 +9,15 @@ import (
 	"strings"
 )
 
-// Check judges a schema. A nil Check takes any object for one.
+// Check reports a schema that is not valid. With a nil Check every object is.
 type Check func(json.RawMessage) error
 
 // openSchema is the schema of a tool whose own cannot be used.
 var openSchema = json.RawMessage(`{"type":"object"}`)
 
-// InputSchema is the schema that a tool's arguments must meet. One that is
-// valid is kept as it is. One that is not is mended where it is plain what was
-// meant, and else replaced by one that takes any object; the note then says
-// so.
+// InputSchema is the schema for a tool's arguments. A valid schema is kept as it
+// is. An invalid one is repaired where it is plain what was meant, and otherwise
+// replaced by one that takes any object; the note then says so.
 func (d Definition) InputSchema(check Check) (schema json.RawMessage, note string) {
 	root, ok := object(d.Input)
 	switch {
@@ -37,41 +36,41 @@ func (d Definition) InputSchema(check Check) (schema json.RawMessage, note strin
 		if root["type"] == "object" {
 			return d.Input, ""
 		}
-		root["type"] = "object" // arguments always are one
+		root["type"] = "object" // arguments always are an object
 		return encode(root), ""
 	}
-	m := schemaFixer{root: root}
-	if inner, ok := root["properties"].(map[string]any); ok && wrapped(inner) {
+	f := schemaFixer{root: root}
+	if inner, ok := root["properties"].(map[string]any); ok && isWrapped(inner) {
 		root = inner
-		m = schemaFixer{root, []string{"a schema inside its own properties"}}
+		f = schemaFixer{root, []string{"a schema inside its own properties"}}
 	}
-	m.schema(root)
+	f.schema(root)
 	root["type"] = "object"
-	if mended := encode(root); check(mended) == nil {
-		return mended, "its input schema was mended: " + strings.Join(m.done, ", ")
+	if repaired := encode(root); check(repaired) == nil {
+		return repaired, "its input schema was mended: " + strings.Join(f.done, ", ")
 	}
 	return openSchema, fmt.Sprintf("its input schema is not valid JSON Schema (%s); any object is taken", err)
 }
 
-// OutputSchema is the schema of a tool's result, when it has one that is valid
-// and describes an object.
+// OutputSchema is the schema of a tool's result, or nil if it has no valid
+// schema of an object.
 func (d Definition) OutputSchema(check Check) (schema json.RawMessage, note string) {
 	root, ok := object(d.Output)
 	if len(d.Output) == 0 || string(d.Output) == "null" {
 		return nil, ""
 	}
 	if !ok || root["type"] != "object" {
-		return nil, "" // a result of another shape is taken as it comes
+		return nil, "" // a result that is not an object is not checked
 	}
 	if check != nil {
 		if err := check(d.Output); err != nil {
-			return nil, fmt.Sprintf("its output schema is not valid JSON Schema (%s); results are not held against it", err)
+			return nil, fmt.Sprintf("its output schema is not valid JSON Schema (%s); results are not checked against it", err)
 		}
 	}
 	return d.Output, ""
 }
 
-// object reads a JSON object, its numbers as they are written.
+// object reads a JSON object. Its numbers stay as they are written.
 func object(raw json.RawMessage) (map[string]any, bool) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -79,13 +78,13 @@ func object(raw json.RawMessage) (map[string]any, bool) {
 	return root, dec.Decode(&root) == nil && root != nil
 }
 
-// isObject reports whether a schema can be one of an object.
+// isObject reports whether a schema can describe an object.
 func isObject(root map[string]any) bool {
 	switch t := root["type"].(type) {
 	case nil:
 		return true
 	case string:
-		return t == "object" || foreign[strings.ToLower(t)] == "object"
+		return t == "object" || foreignTypes[strings.ToLower(t)] == "object"
 	case []any:
 		return slices.Contains(t, any("object"))
 	default:
@@ -93,8 +92,9 @@ func isObject(root map[string]any) bool {
 	}
 }
 
-// foreign are the names that other languages give to types.
-var foreign = map[string]string{
+// foreignTypes are the names of types in other languages, and their names in
+// JSON Schema; "" is any type.
+var foreignTypes = map[string]string{
 	"int": "integer", "int32": "integer", "int64": "integer", "long": "integer", "uint": "integer",
 	"float": "number", "float32": "number", "float64": "number", "double": "number", "decimal": "number",
 	"str": "string", "text": "string", "date": "string", "datetime": "string", "file": "string", "uuid": "string",
@@ -107,64 +107,66 @@ var foreign = map[string]string{
 
 var types = set("object", "array", "string", "number", "integer", "boolean", "null")
 
-// schemaFixer puts right what is plainly meant otherwise, and keeps what it did.
+// schemaFixer repairs a schema where it is plain what was meant.
 type schemaFixer struct {
 	root map[string]any
-	done []string
+	done []string // what was repaired
 }
 
-func (m *schemaFixer) did(what string) {
-	if !slices.Contains(m.done, what) {
-		m.done = append(m.done, what)
+func (f *schemaFixer) did(what string) {
+	if !slices.Contains(f.done, what) {
+		f.done = append(f.done, what)
 	}
 }
 
-// schema mends one schema and those inside it.
-func (m *schemaFixer) schema(s map[string]any) {
-	m.types(s)
-	m.exclusives(s)
-	m.required(s)
-	m.values(s)
+// schema repairs one schema and those inside it.
+func (f *schemaFixer) schema(s map[string]any) {
+	f.types(s)
+	f.exclusives(s)
+	f.required(s)
+	f.values(s)
 	for _, key := range []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"} {
 		switch of := s[key].(type) {
 		case map[string]any:
 			for _, name := range slices.Sorted(maps.Keys(of)) {
 				if sub, ok := of[name].(map[string]any); ok {
-					m.schema(sub)
+					f.schema(sub)
 				}
 			}
 		case nil, []any:
 			if _, there := s[key]; there {
 				delete(s, key)
-				m.did(key + " that were not an object")
+				f.did(key + " that were not an object")
 			}
 		}
 	}
-	for _, key := range []string{"items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else"} {
+	for _, key := range []string{
+		"items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else",
+	} {
 		if sub, ok := s[key].(map[string]any); ok {
-			m.schema(sub)
+			f.schema(sub)
 		}
 	}
 	for _, key := range []string{"anyOf", "oneOf", "allOf", "prefixItems", "items"} {
 		list, ok := s[key].([]any)
 		for _, item := range list {
 			if sub, ok := item.(map[string]any); ok {
-				m.schema(sub)
+				f.schema(sub)
 			}
 		}
 		if ok && key == "items" { // a tuple, as it was written before 2020-12
 			s["prefixItems"] = list
 			delete(s, "items")
-			m.did("items that were a list")
+			f.did("items that were a list")
 		}
 	}
 }
 
-// types mends the type of a schema.
-func (m *schemaFixer) types(s map[string]any) {
+// types repairs the type of a schema.
+func (f *schemaFixer) types(s map[string]any) {
 	switch t := s["type"].(type) {
 	case string:
-		name, known := m.typeName(t)
+		name, known := f.typeName(t)
 		switch {
 		case !known:
 		case name == "":
@@ -177,10 +179,10 @@ func (m *schemaFixer) types(s map[string]any) {
 		for _, item := range t {
 			name, ok := item.(string)
 			if ok {
-				name, ok = m.typeName(name)
+				name, ok = f.typeName(name)
 			}
 			if ok && name == "" {
-				delete(s, "type") // any of them is any
+				delete(s, "type") // one of them is any type
 				return
 			}
 			if !slices.Contains(list, any(name)) {
@@ -191,30 +193,30 @@ func (m *schemaFixer) types(s map[string]any) {
 	case nil:
 		if _, there := s["type"]; there {
 			delete(s, "type")
-			m.did("a type that was null")
+			f.did("a type that was null")
 		}
 	}
 }
 
-// typeName is what JSON Schema calls a type; it is "" for one that means any.
-func (m *schemaFixer) typeName(name string) (string, bool) {
+// typeName returns the name of a type in JSON Schema, or "" for any type.
+func (f *schemaFixer) typeName(name string) (string, bool) {
 	if types[name] {
 		return name, true
 	}
 	low := strings.ToLower(name)
 	if types[low] {
-		m.did(fmt.Sprintf("the type %q", name))
+		f.did(fmt.Sprintf("the type %q", name))
 		return low, true
 	}
-	meant, ok := foreign[low]
+	meant, ok := foreignTypes[low]
 	if ok {
-		m.did(fmt.Sprintf("the type %q", name))
+		f.did(fmt.Sprintf("the type %q", name))
 	}
 	return meant, ok
 }
 
-// exclusives turns the flags of draft 4 into the limits of later ones.
-func (m *schemaFixer) exclusives(s map[string]any) {
+// exclusives turns the flags of draft 4 into the limits of later drafts.
+func (f *schemaFixer) exclusives(s map[string]any) {
 	for flag, limit := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
 		set, ok := s[flag].(bool)
 		if !ok {
@@ -225,13 +227,13 @@ func (m *schemaFixer) exclusives(s map[string]any) {
 			s[flag] = value
 			delete(s, limit)
 		}
-		m.did(flag + " that was true or false")
+		f.did(flag + " that was true or false")
 	}
 }
 
-// required moves the flag of draft 3 from a property to its object, and takes
-// out what names nothing.
-func (m *schemaFixer) required(s map[string]any) {
+// required moves the flag of draft 3 from a property to its object, and removes
+// items that are not names.
+func (f *schemaFixer) required(s map[string]any) {
 	var list []any
 	switch r := s["required"].(type) {
 	case []any:
@@ -241,14 +243,14 @@ func (m *schemaFixer) required(s map[string]any) {
 			}
 		}
 		if len(list) != len(r) {
-			m.did("required that held more than names")
+			f.did("required that held more than names")
 		}
 	case nil:
 	case string:
 		list = append(list, r)
-		m.did("required that was not a list")
+		f.did("required that was not a list")
 	default:
-		m.did("required that was not a list")
+		f.did("required that was not a list")
 	}
 	props, _ := s["properties"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(props)) {
@@ -258,7 +260,7 @@ func (m *schemaFixer) required(s map[string]any) {
 			continue
 		}
 		delete(prop, "required")
-		m.did("required that was true or false")
+		f.did("required that was true or false")
 		if flag && !slices.Contains(list, any(name)) {
 			list = append(list, name)
 		}
@@ -270,46 +272,46 @@ func (m *schemaFixer) required(s map[string]any) {
 	}
 }
 
-// values mends what a schema lists, says and refers to.
-func (m *schemaFixer) values(s map[string]any) {
+// values repairs the enum, the texts and the reference of a schema.
+func (f *schemaFixer) values(s map[string]any) {
 	if list, ok := s["enum"].([]any); ok {
 		seen := make(map[string]bool, len(list))
 		kept := slices.DeleteFunc(slices.Clone(list), func(v any) bool {
 			key := string(encode(v))
-			double := seen[key]
+			twice := seen[key]
 			seen[key] = true
-			return double
+			return twice
 		})
 		if len(kept) != len(list) {
 			s["enum"] = kept
-			m.did("an enum that held a value twice")
+			f.did("an enum that held a value twice")
 		}
 		if len(kept) == 0 {
 			delete(s, "enum")
-			m.did("an enum that was empty")
+			f.did("an enum that was empty")
 		}
 	}
 	for _, key := range []string{"description", "title"} {
 		value, there := s[key]
 		if _, ok := value.(string); there && !ok {
 			delete(s, key)
-			m.did("a " + key + " that was no text")
+			f.did("a " + key + " that was not a text")
 		}
 	}
-	if ref, ok := s["$ref"].(string); ok && strings.HasPrefix(ref, "#/") && !m.leads(ref) {
+	if ref, ok := s["$ref"].(string); ok && strings.HasPrefix(ref, "#/") && !f.resolves(ref) {
 		delete(s, "$ref")
-		m.did("a $ref that leads nowhere")
+		f.did("a $ref that leads nowhere")
 	}
 }
 
-// leads reports whether a pointer into the schema finds something.
-func (m *schemaFixer) leads(ref string) bool {
-	var at any = m.root
+// resolves reports whether a pointer into the schema finds something.
+func (f *schemaFixer) resolves(ref string) bool {
+	var at any = f.root
 	for _, part := range strings.Split(ref, "/")[1:] {
 		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
 		here, ok := at.(map[string]any)
 		if !ok {
-			return true // a list, or an escape we do not read: let it be
+			return true // a list, or another kind of escape: not checked
 		}
 		if at, ok = here[part]; !ok {
 			return false
@@ -318,9 +320,9 @@ func (m *schemaFixer) leads(ref string) bool {
 	return true
 }
 
-// wrapped reports whether the properties of a schema are a whole schema: some
+// isWrapped reports whether the properties of a schema are a whole schema: some
 // servers wrap theirs once too often.
-func wrapped(properties map[string]any) bool {
+func isWrapped(properties map[string]any) bool {
 	_, inner := properties["properties"].(map[string]any)
 	return inner && properties["type"] == "object"
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,7 @@ func named(names ...string) []translate.Definition {
 }
 
 func TestNames(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		names []string
@@ -61,7 +63,26 @@ func TestNames(t *testing.T) {
 	}
 }
 
+func TestReservedNames(t *testing.T) {
+	t.Parallel()
+	suffixed := translate.Names(named("resources"), "resources", "prompts")[0]
+	if !strings.HasPrefix(suffixed, "resources_") || len(suffixed) != len("resources_")+6 {
+		t.Errorf("the name is %q", suffixed)
+	}
+	// A tool that is named like the suffixed one keeps its name; the other gives way.
+	got := translate.Names(named("resources", suffixed, "Prompts", "prompt", "resources.list"), "resources", "prompts")
+	if got[1] != suffixed || got[3] != "prompt" || got[4] != "resources_list" {
+		t.Errorf("the names are %q", got)
+	}
+	for i, name := range got {
+		if name == "resources" || name == "prompts" || slices.Contains(got[:i], name) {
+			t.Errorf("the names are %q", got)
+		}
+	}
+}
+
 func TestNamesDoNotDependOnOrder(t *testing.T) {
+	t.Parallel()
 	names := []string{"a.b", "a_b", "a/b", "Ab", "ab", "поиск", strings.Repeat("x", 100), strings.Repeat("x", 101)}
 	first := translate.Names(named(names...))
 	reversed := make([]string, len(names))
@@ -77,6 +98,7 @@ func TestNamesDoNotDependOnOrder(t *testing.T) {
 
 // So many names that their short hashes meet.
 func TestManyNamesThatAllNeedAHash(t *testing.T) {
+	t.Parallel()
 	var defs []translate.Definition
 	for i := range 20_000 {
 		defs = append(defs, translate.Definition{Name: strings.Map(func(r rune) rune { return 'а' + r - '0' }, fmt.Sprint(i))})
@@ -117,6 +139,7 @@ func FuzzNames(f *testing.F) {
 }
 
 func TestRisk(t *testing.T) {
+	t.Parallel()
 	type want struct {
 		risk tool.Risk
 		side tool.SideEffect
@@ -172,6 +195,7 @@ func TestRisk(t *testing.T) {
 }
 
 func TestInputSchemas(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, in, want, note string }{
 		{"valid", `{"type":"object","properties":{"b":{},"a":{}}}`, "", ""},
 		{"with a draft and definitions", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","definitions":{"x":{}},"properties":{"a":{"$ref":"#/definitions/x"}}}`, "", ""},
@@ -226,6 +250,7 @@ func FuzzInputSchema(f *testing.F) {
 }
 
 func TestOutputSchemas(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]bool{`{"type":"object"}`: true, `{"type":"array"}`: false, ``: false, `null`: false, `{"type":"object","properties":{"a":{"type":5}}}`: false} {
 		got, _ := translate.Definition{Output: json.RawMessage(in)}.OutputSchema(compile)
 		if (got != nil) != want {
@@ -235,6 +260,7 @@ func TestOutputSchemas(t *testing.T) {
 }
 
 func TestDescriptionsAndAliases(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		d       translate.Definition
 		want    string
@@ -255,6 +281,7 @@ func TestDescriptionsAndAliases(t *testing.T) {
 }
 
 func TestFromSDK(t *testing.T) {
+	t.Parallel()
 	no := false
 	got := translate.FromSDK(&sdk.Tool{
 		Name: "n", Title: "t", Description: "d", InputSchema: map[string]any{"type": "object", "description": "<b>"},
@@ -271,6 +298,7 @@ func TestFromSDK(t *testing.T) {
 }
 
 func TestResults(t *testing.T) {
+	t.Parallel()
 	text := func(s string) sdk.Content { return &sdk.TextContent{Text: s, Meta: sdk.Meta{"x": 1}} }
 	size := int64(12)
 	kept := func(context.Context, []byte) (string, error) { return "sha256:1", nil }
@@ -296,7 +324,7 @@ func TestResults(t *testing.T) {
 				Warnings: []string{"the server sent audio, audio/wav, 3 bytes, which cannot be shown; it is left out"}}},
 		{"a file, lost", &sdk.CallToolResult{Content: []sdk.Content{&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "f:x", Blob: []byte("zip")}}}}, lost,
 			&tool.Result{Status: tool.Success, Summary: "[resource f:x, 3 bytes: left out]", Content: []tool.Content{{Type: "resource", URI: "f:x", Data: []byte("zip"), Text: "[resource f:x, 3 bytes: left out]"}},
-				Warnings: []string{"the server sent resource f:x, 3 bytes, which could not be kept: disk full"}}},
+				Warnings: []string{"the server sent resource f:x, 3 bytes, which could not be stored: disk full"}}},
 		{"resources", &sdk.CallToolResult{Content: []sdk.Content{
 			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "f:y", Text: "why"}}, &sdk.EmbeddedResource{},
 			&sdk.ResourceLink{URI: "f:z", Name: "z", Title: "The Z", MIMEType: "text/plain", Size: &size}}}, nil,
@@ -328,6 +356,7 @@ func TestResults(t *testing.T) {
 }
 
 func TestLongFailuresKeepTheirContent(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("words ", 1000)
 	r := translate.Result(t.Context(), "m.t", &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: long}}}, nil)
 	if len(r.Error.Message) > 3<<10 || len(r.Content) != 1 || r.Content[0].Text != long {
@@ -342,6 +371,7 @@ func TestLongFailuresKeepTheirContent(t *testing.T) {
 // What is neither text nor picture goes along within bounds, and is told in
 // words whatever its size.
 func TestSoundsHaveBounds(t *testing.T) {
+	t.Parallel()
 	kept := func(context.Context, []byte) (string, error) { return "sha256:1", nil }
 	sound := func(size int) sdk.Content { return &sdk.AudioContent{MIMEType: "audio/wav", Data: make([]byte, size)} }
 	r := translate.Result(t.Context(), "m.t", &sdk.CallToolResult{Content: []sdk.Content{sound(6 << 20), sound(4 << 20), sound(4 << 20), sound(4 << 20), sound(1 << 20)}}, kept)

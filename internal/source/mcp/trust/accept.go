@@ -10,7 +10,7 @@ import (
 	"callgate/tool"
 )
 
-// Stamp says who decided something, and when. Nobody decided what first use
+// Stamp says who decided something, and when. By is empty for what first use
 // pinned.
 type Stamp struct {
 	By string    `json:"by,omitempty"`
@@ -25,49 +25,49 @@ type Pin struct {
 	Stamp
 }
 
-// DefinitionRef names one definition by its name and its hash. Accepting takes the
-// hash, so that a server which changes a tool again between the showing and
-// the answer gains nothing by it. [Held.Pick] makes one.
+// DefinitionRef names one definition by its name and its hash. Because accepting
+// needs the hash, a server gains nothing by changing a tool while a human looks
+// at it. [Held.Ref] makes one.
 type DefinitionRef struct {
 	Name string `json:"name"`
 	Hash Hash   `json:"hash"`
 }
 
-// keepRejected is how many refusals of one tool are remembered.
+// keepRejected is how many rejections of one tool are kept.
 const keepRejected = 16
 
-// Servers returns the keys of all servers that something is known of, sorted.
+// Servers returns the keys of all servers in the file, sorted.
 func (s *Store) Servers() ([]string, error) {
-	b, _, err := s.load()
-	return slices.Sorted(maps.Keys(b)), err
+	pins, _, err := s.load()
+	return slices.Sorted(maps.Keys(pins)), err
 }
 
-// Accepted returns the pins of a server, by name, those of tools that have
-// vanished among them.
+// Accepted returns the pins of a server, by name, also of tools that it no longer
+// lists.
 func (s *Store) Accepted(key string) ([]Pin, error) {
-	b, _, err := s.load()
-	if err != nil || b[key] == nil {
+	pins, _, err := s.load()
+	if err != nil || pins[key] == nil {
 		return nil, err
 	}
 	var out []Pin
-	for _, name := range slices.Sorted(maps.Keys(b[key].Tools)) {
-		if a := b[key].Tools[name].Accepted; a != nil {
+	for _, name := range slices.Sorted(maps.Keys(pins[key].Tools)) {
+		if a := pins[key].Tools[name].Accepted; a != nil {
 			out = append(out, *a)
 		}
 	}
 	return out, nil
 }
 
-// Pending returns what is held of a server, by name, as its last review left
-// it. What was rejected is among it, and says so.
+// Pending returns the held definitions of a server, by name, as its last review
+// left them. Rejected ones are among them, and say so.
 func (s *Store) Pending(key string) ([]Held, error) {
-	b, _, err := s.load()
-	if err != nil || b[key] == nil {
+	pins, _, err := s.load()
+	if err != nil || pins[key] == nil {
 		return nil, err
 	}
 	var out []Held
-	for _, name := range slices.Sorted(maps.Keys(b[key].Tools)) {
-		r := b[key].Tools[name]
+	for _, name := range slices.Sorted(maps.Keys(pins[key].Tools)) {
+		r := pins[key].Tools[name]
 		if w := r.Waiting; w != nil {
 			out = append(out, r.held(w.Definition, w.Hash, w.Reason, w.Findings))
 		}
@@ -75,16 +75,16 @@ func (s *Store) Pending(key string) ([]Held, error) {
 	return out, nil
 }
 
-// Unreviewed returns what first use pinned of a server and no human has accepted, by
-// name: what a strict review holds beside what is pending.
+// Unreviewed returns the definitions of a server that first use pinned and no
+// human has accepted, by name. A strict review holds them too.
 func (s *Store) Unreviewed(key string) ([]Held, error) {
-	b, _, err := s.load()
-	if err != nil || b[key] == nil {
+	pins, _, err := s.load()
+	if err != nil || pins[key] == nil {
 		return nil, err
 	}
 	var out []Held
-	for _, name := range slices.Sorted(maps.Keys(b[key].Tools)) {
-		r := b[key].Tools[name]
+	for _, name := range slices.Sorted(maps.Keys(pins[key].Tools)) {
+		r := pins[key].Tools[name]
 		if a := r.Accepted; a != nil && a.FirstUse && r.Gone.IsZero() && r.Waiting == nil {
 			out = append(out, r.held(a.Definition, a.Hash, Unpinned, nil))
 		}
@@ -92,25 +92,24 @@ func (s *Store) Unreviewed(key string) ([]Held, error) {
 	return out, nil
 }
 
-// Accept lets the picked definitions be published from the next review on, in
-// the name of whoever was shown them. It accepts all of them or none. To accept
-// all that waits, show and pick all of Pending. A pin that first use made can
-// be accepted too, and is then a human's.
-func (s *Store) Accept(key, by string, picks ...DefinitionRef) error {
-	return s.decide("trust.Accept", key, by, picks, func(r *record, p DefinitionRef, stamp Stamp) {
-		r.Accepted = &Pin{Definition: r.definition(p.Hash), Hash: p.Hash, Stamp: stamp}
-		if r.Waiting != nil && r.Waiting.Hash == p.Hash {
+// Accept publishes the named definitions from the next review on, in the name of
+// the human who was shown them. It accepts all of them or none. A pin that first
+// use made can be accepted too, and is then a human's.
+func (s *Store) Accept(key, by string, refs ...DefinitionRef) error {
+	return s.decide("trust.Accept", key, by, refs, func(r *record, ref DefinitionRef, stamp Stamp) {
+		r.Accepted = &Pin{Definition: r.definition(ref.Hash), Hash: ref.Hash, Stamp: stamp}
+		if r.Waiting != nil && r.Waiting.Hash == ref.Hash {
 			r.Waiting = nil
 		}
-		r.clearRejection(p.Hash)
+		r.clearRejection(ref.Hash)
 	})
 }
 
-// Reject keeps the picked definitions held, and remembers who wanted that. It
-// may be used on what is published as well, and takes that back.
-func (s *Store) Reject(key, by string, picks ...DefinitionRef) error {
-	return s.decide("trust.Reject", key, by, picks, func(r *record, p DefinitionRef, stamp Stamp) {
-		if a := r.Accepted; a != nil && a.Hash == p.Hash {
+// Reject keeps the named definitions held, and remembers who rejected them. A
+// definition that is published can be rejected too; then it is held.
+func (s *Store) Reject(key, by string, refs ...DefinitionRef) error {
+	return s.decide("trust.Reject", key, by, refs, func(r *record, ref DefinitionRef, stamp Stamp) {
+		if a := r.Accepted; a != nil && a.Hash == ref.Hash {
 			if r.Waiting == nil && r.Gone.IsZero() {
 				r.Waiting = &waiting{Definition: a.Definition, Hash: a.Hash, Since: stamp.At}
 			}
@@ -119,48 +118,51 @@ func (s *Store) Reject(key, by string, picks ...DefinitionRef) error {
 			}
 			r.Accepted, r.Gone = nil, time.Time{}
 		}
-		r.clearRejection(p.Hash)
-		r.Rejected = append(r.Rejected, refusal{p.Hash, stamp})
+		r.clearRejection(ref.Hash)
+		r.Rejected = append(r.Rejected, refusal{ref.Hash, stamp})
 		r.Rejected = r.Rejected[max(0, len(r.Rejected)-keepRejected):]
 	})
 }
 
-// decide applies a human's answer to each pick, if all of them are what stands
-// in the book.
-func (s *Store) decide(op, key, by string, picks []DefinitionRef, apply func(*record, DefinitionRef, Stamp)) error {
+// decide applies a human's decision to each definition, if all of them are in
+// the file.
+func (s *Store) decide(op, key, by string, refs []DefinitionRef, apply func(*record, DefinitionRef, Stamp)) error {
 	if by == "" || !utf8.ValidString(by) {
 		return tool.Errorf(op, tool.Invalid, "nobody decided this: an answer carries the name of who gave it")
 	}
-	if len(picks) == 0 {
+	if len(refs) == 0 {
 		return tool.Errorf(op, tool.Invalid, "no tool is picked").WithHint("name the tools that were shown")
 	}
 	stamp := Stamp{by, timestamp()}
-	return s.update(op, func(b pinFile) error {
-		for _, p := range picks {
-			r, err := b.find(op, key, p)
+	return s.update(op, func(pins pinFile) error {
+		for _, ref := range refs {
+			r, err := pins.find(op, key, ref)
 			if err != nil {
 				return err
 			}
-			apply(r, p, stamp)
+			apply(r, ref, stamp)
 		}
 		return nil
 	})
 }
 
-// find returns the record of a pick, if the book still has what was picked.
-func (b pinFile) find(op, key string, p DefinitionRef) (*record, error) {
-	sv := b[key]
+// find returns the record of a definition, if the file still has the definition.
+func (p pinFile) find(op, key string, ref DefinitionRef) (*record, error) {
+	sv := p[key]
 	if sv == nil {
-		return nil, &tool.Error{Op: op, Kind: tool.NotFound, Message: "no MCP server " + visible.Text(tool.Truncate(key)) + " has shown any tools yet", Similar: slices.Sorted(maps.Keys(b)),
-			Hint: "connect to it first"}
+		return nil, &tool.Error{Op: op, Kind: tool.NotFound, Similar: slices.Sorted(maps.Keys(p)),
+			Message: "no MCP server " + visible.Text(tool.Truncate(key)) + " has shown any tools yet",
+			Hint:    "connect to it first"}
 	}
-	name := visible.Text(tool.Truncate(p.Name))
-	r := sv.Tools[p.Name]
+	name := visible.Text(tool.Truncate(ref.Name))
+	r := sv.Tools[ref.Name]
 	switch {
 	case r == nil || r.Waiting == nil && r.Accepted == nil:
-		return nil, tool.Errorf(op, tool.NotFound, "the server has no tool %s that could be decided on", name).WithHint("look at what waits now")
-	case r.definition(p.Hash).Name == "":
-		return nil, tool.Errorf(op, tool.Conflict, "the tool %s has changed again since it was shown", name).WithHint("look at it again before answering")
+		return nil, tool.Errorf(op, tool.NotFound, "the server has no tool %s that could be decided on", name).
+			WithHint("look at what waits now")
+	case r.definition(ref.Hash).Name == "":
+		return nil, tool.Errorf(op, tool.Conflict, "the tool %s has changed again since it was shown", name).
+			WithHint("look at it again before answering")
 	}
 	return r, nil
 }

@@ -1,31 +1,32 @@
-// Package trust judges the definitions that upstream MCP servers bring, before
-// any model reads them.
+// Package trust reviews the definitions of upstream MCP servers before any model
+// reads them.
 //
-// A tool's description is text that a stranger puts into a model's prompt. It
-// can be poisoned when it is first seen, and it can change after a human has
-// looked at it. Against the second there is a law; against the first only a
-// net with holes. So this package is, in this order:
+// A tool's description is text that an unknown author puts into a model's
+// prompt. It can be poisoned when it is first seen, and it can change after a
+// human has reviewed it. The second is prevented; the first is only made harder.
+// So this package has, in this order:
 //
-//   - Pins ([Store]). What was accepted is kept whole, and only what is exactly
-//     so is published. What changed or is new waits for a human. So does a
-//     local command line that nobody accepted.
+//   - Pins ([Store]). A definition that was accepted is kept whole, and is
+//     published only while it is exactly the same. A definition that changed or
+//     is new waits for a human. So does a local command line that nobody
+//     accepted.
 //   - A diff ([Diff]), in which nothing is invisible, for that human.
 //   - A scan ([Scan]) for what has no honest use in a definition: hidden
-//     characters, orders to the model to deceive its user, requests for
-//     secrets, words about other servers' tools. What it calls serious is held
-//     at first sight too. Whoever knows its rules can write around them; it
-//     makes poisoning harder to do and never proves a definition clean.
+//     characters, instructions to the model to deceive its user, requests for
+//     secrets, texts about other servers' tools. A serious finding holds a tool
+//     at first sight too. An author who knows the rules can avoid them; the scan
+//     makes poisoning harder and never proves a definition clean.
 //
-// The words of a definition, its hash and its diff stand in package
-// definition; the rules of the scan, with what they find in thirteen thousand
-// real tools, in package scan; how hidden characters are shown in package
-// visible. Their names are repeated here, so that users need only this one.
+// The package definition has the definition, its hash and its diff; the package
+// scan has the rules of the scan, with what they find in thirteen thousand real
+// tools; the package visible shows hidden characters. Their names are repeated
+// here, so that users need only this package.
 //
 // # What is not covered
 //
-// What a server does when it is called, and what its results say. What lies
-// behind an accepted command line: npx some-package may run another program
-// tomorrow. Whoever can write into the state directory can accept anything.
+// What a server does when it is called, and what its results say. What an
+// accepted command line runs: npx some-package may run another program tomorrow.
+// Somebody who can write into the state directory can accept anything.
 package trust
 
 import (
@@ -35,13 +36,13 @@ import (
 )
 
 type (
-	// Definition is what a server says of one of its tools.
+	// Definition is how a server defines one of its tools.
 	Definition = definition.Definition
 	// Hash is the digest of a definition or of a command line.
 	Hash = definition.Hash
 	// Finding is one thing in a definition that a human should look at.
 	Finding = scan.Finding
-	// Severity says what a finding does.
+	// Severity is how grave a finding is.
 	Severity = scan.Severity
 )
 
@@ -52,12 +53,12 @@ const (
 	Notice  = scan.Notice
 )
 
-// Diff shows how a definition differs from one before: see [definition.Diff].
+// Diff shows how a definition differs from an earlier one: see
+// [definition.Diff].
 func Diff(before, now Definition) string { return definition.Diff(before, now) }
 
-// Scan looks through a definition: see [scan.Scan].
+// Scan scans a definition: see [scan.Scan].
 func Scan(d Definition, others []string) []Finding { return scan.Scan(d, others) }
 
-// Visible writes a text on one line with nothing hidden in it: see
-// [visible.Text].
+// Visible writes a text on one line with nothing hidden: see [visible.Text].
 func Visible(s string) string { return visible.Text(s) }

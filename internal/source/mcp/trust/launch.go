@@ -17,11 +17,11 @@ type launch struct {
 	Stamp
 }
 
-// MayLaunch reports a local command that no human has accepted for this
-// server, or that differs from the accepted one. The line is everything that
-// decides what will run, as a human would be shown it: the program, its
-// arguments, and whatever else of folder and environment the caller counts in.
-// What the program itself contains is not looked at.
+// MayLaunch reports a local command that no human has accepted for this server,
+// or that differs from the accepted one. The line is everything that decides
+// what will run, as a human is shown it: the program, its arguments, and the
+// parts of folder and environment that the caller includes. The program itself
+// is not checked.
 func (s *Store) MayLaunch(key string, line []string) error {
 	const op = "trust.MayLaunch"
 	if err := checkKey(op, key); err != nil {
@@ -30,27 +30,30 @@ func (s *Store) MayLaunch(key string, line []string) error {
 	if len(line) == 0 {
 		return tool.Errorf(op, tool.Invalid, "there is no command line to launch")
 	}
-	b, _, err := s.load()
+	pins, _, err := s.load()
 	if err != nil {
 		return err
 	}
 	var accepted *launch
-	if sv := b[key]; sv != nil {
+	if sv := pins[key]; sv != nil {
 		accepted = sv.Launch
 	}
 	hint := "look at it, and accept it with: callgate mcp trust " + Shell([]string{key})
 	switch {
 	case accepted == nil:
-		return tool.Errorf(op, tool.Denied, "nobody has accepted yet that this MCP server may run on this machine: %s", Shell(line)).WithHint("%s", hint)
+		return tool.Errorf(op, tool.Denied, "nobody has accepted yet that this MCP server may run on this machine: %s",
+			Shell(line)).WithHint("%s", hint)
 	case accepted.Hash != definition.HashWords(line):
-		return tool.Errorf(op, tool.Denied, "the command of this MCP server has changed since %s accepted it on %s; it was: %s ; it would now run: %s",
-			visible.Text(accepted.By), accepted.At.Format("2006-01-02"), Shell(accepted.Line), Shell(line)).WithHint("%s", hint)
+		return tool.Errorf(op, tool.Denied,
+			"the command of this MCP server has changed since %s accepted it on %s; it was: %s ; it would now run: %s",
+			visible.Text(accepted.By), accepted.At.Format("2006-01-02"), Shell(accepted.Line), Shell(line)).
+			WithHint("%s", hint)
 	}
 	return nil
 }
 
-// AcceptLaunch lets exactly this command line be launched for a server, in the
-// name of whoever was shown it.
+// AcceptLaunch allows exactly this command line for a server, in the name of the
+// human who was shown it.
 func (s *Store) AcceptLaunch(key string, line []string, by string) error {
 	const op = "trust.AcceptLaunch"
 	if err := checkKey(op, key); err != nil {
@@ -62,29 +65,30 @@ func (s *Store) AcceptLaunch(key string, line []string, by string) error {
 	if !utf8.ValidString(by) || slices.ContainsFunc(line, func(word string) bool { return !utf8.ValidString(word) }) {
 		return tool.Errorf(op, tool.Invalid, "the command line or the name of who accepts it is not UTF-8: %s", Shell(line))
 	}
-	return s.update(op, func(b pinFile) error {
-		if b[key] == nil {
-			b[key] = &server{}
+	return s.update(op, func(pins pinFile) error {
+		if pins[key] == nil {
+			pins[key] = &server{}
 		}
-		b[key].Launch = &launch{slices.Clone(line), definition.HashWords(line), Stamp{by, timestamp()}}
+		pins[key].Launch = &launch{slices.Clone(line), definition.HashWords(line), Stamp{by, timestamp()}}
 		return nil
 	})
 }
 
-// Shell writes a command line as one would type it, on one line and with
-// nothing in it that cannot be seen.
+// Shell writes a command line as in a shell, on one line and with nothing
+// hidden.
 func Shell(line []string) string {
 	words := make([]string, len(line))
 	for i, word := range line {
 		words[i] = visible.Text(word)
-		if word == "" || strings.ContainsFunc(word, quotes) {
+		if word == "" || strings.ContainsFunc(word, needsQuotes) {
 			words[i] = "'" + strings.ReplaceAll(words[i], "'", `'\''`) + "'"
 		}
 	}
 	return strings.Join(words, " ")
 }
 
-// quotes reports what a shell would not leave alone.
-func quotes(r rune) bool {
-	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:=@,+%", r))
+// needsQuotes reports a character that a shell could interpret.
+func needsQuotes(r rune) bool {
+	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+		strings.ContainsRune("-_./:=@,+%", r))
 }

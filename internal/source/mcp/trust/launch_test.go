@@ -9,6 +9,7 @@ import (
 )
 
 func TestLaunch(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	line := []string{"npx", "-y", "some server", "--root=/tmp"}
 	err := s.MayLaunch(key, line)
@@ -49,6 +50,7 @@ func TestLaunch(t *testing.T) {
 }
 
 func TestLaunchOfNothing(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	for name, err := range map[string]error{
 		"no server":    s.MayLaunch("", []string{"x"}),
@@ -66,6 +68,7 @@ func TestLaunchOfNothing(t *testing.T) {
 }
 
 func TestShell(t *testing.T) {
+	t.Parallel()
 	for want, line := range map[string][]string{
 		"node server.js --a=b":         {"node", "server.js", "--a=b"},
 		"sh -c 'a | b; c'":             {"sh", "-c", "a | b; c"},

@@ -15,89 +15,89 @@ type Reason string
 // The reasons.
 const (
 	Changed    Reason = "changed"    // another definition was accepted under this name
-	New        Reason = "new"        // its server was known, and did not have it
+	New        Reason = "new"        // its server was known, and did not list it
 	Suspicious Reason = "suspicious" // the scan found something serious, and no human has accepted it
-	Unpinned   Reason = "unpinned"   // a human must accept it first: the app says so, or one took it back
+	Unpinned   Reason = "unpinned"   // a human must accept it first: the app says so, or a human rejected it
 )
 
-// Options are what Review cannot know by itself. The zero value is first use
-// trusted, and no other servers.
+// Options are the options of a review. With the zero value first use is trusted
+// and there are no other servers.
 type Options struct {
 	// Strict holds everything that no human has accepted, also what first use
-	// pinned. It is of this review alone: the book is kept as without it, so that
-	// one who is strict holds nothing back from others.
+	// pinned. It affects only the result of this review, not what is kept: a
+	// strict app holds nothing back from others.
 	Strict bool
 	// Others are the names of the tools of all other servers: see [Scan].
 	// Names that the reviewed server has itself are left out by Review.
 	Others []string
 }
 
-// ReviewResult says what of a server's definitions may be shown to models.
+// ReviewResult says which of a server's definitions models may be shown.
 type ReviewResult struct {
-	Published []Definition // in the order they came
-	Held      []Held       // in the order they came
-	Removed   []string     // accepted once and not there now, sorted; their pins are kept
+	Published []Definition // in the server's order
+	Held      []Held       // in the server's order
+	Removed   []string     // accepted, and not listed now, sorted; their pins are kept
 }
 
 // Held is a definition that waits for a human.
 type Held struct {
 	Definition Definition  `json:"definition"`
 	Reason     Reason      `json:"reason"`
-	Before     *Definition `json:"before,omitempty"` // the one that is accepted under this name
+	Before     *Definition `json:"before,omitempty"` // the definition that is accepted under this name
 	Findings   []Finding   `json:"findings,omitempty"`
-	Rejected   *Stamp      `json:"rejected,omitempty"` // a human has seen this very definition and said no
+	Rejected   *Stamp      `json:"rejected,omitempty"` // a human has rejected this very definition
 }
 
-// Ref names exactly what a human was shown.
+// Ref names exactly the definition that a human was shown.
 func (h Held) Ref() DefinitionRef { return DefinitionRef{h.Definition.Name, h.Definition.Hash()} }
 
-// maxServer is how much one server may bring, in bytes of definitions.
+// maxServer bounds the definitions of one server, in bytes.
 const maxServer = 8 << 20
 
-// Review judges all the definitions that a server brings now, and keeps what
-// the next review and a human must know:
+// Review reviews all the definitions that a server lists now, and keeps what the
+// next review and a human must know:
 //
-//   - Definitions of a server that showed none before are pinned and published
+//   - Definitions of a server that listed none before are pinned and published
 //     (trust on first use), except those in which the scan finds something
 //     serious. With Options.Strict they are pinned and held.
-//   - Later, what is as it was accepted is published; what differs and what is
-//     new is held until a human accepts it. What is missing keeps its pin, so
-//     that coming back changed is noticed.
+//   - Later, a definition is published while it is as it was accepted; one that
+//     differs or is new is held until a human accepts it. One that is missing
+//     keeps its pin, so that it is noticed when it comes back changed.
 //   - A pin that first use made is only as good as the scan, which could not
 //     know the names of servers that came later. So it is scanned again each
-//     time, and what becomes suspicious stays held. What a human accepted is
-//     not questioned again.
-//   - A definition that two readers could read in two ways, or that shares its
-//     name with another of the list, is held, and cannot be accepted: its
-//     server must mend it.
+//     time, and a definition that becomes suspicious stays held. What a human
+//     accepted is not questioned again.
+//   - A definition that two programs could read differently, or that shares its
+//     name with another of the list, is held and cannot be accepted: its server
+//     must correct it.
 //
-// With an error everything is held, so that nothing is published by mistake.
+// After an error everything is held, so that nothing is published by mistake.
 func (s *Store) Review(key string, now []Definition, o Options) (ReviewResult, error) {
 	const op = "trust.Review"
-	c, err := examine(op, key, now, o)
+	r, err := examine(op, key, now, o)
 	if err == nil {
-		err = s.update(op, func(b pinFile) error {
-			c.judge(b)
+		err = s.update(op, func(pins pinFile) error {
+			r.decide(pins)
 			return nil
 		})
 	}
 	if err != nil {
-		var v ReviewResult
+		var held ReviewResult
 		for _, d := range now {
-			v.Held = append(v.Held, Held{Definition: d, Reason: Unpinned})
+			held.Held = append(held.Held, Held{Definition: d, Reason: Unpinned})
 		}
-		return v, err
+		return held, err
 	}
-	return c.verdict, nil
+	return r.result, nil
 }
 
-// candidate is a definition with what can be said of it alone.
+// candidate is a definition and what the scan finds in it.
 type candidate struct {
 	Definition
-	hash     Hash
-	findings []Finding
-	serious  bool
-	unfit    bool
+	hash      Hash
+	findings  []Finding
+	serious   bool // one of the findings is
+	malformed bool // it cannot be accepted
 }
 
 // reviewer is one review.
@@ -105,8 +105,8 @@ type reviewer struct {
 	key        string
 	strict     bool
 	candidates []candidate
-	names      map[string]int // how often each name stands in the list
-	verdict    ReviewResult
+	names      map[string]int // how often each name is in the list
+	result     ReviewResult
 	at         time.Time
 }
 
@@ -115,104 +115,105 @@ func examine(op, key string, now []Definition, o Options) (*reviewer, error) {
 	if err := checkKey(op, key); err != nil {
 		return nil, err
 	}
-	c := &reviewer{key: key, strict: o.Strict, names: make(map[string]int, len(now)), at: timestamp()}
+	r := &reviewer{key: key, strict: o.Strict, names: make(map[string]int, len(now)), at: timestamp()}
 	size := 0
 	for _, d := range now {
-		c.names[d.Name]++
+		r.names[d.Name]++
 		size += d.Size()
 	}
 	if size > maxServer {
-		return nil, tool.Errorf(op, tool.Limited, "%q brings %d MiB of tool definitions, more than the %d MiB that are kept", visible.Text(tool.Truncate(key)), size>>20, maxServer>>20).
-			WithHint("ask for fewer of its tools, or leave it out")
+		return nil, tool.Errorf(op, tool.Limited, "%q brings %d MiB of tool definitions, more than the %d MiB that are kept",
+			visible.Text(tool.Truncate(key)), size>>20, maxServer>>20).WithHint("ask for fewer of its tools, or leave it out")
 	}
-	others := slices.DeleteFunc(slices.Clone(o.Others), func(name string) bool { return c.names[name] > 0 })
+	others := slices.DeleteFunc(slices.Clone(o.Others), func(name string) bool { return r.names[name] > 0 })
 	for _, d := range now {
-		one := candidate{Definition: d, hash: d.Hash(), findings: Scan(d, others)}
-		if c.names[d.Name] > 1 {
-			one.findings = append([]Finding{{Rule: scan.Malformed, Severity: Serious, Where: "name", Excerpt: visible.Text(tool.Truncate(d.Name)), Why: duplicateReason}}, one.findings...)
+		c := candidate{Definition: d, hash: d.Hash(), findings: Scan(d, others)}
+		if r.names[d.Name] > 1 {
+			c.findings = slices.Insert(c.findings, 0, Finding{Rule: scan.Malformed, Severity: Serious,
+				Where: "name", Excerpt: visible.Text(tool.Truncate(d.Name)), Why: duplicateReason})
 		}
-		for _, f := range one.findings {
-			one.serious = one.serious || f.Severity == Serious
-			one.unfit = one.unfit || f.Rule == scan.Malformed
+		for _, f := range c.findings {
+			c.serious = c.serious || f.Severity == Serious
+			c.malformed = c.malformed || f.Rule == scan.Malformed
 		}
-		c.candidates = append(c.candidates, one)
+		r.candidates = append(r.candidates, c)
 	}
-	return c, nil
+	return r, nil
 }
 
 const duplicateReason = "two tools of one server have this name, and a call could reach either"
 
-// judge goes through the candidates, and notes in the book what came of each.
-func (c *reviewer) judge(b pinFile) {
-	sv := b[c.key]
-	if sv == nil && len(c.candidates) == 0 {
-		return // nothing shown yet: the first sight is still to come
+// decide decides on each candidate, and records the decisions.
+func (r *reviewer) decide(pins pinFile) {
+	sv := pins[r.key]
+	if sv == nil && len(r.candidates) == 0 {
+		return // it has listed nothing yet: its first use is still to come
 	}
 	if sv == nil {
 		sv = &server{}
-		b[c.key] = sv
+		pins[r.key] = sv
 	}
-	first := sv.Seen.IsZero() && len(c.candidates) > 0
+	first := sv.Seen.IsZero() && len(r.candidates) > 0
 	if first {
-		sv.Seen = c.at
+		sv.Seen = r.at
 	}
 	if sv.Tools == nil {
 		sv.Tools = map[string]*record{}
 	}
-	for _, one := range c.candidates {
-		r := sv.Tools[one.Name]
-		if r == nil {
-			r = &record{}
+	for _, c := range r.candidates {
+		known := sv.Tools[c.Name]
+		if known == nil {
+			known = &record{}
 		}
-		c.decideOne(r, one, first)
-		if one.Name != "" && !r.empty() {
-			sv.Tools[one.Name] = r
+		r.decideOne(known, c, first)
+		if c.Name != "" && !known.empty() {
+			sv.Tools[c.Name] = known
 		}
 	}
-	for name, r := range sv.Tools {
-		c.missing(sv, name, r)
+	for name, known := range sv.Tools {
+		r.missing(sv, name, known)
 	}
-	slices.Sort(c.verdict.Removed)
+	slices.Sort(r.result.Removed)
 }
 
 // decideOne publishes or holds a candidate.
-func (c *reviewer) decideOne(r *record, one candidate, first bool) {
-	r.Gone = time.Time{}
-	reason := c.reason(r, one, first)
+func (r *reviewer) decideOne(known *record, c candidate, first bool) {
+	known.Gone = time.Time{}
+	reason := known.reason(c, first)
 	if reason == "" {
-		if r.Accepted == nil {
-			r.Accepted = &Pin{Definition: one.Definition, Hash: one.hash, FirstUse: true, Stamp: Stamp{At: c.at}}
+		if known.Accepted == nil {
+			known.Accepted = &Pin{Definition: c.Definition, Hash: c.hash, FirstUse: true, Stamp: Stamp{At: r.at}}
 		}
-		r.Waiting = nil
-		if c.strict && r.Accepted.FirstUse {
-			c.verdict.Held = append(c.verdict.Held, r.held(one.Definition, one.hash, Unpinned, one.findings))
+		known.Waiting = nil
+		if r.strict && known.Accepted.FirstUse {
+			r.result.Held = append(r.result.Held, known.held(c.Definition, c.hash, Unpinned, c.findings))
 			return
 		}
-		c.verdict.Published = append(c.verdict.Published, one.Definition)
+		r.result.Published = append(r.result.Published, c.Definition)
 		return
 	}
 	switch {
-	case one.unfit:
-		r.Waiting = nil // it cannot be accepted, so it does not wait
-	case r.Waiting == nil || r.Waiting.Hash != one.hash:
-		r.Waiting = &waiting{one.Definition, one.hash, reason, one.findings, c.at}
+	case c.malformed:
+		known.Waiting = nil // it cannot be accepted, so it does not wait
+	case known.Waiting == nil || known.Waiting.Hash != c.hash:
+		known.Waiting = &waiting{c.Definition, c.hash, reason, c.findings, r.at}
 	default:
-		r.Waiting.Reason, r.Waiting.Findings = reason, one.findings
+		known.Waiting.Reason, known.Waiting.Findings = reason, c.findings
 	}
-	c.verdict.Held = append(c.verdict.Held, r.held(one.Definition, one.hash, reason, one.findings))
+	r.result.Held = append(r.result.Held, known.held(c.Definition, c.hash, reason, c.findings))
 }
 
 // reason says why a candidate is held; "" publishes it.
-func (c *reviewer) reason(r *record, one candidate, first bool) Reason {
-	again := r.Waiting != nil && r.Waiting.Hash == one.hash
+func (r *record) reason(c candidate, first bool) Reason {
+	again := r.Waiting != nil && r.Waiting.Hash == c.hash
 	switch a := r.Accepted; {
-	case a != nil && a.Hash != one.hash:
+	case a != nil && a.Hash != c.hash:
 		return Changed
-	case one.unfit:
+	case c.malformed:
 		return Suspicious
 	case a != nil && !a.FirstUse:
 		return ""
-	case one.serious || again && r.Waiting.Reason == Suspicious:
+	case c.serious || again && r.Waiting.Reason == Suspicious:
 		return Suspicious
 	case a != nil || first:
 		return ""
@@ -222,20 +223,20 @@ func (c *reviewer) reason(r *record, one candidate, first bool) Reason {
 	return New
 }
 
-// missing notes a tool that the server does not have any more. Only what a
-// human decided, or what first use pinned, is kept of it.
-func (c *reviewer) missing(sv *server, name string, r *record) {
-	if c.names[name] > 0 {
+// missing records that the server no longer lists a tool. Only what a human
+// decided, or what first use pinned, is kept of it.
+func (r *reviewer) missing(sv *server, name string, known *record) {
+	if r.names[name] > 0 {
 		return
 	}
-	r.Waiting = nil
-	if r.Accepted != nil {
-		c.verdict.Removed = append(c.verdict.Removed, name)
-		if r.Gone.IsZero() {
-			r.Gone = c.at
+	known.Waiting = nil
+	if known.Accepted != nil {
+		r.result.Removed = append(r.result.Removed, name)
+		if known.Gone.IsZero() {
+			known.Gone = r.at
 		}
 	}
-	if r.empty() {
+	if known.empty() {
 		delete(sv.Tools, name)
 	}
 }
@@ -244,7 +245,7 @@ func (r *record) empty() bool {
 	return r.Accepted == nil && r.Waiting == nil && len(r.Rejected) == 0
 }
 
-// held shows what is held beside what was accepted before it.
+// held returns a held definition with the one that was accepted before it.
 func (r *record) held(d Definition, h Hash, reason Reason, findings []Finding) Held {
 	out := Held{Definition: d, Reason: reason, Findings: findings}
 	if r.Accepted != nil && r.Accepted.Hash != h {
@@ -260,5 +261,5 @@ func (r *record) held(d Definition, h Hash, reason Reason, findings []Finding) H
 	return out
 }
 
-// timestamp is now, as the file writes it.
+// timestamp is the time now, as precise as in the file.
 func timestamp() time.Time { return time.Now().UTC().Truncate(time.Second) }

@@ -23,22 +23,22 @@ import (
 // # Law
 //
 // The file is always whole: it is replaced by a rename, after its bytes are on
-// disk. Who changes it holds an operating-system lock on the file beside it
-// (the same name with .lock) from before the reading until after the rename,
-// so writers in any number of processes follow one another and none loses what
-// another wrote. Readers take no lock. Nothing is remembered between two calls,
-// so every answer is drawn from what the file says now.
+// disk. A writer holds an operating-system lock on the file beside it (the same
+// name with .lock) from before it reads until after the rename, so writers in
+// any number of processes follow one another and none loses what another wrote.
+// Readers take no lock. Nothing is remembered between two calls, so every answer
+// comes from the file as it is now.
 //
-// A file that cannot be read as what a Store wrote (cut, changed, of a format
-// to come) is an error of every call until a human looks at it. It is never
-// taken for an empty one: that would trust everything anew.
+// A file that a Store cannot have written (cut, changed, of a later format) is
+// an error of every call until a human looks at it. It never counts as empty:
+// then everything would be trusted on first use again.
 type Store struct {
 	path string
-	mu   sync.Mutex // writers of this process wait here rather than at the file
+	mu   sync.Mutex // writers of this process wait here and not at the file
 }
 
-// Open returns the store in a file, which need not be there yet; the first
-// thing to keep makes it. A file that is damaged is reported here already.
+// Open returns the store in a file. A file that does not exist is made by the
+// first change; a damaged file is an error.
 func Open(path string) (*Store, error) {
 	s := &Store{path: path}
 	if _, _, err := s.load(); err != nil {
@@ -50,23 +50,23 @@ func Open(path string) (*Store, error) {
 const (
 	format  = 1
 	maxFile = 128 << 20 // bytes
-	// patience is how long a writer waits for another process; a write takes
-	// milliseconds, so whoever holds the lock for this long has got stuck.
-	patience = 10 * time.Second
+	// lockTimeout is how long a writer waits for another process. A write takes
+	// milliseconds, so a process that holds the lock for this long is stuck.
+	lockTimeout = 10 * time.Second
 )
 
 var errLocked = errors.New("locked by another process")
 
-// pinFile is the content of the file: what is known of each server.
+// pinFile is the content of the file, by server.
 type pinFile map[string]*server
 
 type server struct {
 	Launch *launch            `json:"launch,omitempty"`
-	Seen   time.Time          `json:"seen,omitzero"` // when it first showed definitions
+	Seen   time.Time          `json:"seen,omitzero"` // when it first listed definitions
 	Tools  map[string]*record `json:"tools,omitempty"`
 }
 
-// record is what is known of one tool of a server.
+// record is the decisions on one tool of a server.
 type record struct {
 	Accepted *Pin      `json:"accepted,omitempty"`
 	Waiting  *waiting  `json:"waiting,omitempty"`
@@ -83,38 +83,40 @@ type waiting struct {
 	Since      time.Time  `json:"since"`
 }
 
-// refusal remembers a definition that a human did not want.
+// refusal is a definition that a human rejected.
 type refusal struct {
 	Hash Hash `json:"hash"`
 	Stamp
 }
 
-// envelope is the file around the book. The sum is of the servers' compact
-// JSON, so that even one changed letter in a server's key shows.
+// envelope is the whole file. The sum is of the servers' compact JSON, so that
+// even one changed letter in a server's key is noticed.
 type envelope struct {
 	Format  int             `json:"format"`
 	Sum     Hash            `json:"sum"`
 	Servers json.RawMessage `json:"servers"`
 }
 
-// load reads the file, and returns the book's JSON too. No file is an empty
-// book.
-func (s *Store) load() (pinFile, []byte, error) {
+// load reads the file, and returns the JSON of the servers too. Without a file
+// there are no servers.
+func (s *Store) load() (pins pinFile, servers []byte, err error) {
 	const op = "trust.load"
 	data, err := readFile(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return pinFile{}, nil, nil
 	}
 	if err != nil {
-		return nil, nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "what was accepted of MCP servers cannot be read from " + s.path, Err: err,
-			Hint: "let its owner alone read and write it (mode 0600)"}
+		return nil, nil, &tool.Error{Op: op, Kind: tool.Unavailable, Err: err,
+			Message: "what was accepted of MCP servers cannot be read from " + s.path,
+			Hint:    "let its owner alone read and write it (mode 0600)"}
 	}
-	b, servers, err := decode(data)
+	pins, servers, err = decode(data)
 	if err != nil {
-		return nil, nil, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the file " + s.path + " of what was accepted of MCP servers is damaged", Err: err,
-			Hint: "restore it from a copy; or move it away, and every server and its tools will be asked about anew"}
+		return nil, nil, &tool.Error{Op: op, Kind: tool.Invalid, Err: err,
+			Message: "the file " + s.path + " of what was accepted of MCP servers is damaged",
+			Hint:    "restore it from a copy; or move it away, and every server and its tools will be asked about anew"}
 	}
-	return b, servers, nil
+	return pins, servers, nil
 }
 
 func readFile(path string) ([]byte, error) {
@@ -130,7 +132,7 @@ func readFile(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("it is not a plain file")
 	}
-	if err := private(info); err != nil {
+	if err := checkPrivate(info); err != nil {
 		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
@@ -140,8 +142,8 @@ func readFile(path string) ([]byte, error) {
 	return data, err
 }
 
-// decode reads what encode wrote, and nothing else.
-func decode(data []byte) (pinFile, []byte, error) {
+// decode reads only what encode wrote.
+func decode(data []byte) (pins pinFile, servers []byte, err error) {
 	var e envelope
 	if err := strict(data, &e); err != nil {
 		return nil, nil, err
@@ -149,25 +151,24 @@ func decode(data []byte) (pinFile, []byte, error) {
 	if e.Format != format {
 		return nil, nil, fmt.Errorf("it has format %d, and this program knows %d", e.Format, format)
 	}
-	var servers bytes.Buffer
-	if err := json.Compact(&servers, e.Servers); err != nil {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, e.Servers); err != nil {
 		return nil, nil, err
 	}
-	if sha256.Sum256(servers.Bytes()) != e.Sum {
+	if sha256.Sum256(compact.Bytes()) != e.Sum {
 		return nil, nil, errors.New("its content does not match its sum")
 	}
-	var b pinFile
-	if err := strict(servers.Bytes(), &b); err != nil {
+	if err := strict(compact.Bytes(), &pins); err != nil {
 		return nil, nil, err
 	}
-	again, err := json.Marshal(b)
+	servers, err = json.Marshal(pins)
 	if err != nil {
 		return nil, nil, err
 	}
-	if b == nil || !bytes.Equal(again, servers.Bytes()) {
+	if pins == nil || !bytes.Equal(servers, compact.Bytes()) {
 		return nil, nil, errors.New("it is not as it would be written")
 	}
-	return b, again, b.check()
+	return pins, servers, pins.check()
 }
 
 // strict decodes one JSON value with no fields that v does not have.
@@ -183,10 +184,10 @@ func strict(data []byte, v any) error {
 	return nil
 }
 
-// check holds the book to its own hashes: a definition that is shown as the
-// accepted one is the one that was accepted.
-func (b pinFile) check() error {
-	for key, sv := range b {
+// check compares the definitions with their hashes: a definition that is shown
+// as accepted is the one that was accepted.
+func (p pinFile) check() error {
+	for key, sv := range p {
 		if sv == nil || key == "" {
 			return fmt.Errorf("the server %q is empty or has no key", key)
 		}
@@ -197,8 +198,8 @@ func (b pinFile) check() error {
 			switch {
 			case r == nil:
 				return fmt.Errorf("the tool %q of %q is empty", name, key)
-			case r.Accepted != nil && (r.Accepted.Definition.Name != name || r.Accepted.Definition.Hash() != r.Accepted.Hash),
-				r.Waiting != nil && (r.Waiting.Definition.Name != name || r.Waiting.Definition.Hash() != r.Waiting.Hash):
+			case r.Accepted != nil && !matches(r.Accepted.Definition, name, r.Accepted.Hash),
+				r.Waiting != nil && !matches(r.Waiting.Definition, name, r.Waiting.Hash):
 				return fmt.Errorf("the definition of the tool %q of %q does not match its hash", name, key)
 			}
 		}
@@ -206,15 +207,17 @@ func (b pinFile) check() error {
 	return nil
 }
 
-// encode writes a book's JSON as the file has it. The same book gives the same
-// bytes.
+func matches(d Definition, name string, h Hash) bool { return d.Name == name && d.Hash() == h }
+
+// encode writes the file around the JSON of the servers. The same servers give
+// the same bytes.
 func encode(servers []byte) ([]byte, error) {
 	data, err := json.MarshalIndent(envelope{format, sha256.Sum256(servers), servers}, "", " ")
 	return append(data, '\n'), err
 }
 
-// update lets change alter the book, and keeps what came of it. Nothing is
-// written when change fails, or alters nothing.
+// update applies a change to the content and writes the file. Nothing is written
+// when the change fails, or changes nothing.
 func (s *Store) update(op string, change func(pinFile) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,17 +226,17 @@ func (s *Store) update(op string, change func(pinFile) error) error {
 		return err
 	}
 	defer lock.Close()
-	b, before, err := s.load()
+	pins, before, err := s.load()
 	if err != nil {
 		return err
 	}
-	if err := change(b); err != nil {
+	if err := change(pins); err != nil {
 		return err
 	}
-	if before == nil && len(b) == 0 {
+	if before == nil && len(pins) == 0 {
 		return nil
 	}
-	servers, err := json.Marshal(b)
+	servers, err := json.Marshal(pins)
 	if err == nil && bytes.Equal(before, servers) {
 		return nil
 	}
@@ -246,17 +249,17 @@ func (s *Store) update(op string, change func(pinFile) error) error {
 	}
 	if len(after) > maxFile {
 		return tool.Errorf(op, tool.Limited, "%s would grow beyond %d MiB", s.path, maxFile>>20).
-			WithHint("move it away to begin anew, and connect fewer or smaller servers")
+			WithHint("move it away to start again, and connect fewer or smaller servers")
 	}
 	if err := replace(s.path, after); err != nil {
-		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "what was accepted cannot be kept in " + s.path, Err: err,
-			Hint: "see that there is space and that the folder can be written"}
+		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "what was accepted cannot be kept in " + s.path,
+			Err: err, Hint: "see that there is space and that the folder can be written"}
 	}
 	return nil
 }
 
-// checkKey reports a key that would not come back from the file as it was, and
-// whose server would so be seen for the first time every time.
+// checkKey reports a key that would change in the file: its server would be seen
+// for the first time every time.
 func checkKey(op, key string) error {
 	if key == "" || !utf8.ValidString(key) {
 		return tool.Errorf(op, tool.Invalid, "%q cannot be the key of a server", tool.Truncate(key))
@@ -264,31 +267,33 @@ func checkKey(op, key string) error {
 	return nil
 }
 
-// lock waits for its turn among the processes that write.
+// lock waits until no other process writes.
 func (s *Store) lock(op string) (*os.File, error) {
-	for deadline := time.Now().Add(patience); ; time.Sleep(3 * time.Millisecond) {
+	for deadline := time.Now().Add(lockTimeout); ; time.Sleep(3 * time.Millisecond) {
 		f, err := lockFile(s.path + ".lock")
 		switch {
 		case err == nil:
 			return f, nil
 		case !errors.Is(err, errLocked):
-			return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "what was accepted of MCP servers cannot be locked", Err: err,
-				Hint: "see that the state directory can be written"}
+			return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Err: err,
+				Message: "what was accepted of MCP servers cannot be locked",
+				Hint:    "see that the state directory can be written"}
 		case time.Now().After(deadline):
-			return nil, tool.Errorf(op, tool.Busy, "another process has held %s.lock for %v", s.path, patience).WithHint("end it, and try again")
+			return nil, tool.Errorf(op, tool.Busy, "another process has held %s.lock for %v", s.path, lockTimeout).
+				WithHint("end it, and try again")
 		}
 	}
 }
 
-// replace puts data in the place of a file, whole or not at all. Only the
-// holder of the lock calls it, so one name serves for what is not yet whole;
-// what a crash left there goes first.
+// replace replaces a file, whole or not at all. Only the holder of the lock
+// calls it, so one name is enough for the file that is being written; what a
+// crash left there is removed first.
 func replace(path string, data []byte) error {
-	half := path + ".new"
-	if err := os.Remove(half); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	partial := path + ".new"
+	if err := os.Remove(partial); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := os.OpenFile(half, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -297,12 +302,12 @@ func replace(path string, data []byte) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = rename(half, path)
+		err = rename(partial, path)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(half))
+		return errors.Join(err, os.Remove(partial))
 	}
-	// Where folders cannot be synced the system sees to that itself.
+	// Systems on which folders cannot be synced do it themselves.
 	if d, err := os.Open(filepath.Dir(path)); err == nil {
 		_ = d.Sync()
 		d.Close()

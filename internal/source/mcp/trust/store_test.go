@@ -44,6 +44,7 @@ func filled(t testing.TB) (path string, data []byte) {
 }
 
 func TestFileOfItsOwnerAlone(t *testing.T) {
+	t.Parallel()
 	path, _ := filled(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("mode bits say nothing here")
@@ -64,6 +65,7 @@ func TestFileOfItsOwnerAlone(t *testing.T) {
 // Whatever is not what a store wrote is reported by every call, holds
 // everything, and stays as it is.
 func TestDamage(t *testing.T) {
+	t.Parallel()
 	_, whole := filled(t)
 	flip := func(old, new string) []byte {
 		if !bytes.Contains(whole, []byte(old)) {
@@ -119,6 +121,7 @@ func TestDamage(t *testing.T) {
 
 // A review that learns nothing writes nothing.
 func TestNothingNewIsNotWritten(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trust.json")
 	s, err := trust.Open(path)
 	if err != nil {
@@ -148,6 +151,7 @@ func TestNothingNewIsNotWritten(t *testing.T) {
 
 // What a crash left half written is neither read nor in the way.
 func TestHalfWritten(t *testing.T) {
+	t.Parallel()
 	path, whole := filled(t)
 	if err := os.WriteFile(path+".new", whole[:100], 0o400); err != nil {
 		t.Fatal(err)
@@ -170,6 +174,7 @@ func TestHalfWritten(t *testing.T) {
 
 // Writers in one process, each with a store of its own, lose nothing.
 func TestWritersInOneProcess(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trust.json")
 	var all sync.WaitGroup
 	const writers, each = 8, 6
@@ -242,6 +247,7 @@ func child(t *testing.T, name, path string) *exec.Cmd {
 }
 
 func TestWritersInManyProcesses(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trust.json")
 	var children []*exec.Cmd
 	for i := range 3 {
@@ -259,6 +265,7 @@ func TestWritersInManyProcesses(t *testing.T) {
 // A writer that is killed leaves a whole file, with all that it had kept, and
 // no lock.
 func TestKilledWriter(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trust.json")
 	s, err := trust.Open(path)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// lockFile takes the lock of a file, or returns errLocked at once. It goes
-// when the file is closed, and with the process however that dies.
+// lockFile locks a file, or returns errLocked at once. The lock ends when the
+// file is closed, and with the process, however that ends.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -33,8 +33,8 @@ func lockFile(path string) (*os.File, error) {
 	return nil, err
 }
 
-// private reports a file that somebody else may change.
-func private(info fs.FileInfo) error {
+// checkPrivate reports a file that other users may change.
+func checkPrivate(info fs.FileInfo) error {
 	if perm := info.Mode().Perm(); perm&0o022 != 0 {
 		return fmt.Errorf("others may change it (mode %04o)", perm)
 	}

@@ -10,15 +10,16 @@ import (
 
 const sharingViolation = syscall.Errno(32)
 
-// lockFile opens a file that nobody else can have open meanwhile, or returns
-// errLocked at once. It goes when the file is closed, and with the process
-// however that dies.
+// lockFile opens a file for this process alone, or returns errLocked at once.
+// The lock ends when the file is closed, and with the process, however that
+// ends.
 func lockFile(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err
 	}
-	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil,
+		syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
 	if errors.Is(err, sharingViolation) {
 		return nil, errLocked
 	}
@@ -28,11 +29,11 @@ func lockFile(path string) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-// private has nothing to say: the mode bits do not tell who may write.
-func private(fs.FileInfo) error { return nil }
+// checkPrivate reports nothing: mode bits do not say who may write.
+func checkPrivate(fs.FileInfo) error { return nil }
 
-// rename tries for a moment, since a file that somebody is reading cannot be
-// replaced here.
+// rename tries for a moment: on Windows a file that is being read cannot be
+// replaced.
 func rename(from, to string) error {
 	for tries := 0; ; tries++ {
 		err := os.Rename(from, to)

@@ -1,6 +1,6 @@
-// Package definition holds what an MCP server says of a tool: the words, a hash
-// that changes when anything but their layout does, and the difference of two
-// of them, for a human to read.
+// Package definition is the definition of a tool by an MCP server, a hash that
+// changes when anything but the layout of its JSON does, and a diff of two
+// definitions for a human.
 package definition
 
 import (
@@ -12,8 +12,8 @@ import (
 	"callgate/tool"
 )
 
-// Definition is what a server says of one of its tools: everything of it that
-// a model or a human may come to read.
+// Definition is how a server defines one of its tools: all of it that a model or
+// a human may read.
 type Definition struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title,omitempty"`
@@ -34,17 +34,18 @@ func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 // UnmarshalText reads what MarshalText wrote.
 func (h *Hash) UnmarshalText(text []byte) error {
-	if n, err := hex.Decode(h[:], text[:min(len(text), 2*len(h))]); err != nil || n != len(h) || len(text) != 2*len(h) {
+	n, err := hex.Decode(h[:], text[:min(len(text), 2*len(h))])
+	if err != nil || n != len(h) || len(text) != 2*len(h) {
 		return tool.Errorf("definition.Hash", tool.Invalid, "%q is not a sha256 in hex", tool.Truncate(string(text)))
 	}
 	return nil
 }
 
-// Hash is the digest of the definition in its canonical form, in which the
-// order of keys and white space between values do not count and everything
-// else does: a number keeps its spelling and a key that stands twice stands
-// twice. A part that is absent and one that is null are the same. A part that
-// is not JSON counts byte by byte, and never equals one that is.
+// Hash is the digest of the definition in its canonical form. The order of keys
+// and white space between values do not count; everything else does: a number
+// keeps its spelling, and a key that occurs twice occurs twice. A part that is
+// absent equals one that is null. A part that is not JSON counts byte by byte,
+// and never equals JSON.
 func (d Definition) Hash() Hash {
 	b := make([]byte, 0, 256+len(d.Description)+len(d.Input)+len(d.Output))
 	b = append(b, `{"annotations":`...)
@@ -70,16 +71,16 @@ func appendPart(b []byte, raw json.RawMessage) []byte {
 	return n.appendCanonical(b)
 }
 
-// Limits of what can be kept. The largest definition of some thirteen thousand
-// real ones has a fifth of this size and a fifth of this depth.
+// Limits of a definition. The largest of some thirteen thousand real definitions
+// has a fifth of this size and a fifth of this depth.
 const (
 	maxDefinition = 256 << 10 // bytes
 	maxDepth      = 200       // of nested JSON
 )
 
 // Problem says why a definition can be neither kept nor accepted, or "". Two
-// readers would not agree on what such a thing says, so no human could accept
-// it either: its server must mend it. The parts are the definition's own.
+// programs would not read such a definition the same way, so a human cannot
+// accept it: its server must correct it. The parts are the definition's own.
 func (d Definition) Problem(parts [3]Part) string {
 	switch {
 	case d.Name == "":
@@ -93,19 +94,19 @@ func (d Definition) Problem(parts [3]Part) string {
 		if part.Err != nil {
 			return "its " + part.Name + " cannot be read: " + part.Err.Error()
 		}
-		if part.Node.doubled() {
+		if part.Node.hasDuplicateKey() {
 			return "its " + part.Name + " has a key twice, and readers differ in which of the two they take"
 		}
 	}
 	return ""
 }
 
-// Size is how many bytes the definition has.
+// Size is the size of the definition in bytes.
 func (d Definition) Size() int {
 	return len(d.Name) + len(d.Title) + len(d.Description) + len(d.Input) + len(d.Output) + len(d.Annotations)
 }
 
-// Part is one of the JSON parts of a definition, as far as it could be read.
+// Part is one of the JSON parts of a definition.
 type Part struct {
 	Name string
 	Node Node
@@ -115,7 +116,9 @@ type Part struct {
 
 // Parts reads the JSON parts: input, output and annotations.
 func (d Definition) Parts() [3]Part {
-	parts := [...]Part{{Name: "input", raw: d.Input}, {Name: "output", raw: d.Output}, {Name: "annotations", raw: d.Annotations}}
+	parts := [...]Part{
+		{Name: "input", raw: d.Input}, {Name: "output", raw: d.Output}, {Name: "annotations", raw: d.Annotations},
+	}
 	for i := range parts {
 		parts[i].Node, parts[i].Err = Parse(parts[i].raw)
 	}

@@ -11,6 +11,7 @@ import (
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
 func TestHash(t *testing.T) {
+	t.Parallel()
 	base := definition.Definition{Name: "add", Description: "Adds.", Input: raw(`{"type":"object","properties":{"a":{"maximum":1.0},"b":{}}}`)}
 	for name, c := range map[string]struct {
 		change func(*definition.Definition)
@@ -62,6 +63,7 @@ func TestHash(t *testing.T) {
 }
 
 func TestHashAsText(t *testing.T) {
+	t.Parallel()
 	h := definition.HashWords([]string{"npx", "-y", "server"})
 	text, err := h.MarshalText()
 	if err != nil {
@@ -82,6 +84,7 @@ func TestHashAsText(t *testing.T) {
 }
 
 func TestUnfit(t *testing.T) {
+	t.Parallel()
 	deep := strings.Repeat("[", 250) + strings.Repeat("]", 250)
 	for name, c := range map[string]struct {
 		d    definition.Definition

@@ -10,14 +10,14 @@ import (
 	"callgate/internal/source/mcp/trust/visible"
 )
 
-// Diff shows how a definition differs from one before, for a terminal or a
-// page: one line each, beginning with "+" for what is new, "-" for what is
-// gone and a space for what stands around it. Texts are compared word by word
-// and JSON value by value, each under its path. All that is new or gone is
-// written out, however long: what a human accepts must have been there to
-// read. Nothing in it is invisible (see [visible.Text]).
+// Diff shows how a definition differs from an earlier one, for a terminal or a
+// page. Its lines begin with "+" for what is new, "-" for what is gone and a
+// space for what is around it. Texts are compared word by word and JSON value by
+// value, each under its path. All that is new or gone is written out, however
+// long: a human must be able to read what they accept. Nothing in it is
+// invisible (see [visible.Text]).
 //
-// Against the zero definition everything is new. The answer is "" exactly when
+// Against the zero definition everything is new. The diff is "" exactly when
 // both have the same hash.
 func Diff(before, now Definition) string {
 	var p printer
@@ -31,14 +31,14 @@ func Diff(before, now Definition) string {
 	return p.b.String()
 }
 
-// width is where lines are broken, in runes.
+// width is the longest line, in runes.
 const width = 96
 
 type printer struct {
 	b strings.Builder
 }
 
-// line writes one line, broken where it is too long.
+// line writes a text as one line, or as several if it is too long.
 func (p *printer) line(mark byte, indent int, s string) {
 	for _, piece := range wrap(s, width-indent) {
 		p.b.WriteByte(mark)
@@ -49,7 +49,7 @@ func (p *printer) line(mark byte, indent int, s string) {
 	}
 }
 
-// wrap breaks at spaces, and within a word only where there is none.
+// wrap breaks a text at spaces, and inside a word only where there are none.
 func wrap(s string, most int) []string {
 	runes := []rune(s)
 	var out []string
@@ -83,9 +83,9 @@ func (p *printer) text(where, before, now string) {
 	}
 }
 
-// showText writes a piece of text as lines: its own line ends break it, and
-// everything else that could hide is made visible. A piece that is nothing but
-// white space is written out.
+// showText writes a text as lines: it is broken at its line ends, and everything
+// else that is hidden is made visible. A text of white space alone is written
+// out.
 func showText(s string) []string {
 	if strings.TrimSpace(s) == "" {
 		return []string{showBlanks(s, 0)}
@@ -106,7 +106,7 @@ func showText(s string) []string {
 	return out
 }
 
-// showBlanks writes out runs of more than some spaces.
+// showBlanks writes out runs of more than so many spaces.
 func showBlanks(s string, more int) string {
 	var b strings.Builder
 	for len(s) > 0 {
@@ -136,7 +136,7 @@ func (p *printer) part(before, now Part) {
 	p.text(now.Name+" (not JSON that can be shown by its values)", string(before.raw), string(now.raw))
 }
 
-// values compares two JSON values that stand under the same path.
+// values compares two JSON values under the same path.
 func (p *printer) values(path string, a, b Node) {
 	switch {
 	case a.Kind == Object && b.Kind == Object:
@@ -151,7 +151,7 @@ func (p *printer) values(path string, a, b Node) {
 	}
 }
 
-// isProse reports a text that is better compared word by word.
+// isProse reports whether a text is better compared word by word.
 func isProse(s string) bool { return strings.Count(s, " ") > 3 || strings.Contains(s, "\n") }
 
 func (p *printer) objects(path string, a, b Node) {
@@ -162,23 +162,25 @@ func (p *printer) objects(path string, a, b Node) {
 			members = append(members, m)
 		}
 	}
-	slices.SortFunc(members, func(x, y member) int { return cmp.Or(strings.Compare(x.key, y.key), x.nth-y.nth) })
+	slices.SortFunc(members, func(x, y member) int {
+		return cmp.Or(strings.Compare(x.key, y.key), x.nth-y.nth)
+	})
 	for _, m := range members {
 		was, inOld := old[m]
 		is, inNow := now[m]
 		switch {
 		case !inNow:
-			p.leaves('-', m.Under(path), was)
+			p.leaves('-', m.under(path), was)
 		case !inOld:
-			p.leaves('+', m.Under(path), is)
+			p.leaves('+', m.under(path), is)
 		default:
-			p.values(m.Under(path), was, is)
+			p.values(m.under(path), was, is)
 		}
 	}
 }
 
-// member is a key of an object, and which of its kind it is: the second one
-// of the same name is another member.
+// member is a key of an object, and its number among equal keys: the second is
+// another member.
 type member struct {
 	key string
 	nth int
@@ -198,7 +200,7 @@ func (n Node) members() map[member]Node {
 	return out
 }
 
-func (m member) Under(path string) string {
+func (m member) under(path string) string {
 	path = ChildPath(path, m.key)
 	if m.nth > 0 {
 		path += "#" + strconv.Itoa(m.nth+1)
@@ -209,7 +211,7 @@ func (m member) Under(path string) string {
 // ChildPath is the path of a member.
 func ChildPath(path, key string) string {
 	for i := range len(key) {
-		if c := key[i]; !(c == '_' || c == '$' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z') {
+		if !isKeyByte(key[i]) {
 			return path + "[" + visible.Text(strconv.Quote(key)) + "]"
 		}
 	}
@@ -219,19 +221,24 @@ func ChildPath(path, key string) string {
 	return path + "." + key
 }
 
-// arrays compares lists of plain values as sets, since that is what a schema
-// means by them, and others element by element.
+// isKeyByte reports whether a key with this byte needs no quotes in a path.
+func isKeyByte(c byte) bool {
+	return c == '_' || c == '$' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// arrays compares lists of plain values as sets, as schemas use them, and others
+// element by element.
 func (p *printer) arrays(path string, a, b Node) {
 	if a.canonical() == b.canonical() {
 		return
 	}
 	if a.plain() && b.plain() {
 		gone, added := without(a, b), without(b, a)
-		for _, kid := range gone {
-			p.leaves('-', path+"[]", kid)
+		for _, child := range gone {
+			p.leaves('-', path+"[]", child)
 		}
-		for _, kid := range added {
-			p.leaves('+', path+"[]", kid)
+		for _, child := range added {
+			p.leaves('+', path+"[]", child)
 		}
 		if len(gone)+len(added) == 0 { // only their order or number differs
 			p.line('-', 0, path+": "+visible.Text(a.canonical()))
@@ -252,28 +259,28 @@ func (p *printer) arrays(path string, a, b Node) {
 	}
 }
 
-// plain reports a list of texts and literals.
+// plain reports whether all elements are texts and literals.
 func (n Node) plain() bool {
-	return !slices.ContainsFunc(n.Children, func(kid Node) bool { return kid.Kind >= Array })
+	return !slices.ContainsFunc(n.Children, func(child Node) bool { return child.Kind >= Array })
 }
 
 // without returns the elements of a that b does not have.
 func without(a, b Node) []Node {
 	has := make(map[string]bool, len(b.Children))
-	for _, kid := range b.Children {
-		has[kid.canonical()] = true
+	for _, child := range b.Children {
+		has[child.canonical()] = true
 	}
 	var out []Node
-	for _, kid := range a.Children {
-		if !has[kid.canonical()] {
-			out = append(out, kid)
+	for _, child := range a.Children {
+		if !has[child.canonical()] {
+			out = append(out, child)
 		}
 	}
 	return out
 }
 
-// leaves writes a whole value that is new or gone, each plain value in it
-// under its own path.
+// leaves writes a whole value that is new or gone, each plain value in it under
+// its own path.
 func (p *printer) leaves(mark byte, path string, n Node) {
 	switch {
 	case n.Kind == Object && len(n.Children) > 0:
@@ -281,8 +288,8 @@ func (p *printer) leaves(mark byte, path string, n Node) {
 			p.leaves(mark, ChildPath(path, n.Keys[i]), n.Children[i])
 		}
 	case n.Kind == Array && !n.plain():
-		for i, kid := range n.Children {
-			p.leaves(mark, path+"["+strconv.Itoa(i)+"]", kid)
+		for i, child := range n.Children {
+			p.leaves(mark, path+"["+strconv.Itoa(i)+"]", child)
 		}
 	case n.Kind == Text && isProse(n.Text):
 		p.line(mark, 0, path)

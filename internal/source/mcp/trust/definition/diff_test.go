@@ -11,6 +11,7 @@ import (
 )
 
 func TestDiff(t *testing.T) {
+	t.Parallel()
 	long := strings.TrimSpace(strings.Repeat("word ", 60))
 	for name, c := range map[string]struct {
 		before, now definition.Definition
@@ -126,6 +127,7 @@ func TestDiff(t *testing.T) {
 
 // A description too large to compare word by word is still shown whole.
 func TestDiffOfHugeTexts(t *testing.T) {
+	t.Parallel()
 	before := definition.Definition{Description: strings.Repeat("a b\n", 20000)}
 	now := definition.Definition{Description: strings.Repeat("c d\n", 20000)}
 	got := definition.Diff(before, now)

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is what a JSON value is.
+// Kind is the kind of a JSON value.
 type Kind uint8
 
 // The kinds. A number, true, false and null are literals.
@@ -20,12 +20,12 @@ const (
 	Object
 )
 
-// Node is a JSON value that keeps what a Go map would lose: keys that stand
-// twice, and the spelling of numbers. The zero node is an absent value.
+// Node is a JSON value that keeps what a Go map would lose: keys that occur
+// twice, and the spelling of numbers. The zero Node is an absent value.
 type Node struct {
 	Kind     Kind
-	Text     string   // of a text its value, of a literal its spelling
-	Keys     []string // of an object, one for each kid, in the order they came
+	Text     string   // the value of a text, or the spelling of a literal
+	Keys     []string // of an object, one for each child, in the order of the text
 	Children []Node
 }
 
@@ -34,7 +34,7 @@ var (
 	errTooDeep = errors.New("it is nested deeper than any schema needs")
 )
 
-// Parse reads one JSON value. Nothing at all and null are the absent value.
+// Parse reads one JSON value. No data and null are the absent value.
 func Parse(data []byte) (Node, error) {
 	if len(data) == 0 || string(bytes.TrimSpace(data)) == "null" {
 		return Node{}, nil
@@ -42,20 +42,20 @@ func Parse(data []byte) (Node, error) {
 	if !utf8.Valid(data) || !json.Valid(data) {
 		return Node{}, errNotJSON
 	}
-	r := reader{data: string(data)} // the texts in it share its memory
+	r := reader{data: string(data)} // the nodes share its memory
 	n := r.value(0)
 	return n, r.err
 }
 
-// reader walks over data that is known to be valid JSON.
+// reader reads data that is known to be valid JSON.
 type reader struct {
 	data string
 	pos  int
 	err  error
 }
 
-// next skips white space and the marks between values, and returns the byte
-// there.
+// next skips white space and the separators between values, and returns the next
+// byte.
 func (r *reader) next() byte {
 	for {
 		switch c := r.data[r.pos]; c {
@@ -122,8 +122,8 @@ func (r *reader) string() string {
 	return s
 }
 
-// doubled reports whether some object within has a key twice.
-func (n Node) doubled() bool {
+// hasDuplicateKey reports whether the value, or one inside it, has a key twice.
+func (n Node) hasDuplicateKey() bool {
 	if len(n.Keys) > 8 {
 		keys := slices.Sorted(slices.Values(n.Keys))
 		if len(slices.Compact(keys)) < len(n.Keys) {
@@ -136,11 +136,11 @@ func (n Node) doubled() bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(n.Children, Node.doubled)
+	return slices.ContainsFunc(n.Children, Node.hasDuplicateKey)
 }
 
-// sorted returns the order in which an object's keys sort; keys that are alike
-// keep their own.
+// sorted returns the positions of an object's keys in sorted order; equal keys
+// keep their order.
 func (n Node) sorted() []int {
 	order := make([]int, len(n.Keys))
 	for i := range order {
@@ -157,11 +157,11 @@ func (n Node) appendCanonical(b []byte) []byte {
 		return appendQuoted(b, n.Text)
 	case Array:
 		b = append(b, '[')
-		for i, kid := range n.Children {
+		for i, child := range n.Children {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = kid.appendCanonical(b)
+			b = child.appendCanonical(b)
 		}
 		return append(b, ']')
 	case Object:
@@ -183,8 +183,8 @@ func (n Node) appendCanonical(b []byte) []byte {
 
 func (n Node) canonical() string { return string(n.appendCanonical(nil)) }
 
-// appendQuoted writes a text so that no two texts are written alike, not even
-// such as are no UTF-8.
+// appendQuoted writes a text so that no two texts are written the same, even if
+// they are not UTF-8.
 func appendQuoted(b []byte, s string) []byte {
 	const hexDigits = "0123456789abcdef"
 	b = append(b, '"')

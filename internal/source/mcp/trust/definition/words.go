@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// chunk is a stretch of text that is new (+), gone (-) or in both ( ).
+// chunk is a part of a text that is new (+), gone (-) or in both ( ).
 type chunk struct {
 	mark byte
 	text string
@@ -14,12 +14,12 @@ type chunk struct {
 
 const (
 	contextWords = 8       // shown on each side of a change
-	islandWords  = 3       // fewer equal words than this between two changes do not part them
+	minGapWords  = 3       // two changes with fewer equal words between them are shown as one
 	maxCells     = 4 << 20 // of the comparison; beyond it the middle is shown as all gone and all new
 )
 
-// compareText compares word by word. Equal stretches are cut down to what
-// stands around the changes.
+// compareText compares two texts word by word. Equal parts are shortened to the
+// words around the changes.
 func compareText(before, now string) []chunk {
 	a, b := tokens(before), tokens(now)
 	head := 0
@@ -37,8 +37,8 @@ func compareText(before, now string) []chunk {
 	return chunks(mergeSmallGaps(edits))
 }
 
-// tokens splits a text into words, line ends and the blanks between, so that
-// the tokens put together are the text.
+// tokens splits a text into words, line ends and the blanks between. Joined they
+// are the text again.
 func tokens(s string) []string {
 	var out []string
 	for len(s) > 0 {
@@ -59,7 +59,7 @@ func tokens(s string) []string {
 	return out
 }
 
-// edit is a stretch of tokens with one mark.
+// edit is a sequence of tokens with one mark.
 type edit struct {
 	mark   byte
 	tokens []string
@@ -99,11 +99,11 @@ func align(a, b []string) []edit {
 	return out
 }
 
-// mergeSmallGaps makes one change of changes that only a few equal words part,
-// and puts what is gone before what is new.
+// mergeSmallGaps joins changes that have only a few equal words between them, and
+// puts what is gone before what is new.
 func mergeSmallGaps(edits []edit) []edit {
 	var out []edit
-	var gone, added, island []string
+	var gone, added, gap []string
 	changed := false
 	flush := func() {
 		if len(gone) > 0 {
@@ -112,21 +112,21 @@ func mergeSmallGaps(edits []edit) []edit {
 		if len(added) > 0 {
 			out = append(out, edit{'+', added})
 		}
-		if len(island) > 0 {
-			out = append(out, edit{' ', island})
+		if len(gap) > 0 {
+			out = append(out, edit{' ', gap})
 		}
-		gone, added, island, changed = nil, nil, nil, false
+		gone, added, gap, changed = nil, nil, nil, false
 	}
 	for _, e := range edits {
 		if e.mark == ' ' {
-			island = append(island, e.tokens...)
+			gap = append(gap, e.tokens...)
 			continue
 		}
-		if changed && words(island) >= islandWords || !changed && len(island) > 0 {
+		if changed && words(gap) >= minGapWords || !changed && len(gap) > 0 {
 			flush()
 		}
-		gone, added = append(gone, island...), append(added, island...)
-		island, changed = nil, true
+		gone, added = append(gone, gap...), append(added, gap...)
+		gap, changed = nil, true
 		if e.mark == '-' {
 			gone = append(gone, e.tokens...)
 		} else {
@@ -137,6 +137,7 @@ func mergeSmallGaps(edits []edit) []edit {
 	return out
 }
 
+// words counts the tokens that are not blank.
 func words(tokens []string) int {
 	n := 0
 	for _, t := range tokens {
@@ -147,7 +148,7 @@ func words(tokens []string) int {
 	return n
 }
 
-// chunks puts the tokens together again, and cuts equal stretches.
+// chunks joins the tokens again, and shortens equal parts.
 func chunks(edits []edit) []chunk {
 	var out []chunk
 	for i, e := range edits {
@@ -162,7 +163,7 @@ func chunks(edits []edit) []chunk {
 	return out
 }
 
-// around keeps the words of an equal stretch next to the changes before and
+// around shortens an equal part to the words next to the changes before and
 // after it.
 func around(tokens []string, after, before bool) string {
 	const each = 2 * contextWords // a word and its blank

@@ -88,6 +88,7 @@ func catalogPath(tb testing.TB) string {
 // the catalogue at hand, which no user has, at most three in a thousand may be
 // held at first sight.
 func TestCatalogIsMostlyClean(t *testing.T) {
+	t.Parallel()
 	all := catalog(t)
 	type key struct {
 		rule     string

@@ -1,32 +1,32 @@
-// Package scan looks through the definitions of MCP tools for what has no
-// honest use in them.
+// Package scan scans the definitions of MCP tools for what has no honest use in
+// them.
 //
 // # Rules
 //
-// Of hidden characters: tag-characters, bidi-control, direction-mark,
+// On hidden characters: tag-characters, bidi-control, direction-mark,
 // invisible, variation-selectors, soft-hyphens, private-use, terminal-escape,
-// control, padding. A stray one that copying leaves behind is a notice; several
-// in a run, one inside a word, or any in a name are serious. What its script or
-// an emoji needs is no finding.
+// control, padding. A single one, as copying leaves behind, is a notice; several
+// in a run, one inside a word, or any in a name are serious. A character that a
+// script or an emoji needs is not reported.
 //
-// Of names: mixed-scripts, look-alike-name.
+// On names: mixed-scripts, look-alike-name.
 //
-// Of what is said: override-instructions, conceal-from-user (both in a dozen
+// On phrases: override-instructions, conceal-from-user (both in a dozen
 // languages), instruction-block, role-marker, skip-approval, secrets,
 // conversation, redirect, preference, html-comment, image. They are patterns
-// of whole phrases, matched in a folded text (see fold) so that wide letters,
-// look-alikes and invisible characters do not help to get around them.
+// of whole phrases, matched in a folded text (see fold), so that wide letters,
+// look-alikes and invisible characters do not help to avoid them.
 //
-// Of form: encoded-text, data-url, long-text, malformed, too-much-to-scan.
+// On form: encoded-text, data-url, long-text, malformed, too-much-to-scan.
 //
-// Of other servers: shadows-other-tool, refers-to-other-tool. The tools of the
-// definition's own server are ordinary things to speak of.
+// On other servers: shadows-other-tool, refers-to-other-tool. A definition may
+// mention the tools of its own server.
 //
 // # What they find in real tools
 //
-// The 13,017 tools of 1,571 servers in a public catalogue, each scanned with
-// the names of all other servers at hand, which is harsher than what any user
-// has. 6 tools (0.05 %) have something serious:
+// The 13,017 tools of 1,571 servers in a public catalogue were scanned, each
+// with the names of the tools of all other servers, which are more than any user
+// has. 6 tools (0.05 %) have a serious finding:
 //
 //	shadows-other-tool     5   two servers tell the model to use a tool rather than an older one
 //	                           of their own that they no longer list, and that others still have
@@ -41,11 +41,11 @@
 //	instruction-block      2   <instructions> and <warning> in long manuals
 //	html-comment           1   in a piece of example HTML
 //
-// No rule about hidden characters fires: the only such characters there are
-// emoji selectors in their places. TestCatalogIsMostlyClean counts this anew.
-// The rules were also run over some nine thousand functions of other public
-// sets, Chinese ones among them, with no finding at all.
+// No rule on hidden characters reports anything: the only such characters there
+// are parts of emoji. TestCatalogIsMostlyClean counts this again. The rules were
+// also run over some nine thousand functions of other public sets, Chinese ones
+// among them, without a finding.
 //
-// How much they miss is not known. The published attacks that the tests retell
-// are found; an attacker who reads this package can write one that is not.
+// How much they miss is not known. The published attacks in the tests are found;
+// an attacker who reads this package can write one that is not.
 package scan

@@ -9,10 +9,10 @@ import (
 	"callgate/internal/source/mcp/trust/visible"
 )
 
-// fold writes a text as the phrase rules read it: in lower case, compatibility
-// forms as plain letters (ｉｇｎｏｒｅ), without what is invisible, with tag
-// characters written out, and with look-alike letters of other scripts inside
-// Latin words replaced. Plain text keeps its length.
+// fold writes a text as the phrases are matched: in lower case, compatibility
+// forms as plain letters (ｉｇｎｏｒｅ), without invisible characters, with tag
+// characters written out, and with look-alike letters of other scripts in Latin
+// words replaced. A plain text keeps its length.
 func fold(s string) string {
 	if plainText(s) {
 		return strings.ToLower(s)
@@ -61,7 +61,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// foldWord replaces look-alikes in a word that has Latin letters too.
+// foldWord replaces look-alikes in a word that also has Latin letters.
 func foldWord(word []rune) {
 	latin, other := false, false
 	for _, r := range word {
@@ -78,22 +78,27 @@ func foldWord(word []rune) {
 	}
 }
 
-// lookAlikes are letters of other scripts that are drawn like a Latin one, in
-// lower case or as they stand.
+// lookAlikes are letters of other scripts that look like a Latin letter, in lower
+// case or as they are.
 var lookAlikes = map[rune]rune{
 	// Cyrillic
-	'а': 'a', 'в': 'b', 'с': 'c', 'ԁ': 'd', 'е': 'e', 'ё': 'e', 'ғ': 'f', 'һ': 'h', 'н': 'h', 'і': 'i', 'ї': 'i', 'ј': 'j', 'к': 'k',
-	'ӏ': 'l', 'м': 'm', 'п': 'n', 'о': 'o', 'р': 'p', 'ԛ': 'q', 'г': 'r', 'ѕ': 's', 'т': 't', 'ц': 'u', 'ѵ': 'v', 'ԝ': 'w', 'х': 'x', 'у': 'y',
-	'А': 'a', 'В': 'b', 'С': 'c', 'Е': 'e', 'Н': 'h', 'І': 'i', 'Ј': 'j', 'К': 'k', 'М': 'm', 'О': 'o', 'Р': 'p', 'Ѕ': 's', 'Т': 't', 'Х': 'x', 'У': 'y',
+	'а': 'a', 'в': 'b', 'с': 'c', 'ԁ': 'd', 'е': 'e', 'ё': 'e', 'ғ': 'f', 'һ': 'h', 'н': 'h', 'і': 'i', 'ї': 'i',
+	'ј': 'j', 'к': 'k',
+	'ӏ': 'l', 'м': 'm', 'п': 'n', 'о': 'o', 'р': 'p', 'ԛ': 'q', 'г': 'r', 'ѕ': 's', 'т': 't', 'ц': 'u', 'ѵ': 'v',
+	'ԝ': 'w', 'х': 'x', 'у': 'y',
+	'А': 'a', 'В': 'b', 'С': 'c', 'Е': 'e', 'Н': 'h', 'І': 'i', 'Ј': 'j', 'К': 'k', 'М': 'm', 'О': 'o', 'Р': 'p',
+	'Ѕ': 's', 'Т': 't', 'Х': 'x', 'У': 'y',
 	// Greek
-	'α': 'a', 'β': 'b', 'ε': 'e', 'η': 'n', 'ι': 'i', 'κ': 'k', 'ν': 'v', 'ο': 'o', 'ρ': 'p', 'τ': 't', 'υ': 'u', 'χ': 'x', 'γ': 'y', 'ω': 'w',
-	'Α': 'a', 'Β': 'b', 'Ε': 'e', 'Ζ': 'z', 'Η': 'h', 'Ι': 'i', 'Κ': 'k', 'Μ': 'm', 'Ν': 'n', 'Ο': 'o', 'Ρ': 'p', 'Τ': 't', 'Υ': 'y', 'Χ': 'x',
+	'α': 'a', 'β': 'b', 'ε': 'e', 'η': 'n', 'ι': 'i', 'κ': 'k', 'ν': 'v', 'ο': 'o', 'ρ': 'p', 'τ': 't', 'υ': 'u',
+	'χ': 'x', 'γ': 'y', 'ω': 'w',
+	'Α': 'a', 'Β': 'b', 'Ε': 'e', 'Ζ': 'z', 'Η': 'h', 'Ι': 'i', 'Κ': 'k', 'Μ': 'm', 'Ν': 'n', 'Ο': 'o', 'Ρ': 'p',
+	'Τ': 't', 'Υ': 'y', 'Χ': 'x',
 	// Armenian, Cherokee, Latin letters that pass for others
 	'ո': 'n', 'ս': 'u', 'օ': 'o', 'հ': 'h', 'ց': 'g', 'զ': 'q', 'Ꭺ': 'a', 'Ꭼ': 'e', 'Ꮯ': 'c', 'Ꮪ': 's', 'Ꭲ': 'i', 'Ꮢ': 'r',
 	'ı': 'i', 'ɡ': 'g', 'ɩ': 'i', 'ƅ': 'b', 'ʏ': 'y', 'ɑ': 'a', 'ⅼ': 'l',
 }
 
-// skeleton writes a name as the eye takes it.
+// skeleton writes a name as it looks.
 func skeleton(name string) string {
 	var b strings.Builder
 	for _, r := range norm.NFKD.String(name) {

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// matcher finds in one pass over a text which phrases are worth trying. A cue
-// is told by its first four bytes, which are hashed into a small table of
-// bits; nearly all places of a text end there.
+// matcher finds in one pass over a text which phrases are worth trying: those
+// whose cues it contains. The first four bytes of each cue are hashed into a
+// small bit table, which rules out nearly all places of a text.
 type matcher struct {
 	phrases  []compiled
-	crossing int // the number after the phrases': a text may speak of other tools
+	crossing int // the index after the phrases: the cues for other servers' tools
 	bits     [cueBits / 64]uint64
 	cues     map[uint32][]cue // by their first four bytes
 }
@@ -32,7 +32,7 @@ const (
 	cueBits = 1 << 15
 	cueHead = 4 // bytes; no cue is shorter
 
-	maxPhrases = 96 // with the crossing
+	maxPhrases = 96 // and the crossing
 )
 
 func cueHash(head uint32) uint32 { return head * 2654435761 >> (32 - 15) }
@@ -65,10 +65,10 @@ func (m *matcher) add(c cue) {
 	m.cues[head] = append(m.cues[head], c)
 }
 
-// cueHits says between which places of a text the cues of each phrase stand.
+// cueHits is, for each phrase, from where to where a text has its cues.
 type cueHits [maxPhrases]struct{ from, to int32 }
 
-// find returns where cues stand, and whether any does.
+// find finds the cues in a text, and reports whether there are any.
 func (m *matcher) find(s string, found *cueHits) (any bool) {
 	if len(s) < cueHead {
 		return false
@@ -96,14 +96,15 @@ func (m *matcher) find(s string, found *cueHits) (any bool) {
 	return any
 }
 
-// phrases tries on a text the phrases whose cues it holds.
+// phrases tries the phrases whose cues a text has.
 func (s *scanner) phrases(p *piece) {
 	m := defaultMatcher()
 	if !m.find(p.folded, &s.cued) {
 		return
 	}
 	for i := range m.phrases {
-		if at, c := s.cued[i], &m.phrases[i]; at.to > 0 && (len(c.also) == 0 || containsAny(p.folded, c.also)) {
+		at, c := s.cued[i], &m.phrases[i]
+		if at.to > 0 && (len(c.also) == 0 || containsAny(p.folded, c.also)) {
 			s.tryPhrase(c, p, int(at.from), int(at.to))
 		}
 	}
@@ -112,12 +113,12 @@ func (s *scanner) phrases(p *piece) {
 	}
 }
 
-// reach is how far from its cue a phrase may begin and end, in bytes.
+// reach is how far from its cues a phrase may begin and end, in bytes.
 const reach = 400
 
-// maxEffort bounds how many bytes of one definition are matched against
-// phrases, so that no server can keep the scan busy. The worst of the
-// real ones takes a tenth of it.
+// maxEffort bounds how many bytes of one definition are matched against phrases,
+// so that no server can keep the scan busy. The worst of the real definitions
+// takes a tenth of it.
 const maxEffort = 256 << 10
 
 const (
@@ -125,7 +126,7 @@ const (
 	whyEffort  = "it is so full of words that call for a closer look that not all of it was looked at"
 )
 
-// tryPhrase matches a phrase around its cues, from the beginning of a line.
+// tryPhrase matches a phrase around its cues, from the start of a line.
 func (s *scanner) tryPhrase(c *compiled, p *piece, from, to int) {
 	from = strings.LastIndexByte(p.folded[:max(0, from-reach)], '\n') + 1
 	to = min(len(p.folded), to+reach)

@@ -19,7 +19,7 @@ const (
 	whyAlike   = "the name cannot be told by eye from that of another server's tool: "
 )
 
-// names looks at the tool's own name, beside those of other servers.
+// names scans the tool's name, and compares it with those of other servers.
 func (s *scanner) names() {
 	ascii := isASCII(s.name)
 	if !ascii && mixesScripts(s.name) {
@@ -28,29 +28,33 @@ func (s *scanner) names() {
 	if ascii && !digitsAmongLetters(s.name) {
 		return
 	}
-	eye := undigit(skeleton(s.name))
+	look := undigit(skeleton(s.name))
 	for _, other := range s.others {
-		if (!ascii || len(other) == len(s.name)) && undigit(skeleton(other)) == eye && !(ascii && strings.EqualFold(other, s.name)) {
+		if ascii && (len(other) != len(s.name) || strings.EqualFold(other, s.name)) {
+			continue
+		}
+		if undigit(skeleton(other)) == look {
 			s.report(ruleAlike, Serious, "name", s.name, whyAlike+visible.Text(tool.Truncate(other)))
 			return
 		}
 	}
 }
 
-// mixesScripts reports letters of Latin together with those of an alphabet
-// that looks like it. East Asian scripts are written with Latin words among
-// them, and do not.
+// mixesScripts reports whether a name has Latin letters and letters of an
+// alphabet that looks like Latin. East Asian texts often contain Latin words,
+// and do not look like them.
 func mixesScripts(name string) bool {
 	latin, alike := false, false
 	for _, r := range name {
 		latin = latin || unicode.Is(unicode.Latin, r)
-		alike = alike || unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu, unicode.Georgian)
+		alike = alike || unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee,
+			unicode.Coptic, unicode.Lisu, unicode.Georgian)
 	}
 	return latin && alike
 }
 
-// spell writes a name with the number of each letter that is not ASCII, since
-// the eye cannot tell them.
+// spell writes a name with the code of each letter that is not ASCII, because
+// they look the same.
 func spell(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -62,8 +66,8 @@ func spell(name string) string {
 	return b.String()
 }
 
-// digitsAmongLetters reports a nought or a one between letters, where it may
-// pass for o or l: read_fi1e, l0gin.
+// digitsAmongLetters reports whether a name has a 0 or 1 between letters, where
+// it looks like o or l: read_fi1e, l0gin.
 func digitsAmongLetters(name string) bool {
 	letter := func(i int) bool { return 'a' <= name[i]|0x20 && name[i]|0x20 <= 'z' }
 	for i := 1; i+1 < len(name); i++ {

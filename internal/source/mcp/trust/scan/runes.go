@@ -21,9 +21,9 @@ const (
 	rulePadding   = "padding"
 )
 
-// hiddenRules says of each rule about hidden characters why it is one, and
-// from how many on, in all and in one run, they are serious: a stray one is
-// left behind by copying, several carry something.
+// hiddenRules are the rules on hidden characters: why each is one, and from how
+// many characters on, in all and in one run, it is serious. Copying may leave a
+// single one behind; several carry something.
 var hiddenRules = []struct {
 	name, why  string
 	count, run int
@@ -41,7 +41,7 @@ var hiddenRules = []struct {
 
 const whyPadding = "a long blank stretch pushes what follows out of sight"
 
-// runes looks for characters that a human does not see.
+// runes scans for characters that a human does not see.
 func (s *scanner) runes(p *piece) {
 	if !plainText(p.raw) {
 		s.hidden(p)
@@ -51,7 +51,7 @@ func (s *scanner) runes(p *piece) {
 	}
 }
 
-// plainText reports printable ASCII, line ends and tabs.
+// plainText reports whether a text has only printable ASCII, line ends and tabs.
 func plainText(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {
@@ -61,7 +61,7 @@ func plainText(s string) bool {
 	return true
 }
 
-// tally is what one rule found in a text.
+// tally counts the characters of one rule in a text.
 type tally struct {
 	first, count, run int
 }
@@ -85,7 +85,7 @@ func (s *scanner) hidden(p *piece) {
 		t.count++
 		t.run = max(t.run, run)
 		if (rule == ruleInvisible || rule == ruleMark || rule == ruleSelectors) && insideWord(runes, i) {
-			t.run = max(t.run, 2) // here it can only break the word
+			t.run = max(t.run, 2) // inside a word it can only break the word
 		}
 		tallies[rule] = t
 	}
@@ -102,8 +102,8 @@ func (s *scanner) hidden(p *piece) {
 	}
 }
 
-// hiddenRule names the rule that a rune falls under, or "". Where a character
-// is at home depends on what stands beside it.
+// hiddenRule returns the rule for a rune, or "". It depends on the runes around
+// it.
 func hiddenRule(runes []rune, i int) string {
 	r := runes[i]
 	if r < 0xa0 {
@@ -124,7 +124,7 @@ func hiddenRule(runes []rune, i int) string {
 	case 0x200B <= r && r <= 0x200D && i > 0 && unicode.In(runes[i-1], joining...):
 		return ""
 	case r == 0xFEFF && i == 0:
-		return "" // a byte-order mark, left by a file
+		return "" // the byte-order mark of a file
 	case visible.IsVariation(r):
 		if i > 0 && unicode.In(runes[i-1], unicode.Han, unicode.Mongolian) {
 			return ""
@@ -134,13 +134,14 @@ func hiddenRule(runes []rune, i int) string {
 		return ruleSoft
 	case unicode.Is(unicode.Co, r):
 		return rulePrivate
-	case unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Arabic, r), visible.IsFiller(r) && r != 0x2800, r == 0x2028, r == 0x2029:
+	case unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Arabic, r), visible.IsFiller(r) && r != 0x2800,
+		r == 0x2028, r == 0x2029:
 		return ruleInvisible
 	}
 	return ""
 }
 
-// controlRule judges what lies below the printable Latin characters.
+// controlRule returns the rule for a control character, or "".
 func controlRule(runes []rune, i int) string {
 	switch r := runes[i]; {
 	case r == '\n' || r == '\t' || r == 0x85 || !unicode.IsControl(r):
@@ -155,14 +156,16 @@ func controlRule(runes []rune, i int) string {
 
 var (
 	rightToLeft = []*unicode.RangeTable{unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana}
-	// joining are the scripts in which joiners and zero-width spaces do
-	// ordinary work between letters.
-	joining = []*unicode.RangeTable{unicode.Arabic, unicode.Syriac, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi,
-		unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala,
-		unicode.Khmer, unicode.Myanmar, unicode.Thai, unicode.Lao, unicode.Tibetan, unicode.Mongolian}
+	// joining are the scripts that need joiners and zero-width spaces between
+	// letters.
+	joining = []*unicode.RangeTable{
+		unicode.Arabic, unicode.Syriac, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati,
+		unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala,
+		unicode.Khmer, unicode.Myanmar, unicode.Thai, unicode.Lao, unicode.Tibetan, unicode.Mongolian,
+	}
 )
 
-// near reports a letter of some scripts within a few runes.
+// near reports whether a letter of one of the scripts is within a few runes.
 func near(runes []rune, i int, scripts ...*unicode.RangeTable) bool {
 	for _, r := range runes[max(0, i-12):min(len(runes), i+12)] {
 		if r > 0x2ff && unicode.In(r, scripts...) {
@@ -172,13 +175,13 @@ func near(runes []rune, i int, scripts ...*unicode.RangeTable) bool {
 	return false
 }
 
-// insideWord reports a hidden rune with Latin letters on both sides.
+// insideWord reports whether a rune has Latin letters on both sides.
 func insideWord(runes []rune, i int) bool {
 	return i > 0 && i+1 < len(runes) && unicode.Is(unicode.Latin, runes[i-1]) && unicode.Is(unicode.Latin, runes[i+1])
 }
 
-// padding looks for blank stretches that no layout needs: real descriptions
-// have at most a handful of empty lines, and indent by at most 60 columns.
+// padding scans for more blanks than any layout needs: real descriptions have a
+// handful of empty lines at most, and indent by 60 columns at most.
 func (s *scanner) padding(p *piece) {
 	const maxLines, maxBlanks = 15, 150
 	text := strings.TrimSpace(p.raw)

@@ -11,7 +11,7 @@ import (
 	"callgate/tool"
 )
 
-// Severity says what a finding does: a serious one holds a tool at first
+// Severity is how grave a finding is: a serious finding holds a tool at first
 // sight, a notice is only shown.
 type Severity string
 
@@ -26,27 +26,26 @@ type Finding struct {
 	Rule     string   `json:"rule"`
 	Severity Severity `json:"severity"`
 	Where    string   `json:"where"`   // name, title, description, or the path of a value in the schema
-	Excerpt  string   `json:"excerpt"` // what was found, with nothing invisible in it
+	Excerpt  string   `json:"excerpt"` // the text that was found, with nothing invisible
 	Why      string   `json:"why"`     // what is wrong with it, in a sentence
 }
 
 const (
 	maxFindings = 40   // of one definition
-	maxNoted    = 4000 // before they are put in order
+	maxNoted    = 4000 // before they are sorted
 	maxExcerpt  = 200
 	longText    = 4000 // bytes; one description in a thousand is longer
 )
 
-// Malformed is the rule about definitions that cannot be judged, and so not be
+// Malformed is the rule on definitions that cannot be judged, and so cannot be
 // accepted.
 const Malformed = "malformed"
 
-// Scan looks through everything of a definition that a model could read, for
-// what has no honest use there. Others are the names of the tools of all other
-// servers, without those that the definition's own server has: a text that
-// speaks of its own server's tools is ordinary.
+// Scan scans everything in a definition that a model could read. Others are the
+// names of the tools of all other servers, without names that the definition's
+// own server has: a text may mention its own server's tools.
 //
-// At most one finding is reported of each rule and place, the serious ones
+// At most one finding is reported for each rule and place, the serious ones
 // first, in an order that depends on the definition alone. No findings means
 // only that nothing known was found.
 func Scan(d definition.Definition, others []string) []Finding {
@@ -72,16 +71,16 @@ func Scan(d definition.Definition, others []string) []Finding {
 type piece struct {
 	at     int // its step
 	raw    string
-	folded string // see fold; of the same length when the text is plain
+	folded string // see fold; a plain text keeps its length
 	key    bool   // the name of a property, not prose
 }
 
-// step is one step of a path to a text; its path is written only when there
-// is something to report.
+// step is one step of the path to a text. The path is written only for a
+// finding.
 type step struct {
 	up    int // the step before, -1 for none
 	key   string
-	index int // in an array, where the key is ""
+	index int // in an array; then the key is ""
 }
 
 type scanner struct {
@@ -90,9 +89,9 @@ type scanner struct {
 	steps  []step
 	pieces []piece
 	found  []Finding
-	cued   cueHits // of the text at hand
+	cued   cueHits // of the current text
 	effort int
-	since  int // the first finding of the text at hand
+	since  int // the first finding of the current text
 }
 
 func (s *scanner) step(up int, key string, index int) int {
@@ -129,11 +128,10 @@ func (s *scanner) piece(p *piece) {
 	s.phrases(p)
 }
 
-// walk collects the texts of a schema: all of them, since a model reads all of
-// them.
+// walk collects all texts of a schema, because a model reads all of them.
 func (s *scanner) walk(at int, n definition.Node) {
 	if len(s.pieces) > 1<<16 {
-		return // far beyond what is fit to be kept
+		return // such a definition is malformed anyway
 	}
 	switch n.Kind {
 	case definition.Text:
@@ -141,27 +139,28 @@ func (s *scanner) walk(at int, n definition.Node) {
 			s.pieces = append(s.pieces, piece{at: at, raw: n.Text})
 		}
 	case definition.Array:
-		for i, kid := range n.Children {
-			if kid.Kind != definition.Literal {
-				s.walk(s.step(at, "", i), kid)
+		for i, child := range n.Children {
+			if child.Kind != definition.Literal {
+				s.walk(s.step(at, "", i), child)
 			}
 		}
 	case definition.Object:
-		for i, kid := range n.Children {
+		for i, child := range n.Children {
 			known := wellKnown(n.Keys[i])
-			if known && (kid.Kind == definition.Literal || kid.Kind == definition.Text && n.Keys[i] == "type" && wellKnown(kid.Text)) {
+			plainType := child.Kind == definition.Text && n.Keys[i] == "type" && wellKnown(child.Text)
+			if known && (child.Kind == definition.Literal || plainType) {
 				continue
 			}
 			below := s.step(at, n.Keys[i], -1)
 			if !known {
 				s.pieces = append(s.pieces, piece{at: below, raw: n.Keys[i], key: true})
 			}
-			s.walk(below, kid)
+			s.walk(below, child)
 		}
 	}
 }
 
-// wellKnown reports the words that nearly every schema is made of.
+// wellKnown reports whether a key is one that nearly every schema has.
 func wellKnown(key string) bool {
 	switch key {
 	case "type", "properties", "description", "title", "items", "required", "enum", "default", "additionalProperties",
@@ -172,9 +171,9 @@ func wellKnown(key string) bool {
 	return false
 }
 
-// report notes a finding, unless the same rule has spoken of that place as
-// gravely. Texts are looked at one after the other, so only the findings since
-// the last one began can be of the same place.
+// report adds a finding, unless there is one of the same rule and place that is
+// as grave. Texts are scanned one after the other, so only findings of the
+// current text can have the same place.
 func (s *scanner) report(rule string, severity Severity, where, excerpt, why string) {
 	for i := s.since; i < len(s.found); i++ {
 		if f := &s.found[i]; f.Rule == rule && f.Where == where {
@@ -186,7 +185,8 @@ func (s *scanner) report(rule string, severity Severity, where, excerpt, why str
 		}
 	}
 	if len(s.found) < maxNoted {
-		s.found = append(s.found, Finding{rule, severity, where, visible.Text(tool.TruncateTo(excerpt, maxExcerpt)), why})
+		excerpt = visible.Text(tool.TruncateTo(excerpt, maxExcerpt))
+		s.found = append(s.found, Finding{rule, severity, where, excerpt, why})
 	}
 }
 
@@ -198,14 +198,14 @@ func (s *scanner) sorted() []Finding {
 	return s.found[:min(len(s.found), maxFindings)]
 }
 
-// excerpt is a stretch of text with a few words of what stands around it.
+// excerpt returns a part of a text with a few words around it.
 func excerpt(s string, from, to int) string {
 	const margin = 30
 	start, end := max(0, from-margin), min(len(s), to+margin)
 	before, after := "", ""
 	if start > 0 {
 		before = "… "
-		start += max(0, strings.IndexAny(s[start:from], " \n")) // from the next whole word on
+		start += max(0, strings.IndexAny(s[start:from], " \n")) // from the next whole word
 	}
 	if end < len(s) {
 		after = " …"

@@ -19,7 +19,8 @@ const (
 	whyLong    = "so long a description is seldom read to its end by those who accept it"
 )
 
-// shapes looks for what stands out by its form: encoded data, and length.
+// shapes scans for texts that are suspicious by their form: encoded data, and
+// long texts.
 func (s *scanner) shapes(p *piece) {
 	if len(p.raw) > longText {
 		s.report(ruleLong, Notice, s.where(p.at), p.raw[:40], whyLong)
@@ -35,7 +36,7 @@ const (
 	longBlob = 120
 )
 
-// blobs looks at each stretch of letters that could be base64.
+// blobs scans each run of characters that could be base64.
 func (s *scanner) blobs(p *piece) {
 	from := 0
 	for i := 0; i <= len(p.raw); i++ {
@@ -52,7 +53,8 @@ func (s *scanner) blobs(p *piece) {
 func (s *scanner) blob(p *piece, from, to int) {
 	run := p.raw[from:to]
 	prose, coded := decodeBlob(run)
-	dataURL := from > 7 && strings.Contains(p.folded[max(0, min(from, len(p.folded))-60):min(from, len(p.folded))], "data:")
+	end := min(from, len(p.folded))
+	dataURL := from > 7 && strings.Contains(p.folded[max(0, end-60):end], "data:")
 	switch {
 	case prose:
 		s.report(ruleBlob, Serious, s.where(p.at), run, whyProse)
@@ -63,8 +65,8 @@ func (s *scanner) blob(p *piece, from, to int) {
 	}
 }
 
-// decodeBlob tells whether a run decodes to readable words, and whether it is
-// at least mixed as encoded data is.
+// decodeBlob reports whether a run decodes to readable words, and whether its
+// characters are at least mixed as in encoded data.
 func decodeBlob(run string) (prose, coded bool) {
 	var upper, lower, digit, sign int
 	for i := range len(run) {
@@ -92,7 +94,7 @@ func decodeBlob(run string) (prose, coded bool) {
 	return false, digit*20 >= len(run)
 }
 
-// readable reports words with blanks between them.
+// readable reports whether a text is words with blanks between them.
 func readable(s string) bool {
 	if !utf8.ValidString(s) {
 		return false
@@ -118,8 +120,8 @@ var isBase64 = func() (t [256]bool) {
 	return t
 }()
 
-// secretKey looks for a property whose very name asks for a secret file: a
-// model fills in what a parameter is called.
+// secretKey scans for a property whose name asks for a secret file: a model
+// fills in what a parameter is called.
 func (s *scanner) secretKey(p *piece) {
 	if len(p.raw) < 10 {
 		return
@@ -130,7 +132,9 @@ func (s *scanner) secretKey(p *piece) {
 		}
 		return r
 	}, p.folded)
-	for _, file := range []string{"id_rsa", "id_ed25519", "etc_passwd", "etc_shadow", "aws_credentials", "mcp_json", "dot_env", "env_file"} {
+	for _, file := range []string{
+		"id_rsa", "id_ed25519", "etc_passwd", "etc_shadow", "aws_credentials", "mcp_json", "dot_env", "env_file",
+	} {
 		if !strings.Contains(name, file) {
 			continue
 		}

@@ -1,6 +1,6 @@
-// Package visible shows what a text really holds. A human who decides on a text
-// must see everything that a model would read in it, and nothing in it may act
-// on the terminal or page it is shown on.
+// Package visible shows everything in a text. A human who decides on a text must
+// see all that a model would read in it, and nothing in it may act on the
+// terminal or page where it is shown.
 package visible
 
 import (
@@ -9,11 +9,11 @@ import (
 	"unicode"
 )
 
-// Text writes a text so that a human sees all that a model would read: what
-// has no shape of its own, or moves the cursor or the reading direction, is
-// written as ⟨U+200B⟩, a run of the same as ⟨U+200B×3⟩. Text hidden in Unicode
-// tag characters is written out beside them. Line ends and tabs are written
-// this way too, so the answer is one line that is safe on a terminal.
+// Text writes a text so that a human sees all that a model would read. A
+// character without a shape, or one that moves the cursor or the reading
+// direction, is written as ⟨U+200B⟩, a run of it as ⟨U+200B×3⟩. Text hidden in
+// Unicode tag characters is written out beside them. Line ends and tabs are
+// written this way too, so the result is one line that is safe on a terminal.
 func Text(s string) string {
 	if !strings.ContainsFunc(s, Hidden) {
 		return strings.ToValidUTF8(s, "⟨not UTF-8⟩")
@@ -46,8 +46,8 @@ func Text(s string) string {
 	return b.String()
 }
 
-// Hidden reports whether a rune cannot be seen for what it is: it is no
-// letter, mark, number, sign or plain space.
+// Hidden reports whether a rune is not visible as what it is: it is not a
+// letter, mark, number, symbol or plain space.
 func Hidden(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
@@ -55,15 +55,16 @@ func Hidden(r rune) bool {
 	return !unicode.IsPrint(r) || IsVariation(r) || IsFiller(r)
 }
 
-// InEmoji reports a selector or joiner that does its ordinary work in an emoji,
-// or a tag within one of the three flags that are spelt with tags.
+// InEmoji reports whether a selector or joiner is part of an emoji, or a tag is
+// part of one of the three flags that are spelt with tags.
 func InEmoji(runes []rune, i int) bool {
 	if i == 0 {
 		return false
 	}
 	switch r := runes[i]; {
 	case r == 0xFE0E || r == 0xFE0F:
-		return isPicture(runes[i-1]) || strings.ContainsRune("#*0123456789", runes[i-1]) && i+1 < len(runes) && runes[i+1] == 0x20E3
+		keycap := strings.ContainsRune("#*0123456789", runes[i-1]) && i+1 < len(runes) && runes[i+1] == 0x20E3
+		return keycap || isPicture(runes[i-1])
 	case r == 0x200D:
 		before := runes[i-1]
 		if before == 0xFE0F && i > 1 {
@@ -76,14 +77,18 @@ func InEmoji(runes []rune, i int) bool {
 	return false
 }
 
-// isPicture reports what an emoji can be made of: the symbols, arrows and
+// isPicture reports whether an emoji can contain a rune: the symbols, arrows and
 // shapes of the basic plane and the pictographs above it.
 func isPicture(r rune) bool {
-	return 0x1F000 <= r && r <= 0x1FAFF || 0x2190 <= r && r <= 0x2BFF || r == 0xA9 || r == 0xAE || r == 0x203C || r == 0x2049 ||
-		r == 0x2122 || r == 0x2139 || r == 0x3030 || r == 0x303D || r == 0x3297 || r == 0x3299
+	switch r {
+	case 0xA9, 0xAE, 0x203C, 0x2049, 0x2122, 0x2139, 0x3030, 0x303D, 0x3297, 0x3299:
+		return true
+	}
+	return 0x1F000 <= r && r <= 0x1FAFF || 0x2190 <= r && r <= 0x2BFF
 }
 
-// inFlag reports a tag of the flags of England, Scotland and Wales.
+// inFlag reports whether a tag is part of the flag of England, Scotland or
+// Wales.
 func inFlag(runes []rune, i int) bool {
 	const longest = 6 // five letters and the tag that ends them
 	from, end := i, i
@@ -103,10 +108,11 @@ func inFlag(runes []rune, i int) bool {
 	return false
 }
 
-// IsTag reports the invisible copies of ASCII in plane 14.
+// IsTag reports whether a rune is one of the invisible copies of ASCII in plane
+// 14.
 func IsTag(r rune) bool { return 0xE0000 <= r && r <= 0xE007F }
 
-// untag writes out what a run of tag characters says.
+// untag returns the text that tag characters spell.
 func untag(run []rune) string {
 	var b strings.Builder
 	for _, r := range run {
@@ -117,12 +123,13 @@ func untag(run []rune) string {
 	return b.String()
 }
 
-// IsVariation reports a selector that changes how the rune before it looks.
+// IsVariation reports whether a rune is a selector that changes how the rune
+// before it is drawn.
 func IsVariation(r rune) bool {
 	return 0xFE00 <= r && r <= 0xFE0F || 0xE0100 <= r && r <= 0xE01EF || 0x180B <= r && r <= 0x180F
 }
 
-// IsFiller reports letters and marks that are drawn as nothing.
+// IsFiller reports whether a rune is a letter or mark that is not drawn.
 func IsFiller(r rune) bool {
 	switch r {
 	case 0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0:

@@ -8,6 +8,7 @@ import (
 )
 
 func TestText(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ in, want string }{
 		"plain":             {"Adds two numbers, ça va, 你好.", "Adds two numbers, ça va, 你好."},
 		"zero width":        {"a\u200bb", "a⟨U+200B⟩b"},

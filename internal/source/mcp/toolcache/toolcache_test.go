@@ -23,6 +23,7 @@ func defs(names ...string) []translate.Definition {
 }
 
 func TestStoredAndLoaded(t *testing.T) {
+	t.Parallel()
 	c := toolcache.Cache(filepath.Join(t.TempDir(), "new", "folder"))
 	if m, err := c.Load("k"); m != nil || err != nil {
 		t.Errorf("from nothing came %v, %v", m, err)
@@ -52,6 +53,7 @@ func TestStoredAndLoaded(t *testing.T) {
 }
 
 func TestSameTools(t *testing.T) {
+	t.Parallel()
 	a, b := toolcache.New(defs("x", "y"), nil), toolcache.New(defs("y", "x"), nil)
 	if !a.SameTools(b) {
 		t.Error("the order of a list counts")
@@ -59,13 +61,18 @@ func TestSameTools(t *testing.T) {
 	if a.SameTools(toolcache.New(defs("x"), nil)) || a.SameTools(nil) {
 		t.Error("different lists are the same")
 	}
+	b.Prompts = true
+	if a.SameTools(b) {
+		t.Error("prompts that are new go unnoticed")
+	}
 	refused := toolcache.New(defs("x", "y"), func(json.RawMessage) error { return errors.New("no") })
 	if a.SameTools(refused) {
 		t.Error("another judgement of schemas goes unnoticed")
 	}
 }
 
-func TestTookBadly(t *testing.T) {
+func TestLegacySince(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		m    *toolcache.Listing
 		want bool
@@ -75,7 +82,7 @@ func TestTookBadly(t *testing.T) {
 		{&toolcache.Listing{Legacy: time.Now()}, true},
 		{&toolcache.Listing{Legacy: time.Now().Add(-8 * 24 * time.Hour)}, false},
 	} {
-		if _, got := c.m.HandshakeFailed(); got != c.want {
+		if got := !c.m.LegacySince().IsZero(); got != c.want {
 			t.Errorf("%+v: %v", c.m, got)
 		}
 	}

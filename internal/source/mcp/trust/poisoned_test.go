@@ -19,8 +19,9 @@ var update = flag.Bool("update", false, "write the golden files")
 // A server that was honest when it was connected turns: one tool asks for a
 // key, one hides text, one speaks for another server's tool, and a new one
 // passes for it. All of it is held, and the page that a human gets to see is
-// testdata/story.golden.
+// testdata/poisoned.golden.
 func TestPoisonedServer(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	others := []string{"send_email", "list_invoices"}
 	honest := []trust.Definition{
@@ -53,7 +54,7 @@ func TestPoisonedServer(t *testing.T) {
 	if len(v.Published) != 0 || len(v.Held) != 5 || !cmp.Equal(v.Removed, []string{"sub"}) {
 		t.Fatalf("after it turned: %s", brief(v))
 	}
-	golden(t, "story", page(v))
+	golden(t, "poisoned", page(v))
 
 	// The human accepts nothing, and the server turns back.
 	if err := s.Reject(key, "ada", pick(t, s)...); err != nil {

@@ -19,23 +19,25 @@ import (
 )
 
 func TestServersOfAllAges(t *testing.T) {
-	for _, c := range []struct{ part, protocol string }{
-		{"normal", "2026-07-28"}, {"legacy", "2025-11-25"}, {"old", "2024-11-05"}, {"old-dies", "2024-11-05"}, {"old-mute", "2024-11-05"},
+	t.Parallel()
+	for _, c := range []struct{ kind, protocol string }{
+		{"normal", "2026-07-28"}, {"legacy", "2025-11-25"}, {"old", "2024-11-05"}, {"old-dies", "2024-11-05"}, {"old-mute",
+			"2024-11-05"},
 	} {
-		t.Run(c.part, func(t *testing.T) {
-			cfg := play(c.part)
-			if c.part == "old-mute" {
-				cfg.StartTimeout = 6 * time.Second // a sixth of it goes to the handshake that is not answered
+		t.Run(c.kind, func(t *testing.T) {
+			cfg := local(c.kind)
+			if c.kind == "old-mute" {
+				cfg.StartTimeout = 6 * time.Second // a sixth of it goes to the unanswered handshake
 			}
 			cache := t.TempDir()
-			for _, time := range []string{"first", "second"} { // the second knows better how to greet it
+			for _, time := range []string{"first", "second"} { // the second time knows which handshake to use
 				s, byName := refreshed(t, cfg, mcp.Options{Cache: cache})
 				if st := s.Status(); st.Protocol != c.protocol {
 					t.Errorf("the %s time it speaks %s", time, st.Protocol)
 				}
 				if x := byName["tell"]; x != nil {
 					r, err := call(t.Context(), x, "")
-					if got := said(t, r, err); got != "told" {
+					if got := textOf(t, r, err); got != "told" {
 						t.Errorf("it said %q", got)
 					}
 				}
@@ -45,17 +47,18 @@ func TestServersOfAllAges(t *testing.T) {
 }
 
 func TestStartsThatFail(t *testing.T) {
+	t.Parallel()
 	secret := func(name string) (string, error) {
 		if name == "TOKEN" {
 			return "s3cr3t-value", nil
 		}
 		return "", tool.Errorf("test", tool.Unavailable, "the secret %s has no value", name)
 	}
-	hung := play("hang")
+	hung := local("hang")
 	hung.StartTimeout = 300 * time.Millisecond
-	exit := play("exit")
+	exit := local("exit")
 	exit.Args = []string{"--token={{secret.TOKEN}}"}
-	lost := play("normal")
+	lost := local("normal")
 	lost.Env["KEY"] = "{{secret.OTHER}}"
 	for _, c := range []struct {
 		name string
@@ -63,7 +66,8 @@ func TestStartsThatFail(t *testing.T) {
 		kind tool.Kind
 		want []string
 	}{
-		{"no such program", mcp.Config{Name: "n", Command: "no-such-program-anywhere"}, tool.NotFound, []string{"no-such-program-anywhere", "install it"}},
+		{"no such program", mcp.Config{Name: "n", Command: "no-such-program-anywhere"}, tool.NotFound,
+			[]string{"no-such-program-anywhere", "install it"}},
 		{"it ends", exit, tool.Unavailable, []string{"actor", "exit status 3", "no licence found for [secret TOKEN]"}},
 		{"it hangs", hung, tool.Unavailable, []string{"actor", "within 300ms", "start_timeout"}},
 		{"a secret is missing", lost, tool.Unavailable, []string{"actor", "OTHER"}},
@@ -88,8 +92,9 @@ func TestStartsThatFail(t *testing.T) {
 }
 
 func TestBreakerOpensAndRestartCloses(t *testing.T) {
+	t.Parallel()
 	flag := dir(t)("exists")
-	cfg := play("normal")
+	cfg := local("normal")
 	cfg.Command = "/bin/sh"
 	cfg.Args = []string{"-c", `[ -e "$0" ] && exec "$1"; echo broken >&2; exit 9`, flag, os.Args[0]}
 	s := server(t, cfg, mcp.Options{})
@@ -114,8 +119,9 @@ func TestBreakerOpensAndRestartCloses(t *testing.T) {
 }
 
 func TestServerDiesInTheMiddleOfCalls(t *testing.T) {
+	t.Parallel()
 	secret := func(string) (string, error) { return "s3cr3t-value", nil }
-	cfg := play("normal")
+	cfg := local("normal")
 	cfg.Env["KEY"] = "{{secret.K}}"
 	s, byName := refreshed(t, cfg, mcp.Options{Secret: secret})
 	file := dir(t)
@@ -129,13 +135,14 @@ func TestServerDiesInTheMiddleOfCalls(t *testing.T) {
 		eventually(t, "the start of a call", func() bool { return exists(file(strconv.Itoa(i))) })
 	}
 	_, err := call(t.Context(), byName["die"], "")
-	expectError(t, err, tool.Unavailable, "the MCP server actor ended during mcp_actor.die", "exit status 7", "fatal: out of cheese, [secret K]")
+	expectError(t, err, tool.Unavailable, "the MCP server actor ended during mcp_actor.die", "exit status 7",
+		"fatal: out of cheese, [secret K]")
 	wg.Wait()
 	if st := s.Status(); st.Failures != 4 || st.State == mcp.CircuitOpen {
 		t.Errorf("four calls that died with one server: %+v", st)
 	}
 	r, err := call(t.Context(), byName["echo"], `{"text":"back"}`)
-	if got := said(t, r, err); got != "back" {
+	if got := textOf(t, r, err); got != "back" {
 		t.Errorf("after that it said %q", got)
 	}
 	if st := s.Status(); st.State != mcp.Running || st.LastError != "" || !st.NextTry.IsZero() {
@@ -144,7 +151,8 @@ func TestServerDiesInTheMiddleOfCalls(t *testing.T) {
 }
 
 func TestServerDiesBetweenCalls(t *testing.T) {
-	s, byName := refreshed(t, play("normal"), mcp.Options{})
+	t.Parallel()
+	s, byName := refreshed(t, local("normal"), mcp.Options{})
 	pid := s.Status().Pid
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -156,18 +164,19 @@ func TestServerDiesBetweenCalls(t *testing.T) {
 		expectError(t, err, tool.Unavailable, "ended during")
 		r, err = call(t.Context(), byName["pid"], "")
 	}
-	if got := said(t, r, err); got == strconv.Itoa(pid) {
+	if got := textOf(t, r, err); got == strconv.Itoa(pid) {
 		t.Error("the dead answer")
 	}
 }
 
 func TestGarbageAndFloods(t *testing.T) {
-	for _, part := range []string{"garbage", "flood"} {
-		t.Run(part, func(t *testing.T) {
-			s, byName := refreshed(t, play(part), mcp.Options{})
+	t.Parallel()
+	for _, kind := range []string{"garbage", "flood"} {
+		t.Run(kind, func(t *testing.T) {
+			s, byName := refreshed(t, local(kind), mcp.Options{})
 			for i := range 3 {
 				r, err := call(t.Context(), byName["echo"], fmt.Sprintf(`{"text":"%d"}`, i))
-				if got := said(t, r, err); got != strconv.Itoa(i) {
+				if got := textOf(t, r, err); got != strconv.Itoa(i) {
 					t.Errorf("it said %q", got)
 				}
 			}
@@ -183,7 +192,7 @@ func TestGarbageAndFloods(t *testing.T) {
 			if n := len(s.Logs(1)); n != 1 {
 				t.Errorf("the last line is %d lines", n)
 			}
-			want := map[string]string{"garbage": "noise after it", "flood": "the last line"}[part]
+			want := map[string]string{"garbage": "noise after it", "flood": "the last line"}[kind]
 			if last.Text != want {
 				t.Errorf("the last line is %q", tool.Truncate(last.Text))
 			}
@@ -192,8 +201,9 @@ func TestGarbageAndFloods(t *testing.T) {
 }
 
 func TestSlowStartIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	flag := dir(t)("go")
-	cfg := play("late")
+	cfg := local("late")
 	cfg.Env["LATE_UNTIL"] = flag
 	s := server(t, cfg, mcp.Options{})
 	var wg sync.WaitGroup
@@ -216,8 +226,9 @@ func TestSlowStartIsWaitedFor(t *testing.T) {
 }
 
 func TestStubbornServersAreKilled(t *testing.T) {
+	t.Parallel()
 	h := open(t, mcp.Options{Grace: 100 * time.Millisecond})
-	s, err := h.Server(play("stubborn"))
+	s, err := h.Server(local("stubborn"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,17 +238,18 @@ func TestStubbornServersAreKilled(t *testing.T) {
 	pid := s.Status().Pid
 	h.Close()
 	if alive(pid) {
-		t.Error("it lives on after the hub was closed")
+		t.Error("it runs on after the manager was closed")
 	}
 	if st := s.Status(); st.State != mcp.Stopped {
 		t.Errorf("status %+v", st)
 	}
-	if _, err := h.Server(play("normal")); tool.KindOf(err) != tool.Unavailable {
-		t.Errorf("a closed hub gave a server: %v", err)
+	if _, err := h.Server(local("normal")); tool.KindOf(err) != tool.Unavailable {
+		t.Errorf("a closed manager returned a server: %v", err)
 	}
 }
 
 func TestGrandchildrenDieToo(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		end  func(t *testing.T, s *mcp.Server, byName map[string]*tool.Tool)
@@ -250,9 +262,9 @@ func TestGrandchildrenDieToo(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, byName := refreshed(t, play("grandchild"), mcp.Options{})
+			s, byName := refreshed(t, local("grandchild"), mcp.Options{})
 			r, err := call(t.Context(), byName["children"], "")
-			pids := numbers(t, said(t, r, err))
+			pids := numbers(t, textOf(t, r, err))
 			for _, pid := range pids {
 				if !alive(pid) {
 					t.Fatalf("%d never lived", pid)
@@ -260,7 +272,7 @@ func TestGrandchildrenDieToo(t *testing.T) {
 			}
 			c.end(t, s, byName)
 			eventually(t, "the end of the child in its group", func() bool { return !alive(pids[0]) })
-			if runtime.GOOS == "linux" { // elsewhere one that left cannot be found
+			if runtime.GOOS == "linux" { // elsewhere a process that left the group is not found
 				eventually(t, "the end of the child that left", func() bool { return !alive(pids[1]) })
 			} else if p, err := os.FindProcess(pids[1]); err == nil {
 				p.Kill()
@@ -282,11 +294,11 @@ func numbers(t testing.TB, text string) []int {
 	return list
 }
 
-// kernel is a process that holds a server with grandchildren, tells all their
-// numbers, and waits to be killed.
+// kernel is a process with a server that has grandchildren. It prints the IDs of
+// all, and waits to be killed.
 func kernel() {
 	h := mcp.New(mcp.Options{})
-	s, err := h.Server(play("grandchild"))
+	s, err := h.Server(local("grandchild"))
 	if err == nil {
 		err = s.Refresh(context.Background())
 	}
@@ -307,8 +319,9 @@ func kernel() {
 }
 
 func TestAllDieWithTheKernel(t *testing.T) {
+	t.Parallel()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), partVariable+"=kernel")
+	cmd.Env = append(os.Environ(), kindVariable+"=kernel")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -341,12 +354,15 @@ func TestEnvironmentOfServers(t *testing.T) {
 	t.Setenv("SOME_API_TOKEN", "token")
 	t.Setenv("WANTED", "yes")
 	t.Setenv("LC_TEST", "fr")
-	cfg := play("normal")
+	cfg := local("normal")
 	cfg.Env["GIVEN"] = "{{secret.G}} and more"
 	cfg.EnvAllow = []string{"WANTED"}
-	_, byName := refreshed(t, cfg, mcp.Options{Secret: func(name string) (string, error) { return "value of " + name, nil }})
+	_, byName := refreshed(t, cfg, mcp.Options{Secret: func(name string) (string, error) {
+		return "value of " + name,
+			nil
+	}})
 	r, err := call(t.Context(), byName["environment"], "")
-	env := "\n" + said(t, r, err) + "\n"
+	env := "\n" + textOf(t, r, err) + "\n"
 	for _, want := range []string{"PATH=" + os.Getenv("PATH"), "WANTED=yes", "LC_TEST=fr", "GIVEN=value of G and more"} {
 		if !strings.Contains(env, "\n"+want+"\n") {
 			t.Errorf("the environment lacks %s", want)
@@ -360,6 +376,7 @@ func TestEnvironmentOfServers(t *testing.T) {
 }
 
 func TestConsentComesFirst(t *testing.T) {
+	t.Parallel()
 	var allowed bool
 	opt := mcp.Options{MayStart: func(*mcp.Server) error {
 		if !allowed {
@@ -367,8 +384,8 @@ func TestConsentComesFirst(t *testing.T) {
 		}
 		return nil
 	}}
-	s := server(t, play("normal"), opt)
-	for range 7 { // being asked is no failure
+	s := server(t, local("normal"), opt)
+	for range 7 { // missing consent is not a failure
 		expectError(t, s.Refresh(t.Context()), tool.Denied, "nobody has agreed", "actor")
 	}
 	allowed = true
@@ -378,24 +395,25 @@ func TestConsentComesFirst(t *testing.T) {
 }
 
 func TestIdleServersStop(t *testing.T) {
-	cfg := play("normal")
+	t.Parallel()
+	cfg := local("normal")
 	cfg.IdleStop = 20 * time.Millisecond
 	s, byName := refreshed(t, cfg, mcp.Options{})
 	r, err := call(t.Context(), byName["pid"], "")
-	first := said(t, r, err)
+	first := textOf(t, r, err)
 	eventually(t, "its end", func() bool { return s.Status().State == mcp.NotStarted })
 	r, err = call(t.Context(), byName["pid"], "")
-	if said(t, r, err) == first {
+	if textOf(t, r, err) == first {
 		t.Error("it was never stopped")
 	}
 }
 
-func TestNothingRunsOnAfterTheHub(t *testing.T) {
+func TestNothingRunsOnAfterTheManager(t *testing.T) {
 	far := listen(t, streamable(true))
 	before := runtime.NumGoroutine()
-	for _, cfg := range []mcp.Config{play("normal"), play("legacy"), play("old-dies"), play("exit"), at(far)} {
+	for _, cfg := range []mcp.Config{local("normal"), local("legacy"), local("old-dies"), local("exit"), remote(far)} {
 		h := mcp.New(mcp.Options{})
-		for range 3 { // each leaves one behind, if any
+		for range 3 { // each would leave something behind
 			s, err := h.Server(cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -414,14 +432,20 @@ func TestNothingRunsOnAfterTheHub(t *testing.T) {
 		}
 		h.Close()
 	}
-	if !poll(func() bool { runtime.GC(); return runtime.NumGoroutine() <= before+2 }) { // the far server keeps a connection or two
+	gone := func() bool { // the test's own HTTP server keeps a connection or two
+		runtime.GC()
+		return runtime.NumGoroutine() <= before+2
+	}
+	if !poll(gone) {
 		buf := make([]byte, 1<<20)
 		t.Errorf("%d goroutines before and %d after:\n%s", before, runtime.NumGoroutine(), buf[:runtime.Stack(buf, true)])
 	}
 }
 
-func TestCallsInFlightEndWithTheHub(t *testing.T) {
-	for name, cfg := range map[string]mcp.Config{"near": play("normal"), "far": at(listen(t, streamable(true))), "far, with a session": at(listen(t, streamable(false)))} {
+func TestCallsInProgressEndWithTheManager(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range map[string]mcp.Config{"near": local("normal"), "far": remote(listen(t, streamable(true))),
+		"far, with a session": remote(listen(t, streamable(false)))} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, mcp.Options{})
 			s, err := h.Server(cfg)

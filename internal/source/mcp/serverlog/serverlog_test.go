@@ -21,8 +21,9 @@ func texts(lines []serverlog.Line) []string {
 }
 
 func TestLinesOfAStream(t *testing.T) {
+	t.Parallel()
 	var b serverlog.Log
-	w := &serverlog.Writer{Book: &b, Stream: "stderr"}
+	w := &serverlog.Writer{Log: &b, Stream: "stderr"}
 	for _, piece := range []string{"one\ntw", "o", "\r\n\n  \nthree\nfo", "ur"} {
 		fmt.Fprint(w, piece)
 	}
@@ -42,11 +43,12 @@ func TestLinesOfAStream(t *testing.T) {
 }
 
 func TestWhatIsKeptIsBounded(t *testing.T) {
+	t.Parallel()
 	var b serverlog.Log
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			w := &serverlog.Writer{Book: &b, Stream: "stderr"}
+			w := &serverlog.Writer{Log: &b, Stream: "stderr"}
 			for i := range 2000 {
 				fmt.Fprintf(w, "%d %s\n", i, strings.Repeat("x", 900))
 			}

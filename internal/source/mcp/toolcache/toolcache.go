@@ -1,5 +1,5 @@
-// Package toolcache keeps what MCP servers brought, so that their tools are
-// known before they run.
+// Package toolcache keeps what MCP servers listed, so that their tools are known
+// before they run.
 package toolcache
 
 import (
@@ -19,39 +19,39 @@ import (
 
 const (
 	version = 1
-	// legacyFor is how long a server that took the new handshake badly is not
-	// asked it again.
+	// legacyFor is how long a server that failed at the new handshake is spared
+	// it.
 	legacyFor = 7 * 24 * time.Hour
 )
 
-// Listing is what a server brought when it last ran. It is not changed once it
+// Listing is what a server listed when it last ran. It does not change once it
 // is stored.
 type Listing struct {
 	Version      int       `json:"version"`
 	Key          string    `json:"key"`
 	Name         string    `json:"name"`
-	Server       string    `json:"server,omitempty"` // what it calls itself
+	Server       string    `json:"server,omitempty"` // the name that it gives itself
 	Protocol     string    `json:"protocol"`
 	Instructions string    `json:"instructions,omitempty"`
 	Resources    bool      `json:"resources,omitempty"`
 	Prompts      bool      `json:"prompts,omitempty"`
 	Fetched      time.Time `json:"fetched"`
-	Legacy       time.Time `json:"legacy,omitzero"` // when it took the new handshake badly
+	Legacy       time.Time `json:"legacy,omitzero"` // when it failed at the new handshake
 	Tools        []Entry   `json:"tools"`
 	Notes        []Problem `json:"notes,omitempty"` // of the list as a whole
 }
 
-// Entry is a definition as it came, and what was made of its schemas. Judging
-// schemas takes time, so it is done when they come and not when they are read
-// again.
+// Entry is a definition as it was listed, and its schemas as they are used.
+// Checking schemas takes time, so they are checked when they are listed and not
+// each time they are read.
 type Entry struct {
 	translate.Definition
 	Repaired json.RawMessage `json:"mended,omitempty"` // the input schema, when it is not the definition's own
-	Typed    bool            `json:"typed,omitempty"`  // the output schema may be used
+	Typed    bool            `json:"typed,omitempty"`  // the output schema is valid
 	Notes    []string        `json:"notes,omitempty"`
 }
 
-// newEntry judges a definition.
+// newEntry checks the schemas of a definition.
 func newEntry(d translate.Definition, check translate.Check) Entry {
 	e := Entry{Definition: d}
 	input, note := d.InputSchema(check)
@@ -68,7 +68,7 @@ func newEntry(d translate.Definition, check translate.Check) Entry {
 	return e
 }
 
-// InputSchema is the schema that arguments must meet.
+// InputSchema is the schema for arguments.
 func (e Entry) InputSchema() json.RawMessage {
 	if e.Repaired != nil {
 		return e.Repaired
@@ -76,47 +76,52 @@ func (e Entry) InputSchema() json.RawMessage {
 	return e.Input
 }
 
-// New makes a manifest of what a server brought just now: it orders the definitions by name, and leaves out those that cannot
-// be called because another has the same name.
+// New makes a listing of the definitions that a server lists now. It orders them
+// by name, and leaves out those that cannot be called because another has the
+// same name.
 func New(defs []translate.Definition, check translate.Check) *Listing {
-	m := &Listing{Version: version, Fetched: time.Now().UTC(), Tools: make([]Entry, 0, len(defs))}
+	l := &Listing{Version: version, Fetched: time.Now().UTC(), Tools: make([]Entry, 0, len(defs))}
 	slices.SortStableFunc(defs, func(a, b translate.Definition) int { return cmp.Compare(a.Name, b.Name) })
 	for i, d := range defs {
 		if i > 0 && d.Name == defs[i-1].Name {
-			m.Notes = append(m.Notes, Problem{d.Name, "the server lists it twice; the first one counts"})
+			l.Notes = append(l.Notes, Problem{d.Name, "the server lists it twice; the first one counts"})
 			continue
 		}
-		m.Tools = append(m.Tools, newEntry(d, check))
+		l.Tools = append(l.Tools, newEntry(d, check))
 	}
-	return m
+	return l
 }
 
-// SameTools reports whether two manifests bring the same tools.
-func (m *Listing) SameTools(other *Listing) bool {
-	if m == nil || other == nil {
-		return m == other
+// SameTools reports whether the same tools are published of two listings: those
+// that the servers list, and those that read their resources and prompts.
+func (l *Listing) SameTools(other *Listing) bool {
+	if l == nil || other == nil {
+		return l == other
 	}
-	a, err1 := json.Marshal(m.Tools)
+	if l.Resources != other.Resources || l.Prompts != other.Prompts {
+		return false
+	}
+	a, err1 := json.Marshal(l.Tools)
 	b, err2 := json.Marshal(other.Tools)
 	return err1 == nil && err2 == nil && bytes.Equal(a, b)
 }
 
-// HandshakeFailed reports when the server took the new handshake badly, and whether
-// that is recent enough to spare it.
-func (m *Listing) HandshakeFailed() (since time.Time, lately bool) {
-	if m == nil {
-		return time.Time{}, false
+// LegacySince returns when the server failed at the new handshake, if that is
+// recent enough to spare it; otherwise it returns zero.
+func (l *Listing) LegacySince() time.Time {
+	if l == nil || time.Since(l.Legacy) >= legacyFor {
+		return time.Time{}
 	}
-	return m.Legacy, time.Since(m.Legacy) < legacyFor
+	return l.Legacy
 }
 
-// Cache is a folder of manifests; empty, there is none.
+// Cache is a folder of listings; the empty Cache keeps none.
 type Cache string
 
 func (c Cache) path(key string) string { return filepath.Join(string(c), key+".json") }
 
-// Load returns a manifest, or nil when there is none that can be used: it will
-// be fetched again.
+// Load returns a listing, or nil when there is none of this version: the server
+// is then fetched again.
 func (c Cache) Load(key string) (*Listing, error) {
 	if c == "" {
 		return nil, nil
@@ -128,29 +133,30 @@ func (c Cache) Load(key string) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Listing{}
-	if err := json.Unmarshal(data, m); err != nil {
+	l := &Listing{}
+	if err := json.Unmarshal(data, l); err != nil {
 		return nil, err
 	}
-	if m.Version != version || m.Key != key {
+	if l.Version != version || l.Key != key {
 		return nil, nil
 	}
-	return m, nil
+	return l, nil
 }
 
-// Store writes a manifest: whole or not at all, and for its owner alone.
-func (c Cache) Store(m *Listing) (err error) {
+// Store writes a listing, whole or not at all, in a file that only its owner can
+// read.
+func (c Cache) Store(l *Listing) (err error) {
 	if c == "" {
 		return nil
 	}
-	data, err := json.Marshal(m)
+	data, err := json.Marshal(l)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(string(c), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(string(c), "manifest-*.partial") // 0600
+	f, err := os.CreateTemp(string(c), "listing-*.partial") // mode 0600
 	if err != nil {
 		return err
 	}
@@ -163,7 +169,7 @@ func (c Cache) Store(m *Listing) (err error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), c.path(m.Key))
+	return os.Rename(f.Name(), c.path(l.Key))
 }
 
 // Problem is something about a server's tools that a person should know.

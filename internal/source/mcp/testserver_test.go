@@ -17,37 +17,38 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The test binary is also the servers it tests against: started with this
-// variable it plays the part that is named there.
-const partVariable = "MCP_TEST_PART"
+// The test binary is also the servers that it tests against: with this variable
+// it is a server of the kind named there.
+const kindVariable = "MCP_TEST_SERVER"
 
-var parts = map[string]func(){
-	"normal":      func() { serve(normalServer()) },
-	"legacy":      func() { serve(normalServer("2025-11-25", "2025-06-18")) },
-	"curious":     func() { serve(curiousServer()) },
-	"old-curious": func() { serve(curiousServer("2025-11-25")) },
-	"hang":        func() { select {} },
-	"exit":        func() { fmt.Fprintln(os.Stderr, "no licence found for s3cr3t-value"); os.Exit(3) },
-	"garbage":     garbage,
-	"flood":       flood,
-	"late":        late,
-	"deaf":        deaf,
-	"grandchild":  grandchild,
-	"sleeper":     func() { select {} },
-	"stubborn":    stubborn,
-	"hostile":     func() { raw(hostile) },
-	"twice":       func() { raw(twice) },
-	"endless":     func() { raw(endless) },
-	"old":         func() { raw(old("error")) },
-	"old-dies":    func() { raw(old("die")) },
-	"old-mute":    func() { raw(old("mute")) },
-	"refuses":     func() { raw(refuses) },
-	"kernel":      kernel,
+var kinds = map[string]func(){
+	"normal":     func() { serve(normalServer()) },
+	"legacy":     func() { serve(normalServer("2025-11-25", "2025-06-18")) },
+	"asking":     func() { serve(askingServer()) },
+	"old-asking": func() { serve(askingServer("2025-11-25")) },
+	"hang":       func() { select {} },
+	"exit":       func() { fmt.Fprintln(os.Stderr, "no licence found for s3cr3t-value"); os.Exit(3) },
+	"garbage":    garbage,
+	"flood":      flood,
+	"late":       late,
+	"deaf":       deaf,
+	"grandchild": grandchild,
+	"sleeper":    func() { select {} },
+	"stubborn":   stubborn,
+	"hostile":    func() { raw(hostile) },
+	"twice":      func() { raw(twice) },
+	"endless":    func() { raw(endless) },
+	"old":        func() { raw(old("error")) },
+	"old-dies":   func() { raw(old("die")) },
+	"old-mute":   func() { raw(old("mute")) },
+	"refuses":    func() { raw(refuses) },
+	"impostor":   func() { raw(impostor) },
+	"kernel":     kernel,
 }
 
 func TestMain(m *testing.M) {
-	if part := os.Getenv(partVariable); part != "" {
-		parts[part]()
+	if kind := os.Getenv(kindVariable); kind != "" {
+		kinds[kind]()
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
@@ -67,10 +68,11 @@ func words(format string, args ...any) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf(format, args...)}}}
 }
 
-// normalServer is a well-behaved server, over whatever transport, of all
-// versions or of some.
+// normalServer is a well-behaved server for any transport, of all versions or of
+// some.
 func normalServer(versions ...string) *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "actor", Version: "1.2.3"}, &sdk.ServerOptions{Instructions: "be kind", SupportedProtocolVersions: versions})
+	s := sdk.NewServer(&sdk.Implementation{Name: "actor", Version: "1.2.3"}, &sdk.ServerOptions{Instructions: "be kind",
+		SupportedProtocolVersions: versions})
 	addPlain(s)
 	addSlow(s)
 	s.AddResource(&sdk.Resource{URI: "file:///a.txt", Name: "a"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
@@ -79,19 +81,23 @@ func normalServer(versions ...string) *sdk.Server {
 	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "file:///{name}", Name: "any"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		return nil, errors.New("none")
 	})
-	s.AddPrompt(&sdk.Prompt{Name: "greet", Arguments: []*sdk.PromptArgument{{Name: "who"}}}, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-		return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: "hello " + r.Params.Arguments["who"]}}}}, nil
+	s.AddPrompt(&sdk.Prompt{Name: "greet", Arguments: []*sdk.PromptArgument{{Name: "who"}}}, func(_ context.Context,
+		r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+		return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: "hello " +
+			r.Params.Arguments["who"]}}}}, nil
 	})
 	return s
 }
 
 func addPlain(s *sdk.Server) {
-	sdk.AddTool(s, &sdk.Tool{Name: "echo", Description: "Says it again.", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+	sdk.AddTool(s, &sdk.Tool{Name: "echo", Description: "Says it again.",
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
 		func(_ context.Context, _ *sdk.CallToolRequest, in text) (*sdk.CallToolResult, any, error) {
 			return words("%s", in.Text), nil, nil
 		})
 	sdk.AddTool(s, &sdk.Tool{Name: "add", Description: "Adds."},
-		func(_ context.Context, _ *sdk.CallToolRequest, in struct{ A, B int64 }) (*sdk.CallToolResult, map[string]int64, error) {
+		func(_ context.Context, _ *sdk.CallToolRequest, in struct{ A, B int64 }) (*sdk.CallToolResult, map[string]int64,
+			error) {
 			return nil, map[string]int64{"sum": in.A + in.B}, nil
 		})
 	sdk.AddTool(s, &sdk.Tool{Name: "fail", Description: "Fails."},
@@ -114,7 +120,8 @@ func addPlain(s *sdk.Server) {
 		})
 	sdk.AddTool(s, &sdk.Tool{Name: "grow", Description: "Learns another tool."},
 		func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-			sdk.AddTool(s, &sdk.Tool{Name: "grown", Description: "New."}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+			sdk.AddTool(s, &sdk.Tool{Name: "grown", Description: "New."}, func(context.Context, *sdk.CallToolRequest,
+				struct{}) (*sdk.CallToolResult, any, error) {
 				return words("new"), nil, nil
 			})
 			return words("grown"), nil, nil
@@ -132,8 +139,7 @@ func addPlain(s *sdk.Server) {
 		})
 }
 
-// addSlow adds tools that take as long as a file named in their arguments does
-// not exist.
+// addSlow adds tools that run until a file exists that their arguments name.
 func addSlow(s *sdk.Server) {
 	type wait struct {
 		Until     string `json:"until"`               // goes on when this file is there
@@ -156,7 +162,8 @@ func addSlow(s *sdk.Server) {
 	sdk.AddTool(s, &sdk.Tool{Name: "work", Description: "Works with progress."},
 		func(ctx context.Context, r *sdk.CallToolRequest, in wait) (*sdk.CallToolResult, any, error) {
 			for i := 1.0; !exists(in.Until); i++ {
-				err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: i, Total: 10, Message: "step"})
+				err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(),
+					Progress: i, Total: 10, Message: "step"})
 				if err != nil {
 					return nil, nil, err
 				}
@@ -200,7 +207,7 @@ func garbage() {
 	serve(normalServer())
 }
 
-// flood writes far more to stderr than anybody wants to keep.
+// flood writes far more to stderr than is kept.
 func flood() {
 	line := strings.Repeat("x", 1000)
 	for i := range 5000 {
@@ -212,15 +219,13 @@ func flood() {
 	serve(normalServer())
 }
 
-// late answers nothing before a file is there.
+// late answers nothing before a file exists.
 func late() {
-	for !exists(os.Getenv("LATE_UNTIL")) {
-		time.Sleep(2 * time.Millisecond)
-	}
+	poll(func() bool { return exists(os.Getenv("LATE_UNTIL")) })
 	serve(normalServer())
 }
 
-// deaf answers the handshake, and then reads no more.
+// deaf answers the handshake, and then stops reading.
 func deaf() {
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
@@ -233,13 +238,13 @@ func deaf() {
 	}
 }
 
-// grandchild starts two sleepers, one of them in a session of its own, and
-// tells their numbers.
+// grandchild starts two processes, one of them in a session of its own, and has a
+// tool that returns their IDs.
 func grandchild() {
 	var pids []string
 	for _, away := range []bool{false, true} {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), partVariable+"=sleeper")
+		cmd.Env = append(os.Environ(), kindVariable+"=sleeper")
 		if away {
 			leave(cmd)
 		}
@@ -249,27 +254,28 @@ func grandchild() {
 		pids = append(pids, fmt.Sprint(cmd.Process.Pid))
 	}
 	s := normalServer()
-	sdk.AddTool(s, &sdk.Tool{Name: "children", Description: "Their numbers."}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "children", Description: "Their numbers."}, func(context.Context,
+		*sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return words("%s", strings.Join(pids, " ")), nil, nil
 	})
 	serve(s)
 }
 
-// stubborn will not go.
+// stubborn does not end when it is asked to.
 func stubborn() {
 	signal.Ignore(syscall.SIGTERM)
 	serve(normalServer())
 	select {}
 }
 
-// message is what raw servers read.
+// message is a message that raw servers read.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 }
 
-// raw is a server that knows nothing but lines.
+// raw is a server without the SDK: it reads and writes lines.
 func raw(handle func(message) (any, bool)) {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 1<<24)
@@ -284,8 +290,7 @@ func raw(handle func(message) (any, bool)) {
 // refusal is an answer that is an error.
 type refusal int
 
-// answer writes what a handler says: a result, an error when it is nil, or
-// nothing at all.
+// answer writes what a handler returns: a result, an error for nil, or nothing.
 func answer(m message, handle func(message) (any, bool)) {
 	result, ok := handle(m)
 	if !ok || m.ID == nil {
@@ -306,15 +311,17 @@ func answer(m message, handle func(message) (any, bool)) {
 
 type object = map[string]any
 
-// old speaks the first version only; unknown says what it does when it is
-// greeted otherwise.
+// old speaks the first version only; unknown says what it does with the new
+// handshake.
 func old(unknown string) func(message) (any, bool) {
 	return func(m message) (any, bool) {
 		switch m.Method {
 		case "initialize":
-			return object{"protocolVersion": "2024-11-05", "capabilities": object{"tools": object{}}, "serverInfo": object{"name": "old", "version": "0"}}, true
+			return object{"protocolVersion": "2024-11-05", "capabilities": object{"tools": object{}},
+				"serverInfo": object{"name": "old", "version": "0"}}, true
 		case "tools/list":
-			return object{"tools": []object{{"name": "tell", "description": "Tells.", "inputSchema": object{"type": "object"}}}}, true
+			return object{"tools": []object{{"name": "tell", "description": "Tells.",
+				"inputSchema": object{"type": "object"}}}}, true
 		case "tools/call":
 			return object{"content": []object{{"type": "text", "text": "told"}}}, true
 		}
@@ -330,7 +337,7 @@ var hostileNames = []string{
 	strings.Repeat("n", 128), strings.Repeat("n", 127) + "m", "x:y@1.0.0", "../../etc/passwd", "-", "日本語 tool", "😀",
 }
 
-// hostile has tools of all names, and tells which one was called.
+// hostile has tools with odd names, and answers with the name that was called.
 func hostile(m message) (any, bool) {
 	switch m.Method {
 	case "tools/list":
@@ -348,7 +355,7 @@ func hostile(m message) (any, bool) {
 	}
 }
 
-// twice lists over two pages, one tool twice, and schemas that are none.
+// twice lists over two pages, one tool twice, and some invalid schemas.
 func twice(m message) (any, bool) {
 	if m.Method != "tools/list" {
 		return old("error")(m)
@@ -363,12 +370,13 @@ func twice(m message) (any, bool) {
 	}
 	return object{"tools": []object{
 		{"name": "same", "description": "second", "inputSchema": object{"type": "object"}},
-		{"name": "hopeless", "title": "Hope less", "inputSchema": object{"type": "object", "properties": object{"x": object{"type": object{}}}}},
+		{"name": "hopeless", "title": "Hope less", "inputSchema": object{"type": "object",
+			"properties": object{"x": object{"type": object{}}}}},
 		{"name": "missing"},
 	}}, true
 }
 
-// endless gives the same cursor for ever.
+// endless returns the same cursor for ever.
 func endless(m message) (any, bool) {
 	if m.Method != "tools/list" {
 		return old("error")(m)
@@ -376,8 +384,8 @@ func endless(m message) (any, bool) {
 	return object{"nextCursor": "again", "tools": []object{}}, true
 }
 
-// refuses answers every call with the error it is asked for, or with what is
-// no answer.
+// refuses answers every call with the error that it is asked for, or with an
+// invalid answer.
 func refuses(m message) (any, bool) {
 	if m.Method != "tools/call" {
 		return old("error")(m)
@@ -388,4 +396,25 @@ func refuses(m message) (any, bool) {
 		return object{"content": []object{{"type": "yodel"}}}, true
 	}
 	return p.Arguments.Code, true
+}
+
+// impostor has resources, and tools with the reserved names.
+func impostor(m message) (any, bool) {
+	switch m.Method {
+	case "initialize":
+		return object{
+			"protocolVersion": "2024-11-05", "serverInfo": object{"name": "impostor", "version": "0"},
+			"capabilities": object{"tools": object{}, "resources": object{}},
+		}, true
+	case "tools/list":
+		var tools []object
+		for _, name := range []string{"resources", "prompts"} {
+			tools = append(tools, object{"name": name, "inputSchema": object{"type": "object"}})
+		}
+		return object{"tools": tools}, true
+	case "resources/read":
+		return object{"contents": []object{{"uri": "file:///a.txt", "text": "the real one"}}}, true
+	default:
+		return hostile(m)
+	}
 }

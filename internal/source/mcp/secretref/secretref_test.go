@@ -10,6 +10,7 @@ import (
 )
 
 func TestReferences(t *testing.T) {
+	t.Parallel()
 	values := map[string]string{"TOKEN": "s3cr3t/va lue", "short": "ab", "longer": "s3cr3t/va lue and more", "zero": "a\x00b"}
 	s := &secretref.Resolver{
 		Lookup: func(name string) (string, error) {

@@ -1,0 +1,38 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"callgate/internal/source/mcp/list"
+	"callgate/tool"
+)
+
+// ListResources returns the server's resources, as the protocol writes them.
+func (s *Server) ListResources(ctx context.Context) ([]json.RawMessage, error) {
+	return s.sender.list(ctx, "resources/list", list.Resources)
+}
+
+// ListResourceTemplates returns the templates of its resources.
+func (s *Server) ListResourceTemplates(ctx context.Context) ([]json.RawMessage, error) {
+	return s.sender.list(ctx, "resources/templates/list", list.ResourceTemplates)
+}
+
+// ListPrompts returns the server's prompts.
+func (s *Server) ListPrompts(ctx context.Context) ([]json.RawMessage, error) {
+	return s.sender.list(ctx, "prompts/list", list.Prompts)
+}
+
+// list reads a list. A server without such items need not know the method.
+func (s *sender) list(ctx context.Context, method string, read list.Func) (items []json.RawMessage, err error) {
+	err = s.do(ctx, request{method: method}, func(ctx context.Context, session *sdk.ClientSession, _ string) (err error) {
+		items, err = read(ctx, session)
+		return err
+	})
+	if tool.KindOf(err) == tool.NotFound {
+		return nil, nil
+	}
+	return items, err
+}
