@@ -444,7 +444,7 @@ func TestReadingsAreOnRecord(t *testing.T) {
 	ok(t, err)
 	var got []string
 	for _, r := range records {
-		if strings.HasSuffix(r.Tool, ":resources@1.0.0") || strings.HasSuffix(r.Tool, ":prompts@1.0.0") {
+		if strings.HasSuffix(r.Name, ".resources") || strings.HasSuffix(r.Name, ".prompts") {
 			how := string(r.Ask.Verdict)
 			if r.End != nil {
 				how += " " + string(r.End.Status)
@@ -454,7 +454,7 @@ func TestReadingsAreOnRecord(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{
 		`ended tester mcp_one.resources allow success {"uri":"watch://both"}`, `ended tester mcp_one.resources allow error {"uri":"x://none"}`,
-		`asked tester mcp_two.prompts refuse {"arguments":null,"name":"shared"}`,
+		`asked tester mcp_two.prompts refuse {"name":"shared"}`,
 	}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -462,10 +462,8 @@ func TestReadingsAreOnRecord(t *testing.T) {
 	own, err := s.kernel.OpenSession(t.Context(), s.opt.Session)
 	ok(t, err)
 	defer own.Close()
-	server, err := s.servers(own).Get("one")
-	ok(t, err)
-	_, err = server.GetPrompt(t.Context(), "shared", nil)
-	ok(t, err)
+	read := own.Call(t.Context(), session.CallRequest{Name: "mcp_one.prompts", Args: json.RawMessage(`{"name":"shared"}`)})
+	ok(t, read.Err())
 	ok(t, s.kernel.Journal.Flush(t.Context()))
 	records, err = s.kernel.Journal.Read(t.Context(), journal.Query{Newest: true, Limit: 1})
 	ok(t, err)

@@ -255,6 +255,9 @@ func (g *client) read(
 	case left.waiting != nil:
 		return nil, suspension{}, tool.Errorf("mcpserver.read", tool.Denied, "%s", left.waiting.Summary).
 			WithHint("ask for it again once it is approved")
+	case f.end.result.Status != tool.Success && !mayRead(ctx, s, server.Namespace(), k):
+		return nil, suspension{}, tool.Errorf("mcpserver.read", tool.NotFound,
+			"the MCP server %s offers no %s here", name, k.action())
 	case f.end.result.Status != tool.Success:
 		return nil, suspension{}, f.end.result.Err()
 	}

@@ -70,7 +70,7 @@ func Open(o Options) (*Set, error) {
 		OnToolsChanged: s.changed,
 		Vet:            func(m *mcp.Server, now []mcp.Definition) []mcp.Definition { return s.vet(m, false, now) },
 		MayStart:       s.mayStart,
-		ClientFor:      func(_ context.Context, calls []string) mcp.Client { return o.Client(calls) },
+		ClientFor:      o.Client,
 	})
 	return s, nil
 }

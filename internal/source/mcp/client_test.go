@@ -40,7 +40,7 @@ func able() downstream.ClientInfo {
 }
 
 func (c *client) options() mcp.Options {
-	return mcp.Options{ClientFor: func(_ context.Context, calls []string) mcp.Client {
+	return mcp.Options{ClientFor: func(calls []string) mcp.Client {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.calls = append(c.calls, slices.Sorted(slices.Values(calls)))
@@ -210,13 +210,6 @@ func TestQuestionsComeTogether(t *testing.T) {
 	}
 	if st := s.Status(); st.InFlight != 0 || st.Failures != 0 {
 		t.Errorf("status %+v", st)
-	}
-	// The same for resources and prompts.
-	for _, reading := range []mcp.ReadRequest{{Prompt: "asks"}, {URI: "asks://it"}} {
-		raw, err := s.Read(t.Context(), reading)
-		if err != nil || !strings.Contains(string(raw), "told name") {
-			t.Errorf("%+v gave %s, %v", reading, raw, err)
-		}
 	}
 }
 
@@ -469,35 +462,5 @@ func TestSubscriptions(t *testing.T) {
 	expectError(t, err, tool.Invalid, "does not tell of changes")
 	if st := s.Status(); st.State != mcp.Running {
 		t.Errorf("it is %s", st.State)
-	}
-}
-
-// Everything that is read is recorded, and what cannot be recorded is not returned.
-func TestReadingsAreRecorded(t *testing.T) {
-	t.Parallel()
-	var got []string
-	fine := true
-	record := func(_ *mcp.Server, r mcp.ReadRequest, end mcp.ReadResult) error {
-		got = append(got, strings.TrimSpace(r.URI+" "+r.Prompt+" "+string(tool.KindOf(end.Err))))
-		if !fine {
-			return tool.Errorf("test", tool.Unavailable, "the disk is full")
-		}
-		return nil
-	}
-	s, _ := refreshed(t, local("normal"), mcp.Options{OnRead: record})
-	if raw, err := s.ReadResource(t.Context(), "file:///a.txt"); err != nil || !strings.Contains(string(raw), "resource text") {
-		t.Errorf("%s, %v", raw, err)
-	}
-	if raw, err := s.GetPrompt(t.Context(), "greet",
-		map[string]string{"who": "Ada"}); err != nil || !strings.Contains(string(raw), "hello Ada") {
-		t.Errorf("%s, %v", raw, err)
-	}
-	_, err := s.ReadResource(t.Context(), "file:///none")
-	expectError(t, err, tool.Failed)
-	fine = false
-	_, err = s.ReadResource(t.Context(), "file:///a.txt")
-	expectError(t, err, tool.Unavailable, "the disk is full")
-	if diff := cmp.Diff([]string{"file:///a.txt", "greet", "file:///none  failed", "file:///a.txt"}, got); diff != "" {
-		t.Error(diff)
 	}
 }

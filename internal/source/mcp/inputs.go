@@ -35,7 +35,7 @@ const (
 type inputs struct {
 	*identity
 	sender    *sender
-	clientFor func(ctx context.Context, calls []string) Client
+	clientFor func(calls []string) Client
 }
 
 // round is what a request carries: after the first round also what the server
@@ -63,7 +63,7 @@ func (in *inputs) do(ctx context.Context, r request, send roundFunc) error {
 	if r.call != "" {
 		calls = []string{r.call}
 	}
-	client := in.clientFor(ctx, calls)
+	client := in.clientFor(calls)
 	var next round
 	busy := 0
 	for n := 1; ; n++ {
@@ -169,7 +169,7 @@ func (in *inputs) ask(ctx context.Context, p sdk.InputRequest) (sdk.InputRespons
 	const key = "question"
 	calls, done := in.sender.requests.Ask()
 	defer done()
-	answers, err := downstream.Forward(ctx, in.clientFor(ctx, calls), in.cfg.Name, sdk.InputRequestMap{key: p})
+	answers, err := downstream.Forward(ctx, in.clientFor(calls), in.cfg.Name, sdk.InputRequestMap{key: p})
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: in.secrets.RedactError(err).Error()}
 	}

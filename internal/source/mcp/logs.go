@@ -22,7 +22,7 @@ type logs struct {
 	*identity
 	requests  *requests.Table
 	connector *connector.Connector[*connection]
-	clientFor func(ctx context.Context, calls []string) Client
+	clientFor func(calls []string) Client
 
 	mu    sync.Mutex
 	level LogLevel // the lowest that any client wants; empty: none wants any
@@ -40,7 +40,7 @@ func (l *logs) add(p *downstream.Log) {
 	if len(calls) == 0 {
 		return
 	}
-	client := l.clientFor(context.Background(), calls)
+	client := l.clientFor(calls)
 	if client == nil {
 		return
 	}

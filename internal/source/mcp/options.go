@@ -70,11 +70,8 @@ type Options struct {
 	// MayStart refuses, with an error, to run a server's command or to contact a
 	// remote server.
 	MayStart func(*Server) error
-	// ClientFor finds the client on whose behalf a server works: by the context
-	// of the request, or by the calls that the server works on, when all of them
-	// are one client's. It returns nil when there is no such client.
-	ClientFor func(ctx context.Context, calls []string) Client
-	// OnRead is told of everything that Read reads, and how it ended. What it
-	// refuses with an error is not returned to the reader.
-	OnRead func(*Server, ReadRequest, ReadResult) error
+	// ClientFor finds the client on whose behalf a server works, by the calls
+	// that the server works on, when all of them are one client's. It returns nil
+	// when there is no such client.
+	ClientFor func(calls []string) Client
 }

@@ -78,7 +78,7 @@ func newServer(m *Manager, cfg Config, key string) *Server {
 	}
 	clientFor := m.opt.ClientFor
 	if clientFor == nil {
-		clientFor = func(context.Context, []string) Client { return nil }
+		clientFor = func([]string) Client { return nil }
 	}
 	end := &endpoint{server: s}
 	s.connector = connector.New(m.ctx, connector.Options[*connection]{
