@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -18,6 +19,8 @@ type Rules struct {
 	Layers [][]string
 	// Forbidden lists imports that only some rooms may have.
 	Forbidden []Forbidden
+	// ForbiddenCalls lists functions that only some rooms may use.
+	ForbiddenCalls []ForbiddenCall
 	// Public lists the packages whose exported names mention no internal type.
 	Public []string
 	// BadNames lists package names that say nothing.
@@ -33,6 +36,15 @@ type Forbidden struct {
 	Import string   // the import, and everything below it
 	Exact  bool     // the import alone
 	Only   []string // the folders that may have it, with everything below them
+	Why    string
+}
+
+// ForbiddenCall is a function of a package that only some rooms may use,
+// whether they call it or pass it on.
+type ForbiddenCall struct {
+	Import string   // the package
+	Name   string   // the function
+	Only   []string // the folders that may use it, with everything below them
 	Why    string
 }
 
@@ -60,6 +72,7 @@ func (r Rules) Check(t *Tree) []Problem {
 	}
 	for f := range t.Shipped {
 		c.forbidden(f)
+		c.forbiddenCalls(f)
 		c.inits(f)
 		c.handlers(f)
 		c.names(f)
@@ -120,7 +133,7 @@ func (c *checking) layer(f File) {
 
 func (c *checking) forbidden(f File) {
 	for _, rule := range c.Forbidden {
-		if slices.ContainsFunc(rule.Only, func(o string) bool { return f.Folder == o || strings.HasPrefix(f.Folder, o+"/") }) {
+		if isBelow(f.Folder, rule.Only) {
 			continue
 		}
 		for _, imported := range f.Imports {
@@ -129,6 +142,44 @@ func (c *checking) forbidden(f File) {
 			}
 		}
 	}
+}
+
+// isBelow reports whether a folder is one of a list, or lies below one.
+func isBelow(folder string, list []string) bool {
+	return slices.ContainsFunc(list, func(o string) bool { return folder == o || strings.HasPrefix(folder, o+"/") })
+}
+
+func (c *checking) forbiddenCalls(f File) {
+	for _, rule := range c.ForbiddenCalls {
+		name := importName(f.Syntax, rule.Import)
+		if name == "" || isBelow(f.Folder, rule.Only) {
+			continue
+		}
+		ast.Inspect(f.Syntax, func(n ast.Node) bool {
+			s, ok := n.(*ast.SelectorExpr)
+			if !ok || s.Sel.Name != rule.Name {
+				return true
+			}
+			if pkg, ok := s.X.(*ast.Ident); ok && pkg.Name == name {
+				c.add(fmt.Sprintf("%s:%d", f.Path, f.set.Position(s.Pos()).Line), "uses %s.%s: %s", rule.Import, rule.Name, rule.Why)
+			}
+			return true
+		})
+	}
+}
+
+// importName returns the name under which a file knows a package, "" for none.
+func importName(file *ast.File, imported string) string {
+	for _, i := range file.Imports {
+		if i.Path.Value != strconv.Quote(imported) {
+			continue
+		}
+		if i.Name != nil {
+			return i.Name.Name
+		}
+		return path.Base(imported)
+	}
+	return ""
 }
 
 func (c *checking) inits(f File) {
