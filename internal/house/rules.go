@@ -161,7 +161,8 @@ func (c *checking) forbiddenCalls(f File) {
 				return true
 			}
 			if pkg, ok := s.X.(*ast.Ident); ok && pkg.Name == name {
-				c.add(fmt.Sprintf("%s:%d", f.Path, f.set.Position(s.Pos()).Line), "uses %s.%s: %s", rule.Import, rule.Name, rule.Why)
+				where := fmt.Sprintf("%s:%d", f.Path, f.set.Position(s.Pos()).Line)
+				c.add(where, "uses %s.%s: %s", rule.Import, rule.Name, rule.Why)
 			}
 			return true
 		})

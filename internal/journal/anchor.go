@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"callgate/internal/durable"
 	"callgate/tool"
 )
 
@@ -112,7 +113,9 @@ func (a *anchor) prepare(cut *Truncation, empty bool) error {
 			return anchorError(err, "the journal's anchor cannot be made")
 		}
 	}
-	syncFolder(a.path)
+	if err := durable.SyncFolder(filepath.Dir(a.path)); err != nil {
+		return anchorError(err, "the journal's anchor cannot be made")
+	}
 	return nil
 }
 
@@ -132,15 +135,6 @@ func (a *anchor) sync() error {
 	return nil
 }
 
-// syncFolder makes a new name in path's folder last. Where folders cannot be
-// synced the system sees to that itself.
-func syncFolder(path string) {
-	if d, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = d.Sync()
-		d.Close()
-	}
-}
-
 // evidencePath names the copy of an anchor that had seen more than the store had.
 func evidencePath(path string, seq uint64) string { return fmt.Sprintf("%s.cut-%d", path, seq) }
 
@@ -152,19 +146,11 @@ func (a *anchor) keepEvidence(cut *Truncation) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(evidencePath(a.path, cut.Anchor), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	err = durable.Create(evidencePath(a.path, cut.Anchor), data, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil // kept by an attempt before
+		return nil // an earlier attempt kept it
 	}
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	syncFolder(a.path)
-	return errors.Join(err, f.Close())
+	return err
 }
 
 // set writes a point into the older slot. A failure leaves the anchor behind

@@ -8,10 +8,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 
+	"callgate/internal/durable"
 	"callgate/tool"
 )
 
@@ -57,30 +57,15 @@ func readKey(path string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// makeKey writes a new key beside its place and links it there, so that a key
-// file is whole or absent, and of two makers the first wins.
+// makeKey makes a key file. Of two makers the first wins.
 func makeKey(path string) (ed25519.PrivateKey, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, keyError(tool.Internal, err, "no signing key can be made")
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // 0600
-	if err != nil {
-		return nil, keyError(tool.Unavailable, err, "the journal's signing key cannot be written")
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(base64.StdEncoding.EncodeToString(key.Seed()) + "\n")
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Link(f.Name(), path)
-	}
+	err = durable.Create(path, []byte(base64.StdEncoding.EncodeToString(key.Seed())+"\n"), 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return readKey(path)
-	}
-	if err != nil { // a file system without links: the one who holds the state directory is alone anyway
-		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		return nil, keyError(tool.Unavailable, err, "the journal's signing key cannot be written")

@@ -4,53 +4,21 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
+	"callgate/internal/durable"
 	"callgate/tool"
 )
 
-// replace puts a file in the place of another, all of it or nothing: it is on
-// disk before it has its name, and its name is on disk before replace returns.
-// The caller holds the lock.
-func replace(path string, data []byte) (err error) {
-	leftovers, _ := filepath.Glob(path + ".new-*") // of a crash
-	for _, name := range leftovers {
-		_ = os.Remove(name)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // 0600
-	if err != nil {
+// replace puts a file in the place of another. The caller holds the lock, so
+// what an earlier write left unfinished belongs to nobody: a crash must not
+// leave a key lying about for long.
+func replace(path string, data []byte) error {
+	if err := durable.RemovePartials(path, 0); err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(path))
-}
-
-// syncFolder makes the names in a folder last, where a system needs asking.
-func syncFolder(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return durable.Write(path, data, 0o600)
 }
 
 // readOwn reads a file that nobody but its owner may read. One that is not

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"callgate/internal/durable"
 	"callgate/tool"
 )
 
@@ -44,7 +45,7 @@ func (s *store) migratePlain(op string) error {
 			Message: "the values of " + s.old + " are in the secret store now, but the plain file cannot be removed",
 			Hint:    "remove it yourself"}
 	}
-	_ = syncFolder(filepath.Dir(s.old)) // were it to come back, it would be taken over again
+	_ = durable.SyncFolder(filepath.Dir(s.old)) // were it to come back, it would be taken over again
 	return nil
 }
 

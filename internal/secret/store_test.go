@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/zalando/go-keyring"
 
+	"callgate/internal/durable"
 	"callgate/internal/secret"
 	"callgate/tool"
 )
@@ -248,21 +249,21 @@ func TestKilledWritersLoseNothing(t *testing.T) {
 		}
 	}
 	v := openStore(t, folder)
-	durable := 0
+	written := 0
 	for i := 0; i+1 < len(said); i++ {
 		if name := said[i+1]; said[i] == "durable" {
-			durable++
+			written++
 			if got := get(t, v, name); got != value+name {
 				t.Errorf("%s is %q", name, got)
 			}
 		}
 	}
-	if durable < 20 {
-		t.Errorf("only %d values were written: %q", durable, said)
+	if written < 20 {
+		t.Errorf("only %d values were written: %q", written, said)
 	}
 	ok(t, v.Set("last", []byte(value))) // and clears up
 	for name := range files(t, folder) {
-		if strings.Contains(name, ".new-") {
+		if durable.IsPartial(name) {
 			t.Errorf("%s was left behind", name)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/durable"
 	"callgate/tool"
 )
 
@@ -149,7 +150,7 @@ func (h *Held) HumanKey() (string, error) {
 		return key, err
 	}
 	key = rand.Text()
-	if err := os.WriteFile(h.humanKey(), []byte(key+"\n"), 0o600); err != nil {
+	if err := durable.Write(h.humanKey(), []byte(key+"\n"), 0o600); err != nil {
 		return "", &tool.Error{Op: "statedir.HumanKey", Kind: tool.Unavailable, Message: "the human's key cannot be kept", Err: err}
 	}
 	return key, nil
