@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"callgate/internal/durable"
 	"callgate/internal/source/mcp/translate"
 	"callgate/tool"
 )
@@ -139,7 +140,7 @@ func (c Cache) Load(key string) (*Listing, error) {
 }
 
 // Store writes a manifest: whole or not at all, and for its owner alone.
-func (c Cache) Store(m *Listing) (err error) {
+func (c Cache) Store(m *Listing) error {
 	if c == "" {
 		return nil
 	}
@@ -150,20 +151,7 @@ func (c Cache) Store(m *Listing) (err error) {
 	if err := os.MkdirAll(string(c), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(string(c), "manifest-*.partial") // 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), c.path(m.Key))
+	return durable.Write(c.path(m.Key), data, 0o600)
 }
 
 // Problem is something about a server's tools that a person should know.

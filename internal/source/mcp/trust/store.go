@@ -9,11 +9,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 	"unicode/utf8"
 
+	"callgate/internal/durable"
 	"callgate/internal/source/mcp/trust/definition"
 	"callgate/tool"
 )
@@ -280,32 +280,11 @@ func (s *Store) lock(op string) (*os.File, error) {
 	}
 }
 
-// replace puts data in the place of a file, whole or not at all. Only the
-// holder of the lock calls it, so one name serves for what is not yet whole;
-// what a crash left there goes first.
+// replace puts data in the place of a file. Only the holder of the lock calls
+// it, so what a crash left of an earlier write belongs to nobody.
 func replace(path string, data []byte) error {
-	half := path + ".new"
-	if err := os.Remove(half); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := durable.RemovePartials(path, 0); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(half, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = rename(half, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(half))
-	}
-	// Where folders cannot be synced the system sees to that itself.
-	if d, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = d.Sync()
-		d.Close()
-	}
-	return nil
+	return durable.Write(path, data, 0o600)
 }

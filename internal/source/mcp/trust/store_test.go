@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"callgate/internal/durable"
 	"callgate/internal/source/mcp/trust"
 	"callgate/tool"
 )
@@ -149,7 +150,12 @@ func TestNothingNewIsNotWritten(t *testing.T) {
 // What a crash left half written is neither read nor in the way.
 func TestHalfWritten(t *testing.T) {
 	path, whole := filled(t)
-	if err := os.WriteFile(path+".new", whole[:100], 0o400); err != nil {
+	half, err := durable.New(filepath.Dir(path), filepath.Base(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(half.Discard) // a crash would only leave the file
+	if _, err := half.Write(whole[:100]); err != nil {
 		t.Fatal(err)
 	}
 	s, err := trust.Open(path)
@@ -163,7 +169,7 @@ func TestHalfWritten(t *testing.T) {
 	if err != nil || fmt.Sprint(servers) != "[another "+key+"]" {
 		t.Errorf("%v, %v", servers, err)
 	}
-	if _, err := os.Stat(path + ".new"); !os.IsNotExist(err) {
+	if _, err := os.Stat(half.Name()); !os.IsNotExist(err) {
 		t.Errorf("it is still there: %v", err)
 	}
 }

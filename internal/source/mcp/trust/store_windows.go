@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
-	"time"
 )
 
 const sharingViolation = syscall.Errno(32)
@@ -30,15 +29,3 @@ func lockFile(path string) (*os.File, error) {
 
 // private has nothing to say: the mode bits do not tell who may write.
 func private(fs.FileInfo) error { return nil }
-
-// rename tries for a moment, since a file that somebody is reading cannot be
-// replaced here.
-func rename(from, to string) error {
-	for tries := 0; ; tries++ {
-		err := os.Rename(from, to)
-		if err == nil || tries == 100 || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, sharingViolation) {
-			return err
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}
