@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"callgate/internal/durable"
 )
 
 // header is the first line of a file: whose book it is, and the numbers that
@@ -156,7 +158,7 @@ func (c *contents) apply(line []byte, held map[string]*Entry) bool {
 
 // repair makes a damaged file whole again, with what could be read of it, and
 // says what was done.
-func (c *contents) repair(path string, name Key, d *damagedError, rename renamer) (string, error) {
+func (c *contents) repair(path string, name Key, d *damagedError, rename renaming) (string, error) {
 	if d.torn >= 0 {
 		if err := os.Truncate(path, d.torn); err != nil {
 			return "", err
@@ -165,7 +167,7 @@ func (c *contents) repair(path string, name Key, d *damagedError, rename renamer
 		return "its end was cut off", nil
 	}
 	aside := path + ".damaged-" + time.Now().UTC().Format("20060102T150405.000000000")
-	if err := rename(path, aside); err != nil {
+	if err := rename(func() error { return durable.Move(path, aside) }); err != nil {
 		return "", err
 	}
 	c.size = 0
@@ -175,8 +177,8 @@ func (c *contents) repair(path string, name Key, d *damagedError, rename renamer
 	return "it was put aside as " + filepath.Base(aside) + ", and what can be read is kept", c.rewrite(path, name, rename)
 }
 
-// renamer is how files get their names: while nobody reads them.
-type renamer func(from, to string) error
+// renaming does something that gives a file its name, while nobody reads it.
+type renaming func(do func() error) error
 
 // encode is the file as it is written anew.
 func (c *contents) encode(name Key) ([]byte, error) {
@@ -191,7 +193,7 @@ func (c *contents) encode(name Key) ([]byte, error) {
 }
 
 // rewrite writes the file anew, whole or not at all.
-func (c *contents) rewrite(path string, name Key, rename renamer) error {
+func (c *contents) rewrite(path string, name Key, rename renaming) error {
 	data, err := c.encode(name)
 	if err != nil {
 		return err
@@ -199,12 +201,15 @@ func (c *contents) rewrite(path string, name Key, rename renamer) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	if err := replace(path, data, rename); err != nil {
+	if err := rename(func() error { return durable.Write(path, data, 0o600) }); err != nil {
 		return err
 	}
 	if c.size == 0 { // the folders may be new too
 		folder := filepath.Dir(path)
-		syncFolders(filepath.Dir(folder), filepath.Dir(filepath.Dir(folder)), filepath.Dir(filepath.Dir(filepath.Dir(folder))))
+		for range 3 {
+			folder = filepath.Dir(folder)
+			_ = durable.SyncFolder(folder)
+		}
 	}
 	c.size, c.waste = int64(len(data)), 0
 	return nil
@@ -234,37 +239,4 @@ func (c *contents) append(path string, line change) error {
 		c.size += int64(b.Len())
 	}
 	return err
-}
-
-// replace puts data in the place of a file, whole or not at all. One caller at
-// a time writes a book, so one name serves for what is not yet whole.
-func replace(path string, data []byte, rename renamer) error {
-	half := path + ".new"
-	f, err := os.OpenFile(half, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = rename(half, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(half))
-	}
-	syncFolders(filepath.Dir(path))
-	return nil
-}
-
-// syncFolders makes the names in folders lasting. Where folders cannot be
-// synced the system sees to that itself.
-func syncFolders(folders ...string) {
-	for _, folder := range folders {
-		if d, err := os.Open(folder); err == nil {
-			_ = d.Sync()
-			_ = d.Close()
-		}
-	}
 }

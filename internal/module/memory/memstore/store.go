@@ -263,7 +263,7 @@ func (s *Store) load(h *openBook) error {
 }
 
 // save writes what a draft changed.
-func (h *openBook) save(d *Edit, rename renamer) error {
+func (h *openBook) save(d *Edit, rename renaming) error {
 	next := &contents{entries: d.Entries, seq: d.seq, last: d.last, size: h.now.size, waste: h.now.waste + int64(d.waste)}
 	anew := d.erase || next.size == 0 || next.waste > max(wasteful, next.size/2)
 	var err error
@@ -279,10 +279,10 @@ func (h *openBook) save(d *Edit, rename renamer) error {
 	return err
 }
 
-func (s *Store) rename(from, to string) error {
+func (s *Store) rename(do func() error) error {
 	s.naming.Lock()
 	defer s.naming.Unlock()
-	return os.Rename(from, to)
+	return do()
 }
 
 // evict deletes the books of the sessions that were written longest ago.
