@@ -58,6 +58,10 @@ var rules = house.Rules{
 			Why: "front ends reach the kernel through internal/client"},
 		{Import: "callgate/internal/house", Only: []string{"scripts"}, Why: "nothing that ships measures itself"},
 	},
+	ForbiddenCalls: []house.ForbiddenCall{
+		{Import: "os", Name: "Rename", Why: "a file is replaced by internal/durable, which says what survives a crash",
+			Only: []string{"internal/durable", "internal/module/web/pagecache"}}, // a cache need not survive one
+	},
 	BadNames:    []string{"util", "utils", "common", "helpers", "types", "models", "misc"},
 	HandlerRoom: "internal/gate",
 }
