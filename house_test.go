@@ -16,11 +16,11 @@ import (
 var rules = house.Rules{
 	Layers: [][]string{
 		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/durable"},
-		{"llm", "internal/secret", "internal/statedir"},
+		{"llm", "internal/secret", "internal/statedir", "internal/document"},
 		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",
 			"internal/search/eval"},
 		{"internal/search", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
-			"internal/netguard", "internal/markdown", "internal/agent/surface", "internal/agent/calltext",
+			"internal/netguard", "internal/markdown", "internal/task", "internal/agent/surface", "internal/agent/calltext",
 			"internal/agent/filter", "internal/conversation/history", "internal/conversation/prompt",
 			"internal/conversation/compact", "internal/gate/schema", "internal/gate/policy", "internal/gate/approval",
 			"internal/gate/lock"},
@@ -29,8 +29,8 @@ var rules = house.Rules{
 			"internal/source/executable", "internal/gate", "internal/app", "internal/module/filesystem",
 			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",
 			"internal/module/database", "internal/module/git", "internal/module/memory"},
-		{"internal/storage/sqlite", "internal/storage/storagetest", "internal/protocol", "internal/importer"},
-		{"internal/client"},
+		{"internal/storage", "internal/protocol", "internal/importer"},
+		{"internal/storage/sqlite", "internal/storage/storagetest", "internal/client"},
 		{"internal/kernel"},
 		{".", "internal/daemon", "internal/tui"},
 		{"internal/cli"},
@@ -56,6 +56,7 @@ var rules = house.Rules{
 			Why: "the gate is reached through the kernel"},
 		{Import: "callgate/internal/kernel", Only: []string{".", "internal/daemon"},
 			Why: "front ends reach the kernel through internal/client"},
+		{Import: "callgate/internal/storage/sqlite", Only: []string{"internal/kernel"}, Why: "the kernel chooses the driver"},
 		{Import: "callgate/internal/house", Only: []string{"scripts"}, Why: "nothing that ships measures itself"},
 	},
 	ForbiddenCalls: []house.ForbiddenCall{

@@ -13,6 +13,9 @@ type Config struct {
 	// State is the state directory. Default: $CALLGATE_STATE, else
 	// $XDG_STATE_HOME/callgate, else ~/.local/state/callgate.
 	State string
+	// Storage is where everything is kept: a file for SQLite. Default: the one in
+	// the state directory.
+	Storage string
 	// Tools are the embedder's own, known before anything left over from an
 	// earlier life is taken up; Register adds more later.
 	Tools []*tool.Tool

@@ -40,7 +40,7 @@ func (k *Kernel) Forget(ctx context.Context, id string) error {
 			}
 		}
 	}
-	return k.talkStore().Delete(ctx, id)
+	return k.database.Stores().Deleter.Delete(ctx, id)
 }
 
 // Follow yields the events after one, and then each as it comes.
@@ -50,7 +50,7 @@ func (c *Conversation) Follow(ctx context.Context, after int64, seen func(histor
 
 // talkStore keeps conversations, without the values of secrets: what a user
 // typed, and a model wrote, may hold one.
-func (k *Kernel) talkStore() history.Store { return scrubbed{k.database.Conversations(), k.secrets} }
+func (k *Kernel) talkStore() history.Store { return scrubbed{k.database.Stores().Conversations, k.secrets} }
 
 type scrubbed struct {
 	history.Store

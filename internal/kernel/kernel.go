@@ -27,7 +27,7 @@ import (
 	"callgate/internal/source/mcp"
 	"callgate/internal/source/mcp/trust"
 	"callgate/internal/statedir"
-	"callgate/internal/storage/sqlite"
+	"callgate/internal/storage"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -49,7 +49,7 @@ type Kernel struct {
 	trust    *trust.Store
 	planner  surface.Planner
 	log      *slog.Logger
-	database *sqlite.DB
+	database storage.Driver
 	user     string
 	humanKey string
 	asks     atomic.Pointer[Elicit] // who carries the questions of MCP servers to a human
@@ -107,7 +107,7 @@ func stateDir(path string) (statedir.Dir, error) {
 func (k *Kernel) open(ctx context.Context, cfg Config) error {
 	var err error
 	// First of all, so that a directory of a newer Callgate is left as it was.
-	if k.database, err = sqlite.Open(ctx, k.State.Database()); err != nil {
+	if k.database, err = openStorage(ctx, cfg.Storage, k.State.Dir); err != nil {
 		return err
 	}
 	if k.humanKey, err = k.State.HumanKey(); err != nil {
@@ -120,10 +120,8 @@ func (k *Kernel) open(ctx context.Context, cfg Config) error {
 	if err := k.secrets.Problem(); err != nil {
 		k.log.Warn("the secret store cannot be used now", "error", err)
 	}
-	if k.Artifacts, err = artifact.Open(k.State.Artifacts()); err != nil {
-		return err
-	}
-	k.Journal, err = journal.Open(ctx, k.database.Journal(), journal.Options{
+	k.Artifacts = artifact.New(k.database.Stores().Blobs)
+	k.Journal, err = journal.Open(ctx, k.database.Stores().Journal, journal.Options{
 		Anchor: k.State.Anchor(), KeyFile: k.State.JournalKey(), Kernel: version.Version,
 	})
 	if err != nil {
@@ -134,7 +132,7 @@ func (k *Kernel) open(ctx context.Context, cfg Config) error {
 	}
 	// The desk and the door need each other: the desk's hooks look the door up
 	// when they run, and none runs before it is started.
-	k.Approvals = approval.New(k.database.Approvals(), approval.Options{
+	k.Approvals = approval.New(k.database.Stores().Approvals, approval.Options{
 		Key: k.humanKey, Kernel: os.Getpid(), Lineage: cfg.Lineage,
 		Check: func(ctx context.Context, r approval.Request, args json.RawMessage) error {
 			return k.door.CheckEdit(ctx, r, args)

@@ -60,7 +60,6 @@ func (d Dir) Database() string   { return filepath.Join(string(d), "callgate.db"
 func (d Dir) Anchor() string     { return filepath.Join(string(d), "journal.anchor") }
 func (d Dir) JournalKey() string { return filepath.Join(string(d), "journal.key") }
 func (d Dir) Secrets() string    { return filepath.Join(string(d), "secrets.box") }
-func (d Dir) Artifacts() string  { return filepath.Join(string(d), "artifacts") }
 func (d Dir) Servers() string    { return filepath.Join(string(d), "mcp") }
 func (d Dir) Vectors() string    { return filepath.Join(string(d), "vectors") }
 func (d Dir) humanKey() string   { return filepath.Join(string(d), "human.key") }

@@ -12,9 +12,11 @@ import (
 
 	_ "modernc.org/sqlite" // the driver named "sqlite"
 
+	"callgate/internal/artifact"
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
+	"callgate/internal/storage"
 	"callgate/tool"
 )
 
@@ -28,7 +30,12 @@ type DB struct {
 	rows          *rowStore
 	approvals     *approvalStore
 	conversations *conversationStore
+	tasks         *taskStore
+	documents     *documentStore
+	blobs         *artifact.Folder
 }
+
+var _ storage.Driver = (*DB)(nil)
 
 // Open opens the file, makes it when it is absent (its folder must exist), and
 // brings its schema to the present version. A file that a newer Callgate wrote
@@ -91,6 +98,9 @@ func open(ctx context.Context, path string) (db *DB, err error) {
 	db.rows = &rowStore{db: db}
 	db.approvals = &approvalStore{db: db}
 	db.conversations = &conversationStore{db: db}
+	db.tasks = &taskStore{db: db}
+	db.documents = &documentStore{db: db}
+	db.blobs = artifact.NewFolder(filepath.Join(filepath.Dir(path), "artifacts"))
 	return db, nil
 }
 
@@ -103,6 +113,14 @@ func source(path string, pragmas ...string) string {
 		slashed = "/" + slashed // a drive letter
 	}
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: slashed, RawQuery: q.Encode()}).String()
+}
+
+// Stores returns the stores.
+func (db *DB) Stores() storage.Stores {
+	return storage.Stores{
+		Journal: db.rows, Approvals: db.approvals, Conversations: db.conversations, Deleter: db.conversations,
+		Documents: db.documents, Blobs: db.blobs, Tasks: db.tasks, Queue: db.tasks,
+	}
 }
 
 // Journal returns the journal's rows.

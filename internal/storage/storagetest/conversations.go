@@ -12,21 +12,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/conversation/history"
+	"callgate/internal/storage"
 	"callgate/llm"
 	"callgate/tool"
 )
 
-// Conversations tests a driver's session.Store.
+// Conversations tests a driver's history.Store and history.Deleter.
 func Conversations(t *testing.T, open Open) {
-	each(t, open, map[string]func(*testing.T, Driver){
+	each(t, open, map[string]func(*testing.T, storage.Driver){
 		"RoundTrip": eventsRoundTrip,
 		"Create":    createIsUnique,
-		"NotFound":  sessionNotFound,
-		"Lists":     listsSessions,
+		"NotFound":  conversationNotFound,
+		"Lists":     listsConversations,
 		"OneWriter": oneAppendWins,
-		"Delete":    deletesSession,
+		"Delete":    deletesConversation,
 	})
-	t.Run("Persists", func(t *testing.T) { sessionsPersist(t, open) })
+	t.Run("Persists", func(t *testing.T) { conversationsPersist(t, open) })
 }
 
 var day = time.Date(2026, 3, 4, 5, 6, 7, 891234567, time.UTC)
@@ -61,17 +62,17 @@ func numbered(after int64, events []history.Event) []history.Event {
 	return events
 }
 
-func begin(t *testing.T, d Driver, ids ...string) history.Store {
+func begin(t *testing.T, d storage.Driver, ids ...string) history.Store {
 	t.Helper()
 	for _, id := range ids {
-		if err := d.Conversations().Create(t.Context(), newInfo(id)); err != nil {
+		if err := d.Stores().Conversations.Create(t.Context(), newInfo(id)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return d.Conversations()
+	return d.Stores().Conversations
 }
 
-func eventsRoundTrip(t *testing.T, d Driver) {
+func eventsRoundTrip(t *testing.T, d storage.Driver) {
 	s := begin(t, d, "a", "b")
 	info := newInfo("a")
 	if err := s.Append(t.Context(), info, 0, allEvents()); err != nil {
@@ -94,24 +95,24 @@ func eventsRoundTrip(t *testing.T, d Driver) {
 	info.Events = 8
 	kept, err := s.Get(t.Context(), "a")
 	if diff := cmp.Diff(info, kept); err != nil || diff != "" {
-		t.Errorf("the line: %v %s", err, diff)
+		t.Errorf("the info: %v %s", err, diff)
 	}
 	if other, err := s.Read(t.Context(), "b", 0); err != nil || len(other) != 0 {
 		t.Errorf("another conversation has %v, %v", other, err)
 	}
 }
 
-func createIsUnique(t *testing.T, d Driver) {
+func createIsUnique(t *testing.T, d storage.Driver) {
 	s := begin(t, d, "a")
 	if err := s.Create(t.Context(), newInfo("a")); tool.KindOf(err) != tool.Conflict {
 		t.Errorf("a second time: %v", err)
 	}
 }
 
-func sessionNotFound(t *testing.T, d Driver) {
-	s := d.Conversations()
+func conversationNotFound(t *testing.T, d storage.Driver) {
+	s := d.Stores().Conversations
 	_, err := s.Get(t.Context(), "none")
-	for what, err := range map[string]error{"get": err, "append": s.Append(t.Context(), newInfo("none"), 0, allEvents()), "delete": s.Delete(t.Context(), "none")} {
+	for what, err := range map[string]error{"get": err, "append": s.Append(t.Context(), newInfo("none"), 0, allEvents()), "delete": d.Stores().Deleter.Delete(t.Context(), "none")} {
 		if tool.KindOf(err) != tool.NotFound {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -121,7 +122,7 @@ func sessionNotFound(t *testing.T, d Driver) {
 	}
 }
 
-func listsSessions(t *testing.T, d Driver) {
+func listsConversations(t *testing.T, d storage.Driver) {
 	s := begin(t, d, "a", "b", "c")
 	for i, id := range []string{"b", "a"} {
 		info := newInfo(id)
@@ -142,7 +143,7 @@ func listsSessions(t *testing.T, d Driver) {
 	}
 }
 
-func oneAppendWins(t *testing.T, d Driver) {
+func oneAppendWins(t *testing.T, d storage.Driver) {
 	s := begin(t, d, "a")
 	var won, lost atomic.Int64
 	var wg sync.WaitGroup
@@ -165,14 +166,14 @@ func oneAppendWins(t *testing.T, d Driver) {
 	}
 }
 
-func deletesSession(t *testing.T, d Driver) {
+func deletesConversation(t *testing.T, d storage.Driver) {
 	s := begin(t, d, "a", "b")
 	for _, id := range []string{"a", "b"} {
 		if err := s.Append(t.Context(), newInfo(id), 0, allEvents()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Delete(t.Context(), "a"); err != nil {
+	if err := d.Stores().Deleter.Delete(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	gone, err := s.Read(t.Context(), "a", 0)
@@ -182,17 +183,17 @@ func deletesSession(t *testing.T, d Driver) {
 	}
 }
 
-func sessionsPersist(t *testing.T, open Open) {
+func conversationsPersist(t *testing.T, open Open) {
 	place := t.TempDir()
-	for life := range 3 {
+	for n := range 3 {
 		d := open(t, place)
-		id := fmt.Sprint("s", life)
+		id := fmt.Sprint("s", n)
 		s := begin(t, d, id)
 		if err := s.Append(t.Context(), newInfo(id), 0, allEvents()); err != nil {
 			t.Fatal(err)
 		}
-		if list, err := s.List(t.Context(), 0); err != nil || len(list) != life+1 {
-			t.Errorf("life %d: %d conversations, %v", life, len(list), err)
+		if list, err := s.List(t.Context(), 0); err != nil || len(list) != n+1 {
+			t.Errorf("start %d: %d conversations, %v", n, len(list), err)
 		}
 		if err := d.Close(); err != nil {
 			t.Fatal(err)

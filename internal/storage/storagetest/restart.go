@@ -27,7 +27,7 @@ func survivesRestarts(t *testing.T, open Open) {
 	doubted := map[string]int{}
 	for life := range restarts {
 		d := open(t, place)
-		j, err := journal.Open(t.Context(), d.Journal(), opts)
+		j, err := journal.Open(t.Context(), d.Stores().Journal, opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func survivesRestarts(t *testing.T, open Open) {
 			t.Fatal(err)
 		}
 		seen = follow(t, j, seen, 0)
-		if report, err := journal.Verify(t.Context(), d.Journal(), opts, nil); err != nil || !report.OK() || report.Last != seen {
+		if report, err := journal.Verify(t.Context(), d.Stores().Journal, opts, nil); err != nil || !report.OK() || report.Last != seen {
 			t.Fatalf("life %d, followed to %d: %+v, %v", life, seen, report, err)
 		}
 		if err := d.Close(); err != nil {
