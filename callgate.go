@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"callgate/internal/kernel"
+	_ "callgate/internal/sandbox/selfstart" // a program with a kernel in it is its own sandbox helper
 	"callgate/internal/version"
 )
 

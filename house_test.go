@@ -57,7 +57,14 @@ var rules = house.Rules{
 		{Import: "callgate/internal/kernel", Only: []string{".", "internal/daemon"},
 			Why: "front ends reach the kernel through internal/client"},
 		{Import: "callgate/internal/storage/sqlite", Only: []string{"internal/kernel"}, Why: "the kernel chooses the driver"},
+		{Import: "callgate/internal/sandbox/selfstart", Only: []string{".", "cmd/callgate"},
+			Why: "importing it changes what a program is, which is for main and for the public package to say"},
 		{Import: "callgate/internal/house", Only: []string{"scripts"}, Why: "nothing that ships measures itself"},
+	},
+	TestsNeed: []house.TestsNeed{
+		{Import: "callgate/internal/sandbox", Needs: "callgate/internal/sandbox/selfstart",
+			Except: "internal/sandbox/launcher", // whose tests are those of a program without a helper
+			Why:    "without a helper they would find no sandbox, and be skipped"},
 	},
 	ForbiddenCalls: []house.ForbiddenCall{
 		{Import: "os", Name: "Rename", Why: "a file is replaced by internal/durable, which says what survives a crash",

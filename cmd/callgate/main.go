@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"callgate/internal/cli"
+	_ "callgate/internal/sandbox/selfstart" // started as the sandbox's helper, this program never reaches main
 )
 
 func main() { os.Exit(cli.Main(os.Args[1:])) }

@@ -117,6 +117,24 @@ func TestAPackageWithoutAComment(t *testing.T) {
 	}
 }
 
+// Tests that need an import have it in one of their files.
+func TestTestsNeed(t *testing.T) {
+	rules := Rules{Layers: [][]string{{"low", "low2"}}, TestsNeed: []TestsNeed{{Import: "m/box", Needs: "m/start", Why: "else they are skipped"}}}
+	files := map[string]string{"low/a_test.go": "package p\nimport \"m/box\"\n", "low2/b_test.go": "package p\nimport _ \"m/start\"\n"}
+	if got := rules.Check(tree(t, files)); len(got) != 1 || !strings.Contains(got[0].What, "else they are skipped") {
+		t.Error(got)
+	}
+	rules.TestsNeed[0].Except = "low"
+	if got := rules.Check(tree(t, files)); len(got) != 0 {
+		t.Error(got)
+	}
+	rules.TestsNeed[0].Except = ""
+	files["low/b_test.go"] = "package p\nimport _ \"m/start\"\n"
+	if got := rules.Check(tree(t, files)); len(got) != 0 {
+		t.Error(got)
+	}
+}
+
 // Tests may import what they like, but stand in a layer.
 func TestTestsAreFree(t *testing.T) {
 	rules := Rules{Layers: [][]string{{"low"}, {"high"}}, Forbidden: []Forbidden{{Import: "x", Why: "never"}}}

@@ -21,6 +21,8 @@ type Rules struct {
 	Forbidden []Forbidden
 	// ForbiddenCalls lists functions that only some rooms may use.
 	ForbiddenCalls []ForbiddenCall
+	// TestsNeed lists imports that tests must have where they have another.
+	TestsNeed []TestsNeed
 	// Public lists the packages whose exported names mention no internal type.
 	Public []string
 	// BadNames lists package names that say nothing.
@@ -45,6 +47,14 @@ type ForbiddenCall struct {
 	Import string   // the package
 	Name   string   // the function
 	Only   []string // the folders that may use it, with everything below them
+	Why    string
+}
+
+// TestsNeed is an import without which the tests of a folder would be silent.
+type TestsNeed struct {
+	Import string // tests that import this
+	Needs  string // must import that, in any file of their folder
+	Except string // but not those of this folder
 	Why    string
 }
 
@@ -81,6 +91,7 @@ func (r Rules) Check(t *Tree) []Problem {
 			c.public(f)
 		}
 	}
+	c.testsNeed()
 	c.docs()
 	c.tail()
 	return c.problems
@@ -181,6 +192,26 @@ func importName(file *ast.File, imported string) string {
 		return path.Base(imported)
 	}
 	return ""
+}
+
+func (c *checking) testsNeed() {
+	for _, rule := range c.TestsNeed {
+		needs, has := map[string]string{}, map[string]bool{}
+		for _, f := range c.tree.Files {
+			if !f.Test {
+				continue
+			}
+			if slices.Contains(f.Imports, rule.Import) && f.Folder != rule.Except {
+				needs[f.Folder] = f.Path
+			}
+			has[f.Folder] = has[f.Folder] || slices.Contains(f.Imports, rule.Needs)
+		}
+		for folder, file := range needs {
+			if !has[folder] {
+				c.add(file, "imports %s, and no test beside it imports %s: %s", rule.Import, rule.Needs, rule.Why)
+			}
+		}
+	}
 }
 
 func (c *checking) inits(f File) {

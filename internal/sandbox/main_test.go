@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"callgate/internal/sandbox"
+	_ "callgate/internal/sandbox/selfstart"
 )
 
 // actorName is the first argument of this test program when it plays a part

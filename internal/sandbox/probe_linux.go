@@ -16,6 +16,10 @@ import (
 
 // probe tries everything that a run could use.
 func (r *Report) probe() {
+	if !launcher.Declared() {
+		r.Notes = append(r.Notes, "this program cannot be its own sandbox helper: "+undeclaredHint)
+		return
+	}
 	if auditArch == 0 {
 		r.Notes = append(r.Notes, "the sandbox does not know this processor's system calls: no walls")
 		return

@@ -22,6 +22,9 @@ var spare = &prefork.Pool{Idle: 30 * time.Second}
 
 func rest() { spare.Close() }
 
+// undeclaredHint is for who wrote the program.
+const undeclaredHint = "import callgate/internal/sandbox/selfstart in package main; package callgate does"
+
 // run makes the run at the best level that the machine permits.
 func (s *Spec) run(ctx context.Context, machine Report) (Exit, error) {
 	return s.runWith(ctx, spare, machine)
@@ -31,6 +34,10 @@ func (s *Spec) run(ctx context.Context, machine Report) (Exit, error) {
 func (s *Spec) runWith(ctx context.Context, by *prefork.Pool, machine Report) (Exit, error) {
 	if s.Unconfined {
 		return s.runUnconfined(ctx)
+	}
+	if !launcher.Declared() && !s.Relaxed {
+		return Exit{}, tool.Errorf("sandbox.Run", tool.Unavailable, "this program cannot be its own sandbox helper").
+			WithHint("%s", undeclaredHint)
 	}
 	missing := machine.missing(s)
 	var l *layout

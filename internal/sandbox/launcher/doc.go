@@ -11,17 +11,14 @@
 // helper is started the cheap way (the parent's memory is borrowed, not
 // copied), is small, and is the one that forks.
 //
-// # Why it branches while packages are initialised
+// # Where it begins
 //
-// Packages are initialised in the order of their import paths, as far as their
-// own imports allow. This package imports a handful of small ones, so its turn
-// comes before that of any large library, whose initialisation costs a
-// multiple of the whole sandbox. A helper that waited for main would pay for
-// all of them. Nothing has to be called: a program that can ask for a helper
-// imports this package, and therefore can be one.
+// [Main] is where a process becomes the helper. Package selfstart calls it, and
+// says why it does so before main; package main imports selfstart. A program
+// that never calls Main is never started as a helper ([Declared]).
 //
 // A process is the helper when its only argument is [Marker] and descriptor
-// [LeashFD] is a socket. The program that it runs comes through that socket,
+// [ControlFD] is a socket. The program that it runs comes through that socket,
 // never from arguments that somebody could type.
 //
 // # The parts

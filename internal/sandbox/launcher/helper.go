@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 )
@@ -32,11 +33,16 @@ const (
 	ByProcesses = "processes"
 )
 
-// In the helper this never comes to an end; in every other process it is over
-// at once.
-var _ = branch()
+// declared says that this program calls Main, so that a second start of it
+// becomes a helper.
+var declared atomic.Bool
 
-func branch() bool {
+// Main makes this process a helper if it was started as one, and then does not
+// return. In every other process it returns false at once. A program that calls
+// it before anything else declares that it can be its own helper; package
+// selfstart is the way to do so.
+func Main() bool {
+	declared.Store(true)
 	if len(os.Args) != 1 || os.Args[0] != Marker {
 		return false
 	}
@@ -49,6 +55,10 @@ func branch() bool {
 		syscall.RawSyscall6(syscall.SYS_EXIT_GROUP, uintptr(code), 0, 0, 0, 0, 0)
 	}
 }
+
+// Declared reports whether this program called Main. One that did not must not
+// be started as a helper: it would run as what it is, once more.
+func Declared() bool { return declared.Load() }
 
 // helper is one run seen from outside its walls.
 type helper struct {

@@ -37,6 +37,9 @@ type helper struct {
 // start starts a helper, which makes a ground, in the hope that it will be the
 // right one, and waits.
 func start(ground launcher.Namespaces) (*helper, error) {
+	if !launcher.Declared() {
+		return nil, errors.New("this program does not import callgate/internal/sandbox/selfstart")
+	}
 	leash, theirLeash, err := socketpair()
 	if err != nil {
 		return nil, err
