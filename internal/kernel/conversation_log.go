@@ -50,7 +50,9 @@ func (c *Conversation) Follow(ctx context.Context, after int64, seen func(histor
 
 // talkStore keeps conversations, without the values of secrets: what a user
 // typed, and a model wrote, may hold one.
-func (k *Kernel) talkStore() history.Store { return scrubbed{k.database.Stores().Conversations, k.secrets} }
+func (k *Kernel) talkStore() history.Store {
+	return scrubbed{k.database.Stores().Conversations, k.secrets}
+}
 
 type scrubbed struct {
 	history.Store

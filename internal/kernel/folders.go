@@ -12,6 +12,7 @@ import (
 
 	"callgate/internal/app"
 	"callgate/internal/gate/schema"
+	"callgate/internal/sandbox"
 	"callgate/internal/source/executable"
 	"callgate/tool"
 )
@@ -30,7 +31,7 @@ type folders struct {
 
 // newFolders makes the source of an app's folders. hidden is what no tool may
 // ever see.
-func newFolders(a *app.App, scope string, hidden []string) *folders {
+func newFolders(a *app.App, scope string, hidden []string, helpers *sandbox.Helpers) *folders {
 	f := &folders{app: a, scope: scope}
 	for _, layer := range []string{"agent", "global"} {
 		for _, dir := range a.Dirs {
@@ -39,7 +40,7 @@ func newFolders(a *app.App, scope string, hidden []string) *folders {
 				continue
 			}
 			f.parts = append(f.parts, executable.New(executable.Options{
-				Dir: part, Strict: a.Strict, Hidden: hidden, Relaxed: a.Relaxed,
+				Dir: part, Strict: a.Strict, Hidden: hidden, Helpers: helpers, Relaxed: a.Relaxed,
 				Check: func(raw json.RawMessage) error { _, err := schema.Compile(raw); return err },
 			}))
 		}
@@ -118,7 +119,7 @@ func (k *Kernel) addFolders(a *app.App, scope string) (f *folders, err error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	fresh := newFolders(a, scope, k.hidden())
+	fresh := newFolders(a, scope, k.hidden(), k.helpers)
 	f = k.folders[scope]
 	if f == nil || !sameFolders(f, fresh) {
 		if f != nil {

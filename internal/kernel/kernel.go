@@ -50,6 +50,7 @@ type Kernel struct {
 	planner  surface.Planner
 	log      *slog.Logger
 	database storage.Driver
+	helpers  *sandbox.Helpers
 	user     string
 	humanKey string
 	asks     atomic.Pointer[Elicit] // who carries the questions of MCP servers to a human
@@ -83,7 +84,7 @@ func Open(ctx context.Context, cfg Config) (*Kernel, error) {
 		return nil, err
 	}
 	k := &Kernel{
-		State: held, Locks: lock.New(), Live: &journal.OutputBus{}, log: cfg.Log, user: userName(),
+		State: held, helpers: sandbox.NewHelpers(), Locks: lock.New(), Live: &journal.OutputBus{}, log: cfg.Log, user: userName(),
 		sessions: map[string]*Session{}, talks: map[string]*Conversation{}, folders: map[string]*folders{}, finders: map[string]*finder{}, upstreams: map[string][]*upstream{},
 	}
 	if k.log == nil {
@@ -299,7 +300,7 @@ func (k *Kernel) Close() error {
 		errs = append(errs, k.database.Close())
 	}
 	errs = append(errs, k.State.Release())
-	sandbox.StopIdleHelper() // no helper waits for a command that will not come
+	k.helpers.Close() // no helper waits for a command that will not come
 	return errors.Join(errs...)
 }
 

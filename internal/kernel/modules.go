@@ -77,7 +77,8 @@ func (k *Kernel) openModules() error {
 	}
 	for _, m := range shipped() {
 		host := module.Host{
-			State: filepath.Join(k.State.String(), "modules", m.Name), Hidden: k.hidden(), Log: k.log.With("module", m.Name), Scrub: k.secrets.ScrubString,
+			State: filepath.Join(k.State.String(), "modules", m.Name), Hidden: k.hidden(), Helpers: k.helpers,
+			Log: k.log.With("module", m.Name), Scrub: k.secrets.ScrubString,
 		}
 		if cache != "" {
 			host.Cache = filepath.Join(cache, "callgate", m.Name)

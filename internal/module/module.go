@@ -20,6 +20,7 @@ package module
 import (
 	"log/slog"
 
+	"callgate/internal/sandbox"
 	"callgate/tool"
 )
 
@@ -44,7 +45,9 @@ type Host struct {
 	State  string   // a folder of its own that survives the kernel
 	Cache  string   // a folder of its own that may be emptied at any time; "": there is none
 	Hidden []string // what no process that a tool starts may see
-	Log    *slog.Logger
+	// Helpers starts the sandboxed processes of tools sooner; may be nil.
+	Helpers *sandbox.Helpers
+	Log     *slog.Logger
 	// Scrub takes the values of secrets out of a text that is to be kept.
 	Scrub func(string) string
 }

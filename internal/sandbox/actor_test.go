@@ -172,7 +172,9 @@ func runner(a []string) error {
 
 // keeper makes a run, says so, and lives until its input ends.
 func keeper(a []string) error {
-	_, err := sandbox.Run(context.Background(), sandbox.Spec{Argv: []string{"true"}, Env: os.Environ(), Workspace: a[0]})
+	_, err := sandbox.Run(context.Background(), sandbox.Spec{
+		Argv: []string{"true"}, Env: os.Environ(), Workspace: a[0], Helpers: sandbox.NewHelpers(),
+	})
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,6 @@ type keeping struct {
 }
 
 func newKeeping(t testing.TB, l level, idle time.Duration) *keeping {
-	sandbox.StopIdleHelper() // other tests' helper
 	until(t, "nothing is left of other tests", func() bool { return len(helpers(t, os.Getpid())) == 0 })
 	k := &keeping{newGround(t), &prefork.Pool{Idle: idle}, l}
 	t.Cleanup(k.keeper.Close)

@@ -15,22 +15,23 @@ import (
 	"callgate/tool"
 )
 
-// spare keeps a helper started for the next run. There is one for the whole
-// process, as there is one report of the machine: a helper that waits knows
-// nothing of whom it will serve.
-var spare = &prefork.Pool{Idle: 30 * time.Second}
+type pool = *prefork.Pool
 
-func rest() { spare.Close() }
+func newPool(idle time.Duration) pool { return &prefork.Pool{Idle: idle} }
 
 // undeclaredHint is for who wrote the program.
 const undeclaredHint = "import callgate/internal/sandbox/selfstart in package main; package callgate does"
 
 // run makes the run at the best level that the machine permits.
 func (s *Spec) run(ctx context.Context, machine Report) (Exit, error) {
-	return s.runWith(ctx, spare, machine)
+	by := &prefork.Pool{} // keeps no helper
+	if s.Helpers != nil {
+		by = s.Helpers.pool
+	}
+	return s.runWith(ctx, by, machine)
 }
 
-// runWith is run with the helpers of a keeper.
+// runWith is run with the helpers of a pool.
 func (s *Spec) runWith(ctx context.Context, by *prefork.Pool, machine Report) (Exit, error) {
 	if s.Unconfined {
 		return s.runUnconfined(ctx)

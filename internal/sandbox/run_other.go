@@ -5,6 +5,7 @@ package sandbox
 import (
 	"context"
 	"strings"
+	"time"
 
 	"callgate/tool"
 )
@@ -25,8 +26,12 @@ func (s *Spec) run(ctx context.Context, machine Report) (Exit, error) {
 	return exit, err
 }
 
-// rest has nothing to give up: no helpers are needed here.
-func rest() {}
+// pool holds nothing: no helpers are needed here.
+type pool struct{}
+
+func newPool(time.Duration) pool { return pool{} }
+
+func (pool) Close() {}
 
 func (r *Report) probe() {
 	r.Notes = append(r.Notes, "confined runs need Linux: elsewhere a command has its own process group and environment, and no walls")

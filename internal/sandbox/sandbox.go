@@ -39,8 +39,8 @@
 //     after the grace everything is killed. Should this process itself die,
 //     the run is killed at once.
 //   - Between runs one process may wait for the next: a helper that was told
-//     nothing yet, gone half a minute after the last run, on Rest, or with this
-//     process.
+//     nothing yet. It ends half a minute after the last run, when its [Helpers]
+//     are closed, or with this process.
 //   - Needs no privilege; run by root, the command has root's files and no
 //     other power of root's.
 //
@@ -78,7 +78,21 @@ type Spec struct {
 	Relaxed    bool          // run with what walls there are
 	Unconfined bool          // ask for none
 	Grace      time.Duration // between SIGTERM and SIGKILL; default 2 seconds
+	Helpers    *Helpers      // where the run's helper comes from; nil: the run starts its own
 }
+
+// Helpers keeps one helper started for the next run, because half of what a
+// short run costs is the start of its helper. Who opens it closes it. It is safe
+// for concurrent use.
+type Helpers struct{ pool pool }
+
+// NewHelpers keeps a helper from the first run on, until 30 seconds after the
+// last one.
+func NewHelpers() *Helpers { return &Helpers{newPool(30 * time.Second)} }
+
+// Close ends the helper that waits for a run, and returns when it is gone. A run
+// after Close starts its own.
+func (h *Helpers) Close() { h.pool.Close() }
 
 // Exit is how a run ended. One that a signal or a limit ended is an Exit, not
 // an error: it ran.
@@ -108,11 +122,6 @@ const (
 // Run starts a process, waits for it, and returns how it ended. An error means
 // that it did not run.
 func Run(ctx context.Context, s Spec) (Exit, error) { return runOn(ctx, s, Probe()) }
-
-// StopIdleHelper gives up the helper that Run keeps started for the next run. It would
-// go by itself half a minute after the last run; who closes a kernel and lives
-// on need not wait for that. Run may be called again all the same.
-func StopIdleHelper() { rest() }
 
 // runOn is Run on a machine that can do what a report says.
 func runOn(ctx context.Context, s Spec, machine Report) (Exit, error) {

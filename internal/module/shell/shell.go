@@ -43,6 +43,8 @@ type Config struct {
 	Relaxed  bool           // run even where this machine cannot put up every wall
 	LockFor  time.Duration  // how long claims are held at most; default 30 seconds
 	Limits   sandbox.Limits // what one command may take
+
+	Helpers *sandbox.Helpers // start commands sooner; may be nil
 }
 
 const (

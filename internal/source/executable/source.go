@@ -50,6 +50,7 @@ import (
 	"strings"
 	"sync"
 
+	"callgate/internal/sandbox"
 	"callgate/internal/source/executable/manifest"
 	"callgate/tool"
 )
@@ -64,6 +65,7 @@ type Options struct {
 	Absolute   bool                        // an absolute exec_path may lead out of Dir
 	Check      func(json.RawMessage) error // judges a schema; nil: any object is taken for one
 	Hidden     []string                    // paths that no tool may see, such as the kernel's state
+	Helpers    *sandbox.Helpers            // start tools sooner; may be nil
 	Relaxed    bool                        // run with what walls this machine can put up
 	Unconfined bool                        // run without any
 	Lock       string                      // what a build recorded; default: tools.lock.json beside Dir

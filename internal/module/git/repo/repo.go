@@ -35,13 +35,15 @@ import (
 	"sync"
 
 	"callgate/internal/module/git/gitconfig"
+	"callgate/internal/sandbox"
 	"callgate/tool"
 )
 
 // Runner is what all repositories of one kernel have in common. The zero value
 // works.
 type Runner struct {
-	Hidden []string // what no command may see
+	Hidden  []string         // what no command may see
+	Helpers *sandbox.Helpers // start commands sooner; may be nil
 
 	mu    sync.Mutex
 	views string            // the folder of the views; "": none was needed yet

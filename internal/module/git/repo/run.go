@@ -109,7 +109,7 @@ func (r *Repository) rejectSubmodules(ctx context.Context) error {
 // spec is the command as the sandbox runs it.
 func (r *Repository) spec(c *Command, v *view) sandbox.Spec {
 	s := Spec(r.program, c.Args, r.grant)
-	s.Dir, s.Hidden = r.Root, r.ground.Hidden
+	s.Dir, s.Hidden, s.Helpers = r.Root, r.ground.Hidden, r.ground.Helpers
 	s.Env = append(environ(c.Children, c.Network),
 		"GIT_DIR="+r.dir, "GIT_COMMON_DIR="+v.dir, "GIT_WORK_TREE="+r.Root)
 	s.Readable = []string{v.dir}
