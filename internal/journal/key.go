@@ -15,8 +15,8 @@ import (
 	"callgate/tool"
 )
 
-// signingKey returns the key that signs what retention drops. A key file that
-// does not exist is made when asked for, and otherwise gives no key.
+// signingKey returns the key that signs what pruning drops. A key file that does
+// not exist is made with create, and gives no key without it.
 func (o Options) signingKey(create bool) (ed25519.PrivateKey, error) {
 	switch {
 	case len(o.Key) == ed25519.PrivateKeySize:
@@ -44,7 +44,8 @@ func readKey(path string) (ed25519.PrivateKey, error) {
 		return nil, err
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, keyError(tool.Denied, nil, "the journal's signing key can be read by others").WithHint("chmod 600 %s", path)
+		return nil, keyError(tool.Denied, nil, "the journal's signing key can be read by others").
+			WithHint("chmod 600 %s", path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -52,7 +53,8 @@ func readKey(path string) (ed25519.PrivateKey, error) {
 	}
 	seed, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(seed) != ed25519.SeedSize {
-		return nil, keyError(tool.Invalid, err, "the journal's signing key is damaged").WithHint("restore %s from a copy", path)
+		return nil, keyError(tool.Invalid, err, "the journal's signing key is damaged").
+			WithHint("restore %s from a copy", path)
 	}
 	return ed25519.NewKeyFromSeed(seed), nil
 }
@@ -89,7 +91,7 @@ func (s PruneSummary) signed() []byte {
 
 func (s *PruneSummary) sign(key ed25519.PrivateKey) { s.Signature = ed25519.Sign(key, s.signed()) }
 
-// authentic reports whether the holder of the key signed the summary.
+// authentic reports whether the summary was signed with the key.
 func (s PruneSummary) authentic(key ed25519.PublicKey) bool {
 	body := s.signed()
 	return len(key) == ed25519.PublicKeySize && body != nil && ed25519.Verify(key, body, s.Signature)
