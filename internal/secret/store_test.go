@@ -353,7 +353,7 @@ func TestPlainFileIsTakenOver(t *testing.T) {
 	}
 }
 
-func TestPlainFileThatCannotBeTakenOverStays(t *testing.T) {
+func TestPlainFileThatCannotBeMigratedStays(t *testing.T) {
 	for name, text := range map[string]string{
 		"a bad name":    `{"A":"` + value + `","not a name":"x"}`,
 		"a large value": `{"A":"` + strings.Repeat("v", secret.MaxValue+1) + `"}`,
@@ -362,7 +362,7 @@ func TestPlainFileThatCannotBeTakenOverStays(t *testing.T) {
 		plain := filepath.Join(folder, "secrets.json")
 		ok(t, os.WriteFile(plain, []byte(text), 0o600))
 		_, err := secret.OpenWith(plain, nil)
-		if tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), "taken over") || strings.Contains(err.Error(), value) {
+		if tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), "cannot be migrated") || strings.Contains(err.Error(), value) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := files(t, folder)["secrets.json"]; got != text {
