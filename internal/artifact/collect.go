@@ -30,7 +30,9 @@ func (s *Store) Usage(ctx context.Context) (Usage, error) {
 // not live, and returns how much that was. The live ones must be asked for
 // after olderThan: an artifact that is named later was stored later too, and is
 // too young to go.
-func (s *Store) DeleteUnused(ctx context.Context, live func(ref string) bool, olderThan time.Time) (removed Usage, err error) {
+func (s *Store) DeleteUnused(
+	ctx context.Context, live func(ref string) bool, olderThan time.Time,
+) (removed Usage, err error) {
 	err = s.walk(ctx, func(b Blob) error {
 		if !b.Stored.Before(olderThan) || live(b.Ref) {
 			return nil

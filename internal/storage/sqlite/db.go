@@ -20,7 +20,7 @@ import (
 	"callgate/tool"
 )
 
-// readers is how many connections read at a time.
+// readers is the number of connections that read at a time.
 const readers = 4
 
 // DB is one open file. It is safe for concurrent use.
@@ -50,7 +50,8 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		return nil, err
 	}
 	if version > len(migrations) {
-		return nil, tool.Errorf("sqlite.Open", tool.Unavailable, "%s has schema version %d, and this Callgate knows versions up to %d", path, version, len(migrations)).
+		return nil, tool.Errorf("sqlite.Open", tool.Unavailable,
+			"%s has schema version %d, and this Callgate knows versions up to %d", path, version, len(migrations)).
 			WithHint("it was written by a newer Callgate: run that one, or name another state directory")
 	}
 	if err := makeFile(path); err != nil {
@@ -68,7 +69,9 @@ func makeFile(path string) error {
 		if errors.Is(err, fs.ErrPermission) {
 			hint = "see who owns the file and its folder"
 		}
-		return &tool.Error{Op: "sqlite.Open", Kind: tool.Unavailable, Message: "the database cannot be opened", Hint: hint, Err: err}
+		return &tool.Error{
+			Op: "sqlite.Open", Kind: tool.Unavailable, Message: "the database cannot be opened", Hint: hint, Err: err,
+		}
 	}
 	return f.Close()
 }
@@ -82,8 +85,8 @@ func open(ctx context.Context, path string) (db *DB, err error) {
 			db.Close()
 		}
 	}()
-	if db.write, err = sql.Open("sqlite", source(path,
-		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(ON)", "foreign_keys(ON)", "journal_size_limit(16777216)")); err != nil {
+	if db.write, err = sql.Open("sqlite", source(path, "busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)",
+		"fullfsync(ON)", "foreign_keys(ON)", "journal_size_limit(16777216)")); err != nil {
 		return db, convertError("sqlite.Open", err)
 	}
 	db.write.SetMaxOpenConns(1)

@@ -32,7 +32,9 @@ func (s *documentStore) Get(ctx context.Context, collection, key string) (docume
 }
 
 // List selects by the primary key.
-func (s *documentStore) List(ctx context.Context, collection, prefix, after string, limit int) ([]document.Document, error) {
+func (s *documentStore) List(
+	ctx context.Context, collection, prefix, after string, limit int,
+) ([]document.Document, error) {
 	if limit <= 0 || limit > document.MaxList {
 		limit = document.MaxList
 	}
@@ -114,8 +116,8 @@ func writeDocument(ctx context.Context, tx *sql.Tx, c document.Change, version i
 		done, err = tx.ExecContext(ctx, "DELETE FROM documents WHERE collection = ? AND key = ? AND version = ?",
 			c.Collection, c.Key, c.If)
 	case c.If == 0:
-		done, err = tx.ExecContext(ctx, "INSERT INTO documents (collection, key, version, data, updated) VALUES (?, ?, ?, ?, ?) "+
-			"ON CONFLICT DO NOTHING", c.Collection, c.Key, version, c.Data, time.Now().UnixNano())
+		done, err = tx.ExecContext(ctx, "INSERT INTO documents (collection, key, version, data, updated) "+
+			"VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", c.Collection, c.Key, version, c.Data, time.Now().UnixNano())
 	default:
 		done, err = tx.ExecContext(ctx, "UPDATE documents SET version = ?, data = ?, updated = ? "+
 			"WHERE collection = ? AND key = ? AND version = ?",

@@ -29,8 +29,8 @@ func (s *taskStore) Lease(ctx context.Context, r task.Request) (leased []task.Ta
 			args = append(args, kind)
 		}
 	}
-	query := "UPDATE tasks SET state = 'running', fence = fence + 1, attempt = attempt + 1, holder = ?, lease_until = ?, due = ?, " +
-		"started = CASE WHEN started = 0 THEN ? ELSE started END " +
+	query := "UPDATE tasks SET state = 'running', fence = fence + 1, attempt = attempt + 1, " +
+		"holder = ?, lease_until = ?, due = ?, started = CASE WHEN started = 0 THEN ? ELSE started END " +
 		"WHERE num IN (SELECT num FROM tasks WHERE " + strings.Join(where, " AND ") + " ORDER BY run_at, num LIMIT ?) " +
 		"RETURNING " + taskColumns
 	args = append(append([]any{r.Holder, until, until, now.UnixNano()}, args...), max(r.N, 1))
@@ -81,13 +81,15 @@ func endAbandoned(ctx context.Context, tx *sql.Tx, now int64) error {
 
 // Renew does not wait for the disk: a renewal that a power cut undoes is one
 // that its holder did not survive either.
-func (s *taskStore) Renew(ctx context.Context, id string, fence uint64, d time.Duration, progress string) (cancelled bool, err error) {
+func (s *taskStore) Renew(
+	ctx context.Context, id string, fence uint64, d time.Duration, progress string,
+) (cancelled bool, err error) {
 	until := time.Now().Add(d).UnixNano()
 	err = s.db.transactNoSync(ctx, func(tx *sql.Tx) error {
 		var by string
-		err := tx.QueryRowContext(ctx, "UPDATE tasks SET lease_until = ?, due = ?, progress = CASE WHEN ? = '' THEN progress ELSE ? END "+
-			"WHERE id = ? AND fence = ? AND state = 'running' RETURNING cancelled_by",
-			until, until, progress, progress, id, int64(fence)).Scan(&by)
+		const update = "UPDATE tasks SET lease_until = ?, due = ?, progress = CASE WHEN ? = '' THEN progress ELSE ? END " +
+			"WHERE id = ? AND fence = ? AND state = 'running' RETURNING cancelled_by"
+		err := tx.QueryRowContext(ctx, update, until, until, progress, progress, id, int64(fence)).Scan(&by)
 		if errors.Is(err, sql.ErrNoRows) {
 			return notHeld(ctx, tx, id, fence)
 		}
@@ -104,7 +106,9 @@ func (s *taskStore) End(ctx context.Context, id string, fence uint64, o task.Out
 		return err
 	}
 	if _, err := json.Marshal(o); err != nil {
-		return &tool.Error{Op: op, Kind: tool.Invalid, Message: "the outcome of the task " + id + " cannot be written", Err: err}
+		return &tool.Error{
+			Op: op, Kind: tool.Invalid, Message: "the outcome of the task " + id + " cannot be written", Err: err,
+		}
 	}
 	return convertError(op, s.db.transact(ctx, func(tx *sql.Tx) error {
 		if _, err := heldTask(ctx, tx, id, fence); err != nil {
@@ -129,16 +133,17 @@ func (s *taskStore) Retry(ctx context.Context, id string, fence uint64, at time.
 		case at.IsZero():
 			at = now
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE tasks SET state = 'queued', run_at = ?, due = ?, holder = '', lease_until = 0, progress = ? WHERE id = ?",
-			at.UnixNano(), at.UnixNano(), why, id)
+		const update = "UPDATE tasks SET state = 'queued', run_at = ?, due = ?, holder = '', lease_until = 0, progress = ? " +
+			"WHERE id = ?"
+		_, err = tx.ExecContext(ctx, update, at.UnixNano(), at.UnixNano(), why, id)
 		return err
 	}))
 }
 
 // heldTask returns a task that a holder runs under a fence.
 func heldTask(ctx context.Context, tx *sql.Tx, id string, fence uint64) (task.Task, error) {
-	row := tx.QueryRowContext(ctx, "SELECT "+taskColumns+" FROM tasks WHERE id = ? AND fence = ? AND state = 'running'", id, int64(fence))
-	t, err := scanTask(row)
+	const query = "SELECT " + taskColumns + " FROM tasks WHERE id = ? AND fence = ? AND state = 'running'"
+	t, err := scanTask(tx.QueryRowContext(ctx, query, id, int64(fence)))
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, notHeld(ctx, tx, id, fence)
 	}
@@ -161,7 +166,8 @@ func notHeld(ctx context.Context, tx *sql.Tx, id string, fence uint64) error {
 // Prune deletes tasks that nobody waits for.
 func (s *taskStore) Prune(ctx context.Context, endedBefore time.Time) (int, error) {
 	const op = "sqlite.Prune"
-	done, err := s.db.write.ExecContext(ctx, "DELETE FROM tasks WHERE ended > 0 AND ended < ? AND NOT ("+owed+")", endedBefore.UnixNano())
+	const remove = "DELETE FROM tasks WHERE ended > 0 AND ended < ? AND NOT (" + owed + ")"
+	done, err := s.db.write.ExecContext(ctx, remove, endedBefore.UnixNano())
 	if err != nil {
 		return 0, convertError(op, err)
 	}

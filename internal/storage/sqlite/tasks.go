@@ -21,8 +21,8 @@ var (
 	_ task.Queue = (*taskStore)(nil)
 )
 
-const taskColumns = "id, kind, parent, asker, input, state, run_at, attempt, max_attempts, holder, fence, lease_until, " +
-	"cancelled_by, progress, outcome, created, started, ended, told"
+const taskColumns = "id, kind, parent, asker, input, state, run_at, attempt, max_attempts, " +
+	"holder, fence, lease_until, cancelled_by, progress, outcome, created, started, ended, told"
 
 // owed selects the tasks whose parents are to be told. A query must say it in
 // these very words to be given the index.
@@ -42,10 +42,11 @@ func (s *taskStore) Create(ctx context.Context, t task.Task) (task.Task, bool, e
 	if t.RunAt.IsZero() {
 		t.RunAt = now
 	}
-	row := s.db.write.QueryRowContext(ctx, "INSERT INTO tasks (id, kind, parent, asker, input, state, run_at, due, max_attempts, created) "+
-		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING "+taskColumns,
-		t.ID, t.Kind, t.Parent, asker, []byte(t.Input), task.Queued, t.RunAt.UnixNano(), t.RunAt.UnixNano(), t.MaxAttempts, now.UnixNano())
-	made, err := scanTask(row)
+	const insert = "INSERT INTO tasks (id, kind, parent, asker, input, state, run_at, due, max_attempts, created) " +
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING " + taskColumns
+	runAt := t.RunAt.UnixNano()
+	made, err := scanTask(s.db.write.QueryRowContext(ctx, insert, t.ID, t.Kind, t.Parent, asker, []byte(t.Input),
+		task.Queued, runAt, runAt, t.MaxAttempts, now.UnixNano()))
 	if errors.Is(err, sql.ErrNoRows) {
 		made, err = s.Get(ctx, t.ID)
 		return made, false, err
@@ -140,7 +141,8 @@ func (s *taskStore) Told(ctx context.Context, ids ...string) error {
 	return convertError("sqlite.Told", s.db.transact(ctx, func(tx *sql.Tx) error {
 		for _, id := range ids {
 			var ended int64
-			const note = "UPDATE tasks SET told = CASE WHEN told > 0 OR ended = 0 THEN told ELSE ? END WHERE id = ? RETURNING ended"
+			const note = "UPDATE tasks SET told = CASE WHEN told > 0 OR ended = 0 THEN told ELSE ? END " +
+				"WHERE id = ? RETURNING ended"
 			err := tx.QueryRowContext(ctx, note, time.Now().UnixNano(), id).Scan(&ended)
 			switch {
 			case errors.Is(err, sql.ErrNoRows):
@@ -161,8 +163,8 @@ func endTask(ctx context.Context, tx *sql.Tx, id string, o task.Outcome, now int
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "UPDATE tasks SET state = ?, outcome = ?, ended = ?, due = NULL, lease_until = 0 WHERE id = ?",
-		string(o.State), outcome, now, id)
+	const update = "UPDATE tasks SET state = ?, outcome = ?, ended = ?, due = NULL, lease_until = 0 WHERE id = ?"
+	_, err = tx.ExecContext(ctx, update, string(o.State), outcome, now, id)
 	return err
 }
 
@@ -193,13 +195,15 @@ func scanTask(row interface{ Scan(...any) error }) (task.Task, error) {
 		t.Input = input
 	}
 	t.RunAt, t.Lease.Until = fromNanos(runAt), fromNanos(until)
-	t.Times = task.Times{Created: fromNanos(created), Started: fromNanos(started), Ended: fromNanos(ended), Told: fromNanos(told)}
+	t.Times = task.Times{
+		Created: fromNanos(created), Started: fromNanos(started), Ended: fromNanos(ended), Told: fromNanos(told),
+	}
 	err = json.Unmarshal(asker, &t.Asker)
 	if err == nil && outcome != nil {
 		err = json.Unmarshal(outcome, &t.Outcome)
 	}
 	if err != nil {
-		return task.Task{}, &tool.Error{Op: "sqlite.tasks", Kind: tool.Internal, Message: "the task " + t.ID + " cannot be read", Err: err}
+		return task.Task{}, unreadable("sqlite.tasks", "the task "+t.ID, err)
 	}
 	return t, nil
 }

@@ -179,7 +179,8 @@ func settleOnce(t *testing.T, d storage.Driver) {
 		for who := range 16 {
 			wg.Go(func() {
 				name := fmt.Sprint(who)
-				moved, err := s.Settle(context.Background(), id, approval.Pending, approval.Approved, &approval.Answer{Approve: true, By: name})
+				answer := &approval.Answer{Approve: true, By: name}
+				moved, err := s.Settle(context.Background(), id, approval.Pending, approval.Approved, answer)
 				if err != nil {
 					t.Error(err)
 				}
@@ -202,7 +203,10 @@ func settleOnce(t *testing.T, d storage.Driver) {
 func settleKeepsAnswers(t *testing.T, d storage.Driver) {
 	s := d.Stores().Approvals
 	mustCreate(t, s, "a")
-	answer := &approval.Answer{Approve: true, Args: json.RawMessage(`{"path":"b"}`), Always: true, Feedback: "go on", By: "ada", At: time.Date(2026, 3, 4, 5, 7, 0, 1, time.UTC)}
+	answer := &approval.Answer{
+		Approve: true, Args: json.RawMessage(`{"path":"b"}`), Always: true, Feedback: "go on",
+		By: "ada", At: time.Date(2026, 3, 4, 5, 7, 0, 1, time.UTC),
+	}
 	if moved, err := s.Settle(t.Context(), "a", approval.Pending, approval.Approved, answer); err != nil || !moved {
 		t.Fatal(moved, err)
 	}
@@ -222,7 +226,8 @@ func approvalsPersist(t *testing.T, open Open) {
 	place := t.TempDir()
 	d := open(t, place)
 	mustCreate(t, d.Stores().Approvals, "a", "b")
-	if moved, err := d.Stores().Approvals.Settle(t.Context(), "a", approval.Pending, approval.Expired, nil); err != nil || !moved {
+	moved, err := d.Stores().Approvals.Settle(t.Context(), "a", approval.Pending, approval.Expired, nil)
+	if err != nil || !moved {
 		t.Fatal(moved, err)
 	}
 	if err := d.Close(); err != nil {

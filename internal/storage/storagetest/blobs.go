@@ -183,7 +183,9 @@ func deletesBlobs(t *testing.T, d storage.Driver) {
 
 func refusesBadRefs(t *testing.T, d storage.Driver) {
 	b := d.Stores().Blobs
-	for _, ref := range []string{"", "x", "sha256:", "sha256:../x", "sha256:" + strings.Repeat("g", 64), strings.ToUpper(refOf(nil))} {
+	for _, ref := range []string{
+		"", "x", "sha256:", "sha256:../x", "sha256:" + strings.Repeat("g", 64), strings.ToUpper(refOf(nil)),
+	} {
 		isKind(t, "put "+ref, b.Put(t.Context(), ref, 1, strings.NewReader("x")), tool.Invalid)
 		_, err := b.Open(t.Context(), ref)
 		isKind(t, "open "+ref, err, tool.Invalid)

@@ -33,23 +33,38 @@ func Conversations(t *testing.T, open Open) {
 var day = time.Date(2026, 3, 4, 5, 6, 7, 891234567, time.UTC)
 
 func newInfo(id string) history.Info {
-	return history.Info{ID: id, App: "notes", AppFile: "callgate.yaml", Agent: "main", Workspace: "/home/ada", User: "ada", Title: "hello", Created: day, Updated: day}
+	return history.Info{
+		ID: id, App: "notes", AppFile: "callgate.yaml", Agent: "main", Workspace: "/home/ada", User: "ada",
+		Title: "hello", Created: day, Updated: day,
+	}
 }
 
 // allEvents is one event of each type with every field set.
 func allEvents() []history.Event {
 	said := llm.Message{Role: llm.Assistant, Parts: []llm.Part{
-		{Text: "é \u0000 <&>"}, {Call: &llm.ToolCall{ID: "m1", Name: "notes__write", Args: json.RawMessage(`{"a":1}`)}}, {Reasoning: &llm.Reasoning{Provider: "p", Text: "hm", Signature: "s"}},
+		{Text: "é \u0000 <&>"},
+		{Call: &llm.ToolCall{ID: "m1", Name: "notes__write", Args: json.RawMessage(`{"a":1}`)}},
+		{Reasoning: &llm.Reasoning{Provider: "p", Text: "hm", Signature: "s"}},
 	}}
-	hello := llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "hello"}, {Image: &llm.Image{MIME: "image/png", Data: []byte{0, 1, 2}}}}}
+	hello := llm.Message{Role: llm.User, Parts: []llm.Part{
+		{Text: "hello"}, {Image: &llm.Image{MIME: "image/png", Data: []byte{0, 1, 2}}},
+	}}
+	usage := &llm.Usage{Input: 3, Output: 4, Cost: 5, Priced: true}
+	call := &history.Call{Model: "m1", ID: "c1", Name: "notes__write"}
+	made := *call
+	made.Args = json.RawMessage(`{"a":1}`)
+	result := &history.Result{
+		Status: tool.Success, Summary: "done", Content: []tool.Content{tool.Text("x")}, Approval: "ap1",
+	}
 	return []history.Event{
 		{Type: history.User, At: day, Message: &hello},
-		{Type: history.Assistant, At: day, Message: &said, Usage: &llm.Usage{Input: 3, Output: 4, Cost: 5, Priced: true}, Model: "m"},
-		{Type: history.CallMade, At: day, Call: &history.Call{Model: "m1", ID: "c1", Name: "notes__write", Args: json.RawMessage(`{"a":1}`)}},
-		{Type: history.CallEnded, At: day, Call: &history.Call{Model: "m1", ID: "c1", Name: "notes__write"}, Result: &history.Result{Status: tool.Success, Summary: "done", Content: []tool.Content{tool.Text("x")}, Approval: "ap1"}},
+		{Type: history.Assistant, At: day, Message: &said, Usage: usage, Model: "m"},
+		{Type: history.CallMade, At: day, Call: &made},
+		{Type: history.CallEnded, At: day, Call: call, Result: result},
 		{Type: history.Compacted, At: day, Compaction: &history.Compaction{
-			Summary: "so far", Kept: 2, Pinned: []int{0, 3}, Shortened: []history.Shortened{{Message: 3, Call: "m1", Text: "é …"}},
-			Dropped: 5, Warning: "no money", Before: 9, After: 4, Usage: &llm.Usage{Input: 1, Priced: true}, Model: "small",
+			Summary: "so far", Kept: 2, Pinned: []int{0, 3},
+			Shortened: []history.Shortened{{Message: 3, Call: "m1", Text: "é …"}},
+			Dropped:   5, Warning: "no money", Before: 9, After: 4, Usage: &llm.Usage{Input: 1, Priced: true}, Model: "small",
 		}},
 		{Type: history.TurnEnded, At: day, End: &history.End{Reason: history.Failed, Error: "no money"}},
 	}
@@ -112,11 +127,9 @@ func createIsUnique(t *testing.T, d storage.Driver) {
 func conversationNotFound(t *testing.T, d storage.Driver) {
 	s := d.Stores().Conversations
 	_, err := s.Get(t.Context(), "none")
-	for what, err := range map[string]error{"get": err, "append": s.Append(t.Context(), newInfo("none"), 0, allEvents()), "delete": d.Stores().Deleter.Delete(t.Context(), "none")} {
-		if tool.KindOf(err) != tool.NotFound {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
+	isKind(t, "get", err, tool.NotFound)
+	isKind(t, "append", s.Append(t.Context(), newInfo("none"), 0, allEvents()), tool.NotFound)
+	isKind(t, "delete", d.Stores().Deleter.Delete(t.Context(), "none"), tool.NotFound)
 	if events, err := s.Read(t.Context(), "none", 0); err != nil || len(events) != 0 {
 		t.Errorf("read: %v, %v", events, err)
 	}

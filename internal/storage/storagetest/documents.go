@@ -220,7 +220,8 @@ func refusesBadWrites(t *testing.T, d storage.Driver) {
 	s := d.Stores().Documents
 	for name, c := range map[string]document.Change{
 		"no key": put("", "x"), "a NUL": put("a\x00", "x"), "not UTF-8": put("\xff", "x"),
-		"no collection": {Key: "a", Data: []byte("x")}, "a version below none": {Collection: "c", Key: "a", If: -1, Data: []byte("x")},
+		"no collection":        {Key: "a", Data: []byte("x")},
+		"a version below none": {Collection: "c", Key: "a", If: -1, Data: []byte("x")},
 	} {
 		_, err := s.Write(t.Context(), put("good", "x"), c)
 		isKind(t, name, err, tool.Invalid)
@@ -260,7 +261,8 @@ func addOne(t *testing.T, s document.Store) bool {
 		return true
 	}
 	n, _ := strconv.Atoi(string(doc.Data))
-	_, err = s.Write(context.Background(), document.Change{Collection: "c", Key: "n", If: doc.Version, Data: []byte(strconv.Itoa(n + 1))})
+	next := document.Change{Collection: "c", Key: "n", If: doc.Version, Data: []byte(strconv.Itoa(n + 1))}
+	_, err = s.Write(context.Background(), next)
 	if err != nil && tool.KindOf(err) != tool.Conflict {
 		t.Error(err)
 		return true

@@ -36,7 +36,8 @@ func sharedFences(t *testing.T, a, b storage.Driver) {
 	second := mustLease(t, b, "two", "a", time.Hour)
 	err := a.Stores().Queue.End(t.Context(), "a", first.Lease.Fence, task.Outcome{State: task.Done})
 	isKind(t, "the first holder ends it", err, tool.Conflict)
-	if err := b.Stores().Queue.End(t.Context(), "a", second.Lease.Fence, task.Outcome{State: task.Done, Summary: "two"}); err != nil {
+	outcome := task.Outcome{State: task.Done, Summary: "two"}
+	if err := b.Stores().Queue.End(t.Context(), "a", second.Lease.Fence, outcome); err != nil {
 		t.Error(err)
 	}
 	if got := mustTask(t, a, "a"); got.Outcome == nil || got.Outcome.Summary != "two" {
@@ -50,7 +51,8 @@ func sharedCancel(t *testing.T, a, b storage.Driver) {
 	if err := b.Stores().Tasks.Cancel(t.Context(), "a", "ada"); err != nil {
 		t.Fatal(err)
 	}
-	if cancelled, err := a.Stores().Queue.Renew(t.Context(), "a", held.Lease.Fence, time.Hour, ""); err != nil || !cancelled {
+	cancelled, err := a.Stores().Queue.Renew(t.Context(), "a", held.Lease.Fence, time.Hour, "")
+	if err != nil || !cancelled {
 		t.Errorf("its holder sees %v, %v", cancelled, err)
 	}
 }
