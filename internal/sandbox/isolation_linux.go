@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"callgate/internal/sandbox/launcher"
+	"callgate/internal/sandbox/seccomp"
 )
 
 // program writes down everything that happens between the fork and the
@@ -34,7 +35,7 @@ func (s *Spec) program(machine Report, l *layout, env []string) *launcher.Progra
 		addLandlock(p, machine.Landlock, s.Network || machine.Namespaces, s.rules(machine, l))
 	}
 	if machine.Seccomp {
-		addFilter(p, s.filtering(machine))
+		addFilter(p, s.seccomp(machine))
 	}
 	if machine.Namespaces { // nobody in there may look into init
 		p.Call(unix.SYS_PRCTL, launcher.Int(unix.PR_SET_DUMPABLE), launcher.Int(0))
@@ -221,16 +222,25 @@ func capabilities() (uint64, error) {
 	return uint64(data[0].Permitted), err
 }
 
-// filtering says what the seccomp filter leaves open. Where the view shows
-// only the run's own sockets, and the abstract ones are kept apart too, unix
-// sockets are harmless; elsewhere there is no telling whose they reach.
-func (s *Spec) filtering(machine Report) seccompConfig {
+// seccomp says what the filter permits. Where the view shows only the run's own
+// sockets, and the abstract ones are separate too, unix sockets are harmless;
+// elsewhere they could reach anybody's.
+func (s *Spec) seccomp(machine Report) seccomp.Config {
 	own := machine.Namespaces && !s.Network
-	return seccompConfig{
-		inet:     s.Network || own,
-		unix:     own || machine.Namespaces && machine.Landlock >= 6,
-		truncate: machine.Namespaces || machine.Landlock >= 3,
+	return seccomp.Config{
+		Inet:     s.Network || own,
+		Unix:     own || machine.Namespaces && machine.Landlock >= 6,
+		Truncate: machine.Namespaces || machine.Landlock >= 3,
 	}
+}
+
+// addFilter adds the call that puts the process under a filter, for good.
+func addFilter(p *launcher.Program, c seccomp.Config) {
+	code, instructions := seccomp.Code(c)
+	program := p.Bytes(words(uint64(instructions), 0)) // struct sock_fprog: the number of instructions, and their address
+	p.Link(program.Offset(8), p.Bytes(code))
+	p.Step("take on the system call filter")
+	p.Call(unix.SYS_SECCOMP, launcher.Int(unix.SECCOMP_SET_MODE_FILTER), launcher.Int(0), program)
 }
 
 // rules are the Landlock rules of a layout.

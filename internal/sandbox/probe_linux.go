@@ -12,6 +12,7 @@ import (
 
 	"callgate/internal/sandbox/launcher"
 	"callgate/internal/sandbox/prefork"
+	"callgate/internal/sandbox/seccomp"
 )
 
 // probe tries everything that a run could use.
@@ -20,7 +21,7 @@ func (r *Report) probe() {
 		r.Notes = append(r.Notes, "this program cannot be its own sandbox helper: "+undeclaredHint)
 		return
 	}
-	if auditArch == 0 {
+	if !seccomp.Supported {
 		r.Notes = append(r.Notes, "the sandbox does not know this processor's system calls: no walls")
 		return
 	}
