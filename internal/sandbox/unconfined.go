@@ -16,12 +16,12 @@ import (
 	"callgate/tool"
 )
 
-// openDelay is how long the readers of a run without walls wait for output
-// that a straggler holds open, before the stragglers are swept.
+// openDelay is how long the readers of an unconfined run wait for output that a
+// leftover process holds open, before leftover processes are killed.
 const openDelay = 200 * time.Millisecond
 
-// runUnconfined makes the run without walls: a group of its own, its environment,
-// its limits where the system has them.
+// runUnconfined makes the run without isolation: a group of its own, its
+// environment, and its limits where the system has them.
 func (s *Spec) runUnconfined(ctx context.Context) (Exit, error) {
 	const op = "sandbox.Run"
 	temp, err := newTemp()
@@ -79,15 +79,17 @@ func newTemp() (string, error) {
 	clearOld()
 	dir, err := os.MkdirTemp("", tempPrefix+strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
-		return "", &tool.Error{Op: "sandbox.Run", Kind: tool.Unavailable, Message: "no temporary folder could be made", Err: err,
-			Hint: "see whether there is room in " + os.TempDir()}
+		return "", &tool.Error{
+			Op: "sandbox.Run", Kind: tool.Unavailable, Message: "no temporary folder could be made", Err: err,
+			Hint: "see whether there is space in " + os.TempDir(),
+		}
 	}
 	return dir, nil
 }
 
 // clearOld removes, once, the temporary folders of processes that were killed
-// before they could. A process in a container of its own cannot be told from
-// one that is gone, so what is young is left alone.
+// before they could remove them. A process in a container of its own looks like
+// one that has ended, so young folders are left alone.
 var clearOld = sync.OnceFunc(func() {
 	const young = time.Hour
 	names, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*"))
@@ -104,7 +106,7 @@ var clearOld = sync.OnceFunc(func() {
 	}
 })
 
-// removeAll removes a folder, whatever modes its own folders were left with.
+// removeAll removes a folder, whatever modes the run left.
 func removeAll(dir string) {
 	if os.RemoveAll(dir) == nil {
 		return
