@@ -52,7 +52,7 @@ func TestOneHelperWaits(t *testing.T) {
 			k.must(nil, "true")
 			k.pool.Close()
 			if list := helpers(t, os.Getpid()); len(list) > 0 {
-				t.Errorf("after Rest: %d", list)
+				t.Errorf("after Close: %d", list)
 			}
 			k.must(nil, "true")
 			k.waiting()
@@ -299,7 +299,7 @@ func TestHelperThatWaitedOnOtherGround(t *testing.T) {
 	want(t, most, string(before))
 }
 
-func TestRestWhileRunsAreUnderWay(t *testing.T) {
+func TestCloseDuringRuns(t *testing.T) {
 	k := newPoolFixture(t, isolated(t)[0], time.Millisecond)
 	var group sync.WaitGroup
 	for range 4 {
@@ -317,6 +317,6 @@ func TestRestWhileRunsAreUnderWay(t *testing.T) {
 	group.Wait()
 	k.pool.Close()
 	if list := helpers(t, os.Getpid()); len(list) > 0 {
-		t.Errorf("after the last Rest: %d", list)
+		t.Errorf("after the last Close: %d", list)
 	}
 }

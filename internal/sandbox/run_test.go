@@ -258,9 +258,9 @@ func TestStandardFiles(t *testing.T) {
 			if err != nil || exit.Code != 0 || count != 1_000_000_000 {
 				t.Errorf("a gigabyte: %d bytes, %+v %v", count, exit, err)
 			}
-			b := newBrand() // a straggler that holds the output open does not hold the run up
+			b := newBrand() // a leftover process that holds the output open does not delay the run
 			if out := g.must(l, sh("echo out; setsid sleep "+b+" & ")...); out != "out\n" {
-				t.Errorf("with a straggler: %q", out)
+				t.Errorf("with a leftover process: %q", out)
 			}
 			gone(t, b)
 		})

@@ -84,7 +84,7 @@ func FuzzParseGround(f *testing.F) {
 	})
 }
 
-// Whatever comes down the leash, nothing points outside the arena.
+// Whatever comes through the control socket, nothing points outside the arena.
 func FuzzParse(f *testing.F) {
 	sent := sample().Encode()[8:]
 	f.Add(sent)

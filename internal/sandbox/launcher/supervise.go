@@ -4,7 +4,9 @@ package launcher
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
+	"path"
 	"strconv"
 	"syscall"
 	"time"
@@ -215,23 +217,27 @@ func number(b []byte) uint64 {
 	return n
 }
 
-// removeAll removes a folder of the run, whatever modes the run left.
+// removeAll removes a folder of the run, whatever modes the run left. It changes
+// modes only inside the folder: a link that somebody puts there leads nowhere
+// else.
 func removeAll(dir string) {
 	if os.RemoveAll(dir) == nil {
 		return
 	}
-	makeRemovable(dir)
+	os.Chmod(dir, 0o700)
+	if root, err := os.OpenRoot(dir); err == nil {
+		makeRemovable(root, ".")
+		root.Close()
+	}
 	os.RemoveAll(dir)
 }
 
-// makeRemovable gives every folder at and below dir a mode in which it can be
-// emptied.
-func makeRemovable(dir string) {
-	os.Chmod(dir, 0o700)
-	entries, _ := os.ReadDir(dir)
+// makeRemovable gives every folder below one a mode in which it can be emptied.
+func makeRemovable(root *os.Root, dir string) {
+	entries, _ := fs.ReadDir(root.FS(), dir)
 	for _, e := range entries {
-		if e.IsDir() {
-			makeRemovable(dir + "/" + e.Name())
+		if sub := path.Join(dir, e.Name()); e.IsDir() && root.Chmod(sub, 0o700) == nil {
+			makeRemovable(root, sub)
 		}
 	}
 }
