@@ -7,6 +7,7 @@ import (
 
 	"callgate/internal/kernel"
 	"callgate/internal/module/web/pdftext"
+	_ "callgate/internal/sandbox/selfstart" // a program with a kernel in it is its own sandbox helper
 	"callgate/internal/version"
 	"callgate/tool"
 )

@@ -15,13 +15,13 @@ import (
 // means, and its tests prove that each fires.
 var rules = house.Rules{
 	Layers: [][]string{
-		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/feed"},
-		{"llm", "internal/secret", "internal/statedir"},
+		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/feed", "internal/durable"},
+		{"llm", "internal/secret", "internal/statedir", "internal/document"},
 		{"internal/protocol"},
 		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",
 			"internal/search/eval"},
 		{"internal/search", "internal/registry", "internal/journal", "internal/artifact", "internal/sandbox",
-			"internal/netguard", "internal/markdown", "internal/agent/surface", "internal/agent/calltext",
+			"internal/netguard", "internal/markdown", "internal/task", "internal/agent/surface", "internal/agent/calltext",
 			"internal/agent/filter", "internal/conversation/history", "internal/conversation/prompt",
 			"internal/conversation/compact", "internal/gate/schema", "internal/gate/policy", "internal/gate/approval",
 			"internal/gate/lock"},
@@ -30,7 +30,8 @@ var rules = house.Rules{
 			"internal/source/executable", "internal/gate", "internal/app", "internal/module/filesystem",
 			"internal/module/shell", "internal/module/http", "internal/module/web", "internal/module/browser",
 			"internal/module/database", "internal/module/git", "internal/module/memory", "internal/module/clock"},
-		{"internal/storage/sqlite", "internal/storage/storagetest", "internal/importer"},
+		{"internal/storage", "internal/importer"},
+		{"internal/storage/sqlite", "internal/storage/storagetest"},
 		{"internal/client", "internal/kernel/background", "internal/kernel/consent", "internal/kernel/modules",
 			"internal/kernel/modelset", "internal/kernel/clients", "internal/kernel/servers"},
 		{"internal/kernel/apps", "internal/kernel/toolview"},
@@ -61,11 +62,23 @@ var rules = house.Rules{
 			Why: "the gate is reached through the kernel"},
 		{Import: "callgate/internal/kernel", Only: []string{".", "internal/daemon", "internal/kernel", "internal/conversation"},
 			Why: "front ends reach the kernel through internal/client"},
+		{Import: "callgate/internal/storage/sqlite", Only: []string{"internal/kernel"}, Why: "the kernel chooses the driver"},
+		{Import: "callgate/internal/sandbox/selfstart", Only: []string{".", "cmd/callgate"},
+			Why: "importing it changes what a program is, which is for main and for the public package to say"},
 		{Import: "callgate/internal/daemon/wire", Only: []string{"internal/daemon", "internal/cli"},
 			Why: "bodies are made where they are sent"},
 		{Import: "callgate/internal/house", Only: []string{"scripts"}, Why: "nothing that ships measures itself"},
 	},
-	Public:      []string{".", "tool", "llm"},
+	Public: []string{".", "tool", "llm"},
+	TestsNeed: []house.TestsNeed{
+		{Import: "callgate/internal/sandbox", Needs: "callgate/internal/sandbox/selfstart",
+			Except: "internal/sandbox/launcher", // whose tests are those of a program without a helper
+			Why:    "without a helper they would find no sandbox, and be skipped"},
+	},
+	ForbiddenCalls: []house.ForbiddenCall{
+		{Import: "os", Name: "Rename", Why: "a file is replaced by internal/durable, which says what survives a crash",
+			Only: []string{"internal/durable", "internal/module/web/pagecache"}}, // a cache need not survive one
+	},
 	BadNames:    []string{"util", "utils", "common", "helpers", "types", "models", "misc"},
 	HandlerRoom: "internal/gate",
 }

@@ -7,6 +7,7 @@ import (
 
 	"callgate/internal/cli"
 	"callgate/internal/module/web/pdftext"
+	_ "callgate/internal/sandbox/selfstart" // started as the sandbox's helper, this program never reaches main
 )
 
 func main() {

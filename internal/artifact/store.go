@@ -1,17 +1,19 @@
 // Package artifact keeps what is too large for the journal: arguments and
-// results, on disk, each under the hash of its content.
+// results, each under the hash of its content.
 //
 // A ref is "sha256:" and 64 hex digits, and the bytes behind it are those or
-// none: reading checks them. Storing is idempotent. A file appears whole or
-// not at all, and is on disk before its ref is returned, so a ref may be
-// written to the journal at once.
+// none: reading checks them. Storing is idempotent. A ref is returned when its
+// bytes are durable, so it may be written to the journal at once.
+//
+// [Store] hashes, verifies and collects; [Blobs] keeps the bytes, and [Folder]
+// keeps them in files.
 //
 // # Collecting
 //
-// An artifact that no record names any more may be collected. Storing comes
-// before naming, so whatever was stored lately is kept whether it is named or
-// not: whoever stores an artifact, even one that was already there, has the
-// whole grace period to name it.
+// An artifact that no record names any more may be deleted. Storing comes
+// before naming, so what was stored lately is kept whether it is named or not:
+// who stores an artifact, even one that was there already, has the whole grace
+// period to name it.
 package artifact
 
 import (
@@ -22,124 +24,70 @@ import (
 	"errors"
 	"hash"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
-	"sync"
-	"time"
 
 	"callgate/tool"
 )
 
-const (
-	scheme  = "sha256:"
-	partial = "partial" // the folder of files still being written
-)
+const scheme = "sha256:"
 
-// Store is a folder of artifacts. One process uses a folder at a time; within
-// it a Store is safe for concurrent use.
-type Store struct {
-	dir string
-	// Storing holds it shared while it decides that a file is there and marks
-	// it as fresh; collecting holds it alone while it removes one.
-	mu      sync.RWMutex
-	writing sync.Map // the paths of partial files that are being written now
-}
+// Store names blobs by their content. It is safe for concurrent use.
+type Store struct{ blobs Blobs }
 
-// Open makes the folder when it is absent.
+// New returns a store on blobs.
+func New(blobs Blobs) *Store { return &Store{blobs} }
+
+// Open returns a store on a folder, which is made when it is absent.
 func Open(dir string) (*Store, error) {
-	if err := os.MkdirAll(filepath.Join(dir, partial), 0o700); err != nil {
+	folder := NewFolder(dir)
+	if err := folder.prepare(); err != nil {
 		return nil, writeError("artifact.Open", err)
 	}
-	return &Store{dir: dir}, nil
+	return New(folder), nil
 }
 
 // Put stores data and returns its ref.
 func (s *Store) Put(ctx context.Context, data []byte) (string, error) {
 	sum := sha256.Sum256(data)
 	ref := scheme + hex.EncodeToString(sum[:])
-	if s.touch(ref, int64(len(data))) {
-		return ref, nil
-	}
-	return s.PutFrom(ctx, bytes.NewReader(data))
-}
-
-// PutFrom stores what r yields and returns its ref.
-func (s *Store) PutFrom(ctx context.Context, r io.Reader) (ref string, err error) {
-	const op = "artifact.Put"
-	f, err := os.CreateTemp(filepath.Join(s.dir, partial), "put-*") // 0600
-	if err != nil {
-		return "", writeError(op, err)
-	}
-	s.writing.Store(f.Name(), true)
-	defer s.writing.Delete(f.Name())
-	defer os.Remove(f.Name()) // gone already when all went well
-	sum := sha256.New()
-	source := &ctxReader{ctx: ctx, r: r}
-	size, err := io.Copy(io.MultiWriter(f, sum), source)
-	if source.err != nil {
-		f.Close()
-		return "", &tool.Error{Op: op, Kind: kindOf(source.err), Message: "what should be stored cannot be read", Err: source.err}
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return "", writeError(op, err)
-	}
-	ref = scheme + hex.EncodeToString(sum.Sum(nil))
-	if s.touch(ref, size) {
-		return ref, nil
-	}
-	if err := s.publish(f.Name(), ref); err != nil {
-		return "", writeError(op, err)
+	if err := s.blobs.Put(ctx, ref, int64(len(data)), bytes.NewReader(data)); err != nil {
+		return "", err
 	}
 	return ref, nil
 }
 
-// touch reports whether the artifact is there, and starts its grace period
-// again. A file of another size is damaged, and as good as absent.
-func (s *Store) touch(ref string, size int64) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	path := s.path(ref)
-	info, err := os.Stat(path)
-	if err != nil || info.Size() != size || !info.Mode().IsRegular() {
-		return false
+// PutFrom stores what r yields and returns its ref. The content waits in a
+// temporary file until its hash is known.
+func (s *Store) PutFrom(ctx context.Context, r io.Reader) (ref string, err error) {
+	const op = "artifact.Put"
+	spool, err := os.CreateTemp("", "callgate-artifact-*") // mode 0600
+	if err != nil {
+		return "", writeError(op, err)
 	}
-	return os.Chtimes(path, time.Time{}, time.Now()) == nil
-}
-
-// publish gives a written file its name, and makes the name last.
-func (s *Store) publish(from, ref string) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	path := s.path(ref)
-	folder := filepath.Dir(path)
-	if err := os.Mkdir(folder, 0o700); err == nil {
-		syncFolder(s.dir)
-	} else if !errors.Is(err, fs.ErrExist) {
-		return err
+	defer os.Remove(spool.Name())
+	defer spool.Close()
+	sum, source := sha256.New(), &ctxReader{ctx: ctx, r: r}
+	size, err := io.Copy(io.MultiWriter(spool, sum), source)
+	if source.err != nil {
+		return "", sourceError(op, source.err)
 	}
-	if err := os.Rename(from, path); err != nil {
-		return err
+	if err == nil {
+		_, err = spool.Seek(0, io.SeekStart)
 	}
-	syncFolder(folder)
-	return nil
-}
-
-// syncFolder makes the names in a folder last, where a system needs asking.
-func syncFolder(path string) {
-	if d, err := os.Open(path); err == nil {
-		_ = d.Sync()
-		d.Close()
+	if err != nil {
+		return "", writeError(op, err)
 	}
+	ref = scheme + hex.EncodeToString(sum.Sum(nil))
+	if err := s.blobs.Put(ctx, ref, size, spool); err != nil {
+		return "", err
+	}
+	return ref, nil
 }
 
 // Get returns the bytes behind a ref, once they are known to be those.
 func (s *Store) Get(ctx context.Context, ref string) ([]byte, error) {
-	r, err := s.Open(ref)
+	r, err := s.Open(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -148,20 +96,16 @@ func (s *Store) Get(ctx context.Context, ref string) ([]byte, error) {
 }
 
 // Open returns a reader of the bytes behind a ref. It reports damage in place
-// of the end of the file: until then, nothing that was read is proven.
-func (s *Store) Open(ref string) (io.ReadCloser, error) {
-	const op = "artifact.Open"
+// of the end of the bytes: until then nothing that was read is proven.
+func (s *Store) Open(ctx context.Context, ref string) (io.ReadCloser, error) {
 	if err := Check(ref); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(s.path(ref))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, tool.Errorf(op, tool.NotFound, "there is no artifact %s", ref).WithHint("it may have been collected; run the call again")
-	}
+	r, err := s.blobs.Open(ctx, ref)
 	if err != nil {
-		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the artifact cannot be read", Err: err}
+		return nil, err
 	}
-	return &verifyingReader{File: f, sum: sha256.New(), ref: ref}, nil
+	return &verifyingReader{r: r, sum: sha256.New(), ref: ref}, nil
 }
 
 // Check reports whether ref has the form of one.
@@ -170,44 +114,40 @@ func Check(ref string) error {
 	if ok && len(digits) == 2*sha256.Size && strings.Trim(digits, "0123456789abcdef") == "" {
 		return nil
 	}
-	return tool.Errorf("artifact.Check", tool.Invalid, "%.80q is not an artifact's ref; one is sha256: and 64 hex digits in lower case", ref)
+	return tool.Errorf("artifact.Check", tool.Invalid,
+		"%.80q is not an artifact's ref; one is sha256: and 64 hex digits in lower case", ref)
 }
 
-// path is where the artifact lies; ref has been checked.
-func (s *Store) path(ref string) string {
-	digits := strings.TrimPrefix(ref, scheme)
-	return filepath.Join(s.dir, digits[:2], digits)
-}
-
-// verifyingReader reads a file and checks its hash at the end.
+// verifyingReader reads bytes and checks their hash at the end.
 type verifyingReader struct {
-	*os.File
+	r   io.ReadCloser
 	sum hash.Hash
 	ref string
 }
 
+// Read reports damage where the bytes end.
 func (v *verifyingReader) Read(p []byte) (int, error) {
-	n, err := v.File.Read(p)
+	n, err := v.r.Read(p)
 	v.sum.Write(p[:n])
 	if err == io.EOF && scheme+hex.EncodeToString(v.sum.Sum(nil)) != v.ref {
-		err = tool.Errorf("artifact.Read", tool.Internal, "artifact %s is damaged", v.ref).WithHint("restore it from a copy, or run the call again")
+		err = tool.Errorf("artifact.Read", tool.Internal, "artifact %s is damaged", v.ref).
+			WithHint("restore it from a copy, or run the call again")
 	}
 	return n, err
 }
 
-// WriteTo keeps io.Copy from going around Read.
-func (v *verifyingReader) WriteTo(w io.Writer) (int64, error) {
-	return io.Copy(w, struct{ io.Reader }{v})
-}
+// Close closes the bytes.
+func (v *verifyingReader) Close() error { return v.r.Close() }
 
-// ctxReader is a reader that stops when ctx does, and remembers why it failed, so
-// that a failing source is not taken for a failing disk.
+// ctxReader is a reader that stops when ctx does, and remembers why it failed,
+// so that a failing source is not taken for a failing disk.
 type ctxReader struct {
 	ctx context.Context
 	r   io.Reader
 	err error
 }
 
+// Read reads unless the context has ended.
 func (s *ctxReader) Read(p []byte) (int, error) {
 	if s.err = s.ctx.Err(); s.err != nil {
 		return 0, s.err
@@ -229,6 +169,13 @@ func kindOf(err error) tool.Kind {
 	return tool.KindOf(err)
 }
 
+func sourceError(op string, err error) error {
+	return &tool.Error{Op: op, Kind: kindOf(err), Message: "the content of an artifact cannot be read", Err: err}
+}
+
 func writeError(op string, err error) error {
-	return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the artifact cannot be stored", Hint: "see that the disk has space and that the state directory can be written", Err: err}
+	return &tool.Error{
+		Op: op, Kind: tool.Unavailable, Message: "the artifact cannot be stored", Err: err,
+		Hint: "see that the disk has space and that the state directory can be written",
+	}
 }

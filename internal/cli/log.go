@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/daemon/wire"
+	"callgate/internal/durable"
 	"callgate/internal/journal"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -145,19 +146,15 @@ func (p *program) output(path string, write func(io.Writer) error) error {
 	if path == "" || path == "-" {
 		return writeError(write(p.Stdout))
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".callgate-*")
+	f, err := durable.New(filepath.Dir(path), filepath.Base(path))
 	if err != nil {
 		return &tool.Error{Op: op, Kind: tool.Failed, Message: "the file cannot be made", Err: err}
 	}
-	defer os.Remove(f.Name())
-	err = write(f)
-	if closed := f.Close(); err == nil {
-		err = closed
+	defer f.Discard()
+	if err := write(f); err != nil {
+		return writeError(err)
 	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return writeError(err)
+	return writeError(f.Commit(path, 0o600))
 }
 
 func (p *program) prune(ctx context.Context, older string) error {

@@ -13,6 +13,7 @@ import (
 	"callgate/internal/app"
 	"callgate/internal/app/edit"
 	"callgate/internal/client"
+	"callgate/internal/durable"
 	"callgate/tool"
 )
 
@@ -141,18 +142,7 @@ func replaceFile(path string, text []byte) error {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err == nil {
-		_, err = f.Write(text)
-		err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-		if err == nil {
-			err = os.Rename(f.Name(), path)
-		}
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}
-	if err != nil {
+	if err := durable.Write(path, text, mode); err != nil {
 		return &tool.Error{Op: "cli", Kind: tool.Failed, Message: path + " cannot be written; it is as it was", Err: err}
 	}
 	return nil

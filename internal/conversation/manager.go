@@ -34,6 +34,7 @@ type Options struct {
 	Consents  *consent.Consents
 	Approvals Approvals
 	Store     history.Store
+	Deleter   history.Deleter
 	User      string
 	// Go runs work in the background, unless the kernel closes.
 	Go func(func(context.Context)) bool
@@ -282,7 +283,7 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 	if err := m.Modules.DeleteConversation(tool.Principal{User: info.User, App: info.App, Session: id}); err != nil {
 		return err
 	}
-	return m.Store.Delete(ctx, id)
+	return m.Deleter.Delete(ctx, id)
 }
 
 // Close closes all conversations.

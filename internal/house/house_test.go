@@ -32,6 +32,9 @@ func TestEveryRuleFires(t *testing.T) {
 			{Import: "example.com/sdk", Only: []string{"low"}, Why: "one room speaks to it"},
 			{Import: "example.com/exact", Exact: true, Only: []string{"low"}, Why: "one room speaks to it"},
 		},
+		ForbiddenCalls: []ForbiddenCall{
+			{Import: "os", Name: "Rename", Only: []string{"high"}, Why: "one room renames files"},
+		},
 		Public:      []string{".", "low"},
 		BadNames:    []string{"util"},
 		HandlerRoom: "high",
@@ -59,6 +62,12 @@ func TestEveryRuleFires(t *testing.T) {
 		"an exact import, deeper":              {"high/a.go", `import "example.com/exact/x"`, ""},
 		"an import where it is allowed":        {"low/a.go", `import "example.com/sdk"`, ""},
 		"an import in a folder of that room":   {"low/sub/a.go", `import "example.com/sdk"`, ""},
+		"a forbidden call":                     {"low/a.go", "import \"os\"\nfunc f() { os.Rename(x, y) }", "low/a.go:4: uses os.Rename: one room renames files"},
+		"a forbidden call, passed on":          {"low/a.go", "import \"os\"\nvar f = os.Rename", "one room renames files"},
+		"a forbidden call, renamed":            {"low/a.go", "import system \"os\"\nvar f = system.Rename", "one room renames files"},
+		"a call where it is allowed":           {"high/a.go", "import \"os\"\nvar f = os.Rename", ""},
+		"another function of the package":      {"low/a.go", "import \"os\"\nvar f = os.Remove", ""},
+		"a method of the same name":            {"low/a.go", "func f(os T) { os.Rename(x, y) }", ""},
 		"an init function":                     {"low/a.go", "func init() {}", "init function"},
 		"a method that is called init":         {"low/a.go", "type T int\nfunc (T) init() {}", ""},
 		"a handler that is run":                {"low/a.go", "func f(t T) { t.Handler.Execute() }", "runs a tool's handler"},
@@ -107,6 +116,24 @@ func TestEveryRuleFires(t *testing.T) {
 func TestAPackageWithoutAComment(t *testing.T) {
 	got := Rules{Layers: [][]string{{"low"}}}.Check(tree(t, map[string]string{"low/a.go": "package p\n"}))
 	if len(got) != 1 || !strings.Contains(got[0].What, "no comment") {
+		t.Error(got)
+	}
+}
+
+// Tests that need an import have it in one of their files.
+func TestTestsNeed(t *testing.T) {
+	rules := Rules{Layers: [][]string{{"low", "low2"}}, TestsNeed: []TestsNeed{{Import: "m/box", Needs: "m/start", Why: "else they are skipped"}}}
+	files := map[string]string{"low/a_test.go": "package p\nimport \"m/box\"\n", "low2/b_test.go": "package p\nimport _ \"m/start\"\n"}
+	if got := rules.Check(tree(t, files)); len(got) != 1 || !strings.Contains(got[0].What, "else they are skipped") {
+		t.Error(got)
+	}
+	rules.TestsNeed[0].Except = "low"
+	if got := rules.Check(tree(t, files)); len(got) != 0 {
+		t.Error(got)
+	}
+	rules.TestsNeed[0].Except = ""
+	files["low/b_test.go"] = "package p\nimport _ \"m/start\"\n"
+	if got := rules.Check(tree(t, files)); len(got) != 0 {
 		t.Error(got)
 	}
 }

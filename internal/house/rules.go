@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -18,6 +19,10 @@ type Rules struct {
 	Layers [][]string
 	// Forbidden lists imports that only some rooms may have.
 	Forbidden []Forbidden
+	// ForbiddenCalls lists functions that only some rooms may use.
+	ForbiddenCalls []ForbiddenCall
+	// TestsNeed lists imports that tests must have where they have another.
+	TestsNeed []TestsNeed
 	// Public lists the packages whose exported names mention no internal type.
 	Public []string
 	// BadNames lists package names that say nothing.
@@ -33,6 +38,23 @@ type Forbidden struct {
 	Import string   // the import, and everything below it
 	Exact  bool     // the import alone
 	Only   []string // the folders that may have it, with everything below them
+	Why    string
+}
+
+// ForbiddenCall is a function of a package that only some rooms may use,
+// whether they call it or pass it on.
+type ForbiddenCall struct {
+	Import string   // the package
+	Name   string   // the function
+	Only   []string // the folders that may use it, with everything below them
+	Why    string
+}
+
+// TestsNeed is an import without which the tests of a folder would be silent.
+type TestsNeed struct {
+	Import string // tests that import this
+	Needs  string // must import that, in any file of their folder
+	Except string // but not those of this folder
 	Why    string
 }
 
@@ -60,6 +82,7 @@ func (r Rules) Check(t *Tree) []Problem {
 	}
 	for f := range t.Shipped {
 		c.forbidden(f)
+		c.forbiddenCalls(f)
 		c.inits(f)
 		c.handlers(f)
 		c.names(f)
@@ -68,6 +91,7 @@ func (r Rules) Check(t *Tree) []Problem {
 			c.public(f)
 		}
 	}
+	c.testsNeed()
 	c.docs()
 	c.tail()
 	return c.problems
@@ -123,12 +147,71 @@ func (c *checking) layer(f File) {
 
 func (c *checking) forbidden(f File) {
 	for _, rule := range c.Forbidden {
-		if slices.ContainsFunc(rule.Only, func(o string) bool { return f.Folder == o || strings.HasPrefix(f.Folder, o+"/") }) {
+		if isBelow(f.Folder, rule.Only) {
 			continue
 		}
 		for _, imported := range f.Imports {
 			if imported == rule.Import || !rule.Exact && strings.HasPrefix(imported, rule.Import+"/") {
 				c.add(f.Path, "imports %s: %s", imported, rule.Why)
+			}
+		}
+	}
+}
+
+// isBelow reports whether a folder is one of a list, or lies below one.
+func isBelow(folder string, list []string) bool {
+	return slices.ContainsFunc(list, func(o string) bool { return folder == o || strings.HasPrefix(folder, o+"/") })
+}
+
+func (c *checking) forbiddenCalls(f File) {
+	for _, rule := range c.ForbiddenCalls {
+		name := importName(f.Syntax, rule.Import)
+		if name == "" || isBelow(f.Folder, rule.Only) {
+			continue
+		}
+		ast.Inspect(f.Syntax, func(n ast.Node) bool {
+			s, ok := n.(*ast.SelectorExpr)
+			if !ok || s.Sel.Name != rule.Name {
+				return true
+			}
+			if pkg, ok := s.X.(*ast.Ident); ok && pkg.Name == name {
+				where := fmt.Sprintf("%s:%d", f.Path, f.set.Position(s.Pos()).Line)
+				c.add(where, "uses %s.%s: %s", rule.Import, rule.Name, rule.Why)
+			}
+			return true
+		})
+	}
+}
+
+// importName returns the name under which a file knows a package, "" for none.
+func importName(file *ast.File, imported string) string {
+	for _, i := range file.Imports {
+		if i.Path.Value != strconv.Quote(imported) {
+			continue
+		}
+		if i.Name != nil {
+			return i.Name.Name
+		}
+		return path.Base(imported)
+	}
+	return ""
+}
+
+func (c *checking) testsNeed() {
+	for _, rule := range c.TestsNeed {
+		needs, has := map[string]string{}, map[string]bool{}
+		for _, f := range c.tree.Files {
+			if !f.Test {
+				continue
+			}
+			if slices.Contains(f.Imports, rule.Import) && f.Folder != rule.Except {
+				needs[f.Folder] = f.Path
+			}
+			has[f.Folder] = has[f.Folder] || slices.Contains(f.Imports, rule.Needs)
+		}
+		for folder, file := range needs {
+			if !has[folder] {
+				c.add(file, "imports %s, and no test beside it imports %s: %s", rule.Import, rule.Needs, rule.Why)
 			}
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 // link is the hash of a body that follows prev.
 func link(prev Hash, body []byte) Hash {
-	var room [1024]byte // most records fit, and then nothing is allocated
-	return sha256.Sum256(append(append(room[:0], prev[:]...), body...))
+	var buffer [1024]byte // most records fit, and then nothing is allocated
+	return sha256.Sum256(append(append(buffer[:0], prev[:]...), body...))
 }
 
 // check says what is wrong with a row that should follow prev; "" when nothing is.
@@ -83,7 +83,9 @@ func (w *writer) addRow(next *head, rec *Record) {
 	rec.Seq, rec.Epoch = next.seq, next.epoch
 	body := marshal(rec)
 	next.hash = link(next.hash, body)
-	w.rows = append(w.rows, Row{Seq: rec.Seq, Epoch: rec.Epoch, Kind: rec.Kind, Call: rec.Call, Body: body, Hash: next.hash})
+	w.rows = append(w.rows, Row{
+		Seq: rec.Seq, Epoch: rec.Epoch, Kind: rec.Kind, Call: rec.Call, Body: body, Hash: next.hash,
+	})
 }
 
 // opening returns the record that opens an epoch, when one is due before a
@@ -93,9 +95,9 @@ func (w *writer) opening(next head, now time.Time, b batch) (Record, bool) {
 	rec := Record{Kind: Opened, Time: now, Opening: o}
 	switch {
 	case !next.open:
-		o.Start, o.Cut, rec.Note = true, w.cut, w.cut.words()
+		o.Start, o.Cut, rec.Note = true, w.cut, w.cut.describe()
 		if b.recovered && b.whole() || next.seq == 0 {
-			o.Since = next.seq + 1 // every doubt of earlier lives is settled in this very transaction
+			o.Since = next.seq + 1 // every doubt of earlier starts is settled in this very transaction
 		}
 		return rec, true
 	case next.count >= w.opts.MaxEpochRecords, now.Sub(next.opened) >= w.opts.MaxEpochAge:
@@ -107,7 +109,7 @@ func (w *writer) opening(next head, now time.Time, b batch) (Record, bool) {
 	return Record{}, false
 }
 
-// oldest returns where the oldest call of this life began that may not have
+// oldest returns where the oldest call of this start began that may not have
 // ended before seq: no later than any record that is still being written.
 func (w *writer) oldest(seq uint64) uint64 {
 	oldest := min(seq, w.head.seq+1)
@@ -117,8 +119,8 @@ func (w *writer) oldest(seq uint64) uint64 {
 	return oldest
 }
 
-// words tells a cut in words.
-func (c *Truncation) words() string {
+// describe says in words what was lost; "" for nothing.
+func (c *Truncation) describe() string {
 	switch {
 	case c == nil:
 		return ""
@@ -131,8 +133,8 @@ func (c *Truncation) words() string {
 	}
 }
 
-// marshal writes a record's body. A part that JSON cannot carry is left out
-// and told in the note: a record is never lost for its form.
+// marshal writes a record's body. A part that JSON cannot carry is left out,
+// and the note says so: a record is never lost for its form.
 func marshal(rec *Record) []byte {
 	var b bytes.Buffer
 	err := encodeTo(&b, rec)

@@ -6,8 +6,8 @@ import (
 	"callgate/tool"
 )
 
-// Resolution tells how a doubt ended: somebody looked, or the call was made
-// again because making it twice is making it once.
+// Resolution says how a doubt ended: somebody looked, or the call was made again
+// because making it twice is making it once.
 type Resolution struct {
 	Happened bool   `json:"happened"`
 	By       string `json:"by,omitempty"`
@@ -59,5 +59,6 @@ func (j *Journal) Resolve(ctx context.Context, call string, r Resolution) error 
 		})
 		return err
 	}
-	return tool.Errorf(op, tool.NotFound, "call %s is not in doubt", tool.Truncate(call)).WithHint("callgate log doubt lists those that are")
+	return tool.Errorf(op, tool.NotFound, "call %s is not in doubt", tool.Truncate(call)).
+		WithHint("callgate log doubt lists those that are")
 }

@@ -16,8 +16,8 @@ import (
 // maxLine bounds one line of an export that is read back.
 const maxLine = 64 << 20
 
-// exported is one line of an export. Body holds the record byte for byte; one
-// that is no JSON in a single line, because someone changed it, is in Raw.
+// exported is one line of an export. Body holds the record byte for byte. A
+// body that somebody changed, and that is not JSON in one line, is in Raw.
 type exported struct {
 	Hash string          `json:"hash"`
 	Prev string          `json:"prev,omitempty"`
@@ -95,7 +95,7 @@ func (j *Journal) before(ctx context.Context, seq uint64) (Hash, error) {
 	if err != nil {
 		return Hash{}, err
 	}
-	var hash Hash // zero when the record before is missing, which verifying tells
+	var hash Hash // zero when the record before is missing, which verifying reports
 	for _, s := range drops {
 		if s.LastSeq == seq-1 {
 			copy(hash[:], s.Head)
@@ -106,8 +106,8 @@ func (j *Journal) before(ctx context.Context, seq uint64) (Hash, error) {
 
 // VerifyExport reads an export back and reports what was changed, moved or
 // removed from between. Places where records were left out, as a filter does,
-// are counted in Gaps: whether there should be any, and whether the end is the
-// end, only the one who exported knows.
+// are counted in Gaps. Whether there should be any, and whether the last line is
+// the last record, an export cannot show.
 func VerifyExport(r io.Reader) (Report, error) {
 	var v verifier
 	lines := bufio.NewScanner(r)
@@ -121,7 +121,9 @@ func VerifyExport(r io.Reader) (Report, error) {
 		v.exportRow(row, prev)
 	}
 	if err := lines.Err(); err != nil {
-		return v.report, &tool.Error{Op: "journal.VerifyExport", Kind: tool.Invalid, Message: "the export cannot be read to its end", Err: err}
+		return v.report, &tool.Error{
+			Op: "journal.VerifyExport", Kind: tool.Invalid, Message: "the export cannot be read to its end", Err: err,
+		}
 	}
 	return v.report, nil
 }

@@ -11,17 +11,17 @@ const followPage = 512
 // Follow yields the records with a Seq greater than after, in order and
 // without a gap, first those in the store, then each as it is committed, until
 // ctx ends or the journal closes. A follower that remembers the Seq of the last
-// record it dealt with misses nothing and meets nothing twice, whatever
-// restarts between. What retention has dropped is passed over.
+// record it dealt with misses nothing and sees nothing twice, also across
+// restarts. What pruning has dropped is passed over.
 //
 // A record that cannot be read is yielded as an error, with its Seq, and
 // passed over; a store that cannot be read ends the sequence after its error.
 func (j *Journal) Follow(ctx context.Context, after uint64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for ctx.Err() == nil {
-			last, over, changed := j.queue.progress()
+			last, finished, changed := j.queue.progress()
 			if after >= last {
-				if over {
+				if finished {
 					return
 				}
 				select {

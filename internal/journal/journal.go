@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"callgate/internal/journal/anchor"
 	"callgate/tool"
 )
 
@@ -15,12 +16,12 @@ import (
 // day.
 type Options struct {
 	Anchor          string             // file that repeats the head outside the store; "" keeps none
-	Key             ed25519.PrivateKey // signs what retention drops
-	KeyFile         string             // holds that key when Key is nil; made, readable by its owner alone, when first needed
+	Key             ed25519.PrivateKey // signs what pruning drops
+	KeyFile         string             // holds that key when Key is nil; made for its owner alone when first needed
 	Kernel          string             // the kernel's version, for the Opened record
 	MaxEpochAge     time.Duration      // an epoch older than this is followed by another; 0: 24 h
 	MaxEpochRecords uint64             // and one longer than this; 0: 1,000,000
-	Delay           time.Duration      // how long a noted record may wait for company; 0: 20 ms
+	Delay           time.Duration      // how long an appended record may wait for others; 0: 20 ms
 	Backlog         int                // bytes of records that may wait in memory; 0: 32 MiB
 }
 
@@ -49,10 +50,10 @@ type Journal struct {
 	writer  *writer
 	waiters sync.Pool // of *waiter
 
-	born       uint64       // the head when this life began
-	since      uint64       // where the doubts of earlier lives are looked for
+	firstSeq   uint64       // the head when this journal was opened
+	since      uint64       // calls begun before it, by earlier starts, are settled
 	recovering sync.Mutex   // one Recover at a time
-	retaining  sync.RWMutex // Retain alone, or any number that read it all
+	pruning    sync.RWMutex // held by Prune alone, and shared by those who read everything
 }
 
 // Open reads where the chain ends and makes ready to continue it. Nothing is
@@ -60,16 +61,15 @@ type Journal struct {
 // store and the anchor as they were.
 func Open(ctx context.Context, store Store, opts Options) (*Journal, error) {
 	opts = opts.withDefaults()
-	w := &writer{store: store, opts: opts, anchor: anchor{path: opts.Anchor}, begun: make(map[string]uint64), stopped: make(chan struct{})}
+	w := &writer{
+		store: store, opts: opts, anchor: anchor.At(opts.Anchor),
+		begun: make(map[string]uint64), stopped: make(chan struct{}),
+	}
 	if err := w.load(ctx); err != nil {
 		return nil, wrap("journal.Open", err, "the journal's head cannot be read")
 	}
 	j := &Journal{
-		store:   store,
-		opts:    opts,
-		writer:  w,
-		born:    w.firstSeq,
-		since:   w.head.since,
+		store: store, opts: opts, writer: w, firstSeq: w.firstSeq, since: w.head.since,
 		waiters: sync.Pool{New: func() any { return newWaiter() }},
 	}
 	j.queue = newQueue(opts, w.head.seq)
@@ -79,10 +79,10 @@ func Open(ctx context.Context, store Store, opts Options) (*Journal, error) {
 }
 
 // Append queues a record and returns at once; it is written in its place within
-// Options.Delay, and lost only if the process dies before. When more waits
-// than Options.Backlog allows, Note waits for the write under way: if that
-// succeeds there is room, and if it fails Note refuses. A refused record is
-// not kept: the caller must not go on as though it had been.
+// Options.Delay, and lost only if the process dies before. When more waits than
+// Options.Backlog allows, Append waits for the write under way: if that succeeds
+// there is room, and if it fails Append refuses. A refused record is not kept:
+// the caller must not go on as though it had been.
 func (j *Journal) Append(rec Record) error {
 	return j.queue.put(context.Background(), entry{rec: rec, keep: true}, false)
 }
@@ -90,11 +90,11 @@ func (j *Journal) Append(rec Record) error {
 // Commit returns rec's Seq when rec and everything queued before it is on
 // disk. When the store fails the error says why, and its kind is Unavailable.
 // A Begun record is then withdrawn, since its handler will not run; any other
-// tells of something that happened, so it is kept in its place and tried again
-// until the store works.
+// record says what happened, so it is kept in its place and tried again until
+// the store works.
 //
 // If ctx ends first, Commit returns and the record is written all the same. A
-// call whose Begun record met that fate must still be ended.
+// call whose Begun record was left so must still be ended.
 func (j *Journal) Commit(ctx context.Context, rec Record) (uint64, error) {
 	return j.await(ctx, entry{rec: rec, keep: rec.Kind != Begun})
 }
@@ -106,7 +106,7 @@ func (j *Journal) Flush(ctx context.Context) error {
 	return err
 }
 
-// await queues an entry with someone waiting for it, and waits.
+// await queues an entry and waits until it is written.
 func (j *Journal) await(ctx context.Context, e entry) (uint64, error) {
 	w := j.waiters.Get().(*waiter)
 	e.wait = w
@@ -124,7 +124,7 @@ func (j *Journal) await(ctx context.Context, e entry) (uint64, error) {
 }
 
 // Err returns why the last write failed, and nil when it succeeded: whether a
-// call that must be recorded has any hope.
+// call that must be recorded can be.
 func (j *Journal) Err() error { return j.queue.health() }
 
 // Close writes what is queued and stops. Records that the store still refuses
@@ -136,10 +136,10 @@ func (j *Journal) Close() error {
 	if n, err := j.queue.finish(); n > 0 {
 		errs = append(errs, wrap("journal.Close", err, fmt.Sprintf("%d records could not be written and are lost", n)))
 	}
-	return errors.Join(append(errs, j.writer.anchor.close())...)
+	return errors.Join(append(errs, j.writer.anchor.Close())...)
 }
 
-// Read returns the records that match q, with what was noted before it.
+// Read returns the records that match q, with what was appended before.
 func (j *Journal) Read(ctx context.Context, q Query) ([]Record, error) {
 	const op = "journal.Read"
 	if j.queue.waiting() {
@@ -160,7 +160,7 @@ func (j *Journal) Read(ctx context.Context, q Query) ([]Record, error) {
 	return records, nil
 }
 
-// cancelledError is the error of a caller that left before the answer.
+// cancelledError is the error of a caller whose context ended first.
 func cancelledError(ctx context.Context, message string) error {
 	kind := tool.Cancelled
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {

@@ -8,15 +8,15 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 
+	"callgate/internal/durable"
 	"callgate/tool"
 )
 
-// signingKey returns the key that signs what retention drops. A key file that
-// does not exist is made when asked for, and otherwise gives no key.
+// signingKey returns the key that signs what pruning drops. A key file that does
+// not exist is made with create, and gives no key without it.
 func (o Options) signingKey(create bool) (ed25519.PrivateKey, error) {
 	switch {
 	case len(o.Key) == ed25519.PrivateKeySize:
@@ -44,7 +44,8 @@ func readKey(path string) (ed25519.PrivateKey, error) {
 		return nil, err
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, keyError(tool.Denied, nil, "the journal's signing key can be read by others").WithHint("chmod 600 %s", path)
+		return nil, keyError(tool.Denied, nil, "the journal's signing key can be read by others").
+			WithHint("chmod 600 %s", path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -52,35 +53,21 @@ func readKey(path string) (ed25519.PrivateKey, error) {
 	}
 	seed, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(seed) != ed25519.SeedSize {
-		return nil, keyError(tool.Invalid, err, "the journal's signing key is damaged").WithHint("restore %s from a copy", path)
+		return nil, keyError(tool.Invalid, err, "the journal's signing key is damaged").
+			WithHint("restore %s from a copy", path)
 	}
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// makeKey writes a new key beside its place and links it there, so that a key
-// file is whole or absent, and of two makers the first wins.
+// makeKey makes a key file. Of two makers the first wins.
 func makeKey(path string) (ed25519.PrivateKey, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, keyError(tool.Internal, err, "no signing key can be made")
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // 0600
-	if err != nil {
-		return nil, keyError(tool.Unavailable, err, "the journal's signing key cannot be written")
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(base64.StdEncoding.EncodeToString(key.Seed()) + "\n")
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Link(f.Name(), path)
-	}
+	err = durable.Create(path, []byte(base64.StdEncoding.EncodeToString(key.Seed())+"\n"), 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return readKey(path)
-	}
-	if err != nil { // a file system without links: the one who holds the state directory is alone anyway
-		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		return nil, keyError(tool.Unavailable, err, "the journal's signing key cannot be written")
@@ -104,7 +91,7 @@ func (s PruneSummary) signed() []byte {
 
 func (s *PruneSummary) sign(key ed25519.PrivateKey) { s.Signature = ed25519.Sign(key, s.signed()) }
 
-// authentic reports whether the holder of the key signed the summary.
+// authentic reports whether the summary was signed with the key.
 func (s PruneSummary) authentic(key ed25519.PublicKey) bool {
 	body := s.signed()
 	return len(key) == ed25519.PublicKeySize && body != nil && ed25519.Verify(key, body, s.Signature)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"callgate/internal/journal/anchor"
 	"callgate/tool"
 )
 
@@ -16,20 +17,20 @@ import (
 const maxPrunedRows = 100_000
 
 // Prune drops the epochs whose last record is older than before, oldest first,
-// and returns a signed summary for each run of them. It never drops the
-// current epoch, nor one with a call that was begun and has not ended or whose
-// doubt nobody has resolved, nor anything after such a one.
+// and returns a signed summary for each run of them. It never drops the current
+// epoch, nor one with a call that was begun and has not ended or whose doubt
+// nobody has resolved, nor anything after that.
 //
 // What is dropped is verified first: epochs that are not whole are not signed
 // for, and stay. Each summary is written to the journal, as a Dropped record,
-// before its records go.
+// before its records are removed.
 func (j *Journal) Prune(ctx context.Context, before time.Time) ([]PruneSummary, error) {
-	const op = "journal.Retain"
-	j.retaining.Lock()
-	defer j.retaining.Unlock()
+	const op = "journal.Prune"
+	j.pruning.Lock()
+	defer j.pruning.Unlock()
 	epochs, err := j.prunableEpochs(ctx, before)
 	if err != nil {
-		return nil, wrap(op, err, "what may be dropped cannot be told")
+		return nil, wrap(op, err, "what may be dropped cannot be determined")
 	}
 	if len(epochs) == 0 {
 		return nil, nil
@@ -52,8 +53,8 @@ func (j *Journal) Prune(ctx context.Context, before time.Time) ([]PruneSummary, 
 		if _, err := j.Commit(ctx, Record{Kind: Dropped, Summary: &s}); err != nil {
 			return done, err
 		}
-		if err := (&anchor{path: j.opts.Anchor}).sync(); err != nil {
-			return done, err // or a power cut could leave it naming a record that is gone
+		if err := anchor.At(j.opts.Anchor).Sync(); err != nil {
+			return done, err // a power cut could leave it naming a record that was dropped
 		}
 		if err := j.store.Drop(ctx, s); err != nil {
 			return done, wrap(op, err, "old records could not be dropped")
@@ -64,7 +65,7 @@ func (j *Journal) Prune(ctx context.Context, before time.Time) ([]PruneSummary, 
 	return done, nil
 }
 
-// epochRange is an epoch that is over.
+// epochRange is the records of an epoch that has ended.
 type epochRange struct{ epoch, first, last uint64 }
 
 // prunableEpochs returns the epochs that may go, oldest first.
@@ -73,7 +74,7 @@ func (j *Journal) prunableEpochs(ctx context.Context, before time.Time) ([]epoch
 	if err != nil {
 		return nil, err
 	}
-	var spans []epochRange
+	var epochs []epochRange
 	var open *Row
 	for row, err := range walk(ctx, j.store, Query{Kind: Opened}) {
 		if err != nil {
@@ -82,17 +83,17 @@ func (j *Journal) prunableEpochs(ctx context.Context, before time.Time) ([]epoch
 		if open != nil {
 			s := epochRange{open.Epoch, open.Seq, row.Seq - 1}
 			if s.last >= needed {
-				return spans, nil
+				return epochs, nil
 			}
 			old, err := j.older(ctx, s.last, before)
 			if err != nil || !old {
-				return spans, err
+				return epochs, err
 			}
-			spans = append(spans, s)
+			epochs = append(epochs, s)
 		}
 		open = &row
 	}
-	return spans, nil
+	return epochs, nil
 }
 
 // firstNeeded returns the first record that a call still open, or in doubt, has.
@@ -139,9 +140,9 @@ func (j *Journal) older(ctx context.Context, seq uint64, before time.Time) (bool
 	return err != nil || rec.Time.Before(before), nil
 }
 
-// summarize verifies the epochs and tells what they were.
+// summarize verifies the epochs and sums them up.
 func (j *Journal) summarize(ctx context.Context, epochs []epochRange) (PruneSummary, error) {
-	const op = "journal.Retain"
+	const op = "journal.Prune"
 	first, last := epochs[0], epochs[len(epochs)-1]
 	prev, err := j.before(ctx, first.first)
 	if err != nil {
@@ -161,7 +162,7 @@ func (j *Journal) summarize(ctx context.Context, epochs []epochRange) (PruneSumm
 			what = "it does not follow the one before"
 		}
 		if what == "" && (row.Seq == s.FirstSeq || row.Seq == s.LastSeq) {
-			what = s.span(row)
+			what = s.setTimes(row)
 		}
 		if what != "" {
 			return PruneSummary{}, damagedError("record %d is not as it was written (%s)", row.Seq, what)
@@ -178,9 +179,9 @@ func (j *Journal) summarize(ctx context.Context, epochs []epochRange) (PruneSumm
 	return s, nil
 }
 
-// span takes the times of the first and the last row, and says what is wrong
-// with a row that has none.
-func (s *PruneSummary) span(row Row) string {
+// setTimes takes the times of the first and the last row, and says what is wrong
+// with a row that cannot be read.
+func (s *PruneSummary) setTimes(row Row) string {
 	rec, err := decode(row)
 	if err != nil {
 		return err.Error()
@@ -192,13 +193,14 @@ func (s *PruneSummary) span(row Row) string {
 	return ""
 }
 
-// damagedError is the refusal to sign for what is not whole.
+// damagedError is the refusal to sign for records that are not whole.
 func damagedError(format string, args ...any) error {
-	return tool.Errorf("journal.Retain", tool.Internal, format+": nothing was dropped from there on", args...).WithHint("run callgate log verify")
+	return tool.Errorf("journal.Prune", tool.Internal, format+": nothing was dropped from there on", args...).
+		WithHint("run callgate log verify")
 }
 
-// Refs yields every artifact that a kept record names, perhaps more than once.
-// What is named by none may be collected.
+// Refs yields every artifact that a record names, perhaps more than once. An
+// artifact that no record names may be deleted.
 func (j *Journal) Refs(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if err := j.Flush(ctx); err != nil {
@@ -215,7 +217,7 @@ func (j *Journal) Refs(ctx context.Context) iter.Seq2[string, error] {
 			}
 			rec, err := decode(row)
 			if err != nil {
-				yield("", fmt.Errorf("which artifacts are in use cannot be told: %w", err))
+				yield("", fmt.Errorf("the artifacts in use cannot be determined: %w", err))
 				return
 			}
 			for _, ref := range rec.refs() {

@@ -15,25 +15,25 @@ import (
 // they will be numbered. A caller holds the lock for an append and no longer:
 // encoding, hashing and the store are the writer's work.
 //
-// The writer sleeps until it is kicked. A committed record kicks it at once. A
-// noted record sets a timer when it is the first to wait, and kicks when a
-// batch is full. Nothing ticks while nothing waits.
+// The writer sleeps until it is woken. A committed record wakes it at once. An
+// appended record sets a timer when it is the first to wait, and wakes the
+// writer when a batch is full. No timer runs while nothing waits.
 //
-// An attempt to write takes the front of the queue. If it succeeds, everyone
-// waiting in it is told. If it fails, everyone waiting in the whole queue is
-// told, since nobody behind can be written before those in front; withdrawn
-// records leave, kept ones go back to the front in their order, and a timer
-// tries again (250 ms, doubling to 8 s). Any commit tries again at once, so
-// the first caller after space returns finds the journal working.
+// An attempt to write takes the front of the queue. If it succeeds, all callers
+// that wait in it get their answer. If it fails, all callers in the whole queue
+// get the error, since no record can be written before those in front of it;
+// withdrawn records leave, kept ones go back to the front in their order, and a
+// timer tries again (250 ms, doubling to 8 s). Any commit tries again at once,
+// so the first caller after space returns finds the journal working.
 //
-// What waits is bounded by weight. At the bound, noting and beginning wait for
-// the attempt under way and are refused if it fails: when nothing can be
-// recorded, nothing new may start. Ended, answered and the like are always
-// taken: only what was begun can end, so they are few.
+// What waits is bounded by its size in memory. At the bound, appending and
+// beginning wait for the attempt under way and are refused if it fails: when
+// nothing can be recorded, nothing new may start. Ended, answered and the like
+// are always taken: only what was begun can end, so they are few.
 
-// batchWeight bounds one transaction, so that a long backlog is written in
-// pieces and each piece that fits counts.
-const batchWeight = 4 << 20
+// maxBatch bounds the bytes of one transaction, so that a long backlog is
+// written in pieces and each piece that fits counts.
+const maxBatch = 4 << 20
 
 const (
 	firstRetry = 250 * time.Millisecond
@@ -43,12 +43,12 @@ const (
 // entry is one record in the queue.
 type entry struct {
 	rec  Record
-	wait *waiter // who is told; nil when nobody waits
-	keep bool    // after a failed write: kept for another, or withdrawn
-	mark bool    // no record: only a place in the order, for Flush
+	wait *waiter // gets the outcome; nil when nobody waits
+	keep bool    // after a failed write: kept for another attempt, or withdrawn
+	mark bool    // no record: only a position in the order, for Flush
 }
 
-// waiter is where one caller is told how its record fared.
+// waiter is where a caller gets the outcome of its record.
 type waiter struct{ done chan outcome }
 
 func newWaiter() *waiter { return &waiter{make(chan outcome, 1)} }
@@ -61,40 +61,40 @@ type outcome struct {
 
 // queue is what waits to be written.
 type queue struct {
-	opts Options
-	kick chan struct{} // wakes the writer; holds one
-	tick *time.Timer   // kicks, for those who can wait
+	opts  Options
+	awake chan struct{} // wakes the writer; holds one
+	timer *time.Timer   // wakes the writer for records that can wait
 
 	mu        sync.Mutex
 	entries   []entry
-	spare     []entry // the buffer of the batch before, to be used again
-	weight    int
+	spare     []entry       // the buffer of the batch before, to be used again
+	size      int           // bytes in memory
 	failing   error         // why the last attempt failed
-	retry     time.Duration // how long until the next, when nobody commits
+	retry     time.Duration // the time until the next attempt, when nobody commits
 	busy      bool          // the writer has a batch in hand
 	closed    bool          // nothing more is taken
-	over      bool          // nothing more is written
-	recovered bool          // the doubts of earlier lives are in the queue or settled
+	finished  bool          // nothing more is written
+	recovered bool          // the doubts of earlier starts are in the queue or settled
 	last      uint64        // the Seq of the last record on disk
-	tried     chan struct{} // closed after each attempt; nil until someone asks
+	tried     chan struct{} // closed after each attempt; nil until somebody asks
 }
 
 func newQueue(opts Options, last uint64) *queue {
-	q := &queue{opts: opts, kick: make(chan struct{}, 1), last: last}
-	q.tick = time.AfterFunc(time.Hour, q.wake)
-	q.tick.Stop()
+	q := &queue{opts: opts, awake: make(chan struct{}, 1), last: last}
+	q.timer = time.AfterFunc(time.Hour, q.wake)
+	q.timer.Stop()
 	return q
 }
 
-// wake kicks the writer; a kick already waiting will do.
+// wake wakes the writer, unless it is about to wake.
 func (q *queue) wake() {
 	select {
-	case q.kick <- struct{}{}:
+	case q.awake <- struct{}{}:
 	default:
 	}
 }
 
-// put adds an entry at the end, and kicks the writer when it is urgent.
+// put adds an entry at the end, and wakes the writer when it is urgent.
 func (q *queue) put(ctx context.Context, e entry, urgent bool) error {
 	q.mu.Lock()
 	for waited := false; q.full(e) && !q.closed && (q.failing == nil || urgent && !waited); waited = true {
@@ -115,20 +115,20 @@ func (q *queue) put(ctx context.Context, e entry, urgent bool) error {
 	e.rec.Time = time.Now().UTC()
 	first := len(q.entries) == 0
 	q.entries = append(q.entries, e)
-	q.weight += e.memSize()
-	ripe := q.weight >= batchWeight && q.failing == nil
+	q.size += e.memSize()
+	full := q.size >= maxBatch && q.failing == nil
 	q.mu.Unlock()
 	switch {
-	case urgent || ripe:
+	case urgent || full:
 		q.wake()
 	case first:
-		q.tick.Reset(q.opts.Delay)
+		q.timer.Reset(q.opts.Delay)
 	}
 	return nil
 }
 
-// putDoubts adds the doubts of earlier lives, all in one place, each with
-// someone waiting for it. From here on an epoch may say that they are settled.
+// putDoubts adds the doubts of earlier starts, one after the other, each with a
+// waiter. From here on an epoch may say that they are settled.
 func (q *queue) putDoubts(doubts []Record) ([]*waiter, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -141,7 +141,7 @@ func (q *queue) putDoubts(doubts []Record) ([]*waiter, error) {
 		doubts[i].Time = time.Now().UTC()
 		e := entry{rec: doubts[i], wait: waiters[i]}
 		q.entries = append(q.entries, e)
-		q.weight += e.memSize()
+		q.size += e.memSize()
 	}
 	q.recovered = true
 	if len(doubts) > 0 {
@@ -154,20 +154,22 @@ func (q *queue) putDoubts(doubts []Record) ([]*waiter, error) {
 func (q *queue) refuses(e entry) error {
 	switch {
 	case q.closed:
-		return &tool.Error{Op: "journal.Note", Kind: tool.Unavailable, Message: "the journal is closed", Hint: "start the kernel again"}
+		return &tool.Error{
+			Op: "journal.Append", Kind: tool.Unavailable, Message: "the journal is closed", Hint: "start the kernel again",
+		}
 	case q.full(e):
 		return unavailable(q.failing, "the record was not taken: the journal cannot write, and its backlog is full")
 	}
 	return nil
 }
 
-// full reports whether the entry must wait for room; the caller holds the lock.
+// full reports whether the entry must wait for space; the caller holds the lock.
 func (q *queue) full(e entry) bool {
 	bounded := e.wait == nil || !e.keep && !e.mark
-	return bounded && q.weight >= q.opts.Backlog
+	return bounded && q.size >= q.opts.Backlog
 }
 
-// memSize is about how many bytes the entry holds in memory.
+// memSize estimates the bytes that the entry holds in memory.
 func (e *entry) memSize() int {
 	n := 512 + len(e.rec.Note)
 	if a := e.rec.Ask; a != nil {
@@ -188,7 +190,7 @@ func (e *entry) memSize() int {
 // batch is what one attempt writes.
 type batch struct {
 	entries   []entry
-	behind    int // how many were left in the queue
+	behind    int // entries that were left in the queue
 	recovered bool
 }
 
@@ -199,9 +201,9 @@ func (q *queue) take() batch {
 	if len(q.entries) == 0 {
 		return batch{}
 	}
-	n, weight := 0, 0
-	for n < len(q.entries) && weight < batchWeight {
-		weight += q.entries[n].memSize()
+	n, size := 0, 0
+	for n < len(q.entries) && size < maxBatch {
+		size += q.entries[n].memSize()
 		n++
 	}
 	b := batch{behind: len(q.entries) - n, recovered: q.recovered}
@@ -211,7 +213,7 @@ func (q *queue) take() batch {
 		b.entries = slices.Clone(q.entries[:n])
 		q.entries = slices.Delete(q.entries, 0, n)
 	}
-	q.weight -= weight
+	q.size -= size
 	q.busy = true
 	return b
 }
@@ -219,7 +221,7 @@ func (q *queue) take() batch {
 // whole reports whether nothing was left behind.
 func (b *batch) whole() bool { return b.behind == 0 }
 
-// done tells everyone waiting in the batch that it is on disk, up to last.
+// done answers all callers in the batch: it is on disk, up to last.
 func (q *queue) done(b batch, last uint64) {
 	for i := range b.entries {
 		if e := &b.entries[i]; e.wait != nil {
@@ -236,15 +238,15 @@ func (q *queue) done(b batch, last uint64) {
 	q.announce()
 }
 
-// fail tells everyone who waited when the attempt began, puts the kept records
-// back in front, and sets the time of the next attempt. Who came during it is
-// owed an attempt of their own, at once: the cause may have passed since. It
-// returns how many of the batch went back.
+// fail answers all callers that waited when the attempt began with the cause,
+// puts the kept records back in front, and sets the time of the next attempt.
+// Callers that came during the attempt get one of their own at once: the cause
+// may have passed since. It returns how many records of the batch went back.
 func (q *queue) fail(b batch, cause error) (kept int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	all := make([]entry, 0, len(b.entries)+len(q.entries))
-	q.weight = 0
+	q.size = 0
 	for i, e := range slices.Concat(b.entries, q.entries) {
 		late := i >= len(b.entries)+b.behind
 		if e.wait != nil && late {
@@ -258,7 +260,7 @@ func (q *queue) fail(b batch, cause error) (kept int) {
 			continue
 		}
 		all = append(all, e)
-		q.weight += e.memSize()
+		q.size += e.memSize()
 		if i < len(b.entries) {
 			kept++
 		}
@@ -267,7 +269,7 @@ func (q *queue) fail(b batch, cause error) (kept int) {
 	q.busy, q.failing = false, cause
 	q.retry = min(max(2*q.retry, firstRetry), lastRetry)
 	if len(all) > 0 {
-		q.tick.Reset(q.retry)
+		q.timer.Reset(q.retry)
 	}
 	q.announce()
 	return kept
@@ -278,19 +280,20 @@ func (q *queue) replace(n int, with []entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.entries = slices.Replace(q.entries, 0, n, with...)
-	q.weight = 0
+	q.size = 0
 	for i := range q.entries {
-		q.weight += q.entries[i].memSize()
+		q.size += q.entries[i].memSize()
 	}
 }
 
-// refusal is what the entry's caller is told of a failed write.
+// refusal is the answer to the entry's caller after a failed write.
 func (e *entry) refusal(cause error) error {
 	switch {
 	case e.mark:
 		return unavailable(cause, "the journal cannot write; what is queued is kept and tried again")
 	case e.keep:
-		return unavailable(cause, "the "+string(e.rec.Kind)+" record is not on disk yet; it is kept and tried again until it is")
+		return unavailable(cause, "the "+string(e.rec.Kind)+
+			" record is not on disk yet; it is kept and tried again until it is")
 	default:
 		return unavailable(cause, "the "+string(e.rec.Kind)+" record could not be written and is withdrawn")
 	}
@@ -312,7 +315,7 @@ func (q *queue) attempted() <-chan struct{} {
 	return q.tried
 }
 
-// announce wakes everyone who waits for an attempt; the caller holds the lock.
+// announce wakes all who wait for an attempt; the caller holds the lock.
 func (q *queue) announce() {
 	if q.tried != nil {
 		close(q.tried)
@@ -322,10 +325,10 @@ func (q *queue) announce() {
 
 // progress returns the last Seq on disk, whether it will stay the last, and a
 // channel that closes when either may have changed.
-func (q *queue) progress() (last uint64, over bool, changed <-chan struct{}) {
+func (q *queue) progress() (last uint64, finished bool, changed <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.last, q.over, q.attempted()
+	return q.last, q.finished, q.attempted()
 }
 
 // health returns why the last attempt failed.
@@ -368,8 +371,8 @@ func (q *queue) isClosed() bool {
 func (q *queue) finish() (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.over = true
-	q.tick.Stop()
+	q.finished = true
+	q.timer.Stop()
 	q.announce()
 	return len(q.entries), q.failing
 }

@@ -7,27 +7,26 @@ import (
 	"callgate/tool"
 )
 
-// Kind is what a record tells.
+// Kind is what a record says.
 type Kind string
 
-// The kinds of record. A call's story is asked, then perhaps answered, then
-// begun, then ended; a read that needed no human tells it all in one ended
-// record.
+// The kinds of record. A call is asked, then perhaps answered, then begun, then
+// ended; a read that needed no human has all of it in one ended record.
 const (
 	Opened   Kind = "opened"   // an epoch begins, and links to the head before it
 	Asked    Kind = "asked"    // a call was proposed: refused, waiting or allowed
 	Answered Kind = "answered" // a human answered an approval
 	Begun    Kind = "begun"    // write-ahead: the handler is about to run
-	Ended    Kind = "ended"    // what became of it
-	Doubted  Kind = "doubted"  // begun in an earlier life of the kernel, never ended
+	Ended    Kind = "ended"    // how the call ended
+	Doubted  Kind = "doubted"  // begun in an earlier start of the kernel, never ended
 	Resolved Kind = "resolved" // a doubt ended: a human looked, or the call was made again
-	Noted    Kind = "noted"    // something about a call worth keeping: a lock let go early
-	Dropped  Kind = "dropped"  // older epochs were removed under retention
+	Noted    Kind = "noted"    // something about a call worth keeping: a lock released early
+	Dropped  Kind = "dropped"  // older epochs were removed by pruning
 )
 
-// Record is one line of the journal. Seq, Epoch and Time are the journal's to
-// give; the sections are present as the kind says. What a record points to
-// belongs to the journal once it is handed over, and is not changed again.
+// Record is one line of the journal. The journal sets Seq, Epoch and Time; the
+// sections are present as the kind says. What a record points to belongs to the
+// journal once it is handed over, and is not changed again.
 type Record struct {
 	Seq       uint64          `json:"seq"`
 	Epoch     uint64          `json:"epoch"`
@@ -48,23 +47,23 @@ type Record struct {
 	Resolution *Resolution `json:"resolution,omitempty"`
 }
 
-// Opening is what an Opened record tells of its epoch.
+// Opening is what an Opened record says of its epoch.
 type Opening struct {
 	Kernel string      `json:"kernel,omitempty"`
-	Start  bool        `json:"start,omitempty"` // a life of the kernel began; otherwise the epoch before had grown old
-	Since  uint64      `json:"since"`           // calls begun from this Seq on may be in doubt when this life is over
+	Start  bool        `json:"start,omitempty"` // the kernel was started; otherwise the epoch before had grown old
+	Since  uint64      `json:"since"`           // calls begun from this Seq on may be in doubt at the next start
 	Cut    *Truncation `json:"cut,omitempty"`   // the anchor and the store did not agree
 }
 
-// Truncation is evidence that records were lost or replaced while the kernel was
-// away: what the anchor had seen, and where the store ended.
+// Truncation is evidence that records were lost or replaced while no kernel
+// ran: what the anchor had seen, and where the store ended.
 type Truncation struct {
 	Anchor uint64 `json:"anchor"`         // the Seq that the anchor named; 0: there was no anchor
 	Hash   []byte `json:"hash,omitempty"` // and its hash
 	Head   uint64 `json:"head"`           // the last Seq in the store
 }
 
-// Verdict is what the door made of a proposal.
+// Verdict is how the gate judged a proposed call.
 type Verdict string
 
 // The verdicts.
@@ -74,7 +73,7 @@ const (
 	Refuse Verdict = "refuse"
 )
 
-// Ask tells what was proposed and how it was judged.
+// Ask is what was proposed, and how it was judged.
 type Ask struct {
 	Verdict   Verdict         `json:"verdict"`
 	Reason    string          `json:"reason,omitempty"`
@@ -83,11 +82,11 @@ type Ask struct {
 	Coercions []string        `json:"coercions,omitempty"`
 	Claims    []tool.Claim    `json:"claims,omitempty"`
 	Approval  string          `json:"approval,omitempty"`
-	Workspace string          `json:"workspace,omitempty"` // and app file, of what may have to be made again
+	Workspace string          `json:"workspace,omitempty"` // with AppFile: of a call that may have to be made again
 	AppFile   string          `json:"app_file,omitempty"`
 }
 
-// Answer tells what a human said.
+// Answer is what a human said.
 type Answer struct {
 	Approval string          `json:"approval"`
 	Verdict  string          `json:"verdict"` // approved, denied, expired
@@ -98,7 +97,7 @@ type Answer struct {
 	ArgsRef  string          `json:"args_ref,omitempty"`
 }
 
-// End tells what became of a call.
+// End is how a call ended.
 type End struct {
 	Status    tool.Status   `json:"status"`
 	Error     tool.Kind     `json:"error,omitempty"`
@@ -107,13 +106,13 @@ type End struct {
 	Warnings  []string      `json:"warnings,omitempty"`
 	Took      time.Duration `json:"took"`
 
-	Result      json.RawMessage `json:"result,omitempty"`       // as it was given, for whoever collects it later
+	Result      json.RawMessage `json:"result,omitempty"`       // as it was given, to be collected later
 	ArtifactRef string          `json:"artifact_ref,omitempty"` // the whole of what was cut or withheld
 }
 
-// PruneSummary is what remains of epochs removed under retention: enough to
-// prove that what follows links to what went before. Signature covers every
-// other field.
+// PruneSummary is what remains of epochs that pruning removed: enough to prove
+// that what follows links to what went before. Signature covers every other
+// field.
 type PruneSummary struct {
 	FromEpoch uint64    `json:"from_epoch"`
 	ToEpoch   uint64    `json:"to_epoch"`

@@ -7,11 +7,11 @@ import (
 	"callgate/tool"
 )
 
-// Recover finds the calls that an earlier life of the kernel began and never
+// Recover finds the calls that an earlier start of the kernel began and never
 // ended, gives each of them one Doubted record, and returns those records once
-// they are on disk. A kernel calls it before it begins a call. Calling it
-// again, in this life or in any later one, finds only what is new: what could
-// not be written is withdrawn, and found again.
+// they are on disk. A kernel calls it before it begins a call. Calling it again,
+// in this start or in a later one, finds only what is new: what could not be
+// written is withdrawn, and found again.
 func (j *Journal) Recover(ctx context.Context) ([]Record, error) {
 	const op = "journal.Recover"
 	j.recovering.Lock()
@@ -23,7 +23,7 @@ func (j *Journal) Recover(ctx context.Context) ([]Record, error) {
 	var doubts []Record
 	seen := make(map[string]bool)
 	for _, row := range rows {
-		if row.Seq > j.born || seen[row.Call] {
+		if row.Seq > j.firstSeq || seen[row.Call] {
 			continue
 		}
 		seen[row.Call] = true
@@ -33,7 +33,7 @@ func (j *Journal) Recover(ctx context.Context) ([]Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, w := range waiters { // whatever became of ctx: half an answer would be asked for twice
+	for i, w := range waiters { // also when ctx has ended: half of the doubts would be found twice
 		out := <-w.done
 		if out.err != nil {
 			err = out.err
@@ -56,6 +56,6 @@ func doubt(row Row) Record {
 		Kind: Doubted, Call: row.Call, Parent: begun.Parent, Principal: begun.Principal,
 		Name: begun.Name, Tool: begun.Tool,
 		End:  &End{Status: tool.Failure, Error: tool.InDoubt, Summary: "it may or may not have happened"},
-		Note: fmt.Sprintf("begun in record %d of an earlier life of the kernel, and never ended", row.Seq),
+		Note: fmt.Sprintf("begun in record %d before the kernel was started again, and never ended", row.Seq),
 	}
 }

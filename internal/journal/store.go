@@ -24,7 +24,7 @@ type Row struct {
 	Hash  Hash
 }
 
-// Query selects rows in order of Seq. Zero fields do not restrict.
+// Query selects rows in the order of Seq. Zero fields do not restrict.
 type Query struct {
 	After  uint64 // rows with a greater Seq
 	Before uint64 // rows with a lesser Seq
@@ -37,8 +37,8 @@ type Query struct {
 // MaxRows is the most rows that one Query returns.
 const MaxRows = 10_000
 
-// Store keeps rows. Append, Drop and the reads are atomic; one journal writes
-// to a store at a time, while any number read.
+// Store keeps rows. Append, Drop and the reads are atomic; one journal at a time
+// writes to a store, while any number read.
 type Store interface {
 	// Append adds rows durably, all of them or none. A Seq that is already
 	// there is a Conflict. The store keeps nothing of the slice or the bodies

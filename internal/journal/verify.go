@@ -5,25 +5,27 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"time"
+
+	"callgate/internal/journal/anchor"
 )
 
 // maxProblems bounds a report; the rest are counted.
 const maxProblems = 1000
 
-// Problem is one thing that is not as the chain says it should be.
+// Problem is one place where the journal is not as its chain says.
 type Problem struct {
-	Seq  uint64 `json:"seq"` // the record, or the first of those missing; 0: none in particular
+	Seq  uint64 `json:"seq"` // the record, or the first missing one; 0: none in particular
 	What string `json:"what"`
 }
 
-// Report is what verifying found, and what it looked at. Head is worth keeping
-// elsewhere: a later report must have it in its chain.
+// Report is what verifying read, and what it found. Head is worth keeping
+// elsewhere: a later chain must contain it.
 type Report struct {
 	First    uint64    `json:"first"` // the oldest record still kept
 	Last     uint64    `json:"last"`
 	Records  uint64    `json:"records"`
 	Epochs   uint64    `json:"epochs"`
-	Dropped  uint64    `json:"dropped"`            // records that retention removed and signed for
+	Dropped  uint64    `json:"dropped"`            // records that pruning removed and signed for
 	Gaps     uint64    `json:"gaps,omitempty"`     // of an export: places where records were left out
 	Anchored bool      `json:"anchored,omitempty"` // an anchor was there to compare with
 	Head     string    `json:"head"`               // hash of the last record
@@ -45,8 +47,8 @@ func (r *Report) problem(seq uint64, format string, args ...any) {
 // Verify reads the whole journal again and reports whatever was changed,
 // removed, moved or cut, while calls go on.
 func (j *Journal) Verify(ctx context.Context) (Report, error) {
-	j.retaining.RLock()
-	defer j.retaining.RUnlock()
+	j.pruning.RLock()
+	defer j.pruning.RUnlock()
 	return Verify(ctx, j.store, j.opts, nil)
 }
 
@@ -79,24 +81,23 @@ type verifier struct {
 	epoch  uint64 // the epoch of the row before; 0 before the first
 	drops  []PruneSummary
 
-	anchoring bool         // an anchor is kept
-	anchor    *anchorPoint // what it says
-	seen      Hash         // the hash of the row with the anchor's Seq
-	aside     []anchorPoint
-	cuts      map[anchorPoint]bool // the disagreements that opened records told of
+	anchoring bool          // an anchor is kept
+	anchor    *anchor.Point // what it says
+	seen      Hash          // the hash of the row with the anchor's Seq
+	preserved []anchor.Point
+	cuts      map[anchor.Point]bool // the disagreements that opened records report
 }
 
 // prepare reads everything beside the rows, the anchor first: what it names
 // must then be in the store.
 func (v *verifier) prepare(ctx context.Context, store Store, opts Options) (err error) {
-	v.cuts = make(map[anchorPoint]bool)
-	if opts.Anchor != "" {
-		a := anchor{path: opts.Anchor}
+	v.cuts = make(map[anchor.Point]bool)
+	if a := anchor.At(opts.Anchor); a.Kept() {
 		v.anchoring = true
-		if v.anchor, err = a.read(); err != nil {
+		if v.anchor, err = a.Read(); err != nil {
 			return err
 		}
-		if v.aside, err = a.evidence(); err != nil {
+		if v.preserved, err = a.Preserved(); err != nil {
 			return err
 		}
 		v.report.Anchored = v.anchor != nil
@@ -120,17 +121,19 @@ func (v *verifier) prepare(ctx context.Context, store Store, opts Options) (err 
 
 // drop checks one summary and moves the chain past what it stands for.
 func (v *verifier) drop(s PruneSummary, key ed25519.PublicKey) {
+	first, last := s.FirstSeq, s.LastSeq
 	switch {
 	case key == nil:
-		v.report.problem(s.FirstSeq, "records %d to %d were dropped, and there is no key to check the signature with", s.FirstSeq, s.LastSeq)
+		v.report.problem(first, "records %d to %d were dropped, and there is no key to check the signature with", first, last)
 	case !s.authentic(key):
-		v.report.problem(s.FirstSeq, "the summary of the dropped records %d to %d is not signed by this kernel's key", s.FirstSeq, s.LastSeq)
+		v.report.problem(first, "the summary of the dropped records %d to %d is not signed by this kernel's key", first, last)
 	}
 	switch {
-	case s.FirstSeq != v.next || s.LastSeq < s.FirstSeq:
-		v.report.problem(v.next, "a summary of dropped records goes from %d to %d, where it should begin at %d", s.FirstSeq, s.LastSeq, v.next)
+	case first != v.next || last < first:
+		v.report.problem(v.next, "a summary of dropped records goes from %d to %d, where it should begin at %d",
+			first, last, v.next)
 	case len(s.Head) != len(Hash{}) || string(s.Before) != string(v.prev[:]):
-		v.report.problem(s.FirstSeq, "the summary of the dropped records %d to %d does not link to what went before", s.FirstSeq, s.LastSeq)
+		v.report.problem(first, "the summary of the dropped records %d to %d does not link to what went before", first, last)
 	}
 	v.report.Dropped += s.LastSeq - s.FirstSeq + 1
 	v.next = s.LastSeq + 1
@@ -157,7 +160,7 @@ func (v *verifier) row(row Row) {
 	if r.Records == 0 {
 		r.First = row.Seq
 	}
-	if v.anchor != nil && row.Seq == v.anchor.seq {
+	if v.anchor != nil && row.Seq == v.anchor.Seq {
 		v.seen = row.Hash
 	}
 	if row.Epoch != v.epoch || r.Records == 0 {
@@ -168,8 +171,8 @@ func (v *verifier) row(row Row) {
 	v.next, v.prev, v.epoch = row.Seq+1, row.Hash, row.Epoch
 }
 
-// epochOf checks that epochs follow each other, each with its opening, and
-// hears what an opening has to tell.
+// epochOf checks that epochs follow each other, each with its opening, and takes
+// note of a loss that an opening reports.
 func (v *verifier) epochOf(row Row) {
 	fresh := row.Epoch != v.epoch
 	switch {
@@ -186,34 +189,35 @@ func (v *verifier) epochOf(row Row) {
 		return
 	}
 	cut := rec.Opening.Cut
-	told := anchorPoint{seq: cut.Anchor}
-	copy(told.hash[:], cut.Hash)
-	v.cuts[told] = true
-	v.report.problem(row.Seq, "when the kernel started at %s, %s", rec.Time.Format(time.RFC3339), cut.words())
+	reported := anchor.Point{Seq: cut.Anchor}
+	copy(reported.Hash[:], cut.Hash)
+	v.cuts[reported] = true
+	v.report.problem(row.Seq, "when the kernel started at %s, %s", rec.Time.Format(time.RFC3339), cut.describe())
 }
 
 // finish compares the end of the chain with the anchor.
 func (v *verifier) finish() {
 	r := &v.report
-	for _, p := range v.aside {
+	for _, p := range v.preserved {
 		if !v.cuts[p] {
-			r.problem(p.seq, "an anchor was put aside that had seen record %d, and no record tells of it", p.seq)
+			r.problem(p.Seq, "an anchor was preserved that had seen record %d, and no record mentions it", p.Seq)
 		}
 	}
 	last := v.next - 1
 	switch a := v.anchor; {
 	case !v.anchoring:
 	case a == nil && r.Records > 0:
-		r.problem(0, "the anchor is missing or damaged: whether the tail was cut cannot be told")
+		r.problem(0, "the anchor is missing or damaged: whether the tail was cut is not known")
 	case a == nil:
-	case a.seq == 0 && a.hash == Hash{} && (r.Records == 0 || r.First == 1): // it has seen the empty chain only
-	case a.seq > last:
-		r.problem(last+1, "records were cut: the anchor has seen record %d, the store ends at %d", a.seq, last)
-	case a.seq < r.First || r.Records == 0:
-		if n := len(v.drops); n == 0 || v.drops[n-1].LastSeq != a.seq || string(v.drops[n-1].Head) != string(a.hash[:]) {
-			r.problem(a.seq, "the anchor names record %d, which is older than any kept: it is not this journal's", a.seq)
+	case *a == anchor.Point{} && (r.Records == 0 || r.First == 1): // it has seen the empty chain only
+	case a.Seq > last:
+		r.problem(last+1, "records were cut: the anchor has seen record %d, the store ends at %d", a.Seq, last)
+	case a.Seq < r.First || r.Records == 0:
+		n := len(v.drops)
+		if n == 0 || v.drops[n-1].LastSeq != a.Seq || string(v.drops[n-1].Head) != string(a.Hash[:]) {
+			r.problem(a.Seq, "the anchor names record %d, which is older than any kept: it is not this journal's", a.Seq)
 		}
-	case v.seen != a.hash:
-		r.problem(a.seq, "record %d is not the one that the anchor has seen", a.seq)
+	case v.seen != a.Hash:
+		r.problem(a.Seq, "record %d is not the one that the anchor has seen", a.Seq)
 	}
 }

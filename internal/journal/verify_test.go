@@ -189,5 +189,5 @@ func TestCutBeforeStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.rows = store.rows[:18]
-	found(t, store, opts, 22, "put aside")
+	found(t, store, opts, 22, "was preserved")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"callgate/internal/journal/anchor"
 	"callgate/tool"
 )
 
@@ -12,21 +13,19 @@ import (
 // One goroutine owns the chain. It takes a batch from the queue, numbers,
 // encodes and hashes its records from the head on, and hands them to the store
 // as one transaction. Only when the store has taken them does the head move;
-// then the anchor is told, then the callers. Numbers are given anew at each
-// attempt, so a withdrawn record leaves no gap.
+// then the anchor is written, then the callers get their answer. Numbers are
+// given anew at each attempt, so a withdrawn record leaves no gap.
 //
 // A store that reports failure may yet have written: the writer reads the head
-// back and believes that. While even the head cannot be read the batch is in
-// limbo: its callers have been told that it failed, and before anything else
-// is written the head decides. If the batch is found to be there after all,
-// its kept records are not written twice, and each Begun that its caller
-// believes withdrawn is ended here, so that it is never taken for a doubt.
+// back and believes that. While even the head cannot be read the batch is
+// uncertain: its callers got an error, and before anything else is written the
+// head decides. If the batch is found to be there after all, its kept records
+// are not written twice, and each Begun that its caller believes withdrawn is
+// ended here, so that it is never taken for a doubt.
 //
-// The anchor is written after the store has synced, and not synced itself:
-// after a power cut it may be behind the store, never ahead of it. So an
-// anchor ahead of the store, or of another hash, is evidence. It is kept in a
-// file beside the anchor before the first record of the new epoch, which tells
-// of it, takes its place.
+// An anchor that disagrees with the store is evidence of a loss. A copy of it is
+// preserved before the first record of the new epoch, which reports the loss,
+// takes its place.
 
 // head is a point of the chain: all that the next record needs to know.
 type head struct {
@@ -34,7 +33,7 @@ type head struct {
 	hash  Hash
 	epoch uint64
 
-	open   bool      // the epoch is of this life
+	open   bool      // the epoch was opened by this start
 	since  uint64    // calls begun before it are settled
 	opened time.Time // when the epoch was opened
 	count  uint64    // records in it
@@ -44,7 +43,7 @@ type head struct {
 type uncertainBatch struct {
 	head      head
 	kept      int      // how many records at the front of the queue were in it
-	withdrawn []Record // its Begun records whose callers were told that it failed
+	withdrawn []Record // its Begun records, whose callers got an error
 }
 
 // writer is the goroutine that owns the chain.
@@ -52,15 +51,15 @@ type writer struct {
 	store   Store
 	opts    Options
 	queue   *queue
-	anchor  anchor
+	anchor  *anchor.File
 	stopped chan struct{}
 
-	head     head
-	cut      *Truncation // what was wrong when the chain was loaded, until it is on record
-	limbo    *uncertainBatch
-	rows     []Row             // of the batch in hand
-	firstSeq uint64            // the head when this life began
-	begun    map[string]uint64 // the calls of this life that have not ended, and where they began
+	head      head
+	cut       *Truncation // what was wrong when the chain was loaded, until it is on record
+	uncertain *uncertainBatch
+	rows      []Row             // of the batch in hand
+	firstSeq  uint64            // the head when the journal was opened
+	begun     map[string]uint64 // the calls of this start that have not ended, and where they began
 }
 
 // load reads where the chain ends, and what the anchor says about that.
@@ -89,10 +88,10 @@ func (w *writer) load(ctx context.Context) error {
 
 // compare returns how the anchor and the store disagree, nil when they agree.
 func (w *writer) compare(ctx context.Context) (*Truncation, error) {
-	if w.anchor.path == "" {
+	if !w.anchor.Kept() {
 		return nil, nil
 	}
-	point, err := w.anchor.read()
+	point, err := w.anchor.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -101,20 +100,20 @@ func (w *writer) compare(ctx context.Context) (*Truncation, error) {
 		return nil, nil
 	case point == nil:
 		return &Truncation{Head: w.head.seq}, nil
-	case point.seq == w.head.seq && point.hash == w.head.hash:
+	case point.Seq == w.head.seq && point.Hash == w.head.hash:
 		return nil, nil
-	case point.seq == 0 && point.hash == Hash{}:
+	case *point == anchor.Point{}:
 		return nil, nil // behind: it has seen the empty chain only
 	}
-	cut := &Truncation{Anchor: point.seq, Hash: point.hash[:], Head: w.head.seq}
-	if point.seq >= w.head.seq {
+	cut := &Truncation{Anchor: point.Seq, Hash: point.Hash[:], Head: w.head.seq}
+	if point.Seq >= w.head.seq {
 		return cut, nil
 	}
-	rows, err := w.store.Rows(ctx, Query{After: point.seq - 1, Before: point.seq + 1})
+	rows, err := w.store.Rows(ctx, Query{After: point.Seq - 1, Before: point.Seq + 1})
 	if err != nil {
 		return nil, err
 	}
-	if len(rows) == 1 && rows[0].Hash == point.hash {
+	if len(rows) == 1 && rows[0].Hash == point.Hash {
 		return nil, nil // behind, as after a power cut
 	}
 	return cut, nil
@@ -123,7 +122,7 @@ func (w *writer) compare(ctx context.Context) (*Truncation, error) {
 // run writes until the queue is closed.
 func (w *writer) run() {
 	defer close(w.stopped)
-	for range w.queue.kick {
+	for range w.queue.awake {
 		last := w.queue.isClosed() // before writing: then nothing can come after
 		for w.attempt() {
 		}
@@ -135,7 +134,7 @@ func (w *writer) run() {
 
 // attempt writes one batch and reports whether there may be more.
 func (w *writer) attempt() bool {
-	ctx := context.Background() // what is recorded is recorded, whoever went away
+	ctx := context.Background() // a record is written though its caller's context has ended
 	queued := w.queue.length()
 	if err := w.resolveUncertain(ctx); err != nil {
 		w.queue.fail(batch{behind: queued}, err)
@@ -152,11 +151,11 @@ func (w *writer) attempt() bool {
 		return true
 	}
 	kept := w.queue.fail(b, err)
-	if w.limbo != nil {
-		w.limbo.kept = kept
+	if w.uncertain != nil {
+		w.uncertain.kept = kept
 		for _, e := range b.entries {
 			if !e.mark && !e.keep && e.rec.Kind == Begun {
-				w.limbo.withdrawn = append(w.limbo.withdrawn, e.rec)
+				w.uncertain.withdrawn = append(w.uncertain.withdrawn, e.rec)
 			}
 		}
 	}
@@ -168,20 +167,34 @@ func (w *writer) append(ctx context.Context, next head) error {
 	if len(w.rows) == 0 {
 		return nil
 	}
-	if err := w.anchor.prepare(w.cut, w.head.seq == 0); err != nil {
+	if err := w.openAnchor(); err != nil {
 		return err
 	}
 	if err := w.store.Append(ctx, w.rows); err != nil {
-		landed, unknown := w.wasWritten(ctx, next)
+		written, unknown := w.wasWritten(ctx, next)
 		if unknown != nil {
-			w.limbo = &uncertainBatch{head: next}
+			w.uncertain = &uncertainBatch{head: next}
 		}
-		if !landed {
+		if !written {
 			return err
 		}
 	}
 	w.accept(next)
 	return nil
+}
+
+// openAnchor opens the anchor before the first write, and preserves one that
+// shows a loss.
+func (w *writer) openAnchor() error {
+	if w.anchor.Opened() {
+		return nil
+	}
+	if w.cut != nil {
+		if err := w.anchor.Preserve(w.cut.Anchor); err != nil {
+			return err
+		}
+	}
+	return w.anchor.Open(w.head.seq == 0 && w.cut == nil)
 }
 
 // accept moves the head: the store has it, and the rows in hand.
@@ -195,7 +208,7 @@ func (w *writer) accept(next head) {
 		}
 	}
 	w.head, w.cut = next, nil
-	w.anchor.set(anchorPoint{next.seq, next.hash})
+	w.anchor.Set(anchor.Point{Seq: next.seq, Hash: next.hash})
 }
 
 // wasWritten reads the store's head back: whether it is the wanted one.
@@ -207,34 +220,37 @@ func (w *writer) wasWritten(ctx context.Context, want head) (bool, error) {
 	return len(rows) == 1 && rows[0].Seq == want.seq && rows[0].Hash == want.hash, nil
 }
 
-// resolveUncertain asks the store what became of a batch in limbo.
+// resolveUncertain asks the store whether an uncertain batch was written.
 func (w *writer) resolveUncertain(ctx context.Context) error {
-	if w.limbo == nil {
+	if w.uncertain == nil {
 		return nil
 	}
-	landed, err := w.wasWritten(ctx, w.limbo.head)
+	written, err := w.wasWritten(ctx, w.uncertain.head)
 	if err != nil {
 		return err
 	}
-	if landed {
-		w.accept(w.limbo.head)
+	if written {
+		w.accept(w.uncertain.head)
 		var ends []entry
-		for _, rec := range w.limbo.withdrawn {
+		for _, rec := range w.uncertain.withdrawn {
 			ends = append(ends, entry{rec: withdrawal(rec), keep: true})
 		}
-		w.queue.replace(w.limbo.kept, ends)
+		w.queue.replace(w.uncertain.kept, ends)
 		w.queue.done(batch{}, w.head.seq)
 	}
-	w.limbo = nil
+	w.uncertain = nil
 	return nil
 }
 
 // withdrawal ends a call whose Begun record was written although its caller
-// was told that it was not.
+// got an error.
 func withdrawal(begun Record) Record {
 	return Record{
 		Time: begun.Time, Kind: Ended, Call: begun.Call, Parent: begun.Parent,
 		Principal: begun.Principal, Name: begun.Name, Tool: begun.Tool,
-		End: &End{Status: tool.Failure, Error: tool.Unavailable, Summary: "the handler did not run: the record of its beginning was not confirmed in time"},
+		End: &End{
+			Status: tool.Failure, Error: tool.Unavailable,
+			Summary: "the handler did not run: the record of its beginning was not confirmed in time",
+		},
 	}
 }

@@ -14,6 +14,9 @@ type Config struct {
 	// State is the state directory. Default: $CALLGATE_STATE, else
 	// $XDG_STATE_HOME/callgate, else ~/.local/state/callgate.
 	State string
+	// Storage is where everything is kept: a file for SQLite. Default: the one in
+	// the state directory.
+	Storage string
 	// Tools are an embedding program's own, known before recovery; Register adds
 	// more later.
 	Tools []*tool.Tool

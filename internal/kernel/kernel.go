@@ -36,7 +36,7 @@ import (
 	"callgate/internal/secret"
 	"callgate/internal/source/mcp/trust"
 	"callgate/internal/statedir"
-	"callgate/internal/storage/sqlite"
+	"callgate/internal/storage"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -64,7 +64,8 @@ type Kernel struct {
 type parts struct {
 	state      *statedir.Held
 	log        *slog.Logger
-	database   *sqlite.DB
+	database   storage.Driver
+	helpers    *sandbox.Helpers
 	vault      *secret.Vault
 	gate       *gate.Gate
 	modules    *modules.Set
@@ -90,7 +91,7 @@ func Open(ctx context.Context, cfg Config) (*Kernel, error) {
 	}
 	k := &Kernel{
 		Locks: lock.New(), Output: &journal.OutputBus{}, Tools: &registry.Registry{}, Clients: &clients.Table{},
-		parts: parts{state: held, log: cfg.Log, user: userName(), background: background.New(ctx)},
+		parts: parts{state: held, log: cfg.Log, user: userName(), background: background.New(ctx), helpers: sandbox.NewHelpers()},
 	}
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
@@ -114,9 +115,9 @@ func stateDir(path string) (statedir.Dir, error) {
 }
 
 // openStores opens what keeps things.
-func (k *Kernel) openStores(ctx context.Context, _ Config) (err error) {
+func (k *Kernel) openStores(ctx context.Context, cfg Config) (err error) {
 	// First of all, so that a directory of a newer Callgate is left as it was.
-	if k.database, err = sqlite.Open(ctx, k.state.Database()); err != nil {
+	if k.database, err = openStorage(ctx, cfg.Storage, k.state.Dir); err != nil {
 		return err
 	}
 	if k.vault, err = secret.Open(k.state.Secrets()); err != nil {
@@ -126,10 +127,8 @@ func (k *Kernel) openStores(ctx context.Context, _ Config) (err error) {
 	if err := k.vault.Problem(); err != nil {
 		k.log.Warn("the secret store cannot be used now", "error", err)
 	}
-	if k.Artifacts, err = artifact.Open(k.state.Artifacts()); err != nil {
-		return err
-	}
-	k.Journal, err = journal.Open(ctx, k.database.Journal(), journal.Options{
+	k.Artifacts = artifact.New(k.database.Stores().Blobs)
+	k.Journal, err = journal.Open(ctx, k.database.Stores().Journal, journal.Options{
 		Anchor: k.state.Anchor(), KeyFile: k.state.JournalKey(), Kernel: version.Version,
 	})
 	return err
@@ -141,7 +140,7 @@ func (k *Kernel) openGate(_ context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	k.Approvals = approval.New(k.database.Approvals(), approval.Options{
+	k.Approvals = approval.New(k.database.Stores().Approvals, approval.Options{
 		Key: key, Kernel: os.Getpid(), Lineage: cfg.Lineage,
 	})
 	k.Secrets = &Secrets{vault: k.vault, approvals: k.Approvals, journal: k.Journal, user: k.user}
@@ -175,6 +174,7 @@ func (k *Kernel) openRooms(context.Context, Config) (err error) {
 	}
 	k.Apps = apps.New(apps.Options{
 		Tools: k.Tools, Modules: k.modules, Servers: k.Servers, Consents: k.consents, Hidden: k.hidden(),
+		Helpers: k.helpers,
 	})
 	k.indexes = toolview.NewIndexes(k.Tools, k.state.Vectors(), k.vault.Expand)
 	k.Sessions = session.NewTable(func(id string) {
@@ -189,7 +189,7 @@ func (k *Kernel) openRooms(context.Context, Config) (err error) {
 	k.Conversations = conversation.NewManager(conversation.Options{
 		Apps: k.Apps, Sessions: k.builder, Models: k.models, Modules: k.modules, Consents: k.consents,
 		Approvals: k.Approvals, User: k.user, Go: k.background.Go,
-		Store: conversation.Scrubbed(k.database.Conversations(), k.vault),
+		Deleter: k.database.Stores().Deleter, Store: conversation.Scrubbed(k.database.Stores().Conversations, k.vault),
 	})
 	return nil
 }
@@ -208,7 +208,7 @@ func (k *Kernel) openTrust() (*trust.Store, error) {
 func (k *Kernel) moduleHost(name string) module.Host {
 	host := module.Host{
 		State: filepath.Join(k.state.String(), "modules", name), Hidden: k.hidden(),
-		Log: k.log.With("module", name), Scrub: k.vault.ScrubString, Embedder: builtinEmbedder{},
+		Helpers: k.helpers, Log: k.log.With("module", name), Scrub: k.vault.ScrubString, Embedder: builtinEmbedder{},
 		Models: &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf, Consent: consent.Endpoint},
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -369,7 +369,7 @@ func (k *Kernel) Close() error {
 		errs = append(errs, k.database.Close())
 	}
 	errs = append(errs, k.state.Release())
-	sandbox.StopIdleHelper() // no helper waits for a command that will not come
+	k.helpers.Close() // no helper waits for a command that will not come
 	return errors.Join(errs...)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 
+	"callgate/internal/sandbox"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -15,7 +16,9 @@ type Host struct {
 	State  string   // a folder for the module alone, which outlives the kernel
 	Cache  string   // a folder for the module alone, which anybody may empty at any time; "" for none
 	Hidden []string // paths that no process started by a tool may see
-	Log    *slog.Logger
+	// Helpers starts the sandboxed processes of tools sooner; may be nil.
+	Helpers *sandbox.Helpers
+	Log     *slog.Logger
 	// Scrub replaces the values of known secrets in a text that is to be stored.
 	Scrub func(string) string
 

@@ -1,6 +1,6 @@
-// Package nearest answers "did you mean": which of the known names lies within
-// a few typing errors of the one that was written. It stands on the bottom
-// floor beside tool, since names are written wrongly everywhere.
+// Package nearest answers "did you mean": which of the known names is within a
+// few typing errors of the one that was written. It is in the lowest layer,
+// because names are mistyped everywhere.
 package nearest
 
 import (
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Allowed is how many typing errors a name of n bytes may hold and still be
-// taken for another.
+// Allowed is the number of typing errors with which a name of n bytes may still
+// be meant for another.
 func Allowed(n int) int { return min(3, max(1, n/3)) }
 
 // Name returns the known name nearest to want, ignoring case, or "" when none

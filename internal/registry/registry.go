@@ -2,21 +2,21 @@
 //
 // # Law
 //
-// Sources go in; a [Snapshot] comes out, and never changes. A change (a source
-// added, removed or invalidated) only marks the current snapshot stale; the
-// next reader that asks for a fresh one rebuilds it, and readers who ask
-// meanwhile share that one rebuild. A rebuild that was overtaken by another
-// change is still published, being newer than what stood before, and stays
-// stale, so the next reader builds again: a stale result never passes for a
-// fresh one. Reading a snapshot takes no lock.
+// A [Snapshot] is built from the sources and never changes. A change (a source
+// added, removed or invalidated) only marks the current snapshot stale; the next
+// reader rebuilds it, and readers who ask meanwhile share that one rebuild. If
+// another change comes during a rebuild, its result is still published, because
+// it is newer than the one before, and stays stale, so the next reader builds
+// again: a stale snapshot is never taken for a fresh one. Reading a snapshot
+// takes no lock.
 //
-// The first source to bring an id wins it. A source may belong to a scope (an
+// The first source that has an ID wins it. A source may belong to a scope (an
 // agent's own tools); in that scope's [View] a scoped tool overrides every
 // global tool of the same namespace and name.
 //
-// A source that fails is reported in [Snapshot.Problems] and keeps the tools
-// it last brought; it never takes the others down. A tool that is not fit to
-// publish is left out and reported too.
+// A source that fails is reported in [Snapshot.Problems] and keeps the tools it
+// had before; the other sources are not affected. A tool that is not valid is
+// left out and reported too.
 package registry
 
 import (
@@ -29,34 +29,34 @@ import (
 	"callgate/tool"
 )
 
-// Source is where tools come from. Tools may be slow and may fail; it is
-// never called twice at once for one source.
+// Source is where tools come from. Tools may be slow and may fail; a registry
+// never calls it twice at once for one source.
 type Source interface {
 	Name() string
 	Tools(ctx context.Context) ([]*tool.Tool, error)
 }
 
-// Global is the scope whose tools every view holds.
+// Global is the scope whose tools are in every view.
 const Global = ""
 
-// Problem says what a source could not bring.
+// Problem says what a source could not provide.
 type Problem struct {
 	Source string
 	Err    error
 }
 
-// Registry holds the sources. The zero value is ready to use.
+// Registry holds the sources. The zero value works.
 type Registry struct {
 	mu      sync.Mutex // guards the fields below, never held while a source loads
 	sources []*entry
-	changes uint64      // how many changes there have been
+	changes uint64      // the number of changes so far
 	build   *rebuildRun // the rebuild under way, if any
 
 	current atomic.Pointer[Snapshot]
 	stale   atomic.Bool // set with every change, cleared by a rebuild that saw them all
 }
 
-// entry is a source with what it last brought.
+// entry is a source with its tools, as last loaded.
 type entry struct {
 	scope  string
 	source Source
@@ -87,7 +87,7 @@ func (r *Registry) Add(scope string, s Source) error {
 	return nil
 }
 
-// Remove takes a source and its tools away, and reports whether it was there.
+// Remove removes a source and its tools, and reports whether it was there.
 func (r *Registry) Remove(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,8 +100,8 @@ func (r *Registry) Remove(name string) bool {
 	return true
 }
 
-// Invalidate has the named sources asked again, or all of them when none is
-// named.
+// Invalidate marks the named sources to be loaded again, or all of them when
+// none is named.
 func (r *Registry) Invalidate(names ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,17 +138,20 @@ func (r *Registry) Snapshot(ctx context.Context) (*Snapshot, error) {
 	case <-b.done:
 		return b.snap, nil
 	case <-ctx.Done():
-		return nil, &tool.Error{Op: "registry.Snapshot", Kind: tool.Cancelled, Message: "stopped waiting for the tools to load", Err: context.Cause(ctx)}
+		return nil, &tool.Error{
+			Op: "registry.Snapshot", Kind: tool.Cancelled, Message: "stopped waiting for the tools to load",
+			Err: context.Cause(ctx),
+		}
 	}
 }
 
-// rebuild asks the dirty sources, publishes a new snapshot and ends the build.
+// rebuild loads the dirty sources and publishes a new snapshot.
 func (r *Registry) rebuild(ctx context.Context, b *rebuildRun) {
 	r.mu.Lock()
 	seen := r.changes
-	asked := slices.Clone(r.sources)
+	sources := slices.Clone(r.sources)
 	var dirty []*entry
-	for _, e := range asked {
+	for _, e := range sources {
 		if e.dirty {
 			e.dirty = false
 			dirty = append(dirty, e)
@@ -166,7 +169,7 @@ func (r *Registry) rebuild(ctx context.Context, b *rebuildRun) {
 	if old := r.current.Load(); old != nil {
 		generation = old.Generation + 1
 	}
-	b.snap = assemble(generation, asked)
+	b.snap = assemble(generation, sources)
 
 	r.mu.Lock()
 	r.current.Store(b.snap)
@@ -178,11 +181,11 @@ func (r *Registry) rebuild(ctx context.Context, b *rebuildRun) {
 	close(b.done)
 }
 
-// load asks one source. A failure, or a panic, keeps what it brought before.
+// load loads one source. After a failure, or a panic, it keeps its former tools.
 func (e *entry) load(ctx context.Context) {
 	name := e.source.Name()
 	e.issues = nil
-	tools, err := ask(ctx, e.source)
+	tools, err := toolsOf(ctx, e.source)
 	if err != nil {
 		e.issues = append(e.issues, Problem{name, err})
 		return
@@ -197,7 +200,7 @@ func (e *entry) load(ctx context.Context) {
 	}
 }
 
-func ask(ctx context.Context, s Source) (tools []*tool.Tool, err error) {
+func toolsOf(ctx context.Context, s Source) (tools []*tool.Tool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = tool.Errorf("registry.load", tool.Internal, "the source panicked: %v", p)
@@ -206,7 +209,7 @@ func ask(ctx context.Context, s Source) (tools []*tool.Tool, err error) {
 	return s.Tools(ctx)
 }
 
-// Static is a source whose tools are known beforehand.
+// Static is a source with a fixed list of tools.
 type Static struct {
 	Source string
 	List   []*tool.Tool

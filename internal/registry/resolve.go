@@ -10,8 +10,8 @@ import (
 	"callgate/tool"
 )
 
-// VisibleFunc tells whether a principal may know of a tool. What it may not know
-// of is never suggested and never makes a name ambiguous.
+// VisibleFunc reports whether a principal may know of a tool. A tool that it may
+// not know of is never suggested and never makes a name ambiguous.
 type VisibleFunc func(*tool.Tool) bool
 
 // Resolve finds the one tool that a name means. Models write names in many
@@ -27,7 +27,8 @@ type VisibleFunc func(*tool.Tool) bool
 //
 // The first three are exact, and return even a tool that is not visible: the
 // policy that hides it says how to answer. A name that means several tools is
-// Ambiguous and lists them; one that means none is NotFound, with the nearest.
+// Ambiguous and lists them; a name that means no tool is NotFound, with the
+// nearest names.
 func (v *View) Resolve(name string, visible VisibleFunc) (*tool.Tool, error) {
 	if versions := v.byName[name]; len(versions) > 0 {
 		return versions[0], nil
@@ -87,7 +88,7 @@ func indexNames(v *View) *nameIndex {
 		wire, _ := table.Wire(name)
 		n.wire[wire] = t
 		if t.Runtime.Control {
-			n.wire[t.ID.Name] = t // no wire name of another: those have two parts
+			n.wire[t.ID.Name] = t // not the wire name of another tool: those have two parts
 		}
 		n.action[t.ID.Name] = append(n.action[t.ID.Name], t)
 		forms := []string{name, t.ID.Name}
@@ -107,7 +108,7 @@ func indexNames(v *View) *nameIndex {
 	return n
 }
 
-// fold removes what writers of names disagree on: case and separators.
+// fold removes case and separators, which models write in many ways.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -189,7 +190,7 @@ func (v *View) nearest(name string, visible VisibleFunc) []string {
 	slices.SortFunc(found, func(a, b near) int { return cmp.Or(cmp.Compare(a.off, b.off), cmp.Compare(a.name, b.name)) })
 	names := make([]string, 0, most)
 	for _, n := range found[:min(len(found), most)] {
-		if n.off <= found[0].off+1 { // beside a near name a far one only distracts
+		if n.off <= found[0].off+1 { // a far name beside a near one only distracts
 			names = append(names, n.name)
 		}
 	}

@@ -26,10 +26,10 @@ type View struct {
 	byName map[string][]*tool.Tool // dotted name → its versions, newest first
 	sorted []*tool.Tool            // by dotted name, newest first
 
-	names func() *nameIndex // built when a name first needs more than an exact look
+	names func() *nameIndex // built when a name first needs more than an exact lookup
 }
 
-// assemble builds a snapshot from what the sources last brought.
+// assemble builds a snapshot from the tools of the sources.
 func assemble(generation uint64, sources []*entry) *Snapshot {
 	s := &Snapshot{Generation: generation, scoped: make(map[string]*View)}
 	layers := make(map[string][]*tool.Tool)
@@ -40,7 +40,7 @@ func assemble(generation uint64, sources []*entry) *Snapshot {
 			owner[e.scope] = make(map[tool.ID]bool)
 		}
 		for _, t := range e.tools {
-			if !owner[e.scope][t.ID] { // the first source to bring an id wins it
+			if !owner[e.scope][t.ID] { // the first source that has an ID wins it
 				owner[e.scope][t.ID] = true
 				layers[e.scope] = append(layers[e.scope], t)
 			}
@@ -77,7 +77,8 @@ func newView(tools []*tool.Tool) *View {
 		sorted: slices.Clone(tools),
 	}
 	slices.SortFunc(v.sorted, func(a, b *tool.Tool) int {
-		return cmp.Or(cmp.Compare(a.ID.Namespace, b.ID.Namespace), cmp.Compare(a.ID.Name, b.ID.Name), b.ID.Version.Compare(a.ID.Version))
+		return cmp.Or(cmp.Compare(a.ID.Namespace, b.ID.Namespace), cmp.Compare(a.ID.Name, b.ID.Name),
+			b.ID.Version.Compare(a.ID.Version))
 	})
 	for _, t := range v.sorted {
 		v.byID[t.ID] = t

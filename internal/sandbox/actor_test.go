@@ -45,7 +45,7 @@ var parts = map[string]func([]string) error{
 	"hoard":    hoard,
 	"syscall":  forbiddenCall,
 	"runner":   runner,
-	"keeper":   keeper,
+	"idle":     idle,
 }
 
 func appendTo(a []string) error {
@@ -170,9 +170,11 @@ func runner(a []string) error {
 	return err
 }
 
-// keeper makes a run, says so, and lives until its input ends.
-func keeper(a []string) error {
-	_, err := sandbox.Run(context.Background(), sandbox.Spec{Argv: []string{"true"}, Env: os.Environ(), Workspace: a[0]})
+// idle makes a run, says so, and lives until its input ends.
+func idle(a []string) error {
+	_, err := sandbox.Run(context.Background(), sandbox.Spec{
+		Argv: []string{"true"}, Env: os.Environ(), Workspace: a[0], Helpers: sandbox.NewHelpers(),
+	})
 	if err != nil {
 		return err
 	}

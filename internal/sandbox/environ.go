@@ -10,19 +10,20 @@ import (
 	"callgate/tool"
 )
 
-// passed are the variables that every run is given: who and where the user
-// is, the language, and where toolchains lie. None of them is ever a secret.
+// passed are the variables that every run has: who and where the user is, the
+// language, and where toolchains are. None of them is ever a secret.
 var passed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "COLORTERM", "NO_COLOR", "TZ",
 	"GOPATH", "GOROOT", "GOMODCACHE", "GOTOOLCHAIN", "GOFLAGS",
 	"JAVA_HOME", "CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "NVM_BIN", "PYENV_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX",
 	// Without these nothing runs on Windows.
-	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES",
+	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA",
+	"PROGRAMDATA", "PROGRAMFILES",
 }
 
-// Environ gives the part of this process's environment that a run may have:
-// a fixed list, the locale, and the names in allow. What is not named is not
-// passed on, so a token in the kernel's environment stays there.
+// Environ returns the part of this process's environment that a run may have: a
+// fixed list, the locale, and the names in allow. Nothing else is passed on, so a
+// token in the kernel's environment stays there.
 func Environ(allow []string) []string {
 	var env []string
 	for _, pair := range os.Environ() {
@@ -83,12 +84,13 @@ func lookPath(name string, env []string, dir string) (string, error) {
 			name = filepath.Join(dir, name)
 		}
 		if !isProgram(name) {
-			return "", tool.Errorf(op, tool.NotFound, "there is no program %q", tool.Truncate(name)).WithHint("check the path, and that the file is executable")
+			return "", tool.Errorf(op, tool.NotFound, "there is no program %q", tool.Truncate(name)).
+				WithHint("check the path, and that the file is executable")
 		}
 		return filepath.Clean(name), nil
 	}
 	for _, folder := range filepath.SplitList(lookup(env, "PATH")) {
-		if !filepath.IsAbs(folder) { // the current folder is no place for programs
+		if !filepath.IsAbs(folder) { // programs are not run from the current folder
 			continue
 		}
 		for _, suffix := range programSuffixes(env) {
@@ -97,7 +99,8 @@ func lookPath(name string, env []string, dir string) (string, error) {
 			}
 		}
 	}
-	return "", tool.Errorf(op, tool.NotFound, "there is no program %q in the PATH", tool.Truncate(name)).WithHint("install it, or name it by its full path")
+	return "", tool.Errorf(op, tool.NotFound, "there is no program %q in the PATH", tool.Truncate(name)).
+		WithHint("install it, or name it by its full path")
 }
 
 func isProgram(path string) bool {

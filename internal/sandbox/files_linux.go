@@ -11,14 +11,14 @@ import (
 	"callgate/tool"
 )
 
-// files are the standard files of a command: those that it is given, and the
-// copying between their other ends and the spec's reader and writers.
+// files are the standard files of a command, and the copying between the other
+// ends of its pipes and the spec's reader and writers.
 type files struct {
-	given      []*os.File // in the order of their numbers
-	childEnds  []*os.File // those among them that were made here
-	parentEnds []*os.File // their other ends
+	given      []*os.File // the command's, in the order of their numbers
+	childEnds  []*os.File // those among them that are ends of our pipes
+	parentEnds []*os.File // the other ends
 	copies     []func()
-	under      sync.WaitGroup // copies that have begun and not ended
+	copying    sync.WaitGroup
 }
 
 // openFiles makes a pipe where the spec has something else than a file.
@@ -40,7 +40,9 @@ func (s *Spec) openFiles() (*files, error) {
 	}
 	if err != nil {
 		f.close()
-		return nil, &tool.Error{Op: "sandbox.Run", Kind: tool.Unavailable, Message: "no pipe could be made for the command", Err: err}
+		return nil, &tool.Error{
+			Op: "sandbox.Run", Kind: tool.Unavailable, Message: "no pipe could be made for the command", Err: err,
+		}
 	}
 	return f, nil
 }
@@ -68,7 +70,7 @@ func (f *files) add(stream any, copy func(end *os.File), out bool) error {
 	return nil
 }
 
-// same tells whether two writers are one. Some cannot be compared.
+// same reports whether two writers are the same. Some cannot be compared.
 func same(a, b io.Writer) bool {
 	defer func() { _ = recover() }()
 	return a == b
@@ -77,13 +79,13 @@ func same(a, b io.Writer) bool {
 // copy begins to copy.
 func (f *files) copy() {
 	for _, copy := range f.copies {
-		f.under.Go(copy)
+		f.copying.Go(copy)
 	}
 }
 
-// close closes what was made here, once everything has been copied. When the
-// run is over nobody else holds the pipes; should somebody all the same, or
-// should the spec's reader not return, they are not waited for any longer.
+// close closes the pipes once everything has been copied. When the run has ended
+// nobody else holds them; if somebody does, or if the spec's reader does not
+// return, close stops waiting.
 func (f *files) close() {
 	if len(f.childEnds) == 0 {
 		return
@@ -94,7 +96,7 @@ func (f *files) close() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		f.under.Wait()
+		f.copying.Wait()
 	}()
 	const longest = 5 * time.Second
 	timer := time.NewTimer(longest)

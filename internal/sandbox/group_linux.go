@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group is a run without walls: a session of its own. The caller's goroutine
-// keeps its thread until finish, for the run's parent-death signal comes when
-// the thread that started it ends, be the process alive or not.
+// group is an unconfined run: a session of its own. The caller's goroutine keeps
+// its thread until finish, because the run's parent-death signal comes when the
+// thread that started it ends, even if the process is alive.
 type group struct{ pid int }
 
 func startGroup(cmd *exec.Cmd, s *Spec) (*group, error) {
@@ -31,7 +31,7 @@ func startGroup(cmd *exec.Cmd, s *Spec) (*group, error) {
 	return g, nil
 }
 
-// finish kills whatever the command left behind.
+// finish kills what the command left behind.
 func (g *group) finish(marker string) {
 	g.kill()
 	sweep(marker, g.pid)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// group is a run: a job object, with which everything in it dies.
+// group is a run: a job object, whose end kills everything in it.
 type group struct {
 	pid int
 	job windows.Handle
@@ -22,7 +22,8 @@ func startGroup(cmd *exec.Cmd, _ *Spec) (*group, error) {
 	}
 	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
 	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
-	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
 	if err != nil {
 		windows.CloseHandle(job)
 		return nil, err
@@ -55,11 +56,14 @@ func (g *group) terminate() {
 // kill ends the group.
 func (g *group) kill() { windows.TerminateJobObject(g.job, 1) }
 
-// finish kills whatever the command left behind.
+// finish kills what the command left behind.
 func (g *group) finish(string) {
 	g.kill()
 	windows.CloseHandle(g.job)
 }
+
+// isOurs is always true: the temporary folder is the user's own here.
+func isOurs(os.FileInfo) bool { return true }
 
 // groupExit reads how a process ended.
 func groupExit(state *os.ProcessState) Exit { return Exit{Code: state.ExitCode()} }

@@ -13,12 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"callgate/internal/sandbox/launcher"
+	"callgate/internal/sandbox/seccomp"
 )
 
-// program writes down everything that happens between the fork and the
+// program makes the list of everything that happens between the fork and the
 // command, for a machine that can do what the report says.
 func (s *Spec) program(machine Report, l *layout, env []string) *launcher.Program {
-	p := &launcher.Program{Init: machine.Namespaces, Processes: positive(s.Limits.Processes), Memory: positive(s.Limits.Memory)}
+	p := &launcher.Program{
+		Init: machine.Namespaces, Processes: positive(s.Limits.Processes), Memory: positive(s.Limits.Memory),
+	}
 	s.addFiles(p)
 	p.Step("begin a session")
 	p.Call(unix.SYS_SETSID)
@@ -34,9 +37,9 @@ func (s *Spec) program(machine Report, l *layout, env []string) *launcher.Progra
 		addLandlock(p, machine.Landlock, s.Network || machine.Namespaces, s.rules(machine, l))
 	}
 	if machine.Seccomp {
-		addFilter(p, s.filtering(machine))
+		addFilter(p, s.seccomp(machine))
 	}
-	if machine.Namespaces { // nobody in there may look into init
+	if machine.Namespaces { // no process of the run may read the memory of init
 		p.Call(unix.SYS_PRCTL, launcher.Int(unix.PR_SET_DUMPABLE), launcher.Int(0))
 	}
 	p.Fork = p.Calls()
@@ -44,13 +47,14 @@ func (s *Spec) program(machine Report, l *layout, env []string) *launcher.Progra
 	p.Step(runStep, s.Argv[0])
 	p.Call(unix.SYS_RT_SIGPROCMASK, launcher.Int(setMask), p.Bytes(words(0)), launcher.Int(0), launcher.Int(maskSize))
 	s.addNull(p)
-	p.CallIgnoreError(unix.SYS_CLOSE_RANGE, launcher.Int(closeFrom), launcher.Int(math.MaxUint32), launcher.Int(unix.CLOSE_RANGE_CLOEXEC))
+	p.CallIgnoreError(unix.SYS_CLOSE_RANGE,
+		launcher.Int(closeFrom), launcher.Int(math.MaxUint32), launcher.Int(unix.CLOSE_RANGE_CLOEXEC))
 	p.Call(unix.SYS_EXECVE, p.Text(s.executable()), p.Texts(s.Argv), p.Texts(env))
 	return p
 }
 
-// addFiles takes over the standard files that were sent along. Descriptors are
-// given out from the lowest on, so they come to be where the null device was.
+// addFiles receives the standard files that were sent. The lowest free
+// descriptors are used first, so they replace the null device.
 func (s *Spec) addFiles(p *launcher.Program) {
 	p.Step("take the standard files")
 	last, count := 0, 0
@@ -74,7 +78,7 @@ func (s *Spec) addFiles(p *launcher.Program) {
 	p.Call(unix.SYS_FCNTL, launcher.Int(last), launcher.Int(unix.F_GETFD)) // all of them came
 }
 
-// given tells which of the three standard files the spec has.
+// given reports which of the three standard files the spec has.
 func (s *Spec) given() [3]bool { return [3]bool{s.Stdin != nil, s.Stdout != nil, s.Stderr != nil} }
 
 // addNull opens the null device, where the spec has no standard file, again
@@ -84,7 +88,8 @@ func (s *Spec) addNull(p *launcher.Program) {
 	const slot = 0
 	for fd, given := range s.given() {
 		if !given {
-			p.CallKeep(slot, unix.SYS_OPENAT, launcher.Int(atCWD), p.Text(os.DevNull), launcher.Int(unix.O_RDWR|unix.O_CLOEXEC), launcher.Int(0))
+			p.CallKeep(slot, unix.SYS_OPENAT,
+				launcher.Int(atCWD), p.Text(os.DevNull), launcher.Int(unix.O_RDWR|unix.O_CLOEXEC), launcher.Int(0))
 			p.Call(unix.SYS_DUP3, launcher.Slot(slot), launcher.Int(fd), launcher.Int(0))
 		}
 	}
@@ -95,23 +100,23 @@ const runStep = "run "
 
 func positive[T int | int64](v T) uint64 { return uint64(max(v, 0)) }
 
-// newGround asks for namespaces and maps the users of this one into them, each
-// to itself: whoever may map all of them does, for root's command must reach
-// what root's workspace holds; anyone else maps just himself.
-func newGround(network bool) launcher.Namespaces {
-	g := launcher.Namespaces{CloneFlags: unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWIPC}
+// newNamespaces asks for namespaces and maps the users of this one into them, each
+// to itself. Root maps all users, because root's command must reach everything in
+// root's workspace; anybody else maps only their own.
+func newNamespaces(network bool) launcher.Namespaces {
+	n := launcher.Namespaces{CloneFlags: unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWIPC}
 	if !network {
-		g.CloneFlags |= unix.CLONE_NEWNET
-		g.Loopback = true
+		n.CloneFlags |= unix.CLONE_NEWNET
+		n.Loopback = true
 	}
 	if os.Geteuid() == 0 {
-		g.UIDMap, g.GIDMap, g.Groups = sameUsers(), sameGroups(), true
+		n.UIDMap, n.GIDMap, n.Groups = sameUsers(), sameGroups(), true
 	}
-	if g.UIDMap == "" || g.GIDMap == "" {
+	if n.UIDMap == "" || n.GIDMap == "" {
 		uid, gid := strconv.Itoa(os.Geteuid()), strconv.Itoa(os.Getegid())
-		g.UIDMap, g.GIDMap, g.Groups = uid+" "+uid+" 1", gid+" "+gid+" 1", false
+		n.UIDMap, n.GIDMap, n.Groups = uid+" "+uid+" 1", gid+" "+gid+" 1", false
 	}
-	return g
+	return n
 }
 
 // The maps of this namespace do not change.
@@ -147,7 +152,8 @@ func (s *Spec) addProcessLimit(p *launcher.Program, machine Report) {
 	if os.Geteuid() == 0 && s.Limits.Processes > 0 && kernelAtLeast(6, 14) {
 		most := strconv.Itoa(s.Limits.Processes + reserved)
 		p.Step("limit processes")
-		p.CallKeep(slot, unix.SYS_OPENAT, launcher.Int(atCWD), p.Text("/proc/sys/kernel/pid_max"), launcher.Int(unix.O_WRONLY|unix.O_CLOEXEC), launcher.Int(0))
+		p.CallKeep(slot, unix.SYS_OPENAT, launcher.Int(atCWD), p.Text("/proc/sys/kernel/pid_max"),
+			launcher.Int(unix.O_WRONLY|unix.O_CLOEXEC), launcher.Int(0))
 		p.CallIgnoreError(unix.SYS_WRITE, launcher.Slot(slot), p.Text(most), launcher.Int(len(most)))
 		p.Call(unix.SYS_CLOSE, launcher.Slot(slot))
 	}
@@ -193,13 +199,15 @@ func (s *Spec) rlimits(machine Report) []rlimit {
 	return list
 }
 
-// addNoPrivileges gives up what could undo the walls, for good. Of root's
-// powers only those over files are left, and only with no_new_privs can a
-// program not regain the rest.
+// addNoPrivileges gives up, for good, what could undo the sandbox. Of root's
+// capabilities only those over files are left, and no_new_privs keeps a program
+// from regaining the rest.
 func addNoPrivileges(p *launcher.Program) {
 	p.Step("give up privileges")
-	p.Call(unix.SYS_PRCTL, launcher.Int(unix.PR_SET_NO_NEW_PRIVS), launcher.Int(1), launcher.Int(0), launcher.Int(0), launcher.Int(0))
-	p.CallIgnoreError(unix.SYS_PRCTL, launcher.Int(unix.PR_CAP_AMBIENT), launcher.Int(unix.PR_CAP_AMBIENT_CLEAR_ALL), launcher.Int(0), launcher.Int(0), launcher.Int(0))
+	zero := launcher.Int(0)
+	p.Call(unix.SYS_PRCTL, launcher.Int(unix.PR_SET_NO_NEW_PRIVS), launcher.Int(1), zero, zero, zero)
+	p.CallIgnoreError(unix.SYS_PRCTL,
+		launcher.Int(unix.PR_CAP_AMBIENT), launcher.Int(unix.PR_CAP_AMBIENT_CLEAR_ALL), zero, zero, zero)
 	kept := uint64(0)
 	if os.Geteuid() == 0 {
 		kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
@@ -221,16 +229,25 @@ func capabilities() (uint64, error) {
 	return uint64(data[0].Permitted), err
 }
 
-// filtering says what the seccomp filter leaves open. Where the view shows
-// only the run's own sockets, and the abstract ones are kept apart too, unix
-// sockets are harmless; elsewhere there is no telling whose they reach.
-func (s *Spec) filtering(machine Report) seccompConfig {
+// seccomp says what the filter permits. Where the view shows only the run's own
+// sockets, and the abstract ones are separate too, unix sockets are harmless;
+// elsewhere they could reach anybody's.
+func (s *Spec) seccomp(machine Report) seccomp.Config {
 	own := machine.Namespaces && !s.Network
-	return seccompConfig{
-		inet:     s.Network || own,
-		unix:     own || machine.Namespaces && machine.Landlock >= 6,
-		truncate: machine.Namespaces || machine.Landlock >= 3,
+	return seccomp.Config{
+		Inet:     s.Network || own,
+		Unix:     own || machine.Namespaces && machine.Landlock >= 6,
+		Truncate: machine.Namespaces || machine.Landlock >= 3,
 	}
+}
+
+// addFilter adds the call that puts the process under a filter, for good.
+func addFilter(p *launcher.Program, c seccomp.Config) {
+	code, instructions := seccomp.Code(c)
+	program := p.Bytes(words(uint64(instructions), 0)) // struct sock_fprog: the number of instructions, and their address
+	p.Link(program.Offset(8), p.Bytes(code))
+	p.Step("take on the system call filter")
+	p.Call(unix.SYS_SECCOMP, launcher.Int(unix.SECCOMP_SET_MODE_FILTER), launcher.Int(0), program)
 }
 
 // rules are the Landlock rules of a layout.
@@ -269,7 +286,7 @@ func (s *Spec) rules(machine Report, l *layout) []rights {
 	return list
 }
 
-// entriesBut lists a folder without what holds any of the paths to leave out.
+// entriesBut lists a folder without the entries at or above the paths in out.
 func entriesBut(dir string, out []string) []string {
 	entries, _ := os.ReadDir(dir)
 	var list []string

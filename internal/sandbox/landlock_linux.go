@@ -9,8 +9,8 @@ import (
 	"callgate/internal/sandbox/launcher"
 )
 
-// What Landlock can permit on files, by what a place is for. A kernel that
-// does not know a right does not check it.
+// What Landlock can permit on files, by what a path is for. A kernel that does not
+// know a right does not check it.
 const (
 	rightsRead = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 
@@ -21,8 +21,8 @@ const (
 		unix.LANDLOCK_ACCESS_FS_MAKE_SYM
 
 	// What a rule about a single file may name.
-	rightsOfFile = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
-		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	rightsOfFile = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
+		unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 
 	rightsOfDevice = rightsOfFile &^ unix.LANDLOCK_ACCESS_FS_EXECUTE
 )
@@ -42,7 +42,7 @@ func rightsKnown(abi int) uint64 {
 	return known
 }
 
-// rights is one rule: what is permitted at and below a place.
+// rights is one rule: what is permitted at and below a path.
 type rights struct {
 	mountEntry
 	allow uint64
@@ -83,7 +83,8 @@ func addLandlock(p *launcher.Program, abi int, tcp bool, rules []rights) {
 		p.Step("permit ", r.path)
 		addOpen(p, slotPath, r.mountEntry)
 		p.Put(slotPath, rule.Offset(8))
-		p.Call(unix.SYS_LANDLOCK_ADD_RULE, launcher.Slot(slotRules), launcher.Int(unix.LANDLOCK_RULE_PATH_BENEATH), rule, launcher.Int(0))
+		p.Call(unix.SYS_LANDLOCK_ADD_RULE,
+			launcher.Slot(slotRules), launcher.Int(unix.LANDLOCK_RULE_PATH_BENEATH), rule, launcher.Int(0))
 		p.Call(unix.SYS_CLOSE, launcher.Slot(slotPath))
 	}
 	p.Step("take on Landlock")

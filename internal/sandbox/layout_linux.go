@@ -39,8 +39,9 @@ var systemPaths = []string{
 // What toolchains keep below a home folder, and Git's settings. None of it
 // holds credentials; Cargo's folder does, so only parts of it are here.
 var homePaths = []string{
-	".asdf", ".bun", ".cargo/bin", ".cargo/env", ".cargo/git", ".cargo/registry", ".config/git", ".deno", ".dotnet", ".gitconfig",
-	".local/bin", ".local/lib", ".local/pipx", ".local/share/fnm", ".local/share/mise", ".local/share/pnpm", ".local/share/uv",
+	".asdf", ".bun", ".cargo/bin", ".cargo/env", ".cargo/git", ".cargo/registry", ".config/git", ".deno", ".dotnet",
+	".gitconfig", ".local/bin", ".local/lib", ".local/pipx", ".local/share/fnm", ".local/share/mise", ".local/share/pnpm",
+	".local/share/uv",
 	".npm-global", ".nvm", ".nix-profile", ".pyenv", ".rbenv", ".rustup", ".sdkman/candidates", ".volta", ".yarn/bin",
 	"anaconda3", "mambaforge", "miniconda3", "go/bin", "go/pkg/mod", "sdk",
 }
@@ -49,14 +50,16 @@ var homePaths = []string{
 var secretPaths = []string{
 	".ssh", ".aws", ".azure", ".gnupg", ".config", ".kube", ".docker", ".password-store", ".mozilla", ".thunderbird",
 	".local/share/keyrings", ".local/share/kwalletd", ".local/state/callgate",
-	".netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".git-credentials", ".cargo/credentials", ".cargo/credentials.toml",
+	".netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".git-credentials",
+	".cargo/credentials", ".cargo/credentials.toml",
 	".bash_history", ".zsh_history", ".python_history", ".psql_history",
 }
 
 // What only root can read in /etc, and so only a run of root's must not.
 var rootSecrets = []string{
 	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private",
-	"/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key", "/etc/ssh/ssh_host_dsa_key",
+	"/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key",
+	"/etc/ssh/ssh_host_dsa_key",
 }
 
 // layout is what a run sees, by path, and what of it must not be seen.
@@ -67,8 +70,8 @@ type layout struct {
 	hide   []mountEntry // inside some place
 }
 
-// layOut finds out what a run sees. A path that is not there is passed over,
-// unless the spec names it as the workspace or to be written.
+// layOut determines what a run sees. A path that does not exist is passed over,
+// unless the spec names it as the workspace or as writable.
 func (s *Spec) layOut() (*layout, error) {
 	l := &layout{home: lookup(s.Env, "HOME")}
 	if !filepath.IsAbs(l.home) {
@@ -101,8 +104,8 @@ func (s *Spec) layOut() (*layout, error) {
 	return l, nil
 }
 
-// executable is the program's file, by a path whose folders are no links: it
-// must show in the view by itself.
+// executable returns the program's file, by a path whose folders are not links:
+// the view must show it by itself.
 func (s *Spec) executable() string {
 	dir, err := filepath.EvalSymlinks(filepath.Dir(s.Argv[0]))
 	if err != nil {
@@ -189,7 +192,7 @@ func compareBool(a, b bool) int {
 	}
 }
 
-// nearest gives the place in which a path lies, the deepest one.
+// nearest returns the deepest entry that contains a path, or nil.
 func nearest(sorted []mountEntry, path string) *mountEntry {
 	for i := len(sorted) - 1; i >= 0; i-- {
 		if within(path, sorted[i].path) {
@@ -199,7 +202,7 @@ func nearest(sorted []mountEntry, path string) *mountEntry {
 	return nil
 }
 
-// within tells whether path is dir or lies below it.
+// within reports whether path is dir or below it.
 func within(path, dir string) bool {
 	rest, ok := strings.CutPrefix(path, dir)
 	return ok && (rest == "" || rest[0] == '/' || dir == "/")
@@ -209,7 +212,7 @@ func (s *Spec) isHidden(path string) bool {
 	return slices.ContainsFunc(s.Hidden, func(h string) bool { return within(path, h) })
 }
 
-// hidePaths notes what must not be seen and lies inside something that is.
+// hidePaths notes what must not be seen and is inside something that is shown.
 func (s *Spec) hidePaths(l *layout) error {
 	candidates := slices.Clone(s.Hidden)
 	if l.home != "" {
@@ -263,7 +266,9 @@ func (s *Spec) toolchains(home string) []string {
 			list = append(list, filepath.Join(home, name))
 		}
 	}
-	for _, name := range []string{"GOROOT", "JAVA_HOME", "RUSTUP_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX", "GOMODCACHE"} {
+	for _, name := range []string{
+		"GOROOT", "JAVA_HOME", "RUSTUP_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX", "GOMODCACHE",
+	} {
 		list = append(list, s.allowedToolDir(lookup(s.Env, name), home)...)
 	}
 	for _, dir := range filepath.SplitList(lookup(s.Env, "PATH")) {
@@ -279,8 +284,8 @@ func (s *Spec) toolchains(home string) []string {
 	return list
 }
 
-// allowedToolDir gives the path if it may be shown for the sake of the programs in it:
-// it must not hold the home folder, the workspace or anything hidden.
+// allowedToolDir returns the path if it may be shown for the programs in it: it
+// must not contain the home folder, the workspace or anything hidden.
 func (s *Spec) allowedToolDir(path, home string) []string {
 	if !filepath.IsAbs(path) || filepath.Dir(path) == path {
 		return nil

@@ -2,19 +2,19 @@ package sandbox
 
 import "time"
 
-// Limits bounds what a run takes. A zero field means its default, one below
-// zero no limit.
+// Limits bounds what a run takes. A zero field means its default, a negative one
+// no limit.
 type Limits struct {
-	// Memory is what all processes of the run may hold together, in bytes;
-	// it is looked at ten times a second. Default: half of the machine's. When
-	// it is given, no single process may map more data than that either, which
-	// is exact, but too little for a race detector or an address sanitizer.
+	// Memory is what all processes of the run may hold together, in bytes; it is
+	// checked ten times a second. Default: half of the machine's. When it is given,
+	// no single process may map more data than that either, which is exact, but too
+	// little for a race detector or an address sanitizer.
 	Memory    int64
 	Processes int           // and threads, at one time; default 1024
 	CPU       time.Duration // of each process; default none
 	FileSize  int64         // of each file it writes; default 16 GiB
 	OpenFiles int           // of each process; default 8192
-	Temp      int64         // bytes of the private temporary folder, where that is kept in memory; default a quarter of the machine's
+	Temp      int64         // of the private temporary folder, where it is in memory; default a quarter of the machine's
 
 	mapped bool // Memory was given
 }

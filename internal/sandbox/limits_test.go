@@ -16,7 +16,7 @@ import (
 func TestLimitsOfOneProcess(t *testing.T) {
 	for _, l := range levels(t) {
 		t.Run(l.name, func(t *testing.T) {
-			g := newGround(t)
+			g := newFixture(t)
 			limits := func(change func(*sandbox.Limits)) func(*sandbox.Spec) {
 				return func(s *sandbox.Spec) { change(&s.Limits) }
 			}
@@ -52,9 +52,9 @@ func TestLimitsOfOneProcess(t *testing.T) {
 
 // What no limit of one process holds: many that each take little.
 func TestLimitsOfTheWholeRun(t *testing.T) {
-	for _, l := range walled(t) {
+	for _, l := range isolated(t) {
 		t.Run(l.name+"/memory", func(t *testing.T) {
-			g, b := newGround(t), newBrand()
+			g, b := newFixture(t), newBrand()
 			exit, _, err := g.run(l, func(s *sandbox.Spec) { s.Limits.Memory = 100 << 20 },
 				sh("for i in 1 2 3 4; do (head -c 50000000 /dev/zero; sleep "+b+") | tail -c 50000000 & done; wait")...)
 			if err != nil || exit.Limit != "memory" || exit.Signal != "SIGKILL" {
@@ -66,7 +66,7 @@ func TestLimitsOfTheWholeRun(t *testing.T) {
 			if !l.full() {
 				t.Skip("here the kernel does not count the processes of a run, and this machine would suffer")
 			}
-			g, b := newGround(t), newBrand()
+			g, b := newFixture(t), newBrand()
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()
 			exit, _, err := g.runIn(ctx, l, func(s *sandbox.Spec) { s.Limits.Processes = 64 }, sh("b() { b "+b+" | b "+b+" & }; b; sleep "+b)...)
@@ -76,7 +76,7 @@ func TestLimitsOfTheWholeRun(t *testing.T) {
 			gone(t, b)
 		})
 		t.Run(l.name+"/processes", func(t *testing.T) {
-			g, b := newGround(t), newBrand()
+			g, b := newFixture(t), newBrand()
 			exit, out, err := g.run(l, func(s *sandbox.Spec) { s.Limits.Processes = 400 },
 				sh("i=0; while [ $i -lt 1500 ]; do sleep "+b+" & i=$((i+1)); done; sleep "+b)...)
 			if err != nil || exit.Code == 0 || exit.Limit != "processes" && !strings.Contains(out, "fork") {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"callgate/internal/sandbox"
+	_ "callgate/internal/sandbox/selfstart"
 )
 
 // actorName is the first argument of this test program when it plays a part
@@ -71,8 +72,8 @@ func levels(t testing.TB) []level {
 	return list
 }
 
-// walled are the levels that have walls.
-func walled(t testing.TB) []level {
+// isolated returns the levels that confine a run.
+func isolated(t testing.TB) []level {
 	t.Helper()
 	list := levels(t)[1:]
 	if len(list) == 0 {
@@ -83,8 +84,8 @@ func walled(t testing.TB) []level {
 
 func (l level) full() bool { return l.name == "full" }
 
-// ground is a workspace beside things that are none of its business.
-type ground struct {
+// fixture is a workspace beside files that a run must not reach.
+type fixture struct {
 	t         testing.TB
 	home      string
 	workspace string
@@ -92,11 +93,11 @@ type ground struct {
 	spec      sandbox.Spec
 }
 
-func newGround(t testing.TB) *ground {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	ok(t, err)
-	g := &ground{t: t, home: filepath.Join(root, "home")}
+	g := &fixture{t: t, home: filepath.Join(root, "home")}
 	g.workspace, g.outside = filepath.Join(g.home, "work"), filepath.Join(g.home, "outside")
 	for _, dir := range []string{g.workspace, g.outside} {
 		ok(t, os.MkdirAll(dir, 0o755))
@@ -112,7 +113,7 @@ func newGround(t testing.TB) *ground {
 }
 
 // put writes a file under the home folder and returns its path.
-func (g *ground) put(name, content string) string {
+func (g *fixture) put(name, content string) string {
 	g.t.Helper()
 	path := filepath.Join(g.home, name)
 	ok(g.t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -121,14 +122,14 @@ func (g *ground) put(name, content string) string {
 }
 
 // run runs a command at a level and returns what it printed.
-func (g *ground) run(l level, change func(*sandbox.Spec), argv ...string) (sandbox.Exit, string, error) {
+func (g *fixture) run(l level, change func(*sandbox.Spec), argv ...string) (sandbox.Exit, string, error) {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), time.Minute)
 	defer cancel()
 	return g.runIn(ctx, l, change, argv...)
 }
 
-func (g *ground) runIn(ctx context.Context, l level, change func(*sandbox.Spec), argv ...string) (sandbox.Exit, string, error) {
+func (g *fixture) runIn(ctx context.Context, l level, change func(*sandbox.Spec), argv ...string) (sandbox.Exit, string, error) {
 	g.t.Helper()
 	s := g.spec
 	var out bytes.Buffer
@@ -141,7 +142,7 @@ func (g *ground) runIn(ctx context.Context, l level, change func(*sandbox.Spec),
 }
 
 // must runs what has to succeed.
-func (g *ground) must(l level, argv ...string) string {
+func (g *fixture) must(l level, argv ...string) string {
 	g.t.Helper()
 	exit, out, err := g.run(l, nil, argv...)
 	if err != nil || exit.Code != 0 {

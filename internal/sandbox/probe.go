@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"callgate/tool"
 )
 
 // Report is what this machine can do for a run.
@@ -19,7 +21,7 @@ type Report struct {
 	Notes      []string `json:"notes,omitempty"` // what is missing, why, and what it would give
 }
 
-// Probe finds out, once, what this machine can do: not by its version but by
+// Probe determines, once, what this machine can do: not by its version but by
 // trying.
 func Probe() Report {
 	r := probed()
@@ -34,7 +36,7 @@ var probed = sync.OnceValue(func() Report {
 	return r
 })
 
-// level names the walls that can be put up.
+// level names the mechanisms that can be used.
 func (r *Report) level() string {
 	var parts []string
 	if r.Namespaces {
@@ -52,11 +54,17 @@ func (r *Report) level() string {
 	return strings.Join(parts, "+")
 }
 
-// isolatesFiles tells whether files can be kept from a run: by a view of its own, or
-// by rules that seccomp makes whole (they know nothing of sockets).
+// isolatesFiles reports whether files can be kept from a run: by a view of its own,
+// or by Landlock together with seccomp, since Landlock does not cover sockets.
 func (r *Report) isolatesFiles() bool { return r.Namespaces || r.Landlock > 0 && r.Seccomp }
 
-// missing says, as the ends of "this machine cannot …", what a run would lack.
+// cannot is the error of a run that this machine cannot confine.
+func cannot(missing []string) error {
+	return tool.Errorf("sandbox.Run", tool.Unavailable, "this machine cannot %s", strings.Join(missing, ", nor ")).
+		WithHint("callgate doctor says what is missing; with sandbox: relaxed the app accepts a run without it")
+}
+
+// missing returns what a run would lack, as ends of "this machine cannot …".
 func (r *Report) missing(s *Spec) []string {
 	if r.isolatesFiles() {
 		return nil

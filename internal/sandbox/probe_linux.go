@@ -12,16 +12,22 @@ import (
 
 	"callgate/internal/sandbox/launcher"
 	"callgate/internal/sandbox/prefork"
+	"callgate/internal/sandbox/seccomp"
 )
 
 // probe tries everything that a run could use.
 func (r *Report) probe() {
-	if auditArch == 0 {
+	if !launcher.Declared() {
+		r.Notes = append(r.Notes, "this program cannot be its own sandbox helper: "+undeclaredHint)
+		return
+	}
+	if !seccomp.Supported {
 		r.Notes = append(r.Notes, "the sandbox does not know this processor's system calls: no walls")
 		return
 	}
 	if r.Landlock = landlockABI(); r.Landlock == 0 {
-		r.Notes = append(r.Notes, "Landlock: this kernel has none (it came with 5.13), or starts without it (add landlock to lsm=)")
+		r.Notes = append(r.Notes,
+			"Landlock: this kernel has none (it came with 5.13), or starts without it (add landlock to lsm=)")
 	}
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, 0)
 	r.Seccomp = errno != unix.ENOSYS && errno != unix.EINVAL
@@ -34,12 +40,13 @@ func (r *Report) probe() {
 		r.Namespaces = true
 		r.Notes = append(r.Notes, fmt.Sprintf("a /proc of its own: %v; commands see that other processes exist", err))
 	} else {
-		r.Notes = append(r.Notes, fmt.Sprintf("user namespaces: %v; see kernel.apparmor_restrict_unprivileged_userns, kernel.unprivileged_userns_clone and user.max_user_namespaces, or the container's own rules", err))
+		r.Notes = append(r.Notes, fmt.Sprintf("user namespaces: %v; see kernel.apparmor_restrict_unprivileged_userns, "+
+			"kernel.unprivileged_userns_clone and user.max_user_namespaces, or the container's own rules", err))
 	}
 	r.Cgroup = ownCgroup()
 }
 
-// tryNamespaces builds the walls of namespaces around nothing.
+// tryNamespaces builds the namespaces and the view of a run that does nothing.
 func tryNamespaces(fresh bool) error {
 	l := &layout{}
 	for _, path := range systemPaths {
@@ -51,7 +58,9 @@ func tryNamespaces(fresh bool) error {
 	p.Fork = p.Calls()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	line, err := new(prefork.Pool).Run(ctx, prefork.Job{Ground: newGround(false), Grace: time.Second, Program: func() ([]byte, error) { return p.Encode(), nil }})
+	line, err := new(prefork.Pool).Run(ctx, prefork.Job{
+		Namespaces: newNamespaces(false), Grace: time.Second, Program: func() ([]byte, error) { return p.Encode(), nil },
+	})
 	if err != nil {
 		return err
 	}
@@ -59,8 +68,8 @@ func tryNamespaces(fresh bool) error {
 	return err
 }
 
-// ownCgroup tells whether this user may divide the control group that this
-// process is in.
+// ownCgroup reports whether this user may divide the control group of this
+// process.
 func ownCgroup() bool {
 	data, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {

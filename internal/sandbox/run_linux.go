@@ -15,22 +15,30 @@ import (
 	"callgate/tool"
 )
 
-// spare keeps a helper started for the next run. There is one for the whole
-// process, as there is one report of the machine: a helper that waits knows
-// nothing of whom it will serve.
-var spare = &prefork.Pool{Idle: 30 * time.Second}
+type pool = *prefork.Pool
 
-func rest() { spare.Close() }
+func newPool(idle time.Duration) pool { return &prefork.Pool{Idle: idle} }
+
+// undeclaredHint is for who wrote the program.
+const undeclaredHint = "import callgate/internal/sandbox/selfstart in package main; package callgate does"
 
 // run makes the run at the best level that the machine permits.
 func (s *Spec) run(ctx context.Context, machine Report) (Exit, error) {
-	return s.runWith(ctx, spare, machine)
+	by := &prefork.Pool{} // keeps no helper
+	if s.Helpers != nil {
+		by = s.Helpers.pool
+	}
+	return s.runWith(ctx, by, machine)
 }
 
-// runWith is run with the helpers of a keeper.
+// runWith is run with the helpers of a pool.
 func (s *Spec) runWith(ctx context.Context, by *prefork.Pool, machine Report) (Exit, error) {
 	if s.Unconfined {
 		return s.runUnconfined(ctx)
+	}
+	if !launcher.Declared() && !s.Relaxed {
+		return Exit{}, tool.Errorf("sandbox.Run", tool.Unavailable, "this program cannot be its own sandbox helper").
+			WithHint("%s", undeclaredHint)
 	}
 	missing := machine.missing(s)
 	var l *layout
@@ -46,8 +54,7 @@ func (s *Spec) runWith(ctx context.Context, by *prefork.Pool, machine Report) (E
 		}
 	}
 	if len(missing) > 0 && !s.Relaxed {
-		return Exit{}, tool.Errorf("sandbox.Run", tool.Unavailable, "this machine cannot %s", strings.Join(missing, ", nor ")).
-			WithHint("callgate doctor says what is missing; with sandbox: relaxed the app accepts a run without it")
+		return Exit{}, cannot(missing)
 	}
 	var exit Exit
 	var err error
@@ -75,8 +82,8 @@ func (s *Spec) runNamespaced(ctx context.Context, by *prefork.Pool, machine Repo
 	})
 }
 
-// runFiltered makes the run in a world that it shares with everybody, with
-// rules about what it may do there.
+// runFiltered makes the run in the namespaces of this process, under rules about
+// what it may do there.
 func (s *Spec) runFiltered(ctx context.Context, by *prefork.Pool, machine Report, l *layout) (Exit, error) {
 	temp, err := newTemp()
 	if err != nil {
@@ -93,23 +100,25 @@ func (s *Spec) runFiltered(ctx context.Context, by *prefork.Pool, machine Report
 }
 
 // runViaHelper makes the run through a helper.
-func (s *Spec) runViaHelper(ctx context.Context, by *prefork.Pool, machine Report, marker string, program func() ([]byte, error)) (Exit, error) {
+func (s *Spec) runViaHelper(
+	ctx context.Context, by *prefork.Pool, machine Report, marker string, program func() ([]byte, error),
+) (Exit, error) {
 	files, err := s.openFiles()
 	if err != nil {
 		return Exit{}, err
 	}
 	defer files.close()
-	var ground launcher.Namespaces
-	if machine.Namespaces {
-		ground = newGround(s.Network)
-	}
-	line, err := by.Run(ctx, prefork.Job{Ground: ground, Files: files.given, Grace: s.Grace, Program: func() ([]byte, error) {
+	job := prefork.Job{Files: files.given, Grace: s.Grace, Program: func() ([]byte, error) {
 		data, err := program()
 		if err == nil {
 			files.copy()
 		}
 		return data, err
-	}})
+	}}
+	if machine.Namespaces {
+		job.Namespaces = newNamespaces(s.Network)
+	}
+	line, err := by.Run(ctx, job)
 	if err != nil {
 		sweep(marker, 0)
 		return Exit{}, err
@@ -137,8 +146,8 @@ func readStatus(line string) (Exit, error) {
 	return Exit{}, tool.Errorf("sandbox.Run", tool.Internal, "the sandbox helper answered %q", tool.Truncate(line))
 }
 
-// brokenStep says which step of a run failed: the last one is the command's
-// own fault, any other the sandbox's.
+// brokenStep says which step of a run failed: the last one is an error of the
+// command, any other one of the sandbox.
 func brokenStep(step string, errno syscall.Errno) error {
 	path, ok := strings.CutPrefix(step, runStep)
 	if !ok {
@@ -151,7 +160,7 @@ func brokenStep(step string, errno syscall.Errno) error {
 		e.Kind = tool.NotFound
 		return e.WithHint("it, or the interpreter that its first line names, is not where the command can see it")
 	case syscall.ENOEXEC:
-		return e.WithHint("it is no program for this machine, and has no #! line")
+		return e.WithHint("it is not a program for this machine, and has no #! line")
 	case syscall.E2BIG:
 		return e.WithHint("the arguments are too long; put them in a file")
 	}

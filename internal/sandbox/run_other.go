@@ -4,32 +4,33 @@ package sandbox
 
 import (
 	"context"
-	"strings"
-
-	"callgate/tool"
+	"time"
 )
 
-// run makes the run without walls, if that will do: this system has none that
-// we know how to put up.
+// run makes the run unconfined, if the spec accepts that: the sandbox needs Linux.
 func (s *Spec) run(ctx context.Context, machine Report) (Exit, error) {
 	if s.Unconfined {
 		return s.runUnconfined(ctx)
 	}
 	missing := machine.missing(s)
 	if !s.Relaxed {
-		return Exit{}, tool.Errorf("sandbox.Run", tool.Unavailable, "this machine cannot %s", strings.Join(missing, ", nor ")).
-			WithHint("callgate doctor says what is missing; with sandbox: relaxed the app accepts a run without it")
+		return Exit{}, cannot(missing)
 	}
 	exit, err := s.runUnconfined(ctx)
 	exit.Missing = missing
 	return exit, err
 }
 
-// rest has nothing to give up: no helpers are needed here.
-func rest() {}
+// pool holds nothing: no helpers are needed here.
+type pool struct{}
+
+func newPool(time.Duration) pool { return pool{} }
+
+func (pool) Close() {}
 
 func (r *Report) probe() {
-	r.Notes = append(r.Notes, "confined runs need Linux: elsewhere a command has its own process group and environment, and no walls")
+	r.Notes = append(r.Notes,
+		"confined runs need Linux: elsewhere a command has its own process group and environment, and no walls")
 }
 
 // machineMemory is only needed where memory is watched.

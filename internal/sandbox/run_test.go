@@ -25,7 +25,7 @@ import (
 func TestHowARunEnds(t *testing.T) {
 	for _, l := range levels(t) {
 		t.Run(l.name, func(t *testing.T) {
-			g := newGround(t)
+			g := newFixture(t)
 			plain := g.put("work/plain.txt", "no program")
 			script := g.put("work/script", "#!/bin/sh\necho $1 $(pwd)")
 			ok(t, os.Chmod(script, 0o755))
@@ -70,7 +70,7 @@ func (l level) wanted() string {
 
 // What cannot be had is refused, or run without it and told so.
 func TestWallsThatCannotBeHad(t *testing.T) {
-	g := newGround(t)
+	g := newFixture(t)
 	bare := level{name: "bare", machine: sandbox.Report{OS: "linux"}}
 	_, _, err := g.run(bare, nil, "/bin/true")
 	if tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "inside its workspace") || !strings.Contains(err.Error(), "off the network") || !strings.Contains(err.Error(), "doctor") {
@@ -95,8 +95,8 @@ func TestWallsThatCannotBeHad(t *testing.T) {
 // A path that has become a link since it was made canonical leads nowhere: who
 // may write above a workspace could otherwise choose another for it.
 func TestSwappedFolders(t *testing.T) {
-	for _, l := range walled(t) {
-		g := newGround(t)
+	for _, l := range isolated(t) {
+		g := newFixture(t)
 		secret := g.put("outside/work/secret", "s")
 		link := filepath.Join(g.home, "link")
 		ok(t, os.Symlink(g.outside, link))
@@ -114,7 +114,7 @@ func TestSwappedFolders(t *testing.T) {
 
 func TestManyAtOnce(t *testing.T) {
 	for _, l := range levels(t) {
-		g := newGround(t)
+		g := newFixture(t)
 		var group sync.WaitGroup
 		for i := range 24 {
 			group.Go(func() {
@@ -144,14 +144,14 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			"stopped":               "sleep $B & kill -STOP $!",
 		} {
 			t.Run(l.name+"/"+name, func(t *testing.T) {
-				g, b := newGround(t), newBrand()
+				g, b := newFixture(t), newBrand()
 				g.must(l, sh(strings.ReplaceAll(script, "$B", b))...)
 				gone(t, b)
 			})
 		}
 		if l.name != "process" { // without walls, one who forgets who he was is not found
 			t.Run(l.name+"/without a past", func(t *testing.T) {
-				g, b := newGround(t), newBrand()
+				g, b := newFixture(t), newBrand()
 				g.must(l, sh("env -i setsid sh -c 'setsid sleep "+b+" <&- >&- 2>&- &'")...)
 				gone(t, b)
 			})
@@ -172,7 +172,7 @@ func TestTheEndOfItsTime(t *testing.T) {
 			{"one whose children will not", "trap '' TERM; echo up; (setsid sh -c 'trap \"\" TERM; sleep $B') & sleep $B; sleep $B", -1, "SIGKILL"},
 		} {
 			t.Run(l.name+"/"+c.name, func(t *testing.T) {
-				g, b := newGround(t), newBrand()
+				g, b := newFixture(t), newBrand()
 				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, nil)
 				defer cancel()
 				up := writerFunc(func([]byte) { cancel() })
@@ -184,7 +184,7 @@ func TestTheEndOfItsTime(t *testing.T) {
 			})
 		}
 		t.Run(l.name+"/a deadline", func(t *testing.T) {
-			g, b := newGround(t), newBrand()
+			g, b := newFixture(t), newBrand()
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
 			exit, _, err := g.runIn(ctx, l, nil, "sleep", b)
@@ -196,7 +196,7 @@ func TestTheEndOfItsTime(t *testing.T) {
 		t.Run(l.name+"/already over", func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			if _, _, err := newGround(t).runIn(ctx, l, nil, "/bin/true"); tool.KindOf(err) != tool.Cancelled {
+			if _, _, err := newFixture(t).runIn(ctx, l, nil, "/bin/true"); tool.KindOf(err) != tool.Cancelled {
 				t.Error(err)
 			}
 		})
@@ -208,7 +208,7 @@ func TestTheEndOfItsTime(t *testing.T) {
 func TestKilledKernelLeavesNothing(t *testing.T) {
 	for _, l := range levels(t) {
 		t.Run(l.name, func(t *testing.T) {
-			g, b := newGround(t), newBrand()
+			g, b := newFixture(t), newBrand()
 			argv := actor(t, "runner", b, g.workspace, l.name)
 			cmd := exec.Command(argv[0], argv[1:]...)
 			cmd.Env = append(os.Environ(), "TMPDIR="+g.outside)
@@ -241,7 +241,7 @@ func TestKilledKernelLeavesNothing(t *testing.T) {
 func TestStandardFiles(t *testing.T) {
 	for _, l := range levels(t) {
 		t.Run(l.name, func(t *testing.T) {
-			g := newGround(t)
+			g := newFixture(t)
 			exit, out, err := g.run(l, func(s *sandbox.Spec) { s.Stdin = strings.NewReader("one\ntwo\n") }, sh("cat; exec cat >&2")...)
 			if err != nil || exit.Code != 0 || out != "one\ntwo\n" {
 				t.Errorf("%+v %q %v", exit, out, err)
@@ -258,9 +258,9 @@ func TestStandardFiles(t *testing.T) {
 			if err != nil || exit.Code != 0 || count != 1_000_000_000 {
 				t.Errorf("a gigabyte: %d bytes, %+v %v", count, exit, err)
 			}
-			b := newBrand() // a straggler that holds the output open does not hold the run up
+			b := newBrand() // a leftover process that holds the output open does not delay the run
 			if out := g.must(l, sh("echo out; setsid sleep "+b+" & ")...); out != "out\n" {
-				t.Errorf("with a straggler: %q", out)
+				t.Errorf("with a leftover process: %q", out)
 			}
 			gone(t, b)
 		})
@@ -283,7 +283,7 @@ func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 func TestTemporaryFolderIsItsOwn(t *testing.T) {
 	for _, l := range levels(t) {
 		t.Run(l.name, func(t *testing.T) {
-			g := newGround(t)
+			g := newFixture(t)
 			dir := strings.TrimSpace(g.must(l, sh(`echo "$TMPDIR"; f=$(mktemp) && echo x >"$f"; mkdir "$TMPDIR/a" && echo y >"$TMPDIR/a/b" && chmod 0 "$TMPDIR/a"`)...))
 			if again := strings.TrimSpace(g.must(l, sh(`echo "$TMPDIR"; ls -A "$TMPDIR" | grep -v '^TestTemp' >&2; true`)...)); !l.full() && again == dir || strings.Contains(again, "\n") {
 				t.Errorf("the second run saw %q", again)

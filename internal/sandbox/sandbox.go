@@ -1,23 +1,22 @@
-// Package sandbox runs a process inside its grant: it reaches what it was
-// given and nothing else, takes no more than its limits, and leaves nothing
-// behind.
+// Package sandbox runs a process inside its grant: it reaches what it was given
+// and nothing else, takes no more than its limits, and leaves nothing behind.
 //
 // # What a run sees
 //
 // The system's programs and libraries, to read; its workspace, to write unless
 // the spec says otherwise; a private temporary folder; the toolchains that a
-// developer keeps at home (found by PATH and by name), to read. Nothing else
-// of the home folder or the disk, none of the other processes, no socket of
-// anybody else's, and without a word for it no network. What the spec hides
-// stays hidden even where it lies inside something that is shown.
+// developer keeps at home (found by PATH and by name), to read. It sees nothing
+// else of the home folder or the disk, no other process, no foreign socket, and
+// no network unless the spec grants it. What the spec hides stays hidden even
+// inside something that is shown.
 //
 // # Levels
 //
-// How that is had depends on the machine, and the level that was reached is
-// told with the result; nothing is ever given up silently.
+// The mechanisms depend on the machine, and the exit names the level that was
+// reached; nothing is ever given up silently.
 //
 //	namespaces+landlock+seccomp   its own view of files, processes and network;
-//	                              Landlock and seccomp hold the walls once more
+//	                              Landlock and seccomp enforce it once more
 //	landlock+seccomp              where user namespaces are forbidden: the same
 //	                              files, but others' processes show in /proc, the
 //	                              modes and times of one's own files elsewhere can
@@ -26,26 +25,25 @@
 //	process                       its own process group, environment and limits:
 //	                              no walls
 //
-// A run that asks for walls which this machine cannot put up is refused as
-// Unavailable, unless its spec is Relaxed; then it runs with what there is,
-// and its exit says what is missing.
+// A run that asks for more than this machine can do is refused as Unavailable,
+// unless its spec is Relaxed; then it runs with what there is, and its exit says
+// what is missing.
 //
 // # Law
 //
-//   - Run returns when nothing of the run is alive: not a child that made
-//     itself a session, nor one that was orphaned twice. Without walls this
-//     holds for every process that kept either its session or its environment.
+//   - Run returns when nothing of the run is alive: not a child that made itself
+//     a session, nor one that was orphaned twice. At the level process this holds
+//     for every process that kept either its session or its environment.
 //   - When the context ends, the command's group is asked to end (SIGTERM);
 //     after the grace everything is killed. Should this process itself die,
 //     the run is killed at once.
 //   - Between runs one process may wait for the next: a helper that was told
-//     nothing yet, gone half a minute after the last run, on Rest, or with this
-//     process.
+//     nothing yet. It ends half a minute after the last run, when its [Helpers]
+//     are closed, or with this process.
 //   - Needs no privilege; run by root, the command has root's files and no
 //     other power of root's.
 //
-// Subpackage enter is the helper that all this goes through, subpackage standby
-// starts it.
+// Package launcher is the helper that does this, and package prefork starts it.
 package sandbox
 
 import (
@@ -78,7 +76,21 @@ type Spec struct {
 	Relaxed    bool          // run with what walls there are
 	Unconfined bool          // ask for none
 	Grace      time.Duration // between SIGTERM and SIGKILL; default 2 seconds
+	Helpers    *Helpers      // where the run's helper comes from; nil: the run starts its own
 }
+
+// Helpers keeps one helper started for the next run, because half of what a
+// short run costs is the start of its helper. Who opens it closes it. It is safe
+// for concurrent use.
+type Helpers struct{ pool pool }
+
+// NewHelpers keeps a helper from the first run on, until 30 seconds after the
+// last one.
+func NewHelpers() *Helpers { return &Helpers{newPool(30 * time.Second)} }
+
+// Close ends the helper that waits for a run, and returns when it is gone. A run
+// after Close starts its own.
+func (h *Helpers) Close() { h.pool.Close() }
 
 // Exit is how a run ended. One that a signal or a limit ended is an Exit, not
 // an error: it ran.
@@ -101,7 +113,7 @@ const (
 
 const (
 	defaultGrace = 2 * time.Second
-	// A run's marker in its environment, by which stragglers are found.
+	// A run's marker in its environment, by which leftover processes are found.
 	markerName = "CALLGATE_RUN"
 )
 
@@ -109,18 +121,14 @@ const (
 // that it did not run.
 func Run(ctx context.Context, s Spec) (Exit, error) { return runOn(ctx, s, Probe()) }
 
-// StopIdleHelper gives up the helper that Run keeps started for the next run. It would
-// go by itself half a minute after the last run; who closes a kernel and lives
-// on need not wait for that. Run may be called again all the same.
-func StopIdleHelper() { rest() }
-
 // runOn is Run on a machine that can do what a report says.
 func runOn(ctx context.Context, s Spec, machine Report) (Exit, error) {
 	if err := s.normalize(); err != nil {
 		return Exit{}, err
 	}
 	if err := ctx.Err(); err != nil {
-		return Exit{}, tool.Errorf("sandbox.Run", tool.Cancelled, "the call was over before %s could start", filepath.Base(s.Argv[0]))
+		return Exit{}, tool.Errorf("sandbox.Run", tool.Cancelled, "the call ended before %s could start",
+			filepath.Base(s.Argv[0]))
 	}
 	start := time.Now()
 	exit, err := s.run(ctx, machine)
@@ -129,7 +137,7 @@ func runOn(ctx context.Context, s Spec, machine Report) (Exit, error) {
 	return exit, err
 }
 
-// timedOut tells a context whose time ran out from one that was cancelled.
+// timedOut distinguishes a context whose time ran out from one that was cancelled.
 func timedOut(ctx context.Context) bool {
 	return ctx.Err() == context.DeadlineExceeded || tool.KindOf(context.Cause(ctx)) == tool.Timeout
 }
@@ -141,7 +149,8 @@ func (s *Spec) normalize() error {
 		return tool.Errorf(op, tool.Invalid, "there is no command to run")
 	}
 	if s.Workspace != "" && s.Workspace == filepath.Dir(s.Workspace) {
-		return tool.Errorf(op, tool.Invalid, "the workspace %s is the whole disk", s.Workspace).WithHint("start the session in a folder")
+		return tool.Errorf(op, tool.Invalid, "the workspace %s is the whole disk", s.Workspace).
+			WithHint("start the session in a folder")
 	}
 	if s.Dir = cmp.Or(s.Dir, s.Workspace); s.Dir == "" {
 		s.Dir = string(filepath.Separator)

@@ -8,27 +8,29 @@ import (
 	"time"
 )
 
-// sweep kills what is left of a run that had no walls: every process that
-// still carries its marker, or is in its session (0: none). A process that
-// gave up both is not found. One that is just becoming another program shows no
-// environment for a moment, so where such a process is, it looks again.
+// sweep kills what is left of an unconfined run, and returns when it is dead:
+// every process that still has its marker, or is in its session (0: none). A
+// process that gave up both is not found. A process that is just becoming another
+// program shows no environment for a moment, so sweep looks again where there is
+// such a process, but not for long: it may be a stranger.
 func sweep(marker string, session int) {
-	const rounds = 20 // against one that forks while it is being looked for
-	for range rounds {
+	const rounds = 20               // while a process is unknown
+	const longest = 5 * time.Second // while a process of the run is alive, or forks
+	deadline := time.Now().Add(longest)
+	for round := 0; time.Now().Before(deadline); round++ {
 		left, unsure := leftoverPIDs(marker, session)
-		found := unsure
 		for _, pid := range left {
-			found = syscall.Kill(pid, syscall.SIGKILL) == nil || found
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may be dead by now
 		}
-		if !found {
+		if len(left) == 0 && (!unsure || round >= rounds) {
 			return
 		}
-		time.Sleep(time.Millisecond) // dying takes a moment
+		time.Sleep(time.Millisecond) // a killed process takes a moment to die
 	}
 }
 
-// leftoverPIDs lists what is left of a run; unsure says that a process could not
-// be told.
+// leftoverPIDs lists the processes that are left of a run; unsure says that there
+// is a process of which that is not known.
 func leftoverPIDs(marker string, session int) (list []int, unsure bool) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -41,19 +43,19 @@ func leftoverPIDs(marker string, session int) (list []int, unsure bool) {
 	if lastPID() < session {
 		first = 0
 	}
-	room := make([]byte, 32<<10)
+	buffer := make([]byte, 32<<10)
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil || pid < first {
 			continue
 		}
-		environ := read("/proc/"+name+"/environ", room)
+		environ := read("/proc/"+name+"/environ", buffer)
 		bare := len(environ) == 0
 		if bytes.Contains(environ, wanted) {
 			list = append(list, pid)
 			continue
 		}
-		stat := read("/proc/"+name+"/stat", room)
+		stat := read("/proc/"+name+"/stat", buffer)
 		if session != 0 && inSession(stat, session) {
 			list = append(list, pid)
 		} else if bare && runsProgram(stat) {
@@ -63,8 +65,8 @@ func leftoverPIDs(marker string, session int) (list []int, unsure bool) {
 	return list, unsure
 }
 
-// runsProgram tells from its stat file whether a process runs a program, and is
-// neither dead nor the system's own.
+// runsProgram reports from its stat file whether a process runs a program, and is
+// neither dead nor a kernel thread.
 func runsProgram(stat []byte) bool {
 	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	const state, flags, kernelThread = 0, 6, 0x00200000
@@ -85,7 +87,7 @@ func lastPID() int {
 	return n
 }
 
-// inSession tells from its stat file whether a process, not yet dead, is in a
+// inSession reports from its stat file whether a process is alive and in a
 // session.
 func inSession(stat []byte, session int) bool {
 	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
@@ -93,9 +95,9 @@ func inSession(stat []byte, session int) bool {
 	return len(f) > sid && string(f[state]) != "Z" && string(f[sid]) == strconv.Itoa(session)
 }
 
-// read reads a small file into room, or as much of it as there is room for;
-// a large environment ends with what its process was given last.
-func read(name string, room []byte) []byte {
+// read reads a file into a buffer. Of a larger file it keeps the end: the marker
+// of a run is the last setting of its environment.
+func read(name string, buffer []byte) []byte {
 	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
@@ -103,12 +105,12 @@ func read(name string, room []byte) []byte {
 	defer syscall.Close(fd)
 	kept := 0
 	for {
-		n, err := syscall.Read(fd, room[kept:])
+		n, err := syscall.Read(fd, buffer[kept:])
 		if n <= 0 || err != nil {
-			return room[:kept]
+			return buffer[:kept]
 		}
-		if kept += n; kept == len(room) {
-			kept = copy(room, room[len(room)/2:])
+		if kept += n; kept == len(buffer) {
+			kept = copy(buffer, buffer[len(buffer)/2:])
 		}
 	}
 }

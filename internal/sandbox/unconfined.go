@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,12 +18,12 @@ import (
 	"callgate/tool"
 )
 
-// openDelay is how long the readers of a run without walls wait for output
-// that a straggler holds open, before the stragglers are swept.
+// openDelay is how long the readers of an unconfined run wait for output that a
+// leftover process holds open, before leftover processes are killed.
 const openDelay = 200 * time.Millisecond
 
-// runUnconfined makes the run without walls: a group of its own, its environment,
-// its limits where the system has them.
+// runUnconfined makes the run without isolation: a group of its own, its
+// environment, and its limits where the system has them.
 func (s *Spec) runUnconfined(ctx context.Context) (Exit, error) {
 	const op = "sandbox.Run"
 	temp, err := newTemp()
@@ -79,15 +81,18 @@ func newTemp() (string, error) {
 	clearOld()
 	dir, err := os.MkdirTemp("", tempPrefix+strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
-		return "", &tool.Error{Op: "sandbox.Run", Kind: tool.Unavailable, Message: "no temporary folder could be made", Err: err,
-			Hint: "see whether there is room in " + os.TempDir()}
+		return "", &tool.Error{
+			Op: "sandbox.Run", Kind: tool.Unavailable, Message: "no temporary folder could be made", Err: err,
+			Hint: "see whether there is space in " + os.TempDir(),
+		}
 	}
 	return dir, nil
 }
 
 // clearOld removes, once, the temporary folders of processes that were killed
-// before they could. A process in a container of its own cannot be told from
-// one that is gone, so what is young is left alone.
+// before they could remove them. A process in a container of its own looks like
+// one that has ended, so young folders are left alone, and so are those of other
+// users: their names are no proof of who made them.
 var clearOld = sync.OnceFunc(func() {
 	const young = time.Hour
 	names, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*"))
@@ -95,7 +100,7 @@ var clearOld = sync.OnceFunc(func() {
 		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(name), tempPrefix), "-")
 		pid, err := strconv.Atoi(number)
 		info, err2 := os.Lstat(name)
-		if err != nil || err2 != nil || time.Since(info.ModTime()) < young {
+		if err != nil || err2 != nil || !info.IsDir() || !isOurs(info) || time.Since(info.ModTime()) < young {
 			continue
 		}
 		if p, err := os.FindProcess(pid); err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
@@ -104,16 +109,28 @@ var clearOld = sync.OnceFunc(func() {
 	}
 })
 
-// removeAll removes a folder, whatever modes its own folders were left with.
+// removeAll removes a folder, whatever modes the run left. It changes modes only
+// inside the folder: a link that somebody puts there leads nowhere else.
 func removeAll(dir string) {
 	if os.RemoveAll(dir) == nil {
 		return
 	}
-	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			os.Chmod(path, 0o700)
-		}
-		return nil
-	})
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() || os.Chmod(dir, 0o700) != nil {
+		return
+	}
+	if root, err := os.OpenRoot(dir); err == nil {
+		makeRemovable(root, ".")
+		root.Close()
+	}
 	os.RemoveAll(dir)
+}
+
+// makeRemovable gives every folder below one a mode in which it can be emptied.
+func makeRemovable(root *os.Root, dir string) {
+	entries, _ := fs.ReadDir(root.FS(), dir)
+	for _, e := range entries {
+		if sub := path.Join(dir, e.Name()); e.IsDir() && root.Chmod(sub, 0o700) == nil {
+			makeRemovable(root, sub)
+		}
+	}
 }

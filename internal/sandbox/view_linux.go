@@ -12,11 +12,11 @@ import (
 )
 
 // view builds the run's own tree of files, in its own mount namespace: a small
-// root in memory, under it every place where it lies outside, and nothing
-// else. Then it becomes the root, and the old one is gone.
+// root in memory, in it every entry of the layout at its own path, and nothing
+// else. Then it becomes the root, and the old one is detached.
 //
-// The new root is put up over /proc, which every Linux has and nothing of ours
-// lies below.
+// The new root is mounted over /proc, which every Linux has and nothing of ours
+// is below.
 type view struct {
 	*launcher.Program
 	made map[string]bool // folders that are there
@@ -67,8 +67,13 @@ func addView(p *launcher.Program, l *layout, temp int64, fresh bool) {
 // arrange puts everything that is mounted in order, parents before children.
 func (v *view) arrange(l *layout, temp int64) []mountEntry {
 	all := slices.Concat(l.places, l.hide)
-	for _, q := range []mountEntry{{path: "/tmp", kind: private, write: true}, {path: "/dev/shm", kind: private, write: true}, {path: "/var/tmp", kind: link, link: "/tmp"}} {
-		if !slices.ContainsFunc(l.places, func(p mountEntry) bool { return p.path == q.path || q.kind == link && within(p.path, q.path) }) {
+	for _, q := range []mountEntry{
+		{path: "/tmp", kind: private, write: true},
+		{path: "/dev/shm", kind: private, write: true},
+		{path: "/var/tmp", kind: link, link: "/tmp"},
+	} {
+		isThere := func(p mountEntry) bool { return p.path == q.path || q.kind == link && within(p.path, q.path) }
+		if !slices.ContainsFunc(l.places, isThere) {
 			all = append(all, q)
 		}
 	}
@@ -127,7 +132,10 @@ func (v *view) addDevices() {
 		v.open(slotTree, node, 0)
 		v.attach(slotTree, node)
 	}
-	for _, name := range [][2]string{{"fd", "/proc/self/fd"}, {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"}, {"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"}} {
+	for _, name := range [][2]string{
+		{"fd", "/proc/self/fd"}, {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
+		{"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"},
+	} {
 		v.CallIgnoreError(unix.SYS_SYMLINKAT, v.Text(name[1]), launcher.Int(atCWD), v.Text(base+"/dev/"+name[0]))
 	}
 	v.folder("/dev/pts")
@@ -155,7 +163,8 @@ func (v *view) point(q mountEntry) {
 		v.folder(q.path)
 		return
 	}
-	v.CallIgnoreError(unix.SYS_MKNODAT, launcher.Int(atCWD), v.Text(base+q.path), launcher.Int(unix.S_IFREG|0o444), launcher.Int(0))
+	v.CallIgnoreError(unix.SYS_MKNODAT,
+		launcher.Int(atCWD), v.Text(base+q.path), launcher.Int(unix.S_IFREG|0o444), launcher.Int(0))
 }
 
 // folder makes a folder and those above it, where there are none.
@@ -204,7 +213,8 @@ func addOpen(p *launcher.Program, slot int, q mountEntry) {
 
 // attach puts an open tree into the view.
 func (v *view) attach(slot int, path string) {
-	v.Call(unix.SYS_MOVE_MOUNT, launcher.Slot(slot), v.Text(""), launcher.Int(atCWD), v.Text(base+path), launcher.Int(unix.MOVE_MOUNT_F_EMPTY_PATH))
+	v.Call(unix.SYS_MOVE_MOUNT, launcher.Slot(slot), v.Text(""), launcher.Int(atCWD), v.Text(base+path),
+		launcher.Int(unix.MOVE_MOUNT_F_EMPTY_PATH))
 	v.Call(unix.SYS_CLOSE, launcher.Slot(slot))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"callgate/internal/durable"
 	"callgate/internal/secret"
 	"callgate/tool"
 )
@@ -48,7 +49,7 @@ func TestDiskFull(t *testing.T) {
 		t.Error("with space again, a value is missing")
 	}
 	for name := range files(t, folder) {
-		if strings.Contains(name, ".new-") {
+		if durable.IsPartial(name) {
 			t.Errorf("%s was left behind", name)
 		}
 	}

@@ -25,9 +25,9 @@ const (
 	ringKeys    = "callgate secret key" // the store's key, by its id
 )
 
-// systemKeyring returns the keyring of this login, or nil where there is none.
-// Nothing is started to have one: on Linux the library would start a message
-// bus, which nobody would end.
+// systemKeyring returns the keyring of this login, or nil where there is none. It
+// starts nothing: on Linux the library would start a message bus, which nobody
+// would end.
 func systemKeyring() keyStore {
 	if os.Getenv("CALLGATE_KEYRING") == "off" {
 		return nil
@@ -50,11 +50,11 @@ type osKeyring struct{}
 func (osKeyring) Get(service, name string) (string, error) { return keyring.Get(service, name) }
 func (osKeyring) Set(service, name, value string) error    { return keyring.Set(service, name, value) }
 
-// patience is how long a keyring may take. One that is locked asks its user
-// for a password; who comes back later finds it open.
-const patience = 5 * time.Second
+// keyringTimeout is how long a keyring may take. A locked one asks its user for a
+// password; a later lookup finds it open.
+const keyringTimeout = 5 * time.Second
 
-// timeoutKeyring is a keyring that is not waited for without end.
+// timeoutKeyring bounds the time that a keyring may take.
 type timeoutKeyring struct{ keyStore }
 
 func (p timeoutKeyring) Get(service, name string) (value string, err error) {
@@ -70,7 +70,7 @@ func (p timeoutKeyring) Get(service, name string) (value string, err error) {
 	select {
 	case a := <-done:
 		return a.value, a.err
-	case <-time.After(patience):
+	case <-time.After(keyringTimeout):
 		return "", errSilent
 	}
 }
@@ -81,13 +81,13 @@ func (p timeoutKeyring) Set(service, name, value string) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(patience):
+	case <-time.After(keyringTimeout):
 		return errSilent
 	}
 }
 
-var errSilent = fmt.Errorf("the keyring did not answer within %v; it may be locked", patience)
+var errSilent = fmt.Errorf("the keyring did not answer within %v; it may be locked", keyringTimeout)
 
-// errLocked is a store whose key is in a keyring that cannot be asked now. It
-// may be later.
+// errLocked says that the store's key is in a keyring that does not answer now,
+// and may answer later.
 var errLocked = errors.New("the keyring cannot be asked")

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// scrubber takes the known values out of texts. It does not change; a nil one
-// changes nothing.
+// scrubber replaces the known values in texts. It is immutable; a nil one leaves
+// texts as they are.
 type scrubber struct{ *multiMatcher }
 
 func newScrubber(known map[string]string) *scrubber {
@@ -17,9 +17,9 @@ func newScrubber(known map[string]string) *scrubber {
 	if len(forms) == 0 {
 		return nil
 	}
-	// Of two secrets with one value the same name is told every time.
+	// Of two secrets with one value, the same name is shown every time.
 	slices.SortFunc(forms, func(a, b encodedForm) int { return cmp.Compare(a.name, b.name) })
-	return &scrubber{newNeedles(forms)}
+	return &scrubber{newMatcher(forms)}
 }
 
 func (s *scrubber) bytes(t []byte) []byte {
@@ -111,24 +111,24 @@ func joined(spans []span) []span {
 	return out
 }
 
-// mask appends t up to end to out, with names in the place of secrets. What
-// stands before told was told of already, and so was whatever overlaps it. It
-// returns up to where secrets have been told of now.
-func mask[T text](out []byte, t T, spans []span, told, end int) ([]byte, int) {
+// mask appends t up to end to out, with names in the place of secrets. Secrets
+// that begin before masked were named already. It returns the end of the last
+// secret that is named now.
+func mask[T text](out []byte, t T, spans []span, masked, end int) ([]byte, int) {
 	for _, s := range spans {
 		if s.from >= end {
 			break
 		}
-		if s.from >= told {
-			out = append(out, t[told:s.from]...)
+		if s.from >= masked {
+			out = append(out, t[masked:s.from]...)
 			out = append(out, "[secret "...)
 			out = append(out, s.name...)
 			out = append(out, ']')
 		}
-		told = max(told, s.to)
+		masked = max(masked, s.to)
 	}
-	if told < end {
-		out = append(out, t[told:end]...)
+	if masked < end {
+		out = append(out, t[masked:end]...)
 	}
-	return out, told
+	return out, masked
 }

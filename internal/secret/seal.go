@@ -21,8 +21,8 @@ import (
 //
 // It says the version, where the key is (file or keyring), and which key that
 // is, by the beginning of its hash. The line is authenticated with the rest, so
-// nothing of the file can be changed without the key. A new file has a new
-// nonce; nobody writes so often that two could meet.
+// nothing of the file can be changed without the key. Every write has a new
+// random nonce; nobody writes so often that two could be equal.
 
 const sealMagic = "callgate-secrets 1"
 
@@ -40,7 +40,7 @@ func newKey() (k key) {
 	return k
 }
 
-// id names a key without telling it.
+// id names a key without revealing it.
 func (k key) id() string {
 	sum := sha256.Sum256(append([]byte("callgate secrets key\n"), k[:]...))
 	return hex.EncodeToString(sum[:8])
@@ -69,7 +69,7 @@ type sealed struct {
 	body  []byte
 }
 
-// errDamaged is what is not whole, or was changed.
+// errDamaged is the error of a file or key that is not whole, or was changed.
 var errDamaged = errors.New("it was changed or cut short")
 
 func parseSealed(data []byte) (s sealed, err error) {

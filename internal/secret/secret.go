@@ -7,12 +7,12 @@
 //
 // # Law
 //
-// Every value that a vault could give is known to its scrubber before it is
-// given: all values of the store, every value resolved from elsewhere, and the
-// environment's own likely secrets (variables named like a key, a token or a
-// password). What was known once stays known: a value that was replaced or
-// deleted may still be in somebody's hands. The store may be changed by another
-// process; it is looked at again before each lookup, which costs one stat.
+// The scrubber of a vault knows every value before the vault returns it: all
+// values of the store, every value resolved from elsewhere, and the likely
+// secrets of the environment (variables named like a key, a token or a
+// password). A value that was known once stays known: after it was replaced or
+// deleted, somebody may still hold it. Another process may change the store, so
+// it is checked before each lookup, which costs one stat.
 package secret
 
 import (
@@ -34,10 +34,10 @@ type Vault struct {
 	store *store   // nil: none
 	ring  keyStore // nil: none
 
-	looking sync.Mutex // one reads the store at a time; taken before mu
+	reading sync.Mutex // one goroutine at a time reads the store; taken before mu
 	mu      sync.RWMutex
-	held    *storeSnapshot    // the store, as last read; nil: not yet
-	fault   error             // why it could not be read
+	current *storeSnapshot    // the store, as last read; nil: not yet
+	readErr error             // why it could not be read
 	known   map[string]string // value → name, for every value worth scrubbing
 	scrub   *scrubber         // rebuilt when known grows; nil when there is nothing to scrub
 }
@@ -46,10 +46,10 @@ type Vault struct {
 // path is empty, a store. The store's files lie at path with endings of their
 // own: .box is the store, .key its key where no keyring holds it, .lock is held
 // while somebody writes, and .json is the plain file of earlier versions, which
-// is taken over.
+// is migrated.
 //
-// A store that is damaged, or that others may read, is an error. One whose
-// keyring is locked is not: its names have no value until that is open.
+// A store that is damaged, or that others may read, is an error. A store whose
+// keyring is locked is not: its names have no value until the keyring is open.
 func Open(path string) (*Vault, error) { return openWith(path, systemKeyring()) }
 
 func openWith(path string, r keyStore) (*Vault, error) {
@@ -75,46 +75,46 @@ func openWith(path string, r keyStore) (*Vault, error) {
 	return v, nil
 }
 
-// refresh reads the store again when it may have changed. Nobody who scrubs
-// waits for that.
+// refresh reads the store again when it may have changed. Scrubbing does not
+// wait for that.
 func (v *Vault) refresh(op string) error {
-	if v.store == nil || v.current() {
+	if v.store == nil || v.isCurrent() {
 		return nil
 	}
-	v.looking.Lock()
-	defer v.looking.Unlock()
-	if v.current() {
-		return nil // somebody else has looked
+	v.reading.Lock()
+	defer v.reading.Unlock()
+	if v.isCurrent() {
+		return nil // another goroutine has read it
 	}
 	r, err := v.store.load(op)
 	if err != nil {
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		v.fault = err
+		v.readErr = err
 		return err
 	}
 	v.setSnapshot(r)
 	return nil
 }
 
-// current reports whether the store is as it was read.
-func (v *Vault) current() bool {
+// isCurrent reports whether the store is as it was read.
+func (v *Vault) isCurrent() bool {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	return v.held != nil && v.fault == nil && !v.store.changed(v.held.stamp)
+	return v.current != nil && v.readErr == nil && !v.store.changed(v.current.stamp)
 }
 
-// setSnapshot makes a reading the vault's own. One that is older than another does no
-// harm: it is seen to be, and the store is read again.
+// setSnapshot makes a snapshot the current one. If a newer one was there, the
+// stamp shows it, and the store is read again.
 func (v *Vault) setSnapshot(r storeSnapshot) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.held, v.fault = &r, nil
+	v.current, v.readErr = &r, nil
 	grown := false
 	for name, e := range r.Secrets {
 		grown = v.addValue(name, string(e.Value)) || grown
 	}
-	if r.stamp != nil { // a tool that finds the key's file is no better off
+	if r.stamp != nil { // a tool that finds the key's file must not print it either
 		grown = v.addValue("the store's key", r.key.text()) || grown
 	}
 	if grown {
@@ -126,15 +126,15 @@ func (v *Vault) setSnapshot(r storeSnapshot) {
 func (v *Vault) stored() map[string]entry {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	if v.held == nil {
+	if v.current == nil {
 		return nil
 	}
-	return v.held.Secrets // never changed once it is held
+	return v.current.Secrets // a snapshot never changes
 }
 
 // Values returns the values of exactly these names: from the store first, then
 // from the environment, then from the keyring. A name without a value is an
-// error that tells where to put one.
+// error that says how to set one.
 func (v *Vault) Values(names []string) (map[string]string, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -204,19 +204,20 @@ var validName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
 func check(op, name string, value []byte) error {
 	switch {
 	case !validName.MatchString(name):
-		name, _, _ = strings.Cut(name, "=") // behind which a value may stand
+		name, _, _ = strings.Cut(name, "=") // a value may follow it
 		return tool.Errorf(op, tool.Invalid, "%q is not the name of a secret", tool.Truncate(name)).
 			WithHint("a name has up to 128 letters, digits, _, - and ., and begins with a letter or _")
 	case len(value) == 0:
-		return tool.Errorf(op, tool.Invalid, "the value of %s is empty", name).WithHint("to take a secret away: callgate secret delete %s", name)
+		return tool.Errorf(op, tool.Invalid, "the value of %s is empty", name).
+			WithHint("to delete a secret: callgate secret delete %s", name)
 	case len(value) > MaxValue:
 		return tool.Errorf(op, tool.Invalid, "the value of %s has %d bytes, and %d are the most", name, len(value), MaxValue)
 	}
 	return nil
 }
 
-// Set keeps a value in the store. It is durable, and known to the scrubber,
-// when Set returns.
+// Set stores a value. When Set returns, the value is durable and the scrubber
+// knows it.
 func (v *Vault) Set(name string, value []byte) error {
 	const op = "secret.Set"
 	if err := check(op, name, value); err != nil {
@@ -228,13 +229,13 @@ func (v *Vault) Set(name string, value []byte) error {
 	})
 }
 
-// Delete takes a value out of the store; one that is not there is NotFound.
+// Delete removes a value from the store; NotFound if it has none of that name.
 func (v *Vault) Delete(name string) error {
 	const op = "secret.Delete"
 	return v.change(op, func(all map[string]entry) error {
 		if _, ok := all[name]; !ok {
 			return tool.Errorf(op, tool.NotFound, "there is no secret %s in the store", tool.Truncate(name)).
-				WithHint("callgate secret list shows those that there are")
+				WithHint("callgate secret list shows all of them")
 		}
 		delete(all, name)
 		return nil
@@ -259,16 +260,16 @@ const (
 	FromEnvironment = "environment"
 )
 
-// Info is what may be told of a secret.
+// Info is what anybody may know of a secret.
 type Info struct {
 	Name   string    `json:"name"`
 	Source string    `json:"source"`
 	Set    time.Time `json:"set,omitzero"` // in the store
 }
 
-// List tells of the secrets in the store, and of the variables of the
-// environment that are named like one and that the store does not override. A
-// keyring does not tell what it holds.
+// List returns the secrets in the store, and the variables of the environment
+// that are named like one and that the store does not override. A keyring does
+// not list what it holds.
 func (v *Vault) List() ([]Info, error) {
 	if err := v.refresh("secret.List"); err != nil {
 		return nil, err
@@ -288,7 +289,7 @@ func (v *Vault) List() ([]Info, error) {
 	return list, nil
 }
 
-// Problem is why the store cannot be used at the moment, or nil.
+// Problem returns why the store cannot be used at the moment, or nil.
 func (v *Vault) Problem() error { return v.refresh("secret.Problem") }
 
 func (v *Vault) scrubber() *scrubber {
@@ -304,13 +305,14 @@ func (v *Vault) Scrub(text []byte) []byte { return v.scrubber().bytes(text) }
 // ScrubString is Scrub for a string.
 func (v *Vault) ScrubString(text string) string { return v.scrubber().string(text) }
 
-// likelySecret reports whether a variable's name says that its value is one.
+// secretWords are parts of the names of variables that hold a secret.
+var secretWords = []string{
+	"SECRET", "TOKEN", "PASSWORD", "PASSWD", "CREDENTIAL", "PRIVATE", "API_KEY", "APIKEY", "ACCESS_KEY", "AUTH_KEY", "JWT",
+}
+
+// likelySecret reports whether a variable's name says that its value is secret.
 func likelySecret(name string) bool {
 	name = strings.ToUpper(name)
-	for _, word := range []string{"SECRET", "TOKEN", "PASSWORD", "PASSWD", "CREDENTIAL", "PRIVATE", "API_KEY", "APIKEY", "ACCESS_KEY", "AUTH_KEY", "JWT"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return strings.HasSuffix(name, "_KEY")
+	hasWord := func(word string) bool { return strings.Contains(name, word) }
+	return slices.ContainsFunc(secretWords, hasWord) || strings.HasSuffix(name, "_KEY")
 }

@@ -18,14 +18,14 @@ import (
 //
 // # Law
 //
-// A file is read whole and written whole. Who writes holds the lock, reads what
-// is there now, changes that, and puts a new file in its place, which is on
-// disk before it has the name. So two who write at once both have their way,
-// and a crash or a full disk at any moment leaves the old file or the new one.
+// A file is read whole and written whole. A writer holds the lock, reads what is
+// there now, changes it, and replaces the file. So two writers at once both
+// succeed, and a crash or a full disk at any moment leaves the old file or the
+// new one.
 //
 // A key is made once, with the first file, and is durable before anything is
 // sealed with it. It is looked for where the file says it is and nowhere else,
-// and it is never replaced: a store whose key is gone is told of, not
+// and it is never replaced: a store whose key is lost is reported, not
 // overwritten.
 type store struct {
 	path    string // the sealed file
@@ -38,14 +38,14 @@ type store struct {
 	key *key // as last used
 }
 
-// newStore names the files of a store: they differ in their endings.
+// newStore names the files of a store: they differ in their suffixes.
 func newStore(path string, r keyStore) *store {
 	base := strings.TrimSuffix(path, filepath.Ext(path))
 	return &store{path: base + ".box", keyPath: base + ".key", lock: base + ".lock", old: base + ".json", ring: r}
 }
 
-// storeSnapshot is the store as it was read once. The zero value is that of a store
-// that is not there.
+// storeSnapshot is the store as it was read once. The zero value is a store that
+// does not exist.
 type storeSnapshot struct {
 	contents
 	stamp *fileStamp // nil: there was no file
@@ -80,7 +80,7 @@ func (s *store) load(op string) (r storeSnapshot, err error) {
 
 func (s *store) damaged(op string, err error) error {
 	return tool.Errorf(op, tool.Invalid, "the secret store %s cannot be opened: %w", s.path, err).
-		WithHint("put a copy of it back; without one, move it away and set its secrets again with: callgate secret set NAME")
+		WithHint("restore a copy of it; without one, move it away and set its secrets again with: callgate secret set NAME")
 }
 
 // update changes what the store holds, and returns it as it is then. Nothing
@@ -94,7 +94,8 @@ func (s *store) update(op string, change func(map[string]entry) error) (r storeS
 			return err
 		}
 		if len(r.Secrets) > maxSecrets {
-			return tool.Errorf(op, tool.Invalid, "the store would hold %d secrets, and %d are the most", len(r.Secrets), maxSecrets)
+			return tool.Errorf(op, tool.Invalid, "the store would hold %d secrets, and %d are the most",
+				len(r.Secrets), maxSecrets)
 		}
 		if r.stamp == nil {
 			if r.key, r.where, err = s.firstKey(op); err != nil {
@@ -106,11 +107,11 @@ func (s *store) update(op string, change func(map[string]entry) error) (r storeS
 			err = replace(s.path, data)
 		}
 		if err != nil {
-			return unwritten(op, err)
+			return writeError(op, err)
 		}
 		info, err := os.Stat(s.path)
 		if err != nil {
-			return unreadable(op, "the secret store", err)
+			return readError(op, "the secret store", err)
 		}
 		r.stamp = newStamp(info)
 		s.keep(r.key)
@@ -125,8 +126,8 @@ func (s *store) keep(k key) {
 	s.key = &k
 }
 
-// kept is the key as last used, if it is that one.
-func (s *store) kept(id string) (key, bool) {
+// lastKey returns the key as last used, if it has that id.
+func (s *store) lastKey(id string) (key, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.key == nil || s.key.id() != id {
@@ -137,7 +138,7 @@ func (s *store) kept(id string) (key, bool) {
 
 // findKey returns the key that a file is sealed with.
 func (s *store) findKey(op string, f sealed) (key, error) {
-	if k, ok := s.kept(f.id); ok {
+	if k, ok := s.lastKey(f.id); ok {
 		return k, nil
 	}
 	var k key
@@ -148,8 +149,10 @@ func (s *store) findKey(op string, f sealed) (key, error) {
 		k, err = s.fileKey(op)
 	}
 	if err == nil && k.id() != f.id {
-		err = tool.Errorf(op, tool.Invalid, "the secret store %s was sealed with another key than the one in its %s", s.path, f.where).
-			WithHint("put back the key that belongs to it, or a copy of both; without one, move the store away and set its secrets again")
+		err = tool.Errorf(op, tool.Invalid, "the secret store %s was sealed with another key than the one in its %s",
+			s.path, f.where).
+			WithHint("restore the key that belongs to it, or a copy of both; " +
+				"without one, move the store away and set its secrets again")
 	}
 	return k, err
 }
@@ -158,7 +161,8 @@ func (s *store) fileKey(op string) (key, error) {
 	data, _, err := readOwn(op, s.keyPath, "the key of the secret store")
 	if errors.Is(err, fs.ErrNotExist) {
 		return key{}, tool.Errorf(op, tool.Invalid, "the key of the secret store, %s, is gone", s.keyPath).
-			WithHint("put a copy of it back; without one, move %s away and set its secrets again with: callgate secret set NAME", s.path)
+			WithHint("restore a copy of it; without one, move %s away and set its secrets again with: callgate secret set NAME",
+				s.path)
 	}
 	if err != nil {
 		return key{}, err
@@ -166,27 +170,28 @@ func (s *store) fileKey(op string) (key, error) {
 	k, err := parseKey(string(data))
 	if err != nil {
 		return k, tool.Errorf(op, tool.Invalid, "the key of the secret store, %s, cannot be used: %w", s.keyPath, err).
-			WithHint("put a copy of it back; without one, move it and %s away and set the secrets again", s.path)
+			WithHint("restore a copy of it; without one, move it and %s away and set the secrets again", s.path)
 	}
 	return k, nil
 }
 
 func (s *store) ringKey(op, id string) (key, error) {
-	unasked := func(why error) error {
+	locked := func(why error) error {
 		return &tool.Error{Op: op, Kind: tool.Unavailable, Err: errors.Join(errLocked, why),
 			Message: "the secret store " + s.path + " is locked: its key is in the keyring of your login",
 			Hint:    "unlock the keyring and try again, or run the kernel where you are logged in"}
 	}
 	if s.ring == nil {
-		return key{}, unasked(errors.New("there is none here"))
+		return key{}, locked(errors.New("there is none here"))
 	}
 	text, err := s.ring.Get(ringKeys, id)
 	if errors.Is(err, keyring.ErrNotFound) {
-		return key{}, tool.Errorf(op, tool.Invalid, "the key of the secret store %s (%s) is not in the keyring any more", s.path, id).
-			WithHint("put the keyring's copy back; without one, move the store away and set its secrets again")
+		return key{}, tool.Errorf(op, tool.Invalid, "the key of the secret store %s (%s) is not in the keyring any more",
+			s.path, id).
+			WithHint("restore the keyring's copy; without one, move the store away and set its secrets again")
 	}
 	if err != nil {
-		return key{}, unasked(err)
+		return key{}, locked(err)
 	}
 	k, err := parseKey(text)
 	if err != nil {
@@ -195,8 +200,9 @@ func (s *store) ringKey(op, id string) (key, error) {
 	return k, nil
 }
 
-// firstKey is the key of a new store: what an earlier one left in the key
-// file, else a new one, in the keyring if that takes it. The lock is held.
+// firstKey returns the key of a new store: the one in a key file that an earlier
+// store left, else a new one, kept in the keyring if that takes it. The lock is
+// held.
 func (s *store) firstKey(op string) (key, string, error) {
 	if _, err := os.Lstat(s.keyPath); err == nil {
 		k, err := s.fileKey(op)
@@ -209,25 +215,25 @@ func (s *store) firstKey(op string) (key, string, error) {
 		}
 	}
 	if err := replace(s.keyPath, []byte(k.text()+"\n")); err != nil {
-		return k, "", unwritten(op, err)
+		return k, "", writeError(op, err)
 	}
 	return k, inFile, nil
 }
 
-// fileStamp tells one state of the file from another without reading it.
+// fileStamp distinguishes states of the file without reading it.
 type fileStamp struct {
 	info  fs.FileInfo
-	fresh bool // it was so young that another could look the same
+	fresh bool // it was so young that a later state could look the same
 }
 
-// stampSettle is how coarse a file system's clock may be.
+// stampSettle is the coarsest clock of a file system.
 const stampSettle = 2 * time.Second
 
 func newStamp(info fs.FileInfo) *fileStamp {
 	return &fileStamp{info, time.Since(info.ModTime()) < stampSettle}
 }
 
-// changed reports whether the file may be another than the one of a stamp.
+// changed reports whether the file may differ from that of a stamp.
 func (s *store) changed(st *fileStamp) bool {
 	info, err := os.Stat(s.path)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/zalando/go-keyring"
 
+	"callgate/internal/durable"
 	"callgate/internal/secret"
 	"callgate/tool"
 )
@@ -248,21 +249,21 @@ func TestKilledWritersLoseNothing(t *testing.T) {
 		}
 	}
 	v := openStore(t, folder)
-	durable := 0
+	written := 0
 	for i := 0; i+1 < len(said); i++ {
 		if name := said[i+1]; said[i] == "durable" {
-			durable++
+			written++
 			if got := get(t, v, name); got != value+name {
 				t.Errorf("%s is %q", name, got)
 			}
 		}
 	}
-	if durable < 20 {
-		t.Errorf("only %d values were written: %q", durable, said)
+	if written < 20 {
+		t.Errorf("only %d values were written: %q", written, said)
 	}
 	ok(t, v.Set("last", []byte(value))) // and clears up
 	for name := range files(t, folder) {
-		if strings.Contains(name, ".new-") {
+		if durable.IsPartial(name) {
 			t.Errorf("%s was left behind", name)
 		}
 	}
@@ -352,7 +353,7 @@ func TestPlainFileIsTakenOver(t *testing.T) {
 	}
 }
 
-func TestPlainFileThatCannotBeTakenOverStays(t *testing.T) {
+func TestPlainFileThatCannotBeMigratedStays(t *testing.T) {
 	for name, text := range map[string]string{
 		"a bad name":    `{"A":"` + value + `","not a name":"x"}`,
 		"a large value": `{"A":"` + strings.Repeat("v", secret.MaxValue+1) + `"}`,
@@ -361,7 +362,7 @@ func TestPlainFileThatCannotBeTakenOverStays(t *testing.T) {
 		plain := filepath.Join(folder, "secrets.json")
 		ok(t, os.WriteFile(plain, []byte(text), 0o600))
 		_, err := secret.OpenWith(plain, nil)
-		if tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), "taken over") || strings.Contains(err.Error(), value) {
+		if tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), "cannot be migrated") || strings.Contains(err.Error(), value) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := files(t, folder)["secrets.json"]; got != text {

@@ -22,7 +22,7 @@ func lockFile(f *os.File) error {
 // alive reports whether a process exists.
 func alive(pid int) bool { return pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
-// ownedAlone reports a folder that others could write into or own.
+// ownedAlone reports an error for a folder that others own or may write into.
 func ownedAlone(folder string) error {
 	info, err := os.Lstat(folder)
 	if err != nil {

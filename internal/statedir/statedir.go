@@ -1,12 +1,12 @@
-// Package statedir is the kernel's own folder: who may open it, what lies in
-// it, and how clients find the kernel that holds it.
+// Package statedir is the kernel's own folder: who may open it, what is in it,
+// and how clients find the kernel that holds it.
 //
 // # Law
 //
 // At most one process holds a state directory, by an operating-system lock on
-// one file in it. That lock goes with the process, however it dies, so there
-// is nothing to heal but the socket file it may leave behind, which the next
-// holder removes. Everything in the folder is for its owner alone.
+// one file in it. The lock ends with the process, however that ends, so nothing
+// is left to repair but a socket file, which the next holder removes. Everything
+// in the folder is for its owner alone.
 package statedir
 
 import (
@@ -22,14 +22,15 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/durable"
 	"callgate/tool"
 )
 
-// Dir names a state directory and what lies in it.
+// Dir is the path of a state directory.
 type Dir string
 
-// Default is the user's own: $CALLGATE_STATE, or $XDG_STATE_HOME/callgate, or
-// its place under the home folder.
+// Default returns the user's own: $CALLGATE_STATE, or $XDG_STATE_HOME/callgate, or
+// .local/state/callgate in the home folder.
 func Default() (Dir, error) {
 	if dir := os.Getenv("CALLGATE_STATE"); dir != "" {
 		return At(dir)
@@ -39,38 +40,41 @@ func Default() (Dir, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", &tool.Error{Op: "statedir.Default", Kind: tool.Unavailable, Message: "there is no home folder for the state directory",
-			Hint: "name one with --state or CALLGATE_STATE", Err: err}
+		return "", &tool.Error{
+			Op: "statedir.Default", Kind: tool.Unavailable, Message: "there is no home folder for the state directory",
+			Hint: "name one with --state or CALLGATE_STATE", Err: err,
+		}
 	}
 	return Dir(filepath.Join(home, ".local", "state", "callgate")), nil
 }
 
-// At is the state directory at a path.
+// At returns the state directory at a path.
 func At(path string) (Dir, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
-		return "", &tool.Error{Op: "statedir.At", Kind: tool.Invalid, Message: "the state directory cannot be named", Err: err}
+		return "", &tool.Error{
+			Op: "statedir.At", Kind: tool.Invalid, Message: "the path of the state directory cannot be resolved", Err: err,
+		}
 	}
 	return Dir(full), nil
 }
 
-// What lies in the folder.
+// The files and folders in it.
 func (d Dir) Database() string   { return filepath.Join(string(d), "callgate.db") }
 func (d Dir) Anchor() string     { return filepath.Join(string(d), "journal.anchor") }
 func (d Dir) JournalKey() string { return filepath.Join(string(d), "journal.key") }
 func (d Dir) Secrets() string    { return filepath.Join(string(d), "secrets.box") }
-func (d Dir) Artifacts() string  { return filepath.Join(string(d), "artifacts") }
 func (d Dir) Servers() string    { return filepath.Join(string(d), "mcp") }
 func (d Dir) Vectors() string    { return filepath.Join(string(d), "vectors") }
 func (d Dir) humanKey() string   { return filepath.Join(string(d), "human.key") }
 func (d Dir) lockFile() string   { return filepath.Join(string(d), "lock") }
 
-// maxSocket is the longest path every system takes for a unix socket.
+// maxSocket is the longest path that every system takes for a unix socket.
 const maxSocket = 100
 
-// Socket is where the kernel listens. A folder whose path is too long for a
-// socket has it in the temporary folder instead, under a name drawn from the
-// path, so that clients find it without asking.
+// Socket returns the path of the socket on which the kernel listens. If the path
+// in the folder is too long for a socket, it is in the temporary folder, under a
+// name derived from the folder's path, so that clients find it by themselves.
 func (d Dir) Socket() string {
 	inside := filepath.Join(string(d), "kernel.sock")
 	if len(inside) <= maxSocket {
@@ -86,18 +90,16 @@ type Held struct {
 	lock *os.File
 }
 
-// Hold takes the directory, making it when it is not there. Another process
-// that holds it is a Conflict.
+// Hold takes the directory, and makes it when it is absent. If another process
+// holds it, that is a Conflict.
 func (d Dir) Hold() (*Held, error) {
 	const op = "statedir.Hold"
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
-		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the state directory cannot be made", Err: err,
-			Hint: "name another with --state or CALLGATE_STATE"}
+		return nil, unusable(op, "the state directory cannot be made", err)
 	}
 	f, err := os.OpenFile(d.lockFile(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the state directory cannot be used", Err: err,
-			Hint: "name another with --state or CALLGATE_STATE"}
+		return nil, unusable(op, "the state directory cannot be used", err)
 	}
 	if err := d.lock(f); err != nil {
 		holder := d.Holder()
@@ -108,18 +110,24 @@ func (d Dir) Hold() (*Held, error) {
 		return nil, tool.Errorf(op, tool.Conflict, "process %d already serves %s", holder, d).
 			WithHint("use it as a client, or name another state directory with --state")
 	}
-	// Who holds it, for people; the lock itself is what counts.
+	// The holder's number is for people; the lock itself decides.
 	if err := f.Truncate(0); err == nil {
 		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
 	return &Held{d, f}, nil
 }
 
-// lock takes the lock. A holder that has died leaves it to nobody; but a
-// process that it was just starting may have it for a moment longer.
+func unusable(op, message string, err error) error {
+	return &tool.Error{
+		Op: op, Kind: tool.Unavailable, Message: message, Err: err, Hint: "name another with --state or CALLGATE_STATE",
+	}
+}
+
+// lock takes the lock. The lock of a holder that has died is free, but a process
+// that it was just starting may have it for a moment longer.
 func (d Dir) lock(f *os.File) error {
-	const moment = 2 * time.Second
-	for deadline := time.Now().Add(moment); ; time.Sleep(2 * time.Millisecond) {
+	const inherited = 2 * time.Second
+	for deadline := time.Now().Add(inherited); ; time.Sleep(2 * time.Millisecond) {
 		err := lockFile(f)
 		if !errors.Is(err, errLocked) || alive(d.Holder()) || time.Now().After(deadline) {
 			return err
@@ -137,20 +145,22 @@ func (d Dir) Holder() int {
 	return pid
 }
 
-// Release gives the directory up.
+// Release releases the directory.
 func (h *Held) Release() error { return h.lock.Close() }
 
-// HumanKey returns the key that shows a human's authority, made when it is not
-// there. Whoever can read this file can answer approvals, so no sandboxed tool
-// ever sees it.
+// HumanKey returns the key that proves a human's authority, and makes it when it
+// is absent. A process that can read this file can answer approvals, so no
+// sandboxed tool ever sees it.
 func (h *Held) HumanKey() (string, error) {
 	key, err := h.ReadHumanKey()
 	if err == nil || tool.KindOf(err) != tool.NotFound {
 		return key, err
 	}
 	key = rand.Text()
-	if err := os.WriteFile(h.humanKey(), []byte(key+"\n"), 0o600); err != nil {
-		return "", &tool.Error{Op: "statedir.HumanKey", Kind: tool.Unavailable, Message: "the human's key cannot be kept", Err: err}
+	if err := durable.Write(h.humanKey(), []byte(key+"\n"), 0o600); err != nil {
+		return "", &tool.Error{
+			Op: "statedir.HumanKey", Kind: tool.Unavailable, Message: "the human's key cannot be written", Err: err,
+		}
 	}
 	return key, nil
 }
@@ -161,7 +171,9 @@ func (d Dir) ReadHumanKey() (string, error) {
 	data, err := os.ReadFile(d.humanKey())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", &tool.Error{Op: op, Kind: tool.NotFound, Message: "there is no human's key yet: no kernel ever ran here", Err: err}
+		return "", &tool.Error{
+			Op: op, Kind: tool.NotFound, Message: "there is no human's key yet: no kernel ever ran here", Err: err,
+		}
 	case err != nil:
 		return "", &tool.Error{Op: op, Kind: tool.Denied, Message: "the human's key cannot be read", Err: err}
 	}
@@ -173,8 +185,8 @@ func (d Dir) ReadHumanKey() (string, error) {
 	return key, nil
 }
 
-// PrepareSocket makes the socket's folder and removes what a dead kernel left
-// behind. Only the holder may do this.
+// PrepareSocket makes the socket's folder and removes the socket that a dead
+// kernel left. Only the holder may do this.
 func (h *Held) PrepareSocket() (string, error) {
 	const op = "statedir.PrepareSocket"
 	path := h.Socket()

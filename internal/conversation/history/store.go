@@ -41,6 +41,11 @@ type Store interface {
 	// List returns conversations, the one last touched first; at most limit, or
 	// all when it is 0.
 	List(ctx context.Context, limit int) ([]Info, error)
-	// Delete forgets a conversation and its events; NotFound when there is none.
+}
+
+// Deleter deletes conversations. Only the kernel's own deletion needs it: a log
+// never takes back what it says.
+type Deleter interface {
+	// Delete removes a conversation and its events; NotFound when there is none.
 	Delete(ctx context.Context, id string) error
 }

@@ -1,19 +1,19 @@
-// Package peer tells who is at the other end of a unix socket, and which
-// process started which. The approval desk stands on it: an answer must not
-// come from a process that the asking session, or the kernel, has started.
+// Package peer identifies the process at the other end of a unix socket, and its
+// ancestors. The approval queue relies on it: an answer must not come from a
+// process that the asking session, or the kernel, has started.
 package peer
 
 import "net"
 
 // Peer is the process at the other end of a connection. A zero PID means that
-// the system does not tell.
+// the system does not know it.
 type Peer struct {
 	PID int
 	UID int
 }
 
-// Of returns who is at the other end of c, and false for a connection that is
-// not a unix socket or a system that does not tell.
+// Of returns the process at the other end of c, and false for a connection that
+// is not a unix socket, or on a system that does not identify it.
 func Of(c net.Conn) (Peer, bool) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
@@ -22,15 +22,14 @@ func Of(c net.Conn) (Peer, bool) {
 	return of(u)
 }
 
-// Lineage follows the parents of processes, as the system tells them now.
+// Lineage follows the parents of processes, as the system knows them now.
 type Lineage struct{}
 
-// maxGenerations bounds the climb, should parents ever form a loop.
+// maxGenerations bounds the search, should parents ever form a loop.
 const maxGenerations = 4096
 
-// Descends reports whether pid is from, or was started by it, or by one it
-// started. A process whose parents have died on the way is not found: the
-// system has given it a new parent.
+// Descends reports whether pid is from, or one of its descendants. A descendant
+// whose parent has ended is not found: the system has given it another one.
 func (Lineage) Descends(pid, from int) bool {
 	if from <= 1 {
 		return false // everything descends from the first process

@@ -28,6 +28,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/durable"
 	"callgate/tool"
 )
 
@@ -196,22 +197,4 @@ func sum(data []byte) string {
 }
 
 // write puts a file in the place of another, whole or not at all.
-func write(path string, data []byte, mode fs.FileMode) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".callgate-*.partial")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err = os.Chmod(f.Name(), mode); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
+func write(path string, data []byte, mode fs.FileMode) error { return durable.Write(path, data, mode) }

@@ -79,7 +79,7 @@ func TestApplyAndUndo(t *testing.T) {
 		t.Errorf("a second time: %v", err)
 	}
 	for _, folder := range []string{dir, filepath.Dir(path)} {
-		left, _ := filepath.Glob(filepath.Join(folder, ".callgate-*"))
+		left, _ := filepath.Glob(filepath.Join(folder, ".*.partial"))
 		if len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 		}

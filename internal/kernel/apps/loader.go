@@ -19,6 +19,8 @@ import (
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/registry"
+	"callgate/internal/sandbox"
+	"callgate/internal/source/executable"
 	"callgate/tool"
 )
 
@@ -28,7 +30,8 @@ type Options struct {
 	Modules  *modules.Set
 	Servers  *servers.Set
 	Consents *consent.Consents
-	Hidden   []string // what no tool may ever see
+	Hidden   []string         // what no tool may ever see
+	Helpers  *sandbox.Helpers // start executable tools sooner; may be nil
 }
 
 // Loader loads app files. Make one with New.
@@ -36,11 +39,11 @@ type Loader struct {
 	opt Options
 
 	mu      sync.Mutex
-	folders map[string]*folders // by scope
+	folders map[string]*executable.Layers // by scope
 }
 
 // New makes a loader.
-func New(o Options) *Loader { return &Loader{opt: o, folders: map[string]*folders{}} }
+func New(o Options) *Loader { return &Loader{opt: o, folders: map[string]*executable.Layers{}} }
 
 // Loaded is an app as one session has it.
 type Loaded struct {
@@ -90,7 +93,7 @@ func (l *Loader) Load(ctx context.Context, workspace, file string) (*Loaded, err
 	if len(a.Dirs) > 0 || len(a.Servers) > 0 {
 		loaded.Scope = gate.Scope(a.Path, workspace)
 	}
-	loaded.Warnings = append(loaded.Warnings, f.problems()...)
+	loaded.Warnings = append(loaded.Warnings, problems(f)...)
 	loaded.Warnings = append(loaded.Warnings, l.opt.Servers.In(loaded.Scope).Warnings()...)
 	if loaded.Pending != "" {
 		loaded.Warnings = append(loaded.Warnings,
@@ -117,7 +120,7 @@ func canonical(path string) (string, error) {
 
 // read reads an app file, and makes its folders and servers known first when it
 // has some: their modules are part of what the file may name.
-func (l *Loader) read(ctx context.Context, workspace, file string) (*app.App, *folders, error) {
+func (l *Loader) read(ctx context.Context, workspace, file string) (*app.App, *executable.Layers, error) {
 	if file == "" {
 		file = filepath.Join(workspace, app.Filename)
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
@@ -147,8 +150,8 @@ func (l *Loader) read(ctx context.Context, workspace, file string) (*app.App, *f
 	if known, err = l.known(ctx, scope); err != nil {
 		return nil, nil, err
 	}
-	if problems := f.problems(); a.Runtime.Strict && len(problems) > 0 {
-		return nil, nil, tool.Errorf("apps.Load", tool.Invalid, "%s: runtime.strict: invalid tool: %s", a.Path, problems[0])
+	if bad := problems(f); a.Runtime.Strict && len(bad) > 0 {
+		return nil, nil, tool.Errorf("apps.Load", tool.Invalid, "%s: runtime.strict: invalid tool: %s", a.Path, bad[0])
 	}
 	a, err = app.LoadWith(file, known, vars)
 	return a, f, err

@@ -45,7 +45,7 @@ func Module() module.Module {
 		Settings:   func() any { return gittool.Defaults() },
 		Credential: true,
 		Open: func(h module.Host) (*module.Instance, error) {
-			g := &repo.Runner{Hidden: h.Hidden}
+			g := &repo.Runner{Hidden: h.Hidden, Helpers: h.Helpers}
 			return &module.Instance{Tools: tools(g), Close: g.Close}, nil
 		},
 	}

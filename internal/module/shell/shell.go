@@ -39,6 +39,8 @@ type Config struct {
 	Relaxed  bool           // run even where this machine cannot confine a command fully
 	LockFor  time.Duration  // the longest time that claims are held; default 30 seconds
 	Limits   sandbox.Limits // of one command
+
+	Helpers *sandbox.Helpers // start commands sooner; may be nil
 }
 
 const (

@@ -7,21 +7,21 @@ import (
 	"unsafe"
 )
 
-// child is what the helper forks. It waits at its gate until it has a program,
-// laid out for it: addresses where the program had places, and room for
-// everything that will be written. The child, its program and its steps all
-// lie in memory that the helper shares with it, since the program comes when
-// the child is there already. From its first system call to its last it
-// neither allocates, nor grows its stack, nor calls into the scheduler: none of
-// the other threads is there any more.
+// child is the process that the helper forks. It waits until it has a program,
+// laid out for it: addresses where the program had offsets, and space for
+// everything that will be written. The child, its program and its steps all lie
+// in memory that the helper shares with it, since the program comes after the
+// fork. From its first system call to its last the child neither allocates, nor
+// grows its stack, nor calls into the scheduler: the other threads of the
+// program do not exist in it.
 type child struct {
 	steps  []step
 	fork   int
 	init   bool
 	slots  [Slots]uintptr
-	gate   [2]int // the child goes on when a byte comes through
-	report [2]int // what became of it, as told by the child itself
-	said   [3]uint32
+	ready  [2]int // a pipe: the child begins when a byte comes through
+	report [2]int // a pipe: the child's own report
+	sent   [3]uint32
 	status int32
 	byte   [1]byte
 	up     bool     // the loopback is to be brought up
@@ -41,27 +41,29 @@ type step struct {
 
 // What a child reports.
 const (
-	saidFailed = 1 // a step, and its errno
-	saidExited = 2 // the command's wait status
+	reportFailed = 1 // a step, and its errno
+	reportExited = 2 // the command's wait status
 )
 
-// roomSize is more than any program fits in that the system would run; what
-// of it is not used costs nothing.
-const roomSize = 128 << 20
+// memorySize is more than any program needs that the system would run; unused
+// memory costs nothing.
+const memorySize = 128 << 20
 
 // newSharedMemory makes memory that a child shares with its parent.
 func newSharedMemory() ([]byte, error) {
-	return syscall.Mmap(-1, 0, roomSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_ANONYMOUS|syscall.MAP_NORESERVE)
+	const access = syscall.PROT_READ | syscall.PROT_WRITE
+	const flags = syscall.MAP_SHARED | syscall.MAP_ANONYMOUS | syscall.MAP_NORESERVE
+	return syscall.Mmap(-1, 0, memorySize, access, flags)
 }
 
-// newChild makes a child in a room of its own.
-func newChild(room []byte, g Namespaces) (*child, error) {
-	c := (*child)(unsafe.Pointer(&room[0]))
-	c.memory, c.up = room, g.Loopback
+// newChild makes a child in shared memory.
+func newChild(memory []byte, n Namespaces) (*child, error) {
+	c := (*child)(unsafe.Pointer(&memory[0]))
+	c.memory, c.up = memory, n.Loopback
 	copy(c.ifreq[:], "lo")
 	c.ifreq[syscall.IFNAMSIZ] = syscall.IFF_UP
 	c.take(unsafe.Sizeof(*c))
-	for _, fds := range []*[2]int{&c.gate, &c.report} {
+	for _, fds := range []*[2]int{&c.ready, &c.report} {
 		if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC); err != nil {
 			return nil, err
 		}
@@ -69,8 +71,8 @@ func newChild(room []byte, g Namespaces) (*child, error) {
 	return c, nil
 }
 
-// take takes so many bytes of the room, at an address that is a multiple of
-// eight; nil when there are not as many.
+// take takes n bytes of the memory, at an address that is a multiple of eight;
+// nil when less is left.
 func (c *child) take(n uintptr) []byte {
 	n = (n + 7) &^ 7
 	if n > uintptr(len(c.memory)) {
@@ -81,18 +83,18 @@ func (c *child) take(n uintptr) []byte {
 	return taken
 }
 
-// load lays a program out. Its arena must lie in the room, or stay reachable
-// for as long as the child is used: the steps point into it.
+// load lays a program out. Its arena must lie in the shared memory, or stay
+// reachable for as long as the child is used: the steps point into it.
 func (c *child) load(p *Program) bool {
 	c.init = p.Init
 	if len(p.calls) == 0 {
 		return true
 	}
-	room := c.take(uintptr(len(p.calls)) * unsafe.Sizeof(step{}))
-	if room == nil {
+	steps := c.take(uintptr(len(p.calls)) * unsafe.Sizeof(step{}))
+	if steps == nil {
 		return false
 	}
-	c.steps, c.fork = unsafe.Slice((*step)(unsafe.Pointer(&room[0])), len(p.calls)), p.Fork
+	c.steps, c.fork = unsafe.Slice((*step)(unsafe.Pointer(&steps[0])), len(p.calls)), p.Fork
 	address := func(at uint64) uintptr { return uintptr(unsafe.Pointer(&p.arena[at])) }
 	for _, l := range p.links {
 		*(*uintptr)(unsafe.Pointer(&p.arena[l.at])) = address(l.to)
@@ -130,25 +132,25 @@ func (c *child) start(flags uintptr) (pid uintptr, errno syscall.Errno) {
 	return pid, errno
 }
 
-// childMain is the whole life of the child.
+// childMain is all that the child does.
 //
 //go:norace
 //go:nosplit
 func (c *child) childMain() {
-	syscall.RawSyscall6(syscall.SYS_CLOSE, uintptr(c.gate[1]), 0, 0, 0, 0, 0)
+	syscall.RawSyscall6(syscall.SYS_CLOSE, uintptr(c.ready[1]), 0, 0, 0, 0, 0)
 	syscall.RawSyscall6(syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0, 0)
 	if c.up {
 		fd, _, _ := syscall.RawSyscall6(syscall.SYS_SOCKET, syscall.AF_INET, syscall.SOCK_DGRAM, 0, 0, 0, 0)
 		syscall.RawSyscall6(syscall.SYS_IOCTL, fd, syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&c.ifreq)), 0, 0, 0)
 		syscall.RawSyscall6(syscall.SYS_CLOSE, fd, 0, 0, 0, 0, 0)
 	}
-	n, _, _ := syscall.RawSyscall6(syscall.SYS_READ, uintptr(c.gate[0]), uintptr(unsafe.Pointer(&c.byte)), 1, 0, 0, 0)
-	if n != 1 { // the helper is gone
+	n, _, _ := syscall.RawSyscall6(syscall.SYS_READ, uintptr(c.ready[0]), uintptr(unsafe.Pointer(&c.byte)), 1, 0, 0, 0)
+	if n != 1 { // the helper has ended
 		exit()
 	}
 	pid, _, _ := syscall.RawSyscall6(syscall.SYS_GETPID, 0, 0, 0, 0, 0, 0)
-	if (pid == 1) != c.init { // on the wrong ground the program would do to the machine what is meant for the run
-		c.writeStatus(saidFailed, uint32(len(c.steps)), uint32(syscall.EPERM))
+	if (pid == 1) != c.init { // in other namespaces the program would do to the machine what is meant for the run
+		c.writeStatus(reportFailed, uint32(len(c.steps)), uint32(syscall.EPERM))
 		exit()
 	}
 	c.run(0, c.fork)
@@ -158,7 +160,7 @@ func (c *child) childMain() {
 	}
 	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 	if errno != 0 {
-		c.writeStatus(saidFailed, uint32(len(c.steps)), uint32(errno))
+		c.writeStatus(reportFailed, uint32(len(c.steps)), uint32(errno))
 		exit()
 	}
 	if pid == 0 {
@@ -167,12 +169,13 @@ func (c *child) childMain() {
 	}
 	const all = 0x40000000 // __WALL
 	for {
-		dead, _, errno := syscall.RawSyscall6(syscall.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&c.status)), all, 0, 0, 0)
+		dead, _, errno := syscall.RawSyscall6(syscall.SYS_WAIT4,
+			^uintptr(0), uintptr(unsafe.Pointer(&c.status)), all, 0, 0, 0)
 		if errno != 0 && errno != syscall.EINTR {
 			exit()
 		}
 		if dead == pid && errno == 0 {
-			c.writeStatus(saidExited, uint32(c.status), 0)
+			c.writeStatus(reportExited, uint32(c.status), 0)
 			exit()
 		}
 	}
@@ -196,7 +199,7 @@ func (c *child) run(from, to int) {
 		}
 		result, _, errno := syscall.RawSyscall6(s.nr, s.args[0], s.args[1], s.args[2], s.args[3], s.args[4], s.args[5])
 		if errno != 0 && !s.try {
-			c.writeStatus(saidFailed, uint32(i), uint32(errno))
+			c.writeStatus(reportFailed, uint32(i), uint32(errno))
 			exit()
 		}
 		if s.keep != 0 {
@@ -208,8 +211,9 @@ func (c *child) run(from, to int) {
 //go:norace
 //go:nosplit
 func (c *child) writeStatus(what, a, b uint32) {
-	c.said[0], c.said[1], c.said[2] = what, a, b
-	syscall.RawSyscall6(syscall.SYS_WRITE, uintptr(c.report[1]), uintptr(unsafe.Pointer(&c.said)), unsafe.Sizeof(c.said), 0, 0, 0)
+	c.sent[0], c.sent[1], c.sent[2] = what, a, b
+	syscall.RawSyscall6(syscall.SYS_WRITE, uintptr(c.report[1]),
+		uintptr(unsafe.Pointer(&c.sent)), unsafe.Sizeof(c.sent), 0, 0, 0)
 }
 
 //go:norace
@@ -220,14 +224,14 @@ func exit() {
 	}
 }
 
-// forkQuietly forks with all signals held back, so that no handler of this program
-// ever runs in the child; the program itself lets them through again for the
-// command.
+// forkQuietly forks with all signals blocked, so that no handler of this program
+// ever runs in the child; the program unblocks them again for the command.
 func (c *child) forkQuietly(flags uintptr) (int, error) {
 	const setMask, maskSize = 2, 8
 	all, old := ^uint64(0), uint64(0)
 	mask := func(set, was *uint64) {
-		syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, setMask, uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(was)), maskSize, 0, 0)
+		syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, setMask,
+			uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(was)), maskSize, 0, 0)
 	}
 	mask(&all, &old)
 	pid, errno := c.start(flags)
@@ -236,6 +240,6 @@ func (c *child) forkQuietly(flags uintptr) (int, error) {
 		return 0, errno
 	}
 	syscall.Close(c.report[1])
-	syscall.Close(c.gate[0])
+	syscall.Close(c.ready[0])
 	return int(pid), nil
 }

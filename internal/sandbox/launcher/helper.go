@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 )
@@ -16,8 +17,8 @@ const Marker = "callgate: sandbox helper"
 // The descriptors that a helper is started with, beside three of the null
 // device. Both are sockets.
 const (
-	ControlFD = 3 // down it come the ground, the program, T, and the end; up it goes one line, what became of the run
-	FilesFD   = 4 // the command's standard files, for the child to take
+	ControlFD = 3 // brings the namespaces, the program, T, and the end; takes one line, the status of the run
+	FilesFD   = 4 // brings the command's standard files, for the child
 )
 
 // What the first word of a status line can be.
@@ -32,11 +33,16 @@ const (
 	ByProcesses = "processes"
 )
 
-// In the helper this never comes to an end; in every other process it is over
-// at once.
-var _ = branch()
+// declared says that this program calls Main, so that a second start of it
+// becomes a helper.
+var declared atomic.Bool
 
-func branch() bool {
+// Main makes this process a helper if it was started as one, and then does not
+// return. In every other process it returns false at once. A program that calls
+// it before anything else declares that it can be its own helper; package
+// selfstart is the way to do so.
+func Main() bool {
+	declared.Store(true)
 	if len(os.Args) != 1 || os.Args[0] != Marker {
 		return false
 	}
@@ -50,7 +56,11 @@ func branch() bool {
 	}
 }
 
-// helper is one run seen from outside its walls.
+// Declared reports whether this program called Main. One that did not must not
+// be started as a helper: it would run as what it is, once more.
+func Declared() bool { return declared.Load() }
+
+// helper is one run, seen from outside its sandbox.
 type helper struct {
 	Namespaces
 	*Program
@@ -66,13 +76,13 @@ func serve() int {
 		syscall.CloseOnExec(fd)
 	}
 	const closeRange = 436
-	syscall.RawSyscall(closeRange, FilesFD+1, ^uintptr(0), 0) // what this program was itself started with is none of the run's
-	write("/proc/self/oom_score_adj", "500")                  // when memory runs out, rather a run than the kernel
-	ground, err := receiveGround()
+	syscall.RawSyscall(closeRange, FilesFD+1, ^uintptr(0), 0) // close what this program was started with
+	write("/proc/self/oom_score_adj", "500")                  // out of memory, the run is killed before the kernel
+	namespaces, err := receiveNamespaces()
 	if err != nil {
-		return 2 // whoever should have sent it is gone
+		return 2 // the kernel has ended
 	}
-	h := &helper{Namespaces: ground, limit: "-"}
+	h := &helper{Namespaces: namespaces, limit: "-"}
 	line := h.run()
 	if line == "" {
 		return 2
@@ -81,7 +91,8 @@ func serve() int {
 	return 0
 }
 
-// receiveSize reads how many bytes come next, at most so many.
+// receiveSize reads the number of bytes that come next, and refuses more than
+// most.
 func receiveSize(most uint64) (uintptr, error) {
 	var size [8]byte
 	if err := readFull(ControlFD, size[:]); err != nil {
@@ -94,8 +105,8 @@ func receiveSize(most uint64) (uintptr, error) {
 	return uintptr(n), nil
 }
 
-// receive reads the program from the leash, and not a byte more, into the
-// child's room.
+// receive reads the program from the control socket, and not a byte more, into
+// the child's memory.
 func (c *child) receive() (*Program, error) {
 	const most = 64 << 20
 	n, err := receiveSize(most)
@@ -133,7 +144,7 @@ func readFull(fd int, b []byte) error {
 	return nil
 }
 
-// run makes the run and returns its status line; none when there was no run.
+// run makes the run and returns its status line; "" when there was no run.
 func (h *helper) run() string {
 	c, line := h.fork()
 	if line != "" {
@@ -143,9 +154,9 @@ func (h *helper) run() string {
 		h.end()
 		return ""
 	}
-	wanted, err := receiveGround()
+	wanted, err := receiveNamespaces()
 	if err == nil && wanted != h.Namespaces {
-		h.kill() // it did nothing yet
+		h.kill() // the child did nothing yet
 		h.Namespaces = wanted
 		if c, line = h.fork(); line != "" {
 			return line
@@ -161,25 +172,25 @@ func (h *helper) run() string {
 	if h.Remove != "" {
 		defer removeAll(h.Remove)
 	}
-	syscall.Setpriority(syscall.PRIO_PROCESS, 0, -10) // so that a flood of processes, root's at least, cannot keep it from its watch
-	syscall.Write(c.gate[1], []byte{1})
+	syscall.Setpriority(syscall.PRIO_PROCESS, 0, -10) // so that many processes, root's at least, cannot starve the helper
+	syscall.Write(c.ready[1], []byte{1})
 	h.supervise()
 	h.await()
-	return h.verdict(c)
+	return h.statusLine(c)
 }
 
-// fork makes the ground: a child in its namespaces, which waits. If it cannot,
-// the status line says why.
+// fork makes the namespaces, and in them a child, which waits. If it cannot, the
+// status line says why.
 func (h *helper) fork() (*child, string) {
 	if h.CloneFlags&syscall.CLONE_NEWPID == 0 {
 		const setChildSubreaper = 36
 		syscall.RawSyscall6(syscall.SYS_PRCTL, setChildSubreaper, 1, 0, 0, 0, 0)
 	}
-	room, err := newSharedMemory()
+	memory, err := newSharedMemory()
 	if err != nil {
-		return nil, broken(err, "find room for the program")
+		return nil, broken(err, "find memory for the program")
 	}
-	c, err := newChild(room, h.Namespaces)
+	c, err := newChild(memory, h.Namespaces)
 	if err != nil {
 		return nil, broken(err, "make a pipe")
 	}
@@ -200,21 +211,22 @@ func (h *helper) end() {
 	h.await()
 }
 
-// verdict is the status line of a run that is over.
-func (h *helper) verdict(c *child) string {
-	var said [3]uint32
-	told := readFull(c.report[0], unsafe.Slice((*byte)(unsafe.Pointer(&said)), unsafe.Sizeof(said))) == nil
+// statusLine is the status line of a run that has ended.
+func (h *helper) statusLine(c *child) string {
+	var report [3]uint32
+	bytes := unsafe.Slice((*byte)(unsafe.Pointer(&report)), unsafe.Sizeof(report))
+	reported := readFull(c.report[0], bytes) == nil
 	switch {
-	case told && said[0] == saidFailed:
-		return broken(syscall.Errno(said[2]), h.stepOf(int(said[1])))
-	case told && said[0] == saidExited:
-		h.status = syscall.WaitStatus(said[1])
+	case reported && report[0] == reportFailed:
+		return broken(syscall.Errno(report[2]), h.stepOf(int(report[1])))
+	case reported && report[0] == reportExited:
+		h.status = syscall.WaitStatus(report[1])
 	}
 	return Ended + " " + strconv.Itoa(int(h.status)) + " " + h.limit
 }
 
-// stepOf is what a call was for; beyond the last one is what is no call of the
-// program.
+// stepOf is what a call was for. After the last call comes the start of the
+// command.
 func (h *helper) stepOf(i int) string {
 	if i >= len(h.calls) {
 		return "start the command"
@@ -228,7 +240,7 @@ func broken(err error, what string) string {
 }
 
 // mapUsers gives the child's user namespace its users. Only a process outside
-// it may map more than its own.
+// the namespace may map more than its own user.
 func (h *helper) mapUsers() error {
 	if h.UIDMap == "" {
 		return nil

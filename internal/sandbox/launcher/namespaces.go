@@ -4,26 +4,26 @@ package launcher
 
 import "encoding/binary"
 
-// Namespaces is what a run stands on: the namespaces of the child, and who is who
-// in them. It depends on little of the run, so that a helper can be told it,
-// and make it, long before there is a run. The mount namespace is not among
-// them: it is a copy of the mounts there are, and must not be an old one.
+// Namespaces are the namespaces of a run, and the users in them. They depend on
+// little of the run, so that a helper can make them long before there is a run.
+// The mount namespace is not among them: it is a copy of the present mounts, and
+// must not be an old one.
 type Namespaces struct {
 	CloneFlags uint64
 	UIDMap     string // "" unless there is a user namespace
 	GIDMap     string
 	Groups     bool // whether setgroups stays permitted in the namespace
-	Loopback   bool // bring up that of its network namespace, so that a test may talk to its own server
+	Loopback   bool // bring up the loopback of the network namespace, so that a test may talk to its own server
 }
 
-// Encode writes the ground as it travels: its length, then numbers, and each
-// of the maps after a length of its own.
-func (g Namespaces) Encode() []byte {
+// Encode writes the namespaces as they are sent: the length, then numbers, and
+// each of the maps after a length of its own.
+func (n Namespaces) Encode() []byte {
 	b := make([]byte, 8, 128)
-	for _, v := range []uint64{g.CloneFlags, flag(g.Groups), flag(g.Loopback)} {
+	for _, v := range []uint64{n.CloneFlags, flag(n.Groups), flag(n.Loopback)} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
-	for _, text := range []string{g.UIDMap, g.GIDMap} {
+	for _, text := range []string{n.UIDMap, n.GIDMap} {
 		b = append(binary.LittleEndian.AppendUint64(b, uint64(len(text))), text...)
 	}
 	binary.LittleEndian.PutUint64(b, uint64(len(b)-8))
@@ -37,8 +37,8 @@ func flag(v bool) uint64 {
 	return 0
 }
 
-// parseGround reads what Encode wrote, without its length.
-func parseGround(b []byte) (Namespaces, error) {
+// parseNamespaces reads what Encode wrote, without its length.
+func parseNamespaces(b []byte) (Namespaces, error) {
 	r := reader{b: b}
 	g := Namespaces{CloneFlags: r.number(), Groups: r.number() == 1, Loopback: r.number() == 1}
 	g.UIDMap, g.GIDMap = r.text(), r.text()
@@ -60,7 +60,7 @@ func (r *reader) text() string {
 	return text
 }
 
-func receiveGround() (Namespaces, error) {
+func receiveNamespaces() (Namespaces, error) {
 	const most = 64 << 10
 	n, err := receiveSize(most)
 	if err != nil {
@@ -70,5 +70,5 @@ func receiveGround() (Namespaces, error) {
 	if err := readFull(ControlFD, data); err != nil {
 		return Namespaces{}, err
 	}
-	return parseGround(data)
+	return parseNamespaces(data)
 }

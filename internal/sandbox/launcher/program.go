@@ -8,8 +8,8 @@ import (
 )
 
 // Program is what the child of the helper does, in order, before it runs the
-// command; and what the helper must know to watch over it. A call that fails
-// ends the run, unless it was only tried.
+// command, and what the helper must know to supervise it. A call that fails ends
+// the run, unless its error is ignored.
 type Program struct {
 	Init      bool   // the child must be the init of a process namespace; otherwise it must not
 	Remove    string // a folder to remove at the end
@@ -20,16 +20,16 @@ type Program struct {
 	calls []call
 	links []link
 	arena []byte
-	step  uint64 // the words for what is being done, in the arena
+	step  uint64 // the name of the current step, in the arena
 }
 
 // call is one system call with its arguments laid out.
 type call struct {
 	nr   uint64
 	args [6]Arg
-	step uint64 // for whoever reads of its failure
+	step uint64 // its name, for an error
 	keep uint64 // 1 + the slot that keeps its result
-	try  uint64 // 1: a failure is passed over
+	try  uint64 // 1: an error is ignored
 }
 
 // link is a pointer inside the arena, to be written when its address is known.
@@ -48,13 +48,13 @@ const (
 // low four bytes of a slot into the arena.
 const put = 1<<63 - 1
 
-// Slots is how many results a program can keep.
+// Slots is the number of results that a program can keep.
 const Slots = 8
 
 // Int is a plain number.
 func Int[T ~int | ~uint64 | ~uintptr | ~int32 | ~uint32](v T) Arg { return Arg{kindInt, uint64(v)} }
 
-// Slot is what the call that kept its result there returned.
+// Slot is the result that a call kept there.
 func Slot(n int) Arg { return Arg{kindSlot, uint64(n)} }
 
 // Offset is an address within a.
@@ -93,7 +93,7 @@ func (p *Program) Texts(list []string) Arg {
 // Link writes the address of one place into another.
 func (p *Program) Link(at, to Arg) { p.links = append(p.links, link{at.value, to.value}) }
 
-// Step says what the calls that follow are for: "the sandbox could not …".
+// Step names what the calls that follow are for, to end "the sandbox could not …".
 func (p *Program) Step(what ...string) {
 	if p.arena == nil {
 		const usual = 16 << 10
@@ -109,7 +109,7 @@ func (p *Program) Step(what ...string) {
 // Call adds a system call.
 func (p *Program) Call(nr int, args ...Arg) { p.add(uint64(nr), 0, 0, args) }
 
-// CallIgnoreError adds a system call whose failure is passed over.
+// CallIgnoreError adds a system call whose error is ignored.
 func (p *Program) CallIgnoreError(nr int, args ...Arg) { p.add(uint64(nr), 0, 1, args) }
 
 // CallKeep adds a system call whose result is kept.
@@ -118,7 +118,7 @@ func (p *Program) CallKeep(slot int, nr int, args ...Arg) { p.add(uint64(nr), ui
 // Put writes a slot into data, as a 32-bit number.
 func (p *Program) Put(slot int, at Arg) { p.add(put, 0, 0, []Arg{Slot(slot), at}) }
 
-// Calls is how many calls the program has so far.
+// Calls is the number of calls so far.
 func (p *Program) Calls() int { return len(p.calls) }
 
 func (p *Program) add(nr, keep, try uint64, args []Arg) {
@@ -131,13 +131,15 @@ func (p *Program) add(nr, keep, try uint64, args []Arg) {
 	p.calls = append(p.calls, c)
 }
 
-// Encode writes the program as it travels: its length, then numbers, and after
-// them the arena. Every number has eight bytes: this is read in a hurry.
+// Encode writes the program as it is sent: its length, then numbers, and after
+// them the arena. Every number has eight bytes, so that it is read quickly.
 func (p *Program) Encode() []byte {
 	remove := p.Text(p.Remove)
 	b := make([]byte, 8, 64+8*callWords*len(p.calls)+8*linkWords*len(p.links)+len(p.arena))
 	number := func(v uint64) { b = binary.LittleEndian.AppendUint64(b, v) }
-	for _, v := range []uint64{flag(p.Init), remove.value, p.Memory, p.Processes, uint64(p.Fork), uint64(len(p.calls)), uint64(len(p.links))} {
+	for _, v := range []uint64{
+		flag(p.Init), remove.value, p.Memory, p.Processes, uint64(p.Fork), uint64(len(p.calls)), uint64(len(p.links)),
+	} {
 		number(v)
 	}
 	for i := range p.calls {
@@ -162,7 +164,7 @@ func (p *Program) Encode() []byte {
 	return b
 }
 
-// How many numbers a call and a link have.
+// The numbers of a call and of a link.
 const (
 	callWords = 9
 	linkWords = 2
@@ -222,7 +224,8 @@ func (p *Program) sound(size uint64) bool {
 			}
 		}
 		if c.nr == put {
-			ok = ok && c.args[0].kind == kindSlot && c.args[1].kind == kindData && c.args[1].value%4 == 0 && c.args[1].value+4 <= size
+			at := c.args[1]
+			ok = ok && c.args[0].kind == kindSlot && at.kind == kindData && at.value%4 == 0 && at.value+4 <= size
 		}
 	}
 	for _, l := range p.links {

@@ -54,15 +54,15 @@ func newTestChild(t *testing.T, room int) *child {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, fd := range slices.Concat(c.gate[:], c.report[:]) {
+	for _, fd := range slices.Concat(c.ready[:], c.report[:]) {
 		syscall.Close(fd)
 	}
 	return c
 }
 
-func TestGroundTravels(t *testing.T) {
+func TestNamespacesTravels(t *testing.T) {
 	for _, g := range []Namespaces{{}, {CloneFlags: 1 << 30, UIDMap: "0 0 4294967295", GIDMap: "1 1 1\n5 5 1", Groups: true, Loopback: true}} {
-		got, err := parseGround(g.Encode()[8:])
+		got, err := parseNamespaces(g.Encode()[8:])
 		if err != nil || got != g {
 			t.Errorf("sent %+v, came %+v, %v", g, got, err)
 		}
@@ -74,17 +74,17 @@ func FuzzParseGround(f *testing.F) {
 	f.Add(sent)
 	f.Add(sent[:len(sent)/2])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		g, err := parseGround(data)
+		g, err := parseNamespaces(data)
 		if err != nil {
 			return
 		}
-		if again, err := parseGround(g.Encode()[8:]); err != nil || again != g {
+		if again, err := parseNamespaces(g.Encode()[8:]); err != nil || again != g {
 			t.Errorf("%+v became %+v, %v", g, again, err)
 		}
 	})
 }
 
-// Whatever comes down the leash, nothing points outside the arena.
+// Whatever comes through the control socket, nothing points outside the arena.
 func FuzzParse(f *testing.F) {
 	sent := sample().Encode()[8:]
 	f.Add(sent)

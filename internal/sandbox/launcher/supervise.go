@@ -4,22 +4,24 @@ package launcher
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
+	"path"
 	"strconv"
 	"syscall"
 	"time"
 	"unsafe"
 )
 
-// How often the run is looked at. Looking costs in proportion to the number
-// of processes on the machine, so the pause grows with what a look took.
+// How often the limits are checked. A check costs in proportion to the number of
+// processes on the machine, so the pause grows with the time that it took.
 const (
 	watchEvery = 100 * time.Millisecond
-	watchShare = 50 // at most one part in so many of a processor
+	watchShare = 50 // a check takes at most 1/50 of a processor
 )
 
-// expect waits until something comes down the leash, and tells whether the
-// child is still there to have it.
+// expect waits until something comes through the control socket, and reports
+// whether the child is still there.
 func (h *helper) expect() bool {
 	const forever = 1<<63 - 1
 	fds := []pollFD{{fd: ControlFD, events: pollIn}, {fd: h.watched, events: pollIn}}
@@ -30,9 +32,9 @@ func (h *helper) expect() bool {
 	}
 }
 
-// supervise waits until the child has ended, does what comes down the leash,
-// and looks at the run from time to time. It does so in this one thread: a
-// second would cost more than all of it.
+// supervise waits until the child has ended, handles commands from the control
+// socket, and checks the limits from time to time. It uses one thread: a second
+// would cost more than all of this.
 func (h *helper) supervise() {
 	fds := []pollFD{{fd: ControlFD, events: pollIn}, {fd: h.watched, events: pollIn}}
 	pause := watchEvery
@@ -61,18 +63,19 @@ type pollFD struct {
 
 const pollIn = 1
 
-// poll waits until one of fds is ready, or for so long.
+// poll waits until one of fds is ready, at most for d.
 func poll(fds []pollFD, d time.Duration) (int, error) {
 	limit := syscall.NsecToTimespec(int64(d))
-	n, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&fds[0])), uintptr(len(fds)), uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
+	n, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&fds[0])), uintptr(len(fds)),
+		uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
 	if errno != 0 {
 		return 0, errno
 	}
 	return int(n), nil
 }
 
-// pidFD is a descriptor that is ready when a process has ended; less than zero
-// when the kernel has no such thing.
+// pidFD returns a descriptor that is ready when a process has ended; -1 where the
+// kernel does not have it.
 func pidFD(pid int) int32 {
 	const pidfdOpen = 434
 	fd, _, errno := syscall.Syscall(pidfdOpen, uintptr(pid), 0, 0)
@@ -82,10 +85,11 @@ func pidFD(pid int) int32 {
 	return int32(fd)
 }
 
-// handleCommand does what comes down the leash, and tells whether more may come.
+// handleCommand handles a command from the control socket, and reports whether
+// more may come.
 func (h *helper) handleCommand() bool {
-	var order [1]byte
-	if readFull(ControlFD, order[:]) != nil {
+	var command [1]byte
+	if readFull(ControlFD, command[:]) != nil {
 		h.kill()
 		return false
 	}
@@ -93,12 +97,11 @@ func (h *helper) handleCommand() bool {
 	return true
 }
 
-// checkLimits reaps whoever was left to the helper, and ends a run whose processes
-// together take more than its limits allow: what no limit of a single process
-// can hold.
+// checkLimits reaps orphans of the run, and ends a run whose processes together
+// take more than its limits allow, which no limit of a single process can do.
 func (h *helper) checkLimits() {
-	for gone := true; gone; {
-		gone, _ = h.reap(syscall.WNOHANG)
+	for reaped := true; reaped; {
+		reaped, _ = h.reap(syscall.WNOHANG)
 	}
 	if h.Memory == 0 && h.Processes == 0 {
 		return
@@ -115,9 +118,9 @@ func (h *helper) checkLimits() {
 	h.kill()
 }
 
-// reap takes note of one process that has ended, if there is one, and tells
-// when there are none at all.
-func (h *helper) reap(options int) (gone, alone bool) {
+// reap reaps one process that has ended, if there is one, and reports when the
+// helper has no children at all.
+func (h *helper) reap(options int) (reaped, alone bool) {
 	const all = 0x40000000 // __WALL
 	var status syscall.WaitStatus
 	pid, err := syscall.Wait4(-1, &status, all|options, nil)
@@ -130,19 +133,18 @@ func (h *helper) reap(options int) (gone, alone bool) {
 	return pid > 0, false
 }
 
-// await reaps the child, and after it whoever it left to the helper, until
-// nothing of the run is alive.
+// await reaps the child, and then its orphans, until nothing of the run is alive.
 func (h *helper) await() {
 	for {
 		options := 0
 		if h.ended {
 			options = syscall.WNOHANG
 		}
-		gone, alone := h.reap(options)
+		reaped, alone := h.reap(options)
 		if alone {
 			return
 		}
-		if h.ended && !gone {
+		if h.ended && !reaped {
 			for _, pid := range descendants(os.Getpid()) {
 				syscall.Kill(pid, syscall.SIGKILL)
 			}
@@ -151,8 +153,7 @@ func (h *helper) await() {
 	}
 }
 
-// usage adds up the memory that processes have to themselves, and their
-// threads.
+// usage adds up the private memory of processes, and their threads.
 func usage(pids []int) (memory, tasks uint64) {
 	page := uint64(os.Getpagesize())
 	for _, pid := range pids {
@@ -175,7 +176,7 @@ const (
 	statThreads = 17
 )
 
-// descendants lists the processes below one, in no order. Those that start
+// descendants lists the descendants of a process, in no order. Those that start
 // meanwhile may be missing.
 func descendants(root int) []int {
 	dir, err := os.Open("/proc")
@@ -216,22 +217,27 @@ func number(b []byte) uint64 {
 	return n
 }
 
-// removeAll removes a folder of the run, whatever modes it was left with.
+// removeAll removes a folder of the run, whatever modes the run left. It changes
+// modes only inside the folder: a link that somebody puts there leads nowhere
+// else.
 func removeAll(dir string) {
 	if os.RemoveAll(dir) == nil {
 		return
 	}
-	open(dir)
+	os.Chmod(dir, 0o700)
+	if root, err := os.OpenRoot(dir); err == nil {
+		makeRemovable(root, ".")
+		root.Close()
+	}
 	os.RemoveAll(dir)
 }
 
-// open makes every folder under dir one that can be emptied.
-func open(dir string) {
-	os.Chmod(dir, 0o700)
-	entries, _ := os.ReadDir(dir)
+// makeRemovable gives every folder below one a mode in which it can be emptied.
+func makeRemovable(root *os.Root, dir string) {
+	entries, _ := fs.ReadDir(root.FS(), dir)
 	for _, e := range entries {
-		if e.IsDir() {
-			open(dir + "/" + e.Name())
+		if sub := path.Join(dir, e.Name()); e.IsDir() && root.Chmod(sub, 0o700) == nil {
+			makeRemovable(root, sub)
 		}
 	}
 }

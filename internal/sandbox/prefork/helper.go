@@ -21,49 +21,52 @@ import (
 	"callgate/tool"
 )
 
-// helper is a helper that was started, and our ends of its sockets.
+// helper is a helper process, and our ends of its sockets.
 type helper struct {
 	cmd     *exec.Cmd
 	control *os.File
 	files   *os.File
 
-	said  chan struct{} // closed when it has said its last word; then the next two are known
-	line  string        // its status, or nothing
+	done  chan struct{} // closed when the run has ended; then the next two are known
+	line  string        // the status line; "" if there was none
 	reset bool          // it ended before it had read all that was sent
-	gone  chan struct{} // closed when nothing is left of its process; then the next is known
+	gone  chan struct{} // closed when its process was reaped; then the next is known
 	lost  error         // how its process ended
 }
 
-// start starts a helper, which makes a ground, in the hope that it will be the
-// right one, and waits.
-func start(ground launcher.Namespaces) (*helper, error) {
-	leash, theirLeash, err := socketpair()
+// start starts a helper, which creates the expected namespaces ahead of time and
+// waits.
+func start(expected launcher.Namespaces) (*helper, error) {
+	if !launcher.Declared() {
+		return nil, errors.New("this program does not import callgate/internal/sandbox/selfstart")
+	}
+	control, theirControl, err := socketpair()
 	if err != nil {
 		return nil, err
 	}
-	defer theirLeash.Close()
+	defer theirControl.Close()
 	files, theirFiles, err := socketpair()
 	if err != nil {
-		leash.Close()
+		control.Close()
 		return nil, err
 	}
 	defer theirFiles.Close()
-	h := &helper{control: leash, files: files, said: make(chan struct{}), gone: make(chan struct{}), cmd: &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{launcher.Marker}, Env: []string{"GOGC=off", "GOMAXPROCS=1", "GOTRACEBACK=none"}, Dir: "/",
-		ExtraFiles: []*os.File{theirLeash, theirFiles}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	h := &helper{control: control, files: files, done: make(chan struct{}), gone: make(chan struct{}), cmd: &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{launcher.Marker}, Dir: "/",
+		Env:        []string{"GOGC=off", "GOMAXPROCS=1", "GOTRACEBACK=none"},
+		ExtraFiles: []*os.File{theirControl, theirFiles}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}}
 	if err := h.cmd.Start(); err != nil {
-		leash.Close()
+		control.Close()
 		files.Close()
 		return nil, err
 	}
 	go h.readStatus()
-	leash.Write(ground.Encode()) // if the helper is gone, so is its status line
+	control.Write(expected.Encode()) // if the helper has ended, it writes no status line
 	return h, nil
 }
 
-// socketpair makes two sockets that are connected. Ours wakes a goroutine,
-// theirs blocks.
+// socketpair makes two connected sockets. Ours wakes a goroutine, theirs blocks.
 func socketpair() (ours, theirs *os.File, err error) {
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -73,30 +76,30 @@ func socketpair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(ends[0]), "socket"), os.NewFile(uintptr(ends[1]), "socket"), nil
 }
 
-// readStatus reads the status line and buries the helper.
+// readStatus reads the status line and reaps the helper.
 func (h *helper) readStatus() {
 	defer close(h.gone)
 	const longest = 4096
 	line, err := bufio.NewReaderSize(io.LimitReader(h.control, longest), 128).ReadString('\n')
 	h.line, h.reset = strings.TrimSuffix(line, "\n"), errors.Is(err, unix.ECONNRESET)
-	close(h.said)
+	close(h.done)
 	h.control.Close()
 	h.files.Close()
 	h.lost = h.cmd.Wait()
 }
 
-// over tells whether the helper has said its last word.
-func (h *helper) over() bool {
+// hasEnded reports whether the helper has written its status line, or never will.
+func (h *helper) hasEnded() bool {
 	select {
-	case <-h.said:
+	case <-h.done:
 		return true
 	default:
 		return false
 	}
 }
 
-// left tells whether the helper is gone.
-func (h *helper) left() bool {
+// isGone reports whether the helper's process was reaped.
+func (h *helper) isGone() bool {
 	select {
 	case <-h.gone:
 		return true
@@ -105,11 +108,11 @@ func (h *helper) left() bool {
 	}
 }
 
-// run sends the helper its program and waits until that is over. It tells
-// whether the helper can have known the whole program: if not, nothing of it
-// was run.
+// run sends the helper its program and waits until the run has ended. It reports
+// whether the helper can have read the whole program: if not, nothing of it was
+// run.
 func (h *helper) run(ctx context.Context, program []byte, job Job) bool {
-	if !h.send(job.Files, slices.Concat(job.Ground.Encode(), program)) {
+	if !h.send(job.Files, slices.Concat(job.Namespaces.Encode(), program)) {
 		h.stop()
 		return false
 	}
@@ -117,13 +120,13 @@ func (h *helper) run(ctx context.Context, program []byte, job Job) bool {
 	return h.line != "" || !h.reset
 }
 
-// send sends files, and then what is to be done with them down the leash, and
-// tells whether all of it went.
-func (h *helper) send(files []*os.File, order []byte) bool {
+// send sends the files, and then the program through the control socket, and
+// reports whether all of it was sent.
+func (h *helper) send(files []*os.File, program []byte) bool {
 	if len(files) > 0 && !h.sendFiles(files) {
 		return false
 	}
-	_, err := h.control.Write(order)
+	_, err := h.control.Write(program)
 	return err == nil
 }
 
@@ -145,14 +148,14 @@ func (h *helper) sendFiles(files []*os.File) bool {
 	return err == nil && sent == nil
 }
 
-// lastWait is how long a helper may take to do what it does in milliseconds.
+// lastWait bounds what a helper usually does in milliseconds.
 const lastWait = 5 * time.Second
 
-// await waits for the helper's last word. When the context is over the run is
-// asked to end, and after the grace let go of, which kills it.
+// await waits until the run has ended. When the context ends, the run is asked to
+// end, and after the grace the control socket is closed, which kills it.
 func (h *helper) await(ctx context.Context, grace time.Duration) {
 	select {
-	case <-h.said:
+	case <-h.done:
 		return
 	case <-ctx.Done():
 	}
@@ -163,30 +166,30 @@ func (h *helper) await(ctx context.Context, grace time.Duration) {
 	h.closeControl()
 	if !h.within(lastWait) {
 		h.cmd.Process.Kill()
-		<-h.said
+		<-h.done
 	}
 }
 
-// within tells whether the helper says its last word within a time.
+// within reports whether the run ends within a time.
 func (h *helper) within(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-h.said:
+	case <-h.done:
 		return true
 	case <-timer.C:
 		return false
 	}
 }
 
-// closeControl lets go of the leash. What comes up it can still be read.
+// closeControl closes our end for writing. The status line can still be read.
 func (h *helper) closeControl() {
 	if raw, err := h.control.SyscallConn(); err == nil {
 		raw.Control(func(fd uintptr) { unix.Shutdown(int(fd), unix.SHUT_WR) })
 	}
 }
 
-// stop ends a helper that has no program, and returns when it is gone.
+// stop ends a helper that has no program, and returns when it was reaped.
 func (h *helper) stop() {
 	h.closeControl()
 	if !h.within(lastWait) {
@@ -195,7 +198,7 @@ func (h *helper) stop() {
 	<-h.gone
 }
 
-// status is the status line of a helper that is over.
+// status returns the status line of a helper whose run has ended.
 func (h *helper) status() (string, error) {
 	if h.line == "" {
 		<-h.gone
@@ -205,6 +208,8 @@ func (h *helper) status() (string, error) {
 }
 
 func helperError(err error) error {
-	return &tool.Error{Op: "sandbox.Run", Kind: tool.Unavailable, Message: "the sandbox helper did not finish its work", Err: err,
-		Hint: "whether the command ran is not known; look at what it should have changed before trying again"}
+	return &tool.Error{
+		Op: "sandbox.Run", Kind: tool.Unavailable, Message: "the sandbox helper did not finish its work", Err: err,
+		Hint: "whether the command ran is not known; look at what it should have changed before trying again",
+	}
 }

@@ -12,145 +12,149 @@ import (
 	"callgate/internal/sandbox/launcher"
 )
 
-// Pool starts helpers. The zero Keeper keeps none waiting.
+// Pool starts helpers. The zero Pool keeps none waiting. It is safe for
+// concurrent use.
 type Pool struct {
-	Idle time.Duration // how long a helper waits for a run before it is given up
+	Idle time.Duration // how long a helper waits for a run before it is stopped
 
-	mu      sync.Mutex // held, too, while a helper to wait is started: whoever comes meanwhile gets it soonest by waiting
+	// mu is also held while a helper is started ahead: a run that comes meanwhile
+	// gets a helper soonest by waiting for that one.
+	mu      sync.Mutex
 	waiting *helper
-	limit   *time.Timer // of the one that waits
+	limit   *time.Timer // of the helper that waits
 	wanted  bool        // one is about to be started
-	leaving []*helper   // their runs are over
+	leaving []*helper   // their runs have ended
 }
 
-// Job is what a helper is started for.
+// Job is one run.
 type Job struct {
-	Ground  launcher.Namespaces    // what the run stands on
-	Program func() ([]byte, error) // for the helper; if it cannot be had, nothing runs
-	Files   []*os.File             // the command's standard files, in order, as many as the program takes
-	Grace   time.Duration          // between asking the command to end and killing it
+	Namespaces launcher.Namespaces
+	Program    func() ([]byte, error) // for the helper; if it fails, nothing runs
+	Files      []*os.File             // the command's standard files, in order, as many as the program takes
+	Grace      time.Duration          // between asking the command to end and killing it
 }
 
 // Run has a helper run a program and returns its status line. When the
 // context ends, the command is asked to end, and after the grace killed.
-func (k *Pool) Run(ctx context.Context, job Job) (string, error) {
-	h, err := k.take(), error(nil)
+func (p *Pool) Run(ctx context.Context, job Job) (string, error) {
+	h, err := p.take(), error(nil)
 	waited := h != nil
 	if !waited {
-		if h, err = start(job.Ground); err != nil {
+		if h, err = start(job.Namespaces); err != nil {
 			return "", helperError(err)
 		}
 	}
-	program, err := job.Program() // beside the start of a helper that did not wait
+	program, err := job.Program() // while a helper that did not wait is starting
 	if err != nil {
-		k.returnUnused(h)
+		p.returnUnused(h)
 		return "", err
 	}
-	k.prepare(job.Ground)
-	knew := h.run(ctx, program, job)
-	k.trackExit(h)
-	if waited && !knew && ctx.Err() == nil {
-		if h, err = start(job.Ground); err != nil {
+	p.prepare(job.Namespaces)
+	read := h.run(ctx, program, job)
+	p.trackExit(h)
+	if waited && !read && ctx.Err() == nil {
+		if h, err = start(job.Namespaces); err != nil {
 			return "", helperError(err)
 		}
 		h.run(ctx, program, job)
-		k.trackExit(h)
+		p.trackExit(h)
 	}
 	return h.status()
 }
 
-// trackExit notes a helper that is about to leave.
-func (k *Pool) trackExit(h *helper) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.leaving = append(slices.DeleteFunc(k.leaving, (*helper).left), h)
+// trackExit notes a helper that is about to end.
+func (p *Pool) trackExit(h *helper) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.leaving = append(slices.DeleteFunc(p.leaving, (*helper).isGone), h)
 }
 
-// take gives the helper that waits, if there is one and it lives.
-func (k *Pool) take() *helper {
-	h := k.release(nil)
-	if h != nil && h.over() {
-		k.trackExit(h)
+// take returns the helper that waits, if there is one and it is alive.
+func (p *Pool) take() *helper {
+	h := p.release(nil)
+	if h != nil && h.hasEnded() {
+		p.trackExit(h)
 		return nil
 	}
 	return h
 }
 
-// release gives the helper that waits, and then none does; if one is named, no
-// other.
-func (k *Pool) release(only *helper) *helper {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	h := k.waiting
+// release returns the helper that waits, and then none does. If one is named, it
+// returns only that one.
+func (p *Pool) release(only *helper) *helper {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.waiting
 	if h == nil || only != nil && only != h {
 		return nil
 	}
-	k.waiting = nil
-	k.limit.Stop()
+	p.waiting = nil
+	p.limit.Stop()
 	return h
 }
 
-// prepare has a helper started for the next run, unless there is one. Most
-// likely that will be a run like this one, so this is the ground it makes.
-func (k *Pool) prepare(ground launcher.Namespaces) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.Idle <= 0 || k.waiting != nil || k.wanted {
+// prepare starts a helper for the next run, unless there is one. Most likely that
+// will be a run like this one, so it makes the same namespaces.
+func (p *Pool) prepare(expected launcher.Namespaces) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.Idle <= 0 || p.waiting != nil || p.wanted {
 		return
 	}
-	k.wanted = true
+	p.wanted = true
 	go func() {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		wanted := k.wanted && k.waiting == nil
-		k.wanted = false
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		wanted := p.wanted && p.waiting == nil
+		p.wanted = false
 		if !wanted {
 			return
 		}
-		if h, err := start(ground); err == nil { // if not, the next run finds out by itself
-			k.keep(h)
+		if h, err := start(expected); err == nil { // if not, the next run finds out by itself
+			p.keep(h)
 		}
 	}()
 }
 
-// keep lets a helper wait. The caller holds the lock, and none waits.
-func (k *Pool) keep(h *helper) {
-	k.waiting = h
-	k.limit = time.AfterFunc(k.Idle, func() { k.stopIdle(h) })
+// keep makes a helper the one that waits. The caller holds the lock, and none
+// waits.
+func (p *Pool) keep(h *helper) {
+	p.waiting = h
+	p.limit = time.AfterFunc(p.Idle, func() { p.stopIdle(h) })
 }
 
-// returnUnused lets a helper wait that was told nothing after all.
-func (k *Pool) returnUnused(h *helper) {
-	k.mu.Lock()
-	kept := k.Idle > 0 && k.waiting == nil
+// returnUnused lets a helper that got no program wait again.
+func (p *Pool) returnUnused(h *helper) {
+	p.mu.Lock()
+	kept := p.Idle > 0 && p.waiting == nil
 	if kept {
-		k.keep(h)
+		p.keep(h)
 	}
-	k.mu.Unlock()
+	p.mu.Unlock()
 	if !kept {
 		h.stop()
 	}
 }
 
-// stopIdle has the helper that waits leave; if one is named, no other.
-func (k *Pool) stopIdle(only *helper) {
-	if h := k.release(only); h != nil {
-		k.trackExit(h)
+// stopIdle stops the helper that waits; if one is named, only that one.
+func (p *Pool) stopIdle(only *helper) {
+	if h := p.release(only); h != nil {
+		p.trackExit(h)
 		h.stop()
 	}
 }
 
-// Close gives up the helper that waits, and returns when it is gone, and so are
-// those whose runs are over. The next run starts its own again.
-func (k *Pool) Close() {
-	k.mu.Lock()
-	k.wanted = false
-	k.mu.Unlock()
-	k.stopIdle(nil)
-	k.mu.Lock()
-	leaving := k.leaving
-	k.leaving = nil
-	k.mu.Unlock()
+// Close stops the helper that waits, and returns when it has ended, and so have
+// those whose runs have ended. A later run starts its own again.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.wanted = false
+	p.mu.Unlock()
+	p.stopIdle(nil)
+	p.mu.Lock()
+	leaving := p.leaving
+	p.leaving = nil
+	p.mu.Unlock()
 	for _, h := range leaving {
 		<-h.gone
 	}

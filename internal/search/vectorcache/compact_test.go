@@ -88,7 +88,8 @@ func TestTwoAtOnce(t *testing.T) {
 // What a process left aside when it was killed is swept away in time.
 func TestSweep(t *testing.T) {
 	dir, name, _ := filled(t, 10)
-	old, fresh, foreign := name+".123.tmp", name+".456.tmp", filepath.Join(dir, "mine.tmp")
+	left := func(random string) string { return filepath.Join(dir, "."+filepath.Base(name)+"."+random+".partial") }
+	old, fresh, foreign := left("123"), left("456"), filepath.Join(dir, ".mine.123.partial")
 	for _, left := range []string{old, fresh, foreign} {
 		ok(t, os.WriteFile(left, nil, 0o600))
 		if left != fresh {

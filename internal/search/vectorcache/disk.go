@@ -11,13 +11,13 @@ import (
 	"runtime"
 	"time"
 
+	"callgate/internal/durable"
 	"callgate/tool"
 )
 
 const (
-	writeTries    = 4         // how often the file may be replaced under a writer
-	staleAfter    = time.Hour // a file written aside that nobody renamed by then
-	damagedSuffix = ".*.tmp"
+	writeTries = 4         // how often the file may be replaced under a writer
+	staleAfter = time.Hour // a file written aside that nobody renamed by then
 )
 
 // read returns the whole file; one that is not there, or is too large to be
@@ -118,42 +118,24 @@ var errReplaced = errors.New("another process replaced the file first")
 // replace puts a whole new file in the place of the old one, which may be given
 // open: then it must still be the one of that name.
 func (c *Cache) replace(data []byte, old *os.File) error {
-	c.sweep()
-	f, err := os.CreateTemp(filepath.Dir(c.path), filepath.Base(c.path)+damagedSuffix) // mode 0600
+	_ = durable.RemovePartials(c.path, staleAfter)
+	f, err := durable.New(filepath.Dir(c.path), filepath.Base(c.path))
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Close())
-	if err == nil && old != nil {
+	defer f.Discard()
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	if old != nil {
 		if !c.current(old) {
-			err = errReplaced
+			return errReplaced
 		}
 		if runtime.GOOS == "windows" {
 			old.Close() // a file that is open cannot be replaced there
 		}
 	}
-	if err == nil {
-		err = os.Rename(f.Name(), c.path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
-}
-
-// sweep removes what killed processes left aside.
-func (c *Cache) sweep() {
-	dir, base := filepath.Split(c.path)
-	left, _ := os.ReadDir(dir)
-	for _, entry := range left {
-		if own, _ := filepath.Match(base+damagedSuffix, entry.Name()); !own {
-			continue
-		}
-		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > staleAfter {
-			os.Remove(filepath.Join(dir, entry.Name()))
-		}
-	}
+	return f.Commit(c.path, 0o600)
 }
 
 // Compact rewrites the file without what keep does not want, and forgets the

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"callgate/internal/durable"
 	"callgate/internal/sandbox"
 	"callgate/internal/source/executable/manifest"
 	"callgate/tool"
@@ -348,7 +349,7 @@ func (b *builder) publish(from, to string) *tool.Error {
 		err = os.RemoveAll(to)
 	}
 	if err == nil {
-		err = os.Rename(from, to)
+		err = durable.Move(from, to)
 	}
 	if err != nil {
 		return tool.Errorf("executable.Build", tool.Unavailable, "the cache cannot be written: %w", err)

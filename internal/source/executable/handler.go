@@ -69,6 +69,7 @@ func (h *handler) Execute(ctx context.Context, call tool.Call, grant tool.Grant)
 		ReadOnlyWorkspace: !h.manifest.Runtime.SideEffect.Durable(),
 		Readable:          h.readable,
 		Hidden:            h.Hidden,
+		Helpers:           h.Helpers,
 		Network:           h.manifest.Runtime.Network && grant.Network,
 		Relaxed:           h.Relaxed,
 		Unconfined:        h.Unconfined,

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"callgate/internal/sandbox"
 	"callgate/tool"
 )
 
@@ -22,6 +23,7 @@ type LayersOptions struct {
 	Strict  bool
 	Relaxed bool
 	Hidden  []string
+	Helpers *sandbox.Helpers
 	Check   func(json.RawMessage) error
 }
 
@@ -55,7 +57,7 @@ func NewLayers(opt LayersOptions) *Layers {
 				continue
 			}
 			l.sources = append(l.sources, New(Options{
-				Dir: folder, Strict: opt.Strict, Relaxed: opt.Relaxed, Hidden: opt.Hidden, Check: opt.Check,
+				Dir: folder, Strict: opt.Strict, Relaxed: opt.Relaxed, Hidden: opt.Hidden, Helpers: opt.Helpers, Check: opt.Check,
 			}))
 		}
 	}

@@ -51,6 +51,7 @@ import (
 	"strings"
 	"sync"
 
+	"callgate/internal/sandbox"
 	"callgate/internal/source/executable/manifest"
 	"callgate/tool"
 )
@@ -65,6 +66,7 @@ type Options struct {
 	Absolute   bool                        // an absolute exec_path may lead out of Dir
 	Check      func(json.RawMessage) error // reports a schema that is not valid; nil: every object is
 	Hidden     []string                    // paths that no tool may see, such as the kernel's state
+	Helpers    *sandbox.Helpers            // start tools sooner; may be nil
 	Relaxed    bool                        // run with as much of the sandbox as this machine can
 	Unconfined bool                        // run without a sandbox
 	Lock       string                      // what a build recorded; default: tools.lock.json beside Dir

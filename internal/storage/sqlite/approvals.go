@@ -13,8 +13,8 @@ import (
 // maxApprovals is the longest list when no limit is given.
 const maxApprovals = 1000
 
-// approvalStore is approval.Store on SQLite. The state has a column of its own
-// and is the truth; the request is kept as it was asked.
+// approvalStore is approval.Store on SQLite. The state has a column of its own,
+// which counts; the request is kept as it was asked.
 type approvalStore struct{ db *DB }
 
 var _ approval.Store = (*approvalStore)(nil)
@@ -27,7 +27,8 @@ func (s *approvalStore) Create(ctx context.Context, r approval.Request) error {
 	if err != nil {
 		return &tool.Error{Op: op, Kind: tool.Invalid, Message: "the request cannot be written", Err: err}
 	}
-	_, err = s.db.write.ExecContext(ctx, "INSERT INTO approvals (id, state, request) VALUES (?, ?, ?)", r.ID, string(r.State), text)
+	const insert = "INSERT INTO approvals (id, state, request) VALUES (?, ?, ?)"
+	_, err = s.db.write.ExecContext(ctx, insert, r.ID, string(r.State), text)
 	if err = convertError(op, err); tool.KindOf(err) == tool.Conflict {
 		return tool.Errorf(op, tool.Conflict, "approval %s already exists", r.ID)
 	}
@@ -42,7 +43,8 @@ func (s *approvalStore) Get(ctx context.Context, id string) (approval.Request, e
 	case err != nil:
 		return approval.Request{}, convertError(op, err)
 	case len(found) == 0:
-		return approval.Request{}, tool.Errorf(op, tool.NotFound, "there is no approval %q", id).WithHint("callgate approvals lists those that wait")
+		return approval.Request{}, tool.Errorf(op, tool.NotFound, "there is no approval %q", id).
+			WithHint("callgate approvals lists those that wait")
 	}
 	return found[0], nil
 }
@@ -94,13 +96,15 @@ func readRequest(state string, request, answer []byte) (approval.Request, error)
 		err = json.Unmarshal(answer, &r.Answer)
 	}
 	if err != nil {
-		return r, &tool.Error{Op: "sqlite.approvals", Kind: tool.Internal, Message: "an approval cannot be read", Err: err}
+		return r, unreadable("sqlite.approvals", "an approval", err)
 	}
 	return r, nil
 }
 
 // Settle is one compare-and-set.
-func (s *approvalStore) Settle(ctx context.Context, id string, from, to approval.State, answer *approval.Answer) (bool, error) {
+func (s *approvalStore) Settle(
+	ctx context.Context, id string, from, to approval.State, answer *approval.Answer,
+) (bool, error) {
 	const op = "sqlite.Settle"
 	var text []byte
 	if answer != nil {
@@ -109,8 +113,9 @@ func (s *approvalStore) Settle(ctx context.Context, id string, from, to approval
 			return false, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the answer cannot be written", Err: err}
 		}
 	}
-	done, err := s.db.write.ExecContext(ctx, "UPDATE approvals SET state = ?, answer = coalesce(?, answer) WHERE id = ? AND state = ?",
-		string(to), sql.Null[[]byte]{V: text, Valid: text != nil}, id, string(from))
+	const update = "UPDATE approvals SET state = ?, answer = coalesce(?, answer) WHERE id = ? AND state = ?"
+	given := sql.Null[[]byte]{V: text, Valid: text != nil}
+	done, err := s.db.write.ExecContext(ctx, update, string(to), given, id, string(from))
 	if err != nil {
 		return false, convertError(op, err)
 	}

@@ -4,16 +4,19 @@ import (
 	"path/filepath"
 	"testing"
 
+	"callgate/internal/storage"
 	"callgate/internal/storage/sqlite"
 	"callgate/internal/storage/storagetest"
 )
 
-func TestConformance(t *testing.T) {
-	storagetest.Run(t, func(t *testing.T, place string) storagetest.Driver {
-		db, err := sqlite.Open(t.Context(), filepath.Join(place, "state.db"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return db
-	})
+func openDriver(t *testing.T, place string) storage.Driver {
+	db, err := sqlite.Open(t.Context(), filepath.Join(place, "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
 }
+
+func TestConformance(t *testing.T) { storagetest.Driver(t, openDriver) }
+
+func TestTwoHandles(t *testing.T) { storagetest.Shared(t, openDriver) }

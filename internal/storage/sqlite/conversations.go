@@ -10,11 +10,14 @@ import (
 	"callgate/tool"
 )
 
-// conversationStore is session.Store on SQLite. A conversation's line is kept whole,
-// with the columns beside it that lists and appends ask for.
+// conversationStore is history.Store on SQLite. A conversation's info is kept
+// whole, with the columns beside it that lists and appends ask for.
 type conversationStore struct{ db *DB }
 
-var _ history.Store = (*conversationStore)(nil)
+var (
+	_ history.Store   = (*conversationStore)(nil)
+	_ history.Deleter = (*conversationStore)(nil)
+)
 
 // Create adds a conversation.
 func (s *conversationStore) Create(ctx context.Context, info history.Info) error {
@@ -24,14 +27,15 @@ func (s *conversationStore) Create(ctx context.Context, info history.Info) error
 	if err != nil {
 		return &tool.Error{Op: op, Kind: tool.Invalid, Message: "the conversation cannot be written", Err: err}
 	}
-	_, err = s.db.write.ExecContext(ctx, "INSERT INTO sessions (id, updated, last, info) VALUES (?, ?, 0, ?)", info.ID, info.Updated.UnixNano(), text)
+	const insert = "INSERT INTO conversations (id, updated, last, info) VALUES (?, ?, 0, ?)"
+	_, err = s.db.write.ExecContext(ctx, insert, info.ID, info.Updated.UnixNano(), text)
 	if err = convertError(op, err); tool.KindOf(err) == tool.Conflict {
 		return tool.Errorf(op, tool.Conflict, "the conversation %s already exists", info.ID)
 	}
 	return err
 }
 
-// Append adds events if nobody was faster.
+// Append adds events, unless another writer was faster.
 func (s *conversationStore) Append(ctx context.Context, info history.Info, after int64, events []history.Event) error {
 	const op = "sqlite.Append"
 	if len(events) == 0 {
@@ -50,15 +54,17 @@ func (s *conversationStore) Append(ctx context.Context, info history.Info, after
 		}
 	}
 	return convertError(op, s.db.transactNoSync(ctx, func(tx *sql.Tx) error {
-		done, err := tx.ExecContext(ctx, "UPDATE sessions SET updated = ?, last = ?, info = ? WHERE id = ? AND last = ?", info.Updated.UnixNano(), info.Events, line, info.ID, after)
+		const update = "UPDATE conversations SET updated = ?, last = ?, info = ? WHERE id = ? AND last = ?"
+		done, err := tx.ExecContext(ctx, update, info.Updated.UnixNano(), info.Events, line, info.ID, after)
 		if err != nil {
 			return err
 		}
 		if n, err := done.RowsAffected(); err != nil || n != 1 {
 			return errors.Join(err, s.checkPosition(ctx, tx, info.ID))
 		}
+		const insert = "INSERT INTO events (conversation, seq, body) VALUES (?, ?, ?)"
 		for i, text := range texts {
-			if _, err := tx.ExecContext(ctx, "INSERT INTO events (session, seq, body) VALUES (?, ?, ?)", info.ID, after+int64(i)+1, text); err != nil {
+			if _, err := tx.ExecContext(ctx, insert, info.ID, after+int64(i)+1, text); err != nil {
 				return err
 			}
 		}
@@ -66,25 +72,27 @@ func (s *conversationStore) Append(ctx context.Context, info history.Info, after
 	}))
 }
 
-// checkPosition says why an append found no conversation in the state it expected.
+// checkPosition says why an append found no conversation at the expected event.
 func (s *conversationStore) checkPosition(ctx context.Context, tx *sql.Tx, id string) error {
 	var last int64
-	err := tx.QueryRowContext(ctx, "SELECT last FROM sessions WHERE id = ?", id).Scan(&last)
+	err := tx.QueryRowContext(ctx, "SELECT last FROM conversations WHERE id = ?", id).Scan(&last)
 	if errors.Is(err, sql.ErrNoRows) {
-		return unknownSession(id)
+		return unknownConversation(id)
 	}
-	return tool.Errorf("sqlite.Append", tool.Conflict, "somebody else goes on with the conversation %s", id).
+	return tool.Errorf("sqlite.Append", tool.Conflict, "another turn of the conversation %s is under way", id).
 		WithHint("one turn at a time: wait for it, or cancel it")
 }
 
-func unknownSession(id string) error {
-	return tool.Errorf("sqlite.sessions", tool.NotFound, "there is no conversation %q", tool.Truncate(id)).WithHint("callgate sessions list shows them")
+func unknownConversation(id string) error {
+	return tool.Errorf("sqlite.conversations", tool.NotFound, "there is no conversation %q", tool.Truncate(id)).
+		WithHint("callgate sessions list shows them")
 }
 
 // Read returns events, oldest first.
 func (s *conversationStore) Read(ctx context.Context, id string, after int64) ([]history.Event, error) {
 	const op = "sqlite.Read"
-	found, err := s.db.read.QueryContext(ctx, "SELECT body FROM events WHERE session = ? AND seq > ? ORDER BY seq", id, after)
+	const query = "SELECT body FROM events WHERE conversation = ? AND seq > ? ORDER BY seq"
+	found, err := s.db.read.QueryContext(ctx, query, id, after)
 	if err != nil {
 		return nil, convertError(op, err)
 	}
@@ -97,7 +105,7 @@ func (s *conversationStore) Read(ctx context.Context, id string, after int64) ([
 			return nil, convertError(op, err)
 		}
 		if err := json.Unmarshal(body, &e); err != nil {
-			return nil, &tool.Error{Op: op, Kind: tool.Internal, Message: "an event of conversation " + id + " cannot be read", Err: err}
+			return nil, unreadable(op, "an event of conversation "+id, err)
 		}
 		all = append(all, e)
 	}
@@ -108,7 +116,7 @@ func (s *conversationStore) Read(ctx context.Context, id string, after int64) ([
 func (s *conversationStore) Get(ctx context.Context, id string) (history.Info, error) {
 	found, err := s.list(ctx, "WHERE id = ?", id)
 	if err == nil && len(found) == 0 {
-		err = unknownSession(id)
+		err = unknownConversation(id)
 	}
 	if err != nil {
 		return history.Info{}, convertError("sqlite.Get", err)
@@ -116,7 +124,7 @@ func (s *conversationStore) Get(ctx context.Context, id string) (history.Info, e
 	return found[0], nil
 }
 
-// List returns the conversation last touched first.
+// List returns the conversations, the one last changed first.
 func (s *conversationStore) List(ctx context.Context, limit int) ([]history.Info, error) {
 	if limit <= 0 {
 		limit = -1
@@ -126,7 +134,7 @@ func (s *conversationStore) List(ctx context.Context, limit int) ([]history.Info
 }
 
 func (s *conversationStore) list(ctx context.Context, rest string, args ...any) ([]history.Info, error) {
-	found, err := s.db.read.QueryContext(ctx, "SELECT info FROM sessions "+rest, args...)
+	found, err := s.db.read.QueryContext(ctx, "SELECT info FROM conversations "+rest, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -139,25 +147,25 @@ func (s *conversationStore) list(ctx context.Context, rest string, args ...any) 
 			return nil, err
 		}
 		if err := json.Unmarshal(text, &info); err != nil {
-			return nil, &tool.Error{Op: "sqlite.sessions", Kind: tool.Internal, Message: "a conversation cannot be read", Err: err}
+			return nil, unreadable("sqlite.conversations", "a conversation", err)
 		}
 		all = append(all, info)
 	}
 	return all, found.Err()
 }
 
-// Delete forgets a conversation.
+// Delete removes a conversation.
 func (s *conversationStore) Delete(ctx context.Context, id string) error {
 	return convertError("sqlite.Delete", s.db.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM events WHERE session = ?", id); err != nil {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM events WHERE conversation = ?", id); err != nil {
 			return err
 		}
-		done, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE id = ?", id)
+		done, err := tx.ExecContext(ctx, "DELETE FROM conversations WHERE id = ?", id)
 		if err != nil {
 			return err
 		}
 		if n, err := done.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, unknownSession(id))
+			return errors.Join(err, unknownConversation(id))
 		}
 		return nil
 	}))

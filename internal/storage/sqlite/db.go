@@ -12,13 +12,15 @@ import (
 
 	_ "modernc.org/sqlite" // the driver named "sqlite"
 
+	"callgate/internal/artifact"
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
+	"callgate/internal/storage"
 	"callgate/tool"
 )
 
-// readers is how many connections read at a time.
+// readers is the number of connections that read at a time.
 const readers = 4
 
 // DB is one open file. It is safe for concurrent use.
@@ -28,7 +30,12 @@ type DB struct {
 	rows          *rowStore
 	approvals     *approvalStore
 	conversations *conversationStore
+	tasks         *taskStore
+	documents     *documentStore
+	blobs         *artifact.Folder
 }
+
+var _ storage.Driver = (*DB)(nil)
 
 // Open opens the file, makes it when it is absent (its folder must exist), and
 // brings its schema to the present version. A file that a newer Callgate wrote
@@ -43,7 +50,8 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		return nil, err
 	}
 	if version > len(migrations) {
-		return nil, tool.Errorf("sqlite.Open", tool.Unavailable, "%s has schema version %d, and this Callgate knows versions up to %d", path, version, len(migrations)).
+		return nil, tool.Errorf("sqlite.Open", tool.Unavailable,
+			"%s has schema version %d, and this Callgate knows versions up to %d", path, version, len(migrations)).
 			WithHint("it was written by a newer Callgate: run that one, or name another state directory")
 	}
 	if err := makeFile(path); err != nil {
@@ -61,7 +69,9 @@ func makeFile(path string) error {
 		if errors.Is(err, fs.ErrPermission) {
 			hint = "see who owns the file and its folder"
 		}
-		return &tool.Error{Op: "sqlite.Open", Kind: tool.Unavailable, Message: "the database cannot be opened", Hint: hint, Err: err}
+		return &tool.Error{
+			Op: "sqlite.Open", Kind: tool.Unavailable, Message: "the database cannot be opened", Hint: hint, Err: err,
+		}
 	}
 	return f.Close()
 }
@@ -75,8 +85,8 @@ func open(ctx context.Context, path string) (db *DB, err error) {
 			db.Close()
 		}
 	}()
-	if db.write, err = sql.Open("sqlite", source(path,
-		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(ON)", "foreign_keys(ON)", "journal_size_limit(16777216)")); err != nil {
+	if db.write, err = sql.Open("sqlite", source(path, "busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)",
+		"fullfsync(ON)", "foreign_keys(ON)", "journal_size_limit(16777216)")); err != nil {
 		return db, convertError("sqlite.Open", err)
 	}
 	db.write.SetMaxOpenConns(1)
@@ -91,6 +101,9 @@ func open(ctx context.Context, path string) (db *DB, err error) {
 	db.rows = &rowStore{db: db}
 	db.approvals = &approvalStore{db: db}
 	db.conversations = &conversationStore{db: db}
+	db.tasks = &taskStore{db: db}
+	db.documents = &documentStore{db: db}
+	db.blobs = artifact.NewFolder(filepath.Join(filepath.Dir(path), "artifacts"))
 	return db, nil
 }
 
@@ -103,6 +116,14 @@ func source(path string, pragmas ...string) string {
 		slashed = "/" + slashed // a drive letter
 	}
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: slashed, RawQuery: q.Encode()}).String()
+}
+
+// Stores returns the stores.
+func (db *DB) Stores() storage.Stores {
+	return storage.Stores{
+		Journal: db.rows, Approvals: db.approvals, Conversations: db.conversations, Deleter: db.conversations,
+		Documents: db.documents, Blobs: db.blobs, Tasks: db.tasks, Queue: db.tasks,
+	}
 }
 
 // Journal returns the journal's rows.

@@ -10,8 +10,13 @@ import (
 	"callgate/tool"
 )
 
-// convertError gives an error of SQLite a kind, and words that say what to do; nil
-// stays nil.
+// unreadable is the error of a row that holds something else than it should.
+func unreadable(op, what string, err error) error {
+	return &tool.Error{Op: op, Kind: tool.Internal, Message: what + " cannot be read", Err: err}
+}
+
+// convertError gives an error of SQLite a kind, and words that say what to do.
+// Nil stays nil.
 func convertError(op string, err error) error {
 	if err == nil {
 		return nil

@@ -52,6 +52,49 @@ var migrations = [...]string{
 		body    BLOB NOT NULL,
 		PRIMARY KEY (session, seq)
 	) STRICT, WITHOUT ROWID;`,
+
+	// 4: conversations under their own name; documents and tasks.
+	`ALTER TABLE sessions RENAME TO conversations;
+	DROP INDEX sessions_updated;
+	CREATE INDEX conversations_updated ON conversations (updated DESC, id);
+	ALTER TABLE events RENAME COLUMN session TO conversation;
+	CREATE TABLE documents (
+		collection TEXT NOT NULL,
+		key        TEXT NOT NULL,
+		version    INTEGER NOT NULL,
+		data       BLOB NOT NULL,
+		updated    INTEGER NOT NULL,
+		PRIMARY KEY (collection, key)
+	) STRICT, WITHOUT ROWID;
+	CREATE TABLE document_writes (last INTEGER NOT NULL) STRICT;
+	INSERT INTO document_writes VALUES (0);
+	CREATE TABLE tasks (
+		num          INTEGER PRIMARY KEY,
+		id           TEXT NOT NULL UNIQUE,
+		kind         TEXT NOT NULL,
+		parent       TEXT NOT NULL,
+		asker        BLOB NOT NULL,
+		input        BLOB,
+		state        TEXT NOT NULL,
+		run_at       INTEGER NOT NULL,
+		due          INTEGER, -- when it may be leased: run_at, or the end of its lease
+		attempt      INTEGER NOT NULL DEFAULT 0,
+		max_attempts INTEGER NOT NULL,
+		holder       TEXT NOT NULL DEFAULT '',
+		fence        INTEGER NOT NULL DEFAULT 0,
+		lease_until  INTEGER NOT NULL DEFAULT 0,
+		cancelled_by TEXT NOT NULL DEFAULT '',
+		progress     TEXT NOT NULL DEFAULT '',
+		outcome      BLOB,
+		created      INTEGER NOT NULL,
+		started      INTEGER NOT NULL DEFAULT 0,
+		ended        INTEGER NOT NULL DEFAULT 0,
+		told         INTEGER NOT NULL DEFAULT 0
+	) STRICT;
+	CREATE INDEX tasks_due ON tasks (due) WHERE due IS NOT NULL;
+	CREATE INDEX tasks_parent ON tasks (parent, num) WHERE parent <> '';
+	CREATE INDEX tasks_state ON tasks (state, num);
+	CREATE INDEX tasks_owed ON tasks (num) WHERE ` + owed + `;`,
 }
 
 // rareKind selects the kinds that are few among many records. A query must say

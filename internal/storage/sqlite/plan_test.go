@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"callgate/internal/journal"
+	"callgate/internal/task"
 )
 
 // TestQueriesUseIndexes reads SQLite's own plans: whatever a start or a
@@ -42,6 +43,37 @@ func TestQueriesUseIndexes(t *testing.T) {
 	plan := explain(t, db, selectRecords+unendedCondition, []any{1})
 	if !strings.Contains(plan, "SEARCH b USING INDEX records_begun") || !strings.Contains(plan, "SEARCH e USING INDEX records_call (call=? AND seq>?)") {
 		t.Errorf("unended: %s", plan)
+	}
+}
+
+// TestTaskQueriesUseIndexes: what a runner asks for every second, and what a
+// conversation asks for with every turn, must not walk every task there was.
+func TestTaskQueriesUseIndexes(t *testing.T) {
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for name, tt := range map[string]struct {
+		query task.Query
+		want  string
+	}{
+		"what is owed":             {task.Query{Owed: true}, "USING INDEX tasks_owed"},
+		"what is owed to a parent": {task.Query{Owed: true, Parent: "p"}, "USING INDEX tasks_parent (parent=?)"},
+		"a parent's":               {task.Query{Parent: "p"}, "USING INDEX tasks_parent (parent=?)"},
+		"what runs":                {task.Query{State: task.Running}, "USING INDEX tasks_state (state=?)"},
+	} {
+		where, args := taskCondition(tt.query)
+		plan := explain(t, db, "SELECT * FROM tasks WHERE "+strings.Join(where, " AND ")+" ORDER BY num LIMIT 10", args)
+		if !strings.Contains(plan, tt.want) || strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("%s: %s", name, plan)
+		}
+	}
+	if plan := explain(t, db, "SELECT num FROM tasks WHERE due <= ?", []any{1}); !strings.Contains(plan, "INDEX tasks_due (due<?)") {
+		t.Errorf("what is due: %s", plan)
+	}
+	if plan := explain(t, db, selectDocuments+"WHERE collection = ? AND key > ? AND key >= ? AND key < ? ORDER BY key LIMIT 5", []any{"c", "", "a", "b"}); !strings.Contains(plan, "PRIMARY KEY (collection=? AND key>? AND key<?)") || strings.Contains(plan, "TEMP B-TREE") {
+		t.Errorf("documents: %s", plan)
 	}
 }
 

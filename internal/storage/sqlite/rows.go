@@ -14,12 +14,12 @@ import (
 	"callgate/tool"
 )
 
-// manyRows is how many rows the longer insert statement takes: a statement
+// manyRows is the number of rows of the longer insert statement: a statement
 // costs about as much as the row itself.
 const manyRows = 16
 
-// dropChunk is how many rows one transaction of a drop deletes: the journal's
-// own writes wait their turn between two of them.
+// dropChunk is the number of rows that one transaction of a drop deletes: the
+// journal's own writes come between two of them.
 const dropChunk = 2000
 
 // floor is the last number that was dropped. Rows up to it are gone, whether
@@ -159,8 +159,8 @@ func condition(q journal.Query) (where string, args []any) {
 	return " WHERE " + strings.Join(terms, " AND "), args
 }
 
-// Unended goes through the begun rows, and for each looks ahead in its call's
-// story.
+// Unended goes through the begun rows, and for each looks for a later row of its
+// call.
 func (s *rowStore) Unended(ctx context.Context, from uint64) ([]journal.Row, error) {
 	rows, err := s.selectRows(ctx, unendedCondition, number(from))
 	if err != nil {
@@ -198,11 +198,13 @@ func (s *rowStore) Drop(ctx context.Context, summary journal.PruneSummary) error
 		return &tool.Error{Op: op, Kind: tool.Invalid, Message: "the summary cannot be written", Err: err}
 	}
 	last := number(summary.LastSeq)
-	if _, err := s.db.write.ExecContext(ctx, "INSERT INTO drops (last_seq, summary) VALUES (?, ?)", last, text); err != nil {
+	const insert = "INSERT INTO drops (last_seq, summary) VALUES (?, ?)"
+	if _, err := s.db.write.ExecContext(ctx, insert, last, text); err != nil {
 		return convertError(op, err)
 	}
 	for {
-		done, err := s.db.write.ExecContext(ctx, "DELETE FROM records WHERE seq IN (SELECT seq FROM records WHERE seq <= ? ORDER BY seq LIMIT ?)", last, dropChunk)
+		const some = "DELETE FROM records WHERE seq IN (SELECT seq FROM records WHERE seq <= ? ORDER BY seq LIMIT ?)"
+		done, err := s.db.write.ExecContext(ctx, some, last, dropChunk)
 		if err != nil {
 			return convertError(op, err)
 		}

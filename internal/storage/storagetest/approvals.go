@@ -12,12 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/gate/approval"
+	"callgate/internal/storage"
 	"callgate/tool"
 )
 
 // Approvals tests a driver's approval.Store.
 func Approvals(t *testing.T, open Open) {
-	each(t, open, map[string]func(*testing.T, Driver){
+	each(t, open, map[string]func(*testing.T, storage.Driver){
 		"RoundTrip":     approvalRoundTrip,
 		"Create":        createIsPendingAndUnique,
 		"NotFound":      approvalNotFound,
@@ -79,14 +80,14 @@ func mustGet(t *testing.T, s approval.Store, id string) approval.Request {
 	return r
 }
 
-func approvalRoundTrip(t *testing.T, d Driver) {
-	mustCreate(t, d.Approvals(), "a", "'; --")
-	same(t, request("a"), mustGet(t, d.Approvals(), "a"))
-	same(t, request("'; --"), mustGet(t, d.Approvals(), "'; --"))
+func approvalRoundTrip(t *testing.T, d storage.Driver) {
+	mustCreate(t, d.Stores().Approvals, "a", "'; --")
+	same(t, request("a"), mustGet(t, d.Stores().Approvals, "a"))
+	same(t, request("'; --"), mustGet(t, d.Stores().Approvals, "'; --"))
 }
 
-func createIsPendingAndUnique(t *testing.T, d Driver) {
-	s := d.Approvals()
+func createIsPendingAndUnique(t *testing.T, d storage.Driver) {
+	s := d.Stores().Approvals
 	forged := request("a")
 	forged.State, forged.Answer = approval.Approved, &approval.Answer{Approve: true, By: "nobody"}
 	if err := s.Create(t.Context(), forged); err != nil {
@@ -98,18 +99,18 @@ func createIsPendingAndUnique(t *testing.T, d Driver) {
 	}
 }
 
-func approvalNotFound(t *testing.T, d Driver) {
-	if _, err := d.Approvals().Get(t.Context(), "a"); tool.KindOf(err) != tool.NotFound {
+func approvalNotFound(t *testing.T, d storage.Driver) {
+	if _, err := d.Stores().Approvals.Get(t.Context(), "a"); tool.KindOf(err) != tool.NotFound {
 		t.Fatalf("got %v, want kind not_found", err)
 	}
-	moved, err := d.Approvals().Settle(t.Context(), "a", approval.Pending, approval.Denied, nil)
+	moved, err := d.Stores().Approvals.Settle(t.Context(), "a", approval.Pending, approval.Denied, nil)
 	if err != nil || moved {
 		t.Fatalf("settling nothing: %v, %v", moved, err)
 	}
 }
 
-func listsApprovals(t *testing.T, d Driver) {
-	s := d.Approvals()
+func listsApprovals(t *testing.T, d storage.Driver) {
+	s := d.Stores().Approvals
 	mustCreate(t, s, "d", "b", "c", "a") // oldest first is not by id
 	if moved, err := s.Settle(t.Context(), "b", approval.Pending, approval.Denied, nil); err != nil || !moved {
 		t.Fatal(moved, err)
@@ -140,8 +141,8 @@ func listsApprovals(t *testing.T, d Driver) {
 	}
 }
 
-func settleMoves(t *testing.T, d Driver) {
-	s := d.Approvals()
+func settleMoves(t *testing.T, d storage.Driver) {
+	s := d.Stores().Approvals
 	mustCreate(t, s, "a", "b")
 	for _, tt := range []struct {
 		from, to approval.State
@@ -167,8 +168,8 @@ func settleMoves(t *testing.T, d Driver) {
 }
 
 // settleOnce: of many who answer at once one is first.
-func settleOnce(t *testing.T, d Driver) {
-	s := d.Approvals()
+func settleOnce(t *testing.T, d storage.Driver) {
+	s := d.Stores().Approvals
 	for n := range 5 {
 		id := fmt.Sprint(n)
 		mustCreate(t, s, id)
@@ -178,7 +179,8 @@ func settleOnce(t *testing.T, d Driver) {
 		for who := range 16 {
 			wg.Go(func() {
 				name := fmt.Sprint(who)
-				moved, err := s.Settle(context.Background(), id, approval.Pending, approval.Approved, &approval.Answer{Approve: true, By: name})
+				answer := &approval.Answer{Approve: true, By: name}
+				moved, err := s.Settle(context.Background(), id, approval.Pending, approval.Approved, answer)
 				if err != nil {
 					t.Error(err)
 				}
@@ -198,10 +200,13 @@ func settleOnce(t *testing.T, d Driver) {
 	}
 }
 
-func settleKeepsAnswers(t *testing.T, d Driver) {
-	s := d.Approvals()
+func settleKeepsAnswers(t *testing.T, d storage.Driver) {
+	s := d.Stores().Approvals
 	mustCreate(t, s, "a")
-	answer := &approval.Answer{Approve: true, Args: json.RawMessage(`{"path":"b"}`), Always: true, Feedback: "go on", By: "ada", At: time.Date(2026, 3, 4, 5, 7, 0, 1, time.UTC)}
+	answer := &approval.Answer{
+		Approve: true, Args: json.RawMessage(`{"path":"b"}`), Always: true, Feedback: "go on",
+		By: "ada", At: time.Date(2026, 3, 4, 5, 7, 0, 1, time.UTC),
+	}
 	if moved, err := s.Settle(t.Context(), "a", approval.Pending, approval.Approved, answer); err != nil || !moved {
 		t.Fatal(moved, err)
 	}
@@ -220,8 +225,9 @@ func settleKeepsAnswers(t *testing.T, d Driver) {
 func approvalsPersist(t *testing.T, open Open) {
 	place := t.TempDir()
 	d := open(t, place)
-	mustCreate(t, d.Approvals(), "a", "b")
-	if moved, err := d.Approvals().Settle(t.Context(), "a", approval.Pending, approval.Expired, nil); err != nil || !moved {
+	mustCreate(t, d.Stores().Approvals, "a", "b")
+	moved, err := d.Stores().Approvals.Settle(t.Context(), "a", approval.Pending, approval.Expired, nil)
+	if err != nil || !moved {
 		t.Fatal(moved, err)
 	}
 	if err := d.Close(); err != nil {
@@ -231,6 +237,6 @@ func approvalsPersist(t *testing.T, open Open) {
 	defer d.Close()
 	want := request("a")
 	want.State = approval.Expired
-	same(t, want, mustGet(t, d.Approvals(), "a"))
-	same(t, request("b"), mustGet(t, d.Approvals(), "b"))
+	same(t, want, mustGet(t, d.Stores().Approvals, "a"))
+	same(t, request("b"), mustGet(t, d.Stores().Approvals, "b"))
 }

@@ -2,41 +2,63 @@
 // driver is right when it passes, and two that pass can take each other's
 // place.
 //
-// A driver's test calls Run with a function that opens it at a place. Opening
-// the same place again, after Close, finds what was kept there.
+// A driver's test calls Driver with a function that opens it at a place. Opening
+// the same place again, after Close, finds what was kept there. The test of a
+// driver that may be open at one place several times at once calls Shared too.
 package storagetest
 
 import (
 	"testing"
 
-	"callgate/internal/conversation/history"
-	"callgate/internal/gate/approval"
-	"callgate/internal/journal"
+	"callgate/internal/storage"
+	"callgate/tool"
 )
-
-// Driver is one open database.
-type Driver interface {
-	Journal() journal.Store
-	Approvals() approval.Store
-	Conversations() history.Store
-	Close() error
-}
 
 // Open opens a driver at a place. A place is a fresh folder of the test's own;
 // a driver that needs none may take it as a name.
-type Open func(t *testing.T, place string) Driver
+type Open func(t *testing.T, place string) storage.Driver
 
-// Run puts a driver through the whole suite.
-func Run(t *testing.T, open Open) {
+// Driver puts a driver through the whole suite.
+func Driver(t *testing.T, open Open) {
+	t.Run("Complete", func(t *testing.T) {
+		if err := start(t, open).Stores().Check(); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("Journal", func(t *testing.T) { Journal(t, open) })
 	t.Run("Approvals", func(t *testing.T) { Approvals(t, open) })
-	t.Run("Sessions", func(t *testing.T) { Conversations(t, open) })
+	t.Run("Conversations", func(t *testing.T) { Conversations(t, open) })
+	t.Run("Documents", func(t *testing.T) { Documents(t, open) })
+	t.Run("Blobs", func(t *testing.T) { Blobs(t, open) })
+	t.Run("Tasks", func(t *testing.T) { Tasks(t, open) })
 }
 
-// start opens a fresh database that closes with the test.
-func start(t *testing.T, open Open) Driver {
+// Shared tests two handles on one place.
+func Shared(t *testing.T, open Open) {
+	for name, test := range map[string]func(t *testing.T, a, b storage.Driver){
+		"Documents":   sharedDocuments,
+		"OneWriter":   sharedWriters,
+		"OneHolder":   sharedHolders,
+		"Fences":      sharedFences,
+		"Cancelling":  sharedCancel,
+		"OneApproval": sharedApprovals,
+	} {
+		t.Run(name, func(t *testing.T) {
+			place := t.TempDir()
+			test(t, openAt(t, open, place), openAt(t, open, place))
+		})
+	}
+}
+
+// start opens a fresh driver that closes with the test.
+func start(t *testing.T, open Open) storage.Driver {
 	t.Helper()
-	d := open(t, t.TempDir())
+	return openAt(t, open, t.TempDir())
+}
+
+func openAt(t *testing.T, open Open, place string) storage.Driver {
+	t.Helper()
+	d := open(t, place)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Errorf("closing: %v", err)
@@ -45,9 +67,30 @@ func start(t *testing.T, open Open) Driver {
 	return d
 }
 
-// each runs tests by name, every one on a database of its own.
-func each(t *testing.T, open Open, tests map[string]func(*testing.T, Driver)) {
+// reopen opens a place three times, one after the other.
+func reopen(t *testing.T, open Open, visit func(t *testing.T, n int, d storage.Driver)) {
+	t.Helper()
+	place := t.TempDir()
+	for n := range 3 {
+		d := open(t, place)
+		visit(t, n, d)
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// each runs tests by name, every one on a driver of its own.
+func each(t *testing.T, open Open, tests map[string]func(*testing.T, storage.Driver)) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { test(t, start(t, open)) })
+	}
+}
+
+// isKind checks the kind of an error.
+func isKind(t *testing.T, what string, err error, kind tool.Kind) {
+	t.Helper()
+	if tool.KindOf(err) != kind {
+		t.Errorf("%s: %v, want kind %q", what, err, kind)
 	}
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/journal"
+	"callgate/internal/storage"
 	"callgate/tool"
 )
 
 // Journal tests a driver's journal.Store.
 func Journal(t *testing.T, open Open) {
-	each(t, open, map[string]func(*testing.T, Driver){
+	each(t, open, map[string]func(*testing.T, storage.Driver){
 		"KeepsEveryByte":     keepsEveryByte,
 		"AppendsAllOrNone":   appendsAllOrNone,
 		"KeepsNoBuffers":     keepsNoBuffers,
@@ -34,7 +35,9 @@ func Journal(t *testing.T, open Open) {
 
 // row makes the row of that number.
 func row(seq uint64, kind journal.Kind, call string) journal.Row {
-	r := journal.Row{Seq: seq, Epoch: 1 + seq/10, Kind: kind, Call: call, Body: fmt.Appendf(nil, `{"seq":%d,"kind":%q}`, seq, kind)}
+	r := journal.Row{
+		Seq: seq, Epoch: 1 + seq/10, Kind: kind, Call: call, Body: fmt.Appendf(nil, `{"seq":%d,"kind":%q}`, seq, kind),
+	}
 	r.Hash[0], r.Hash[31] = byte(seq), byte(seq>>8)
 	return r
 }
@@ -66,7 +69,7 @@ func numbers(rows []journal.Row) []uint64 {
 	return seqs
 }
 
-func keepsEveryByte(t *testing.T, d Driver) {
+func keepsEveryByte(t *testing.T, d storage.Driver) {
 	every := make([]byte, 256)
 	for i := range every {
 		every[i] = byte(i)
@@ -79,14 +82,14 @@ func keepsEveryByte(t *testing.T, d Driver) {
 		{Seq: 3, Epoch: math.MaxInt64, Kind: "strange", Call: " ", Body: bytes.Repeat(every, 4096), Hash: hash},
 		{Seq: math.MaxInt64, Epoch: 2, Kind: journal.Ended, Call: "c", Body: []byte{0}, Hash: hash},
 	}
-	mustAppend(t, d.Journal(), want...)
-	if diff := cmp.Diff(want, mustRows(t, d.Journal(), journal.Query{}), cmp.Comparer(bytes.Equal)); diff != "" {
+	mustAppend(t, d.Stores().Journal, want...)
+	if diff := cmp.Diff(want, mustRows(t, d.Stores().Journal, journal.Query{}), cmp.Comparer(bytes.Equal)); diff != "" {
 		t.Fatal(diff)
 	}
 }
 
-func appendsAllOrNone(t *testing.T, d Driver) {
-	s := d.Journal()
+func appendsAllOrNone(t *testing.T, d storage.Driver) {
+	s := d.Stores().Journal
 	mustAppend(t, s, row(1, journal.Opened, ""), row(2, journal.Begun, "a"))
 	for n := range 40 { // short and long, with the offending row at the end
 		var rows []journal.Row
@@ -108,20 +111,20 @@ func appendsAllOrNone(t *testing.T, d Driver) {
 }
 
 // keepsNoBuffers: the journal uses its buffers again.
-func keepsNoBuffers(t *testing.T, d Driver) {
+func keepsNoBuffers(t *testing.T, d storage.Driver) {
 	rows := []journal.Row{row(1, journal.Opened, "")}
 	want := bytes.Clone(rows[0].Body)
-	mustAppend(t, d.Journal(), rows...)
+	mustAppend(t, d.Stores().Journal, rows...)
 	clear(rows[0].Body)
-	got := mustRows(t, d.Journal(), journal.Query{})
+	got := mustRows(t, d.Stores().Journal, journal.Query{})
 	clear(got[0].Body)
-	if got := mustRows(t, d.Journal(), journal.Query{}); !bytes.Equal(got[0].Body, want) {
+	if got := mustRows(t, d.Stores().Journal, journal.Query{}); !bytes.Equal(got[0].Body, want) {
 		t.Fatalf("the body became %q", got[0].Body)
 	}
 }
 
-func queries(t *testing.T, d Driver) {
-	s := d.Journal()
+func queries(t *testing.T, d storage.Driver) {
+	s := d.Stores().Journal
 	mustAppend(t, s,
 		row(1, journal.Opened, ""),
 		row(2, journal.Asked, "a"), row(3, journal.Begun, "a"), row(4, journal.Asked, "b"),
@@ -153,7 +156,7 @@ func queries(t *testing.T, d Driver) {
 		{"newest opened", journal.Query{Kind: journal.Opened, Newest: true, Limit: 1}, []uint64{6}},
 		{"a kind of tomorrow", journal.Query{Kind: "strange"}, []uint64{9}},
 		{"call and kind", journal.Query{Call: "b", Kind: journal.Doubted}, []uint64{7}},
-		{"everything at once", journal.Query{After: 2, Before: 6, Call: "a", Kind: journal.Begun, Newest: true, Limit: 5}, []uint64{3}},
+		{"every field", journal.Query{After: 2, Before: 6, Call: "a", Kind: journal.Begun, Newest: true, Limit: 5}, []uint64{3}},
 	} {
 		if diff := cmp.Diff(tt.want, numbers(mustRows(t, s, tt.query))); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
@@ -162,30 +165,32 @@ func queries(t *testing.T, d Driver) {
 }
 
 // manyRows: a query is bounded, a drop is not.
-func manyRows(t *testing.T, d Driver) {
+func manyRows(t *testing.T, d storage.Driver) {
 	var rows []journal.Row
 	for seq := range uint64(journal.MaxRows + 5) {
 		rows = append(rows, row(seq+1, journal.Asked, "a"))
 	}
-	mustAppend(t, d.Journal(), rows...)
+	mustAppend(t, d.Stores().Journal, rows...)
 	for _, limit := range []int{0, journal.MaxRows + 1} {
-		if got := mustRows(t, d.Journal(), journal.Query{Limit: limit}); len(got) != journal.MaxRows || got[0].Seq != 1 {
+		got := mustRows(t, d.Stores().Journal, journal.Query{Limit: limit})
+		if len(got) != journal.MaxRows || got[0].Seq != 1 {
 			t.Errorf("limit %d gave %d rows", limit, len(got))
 		}
 	}
-	if got := mustRows(t, d.Journal(), journal.Query{Newest: true}); got[0].Seq != 6 {
+	if got := mustRows(t, d.Stores().Journal, journal.Query{Newest: true}); got[0].Seq != 6 {
 		t.Errorf("the newest begin at %d, want 6", got[0].Seq)
 	}
-	if err := d.Journal().Drop(t.Context(), journal.PruneSummary{FirstSeq: 1, LastSeq: journal.MaxRows}); err != nil {
+	summary := journal.PruneSummary{FirstSeq: 1, LastSeq: journal.MaxRows}
+	if err := d.Stores().Journal.Drop(t.Context(), summary); err != nil {
 		t.Fatal(err)
 	}
-	if got := numbers(mustRows(t, d.Journal(), journal.Query{})); len(got) != 5 || got[0] != journal.MaxRows+1 {
+	if got := numbers(mustRows(t, d.Stores().Journal, journal.Query{})); len(got) != 5 || got[0] != journal.MaxRows+1 {
 		t.Errorf("after the drop there are %v", got)
 	}
 }
 
-func unended(t *testing.T, d Driver) {
-	s := d.Journal()
+func unended(t *testing.T, d storage.Driver) {
+	s := d.Stores().Journal
 	mustAppend(t, s,
 		row(1, journal.Begun, "ended"), row(2, journal.Begun, "open"), row(3, journal.Begun, "doubted"),
 		row(4, journal.Ended, "ended"), row(5, journal.Doubted, "doubted"),
@@ -205,14 +210,16 @@ func unended(t *testing.T, d Driver) {
 	}
 }
 
-func drops(t *testing.T, d Driver) {
-	s := d.Journal()
+func drops(t *testing.T, d storage.Driver) {
+	s := d.Stores().Journal
 	for seq := range uint64(9) {
 		mustAppend(t, s, row(seq+1, journal.Asked, "a"))
 	}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC)
-	first := journal.PruneSummary{FromEpoch: 1, ToEpoch: 2, FirstSeq: 1, LastSeq: 3, Calls: 2, From: at, To: at.Add(time.Hour),
-		Before: make([]byte, 32), Head: bytes.Repeat([]byte{7}, 32), At: at.Add(2 * time.Hour), Signature: []byte("signed")}
+	first := journal.PruneSummary{
+		FromEpoch: 1, ToEpoch: 2, FirstSeq: 1, LastSeq: 3, Calls: 2, From: at, To: at.Add(time.Hour),
+		Before: make([]byte, 32), Head: bytes.Repeat([]byte{7}, 32), At: at.Add(2 * time.Hour), Signature: []byte("signed"),
+	}
 	second := first
 	second.FirstSeq, second.LastSeq, second.Before = 4, 6, first.Head
 	for _, summary := range []journal.PruneSummary{first, second} {
@@ -238,8 +245,8 @@ func drops(t *testing.T, d Driver) {
 
 // readsWhileItWrites: a reader sees whole appends, in order, and never waits
 // for the writer.
-func readsWhileItWrites(t *testing.T, d Driver) {
-	s := d.Journal()
+func readsWhileItWrites(t *testing.T, d storage.Driver) {
+	s := d.Stores().Journal
 	const appends, size = 40, 5
 	var wg sync.WaitGroup
 	for range 2 {
@@ -274,16 +281,15 @@ func readsWhileItWrites(t *testing.T, d Driver) {
 	wg.Wait()
 }
 
-func heedsContext(t *testing.T, d Driver) {
+func heedsContext(t *testing.T, d storage.Driver) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.Journal().Rows(ctx, journal.Query{}); tool.KindOf(err) != tool.Cancelled {
+	if _, err := d.Stores().Journal.Rows(ctx, journal.Query{}); tool.KindOf(err) != tool.Cancelled {
 		t.Errorf("reading for nobody: %v, want kind cancelled", err)
 	}
-	if err := d.Journal().Append(ctx, []journal.Row{row(1, journal.Opened, "")}); tool.KindOf(err) != tool.Cancelled {
-		t.Errorf("writing for nobody: %v, want kind cancelled", err)
-	}
-	if got := mustRows(t, d.Journal(), journal.Query{}); len(got) != 0 {
+	err := d.Stores().Journal.Append(ctx, []journal.Row{row(1, journal.Opened, "")})
+	isKind(t, "writing for nobody", err, tool.Cancelled)
+	if got := mustRows(t, d.Stores().Journal, journal.Query{}); len(got) != 0 {
 		t.Errorf("a refused append left %v", got)
 	}
 }
@@ -292,9 +298,9 @@ func journalPersists(t *testing.T, open Open) {
 	place := t.TempDir()
 	want := []journal.Row{row(2, journal.Opened, ""), row(3, journal.Begun, "a")}
 	d := open(t, place)
-	mustAppend(t, d.Journal(), row(1, journal.Opened, ""))
-	mustAppend(t, d.Journal(), want...)
-	if err := d.Journal().Drop(t.Context(), journal.PruneSummary{FirstSeq: 1, LastSeq: 1}); err != nil {
+	mustAppend(t, d.Stores().Journal, row(1, journal.Opened, ""))
+	mustAppend(t, d.Stores().Journal, want...)
+	if err := d.Stores().Journal.Drop(t.Context(), journal.PruneSummary{FirstSeq: 1, LastSeq: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Close(); err != nil {
@@ -302,10 +308,10 @@ func journalPersists(t *testing.T, open Open) {
 	}
 	d = open(t, place)
 	defer d.Close()
-	if diff := cmp.Diff(want, mustRows(t, d.Journal(), journal.Query{})); diff != "" {
+	if diff := cmp.Diff(want, mustRows(t, d.Stores().Journal, journal.Query{})); diff != "" {
 		t.Fatal(diff)
 	}
-	if kept, err := d.Journal().Drops(t.Context()); err != nil || len(kept) != 1 {
+	if kept, err := d.Stores().Journal.Drops(t.Context()); err != nil || len(kept) != 1 {
 		t.Fatalf("summaries: %v, %v", kept, err)
 	}
 }

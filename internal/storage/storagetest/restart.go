@@ -11,23 +11,24 @@ import (
 )
 
 const (
-	restarts = 4  // how often the database is opened
-	writers  = 8  // how many write at a time
-	calls    = 15 // how many calls each of them makes in a life
+	restarts = 4  // times that the database is opened
+	writers  = 8  // that write at a time
+	calls    = 15 // of each writer, in each start
 )
 
-// survivesRestarts runs a real journal on the driver through several lives. In
+// survivesRestarts runs a real journal on the driver through several starts. In
 // each, writers make calls at once and leave one in doubt, while a follower
 // goes on from the last number it saw. Then the chain must be whole, the
-// follower must have met every record once, and every doubt must be told once.
+// follower must have seen every record once, and every doubt must be reported
+// once.
 func survivesRestarts(t *testing.T, open Open) {
 	place, dir := t.TempDir(), t.TempDir()
 	opts := journal.Options{Anchor: filepath.Join(dir, "anchor"), KeyFile: filepath.Join(dir, "key"), MaxEpochRecords: 100}
 	var seen uint64
 	doubted := map[string]int{}
-	for life := range restarts {
+	for n := range restarts {
 		d := open(t, place)
-		j, err := journal.Open(t.Context(), d.Journal(), opts)
+		j, err := journal.Open(t.Context(), d.Stores().Journal, opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,23 +42,24 @@ func survivesRestarts(t *testing.T, open Open) {
 		var wg sync.WaitGroup
 		wg.Go(func() { seen = follow(t, j, seen, seen+100) })
 		for w := range writers {
-			wg.Go(func() { makeCalls(t, j, fmt.Sprintf("%d/%d", life, w)) })
+			wg.Go(func() { makeCalls(t, j, fmt.Sprintf("%d/%d", n, w)) })
 		}
 		wg.Wait()
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
 		seen = follow(t, j, seen, 0)
-		if report, err := journal.Verify(t.Context(), d.Journal(), opts, nil); err != nil || !report.OK() || report.Last != seen {
-			t.Fatalf("life %d, followed to %d: %+v, %v", life, seen, report, err)
+		report, err := journal.Verify(t.Context(), d.Stores().Journal, opts, nil)
+		if err != nil || !report.OK() || report.Last != seen {
+			t.Fatalf("start %d, followed to %d: %+v, %v", n, seen, report, err)
 		}
 		if err := d.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for life := range restarts - 1 {
+	for n := range restarts - 1 {
 		for w := range writers {
-			if name := fmt.Sprintf("%d/%d/open", life, w); doubted[name] != 1 {
+			if name := fmt.Sprintf("%d/%d/open", n, w); doubted[name] != 1 {
 				t.Errorf("call %s was doubted %d times", name, doubted[name])
 			}
 		}

@@ -186,6 +186,7 @@ func (c *call) cloneInto(ctx context.Context, g *repo.Runner, r *remote, in clon
 		args = append(args, "--depth="+strconv.Itoa(in.Depth))
 	}
 	s := repo.Spec(program, append(args, "--", r.url.String(), target), c.Grant)
+	s.Helpers = g.Helpers
 	s.Env, s.Writable, s.Hidden, s.Network = repo.Environ(&r.route), []string{target}, g.Hidden, true
 	out, err := repo.Start(ctx, c.Op, s, 0)
 	if err != nil {

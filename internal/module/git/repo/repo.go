@@ -35,13 +35,15 @@ import (
 	"sync"
 
 	"callgate/internal/module/git/gitconfig"
+	"callgate/internal/sandbox"
 	"callgate/tool"
 )
 
 // Runner opens repositories for the calls of one kernel, and keeps the views
 // that commands share. The zero value works.
 type Runner struct {
-	Hidden []string // paths that no command may see
+	Hidden  []string         // paths that no command may see
+	Helpers *sandbox.Helpers // start commands sooner; may be nil
 
 	mu    sync.Mutex
 	base  string            // the folder of the views; "": it is not made yet

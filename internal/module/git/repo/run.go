@@ -104,7 +104,7 @@ func (r *Repository) rejectSubmodules(ctx context.Context) error {
 // spec is the command for the sandbox.
 func (r *Repository) spec(c *Command, v *view) sandbox.Spec {
 	s := Spec(r.program, c.Args, r.grant)
-	s.Dir, s.Hidden = r.Root, r.runner.Hidden
+	s.Dir, s.Hidden, s.Helpers = r.Root, r.runner.Hidden, r.runner.Helpers
 	s.Env = append(environ(c.Children, c.Network),
 		"GIT_DIR="+r.dir, "GIT_COMMON_DIR="+v.dir, "GIT_WORK_TREE="+r.Root)
 	s.Readable = []string{v.dir}

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"callgate/internal/durable"
 )
 
 // header is the first line of a file: the key of the collection, and the last
@@ -164,7 +166,7 @@ func (c *contents) apply(line []byte, entries map[string]*Entry) bool {
 
 // repair replaces a damaged file by one with everything that could be read, and
 // returns what it did.
-func (c *contents) repair(path string, key Key, d *damagedError, rename renamer) (string, error) {
+func (c *contents) repair(path string, key Key, d *damagedError, rename renaming) (string, error) {
 	if d.torn >= 0 {
 		if err := os.Truncate(path, d.torn); err != nil {
 			return "", err
@@ -173,7 +175,7 @@ func (c *contents) repair(path string, key Key, d *damagedError, rename renamer)
 		return "its end was cut off", nil
 	}
 	damaged := path + ".damaged-" + time.Now().UTC().Format("20060102T150405.000000000")
-	if err := rename(path, damaged); err != nil {
+	if err := rename(func() error { return durable.Move(path, damaged) }); err != nil {
 		return "", err
 	}
 	c.size = 0
@@ -184,8 +186,8 @@ func (c *contents) repair(path string, key Key, d *damagedError, rename renamer)
 	return done + ", and a new file has what can be read", c.rewrite(path, key, rename)
 }
 
-// renamer renames a file while no caller reads it.
-type renamer func(from, to string) error
+// renaming runs a function that gives a file its name, while no caller reads it.
+type renaming func(do func() error) error
 
 // encode returns the complete file.
 func (c *contents) encode(key Key) ([]byte, error) {
@@ -200,7 +202,7 @@ func (c *contents) encode(key Key) ([]byte, error) {
 }
 
 // rewrite replaces the file, completely or not at all.
-func (c *contents) rewrite(path string, key Key, rename renamer) error {
+func (c *contents) rewrite(path string, key Key, rename renaming) error {
 	data, err := c.encode(key)
 	if err != nil {
 		return err
@@ -208,13 +210,14 @@ func (c *contents) rewrite(path string, key Key, rename renamer) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	if err := replace(path, data, rename); err != nil {
+	if err := rename(func() error { return durable.Write(path, data, 0o600) }); err != nil {
 		return err
 	}
 	if c.size == 0 { // the folders may be new too
-		for folder, i := filepath.Dir(path), 0; i < 3; i++ {
+		folder := filepath.Dir(path)
+		for range 3 {
 			folder = filepath.Dir(folder)
-			syncFolder(folder)
+			_ = durable.SyncFolder(folder)
 		}
 	}
 	c.size, c.waste = int64(len(data)), 0
@@ -245,35 +248,4 @@ func (c *contents) append(path string, line change) error {
 		c.size += int64(b.Len())
 	}
 	return err
-}
-
-// replace replaces a file, completely or not at all. One caller at a time writes a
-// collection, so one name is enough for the new file.
-func replace(path string, data []byte, rename renamer) error {
-	temporary := path + ".new"
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = rename(temporary, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temporary))
-	}
-	syncFolder(filepath.Dir(path))
-	return nil
-}
-
-// syncFolder makes the names in a folder durable. Where a folder cannot be synced,
-// the system does that itself.
-func syncFolder(folder string) {
-	if d, err := os.Open(folder); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
-	}
 }

@@ -272,7 +272,7 @@ func (s *Store) load(c *collection) error {
 }
 
 // save writes a change.
-func (c *collection) save(edit *Edit, rename renamer) error {
+func (c *collection) save(edit *Edit, rename renaming) error {
 	next := &contents{
 		entries: edit.Entries, seq: edit.seq, last: edit.last,
 		size: c.current.size, waste: c.current.waste + int64(edit.waste),
@@ -291,10 +291,10 @@ func (c *collection) save(edit *Edit, rename renamer) error {
 	return err
 }
 
-func (s *Store) rename(from, to string) error {
+func (s *Store) rename(do func() error) error {
 	s.renaming.Lock()
 	defer s.renaming.Unlock()
-	return os.Rename(from, to)
+	return do()
 }
 
 // evict deletes the files of the sessions that were changed longest ago.

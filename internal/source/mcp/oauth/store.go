@@ -25,6 +25,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"callgate/internal/durable"
 	"callgate/tool"
 )
 
@@ -92,7 +93,7 @@ func (s *Store) Save(key string, r *Record) error {
 	return nil
 }
 
-func (s *Store) write(key string, r *Record) (err error) {
+func (s *Store) write(key string, r *Record) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -100,21 +101,7 @@ func (s *Store) write(key string, r *Record) (err error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(s.Dir, "login-*.partial") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), s.path(key))
+	return durable.Write(s.path(key), data, 0o600)
 }
 
 // Delete removes a login.

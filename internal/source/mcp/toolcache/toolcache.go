@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"callgate/internal/durable"
 	"callgate/internal/source/mcp/translate"
 	"callgate/tool"
 )
@@ -145,7 +146,7 @@ func (c Cache) Load(key string) (*Listing, error) {
 
 // Store writes a listing, whole or not at all, in a file that only its owner can
 // read.
-func (c Cache) Store(l *Listing) (err error) {
+func (c Cache) Store(l *Listing) error {
 	if c == "" {
 		return nil
 	}
@@ -156,20 +157,7 @@ func (c Cache) Store(l *Listing) (err error) {
 	if err := os.MkdirAll(string(c), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(string(c), "listing-*.partial") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), c.path(l.Key))
+	return durable.Write(c.path(l.Key), data, 0o600)
 }
 
 // Problem is something about a server's tools that a person should know.

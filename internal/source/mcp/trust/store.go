@@ -9,11 +9,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 	"unicode/utf8"
 
+	"callgate/internal/durable"
 	"callgate/internal/source/mcp/trust/definition"
 	"callgate/tool"
 )
@@ -285,32 +285,11 @@ func (s *Store) lock(op string) (*os.File, error) {
 	}
 }
 
-// replace replaces a file, whole or not at all. Only the holder of the lock
-// calls it, so one name is enough for the file that is being written; what a
-// crash left there is removed first.
+// replace replaces a file. Only the holder of the lock calls it, so what a crash
+// left of an earlier write is nobody's.
 func replace(path string, data []byte) error {
-	partial := path + ".new"
-	if err := os.Remove(partial); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := durable.RemovePartials(path, 0); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = rename(partial, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(partial))
-	}
-	// Systems on which folders cannot be synced do it themselves.
-	if d, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = d.Sync()
-		d.Close()
-	}
-	return nil
+	return durable.Write(path, data, 0o600)
 }

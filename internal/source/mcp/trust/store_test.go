@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"callgate/internal/durable"
 	"callgate/internal/source/mcp/trust"
 	"callgate/tool"
 )
@@ -153,7 +154,12 @@ func TestNothingNewIsNotWritten(t *testing.T) {
 func TestHalfWritten(t *testing.T) {
 	t.Parallel()
 	path, whole := filled(t)
-	if err := os.WriteFile(path+".new", whole[:100], 0o400); err != nil {
+	half, err := durable.New(filepath.Dir(path), filepath.Base(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(half.Discard) // a crash would only leave the file
+	if _, err := half.Write(whole[:100]); err != nil {
 		t.Fatal(err)
 	}
 	s, err := trust.Open(path)
@@ -167,7 +173,7 @@ func TestHalfWritten(t *testing.T) {
 	if err != nil || fmt.Sprint(servers) != "[another "+key+"]" {
 		t.Errorf("%v, %v", servers, err)
 	}
-	if _, err := os.Stat(path + ".new"); !os.IsNotExist(err) {
+	if _, err := os.Stat(half.Name()); !os.IsNotExist(err) {
 		t.Errorf("it is still there: %v", err)
 	}
 }

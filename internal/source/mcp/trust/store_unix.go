@@ -40,5 +40,3 @@ func checkPrivate(info fs.FileInfo) error {
 	}
 	return nil
 }
-
-func rename(from, to string) error { return os.Rename(from, to) }

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
-	"time"
 )
 
 const sharingViolation = syscall.Errno(32)
@@ -31,15 +30,3 @@ func lockFile(path string) (*os.File, error) {
 
 // checkPrivate reports nothing: mode bits do not say who may write.
 func checkPrivate(fs.FileInfo) error { return nil }
-
-// rename tries for a moment: on Windows a file that is being read cannot be
-// replaced.
-func rename(from, to string) error {
-	for tries := 0; ; tries++ {
-		err := os.Rename(from, to)
-		if err == nil || tries == 100 || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, sharingViolation) {
-			return err
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}

@@ -12,43 +12,59 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/conversation/history"
+	"callgate/internal/storage"
 	"callgate/llm"
 	"callgate/tool"
 )
 
-// Conversations tests a driver's session.Store.
+// Conversations tests a driver's history.Store and history.Deleter.
 func Conversations(t *testing.T, open Open) {
-	each(t, open, map[string]func(*testing.T, Driver){
+	each(t, open, map[string]func(*testing.T, storage.Driver){
 		"RoundTrip": eventsRoundTrip,
 		"Create":    createIsUnique,
-		"NotFound":  sessionNotFound,
-		"Lists":     listsSessions,
+		"NotFound":  conversationNotFound,
+		"Lists":     listsConversations,
 		"OneWriter": oneAppendWins,
-		"Delete":    deletesSession,
+		"Delete":    deletesConversation,
 	})
-	t.Run("Persists", func(t *testing.T) { sessionsPersist(t, open) })
+	t.Run("Persists", func(t *testing.T) { conversationsPersist(t, open) })
 }
 
 var day = time.Date(2026, 3, 4, 5, 6, 7, 891234567, time.UTC)
 
 func newInfo(id string) history.Info {
-	return history.Info{ID: id, App: "notes", AppFile: "callgate.yaml", Agent: "main", Workspace: "/home/ada", User: "ada", Title: "hello", Created: day, Updated: day}
+	return history.Info{
+		ID: id, App: "notes", AppFile: "callgate.yaml", Agent: "main", Workspace: "/home/ada", User: "ada",
+		Title: "hello", Created: day, Updated: day,
+	}
 }
 
 // allEvents is one event of each type with every field set.
 func allEvents() []history.Event {
 	said := llm.Message{Role: llm.Assistant, Parts: []llm.Part{
-		{Text: "é \u0000 <&>"}, {Call: &llm.ToolCall{ID: "m1", Name: "notes__write", Args: json.RawMessage(`{"a":1}`)}}, {Reasoning: &llm.Reasoning{Provider: "p", Text: "hm", Signature: "s"}},
+		{Text: "é \u0000 <&>"},
+		{Call: &llm.ToolCall{ID: "m1", Name: "notes__write", Args: json.RawMessage(`{"a":1}`)}},
+		{Reasoning: &llm.Reasoning{Provider: "p", Text: "hm", Signature: "s"}},
 	}}
-	hello := llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "hello"}, {Image: &llm.Image{MIME: "image/png", Data: []byte{0, 1, 2}}}}}
+	hello := llm.Message{Role: llm.User, Parts: []llm.Part{
+		{Text: "hello"}, {Image: &llm.Image{MIME: "image/png", Data: []byte{0, 1, 2}}},
+	}}
+	usage := &llm.Usage{Input: 3, Output: 4, Cost: 5, Priced: true}
+	call := &history.Call{Model: "m1", ID: "c1", Name: "notes__write"}
+	made := *call
+	made.Args = json.RawMessage(`{"a":1}`)
+	result := &history.Result{
+		Status: tool.Success, Summary: "done", Content: []tool.Content{tool.Text("x")}, Approval: "ap1",
+	}
 	return []history.Event{
 		{Type: history.User, At: day, Message: &hello},
-		{Type: history.Assistant, At: day, Message: &said, Usage: &llm.Usage{Input: 3, Output: 4, Cost: 5, Priced: true}, Model: "m"},
-		{Type: history.CallMade, At: day, Call: &history.Call{Model: "m1", ID: "c1", Name: "notes__write", Args: json.RawMessage(`{"a":1}`)}},
-		{Type: history.CallEnded, At: day, Call: &history.Call{Model: "m1", ID: "c1", Name: "notes__write"}, Result: &history.Result{Status: tool.Success, Summary: "done", Content: []tool.Content{tool.Text("x")}, Approval: "ap1"}},
+		{Type: history.Assistant, At: day, Message: &said, Usage: usage, Model: "m"},
+		{Type: history.CallMade, At: day, Call: &made},
+		{Type: history.CallEnded, At: day, Call: call, Result: result},
 		{Type: history.Compacted, At: day, Compaction: &history.Compaction{
-			Summary: "so far", Kept: 2, Pinned: []int{0, 3}, Shortened: []history.Shortened{{Message: 3, Call: "m1", Text: "é …"}},
-			Dropped: 5, Warning: "no money", Before: 9, After: 4, Usage: &llm.Usage{Input: 1, Priced: true}, Model: "small",
+			Summary: "so far", Kept: 2, Pinned: []int{0, 3},
+			Shortened: []history.Shortened{{Message: 3, Call: "m1", Text: "é …"}},
+			Dropped:   5, Warning: "no money", Before: 9, After: 4, Usage: &llm.Usage{Input: 1, Priced: true}, Model: "small",
 		}},
 		{Type: history.TurnEnded, At: day, End: &history.End{Reason: history.Failed, Error: "no money"}},
 	}
@@ -61,17 +77,17 @@ func numbered(after int64, events []history.Event) []history.Event {
 	return events
 }
 
-func begin(t *testing.T, d Driver, ids ...string) history.Store {
+func begin(t *testing.T, d storage.Driver, ids ...string) history.Store {
 	t.Helper()
 	for _, id := range ids {
-		if err := d.Conversations().Create(t.Context(), newInfo(id)); err != nil {
+		if err := d.Stores().Conversations.Create(t.Context(), newInfo(id)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return d.Conversations()
+	return d.Stores().Conversations
 }
 
-func eventsRoundTrip(t *testing.T, d Driver) {
+func eventsRoundTrip(t *testing.T, d storage.Driver) {
 	s := begin(t, d, "a", "b")
 	info := newInfo("a")
 	if err := s.Append(t.Context(), info, 0, allEvents()); err != nil {
@@ -94,34 +110,32 @@ func eventsRoundTrip(t *testing.T, d Driver) {
 	info.Events = 8
 	kept, err := s.Get(t.Context(), "a")
 	if diff := cmp.Diff(info, kept); err != nil || diff != "" {
-		t.Errorf("the line: %v %s", err, diff)
+		t.Errorf("the info: %v %s", err, diff)
 	}
 	if other, err := s.Read(t.Context(), "b", 0); err != nil || len(other) != 0 {
 		t.Errorf("another conversation has %v, %v", other, err)
 	}
 }
 
-func createIsUnique(t *testing.T, d Driver) {
+func createIsUnique(t *testing.T, d storage.Driver) {
 	s := begin(t, d, "a")
 	if err := s.Create(t.Context(), newInfo("a")); tool.KindOf(err) != tool.Conflict {
 		t.Errorf("a second time: %v", err)
 	}
 }
 
-func sessionNotFound(t *testing.T, d Driver) {
-	s := d.Conversations()
+func conversationNotFound(t *testing.T, d storage.Driver) {
+	s := d.Stores().Conversations
 	_, err := s.Get(t.Context(), "none")
-	for what, err := range map[string]error{"get": err, "append": s.Append(t.Context(), newInfo("none"), 0, allEvents()), "delete": s.Delete(t.Context(), "none")} {
-		if tool.KindOf(err) != tool.NotFound {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
+	isKind(t, "get", err, tool.NotFound)
+	isKind(t, "append", s.Append(t.Context(), newInfo("none"), 0, allEvents()), tool.NotFound)
+	isKind(t, "delete", d.Stores().Deleter.Delete(t.Context(), "none"), tool.NotFound)
 	if events, err := s.Read(t.Context(), "none", 0); err != nil || len(events) != 0 {
 		t.Errorf("read: %v, %v", events, err)
 	}
 }
 
-func listsSessions(t *testing.T, d Driver) {
+func listsConversations(t *testing.T, d storage.Driver) {
 	s := begin(t, d, "a", "b", "c")
 	for i, id := range []string{"b", "a"} {
 		info := newInfo(id)
@@ -142,7 +156,7 @@ func listsSessions(t *testing.T, d Driver) {
 	}
 }
 
-func oneAppendWins(t *testing.T, d Driver) {
+func oneAppendWins(t *testing.T, d storage.Driver) {
 	s := begin(t, d, "a")
 	var won, lost atomic.Int64
 	var wg sync.WaitGroup
@@ -165,14 +179,14 @@ func oneAppendWins(t *testing.T, d Driver) {
 	}
 }
 
-func deletesSession(t *testing.T, d Driver) {
+func deletesConversation(t *testing.T, d storage.Driver) {
 	s := begin(t, d, "a", "b")
 	for _, id := range []string{"a", "b"} {
 		if err := s.Append(t.Context(), newInfo(id), 0, allEvents()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Delete(t.Context(), "a"); err != nil {
+	if err := d.Stores().Deleter.Delete(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	gone, err := s.Read(t.Context(), "a", 0)
@@ -182,17 +196,17 @@ func deletesSession(t *testing.T, d Driver) {
 	}
 }
 
-func sessionsPersist(t *testing.T, open Open) {
+func conversationsPersist(t *testing.T, open Open) {
 	place := t.TempDir()
-	for life := range 3 {
+	for n := range 3 {
 		d := open(t, place)
-		id := fmt.Sprint("s", life)
+		id := fmt.Sprint("s", n)
 		s := begin(t, d, id)
 		if err := s.Append(t.Context(), newInfo(id), 0, allEvents()); err != nil {
 			t.Fatal(err)
 		}
-		if list, err := s.List(t.Context(), 0); err != nil || len(list) != life+1 {
-			t.Errorf("life %d: %d conversations, %v", life, len(list), err)
+		if list, err := s.List(t.Context(), 0); err != nil || len(list) != n+1 {
+			t.Errorf("start %d: %d conversations, %v", n, len(list), err)
 		}
 		if err := d.Close(); err != nil {
 			t.Fatal(err)

@@ -1,8 +1,8 @@
-package sandbox
+package seccomp
 
 import "golang.org/x/sys/unix"
 
-// auditArch is how a filter knows the architecture of a call.
+// auditArch is the architecture of a call, as a filter sees it.
 const auditArch = unix.AUDIT_ARCH_AARCH64
 
 // forbiddenHere are forbidden calls that only this architecture has.

@@ -19,7 +19,7 @@ import (
 
 // inside plays a part at a level; it fails the test when the outcome is not
 // the wanted one, and returns what was printed.
-func (g *ground) inside(l level, permitted bool, change func(*sandbox.Spec), part string, args ...string) string {
+func (g *fixture) inside(l level, permitted bool, change func(*sandbox.Spec), part string, args ...string) string {
 	g.t.Helper()
 	exit, out, err := g.run(l, change, actor(g.t, part, args...)...)
 	switch {
@@ -34,9 +34,9 @@ func (g *ground) inside(l level, permitted bool, change func(*sandbox.Spec), par
 }
 
 func TestFilesOutOfReach(t *testing.T) {
-	for _, l := range append(walled(t), levels(t)[0]) {
+	for _, l := range append(isolated(t), levels(t)[0]) {
 		t.Run(l.name, func(t *testing.T) {
-			g := newGround(t)
+			g := newFixture(t)
 			open := l.name == "process" // shows that each of these would be permitted without walls
 			key := g.put(".ssh/id_ed25519", "a private key")
 			other := g.put("outside/other.txt", "of others")
@@ -87,9 +87,9 @@ func want(t *testing.T, path, content string) {
 }
 
 func TestFilesWithinReach(t *testing.T) {
-	for _, l := range walled(t) {
+	for _, l := range isolated(t) {
 		t.Run(l.name, func(t *testing.T) {
-			g := newGround(t)
+			g := newFixture(t)
 			mine, other := g.put("work/mine.txt", "my own"), g.put("outside/other.txt", "of others")
 			shown := func(s *sandbox.Spec) { s.Readable = []string{g.outside} }
 			given := func(s *sandbox.Spec) { s.Writable = []string{g.outside} }
@@ -120,10 +120,10 @@ func TestFilesWithinReach(t *testing.T) {
 // A tool that could reach the kernel's socket, or its key, could approve its
 // own calls.
 func TestKernelIsOutOfReach(t *testing.T) {
-	for _, l := range walled(t) {
+	for _, l := range isolated(t) {
 		for _, where := range []string{"outside", "work", ""} {
 			t.Run(l.name+"/in "+where, func(t *testing.T) {
-				g := newGround(t)
+				g := newFixture(t)
 				if where == "" { // the workspace is the home folder
 					g.spec.Workspace = g.home
 				}
@@ -153,7 +153,7 @@ func TestKernelIsOutOfReach(t *testing.T) {
 			})
 		}
 		t.Run(l.name+"/around the workspace", func(t *testing.T) {
-			g := newGround(t)
+			g := newFixture(t)
 			_, _, err := g.run(l, func(s *sandbox.Spec) { s.Hidden = []string{g.home} }, "/bin/true")
 			if tool.KindOf(err) != tool.Denied {
 				t.Error(err)
@@ -164,8 +164,8 @@ func TestKernelIsOutOfReach(t *testing.T) {
 
 // When the workspace is the home folder itself, what is secret in it is not.
 func TestHomeAsWorkspace(t *testing.T) {
-	for _, l := range walled(t) {
-		g := newGround(t)
+	for _, l := range isolated(t) {
+		g := newFixture(t)
 		g.spec.Workspace = g.home
 		secrets := []string{g.put(".ssh/id", "s"), g.put(".aws/credentials", "s"), g.put(".netrc", "s"), g.put(".config/gh/hosts.yml", "s")}
 		settings, plain := g.put(".config/git/config", "[user]"), g.put("notes.txt", "n")
@@ -193,9 +193,9 @@ func TestNetworkOutOfReach(t *testing.T) {
 	abstract, err := net.Listen("unix", "@callgate-test-"+newBrand())
 	ok(t, err)
 	defer abstract.Close()
-	for _, l := range append(walled(t), levels(t)[0]) {
+	for _, l := range append(isolated(t), levels(t)[0]) {
 		t.Run(l.name, func(t *testing.T) {
-			g := newGround(t)
+			g := newFixture(t)
 			open := l.name == "process"
 			path := filepath.Join(g.outside, "s")
 			t.Chdir(g.outside)
@@ -241,8 +241,8 @@ func silent(t *testing.T, c net.PacketConn, do func(), heard bool) {
 }
 
 func TestWaysOutAreShut(t *testing.T) {
-	for _, l := range walled(t) {
-		g := newGround(t)
+	for _, l := range isolated(t) {
+		g := newFixture(t)
 		for _, way := range []string{
 			"ptrace", "mount", "umount", "bpf", "keyctl", "unshare user", "unshare mount", "clone user", "clone3", "perf",
 			"userfaultfd", "io_uring", "process_vm_readv", "open_by_handle_at", "tiocsti", "packet socket", "vsock", "audit netlink",
@@ -259,11 +259,11 @@ func TestWaysOutAreShut(t *testing.T) {
 }
 
 func TestOthersAreOutOfSight(t *testing.T) {
-	for _, l := range walled(t) {
+	for _, l := range isolated(t) {
 		if !l.full() {
 			continue
 		}
-		g, b := newGround(t), newBrand()
+		g, b := newFixture(t), newBrand()
 		other := exec.Command("sleep", b)
 		ok(t, other.Start())
 		defer func() { other.Process.Kill(); other.Wait() }()

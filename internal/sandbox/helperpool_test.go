@@ -51,22 +51,21 @@ func until(t testing.TB, what string, true func() bool) {
 	}
 }
 
-// keeping is a keeper, and what is run by it.
-type keeping struct {
-	*ground
-	keeper *prefork.Pool
-	level  level
+// poolFixture is a pool of helpers, and what is run with it.
+type poolFixture struct {
+	*fixture
+	pool  *prefork.Pool
+	level level
 }
 
-func newKeeping(t testing.TB, l level, idle time.Duration) *keeping {
-	sandbox.StopIdleHelper() // other tests' helper
+func newPoolFixture(t testing.TB, l level, idle time.Duration) *poolFixture {
 	until(t, "nothing is left of other tests", func() bool { return len(helpers(t, os.Getpid())) == 0 })
-	k := &keeping{newGround(t), &prefork.Pool{Idle: idle}, l}
-	t.Cleanup(k.keeper.Close)
+	k := &poolFixture{newFixture(t), &prefork.Pool{Idle: idle}, l}
+	t.Cleanup(k.pool.Close)
 	return k
 }
 
-func (k *keeping) run(change func(*sandbox.Spec), argv ...string) (sandbox.Exit, string, error) {
+func (k *poolFixture) run(change func(*sandbox.Spec), argv ...string) (sandbox.Exit, string, error) {
 	k.t.Helper()
 	s := k.spec
 	var out bytes.Buffer
@@ -74,11 +73,11 @@ func (k *keeping) run(change func(*sandbox.Spec), argv ...string) (sandbox.Exit,
 	if change != nil {
 		change(&s)
 	}
-	exit, err := sandbox.RunBy(k.t.Context(), k.keeper, s, k.level.machine)
+	exit, err := sandbox.RunBy(k.t.Context(), k.pool, s, k.level.machine)
 	return exit, out.String(), err
 }
 
-func (k *keeping) must(change func(*sandbox.Spec), argv ...string) string {
+func (k *poolFixture) must(change func(*sandbox.Spec), argv ...string) string {
 	k.t.Helper()
 	exit, out, err := k.run(change, argv...)
 	if err != nil || exit.Code != 0 {
@@ -89,7 +88,7 @@ func (k *keeping) must(change func(*sandbox.Spec), argv ...string) string {
 
 // waiting is the one helper that there is when no run is under way, and those
 // that served one have left. Only one that waits has a child then.
-func (k *keeping) waiting() int {
+func (k *poolFixture) waiting() int {
 	k.t.Helper()
 	var list []int
 	until(k.t, "one helper waits", func() bool {
@@ -100,7 +99,7 @@ func (k *keeping) waiting() int {
 }
 
 // childOf is the child that a helper has made ahead.
-func (k *keeping) childOf(helper int) int {
+func (k *poolFixture) childOf(helper int) int {
 	k.t.Helper()
 	var list []int
 	until(k.t, "the helper has made its child", func() bool {
@@ -110,7 +109,7 @@ func (k *keeping) childOf(helper int) int {
 	return list[0]
 }
 
-func (k *keeping) none() {
+func (k *poolFixture) none() {
 	k.t.Helper()
 	until(k.t, "no helper is left", func() bool { return len(helpers(k.t, os.Getpid())) == 0 })
 }

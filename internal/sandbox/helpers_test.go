@@ -24,9 +24,9 @@ import (
 )
 
 func TestOneHelperWaits(t *testing.T) {
-	for _, l := range walled(t) {
+	for _, l := range isolated(t) {
 		t.Run(l.name, func(t *testing.T) {
-			k := newKeeping(t, l, time.Hour)
+			k := newPoolFixture(t, l, time.Hour)
 			if list := helpers(t, os.Getpid()); len(list) > 0 {
 				t.Fatalf("before the first run: %d", list)
 			}
@@ -50,9 +50,9 @@ func TestOneHelperWaits(t *testing.T) {
 				t.Error("a run that never began took the helper that waited")
 			}
 			k.must(nil, "true")
-			k.keeper.Close()
+			k.pool.Close()
 			if list := helpers(t, os.Getpid()); len(list) > 0 {
-				t.Errorf("after Rest: %d", list)
+				t.Errorf("after Close: %d", list)
 			}
 			k.must(nil, "true")
 			k.waiting()
@@ -61,21 +61,21 @@ func TestOneHelperWaits(t *testing.T) {
 }
 
 func TestHelperThatWaitsInVainLeaves(t *testing.T) {
-	k := newKeeping(t, walled(t)[0], time.Second)
+	k := newPoolFixture(t, isolated(t)[0], time.Second)
 	for range 2 {
 		k.must(nil, "true")
 		k.waiting()
 		k.none()
 	}
-	k = newKeeping(t, walled(t)[0], 0)
+	k = newPoolFixture(t, isolated(t)[0], 0)
 	k.must(nil, "true")
 	k.none()
 }
 
 func TestHelperThatWaitsDiesWithTheKernel(t *testing.T) {
-	walled(t)
-	g := newGround(t)
-	argv := actor(t, "keeper", g.workspace)
+	isolated(t)
+	g := newFixture(t)
+	argv := actor(t, "idle", g.workspace)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	in, err := cmd.StdinPipe()
 	ok(t, err)
@@ -102,9 +102,9 @@ func TestHelperThatWaitsDiesWithTheKernel(t *testing.T) {
 // A helper that somebody killed while it waited, or before it could read what
 // it was sent, costs a run nothing.
 func TestHelperKilledWhileItWaits(t *testing.T) {
-	for _, l := range walled(t) {
+	for _, l := range isolated(t) {
 		t.Run(l.name, func(t *testing.T) {
-			k := newKeeping(t, l, time.Hour)
+			k := newPoolFixture(t, l, time.Hour)
 			k.must(nil, "true")
 			for range 20 {
 				ok(t, syscall.Kill(k.waiting(), syscall.SIGKILL))
@@ -131,9 +131,9 @@ func TestHelperKilledWhileItWaits(t *testing.T) {
 
 // A helper at work that is killed has perhaps begun: the run is not repeated.
 func TestHelperKilledAtWork(t *testing.T) {
-	for _, l := range walled(t) {
+	for _, l := range isolated(t) {
 		t.Run(l.name, func(t *testing.T) {
-			k, b := newKeeping(t, l, time.Hour), newBrand()
+			k, b := newPoolFixture(t, l, time.Hour), newBrand()
 			k.must(nil, "true")
 			pid := k.waiting()
 			up := writerFunc(func([]byte) { syscall.Kill(pid, syscall.SIGKILL) })
@@ -157,9 +157,9 @@ func TestWhatAWaitingHelperHolds(t *testing.T) {
 	inherited, err := unix.Dup(int(held.Fd())) // as if this program had been started with it
 	ok(t, err)
 	defer unix.Close(inherited)
-	for _, l := range walled(t) {
+	for _, l := range isolated(t) {
 		t.Run(l.name, func(t *testing.T) {
-			k := newKeeping(t, l, time.Hour)
+			k := newPoolFixture(t, l, time.Hour)
 			k.must(func(s *sandbox.Spec) { s.Stdin = strings.NewReader("in") }, "cat")
 			pid := k.waiting()
 			inner := k.childOf(pid)
@@ -209,9 +209,9 @@ func TestRunIsTheSameWithAHelperThatWaited(t *testing.T) {
 		ls -l /proc/self/fd | sed 's/.*[0-9]:[0-9][0-9] //; s/\[.*//; s|/proc/.*|/proc|'
 		grep -E '^(Sig|Shd|Cap|NoNew|Seccomp|Groups|Umask|Uid|Gid)' /proc/self/status | grep -v ^SigQ
 		cat /proc/self/oom_score_adj /proc/self/limits; cut -d' ' -f19 /proc/self/stat; cat </dev/null >&2; echo $-`
-	for _, l := range walled(t) {
+	for _, l := range isolated(t) {
 		t.Run(l.name, func(t *testing.T) {
-			k := newKeeping(t, l, time.Hour)
+			k := newPoolFixture(t, l, time.Hour)
 			for name, change := range map[string]func(*sandbox.Spec){
 				"input":         func(s *sandbox.Spec) { s.Stdin = strings.NewReader("one\ntwo\n") },
 				"no input":      nil,
@@ -222,7 +222,7 @@ func TestRunIsTheSameWithAHelperThatWaited(t *testing.T) {
 				"much to read":  func(s *sandbox.Spec) { s.Env = append(slices.Clone(s.Env), "LONG="+strings.Repeat("x", 100_000)) },
 			} {
 				alone := *k
-				alone.keeper = new(prefork.Pool)
+				alone.pool = new(prefork.Pool)
 				wanted := alone.must(change, sh(script)...)
 				k.must(nil, "true")
 				pid := k.waiting()
@@ -256,17 +256,17 @@ func tidy(out string) []string {
 	return lines
 }
 
-// A helper that waited on the ground of one run has none of it for another.
+// A helper that waited in the namespaces of one run uses none of them for another.
 func TestHelperThatWaitedOnOtherGround(t *testing.T) {
-	l := walled(t)[len(walled(t))-1]
+	l := isolated(t)[len(isolated(t))-1]
 	if !l.full() {
 		t.Skip("no namespaces here")
 	}
-	k := newKeeping(t, l, time.Hour)
+	k := newPoolFixture(t, l, time.Hour)
 	rules := *k
-	rules.level = walled(t)[0]
+	rules.level = isolated(t)[0]
 	kinds := []string{"user", "mnt", "pid", "ipc", "net"}
-	own := func(k *keeping, network bool) map[string]bool {
+	own := func(k *poolFixture, network bool) map[string]bool {
 		k.t.Helper()
 		k.waiting()
 		out := k.must(func(s *sandbox.Spec) { s.Network = network }, sh("cd /proc/self/ns && readlink "+strings.Join(kinds, " "))...)
@@ -299,8 +299,8 @@ func TestHelperThatWaitedOnOtherGround(t *testing.T) {
 	want(t, most, string(before))
 }
 
-func TestRestWhileRunsAreUnderWay(t *testing.T) {
-	k := newKeeping(t, walled(t)[0], time.Millisecond)
+func TestCloseDuringRuns(t *testing.T) {
+	k := newPoolFixture(t, isolated(t)[0], time.Millisecond)
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
@@ -310,13 +310,13 @@ func TestRestWhileRunsAreUnderWay(t *testing.T) {
 		})
 		group.Go(func() {
 			for range 20 {
-				k.keeper.Close()
+				k.pool.Close()
 			}
 		})
 	}
 	group.Wait()
-	k.keeper.Close()
+	k.pool.Close()
 	if list := helpers(t, os.Getpid()); len(list) > 0 {
-		t.Errorf("after the last Rest: %d", list)
+		t.Errorf("after the last Close: %d", list)
 	}
 }

@@ -1,6 +1,6 @@
 //go:build linux && !amd64 && !arm64
 
-package sandbox
+package seccomp
 
 // auditArch of zero says that no filter is known for this architecture.
 const auditArch = 0

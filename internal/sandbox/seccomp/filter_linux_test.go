@@ -1,4 +1,4 @@
-package sandbox
+package seccomp
 
 import (
 	"encoding/binary"
@@ -51,10 +51,10 @@ func judge(t *testing.T, f filter, arch, nr uint32, args ...uint64) uint32 {
 }
 
 func TestFilter(t *testing.T) {
-	if auditArch == 0 {
+	if !Supported {
 		t.Skip("no filter for this architecture")
 	}
-	for _, o := range []seccompConfig{{}, {inet: true}, {unix: true}, {inet: true, unix: true, truncate: true}} {
+	for _, o := range []Config{{}, {Inet: true}, {Unix: true}, {Inet: true, Unix: true, Truncate: true}} {
 		f := o.compile()
 		special := []int{unix.SYS_CLONE, unix.SYS_IOCTL, unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_TRUNCATE}
 		for nr := range 600 {
@@ -78,7 +78,7 @@ func TestFilter(t *testing.T) {
 			return no
 		}
 		ifInet := noEntry
-		if o.inet {
+		if o.Inet {
 			ifInet = noAF
 		}
 		for _, c := range []struct {
@@ -96,14 +96,14 @@ func TestFilter(t *testing.T) {
 			{"terminal size", unix.SYS_IOCTL, []uint64{0, unix.TIOCGWINSZ}, allow},
 			{"unix pair", unix.SYS_SOCKETPAIR, []uint64{unix.AF_UNIX}, allow},
 			{"other pair", unix.SYS_SOCKETPAIR, []uint64{unix.AF_TIPC}, noAF},
-			{"unix", unix.SYS_SOCKET, []uint64{unix.AF_UNIX}, pick(o.unix, ifInet)},
-			{"inet", unix.SYS_SOCKET, []uint64{unix.AF_INET}, pick(o.inet, noEntry)},
-			{"inet6", unix.SYS_SOCKET, []uint64{unix.AF_INET6}, pick(o.inet, noEntry)},
-			{"routes", unix.SYS_SOCKET, []uint64{unix.AF_NETLINK, 0, unix.NETLINK_ROUTE}, pick(o.inet, noEntry)},
+			{"unix", unix.SYS_SOCKET, []uint64{unix.AF_UNIX}, pick(o.Unix, ifInet)},
+			{"inet", unix.SYS_SOCKET, []uint64{unix.AF_INET}, pick(o.Inet, noEntry)},
+			{"inet6", unix.SYS_SOCKET, []uint64{unix.AF_INET6}, pick(o.Inet, noEntry)},
+			{"routes", unix.SYS_SOCKET, []uint64{unix.AF_NETLINK, 0, unix.NETLINK_ROUTE}, pick(o.Inet, noEntry)},
 			{"audit", unix.SYS_SOCKET, []uint64{unix.AF_NETLINK, 0, unix.NETLINK_AUDIT}, ifInet},
 			{"packet", unix.SYS_SOCKET, []uint64{unix.AF_PACKET}, ifInet},
 			{"vsock", unix.SYS_SOCKET, []uint64{unix.AF_VSOCK}, ifInet},
-			{"truncate", unix.SYS_TRUNCATE, nil, pick(o.truncate, refuse)},
+			{"truncate", unix.SYS_TRUNCATE, nil, pick(o.Truncate, refuse)},
 		} {
 			if got := judge(t, f, auditArch, uint32(c.nr), c.args...); got != c.want {
 				t.Errorf("%+v: %s: %#x, want %#x", o, c.name, got, c.want)
@@ -112,5 +112,17 @@ func TestFilter(t *testing.T) {
 		if got := judge(t, f, unix.AUDIT_ARCH_I386, unix.SYS_READ); got != unknown {
 			t.Errorf("another architecture: %#x", got)
 		}
+	}
+}
+
+// The code is the program, eight bytes for each instruction.
+func TestCode(t *testing.T) {
+	if !Supported {
+		t.Skip("no filter for this architecture")
+	}
+	c := Config{Inet: true}
+	code, n := Code(c)
+	if n != len(c.compile()) || len(code) != 8*n {
+		t.Errorf("%d instructions in %d bytes, of %d", n, len(code), len(c.compile()))
 	}
 }

@@ -10,8 +10,8 @@ import (
 // window as long as the shortest form slides over the text, and a table says
 // for the last three bytes in it how far it may jump before any form could
 // begin. Where it may not jump, the eight bytes of the window are looked up,
-// and only forms that begin with them are compared. How many forms there are
-// hardly matters, nor how long they are.
+// and only forms that begin with them are compared. Neither the number of forms
+// nor their length matters much.
 type multiMatcher struct {
 	jump   []uint8                  // by the hash of three bytes
 	begin  map[uint64][]encodedForm // by the first eight bytes, longest first
@@ -24,13 +24,13 @@ const (
 	jumpBits = 16
 )
 
-// newNeedles makes the tables. Of equal texts the first form counts.
-func newNeedles(forms []encodedForm) *multiMatcher {
+// newMatcher makes the tables. Of equal texts the first form counts.
+func newMatcher(forms []encodedForm) *multiMatcher {
 	n := &multiMatcher{jump: make([]uint8, 1<<jumpBits), begin: map[uint64][]encodedForm{}}
 	for i := range n.jump {
 		n.jump[i] = window - block + 1
 	}
-	// Longest first, so that a value inside another does not win its place.
+	// Longest first, so that a value does not hide a longer one around it.
 	slices.SortStableFunc(forms, func(a, b encodedForm) int {
 		return cmp.Or(cmp.Compare(len(b.text), len(a.text)), cmp.Compare(a.text, b.text))
 	})
@@ -58,8 +58,8 @@ type span struct {
 // text is what is searched.
 type text interface{ ~string | ~[]byte }
 
-// scan tells found of every form in t, overlapping ones too. When there is more
-// to come, it returns where the first one begins that t ends in the middle of,
+// scan calls found for every form in t, overlapping ones too. When more text is to
+// come, it returns where the first form begins that t may end in the middle of,
 // else the length of t.
 func scan[T text](n *multiMatcher, t T, more bool, found func(span)) (open int) {
 	open = len(t)
@@ -90,9 +90,9 @@ func scan[T text](n *multiMatcher, t T, more bool, found func(span)) (open int) 
 	return open
 }
 
-// match compares a form with what stands at a place, the first eight bytes of
-// which are known to be equal. It returns where the form ends, or the end of
-// the text when that comes first and all was equal, or 0.
+// match compares a form with the text at a position, where the first eight bytes
+// are known to be equal. It returns where the form ends, or the end of the text
+// when that comes first and all was equal, or 0.
 func match[T text](t T, at int, f encodedForm) (end int, whole bool) {
 	at += window
 	rest := f.text[window:]

@@ -1,4 +1,4 @@
-package sandbox
+package seccomp
 
 import (
 	"encoding/binary"
@@ -7,15 +7,13 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
-
-	"callgate/internal/sandbox/launcher"
 )
 
 // filter is a seccomp program under construction: a classic BPF program that
-// is shown every system call and answers with what is to become of it.
+// reads every system call and decides what the kernel does with it.
 type filter []unix.SockFilter
 
-// What the program is shown: struct seccomp_data.
+// The input of the program: struct seccomp_data.
 const (
 	dataNumber = 0
 	dataArch   = 4
@@ -46,24 +44,24 @@ func (f *filter) test(compare uint16, k, what uint32) {
 
 func arg(n int) uint32 { return uint32(dataArgs + 8*n) }
 
-// newNamespaces are the flags by which clone would leave the walls.
+// newNamespaces are the flags with which clone would leave the sandbox.
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
-// forbidden are system calls that nothing a tool should do needs, and that
-// walls have been broken through with.
+// forbidden are system calls that no tool needs, and with which sandboxes were
+// broken.
 var forbidden = []int{
 	// other processes
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
 	// the view of files
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT,
 	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
-	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_FANOTIFY_INIT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD,
-	unix.SYS_UNSHARE, unix.SYS_SETNS,
+	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_FANOTIFY_INIT, unix.SYS_QUOTACTL,
+	unix.SYS_QUOTACTL_FD, unix.SYS_UNSHARE, unix.SYS_SETNS,
 	// the machine
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD,
-	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF,
-	unix.SYS_ACCT, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
+	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_REBOOT, unix.SYS_SWAPON,
+	unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
 	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SYSLOG, unix.SYS_VHANGUP,
 	// the session's keys
 	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
@@ -73,22 +71,21 @@ var forbidden = []int{
 // libraries do without them: their arguments lie where a filter cannot look.
 var absent = []int{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 
-// seccompConfig is what a filter depends on.
-type seccompConfig struct {
-	inet     bool // the internet families: the network is on, or it is the run's own
-	unix     bool // unix sockets: everything they could reach is the run's own
-	truncate bool // truncate by path: something else keeps it from others' files
+// Config is what a filter permits.
+type Config struct {
+	Inet     bool // sockets of the internet families: the network is on, or it is the run's own
+	Unix     bool // unix sockets: everything they could reach is the run's own
+	Truncate bool // truncate by path: something else keeps it from others' files
 }
 
-// verdict is what becomes of one system call: a part of the program that
-// always answers.
+// verdict decides one system call: a part of the program that always answers.
 type verdict struct {
 	nr   int
 	part filter
 }
 
 // compile writes the filter.
-func (o seccompConfig) compile() filter {
+func (c Config) compile() filter {
 	var f filter
 	f.load(dataArch)
 	f.unless(auditArch, unknown) // another architecture has other numbers
@@ -97,12 +94,12 @@ func (o seccompConfig) compile() filter {
 		const x32 = 0x40000000
 		f.test(unix.BPF_JGE, x32, unknown)
 	}
-	list := o.verdicts()
+	list := c.verdicts()
 	slices.SortFunc(list, func(a, b verdict) int { return a.nr - b.nr })
 	return append(f, search(list)...)
 }
 
-func (o seccompConfig) verdicts() []verdict {
+func (c Config) verdicts() []verdict {
 	var list []verdict
 	add := func(nr int, decide func(*filter)) {
 		var part filter
@@ -115,7 +112,7 @@ func (o seccompConfig) verdicts() []verdict {
 	for _, nr := range absent {
 		add(nr, func(f *filter) { f.answer(unknown) })
 	}
-	if !o.truncate {
+	if !c.Truncate {
 		add(unix.SYS_TRUNCATE, func(f *filter) { f.answer(refuse) })
 	}
 	add(unix.SYS_CLONE, func(f *filter) {
@@ -134,24 +131,25 @@ func (o seccompConfig) verdicts() []verdict {
 		f.test(unix.BPF_JEQ, unix.AF_UNIX, allow)
 		f.answer(noAF)
 	})
-	add(unix.SYS_SOCKET, o.socket)
+	add(unix.SYS_SOCKET, c.socket)
 	return list
 }
 
-// search writes a binary search for the verdict. The kernel walks the program
-// once for every system call there is, to know those it need not ask about
-// again, so a list of tests one after the other would cost more than the rest
-// of the walls.
+// search writes a binary search for the verdict. The kernel runs the program once
+// for every system call there is, to learn which are always permitted, so a list
+// of tests one after the other would cost more than the rest of the sandbox.
 func search(sorted []verdict) filter {
 	var f filter
 	if len(sorted) > 2 {
 		middle := len(sorted) / 2
 		below := search(sorted[:middle])
-		f = append(f, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: uint32(sorted[middle].nr), Jt: uint8(len(below))})
+		const jump = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+		f = append(f, unix.SockFilter{Code: jump, K: uint32(sorted[middle].nr), Jt: uint8(len(below))})
 		return append(append(f, below...), search(sorted[middle:])...)
 	}
 	for _, v := range sorted {
-		f = append(f, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: uint32(v.nr), Jf: uint8(len(v.part))})
+		const jump = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+		f = append(f, unix.SockFilter{Code: jump, K: uint32(v.nr), Jf: uint8(len(v.part))})
 		f = append(f, v.part...)
 	}
 	f.answer(allow)
@@ -159,12 +157,12 @@ func search(sorted []verdict) filter {
 }
 
 // socket decides about a new socket by its family.
-func (o seccompConfig) socket(f *filter) {
+func (c Config) socket(f *filter) {
 	f.load(arg(0))
-	if o.unix {
+	if c.Unix {
 		f.test(unix.BPF_JEQ, unix.AF_UNIX, allow)
 	}
-	if !o.inet {
+	if !c.Inet {
 		f.answer(noEntry)
 		return
 	}
@@ -182,28 +180,28 @@ func (f *filter) unless(k, what uint32) {
 	f.answer(what)
 }
 
-// compiled are the filters there are, as the kernel reads them, by what they
-// leave open.
-var compiled = sync.OnceValue(func() map[seccompConfig][]byte {
-	all := map[seccompConfig][]byte{}
+// Supported reports whether there is a filter for this architecture.
+const Supported = auditArch != 0
+
+// Code returns the filter as the kernel reads it, and the number of its
+// instructions. The caller must not change it.
+func Code(c Config) (code []byte, instructions int) {
+	code = compiled()[c]
+	return code, len(code) / unix.SizeofSockFilter
+}
+
+// compiled are all filters, by what they permit.
+var compiled = sync.OnceValue(func() map[Config][]byte {
+	all := map[Config][]byte{}
 	for i := range 8 {
-		o := seccompConfig{inet: i&1 != 0, unix: i&2 != 0, truncate: i&4 != 0}
+		c := Config{Inet: i&1 != 0, Unix: i&2 != 0, Truncate: i&4 != 0}
 		var code []byte
-		for _, i := range o.compile() {
+		for _, i := range c.compile() {
 			code = binary.LittleEndian.AppendUint16(code, i.Code)
 			code = append(code, i.Jt, i.Jf)
 			code = binary.LittleEndian.AppendUint32(code, i.K)
 		}
-		all[o] = code
+		all[c] = code
 	}
 	return all
 })
-
-// addFilter adds the call that takes a filter on, for good.
-func addFilter(p *launcher.Program, o seccompConfig) {
-	code := compiled()[o]
-	program := p.Bytes(words(uint64(len(code)/unix.SizeofSockFilter), 0)) // struct sock_fprog: how many, and where
-	p.Link(program.Offset(8), p.Bytes(code))
-	p.Step("take on the system call filter")
-	p.Call(unix.SYS_SECCOMP, launcher.Int(unix.SECCOMP_SET_MODE_FILTER), launcher.Int(0), program)
-}

@@ -1,0 +1,91 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"callgate/internal/conversation/history"
+	"callgate/internal/gate/approval"
+	"callgate/internal/journal"
+	"callgate/internal/storage/sqlite"
+	"callgate/internal/task"
+)
+
+// TestMigrateVersion3 opens a database that commit 8a0121a wrote: a journal
+// with a call in doubt, two approvals and two conversations.
+func TestMigrateVersion3(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "v3.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "state.db")
+	old := raw(t, path)
+	run(t, old, string(text))
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time there is nothing to migrate
+		db, err := sqlite.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkVersion3(t, db)
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	stores := db.Stores()
+	info, err := stores.Conversations.Get(t.Context(), "second")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stores.Conversations.Append(t.Context(), info, 3, []history.Event{{Type: history.TurnEnded, End: &history.End{Reason: history.Done}}}); err != nil {
+		t.Errorf("a conversation of before goes on: %v", err)
+	}
+	if err := stores.Deleter.Delete(t.Context(), "first"); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := stores.Tasks.Create(t.Context(), task.Task{ID: "a", Kind: "call"}); err != nil {
+		t.Error(err)
+	}
+}
+
+func checkVersion3(t *testing.T, db *sqlite.DB) {
+	t.Helper()
+	stores := db.Stores()
+	report, err := journal.Verify(t.Context(), stores.Journal, journal.Options{}, nil)
+	if err != nil || !report.OK() || report.Records != 9 {
+		t.Errorf("the journal: %+v, %v", report, err)
+	}
+	open, err := stores.Journal.Unended(t.Context(), 0)
+	if err != nil || len(open) != 1 || open[0].Call != "call-2" {
+		t.Errorf("in doubt: %v, %v", open, err)
+	}
+	var states []string
+	requests, err := stores.Approvals.List(t.Context(), "", 0)
+	for _, r := range requests {
+		states = append(states, fmt.Sprintf("%s is %s", r.ID, r.State))
+	}
+	if got := strings.Join(states, ", "); err != nil || got != "waits is pending, approved is approved" {
+		t.Errorf("approvals: %q, %v", got, err)
+	}
+	if len(requests) == 2 && (requests[1].Answer == nil || requests[1].Answer.By != "ada" || requests[0].State != approval.Pending) {
+		t.Errorf("the answer is %+v", requests[1].Answer)
+	}
+	infos, err := stores.Conversations.List(t.Context(), 0)
+	if err != nil || len(infos) != 2 || infos[0].ID != "second" || infos[1].Title != "hello first" {
+		t.Errorf("conversations: %+v, %v", infos, err)
+	}
+	events, err := stores.Conversations.Read(t.Context(), "first", 0)
+	if err != nil || len(events) != 3 || events[0].Message.Text() != "hello first" || events[2].End.Reason != history.Done {
+		t.Errorf("events: %+v, %v", events, err)
+	}
+}

@@ -1,0 +1,217 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"callgate/internal/task"
+	"callgate/tool"
+)
+
+// taskStore is task.Store and task.Queue on SQLite. Times are nanoseconds, and
+// 0 where a time has not come.
+type taskStore struct{ db *DB }
+
+var (
+	_ task.Store = (*taskStore)(nil)
+	_ task.Queue = (*taskStore)(nil)
+)
+
+const taskColumns = "id, kind, parent, asker, input, state, run_at, attempt, max_attempts, " +
+	"holder, fence, lease_until, cancelled_by, progress, outcome, created, started, ended, told"
+
+// owed selects the tasks whose parents are to be told. A query must say it in
+// these very words to be given the index.
+const owed = "parent <> '' AND ended > 0 AND told = 0"
+
+// Create inserts a task unless it is there.
+func (s *taskStore) Create(ctx context.Context, t task.Task) (task.Task, bool, error) {
+	const op = "sqlite.Create"
+	if err := task.Check(t); err != nil {
+		return task.Task{}, false, err
+	}
+	asker, err := json.Marshal(t.Asker)
+	if err != nil {
+		return task.Task{}, false, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the task cannot be written", Err: err}
+	}
+	now := time.Now()
+	if t.RunAt.IsZero() {
+		t.RunAt = now
+	}
+	const insert = "INSERT INTO tasks (id, kind, parent, asker, input, state, run_at, due, max_attempts, created) " +
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING " + taskColumns
+	runAt := t.RunAt.UnixNano()
+	made, err := scanTask(s.db.write.QueryRowContext(ctx, insert, t.ID, t.Kind, t.Parent, asker, []byte(t.Input),
+		task.Queued, runAt, runAt, t.MaxAttempts, now.UnixNano()))
+	if errors.Is(err, sql.ErrNoRows) {
+		made, err = s.Get(ctx, t.ID)
+		return made, false, err
+	}
+	return made, err == nil, convertError(op, err)
+}
+
+// Get returns one task.
+func (s *taskStore) Get(ctx context.Context, id string) (task.Task, error) {
+	t, err := scanTask(s.db.read.QueryRowContext(ctx, "SELECT "+taskColumns+" FROM tasks WHERE id = ?", id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return t, task.NotFound(id)
+	}
+	return t, convertError("sqlite.Get", err)
+}
+
+// List selects by an index where the query names a parent, a state or a debt.
+func (s *taskStore) List(ctx context.Context, q task.Query) ([]task.Task, error) {
+	const op = "sqlite.List"
+	where, args := taskCondition(q)
+	if q.After != "" {
+		var after int64
+		err := s.db.read.QueryRowContext(ctx, "SELECT num FROM tasks WHERE id = ?", q.After).Scan(&after)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, task.NotFound(q.After)
+		}
+		if err != nil {
+			return nil, convertError(op, err)
+		}
+		where, args = append(where, "num > ?"), append(args, after)
+	}
+	limit := q.Limit
+	if limit <= 0 || limit > task.MaxList {
+		limit = task.MaxList
+	}
+	query := "SELECT " + taskColumns + " FROM tasks WHERE " + strings.Join(where, " AND ") + " ORDER BY num LIMIT ?"
+	rows, err := s.db.read.QueryContext(ctx, query, append(args, limit)...)
+	if err != nil {
+		return nil, convertError(op, err)
+	}
+	all, err := scanTasks(rows)
+	return all, convertError(op, err)
+}
+
+func taskCondition(q task.Query) (where []string, args []any) {
+	where = []string{"true"}
+	add := func(term string, arg any) {
+		where, args = append(where, term), append(args, arg)
+	}
+	if q.Parent != "" {
+		add("parent = ?", q.Parent)
+		where = append(where, "parent <> ''")
+	}
+	if q.Kind != "" {
+		add("kind = ?", q.Kind)
+	}
+	if q.State != "" {
+		add("state = ?", string(q.State))
+	}
+	if q.Owed {
+		where = append(where, owed)
+	}
+	return where, args
+}
+
+// Cancel ends a task that nobody holds, and marks another.
+func (s *taskStore) Cancel(ctx context.Context, id, by string) error {
+	return convertError("sqlite.Cancel", s.db.transact(ctx, func(tx *sql.Tx) error {
+		now := time.Now().UnixNano()
+		var state task.State
+		var due sql.Null[int64]
+		err := tx.QueryRowContext(ctx, "SELECT state, due FROM tasks WHERE id = ?", id).Scan(&state, &due)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return task.NotFound(id)
+		case err != nil || state.Final():
+			return err
+		}
+		const mark = "UPDATE tasks SET cancelled_by = ? WHERE id = ? AND cancelled_by = ''"
+		if _, err := tx.ExecContext(ctx, mark, by, id); err != nil {
+			return err
+		}
+		if state == task.Running && due.V > now {
+			return nil // its holder sees the mark
+		}
+		return endTask(ctx, tx, id, task.CancelledOutcome(by), now)
+	}))
+}
+
+// Told notes that parents were told.
+func (s *taskStore) Told(ctx context.Context, ids ...string) error {
+	return convertError("sqlite.Told", s.db.transact(ctx, func(tx *sql.Tx) error {
+		for _, id := range ids {
+			var ended int64
+			const note = "UPDATE tasks SET told = CASE WHEN told > 0 OR ended = 0 THEN told ELSE ? END " +
+				"WHERE id = ? RETURNING ended"
+			err := tx.QueryRowContext(ctx, note, time.Now().UnixNano(), id).Scan(&ended)
+			switch {
+			case errors.Is(err, sql.ErrNoRows):
+				return task.NotFound(id)
+			case err != nil:
+				return err
+			case ended == 0:
+				return tool.Errorf("sqlite.Told", tool.Conflict, "the task %s has not ended", tool.Truncate(id))
+			}
+		}
+		return nil
+	}))
+}
+
+// endTask ends a task, whoever holds it.
+func endTask(ctx context.Context, tx *sql.Tx, id string, o task.Outcome, now int64) error {
+	outcome, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	const update = "UPDATE tasks SET state = ?, outcome = ?, ended = ?, due = NULL, lease_until = 0 WHERE id = ?"
+	_, err = tx.ExecContext(ctx, update, string(o.State), outcome, now, id)
+	return err
+}
+
+func scanTasks(rows *sql.Rows) ([]task.Task, error) {
+	defer rows.Close()
+	var all []task.Task
+	for rows.Next() {
+		t, err := scanTask(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, rows.Err()
+}
+
+// scanTask reads a row of taskColumns.
+func scanTask(row interface{ Scan(...any) error }) (task.Task, error) {
+	var t task.Task
+	var asker, input, outcome []byte
+	var runAt, until, created, started, ended, told int64
+	err := row.Scan(&t.ID, &t.Kind, &t.Parent, &asker, &input, &t.State, &runAt, &t.Attempt, &t.MaxAttempts,
+		&t.Lease.Holder, &t.Lease.Fence, &until, &t.CancelledBy, &t.Progress, &outcome, &created, &started, &ended, &told)
+	if err != nil {
+		return task.Task{}, err
+	}
+	if len(input) > 0 {
+		t.Input = input
+	}
+	t.RunAt, t.Lease.Until = fromNanos(runAt), fromNanos(until)
+	t.Times = task.Times{
+		Created: fromNanos(created), Started: fromNanos(started), Ended: fromNanos(ended), Told: fromNanos(told),
+	}
+	err = json.Unmarshal(asker, &t.Asker)
+	if err == nil && outcome != nil {
+		err = json.Unmarshal(outcome, &t.Outcome)
+	}
+	if err != nil {
+		return task.Task{}, unreadable("sqlite.tasks", "the task "+t.ID, err)
+	}
+	return t, nil
+}
+
+// fromNanos reads a time; 0 is the zero time.
+func fromNanos(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n).UTC()
+}

@@ -1,0 +1,70 @@
+package task_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"callgate/internal/task"
+	"callgate/tool"
+)
+
+func TestCheck(t *testing.T) {
+	for name, c := range map[string]struct {
+		task task.Task
+		want tool.Kind // "": it may be created
+	}{
+		"whole":                {task.Task{ID: "a", Kind: "call", Input: json.RawMessage(`{}`), MaxAttempts: 3}, ""},
+		"no input":             {task.Task{ID: "a", Kind: "call"}, ""},
+		"no ID":                {task.Task{Kind: "call"}, tool.Invalid},
+		"no kind":              {task.Task{ID: "a"}, tool.Invalid},
+		"input that is none":   {task.Task{ID: "a", Kind: "call", Input: json.RawMessage(`{`)}, tool.Invalid},
+		"less than one chance": {task.Task{ID: "a", Kind: "call", MaxAttempts: -1}, tool.Invalid},
+	} {
+		if err := task.Check(c.task); tool.KindOf(err) != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestCheckOutcome(t *testing.T) {
+	for state, want := range map[task.State]tool.Kind{
+		task.Done: "", task.Failed: "", task.Cancelled: "",
+		task.Queued: tool.Invalid, task.Running: tool.Invalid, "": tool.Invalid, "odd": tool.Invalid,
+	} {
+		if err := task.CheckOutcome("a", task.Outcome{State: state}); tool.KindOf(err) != want {
+			t.Errorf("%q: %v", state, err)
+		}
+	}
+	if err := task.CheckOutcome("a", task.Outcome{State: task.Done, Data: json.RawMessage("{")}); tool.KindOf(err) != tool.Invalid {
+		t.Errorf("data that is no JSON: %v", err)
+	}
+}
+
+func TestOwed(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		task task.Task
+		want bool
+	}{
+		"ended":     {task.Task{Parent: "p", State: task.Failed}, true},
+		"running":   {task.Task{Parent: "p", State: task.Running}, false},
+		"no parent": {task.Task{State: task.Done}, false},
+		"told":      {task.Task{Parent: "p", State: task.Done, Times: task.Times{Told: now}}, false},
+	} {
+		if c.task.Owed() != c.want {
+			t.Errorf("%s: %v", name, !c.want)
+		}
+	}
+}
+
+func TestExhausted(t *testing.T) {
+	o := task.Exhausted(3, "no network")
+	if o.State != task.Failed || !strings.Contains(o.Summary, "3 attempts") || !strings.Contains(o.Summary, "no network") {
+		t.Errorf("%+v", o)
+	}
+	if o := task.Exhausted(1, ""); strings.Contains(o.Summary, ";") {
+		t.Errorf("%+v", o)
+	}
+}
