@@ -53,11 +53,12 @@ type Table struct {
 type Request struct {
 	Token string // names the request in the server's progress notifications
 
-	table  *Table
-	call   string // its ID; empty: the request belongs to no call
-	grant  tool.Grant
-	timer  *time.Timer
-	cancel context.CancelCauseFunc
+	table    *Table
+	call     string // its ID; empty: the request belongs to no call
+	grant    tool.Grant
+	timer    *time.Timer
+	deadline time.Time // guarded by the table, like timer
+	cancel   context.CancelCauseFunc
 }
 
 // Stats counts a server's requests.
@@ -131,14 +132,32 @@ func (t *Table) Begin(ctx context.Context, call string, grant tool.Grant) (conte
 	t.next++
 	r.Token = "callgate-" + strconv.Itoa(t.next)
 	t.sent[r.Token] = r
-	r.timer = time.AfterFunc(t.timeout, func() {
-		if t.isAsking() {
-			r.timer.Reset(t.timeout)
-			return
-		}
-		cancel(ErrNoAnswer)
-	})
+	r.deadline = time.Now().Add(t.timeout)
+	r.timer = time.AfterFunc(t.timeout, r.check)
 	return ctx, r
+}
+
+// check ends a request whose time has run out. The timer may fire in the very
+// moment in which the clock is restarted, so the deadline decides.
+func (r *Request) check() {
+	t := r.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.questions > 0 {
+		r.restart()
+		return
+	}
+	if left := time.Until(r.deadline); left > 0 {
+		r.timer.Reset(left)
+		return
+	}
+	r.cancel(ErrNoAnswer)
+}
+
+// restart gives a request its whole time again. The caller holds the mutex.
+func (r *Request) restart() {
+	r.deadline = time.Now().Add(r.table.timeout)
+	r.timer.Reset(r.table.timeout)
 }
 
 // Cancel ends the request's context for a reason.
@@ -158,11 +177,13 @@ func (t *Table) Progress(p *sdk.ProgressNotificationParams) {
 	token, _ := p.ProgressToken.(string)
 	t.mu.Lock()
 	r := t.sent[token]
+	if r != nil {
+		r.restart()
+	}
 	t.mu.Unlock()
 	if r == nil {
 		return
 	}
-	r.timer.Reset(t.timeout)
 	r.grant.Output(progressStream, []byte(progressLine(p)))
 }
 
@@ -210,7 +231,7 @@ func (t *Table) Ask() (calls []string, done func()) {
 		defer t.mu.Unlock()
 		t.questions--
 		for _, r := range t.sent {
-			r.timer.Reset(t.timeout)
+			r.restart()
 		}
 	}
 }
