@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/user"
@@ -29,6 +30,7 @@ import (
 	"callgate/internal/kernel/recovery"
 	"callgate/internal/kernel/servers"
 	"callgate/internal/kernel/session"
+	"callgate/internal/kernel/tasks"
 	"callgate/internal/kernel/toolview"
 	"callgate/internal/module"
 	"callgate/internal/registry"
@@ -37,6 +39,7 @@ import (
 	"callgate/internal/source/mcp/trust"
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
+	"callgate/internal/task"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -74,6 +77,7 @@ type parts struct {
 	indexes    *toolview.Indexes
 	builder    *session.Builder
 	recovery   *recovery.Recovery
+	tasks      *tasks.Runner
 	background *background.Group
 	user       string
 }
@@ -169,6 +173,10 @@ func (k *Kernel) openRooms(context.Context, Config) (err error) {
 		return err
 	}
 	k.models = &modelset.Opener{Secrets: k.vault}
+	k.tasks = tasks.New(tasks.Options{
+		Store: k.database.Stores().Tasks, Queue: k.database.Stores().Queue, Log: k.log, Go: k.background.Go,
+		Holder: fmt.Sprintf("kernel %d", os.Getpid()),
+	})
 	if k.modules, err = modules.Open(k.vault, k.moduleHost, k.Register); err != nil {
 		return err
 	}
@@ -210,11 +218,28 @@ func (k *Kernel) moduleHost(name string) module.Host {
 		State: filepath.Join(k.state.String(), "modules", name), Hidden: k.hidden(),
 		Helpers: k.helpers, Log: k.log.With("module", name), Scrub: k.vault.ScrubString, Embedder: builtinEmbedder{},
 		Models: &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf, Consent: consent.Endpoint},
+		Tasks:  k.tasks.ForModules(k.taskAsker),
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		host.Cache = filepath.Join(cache, "callgate", name)
 	}
 	return host
+}
+
+// taskAsker tells on whose behalf the tasks of a call run, and which
+// conversation learns of their end.
+func (k *Kernel) taskAsker(call tool.Call) (task.Asker, string, error) {
+	s, err := k.Sessions.Get(call.Principal.Session)
+	if err != nil {
+		return task.Asker{}, "", err
+	}
+	parent := ""
+	if _, err := k.Conversations.Get(s.ID()); err == nil {
+		parent = s.ID()
+	}
+	return task.Asker{
+		Principal: s.Principal(), Workspace: s.Workspace(), AppFile: s.Loaded().AppFile(), PID: s.PID(), Human: s.CanAnswer(),
+	}, parent, nil
 }
 
 // modelsOf returns the models that the app of a session may use.
@@ -262,7 +287,11 @@ func (k *Kernel) recover(ctx context.Context) error {
 	if err := k.recovery.Run(ctx); err != nil {
 		return err
 	}
-	return k.Approvals.Start(ctx)
+	if err := k.Approvals.Start(ctx); err != nil {
+		return err
+	}
+	k.tasks.Run()
+	return nil
 }
 
 // hidden is what no process that a tool starts may ever see: the kernel's

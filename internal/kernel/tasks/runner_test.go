@@ -1,0 +1,198 @@
+package tasks_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"callgate/internal/kernel/background"
+	"callgate/internal/kernel/tasks"
+	"callgate/internal/storage"
+	"callgate/internal/storage/sqlite"
+	"callgate/internal/task"
+	"callgate/tool"
+)
+
+// open opens a runner over a real store. Close is the end of its kernel.
+func open(t *testing.T, stores storage.Stores, holder string) (*tasks.Runner, *background.Group) {
+	t.Helper()
+	group := background.New(t.Context())
+	t.Cleanup(group.Close)
+	return tasks.New(tasks.Options{
+		Store: stores.Tasks, Queue: stores.Queue, Holder: holder, Log: slog.New(slog.DiscardHandler), Go: group.Go,
+	}), group
+}
+
+func openStores(t *testing.T) storage.Stores {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "tasks.db"))
+	ok(t, err)
+	t.Cleanup(func() { ok(t, db.Close()) })
+	return db.Stores()
+}
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func state(t *testing.T, s storage.Stores, id string) task.Task {
+	t.Helper()
+	got, err := s.Tasks.Get(t.Context(), id)
+	ok(t, err)
+	return got
+}
+
+func done(data string) task.Outcome { return task.Outcome{State: task.Done, Data: json.RawMessage(data)} }
+
+func TestStartingTwiceIsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stores := openStores(t)
+		r, _ := open(t, stores, "k")
+		var runs atomic.Int64
+		r.Handle("count", func(context.Context, task.Task) task.Outcome { runs.Add(1); return done(`1`) })
+		for range 3 {
+			_, err := r.Start(t.Context(), task.Task{ID: "t1", Kind: "count"})
+			ok(t, err)
+			synctest.Wait()
+		}
+		if got := state(t, stores, "t1"); got.State != task.Done || string(got.Outcome.Data) != "1" || runs.Load() != 1 {
+			t.Errorf("%+v after %d runs", got, runs.Load())
+		}
+		if _, err := r.Start(t.Context(), task.Task{ID: "t2", Kind: "nobody"}); tool.KindOf(err) != tool.Internal {
+			t.Errorf("a kind that nothing runs: %v", err)
+		}
+	})
+}
+
+func TestFailuresAndPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stores := openStores(t)
+		r, _ := open(t, stores, "k")
+		r.Handle("fail", func(context.Context, task.Task) task.Outcome { return tasks.Failed(errors.New("no luck")) })
+		r.Handle("panic", func(context.Context, task.Task) task.Outcome { panic("oh") })
+		for _, kind := range []string{"fail", "panic"} {
+			_, err := r.Start(t.Context(), task.Task{ID: kind, Kind: kind})
+			ok(t, err)
+			synctest.Wait()
+			if got := state(t, stores, kind); got.State != task.Failed || got.Outcome.Error == nil {
+				t.Errorf("%s: %+v", kind, got)
+			}
+		}
+	})
+}
+
+// The lease is renewed while a task runs, so nobody else runs it; a cancelled
+// task learns of it at a renewal.
+func TestALongTask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stores := openStores(t)
+		r, _ := open(t, stores, "k")
+		var stopped error
+		r.Handle("long", func(ctx context.Context, _ task.Task) task.Outcome {
+			<-ctx.Done()
+			stopped = context.Cause(ctx)
+			return task.Outcome{State: task.Failed, Summary: "stopped"}
+		})
+		_, err := r.Start(t.Context(), task.Task{ID: "t1", Kind: "long"})
+		ok(t, err)
+		<-time.After(10 * time.Minute)
+		synctest.Wait()
+		if leased, err := stores.Queue.Lease(t.Context(), task.Request{Holder: "other", For: time.Minute}); err != nil || len(leased) != 0 {
+			t.Errorf("another took it: %v, %v", leased, err)
+		}
+		ok(t, stores.Tasks.Cancel(t.Context(), "t1", "ada"))
+		<-time.After(time.Minute)
+		synctest.Wait()
+		if got := state(t, stores, "t1"); got.State != task.Cancelled || stopped == nil {
+			t.Errorf("%+v, stopped by %v", got, stopped)
+		}
+	})
+}
+
+// A kernel that closes gives its tasks back, and the next one runs them.
+func TestTasksOutliveTheirKernel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stores := openStores(t)
+		first, kernel := open(t, stores, "k1")
+		first.Handle("long", func(ctx context.Context, _ task.Task) task.Outcome {
+			<-ctx.Done()
+			return task.Outcome{State: task.Failed}
+		})
+		_, err := first.Start(t.Context(), task.Task{ID: "t1", Kind: "long"})
+		ok(t, err)
+		synctest.Wait()
+		kernel.Close()
+		if got := state(t, stores, "t1"); got.State != task.Queued {
+			t.Fatalf("%+v", got)
+		}
+		second, next := open(t, stores, "k2")
+		second.Handle("long", func(context.Context, task.Task) task.Outcome { return done(`2`) })
+		second.Run()
+		synctest.Wait()
+		if got := state(t, stores, "t1"); got.State != task.Done || got.Attempt != 2 {
+			t.Errorf("%+v", got)
+		}
+		next.Close()
+	})
+}
+
+// A runner whose lease was given to another says nothing more of the task.
+func TestALostLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stores := openStores(t)
+		r, _ := open(t, stores, "k1")
+		r.Handle("long", func(ctx context.Context, _ task.Task) task.Outcome {
+			<-ctx.Done()
+			return done(`"late"`)
+		})
+		_, err := r.Start(t.Context(), task.Task{ID: "t1", Kind: "long"})
+		ok(t, err)
+		synctest.Wait()
+		// Another kernel believes this one dead: its lease is made to end.
+		_, err = stores.Queue.Renew(t.Context(), "t1", state(t, stores, "t1").Lease.Fence, -time.Second, "")
+		ok(t, err)
+		leased, err := stores.Queue.Lease(t.Context(), task.Request{Holder: "k2", For: time.Hour})
+		ok(t, err)
+		if len(leased) != 1 {
+			t.Fatal("the task cannot be leased")
+		}
+		<-time.After(time.Minute)
+		synctest.Wait()
+		if got := state(t, stores, "t1"); got.State != task.Running || got.Lease.Holder != "k2" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestModules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stores := openStores(t)
+		r, _ := open(t, stores, "k")
+		lent := r.ForModules(func(c tool.Call) (task.Asker, string, error) {
+			return task.Asker{Principal: c.Principal, Workspace: "/w"}, "conversation", nil
+		})
+		lent.Handle("clock.ring", func(_ context.Context, _ string, input json.RawMessage) (json.RawMessage, error) {
+			return input, nil
+		})
+		call := tool.Call{ID: "c1", Principal: tool.Principal{Session: "s1"}}
+		id, err := lent.Start(t.Context(), call, "clock.ring", json.RawMessage(`{"at":"noon"}`))
+		ok(t, err)
+		again, err := lent.Start(t.Context(), call, "clock.ring", json.RawMessage(`{"at":"noon"}`))
+		ok(t, err)
+		synctest.Wait()
+		got := state(t, stores, id)
+		if id != again || got.State != task.Done || string(got.Outcome.Data) != `{"at":"noon"}` || !got.Owed() ||
+			got.Asker.Workspace != "/w" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
