@@ -3,6 +3,8 @@ package transcript
 import (
 	"regexp"
 	"strings"
+
+	"callgate/internal/tui/markdown"
 )
 
 // Answer is the words of a model as they come. It adds a block to the
@@ -10,21 +12,17 @@ import (
 // one, which still grows, is laid out again.
 type Answer struct {
 	to    *Transcript
-	looks *Markdown
 	grows *piece
 	entry *Entry
 }
 
 // NewAnswer begins an answer.
-func NewAnswer(to *Transcript, looks *Markdown) *Answer { return &Answer{to: to, looks: looks} }
+func NewAnswer(to *Transcript) *Answer { return &Answer{to: to} }
 
 // piece is markdown that stands alone.
-type piece struct {
-	text  string
-	looks *Markdown
-}
+type piece struct{ text string }
 
-func (p *piece) Lines(width int, _ bool) []string { return p.looks.Lines(p.text, width) }
+func (p *piece) Lines(width int, _ bool) []string { return markdown.Lines(p.text, width) }
 
 // Write adds words.
 func (a *Answer) Write(words string) {
@@ -33,7 +31,7 @@ func (a *Answer) Write(words string) {
 			if words = strings.TrimLeft(words, "\n"); words == "" {
 				return
 			}
-			a.grows = &piece{looks: a.looks}
+			a.grows = &piece{}
 			a.entry = a.to.Add(a.grows, true)
 		}
 		from := max(strings.LastIndexByte(a.grows.text, '\n'), 0) // a break may lie across
@@ -84,4 +82,9 @@ func breaks(text string, from int) (int, bool) {
 		at += len(line)
 	}
 	return 0, false
+}
+
+func isFence(line string) bool {
+	line = strings.TrimLeft(line, " ")
+	return strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~")
 }
