@@ -134,11 +134,11 @@ func builtin(tb testing.TB) *embed.Static {
 
 func builtinTokenizer(tb testing.TB) *tokenizer.Tokenizer {
 	tb.Helper()
-	text, err := os.ReadFile("multilingual/tokenizer.json")
+	text, err := embed.ReadTokenizer("multilingual")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	t, err := tokenizer.Parse(string(text))
+	t, err := tokenizer.Parse(text)
 	if err != nil {
 		tb.Fatal(err)
 	}

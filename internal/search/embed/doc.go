@@ -14,7 +14,8 @@
 //	model.safetensors  embeddings (I8, F16, BF16, F32), and perhaps
 //	                   scales (a factor for each row), weights (a factor for
 //	                   each piece), mapping (the row of each piece)
-//	tokenizer.json     see the package tokenizer for what is read
+//	tokenizer.json     see the package tokenizer for what is read; or
+//	                   tokenizer.json.zst, the same in Zstandard
 //	config.json        may be missing
 //
 // Beside it, the package vector stores and scores what comes out.

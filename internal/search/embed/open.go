@@ -12,6 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"unsafe"
+
+	"github.com/klauspost/compress/zstd"
 
 	"callgate/tool"
 )
@@ -25,6 +28,7 @@ const (
 	modelFile     = "model.safetensors"
 	tokenizerFile = "tokenizer.json"
 	configFile    = "config.json"
+	packedSuffix  = ".zst" // of a tokenizer.json that is compressed
 
 	maxModel     = 1<<31 - 1
 	maxTokenizer = 256 << 20
@@ -38,7 +42,7 @@ func Open(dir string) (*Static, error) {
 	if err != nil {
 		return nil, err
 	}
-	cutter, err := readWhole(dir, tokenizerFile, maxTokenizer)
+	tokenizer, err := readTokenizer(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +53,35 @@ func Open(dir string) (*Static, error) {
 	if err := checkConfig(config); err != nil {
 		return nil, err
 	}
-	return newStatic(contentID(model, cutter, config), model, cutter)
+	return newStatic(contentID(model, tokenizer, config), model, tokenizer)
+}
+
+// readTokenizer reads the tokenizer of a folder, which may be compressed.
+func readTokenizer(dir string) (string, error) {
+	text, err := readWhole(dir, tokenizerFile, maxTokenizer)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return text, err
+	}
+	packed, packedErr := readWhole(dir, tokenizerFile+packedSuffix, maxTokenizer)
+	if packedErr != nil {
+		return "", err // about the name that a folder usually has
+	}
+	return unpack([]byte(packed))
+}
+
+// unpack decompresses a tokenizer.
+func unpack(packed []byte) (string, error) {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxTokenizer))
+	if err != nil {
+		return "", tool.Errorf(op, tool.Internal, "the model's tokenizer cannot be decompressed: %w", err)
+	}
+	defer d.Close()
+	text, err := d.DecodeAll(packed, nil)
+	if err != nil {
+		return "", tool.Errorf(op, tool.Invalid, "the model's %s%s cannot be decompressed: %w", tokenizerFile, packedSuffix, err).
+			WithHint("it is damaged, or holds more than %d bytes: fetch it again", maxTokenizer)
+	}
+	return unsafe.String(unsafe.SliceData(text), len(text)), nil // nothing else holds the bytes, and a copy is 4 MB
 }
 
 // readWhole reads a file of a model's folder.
@@ -99,9 +131,9 @@ func checkConfig(config string) error {
 }
 
 // contentID names a model by what is in its files.
-func contentID(model, cutter, config string) string {
+func contentID(model, tokenizer, config string) string {
 	h := sha256.New()
-	for _, part := range []string{model, cutter, config} {
+	for _, part := range []string{model, tokenizer, config} {
 		sum := sha256.New()
 		io.WriteString(sum, part)
 		h.Write(sum.Sum(nil))
@@ -115,17 +147,23 @@ func contentID(model, cutter, config string) string {
 var (
 	//go:embed multilingual/model.safetensors
 	builtinModel string
-	//go:embed multilingual/tokenizer.json
-	builtinTokenizer string
+	//go:embed multilingual/tokenizer.json.zst
+	builtinTokenizer []byte
 )
 
 // builtinID is the content ID of that folder. It is written down because
 // hashing them would read all 28 MB at every start; a test holds it true.
 const builtinID = "static1-358f6304f5632f7faf81caecf9836147"
 
-var builtin = sync.OnceValues(func() (*Static, error) {
-	return newStatic(builtinID, builtinModel, builtinTokenizer)
-})
+var builtin = sync.OnceValues(loadBuiltin)
+
+func loadBuiltin() (*Static, error) {
+	tokenizer, err := unpack(builtinTokenizer)
+	if err != nil {
+		return nil, err
+	}
+	return newStatic(builtinID, builtinModel, tokenizer)
+}
 
 // Builtin is the model the program carries. The first call makes it ready,
 // which takes some tens of milliseconds; later ones return the same.

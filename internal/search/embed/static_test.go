@@ -12,11 +12,12 @@ import (
 	"sync"
 	"testing"
 
-	"callgate/internal/search/embed"
-	"callgate/tool"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/klauspost/compress/zstd"
+
+	"callgate/internal/search/embed"
+	"callgate/tool"
 )
 
 var close8 = cmpopts.EquateApprox(0, 2e-5)
@@ -239,6 +240,38 @@ func TestModelsThatAreRefused(t *testing.T) {
 	}
 	if _, err := embed.Open(dir); err == nil {
 		t.Error("a folder was read as a file")
+	}
+}
+
+func TestCompressedTokenizer(t *testing.T) {
+	encoder, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer encoder.Close()
+	model := tensorFile(tensorEntry{"embeddings", "I8", []int{5, 1}, "12345"})
+	packed := string(encoder.EncodeAll([]byte(words), nil))
+	plain, dir := folder(t, model, words, ""), folder(t, model, "", "")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "tokenizer.json.zst"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(packed)
+	if got, want := open(t, dir).ID(), open(t, plain).ID(); got != want {
+		t.Errorf("compressed, the model is %s instead of %s", got, want)
+	}
+	for name, damaged := range map[string]string{
+		"cut off":    packed[:len(packed)-5],
+		"plain text": words,
+		"changed":    packed[:len(packed)-1] + "\x00", // a byte of its checksum
+		"300 MB":     "\x28\xb5\x2f\xfd\xa0\x00\x00\xc0\x12" + packed,
+	} {
+		write(damaged)
+		if _, err := embed.Open(dir); tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), "tokenizer.json.zst") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -3,15 +3,17 @@ package tokenizer_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"callgate/internal/search/embed/tokenizer"
-
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+
+	"callgate/internal/search/embed/tokenizer"
 )
 
 func parse(tb testing.TB, text string) *tokenizer.Tokenizer {
@@ -26,7 +28,17 @@ func parse(tb testing.TB, text string) *tokenizer.Tokenizer {
 // shipped is the tokenizer of the model the program carries.
 func shipped(tb testing.TB) *tokenizer.Tokenizer {
 	tb.Helper()
-	text, err := os.ReadFile("../multilingual/tokenizer.json")
+	packed, err := os.Open("../multilingual/tokenizer.json.zst")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer packed.Close()
+	unpacked, err := zstd.NewReader(packed)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer unpacked.Close()
+	text, err := io.ReadAll(unpacked)
 	if err != nil {
 		tb.Fatal(err)
 	}
