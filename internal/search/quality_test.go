@@ -10,6 +10,7 @@ import (
 	"callgate/internal/search/bench"
 	"callgate/internal/search/embed"
 	"callgate/internal/search/eval"
+	"callgate/internal/search/eval/evaltest"
 )
 
 const shared = "../../../shared/bench"
@@ -26,8 +27,8 @@ func builtin(t testing.TB) search.Embedder {
 // load reads a dataset, or skips where its tools are not at hand.
 func load(t testing.TB, dir string) *eval.Set {
 	t.Helper()
-	set, err := eval.Load(dir)
-	if errors.Is(err, eval.ErrToolsAbsent) {
+	set, err := evaltest.Load(dir)
+	if errors.Is(err, evaltest.ErrToolsAbsent) {
 		t.Skip(err)
 	}
 	if err != nil {
