@@ -15,7 +15,7 @@ import (
 // means, and its tests prove that each fires.
 var rules = house.Rules{
 	Layers: [][]string{
-		{"tool", "internal/nearest", "internal/version", "internal/house"},
+		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/lazyregexp"},
 		{"llm", "internal/secret", "internal/statedir"},
 		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",
 			"internal/search/eval"},

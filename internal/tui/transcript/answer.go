@@ -1,9 +1,9 @@
 package transcript
 
 import (
-	"regexp"
 	"strings"
 
+	"callgate/internal/lazyregexp"
 	"callgate/internal/tui/markdown"
 )
 
@@ -49,7 +49,7 @@ func (a *Answer) Write(words string) {
 func (a *Answer) Begun() bool { return a.entry != nil }
 
 // listed is the beginning of what may belong to a list above it.
-var listed = regexp.MustCompile(`^(?:[-*+]|\d{1,9}[.)])(?:\s|$)|^\s`)
+var listed = lazyregexp.New(`^(?:[-*+]|\d{1,9}[.)])(?:\s|$)|^\s`)
 
 // breaks finds where a piece of markdown ends, at an empty line after which
 // something begins that cannot belong to it.
