@@ -15,7 +15,8 @@ import (
 // means, and its tests prove that each fires.
 var rules = house.Rules{
 	Layers: [][]string{
-		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/lazyregexp"},
+		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/lazyregexp",
+			"internal/memtrim"},
 		{"llm", "internal/secret", "internal/statedir"},
 		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",
 			"internal/search/eval"},
