@@ -87,7 +87,8 @@ func TestSVGOfManySets(t *testing.T) {
 		var in []eval.Named
 		for i := range n {
 			for _, e := range []string{"lexical", "semantic", "fused"}[:1+i%3] {
-				in = append(in, report(fmt.Sprintf("set %d \x00<&> of a rather long name", i), e, 123456, 0.5, float64(i)/11, time.Millisecond))
+				in = append(in,
+					report(fmt.Sprintf("set %d \x00<&> of a rather long name", i), e, 123456, 0.5, float64(i)/11, time.Millisecond))
 			}
 		}
 		var b bytes.Buffer

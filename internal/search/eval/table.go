@@ -10,17 +10,15 @@ import (
 	"unicode"
 )
 
-// Named is a report with the set and the engine it is of. The rows of one set
-// stand together wherever they are drawn; sets and engines keep the order in
-// which they first come.
+// Named is a report with its set and engine.
 type Named struct {
 	Set    string `json:"set"`
 	Engine string `json:"engine"`
 	Report `json:"report"`
 }
 
-// ByLang splits each report that speaks of more than one language into one
-// for each, and leaves the others out: rows for a second table.
+// ByLang splits each report with more than one language into a report for each
+// language, and leaves out the others: rows for a second table.
 func ByLang(reports []Named) []Named {
 	var out []Named
 	for _, r := range reports {
@@ -34,8 +32,8 @@ func ByLang(reports []Named) []Named {
 	return Grouped(out)
 }
 
-// Table writes the reports as aligned text. In each column the best engine of
-// a set bears a star; what reads alike is best alike.
+// Table writes the reports as aligned text. In each column the best engine of a set
+// has a star; equal texts are equally good.
 func Table(w io.Writer, reports []Named) error {
 	rows := Rows(reports)
 	width := make([]int, len(rows[0]))
@@ -73,7 +71,7 @@ type Cell struct {
 	Best bool // of its set, in its column
 }
 
-// column is a number of a report: how it reads, and which way is better.
+// column is a number of a report.
 type column struct {
 	head  string
 	less  bool // less is better
@@ -168,8 +166,7 @@ func Grouped(reports []Named) []Named {
 	return out
 }
 
-// cells is how many places of a terminal the text takes: East Asian letters
-// take two.
+// cells is the number of terminal columns of a text: East Asian letters take two.
 func cells(text string) int {
 	n := 0
 	for _, r := range text {
@@ -191,7 +188,7 @@ func OneLine(name string) string {
 	}, name)
 }
 
-// writeTime writes a duration with three digits that count.
+// writeTime writes a duration with three significant digits.
 func writeTime(d time.Duration) string {
 	units := []struct {
 		size time.Duration

@@ -77,7 +77,8 @@ func TestByLang(t *testing.T) {
 	for _, r := range eval.ByLang([]eval.Named{two, one, other}) {
 		got = append(got, fmt.Sprint(r.Set, "/", r.Engine, " ", r.N))
 	}
-	if diff := cmp.Diff([]string{"both en/lexical 3", "both en/fused 3", "both zh/lexical 2", "both zh/fused 2"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"both en/lexical 3", "both en/fused 3", "both zh/lexical 2", "both zh/fused 2"},
+		got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 }

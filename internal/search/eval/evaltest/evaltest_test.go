@@ -50,13 +50,19 @@ func TestLoadRefuses(t *testing.T) {
 		kind tool.Kind
 		want string // in the error's words
 	}{
-		{"tools and set.json", files{"tools.jsonl": twoTools, "set.json": `{"tools_from":"x"}`}, tool.Invalid, "tools.jsonl stands beside set.json"},
+		{"tools and set.json", files{"tools.jsonl": twoTools, "set.json": `{"tools_from":"x"}`}, tool.Invalid,
+			"tools.jsonl stands beside set.json"},
 		{"set.json is no JSON", files{"set.json": `{`}, tool.Invalid, "set.json: unexpected EOF"},
 		{"set.json with more", files{"set.json": `{"tools_from":"x"} {}`}, tool.Invalid, "set.json: something follows"},
 		{"set.json misspelt", files{"set.json": `{"tools_from":"x","server":["a"]}`}, tool.Invalid, `unknown field "server"`},
-		{"set.json without tools_from", files{"set.json": `{"servers":["a"]}`}, tool.Invalid, "set.json: tools_from is missing"},
-		{"tools from nowhere", files{"set.json": `{"tools_from":"not-there-at-all"}`}, tool.NotFound, "takes its tools from not-there-at-all"},
-		{"a server without tools", files{"set.json": `{"tools_from":"all","servers":["s","nobody","no-one"]}`, "all/tools.jsonl": `{"id":"a","name":"a","server":"s"}`}, tool.Invalid, "no tool in all is of the servers no-one, nobody"},
+		{"set.json without tools_from", files{"set.json": `{"servers":["a"]}`}, tool.Invalid,
+			"set.json: tools_from is missing"},
+		{"tools from nowhere", files{"set.json": `{"tools_from":"not-there-at-all"}`}, tool.NotFound,
+			"takes its tools from not-there-at-all"},
+		{"a server without tools",
+			files{"set.json": `{"tools_from":"all","servers":["s","nobody","no-one"]}`,
+				"all/tools.jsonl": `{"id":"a","name":"a","server":"s"}`}, tool.Invalid,
+			"no tool in all is of the servers no-one, nobody"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := evaltest.Load(c.in.write(t))
