@@ -2,13 +2,13 @@ package app
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
-	"callgate/internal/lazyregexp"
 	"callgate/tool"
 )
 
@@ -59,7 +59,7 @@ type ServerTool struct {
 	Off        bool
 }
 
-var serverName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,39}$`)
+var serverName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 
 // isServer reports whether a module is that of a server of this file.
 func (d *decoder) isServer(module string) bool {
@@ -157,7 +157,7 @@ func (d *decoder) command(s *Server) reader {
 }
 
 // foreignVariable is a variable as other programs' files write it.
-var foreignVariable = lazyregexp.New(`\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}`)
+var foreignVariable = regexp.MustCompile(`\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}`)
 
 // translateVariable reads text, and tells how a variable is written here.
 func (d *decoder) translateVariable(e entry) (string, bool) {

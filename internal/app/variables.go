@@ -3,12 +3,11 @@ package app
 import (
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-
-	"callgate/internal/lazyregexp"
 )
 
 // Vars is what the variables of an app file stand for outside it. The zero
@@ -34,8 +33,8 @@ const (
 )
 
 var (
-	variableName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-	secretName   = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
+	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	secretName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
 )
 
 // variables are those that the file itself defines, as they are written.

@@ -3,16 +3,16 @@ package importer
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	"callgate/internal/app"
-	"callgate/internal/lazyregexp"
 )
 
 const maxName = 40 // of a server in an app file
 
-var notInServer = lazyregexp.New(`[^a-z0-9_-]+`)
+var notInServer = regexp.MustCompile(`[^a-z0-9_-]+`)
 
 // validName makes a name one that an app file takes for a server.
 func validName(name string) string {

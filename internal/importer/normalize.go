@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"callgate/internal/app"
-	"callgate/internal/lazyregexp"
 )
 
 // transport decides how the server is spoken to, by what is named and what is
@@ -122,7 +122,7 @@ func (d *draft) folder() {
 	}
 }
 
-var windowsPath = lazyregexp.New(`^[A-Za-z]:[\\/]`)
+var windowsPath = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
 
 func (d *draft) relative(arg string) bool {
 	switch {
@@ -135,7 +135,7 @@ func (d *draft) relative(arg string) bool {
 	return err == nil
 }
 
-var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // inherit lets a program have the variables of the kernel's environment that
 // it was meant to hand on: docker run -e NAME takes NAME from its own.

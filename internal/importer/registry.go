@@ -2,11 +2,11 @@ package importer
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
 	"callgate/internal/importer/configtree"
-	"callgate/internal/lazyregexp"
 )
 
 // A server.json says how a server can be had: as a package that some program
@@ -255,7 +255,7 @@ func (d *draft) described(in *configtree.Value, name string) string {
 	return text
 }
 
-var braced = lazyregexp.New(`\{[A-Za-z_][A-Za-z0-9_-]*\}`)
+var braced = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_-]*\}`)
 
 // filled writes a text in which {name} stands for a variable.
 func (d *draft) filled(w *writer, text string, variables *configtree.Value) {

@@ -3,13 +3,12 @@ package importer
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
-
-	"callgate/internal/lazyregexp"
 )
 
-var notInName = lazyregexp.New(`[^A-Za-z0-9_]+`)
+var notInName = regexp.MustCompile(`[^A-Za-z0-9_]+`)
 
 // secretName makes a name one that a secret can have, and a shell too: it may
 // be set in the environment.
@@ -41,19 +40,19 @@ func (d *draft) ownSecret(name string) string {
 func serverSecret(server, name string) string { return secretName(server + "_" + name) }
 
 var (
-	secretWord = lazyregexp.New(`(?i)TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIAL|JWT|AUTHORIZATION|COOKIE|[_-]PAT$|[_-]PWD$|^PAT$`)
-	placeWord  = lazyregexp.New(`(?i)(?:PATH|FILE|DIR|FOLDER|URL|HOST)$`)
-	amountWord = lazyregexp.New(`(?i)TOKENS|KEYS|MAX|MIN|LIMIT|COUNT|SIZE|LENGTH|TTL|TIMEOUT|EXPIR`)
-	pathValue  = lazyregexp.New(`^(?:[~.]{0,2}[/\\]|[A-Za-z]:[\\/]|https?://)`)
-	digits     = lazyregexp.New(`^[0-9.]+$`)
-	truth      = lazyregexp.New(`(?i)^(?:true|false|yes|no|on|off|none|null)$`)
+	secretWord = regexp.MustCompile(`(?i)TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIAL|JWT|AUTHORIZATION|COOKIE|[_-]PAT$|[_-]PWD$|^PAT$`)
+	placeWord  = regexp.MustCompile(`(?i)(?:PATH|FILE|DIR|FOLDER|URL|HOST)$`)
+	amountWord = regexp.MustCompile(`(?i)TOKENS|KEYS|MAX|MIN|LIMIT|COUNT|SIZE|LENGTH|TTL|TIMEOUT|EXPIR`)
+	pathValue  = regexp.MustCompile(`^(?:[~.]{0,2}[/\\]|[A-Za-z]:[\\/]|https?://)`)
+	digits     = regexp.MustCompile(`^[0-9.]+$`)
+	truth      = regexp.MustCompile(`(?i)^(?:true|false|yes|no|on|off|none|null)$`)
 	// tokenForm is a value that is a secret whatever it is called.
-	tokenForm = lazyregexp.New(`^(?:gh[pousr]_|github_pat_|glpat-|sk-|sk_live_|sk_test_|rk_live_|xox[abeoprs]-|xapp-|sbp_|AKIA[0-9A-Z]{12}|AIza|ya29\.|eyJ[A-Za-z0-9_-]+\.|npm_|pypi-|hf_|figd_|lin_api_|ntn_|dop_v1_|shpat_|tvly-|pat[A-Za-z0-9]{14}\.)[A-Za-z0-9_.=/+-]{8,}$`)
-	scheme    = lazyregexp.New(`(?i)^((?:Bearer|Basic|Token|ApiKey|Bot|Key)\s+)(.+)$`)
-	assigned  = lazyregexp.New(`^(--?[A-Za-z][A-Za-z0-9_.-]*|[A-Za-z_][A-Za-z0-9_]*)=(.+)$`)
-	headerArg = lazyregexp.New(`^([A-Za-z][A-Za-z0-9-]*:\s*)(.+)$`)
-	query     = lazyregexp.New(`([?&])([A-Za-z0-9_.-]+)=([^&#\s]+)`)
-	userInfo  = lazyregexp.New(`(://[^/@:\s]*:)([^/@\s]+)(@)`)
+	tokenForm = regexp.MustCompile(`^(?:gh[pousr]_|github_pat_|glpat-|sk-|sk_live_|sk_test_|rk_live_|xox[abeoprs]-|xapp-|sbp_|AKIA[0-9A-Z]{12}|AIza|ya29\.|eyJ[A-Za-z0-9_-]+\.|npm_|pypi-|hf_|figd_|lin_api_|ntn_|dop_v1_|shpat_|tvly-|pat[A-Za-z0-9]{14}\.)[A-Za-z0-9_.=/+-]{8,}$`)
+	scheme    = regexp.MustCompile(`(?i)^((?:Bearer|Basic|Token|ApiKey|Bot|Key)\s+)(.+)$`)
+	assigned  = regexp.MustCompile(`^(--?[A-Za-z][A-Za-z0-9_.-]*|[A-Za-z_][A-Za-z0-9_]*)=(.+)$`)
+	headerArg = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*:\s*)(.+)$`)
+	query     = regexp.MustCompile(`([?&])([A-Za-z0-9_.-]+)=([^&#\s]+)`)
+	userInfo  = regexp.MustCompile(`(://[^/@:\s]*:)([^/@\s]+)(@)`)
 )
 
 // secretish reports whether a name says that its value is a secret.

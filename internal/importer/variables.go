@@ -3,10 +3,10 @@ package importer
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"callgate/internal/importer/configtree"
-	"callgate/internal/lazyregexp"
 )
 
 // writer writes a text as an app file has it, where {{ begins a variable: a
@@ -47,7 +47,7 @@ func escaped(s string) string { return strings.ReplaceAll(s, "{{", "{{{{") }
 
 // reserved is what would be taken for a secret of Callgate's, however it is
 // written.
-var reserved = lazyregexp.New(`\{\{\s*secret\.`)
+var reserved = regexp.MustCompile(`\{\{\s*secret\.`)
 
 // translate puts a client's text into the words of an app file.
 func (d *draft) translate(v *configtree.Value) string {
@@ -66,13 +66,13 @@ func (d *draft) written(w *writer, at int) string {
 }
 
 var (
-	dollarName  = lazyregexp.New(`^\$([A-Za-z_][A-Za-z0-9_]*)`)
-	bracesForm  = lazyregexp.New(`^\{(env|file):([^{}]+)\}`)
-	echo        = lazyregexp.New(`^\s*echo\s+(.*?)\s*$`)
-	namedForm   = lazyregexp.New(`(?s)^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$`)
-	prefixForm  = lazyregexp.New(`^([A-Za-z]+):(.+)$`)
-	plainWords  = lazyregexp.New(`^[A-Za-z0-9_./:@%+,=~-]+$`)
-	mustBeThere = lazyregexp.New(`^(?:env|secret|var|app)\.|^workdir$`)
+	dollarName  = regexp.MustCompile(`^\$([A-Za-z_][A-Za-z0-9_]*)`)
+	bracesForm  = regexp.MustCompile(`^\{(env|file):([^{}]+)\}`)
+	echo        = regexp.MustCompile(`^\s*echo\s+(.*?)\s*$`)
+	namedForm   = regexp.MustCompile(`(?s)^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$`)
+	prefixForm  = regexp.MustCompile(`^([A-Za-z]+):(.+)$`)
+	plainWords  = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=~-]+$`)
+	mustBeThere = regexp.MustCompile(`^(?:env|secret|var|app)\.|^workdir$`)
 )
 
 // expand writes a text with its variables translated.

@@ -2,13 +2,12 @@ package markdown
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/go-shiori/go-readability"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
-
-	"callgate/internal/lazyregexp"
 )
 
 const (
@@ -137,7 +136,7 @@ func fallbackMain(body *html.Node, weights map[*html.Node]weight) *html.Node {
 	return part
 }
 
-var unlikely = lazyregexp.New(`(?i)\b(nav|navbar|menu|sidebar|breadcrumbs?|footer|share|social|related|promo|sponsor|advert|ads?|banner|cookie|newsletter|subscribe|comments?|popup|pagination)\b`)
+var unlikely = regexp.MustCompile(`(?i)\b(nav|navbar|menu|sidebar|breadcrumbs?|footer|share|social|related|promo|sponsor|advert|ads?|banner|cookie|newsletter|subscribe|comments?|popup|pagination)\b`)
 
 // prune takes out what surrounds a text.
 func prune(part *html.Node, weights map[*html.Node]weight) {

@@ -1,11 +1,11 @@
 package toml
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
 	"callgate/internal/importer/configtree"
-	"callgate/internal/lazyregexp"
 )
 
 func (p *parser) value(depth int) (v configtree.Value, err error) {
@@ -238,9 +238,9 @@ const (
 )
 
 var (
-	whole = lazyregexp.New(`^(?:[+-]?(?:0|[1-9](?:_?\d)*)|0x[0-9a-fA-F](?:_?[0-9a-fA-F])*|0o[0-7](?:_?[0-7])*|0b[01](?:_?[01])*)$`)
-	point = lazyregexp.New(`^[+-]?(?:(?:0|[1-9](?:_?\d)*)(?:\.\d(?:_?\d)*)?(?:[eE][+-]?\d(?:_?\d)*)?|inf|nan)$`)
-	times = lazyregexp.New(`^(?:` + date + `(?:[Tt ]` + clock + `(?:[Zz]|[+-]\d{2}:\d{2})?)?|` + clock + `)$`)
+	whole = regexp.MustCompile(`^(?:[+-]?(?:0|[1-9](?:_?\d)*)|0x[0-9a-fA-F](?:_?[0-9a-fA-F])*|0o[0-7](?:_?[0-7])*|0b[01](?:_?[01])*)$`)
+	point = regexp.MustCompile(`^[+-]?(?:(?:0|[1-9](?:_?\d)*)(?:\.\d(?:_?\d)*)?(?:[eE][+-]?\d(?:_?\d)*)?|inf|nan)$`)
+	times = regexp.MustCompile(`^(?:` + date + `(?:[Tt ]` + clock + `(?:[Zz]|[+-]\d{2}:\d{2})?)?|` + clock + `)$`)
 )
 
 // scalar reads true and false, numbers and times.

@@ -2,9 +2,9 @@ package memory
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
-	"callgate/internal/lazyregexp"
 	"callgate/internal/module/memory/memstore"
 	"callgate/tool"
 )
@@ -86,9 +86,9 @@ func writeFacts(b *strings.Builder, facts []*memstore.Entry) {
 // orders, also where they touch a word; any other tag that stands by itself;
 // and the frames that are written in brackets.
 var (
-	framing = lazyregexp.New(`(?i)<\s*/?\s*(?:\||!|\?|/|(?:sys|assistant|user|human|developer|instruction|tool|function|invoke|parameter|antml|working_memory|memory|message|prompt|reminder|important|admin|override|start_of|end_of|begin_of|think|context|result)[^<>]*>?)`)
-	tag     = lazyregexp.New(`(^|[^\w])<(/?[A-Za-z][^<>]*)>`)
-	bracket = lazyregexp.New(`(?i)\[\s*/?\s*(?:INST|SYS|SYSTEM|USER|ASSISTANT|TOOL_CALLS?|TOOL_RESULTS?|AVAILABLE_TOOLS|IMG|PREFIX|SUFFIX)\b[^\]\n]*\]`)
+	framing = regexp.MustCompile(`(?i)<\s*/?\s*(?:\||!|\?|/|(?:sys|assistant|user|human|developer|instruction|tool|function|invoke|parameter|antml|working_memory|memory|message|prompt|reminder|important|admin|override|start_of|end_of|begin_of|think|context|result)[^<>]*>?)`)
+	tag     = regexp.MustCompile(`(^|[^\w])<(/?[A-Za-z][^<>]*)>`)
+	bracket = regexp.MustCompile(`(?i)\[\s*/?\s*(?:INST|SYS|SYSTEM|USER|ASSISTANT|TOOL_CALLS?|TOOL_RESULTS?|AVAILABLE_TOOLS|IMG|PREFIX|SUFFIX)\b[^\]\n]*\]`)
 )
 
 // fenceText is a remembered text as it may stand in a prompt: on one line, not

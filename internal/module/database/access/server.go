@@ -5,12 +5,12 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
-	"callgate/internal/lazyregexp"
 	"callgate/internal/module/database/engine"
 	"callgate/internal/module/database/mysql"
 	"callgate/internal/module/database/postgres"
@@ -77,7 +77,7 @@ func opened[E engine.Engine](e E, err error) (engine.Engine, error) {
 }
 
 // zone is how a time zone is written.
-var zone = lazyregexp.New(`^[A-Za-z0-9_+:/-]{1,64}$`)
+var zone = regexp.MustCompile(`^[A-Za-z0-9_+:/-]{1,64}$`)
 
 func (t *Target) checkOptions() error {
 	known := []string{"timezone"}

@@ -1,10 +1,9 @@
 package redact
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
-
-	"callgate/internal/lazyregexp"
 )
 
 // patterns are tried in this order: what spans lines or holds other secrets first.
@@ -12,25 +11,25 @@ import (
 var patterns = []pattern{
 	{
 		needles:    needles("private key"),
-		expression: lazyregexp.New(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)`),
+		expression: regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)`),
 	},
 	{
 		needles:    needles("://"),
-		expression: lazyregexp.New(`://[^\s/:@"']*:([^\s/"']+)@`),
+		expression: regexp.MustCompile(`://[^\s/:@"']*:([^\s/"']+)@`),
 		keep:       refers,
 	},
 	{
 		needles:    needles("authorization"),
-		expression: lazyregexp.New(`(?i)authorization\\*["']?\s*[:=]\s*\\*["']?(?:[a-z]+ +)?([^\s"'\\,]{6,})`),
+		expression: regexp.MustCompile(`(?i)authorization\\*["']?\s*[:=]\s*\\*["']?(?:[a-z]+ +)?([^\s"'\\,]{6,})`),
 		keep:       plain,
 	},
 	{
 		needles:    needles("cookie"),
-		expression: lazyregexp.New(`(?i)cookie\\*["']?\s*[:=]\s*\\*["']?([^\s"'\\]{6,}[^\n"'\\]*)`),
+		expression: regexp.MustCompile(`(?i)cookie\\*["']?\s*[:=]\s*\\*["']?([^\s"'\\]{6,}[^\n"'\\]*)`),
 	},
 	{
 		needles:    needles("bearer", "basic", "token"),
-		expression: lazyregexp.New(`(?i)(?:bearer|basic|token)\s+([a-z0-9._~+/=-]{12,})`),
+		expression: regexp.MustCompile(`(?i)(?:bearer|basic|token)\s+([a-z0-9._~+/=-]{12,})`),
 		keep:       soft,
 	},
 	{
@@ -41,22 +40,22 @@ var patterns = []pattern{
 	},
 	{
 		needles:    needles("key=", "sig", "auth=", "code="),
-		expression: lazyregexp.New(`[?&](?:key|sig|signature|auth|code)=([^&\s"']{6,})`),
+		expression: regexp.MustCompile(`[?&](?:key|sig|signature|auth|code)=([^&\s"']{6,})`),
 		keep:       plain,
 	},
 	{
 		needles:    calledSecret,
-		expression: lazyregexp.New(`(?i)` + named + quote + `\s*(?:=>|:=|==?|:)\s*` + value),
+		expression: regexp.MustCompile(`(?i)` + named + quote + `\s*(?:=>|:=|==?|:)\s*` + value),
 		keep:       plain,
 	},
 	{
 		needles:    calledSecret,
-		expression: lazyregexp.New(`(?i)` + named + quote + `\s+(?:is|was|are|est|ist|es|lautet)\s+(?:now |set to )?` + value),
+		expression: regexp.MustCompile(`(?i)` + named + quote + `\s+(?:is|was|are|est|ist|es|lautet)\s+(?:now |set to )?` + value),
 		keep:       prose,
 	},
 	{
 		needles:    needles("-p", "-t", "-s", "-a"),
-		expression: lazyregexp.New(`(?i)(?:^|\s)--?(?:password|passwd|token|secret|api-key)\s+` + value),
+		expression: regexp.MustCompile(`(?i)(?:^|\s)--?(?:password|passwd|token|secret|api-key)\s+` + value),
 		keep:       plain,
 	},
 }
@@ -79,7 +78,7 @@ const (
 )
 
 // known are secrets that their makers gave a look of their own.
-var known = lazyregexp.New(strings.Join([]string{
+var known = regexp.MustCompile(strings.Join([]string{
 	`\bsk-[A-Za-z0-9_-]{16,}`,                         // OpenAI, Anthropic and many after them
 	`\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}`,   // Stripe
 	`\bwhsec_[A-Za-z0-9+/=]{16,}`,                     //

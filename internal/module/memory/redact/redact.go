@@ -17,8 +17,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"callgate/internal/lazyregexp"
 )
 
 // Mark stands where a secret stood.
@@ -64,18 +62,13 @@ func IsEmpty(text string) bool {
 }
 
 // marks are the places that this package or the kernel's scrubber left.
-var marks = lazyregexp.New(`\[redacted\]|\[secret [^\]\n]*\]`)
+var marks = regexp.MustCompile(`\[redacted\]|\[secret [^\]\n]*\]`)
 
 // pattern is one way that secrets look.
 type pattern struct {
 	needles    []string // in small letters; a text with none of them has nothing to find
-	expression finder
+	expression *regexp.Regexp
 	keep       func(value string) bool // not a secret after all; may be nil
-}
-
-// finder is a regular expression, compiled or not yet.
-type finder interface {
-	FindAllStringSubmatchIndex(text string, n int) [][]int
 }
 
 // redact puts the mark in the place of what the last group of the expression
