@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	writeTries = 4         // tries of a write while other processes replace the file
-	staleAfter = time.Hour // the age from which a temporary file is removed
-	tempSuffix = ".*.tmp"
+	writeTries    = 4         // how often the file may be replaced under a writer
+	staleAfter    = time.Hour // a file written aside that nobody renamed by then
+	damagedSuffix = ".*.tmp"
 )
 
 // read returns the whole file. A file that does not exist, or is too large, counts
@@ -115,11 +115,11 @@ func (c *Cache) current(f *os.File) bool {
 
 var errReplaced = errors.New("another process replaced the file first")
 
-// replace replaces the file by a new one. If the old file is given, it must still
-// have its name.
+// replace puts a whole new file in the place of the old one, which may be given
+// open: then it must still be the one of that name.
 func (c *Cache) replace(data []byte, old *os.File) error {
 	c.sweep()
-	f, err := os.CreateTemp(filepath.Dir(c.path), filepath.Base(c.path)+tempSuffix) // mode 0600
+	f, err := os.CreateTemp(filepath.Dir(c.path), filepath.Base(c.path)+damagedSuffix) // mode 0600
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (c *Cache) replace(data []byte, old *os.File) error {
 			err = errReplaced
 		}
 		if runtime.GOOS == "windows" {
-			old.Close() // an open file cannot be replaced there
+			old.Close() // a file that is open cannot be replaced there
 		}
 	}
 	if err == nil {
@@ -142,12 +142,12 @@ func (c *Cache) replace(data []byte, old *os.File) error {
 	return err
 }
 
-// sweep removes temporary files of killed processes.
+// sweep removes what killed processes left aside.
 func (c *Cache) sweep() {
 	dir, base := filepath.Split(c.path)
 	left, _ := os.ReadDir(dir)
 	for _, entry := range left {
-		if own, _ := filepath.Match(base+tempSuffix, entry.Name()); !own {
+		if own, _ := filepath.Match(base+damagedSuffix, entry.Name()); !own {
 			continue
 		}
 		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > staleAfter {
