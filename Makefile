@@ -7,7 +7,7 @@ export GORACE = atexit_sleep_ms=0
 GO ?= go
 BIN := bin/callgate
 
-.PHONY: run test e2e soak build lint house bench cross windows deps clean
+.PHONY: run test e2e soak build lint house bench weight cross windows deps clean
 
 ## run: start a kernel on a scratch workspace and say what to try.
 run: build
@@ -63,6 +63,10 @@ windows:
 ## bench: the numbers of docs/PERFORMANCE.md.
 bench:
 	@scripts/bench.sh
+
+## weight: the size of the program, what is dead weight in it, and its memory.
+weight:
+	@scripts/weight.sh
 
 deps:
 	@scripts/deps.sh

@@ -15,7 +15,8 @@ import (
 // means, and its tests prove that each fires.
 var rules = house.Rules{
 	Layers: [][]string{
-		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/feed", "internal/durable"},
+		{"tool", "internal/nearest", "internal/version", "internal/house", "internal/feed", "internal/durable",
+			"internal/lazyregexp", "internal/memtrim"},
 		{"llm", "internal/secret", "internal/statedir", "internal/document"},
 		{"internal/protocol"},
 		{"internal/search/embed", "internal/search/lexical", "internal/search/embedapi", "internal/search/vectorcache",

@@ -9,8 +9,9 @@ Modules, in the order of the steps:
 
     recipe      every number that can be turned, in one place
     normalise   text to words; the one normaliser, ported to Go
+    texts       reads the training texts
     tokenizer   words to pieces; trains the pieces
-    corpus      reads, encodes and samples the training pairs
+    corpus      encodes and samples the training pairs
     phrases     the polite words that surround requests, by language
     teacher     vectors of a larger model for the English texts
     train       learns the rows

@@ -30,7 +30,7 @@ from typing import Iterable, Sequence
 import numpy as np
 
 from . import tensors
-from .corpus import read_groups
+from .texts import read_groups
 from .tokenizer import Unigram
 
 NAME_WEIGHT = 0.3

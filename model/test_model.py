@@ -28,6 +28,7 @@ import numpy as np
 from . import corpus, evaluate, export, recipe, reference, temper, tensors
 from .normalise import normalise, strip_accents, words
 from .recipe import Recipe
+from .texts import read, sample_for_pieces
 from .tokenizer import UNKNOWN, Piece, Unigram, byte_piece, save, with_bytes
 
 TORCH = importlib.util.find_spec("torch") is not None
@@ -163,7 +164,7 @@ class Reading(Folder):
         toy_data(self.folder)
 
     def test_toy(self) -> None:
-        texts = corpus.read(self.folder, replace(Recipe(), unaccented=0.0))
+        texts = read(self.folder, replace(Recipe(), unaccented=0.0))
         self.assertEqual((len(texts.foreign), len(texts.left), list(texts.languages)), (90, 90, ["xx"]))
         self.assertEqual(texts.english[texts.meaning[0]], "open close")
         self.assertEqual(texts.foreign[0], "aufmachen schliessen")
@@ -177,31 +178,31 @@ class Reading(Folder):
             path = self.folder / ("corpus.tsv" + ending)
             path.write_bytes(pack(plain))
             with self.subTest(ending):
-                self.assertEqual(len(corpus.read(self.folder, Recipe()).languages), 1)
+                self.assertEqual(len(read(self.folder, Recipe()).languages), 1)
             path.unlink()
         with self.assertRaises(FileNotFoundError):
-            corpus.read(self.folder, Recipe())
+            read(self.folder, Recipe())
 
     def test_bad_line_is_told_with_its_number(self) -> None:
         (self.folder / "corpus.tsv").write_text("=\topen\nno tab here\n", encoding="utf-8")
         with self.assertRaisesRegex(ValueError, "corpus.tsv:2"):
-            corpus.read(self.folder, Recipe())
+            read(self.folder, Recipe())
 
     def test_translation_without_english_is_refused(self) -> None:
         (self.folder / "corpus.tsv").write_text("de\töffnen\n", encoding="utf-8")
         with self.assertRaisesRegex(ValueError, "before the first English"):
-            corpus.read(self.folder, Recipe())
+            read(self.folder, Recipe())
 
     def test_some_accents_are_left_out(self) -> None:
-        texts = corpus.read(self.folder, replace(Recipe(), unaccented=1.0, accented="xx"))
+        texts = read(self.folder, replace(Recipe(), unaccented=1.0, accented="xx"))
         added = texts.foreign[90:]
         self.assertEqual(len(added), 18)  # the pairs with the one accented word
         self.assertTrue(all("loschen" in text for text in added))
 
     def test_pieces_see_small_languages_whole(self) -> None:
         settings = replace(Recipe(), unaccented=0.0, sample_per_language=10, sample_english=2)
-        texts = corpus.read(self.folder, settings)
-        self.assertEqual(len(corpus.sample_for_pieces(texts, settings, 1)), 10 + 2 * len(texts.english))
+        texts = read(self.folder, settings)
+        self.assertEqual(len(sample_for_pieces(texts, settings, 1)), 10 + 2 * len(texts.english))
 
 
 class Sampling(Folder):
@@ -211,7 +212,7 @@ class Sampling(Folder):
         lines = ["=\topen"] + ["de\tdatei"] * 16 + ["xx\tfenster"]
         (self.folder / "corpus.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
         (self.folder / "pairs_en.tsv").write_text("often\topen\tclose\nnever\tread\ttable\n", encoding="utf-8")
-        return corpus.encode(corpus.read(self.folder, self.SETTINGS), Unigram(toy_pieces()), self.SETTINGS)
+        return corpus.encode(read(self.folder, self.SETTINGS), Unigram(toy_pieces()), self.SETTINGS)
 
     def test_languages_are_drawn_by_the_power_of_their_size(self) -> None:
         encoded = self.encoded()
@@ -297,6 +298,13 @@ class Export(Folder):
         save(other, self.folder / "tokenizer.json")
         self.assertTrue(any("has the pieces" in line for line in reference.check(self.folder)))
 
+    def test_compressed_pieces_are_read(self) -> None:
+        plain = self.folder / "tokenizer.json"
+        with gzip.open(self.folder / "tokenizer.json.gz", "wb") as packed:
+            packed.write(plain.read_bytes())
+        plain.unlink()
+        self.assertEqual(Unigram.load(plain).pieces, self.tokenizer.pieces)
+
     def test_what_does_not_fit_is_refused(self) -> None:
         with self.assertRaisesRegex(ValueError, "another tokenizer"):
             export.write(self.folder, self.rows[:-1], self.tokenizer, [16])
@@ -369,7 +377,7 @@ class Tempering(Folder):
                 rows[number["▁" + word], 10] = chance.normal() * 3
         rows[:, 11] += 1.0
         self.rows, self.pieces = rows, pieces
-        self.encoded = corpus.encode(corpus.read(self.folder, self.SETTINGS), pieces, self.SETTINGS)
+        self.encoded = corpus.encode(read(self.folder, self.SETTINGS), pieces, self.SETTINGS)
 
     def accuracy(self, rows: np.ndarray) -> float:
         language = evaluate.Language("xx", list(TOY.values()), list(TOY))
@@ -400,7 +408,7 @@ class Training(Folder):
         super().setUp()
         toy_data(self.folder)
         self.tokenizer = Unigram(toy_pieces())
-        self.texts = corpus.read(self.folder, self.SETTINGS)
+        self.texts = read(self.folder, self.SETTINGS)
         self.encoded = corpus.encode(self.texts, self.tokenizer, self.SETTINGS)
 
     def accuracy(self, rows: np.ndarray) -> float:

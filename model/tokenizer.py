@@ -21,6 +21,7 @@ from typing import Iterable, Sequence
 
 from . import recipe as recipes
 from .normalise import words
+from .texts import find, open_text, read, sample_for_pieces
 
 UNKNOWN = "<unk>"
 # What an unknown character costs beyond the rarest piece, so that any piece
@@ -54,7 +55,9 @@ class Unigram:
 
     @classmethod
     def load(cls, path: Path) -> "Unigram":
-        model = json.loads(path.read_text(encoding="utf-8"))["model"]
+        """Read a tokenizer.json, which may be compressed, with the ending that says so."""
+        with open_text(find(path.parent, path.name)) as file:
+            model = json.load(file)["model"]
         if model["type"] != "Unigram":
             raise ValueError(f"{path} holds a {model['type']} model; only Unigram is read")
         return cls([(text, score) for text, score in model["vocab"]])
@@ -169,8 +172,6 @@ def pieces_per_word(tokenizer: Unigram, texts: Iterable[str]) -> float:
 
 
 def main() -> None:
-    from . import corpus
-
     parser = argparse.ArgumentParser(description="Train the pieces.")
     parser.add_argument("--data", type=Path, required=True, help="folder with the training texts")
     parser.add_argument("--work", type=Path, required=True, help="folder for what the steps leave each other")
@@ -179,8 +180,8 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
     recipe = recipes.from_arguments(arguments, recipes.of_work(arguments.work))
-    texts = corpus.read(arguments.data, recipe)
-    sample = corpus.sample_for_pieces(texts, recipe, arguments.processes)
+    texts = read(arguments.data, recipe)
+    sample = sample_for_pieces(texts, recipe, arguments.processes)
     print(f"{len(sample)} texts, {sum(map(len, sample)) / 1e6:.1f} M characters", flush=True)
     pieces = train(sample, recipe)
     save(pieces, arguments.work / "tokenizer.json")

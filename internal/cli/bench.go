@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -15,10 +13,10 @@ import (
 )
 
 func (p *program) benchCommand() *cobra.Command {
-	var picture, model string
-	var markdown, languages bool
+	var model string
+	var languages bool
 	c := p.leaf("search DIR ...", "Try the search engine on datasets: keywords, meaning, and both",
-		"  callgate bench search my-dataset\n  callgate bench search --svg quality.svg --languages a b c",
+		"  callgate bench search my-dataset\n  callgate bench search --model models/mine --languages a b c",
 		cobra.MinimumNArgs(1), func(ctx context.Context, args []string) error {
 			reports, err := p.runSearchBench(ctx, args, model)
 			if err != nil {
@@ -27,15 +25,13 @@ func (p *program) benchCommand() *cobra.Command {
 			if languages {
 				reports = eval.ByLang(reports)
 			}
-			return p.showBench(reports, picture, markdown)
+			return p.showBench(reports)
 		})
 	c.Long = `A dataset is a folder with tools.jsonl {id, name, description, parameters},
 queries.jsonl {id, text, lang} and qrels.jsonl {query, tool, rel}: one JSON
 object on each line.`
 	f := c.Flags()
-	f.StringVar(&picture, "svg", "", "also draw nDCG@10 into this file")
 	f.StringVar(&model, "model", "", "folder of a static model (default the one that is built in)")
-	f.BoolVar(&markdown, "markdown", false, "write the table as Markdown")
 	f.BoolVar(&languages, "languages", false, "a row for each language, of datasets that have several")
 	return p.group("bench", "Measure how well, and how fast, it works here", "", c)
 }
@@ -71,30 +67,9 @@ func (p *program) runSearchBench(ctx context.Context, dirs []string, folder stri
 	return reports, nil
 }
 
-func (p *program) showBench(reports []eval.Named, picture string, markdown bool) error {
-	if picture != "" {
-		if err := draw(picture, reports); err != nil {
-			return err
-		}
-		p.status("drawn into %s", picture)
-	}
-	switch {
-	case p.json:
+func (p *program) showBench(reports []eval.Named) error {
+	if p.json {
 		return p.writeJSON(reports)
-	case markdown:
-		return writeError(eval.Markdown(p.Stdout, reports))
-	default:
-		return writeError(eval.Table(p.Stdout, reports))
 	}
-}
-
-func draw(path string, reports []eval.Named) error {
-	f, err := os.Create(path)
-	if err == nil {
-		err = errors.Join(eval.SVG(f, reports), f.Close())
-	}
-	if err != nil {
-		return &tool.Error{Op: "cli", Kind: tool.Failed, Message: "the picture cannot be drawn into " + tool.Truncate(path), Err: err}
-	}
-	return nil
+	return writeError(eval.Table(p.Stdout, reports))
 }

@@ -86,8 +86,15 @@ func (p *program) bridge(ctx context.Context, f bridgeFlags) error {
 		return err
 	}
 	defer stream.Close()
+	if p.Trim != nil && !f.private {
+		defer time.AfterFunc(trimAfter, func() { _ = p.Trim() }).Stop() // where it fails, only memory is lost
+	}
 	return stream.Relay(ctx, p.Stdin, p.Stdout, client.RelayOptions{Grace: stopTimeout, Gone: func() bool { return peerClosed(p.Stdout) }})
 }
+
+// trimAfter is how long a bridge keeps the memory that its start needed: until
+// the client has its first answers.
+const trimAfter = time.Second
 
 // stopTimeout is how long the answers may take to what a client asked before it
 // closed its end.

@@ -35,6 +35,7 @@ import (
 	"golang.org/x/term"
 
 	"callgate/internal/cli/render"
+	"callgate/internal/memtrim"
 	"callgate/internal/statedir"
 	"callgate/tool"
 )
@@ -47,6 +48,7 @@ type Host struct {
 	Getenv func(string) string
 	Now    func() time.Time // default time.Now
 	Tools  []*tool.Tool     // beside the built-in ones, in kernels started here
+	Trim   func() error     // returns memory of the process once it is a bridge, which only copies; nil: it keeps it
 }
 
 // Main runs a command line on the process's own streams and signals, and
@@ -59,7 +61,9 @@ func Main(args []string, tools ...*tool.Tool) int {
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // so that a second signal ends the process
-	return Run(ctx, Host{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Tools: tools}, args)
+	return Run(ctx, Host{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Tools: tools, Trim: memtrim.Trim,
+	}, args)
 }
 
 // Run runs one command line and returns its exit code. When ctx ends, what it

@@ -9,8 +9,8 @@ import (
 	"callgate/tool"
 )
 
-// Catalog is what one reader may find: a fixed set of tools and the state of
-// the index when it was made. It is safe for concurrent use.
+// Catalog holds the tools that one caller may find, and the state of the index
+// when it was made. It is immutable.
 type Catalog struct {
 	index *Index
 	state *state
@@ -18,8 +18,8 @@ type Catalog struct {
 	slots []int32      // of each tool in the state
 }
 
-// Catalog makes the catalog of some tools. Those that the index does not hold
-// are added to it first.
+// Catalog makes a catalog of tools. Tools that the index does not hold are added
+// to it first.
 func (x *Index) Catalog(ctx context.Context, tools []*tool.Tool) (*Catalog, error) {
 	c := &Catalog{index: x, tools: slices.Clone(tools)}
 	slices.SortFunc(c.tools, func(a, b *tool.Tool) int {
@@ -36,11 +36,11 @@ func (x *Index) Catalog(ctx context.Context, tools []*tool.Tool) (*Catalog, erro
 	return c, nil
 }
 
-// Current reports whether the index still is as it was when the catalog was
-// made. One that is not may be made again: more tools may have their vectors.
+// Current reports whether the index did not change since the catalog was made.
+// If it did, a new catalog may find more: further tools may have vectors.
 func (c *Catalog) Current() bool { return c.index.current.Load() == c.state }
 
-// Len is how many tools the catalog has.
+// Len is the number of tools.
 func (c *Catalog) Len() int { return len(c.tools) }
 
 // Search answers a request.
@@ -63,11 +63,11 @@ func (c *Catalog) Search(ctx context.Context, r Request) (*Response, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, &tool.Error{Op: "search", Kind: tool.Cancelled, Message: "the search was cancelled", Err: err}
 		}
-		var meaning []float32
+		var vector []float32
 		if vectors != nil {
-			meaning = vectors[i]
+			vector = vectors[i]
 		}
-		found, matched := c.find(q, meaning, r, limit)
+		found, matched := c.find(q, vector, r, limit)
 		answer.Answers[i] = found
 		if !matched {
 			answer.Unmatched = append(answer.Unmatched, q)
@@ -81,20 +81,23 @@ func (r *Request) check() (limit int, err error) {
 	const op = "search"
 	switch {
 	case len(r.Queries) > MaxQueries:
-		return 0, tool.Errorf(op, tool.Invalid, "%d queries at once are too many", len(r.Queries)).WithHint("ask at most %d", MaxQueries)
+		return 0, tool.Errorf(op, tool.Invalid, "%d queries at once are too many", len(r.Queries)).
+			WithHint("ask at most %d", MaxQueries)
 	case r.Limit < 0 || r.Offset < 0 || r.Offset > maxOffset:
 		return 0, tool.Errorf(op, tool.Invalid, "limit and offset must be from 0 to %d", maxOffset)
 	}
 	switch r.Filter.MaxRisk {
 	case "", tool.Low, tool.Medium, tool.High:
 	default:
-		return 0, tool.Errorf(op, tool.Invalid, "max risk %q is not a risk", tool.Truncate(string(r.Filter.MaxRisk))).WithHint("use low, medium or high")
+		return 0, tool.Errorf(op, tool.Invalid, "max risk %q is not a risk", tool.Truncate(string(r.Filter.MaxRisk))).
+			WithHint("use low, medium or high")
 	}
 	for _, e := range r.Filter.SideEffects {
 		switch e {
 		case tool.None, tool.Read, tool.Write, tool.External:
 		default:
-			return 0, tool.Errorf(op, tool.Invalid, "%q is not a side effect", tool.Truncate(string(e))).WithHint("use none, read, write or external")
+			return 0, tool.Errorf(op, tool.Invalid, "%q is not a side effect", tool.Truncate(string(e))).
+				WithHint("use none, read, write or external")
 		}
 	}
 	if r.Limit == 0 {
@@ -103,7 +106,7 @@ func (r *Request) check() (limit int, err error) {
 	return min(r.Limit, MaxLimit), nil
 }
 
-// queries are those that say something, made fit to be read.
+// queries returns the queries that are not empty, as valid UTF-8 of limited length.
 func (r *Request) queries() []string {
 	var list []string
 	for _, q := range r.Queries {
@@ -115,7 +118,7 @@ func (r *Request) queries() []string {
 	return list
 }
 
-// browse lists the tools by name.
+// browse lists tools by name.
 func (c *Catalog) browse(r Request, limit int) Answer {
 	a := Answer{}
 	for _, t := range c.tools {

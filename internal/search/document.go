@@ -8,19 +8,20 @@ import (
 	"callgate/tool"
 )
 
-// key is the content of a tool as search sees it: equal keys, equal documents.
+// key is a hash of what search reads of a tool: equal keys, equal documents.
 type key [16]byte
 
-// document is a tool as search sees it.
+// document is a tool with its key.
 type document struct {
 	key  key
 	tool *tool.Tool
 }
 
-// maxText bounds what is embedded of one description: meaning is told early.
+// maxText limits the part of a description that is embedded: its beginning says
+// what the tool does.
 const maxText = 2000
 
-// newDocument takes a tool's key, without reading its schema.
+// newDocument computes the key of a tool, without reading its schema.
 func newDocument(t *tool.Tool) document {
 	h := sha256.New()
 	part := func(s string) {
@@ -45,7 +46,7 @@ func newDocument(t *tool.Tool) document {
 	return document{key: key(sum[:16]), tool: t}
 }
 
-// lexical is the document for the keyword half.
+// lexical returns the document for the keyword half.
 func (d document) lexical() lexical.Doc {
 	t := d.tool
 	doc := lexical.Doc{
@@ -58,7 +59,7 @@ func (d document) lexical() lexical.Doc {
 	return doc
 }
 
-// texts are what the meaning half reads: the whole tool, and its name alone.
+// texts returns what is embedded: the text of the whole tool, and its name alone.
 func (d document) texts() (whole, name string) {
 	t := d.tool
 	name = strings.ReplaceAll(t.ID.Dotted(), ".", " ")

@@ -7,17 +7,17 @@ import (
 	"callgate/internal/search/embed/vector"
 )
 
-// Embedder turns texts into vectors of one length whose cosine tells how near
-// two texts are in meaning.
+// Embedder turns texts into vectors of the same dimension. Their cosine is the
+// similarity of the texts' meanings.
 type Embedder interface {
-	ID() string // names the model and its version: equal IDs, equal vectors
+	ID() string // of the model and its version: equal IDs, equal vectors
 	EmbedAll(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Static is an embedder that looks its vectors up in a table.
+// Static is an embedder with a static model.
 type Static struct{ Model *embed.Static }
 
-// ID names the model.
+// ID is the ID of the model.
 func (s Static) ID() string { return s.Model.ID() }
 
 // EmbedAll never fails.
@@ -27,14 +27,14 @@ func (s Static) EmbedAll(_ context.Context, texts []string) ([][]float32, error)
 	return list, nil
 }
 
-// The recipe of a tool's row. Its name is part of a cache's name, so that
-// another recipe begins another cache.
+// The recipe of a tool's row. It is part of the name of a cache, so that a new
+// recipe begins a new cache.
 const (
 	recipe     = "whole + 0.3 name, 1"
 	nameWeight = 0.3
 )
 
-// embedded makes the rows of documents.
+// embedded computes the rows of documents.
 func embedded(ctx context.Context, e Embedder, docs []document) ([]vector.Row, error) {
 	texts := make([]string, 0, 2*len(docs))
 	for _, d := range docs {
@@ -52,8 +52,8 @@ func embedded(ctx context.Context, e Embedder, docs []document) ([]vector.Row, e
 	return rows, nil
 }
 
-// combine is a tool's row: a dot product with it is the mean of two cosines,
-// the name's counting less.
+// combine computes a tool's row. The dot product with it is the weighted mean of
+// two cosines.
 func combine(whole, name []float32) vector.Row {
 	sum := make([]float32, len(whole))
 	for i := range sum {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Why tells in a line why a tool was found: for each word of the query the way
-// that led to the tool and where, and how near the two are in meaning.
+// Why explains in one line why a tool was found: for each word of the query how
+// and where it matched, and the similarity of the meanings.
 func (h Hit) Why() string {
 	type line struct {
 		text   string

@@ -12,11 +12,11 @@ import (
 	"callgate/tool"
 )
 
-// Options is how an index is made. The zero value searches by keywords alone.
+// Options configure an index. The zero value searches by keywords alone.
 type Options struct {
 	Embedder Embedder
-	Cache    string     // folder in which vectors are kept; empty: none are kept
-	Synonyms [][]string // groups of words that mean the same, beside the built-in ones
+	Cache    string     // folder of the vector cache; empty: no cache
+	Synonyms [][]string // groups of synonyms, in addition to the built-in ones
 }
 
 // Index holds documents by content. It is safe for concurrent use.
@@ -24,7 +24,7 @@ type Index struct {
 	opts    Options
 	current atomic.Pointer[state]
 
-	mu      sync.Mutex // one writer of the state at a time
+	mu      sync.Mutex // held by the writer of the state
 	vectors vectorIndexer
 }
 
@@ -32,7 +32,7 @@ type Index struct {
 type state struct {
 	words   *lexical.Index
 	vectors vector.Matrix
-	docs    []document // by slot; one that was given up has no tool
+	docs    []document // by slot; a removed document has no tool
 	rows    []int32    // slot → row of vectors, or none
 	slots   map[key]int32
 	byTool  map[*tool.Tool]int32
@@ -40,7 +40,7 @@ type state struct {
 
 const none = -1
 
-// New makes an empty index. Close it to keep what it has embedded.
+// New makes an empty index. Close writes its vectors to the cache.
 func New(opts Options) *Index {
 	x := &Index{opts: opts}
 	x.vectors.index = x
@@ -55,11 +55,11 @@ func (x *Index) empty() *state {
 	}
 }
 
-// Close waits for what is being embedded to stop, and keeps what is done.
+// Close stops embedding, and writes the vectors to the cache.
 func (x *Index) Close() error { return x.vectors.close() }
 
-// Sync makes the index hold exactly these tools. Those whose content it holds
-// already cost next to nothing.
+// Sync makes the index hold exactly these tools. Tools that it holds already
+// cost next to nothing.
 func (x *Index) Sync(ctx context.Context, tools []*tool.Tool) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -67,7 +67,7 @@ func (x *Index) Sync(ctx context.Context, tools []*tool.Tool) error {
 	next, added := old.with(tools, map[key]int32{})
 	gone := old.without(next)
 	if dead := len(old.docs) - len(old.slots) + len(gone); dead > len(next.slots)/2+64 {
-		// Mostly given-up slots: begin anew, with the vectors there are.
+		// Most slots are removed: build a new state, with the vectors that exist.
 		fresh := x.empty()
 		next, added = fresh.with(tools, map[key]int32{})
 		return x.publish(ctx, next, added)
@@ -79,7 +79,7 @@ func (x *Index) Sync(ctx context.Context, tools []*tool.Tool) error {
 	return x.publish(ctx, next, added)
 }
 
-// ensure returns a state that holds these tools, among others.
+// ensure returns a state that holds at least these tools.
 func (x *Index) ensure(ctx context.Context, tools []*tool.Tool) (*state, error) {
 	holds := func(s *state) bool {
 		return !slices.ContainsFunc(tools, func(t *tool.Tool) bool { _, ok := s.byTool[t]; return !ok })
@@ -104,8 +104,8 @@ func (x *Index) ensure(ctx context.Context, tools []*tool.Tool) (*state, error) 
 	return x.current.Load(), nil
 }
 
-// with returns a state in which tools have slots beside those that are kept,
-// and the documents that are new to it, which have yet to be read.
+// with returns a state in which tools have slots in addition to those of keep,
+// and the documents that are new in it and not indexed yet.
 func (s *state) with(tools []*tool.Tool, keep map[key]int32) (next *state, added []document) {
 	next = &state{
 		words: s.words, vectors: s.vectors, docs: slices.Clone(s.docs), rows: slices.Clone(s.rows),
@@ -130,7 +130,7 @@ func (s *state) with(tools []*tool.Tool, keep map[key]int32) (next *state, added
 	return next, added
 }
 
-// find returns a tool's document and its slot, when it has one.
+// find returns a tool's document, and its slot or none.
 func (s *state) find(t *tool.Tool) (document, int32) {
 	if slot, ok := s.byTool[t]; ok {
 		return document{s.docs[slot].key, t}, slot
@@ -142,7 +142,7 @@ func (s *state) find(t *tool.Tool) (document, int32) {
 	return d, none
 }
 
-// without returns the slots that another state has given up.
+// without returns the slots that the next state does not use any more.
 func (s *state) without(next *state) []int {
 	var gone []int
 	for k, slot := range s.slots {
@@ -154,8 +154,9 @@ func (s *state) without(next *state) []int {
 	return gone
 }
 
-// publish reads the added documents into a state and makes it the current one.
-// The vectors that are at hand, or quickly made, are in it; the rest follow.
+// publish indexes the added documents in a state and makes it the current one.
+// The state has the vectors that are cached or quickly computed; the others are
+// added later.
 func (x *Index) publish(ctx context.Context, next *state, added []document) error {
 	next.words = next.words.Append(described(added))
 	if err := ctx.Err(); err != nil {
@@ -169,14 +170,14 @@ func (x *Index) publish(ctx context.Context, next *state, added []document) erro
 	return nil
 }
 
-// described are the documents for the keyword half, read on all cores.
+// described returns the documents for the keyword half, read on all cores.
 func described(docs []document) []lexical.Doc {
 	list := make([]lexical.Doc, len(docs))
 	inParallel(len(docs), func(i int) { list[i] = docs[i].lexical() })
 	return list
 }
 
-// inParallel does n things on all cores.
+// inParallel calls do for 0 to n-1, on all cores.
 func inParallel(n int, do func(i int)) {
 	const few = 64
 	if n < few {

@@ -7,15 +7,16 @@ import (
 	"callgate/internal/search/lexical"
 )
 
-// maxNesting is how deep inner parameters are looked for.
+// maxNesting limits the depth at which inner parameters are read.
 const maxNesting = 5
 
-// params are the parameters of an input schema as they are written, inner ones
-// after their owner. A schema that is not an object with properties has none.
+// params returns the parameters of an input schema in the order in which they
+// are written, inner ones after their owner. A schema that is not an object with
+// properties has none.
 //
-// Thousands of schemas are read at a start, of which three members count: so
-// the rest is passed over rather than decoded. What is passed over is not
-// judged; a schema that is not JSON is read as far as it goes.
+// A start reads thousands of schemas and needs three keys of each, so the rest
+// is skipped and not decoded. What is skipped is not validated: text that is not
+// JSON is read up to the mistake.
 func params(schema json.RawMessage) []lexical.Param {
 	p := &paramReader{scanner: scanner{text: schema}}
 	p.schema(none, 0)
@@ -27,7 +28,7 @@ type paramReader struct {
 	list []lexical.Param
 }
 
-// schema takes a schema, which describes the parameter own, or none.
+// schema reads a schema, which describes the parameter own, or none.
 func (p *paramReader) schema(own, depth int) {
 	p.object(func(key []byte) {
 		switch {
@@ -46,13 +47,13 @@ func (p *paramReader) schema(own, depth int) {
 	})
 }
 
-// scanner walks JSON text. It always comes forward, so it ends on any text.
+// scanner reads JSON text. Every step advances, so it ends on any text.
 type scanner struct {
 	text []byte
 	at   int
 }
 
-// next is the next byte that is no space, or 0 at the end.
+// next skips white space and returns the next byte, 0 at the end.
 func (s *scanner) next() byte {
 	for ; s.at < len(s.text); s.at++ {
 		switch c := s.text[s.at]; c {
@@ -64,8 +65,8 @@ func (s *scanner) next() byte {
 	return 0
 }
 
-// object calls member for each key of an object; it must take the value.
-// Anything that is no object is passed over.
+// object calls member for each key of an object; member must read the value. A
+// value of another kind is skipped.
 func (s *scanner) object(member func(key []byte)) {
 	if s.next() != '{' {
 		s.skip()
@@ -94,7 +95,7 @@ func (s *scanner) object(member func(key []byte)) {
 	}
 }
 
-// string takes a string, and returns what stands between its quotes.
+// string reads a string, and returns the text between its quotes.
 func (s *scanner) string() []byte {
 	s.at++
 	start := s.at
@@ -114,7 +115,7 @@ func (s *scanner) string() []byte {
 	return s.text[start:]
 }
 
-// skip takes a value, whatever it is.
+// skip reads a value of any kind.
 func (s *scanner) skip() {
 	depth := 0
 	for {
@@ -131,7 +132,7 @@ func (s *scanner) skip() {
 			s.at++
 		case ',', ':':
 			s.at++
-			if depth == 0 { // not a value at all
+			if depth == 0 { // there is no value
 				return
 			}
 			continue
@@ -146,7 +147,7 @@ func (s *scanner) skip() {
 	}
 }
 
-// unquote is the text of a string's inside.
+// unquote decodes the text between the quotes of a string.
 func unquote(inside []byte) string {
 	if bytes.IndexByte(inside, '\\') < 0 {
 		return string(bytes.ToValidUTF8(inside, []byte("\uFFFD")))

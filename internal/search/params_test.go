@@ -12,7 +12,7 @@ import (
 	"callgate/internal/search/lexical"
 )
 
-// decoded is what params should find, by decoding all of it; by name.
+// decoded returns what params should find, by decoding the whole schema; by name.
 func decoded(schema []byte, depth int) []lexical.Param {
 	var s, properties map[string]json.RawMessage
 	_ = json.Unmarshal(schema, &s)
@@ -39,10 +39,13 @@ func sorted(list []lexical.Param) []lexical.Param {
 
 var schemas = []string{
 	`{}`, `true`, `null`, `[]`, `"properties"`, ``, `{"properties":true}`, `{"properties":{}}`,
-	`{"type":"object","properties":{"path":{"type":"string","description":"where \"it\" lies\n\u00e9"},"b":{"enum":["}","{",[1,2,{"description":"no"}]]},"a":true}}`,
-	`{"$defs":{"x":{"properties":{"no":{}}}},"properties":{"z":{"properties":{"description":{"type":"string"}},"description":"deep"}},"required":["z"]}`,
+	`{"type":"object","properties":{"path":{"type":"string","description":"where \"it\" lies\n\u00e9"},` +
+		`"b":{"enum":["}","{",[1,2,{"description":"no"}]]},"a":true}}`,
+	`{"$defs":{"x":{"properties":{"no":{}}}},"properties":{"z":{"properties":{"description":{"type":"string"}},` +
+		`"description":"deep"}},"required":["z"]}`,
 	`{"properties":{"d":{"description":{"not":"text"}},"n":{"description":null}}}`,
-	`{"properties":{"list":{"type":"array","items":{"properties":{"inner":{"description":"within","properties":{"innermost":{}}}}}}}}`,
+	`{"properties":{"list":{"type":"array","items":{"properties":{"inner":{"description":"within",` +
+		`"properties":{"innermost":{}}}}}}}}`,
 	` { "properties" : { "s" : { "description" : "spaced" } } } `,
 }
 
@@ -54,13 +57,15 @@ func TestParams(t *testing.T) {
 	}
 }
 
-// FuzzParams reads any text without an end in sight, and JSON as decoding it
-// would.
+// params ends on any text, and reads JSON as a decoder does.
 func FuzzParams(f *testing.F) {
 	for _, schema := range schemas {
 		f.Add([]byte(schema))
 	}
-	for _, broken := range []string{`{"properties":{"a":{"description":"x`, `{"properties":{"a"`, `{"properties":{]}`, `{{{{`, `{"properties":{"a":1 2 3}}`, `{"a":,"properties":{"b":{}}}`} {
+	for _, broken := range []string{
+		`{"properties":{"a":{"description":"x`, `{"properties":{"a"`, `{"properties":{]}`, `{{{{`,
+		`{"properties":{"a":1 2 3}}`, `{"a":,"properties":{"b":{}}}`,
+	} {
 		f.Add([]byte(broken))
 	}
 	f.Fuzz(func(t *testing.T, schema []byte) {
@@ -75,8 +80,8 @@ func FuzzParams(f *testing.F) {
 	})
 }
 
-// twice reports whether a text could name a member twice, or with escapes:
-// then decoding and params may rightly differ.
+// twice reports whether a text could name a key twice, or with escapes: then
+// decoding and params may differ.
 func twice(schema []byte) bool {
 	again, err := json.Marshal(json.RawMessage(schema))
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"callgate/internal/search/bench"
 	"callgate/internal/search/embed"
 	"callgate/internal/search/eval"
+	"callgate/internal/search/eval/evaltest"
 )
 
 const shared = "../../../shared/bench"
@@ -23,11 +24,11 @@ func builtin(t testing.TB) search.Embedder {
 	return search.Static{Model: m}
 }
 
-// load reads a dataset, or skips where its tools are not at hand.
+// load reads a dataset, or skips the test where its tools are missing.
 func load(t testing.TB, dir string) *eval.Set {
 	t.Helper()
-	set, err := eval.Load(dir)
-	if errors.Is(err, eval.ErrToolsAbsent) {
+	set, err := evaltest.Load(dir)
+	if errors.Is(err, evaltest.ErrToolsAbsent) {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -36,8 +37,8 @@ func load(t testing.TB, dir string) *eval.Set {
 	return set
 }
 
-// try returns what each engine is worth on a dataset.
-func try(t *testing.T, set *eval.Set) map[string]eval.Report {
+// measure runs each engine on a dataset.
+func measure(t *testing.T, set *eval.Set) map[string]eval.Report {
 	t.Helper()
 	engines, err := bench.Engines(t.Context(), set, builtin(t))
 	if err != nil {
@@ -50,8 +51,8 @@ func try(t *testing.T, set *eval.Set) map[string]eval.Report {
 	return reports
 }
 
-// TestQuality holds what is found on the public development sets against the
-// BM25 baselines that are given with them.
+// TestQuality compares the engine on the public development sets with their BM25
+// baselines.
 func TestQuality(t *testing.T) {
 	if _, err := os.Stat(shared); err != nil {
 		t.Skip("the public datasets are not beside the project: quality is not measured")
@@ -66,8 +67,9 @@ func TestQuality(t *testing.T) {
 	for name, least := range baseline {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := try(t, load(t, filepath.Join(shared, name)))
-			t.Logf("nDCG@10: keywords %.3f, meaning %.3f, both %.3f; to beat %.3f", r["keywords"].NDCG10, r["meaning"].NDCG10, r["both"].NDCG10, least)
+			r := measure(t, load(t, filepath.Join(shared, name)))
+			t.Logf("nDCG@10: keywords %.3f, meaning %.3f, both %.3f; to beat %.3f",
+				r["keywords"].NDCG10, r["meaning"].NDCG10, r["both"].NDCG10, least)
 			if r["both"].NDCG10 <= least {
 				t.Errorf("nDCG@10 %.3f does not beat %.3f", r["both"].NDCG10, least)
 			}
@@ -75,10 +77,10 @@ func TestQuality(t *testing.T) {
 	}
 }
 
-// TestAcrossLanguages asks for 91 things in 15 ways, over 606 tools that are
-// described in English but for a few.
+// TestAcrossLanguages makes 91 requests in 15 forms, over 606 tools of which
+// nearly all are described in English.
 func TestAcrossLanguages(t *testing.T) {
-	r := try(t, load(t, "testdata/crosslang"))["both"]
+	r := measure(t, load(t, "testdata/crosslang"))["both"]
 	sum, n := 0.0, 0.0
 	for lang, scores := range r.Langs {
 		t.Logf("%-8s right tool in the first five: %.2f", lang, scores.Hit5)
@@ -98,11 +100,11 @@ func TestAcrossLanguages(t *testing.T) {
 	}
 }
 
-// TestSituations asks for the same things by telling of a situation, which
-// takes knowledge of the world that this engine has little of. It is here so
-// that nobody makes it worse unawares.
+// TestSituations makes the same requests indirectly, by describing a situation.
+// That takes knowledge of the world, of which this engine has little. The test
+// notices a change for the worse.
 func TestSituations(t *testing.T) {
-	r := try(t, load(t, "testdata/situations"))
+	r := measure(t, load(t, "testdata/situations"))
 	t.Logf("right tool in the first five: keywords %.3f, both %.3f", r["keywords"].Hit5, r["both"].Hit5)
 	if r["both"].Hit5 < .60 {
 		t.Errorf("%.3f", r["both"].Hit5)

@@ -16,31 +16,31 @@ const (
 	maxQuery     = 4000 // bytes of a query that are read
 )
 
-// Request asks for tools. Several queries are answered one by one; with none,
-// the catalog is browsed by name.
+// Request asks for tools. Each query has an answer of its own. A request
+// without queries lists the catalog by name.
 type Request struct {
 	Queries []string
 	Filter  Filter
 	Limit   int // per query; 0 is DefaultLimit
-	Offset  int // how many of each query's results to pass over
-	// Used is how often the reader called a tool of late, by dotted name: what
-	// was useful once is likely to be meant again.
+	Offset  int // the number of each query's results to skip
+	// Used is the number of recent calls of each tool by the caller, by dotted
+	// name. A tool that was used is more likely to be meant again.
 	Used map[string]int
-	// Half leaves one half out, to see what each is worth.
-	Half Mode
+	// Mode leaves one half out, to measure the other.
+	Mode Mode
 }
 
-// Mode is which half of the engine answers.
+// Mode says which half of the engine answers.
 type Mode int
 
-// The halves.
+// The modes.
 const (
 	Both Mode = iota
 	Keywords
 	Semantic
 )
 
-// Filter narrows a search. The zero value lets everything pass.
+// Filter narrows a search. The zero value accepts every tool.
 type Filter struct {
 	Modules     []string          // any of these
 	Tags        []string          // any of these
@@ -51,39 +51,40 @@ type Filter struct {
 // Response is the answer to a request.
 type Response struct {
 	Answers []Answer
-	// Unmatched are the queries that nothing answers well. What was found for
-	// them is in their answers all the same.
+	// Unmatched are the queries without a good answer. Their answers hold the
+	// best tools nevertheless.
 	Unmatched []string
-	// Degraded says why keywords alone were looked at; empty: they were not.
+	// Degraded says why only keywords were used; empty: meaning was used, too.
 	Degraded string
 }
 
-// Answer is what one query found.
+// Answer holds the results of one query.
 type Answer struct {
 	Query string
 	Hits  []Hit // best first
-	Total int   // how many there are in all
+	Total int   // the number of results, with those beyond the limit
 }
 
-// Hit is one tool that was found, and why.
+// Hit is one tool that was found, with the reasons.
 type Hit struct {
 	Tool     *tool.Tool
-	Score    float64 // orders the hits of one query; browsing gives 0
-	Semantic float64 // how near query and tool are in meaning, -1 to 1
-	Matches  []Match // which words of the query the tool has
+	Score    float64 // orders the hits of one query; 0 in a request without queries
+	Semantic float64 // similarity of the meanings of query and tool, -1 to 1
+	Matches  []Match // the words of the query that the tool has
 }
 
 // Match is one word of a query that a tool has.
 type Match struct {
-	Word  string // as it stands in the query
-	Found string // as it stands in the tool, when it differs
-	Field string // where: name, alias, tag, description …
+	Word  string // as written in the query
+	Found string // as written in the tool, if it differs
+	Field string // name, alias, tag, description …
 	How   string // exact, stem, prefix, typo, synonym …
 }
 
-// Passes reports whether a tool is let through.
+// Passes reports whether the filter accepts a tool.
 func (f Filter) Passes(t *tool.Tool) bool {
-	if len(f.Modules) > 0 && !slices.ContainsFunc(f.Modules, func(m string) bool { return within(t.ID.Namespace, m) }) {
+	inModule := func(module string) bool { return within(t.ID.Namespace, module) }
+	if len(f.Modules) > 0 && !slices.ContainsFunc(f.Modules, inModule) {
 		return false
 	}
 	if len(f.Tags) > 0 && !slices.ContainsFunc(f.Tags, func(want string) bool {
@@ -97,12 +98,12 @@ func (f Filter) Passes(t *tool.Tool) bool {
 	return len(f.SideEffects) == 0 || slices.Contains(f.SideEffects, sideEffect(t))
 }
 
-// within reports whether a module is another, or part of it.
+// within reports whether a module is the given one, or a part of it.
 func within(module, of string) bool {
 	return module == of || strings.HasPrefix(module, of) && len(module) > len(of) && module[len(of)] == '.'
 }
 
-// sideEffect is a tool's side effect with its default spelled out.
+// sideEffect is the side effect of a tool, or the default.
 func sideEffect(t *tool.Tool) tool.SideEffect {
 	if t.Runtime.SideEffect == "" {
 		return tool.Write
@@ -110,7 +111,7 @@ func sideEffect(t *tool.Tool) tool.SideEffect {
 	return t.Runtime.SideEffect
 }
 
-// open reports whether a filter lets everything pass.
+// open reports whether the filter accepts every tool.
 func (f Filter) open() bool {
 	return len(f.Modules) == 0 && len(f.Tags) == 0 && f.MaxRisk == "" && len(f.SideEffects) == 0
 }

@@ -12,24 +12,26 @@ import (
 //	10 × cosine + ½ × keywords + used
 //
 // where cosine compares the query with the tool's text and name, and keywords
-// is the field-weighted BM25 of the keyword half: the form that the seeds give
-// (semantic × 10 + keyword boost). RATIONALE has the table of what else was
-// tried.
+// is the field-weighted BM25 of the keyword half. RATIONALE has the table of the
+// formulas that were measured.
 const (
-	meaningWeight = 10.0
-	keywordWeight = 0.5
-	usedWeight    = 0.5 // for each use of late,
-	usedMost      = 3.0 // up to this
+	semanticWeight = 10.0
+	keywordWeight  = 0.5
+	usedWeight     = 0.5 // for each recent use,
+	usedMost       = 3.0 // up to this
 
-	minKnown      = 0.5 // share of a query's words that the catalog knows
-	minSimilarity = 0.2 // meaning that answers a query whose words it does not; 1 in 20 of our requests in other languages has less
+	// A query has a good answer if the catalog knows this share of its words, or
+	// if a tool is this similar in meaning. Of our requests in other languages 1
+	// in 20 is less similar to its tool.
+	minKnown      = 0.5
+	minSimilarity = 0.2
 )
 
-// scratch is the room that one query takes; it is used again.
+// scratch holds the buffers of one query, for reuse.
 type scratch struct {
-	words    []float32
-	meanings []float32
-	found    []scored
+	words   []float32 // keyword scores, by slot
+	cosines []float32 // by row
+	found   []scored
 }
 
 type scored struct {
@@ -39,28 +41,28 @@ type scored struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// find answers one query. matched is false when nothing answers it well.
+// find answers one query. It reports matched as false when there is no good answer.
 func (c *Catalog) find(query string, vector []float32, r Request, limit int) (a Answer, matched bool) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	words := c.state.words.Query(query)
 	s.words = words.Scores(s.words)
 	if vector != nil {
-		s.meanings = c.state.vectors.Scores(vector, s.meanings)
+		s.cosines = c.state.vectors.Scores(vector, s.cosines)
 	} else {
-		s.meanings = s.meanings[:0]
+		s.cosines = s.cosines[:0]
 	}
-	if r.Half == Semantic {
+	if r.Mode == Semantic {
 		clear(s.words)
 	}
-	c.score(s, vector != nil && r.Half != Keywords, r)
+	c.score(s, vector != nil && r.Mode != Keywords, r)
 
 	a = Answer{Query: query, Total: len(s.found)}
 	for _, f := range best(s.found, r.Offset, limit) {
 		h := Hit{Tool: c.tools[f.index], Score: round(float64(f.score))}
 		slot := c.slots[f.index]
 		if row := c.state.rows[slot]; vector != nil && row != none {
-			h.Semantic = round(float64(s.meanings[row]))
+			h.Semantic = round(float64(s.cosines[row]))
 		}
 		for _, w := range words.Why(int(slot)) {
 			h.Matches = append(h.Matches, Match{Word: w.Word, Found: w.Match, Field: w.Field, How: string(w.Route)})
@@ -70,29 +72,30 @@ func (c *Catalog) find(query string, vector []float32, r Request, limit int) (a 
 	return a, c.answers(s, words.Known())
 }
 
-// answers reports whether anything found answers the query well: its words
-// are mostly known here, or something is near to it in meaning.
+// answers reports whether the query has a good answer: most of its words are
+// known, or a tool is similar in meaning.
 func (c *Catalog) answers(s *scratch, known float64) bool {
 	if known >= minKnown {
 		return len(s.found) > 0
 	}
 	for _, f := range s.found {
-		if row := c.state.rows[c.slots[f.index]]; row != none && int(row) < len(s.meanings) && s.meanings[row] >= minSimilarity {
+		row := c.state.rows[c.slots[f.index]]
+		if row != none && int(row) < len(s.cosines) && s.cosines[row] >= minSimilarity {
 			return true
 		}
 	}
 	return false
 }
 
-// score fills s.found with every tool that passes the filter and has a score.
-func (c *Catalog) score(s *scratch, meaning bool, r Request) {
+// score fills s.found with the tools that pass the filter and have a score.
+func (c *Catalog) score(s *scratch, semantic bool, r Request) {
 	s.found = s.found[:0]
 	open := r.Filter.open()
 	for i, slot := range c.slots {
 		score := keywordWeight * s.words[slot]
-		if meaning {
+		if semantic {
 			if row := c.state.rows[slot]; row != none {
-				score += meaningWeight * s.meanings[row]
+				score += semanticWeight * s.cosines[row]
 			}
 		}
 		if score <= 0 || !open && !r.Filter.Passes(c.tools[i]) {
@@ -111,8 +114,8 @@ func (c *Catalog) score(s *scratch, meaning bool, r Request) {
 	}
 }
 
-// best returns the best of the found, past an offset, best first. Equal scores
-// stand in the catalog's order, which is by name.
+// best returns the results after an offset up to a limit, best first. Equal
+// scores keep the order of the catalog, which is by name.
 func best(found []scored, offset, limit int) []scored {
 	order := func(a, b scored) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.index, b.index))
@@ -122,7 +125,8 @@ func best(found []scored, offset, limit int) []scored {
 		slices.SortFunc(found, order)
 		return found[min(offset, len(found)):]
 	}
-	// A heap of the best so far, worst on top: most tools never enter it.
+	// A heap of the best results so far, with the worst on top: most tools never
+	// enter it.
 	top := found[:want:want]
 	slices.SortFunc(top, func(a, b scored) int { return order(b, a) })
 	for _, f := range found[want:] {

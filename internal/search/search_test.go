@@ -23,14 +23,18 @@ func makeTool(dotted, description string, r tool.Runtime, tags ...string) *tool.
 		panic(err)
 	}
 	return &tool.Tool{
-		ID:      tool.ID{Namespace: namespace, Name: name, Version: tool.Version{Major: 1}},
-		Spec:    tool.Spec{Name: dotted, Description: description, Tags: tags, Input: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"where it lies"}}}`)},
+		ID: tool.ID{Namespace: namespace, Name: name, Version: tool.Version{Major: 1}},
+		Spec: tool.Spec{
+			Name: dotted, Description: description, Tags: tags,
+			Input: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"where it lies"}}}`),
+		},
 		Runtime: r,
 	}
 }
 
 func fixture() []*tool.Tool {
-	read, write := tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, tool.Runtime{Risk: tool.High, SideEffect: tool.Write}
+	read := tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}
+	write := tool.Runtime{Risk: tool.High, SideEffect: tool.Write}
 	return []*tool.Tool{
 		makeTool("files.read", "Read the text of a file.", read, "text"),
 		makeTool("files.remove", "Delete a file or a folder for good.", write),
@@ -90,7 +94,8 @@ func TestFinds(t *testing.T) {
 func TestSeveralQueriesAndTheUnmatched(t *testing.T) {
 	c := catalog(t, search.New(search.Options{Embedder: builtin(t)}), fixture())
 	found := find(t, c, search.Request{Queries: []string{"send mail", "  ", "zzzz qqqq", "weather"}, Limit: 2})
-	if len(found.Answers) != 3 || found.Answers[0].Query != "send mail" || names(found.Answers[2])[0] != "weather.forecast" {
+	if len(found.Answers) != 3 || found.Answers[0].Query != "send mail" ||
+		names(found.Answers[2])[0] != "weather.forecast" {
 		t.Fatalf("got %+v", found)
 	}
 	if diff := cmp.Diff([]string{"zzzz qqqq"}, found.Unmatched); diff != "" {
@@ -120,9 +125,12 @@ func TestFilters(t *testing.T) {
 		{"part of a name is no module", search.Filter{Modules: []string{"mai"}}, nil},
 		{"a tag", search.Filter{Tags: []string{"TEXT"}}, []string{"files.read", "mail.send"}},
 		{"low risk", search.Filter{MaxRisk: tool.Low}, []string{"files.read", "mail.list", "weather.forecast"}},
-		{"medium risk counts what says nothing", search.Filter{MaxRisk: tool.Medium, Modules: []string{"db", "files"}}, []string{"db.query", "files.read"}},
-		{"a side effect, the default spelled out", search.Filter{SideEffects: []tool.SideEffect{tool.Write}}, []string{"db.query", "files.remove"}},
-		{"several", search.Filter{Modules: []string{"mail"}, SideEffects: []tool.SideEffect{tool.External}}, []string{"mail.send"}},
+		{"no risk is medium risk", search.Filter{MaxRisk: tool.Medium, Modules: []string{"db", "files"}},
+			[]string{"db.query", "files.read"}},
+		{"no side effect is the default", search.Filter{SideEffects: []tool.SideEffect{tool.Write}},
+			[]string{"db.query", "files.remove"}},
+		{"several", search.Filter{Modules: []string{"mail"}, SideEffects: []tool.SideEffect{tool.External}},
+			[]string{"mail.send"}},
 	}
 	for _, test := range tests {
 		for _, queries := range [][]string{nil, {"a file, the weather, mail or a query"}} {
@@ -144,11 +152,12 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// TestUsedOfLate lets what was useful rise, and not without bound.
+// A tool that was used recently rises, up to a limit.
 func TestUsedOfLate(t *testing.T) {
 	c := catalog(t, search.New(search.Options{Embedder: builtin(t)}), fixture())
 	score := func(uses int) float64 {
-		a := find(t, c, search.Request{Queries: []string{"read a file"}, Limit: 6, Used: map[string]int{"files.remove": uses}}).Answers[0]
+		used := map[string]int{"files.remove": uses}
+		a := find(t, c, search.Request{Queries: []string{"read a file"}, Limit: 6, Used: used}).Answers[0]
 		return a.Hits[slices.Index(names(a), "files.remove")].Score
 	}
 	if plain, some, many := score(0), score(2), score(1000); some <= plain || many <= some || many > plain+3.001 {
@@ -156,8 +165,8 @@ func TestUsedOfLate(t *testing.T) {
 	}
 }
 
-// TestCatalogIsAllThereIs searches with catalogs of several readers, while the
-// index holds more: nobody finds what is not theirs.
+// A catalog finds only its own tools, while the index holds those of several
+// callers.
 func TestCatalogIsAllThereIs(t *testing.T) {
 	x := search.New(search.Options{Embedder: builtin(t)})
 	all := fixture()
@@ -174,12 +183,15 @@ func TestCatalogIsAllThereIs(t *testing.T) {
 	}
 }
 
-// TestComingAndGoing syncs an index through many generations and compares it
-// with one that was made anew: the same tools, the same scores.
+// After many generations an index finds the same tools, with the same scores, as
+// a new one.
 func TestComingAndGoing(t *testing.T) {
 	var pool []*tool.Tool
 	for i := range 300 {
-		pool = append(pool, makeTool(fmt.Sprintf("m%d.act%d", i%7, i), fmt.Sprintf("Does thing number %d with %s and %s.", i, []string{"files", "mail", "music", "maps"}[i%4], []string{"colour", "sound", "light"}[i%3]), tool.Runtime{}))
+		things := []string{"files", "mail", "music", "maps"}
+		senses := []string{"colour", "sound", "light"}
+		text := fmt.Sprintf("Does thing number %d with %s and %s.", i, things[i%4], senses[i%3])
+		pool = append(pool, makeTool(fmt.Sprintf("m%d.act%d", i%7, i), text, tool.Runtime{}))
 	}
 	x := search.New(search.Options{Embedder: builtin(t)})
 	for generation := range 12 {
@@ -214,8 +226,8 @@ func scored(r *search.Response) (list []string) {
 	return list
 }
 
-// TestConcurrently searches while generations change: no answer holds a tool
-// of another catalog, and the race detector is content.
+// Searches run while generations change: no answer holds a tool of another
+// catalog, and there is no data race.
 func TestConcurrently(t *testing.T) {
 	x := search.New(search.Options{Embedder: builtin(t)})
 	all := fixture()
@@ -250,7 +262,7 @@ func TestConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// moody is an embedder that is slow to learn, and may be down.
+// moody is an embedder that is slow, and may be down.
 type moody struct {
 	search.Embedder
 	mu    sync.Mutex
@@ -280,7 +292,7 @@ func (m *moody) count() int {
 	return m.asked
 }
 
-// settled searches until meaning takes part.
+// settled searches until meaning is used.
 func settled(t *testing.T, x *search.Index, tools []*tool.Tool) *search.Response {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -296,8 +308,8 @@ func settled(t *testing.T, x *search.Index, tools []*tool.Tool) *search.Response
 	}
 }
 
-// TestEndpoint is an embedder that is not asked while a state is made: until
-// it has answered, keywords stand alone; once it has, a restart asks nothing.
+// An endpoint is not asked while a state is made. Until it has answered, only
+// keywords are used; after that, a restart asks it nothing.
 func TestEndpoint(t *testing.T) {
 	folder := t.TempDir()
 	m := &moody{Embedder: builtin(t)}
@@ -335,12 +347,17 @@ func TestEndpointThatIsDownFromTheStart(t *testing.T) {
 }
 
 func FuzzSearch(f *testing.F) {
-	for _, seed := range []string{"read a file", "", "\xff\xfe", "supprimer\x00", strings.Repeat("а", 5000), "🙂🙃", "files.read", "a\u202eb", "ＦＩＬＥ"} {
+	for _, seed := range []string{
+		"read a file", "", "\xff\xfe", "supprimer\x00", strings.Repeat("а", 5000), "🙂🙃", "files.read", "a\u202eb", "ＦＩＬＥ",
+	} {
 		f.Add(seed, seed)
 	}
 	model := builtin(f)
 	f.Fuzz(func(t *testing.T, query, text string) {
-		all := append(fixture(), &tool.Tool{ID: tool.ID{Namespace: "x", Name: "y"}, Spec: tool.Spec{Description: text, Aliases: []string{text}, Input: json.RawMessage(text)}})
+		all := append(fixture(), &tool.Tool{
+			ID:   tool.ID{Namespace: "x", Name: "y"},
+			Spec: tool.Spec{Description: text, Aliases: []string{text}, Input: json.RawMessage(text)},
+		})
 		x := search.New(search.Options{Embedder: model})
 		if err := x.Sync(context.Background(), all); err != nil {
 			t.Fatal(err)

@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	batchSize  = 256             // documents that are embedded at a time
-	retryAfter = 5 * time.Second // a failure
-	queryTime  = 3 * time.Second // in which an endpoint must answer a search
+	batchSize  = 256             // documents that are embedded in one request
+	retryAfter = 5 * time.Second // the time from a failure to the next try
+	queryTime  = 3 * time.Second // the time that an endpoint has to embed a query
 )
 
-// vectorIndexer makes the vectors of an index.
+// vectorIndexer computes the vectors of an index.
 //
 // # Law
 //
-// A static model is asked while a state is made, so it never lags. An endpoint
-// is asked behind the state, batch after batch, by at most one goroutine; each
-// batch makes a new state. Until a tool has its vector, keywords stand alone
-// for it. When the endpoint fails the goroutine ends, and the first search
-// after a while starts it again: nothing ticks while nobody searches.
+// A static model is asked while a state is made, so its vectors are never late.
+// An endpoint is asked in the background, batch after batch, by at most one
+// goroutine; each batch makes a new state. Until a tool has its vector, it is
+// found by keywords alone. When the endpoint fails, the goroutine ends, and the
+// first search after retryAfter starts it again: there is no timer.
 type vectorIndexer struct {
 	index *Index
 
 	mu      sync.Mutex
-	cache   *vectorcache.Cache // nil until the length of vectors is known
+	cache   *vectorcache.Cache // nil until the dimension of the vectors is known
 	opened  bool
-	missing []document // wait to be embedded
+	missing []document // to be embedded
 	running bool
 	failure error
 	failed  time.Time
@@ -42,26 +42,26 @@ type vectorIndexer struct {
 	done    sync.WaitGroup
 }
 
-// attach gives documents of a state that is not published yet the rows that
-// are at hand, or quickly made, and returns the documents that have none.
-func (m *vectorIndexer) attach(s *state, docs []document) (missing []document) {
-	e := m.index.opts.Embedder
+// attach adds the rows of documents that are cached, or quickly computed, to a
+// state that is not published yet. It returns the documents without a row.
+func (v *vectorIndexer) attach(s *state, docs []document) (missing []document) {
+	e := v.index.opts.Embedder
 	if e == nil || len(docs) == 0 {
 		return nil
 	}
 	static, quick := e.(Static)
 	if quick {
-		m.open(static.Model.Dim())
+		v.open(static.Model.Dim())
 	}
-	have, missing := m.cached(docs)
+	have, missing := v.cached(docs)
 	if quick && len(missing) > 0 {
 		rows, err := embedded(context.Background(), e, missing)
 		if err == nil {
-			m.keep(missing, rows)
-			have, missing = m.both(docs, have, missing, rows), nil
+			v.keep(missing, rows)
+			have, missing = merged(docs, have, missing, rows), nil
 		}
 	}
-	s.give(have)
+	s.addRows(have)
 	return missing
 }
 
@@ -71,14 +71,14 @@ type withRow struct {
 	row vector.Row
 }
 
-// both are the documents that were at hand and those that were made, in the
-// order in which they were added: a state is a function of what it was given.
-func (m *vectorIndexer) both(docs []document, have []withRow, made []document, rows []vector.Row) []withRow {
+// merged returns the rows that were cached and those that were computed, in the
+// order of the documents: so a state depends only on its documents.
+func merged(docs []document, have []withRow, computed []document, rows []vector.Row) []withRow {
 	all := make(map[key]vector.Row, len(docs))
 	for _, h := range have {
 		all[h.key] = h.row
 	}
-	for i, d := range made {
+	for i, d := range computed {
 		all[d.key] = rows[i]
 	}
 	list := make([]withRow, len(docs))
@@ -88,9 +88,9 @@ func (m *vectorIndexer) both(docs []document, have []withRow, made []document, r
 	return list
 }
 
-// give adds rows to a state that is not published yet. A document that it no
-// longer holds, or that has a row, is passed over.
-func (s *state) give(have []withRow) {
+// addRows adds rows to a state that is not published yet. It skips documents
+// that the state no longer holds, or that have a row.
+func (s *state) addRows(have []withRow) {
 	rows := make([]vector.Row, 0, len(have))
 	for _, h := range have {
 		slot, ok := s.slots[h.key]
@@ -111,22 +111,23 @@ func rowLen(rows []vector.Row) int {
 	return len(rows[0].Values)
 }
 
-// open opens the cache for vectors of a length, once.
-func (m *vectorIndexer) open(dim int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.opened || m.index.opts.Cache == "" {
+// open opens the cache for vectors of a dimension, once.
+func (v *vectorIndexer) open(dim int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.opened || v.index.opts.Cache == "" {
 		return
 	}
-	m.opened = true
-	m.cache, _ = vectorcache.Open(m.index.opts.Cache, m.index.opts.Embedder.ID()+"\n"+recipe, dim) // without one, vectors are made anew
+	v.opened = true
+	name := v.index.opts.Embedder.ID() + "\n" + recipe
+	v.cache, _ = vectorcache.Open(v.index.opts.Cache, name, dim) // without a cache, vectors are computed again
 }
 
-// cached splits documents into those whose rows the cache has, and the rest.
-func (m *vectorIndexer) cached(docs []document) (have []withRow, missing []document) {
-	m.mu.Lock()
-	cache := m.cache
-	m.mu.Unlock()
+// cached returns the rows that the cache has, and the documents without one.
+func (v *vectorIndexer) cached(docs []document) (have []withRow, missing []document) {
+	v.mu.Lock()
+	cache := v.cache
+	v.mu.Unlock()
 	if cache == nil {
 		return nil, docs
 	}
@@ -140,87 +141,87 @@ func (m *vectorIndexer) cached(docs []document) (have []withRow, missing []docum
 	return have, missing
 }
 
-// keep puts rows into the cache, and the cache on disk.
-func (m *vectorIndexer) keep(docs []document, rows []vector.Row) {
-	m.mu.Lock()
-	cache := m.cache
-	m.mu.Unlock()
+// keep writes rows to the cache and to the disk.
+func (v *vectorIndexer) keep(docs []document, rows []vector.Row) {
+	v.mu.Lock()
+	cache := v.cache
+	v.mu.Unlock()
 	if cache == nil {
 		return
 	}
 	for i, d := range docs {
 		cache.Put(d.key, rows[i].Values, rows[i].Scale)
 	}
-	_ = cache.Flush() // what is not kept is made anew
+	_ = cache.Flush() // rows that are not on disk are computed again
 }
 
-// fill has documents embedded in the background.
-func (m *vectorIndexer) fill(missing []document) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.missing = append(m.missing, missing...)
-	m.start()
+// fill starts to embed documents in the background.
+func (v *vectorIndexer) fill(missing []document) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.missing = append(v.missing, missing...)
+	v.start()
 }
 
-// wake tries again what failed a while ago.
-func (m *vectorIndexer) wake() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.start()
+// wake tries again after a failure.
+func (v *vectorIndexer) wake() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.start()
 }
 
-// start starts the goroutine when there is something to do; m.mu is held.
-func (m *vectorIndexer) start() {
-	if m.running || m.closed || len(m.missing) == 0 || m.failure != nil && time.Since(m.failed) < retryAfter {
+// start starts the goroutine if documents are missing. v.mu is held.
+func (v *vectorIndexer) start() {
+	if v.running || v.closed || len(v.missing) == 0 || v.failure != nil && time.Since(v.failed) < retryAfter {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	m.running, m.stop = true, cancel
-	m.done.Go(func() {
+	v.running, v.stop = true, cancel
+	v.done.Go(func() {
 		defer cancel()
-		m.run(ctx)
+		v.run(ctx)
 	})
 }
 
-// run embeds what is missing, until nothing is or it fails.
-func (m *vectorIndexer) run(ctx context.Context) {
+// run embeds the missing documents, until it fails.
+func (v *vectorIndexer) run(ctx context.Context) {
 	for {
-		m.mu.Lock()
-		next := m.missing[:min(batchSize, len(m.missing))]
+		v.mu.Lock()
+		next := v.missing[:min(batchSize, len(v.missing))]
 		if len(next) == 0 {
-			m.running, m.failure = false, nil
-			m.mu.Unlock()
+			v.running, v.failure = false, nil
+			v.mu.Unlock()
 			return
 		}
-		m.mu.Unlock()
-		have, err := m.embed(ctx, next)
-		m.mu.Lock()
+		v.mu.Unlock()
+		have, err := v.embed(ctx, next)
+		v.mu.Lock()
 		if err != nil {
-			m.running, m.failure, m.failed = false, err, time.Now()
-			m.mu.Unlock()
+			v.running, v.failure, v.failed = false, err, time.Now()
+			v.mu.Unlock()
 			return
 		}
-		m.missing = slices.Clone(m.missing[len(next):])
-		m.mu.Unlock()
-		m.index.add(have)
+		v.missing = slices.Clone(v.missing[len(next):])
+		v.mu.Unlock()
+		v.index.add(have)
 	}
 }
 
-// embed makes the rows of some documents; what the cache has is not asked for.
-func (m *vectorIndexer) embed(ctx context.Context, docs []document) ([]withRow, error) {
-	e := m.index.opts.Embedder
-	m.mu.Lock()
-	opened := m.opened
-	m.mu.Unlock()
+// embed computes the rows of documents that are not cached.
+func (v *vectorIndexer) embed(ctx context.Context, docs []document) ([]withRow, error) {
+	e := v.index.opts.Embedder
+	v.mu.Lock()
+	opened := v.opened
+	v.mu.Unlock()
 	if !opened {
-		// Only an answer tells how long vectors are, which the cache must know.
+		// The cache must know the dimension, which only an answer tells.
 		probe, err := e.EmbedAll(ctx, []string{"a tool"})
 		if err != nil {
 			return nil, err
 		}
-		m.open(len(probe[0]))
+		v.open(len(probe[0]))
 	}
-	have, missing := m.cached(docs)
+	have, missing := v.cached(docs)
 	if len(missing) == 0 {
 		return have, nil
 	}
@@ -228,69 +229,73 @@ func (m *vectorIndexer) embed(ctx context.Context, docs []document) ([]withRow, 
 	if err != nil {
 		return nil, err
 	}
-	m.keep(missing, rows)
-	return m.both(docs, have, missing, rows), nil
+	v.keep(missing, rows)
+	return merged(docs, have, missing, rows), nil
 }
 
-// add publishes a state with more rows.
+// add publishes a state with additional rows.
 func (x *Index) add(have []withRow) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	old := x.current.Load()
 	next := *old
 	next.rows = slices.Clone(old.rows)
-	next.give(have)
+	next.addRows(have)
 	x.current.Store(&next)
 }
 
-func (m *vectorIndexer) close() error {
-	m.mu.Lock()
-	m.closed = true
-	if m.stop != nil {
-		m.stop()
+func (v *vectorIndexer) close() error {
+	v.mu.Lock()
+	v.closed = true
+	if v.stop != nil {
+		v.stop()
 	}
-	m.mu.Unlock()
-	m.done.Wait()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.cache == nil {
+	v.mu.Unlock()
+	v.done.Wait()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.cache == nil {
 		return nil
 	}
-	return m.cache.Close()
+	return v.cache.Close()
 }
 
-// queryVectors are the vectors of queries, or why there are none.
-func (c *Catalog) queryVectors(ctx context.Context, queries []string) (vectors [][]float32, degraded string, err error) {
+// queryVectors returns the vectors of queries, or the reason why there are none.
+func (c *Catalog) queryVectors(
+	ctx context.Context, queries []string,
+) (vectors [][]float32, degraded string, err error) {
 	e := c.index.opts.Embedder
 	if e == nil {
 		return nil, "no model is configured", nil
 	}
 	if r, ok := e.(interface{ Ready(time.Time) bool }); ok && !r.Ready(time.Now()) {
-		return nil, "the embeddings endpoint is down; it is tried again by and by", nil
+		return nil, "the embeddings endpoint is down; it is tried again later", nil
 	}
 	if c.state.vectors.Len() == 0 && len(c.tools) > 0 {
 		return nil, c.index.vectors.pendingReason(len(c.tools)), nil
 	}
-	patient, cancel := context.WithTimeout(ctx, queryTime)
+	limited, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
-	vectors, err = e.EmbedAll(patient, queries)
+	vectors, err = e.EmbedAll(limited, queries)
 	switch {
 	case ctx.Err() != nil:
 		return nil, "", &tool.Error{Op: "search", Kind: tool.Cancelled, Message: "the search was cancelled", Err: ctx.Err()}
 	case err != nil:
 		return nil, err.Error(), nil
 	case len(c.tools) > 0 && len(vectors[0]) != c.state.vectors.Dim():
-		return nil, fmt.Sprintf("the model now gives vectors of %d numbers, and the tools' have %d", len(vectors[0]), c.state.vectors.Dim()), nil
+		reason := fmt.Sprintf("the model now gives vectors of %d numbers, and the tools' vectors have %d",
+			len(vectors[0]), c.state.vectors.Dim())
+		return nil, reason, nil
 	}
 	return vectors, "", nil
 }
 
-// pendingReason says why tools have no vectors yet.
-func (m *vectorIndexer) pendingReason(tools int) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.failure != nil {
-		return m.failure.Error()
+// pendingReason is the reason why tools have no vectors yet.
+func (v *vectorIndexer) pendingReason(tools int) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.failure != nil {
+		return v.failure.Error()
 	}
-	return fmt.Sprintf("the meanings of %d tools are still being read", tools)
+	return fmt.Sprintf("the vectors of %d tools are still being computed", tools)
 }

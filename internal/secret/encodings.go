@@ -3,9 +3,10 @@ package secret
 import (
 	"encoding/base64"
 	"encoding/hex"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"callgate/internal/lazyregexp"
 )
 
 // MinScrubbed is the fewest bytes with which something is scrubbed: anything
@@ -55,7 +56,7 @@ func formsOf(name, value string) []encodedForm {
 
 // tokenLine is a whole line that is nothing but a long word, such as those of
 // a private key. Programs indent such lines and change their ends.
-var tokenLine = regexp.MustCompile(`(?m)^[A-Za-z0-9+/=_.-]{24,}$`)
+var tokenLine = lazyregexp.New(`(?m)^[A-Za-z0-9+/=_.-]{24,}$`)
 
 // spellings are the value itself, without the space around it, and as it is
 // after a JSON encoder that does not know its bytes.

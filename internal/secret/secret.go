@@ -18,12 +18,12 @@ package secret
 import (
 	"errors"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"callgate/internal/lazyregexp"
 	"callgate/tool"
 
 	"github.com/zalando/go-keyring"
@@ -198,7 +198,7 @@ const (
 	maxSecrets = 1000
 )
 
-var validName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
+var validName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
 
 // check reports a name or a value that the store does not take.
 func check(op, name string, value []byte) error {

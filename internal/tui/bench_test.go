@@ -22,7 +22,7 @@ func long(b *testing.B) *chat {
 	c.update(tea.WindowSizeMsg{Width: 160, Height: 50})
 	for i := range 1_000 {
 		c.script.Add(transcript.UserText(fmt.Sprintf("what of %d?", i)), true)
-		transcript.NewAnswer(c.script, c.looks).Write(fmt.Sprintf("## Part %d\n\nSome **bold** words about `it`, and [more](https://example.com/%d).\n\n- one\n- two\n\n```go\nfunc f%d() int { return %d }\n```\n", i, i, i, i))
+		transcript.NewAnswer(c.script).Write(fmt.Sprintf("## Part %d\n\nSome **bold** words about `it`, and [more](https://example.com/%d).\n\n- one\n- two\n\n```go\nfunc f%d() int { return %d }\n```\n", i, i, i, i))
 	}
 	c.View()
 	lines := 0

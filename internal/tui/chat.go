@@ -20,7 +20,6 @@ type chat struct {
 	ctx       context.Context
 	conv      OpenConversation
 	script    *transcript.Transcript
-	looks     *transcript.Markdown
 	field     *input.Field
 	turn      *turn // nil: nothing is under way
 	approvals approvalPane
@@ -45,7 +44,7 @@ func newChat(ctx context.Context, o Options, talk OpenConversation) *chat {
 		o.Now = time.Now
 	}
 	c := &chat{
-		Options: o, ctx: ctx, script: &transcript.Transcript{}, looks: &transcript.Markdown{},
+		Options: o, ctx: ctx, script: &transcript.Transcript{},
 		field: input.NewField("say what to do, or /help"),
 	}
 	c.screen.mouse = true
@@ -126,7 +125,7 @@ func (c *chat) showHistory(log []protocol.HistoryEvent) {
 			last = nil
 		case protocol.EventAssistant:
 			if words := e.Message.Text(); strings.TrimSpace(words) != "" {
-				transcript.NewAnswer(c.script, c.looks).Write(words)
+				transcript.NewAnswer(c.script).Write(words)
 				last = nil
 			}
 			if e.Usage != nil {

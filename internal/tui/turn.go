@@ -165,7 +165,7 @@ func (c *chat) delta(d llm.Delta) {
 	case llm.DeltaText:
 		t.streams, t.thought = true, nil
 		if t.answer == nil {
-			t.answer = transcript.NewAnswer(c.script, c.looks)
+			t.answer = transcript.NewAnswer(c.script)
 		}
 		t.answer.Write(d.Text)
 	case llm.DeltaReasoning:
@@ -219,7 +219,7 @@ func (c *chat) written(e protocol.HistoryEvent) {
 	switch e.Type {
 	case protocol.EventAssistant:
 		if words := e.Message.Text(); !t.streams && words != "" {
-			a := transcript.NewAnswer(c.script, c.looks)
+			a := transcript.NewAnswer(c.script)
 			a.Write(words)
 			t.answer = a
 		}

@@ -3,7 +3,6 @@ package edit
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"callgate/internal/app"
+	"callgate/internal/lazyregexp"
 	"callgate/tool"
 )
 
@@ -233,8 +233,8 @@ const (
 )
 
 var (
-	plainForm = regexp.MustCompile(`^(?:\.{0,2}/|--?[A-Za-z]|[A-Za-z_])[A-Za-z0-9_./+=@%~:-]*$`)
-	wordForm  = regexp.MustCompile(`(?i)^(?:null|true|false|yes|no|on|off|y|n)$`)
+	plainForm = lazyregexp.New(`^(?:\.{0,2}/|--?[A-Za-z]|[A-Za-z_])[A-Za-z0-9_./+=@%~:-]*$`)
+	wordForm  = lazyregexp.New(`(?i)^(?:null|true|false|yes|no|on|off|y|n)$`)
 )
 
 // quote writes a text so that YAML reads back the same text, and no other kind

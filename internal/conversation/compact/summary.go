@@ -3,12 +3,12 @@ package compact
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"callgate/internal/lazyregexp"
 	"callgate/tool"
 )
 
@@ -29,7 +29,7 @@ const (
 // words.
 const minSummary = 96
 
-var frame = regexp.MustCompile(`(?s)^<summary>\n(\d{1,9}) earlier messages [^\n]*\n(.*)\n</summary>$`)
+var frame = lazyregexp.New(`(?s)^<summary>\n(\d{1,9}) earlier messages [^\n]*\n(.*)\n</summary>$`)
 
 func (s summary) String() string {
 	return fmt.Sprintf(frameBegin, s.dropped) + strings.ReplaceAll(s.text, "</summary", "<\u200b/summary") + frameEnd

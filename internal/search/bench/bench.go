@@ -1,5 +1,5 @@
-// Package bench tries the search engine on a dataset: keywords alone, meaning
-// alone, and both.
+// Package bench runs the search engine on a dataset: with keywords alone, with
+// meaning alone, and with both.
 package bench
 
 import (
@@ -11,13 +11,13 @@ import (
 	"callgate/tool"
 )
 
-// Engine is one way to search, by name.
+// Engine is one way to search.
 type Engine struct {
 	Name   string
 	Search eval.Searcher
 }
 
-// Engines makes the engines that a dataset is tried with.
+// Engines makes the engines for a dataset.
 func Engines(ctx context.Context, set *eval.Set, embedder search.Embedder) ([]Engine, error) {
 	tools := Tools(set)
 	ids := make(map[*tool.Tool]string, len(tools))
@@ -25,18 +25,18 @@ func Engines(ctx context.Context, set *eval.Set, embedder search.Embedder) ([]En
 		ids[t] = set.Tools[i].ID
 	}
 	var engines []Engine
-	for _, way := range []struct {
+	for _, e := range []struct {
 		name     string
 		embedder search.Embedder
-		only     search.Mode
+		mode     search.Mode
 	}{{"keywords", nil, search.Keywords}, {"meaning", embedder, search.Semantic}, {"both", embedder, search.Both}} {
-		index := search.New(search.Options{Embedder: way.embedder})
+		index := search.New(search.Options{Embedder: e.embedder})
 		catalog, err := index.Catalog(ctx, tools)
 		if err != nil {
 			return nil, err
 		}
-		engines = append(engines, Engine{way.name, func(query string, k int) []string {
-			r, err := catalog.Search(ctx, search.Request{Queries: []string{query}, Limit: k, Half: way.only})
+		engines = append(engines, Engine{e.name, func(query string, k int) []string {
+			r, err := catalog.Search(ctx, search.Request{Queries: []string{query}, Limit: k, Mode: e.mode})
 			if err != nil || len(r.Answers) == 0 {
 				return nil
 			}
@@ -50,8 +50,8 @@ func Engines(ctx context.Context, set *eval.Set, embedder search.Embedder) ([]En
 	return engines, nil
 }
 
-// Tools makes tools of a dataset's. A tool that has a server has its name for
-// a module, as the tools of an MCP server do.
+// Tools converts the tools of a dataset. The module of a tool is its server, as
+// for the tools of an MCP server.
 func Tools(set *eval.Set) []*tool.Tool {
 	tools := make([]*tool.Tool, len(set.Tools))
 	for i, in := range set.Tools {

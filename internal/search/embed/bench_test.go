@@ -36,13 +36,13 @@ func BenchmarkEmbed(b *testing.B) {
 }
 
 func BenchmarkTokenize(b *testing.B) {
-	cutter := builtinTokenizer(b)
+	tok := builtinTokenizer(b)
 	for _, r := range requests {
 		b.Run(r.name, func(b *testing.B) {
 			var dst []int32
 			b.ReportAllocs()
 			for b.Loop() {
-				dst = cutter.Append(dst[:0], r.text)
+				dst = tok.Append(dst[:0], r.text)
 			}
 		})
 	}
@@ -85,14 +85,14 @@ func BenchmarkCatalog(b *testing.B) {
 }
 
 func BenchmarkCatalogTokenize(b *testing.B) {
-	cutter, texts := builtinTokenizer(b), catalog(b)
+	tok, texts := builtinTokenizer(b), catalog(b)
 	var dst []int32
 	pieces := 0
 	b.ReportAllocs()
 	for b.Loop() {
 		pieces = 0
 		for _, text := range texts {
-			dst = cutter.Append(dst[:0], text)
+			dst = tok.Append(dst[:0], text)
 			pieces += len(dst)
 		}
 	}
@@ -134,11 +134,11 @@ func builtin(tb testing.TB) *embed.Static {
 
 func builtinTokenizer(tb testing.TB) *tokenizer.Tokenizer {
 	tb.Helper()
-	text, err := os.ReadFile("multilingual/tokenizer.json")
+	text, err := embed.ReadTokenizer("multilingual")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	t, err := tokenizer.Parse(string(text))
+	t, err := tokenizer.Parse(text)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -10,17 +10,17 @@ import (
 
 const op = "embed.Open"
 
-// maxDim is the longest row that is read.
+// maxDim limits the length of a row.
 const maxDim = 1 << 14
 
-// rows is the table of a model, in the type it is written in. Int8 rows lie in
-// the file they came from; the others are read number by number.
+// rows is the table of a model, in the type of its file. Int8 rows are used in
+// place; rows of other types are converted number by number.
 type rows struct {
 	count, dim int
-	int8s      []int8           // of I8
+	int8s      []int8           // for I8
 	scales     []float32        // a factor for each row; nil: 1
-	data       string           // of the other types
-	kind       safetensors.Type // their type
+	data       string           // for the other types
+	kind       safetensors.Type // the type of data
 }
 
 // add adds factor × a row to sum.
@@ -35,12 +35,12 @@ func (r *rows) add(sum []float32, row int, factor float32) {
 	size := len(r.data) / (r.count * r.dim)
 	data := r.data[row*r.dim*size : (row+1)*r.dim*size]
 	for i := range sum {
-		// The conversion keeps the compiler from fusing the two roundings.
+		// The conversion prevents a fused multiply-add, which would round once.
 		sum[i] += float32(factor * r.kind.Float(data[i*size:]))
 	}
 }
 
-// tensors is what a model file holds.
+// tensors is the content of a model file.
 type tensors struct {
 	rows    rows
 	mapping []int32
@@ -57,7 +57,8 @@ func readTensors(text string) (t tensors, err error) {
 		table, ok = f.Tensor("embedding.weight") // as sentence-transformers writes it
 	}
 	if !ok {
-		return t, tool.Errorf(op, tool.Invalid, "model.safetensors has no tensor named embeddings").WithHint("is it a static model in the layout of Model2Vec?")
+		return t, tool.Errorf(op, tool.Invalid, "model.safetensors has no tensor named embeddings").
+			WithHint("use a static model in the layout of Model2Vec")
 	}
 	if t.rows, err = newRows(table); err != nil {
 		return t, err
@@ -78,7 +79,8 @@ func readTensors(text string) (t tensors, err error) {
 
 func newRows(table safetensors.Tensor) (r rows, err error) {
 	if len(table.Shape) != 2 || table.Shape[0] == 0 || table.Shape[1] == 0 || table.Shape[1] > maxDim {
-		return r, tool.Errorf(op, tool.Invalid, "the tensor embeddings has %d dimensions instead of rows and at most %d columns", len(table.Shape), maxDim)
+		return r, tool.Errorf(op, tool.Invalid,
+			"the tensor embeddings has %d dimensions instead of rows and at most %d columns", len(table.Shape), maxDim)
 	}
 	r = rows{count: table.Shape[0], dim: table.Shape[1], kind: table.Type}
 	switch table.Type {
@@ -87,12 +89,13 @@ func newRows(table safetensors.Tensor) (r rows, err error) {
 	case safetensors.F16, safetensors.BF16, safetensors.F32:
 		r.data = table.Data
 	default:
-		err = tool.Errorf(op, tool.Invalid, "the tensor embeddings is of type %s", table.Type).WithHint("I8, F16, BF16 and F32 are read")
+		err = tool.Errorf(op, tool.Invalid, "the tensor embeddings is of type %s", table.Type).
+			WithHint("I8, F16, BF16 and F32 are read")
 	}
 	return r, err
 }
 
-// factors reads an optional list of finite factors, of n if that is not 0.
+// factors reads an optional list of finite factors. Unless n is 0, there must be n.
 func factors(f *safetensors.File, name string, n int) ([]float32, error) {
 	t, ok := f.Tensor(name)
 	if !ok {

@@ -9,9 +9,8 @@ import (
 	"callgate/tool"
 )
 
-// Static is a static embedding model. It never changes once it is made, and
-// any number of goroutines may use it at once: what a call needs to work with
-// it takes from a pool.
+// Static is a static embedding model. It is immutable, and any number of
+// goroutines may use it: buffers come from a pool.
 type Static struct {
 	id        string
 	tokenizer *tokenizer.Tokenizer
@@ -21,22 +20,21 @@ type Static struct {
 	pieces    sync.Pool // of *[]int32
 }
 
-// ID names the model and its version: two models with one ID give the same
-// vectors for the same texts, on every machine, so a store of vectors can be
-// kept for as long as its model's ID is the same.
+// ID identifies the model and its version. Models with the same ID give the same
+// vectors for the same texts, on every machine, so stored vectors are valid as
+// long as the ID is the same.
 func (m *Static) ID() string { return m.id }
 
-// Dim is the length of the vectors.
+// Dim is the dimension of the vectors.
 func (m *Static) Dim() int { return m.rows.dim }
 
-// Embed gives the vector of a text. It writes to dst, whose content is lost,
-// and allocates nothing if that has room for Dim numbers.
+// Embed computes the vector of a text. It overwrites dst, and allocates nothing
+// if dst has the capacity for Dim numbers.
 //
-// The vector has length one, always: a text without any piece counts as piece
-// 0, and one whose rows add up to nothing, or to nothing finite, as the first
-// axis. That holds also for a model whose config says normalize: false.
-// Vectors are compared by their directions here, and a length would only mean
-// that longer texts weigh more or less.
+// The vector always has length one. A text without pieces counts as piece 0. A
+// sum of rows that is zero or not finite counts as the first axis. This also
+// holds for a model whose config says normalize: false: vectors are compared by
+// their directions, and a length would only weigh longer texts more or less.
 func (m *Static) Embed(dst []float32, text string) []float32 {
 	dst = slices.Grow(dst[:0], m.rows.dim)[:m.rows.dim]
 	clear(dst)
@@ -59,15 +57,15 @@ func (m *Static) Embed(dst []float32, text string) []float32 {
 	return dst
 }
 
-// maxKept is the most pieces whose room is kept for reuse.
+// maxKept limits the size of the buffers that are kept for reuse, in pieces.
 const maxKept = 64 << 10
 
-// normalize brings v to length one. The sum is made in a fixed order and in
-// float64, so that it is the same everywhere.
+// normalize scales v to length one. The sum is computed in float64 and in a
+// fixed order, so that it is the same on every machine.
 func normalize(v []float32) {
 	var sums [4]float64
 	for i, x := range v {
-		square := float64(x) * float64(x) // exact: no fusing can change it
+		square := float64(x) * float64(x) // exact, so that a fused multiply-add does not change it
 		sums[i&3] += square
 	}
 	length := math.Sqrt(sums[0] + sums[1] + (sums[2] + sums[3]))
@@ -81,14 +79,15 @@ func normalize(v []float32) {
 	}
 }
 
-// newStatic joins the parts of a model, and refuses parts that do not fit.
-func newStatic(id, model, cutter string) (*Static, error) {
+// newStatic makes a model of its files, and refuses files that do not fit
+// together.
+func newStatic(id, model, tokenizerText string) (*Static, error) {
 	m := &Static{id: id, pieces: sync.Pool{New: func() any { return new([]int32) }}}
 	tensors, err := readTensors(model)
 	if err != nil {
 		return nil, err
 	}
-	if m.tokenizer, err = tokenizer.Parse(cutter); err != nil {
+	if m.tokenizer, err = tokenizer.Parse(tokenizerText); err != nil {
 		return nil, err
 	}
 	m.rows, m.mapping, m.weights = tensors.rows, tensors.mapping, tensors.weights
@@ -100,8 +99,8 @@ func newStatic(id, model, cutter string) (*Static, error) {
 		known = min(known, len(m.weights))
 	}
 	if m.tokenizer.Size() > known {
-		return nil, tool.Errorf(op, tool.Invalid, "tokenizer.json knows %d pieces and model.safetensors has only %d", m.tokenizer.Size(), known).
-			WithHint("the two files are not of one model")
+		return nil, tool.Errorf(op, tool.Invalid, "tokenizer.json has %d pieces and model.safetensors only %d",
+			m.tokenizer.Size(), known).WithHint("the two files belong to different models")
 	}
 	return m, nil
 }

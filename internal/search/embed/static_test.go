@@ -12,11 +12,12 @@ import (
 	"sync"
 	"testing"
 
-	"callgate/internal/search/embed"
-	"callgate/tool"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/klauspost/compress/zstd"
+
+	"callgate/internal/search/embed"
+	"callgate/tool"
 )
 
 var close8 = cmpopts.EquateApprox(0, 2e-5)
@@ -114,7 +115,8 @@ type tensorEntry struct {
 func tensorFile(entries ...tensorEntry) string {
 	header, data := map[string]any{}, ""
 	for _, e := range entries {
-		header[e.name] = map[string]any{"dtype": e.kind, "shape": e.shape, "data_offsets": []int{len(data), len(data) + len(e.data)}}
+		header[e.name] = map[string]any{"dtype": e.kind, "shape": e.shape,
+			"data_offsets": []int{len(data), len(data) + len(e.data)}}
 		data += e.data
 	}
 	text, _ := json.Marshal(header)
@@ -129,10 +131,10 @@ func floats(list ...float32) string {
 	return string(out)
 }
 
-func folder(t *testing.T, model, cutter, config string) string {
+func folder(t *testing.T, model, tok, config string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"model.safetensors": model, "tokenizer.json": cutter, "config.json": config} {
+	for name, text := range map[string]string{"model.safetensors": model, "tokenizer.json": tok, "config.json": config} {
 		if text == "" {
 			continue
 		}
@@ -207,28 +209,39 @@ func TestModelsThatAreRefused(t *testing.T) {
 	rows := tensorEntry{"embeddings", "I8", []int{5, 1}, "12345"}
 	nan := float32(math.NaN())
 	for name, c := range map[string]struct {
-		model, cutter, config string
-		kind                  tool.Kind
-		has                   string
+		model, tok, config string
+		kind               tool.Kind
+		has                string
 	}{
-		"no files":              {"", "", "", tool.NotFound, "model.safetensors"},
-		"no tokenizer":          {tensorFile(rows), "", "", tool.NotFound, "tokenizer.json"},
-		"a damaged model":       {"1234", words, "", tool.Invalid, "header"},
-		"a damaged tokenizer":   {tensorFile(rows), "{", "", tool.Invalid, "tokenizer.json"},
-		"a damaged config":      {tensorFile(rows), words, "{", tool.Invalid, "config.json"},
-		"no embeddings":         {tensorFile(tensorEntry{"x", "I8", []int{1}, "1"}), words, "", tool.Invalid, "no tensor named embeddings"},
-		"a list of rows":        {tensorFile(tensorEntry{"embeddings", "I8", []int{5}, "12345"}), words, "", tool.Invalid, "dimensions"},
-		"no columns":            {tensorFile(tensorEntry{"embeddings", "I8", []int{5, 0}, ""}), words, "", tool.Invalid, "dimensions"},
-		"a type of no meaning":  {tensorFile(tensorEntry{"embeddings", "U8", []int{5, 1}, "12345"}), words, "", tool.Invalid, "U8"},
-		"more pieces than rows": {tensorFile(tensorEntry{"embeddings", "I8", []int{4, 1}, "1234"}), words, "", tool.Invalid, "5 pieces"},
-		"scales for others":     {tensorFile(rows, tensorEntry{"scales", "F32", []int{1}, floats(1)}), words, "", tool.Invalid, "1 numbers for 5"},
-		"scales of no value":    {tensorFile(rows, tensorEntry{"scales", "F32", []int{5}, floats(1, 1, nan, 1, 1)}), words, "", tool.Invalid, "not finite"},
-		"weights for few":       {tensorFile(rows, tensorEntry{"weights", "F32", []int{1}, floats(1)}), words, "", tool.Invalid, "only 1"},
-		"weights of bytes":      {tensorFile(rows, tensorEntry{"weights", "U8", []int{5}, "12345"}), words, "", tool.Invalid, "weights"},
-		"a mapping past rows":   {tensorFile(rows, tensorEntry{"mapping", "I32", []int{1}, "\x05\x00\x00\x00"}), words, "", tool.Invalid, "mapping"},
-		"a mapping of few":      {tensorFile(rows, tensorEntry{"mapping", "I32", []int{1}, "\x00\x00\x00\x00"}), words, "", tool.Invalid, "only 1"},
+		"no files":            {"", "", "", tool.NotFound, "model.safetensors"},
+		"no tokenizer":        {tensorFile(rows), "", "", tool.NotFound, "tokenizer.json"},
+		"a damaged model":     {"1234", words, "", tool.Invalid, "header"},
+		"a damaged tokenizer": {tensorFile(rows), "{", "", tool.Invalid, "tokenizer.json"},
+		"a damaged config":    {tensorFile(rows), words, "{", tool.Invalid, "config.json"},
+		"no embeddings": {tensorFile(tensorEntry{"x", "I8", []int{1}, "1"}), words, "", tool.Invalid,
+			"no tensor named embeddings"},
+		"a list of rows": {tensorFile(tensorEntry{"embeddings", "I8", []int{5}, "12345"}), words, "", tool.Invalid,
+			"dimensions"},
+		"no columns": {tensorFile(tensorEntry{"embeddings", "I8", []int{5, 0}, ""}), words, "", tool.Invalid,
+			"dimensions"},
+		"a type of no meaning": {tensorFile(tensorEntry{"embeddings", "U8", []int{5, 1}, "12345"}), words, "",
+			tool.Invalid, "U8"},
+		"more pieces than rows": {tensorFile(tensorEntry{"embeddings", "I8", []int{4, 1}, "1234"}), words, "", tool.Invalid,
+			"5 pieces"},
+		"scales for others": {tensorFile(rows, tensorEntry{"scales", "F32", []int{1}, floats(1)}), words, "",
+			tool.Invalid, "1 numbers for 5"},
+		"scales of no value": {tensorFile(rows, tensorEntry{"scales", "F32", []int{5}, floats(1, 1, nan, 1, 1)}), words,
+			"", tool.Invalid, "not finite"},
+		"weights for few": {tensorFile(rows, tensorEntry{"weights", "F32", []int{1}, floats(1)}), words, "",
+			tool.Invalid, "only 1"},
+		"weights of bytes": {tensorFile(rows, tensorEntry{"weights", "U8", []int{5}, "12345"}), words, "",
+			tool.Invalid, "weights"},
+		"a mapping past rows": {tensorFile(rows, tensorEntry{"mapping", "I32", []int{1}, "\x05\x00\x00\x00"}), words, "",
+			tool.Invalid, "mapping"},
+		"a mapping of few": {tensorFile(rows, tensorEntry{"mapping", "I32", []int{1}, "\x00\x00\x00\x00"}), words, "",
+			tool.Invalid, "only 1"},
 	} {
-		_, err := embed.Open(folder(t, c.model, c.cutter, c.config))
+		_, err := embed.Open(folder(t, c.model, c.tok, c.config))
 		if err == nil || tool.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.has) {
 			t.Errorf("%s: %v (%s), want %s with %q", name, err, tool.KindOf(err), c.kind, c.has)
 		}
@@ -239,6 +252,38 @@ func TestModelsThatAreRefused(t *testing.T) {
 	}
 	if _, err := embed.Open(dir); err == nil {
 		t.Error("a folder was read as a file")
+	}
+}
+
+func TestCompressedTokenizer(t *testing.T) {
+	encoder, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer encoder.Close()
+	model := tensorFile(tensorEntry{"embeddings", "I8", []int{5, 1}, "12345"})
+	packed := string(encoder.EncodeAll([]byte(words), nil))
+	plain, dir := folder(t, model, words, ""), folder(t, model, "", "")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "tokenizer.json.zst"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(packed)
+	if got, want := open(t, dir).ID(), open(t, plain).ID(); got != want {
+		t.Errorf("compressed, the model is %s instead of %s", got, want)
+	}
+	for name, damaged := range map[string]string{
+		"cut off":    packed[:len(packed)-5],
+		"plain text": words,
+		"changed":    packed[:len(packed)-1] + "\x00", // a byte of its checksum
+		"300 MB":     "\x28\xb5\x2f\xfd\xa0\x00\x00\xc0\x12" + packed,
+	} {
+		write(damaged)
+		if _, err := embed.Open(dir); tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), "tokenizer.json.zst") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -16,21 +16,22 @@ type answer struct {
 	} `json:"data"`
 }
 
-// read takes the vectors for n texts out of an answer, or says why they are
-// none. Everything that leaves here is a vector of length one.
+// read reads the vectors of n texts from an answer, scaled to length one. A
+// failure says what was wrong with the answer.
 func (e *Endpoint) read(data []byte, n int) ([][]float32, *failure) {
 	var a answer
 	if err := json.Unmarshal(data, &a); err != nil {
 		return nil, e.malformedError("it is not the JSON of embeddings%s", e.quoted(data))
 	}
 	if len(a.Data) != n {
-		return nil, e.malformedError("it has %d vectors for %d texts%s", len(a.Data), n, e.quoted(data)) // some say 200 and mean an error
+		// Some servers report an error with status 200.
+		return nil, e.malformedError("it has %d vectors for %d texts%s", len(a.Data), n, e.quoted(data))
 	}
 	rows := make([][]float32, n)
 	for _, d := range a.Data {
 		switch {
 		case d.Index == nil:
-			return nil, e.malformedError("a vector has no index: whose it is cannot be told")
+			return nil, e.malformedError("a vector has no index, so its text is not known")
 		case *d.Index < 0 || *d.Index >= n:
 			return nil, e.malformedError("a vector has the index %d, and there are %d texts", *d.Index, n)
 		case rows[*d.Index] != nil:
@@ -44,7 +45,8 @@ func (e *Endpoint) read(data []byte, n int) ([][]float32, *failure) {
 	}
 	for i, row := range rows {
 		if len(row) != len(rows[0]) {
-			return nil, e.malformedError("the vector of text %d has %d numbers, that of text 1 has %d", i+1, len(row), len(rows[0]))
+			return nil, e.malformedError("the vector of text %d has %d numbers, that of text 1 has %d",
+				i+1, len(row), len(rows[0]))
 		}
 	}
 	if e.dimensions > 0 && len(rows[0]) != e.dimensions {
@@ -81,10 +83,9 @@ func vector(raw json.RawMessage) ([]float32, error) {
 	return row, normaliseRow(row)
 }
 
-// numbers reads a list of numbers out of what is known to be JSON, so that
-// whatever stands between two commas is a number or will not pass for one. It
-// is most of the work for an answer, and the general decoder takes several times
-// as long.
+// numbers reads a list of numbers from text that is valid JSON: the text between
+// two commas is a number, or parsing it fails. This is most of the work for an
+// answer, and the general decoder takes several times as long.
 func numbers(raw json.RawMessage) ([]float32, error) {
 	if len(raw) < 2 || raw[0] != '[' {
 		return nil, errors.New("is not a list")
@@ -99,7 +100,7 @@ func numbers(raw json.RawMessage) ([]float32, error) {
 		one, list, more = bytes.Cut(list, []byte(","))
 		x, err := strconv.ParseFloat(string(bytes.TrimSpace(one)), 32)
 		if err != nil {
-			if bytes.Contains(one, []byte("null")) { // how a server writes NaN whose JSON has none
+			if bytes.Contains(one, []byte("null")) { // some servers write NaN so
 				return nil, errors.New("holds null where a number belongs")
 			}
 			return nil, errors.New("is not a list of numbers that a float32 can hold")

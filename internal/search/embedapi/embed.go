@@ -14,14 +14,14 @@ import (
 
 const op = "endpoint.EmbedAll"
 
-// Trying again: how often, and how long to wait before it.
+// The number of tries, and the time between them.
 const (
 	tries     = 3
 	firstWait = 250 * time.Millisecond
-	maxWait   = 10 * time.Second // who is asked to wait longer gives up at once
+	maxWait   = 10 * time.Second // if the server asks for more, there is no further try
 )
 
-// What an answer may hold: room for about 8,000 numbers a text in JSON.
+// The limits of an answer: about 8,000 numbers in JSON for each text.
 const (
 	bytesPerText = 256 << 10
 	bytesBeside  = 1 << 20
@@ -34,17 +34,16 @@ type request struct {
 	Dimensions int      `json:"dimensions,omitempty"`
 }
 
-// EmbedAll returns one vector of length one for each text, in their order. It
-// asks in batches, one after another, and tries again where a server is busy
-// or not there; a batch that is too large for the server is halved.
+// EmbedAll returns a vector of length one for each text, in their order. It sends
+// batches, one after another, and tries again if the server is busy or cannot be
+// reached. A batch that is too large for the server is halved.
 //
-// With an error come the vectors of the batches before it, so that what was
-// computed can be kept: they belong to texts[:len(vectors)]. An empty text is
-// refused before anything is asked.
+// With an error it returns the vectors of the batches before it, for
+// texts[:len(vectors)]. It refuses an empty text before it sends anything.
 func (e *Endpoint) EmbedAll(ctx context.Context, texts []string) ([][]float32, error) {
 	for i, text := range texts {
 		if strings.TrimSpace(text) == "" {
-			return nil, tool.Errorf(op, tool.Invalid, "text %d of %d is empty: it has no meaning to embed", i+1, len(texts))
+			return nil, tool.Errorf(op, tool.Invalid, "text %d of %d is empty: there is nothing to embed", i+1, len(texts))
 		}
 	}
 	if len(texts) == 0 {
@@ -58,7 +57,8 @@ func (e *Endpoint) EmbedAll(ctx context.Context, texts []string) ([][]float32, e
 		part := texts[len(vectors):min(len(vectors)+size, len(texts))]
 		rows, f := e.try(ctx, part)
 		if f == nil && len(vectors) > 0 && len(rows[0]) != len(vectors[0]) {
-			f = e.malformedError("the vectors have %d numbers now, and had %d in the batch before", len(rows[0]), len(vectors[0]))
+			f = e.malformedError("the vectors have %d numbers now, and had %d in the batch before",
+				len(rows[0]), len(vectors[0]))
 		}
 		switch {
 		case f == nil:
@@ -76,7 +76,7 @@ func (e *Endpoint) EmbedAll(ctx context.Context, texts []string) ([][]float32, e
 	return vectors, nil
 }
 
-// try asks for one batch, again where that may help and there is time.
+// try sends one batch, several times if that may help and there is time.
 func (e *Endpoint) try(ctx context.Context, texts []string) ([][]float32, *failure) {
 	wait := firstWait
 	for n := 1; ; n++ {
@@ -89,7 +89,7 @@ func (e *Endpoint) try(ctx context.Context, texts []string) ([][]float32, *failu
 			pause = f.after
 		}
 		if deadline, ok := ctx.Deadline(); pause > maxWait || ok && time.Until(deadline) <= pause {
-			return nil, f // the wait would outlast the patience
+			return nil, f // there is no time to wait
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -97,14 +97,14 @@ func (e *Endpoint) try(ctx context.Context, texts []string) ([][]float32, *failu
 		case <-ctx.Done():
 			timer.Stop()
 			s := stopped(ctx)
-			s.unhealthy, s.after = f.unhealthy, f.after // the server had failed before the asker left
+			s.unhealthy, s.after = f.unhealthy, f.after // the server failed before the caller cancelled
 			return nil, s
 		}
 		wait *= 2
 	}
 }
 
-// post asks once.
+// post sends one request.
 func (e *Endpoint) post(ctx context.Context, texts []string) ([][]float32, *failure) {
 	body, err := json.Marshal(request{e.model, texts, "float", e.dimensions})
 	if err != nil {
@@ -118,8 +118,8 @@ func (e *Endpoint) post(ctx context.Context, texts []string) ([][]float32, *fail
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
-	// Embedding twice is embedding once. The transport takes this, which it
-	// does not send, as leave to try again on a connection that had gone stale.
+	// Embedding is idempotent. With this header, which it does not send, the
+	// transport may repeat the request on a new connection if the old one broke.
 	req.Header["Idempotency-Key"] = nil
 	if e.key != "" {
 		req.Header.Set("Authorization", "Bearer "+e.key)

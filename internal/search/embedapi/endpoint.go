@@ -4,21 +4,20 @@
 //
 // # Laws
 //
-// What a server answers is not trusted. A vector leaves here only when there
-// is exactly one for each text, in the order of the texts, all of one length,
-// every number finite, and scaled to length one; anything else is an error
+// The answer of a server is not trusted. Vectors are returned only if there is
+// exactly one for each text, in the order of the texts, of the same dimension,
+// with finite numbers; they are scaled to length one. Anything else is an error
 // that says what was wrong with the answer. Answers are read up to a limit, a
-// redirect to another host is not followed, and the key is in no error, not
-// even when the server repeats it.
+// redirect to another host is not followed, and no error contains the key, even
+// if the server repeats it.
 //
-// A search must not wait for a server that is gone. After a failure the
-// endpoint counts as down for a second, then two, then four, up to a minute;
-// one success ends that. [Endpoint.Ready] tells without asking anybody, so a
-// caller can go on without vectors at once. EmbedAll itself tries in any case:
-// whoever calls it wants to know.
+// A search must not wait for a server that is down. After a failure the endpoint
+// counts as down for a second, then two, then four, up to a minute; a success
+// ends that. [Endpoint.Ready] reports it without a request, so that a caller can
+// go on without vectors at once. EmbedAll always asks the server.
 //
-// An Endpoint is safe for concurrent use. The health is all that its calls
-// share; failures of calls that ran side by side count as one.
+// An Endpoint is safe for concurrent use. Its calls share only the health;
+// failures of concurrent calls count as one.
 package embedapi
 
 import (
@@ -40,15 +39,15 @@ const (
 	suffix         = "/embeddings"
 )
 
-// Options says where the model is. Only URL is needed.
+// Options configure an endpoint. Only URL is required.
 type Options struct {
-	URL        string        // the server's base; with /v1 or /v1/embeddings at its end it means the same
-	Model      string        // the model's name there; empty where a server has only one
+	URL        string        // the base of the server, with or without /v1 or /v1/embeddings
+	Model      string        // the name of the model; empty if the server has only one
 	Key        string        // sent as a bearer token; optional
-	Batch      int           // texts in one request at most; 0: 64
+	Batch      int           // the limit of texts in one request; 0: 64
 	Timeout    time.Duration // for one request; 0: a minute, since a model may first have to load
-	Client     *http.Client  // nil: one of its own; of a given one all is kept but its rule for redirects
-	Dimensions int           // the length of vectors to ask for; 0: the model's own
+	Client     *http.Client  // nil: a new one; its CheckRedirect is replaced
+	Dimensions int           // the dimension to ask for; 0: that of the model
 }
 
 // Endpoint is one model behind one server.
@@ -60,12 +59,11 @@ type Endpoint struct {
 	timeout    time.Duration
 	dimensions int
 	client     *http.Client
-	hide       *strings.Replacer // takes the key out of words of others
+	hide       *strings.Replacer // removes the key from text of others
 	health     health
 }
 
-// New checks the options; it does not reach out. A server that is not there
-// yet is met at the first use.
+// New checks the options. It does not connect to the server.
 func New(o Options) (*Endpoint, error) {
 	const op = "endpoint.New"
 	address, err := normalise(o.URL)
@@ -75,9 +73,13 @@ func New(o Options) (*Endpoint, error) {
 	key := strings.TrimSpace(o.Key)
 	switch {
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		return nil, tool.Errorf(op, tool.Invalid, "the key for %s has a space, a line break or a control character in it", address).WithHint("copy the key again, without what surrounds it")
+		return nil, tool.Errorf(op, tool.Invalid,
+			"the key for %s has a space, a line break or a control character in it", address).
+			WithHint("copy the key again, without the text around it")
 	case o.Batch < 0 || o.Dimensions < 0 || o.Timeout < 0:
-		return nil, tool.Errorf(op, tool.Invalid, "batch %d, dimensions %d and timeout %s: none of them can be below zero", o.Batch, o.Dimensions, o.Timeout).WithHint("leave it out to get the default")
+		return nil, tool.Errorf(op, tool.Invalid,
+			"batch %d, dimensions %d and timeout %s must not be below zero", o.Batch, o.Dimensions, o.Timeout).
+			WithHint("leave it out to get the default")
 	}
 	e := &Endpoint{
 		url: address, model: o.Model, key: key, dimensions: o.Dimensions,
@@ -92,15 +94,15 @@ func New(o Options) (*Endpoint, error) {
 	return e, nil
 }
 
-// ID is what vectors made here may be cached under: another server, model or
-// length gives another ID. The key is no part of it.
+// ID identifies the model, for caches of vectors: another server, model or
+// dimension has another ID. The key is not part of it.
 func (e *Endpoint) ID() string { return fmt.Sprintf("%s %s %d", e.url, e.model, e.dimensions) }
 
-// Ready reports whether asking is worth the wait: false for a while after a
+// Ready reports whether the endpoint should be asked: not for a while after a
 // failure. It costs one atomic load.
 func (e *Endpoint) Ready(now time.Time) bool { return e.health.ready(now) }
 
-// normalise gives the full address for a base in any of its spellings.
+// normalise returns the full address for a base in any of its forms.
 func normalise(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	// The URL itself is not quoted: it may hold a password.
@@ -136,7 +138,7 @@ func normalise(text string) (string, error) {
 	return u.Scheme + "://" + u.Host + path, nil
 }
 
-// newClient is a client that stays with the host it was sent to.
+// newClient makes a client that does not follow redirects to other hosts.
 func newClient(given *http.Client) *http.Client {
 	var c http.Client
 	if given != nil {
@@ -148,13 +150,13 @@ func newClient(given *http.Client) *http.Client {
 	return &c
 }
 
-// redirected is a redirect that was not followed.
+// redirected is the error for a redirect that was not followed.
 type redirected struct{ why, to string }
 
 func (r *redirected) Error() string { return r.why }
 
-// checkRedirect follows a server that has moved its path, or to https, and
-// still wants the same request. The texts and the key go nowhere else.
+// checkRedirect allows redirects to another path, or to https, that repeat the
+// request. The texts and the key are not sent anywhere else.
 func checkRedirect(to *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	why := ""
@@ -173,11 +175,13 @@ func checkRedirect(to *http.Request, via []*http.Request) error {
 	return &redirected{why, to.URL.Scheme + "://" + to.URL.Host} // a path may hold anything
 }
 
-// hiding takes a key out of a text, also as pages and addresses write it.
+// hiding makes a replacer that removes a key from text, also in the forms of HTML
+// and URLs.
 func hiding(key string) *strings.Replacer {
 	if key == "" {
 		return strings.NewReplacer()
 	}
 	const mark = "[key]"
-	return strings.NewReplacer(key, mark, url.QueryEscape(key), mark, url.PathEscape(key), mark, html.EscapeString(key), mark)
+	return strings.NewReplacer(
+		key, mark, url.QueryEscape(key), mark, url.PathEscape(key), mark, html.EscapeString(key), mark)
 }

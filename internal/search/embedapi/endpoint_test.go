@@ -139,7 +139,8 @@ func TestURL(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e, err := embedapi.New(embedapi.Options{URL: c.url, Model: "m"})
 			if c.errHas != "" {
-				if tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), c.errHas) || strings.Contains(err.Error(), "hunter2") {
+				if tool.KindOf(err) != tool.Invalid || !strings.Contains(err.Error(), c.errHas) || strings.Contains(err.Error(),
+					"hunter2") {
 					t.Fatalf("%v, want %q", err, c.errHas)
 				}
 				return
@@ -178,25 +179,26 @@ func TestOptions(t *testing.T) {
 func TestEmbedAll(t *testing.T) {
 	var mu sync.Mutex
 	var sizes []int
-	e := serve(t, embedapi.Options{Model: "small", Key: " sk-1 ", Dimensions: 3}, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		var q asked
-		if err := json.Unmarshal(body, &q); err != nil {
-			t.Error(err)
-		}
-		mu.Lock()
-		sizes = append(sizes, len(q.Input))
-		mu.Unlock()
-		q.Input = nil
-		if diff := cmp.Diff(asked{Model: "small", Format: "float", Dimensions: 3}, q); diff != "" {
-			t.Errorf("request (-want +got):\n%s", diff)
-		}
-		if got := r.Method + " " + r.URL.Path + " " + r.Header.Get("Authorization"); got != "POST /v1/embeddings Bearer sk-1" {
-			t.Errorf("asked %q", got)
-		}
-		r.Body = io.NopCloser(strings.NewReader(string(body)))
-		model(w, r)
-	})
+	e := serve(t, embedapi.Options{Model: "small", Key: " sk-1 ", Dimensions: 3},
+		func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			var q asked
+			if err := json.Unmarshal(body, &q); err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			sizes = append(sizes, len(q.Input))
+			mu.Unlock()
+			q.Input = nil
+			if diff := cmp.Diff(asked{Model: "small", Format: "float", Dimensions: 3}, q); diff != "" {
+				t.Errorf("request (-want +got):\n%s", diff)
+			}
+			if got := r.Method + " " + r.URL.Path + " " + r.Header.Get("Authorization"); got != "POST /v1/embeddings Bearer sk-1" {
+				t.Errorf("asked %q", got)
+			}
+			r.Body = io.NopCloser(strings.NewReader(string(body)))
+			model(w, r)
+		})
 	all := texts(150)
 	got, err := e.EmbedAll(t.Context(), all)
 	if err != nil {
@@ -258,11 +260,13 @@ func TestHalving(t *testing.T) {
 		errHas string
 		calls  int32 // at most
 	}{
-		"too large a body":   {413, "", 9, "", 16},
-		"named in words":     {422, `{"message":"batch size 64 > maximum allowed batch size 32","code":422}`, 32, "", 5},
-		"named by another":   {400, `{"error":{"message":"Value error, batch size is invalid, it should not be larger than 10."}}`, 10, "", 16},
-		"not even one":       {413, `{"error":"text too long"}`, 0, "too long", 7},
-		"one text's length":  {400, `{"error":{"message":"input is too large, increase the physical batch size"}}`, 0, "physical", 1},
+		"too large a body": {413, "", 9, "", 16},
+		"named in words":   {422, `{"message":"batch size 64 > maximum allowed batch size 32","code":422}`, 32, "", 5},
+		"named by another": {400,
+			`{"error":{"message":"Value error, batch size is invalid, it should not be larger than 10."}}`, 10, "", 16},
+		"not even one": {413, `{"error":"text too long"}`, 0, "too long", 7},
+		"one text's length": {400, `{"error":{"message":"input is too large, increase the physical batch size"}}`, 0,
+			"physical", 1},
 		"another 400 at all": {400, `{"error":{"message":"no"}}`, 0, `"no"`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -396,7 +400,8 @@ func TestNobodyThere(t *testing.T) {
 	l.Close()
 	e := open(t, embedapi.Options{URL: "http://" + address})
 	_, err = e.EmbedAll(t.Context(), []string{"x"})
-	if tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), address) || !strings.Contains(err.Error(), "start the server") {
+	if tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), address) || !strings.Contains(err.Error(),
+		"start the server") {
 		t.Errorf("%v", err)
 	}
 }

@@ -17,44 +17,48 @@ import (
 	"callgate/tool"
 )
 
-// failure is an error with what follows from it. Its error never wraps what a
-// transport or a server said, since that might hold the key: it quotes it,
-// with the key taken out.
+// failure is an error with its consequences. It never wraps an error of the
+// transport or the server, which might contain the key: it quotes the text,
+// without the key.
 type failure struct {
 	err        *tool.Error
-	retry      bool          // the same request may do better in a moment
-	splitBatch bool          // fewer texts at once may do
-	unhealthy  bool          // others need not try for a while
-	asked      bool          // the server said when to come again
-	after      time.Duration // and it was then
+	retry      bool          // the same request may succeed in a moment
+	splitBatch bool          // a smaller batch may succeed
+	unhealthy  bool          // the endpoint counts as down for a while
+	asked      bool          // the server said when to try again:
+	after      time.Duration // after this time
 }
 
-// stopped is the end of the asker's own patience. That an asker went away says
-// nothing of the server.
+// stopped is the failure of a call whose context ended. It says nothing about the
+// server.
 func stopped(ctx context.Context) *failure {
 	err := ctx.Err()
 	if errors.Is(err, context.DeadlineExceeded) {
-		return &failure{err: &tool.Error{Op: op, Kind: tool.Timeout, Message: "the time for embedding ran out", Err: err}}
+		return &failure{err: &tool.Error{
+			Op: op, Kind: tool.Timeout, Message: "the time for embedding ran out", Err: err,
+		}}
 	}
 	return &failure{err: &tool.Error{Op: op, Kind: tool.Cancelled, Message: "embedding was cancelled", Err: err}}
 }
 
-// malformedError is an answer that is none.
+// malformedError is the failure of an answer that cannot be used.
 func (e *Endpoint) malformedError(format string, args ...any) *failure {
 	what := fmt.Sprintf(format, args...)
 	err := tool.Errorf(op, tool.Failed, "the answer of %s cannot be used: %s", e.url, what)
-	return &failure{err: err.WithHint("check that %s is an embedding model and that the URL is that of an OpenAI-compatible server", e.named()), unhealthy: true}
+	err = err.WithHint("check that %s is an embedding model and that the URL is that of an OpenAI-compatible server",
+		e.named())
+	return &failure{err: err, unhealthy: true}
 }
 
-// unreachableError is a request that got no answer, or only a part of one.
+// unreachableError is the failure of a request without a complete answer.
 func (e *Endpoint) unreachableError(ctx context.Context, err error) *failure {
 	if ctx.Err() != nil {
 		f := stopped(ctx)
-		f.unhealthy = f.err.Kind == tool.Timeout // it was asked, and was too slow for a search
+		f.unhealthy = f.err.Kind == tool.Timeout // it was too slow for a search
 		return f
 	}
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		err = wrapped.Err // the address is said already
+		err = wrapped.Err // without the address, which the message has already
 	}
 	f := &failure{unhealthy: true}
 	said := e.hidden(err.Error())
@@ -84,25 +88,27 @@ func (e *Endpoint) unreachableError(ctx context.Context, err error) *failure {
 	return f
 }
 
-// refused is an answer with a status that is not 200.
+// refused is the failure of an answer with a status other than 200.
 func (e *Endpoint) refused(res *http.Response) *failure {
 	data, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	status := strconv.Itoa(res.StatusCode) + " " + http.StatusText(res.StatusCode) + e.quoted(data)
 	with := func(kind tool.Kind, hint string) *failure {
-		return &failure{err: tool.Errorf(op, kind, "%s answers %s", e.url, status).WithHint("%s", hint), unhealthy: true}
+		err := tool.Errorf(op, kind, "%s answers %s", e.url, status).WithHint("%s", hint)
+		return &failure{err: err, unhealthy: true}
 	}
 	switch code := res.StatusCode; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		if e.key == "" {
 			return with(tool.Denied, "the server wants a key, and none is set")
 		}
-		return with(tool.Denied, "the server does not accept the key: check that it is whole, not expired, and for this server")
+		return with(tool.Denied,
+			"the server does not accept the key: check that it is complete, not expired, and for this server")
 	case code == http.StatusNotFound || code == http.StatusMethodNotAllowed:
 		return with(tool.NotFound, "check the URL, and that "+e.named()+" is there: pull or load it first")
 	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable || code == http.StatusBadGateway:
 		kind, hint := tool.Unavailable, "the server is busy, or still loading the model: try again in a while"
 		if code == http.StatusTooManyRequests {
-			kind, hint = tool.Limited, "the server limits how much is asked of it: try again later"
+			kind, hint = tool.Limited, "the server limits the rate of requests: try again later"
 		}
 		f := with(kind, hint)
 		f.retry = true
@@ -112,18 +118,19 @@ func (e *Endpoint) refused(res *http.Response) *failure {
 		return with(tool.Unavailable, "look at the server's own log")
 	case code >= 400:
 		f := with(tool.Invalid, "a text may be too long for the model, or the model may not take dimensions")
-		f.splitBatch = tooMany(code, e.words(data))
-		f.unhealthy = false // it is well; this request was not
+		f.splitBatch = tooMany(code, e.message(data))
+		f.unhealthy = false // the server works; this request was wrong
 		return f
 	}
 	return with(tool.Failed, "check that the URL is that of an OpenAI-compatible server")
 }
 
-// tooMany reports whether fewer texts would have been taken. What is called
-// the physical batch is one text's length, which halving does not mend.
-func tooMany(code int, words string) bool {
-	words = strings.ToLower(words)
-	return code == http.StatusRequestEntityTooLarge || strings.Contains(words, "batch size") && !strings.Contains(words, "physical")
+// tooMany reports whether a smaller batch would have been accepted. An error
+// about the "physical batch size" is about the length of one text.
+func tooMany(code int, message string) bool {
+	message = strings.ToLower(message)
+	return code == http.StatusRequestEntityTooLarge ||
+		strings.Contains(message, "batch size") && !strings.Contains(message, "physical")
 }
 
 // retryAfter reads seconds or a date.
@@ -137,9 +144,9 @@ func retryAfter(text string) (time.Duration, bool) {
 	return 0, false
 }
 
-// words finds what a server says of an error, in the shapes that servers have
-// for it, without the key and clipped. A JSON of another shape is not quoted.
-func (e *Endpoint) words(data []byte) string {
+// message is the error message in an answer, in any of the forms that servers
+// have for it, without the key and shortened. JSON of another form is not quoted.
+func (e *Endpoint) message(data []byte) string {
 	var says struct {
 		Error, Message, Detail json.RawMessage
 	}
@@ -157,20 +164,20 @@ func (e *Endpoint) words(data []byte) string {
 	return e.hidden(strings.Join(strings.Fields(text), " "))
 }
 
-// quoted is those words behind a colon, or nothing.
+// quoted is the error message after a colon, or empty.
 func (e *Endpoint) quoted(data []byte) string {
-	if words := e.words(data); words != "" {
-		return fmt.Sprintf(": %q", words)
+	if message := e.message(data); message != "" {
+		return fmt.Sprintf(": %q", message)
 	}
 	return ""
 }
 
-// hidden is a text of others, fit to be quoted.
+// hidden is text of others without the key, shortened.
 func (e *Endpoint) hidden(text string) string {
 	return tool.TruncateTo(e.hide.Replace(text), 200)
 }
 
-// named is the model for people.
+// named is the model in an error text.
 func (e *Endpoint) named() string {
 	if e.model == "" {
 		return "the model"

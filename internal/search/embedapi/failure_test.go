@@ -49,31 +49,37 @@ func TestBadAnswers(t *testing.T) {
 	nan := base64.StdEncoding.EncodeToString([]byte{0, 0, 0xc0, 0x7f, 0, 0, 0x80, 0x3f})
 	inf := base64.StdEncoding.EncodeToString([]byte{0, 0, 0x80, 0x7f, 0, 0, 0x80, 0x3f})
 	for name, c := range map[string]struct{ body, errHas string }{
-		"empty":               {"", "not the JSON"},
-		"a page":              {"<html><title>Sign in</title></html>", "Sign in"},
-		"a list":              {`[[1,2],[3,4]]`, "not the JSON"},
-		"cut off":             {`{"data":[{"index":0,"embedding":[1,2`, "not the JSON"},
-		"an error with 200":   {`{"error":"Unexpected endpoint or method"}`, "Unexpected endpoint"},
-		"no data":             {`{"object":"list"}`, "0 vectors for 2"},
-		"one missing":         {`{"data":[{"index":0,"embedding":[1,2]}]}`, "1 vectors for 2"},
-		"one too many":        {`{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1]},{"index":2,"embedding":[1]}]}`, "3 vectors for 2"},
-		"no index":            {`{"data":[{"embedding":[1]},{"embedding":[2]}]}`, "no index"},
-		"index twice":         {`{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[2]}]}`, "two vectors have the index 1"},
-		"index below":         {`{"data":[{"index":-1,"embedding":[1]},{"index":1,"embedding":[2]}]}`, "index -1"},
-		"index beyond":        {`{"data":[{"index":0,"embedding":[1]},{"index":2,"embedding":[2]}]}`, "index 2"},
-		"index a text":        {`{"data":[{"index":"0","embedding":[1]},{"index":"1","embedding":[2]}]}`, "not the JSON"},
-		"no embedding":        {`{"data":[{"index":0},{"index":1,"embedding":[2]}]}`, "text 1 of 2"},
-		"null embedding":      {`{"data":[{"index":0,"embedding":null},{"index":1,"embedding":[2]}]}`, "text 1 of 2 is not a list"},
-		"null in it":          {`{"data":[{"index":0,"embedding":[1,null]},{"index":1,"embedding":[2,1]}]}`, "null"},
-		"NaN in it":           {`{"data":[{"index":0,"embedding":[1,NaN]},{"index":1,"embedding":[2,1]}]}`, "not the JSON"},
-		"too large a number":  {`{"data":[{"index":0,"embedding":[1,1e39]},{"index":1,"embedding":[2,1]}]}`, "float32"},
-		"one per token":       {`{"data":[{"index":0,"embedding":[[1,2],[3,4]]},{"index":1,"embedding":[[2,1]]}]}`, "list of numbers"},
-		"spaces":              {`{"data":[{"index":0,"embedding":[ 1 , "2" ]},{"index":1,"embedding":[2,1]}]}`, "list of numbers"},
-		"an object":           {`{"data":[{"index":0,"embedding":{"a":1}},{"index":1,"embedding":[2,1]}]}`, "not a list"},
-		"empty with spaces":   {`{"data":[{"index":0,"embedding":[ ]},{"index":1,"embedding":[2]}]}`, "is empty"},
-		"empty vector":        {`{"data":[{"index":0,"embedding":[]},{"index":1,"embedding":[2]}]}`, "is empty"},
-		"zeros":               {`{"data":[{"index":0,"embedding":[2,1]},{"index":1,"embedding":[0,0]}]}`, "text 2 of 2 is all zeros"},
-		"ragged":              {`{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[2]}]}`, "text 2 has 1 numbers"},
+		"empty":             {"", "not the JSON"},
+		"a page":            {"<html><title>Sign in</title></html>", "Sign in"},
+		"a list":            {`[[1,2],[3,4]]`, "not the JSON"},
+		"cut off":           {`{"data":[{"index":0,"embedding":[1,2`, "not the JSON"},
+		"an error with 200": {`{"error":"Unexpected endpoint or method"}`, "Unexpected endpoint"},
+		"no data":           {`{"object":"list"}`, "0 vectors for 2"},
+		"one missing":       {`{"data":[{"index":0,"embedding":[1,2]}]}`, "1 vectors for 2"},
+		"one too many":      {`{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1]},{"index":2,"embedding":[1]}]}`, "3 vectors for 2"},
+		"no index":          {`{"data":[{"embedding":[1]},{"embedding":[2]}]}`, "no index"},
+		"index twice": {`{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[2]}]}`,
+			"two vectors have the index 1"},
+		"index below":  {`{"data":[{"index":-1,"embedding":[1]},{"index":1,"embedding":[2]}]}`, "index -1"},
+		"index beyond": {`{"data":[{"index":0,"embedding":[1]},{"index":2,"embedding":[2]}]}`, "index 2"},
+		"index a text": {`{"data":[{"index":"0","embedding":[1]},{"index":"1","embedding":[2]}]}`, "not the JSON"},
+		"no embedding": {`{"data":[{"index":0},{"index":1,"embedding":[2]}]}`, "text 1 of 2"},
+		"null embedding": {`{"data":[{"index":0,"embedding":null},{"index":1,"embedding":[2]}]}`,
+			"text 1 of 2 is not a list"},
+		"null in it":         {`{"data":[{"index":0,"embedding":[1,null]},{"index":1,"embedding":[2,1]}]}`, "null"},
+		"NaN in it":          {`{"data":[{"index":0,"embedding":[1,NaN]},{"index":1,"embedding":[2,1]}]}`, "not the JSON"},
+		"too large a number": {`{"data":[{"index":0,"embedding":[1,1e39]},{"index":1,"embedding":[2,1]}]}`, "float32"},
+		"one per token": {`{"data":[{"index":0,"embedding":[[1,2],[3,4]]},{"index":1,"embedding":[[2,1]]}]}`,
+			"list of numbers"},
+		"spaces": {`{"data":[{"index":0,"embedding":[ 1 , "2" ]},{"index":1,"embedding":[2,1]}]}`,
+			"list of numbers"},
+		"an object":         {`{"data":[{"index":0,"embedding":{"a":1}},{"index":1,"embedding":[2,1]}]}`, "not a list"},
+		"empty with spaces": {`{"data":[{"index":0,"embedding":[ ]},{"index":1,"embedding":[2]}]}`, "is empty"},
+		"empty vector":      {`{"data":[{"index":0,"embedding":[]},{"index":1,"embedding":[2]}]}`, "is empty"},
+		"zeros": {`{"data":[{"index":0,"embedding":[2,1]},{"index":1,"embedding":[0,0]}]}`,
+			"text 2 of 2 is all zeros"},
+		"ragged": {`{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[2]}]}`,
+			"text 2 has 1 numbers"},
 		"base64 of NaN":       {`{"data":[{"index":0,"embedding":"` + nan + `"},{"index":1,"embedding":[2,1]}]}`, "NaN"},
 		"base64 of Inf":       {`{"data":[{"index":0,"embedding":"` + inf + `"},{"index":1,"embedding":[2,1]}]}`, "infinite"},
 		"base64 of 3 bytes":   {`{"data":[{"index":0,"embedding":"AAAA"},{"index":1,"embedding":[2]}]}`, "float32"},
@@ -145,12 +151,15 @@ func TestStatuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
-				e := open(t, embedapi.Options{URL: "http://models.example", Model: "tiny", Key: c.key, Client: by(func(w http.ResponseWriter, r *http.Request) {
-					calls++
-					answering(c.status, `{"error":{"message":"the server's words"}}`)(w, r)
-				})})
+				e := open(t,
+					embedapi.Options{URL: "http://models.example", Model: "tiny", Key: c.key,
+						Client: by(func(w http.ResponseWriter, r *http.Request) {
+							calls++
+							answering(c.status, `{"error":{"message":"the server's words"}}`)(w, r)
+						})})
 				_, err := e.EmbedAll(t.Context(), []string{"x"})
-				if tool.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.errHas) || !strings.Contains(err.Error(), "the server's words") {
+				if tool.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.errHas) || !strings.Contains(err.Error(),
+					"the server's words") {
 					t.Errorf("%v (%s), want %q (%s)", err, tool.KindOf(err), c.errHas, c.kind)
 				}
 				if calls != c.calls || e.Ready(time.Now()) != c.ready {
@@ -173,22 +182,25 @@ func TestTryingAgain(t *testing.T) {
 		calls   int
 		kind    tool.Kind // "" is success
 	}{
-		"one failure":            {fail: 1, elapsed: 250 * time.Millisecond, calls: 2},
-		"two failures":           {fail: 2, elapsed: 750 * time.Millisecond, calls: 3},
-		"three failures":         {fail: 3, elapsed: 750 * time.Millisecond, calls: 3, kind: tool.Unavailable},
-		"refused once":           {fail: 1, dial: refused, elapsed: 250 * time.Millisecond, calls: 2},
-		"refused always":         {fail: 9, dial: refused, elapsed: 750 * time.Millisecond, calls: 3, kind: tool.Unavailable},
-		"no such name":           {fail: 9, dial: &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", IsNotFound: true}}, calls: 1, kind: tool.Unavailable},
-		"at once":                {fail: 2, after: "0", calls: 3},
-		"in seconds":             {fail: 1, after: "7", elapsed: 7 * time.Second, calls: 2},
-		"at a date":              {fail: 1, after: "Sat, 01 Jan 2000 00:00:03 GMT", elapsed: 3 * time.Second, calls: 2},
-		"at a date gone by":      {fail: 1, after: "Fri, 31 Dec 1999 00:00:00 GMT", calls: 2},
-		"at no time":             {fail: 1, after: "soon", elapsed: 250 * time.Millisecond, calls: 2},
-		"below zero":             {fail: 1, after: "-5", elapsed: 250 * time.Millisecond, calls: 2},
-		"too late":               {fail: 1, after: "11", calls: 1, kind: tool.Unavailable},
-		"beyond counting":        {fail: 1, after: "9223372036854775807", calls: 1, kind: tool.Unavailable},
-		"past the patience":      {fail: 1, limit: 200 * time.Millisecond, calls: 1, kind: tool.Unavailable},
-		"patience for one":       {fail: 2, limit: 300 * time.Millisecond, elapsed: 250 * time.Millisecond, calls: 2, kind: tool.Unavailable},
+		"one failure":    {fail: 1, elapsed: 250 * time.Millisecond, calls: 2},
+		"two failures":   {fail: 2, elapsed: 750 * time.Millisecond, calls: 3},
+		"three failures": {fail: 3, elapsed: 750 * time.Millisecond, calls: 3, kind: tool.Unavailable},
+		"refused once":   {fail: 1, dial: refused, elapsed: 250 * time.Millisecond, calls: 2},
+		"refused always": {fail: 9, dial: refused, elapsed: 750 * time.Millisecond, calls: 3, kind: tool.Unavailable},
+		"no such name": {fail: 9,
+			dial: &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", IsNotFound: true}}, calls: 1,
+			kind: tool.Unavailable},
+		"at once":           {fail: 2, after: "0", calls: 3},
+		"in seconds":        {fail: 1, after: "7", elapsed: 7 * time.Second, calls: 2},
+		"at a date":         {fail: 1, after: "Sat, 01 Jan 2000 00:00:03 GMT", elapsed: 3 * time.Second, calls: 2},
+		"at a date gone by": {fail: 1, after: "Fri, 31 Dec 1999 00:00:00 GMT", calls: 2},
+		"at no time":        {fail: 1, after: "soon", elapsed: 250 * time.Millisecond, calls: 2},
+		"below zero":        {fail: 1, after: "-5", elapsed: 250 * time.Millisecond, calls: 2},
+		"too late":          {fail: 1, after: "11", calls: 1, kind: tool.Unavailable},
+		"beyond counting":   {fail: 1, after: "9223372036854775807", calls: 1, kind: tool.Unavailable},
+		"past the patience": {fail: 1, limit: 200 * time.Millisecond, calls: 1, kind: tool.Unavailable},
+		"patience for one": {fail: 2, limit: 300 * time.Millisecond, elapsed: 250 * time.Millisecond, calls: 2,
+			kind: tool.Unavailable},
 		"patience for what asks": {fail: 1, after: "7", limit: 5 * time.Second, calls: 1, kind: tool.Unavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -220,7 +232,8 @@ func TestTryingAgain(t *testing.T) {
 				}
 				_, err := e.EmbedAll(ctx, []string{"x"})
 				if tool.KindOf(err) != c.kind || calls != c.calls || time.Since(start) != c.elapsed {
-					t.Errorf("%v after %d calls and %s, want %q after %d and %s", err, calls, time.Since(start), c.kind, c.calls, c.elapsed)
+					t.Errorf("%v after %d calls and %s, want %q after %d and %s", err, calls, time.Since(start), c.kind, c.calls,
+						c.elapsed)
 				}
 			})
 		})
@@ -237,7 +250,8 @@ func TestPatience(t *testing.T) {
 			e := open(t, embedapi.Options{URL: "http://models.example", Timeout: 5 * time.Second, Client: silent})
 			start := time.Now()
 			_, err := e.EmbedAll(t.Context(), []string{"x"})
-			if tool.KindOf(err) != tool.Timeout || !strings.Contains(err.Error(), "more time") || time.Since(start) != 5*time.Second || e.Ready(time.Now()) {
+			if tool.KindOf(err) != tool.Timeout || !strings.Contains(err.Error(),
+				"more time") || time.Since(start) != 5*time.Second || e.Ready(time.Now()) {
 				t.Errorf("%v after %s", err, time.Since(start))
 			}
 		})
@@ -334,10 +348,12 @@ func TestHealth(t *testing.T) {
 // Failures side by side are one failure, and Ready never waits for them.
 func TestFailuresSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := open(t, embedapi.Options{URL: "http://models.example", Client: &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
-			time.Sleep(100 * time.Millisecond)
-			return nil, errors.New("cut off")
-		})}})
+		e := open(t,
+			embedapi.Options{URL: "http://models.example",
+				Client: &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+					time.Sleep(100 * time.Millisecond)
+					return nil, errors.New("cut off")
+				})}})
 		var wg sync.WaitGroup
 		for range 16 {
 			wg.Go(func() {
@@ -355,7 +371,8 @@ func TestFailuresSideBySide(t *testing.T) {
 // However a server or a transport repeats the key, no error does.
 func TestKeyStaysHidden(t *testing.T) {
 	const key = `sk-s3cr3t&"<key>/+%`
-	spellings := map[string]string{"plain": key, "query": url.QueryEscape(key), "path": url.PathEscape(key), "html": html.EscapeString(key)}
+	spellings := map[string]string{"plain": key, "query": url.QueryEscape(key), "path": url.PathEscape(key),
+		"html": html.EscapeString(key)}
 	for spelling, said := range spellings {
 		quoted := strings.ReplaceAll(said, `"`, `\"`)
 		for shape, body := range map[string]string{
@@ -380,9 +397,11 @@ func TestKeyStaysHidden(t *testing.T) {
 			t.Errorf("%s in a redirect: %v", spelling, err)
 		}
 	}
-	e := open(t, embedapi.Options{URL: "http://models.example", Key: key, Client: &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
-		return nil, fmt.Errorf("refused %s", r.Header.Get("Authorization"))
-	})}})
+	e := open(t,
+		embedapi.Options{URL: "http://models.example", Key: key,
+			Client: &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+				return nil, fmt.Errorf("refused %s", r.Header.Get("Authorization"))
+			})}})
 	if _, err := e.EmbedAll(t.Context(), []string{"x"}); err == nil || leaks(err, key, "s3cr3t") || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("in a transport's error: %v", err)
 	}

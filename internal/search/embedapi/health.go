@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// How long an endpoint counts as down, at first and at most.
+// The time that an endpoint counts as down, after the first failure and at most.
 const (
 	firstDown = time.Second
 	maxDown   = time.Minute
 )
 
-// health is when an endpoint may be asked again. Readers load one number and
-// never wait. The zero value is up.
+// health says when an endpoint may be asked again. Readers never wait. The zero
+// value is an endpoint that is up.
 type health struct {
 	until atomic.Int64 // unix nanoseconds; before it the endpoint is down
 
@@ -23,12 +23,12 @@ type health struct {
 
 func (h *health) ready(now time.Time) bool {
 	left := h.until.Load() - now.UnixNano()
-	return left <= 0 || left > int64(maxDown) // the clock was set back: ask rather than stay down for hours
+	return left <= 0 || left > int64(maxDown) // more than maxDown: the clock was set back
 }
 
-// failed makes it down for twice as long as the last time, and at least for
-// as long as the server asked. What fails while it is down already was begun
-// before, and adds nothing.
+// failed marks the endpoint as down, for twice the time of the last failure and at
+// least for the time that the server asked for. A failure while it is down comes
+// from a call that began before, and changes nothing.
 func (h *health) failed(now time.Time, asked time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -174,7 +174,8 @@ func TestBaselines(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := eval.Run(set, newBM25(set.Tools).search)
-			t.Logf("n %d, R@1 %.3f, R@5 %.3f, R@10 %.3f, nDCG@10 %.3f, MRR %.3f", r.N, r.Recall1, r.Recall5, r.Recall10, r.NDCG10, r.MRR)
+			t.Logf("n %d, R@1 %.3f, R@5 %.3f, R@10 %.3f, nDCG@10 %.3f, MRR %.3f", r.N, r.Recall1, r.Recall5, r.Recall10,
+				r.NDCG10, r.MRR)
 			for _, v := range []struct{ got, want float64 }{{r.Recall1, c.r1}, {r.Recall5, c.r5}, {r.Recall10, c.r10}} {
 				if math.Abs(v.got-v.want) > 0.01 {
 					t.Errorf("got %.3f, want %.3f", v.got, v.want)

@@ -6,17 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"callgate/tool"
 )
 
-// maxLine bounds one line: a tool with a longer schema is a mistake in the
-// file, more likely than a tool.
+// maxLine limits the length of a line. A longer one is more likely a mistake in
+// the file than a tool.
 const maxLine = 16 << 20
 
-// place is where in which file something stands.
+// place is a line of a file.
 type place struct {
 	file string
 	line int
@@ -26,11 +27,11 @@ func (p place) errorf(format string, args ...any) *tool.Error {
 	return tool.Errorf("eval.load", tool.Invalid, "%s:%d: %w", p.file, p.line, fmt.Errorf(format, args...))
 }
 
-// eachLine gives every line of a file of JSON objects to fn, and says whether
-// the file is there. Blank lines count as lines and are passed over.
-func eachLine[T any](name string, fn func(place, T) error) (there bool, err error) {
+// eachLine gives every line of a file of JSON objects to fn, and reports whether
+// the file exists. Blank lines are counted and skipped.
+func eachLine[T any](name string, fn func(place, T) error) (found bool, err error) {
 	f, err := os.Open(name)
-	if absent(err) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
@@ -78,7 +79,8 @@ func parseLine[T any](at place, text []byte) (v T, err error) {
 	case err == nil:
 		return v, nil
 	case errors.As(err, &wrong):
-		return v, at.errorf("%q is a %s, and must be a %s", wrong.Field, wrong.Value, wrong.Type).WithHint("mend the value")
+		return v, at.errorf("%q is a %s, and must be a %s", wrong.Field, wrong.Value, wrong.Type).
+			WithHint("correct the value")
 	}
 	return v, at.errorf("the line is not JSON: %w", err).WithHint("write one JSON object a line")
 }

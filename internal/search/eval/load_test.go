@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"callgate/internal/search/eval"
 	"callgate/tool"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // files are the files of a folder by name; a name may hold folders.
@@ -83,29 +83,41 @@ func TestLoadRefuses(t *testing.T) {
 		{"no files", files{"meta.json": "{}"}, tool.NotFound, "there is no tools.jsonl"},
 		{"an array", files{"tools.jsonl": "[]\n"}, tool.Invalid, "tools.jsonl:1: the line is not a JSON object"},
 		{"half a line", files{"tools.jsonl": twoTools + `{"id":"c",`}, tool.Invalid, "tools.jsonl:3: the line is not JSON"},
-		{"two on a line", files{"tools.jsonl": `{"id":"a","name":"a"}{"id":"b","name":"b"}`}, tool.Invalid, "tools.jsonl:1: the line is not JSON"},
+		{"two on a line", files{"tools.jsonl": `{"id":"a","name":"a"}{"id":"b","name":"b"}`}, tool.Invalid,
+			"tools.jsonl:1: the line is not JSON"},
 		{"blank lines count", files{"tools.jsonl": "\n\n7"}, tool.Invalid, "tools.jsonl:3:"},
-		{"wrong type", files{"tools.jsonl": `{"id":7,"name":"a"}`}, tool.Invalid, `tools.jsonl:1: "id" is a number, and must be a string`},
+		{"wrong type", files{"tools.jsonl": `{"id":7,"name":"a"}`}, tool.Invalid,
+			`tools.jsonl:1: "id" is a number, and must be a string`},
 		{"no id", files{"tools.jsonl": `{"name":"a"}`}, tool.Invalid, "tools.jsonl:1: a tool without an id"},
 		{"no name", files{"tools.jsonl": `{"id":"a"}`}, tool.Invalid, "tools.jsonl:1: the tool \"a\" has no name"},
-		{"the same id", files{"tools.jsonl": twoTools + `{"id":"a","name":"c"}`}, tool.Invalid, `tools.jsonl:3: the tool "a" stands on line 1 already`},
-		{"parameters a list", files{"tools.jsonl": `{"id":"a","name":"a","parameters":["x"]}`}, tool.Invalid, "tools.jsonl:1: the parameters"},
-		{"no text", files{"tools.jsonl": twoTools, "queries.jsonl": `{"id":"q"}`}, tool.Invalid, "queries.jsonl:1: the query \"q\" has no text"},
-		{"no query id", files{"tools.jsonl": twoTools, "queries.jsonl": `{"text":"x"}`}, tool.Invalid, "queries.jsonl:1: a query without an id"},
-		{"the same query", files{"tools.jsonl": twoTools, "queries.jsonl": oneRequest + oneRequest}, tool.Invalid, "queries.jsonl:2:"},
-		{"labels without queries", files{"tools.jsonl": twoTools, "qrels.jsonl": `{"query":"q","tool":"a"}`}, tool.Invalid, `qrels.jsonl:1: the query "q" is not in queries.jsonl`},
-		{"unknown tool", files{"tools.jsonl": twoTools, "queries.jsonl": oneRequest, "qrels.jsonl": `{"query":"q","tool":"c"}`}, tool.Invalid, `qrels.jsonl:1: the tool "c" is not among the set's 2 tools`},
-		{"relevance below zero", files{"tools.jsonl": twoTools, "queries.jsonl": oneRequest, "qrels.jsonl": `{"query":"q","tool":"a","rel":-1}`}, tool.Invalid, "qrels.jsonl:1: the relevance -1 is not between 0 and 1000"},
-		{"relevance too high", files{"tools.jsonl": twoTools, "queries.jsonl": oneRequest, "qrels.jsonl": `{"query":"q","tool":"a","rel":1001}`}, tool.Invalid, "qrels.jsonl:1: the relevance 1001"},
-		{"relevance beyond numbers", files{"tools.jsonl": twoTools, "queries.jsonl": oneRequest, "qrels.jsonl": `{"query":"q","tool":"a","rel":1e999}`}, tool.Invalid, "qrels.jsonl:1:"},
-		{"labelled twice", files{"tools.jsonl": twoTools, "queries.jsonl": oneRequest, "qrels.jsonl": `{"query":"q","tool":"a"}` + "\n" + `{"query":"q","tool":"a","rel":2}`}, tool.Invalid, "qrels.jsonl:2: the query \"q\" has a label"},
-		{"tools and set.json", files{"tools.jsonl": twoTools, "set.json": `{"tools_from":"x"}`}, tool.Invalid, "tools.jsonl stands beside set.json"},
-		{"set.json is no JSON", files{"set.json": `{`}, tool.Invalid, "set.json: unexpected EOF"},
-		{"set.json with more", files{"set.json": `{"tools_from":"x"} {}`}, tool.Invalid, "set.json: something follows"},
-		{"set.json misspelt", files{"set.json": `{"tools_from":"x","server":["a"]}`}, tool.Invalid, `unknown field "server"`},
-		{"set.json without tools_from", files{"set.json": `{"servers":["a"]}`}, tool.Invalid, "set.json: tools_from is missing"},
-		{"borrowing from nowhere", files{"set.json": `{"tools_from":"not-there-at-all"}`}, tool.NotFound, "borrows its tools from not-there-at-all"},
-		{"a server without tools", files{"set.json": `{"tools_from":"all","servers":["s","nobody","no-one"]}`, "all/tools.jsonl": `{"id":"a","name":"a","server":"s"}`}, tool.Invalid, "no tool in all is of the servers no-one, nobody"},
+		{"the same id", files{"tools.jsonl": twoTools + `{"id":"a","name":"c"}`}, tool.Invalid,
+			`tools.jsonl:3: the tool "a" stands on line 1 already`},
+		{"parameters a list", files{"tools.jsonl": `{"id":"a","name":"a","parameters":["x"]}`}, tool.Invalid,
+			"tools.jsonl:1: the parameters"},
+		{"no text", files{"tools.jsonl": twoTools, "queries.jsonl": `{"id":"q"}`}, tool.Invalid,
+			"queries.jsonl:1: the query \"q\" has no text"},
+		{"no query id", files{"tools.jsonl": twoTools, "queries.jsonl": `{"text":"x"}`}, tool.Invalid,
+			"queries.jsonl:1: a query without an id"},
+		{"the same query", files{"tools.jsonl": twoTools, "queries.jsonl": oneRequest + oneRequest}, tool.Invalid,
+			"queries.jsonl:2:"},
+		{"labels without queries", files{"tools.jsonl": twoTools, "qrels.jsonl": `{"query":"q","tool":"a"}`}, tool.Invalid,
+			`qrels.jsonl:1: the query "q" is not in queries.jsonl`},
+		{"unknown tool",
+			files{"tools.jsonl": twoTools, "queries.jsonl": oneRequest, "qrels.jsonl": `{"query":"q","tool":"c"}`},
+			tool.Invalid, `qrels.jsonl:1: the tool "c" is not among the set's 2 tools`},
+		{"relevance below zero",
+			files{"tools.jsonl": twoTools, "queries.jsonl": oneRequest, "qrels.jsonl": `{"query":"q","tool":"a","rel":-1}`},
+			tool.Invalid, "qrels.jsonl:1: the relevance -1 is not between 0 and 1000"},
+		{"relevance too high",
+			files{"tools.jsonl": twoTools, "queries.jsonl": oneRequest, "qrels.jsonl": `{"query":"q","tool":"a","rel":1001}`},
+			tool.Invalid, "qrels.jsonl:1: the relevance 1001"},
+		{"relevance beyond numbers",
+			files{"tools.jsonl": twoTools, "queries.jsonl": oneRequest, "qrels.jsonl": `{"query":"q","tool":"a","rel":1e999}`},
+			tool.Invalid, "qrels.jsonl:1:"},
+		{"labelled twice",
+			files{"tools.jsonl": twoTools, "queries.jsonl": oneRequest,
+				"qrels.jsonl": `{"query":"q","tool":"a"}` + "\n" + `{"query":"q","tool":"a","rel":2}`}, tool.Invalid,
+			"qrels.jsonl:2: the query \"q\" has a label"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := eval.Load(c.in.write(t))
@@ -122,8 +134,8 @@ func TestLoadRefuses(t *testing.T) {
 
 func TestLoadOfNoFolder(t *testing.T) {
 	_, err := eval.Load(filepath.Join(t.TempDir(), "nowhere"))
-	if tool.KindOf(err) != tool.NotFound || errors.Is(err, eval.ErrToolsAbsent) {
-		t.Errorf("got %v, want NotFound, and not ErrToolsAbsent: a test must not skip on it", err)
+	if tool.KindOf(err) != tool.NotFound {
+		t.Errorf("got %v, want NotFound", err)
 	}
 }
 
@@ -131,72 +143,6 @@ const catalogue = `{"id":"s/a","name":"a","server":"s","category":"t"}
 {"id":"t/b","name":"b","server":"t"}
 {"id":"u/c","name":"c","category":"u"}
 `
-
-func TestLoadBorrowed(t *testing.T) {
-	for _, c := range []struct {
-		name, from, setDir, toolsDir, servers string
-		want                                  []string
-	}{
-		{"beside", "../all", "set", "all", `[]`, []string{"s/a", "t/b", "u/c"}},
-		{"by server", "../all", "set", "all", `["s"]`, []string{"s/a"}},
-		{"server before category", "../all", "set", "all", `["t"]`, []string{"t/b"}},
-		{"category where there is no server", "../all", "set", "all", `["u","s"]`, []string{"s/a", "u/c"}},
-		{"walking up", "../../wrong/all", "repo/deep/testdata/set", "shared/bench/all", `["s"]`, []string{"s/a"}},
-		{"a bare name", "all", "repo/set", "shared/bench/all", `["s"]`, []string{"s/a"}},
-		{"in the folder itself", "all", "set", "set/shared/bench/all", `["s"]`, []string{"s/a"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			dir := files{
-				c.toolsDir + "/tools.jsonl": catalogue,
-				c.setDir + "/set.json":      `{"name":"mine","note":"why","tools_from":"` + c.from + `","servers":` + c.servers + `}`,
-				c.setDir + "/queries.jsonl": oneRequest,
-				c.setDir + "/qrels.jsonl":   `{"query":"q","tool":"` + c.want[0] + `"}`,
-			}.write(t)
-			set, err := eval.Load(filepath.Join(dir, filepath.FromSlash(c.setDir)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, tl := range set.Tools {
-				got = append(got, tl.ID)
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" || set.Name != "mine" {
-				t.Errorf("name %q, tools (-want +got):\n%s", set.Name, diff)
-			}
-		})
-	}
-}
-
-// A label may name only a tool that the set took, not one it left behind.
-func TestBorrowedLabelOutsideTheServers(t *testing.T) {
-	dir := files{
-		"all/tools.jsonl": catalogue, "set.json": `{"tools_from":"all","servers":["s"]}`,
-		"queries.jsonl": oneRequest, "qrels.jsonl": `{"query":"q","tool":"t/b"}`,
-	}.write(t)
-	_, err := eval.Load(dir)
-	if err == nil || !strings.Contains(err.Error(), `the tool "t/b" is not among the set's 1 tools`) {
-		t.Errorf("got %v, want the unknown tool named", err)
-	}
-}
-
-func TestBorrowedToolsAbsent(t *testing.T) {
-	_, err := eval.Load(files{"set.json": `{"tools_from":"../gone"}`, "queries.jsonl": oneRequest}.write(t))
-	if !errors.Is(err, eval.ErrToolsAbsent) || tool.KindOf(err) != tool.NotFound {
-		t.Errorf("got %v, want ErrToolsAbsent of kind NotFound", err)
-	}
-}
-
-func TestAbsoluteBorrow(t *testing.T) {
-	all := files{"tools.jsonl": catalogue}.write(t)
-	from, err := json.Marshal(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := eval.Load(files{"set.json": `{"tools_from":` + string(from) + `}`}.write(t))
-	if err != nil || len(set.Tools) != 3 {
-		t.Errorf("got %v, %v, want three tools", set, err)
-	}
-}
 
 // FuzzLoad: whatever the files hold, Load gives a set that keeps its law or an
 // Invalid error that says where and what to do.

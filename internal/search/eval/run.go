@@ -8,48 +8,48 @@ import (
 	"time"
 )
 
-// Depth is how many ids Run asks for: enough that the rank of a late answer
-// still tells in the mean reciprocal rank. What comes beyond it is not looked at.
+// Depth is the number of IDs that Run asks for: enough for the rank of a late
+// answer to count in the mean reciprocal rank. Later IDs are ignored.
 const Depth = 100
 
 // Searcher answers a query with at most k tool ids, best first. Run calls it
 // from one goroutine.
 type Searcher func(query string, k int) []string
 
-// Scores are means over queries. A tool is right when its relevance is above
-// zero; one that is returned twice counts at its first place, and its second
-// place is wasted.
+// Scores are means over queries. A tool is right if its relevance is above zero. A
+// tool that is returned twice counts at its first place; the second place counts
+// as wrong.
 type Scores struct {
 	N        int     `json:"n"`         // queries that were scored
 	Hit1     float64 `json:"hit@1"`     // the first is right
 	Hit5     float64 `json:"hit@5"`     // one of the first five is right
-	Recall1  float64 `json:"recall@1"`  // of the right tools, how many are first
+	Recall1  float64 `json:"recall@1"`  // the share of the right tools that is first
 	Recall5  float64 `json:"recall@5"`  // … among the first five
 	Recall10 float64 `json:"recall@10"` // … among the first ten
-	NDCG5    float64 `json:"ndcg@5"`    // gain is relevance, discount is log2 of place+1, ideal is over all that are right
+	NDCG5    float64 `json:"ndcg@5"`    // gain: relevance; discount: log2 of place+1; ideal: over all right tools
 	NDCG10   float64 `json:"ndcg@10"`
-	MRR      float64 `json:"mrr"` // 1 / place of the first that is right, 0 beyond Depth
+	MRR      float64 `json:"mrr"` // 1 / place of the first right tool, 0 beyond Depth
 	Latency  Latency `json:"latency"`
 }
 
-// Latency is how long an answer of Depth ids took; each is a time that was
-// measured, never one between two.
+// Latency holds percentiles of the time for an answer of Depth IDs. Each is a
+// measured time and not interpolated.
 type Latency struct {
 	P50 time.Duration `json:"p50"`
 	P90 time.Duration `json:"p90"`
 	P99 time.Duration `json:"p99"`
 }
 
-// Report is what came out of one set with one searcher.
+// Report is the result of one searcher on one set.
 type Report struct {
 	Scores
 	Unscored int               `json:"unscored,omitempty"` // queries without a right answer, left out
 	Langs    map[string]Scores `json:"langs,omitempty"`    // the same, for each language the set names
 }
 
-// Run asks s every scored query of the set once and reports the means. The
-// warm-up before is made of words that are in no set, so that a searcher which
-// keeps answers is timed on queries it has never seen.
+// Run asks s every scored query of the set once and reports the means. It warms up
+// with a query that is in no set, so that a searcher with a cache is timed on
+// queries that it has not seen.
 func Run(set *Set, s Searcher) Report {
 	for range 3 {
 		s("get ready to search", Depth)
@@ -97,7 +97,7 @@ func relevant(gold map[string]float64) int {
 	return n
 }
 
-// score judges one answer. The gold must hold a tool that is right.
+// score computes the scores of one answer. Gold must hold a right tool.
 func score(ids []string, gold map[string]float64) Scores {
 	if len(ids) > Depth {
 		ids = ids[:Depth]
@@ -134,10 +134,10 @@ func score(ids []string, gold map[string]float64) Scores {
 	return s
 }
 
-// discount is what the gain at place i, counted from zero, is divided by.
+// discount is the divisor of the gain at place i, counted from zero.
 func discount(i int) float64 { return math.Log2(float64(i + 2)) }
 
-// ideal is the gain of the best possible answer of k ids.
+// ideal is the gain of the best possible answer of k IDs.
 func ideal(gold map[string]float64, k int) float64 {
 	rels := slices.SortedFunc(maps.Values(gold), func(a, b float64) int { return cmp.Compare(b, a) })
 	sum := 0.0
@@ -147,7 +147,7 @@ func ideal(gold map[string]float64, k int) float64 {
 	return sum
 }
 
-// tally sums scores until their mean is asked for.
+// tally sums scores for their mean.
 type tally struct {
 	sum  Scores
 	took []time.Duration
@@ -179,7 +179,7 @@ func (s *Scores) values() []*float64 {
 	return []*float64{&s.Hit1, &s.Hit5, &s.Recall1, &s.Recall5, &s.Recall10, &s.NDCG5, &s.NDCG10, &s.MRR}
 }
 
-// percentile is the smallest of sorted that p of a hundred do not exceed.
+// percentile is the smallest value that p percent of the values do not exceed.
 func percentile(sorted []time.Duration, p int) time.Duration {
 	return sorted[(len(sorted)*p+99)/100-1]
 }

@@ -60,16 +60,20 @@ func TestScoresOfOneQuery(t *testing.T) {
 		{"the hundredth still tells", map[string]float64{"a": 1}, after(99, "a"), eval.Scores{MRR: 0.01}},
 		{"beyond the depth nothing does", map[string]float64{"a": 1}, after(100, "a"), eval.Scores{}},
 		{"one of two, second", map[string]float64{"a": 1, "b": 1}, []string{"x", "b", "y"},
-			eval.Scores{Hit5: 1, Recall5: 0.5, Recall10: 0.5, NDCG5: (1 / log3) / (1 + 1/log3), NDCG10: (1 / log3) / (1 + 1/log3), MRR: 0.5}},
+			eval.Scores{Hit5: 1, Recall5: 0.5, Recall10: 0.5, NDCG5: (1 / log3) / (1 + 1/log3),
+				NDCG10: (1 / log3) / (1 + 1/log3), MRR: 0.5}},
 		{"both of two", map[string]float64{"a": 1, "b": 1}, []string{"b", "a"},
 			eval.Scores{Hit1: 1, Hit5: 1, Recall1: 0.5, Recall5: 1, Recall10: 1, NDCG5: 1, NDCG10: 1, MRR: 1}},
 		{"graded, the lesser first", map[string]float64{"a": 2, "b": 1}, []string{"b", "a"},
-			eval.Scores{Hit1: 1, Hit5: 1, Recall1: 0.5, Recall5: 1, Recall10: 1, NDCG5: (1 + 2/log3) / (2 + 1/log3), NDCG10: (1 + 2/log3) / (2 + 1/log3), MRR: 1}},
+			eval.Scores{Hit1: 1, Hit5: 1, Recall1: 0.5, Recall5: 1, Recall10: 1, NDCG5: (1 + 2/log3) / (2 + 1/log3),
+				NDCG10: (1 + 2/log3) / (2 + 1/log3), MRR: 1}},
 		{"relevance zero is wrong", map[string]float64{"a": 1, "z": 0}, []string{"z", "a"},
 			eval.Scores{Hit5: 1, Recall5: 1, Recall10: 1, NDCG5: 1 / log3, NDCG10: 1 / log3, MRR: 0.5}},
 		{"twice counts once and wastes a place", map[string]float64{"a": 1, "b": 1}, []string{"a", "a", "b"},
-			eval.Scores{Hit1: 1, Hit5: 1, Recall1: 0.5, Recall5: 1, Recall10: 1, NDCG5: 1.5 / (1 + 1/log3), NDCG10: 1.5 / (1 + 1/log3), MRR: 1}},
-		{"ideal of five takes the best five", map[string]float64{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}, []string{"a", "b", "c", "d", "e"},
+			eval.Scores{Hit1: 1, Hit5: 1, Recall1: 0.5, Recall5: 1, Recall10: 1, NDCG5: 1.5 / (1 + 1/log3),
+				NDCG10: 1.5 / (1 + 1/log3), MRR: 1}},
+		{"ideal of five takes the best five", map[string]float64{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1},
+			[]string{"a", "b", "c", "d", "e"},
 			eval.Scores{Hit1: 1, Hit5: 1, Recall1: 1.0 / 6, Recall5: 5.0 / 6, Recall10: 5.0 / 6, NDCG5: 1,
 				NDCG10: dcg(5) / dcg(6), MRR: 1}},
 		{"nothing returned", map[string]float64{"a": 1}, nil, eval.Scores{}},
@@ -95,7 +99,8 @@ func dcg(n int) float64 {
 
 func TestRunIsTheMeanOverScoredQueries(t *testing.T) {
 	set := &eval.Set{
-		Queries: []eval.Query{{"q1", "one", "en"}, {"q2", "two", "zh"}, {"q3", "three", "en"}, {"q4", "four", "en"}, {"q5", "five", "en"}, {"q6", "six", ""}},
+		Queries: []eval.Query{{"q1", "one", "en"}, {"q2", "two", "zh"}, {"q3", "three", "en"}, {"q4", "four", "en"},
+			{"q5", "five", "en"}, {"q6", "six", ""}},
 		Gold: map[string]map[string]float64{
 			"q1": {"a": 1}, "q2": {"a": 1}, "q3": {"b": 1}, "q5": {"a": 0}, "q6": {"c": 1},
 		},
@@ -125,7 +130,8 @@ func TestRunIsTheMeanOverScoredQueries(t *testing.T) {
 			NDCG5: (2 + 1/log3) / 4, NDCG10: (2 + 1/log3) / 4, MRR: 2.5 / 4},
 		Unscored: 2,
 		Langs: map[string]eval.Scores{
-			"en": {N: 2, Hit1: 0.5, Hit5: 1, Recall1: 0.5, Recall5: 1, Recall10: 1, NDCG5: (1 + 1/log3) / 2, NDCG10: (1 + 1/log3) / 2, MRR: 0.75},
+			"en": {N: 2, Hit1: 0.5, Hit5: 1, Recall1: 0.5, Recall5: 1, Recall10: 1, NDCG5: (1 + 1/log3) / 2,
+				NDCG10: (1 + 1/log3) / 2, MRR: 0.75},
 			"zh": {N: 1, Hit1: 1, Hit5: 1, Recall1: 1, Recall5: 1, Recall10: 1, NDCG5: 1, NDCG10: 1, MRR: 1},
 		},
 	}
@@ -162,7 +168,8 @@ func TestLatency(t *testing.T) {
 			return nil
 		})
 		ms := time.Millisecond
-		want := map[string]eval.Latency{"": {100 * ms, 180 * ms, 198 * ms}, "even": {100 * ms, 180 * ms, 198 * ms}, "odd": {99 * ms, 179 * ms, 197 * ms}}
+		want := map[string]eval.Latency{"": {100 * ms, 180 * ms, 198 * ms}, "even": {100 * ms, 180 * ms, 198 * ms},
+			"odd": {99 * ms, 179 * ms, 197 * ms}}
 		have := map[string]eval.Latency{"": got.Latency, "even": got.Langs["even"].Latency, "odd": got.Langs["odd"].Latency}
 		if diff := cmp.Diff(want, have); diff != "" {
 			t.Errorf("latency (-want +got):\n%s", diff)

@@ -1,7 +1,7 @@
 // Package eval measures how well a searcher finds tools: it loads a labelled
-// set, asks the searcher every query, and draws what came out as a table or a
-// picture. It knows nothing of any searcher but the one function it calls, so
-// two engines are judged by the same ruler.
+// set, asks the searcher every query, and writes the results as a table. It
+// knows of a searcher only the function that it calls, so that two engines are
+// measured alike.
 //
 // A set is a folder of three files, one JSON object a line:
 //
@@ -9,18 +9,13 @@
 //	queries.jsonl  {id, text, lang}
 //	qrels.jsonl    {query, tool, rel}
 //
-// Other keys are let pass. A folder without queries is a catalogue, for size
-// and speed. In place of tools.jsonl a folder may hold set.json, which borrows
-// its tools from another folder, so that labels can be kept beside the code
-// while the tools they speak of stay where they are.
+// Other keys are ignored. A folder without queries is a catalogue, for size and
+// speed.
 package eval
 
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"callgate/tool"
@@ -31,7 +26,6 @@ const (
 	toolsFile   = "tools.jsonl"
 	queriesFile = "queries.jsonl"
 	qrelsFile   = "qrels.jsonl"
-	borrowFile  = "set.json"
 )
 
 // Tool is what a searcher may index of a tool.
@@ -51,8 +45,8 @@ type Query struct {
 	Lang string `json:"lang"` // "" where the set does not say
 }
 
-// Set is a loaded set. Every query and tool that Gold names is in it, every id
-// is there once, and every relevance is between 0 and a thousand.
+// Set is a loaded set. It holds every query and tool that Gold names, every ID
+// once, and relevances between 0 and 1000.
 type Set struct {
 	Name    string
 	Tools   []Tool
@@ -60,9 +54,9 @@ type Set struct {
 	Gold    map[string]map[string]float64 // query → tool → how relevant
 }
 
-// Unscored returns the ids of the queries that have no right answer, in the
-// set's order. Nothing can be said about an answer to those, so Run leaves
-// them out, and says how many they were.
+// Unscored returns the IDs of the queries without a right answer, in the set's
+// order. An answer to these cannot be judged, so Run leaves them out and counts
+// them.
 func (s *Set) Unscored() []string {
 	var ids []string
 	for _, q := range s.Queries {
@@ -73,83 +67,75 @@ func (s *Set) Unscored() []string {
 	return ids
 }
 
-// Load reads the set in dir. What is wrong with a file is an Invalid error
-// that names the file and the line; a folder that is not there, or has no
-// tools, is NotFound; and so is one whose borrowed tools are not there, which
-// errors.Is tells from the others as ErrToolsAbsent.
+// Load reads the set in dir. A mistake in a file is an Invalid error that names
+// the file and the line. A folder that does not exist, or has no tools, is
+// NotFound.
 func Load(dir string) (*Set, error) {
+	tools, err := LoadTools(dir)
+	if err != nil {
+		return nil, err
+	}
+	return LoadWith(dir, tools)
+}
+
+// LoadWith reads the queries and labels in dir, over tools that are loaded
+// already. Their IDs must differ.
+func LoadWith(dir string, tools []Tool) (*Set, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, tool.Errorf("eval.load", tool.Invalid, "the path %s cannot be made absolute: %w", dir, err)
 	}
-	s := &Set{Name: filepath.Base(abs), Gold: map[string]map[string]float64{}}
-	tools, err := s.loadTools(dir)
-	if err != nil {
-		return nil, err
-	}
+	s := &Set{Name: filepath.Base(abs), Tools: tools, Gold: map[string]map[string]float64{}}
 	queries, err := s.loadQueries(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.loadGold(dir, tools, queries); err != nil {
+	if err := s.loadGold(dir, queries); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// known says on which line an id was first seen.
-type known map[string]int
+// firstLines holds for each ID the line on which it was first seen.
+type firstLines map[string]int
 
-// add notes an id, and complains about one that is empty or comes again.
-func (k known) add(at place, what, id string) error {
+// add notes an ID, and refuses one that is empty or was seen before.
+func (k firstLines) add(at place, what, id string) error {
 	if id == "" {
 		return at.errorf("a %s without an id", what).WithHint("give it an id of its own")
 	}
 	if first, again := k[id]; again {
-		return at.errorf("the %s %q stands on line %d already", what, id, first).WithHint("remove one of them, or give it another id")
+		return at.errorf("the %s %q stands on line %d already", what, id, first).
+			WithHint("remove one of them, or give it another id")
 	}
 	k[id] = at.line
 	return nil
 }
 
-func (s *Set) loadTools(dir string) (known, error) {
-	b, err := loadBorrowed(dir)
-	if err != nil {
-		return nil, err
-	}
-	from := dir
-	if b != nil {
-		from = b.folder
-		if b.Name != "" {
-			s.Name = b.Name
-		}
-	}
-	tools := known{}
-	there, err := eachLine(filepath.Join(from, toolsFile), func(at place, t Tool) error {
-		if err := checkTool(at, tools, &t); err != nil {
+// LoadTools reads the tools in dir.
+func LoadTools(dir string) ([]Tool, error) {
+	var tools []Tool
+	seen := firstLines{}
+	found, err := eachLine(filepath.Join(dir, toolsFile), func(at place, t Tool) error {
+		if err := checkTool(at, seen, &t); err != nil {
 			return err
 		}
-		if b.takes(t) {
-			s.Tools = append(s.Tools, t)
-		} else {
-			delete(tools, t.ID)
-		}
+		tools = append(tools, t)
 		return nil
 	})
 	switch {
 	case err != nil:
 		return nil, err
-	case !there:
-		return nil, tool.Errorf("eval.load", tool.NotFound, "there is no %s in %s", toolsFile, from).
-			WithHint("name a folder that holds %s, or %s with tools_from", toolsFile, borrowFile)
+	case !found:
+		return nil, tool.Errorf("eval.load", tool.NotFound, "there is no %s in %s", toolsFile, dir).
+			WithHint("name a folder that holds %s", toolsFile)
 	}
-	return tools, b.missing(dir)
+	return tools, nil
 }
 
-// checkTool holds one line of tools.jsonl to its law, and makes a null schema
-// no schema.
-func checkTool(at place, tools known, t *Tool) error {
-	if err := tools.add(at, "tool", t.ID); err != nil {
+// checkTool checks one line of tools.jsonl. A schema that is null becomes nil.
+func checkTool(at place, seen firstLines, t *Tool) error {
+	if err := seen.add(at, "tool", t.ID); err != nil {
 		return err
 	}
 	if t.Name == "" {
@@ -159,13 +145,14 @@ func checkTool(at place, tools known, t *Tool) error {
 	case bytes.Equal(t.Parameters, []byte("null")):
 		t.Parameters = nil
 	case len(t.Parameters) > 0 && t.Parameters[0] != '{':
-		return at.errorf("the parameters of the tool %q are not an object", t.ID).WithHint("write a JSON Schema object, or null")
+		return at.errorf("the parameters of the tool %q are not an object", t.ID).
+			WithHint("write a JSON Schema object, or null")
 	}
 	return nil
 }
 
-func (s *Set) loadQueries(dir string) (known, error) {
-	queries := known{}
+func (s *Set) loadQueries(dir string) (firstLines, error) {
+	queries := firstLines{}
 	_, err := eachLine(filepath.Join(dir, queriesFile), func(at place, q Query) error {
 		if q.Text == "" {
 			return at.errorf("the query %q has no text", q.ID).WithHint("add its text, or remove the line")
@@ -176,50 +163,54 @@ func (s *Set) loadQueries(dir string) (known, error) {
 	return queries, err
 }
 
-// maxRelevant bounds a relevance, so that sums of them stay numbers.
+// maxRelevant limits a relevance, so that sums of relevances stay finite.
 const maxRelevant = 1000
 
-// label is one line of qrels.jsonl; a relevance that is not written is 1.
+// label is one line of qrels.jsonl. The default relevance is 1.
 type label struct {
 	Query string   `json:"query"`
 	Tool  string   `json:"tool"`
 	Rel   *float64 `json:"rel"`
 }
 
-func (s *Set) loadGold(dir string, tools, queries known) error {
+func (s *Set) loadGold(dir string, queries firstLines) error {
+	tools := make(map[string]bool, len(s.Tools))
+	for _, t := range s.Tools {
+		tools[t.ID] = true
+	}
 	_, err := eachLine(filepath.Join(dir, qrelsFile), func(at place, l label) error {
 		if queries[l.Query] == 0 {
-			return at.errorf("the query %q is not in %s", l.Query, queriesFile).WithHint("mend the id, or add the query there")
+			return at.errorf("the query %q is not in %s", l.Query, queriesFile).
+				WithHint("correct the id, or add the query there")
 		}
-		if tools[l.Tool] == 0 {
-			return at.errorf("the tool %q is not among the set's %d tools", l.Tool, len(s.Tools)).WithHint("mend the id, or add the tool")
+		if !tools[l.Tool] {
+			return at.errorf("the tool %q is not among the set's %d tools", l.Tool, len(s.Tools)).
+				WithHint("correct the id, or add the tool")
 		}
-		rel := 1.0
-		if l.Rel != nil {
-			rel = *l.Rel
-		}
-		if rel < 0 || rel > maxRelevant {
-			return at.errorf("the relevance %g is not between 0 and %d", rel, maxRelevant).WithHint("write 0 for a tool that is wrong, more for one that is right")
-		}
-		of := s.Gold[l.Query]
-		if of == nil {
-			of = map[string]float64{}
-			s.Gold[l.Query] = of
-		}
-		if _, again := of[l.Tool]; again {
-			return at.errorf("the query %q has a label for the tool %q already", l.Query, l.Tool).WithHint("remove one of the two")
-		}
-		of[l.Tool] = rel
-		return nil
+		return s.addLabel(at, l)
 	})
 	return err
 }
 
-// absent says whether err means that there is no such file.
-func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
-
-// isFile says whether there is a file of that name.
-func isFile(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && !info.IsDir()
+// addLabel adds a label whose query and tool exist.
+func (s *Set) addLabel(at place, l label) error {
+	rel := 1.0
+	if l.Rel != nil {
+		rel = *l.Rel
+	}
+	if rel < 0 || rel > maxRelevant {
+		return at.errorf("the relevance %g is not between 0 and %d", rel, maxRelevant).
+			WithHint("write 0 for a tool that is wrong, more for one that is right")
+	}
+	of := s.Gold[l.Query]
+	if of == nil {
+		of = map[string]float64{}
+		s.Gold[l.Query] = of
+	}
+	if _, again := of[l.Tool]; again {
+		return at.errorf("the query %q has a label for the tool %q already", l.Query, l.Tool).
+			WithHint("remove one of the two")
+	}
+	of[l.Tool] = rel
+	return nil
 }

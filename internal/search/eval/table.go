@@ -10,17 +10,15 @@ import (
 	"unicode"
 )
 
-// Named is a report with the set and the engine it is of. The rows of one set
-// stand together wherever they are drawn; sets and engines keep the order in
-// which they first come.
+// Named is a report with its set and engine.
 type Named struct {
 	Set    string `json:"set"`
 	Engine string `json:"engine"`
 	Report `json:"report"`
 }
 
-// ByLang splits each report that speaks of more than one language into one
-// for each, and leaves the others out: rows for a second table.
+// ByLang splits each report with more than one language into a report for each
+// language, and leaves out the others: rows for a second table.
 func ByLang(reports []Named) []Named {
 	var out []Named
 	for _, r := range reports {
@@ -31,31 +29,31 @@ func ByLang(reports []Named) []Named {
 			out = append(out, Named{r.Set + " " + lang, r.Engine, Report{Scores: r.Langs[lang]}})
 		}
 	}
-	return grouped(out)
+	return Grouped(out)
 }
 
-// Table writes the reports as aligned text. In each column the best engine of
-// a set bears a star; what reads alike is best alike.
+// Table writes the reports as aligned text. In each column the best engine of a set
+// has a star; equal texts are equally good.
 func Table(w io.Writer, reports []Named) error {
-	rows := table(reports)
+	rows := Rows(reports)
 	width := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, c := range row {
-			width[i] = max(width[i], cells(c.text))
+			width[i] = max(width[i], cells(c.Text))
 		}
 	}
 	var b strings.Builder
 	for _, row := range rows {
 		var line strings.Builder
 		for i, c := range row {
-			pad := strings.Repeat(" ", width[i]-cells(c.text))
+			pad := strings.Repeat(" ", width[i]-cells(c.Text))
 			switch {
-			case i < names:
-				line.WriteString(c.text + pad + "  ")
-			case c.best:
-				line.WriteString(pad + c.text + "* ")
+			case i < NameColumns:
+				line.WriteString(c.Text + pad + "  ")
+			case c.Best:
+				line.WriteString(pad + c.Text + "* ")
 			default:
-				line.WriteString(pad + c.text + "  ")
+				line.WriteString(pad + c.Text + "  ")
 			}
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
@@ -64,36 +62,16 @@ func Table(w io.Writer, reports []Named) error {
 	return err
 }
 
-// Markdown writes the same table in Markdown, with the best in bold.
-func Markdown(w io.Writer, reports []Named) error {
-	var b strings.Builder
-	for n, row := range table(reports) {
-		for _, c := range row {
-			text := strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;").Replace(c.text)
-			if c.best {
-				text = "**" + text + "**"
-			}
-			b.WriteString("| " + text + " ")
-		}
-		b.WriteString("|\n")
-		if n == 0 {
-			b.WriteString(strings.Repeat("|---", names) + strings.Repeat("|--:", len(row)-names) + "|\n")
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+// NameColumns is the number of columns, from the left, that hold names.
+const NameColumns = 2
+
+// Cell is one field of a table of reports.
+type Cell struct {
+	Text string
+	Best bool // of its set, in its column
 }
 
-// names is how many columns, from the left, hold names.
-const names = 2
-
-// cell is one field of the table.
-type cell struct {
-	text string
-	best bool
-}
-
-// column is a number of a report: how it reads, and which way is better.
+// column is a number of a report.
 type column struct {
 	head  string
 	less  bool // less is better
@@ -119,15 +97,16 @@ func columns() []column {
 	}
 }
 
-// table makes the rows, the head first.
-func table(reports []Named) [][]cell {
+// Rows makes the rows of a table of reports, the head first. Nothing is best
+// where nothing competes.
+func Rows(reports []Named) [][]Cell {
 	cols := columns()
-	head := []cell{{text: "set"}, {text: "engine"}, {text: "n"}}
+	head := []Cell{{Text: "set"}, {Text: "engine"}, {Text: "n"}}
 	for _, c := range cols {
-		head = append(head, cell{text: c.head})
+		head = append(head, Cell{Text: c.head})
 	}
-	rows := [][]cell{head}
-	reports = grouped(reports)
+	rows := [][]Cell{head}
+	reports = Grouped(reports)
 	for from := 0; from < len(reports); {
 		to := from + 1
 		for to < len(reports) && reports[to].Set == reports[from].Set {
@@ -139,11 +118,11 @@ func table(reports []Named) [][]cell {
 	return rows
 }
 
-// setRows makes the rows of one set. Nothing is best where nothing competes.
-func setRows(cols []column, reports []Named) [][]cell {
-	rows := make([][]cell, len(reports))
+// setRows makes the rows of one set.
+func setRows(cols []column, reports []Named) [][]Cell {
+	rows := make([][]Cell, len(reports))
 	for i, r := range reports {
-		rows[i] = []cell{{text: plain(r.Set)}, {text: plain(r.Engine)}, {text: fmt.Sprint(r.N)}}
+		rows[i] = []Cell{{Text: OneLine(r.Set)}, {Text: OneLine(r.Engine)}, {Text: fmt.Sprint(r.N)}}
 	}
 	for _, c := range cols {
 		best := ""
@@ -156,22 +135,22 @@ func setRows(cols []column, reports []Named) [][]cell {
 			if r.N > 0 && (best == "" || v > most) {
 				best, most = c.write(c.value(r.Scores)), v
 			}
-			rows[i] = append(rows[i], cell{text: c.write(c.value(r.Scores))})
+			rows[i] = append(rows[i], Cell{Text: c.write(c.value(r.Scores))})
 		}
 		for i, r := range reports {
 			last := &rows[i][len(rows[i])-1]
 			if r.N == 0 {
-				last.text = "-"
+				last.Text = "-"
 				continue
 			}
-			last.best = len(reports) > 1 && last.text == best
+			last.Best = len(reports) > 1 && last.Text == best
 		}
 	}
 	return rows
 }
 
-// grouped brings the reports of a set together, each set where it first came.
-func grouped(reports []Named) []Named {
+// Grouped brings the reports of a set together, each set where it first comes.
+func Grouped(reports []Named) []Named {
 	var sets []string
 	of := map[string][]Named{}
 	for _, r := range reports {
@@ -187,8 +166,7 @@ func grouped(reports []Named) []Named {
 	return out
 }
 
-// cells is how many places of a terminal the text takes: East Asian letters
-// take two.
+// cells is the number of terminal columns of a text: East Asian letters take two.
 func cells(text string) int {
 	n := 0
 	for _, r := range text {
@@ -200,8 +178,8 @@ func cells(text string) int {
 	return n
 }
 
-// plain keeps a name on its line.
-func plain(name string) string {
+// OneLine writes a name without line breaks and other control characters.
+func OneLine(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
@@ -210,7 +188,7 @@ func plain(name string) string {
 	}, name)
 }
 
-// writeTime writes a duration with three digits that count.
+// writeTime writes a duration with three significant digits.
 func writeTime(d time.Duration) string {
 	units := []struct {
 		size time.Duration

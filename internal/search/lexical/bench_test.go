@@ -87,9 +87,10 @@ func BenchmarkQueryAndScores(b *testing.B) {
 	docs, _ := benchDocs(b, bigCatalog)
 	texts := typical(b)
 	for name, x := range map[string]*lexical.Index{
-		"13k":             lexical.Build(lexical.Options{}, docs),
-		"13k in 5 pieces": lexical.Build(lexical.Options{}, docs[:9000]).Append(docs[9000:12000]).Append(docs[12000:12700]).Append(docs[12700:13000]).Append(docs[13000:]),
-		"100k":            lexical.Build(lexical.Options{}, many(docs, 100000)),
+		"13k": lexical.Build(lexical.Options{}, docs),
+		"13k in 5 pieces": lexical.Build(lexical.Options{},
+			docs[:9000]).Append(docs[9000:12000]).Append(docs[12000:12700]).Append(docs[12700:13000]).Append(docs[13000:]),
+		"100k": lexical.Build(lexical.Options{}, many(docs, 100000)),
 	} {
 		b.Run(name, func(b *testing.B) {
 			var scores []float32

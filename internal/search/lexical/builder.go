@@ -7,17 +7,17 @@ import (
 	"callgate/internal/search/lexical/analysis"
 )
 
-// builder makes a segment, one document after the other. Words are numbered as
-// they are first seen, and looked up as bytes, so that a word seen before costs
-// one lookup and no allocation.
+// builder makes a segment, one document after the other. Words are numbered in the
+// order of their first occurrence, and looked up as bytes, so that a known word
+// costs one lookup and no allocation.
 type builder struct {
 	split analysis.Splitter
 	stops stopwords
 	seg   *segment
 	stop  []bool // by entry
 
-	// The document being added. An entry's notes are of this document when its
-	// stamp is.
+	// The document being added. A stamped value belongs to this document if its
+	// stamp is the current one.
 	stamp uint32
 	words []stampedValue // by entry, as a word: value is its place in docWords
 	terms []stampedValue // by entry, as a term: value is its place in sums
@@ -25,21 +25,21 @@ type builder struct {
 	field []uint32 // words of the field being read
 
 	found []termSum // of all documents, in their order
-	docs  []uint32  // how many of them are the first n documents'
+	docs  []uint32  // the number of those of the first n documents
 }
 
 type stampedValue struct{ stamp, value uint32 }
 
-// termSum is what a term has earned in a document over all fields.
+// termSum is the impact of a term in a document over all fields.
 type termSum struct {
 	term  uint32
 	value float32
 }
 
 const (
-	unstemmed   = ^uint32(0)      // an entry that so far is only a term
+	unstemmed   = ^uint32(0)      // an entry that is only a term so far
 	joinedWord  = uint32(1) << 31 // marks a joined word in a field: it adds nothing to its length
-	wordsPerDoc = 32              // a guess to begin with
+	wordsPerDoc = 32              // an estimate
 )
 
 func newBuilder(v *vocabulary, base, docs int) *builder {
@@ -78,7 +78,7 @@ func (b *builder) add(d *Doc) {
 	b.seg.docStart = append(b.seg.docStart, uint32(len(b.seg.docWords)))
 }
 
-// cutName parts a dotted name at its last dot.
+// cutName splits a dotted name at its last dot.
 func cutName(name string) (module, action string) {
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		return name[:i], name[i+1:]
@@ -108,7 +108,7 @@ func (b *builder) cut(f field, text string) {
 	}
 }
 
-// weigh ends a field: each of its words earns the same.
+// weigh ends a field: each of its words has the same weight.
 func (b *builder) weigh(f field) {
 	length := 0
 	for _, id := range b.field {
@@ -166,7 +166,7 @@ func (b *builder) entry(text string) uint32 {
 	return id
 }
 
-// names notes the names by which the document may be asked for.
+// names stores the names of the document.
 func (b *builder) names(d *Doc, moduleOf, actionOf string) {
 	b.name(wholeName, d.Name)
 	if moduleOf != "" {
@@ -193,7 +193,7 @@ func (b *builder) name(kind nameKind, name string) {
 	}
 }
 
-// finish sorts what was found by term and returns the segment.
+// finish sorts the sums by term and returns the segment.
 func (b *builder) finish() *segment {
 	s := b.seg
 	s.start = make([]uint32, len(s.text)+1)

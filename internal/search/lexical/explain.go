@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Hit says that a word of a query was found in a field of a document.
+// Hit is a word of a query that was found in a field of a document.
 type Hit struct {
 	Word  string // of the query, folded; for a phrase, all its words
 	Match string // the document's word
@@ -16,10 +16,9 @@ type Hit struct {
 
 var kindNames = [...]string{wholeName: "name", actionName: fieldNames[action], aliasName: fieldNames[aliases]}
 
-// Why explains a document's score: for each word of the query, in its order,
-// the route that counted, once for each field it led to. A name that the query
-// called comes first. It is made from the index alone, for the few results
-// that are shown.
+// Why explains a document's score: for each word of the query, in order, the route
+// that counted, once for each field in which it matched. A name in the query comes
+// first. It uses only the index, for the few results that are shown.
 func (q *Query) Why(doc int) []Hit {
 	if doc < 0 || doc >= q.x.size || gone(q.x.dead, uint32(doc)) {
 		return nil

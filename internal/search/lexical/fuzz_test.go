@@ -21,7 +21,8 @@ func FuzzSearch(f *testing.F) {
 			Name: name, Short: alias, Aliases: []string{alias, name}, Tags: []string{alias}, Description: description,
 			Params: []lexical.Param{{Name: alias, Text: description}}, Effects: []string{description},
 		}
-		x := lexical.Build(lexical.Options{Synonyms: [][]string{{alias, query}}}, []lexical.Doc{doc, {Name: query}, {Description: alias}})
+		x := lexical.Build(lexical.Options{Synonyms: [][]string{{alias, query}}},
+			[]lexical.Doc{doc, {Name: query}, {Description: alias}})
 		check := func(x *lexical.Index, dead int) {
 			for _, text := range []string{query, name, alias, description} {
 				q := x.Query(text)

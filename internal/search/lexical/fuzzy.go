@@ -10,7 +10,7 @@ import (
 	"callgate/internal/search/lexical/analysis"
 )
 
-// guess finds what a word may have meant that the catalog does not know.
+// guess finds words for a word that the catalog does not know.
 func (r *resolver) guess(w *word) {
 	size := utf8.RuneCountInString(w.text)
 	switch {
@@ -32,7 +32,7 @@ func (r *resolver) guess(w *word) {
 	}
 }
 
-// splitCompound reads a word as two that the catalog knows.
+// splitCompound splits a word into two that the catalog knows.
 func (r *resolver) splitCompound(w *word) bool {
 	const least = 3
 	for i := len(w.text) - least; i >= least; i-- {
@@ -46,15 +46,15 @@ func (r *resolver) splitCompound(w *word) bool {
 	return false
 }
 
-// near is a term that a word may have meant.
+// near is a term that a word may stand for.
 type near struct {
 	term  string
 	worth float32
 	docs  int
 }
 
-// nearby are the terms found near to a word. When they are too many, the word
-// says nothing.
+// nearby holds the terms with a spelling similar to a word. If there are too many,
+// the word is ignored.
 type nearby struct{ found []near }
 
 const (
@@ -64,7 +64,7 @@ const (
 
 func (n *nearby) full() bool { return len(n.found) > maxNearby }
 
-// add notes a term, or raises its worth.
+// add adds a term, or raises its weight.
 func (n *nearby) add(term string, worth float32) {
 	for i := range n.found {
 		if n.found[i].term == term {
@@ -77,9 +77,8 @@ func (n *nearby) add(term string, worth float32) {
 	}
 }
 
-// take adds the nearest of the terms found, passing over those that are rare
-// beside the others: a word that is not quite right more likely means a common
-// one.
+// take adds the most similar terms, without those that are rare compared with the
+// others: a misspelt word more likely means a common one.
 func (r *resolver) take(w *word, route Route, n *nearby) bool {
 	const rare = 10
 	if n.full() {
@@ -151,8 +150,8 @@ func (r *resolver) prefixes(w *word, size int) bool {
 	return r.take(w, Prefix, &n)
 }
 
-// typos finds words within some typing errors of w. The first letter of a word
-// is seldom wrong, unless it changed places with the second.
+// typos finds words that differ from w by a few typing errors. The first letter of
+// a word is seldom wrong, unless it is swapped with the second.
 func (r *resolver) typos(w *word, size, errors int) bool {
 	t := typo{size: size, errors: errors, letters: letters(w.text), worth: weights.typo}
 	if errors > 1 {
@@ -171,7 +170,7 @@ func (r *resolver) typos(w *word, size, errors int) bool {
 	return r.take(w, Typo, &n)
 }
 
-// typo is a word to compare others with.
+// typo is a word with which others are compared.
 type typo struct {
 	runes        [analysis.MaxJoined]rune
 	size, errors int
@@ -181,7 +180,9 @@ type typo struct {
 
 func (t *typo) search(n *nearby, p *part, among []spelledWord) {
 	for _, c := range among {
-		if uint(int(c.runes)-t.size+t.errors) > uint(2*t.errors) || bits.OnesCount32(c.letters^t.letters) > 2*t.errors || p.wordsIn[c.word] == 0 {
+		otherSize := uint(int(c.runes)-t.size+t.errors) > uint(2*t.errors)
+		otherLetters := bits.OnesCount32(c.letters^t.letters) > 2*t.errors
+		if otherSize || otherLetters || p.wordsIn[c.word] == 0 {
 			continue
 		}
 		var other [analysis.MaxJoined]rune
@@ -192,7 +193,7 @@ func (t *typo) search(n *nearby, p *part, among []spelledWord) {
 	}
 }
 
-// copyRunes decodes as much of a text as there is room for.
+// copyRunes decodes a text into a buffer, up to its length.
 func copyRunes(into *[analysis.MaxJoined]rune, text string) (n int) {
 	for _, r := range text {
 		if n == len(into) {

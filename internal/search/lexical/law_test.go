@@ -85,7 +85,8 @@ func randomDeaths(r *rand.Rand, dead []bool) (numbers []int) {
 	return numbers
 }
 
-func compareWithFresh(t *testing.T, r *rand.Rand, opts lexical.Options, x *lexical.Index, docs []lexical.Doc, dead []bool) {
+func compareWithFresh(t *testing.T, r *rand.Rand, opts lexical.Options, x *lexical.Index, docs []lexical.Doc,
+	dead []bool) {
 	t.Helper()
 	var living []lexical.Doc
 	for i, d := range docs {
@@ -100,7 +101,8 @@ func compareWithFresh(t *testing.T, r *rand.Rand, opts lexical.Options, x *lexic
 	for range 4 {
 		text := randomText(r, 5)
 		if r.IntN(3) == 0 {
-			text += " " + []string{"raed", "configu", "wepbage", "transaltors", "气", "envoyez le", "supprimer les", "filesreader"}[r.IntN(8)]
+			text += " " + []string{"raed", "configu", "wepbage", "transaltors", "气", "envoyez le", "supprimer les",
+				"filesreader"}[r.IntN(8)]
 		}
 		if len(living) > 0 && r.IntN(4) == 0 {
 			text = living[r.IntN(len(living))].Name
@@ -108,7 +110,8 @@ func compareWithFresh(t *testing.T, r *rand.Rand, opts lexical.Options, x *lexic
 		q, want := x.Query(text), fresh.Query(text)
 		got, ideal := q.Scores(nil), want.Scores(nil)
 		if q.Known() != want.Known() || q.MaxScore() != want.MaxScore() {
-			t.Fatalf("%q: known %v and ceiling %v, fresh %v and %v", text, q.Known(), q.MaxScore(), want.Known(), want.MaxScore())
+			t.Fatalf("%q: known %v and ceiling %v, fresh %v and %v", text, q.Known(), q.MaxScore(), want.Known(),
+				want.MaxScore())
 		}
 		at := 0
 		for n := range docs {

@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// Doc is what keyword search may know of one tool. Every part but the name may
-// be empty.
+// Doc is the text of one tool. Every field but the name may be empty.
 type Doc struct {
 	Name        string // dotted: module.sub.action
 	Short       string
@@ -14,22 +13,22 @@ type Doc struct {
 	Tags        []string
 	Description string
 	Params      []Param
-	Effects     []string // words for what a call touches
+	Effects     []string // the side effects of a call
 }
 
-// Param is a parameter of a tool; Text is whatever describes it.
+// Param is a parameter of a tool; Text is its description.
 type Param struct{ Name, Text string }
 
 // Options of an index. The zero value works.
 type Options struct {
-	// Synonyms are groups beside the builtin ones: every word or phrase of a
-	// group answers for every other.
+	// Synonyms are groups of words or phrases with the same meaning, in addition
+	// to the built-in ones.
 	Synonyms [][]string
 }
 
-// Index is an immutable set of documents, safe for any number of readers. A
-// document's number is its place in the order of arrival; it keeps that number
-// for life, and the number of a removed document is not used again.
+// Index is an immutable set of documents. Documents are numbered in the order in
+// which they are added. A document keeps its number, and the number of a removed
+// document is not used again.
 type Index struct {
 	vocab   *vocabulary
 	parts   []part   // in the order of their numbers, without gaps
@@ -39,14 +38,14 @@ type Index struct {
 	scratch *sync.Pool // of *scratch, shared with every index made from this one
 }
 
-// part is a segment as one index sees it: the segment is shared, the counts of
-// documents that are alive belong to the index.
+// part is a segment in one index: the segment is shared between indexes, the
+// counts of live documents belong to this index.
 type part struct {
 	*segment
 	live    int
-	held    int      // how many were alive when the segment was made
-	termsIn []uint32 // living documents with a term
-	wordsIn []uint32 // living documents with a word as written
+	held    int      // live documents when the segment was made
+	termsIn []uint32 // live documents with a term
+	wordsIn []uint32 // live documents with a word as written
 }
 
 // Build makes an index of docs.
@@ -55,18 +54,18 @@ func Build(opts Options, docs []Doc) *Index {
 	return x.Append(docs)
 }
 
-// Len is how many numbers are in use, removed ones included: the length of
-// what [Query.Scores] returns.
+// Len is the number of documents with the removed ones: the length of the result
+// of [Query.Scores].
 func (x *Index) Len() int { return x.size }
 
-// Live is how many documents are alive. When it is far below Len, a fresh
-// Build saves memory and time.
+// Live is the number of documents without the removed ones. If it is far below
+// Len, a new Build saves memory and time.
 func (x *Index) Live() int { return x.live }
 
-// Append returns an index that also has docs, numbered from x.Len() on. It
-// costs what docs cost, not what x costs: they become a segment of their own,
-// and a segment is merged with the one before it only when that is not much
-// larger, so there are never more than a logarithm of them.
+// Append returns an index that also has docs, numbered from x.Len() on. Its cost
+// depends on docs, not on x: they become a segment, and a segment is merged with
+// the one before it only if that is not much larger. So the number of segments
+// grows with the logarithm of the number of documents.
 func (x *Index) Append(docs []Doc) *Index {
 	if len(docs) == 0 {
 		return x
@@ -97,8 +96,8 @@ func newPart(s *segment, live int) part {
 	return p
 }
 
-// Remove returns an index without the documents of these numbers. Numbers that
-// are not in use, or were removed before, are passed over.
+// Remove returns an index without the documents of these numbers. It ignores
+// numbers that are not in use.
 func (x *Index) Remove(numbers []int) *Index {
 	next := *x
 	next.dead, next.parts = slices.Clone(x.dead), slices.Clone(x.parts)
@@ -125,15 +124,15 @@ func (x *Index) Remove(numbers []int) *Index {
 	return &next
 }
 
-// gone reports whether a number is one of the dead.
+// gone reports whether a document was removed.
 func gone(dead []uint64, n uint32) bool { return dead[n/64]&(1<<(n%64)) != 0 }
 
-// partOf is the place of the part that holds a number.
+// partOf is the index of the part that holds a number.
 func (x *Index) partOf(n uint32) int {
 	return slices.IndexFunc(x.parts, func(p part) bool { return n < p.base+uint32(p.docs()) })
 }
 
-// forget takes a document out of the counts of a part.
+// forget subtracts a document from the counts of a part.
 func (p *part) forget(n uint32) {
 	p.live--
 	words, _ := p.document(n)

@@ -14,13 +14,19 @@ import (
 
 // catalog is a small house of tools, enough to be wrong in many ways.
 var catalog = []lexical.Doc{
-	{Name: "filesystem.read", Short: "Read", Aliases: []string{"open a file", "lire un fichier"}, Tags: []string{"files"}, Description: "Reads the text of a file.", Params: []lexical.Param{{Name: "path", Text: "where the file lies"}}},
-	{Name: "filesystem.read_many", Description: "Reads several files at once.", Params: []lexical.Param{{Name: "paths", Text: "the files to read"}}},
-	{Name: "filesystem.write", Short: "Write", Description: "Writes text to a file, replacing what was there.", Effects: []string{"filesystem write"}},
+	{Name: "filesystem.read", Short: "Read", Aliases: []string{"open a file", "lire un fichier"},
+		Tags: []string{"files"}, Description: "Reads the text of a file.",
+		Params: []lexical.Param{{Name: "path", Text: "where the file lies"}}},
+	{Name: "filesystem.read_many", Description: "Reads several files at once.",
+		Params: []lexical.Param{{Name: "paths", Text: "the files to read"}}},
+	{Name: "filesystem.write", Short: "Write", Description: "Writes text to a file, replacing what was there.",
+		Effects: []string{"filesystem write"}},
 	{Name: "filesystem.delete", Aliases: []string{"rm"}, Description: "Removes a file or an empty folder for good."},
-	{Name: "mail.send", Aliases: []string{"send a letter"}, Description: "Sends an email to one or more people.", Params: []lexical.Param{{Name: "to", Text: "addresses"}, {Name: "subject"}}},
+	{Name: "mail.send", Aliases: []string{"send a letter"}, Description: "Sends an email to one or more people.",
+		Params: []lexical.Param{{Name: "to", Text: "addresses"}, {Name: "subject"}}},
 	{Name: "mail.search", Description: "Finds emails by sender, subject or words."},
-	{Name: "calendar.createEvent", Description: "Creates an event in a calendar.", Params: []lexical.Param{{Name: "startTime", Text: "when it begins"}}},
+	{Name: "calendar.createEvent", Description: "Creates an event in a calendar.",
+		Params: []lexical.Param{{Name: "startTime", Text: "when it begins"}}},
 	{Name: "weather.forecast", Description: "The weather of the next days at a place."},
 	{Name: "GitHub.listPullRequests", Description: "Lists the pull requests of a repository."},
 	{Name: "shell.run", Short: "Bash", Description: "Executes a command in a shell and returns its output."},
@@ -112,7 +118,10 @@ func TestNothingInCommon(t *testing.T) {
 // that merely shares words.
 func TestNamesWin(t *testing.T) {
 	docs := slices.Clone(catalog)
-	docs = append(docs, lexical.Doc{Name: "notes.archive", Short: "Read", Tags: []string{"read", "file"}, Aliases: []string{"reads files", "read the file"}, Description: "read read file file read file files filesystem filesystem"})
+	docs = append(docs,
+		lexical.Doc{Name: "notes.archive", Short: "Read", Tags: []string{"read", "file"},
+			Aliases:     []string{"reads files", "read the file"},
+			Description: "read read file file read file files filesystem filesystem"})
 	x := lexical.Build(lexical.Options{}, docs)
 	for _, c := range []struct {
 		query string
@@ -134,7 +143,9 @@ func TestNamesWin(t *testing.T) {
 // Of two names that differ only in an ending, the one that was written wins,
 // and of two that do not differ, the one that was written whole.
 func TestTheNameAsWrittenWins(t *testing.T) {
-	x := lexical.Build(lexical.Options{}, []lexical.Doc{{Name: "a.list_files", Description: "list file list file"}, {Name: "a.list_file"}, {Name: "b.list_file"}})
+	x := lexical.Build(lexical.Options{},
+		[]lexical.Doc{{Name: "a.list_files", Description: "list file list file"}, {Name: "a.list_file"},
+			{Name: "b.list_file"}})
 	for query, want := range map[string][]int{"list_files": {0}, "list_file": {1, 2}, "b.list_file": {2}} {
 		scores := x.Query(query).Scores(nil)
 		var first []int
@@ -151,7 +162,9 @@ func TestTheNameAsWrittenWins(t *testing.T) {
 
 func TestOneWordCountsOnce(t *testing.T) {
 	// The second holds the word and two synonyms, the first only the word.
-	x := lexical.Build(lexical.Options{}, []lexical.Doc{{Name: "a.x", Tags: []string{"delete"}}, {Name: "b.x", Tags: []string{"delete"}, Effects: []string{"remove erase"}}})
+	x := lexical.Build(lexical.Options{},
+		[]lexical.Doc{{Name: "a.x", Tags: []string{"delete"}},
+			{Name: "b.x", Tags: []string{"delete"}, Effects: []string{"remove erase"}}})
 	scores := x.Query("delete").Scores(nil)
 	if scores[0] != scores[1] || scores[0] == 0 {
 		t.Errorf("scores %v: want equal ones, the best route counts once", scores)

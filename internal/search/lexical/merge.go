@@ -2,12 +2,12 @@ package lexical
 
 import "slices"
 
-// merger copies the living documents of neighbouring parts into one segment.
-// Impacts belong to documents, so nothing is analysed or weighed again.
+// merger copies the live documents of neighbouring parts into one segment. Impacts
+// belong to documents, so no text is analysed again.
 type merger struct {
 	dead []uint64
 	out  *segment
-	at   []uint32 // where the next posting of a term goes
+	at   []uint32 // the position of the next posting of a term
 	live int
 }
 
@@ -22,8 +22,8 @@ func merge(parts []part, dead []uint64) part {
 	return newPart(m.out, m.live)
 }
 
-// vocabulary gives every word and term that is still in use its place, and
-// returns for each part where its entries went.
+// vocabulary numbers every word and term that is still in use, and returns the new
+// numbers of each part's entries.
 func (m *merger) vocabulary(parts []part) [][]uint32 {
 	s := m.out
 	entries, words := 0, 0

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// nameKind is which name of a tool a key stands for.
+// nameKind is the kind of a name.
 type nameKind uint8
 
 const (
@@ -23,7 +23,7 @@ type nameKey struct {
 	kind    nameKind
 }
 
-// nameHash folds the words of a name, or of a run of query words, into keys.
+// nameHash hashes the words of a name, or of consecutive query words.
 type nameHash struct {
 	all, content, written uint64
 	words, contents       int
@@ -39,8 +39,8 @@ func (h *nameHash) add(text, stem string, stop bool) {
 	}
 }
 
-// key identifies the name by its content words, or by all of them when it has
-// only stop words.
+// key is the hash of the content words, or of all words if there are only stop
+// words.
 func (h *nameHash) key() uint64 {
 	if h.contents == 0 {
 		return h.all
@@ -73,8 +73,7 @@ func (s *segment) named(key uint64) []nameKey {
 	return s.names[lo:hi]
 }
 
-// named is a document that the query calls by one of its names, in the words
-// lo to hi of the query.
+// named is a document whose name is in the query, as the words lo to hi.
 type named struct {
 	doc    uint32
 	value  float32
@@ -84,8 +83,8 @@ type named struct {
 
 const maxPhrase = 6 // content words of a name within a query
 
-// findNames finds the documents that are called by name: by the whole query,
-// which puts them above the ceiling, or within it. The best call counts.
+// findNames finds the documents whose name is the whole query, which puts them
+// above MaxScore, or a part of it. The best match of a document counts.
 func (q *Query) findNames(all []word) {
 	var h nameHash
 	for _, w := range all {
@@ -110,12 +109,13 @@ func (q *Query) findNames(all []word) {
 		}
 	}
 	slices.SortFunc(q.named, func(a, b named) int {
-		return cmp.Or(cmp.Compare(a.doc, b.doc), cmp.Compare(b.value, a.value), cmp.Compare(a.kind, b.kind), cmp.Compare(a.lo, b.lo))
+		return cmp.Or(cmp.Compare(a.doc, b.doc), cmp.Compare(b.value, a.value),
+			cmp.Compare(a.kind, b.kind), cmp.Compare(a.lo, b.lo))
 	})
 	q.named = slices.CompactFunc(q.named, func(a, b named) bool { return a.doc == b.doc })
 }
 
-// findPhrases finds names of two words and more that begin with word number lo.
+// findPhrases finds names of two words or more that begin with word lo.
 func (q *Query) findPhrases(all []word, lo int) {
 	var h nameHash
 	var worth float32
@@ -135,7 +135,7 @@ func (q *Query) findPhrases(all []word, lo int) {
 	}
 }
 
-// call notes the documents with a name.
+// call adds the documents with a name.
 func (q *Query) call(key uint64, lo, hi int, value func(nameKey) float32) {
 	for i := range q.x.parts {
 		for _, n := range q.x.parts[i].named(key) {

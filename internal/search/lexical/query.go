@@ -6,29 +6,29 @@ import (
 	"callgate/internal/search/lexical/analysis"
 )
 
-// Route is how a query word reached a document.
+// Route is the way in which a query word matched a document.
 type Route string
 
 // The routes.
 const (
-	Exact    Route = "exact"    // the word as it was asked
+	Exact    Route = "exact"    // the word itself
 	Stem     Route = "stem"     // another form of it
-	Compound Route = "compound" // joined with its neighbour, or taken apart
+	Compound Route = "compound" // joined with its neighbour, or split
 	Synonym  Route = "synonym"
 	Prefix   Route = "prefix" // the beginning of a longer word, or a longer word's beginning
 	Typo     Route = "typo"
 	Phrase   Route = "phrase" // several words that are a name or an alias
 )
 
-// Query is a text analysed against one index. It is immutable, and belongs to
-// that index: documents that come later do not exist for it.
+// Query is a text analysed for one index. It is immutable, and finds only
+// documents of that index.
 type Query struct {
 	x        *Index
 	words    []word
 	variants []variant
 	lists    [][]posting
 	named    []named  // by document, each once
-	spoken   []string // every word of the query, for the names called
+	spoken   []string // every word of the query, to explain names
 	ceiling  float32
 }
 
@@ -36,22 +36,22 @@ type Query struct {
 type word struct {
 	text, term string
 	form       analysis.Form
-	stop       bool    // passed over
-	weight     float32 // what it counts in the query
+	stop       bool    // skipped
+	weight     float32 // in the query
 	rarity     float32
 	known      float32
 	lo, hi     int32 // its variants
-	at         int32 // its place among the distinct words
+	at         int32 // its index among the distinct words
 }
 
-// variant is one way to find a word: the documents in lists lo to hi, with
-// what a full impact there is worth. The terms are one, or several that a
-// document must all hold.
+// variant is one way to find a word: the documents in lists lo to hi, with the
+// value of a full impact. It has one term, or several that a document must all
+// hold.
 type variant struct {
 	route  Route
 	terms  []string
-	docs   int     // how many living documents it leads to
-	value  float32 // until the word is settled, the worth of the route
+	docs   int     // the number of live documents
+	value  float32 // before settle: the weight of the route
 	lo, hi int32
 }
 
@@ -61,9 +61,8 @@ const (
 	maxVariants = 24 // of one word
 )
 
-// Query analyses a text. Whatever it is, there is an answer: a query of stop
-// words is taken at its word, and one that shares nothing with the catalog
-// scores nothing.
+// Query analyses a text. In a query of only stop words these count as words. A
+// query that shares nothing with the catalog has no scores.
 func (x *Index) Query(text string) *Query {
 	text = text[:min(len(text), maxQuery)]
 	sc := x.scratch.Get().(*scratch)
@@ -82,8 +81,8 @@ func (x *Index) Query(text string) *Query {
 	return q
 }
 
-// cut makes words of the pieces of a query. A word of the catalog brings its
-// term along, so only others need stemming.
+// cut makes words of the tokens of a query. A word of the catalog has a term
+// already, so only other words are stemmed.
 func (x *Index) cut(s *analysis.Splitter) []word {
 	buf := s.Folded()
 	cut := make([]word, 0, len(s.Tokens))
@@ -108,7 +107,7 @@ func (x *Index) termOf(word string) string {
 	return analysis.Stem(word)
 }
 
-// weigh says what each word counts, and returns the language of the query.
+// weigh sets the weight of each word, and returns the language of the query.
 func (v *vocabulary) weigh(all []word, accents bool) (language uint16) {
 	language = v.stops.language(all, accents)
 	content := false
@@ -132,7 +131,7 @@ func (v *vocabulary) weigh(all []word, accents bool) (language uint16) {
 	return language
 }
 
-// distinct returns the words that count, each once; a repetition adds a little.
+// distinct returns the words that count, each once; a repetition adds weight.
 func distinct(all []word) []word {
 	at := make(map[string]int32, len(all))
 	once := make([]word, 0, len(all))
@@ -153,10 +152,9 @@ func distinct(all []word) []word {
 	return once
 }
 
-// Known is the share of the query's content words that the catalog knows, by
-// whatever route: 1 when it knows all as they are, 0 when the query might as
-// well be in a language it does not speak. A word reached by a weaker route
-// counts for less; numbers count only when there is nothing else.
+// Known is the share of the query's content words that the catalog knows: 1 if it
+// has all of them as they are, 0 if it has none by any route. A word that matches
+// by a weaker route counts less; numbers count only if there are no words.
 func (q *Query) Known() float64 {
 	var known, all [2]float32 // of words, of numbers
 	for _, w := range q.words {
@@ -184,11 +182,11 @@ func (q *Query) Content() []string {
 	return texts
 }
 
-// MaxScore is what a document would score that held every word of the query to
-// the full. Only a document asked for by name scores more.
+// MaxScore is the score of a document with the full impact of every word of the
+// query. Only a document that the query names scores more.
 func (q *Query) MaxScore() float32 { return q.ceiling }
 
-// rarity is the weight of a term that this many documents hold.
+// rarity is the weight of a term by the number of documents that hold it.
 func (x *Index) rarity(docs int) float32 {
 	all, with := float64(x.live), float64(docs)
 	return float32(math.Log1p((all - with + 0.5) / (with + 0.5)))

@@ -15,8 +15,7 @@ type resolver struct {
 	joins      []join
 }
 
-// expansion is a group of synonyms that several words of the query ask for
-// together.
+// expansion is a group of synonyms that a phrase of the query belongs to.
 type expansion struct {
 	term  string
 	group int
@@ -49,7 +48,7 @@ func (v *vocabulary) phrases(all []word) []expansion {
 	return found
 }
 
-// joins reads each two neighbours as one word, where the catalog knows it.
+// joins reads each pair of neighbours as one word, if the catalog knows it.
 func (x *Index) joins(s *analysis.Splitter, all []word) []join {
 	var found []join
 	buf := s.Folded()
@@ -73,7 +72,7 @@ func joinable(a, b word) bool {
 	return a.form != analysis.NGram && b.form != analysis.NGram && (a.form == analysis.Plain || b.form == analysis.Plain)
 }
 
-// resolve finds every way to a word, best first.
+// resolve finds every variant of a word, best first.
 func (r *resolver) resolve(w *word) {
 	w.lo = int32(len(r.variants))
 	groups := r.groups(w)
@@ -93,8 +92,8 @@ func (r *resolver) resolve(w *word) {
 // addTranslations reports whether the query is in a language other than English.
 func (r *resolver) addTranslations() bool { return r.language > englishBit }
 
-// translate finds a foreign word by what it means. It may well occur as it is,
-// but an English word that shares its stem is likely a false friend.
+// translate finds a foreign word by its synonyms. The word itself may occur, too,
+// but an English word with the same stem is likely a false friend.
 func (r *resolver) translate(w *word, exact bool, groups []int) {
 	if exact {
 		r.reach(w, Exact, 1, w.term)
@@ -103,7 +102,7 @@ func (r *resolver) translate(w *word, exact bool, groups []int) {
 	r.reach(w, Stem, weights.alien, w.term)
 }
 
-// itself finds a word as it is, in its other forms, and with its neighbours.
+// itself finds a word, its other forms, and the words with its neighbours.
 func (r *resolver) itself(w *word, exact bool) {
 	route := Stem
 	if exact {
@@ -122,10 +121,10 @@ func (r *resolver) itself(w *word, exact bool) {
 	}
 }
 
-// settle turns what each variant of a word is worth into the value of a full
-// impact. Other words count at most as rare as the word itself, and where that
-// is unknown as rare as all of them together: asking for something common does
-// not make a rare word for it precious.
+// settle turns the weight of each variant of a word into the value of a full
+// impact. Other words count as at most as rare as the word itself, or, if that is
+// unknown, as rare as all of them together: a rare synonym of a common word does
+// not count more.
 func (r *resolver) settle(w *word, found []variant) {
 	if w.rarity == 0 {
 		docs := 0
@@ -150,7 +149,7 @@ func (r *resolver) settle(w *word, found []variant) {
 	})
 }
 
-// written reports whether a living document holds a word as it is.
+// written reports whether a live document holds a word as written.
 func (x *Index) written(word string) bool {
 	for i := range x.parts {
 		p := &x.parts[i]
@@ -161,7 +160,7 @@ func (x *Index) written(word string) bool {
 	return false
 }
 
-// count is how many living documents hold a term.
+// count is the number of live documents that hold a term.
 func (x *Index) count(term string) (docs int) {
 	for i := range x.parts {
 		if id, ok := x.parts[i].ids[term]; ok {
@@ -171,8 +170,8 @@ func (x *Index) count(term string) (docs int) {
 	return docs
 }
 
-// reach adds a way to a word, unless it leads nowhere or to a term that was
-// reached before.
+// reach adds a variant of a word, unless no document has it or its term was added
+// before.
 func (r *resolver) reach(w *word, route Route, worth float32, terms ...string) bool {
 	found := r.variants[w.lo:]
 	for i := range found {
@@ -197,8 +196,7 @@ func (r *resolver) reach(w *word, route Route, worth float32, terms ...string) b
 	return true
 }
 
-// single adds the lists of a term, and returns how many living documents they
-// hold.
+// single adds the lists of a term, and returns the number of live documents.
 func (r *resolver) single(term string) (docs int) {
 	for i := range r.x.parts {
 		p := &r.x.parts[i]
@@ -210,8 +208,8 @@ func (r *resolver) single(term string) (docs int) {
 	return docs
 }
 
-// together adds lists of the documents that hold all the terms, each with the
-// least of their impacts.
+// together adds lists of the documents that hold all terms, with the least of
+// their impacts.
 func (r *resolver) together(terms []string) (docs int) {
 	for i := range r.x.parts {
 		p := &r.x.parts[i]
@@ -240,7 +238,7 @@ func (r *resolver) together(terms []string) (docs int) {
 	return docs
 }
 
-// intersect keeps of list, in place, what other also holds.
+// intersect reduces list, in place, to the documents of both lists.
 func intersect(list, other []posting) []posting {
 	kept, j := list[:0], 0
 	for _, post := range list {
@@ -254,8 +252,7 @@ func intersect(list, other []posting) []posting {
 	return kept
 }
 
-// groups returns the groups of synonyms that a word is in, or a phrase that it
-// is part of.
+// groups returns the groups of synonyms of a word, or of a phrase with it.
 func (r *resolver) groups(w *word) []int {
 	v := r.x.vocab
 	groups := v.byTerm[w.term]

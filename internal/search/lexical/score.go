@@ -6,9 +6,9 @@ import (
 	"callgate/internal/search/lexical/analysis"
 )
 
-// scratch is what a query needs for a moment: cutting its text, and the best
-// route of the current word to each document. An epoch is one word of one
-// query, so nothing need be cleared between them.
+// scratch holds the buffers of a query: to split its text, and for the best route
+// of the current word to each document. An epoch is one word of one query, so
+// nothing is cleared between words.
 type scratch struct {
 	split analysis.Splitter
 	best  []reached
@@ -32,9 +32,9 @@ func (sc *scratch) next(n int) []reached {
 	return sc.best
 }
 
-// Scores returns a score for each document number: 0 for one that shares
-// nothing with the query or was removed. It reuses into when that is large
-// enough.
+// Scores returns a score for each document number: 0 for a document that shares
+// nothing with the query or was removed. It writes to into if that has the
+// capacity.
 func (q *Query) Scores(into []float32) []float32 {
 	if cap(into) < q.x.size {
 		into = make([]float32, q.x.size)
@@ -66,7 +66,7 @@ func (q *Query) Scores(into []float32) []float32 {
 	return into
 }
 
-// only adds the one way to a word.
+// only adds the scores of a word with one variant.
 func (q *Query) only(v *variant, scores []float32) {
 	for _, list := range q.lists[v.lo:v.hi] {
 		for _, p := range list {
@@ -75,8 +75,8 @@ func (q *Query) only(v *variant, scores []float32) {
 	}
 }
 
-// better adds one of several ways to a word, where it is better than those
-// before it.
+// better adds the scores of one of several variants of a word, where it is better
+// than those before it.
 func (q *Query) better(v *variant, scores []float32, best []reached, epoch uint32) {
 	for _, list := range q.lists[v.lo:v.hi] {
 		for _, p := range list {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// posting is one document of a term's list, with the share of the term's
-// rarity it earns: between 0 and 1, and a matter of the document alone.
+// posting is one document of a term's list, with the term's impact: between 0 and
+// 1, and independent of other documents.
 type posting struct {
 	doc    uint32
 	impact float32
@@ -15,10 +15,10 @@ type posting struct {
 
 // segment is an immutable index of consecutive document numbers.
 //
-// Words as written and terms share one table of texts: stem leads from a word
-// to its term, and the postings of entry i, if it is a term, lie at
+// Words as written and terms share one table of texts: stem leads from a word to
+// its term, and the postings of entry i, if it is a term, are
 // posts[start[i]:start[i+1]] in the order of their documents. The words of a
-// document are kept too, so that one can be forgotten or explained without its
+// document are kept, too, so that it can be removed or explained without its
 // text.
 type segment struct {
 	base  uint32 // number of the first document
@@ -48,7 +48,7 @@ func (s *segment) document(n uint32) ([]uint32, []uint16) {
 	return s.docWords[lo:hi], s.docMasks[lo:hi]
 }
 
-// seal makes what is derived from the rest. No field changes after it.
+// seal computes the fields that are derived from others. No field changes after it.
 func (s *segment) seal() {
 	slices.SortFunc(s.names, func(a, b nameKey) int {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.doc, b.doc))
@@ -64,8 +64,8 @@ func (s *segment) seal() {
 	s.spelling = newSpelling(s.text, written)
 }
 
-// spelling lays out the words of a segment by their first two letters, with
-// what tells quickly that a word is not near another.
+// spelling holds the words of a segment by their first two letters, with data that
+// quickly rules out words with another spelling.
 type spelling struct {
 	start []uint32 // by bucket
 	words []spelledWord
@@ -109,8 +109,8 @@ func newSpelling(text []string, written []bool) spelling {
 // between returns the words of buckets lo to hi, hi excluded.
 func (sp *spelling) between(lo, hi int) []spelledWord { return sp.words[sp.start[lo]:sp.start[hi]] }
 
-// bucket is the place of a word by its first two letters. Letters may share
-// one, so what lies there must still be compared.
+// bucket is the bucket of a word by its first two letters. Different letters may
+// share a bucket, so its words must still be compared.
 func bucket(word string) int {
 	first, n := utf8.DecodeRuneInString(word)
 	second, _ := utf8.DecodeRuneInString(word[n:])

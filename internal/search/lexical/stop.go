@@ -9,12 +9,12 @@ import (
 //go:embed stopwords.txt
 var stopwordsFile string
 
-// stopword is what a word is to the languages that pass it over. Languages are
-// bits, in the order of the file.
+// stopword holds the languages in which a word is a stop word, as bits in the order
+// of the file.
 type stopword struct {
-	certain uint16 // languages in which it carries nothing, as in all others
-	unsure  uint16 // languages in which it carries nothing, though elsewhere it does
-	weak    bool   // it is how people ask rather than what they ask for
+	certain uint16 // languages in which it has no meaning, as in all others
+	unsure  uint16 // languages in which it has no meaning, though it has in others
+	weak    bool   // a word of asking, such as "please find"
 }
 
 const (
@@ -24,7 +24,7 @@ const (
 
 type stopwords map[string]stopword
 
-// parseStopwords reads the form that stopwords.txt explains.
+// parseStopwords reads the format that stopwords.txt describes.
 func parseStopwords(text string) stopwords {
 	words, heading, language := stopwords{}, "", uint16(0)
 	for line := range strings.Lines(text) {
@@ -53,14 +53,14 @@ func parseStopwords(text string) stopwords {
 	return words
 }
 
-// certain reports a word that carries nothing in any language: such words are
-// not looked for in long texts, and do not part one name from another.
+// certain reports whether a word has no meaning in any language: such words are
+// skipped in long texts, and names that differ only by them are the same.
 func (s stopwords) certain(word string) bool { return s[word].certain != 0 }
 
-// language guesses the language of a query from its stop words. Each has one
-// vote, shared by the languages that claim it; half of one when the word means
-// something elsewhere. An accent speaks against English. A language needs a
-// word that is certain, and of equals the first wins; 0 is no language.
+// language guesses the language of a query from its stop words. Each has one vote,
+// shared by its languages; half a vote if the word has a meaning in other
+// languages. An accent counts against English. A language needs a certain word;
+// of equals the first wins; 0 is no language.
 func (s stopwords) language(words []word, accents bool) uint16 {
 	var votes [16]float32
 	var certain uint16

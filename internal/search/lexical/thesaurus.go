@@ -13,7 +13,7 @@ import (
 //go:embed synonyms.txt
 var synonymsFile string
 
-// vocabulary is what the index knows of language before it sees a document.
+// vocabulary is the knowledge of an index that does not come from documents.
 type vocabulary struct {
 	stops    stopwords
 	groups   [][]synonym
@@ -22,12 +22,12 @@ type vocabulary struct {
 	byPhrase map[uint64][]int // the groups of entries of several words, by nameHash.all
 }
 
-// synonym is an entry of a group, as the terms a document must all hold. One
-// of several words of which all but one are stop words has none: it can be
-// asked by, but not be looked for.
+// synonym is an entry of a group: the terms that a document must all hold. A
+// phrase in which all words but one are stop words has no terms: it is recognised
+// in queries, but not searched for.
 type synonym struct{ terms []string }
 
-// parseGroups reads the form that synonyms.txt explains.
+// parseGroups reads the format that synonyms.txt describes.
 func parseGroups(text string) [][]string {
 	var groups [][]string
 	for line := range strings.Lines(text) {
@@ -38,13 +38,16 @@ func parseGroups(text string) [][]string {
 	return groups
 }
 
-// builtinVocabulary is that of an index without options. It is never changed.
+// builtinVocabulary is the vocabulary of an index without options. It is immutable.
 var builtinVocabulary = sync.OnceValue(func() *vocabulary {
-	empty := vocabulary{stops: parseStopwords(stopwordsFile), byTerm: map[string][]int{}, byFamily: map[string][]int{}, byPhrase: map[uint64][]int{}}
+	empty := vocabulary{
+		stops: parseStopwords(stopwordsFile), byTerm: map[string][]int{}, byFamily: map[string][]int{},
+		byPhrase: map[uint64][]int{},
+	}
 	return empty.with(parseGroups(synonymsFile))
 })
 
-// newVocabulary adds the groups of the options to the builtin ones.
+// newVocabulary adds the groups of the options to the built-in ones.
 func newVocabulary(opts Options) *vocabulary {
 	if len(opts.Synonyms) == 0 {
 		return builtinVocabulary()
@@ -52,9 +55,11 @@ func newVocabulary(opts Options) *vocabulary {
 	return builtinVocabulary().with(opts.Synonyms)
 }
 
-// with returns a vocabulary that has more groups.
+// with returns a vocabulary with additional groups.
 func (v *vocabulary) with(groups [][]string) *vocabulary {
-	more := &vocabulary{v.stops, slices.Clone(v.groups), maps.Clone(v.byTerm), maps.Clone(v.byFamily), maps.Clone(v.byPhrase)}
+	more := &vocabulary{
+		v.stops, slices.Clone(v.groups), maps.Clone(v.byTerm), maps.Clone(v.byFamily), maps.Clone(v.byPhrase),
+	}
 	var s analysis.Splitter
 	for _, group := range groups {
 		more.add(&s, group)
@@ -98,7 +103,7 @@ func (v *vocabulary) add(s *analysis.Splitter, group []string) {
 	v.groups = append(v.groups, entries)
 }
 
-// into adds a group to a key once; what others hold stays as it is.
+// into adds a group to a key once, in a new slice.
 func into[K comparable](m map[K][]int, key K, group int) {
 	if g := m[key]; len(g) == 0 || g[len(g)-1] != group {
 		m[key] = append(slices.Clip(g), group)

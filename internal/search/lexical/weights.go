@@ -1,6 +1,6 @@
 package lexical
 
-// field is a part of a document, and so a place where a word was found.
+// field is a part of a document.
 type field uint8
 
 const (
@@ -13,37 +13,39 @@ const (
 	paramTexts
 	description
 	effects
-	fields // how many there are
+	fields // the number of fields
 )
 
-var fieldNames = [fields]string{"action", "module", "short name", "alias", "tag", "parameter", "parameter text", "description", "effect"}
+var fieldNames = [fields]string{
+	"action", "module", "short name", "alias", "tag", "parameter", "parameter text", "description", "effect",
+}
 
-// isName reports a field of names rather than prose.
+// isName reports whether a field holds names and not prose.
 func (f field) isName() bool { return f <= aliases || f == paramNames }
 
-// fieldWeight says how much a word in a field counts and how a long field
-// dilutes it: with b 0 not at all, with b 1 in proportion. Length is held
-// against a fixed pivot (see the law of change).
+// fieldWeight is the weight of a word in a field, and how much the length of the
+// field reduces it: with b 0 not at all, with b 1 in proportion. The length is
+// compared with a fixed pivot (see the law of change).
 type fieldWeight struct{ weight, b, pivot float32 }
 
-// tuning is every number of the ranking.
+// tuning holds every number of the ranking.
 type tuning struct {
-	k1     float32 // how soon repetition saturates
+	k1     float32 // the saturation of repetition
 	fields [fields]fieldWeight
 
-	// What a route is worth, beside 1 for the word itself.
+	// The weights of routes, where the word itself has 1.
 	kin, alien, synonym, compound, prefix, typo, typo2 float32
 
-	// What a query word of a kind is worth, beside 1 for a plain one; and what
-	// a repetition of a word adds.
+	// The weights of kinds of query words, where a plain word has 1; and what a
+	// repetition adds.
 	weak, number, repeat float32
 
-	// What a name of a tool within the query adds, in shares of its words.
+	// What the name of a tool within the query adds, as a share of its words.
 	phrase float32
 }
 
-// weights were chosen on public sets of tool-search requests, in steps so
-// coarse that they fit no set in particular: around them the ranking is flat.
+// weights were chosen on public sets of tool-search requests, in steps so coarse
+// that they fit no set in particular: small changes hardly change the ranking.
 var weights = tuning{
 	k1: 1.4,
 	fields: [fields]fieldWeight{

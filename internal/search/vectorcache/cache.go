@@ -1,46 +1,45 @@
-// Package vectorcache keeps embeddings on disk by the hash of what was
-// embedded, so that a restart embeds nothing anew.
+// Package vectorcache keeps embeddings on disk by the hash of the embedded text,
+// so that a restart does not compute them again.
 //
-// There is one file per model in a folder: a header, then records of one size
-// (a mark, a key, a scale, a row of int8, a checksum), in the order in which
-// they came. Opening reads it in one pass into memory; from then on the file
-// is only appended to, and it is opened only while that happens.
+// A folder holds one file for each model: a header, then records of the same size
+// (a mark, a key, a scale, a row of int8, a checksum), in the order in which they
+// were written. Opening reads the file into memory in one pass; after that the
+// file is only appended to, and it is open only for the time of a write.
 //
-// # The law
+// # Law
 //
-// A cache may forget; it must not lie. A row that Get returns is a row that
+// A cache may lose rows; it must not return wrong ones. A row that Get returns
 // was Put under that key for that model, whatever happened to the file.
 //
 //   - Every record has a checksum that covers its key and is seeded with the
-//     header, so a record of another model or another length is no record. What
-//     does not check is passed over: the reader looks for the next mark, so
-//     neither a flipped byte nor a torn end costs more than the records it
-//     touched, and whoever misses them puts them again.
-//   - A header that is not exactly the expected one (another version, another
-//     length, a torn start) makes the whole file void. The next flush puts a
-//     new one in its place, written aside and renamed.
-//   - A flush is one write of whole records with O_APPEND. The system puts each
-//     such write behind all others, so processes that share the file need no
-//     lock. One killed in the middle leaves a torn record, and the records that
-//     follow it are found by their mark. Two that find no file both begin one:
-//     the second header is passed over like any other damage.
-//   - Compacting reads the file, writes what is live aside, and renames. A
-//     writer looks after its write whether the file is still the one of that
-//     name, and writes again if not; the compacter looks after its rename for
-//     what came last into the old file, and carries it over. So a record that
-//     is written while another process compacts is in the new file by one hand
-//     or the other. Records can be lost only where two replace the file in the
-//     same moment, where a compacter is killed between its rename and the look
-//     after it, or on a system that does not let an open file be replaced; they
-//     are embedded again after the next start.
-//   - Nothing waits for the disk to be safe: after a power cut the end of the
-//     file may be missing or wrong, which the checksums tell.
+//     header, so a record of another model or another length is not valid. The
+//     reader skips what is not valid up to the next mark. So a flipped byte or an
+//     incomplete end costs only the records that it touches.
+//   - A header other than the expected one (another version, another length, an
+//     incomplete one) makes the whole file invalid. The next flush replaces it by
+//     a new file, with a rename.
+//   - A flush is one write of whole records with O_APPEND. The system appends
+//     each such write after all others, so processes that share the file need no
+//     lock. A process killed in the middle leaves an incomplete record; the
+//     records after it are found by their mark. Two processes that find no file
+//     both create one: the second header is skipped like any other damage.
+//   - Compacting reads the file, writes the live records to a temporary file, and
+//     renames that. After a write, a writer checks whether the file still has its
+//     name, and writes again if not. After its rename, a compacting process reads
+//     what was appended to the old file in the meantime, and appends it to the new
+//     one. So a record that is written while another process compacts is in the
+//     new file. Records can be lost only if two processes replace the file at the
+//     same moment, if a compacting process is killed between its rename and the
+//     last read, or on a system where an open file cannot be replaced; they are
+//     computed again after the next start.
+//   - Writes are not synced: after a power cut the end of the file may be missing
+//     or wrong, which the checksums show.
 //
-// Where the folder cannot be read or written, or the disk is full, the cache
-// lives on in memory, and [Cache.Err] says why.
+// If the folder cannot be read or written, or the disk is full, the cache works in
+// memory only, and [Cache.Err] is the reason.
 //
-// A Cache is safe for concurrent use. One lock guards the memory and is never
-// held while the disk is busy; the other puts flushes and compactions in a row.
+// A Cache is safe for concurrent use. One lock guards the memory, and is never
+// held during disk access; the other serialises flushes and compactions.
 package vectorcache
 
 import (
@@ -56,44 +55,45 @@ import (
 	"callgate/tool"
 )
 
-// The limits of what is accepted.
+// The limits.
 const (
 	maxModel = 4 << 10 // bytes of a model's name
 	maxDim   = 1 << 16
-	maxFile  = 1 << 30 // a larger file is begun anew
+	maxFile  = 1 << 30 // a larger file is replaced
 )
 
-// Cache is the embeddings of one model.
+// Cache holds the embeddings of one model.
 type Cache struct {
 	path   string
 	format format
 
-	disk sync.Mutex // held by who writes the file; taken before mu
+	disk sync.Mutex // held while the file is written; taken before mu
 
 	mu       sync.RWMutex
 	rows     map[[16]byte]entry
 	pending  []byte // records that no flush has written yet
-	err      error  // the first thing that went wrong
-	detached bool   // nothing is written any more
+	err      error  // the first failure
+	detached bool   // the file is not used any more
 }
 
-// entry is one embedding. Rows are shared with callers and never change.
+// entry is one embedding. Rows are shared with callers and immutable.
 type entry struct {
 	row   []int8
 	scale float32
 }
 
-// Open loads what dir holds for a model whose embeddings have dim numbers. It
-// writes nothing and makes no folder; the first flush does. It fails only on a
-// model or a dim that cannot be: a folder that cannot be read gives an empty
-// cache that lives in memory, with the reason in [Cache.Err].
+// Open loads the file of a model in dir, with embeddings of dim numbers. It writes
+// nothing and makes no folder; the first flush does. It fails only if model or dim
+// is not valid: if the folder cannot be read, the cache is empty and works in
+// memory only, with the reason in [Cache.Err].
 func Open(dir, model string, dim int) (*Cache, error) {
 	const op = "vectorcache.Open"
 	switch {
 	case dir == "":
-		return nil, tool.Errorf(op, tool.Invalid, "no folder is named in which to keep vectors")
+		return nil, tool.Errorf(op, tool.Invalid, "the cache of vectors has no folder")
 	case model == "" || len(model) > maxModel:
-		return nil, tool.Errorf(op, tool.Invalid, "the model's identity has %d bytes; it must have 1 to %d", len(model), maxModel)
+		return nil, tool.Errorf(op, tool.Invalid,
+			"the model's ID has %d bytes; it must have 1 to %d", len(model), maxModel)
 	case dim < 1 || dim > maxDim:
 		return nil, tool.Errorf(op, tool.Invalid, "vectors of %d numbers cannot be kept; they must have 1 to %d", dim, maxDim)
 	}
@@ -107,8 +107,8 @@ func Open(dir, model string, dim int) (*Cache, error) {
 	return c, nil
 }
 
-// Get returns the row of a key and what to multiply it with. The row is shared:
-// do not change it.
+// Get returns the row of a key and its scale. The row is shared and must not be
+// changed.
 func (c *Cache) Get(key [16]byte) (row []int8, scale float32, ok bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -116,16 +116,16 @@ func (c *Cache) Get(key [16]byte) (row []int8, scale float32, ok bool) {
 	return e.row, e.scale, ok
 }
 
-// Put remembers a row, which it copies, in the place of any other of that key.
-// It reaches the disk with the next flush. What is no embedding of this model
-// (a row of another length, a scale that is not finite) is not taken, and Err
-// tells.
+// Put stores a copy of a row under a key. The next flush writes it to the disk. A
+// row of another length, or with a scale that is not finite, is not stored, and
+// Err returns the reason.
 func (c *Cache) Put(key [16]byte, row []int8, scale float32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(row) != c.format.dim || !finite(scale) {
 		if c.err == nil {
-			c.err = tool.Errorf("vectorcache.Put", tool.Invalid, "a row of %d numbers with scale %g was not kept: this cache is for %d", len(row), scale, c.format.dim)
+			c.err = tool.Errorf("vectorcache.Put", tool.Invalid,
+				"a row of %d numbers with scale %g was not kept: this cache is for %d", len(row), scale, c.format.dim)
 		}
 		return
 	}
@@ -138,31 +138,29 @@ func (c *Cache) Put(key [16]byte, row []int8, scale float32) {
 	}
 }
 
-// Len is how many rows Get knows.
+// Len is the number of rows.
 func (c *Cache) Len() int {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return len(c.rows)
 }
 
-// Err is the first reason why something is not kept, or nil. It stays, so that
-// whoever reports it does so once.
+// Err is the first failure, or nil. It does not change after that.
 func (c *Cache) Err() error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.err
 }
 
-// Flush appends what was put since the last one to the file, in one write. A
-// failure is returned by the flush that meets it; from then on the cache lives
-// in memory, and later flushes do nothing.
+// Flush appends the rows since the last flush to the file, in one write. After a
+// failure the cache works in memory only, and later flushes do nothing.
 func (c *Cache) Flush() error {
 	c.disk.Lock()
 	defer c.disk.Unlock()
 	return c.flush()
 }
 
-// Close flushes. What is put later stays in memory.
+// Close flushes. Later rows stay in memory.
 func (c *Cache) Close() error {
 	c.disk.Lock()
 	defer c.disk.Unlock()
@@ -171,7 +169,7 @@ func (c *Cache) Close() error {
 	return err
 }
 
-// flush writes what is pending; disk is held.
+// flush writes the pending records. c.disk is held.
 func (c *Cache) flush() error {
 	c.mu.Lock()
 	data := c.pending
@@ -188,7 +186,7 @@ func (c *Cache) flush() error {
 	return nil
 }
 
-// detach lets go of the file, for good.
+// detach stops the use of the file.
 func (c *Cache) detach(why *tool.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,7 +196,7 @@ func (c *Cache) detach(why *tool.Error) {
 	}
 }
 
-// everything is a whole file of what is in memory, in the order of the keys.
+// everything is the content of a file with all rows, in the order of their keys.
 func (c *Cache) everything() []byte {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -210,10 +208,11 @@ func (c *Cache) everything() []byte {
 	return data
 }
 
-// memoryOnly is the one thing that goes wrong with a disk.
+// memoryOnly is the error of a disk that cannot be used.
 func memoryOnly(op, what string, err error) *tool.Error {
 	e := tool.Errorf(op, tool.Unavailable, "the file of cached vectors %s: %w", what, err)
-	return e.WithHint("search works, but embeds anew after each start: make the folder writable, or make room on its disk, and restart")
+	return e.WithHint("search works, but computes its vectors again after each start: " +
+		"make the folder writable, or free space on its disk, and restart")
 }
 
 func finite(x float32) bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }

@@ -262,7 +262,7 @@ func TestMemoryOnly(t *testing.T) {
 			if err := v.Flush(); !had && tool.KindOf(err) != tool.Unavailable {
 				t.Errorf("flush: %v", err)
 			}
-			if tool.KindOf(v.Err()) != tool.Unavailable || !strings.Contains(v.Err().Error(), "embeds anew") {
+			if tool.KindOf(v.Err()) != tool.Unavailable || !strings.Contains(v.Err().Error(), "computes its vectors again") {
 				t.Errorf("reason: %v", v.Err())
 			}
 			put(v, 10, 12)

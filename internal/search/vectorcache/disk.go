@@ -20,8 +20,8 @@ const (
 	staleAfter = time.Hour // a file written aside that nobody renamed by then
 )
 
-// read returns the whole file; one that is not there, or is too large to be
-// ours, is empty.
+// read returns the whole file. A file that does not exist, or is too large, counts
+// as empty.
 func (c *Cache) read() ([]byte, error) {
 	f, err := c.open(os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -34,7 +34,7 @@ func (c *Cache) read() ([]byte, error) {
 	return readFrom(f)
 }
 
-// readFrom reads a file that may be growing, in one piece.
+// readFrom reads a file that may be growing.
 func readFrom(f *os.File) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil || info.Size() > maxFile {
@@ -43,38 +43,38 @@ func readFrom(f *os.File) ([]byte, error) {
 	data := make([]byte, info.Size())
 	n, err := io.ReadFull(f, data)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil // it was cut meanwhile
+		err = nil // it was truncated in the meantime
 	}
 	return data[:n], err
 }
 
-// open opens the file and nothing else of that name: a pipe would wait for
-// somebody at its other end.
+// open opens the file. It refuses anything but a regular file: opening a pipe
+// would wait for the other end.
 func (c *Cache) open(flag int) (*os.File, error) {
 	info, err := os.Stat(c.path)
 	if err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a plain file", c.path)
+		return nil, fmt.Errorf("%s is not a regular file", c.path)
 	}
 	return os.OpenFile(c.path, flag, 0o600)
 }
 
-// write brings records into the file of that name, and sees that it did.
+// write appends records to the file, again if it was replaced at the same time.
 func (c *Cache) write(records []byte) error {
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return err
 	}
 	for range writeTries {
-		if there, err := c.append(records); there || err != nil {
+		if written, err := c.append(records); written || err != nil {
 			return err
 		}
 	}
-	return nil // others replace it faster than it is written: a cache may forget
+	return nil // other processes keep replacing it: a cache may lose rows
 }
 
-// append writes records behind the others, all in one write. It reports false
-// when the file was replaced meanwhile and they may be gone with the old one.
-// Where there is no file to append to, everything is written.
-func (c *Cache) append(records []byte) (there bool, err error) {
+// append appends records in one write. It returns false if the file was replaced
+// in the meantime, so that they may be lost with the old one. If there is no valid
+// file, it writes all rows.
+func (c *Cache) append(records []byte) (written bool, err error) {
 	f, err := c.open(os.O_RDWR | os.O_APPEND | os.O_CREATE)
 	if err != nil {
 		return false, err
@@ -96,14 +96,14 @@ func (c *Cache) append(records []byte) (there bool, err error) {
 	return c.current(f), nil
 }
 
-// isOwnFile reports whether a file has the header that it must have.
+// isOwnFile reports whether a file has the expected header.
 func (c *Cache) isOwnFile(f *os.File, info fs.FileInfo) bool {
 	start := make([]byte, len(c.format.header))
 	_, err := f.ReadAt(start, 0)
 	return err == nil && bytes.Equal(start, c.format.header) && info.Size() <= maxFile
 }
 
-// current reports whether an open file is still the one of that name.
+// current reports whether an open file still has its name.
 func (c *Cache) current(f *os.File) bool {
 	mine, err := f.Stat()
 	if err != nil {
@@ -138,9 +138,9 @@ func (c *Cache) replace(data []byte, old *os.File) error {
 	return f.Commit(c.path, 0o600)
 }
 
-// Compact rewrites the file without what keep does not want, and forgets the
-// same in memory, if the file holds more than twice of what is live; else it
-// does nothing. When it fails, the file stays as it was and stays in use.
+// Compact removes the rows that keep rejects from the file and from memory, if the
+// file is more than twice as large as needed; else it does nothing. If it fails,
+// the file stays as it was and remains in use.
 func (c *Cache) Compact(keep func(key [16]byte) bool) error {
 	c.disk.Lock()
 	defer c.disk.Unlock()
@@ -159,7 +159,8 @@ func (c *Cache) Compact(keep func(key [16]byte) bool) error {
 	}
 	done, err := c.rewrite(keep, live)
 	if err != nil {
-		return tool.Errorf("vectorcache.Compact", tool.Unavailable, "the file of cached vectors cannot be made smaller: %w", err).WithHint("it stays in use as it is")
+		return tool.Errorf("vectorcache.Compact", tool.Unavailable,
+			"the file of cached vectors cannot be made smaller: %w", err).WithHint("it stays in use as it is")
 	}
 	if done {
 		c.forget(dead)
@@ -167,7 +168,7 @@ func (c *Cache) Compact(keep func(key [16]byte) bool) error {
 	return nil
 }
 
-// sort asks keep of each key in memory, with no lock held.
+// sort calls keep for each key in memory, without holding a lock.
 func (c *Cache) sort(keep func([16]byte) bool) (dead [][16]byte, live int) {
 	c.mu.RLock()
 	keys := make([][16]byte, 0, len(c.rows))
@@ -193,8 +194,8 @@ func (c *Cache) forget(dead [][16]byte) {
 	}
 }
 
-// rewrite makes the file hold what is live in it, if that is less than half.
-// It goes by the file, not by the memory: another process may have added to it.
+// rewrite reduces the file to its live records, if these are less than half of it.
+// It reads the file, since other processes may have appended to it.
 func (c *Cache) rewrite(keep func([16]byte) bool, live int) (done bool, err error) {
 	f, err := c.open(os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -206,7 +207,7 @@ func (c *Cache) rewrite(keep func([16]byte) bool, live int) (done bool, err erro
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !c.isOwnFile(f, info) {
-		return false, err // the next flush begins it anew
+		return false, err // the next flush replaces it
 	}
 	head := len(c.format.header)
 	if info.Size() <= 2*int64(head+live*c.format.size()) {
@@ -222,11 +223,11 @@ func (c *Cache) rewrite(keep func([16]byte) bool, live int) (done bool, err erro
 	}
 	if err := c.replace(kept, f); err != nil {
 		if errors.Is(err, errReplaced) {
-			err = nil // and it has done the work
+			err = nil // that process did the work
 		}
 		return false, err
 	}
-	// What came into the old file after it was read, or was half there then.
+	// What was appended to the old file after it was read, or was incomplete then.
 	late, _ := io.ReadAll(io.LimitReader(f, maxFile))
 	late = append(data[head+end:], late...)
 	var over []byte
@@ -234,13 +235,13 @@ func (c *Cache) rewrite(keep func([16]byte) bool, live int) (done bool, err erro
 		over = append(over, record...)
 	}
 	if len(over) > 0 {
-		_ = c.write(over) // they are another's; a disk that fails is met again by the next flush
+		_ = c.write(over) // rows of other processes; the next flush reports a disk that fails
 	}
 	return true, nil
 }
 
-// live is a whole file of the records that keep wants, the last of each key,
-// in their order, and where the last good record ended.
+// live returns the content of a file with the records that keep accepts, the last
+// of each key, in their order; and the end of the last valid record.
 func (c *Cache) live(body []byte, keep func([16]byte) bool) (data []byte, end int) {
 	last := map[[16]byte]int{}
 	for at, record := range c.format.records(body) {

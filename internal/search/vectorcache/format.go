@@ -12,10 +12,10 @@ import (
 // The file:
 //
 //	header   "callgate vectors", version, dim, length of the model, the model
-//	record   mark[4] key[16] scale[4] row[dim] checksum[4], again and again
+//	records  mark[4] key[16] scale[4] row[dim] checksum[4]
 //
 // Numbers are little-endian; version, dim and length have four bytes each. The
-// checksum is the CRC-32C of key, scale and row, begun with that of the header.
+// checksum is the CRC-32C of key, scale and row, seeded with that of the header.
 const (
 	magic   = "callgate vectors"
 	version = 1
@@ -29,8 +29,8 @@ const (
 	besideRow = rowAt + sumSize
 )
 
-// format is how the file of one model is written. Its header is known before
-// the file is read, so it is compared and never parsed.
+// format is the format of one model's file. The header is known before the file is
+// read, so it is compared and never parsed.
 type format struct {
 	header []byte
 	dim    int
@@ -51,7 +51,7 @@ func newFormat(model string, dim int) format {
 // size is the size of a record.
 func (f format) size() int { return besideRow + f.dim }
 
-// append writes a record behind data.
+// append appends a record to data.
 func (f format) append(data []byte, key [16]byte, row []int8, scale float32) []byte {
 	start := len(data)
 	data = append(data, mark...)
@@ -65,8 +65,8 @@ func (f format) append(data []byte, key [16]byte, row []int8, scale float32) []b
 
 func (f format) sum(body []byte) uint32 { return crc32.Update(f.seed, f.table, body) }
 
-// records yields the good records of what stands behind a header, each with
-// the offset at which it ends. Damage is passed over, from mark to mark.
+// records yields the valid records after a header, each with the offset of its
+// end. It skips damage up to the next mark.
 func (f format) records(data []byte) iter.Seq2[int, []byte] {
 	size := f.size()
 	return func(yield func(int, []byte) bool) {
@@ -100,8 +100,8 @@ func scaleOf(record []byte) float32 {
 	return math.Float32frombits(binary.LittleEndian.Uint32(record[scaleAt:]))
 }
 
-// load reads a whole file. Of records with one key the last counts. The rows
-// are views of data, which must not change any more.
+// load reads a whole file. The last record of a key counts. The rows share the
+// memory of data.
 func (f format) load(data []byte) map[[16]byte]entry {
 	body, ok := bytes.CutPrefix(data, f.header)
 	if !ok {
@@ -114,8 +114,8 @@ func (f format) load(data []byte) map[[16]byte]entry {
 	return rows
 }
 
-// signed is the same bytes as int8, which have the same size and no alignment.
-// Copying them one by one would take longer than all the rest of loading.
+// signed returns the same memory as int8. Copying would take longer than the rest
+// of loading.
 func signed(b []byte) []int8 {
 	return unsafe.Slice((*int8)(unsafe.Pointer(unsafe.SliceData(b))), len(b))
 }

@@ -1,47 +1,45 @@
 package transcript
 
 import (
-	"regexp"
 	"strings"
+
+	"callgate/internal/lazyregexp"
+	"callgate/internal/tui/markdown"
 )
 
-// Answer is the words of a model as they come. It adds a block to the
-// transcript for each piece of markdown that stands alone, so that only the last
-// one, which still grows, is laid out again.
+// Answer is the streamed text of a model. It adds a block to the transcript for
+// each piece of Markdown that can be laid out alone, so that only the last one,
+// which still grows, is laid out again.
 type Answer struct {
 	to    *Transcript
-	looks *Markdown
 	grows *piece
 	entry *Entry
 }
 
 // NewAnswer begins an answer.
-func NewAnswer(to *Transcript, looks *Markdown) *Answer { return &Answer{to: to, looks: looks} }
+func NewAnswer(to *Transcript) *Answer { return &Answer{to: to} }
 
-// piece is markdown that stands alone.
-type piece struct {
-	text  string
-	looks *Markdown
-}
+// piece is Markdown that can be laid out alone.
+type piece struct{ text string }
 
-func (p *piece) Lines(width int, _ bool) []string { return p.looks.Lines(p.text, width) }
+func (p *piece) Lines(width int, _ bool) []string { return markdown.Lines(p.text, width) }
 
-// Write adds words.
-func (a *Answer) Write(words string) {
-	for words != "" {
+// Write adds text.
+func (a *Answer) Write(text string) {
+	for text != "" {
 		if a.grows == nil {
-			if words = strings.TrimLeft(words, "\n"); words == "" {
+			if text = strings.TrimLeft(text, "\n"); text == "" {
 				return
 			}
-			a.grows = &piece{looks: a.looks}
+			a.grows = &piece{}
 			a.entry = a.to.Add(a.grows, true)
 		}
-		from := max(strings.LastIndexByte(a.grows.text, '\n'), 0) // a break may lie across
-		a.grows.text += words
-		words = ""
+		from := max(strings.LastIndexByte(a.grows.text, '\n'), 0) // a break may begin in the text before
+		a.grows.text += text
+		text = ""
 		a.entry.Touch()
 		if end, ok := breaks(a.grows.text, from); ok {
-			a.grows.text, words = a.grows.text[:end], a.grows.text[end:]
+			a.grows.text, text = a.grows.text[:end], a.grows.text[end:]
 			a.grows = nil
 		}
 	}
@@ -50,11 +48,11 @@ func (a *Answer) Write(words string) {
 // Begun reports whether anything was written.
 func (a *Answer) Begun() bool { return a.entry != nil }
 
-// listed is the beginning of what may belong to a list above it.
-var listed = regexp.MustCompile(`^(?:[-*+]|\d{1,9}[.)])(?:\s|$)|^\s`)
+// listed matches the beginning of a line that may belong to a list above it.
+var listed = lazyregexp.New(`^(?:[-*+]|\d{1,9}[.)])(?:\s|$)|^\s`)
 
-// breaks finds where a piece of markdown ends, at an empty line after which
-// something begins that cannot belong to it.
+// breaks finds the end of a piece of Markdown: an empty line, after which something
+// begins that cannot belong to it.
 func breaks(text string, from int) (int, bool) {
 	if !strings.Contains(text[from:], "\n") {
 		return 0, false
@@ -68,7 +66,7 @@ func breaks(text string, from int) (int, bool) {
 				return at, true
 			}
 			fenced, empty = !fenced, false
-			if !fenced && whole { // the end of a block of code is an end in any case
+			if !fenced && whole { // a block of code ends a piece outside of lists
 				return at + len(line), !list
 			}
 		case fenced:
@@ -84,4 +82,9 @@ func breaks(text string, from int) (int, bool) {
 		at += len(line)
 	}
 	return 0, false
+}
+
+func isFence(line string) bool {
+	line = strings.TrimLeft(line, " ")
+	return strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~")
 }

@@ -98,21 +98,24 @@ func plain(tr *transcript.Transcript, width int) string {
 	return ansi.Strip(strings.Join(tr.Window(), "\n"))
 }
 
-const document = "# Head\n\nA paragraph\nof two lines.\n\n- one\n\n- two, loose\n  still two\n\n  and a part of it\n- three\n\nAfter the list.\n\n1. first\n\n2. second\n\n```go\nfunc main() {\n\n}\n```\nright after\n\n> quoted\n> twice\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n---\n\n~~~\ntilde\n~~~\n\nThe end."
+const document = "# Head\n\nA paragraph\nof two lines.\n\n- one\n\n- two, loose\n  still two\n\n  and a part of it\n" +
+	"- three\n\nAfter the list.\n\n1. first\n\n2. second\n\n```go\nfunc main() {\n\n}\n```\nright after\n\n" +
+	"> quoted\n> twice\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n---\n\n~~~\ntilde\n~~~\n\nThe end."
 
 // However an answer comes in pieces, it looks the same in the end.
 func TestAnswerInPieces(t *testing.T) {
 	var whole transcript.Transcript
-	transcript.NewAnswer(&whole, &transcript.Markdown{}).Write(document)
+	transcript.NewAnswer(&whole).Write(document)
 	want := plain(&whole, 60)
-	for _, word := range []string{"# Head", "• one", "• two, loose", "• three", "1. first", "2. second", "func main() {", "right after", "│ quoted", "tilde", "The end."} {
+	for _, word := range []string{"# Head", "• one", "• two, loose", "• three", "1. first", "2. second", "func main() {",
+		"right after", "│ quoted", "tilde", "The end."} {
 		if !strings.Contains(want, word) {
 			t.Errorf("%q is not shown in\n%s", word, want)
 		}
 	}
 	for size := range 40 {
 		var tr transcript.Transcript
-		a := transcript.NewAnswer(&tr, &transcript.Markdown{})
+		a := transcript.NewAnswer(&tr)
 		for rest := document; rest != ""; {
 			n := min(size+1, len(rest))
 			a.Write(rest[:n])
@@ -121,14 +124,6 @@ func TestAnswerInPieces(t *testing.T) {
 		if d := cmp.Diff(want, plain(&tr, 60)); d != "" {
 			t.Errorf("in pieces of %d: %s", size+1, d)
 		}
-	}
-}
-
-func TestLongMarkdownIsShownAsItIs(t *testing.T) {
-	text := "```\n" + strings.Repeat("a line of code\n", 2_000) + "```"
-	lines := (&transcript.Markdown{}).Lines(text, 80)
-	if len(lines) < 2_000 || lines[1] != "a line of code" {
-		t.Errorf("%d lines", len(lines))
 	}
 }
 
@@ -141,7 +136,7 @@ func FuzzMarkdown(f *testing.F) {
 			t.Skip()
 		}
 		var tr transcript.Transcript
-		a := transcript.NewAnswer(&tr, &transcript.Markdown{})
+		a := transcript.NewAnswer(&tr)
 		for rest := text; rest != ""; {
 			n := min(piece, len(rest))
 			a.Write(rest[:n])
@@ -159,13 +154,4 @@ func FuzzMarkdown(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkGrowingBlock(b *testing.B) {
-	m := &transcript.Markdown{}
-	text := "```go\n" + strings.Repeat("func main() { fmt.Println(\"hello\") } // a comment\n", 150) + "```"
-	b.ReportAllocs()
-	for b.Loop() {
-		m.Lines(text, 100)
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -25,30 +26,33 @@ var (
 	inputPrompt    = made[sdk.GetPromptResult](`{"messages":[],"resultType":"input_required"}`)
 )
 
-func made[T any](text string) T {
-	var value T
-	if err := json.Unmarshal([]byte(text), &value); err != nil {
-		panic("tell: " + err.Error()) // it is a constant
-	}
-	return value
+// made reads a value when it is first wanted: most processes never want one.
+func made[T any](text string) func() T {
+	return sync.OnceValue(func() T {
+		var value T
+		if err := json.Unmarshal([]byte(text), &value); err != nil {
+			panic("mcpresult: " + err.Error()) // it is a constant
+		}
+		return value
+	})
 }
 
 // InputCall is the answer to a call for which the client must say something
 // first; InputRead and InputPrompt are the same for what is read beside tools.
-func InputCall() sdk.CallToolResult { return inputCall }
+func InputCall() sdk.CallToolResult { return inputCall() }
 
 // InputRead see InputCall.
-func InputRead() sdk.ReadResourceResult { return inputRead }
+func InputRead() sdk.ReadResourceResult { return inputRead() }
 
 // InputPrompt see InputCall.
-func InputPrompt() sdk.GetPromptResult { return inputPrompt }
+func InputPrompt() sdk.GetPromptResult { return inputPrompt() }
 
 // CompleteRead is the answer to a reading that has ended, and CompletePrompt the
 // same for a prompt, for clients to whom that is to be said.
-func CompleteRead() sdk.ReadResourceResult { return completeRead }
+func CompleteRead() sdk.ReadResourceResult { return completeRead() }
 
 // CompletePrompt see CompleteRead.
-func CompletePrompt() sdk.GetPromptResult { return completePrompt }
+func CompletePrompt() sdk.GetPromptResult { return completePrompt() }
 
 // StatelessVersion is the first protocol without connections.
 const StatelessVersion = "2026-07-28"
@@ -58,7 +62,7 @@ func NewResult(version string) *sdk.CallToolResult {
 	if version < StatelessVersion {
 		return &sdk.CallToolResult{}
 	}
-	r := completeCall
+	r := completeCall()
 	return &r
 }
 

@@ -7,9 +7,9 @@ import (
 	"callgate/tool"
 )
 
-// Int8s views the data of an I8 tensor as numbers, without copying it. The
-// view must not be written to: it may lie in the program's read-only image,
-// where a write ends the process.
+// Int8s returns the data of an I8 tensor as numbers, without copying it. They
+// must not be written to: they may be in the program's read-only memory, where a
+// write ends the process.
 func (t Tensor) Int8s() ([]int8, error) {
 	if t.Type != I8 {
 		return nil, tool.Errorf("safetensors.Int8s", tool.Invalid, "the tensor is %s, not I8", t.Type)
@@ -26,7 +26,8 @@ func (t Tensor) Floats() ([]float32, error) {
 	switch t.Type {
 	case I8, F16, BF16, F32, F64:
 	default:
-		return nil, tool.Errorf("safetensors.Floats", tool.Invalid, "a tensor of type %s is not read as floats; I8, F16, BF16, F32 and F64 are", t.Type)
+		return nil, tool.Errorf("safetensors.Floats", tool.Invalid,
+			"a tensor of type %s is not read as floats; I8, F16, BF16, F32 and F64 are", t.Type)
 	}
 	out := make([]float32, len(t.Data)/size)
 	for i := range out {
@@ -35,8 +36,8 @@ func (t Tensor) Floats() ([]float32, error) {
 	return out, nil
 }
 
-// Float reads one float at the start of data, which holds at least one. Only
-// the types that Floats reads have a meaning; others read as zero.
+// Float reads one float at the start of data, which holds at least one. For a
+// type that Floats does not read, it returns zero.
 func (t Type) Float(data string) float32 {
 	switch t {
 	case F32:
@@ -53,12 +54,12 @@ func (t Type) Float(data string) float32 {
 	return 0
 }
 
-// Ints copies the numbers of an I32 or I64 tensor, and refuses one that has a
-// number outside 0 to limit-1: they are places in something that long.
+// Ints copies the numbers of an I32 or I64 tensor. It fails if a number is not
+// between 0 and limit-1: the numbers are positions in a list of that length.
 func (t Tensor) Ints(limit int) ([]int32, error) {
 	const op = "safetensors.Ints"
 	if t.Type != I32 && t.Type != I64 {
-		return nil, tool.Errorf(op, tool.Invalid, "a tensor of type %s is not read as places; I32 and I64 are", t.Type)
+		return nil, tool.Errorf(op, tool.Invalid, "a tensor of type %s is not read as positions; I32 and I64 are", t.Type)
 	}
 	size := t.Type.size()
 	out := make([]int32, len(t.Data)/size)
@@ -75,8 +76,8 @@ func (t Tensor) Ints(limit int) ([]int32, error) {
 	return out, nil
 }
 
-// halfFloat widens an IEEE half. Moving the exponent by a multiplication takes
-// subnormal numbers along; only infinity and NaN need their own way.
+// halfFloat converts an IEEE half. Shifting the exponent by a multiplication also
+// converts subnormal numbers; infinity and NaN are converted apart.
 func halfFloat(h uint16) float32 {
 	magnitude := uint32(h&0x7fff) << 13
 	if h&0x7c00 == 0x7c00 {

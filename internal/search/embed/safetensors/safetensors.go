@@ -1,18 +1,16 @@
 // Package safetensors reads the tensors of a .safetensors file.
 //
-// Such a file is eight bytes with the length of a header, the header (a JSON
-// object that gives each tensor a type, a shape and a place), and the data. A
-// file is taken as a string: a string cannot be written to, so one that is
-// embedded in the program is used where it lies in the program's own image and
-// never copied to the heap.
+// A file consists of the length of its header in eight bytes, the header (a JSON
+// object with the type, shape and position of each tensor), and the data. The
+// file is a string, which cannot be written to: a file that is embedded in the
+// program is used in place and never copied to the heap.
 //
-// # The law
+// # Law
 //
-// Nothing of the header is believed. [Parse] checks every length, place and
-// product against the bytes that are really there before it hands out a
-// tensor, so a tensor's Data is always exactly as long as its shape and type
-// say, and what a file claims of itself never decides how much is allocated:
-// only its size does.
+// The header is not trusted. [Parse] checks every length, position and product
+// against the size of the file before it returns a tensor. So a tensor's Data
+// always has exactly the length that its shape and type give, and only the size
+// of a file decides how much memory is allocated.
 package safetensors
 
 import (
@@ -27,11 +25,11 @@ import (
 	"callgate/tool"
 )
 
-// Type is how one number of a tensor is written, little end first.
+// Type is the type of a tensor's numbers, which are little-endian.
 type Type string
 
-// The types that a static model is made of. A tensor of another type may lie
-// in a file, and is only refused when its numbers are asked for.
+// The types that a static model has. A file may hold tensors of other types;
+// reading their numbers fails.
 const (
 	I8   Type = "I8"
 	I32  Type = "I32"
@@ -42,18 +40,18 @@ const (
 	F64  Type = "F64"
 )
 
-// Tensor is one tensor of a file, and lies in that file's string.
+// Tensor is one tensor of a file. It shares the memory of the file.
 type Tensor struct {
 	Type  Type
 	Shape []int
 	Data  string
 }
 
-// File is a file whose header was checked.
+// File is a file whose header is valid.
 type File struct{ tensors map[string]Tensor }
 
-// maxHeader is the longest header that is read. A static model has a handful
-// of tensors, some hundred bytes each.
+// maxHeader limits the length of the header. A static model has a handful of
+// tensors, with some hundred bytes each.
 const maxHeader = 1 << 20
 
 const op = "safetensors.Parse"
@@ -71,7 +69,8 @@ func Parse(file string) (*File, error) {
 	length := binary.LittleEndian.Uint64([]byte(file[:8]))
 	rest := file[8:]
 	if length > uint64(len(rest)) || length > maxHeader {
-		return nil, refuse("the header claims %d bytes, where the file has %d and at most %d are read", length, len(rest), maxHeader)
+		return nil, refuse("the header claims %d bytes, where the file has %d and at most %d are read",
+			length, len(rest), maxHeader)
 	}
 	var header map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(rest[:length]), &header); err != nil {
@@ -97,7 +96,7 @@ func Parse(file string) (*File, error) {
 	return f, nil
 }
 
-// place is where a tensor lies in the data.
+// place is the position of a tensor in the data.
 type place struct {
 	name       string
 	begin, end uint64
@@ -129,12 +128,14 @@ func parseTensor(name string, raw json.RawMessage, data string) (place, Tensor, 
 	for i, n := range entry.Shape {
 		over, product := bits.Mul64(want, n)
 		if over != 0 || n > math.MaxInt {
-			return place{}, Tensor{}, refuse("tensor %q has a shape %s too large for any file", name, tool.Truncate(fmt.Sprint(entry.Shape)))
+			return place{}, Tensor{}, refuse("tensor %q has a shape %s too large for any file",
+				name, tool.Truncate(fmt.Sprint(entry.Shape)))
 		}
 		want, shape[i] = product, int(n)
 	}
 	if want != end-begin {
-		return place{}, Tensor{}, refuse("tensor %q of shape %s and type %s needs %d bytes and has %d", name, tool.Truncate(fmt.Sprint(entry.Shape)), entry.Type, want, end-begin)
+		return place{}, Tensor{}, refuse("tensor %q of shape %s and type %s needs %d bytes and has %d",
+			name, tool.Truncate(fmt.Sprint(entry.Shape)), entry.Type, want, end-begin)
 	}
 	return place{name, begin, end}, Tensor{entry.Type, shape, data[begin:end]}, nil
 }
@@ -158,7 +159,7 @@ func (f *File) Tensor(name string) (Tensor, bool) {
 	return t, ok
 }
 
-// size is how many bytes one number takes, and 0 for a type nobody knows.
+// size is the number of bytes of one number, 0 for an unknown type.
 func (t Type) size() int {
 	switch t {
 	case I8, "U8", "BOOL", "F8_E4M3", "F8_E5M2":

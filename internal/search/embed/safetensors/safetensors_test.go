@@ -61,28 +61,30 @@ func TestParse(t *testing.T) {
 func TestFilesThatAreRefused(t *testing.T) {
 	entry := func(e string) string { return file(`{"a":`+e+`}`, "12345678") }
 	for name, c := range map[string]struct{ file, has string }{
-		"empty":                  {"", "no header"},
-		"short":                  {"1234567", "no header"},
-		"header past the end":    {"\xff\x00\x00\x00\x00\x00\x00\x00{}", "claims 255"},
-		"header past all":        {strings.Repeat("\xff", 8) + "{}", "claims 18446744073709551615"},
-		"header too long":        {file(`{"a":"`+strings.Repeat("x", 1<<20)+`"}`, ""), "at most"},
-		"header not JSON":        {file("hello", ""), "not a JSON object"},
-		"header a list":          {file("[]", ""), "not a JSON object"},
-		"entry a number":         {entry(`3`), "another form"},
-		"unknown type":           {entry(`{"dtype":"Q4","shape":[8],"data_offsets":[0,8]}`), `"Q4"`},
-		"no type":                {entry(`{"shape":[8],"data_offsets":[0,8]}`), "unknown type"},
-		"negative size":          {entry(`{"dtype":"I8","shape":[-8],"data_offsets":[0,8]}`), "another form"},
-		"half a size":            {entry(`{"dtype":"I8","shape":[8.5],"data_offsets":[0,8]}`), "another form"},
-		"one offset":             {entry(`{"dtype":"I8","shape":[8],"data_offsets":[8]}`), "1 data offsets"},
-		"three offsets":          {entry(`{"dtype":"I8","shape":[8],"data_offsets":[0,8,8]}`), "3 data offsets"},
-		"backwards":              {entry(`{"dtype":"I8","shape":[8],"data_offsets":[8,0]}`), "lies at bytes 8 to 0"},
-		"past the end":           {entry(`{"dtype":"I8","shape":[9],"data_offsets":[0,9]}`), "lies at bytes 0 to 9"},
-		"far past the end":       {entry(`{"dtype":"I8","shape":[9],"data_offsets":[0,18446744073709551615]}`), "lies at"},
-		"fewer than the shape":   {entry(`{"dtype":"F32","shape":[8],"data_offsets":[0,8]}`), "needs 32 bytes and has 8"},
-		"more than the shape":    {entry(`{"dtype":"I8","shape":[7],"data_offsets":[0,8]}`), "needs 7 bytes and has 8"},
-		"a product that wraps":   {entry(`{"dtype":"I8","shape":[4294967296,4294967296,8],"data_offsets":[0,8]}`), "too large"},
-		"a product near nothing": {entry(`{"dtype":"I8","shape":[18446744073709551615,0],"data_offsets":[0,0]}`), "too large"},
-		"two in one place":       {file(`{"a":{"dtype":"I8","shape":[5],"data_offsets":[0,5]},"b":{"dtype":"I8","shape":[4],"data_offsets":[4,8]}}`, "12345678"), "overlap"},
+		"empty":                {"", "no header"},
+		"short":                {"1234567", "no header"},
+		"header past the end":  {"\xff\x00\x00\x00\x00\x00\x00\x00{}", "claims 255"},
+		"header past all":      {strings.Repeat("\xff", 8) + "{}", "claims 18446744073709551615"},
+		"header too long":      {file(`{"a":"`+strings.Repeat("x", 1<<20)+`"}`, ""), "at most"},
+		"header not JSON":      {file("hello", ""), "not a JSON object"},
+		"header a list":        {file("[]", ""), "not a JSON object"},
+		"entry a number":       {entry(`3`), "another form"},
+		"unknown type":         {entry(`{"dtype":"Q4","shape":[8],"data_offsets":[0,8]}`), `"Q4"`},
+		"no type":              {entry(`{"shape":[8],"data_offsets":[0,8]}`), "unknown type"},
+		"negative size":        {entry(`{"dtype":"I8","shape":[-8],"data_offsets":[0,8]}`), "another form"},
+		"half a size":          {entry(`{"dtype":"I8","shape":[8.5],"data_offsets":[0,8]}`), "another form"},
+		"one offset":           {entry(`{"dtype":"I8","shape":[8],"data_offsets":[8]}`), "1 data offsets"},
+		"three offsets":        {entry(`{"dtype":"I8","shape":[8],"data_offsets":[0,8,8]}`), "3 data offsets"},
+		"backwards":            {entry(`{"dtype":"I8","shape":[8],"data_offsets":[8,0]}`), "lies at bytes 8 to 0"},
+		"past the end":         {entry(`{"dtype":"I8","shape":[9],"data_offsets":[0,9]}`), "lies at bytes 0 to 9"},
+		"far past the end":     {entry(`{"dtype":"I8","shape":[9],"data_offsets":[0,18446744073709551615]}`), "lies at"},
+		"fewer than the shape": {entry(`{"dtype":"F32","shape":[8],"data_offsets":[0,8]}`), "needs 32 bytes and has 8"},
+		"more than the shape":  {entry(`{"dtype":"I8","shape":[7],"data_offsets":[0,8]}`), "needs 7 bytes and has 8"},
+		"a product that wraps": {entry(`{"dtype":"I8","shape":[4294967296,4294967296,8],"data_offsets":[0,8]}`),
+			"too large"},
+		"a product near nothing": {entry(`{"dtype":"I8","shape":[18446744073709551615,0],"data_offsets":[0,0]}`),
+			"too large"},
+		"two in one place": {file(`{"a":{"dtype":"I8","shape":[5],"data_offsets":[0,5]},"b":{"dtype":"I8","shape":[4],"data_offsets":[4,8]}}`, "12345678"), "overlap"},
 	} {
 		_, err := safetensors.Parse(c.file)
 		if err == nil || !strings.Contains(err.Error(), c.has) || tool.KindOf(err) != tool.Invalid {
@@ -98,8 +100,9 @@ func TestNumbers(t *testing.T) {
 		data string
 		want []float32
 	}{
-		"I8":   {safetensors.I8, "\x00\x7f\x80", []float32{0, 127, -128}},
-		"F16":  {safetensors.F16, "\x00\x3c\x00\xc0\x01\x00\xff\x03\x00\x04\xff\x7b\x00\x80\x00\x7c\x00\xfc", []float32{1, -2, 0x1p-24, 0x1.ff8p-15, 0x1p-14, 65504, 0, inf, -inf}},
+		"I8": {safetensors.I8, "\x00\x7f\x80", []float32{0, 127, -128}},
+		"F16": {safetensors.F16, "\x00\x3c\x00\xc0\x01\x00\xff\x03\x00\x04\xff\x7b\x00\x80\x00\x7c\x00\xfc",
+			[]float32{1, -2, 0x1p-24, 0x1.ff8p-15, 0x1p-14, 65504, 0, inf, -inf}},
 		"BF16": {safetensors.BF16, "\x80\x3f\x00\xc0\x80\x7f", []float32{1, -2, inf}},
 		"F32":  {safetensors.F32, "\x00\x00\x80\x3f\xdb\x0f\x49\x40", []float32{1, math.Pi}},
 		"F64":  {safetensors.F64, "\x00\x00\x00\x00\x00\x00\xf0\x3f", []float32{1}},
@@ -133,8 +136,9 @@ func TestPlaces(t *testing.T) {
 		"I64":          {i64, 3, []int32{2}},
 		"past the end": {i32, 2, nil},
 		"negative":     {safetensors.Tensor{Type: safetensors.I32, Data: "\xff\xff\xff\xff"}, 9, nil},
-		"far past":     {safetensors.Tensor{Type: safetensors.I64, Data: "\x00\x00\x00\x00\x01\x00\x00\x00"}, math.MaxInt, nil},
-		"floats":       {safetensors.Tensor{Type: safetensors.F32, Data: "\x00\x00\x00\x00"}, 9, nil},
+		"far past": {safetensors.Tensor{Type: safetensors.I64, Data: "\x00\x00\x00\x00\x01\x00\x00\x00"}, math.MaxInt,
+			nil},
+		"floats": {safetensors.Tensor{Type: safetensors.F32, Data: "\x00\x00\x00\x00"}, 9, nil},
 	} {
 		got, err := c.in.Ints(c.limit)
 		if diff := cmp.Diff(c.want, got); diff != "" || (err == nil) != (c.want != nil) {

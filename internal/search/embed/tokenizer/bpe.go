@@ -2,21 +2,21 @@ package tokenizer
 
 import "strings"
 
-// bpe begins with the characters of a word and joins neighbours, always the
-// pair that comes first in its list, the leftmost of several, until no pair is
-// in it.
+// bpe begins with the characters of a word and joins neighbours: always the pair
+// that is first in the list of merges, the leftmost of several, until no pair is
+// in the list.
 type bpe struct {
 	trie   *trie
 	merges map[pair]merge
-	whole  bool // a word that is a piece is not built from its characters
+	whole  bool // a word that is a piece is taken as it is
 }
 
 type pair struct{ left, right int32 }
 
 type merge struct{ rank, piece int32 }
 
-// window is the most symbols that are joined at once. Each join looks at all
-// of them; a longer word, which no language has, is joined window by window.
+// window limits the number of symbols that are joined together, since each join
+// looks at all of them. A longer word, which no language has, is joined in parts.
 const window = 512
 
 func newBPE(f *file) (*bpe, error) {
@@ -76,10 +76,10 @@ func (b *bpe) readMerge(s *scanner) error {
 	p := pair{lookup(b.trie, sides[0]), lookup(b.trie, sides[1])}
 	m := merge{int32(len(b.merges)), lookup(b.trie, sides[0]+sides[1])}
 	if p.left < 0 || p.right < 0 || m.piece < 0 {
-		return refuse("merge %d joins what is not in the vocabulary", m.rank)
+		return refuse("merge %d names a piece that is not in the vocabulary", m.rank)
 	}
 	if _, twice := b.merges[p]; twice {
-		return refuse("merge %d is there twice", m.rank)
+		return refuse("merge %d occurs twice", m.rank)
 	}
 	b.merges[p] = m
 	return nil

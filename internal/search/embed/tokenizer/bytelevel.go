@@ -13,8 +13,8 @@ func prefixSpace(out *parts, word []byte, _ bool) {
 	out.text = append(out.text, word...)
 }
 
-// byteLevel writes each byte of a word as one character, after GPT-2's cut
-// when regex is set.
+// byteLevel writes each byte of a word as one character. With regex, it splits
+// words as GPT-2 does first.
 func byteLevel(regex bool) splitter {
 	return func(out *parts, word []byte, _ bool) {
 		for len(word) > 0 {
@@ -31,8 +31,8 @@ func byteLevel(regex bool) splitter {
 	}
 }
 
-// byteRune is the character that stands for a byte in byte-level BPE: itself,
-// where it is a character that can be seen, and one above U+0100 where not.
+// byteRune is the character for a byte in byte-level BPE: the same number if that
+// character is visible, else one above U+0100.
 func byteRune(b byte) rune {
 	switch {
 	case b <= ' ':
@@ -45,10 +45,9 @@ func byteRune(b byte) rune {
 	return rune(b)
 }
 
-// gptWord is the length of the first word of a text as GPT-2 cuts it: an
-// English contraction; letters, numbers or other characters with the space
-// before them; or white space, which leaves its last character to what
-// follows.
+// gptWord is the length of the first word of a text for GPT-2: an English
+// contraction; letters, numbers or other characters with the space before them;
+// or white space, without its last character if something follows.
 func gptWord(text []byte) int {
 	for _, c := range []string{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"} {
 		if len(text) >= len(c) && string(text[:len(c)]) == c {
@@ -76,8 +75,8 @@ func gptWord(text []byte) int {
 	return i
 }
 
-// gptRun is the length of the characters of one class that text begins with, 0
-// if that is white space or there are none.
+// gptRun is the length of the characters of one class at the beginning of text, 0
+// for white space.
 func gptRun(text []byte) int {
 	n, class := 0, gptSpace
 	for n < len(text) {
@@ -94,7 +93,7 @@ func gptRun(text []byte) int {
 	return n
 }
 
-// The classes that GPT-2's cut knows.
+// The classes of characters for GPT-2.
 const (
 	gptSpace = iota
 	gptLetter

@@ -8,17 +8,17 @@ import (
 	"callgate/tool"
 )
 
-// file is a tokenizer.json, as far as it matters here.
+// file is the part of a tokenizer.json that is used.
 type file struct {
 	normalizer   rule
 	preTokenizer rule
 	model        modelEntry
 	vocabulary   vocabulary
-	merges       string // as it stands in the file: it needs the vocabulary
+	merges       string // as JSON: reading them takes the vocabulary
 }
 
-// modelEntry is what the file says of its model beside the vocabulary. A
-// pointer is nil where the file says null or nothing.
+// modelEntry is the model of the file, without the vocabulary. A pointer is nil
+// where the file has null or nothing.
 type modelEntry struct {
 	Type         string
 	UnkID        *int32
@@ -38,7 +38,7 @@ type vocabulary struct {
 	size   int       // one more than the highest piece
 }
 
-// maxPieces bounds piece numbers.
+// maxPieces limits piece numbers.
 const maxPieces = 1 << 24
 
 func readFile(text string) (*file, error) {
@@ -67,7 +67,7 @@ func readFile(text string) (*file, error) {
 	return f, nil
 }
 
-// into reads a small value by the standard library.
+// into decodes a small value with the standard library.
 func (s *scanner) into(name string, value any) error {
 	raw, err := s.skip()
 	if err != nil {
@@ -114,8 +114,8 @@ func (f *file) readModel(s *scanner, name string) error {
 	return err
 }
 
-// read reads a vocabulary in either form: a list of pieces with scores, whose
-// places are their numbers, or an object of pieces with numbers.
+// read reads a vocabulary in either form: a list of pieces with scores, numbered
+// by their order, or an object of pieces with numbers.
 func (v *vocabulary) read(s *scanner) error {
 	v.trie = newTrie((len(s.text) - s.at) / 12)
 	switch s.peek() {
@@ -168,7 +168,8 @@ func (v *vocabulary) readNumbered(s *scanner, piece string) error {
 
 func (v *vocabulary) insert(piece string, number int) error {
 	if number < 0 || number >= maxPieces || !v.trie.insert(piece, int32(number)) {
-		return refuse("the piece %q has the number %d, or there are more pieces than the %d that are read", tool.Truncate(piece), number, maxPieces)
+		return refuse("the piece %q has the number %d, or there are more than %d pieces",
+			tool.Truncate(piece), number, maxPieces)
 	}
 	v.size = max(v.size, number+1)
 	return nil

@@ -20,24 +20,25 @@ func TestFilesThatAreRefused(t *testing.T) {
 	bpe := `"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":`
 	deep := strings.Repeat("[", 100_000)
 	for name, c := range map[string]struct{ file, has string }{
-		"empty":                     {"", "expected"},
-		"not JSON":                  {"hello", "expected"},
-		"cut off":                   {`{"model":{"type":"Unigram","vocab":[["a"`, "expected"},
-		"more after the end":        {"{" + model + "} x", "end of the file"},
-		"too deep":                  {`{"x":` + deep, "less deep"},
-		"not UTF-8":                 {`{"model":{"type":"Unigram","vocab":[["` + "\xff" + `",-1]]}}`, "UTF-8"},
-		"no model":                  {`{"normalizer":null}`, "no model"},
-		"no vocabulary":             {`{"model":{"type":"Unigram"}}`, "no model with a vocabulary"},
-		"an empty vocabulary":       {`{"model":{"type":"Unigram","vocab":[]}}`, "no model with a vocabulary"},
-		"two vocabularies":          {`{"model":{"vocab":[["a",-1]],"vocab":[["a",-1]]}}`, "two vocabularies"},
-		"vocabulary is a number":    {`{"model":{"type":"Unigram","vocab":3}}`, "a list or an object"},
-		"a piece without score":     {`{"model":{"type":"Unigram","vocab":[["a"]]}}`, "expected"},
-		"a score that is none":      {`{"model":{"type":"Unigram","vocab":[["a",1e999]]}}`, "score 1e999"},
-		"scores where none belong":  {`{"model":{"type":"Unigram","vocab":{"a":0}}}`, "no scores"},
-		"a negative number":         {`{"model":{"type":"WordPiece","vocab":{"a":-1}}}`, "number -1"},
-		"a huge number":             {`{"model":{"type":"WordPiece","vocab":{"a":999999999}}}`, "number 999999999"},
-		"half a number":             {`{"model":{"type":"WordPiece","vocab":{"a":1.5}}}`, "number 1.5"},
-		"a number beyond all":       {`{"model":{"type":"WordPiece","vocab":{"a":99999999999999999999}}}`, "number 99999999999999999999"},
+		"empty":                    {"", "expected"},
+		"not JSON":                 {"hello", "expected"},
+		"cut off":                  {`{"model":{"type":"Unigram","vocab":[["a"`, "expected"},
+		"more after the end":       {"{" + model + "} x", "end of the file"},
+		"too deep":                 {`{"x":` + deep, "less deep"},
+		"not UTF-8":                {`{"model":{"type":"Unigram","vocab":[["` + "\xff" + `",-1]]}}`, "UTF-8"},
+		"no model":                 {`{"normalizer":null}`, "no model"},
+		"no vocabulary":            {`{"model":{"type":"Unigram"}}`, "no model with a vocabulary"},
+		"an empty vocabulary":      {`{"model":{"type":"Unigram","vocab":[]}}`, "no model with a vocabulary"},
+		"two vocabularies":         {`{"model":{"vocab":[["a",-1]],"vocab":[["a",-1]]}}`, "two vocabularies"},
+		"vocabulary is a number":   {`{"model":{"type":"Unigram","vocab":3}}`, "a list or an object"},
+		"a piece without score":    {`{"model":{"type":"Unigram","vocab":[["a"]]}}`, "expected"},
+		"a score that is none":     {`{"model":{"type":"Unigram","vocab":[["a",1e999]]}}`, "score 1e999"},
+		"scores where none belong": {`{"model":{"type":"Unigram","vocab":{"a":0}}}`, "no scores"},
+		"a negative number":        {`{"model":{"type":"WordPiece","vocab":{"a":-1}}}`, "number -1"},
+		"a huge number":            {`{"model":{"type":"WordPiece","vocab":{"a":999999999}}}`, "number 999999999"},
+		"half a number":            {`{"model":{"type":"WordPiece","vocab":{"a":1.5}}}`, "number 1.5"},
+		"a number beyond all": {`{"model":{"type":"WordPiece","vocab":{"a":99999999999999999999}}}`,
+			"number 99999999999999999999"},
 		"an unknown model":          {`{"model":{"type":"WordLevel","vocab":{"a":0}}}`, `"WordLevel"`},
 		"a model without type":      {`{"model":{"vocab":{"a":0}}}`, `type ""`},
 		"an unknown normalizer":     {`{"normalizer":{"type":"Nmt"},` + model + `}`, `"Nmt"`},
@@ -45,20 +46,24 @@ func TestFilesThatAreRefused(t *testing.T) {
 		"a normalizer of no shape":  {`{"normalizer":[1],` + model + `}`, "another form"},
 		"an unknown pre-tokenizer":  {`{"pre_tokenizer":{"type":"Digits"},` + model + `}`, `"Digits"`},
 		"a pattern of another kind": {`{"normalizer":{"type":"Replace","pattern":{"Regex":"a+"},"content":""},` + model + `}`, `"a+"`},
-		"a pattern that is empty":   {`{"normalizer":{"type":"Replace","pattern":{"String":""},"content":"x"},` + model + `}`, "says not what"},
+		"a pattern that is empty":   {`{"normalizer":{"type":"Replace","pattern":{"String":""},"content":"x"},` + model + `}`, "has no pattern"},
 		"a content too long":        {`{"normalizer":{"type":"Replace","pattern":{"String":"a"},"content":"` + strings.Repeat("x", 1000) + `"},` + model + `}`, "1000 bytes"},
-		"too many normalizers":      {`{"normalizer":{"type":"Sequence","normalizers":[` + strings.Repeat(`{"type":"NFC"},`, 100) + `{"type":"NFC"}]},` + model + `}`, "more than 64"},
-		"a mark of two characters":  {`{"pre_tokenizer":{"type":"Metaspace","replacement":"ab"},` + model + `}`, "not one character"},
-		"an unknown scheme":         {`{"pre_tokenizer":{"type":"Metaspace","prepend_scheme":"sometimes"},` + model + `}`, `"sometimes"`},
-		"bytes without pieces":      {"{" + bytePieces + "}", "<0x00>"},
-		"BPE of characters":         {`{"pre_tokenizer":{"type":"Metaspace"},"model":{"type":"BPE","vocab":{"a":0},"merges":[]}}`, "other than ByteLevel"},
-		"BPE without merges":        {`{"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE","vocab":{"a":0}}}`, "no merges"},
-		"BPE with dropout":          {`{"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE","dropout":0.1,"vocab":{"a":0},"merges":[]}}`, "dropout"},
-		"a merge of the unknown":    {"{" + bpe + `["a c"]}}`, "not in the vocabulary"},
-		"a merge of one":            {"{" + bpe + `["a"]}}`, "not in the vocabulary"},
-		"a merge of three":          {"{" + bpe + `[["a","b","ab"]]}}`, "two sides"},
-		"a merge there twice":       {"{" + bpe + `["a b","a b"]}}`, "twice"},
-		"merges that are none":      {"{" + bpe + `7}}`, "expected"},
+		"too many normalizers": {`{"normalizer":{"type":"Sequence","normalizers":[` + strings.Repeat(`{"type":"NFC"},`,
+			100) + `{"type":"NFC"}]},` + model + `}`, "more than 64"},
+		"a mark of two characters": {`{"pre_tokenizer":{"type":"Metaspace","replacement":"ab"},` + model + `}`,
+			"not one character"},
+		"an unknown scheme": {`{"pre_tokenizer":{"type":"Metaspace","prepend_scheme":"sometimes"},` + model + `}`,
+			`"sometimes"`},
+		"bytes without pieces": {"{" + bytePieces + "}", "<0x00>"},
+		"BPE of characters":    {`{"pre_tokenizer":{"type":"Metaspace"},"model":{"type":"BPE","vocab":{"a":0},"merges":[]}}`, "other than ByteLevel"},
+		"BPE without merges": {`{"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE","vocab":{"a":0}}}`,
+			"no merges"},
+		"BPE with dropout":       {`{"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE","dropout":0.1,"vocab":{"a":0},"merges":[]}}`, "dropout"},
+		"a merge of the unknown": {"{" + bpe + `["a c"]}}`, "not in the vocabulary"},
+		"a merge of one":         {"{" + bpe + `["a"]}}`, "not in the vocabulary"},
+		"a merge of three":       {"{" + bpe + `[["a","b","ab"]]}}`, "two sides"},
+		"a merge there twice":    {"{" + bpe + `["a b","a b"]}}`, "twice"},
+		"merges that are none":   {"{" + bpe + `7}}`, "expected"},
 	} {
 		_, err := tokenizer.Parse(c.file)
 		if err == nil || !strings.Contains(err.Error(), c.has) || tool.KindOf(err) != tool.Invalid {
@@ -73,8 +78,8 @@ func TestFilesThatAreRefused(t *testing.T) {
 // Rules that each make a text longer do not fill the memory.
 func TestTextsDoNotGrowWithoutEnd(t *testing.T) {
 	double := strings.Repeat(`{"type":"Replace","pattern":{"String":"a"},"content":"`+strings.Repeat("a", 64)+`"},`, 60)
-	cutter := parse(t, `{"normalizer":{"type":"Sequence","normalizers":[`+double+`{"type":"NFC"}]},"model":{"type":"Unigram","vocab":[["a",-1]]}}`)
-	if got := len(cutter.Append(nil, strings.Repeat("a", 1000))); got > 100_000 {
+	tok := parse(t, `{"normalizer":{"type":"Sequence","normalizers":[`+double+`{"type":"NFC"}]},"model":{"type":"Unigram","vocab":[["a",-1]]}}`)
+	if got := len(tok.Append(nil, strings.Repeat("a", 1000))); got > 100_000 {
 		t.Errorf("1,000 letters became %d pieces", got)
 	}
 }
@@ -123,7 +128,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(`{"pre_tokenizer":{"type":"Metaspace"},"model":{"type":"Unigram","unk_id":0,"vocab":[["<unk>",0],["\u2581a",-1.5e0]]}}`, "a b")
 	f.Add(`{"normalizer":{"type":"Sequence","normalizers":[{"type":"Replace","pattern":{"Regex":"\\s+"},"content":" "},{"type":"Strip"}]},"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]}}`, "ab a'll  b")
 	f.Fuzz(func(t *testing.T, file, text string) {
-		cutter, err := tokenizer.Parse(file)
+		tok, err := tokenizer.Parse(file)
 		if err != nil {
 			var e *tool.Error
 			if !errors.As(err, &e) || e.Kind != tool.Invalid || e.Op == "" {
@@ -131,25 +136,25 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		inRange(t, cutter, text)
+		inRange(t, tok, text)
 	})
 }
 
-func inRange(t *testing.T, cutter *tokenizer.Tokenizer, text string) {
+func inRange(t *testing.T, tok *tokenizer.Tokenizer, text string) {
 	t.Helper()
-	pieces := cutter.Append(nil, text)
+	pieces := tok.Append(nil, text)
 	if len(pieces) == 0 {
 		t.Fatal("no pieces")
 	}
 	for _, piece := range pieces {
-		if piece < 0 || int(piece) >= cutter.Size() {
-			t.Fatalf("piece %d of %d", piece, cutter.Size())
+		if piece < 0 || int(piece) >= tok.Size() {
+			t.Fatalf("piece %d of %d", piece, tok.Size())
 		}
 	}
 }
 
 func FuzzText(f *testing.F) {
-	cutters := []*tokenizer.Tokenizer{
+	tokenizers := []*tokenizer.Tokenizer{
 		shipped(f), parse(f, "{"+bert+","+wordPiece+"}"), parse(f, "{"+cased+","+wordPiece+"}"),
 		parse(f, `{"normalizer":{"type":"Precompiled"},"pre_tokenizer":{"type":"Metaspace"},"model":{"type":"Unigram","unk_id":0,"vocab":[["<unk>",0],["\u2581a",-1.5],["b",-2]]}}`),
 		parse(f, `{"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2,"\u0120":3},"merges":["a b"]}}`),
@@ -158,8 +163,8 @@ func FuzzText(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, cutter := range cutters {
-			inRange(t, cutter, text)
+		for _, tok := range tokenizers {
+			inRange(t, tok, text)
 		}
 	})
 }

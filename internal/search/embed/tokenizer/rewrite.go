@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// rewriter does one normalizer's work on the text of s.
+// rewriter is one step of normalisation, of the text of s.
 type rewriter func(s *scratch)
 
 // eachRune rewrites a text character by character.
@@ -29,8 +29,8 @@ func toForm(name string) rewriter {
 
 func lowercase(s *scratch) { eachRune(s, appendLower) }
 
-// appendLower writes the full lower case of a character. Only one has a lower
-// case of two characters: a capital i with a dot keeps its dot.
+// appendLower writes the full lower case of a character. Only the capital i with
+// a dot has a lower case of two characters.
 func appendLower(out []byte, r rune) []byte {
 	if r == 'İ' {
 		return append(out, "i\u0307"...)
@@ -47,7 +47,7 @@ func dropMarks(s *scratch) {
 	})
 }
 
-// plainSpace makes all white space plain spaces and drops control characters.
+// plainSpace replaces white space by spaces and drops control characters.
 func plainSpace(s *scratch) {
 	eachRune(s, func(out []byte, r rune) []byte {
 		switch {
@@ -60,7 +60,7 @@ func plainSpace(s *scratch) {
 	})
 }
 
-// bertClean drops what cannot be seen, makes white space plain, and puts
+// bertClean drops invisible characters, replaces white space by spaces, and puts
 // spaces around Chinese characters, so that each is a word.
 func bertClean(clean, chinese bool) rewriter {
 	change := func(out []byte, r rune) []byte {
@@ -79,7 +79,7 @@ func bertClean(clean, chinese bool) rewriter {
 	return func(s *scratch) { eachRune(s, change) }
 }
 
-// isChinese follows BERT's own list of ranges, gaps and all.
+// isChinese follows BERT's list of ranges, with its gaps.
 func isChinese(r rune) bool {
 	return 0x4E00 <= r && r <= 0x9FFF || 0x3400 <= r && r <= 0x4DBF || 0xF900 <= r && r <= 0xFAFF ||
 		0x20000 <= r && r <= 0x2A6DF || 0x2A700 <= r && r <= 0x2B81F || 0x2B920 <= r && r <= 0x2CEAF ||
@@ -107,11 +107,11 @@ func strip(left, right bool) rewriter {
 	}
 }
 
-// prepend puts a text before one that is not empty.
-func prepend(what string) rewriter {
+// prepend puts a prefix before a text that is not empty.
+func prepend(prefix string) rewriter {
 	return func(s *scratch) {
 		if len(s.text) > 0 {
-			out := append(append(s.spare[:0], what...), s.text...)
+			out := append(append(s.spare[:0], prefix...), s.text...)
 			s.text, s.spare = out, s.text
 		}
 	}
@@ -134,8 +134,7 @@ func replaceText(old, content string) rewriter {
 	}
 }
 
-// replaceSpace puts content for each run of at least n characters that are
-// white in the given sense.
+// replaceSpace replaces each run of at least n characters that are white space.
 func replaceSpace(n int, white func(rune) bool, content string) rewriter {
 	return func(s *scratch) {
 		out := s.spare[:0]

@@ -6,8 +6,8 @@ import (
 	"callgate/tool"
 )
 
-// rule is one normalizer or pre-tokenizer as the file writes it. A pointer is
-// nil where the file says null or nothing.
+// rule is one normalizer or pre-tokenizer of the file. A pointer is nil where the
+// file has null or nothing.
 type rule struct {
 	Type          string `json:"type"`
 	Normalizers   []rule `json:"normalizers"`
@@ -38,14 +38,14 @@ type pattern struct {
 
 const (
 	maxRules   = 64 // of each kind
-	maxContent = 64 // bytes that a rule may put in
-	// A text may not grow past maxGrowth times its length and maxGrown: rules
-	// that each double it would else fill the memory.
+	maxContent = 64 // bytes that a rule may insert
+	// A text may grow to maxGrowth times its length and maxGrown bytes. Rules that
+	// each double it could otherwise fill the memory.
 	maxGrowth = 32
 	maxGrown  = 1024
 )
 
-// or is the value of p, or of the default the format has for it.
+// or is the value of p, or the default.
 func or(p *bool, missing bool) bool {
 	if p == nil {
 		return missing
@@ -53,7 +53,7 @@ func or(p *bool, missing bool) bool {
 	return *p
 }
 
-// rewriters appends what a normalizer does.
+// rewriters appends the steps of a normalizer.
 func (r rule) rewriters(all []rewriter) (_ []rewriter, err error) {
 	switch r.Type {
 	case "": // null
@@ -84,16 +84,18 @@ func (r rule) rewriters(all []rewriter) (_ []rewriter, err error) {
 		}
 		all = append(all, rewrite)
 	default:
-		return nil, refuse("the normalizer %q is not known", tool.Truncate(r.Type)).WithHint("see the package comment for those that are")
+		return nil, refuse("the normalizer %q is not supported", tool.Truncate(r.Type)).
+			WithHint("BertNormalizer, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, " +
+				"Precompiled and Sequence of them are")
 	}
 	if len(all) > maxRules || len(r.Prepend) > maxContent {
-		return nil, refuse("there are more than %d normalizers, or one that puts in more than %d bytes", maxRules, maxContent)
+		return nil, refuse("there are more than %d normalizers, or one inserts more than %d bytes", maxRules, maxContent)
 	}
 	return all, nil
 }
 
-// bert is what BERT does to a text, in its order. Unless the file says
-// otherwise, accents go where case goes.
+// bert appends the steps of BERT, in their order. By default accents are removed
+// if text is made lower case.
 func (r rule) bert(all []rewriter) []rewriter {
 	all = append(all, bertClean(or(r.CleanText, true), or(r.ChineseChars, true)))
 	lower := or(r.Lowercase, true)
@@ -109,7 +111,7 @@ func (r rule) bert(all []rewriter) []rewriter {
 func (r rule) replace() (rewriter, error) {
 	switch p := r.Pattern; {
 	case len(r.Content) > maxContent:
-		return nil, refuse("a Replace puts in %d bytes, more than %d", len(r.Content), maxContent)
+		return nil, refuse("a Replace inserts %d bytes, more than %d", len(r.Content), maxContent)
 	case p.String != nil && *p.String != "":
 		return replaceText(*p.String, r.Content), nil
 	case p.Regex != nil && *p.Regex == `\s+`:
@@ -117,12 +119,13 @@ func (r rule) replace() (rewriter, error) {
 	case p.Regex != nil && *p.Regex == ` {2,}`:
 		return replaceSpace(2, isBlank, r.Content), nil
 	case p.Regex != nil:
-		return nil, refuse("a Replace has the pattern %q", tool.Truncate(*p.Regex)).WithHint(`only \s+ and " {2,}" are known, and plain texts`)
+		return nil, refuse("a Replace has the pattern %q", tool.Truncate(*p.Regex)).
+			WithHint(`only \s+ and " {2,}" are supported, and plain texts`)
 	}
-	return nil, refuse("a Replace says not what it replaces")
+	return nil, refuse("a Replace has no pattern")
 }
 
-// splitters appends what a pre-tokenizer does.
+// splitters appends the steps of a pre-tokenizer.
 func (r rule) splitters(all []splitter) (_ []splitter, err error) {
 	switch r.Type {
 	case "": // null: the text is one word
@@ -148,7 +151,7 @@ func (r rule) splitters(all []splitter) (_ []splitter, err error) {
 		}
 		all = append(all, byteLevel(or(r.UseRegex, true)))
 	default:
-		return nil, refuse("the pre-tokenizer %q is not known", tool.Truncate(r.Type)).
+		return nil, refuse("the pre-tokenizer %q is not supported", tool.Truncate(r.Type)).
 			WithHint("BertPreTokenizer, WhitespaceSplit, Metaspace, ByteLevel and Sequence of them are")
 	}
 	if len(all) > maxRules {
@@ -170,5 +173,6 @@ func (r rule) metaspace() (splitter, error) {
 	case "", "always", "first", "never":
 		return metaspace(mark, always, r.PrependScheme == "first", or(r.Split, true)), nil
 	}
-	return nil, refuse("Metaspace has the prepend_scheme %q", tool.Truncate(r.PrependScheme)).WithHint("always, first and never are known")
+	return nil, refuse("Metaspace has the prepend_scheme %q", tool.Truncate(r.PrependScheme)).
+		WithHint("always, first and never are supported")
 }

@@ -5,18 +5,18 @@ import (
 	"unicode"
 )
 
-// The marks of a character, as the words of the own shape need them.
+// The properties of a character that the own kind uses.
 const (
-	partOfWord = 1 << iota // letters, marks, numbers and symbols; the rest breaks words
+	partOfWord = 1 << iota // letters, marks, numbers and symbols; others break words
 	unspaced               // of a script that is written without spaces
 	cased                  // has a lower case other than itself
 )
 
-// runeTable has the marks of the first two planes; beyond them are few
-// characters anybody writes.
+// runeTable holds the properties of the characters of the first two planes, which
+// are nearly all that people write.
 type runeTable [0x20000]uint8
 
-// runeMarks is made once, on first use: 128 KiB, under a millisecond.
+// runeMarks is the table, made on first use: 128 KiB, in under a millisecond.
 var runeMarks = sync.OnceValue(func() *runeTable {
 	t := new(runeTable)
 	for _, category := range []*unicode.RangeTable{unicode.L, unicode.M, unicode.N, unicode.S} {
@@ -46,7 +46,7 @@ func (t *runeTable) mark(lo, hi, stride rune, mark uint8) {
 	}
 }
 
-// lower returns the lower case of r, and the marks of that.
+// lower returns the lower case of r, and its properties.
 func (t *runeTable) lower(r rune) (rune, uint8) {
 	if int(r) < len(t) {
 		marks := t[r]

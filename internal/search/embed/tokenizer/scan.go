@@ -15,12 +15,11 @@ func refuse(format string, args ...any) *tool.Error {
 	return tool.Errorf(op, tool.Invalid, format, args...)
 }
 
-// maxDepth is how deep the values of a file may lie in each other.
+// maxDepth limits the nesting of values.
 const maxDepth = 128
 
-// scanner reads JSON front to back without building values of it: a vocabulary
-// has a hundred thousand entries, and most of its strings are used where they
-// stand.
+// scanner reads JSON from front to back without building values: a vocabulary has
+// a hundred thousand entries, and most of its strings are used in place.
 type scanner struct {
 	text  string
 	at    int
@@ -28,7 +27,7 @@ type scanner struct {
 }
 
 func (s *scanner) fault(want string) error {
-	return refuse("the file is not the JSON it should be: at byte %d of %d, %s was expected", s.at, len(s.text), want).
+	return refuse("the file is not a valid tokenizer.json: at byte %d of %d, %s was expected", s.at, len(s.text), want).
 		WithHint("it is damaged, or is not a tokenizer.json: fetch it again")
 }
 
@@ -45,7 +44,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// take skips white space and c, or fails.
+// take skips white space and then c, or fails.
 func (s *scanner) take(c byte) error {
 	if s.peek() != c || s.at == len(s.text) {
 		return s.fault(strconv.QuoteRune(rune(c)))
@@ -167,8 +166,8 @@ func (s *scanner) digits() (n int) {
 	return n
 }
 
-// str reads a string, which must be UTF-8. One without escapes is returned
-// where it stands.
+// str reads a string, which must be UTF-8. A string without escapes is not
+// copied.
 func (s *scanner) str() (string, error) {
 	if err := s.take('"'); err != nil {
 		return "", err
@@ -201,7 +200,7 @@ func (s *scanner) checked(text string, doubt bool) (string, error) {
 	return text, nil
 }
 
-// escaped reads on in a string, from its first escape.
+// escaped reads the rest of a string from its first escape.
 func (s *scanner) escaped(before string) (string, error) {
 	out := []byte(before)
 	for s.at < len(s.text) {
@@ -238,8 +237,8 @@ func (s *scanner) escaped(before string) (string, error) {
 	return "", s.fault("the end of a string")
 }
 
-// unicode reads what follows \u, and a second half if this is the first of a
-// pair. Half a pair is U+FFFD.
+// unicode reads the digits after \u, and the second half of a surrogate pair. A
+// half without the other is U+FFFD.
 func (s *scanner) unicode() (rune, error) {
 	first, ok := s.hex(0)
 	if !ok {
@@ -257,7 +256,7 @@ func (s *scanner) unicode() (rune, error) {
 	return first, nil
 }
 
-// hex reads four hex digits that stand at bytes further on.
+// hex reads the four hex digits at an offset.
 func (s *scanner) hex(at int) (r rune, ok bool) {
 	if at += s.at; at+4 > len(s.text) {
 		return 0, false

@@ -6,27 +6,27 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// scratch is what one call works with. It is reused by later calls, and only
-// its memory: nothing in it lives on.
+// scratch holds the buffers of one call, for reuse. No content is kept between
+// calls.
 type scratch struct {
-	text    []byte // the text, as far as it is normalised
-	spare   []byte // where the next step writes
-	most    int    // how long the text may become
+	text    []byte // normalised so far
+	spare   []byte // the buffer of the next step
+	most    int    // the limit of the text's length
 	word    []byte
-	parts   parts // the words before the model, when a pre-tokenizer made them
+	parts   parts // the words, after a pre-tokenizer
 	next    parts
 	lattice lattice
 	symbols []int32 // of BPE
 	iter    norm.Iter
 }
 
-// small reports whether s may be kept for reuse: one very long text should not
-// hold its memory for good.
+// small reports whether s may be kept for reuse. The buffers of a very long text
+// are not kept.
 func (s *scratch) small() bool {
 	return cap(s.text)+cap(s.spare)+cap(s.word)+cap(s.parts.text)+cap(s.next.text) <= 256<<10
 }
 
-// load takes a text. Each byte of it that is not UTF-8 becomes U+FFFD.
+// load copies a text. Each byte that is not UTF-8 becomes U+FFFD.
 func (s *scratch) load(text string) {
 	s.text = s.text[:0]
 	if utf8.ValidString(text) {
@@ -38,9 +38,8 @@ func (s *scratch) load(text string) {
 	}
 }
 
-// normalized brings the text to a form. Text that is in it already, as nearly
-// all is, stays where it lies; otherwise whole stretches are copied and only
-// what stands between them is worked on.
+// normalized brings the text to a form. Text that is in it already, as nearly all
+// is, is not copied; otherwise only the parts that differ are converted.
 func (s *scratch) normalized(form norm.Form) []byte {
 	same := form.QuickSpan(s.text)
 	if same == len(s.text) {
@@ -62,7 +61,7 @@ func (s *scratch) normalized(form norm.Form) []byte {
 	return s.text
 }
 
-// parts is a list of words that lie one after another.
+// parts is a list of words.
 type parts struct {
 	text []byte
 	ends []int
@@ -70,14 +69,14 @@ type parts struct {
 
 func (p *parts) reset() { p.text, p.ends = p.text[:0], p.ends[:0] }
 
-// cut ends a word, if there is anything in it.
+// cut ends a word, unless it is empty.
 func (p *parts) cut() {
 	if len(p.text) > p.end() {
 		p.ends = append(p.ends, len(p.text))
 	}
 }
 
-// end is where the last whole word ends.
+// end is the end of the last complete word.
 func (p *parts) end() int {
 	if len(p.ends) == 0 {
 		return 0

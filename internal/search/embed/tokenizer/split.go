@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// splitter does one pre-tokenizer's work on a word: it writes what becomes of
-// it to out and cuts that into words. The end of the word is cut for it. first
-// says that the word begins the text.
+// splitter is one step of pre-tokenization, of a word: it writes the resulting
+// words to out. Its caller ends the last word. first says that the word begins
+// the text.
 type splitter func(out *parts, word []byte, first bool)
 
 func splitSpace(out *parts, word []byte, _ bool) {
@@ -23,8 +23,8 @@ func splitSpace(out *parts, word []byte, _ bool) {
 	}
 }
 
-// splitBert cuts at white space, which goes, and around every mark of
-// punctuation, which becomes a word.
+// splitBert splits at white space, which it drops, and around every punctuation
+// character, which becomes a word.
 func splitBert(out *parts, word []byte, _ bool) {
 	for i := 0; i < len(word); {
 		r, size := utf8.DecodeRune(word[i:])
@@ -51,8 +51,8 @@ func isBertPunctuation(r rune) bool {
 	return unicode.IsPunct(r)
 }
 
-// metaspace writes spaces as a mark, and puts one before a word that has none
-// when asked to. With cut, a word begins at each mark.
+// metaspace replaces spaces by a mark, and puts a mark before words without one,
+// always or only before the first. With cut, a word begins at each mark.
 func metaspace(mark string, always, onFirst, cut bool) splitter {
 	return func(out *parts, word []byte, first bool) {
 		begins := word[0] == ' ' || bytes.HasPrefix(word, []byte(mark))

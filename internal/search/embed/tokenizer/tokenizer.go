@@ -6,7 +6,7 @@ import (
 	"callgate/tool"
 )
 
-// Tokenizer cuts texts into pieces.
+// Tokenizer splits texts into pieces.
 type Tokenizer struct {
 	size int
 	// Either own is set, or the three steps are.
@@ -14,17 +14,17 @@ type Tokenizer struct {
 	rewrite []rewriter
 	split   []splitter
 	model   model
-	unk     int32 // dropped from what comes out; -1: there is none
+	unk     int32 // the piece for unknown text, which is dropped; -1: there is none
 	scratch sync.Pool
 }
 
-// model cuts one word into pieces and appends them to dst.
+// model splits one word into pieces and appends them to dst.
 type model interface {
 	encode(s *scratch, dst []int32, word []byte) []int32
 }
 
-// Parse reads a tokenizer.json. What a file holds that would change the
-// pieces and is not known here is refused by its name.
+// Parse reads a tokenizer.json. It refuses by name whatever would change the
+// pieces and is not supported.
 func Parse(text string) (*Tokenizer, error) {
 	f, err := readFile(text)
 	if err != nil {
@@ -50,9 +50,10 @@ func Parse(text string) (*Tokenizer, error) {
 	return t, nil
 }
 
-// isOwn knows the own shape by its marks; see the package comment.
+// isOwn recognises the own kind; see the package comment.
 func (f *file) isOwn() bool {
-	return f.model.Type == "Unigram" && f.model.ByteFallback && f.normalizer.Type == "" && f.preTokenizer.Type == "WhitespaceSplit"
+	return f.model.Type == "Unigram" && f.model.ByteFallback &&
+		f.normalizer.Type == "" && f.preTokenizer.Type == "WhitespaceSplit"
 }
 
 func (f *file) ownWords() (*wordSplitter, error) {
@@ -80,11 +81,11 @@ func (f *file) newModel() (model, error) {
 	case "BPE":
 		return newBPE(f)
 	}
-	return nil, refuse("the model is of type %q", tool.Truncate(f.model.Type)).WithHint("WordPiece, Unigram and byte-level BPE are read")
+	return nil, refuse("the model is of type %q", tool.Truncate(f.model.Type)).
+		WithHint("WordPiece, Unigram and byte-level BPE are read")
 }
 
-// checkScores refuses a Unigram model whose vocabulary is not a list of
-// scores.
+// checkScores refuses a Unigram model whose vocabulary has no scores.
 func (f *file) checkScores() error {
 	if len(f.vocabulary.scores) != f.vocabulary.size {
 		return refuse("the model is of type Unigram, but its vocabulary has no scores")
@@ -92,7 +93,7 @@ func (f *file) checkScores() error {
 	return nil
 }
 
-// unknown is the piece that stands for what is unknown, or -1.
+// unknown is the piece for unknown text, or -1.
 func (f *file) unknown() int32 {
 	switch {
 	case f.model.UnkID != nil:
@@ -103,7 +104,7 @@ func (f *file) unknown() int32 {
 	return -1
 }
 
-// Size is one more than the highest piece that can come out.
+// Size is one more than the highest piece.
 func (t *Tokenizer) Size() int { return t.size }
 
 // Append appends the pieces of text to dst; there is always at least one.
@@ -151,7 +152,7 @@ func (t *Tokenizer) encode(s *scratch, dst []int32) []int32 {
 	return dst
 }
 
-// drop takes the unknown out of dst, from start on.
+// drop removes unknown pieces from dst, from start on.
 func (t *Tokenizer) drop(dst []int32, start int) []int32 {
 	kept := dst[:start]
 	for _, piece := range dst[start:] {

@@ -3,15 +3,17 @@ package tokenizer_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"callgate/internal/search/embed/tokenizer"
-
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+
+	"callgate/internal/search/embed/tokenizer"
 )
 
 func parse(tb testing.TB, text string) *tokenizer.Tokenizer {
@@ -26,7 +28,17 @@ func parse(tb testing.TB, text string) *tokenizer.Tokenizer {
 // shipped is the tokenizer of the model the program carries.
 func shipped(tb testing.TB) *tokenizer.Tokenizer {
 	tb.Helper()
-	text, err := os.ReadFile("../multilingual/tokenizer.json")
+	packed, err := os.Open("../multilingual/tokenizer.json.zst")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer packed.Close()
+	unpacked, err := zstd.NewReader(packed)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer unpacked.Close()
+	text, err := io.ReadAll(unpacked)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -69,16 +81,16 @@ func TestGolden(t *testing.T) {
 	if len(all) != 50 {
 		t.Fatalf("%d golden texts", len(all))
 	}
-	cutter := shipped(t)
+	tok := shipped(t)
 	for _, g := range all {
-		if diff := cmp.Diff(g.IDs, cutter.Append(nil, g.Text)); diff != "" {
+		if diff := cmp.Diff(g.IDs, tok.Append(nil, g.Text)); diff != "" {
 			t.Errorf("%q: %s", g.Text, diff)
 		}
 	}
 }
 
 func TestOwnShape(t *testing.T) {
-	cutter := parse(t, own(
+	tok := parse(t, own(
 		"\u2581", -5, "\u2581get", -3, "\u2581http", -3, "\u2581request", -3, "\u2581v", -3, "2", -4, // 257 to 262
 		"東京", -3, "\u2581tower", -3, "a", -1, "b", -1, "ab", -2, "\u2581i", -3, "<unk>", -9, // 263 to 269
 		"ไฟล์", -3, "\u2581fi", -3, "\u2581+", -3, "s", -2)) // 270 to 273
@@ -104,7 +116,7 @@ func TestOwnShape(t *testing.T) {
 		"empty":                       {"", []int32{0}},
 		"nothing but punctuation":     {" .,-\n", []int32{0}},
 	} {
-		if diff := cmp.Diff(c.want, cutter.Append(nil, c.text)); diff != "" {
+		if diff := cmp.Diff(c.want, tok.Append(nil, c.text)); diff != "" {
 			t.Errorf("%s: %q: %s", name, c.text, diff)
 		}
 	}
@@ -122,36 +134,39 @@ func TestWordPiece(t *testing.T) {
 		rules, text string
 		want        []int32
 	}{
-		"words":                   {bert, "Hello, world", []int32{5, 6, 7}},
-		"pieces inside":           {bert, "unaffable", []int32{2, 3, 4}},
-		"the longest first":       {bert, "ababc", []int32{13, 14}},
-		"a word that has no end":  {bert, "hello unaffx world", []int32{5, 7}},
-		"accents":                 {bert, "CAFÉ", []int32{8}},
-		"accents that stay":       {cased, "café", []int32{0}},
-		"case that stays":         {cased, "UNaff un", []int32{17, 3, 2}},
-		"Chinese characters":      {bert, "中文hello", []int32{9, 10, 5}},
-		"what is not seen":        {bert, "he\u200bl\x00lo\u00a0wor\u00adld", []int32{5, 7}},
-		"a word too long":         {bert, "ab" + strings.Repeat("b", 11), []int32{0}},
-		"a word just short":       {bert, "ab" + strings.Repeat("b", 10), []int32{13, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12}},
-		"no token is special":     {bert, "[UNK]", []int32{15, 18, 16}},
-		"no normalizer":           {`"normalizer":null,"pre_tokenizer":{"type":"BertPreTokenizer"}`, "hello Hello", []int32{5}},
+		"words":                  {bert, "Hello, world", []int32{5, 6, 7}},
+		"pieces inside":          {bert, "unaffable", []int32{2, 3, 4}},
+		"the longest first":      {bert, "ababc", []int32{13, 14}},
+		"a word that has no end": {bert, "hello unaffx world", []int32{5, 7}},
+		"accents":                {bert, "CAFÉ", []int32{8}},
+		"accents that stay":      {cased, "café", []int32{0}},
+		"case that stays":        {cased, "UNaff un", []int32{17, 3, 2}},
+		"Chinese characters":     {bert, "中文hello", []int32{9, 10, 5}},
+		"what is not seen":       {bert, "he\u200bl\x00lo\u00a0wor\u00adld", []int32{5, 7}},
+		"a word too long":        {bert, "ab" + strings.Repeat("b", 11), []int32{0}},
+		"a word just short": {bert, "ab" + strings.Repeat("b", 10),
+			[]int32{13, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12}},
+		"no token is special": {bert, "[UNK]", []int32{15, 18, 16}},
+		"no normalizer": {`"normalizer":null,"pre_tokenizer":{"type":"BertPreTokenizer"}`, "hello Hello",
+			[]int32{5}},
 		"white space alone":       {`"pre_tokenizer":{"type":"WhitespaceSplit"}`, "hello\tworld hello,world", []int32{5, 7}},
 		"no pre-tokenizer either": {`"pre_tokenizer":null`, "unaffable", []int32{2, 3, 4}},
 		"empty":                   {bert, "", []int32{0}},
 		"only unknown":            {bert, "xyzzy", []int32{0}},
 	} {
-		cutter := parse(t, "{"+c.rules+","+wordPiece+"}")
-		if cutter.Size() != 20 {
-			t.Errorf("size %d", cutter.Size())
+		tok := parse(t, "{"+c.rules+","+wordPiece+"}")
+		if tok.Size() != 20 {
+			t.Errorf("size %d", tok.Size())
 		}
-		if diff := cmp.Diff(c.want, cutter.Append(nil, c.text)); diff != "" {
+		if diff := cmp.Diff(c.want, tok.Append(nil, c.text)); diff != "" {
 			t.Errorf("%s: %q: %s", name, c.text, diff)
 		}
 	}
 }
 
 func TestUnigram(t *testing.T) {
-	vocabulary := scored("<unk>", 0, "\u2581", -6, "\u2581he", -4, "llo", -4, "\u2581hello", -7, "\u2581new", -5, "\u2581york", -5,
+	vocabulary := scored("<unk>", 0, "\u2581", -6, "\u2581he", -4, "llo", -4, "\u2581hello", -7, "\u2581new", -5,
+		"\u2581york", -5,
 		"\u2581new\u2581york", -8, "!", -3, "w", -9, "fi", -3, "1", -3, "\u2581!", -3, "<0x41>", -9, "hello", -5, "york", -7)
 	model := `"model":{"type":"Unigram","unk_id":0,"vocab":` + vocabulary + `}`
 	fallback := `"model":{"type":"Unigram","unk_id":0,"byte_fallback":true,"vocab":` + vocabulary + `}`
@@ -172,15 +187,18 @@ func TestUnigram(t *testing.T) {
 		"compatibility forms":             {model2vec + "," + metaspace + "," + model, "ﬁ①", []int32{1, 10, 11}},
 		"two spaces stay two":             {metaspace + "," + model, "new  york", []int32{5, 1, 6}},
 		"until they are made one":         {`"normalizer":{"type":"Replace","pattern":{"Regex":" {2,}"},"content":" "},` + metaspace + "," + model, "new   york", []int32{5, 6}},
-		"no mark before the first":        {`"pre_tokenizer":{"type":"Metaspace","prepend_scheme":"never"},` + model, "hello york", []int32{14, 6}},
-		"only before the first":           {`"pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"WhitespaceSplit"},{"type":"Metaspace","prepend_scheme":"first"}]},` + model, "hello york", []int32{4, 15}},
-		"before each":                     {`"pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"WhitespaceSplit"},{"type":"Metaspace"}]},` + model, "hello york", []int32{4, 6}},
-		"the old word for never":          {`"pre_tokenizer":{"type":"Metaspace","add_prefix_space":false},` + model, "hello", []int32{14}},
-		"bytes, where there are pieces":   {metaspace + "," + fallback, "heAB", []int32{2, 13}},
-		"prepend and lowercase":           {`"normalizer":{"type":"Sequence","normalizers":[{"type":"Lowercase"},{"type":"Prepend","prepend":"▁"}]},"pre_tokenizer":null,` + model, "HELLO", []int32{4}},
-		"strip both sides":                {`"normalizer":{"type":"Strip"},` + whole + "," + model, " \n new york\u00a0", []int32{7}},
-		"accents":                         {`"normalizer":{"type":"Sequence","normalizers":[{"type":"NFD"},{"type":"StripAccents"}]},` + metaspace + "," + model, "héllö", []int32{4}},
-		"empty":                           {model2vec + "," + whole + "," + model, " \n", []int32{0}},
+		"no mark before the first": {`"pre_tokenizer":{"type":"Metaspace","prepend_scheme":"never"},` + model,
+			"hello york", []int32{14, 6}},
+		"only before the first": {`"pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"WhitespaceSplit"},{"type":"Metaspace","prepend_scheme":"first"}]},` + model, "hello york", []int32{4, 15}},
+		"before each":           {`"pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"WhitespaceSplit"},{"type":"Metaspace"}]},` + model, "hello york", []int32{4, 6}},
+		"the old word for never": {`"pre_tokenizer":{"type":"Metaspace","add_prefix_space":false},` + model,
+			"hello", []int32{14}},
+		"bytes, where there are pieces": {metaspace + "," + fallback, "heAB", []int32{2, 13}},
+		"prepend and lowercase":         {`"normalizer":{"type":"Sequence","normalizers":[{"type":"Lowercase"},{"type":"Prepend","prepend":"▁"}]},"pre_tokenizer":null,` + model, "HELLO", []int32{4}},
+		"strip both sides": {`"normalizer":{"type":"Strip"},` + whole + "," + model, " \n new york\u00a0",
+			[]int32{7}},
+		"accents": {`"normalizer":{"type":"Sequence","normalizers":[{"type":"NFD"},{"type":"StripAccents"}]},` + metaspace + "," + model, "héllö", []int32{4}},
+		"empty":   {model2vec + "," + whole + "," + model, " \n", []int32{0}},
 	} {
 		if diff := cmp.Diff(c.want, parse(t, "{"+c.rules+"}").Append(nil, c.text)); diff != "" {
 			t.Errorf("%s: %q: %s", name, c.text, diff)
@@ -198,7 +216,8 @@ func TestByteLevel(t *testing.T) {
 	}
 	byteLevel := `"normalizer":{"type":"NFC"},"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true}`
 	prefixed := `"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":true}`
-	unigram := `"model":{"type":"Unigram","unk_id":0,"vocab":` + scored("[UNK]", 0, "Ġhello", -3, "ĠhelloĠhello", -4, "Ã©", -2, "Ã", -9, "©", -9) + `}`
+	unigram := `"model":{"type":"Unigram","unk_id":0,"vocab":` + scored("[UNK]", 0, "Ġhello", -3, "ĠhelloĠhello", -4,
+		"Ã©", -2, "Ã", -9, "©", -9) + `}`
 	for name, c := range map[string]struct {
 		rules, text string
 		want        []int32
@@ -230,8 +249,8 @@ func TestByteLevel(t *testing.T) {
 
 func TestAppendKeepsWhatIsThere(t *testing.T) {
 	for name, file := range map[string]string{"own": own("\u2581a", -1), "word pieces": "{" + bert + "," + wordPiece + "}"} {
-		cutter := parse(t, file)
-		got := cutter.Append([]int32{1, -1, 0}, "")
+		tok := parse(t, file)
+		got := tok.Append([]int32{1, -1, 0}, "")
 		if diff := cmp.Diff([]int32{1, -1, 0, 0}, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -240,17 +259,17 @@ func TestAppendKeepsWhatIsThere(t *testing.T) {
 
 func TestManyAtOnce(t *testing.T) {
 	texts := []string{"hello, world", "unaffable", "中文", "", strings.Repeat("hello world ", 30_000)}
-	for name, cutter := range map[string]*tokenizer.Tokenizer{"own": shipped(t), "word pieces": parse(t, "{"+bert+","+wordPiece+"}")} {
+	for name, tok := range map[string]*tokenizer.Tokenizer{"own": shipped(t), "word pieces": parse(t, "{"+bert+","+wordPiece+"}")} {
 		var want [][]int32
 		for _, text := range texts {
-			want = append(want, cutter.Append(nil, text))
+			want = append(want, tok.Append(nil, text))
 		}
 		var group sync.WaitGroup
 		for range 4 {
 			group.Go(func() {
 				for i := range 2 * len(texts) {
 					k := i % len(texts)
-					if !slices.Equal(want[k], cutter.Append(nil, texts[k])) {
+					if !slices.Equal(want[k], tok.Append(nil, texts[k])) {
 						t.Errorf("%s: text %d differs beside others", name, k)
 					}
 				}

@@ -4,14 +4,14 @@ import "math/bits"
 
 // trie holds the pieces of a vocabulary by their bytes.
 //
-// All edges of all nodes lie in one open-addressed hash table, and a node is
-// the slot of the edge that leads to it. So a step is one probe, a node's
-// piece lies in the same cache line, nothing is sorted to build it, and there
-// are no pointers for the collector to follow. The price is that a table that
-// grows moves every node (see grow).
+// All edges of all nodes are in one open-addressed hash table, and a node is the
+// slot of the edge that leads to it. So a step is one probe, a node's piece is in
+// the same cache line, building takes no sorting, and there are no pointers for
+// the garbage collector to follow. But when the table grows, every node moves
+// (see grow).
 //
-// Slot 0 is the root, which no edge leads to: as a result of next it says that
-// there is no such edge.
+// Slot 0 is the root, to which no edge leads: next returns it if there is no such
+// edge.
 type trie struct {
 	slots []slot
 	shift uint8 // 32 less the logarithm of len(slots)
@@ -30,7 +30,7 @@ const (
 	maxSlots = 1 << 23 // so that a node and a byte fit a key
 )
 
-// newTrie makes a trie with room for about n nodes. It grows when it must.
+// newTrie makes a trie for about n nodes. It grows as needed.
 func newTrie(n int) *trie {
 	size := 1 << bits.Len(uint(max(n, 64)*4/3))
 	return sizedTrie(min(size, maxSlots))
@@ -42,7 +42,7 @@ func sizedTrie(size int) *trie {
 	return t
 }
 
-// probe finds the slot of an edge, or the free slot where it would be.
+// probe finds the slot of an edge, or the free slot for it.
 func (t *trie) probe(node uint32, b byte) (at, key uint32, found bool) {
 	key = node<<8 | uint32(b) + 1
 	mask := uint32(len(t.slots) - 1)
@@ -82,8 +82,7 @@ func find[T string | []byte](t *trie, text T) uint32 {
 // lookup returns the piece that is exactly text, or -1.
 func lookup[T string | []byte](t *trie, text T) int32 { return t.piece(find(t, text)) }
 
-// insert gives a text its piece; the last of two for one text counts. It
-// reports false when the trie is full.
+// insert sets the piece of a text. It returns false when the trie is full.
 func (t *trie) insert(text string, piece int32) bool {
 	node := uint32(root)
 	for i := 0; i < len(text); i++ {
@@ -107,8 +106,8 @@ func (t *trie) insert(text string, piece int32) bool {
 	return true
 }
 
-// grow moves every node to a table twice as large. A node's slot depends on
-// its parent's, so parents move first.
+// grow moves every node to a table of twice the size. A node's slot depends on
+// that of its parent, so parents move first.
 func (t *trie) grow() {
 	wide := sizedTrie(2 * len(t.slots))
 	moved := make([]uint32, len(t.slots)) // 0: not yet

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// unknownCost is what an unknown character costs beyond the least likely
-// piece.
+// unknownCost is the cost of an unknown character beyond that of the least
+// likely piece.
 const unknownCost = 10
 
-// unigram cuts a word into the pieces whose scores add up to the most.
+// unigram splits a word into the pieces with the largest sum of scores.
 type unigram struct {
 	trie    *trie
 	scores  []float64
-	unknown float64     // the score of a character that is no piece
-	bytes   *[256]int32 // the pieces of single bytes, if unknown characters fall back to them
+	unknown float64     // the score of a character that is not a piece
+	bytes   *[256]int32 // the pieces of single bytes, for unknown characters; may be nil
 }
 
 func newUnigram(v *vocabulary, fallback bool) *unigram {
@@ -31,10 +31,10 @@ func newUnigram(v *vocabulary, fallback bool) *unigram {
 	return u
 }
 
-// lattice is the best way to each byte of a word.
+// lattice holds the best split up to each byte of a word.
 type lattice struct {
 	best  []float64 // its score
-	from  []int32   // where its last piece begins
+	from  []int32   // the begin of its last piece
 	piece []int32   // that piece, or -1 for an unknown character
 }
 
@@ -51,11 +51,10 @@ func (l *lattice) reset(n int) {
 	}
 }
 
-// encode walks over the characters of a word and extends the best way to each
-// by every piece that begins there. Of two ways with one score the one found
-// first stays: the one whose last piece is longer. A character that is no
-// piece of its own can always be passed as an unknown one, so there is a way
-// through every word.
+// encode goes through the characters of a word and extends the best split up to
+// each by every piece that begins there. Of two splits with the same score the
+// first stays: the one whose last piece is longer. A character that is not a
+// piece counts as unknown, so every word has a split.
 func (u *unigram) encode(s *scratch, dst []int32, word []byte) []int32 {
 	n := len(word)
 	s.lattice.reset(n)
@@ -94,8 +93,8 @@ func (u *unigram) encode(s *scratch, dst []int32, word []byte) []int32 {
 	return dst
 }
 
-// passUnknown appends what stands for an unknown character, last byte first: a
-// piece for each byte, -1 where there is none, or nothing at all.
+// passUnknown appends the pieces of an unknown character, last byte first: one
+// for each byte, -1 where there is none, or nothing without byte pieces.
 func (u *unigram) passUnknown(dst []int32, char []byte) []int32 {
 	if u.bytes == nil {
 		return dst

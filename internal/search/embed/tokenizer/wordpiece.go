@@ -2,12 +2,12 @@ package tokenizer
 
 import "unicode/utf8"
 
-// wordPiece takes the longest piece that a word begins with, and goes on with
-// the longest of those that carry on a word. A word that cannot be cut so to
-// its end is unknown as a whole.
+// wordPiece takes the longest piece at the beginning of a word, and goes on with
+// the longest continuing pieces. A word that cannot be split up to its end in
+// this way is unknown.
 type wordPiece struct {
 	trie     *trie
-	inside   uint32 // the node of the prefix of pieces that carry on a word
+	inside   uint32 // the node of the prefix of continuing pieces
 	maxChars int    // a longer word is unknown
 }
 
@@ -26,7 +26,7 @@ func newWordPiece(f *file) *wordPiece {
 	return w
 }
 
-// noNode is no node: nothing carries on a word.
+// noNode is not a node: there are no continuing pieces.
 const noNode = ^uint32(0)
 
 func (w *wordPiece) encode(_ *scratch, dst []int32, word []byte) []int32 {

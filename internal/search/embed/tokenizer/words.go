@@ -9,24 +9,24 @@ import (
 // wordMark begins every word of a script that is written with spaces.
 const wordMark = "\u2581"
 
-// wordSplitter is the normaliser of the own shape. The model was trained on
-// text that went through these rules, in this order, and any other reading of
-// a text gives it pieces it did not mean:
+// wordSplitter is the normaliser of the own kind. The model was trained on text
+// that was normalised by these rules, in this order; other rules would give it
+// other pieces:
 //
 //  1. NFKC.
 //  2. A word breaks between a small ASCII letter or digit and a capital, and
 //     before the last of several capitals that a small letter follows:
 //     getHTTPRequest is get HTTP Request.
-//  3. Each character becomes its lower case, alone: no rule looks at its
-//     neighbours, and U+0130 is a plain i.
+//  3. Each character becomes its lower case, regardless of its neighbours;
+//     U+0130 becomes a plain i.
 //  4. Punctuation, separators and control characters (categories P, Z, C)
-//     break words and are gone.
+//     break words and are dropped.
 //  5. A word breaks where scripts without spaces (Han, Kana, Thai, Lao, Khmer,
 //     Myanmar) meet others.
 //  6. A word of the others begins with U+2581.
 //
-// Two things differ from the reference in another language, and matter to
-// nobody: what is a letter follows the Unicode version of this program, and a
+// Two things differ from the reference in Python, without practical effect: which
+// characters are letters follows the Unicode version of this program, and a
 // character with more than 30 combining marks is normalised in parts.
 type wordSplitter struct {
 	marks *runeTable

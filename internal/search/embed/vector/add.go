@@ -1,8 +1,8 @@
 package vector
 
-// AddScaled adds scale × row to sum, which is as long as row or longer. Each
-// product is rounded before it is added, on every path and machine, so the sum
-// is the same everywhere to the last bit.
+// AddScaled adds scale × row to sum, which is at least as long as row. Each
+// product is rounded before it is added, on every machine, so the sum is the
+// same everywhere to the last bit.
 func AddScaled(sum []float32, row []int8, scale float32) {
 	sum = sum[:len(row)]
 	done := addScaledFast(sum, row, scale)
@@ -11,7 +11,7 @@ func AddScaled(sum []float32, row []int8, scale float32) {
 
 func addScaledPortable(sum []float32, row []int8, scale float32) {
 	for i, x := range row {
-		// The conversion keeps the compiler from fusing the two roundings.
+		// The conversion prevents a fused multiply-add, which would round once.
 		sum[i] += float32(scale * float32(x))
 	}
 }

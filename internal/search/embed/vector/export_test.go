@@ -1,12 +1,11 @@
 package vector
 
-// The two paths of each operation, for the tests that hold them against each
-// other.
+// Both implementations of each operation, for tests that compare them.
 var (
 	DotRows           = dotRows
 	DotRowsPortable   = dotRowsPortable
 	AddScaledPortable = addScaledPortable
-	CutQuery          = cutQuery
+	QuantizeQuery     = quantizeQuery
 )
 
 const GroupRows, Lane, ChunkRows = groupRows, lane, chunkRows

@@ -2,7 +2,7 @@ package vector
 
 import "golang.org/x/sys/cpu"
 
-// dotRows is dotRowsPortable, by the best path of this machine.
+// dotRows is dotRowsPortable, in the fastest way on this machine.
 func dotRows(dots []int32, rows []int8, query []int16) {
 	if !cpu.X86.HasAVX2 || len(query) == 0 {
 		dotRowsPortable(dots, rows, query)
@@ -15,8 +15,8 @@ func dotRows(dots []int32, rows []int8, query []int16) {
 	}
 }
 
-// addScaledFast does as much of an addition from the front as comes in whole
-// lanes, and says how much.
+// addScaledFast adds the numbers from the front that fill whole lanes, and
+// returns their count.
 func addScaledFast(sum []float32, row []int8, scale float32) int {
 	n := len(row) / lane * lane
 	if !cpu.X86.HasAVX2 || n == 0 {

@@ -1,27 +1,26 @@
-// Package vector stores embeddings as rows of small integers and scores a
-// query against all of them exactly: one dot product for each row.
+// Package vector stores embeddings as rows of small integers and compares a
+// query with all of them: one dot product for each row.
 //
 // # Rows
 //
-// A row is int8 numbers and one float32 scale; the vector it stands for is
-// scale × numbers. A query is cut finer, to twelve bits and a sign, so that
-// what is lost is lost in the rows alone: between unit vectors of 256
-// dimensions a score is off by about 0.0005 (see the tests).
+// A row consists of int8 numbers and a float32 scale; its vector is scale ×
+// numbers. A query is rounded to twelve bits and a sign, finer than a row, so
+// that nearly all of the error is that of the rows: about 0.0005 for a score of
+// unit vectors of 256 dimensions (see the tests).
 //
 // # Exactness
 //
-// Dot products are sums of integers and cannot overflow: a query is cut as
-// coarsely as the dimension demands. So the AVX2 path and the portable one give
-// the same integers in whatever order they add, and a score does not depend on
-// the machine. Only amd64 has a path of its own; elsewhere the portable one
-// runs, some fifteen times slower.
+// Dot products are sums of integers and cannot overflow: a query is rounded as
+// coarsely as the dimension requires. So the AVX2 code and the portable code give
+// the same integers, in any order of addition, and a score does not depend on
+// the machine. Only amd64 has code of its own; elsewhere the portable code runs,
+// some fifteen times slower.
 //
 // # Sharing
 //
-// A [Matrix] is an immutable value. Its rows lie in chunks of 1,024 that a
-// matrix shares with the ones it was made from; appending copies the last
-// chunk if that is not full, and never the rest. Any number of goroutines may
-// read any of them.
+// A [Matrix] is an immutable value. It shares its rows, in chunks of 1,024, with
+// the matrices that it was made from; appending copies at most the last chunk.
+// Any number of goroutines may read it.
 package vector
 
 import (
@@ -31,32 +30,33 @@ import (
 
 const (
 	chunkRows = 1024
-	// groupRows are scored together, so that each load of the query serves
-	// several rows. A chunk is filled up with zero rows to whole groups.
+	// groupRows is the number of rows that are scored together, so that the query
+	// is loaded once for several rows. A chunk is padded with zero rows to whole
+	// groups.
 	groupRows = 4
-	// lane is what one step of a dot product takes. Rows and queries are
-	// filled up with zeros to whole lanes.
+	// lane is the count of numbers in one step of a dot product. Rows and queries
+	// are padded with zeros to whole lanes.
 	lane      = 32
 	cacheLine = 64
 )
 
-// Row is one quantised vector. Its numbers must not be changed once they were
-// given to a matrix or taken from one.
+// Row is one quantised vector. Its numbers must not be changed while a matrix
+// holds them.
 type Row struct {
 	Values []int8
 	Scale  float32
 }
 
-// Matrix is an immutable list of rows. Its zero value is empty, and takes its
-// dimension from the first row that is appended.
+// Matrix is an immutable list of rows. The zero value is empty; the first row
+// that is appended sets the dimension.
 type Matrix struct {
 	dim    int
 	rows   int
-	chunks []chunk // all full but the last
+	chunks []chunk // only the last may not be full
 }
 
 type chunk struct {
-	values []int8    // whole groups of rows, each a stride long, on a cache line
+	values []int8    // whole groups of rows of one stride, aligned to a cache line
 	scales []float32 // one for each row
 }
 
@@ -76,8 +76,8 @@ func (m Matrix) Row(i int) Row {
 	return Row{c.values[from : from+m.dim : from+m.dim], c.scales[at]}
 }
 
-// Append returns a matrix with rows after those of m. All rows have one
-// length; a row of another is a defect of the caller, and panics.
+// Append returns a matrix with rows after those of m. It panics if a row has
+// another length than the others.
 func (m Matrix) Append(rows ...Row) Matrix {
 	if len(rows) == 0 {
 		return m
@@ -111,8 +111,8 @@ func (m Matrix) Append(rows ...Row) Matrix {
 // stride is the length of a stored row.
 func stride(dim int) int { return (dim + lane - 1) / lane * lane }
 
-// newChunk makes room for n rows that begins on a cache line, so that no load
-// of a row crosses one.
+// newChunk makes a chunk for n rows that begins at a cache line, so that no load
+// of a row crosses a line.
 func newChunk(n, stride int) chunk {
 	size := (n + groupRows - 1) / groupRows * groupRows * stride
 	room := make([]int8, size+cacheLine)

@@ -7,16 +7,15 @@ import (
 )
 
 const (
-	// queryMost is the largest number of a cut query, where the dimension
+	// queryMost is the largest number of a quantised query, if the dimension
 	// allows it.
 	queryMost = 1<<12 - 1
-	// stackDim is the largest stride whose query is cut without allocating.
+	// stackDim is the largest stride whose query is quantised without allocating.
 	stackDim = 1024
 )
 
-// Quantize cuts a vector to int8: its largest number becomes 127 or -127, and
-// the rest are rounded to the nearest step. A vector with a number that is not
-// finite, or with none but zeros, becomes zeros with scale 0.
+// Quantize rounds a vector to int8: the largest magnitude becomes 127. A vector
+// with a number that is not finite, or of zeros, becomes zeros with scale 0.
 func Quantize(v []float32) (row []int8, scale float32) {
 	row = make([]int8, len(v))
 	most := largest(v)
@@ -30,10 +29,9 @@ func Quantize(v []float32) (row []int8, scale float32) {
 	return row, most / math.MaxInt8
 }
 
-// Scores gives the dot product of query with each row, in their order. It uses
-// the room of into, and allocates nothing when that is enough. A query of
-// another dimension is a defect of the caller, and panics; a matrix without
-// dimensions takes any.
+// Scores returns the dot product of query with each row, in their order. It
+// writes to into, and allocates nothing if that has the capacity. It panics if
+// the query has another dimension than the rows, unless those have none.
 func (m Matrix) Scores(query []float32, into []float32) []float32 {
 	into = slices.Grow(into[:0], m.rows)[:m.rows]
 	if m.rows == 0 || m.dim == 0 {
@@ -43,17 +41,17 @@ func (m Matrix) Scores(query []float32, into []float32) []float32 {
 	if len(query) != m.dim {
 		panic(fmt.Sprintf("vector: a query of %d dimensions for a matrix of %d", len(query), m.dim))
 	}
-	var room [stackDim]int16
-	cut := room[:]
+	var buffer [stackDim]int16
+	quantized := buffer[:]
 	if stride(m.dim) > stackDim {
-		cut = make([]int16, stride(m.dim))
+		quantized = make([]int16, stride(m.dim))
 	}
-	cut = cut[:stride(m.dim)]
-	scale := cutQuery(cut, query)
+	quantized = quantized[:stride(m.dim)]
+	scale := quantizeQuery(quantized, query)
 	var dots [chunkRows]int32
 	left := into
 	for _, c := range m.chunks {
-		dotRows(dots[:], c.values, cut)
+		dotRows(dots[:], c.values, quantized)
 		for i, s := range c.scales {
 			left[i] = float32(dots[i]) * (s * scale)
 		}
@@ -62,9 +60,9 @@ func (m Matrix) Scores(query []float32, into []float32) []float32 {
 	return into
 }
 
-// cutQuery writes query to cut, whose end stays zero, and returns its scale.
-// The sum of len(query) products with int8 numbers fits an int32.
-func cutQuery(cut []int16, query []float32) (scale float32) {
+// quantizeQuery rounds query into out, whose padding stays zero, and returns the
+// scale. The sum of len(query) products with int8 numbers fits an int32.
+func quantizeQuery(out []int16, query []float32) (scale float32) {
 	limit := min(queryMost, math.MaxInt32/(-math.MinInt8*len(query)))
 	most := largest(query)
 	if most == 0 || limit == 0 {
@@ -72,7 +70,7 @@ func cutQuery(cut []int16, query []float32) (scale float32) {
 	}
 	step := float64(limit) / float64(most)
 	for i, x := range query {
-		cut[i] = int16(math.RoundToEven(float64(x) * step))
+		out[i] = int16(math.RoundToEven(float64(x) * step))
 	}
 	return most / float32(limit)
 }
@@ -92,8 +90,8 @@ func largest(v []float32) float32 {
 	return most
 }
 
-// dotRowsPortable is what dotRows means: dots[i] becomes the dot product of
-// the i-th row of rows with query, for whole groups of rows.
+// dotRowsPortable sets dots[i] to the dot product of the i-th row of rows with
+// query, for whole groups of rows.
 func dotRowsPortable(dots []int32, rows []int8, query []int16) {
 	for i := 0; len(rows) >= len(query); i++ {
 		row := rows[:len(query)]

@@ -67,7 +67,7 @@ func TestScoresAreNearTheTruth(t *testing.T) {
 	}
 }
 
-// Rows that differ by more than the cut keep their order.
+// Rows that differ by more than the rounding keep their order.
 func TestScoresRankAsTheTruthDoes(t *testing.T) {
 	const dim, n, top = 256, 2000, 10
 	vectors, rows := units(1, n, dim)
@@ -209,7 +209,7 @@ func block(r *rand.Rand, groups, stride int) (rows []int8, query []int16) {
 			v[i] = -1
 		}
 	}
-	vector.CutQuery(query, v)
+	vector.QuantizeQuery(query, v)
 	return rows, query
 }
 

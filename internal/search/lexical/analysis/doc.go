@@ -1,7 +1,6 @@
-// Package analysis knows how people write: where the words of a text begin and
-// end, in any script, and which of them are forms of one another.
+// Package analysis splits text into words, in any script, and finds the stems of
+// words.
 //
-// Everything here is a function of the text alone. The same text is always cut
-// and stemmed the same way, in a document and in a query, which is all that
-// matching them needs.
+// Results depend only on the text: the same text is always split and stemmed in
+// the same way, in a document and in a query.
 package analysis

@@ -1,19 +1,19 @@
 package analysis
 
-// This file is the English stemmer known as Porter2: it takes endings off in
-// five steps, each only where enough of the word stays. It is written here
-// because the index stems every distinct word and every query, and must not
-// allocate for it.
+// This file is the English stemmer Porter2: it removes endings in five steps, each
+// only if enough of the word is left. It is our own because the index stems every
+// distinct word and every query, and must not allocate for it.
 
-// ending is a suffix and what takes its place.
+// ending is a suffix and its replacement.
 type ending struct{ from, to string }
 
-// The longer of two endings that both fit stands first.
+// Of two endings that both fit, the longer comes first.
 var (
 	endings2 = []ending{
 		{"ization", "ize"}, {"ational", "ate"}, {"fulness", "ful"}, {"ousness", "ous"}, {"iveness", "ive"},
 		{"tional", "tion"}, {"biliti", "ble"}, {"lessli", "less"},
-		{"entli", "ent"}, {"ation", "ate"}, {"alism", "al"}, {"aliti", "al"}, {"ousli", "ous"}, {"iviti", "ive"}, {"fulli", "ful"},
+		{"entli", "ent"}, {"ation", "ate"}, {"alism", "al"}, {"aliti", "al"}, {"ousli", "ous"}, {"iviti", "ive"},
+		{"fulli", "ful"},
 		{"enci", "ence"}, {"anci", "ance"}, {"abli", "able"}, {"izer", "ize"}, {"ator", "ate"}, {"alli", "al"},
 		{"bli", "ble"}, {"ogi", "og"}, {"li", ""},
 	}
@@ -28,8 +28,8 @@ var (
 	}
 )
 
-// porter is one word on its way. The regions r1 and r2 begin after the first,
-// and after the next, consonant that follows a vowel.
+// porter is the state of one word. The regions r1 and r2 begin after the first, and
+// after the next, consonant that follows a vowel.
 type porter struct {
 	buf    [MaxToken + 1]byte
 	n      int
@@ -91,8 +91,7 @@ func irregular(word string) (string, bool) {
 	return "", false
 }
 
-// result is what stays of word: a part of it where possible, so that nothing
-// is copied.
+// result is the stem of word: a part of it if possible, so that nothing is copied.
 func (p *porter) result(word string) string {
 	for i, c := range p.buf[:p.n] {
 		if c == 'Y' {

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// appendFolded appends a letter in lower case and without its accents, so that
-// météo and meteo, Straße and strasse are one word. Only alphabets whose marks
-// people leave out are folded; й is a letter of its own.
+// appendFolded appends a letter in lower case and without accents, so that météo
+// and meteo, Straße and strasse are the same word. Only scripts whose marks people
+// leave out are folded; й is a letter of its own.
 func appendFolded(buf []byte, r rune) []byte {
 	r = unicode.ToLower(r)
 	switch r {
@@ -51,11 +51,14 @@ func appendFolded(buf []byte, r rune) []byte {
 	return utf8.AppendRune(buf, r)
 }
 
-// particles end Korean words the way prepositions begin English ones.
-var particles = []string{"에서는", "으로는", "에서", "에게", "으로", "까지", "부터", "에는", "이나", "한테", "을", "를", "이", "가", "은", "는", "에", "의", "로", "와", "과", "도", "만"}
+// particles are endings of Korean words, as prepositions in English.
+var particles = []string{
+	"에서는", "으로는", "에서", "에게", "으로", "까지", "부터", "에는", "이나", "한테",
+	"을", "를", "이", "가", "은", "는", "에", "의", "로", "와", "과", "도", "만",
+}
 
-// particle is the length of the particle that ends a word, if two syllables
-// stay.
+// particle is the length of the particle at the end of a word, if two syllables
+// are left.
 func particle(word []byte) int {
 	const two = 2 * 3 // bytes
 	for _, p := range particles {

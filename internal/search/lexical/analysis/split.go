@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Form says what kind of piece a text was cut into.
+// Form is the kind of a token.
 type Form uint8
 
 // The forms.
@@ -15,46 +15,46 @@ const (
 	Plain  Form = iota // a word, or a part of a compound one
 	Number             // digits only
 	NGram              // one or two characters of a script without spaces
-	Joined             // neighbouring pieces read as one word: git+hub
+	Joined             // neighbouring tokens read as one word: git+hub
 )
 
-// Token is one cut of a text: the bytes lo to hi of the splitter's buffer.
+// Token is one word of a text: the bytes lo to hi of the splitter's buffer.
 type Token struct {
 	Lo, Hi int32
 	Form   Form
 }
 
-// Bounds of a piece, in bytes.
+// The limits of a token, in bytes.
 const (
 	MaxToken  = 64 // longer runs of letters are data, not words
 	MaxJoined = 32 // longer compounds are found by their parts
 )
 
-// Splitter cuts texts into pieces. Its buffers are reused from text to text,
-// so a long-lived one allocates nothing per word.
+// Splitter splits texts into tokens. It reuses its buffers from text to text, so
+// that it allocates nothing for a word.
 //
-// Letters are folded as they are copied: lower case, without accents. A run of
-// letters and digits is cut where its case or kind changes (readFile, HTTPServer,
-// base64), and its neighbouring parts are also given joined, since half the
-// world writes GitHub and the other half github. Scripts that write no spaces
-// become pairs of characters.
+// Letters are folded while they are copied: lower case, without accents. A run of
+// letters and digits is split where its case or kind changes (readFile,
+// HTTPServer, base64), and neighbouring parts are also returned joined, since
+// people write both GitHub and github. Scripts without spaces become pairs of
+// characters.
 type Splitter struct {
 	Tokens []Token // of the last text
 	Accent bool    // it had an accent, or a letter beyond the plain alphabet
 
 	buf []byte
 
-	run    int   // piece number at which the current run began
+	run    int   // the first token of the current run
 	part   int32 // buffer offset at which the current part began
 	last   int32 // offset of the last character
 	class  class // class of the last character
 	uppers int   // upper-case letters at the end of the part
 	name   bool  // the text is a name: all its neighbours are joined
-	glued  bool  // what stands before the current run joins it to the last
+	glued  bool  // the current run is joined to the last one
 	marks  []int32
 }
 
-// Split cuts one text, a name or prose. The pieces are valid until the next
+// Split splits one text, a name or prose. The tokens are valid until the next
 // call.
 func (s *Splitter) Split(text string, name bool) {
 	*s = Splitter{buf: s.buf[:0], Tokens: s.Tokens[:0], marks: s.marks[:0], name: name}
@@ -66,7 +66,7 @@ func (s *Splitter) Split(text string, name bool) {
 		if c < utf8.RuneSelf {
 			s.letter(asciiClass[c], text, i)
 			i++
-			if s.class == lower { // most of a text: the rest of the word at once
+			if s.class == lower { // as in most of a text: take the rest of the word at once
 				end := i
 				for end < len(text) && 'a' <= text[end] && text[end] <= 'z' {
 					end++
@@ -83,7 +83,7 @@ func (s *Splitter) Split(text string, name bool) {
 	s.endRun()
 }
 
-// letter takes one ASCII character.
+// letter reads one ASCII character.
 func (s *Splitter) letter(k class, text string, i int) {
 	switch {
 	case k == separator:
@@ -113,7 +113,7 @@ func pluralOfCapitals(text string, i int) bool {
 	return text[i] == 's' && (i+1 == len(text) || text[i+1] < 'a' || text[i+1] > 'z')
 }
 
-// rune takes one character beyond ASCII.
+// rune reads one character beyond ASCII.
 func (s *Splitter) rune(r rune) {
 	k := classOf(r)
 	switch k {
@@ -179,7 +179,7 @@ func (s *Splitter) add(lo, hi int32) {
 	s.Tokens = append(s.Tokens, p)
 }
 
-// endRun closes a run of letters and gives its joined readings.
+// endRun closes a run of letters and adds its joined forms.
 func (s *Splitter) endRun() {
 	switch s.class {
 	case separator:
@@ -226,24 +226,25 @@ func (s *Splitter) endWord() {
 	}
 }
 
-// before is the last piece before i that is not a joined one.
+// before is the last token before i that is not joined.
 func (s *Splitter) before(i int) int {
 	for i--; i > 0 && s.Tokens[i].Form == Joined; i-- {
 	}
 	return i
 }
 
-// join gives the pieces a to b as one word too, unless they are numbers or
-// characters. They lie side by side in the buffer, so it needs no copy.
+// join adds the tokens a to b as one word, too, unless they are numbers or
+// characters. They are adjacent in the buffer, so nothing is copied.
 func (s *Splitter) join(a, b int) {
 	first, last := s.Tokens[a], s.Tokens[b]
-	if last.Hi-first.Lo > MaxJoined || first.Form != Plain && last.Form != Plain || first.Form == NGram || a+1 == b && first.Hi != last.Lo {
+	if last.Hi-first.Lo > MaxJoined || first.Form == NGram || first.Form != Plain && last.Form != Plain ||
+		a+1 == b && first.Hi != last.Lo {
 		return
 	}
 	s.Tokens = append(s.Tokens, Token{Lo: first.Lo, Hi: last.Hi, Form: Joined})
 }
 
-// endGrams gives the characters that start at marks in pairs, and a single one
+// endGrams adds the characters that start at marks in pairs, or a single one
 // alone.
 func (s *Splitter) endGrams(marks []int32) {
 	end := int32(len(s.buf))
@@ -259,7 +260,7 @@ func (s *Splitter) endGrams(marks []int32) {
 	}
 }
 
-// endHangul gives a Korean word in pairs of syllables and joined, without the
+// endHangul adds a Korean word in pairs of syllables and as a whole, without the
 // particle at its end.
 func (s *Splitter) endHangul() {
 	lo := s.marks[0]
@@ -275,11 +276,11 @@ func (s *Splitter) endHangul() {
 	}
 }
 
-// Text is the bytes of a piece, valid until the next text is cut.
+// Text is the bytes of a token, valid until the next call of Split.
 func (s *Splitter) Text(p Token) []byte { return s.buf[p.Lo:p.Hi] }
 
-// Folded is the whole text as it was cut, without what stood between the
-// pieces: neighbours lie side by side in it.
+// Folded is the folded text without the characters between tokens, which are
+// adjacent in it.
 func (s *Splitter) Folded() string { return string(s.buf) }
 
 func ascii(text string) bool {
@@ -291,7 +292,7 @@ func ascii(text string) bool {
 	return true
 }
 
-// class is what a character is to the splitter.
+// class is the class of a character.
 type class uint8
 
 const (
@@ -301,7 +302,7 @@ const (
 	digit
 	ideograph // a script that writes no spaces
 	syllable  // Hangul
-	dropped   // accents and joiners: they neither count nor part
+	dropped   // accents and joiners: ignored
 )
 
 var asciiClass = func() (t [utf8.RuneSelf]class) {
@@ -318,11 +319,15 @@ var asciiClass = func() (t [utf8.RuneSelf]class) {
 	return t
 }()
 
-// spaceless are the scripts whose words are not set apart.
-var spaceless = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+// spaceless are the scripts without spaces between words.
+var spaceless = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+}
 
-// accented are the scripts whose marks may be left out in writing.
-var accented = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Inherited, unicode.Arabic, unicode.Hebrew}
+// accented are the scripts whose marks people leave out in writing.
+var accented = []*unicode.RangeTable{
+	unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Inherited, unicode.Arabic, unicode.Hebrew,
+}
 
 func classOf(r rune) class {
 	switch {

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Stem returns the term of a word: what stays the same when it is inflected.
-// Latin letters are stemmed as English, whose rules also take the plural s off
-// French, Spanish and Portuguese words; other scripts lose the endings or
-// prefixes that are certain.
+// Stem returns the term of a word, which is the same for its inflected forms. Words
+// in Latin letters are stemmed as English; these rules also remove the plural s of
+// French, Spanish and Portuguese. Words of other scripts lose unambiguous endings
+// or prefixes.
 func Stem(word string) string {
 	if word == "" || word[0] < utf8.RuneSelf {
 		if ascii(word) {
@@ -29,11 +29,12 @@ func Stem(word string) string {
 	return word
 }
 
-// Longer ones stand before those they end or begin with.
+// Longer ones come before those that they end or begin with.
 var (
-	cyrillicEndings = strings.Fields("иями ями ами иях ого его ому ему ыми ими ией ией ть ов ев ей ах ях ам ям ом ем ой ый ий ая яя ое ее ые ие ую юю ия ии ию а я о е у ю ы и ь й")
-	arabicPrefixes  = strings.Fields("وال بال كال فال لل ال")
-	hebrewPrefixes  = []string{"ה"}
+	cyrillicEndings = strings.Fields("иями ями ами иях ого его ому ему ыми ими ией ией ть ов ев ей ах ях ам " +
+		"ям ом ем ой ый ий ая яя ое ее ые ие ую юю ия ии ию а я о е у ю ы и ь й")
+	arabicPrefixes = strings.Fields("وال بال كال فال لل ال")
+	hebrewPrefixes = []string{"ה"}
 
 	// familyEndings are those of verbs, nouns and adjectives in French,
 	// Spanish, Italian, Portuguese and German.
@@ -47,9 +48,9 @@ var (
 		e s a o i n t`)
 )
 
-// StemFamily strips a word of Latin letters of whatever may be an ending in one of
-// the great European languages. It is far too eager for a stem, so it is only
-// asked about words that are not English.
+// StemFamily removes any possible ending of one of the large European languages
+// from a word in Latin letters. It removes too much for a stem, so it is used only
+// for words that are not English.
 func StemFamily(word string) string { return cutEnding(word, familyEndings, 4) }
 
 func cutEnding(word string, endings []string, keep int) string {

@@ -17,7 +17,9 @@ func cut(text string, name bool) string {
 	s.Split(text, name)
 	var out []string
 	for _, p := range s.Tokens {
-		out = append(out, map[analysis.Form]string{analysis.Joined: "+", analysis.NGram: "~", analysis.Number: "#"}[p.Form]+string(s.Text(p)))
+		out = append(out,
+			map[analysis.Form]string{analysis.Joined: "+", analysis.NGram: "~",
+				analysis.Number: "#"}[p.Form]+string(s.Text(p)))
 	}
 	return strings.Join(out, " ")
 }

@@ -1,4 +1,4 @@
-package eval_test
+package main
 
 import (
 	"bytes"
@@ -64,41 +64,17 @@ func drawn() []eval.Named {
 	}
 }
 
-func TestTable(t *testing.T) {
-	var b bytes.Buffer
-	if err := eval.Table(&b, drawn()); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "table.txt", b.Bytes())
-}
-
 func TestMarkdown(t *testing.T) {
 	var b bytes.Buffer
-	if err := eval.Markdown(&b, drawn()); err != nil {
+	if err := writeMarkdown(&b, drawn()); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "table.md", b.Bytes())
 }
 
-func TestByLang(t *testing.T) {
-	two := report("both", "lexical", 5, 0.5, 0.5, time.Millisecond)
-	two.Langs = map[string]eval.Scores{"zh": {N: 2}, "en": {N: 3}}
-	other := two
-	other.Engine = "fused"
-	one := report("single", "lexical", 5, 0.5, 0.5, time.Millisecond)
-	one.Langs = map[string]eval.Scores{"en": {N: 5}}
-	var got []string
-	for _, r := range eval.ByLang([]eval.Named{two, one, other}) {
-		got = append(got, fmt.Sprint(r.Set, "/", r.Engine, " ", r.N))
-	}
-	if diff := cmp.Diff([]string{"both en/lexical 3", "both en/fused 3", "both zh/lexical 2", "both zh/fused 2"}, got); diff != "" {
-		t.Errorf("rows (-want +got):\n%s", diff)
-	}
-}
-
 func TestSVG(t *testing.T) {
 	var b bytes.Buffer
-	if err := eval.SVG(&b, drawn()); err != nil {
+	if err := writeSVG(&b, drawn()); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "picture.svg", b.Bytes())
@@ -111,14 +87,15 @@ func TestSVGOfManySets(t *testing.T) {
 		var in []eval.Named
 		for i := range n {
 			for _, e := range []string{"lexical", "semantic", "fused"}[:1+i%3] {
-				in = append(in, report(fmt.Sprintf("set %d \x00<&> of a rather long name", i), e, 123456, 0.5, float64(i)/11, time.Millisecond))
+				in = append(in,
+					report(fmt.Sprintf("set %d \x00<&> of a rather long name", i), e, 123456, 0.5, float64(i)/11, time.Millisecond))
 			}
 		}
 		var b bytes.Buffer
-		if err := eval.SVG(&b, in); err != nil {
+		if err := writeSVG(&b, in); err != nil {
 			t.Fatal(err)
 		}
-		var pic picture
+		var pic drawing
 		if err := xml.Unmarshal(b.Bytes(), &pic); err != nil {
 			t.Fatalf("%d sets: %v", n, err)
 		}
@@ -138,8 +115,8 @@ func TestSVGOfManySets(t *testing.T) {
 	}
 }
 
-// picture is what the test reads of an SVG.
-type picture struct {
+// drawing is what the test reads of an SVG.
+type drawing struct {
 	Width  int        `xml:"width,attr"`
 	Height int        `xml:"height,attr"`
 	Rects  []struct{} `xml:"rect"`
@@ -184,7 +161,7 @@ func TestSVGRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b bytes.Buffer
-			err := eval.SVG(&b, c.in)
+			err := writeSVG(&b, c.in)
 			var e *tool.Error
 			if !errors.As(err, &e) || e.Kind != tool.Invalid || e.Hint == "" || b.Len() != 0 {
 				t.Errorf("got %v and %d bytes, want Invalid with a hint, and nothing written", err, b.Len())

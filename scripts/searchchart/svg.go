@@ -1,4 +1,4 @@
-package eval
+package main
 
 import (
 	"bytes"
@@ -8,11 +8,12 @@ import (
 	"math"
 	"slices"
 
+	"callgate/internal/search/eval"
 	"callgate/tool"
 )
 
-// Measures of the picture, in pixels. Bars lie flat, a set below the other:
-// names of any length then stand beside their bars, however many sets come.
+// Measures of the picture, in pixels. Bars are horizontal, one set below the
+// other, so that there is room for long names and many sets.
 const (
 	picWidth   = 860
 	picMargin  = 24
@@ -25,25 +26,25 @@ const (
 	legendFrom = 64 // the first line of the legend
 )
 
-// palette is told apart by people who do not see every colour, too.
+// palette is a set of colours that people with a colour vision deficiency can
+// tell apart.
 func palette() []string {
 	return []string{"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#666666", "#b8a800"}
 }
 
-// SVG draws nDCG@10 of each set and engine as one picture that needs nothing
-// else. Reports without scored queries are left out; it is an error when
-// nothing is left, when there are more engines than colours, or when a value
-// is no mean.
-func SVG(w io.Writer, reports []Named) error {
-	var scored []Named
+// writeSVG draws nDCG@10 of each set and engine as one self-contained picture.
+// Reports without scored queries are left out. It fails when no report is left,
+// when there are more engines than colours, or when a value is not a mean.
+func writeSVG(w io.Writer, reports []eval.Named) error {
+	var scored []eval.Named
 	var engines []string
-	for _, r := range grouped(reports) {
+	for _, r := range eval.Grouped(reports) {
 		if r.N == 0 {
 			continue
 		}
 		if math.IsNaN(r.NDCG10) || r.NDCG10 < 0 || r.NDCG10 > 1+1e-9 {
-			return tool.Errorf("eval.svg", tool.Invalid, "nDCG@10 of %s on %s is %g, and must lie between 0 and 1", r.Engine, r.Set, r.NDCG10).
-				WithHint("draw reports that Run made")
+			return tool.Errorf(op, tool.Invalid, "nDCG@10 of %s on %s is %g, and must lie between 0 and 1",
+				r.Engine, r.Set, r.NDCG10).WithHint("draw reports that callgate bench search wrote")
 		}
 		scored = append(scored, r)
 		if !slices.Contains(engines, r.Engine) {
@@ -51,10 +52,10 @@ func SVG(w io.Writer, reports []Named) error {
 		}
 	}
 	if len(scored) == 0 {
-		return tool.Errorf("eval.svg", tool.Invalid, "there is nothing to draw").WithHint("give a set that has queries and labels")
+		return tool.Errorf(op, tool.Invalid, "there is nothing to draw").WithHint("give a set that has queries and labels")
 	}
 	if len(engines) > len(palette()) {
-		return tool.Errorf("eval.svg", tool.Invalid, "%d engines are more than the %d colours", len(engines), len(palette())).
+		return tool.Errorf(op, tool.Invalid, "%d engines are more than the %d colours", len(engines), len(palette())).
 			WithHint("draw fewer engines in one picture")
 	}
 	var p picture
@@ -63,12 +64,12 @@ func SVG(w io.Writer, reports []Named) error {
 	return err
 }
 
-// picture is the SVG as it is being written.
+// picture is the text of the SVG.
 type picture struct{ bytes.Buffer }
 
 func (p *picture) printf(format string, args ...any) { fmt.Fprintf(&p.Buffer, format+"\n", args...) }
 
-func (p *picture) draw(reports []Named, engines []string) {
+func (p *picture) draw(reports []eval.Named, engines []string) {
 	places, lines := legend(engines)
 	top := legendFrom + lines*legendStep + 26
 	bottom := top
@@ -79,7 +80,8 @@ func (p *picture) draw(reports []Named, engines []string) {
 		bottom += barStep
 	}
 	height := bottom + 18 + picMargin
-	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" font-family="system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif">`, picWidth, height, picWidth, height)
+	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" `+
+		`font-family="system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif">`, picWidth, height, picWidth, height)
 	p.printf(`<title>Tool search: nDCG@10 by set and engine</title>`)
 	p.printf(`<rect width="%d" height="%d" fill="#ffffff"/>`, picWidth, height)
 	p.text(picMargin, 34, `font-size="18" font-weight="600" fill="#1a1a1a"`, "Is the right tool on top?")
@@ -94,7 +96,7 @@ func (p *picture) draw(reports []Named, engines []string) {
 	p.printf(`</svg>`)
 }
 
-// axis draws the grid and its numbers, above and below.
+// axis draws the grid, and its numbers above and below it.
 func (p *picture) axis(top, bottom int) {
 	for i := range 6 {
 		x := picLabels + picPlot*i/5
@@ -110,7 +112,7 @@ func (p *picture) axis(top, bottom int) {
 }
 
 // bars draws the sets one below the other, the best of each in bold.
-func (p *picture) bars(top int, reports []Named, engines []string) {
+func (p *picture) bars(top int, reports []eval.Named, engines []string) {
 	y := top
 	for from := 0; from < len(reports); {
 		to, best := from, 0.0
@@ -129,8 +131,10 @@ func (p *picture) bars(top int, reports []Named, engines []string) {
 				weight = "700"
 			}
 			long := r.NDCG10 * picPlot
-			p.printf(`<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"/>`, picLabels, y, long, barHeight, palette()[slices.Index(engines, r.Engine)])
-			p.text(picLabels+int(long)+6, y+12, `font-size="11" fill="#1a1a1a" stroke="#ffffff" stroke-width="3" paint-order="stroke" font-weight="`+weight+`"`, value)
+			colour := palette()[slices.Index(engines, r.Engine)]
+			p.printf(`<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"/>`, picLabels, y, long, barHeight, colour)
+			p.text(picLabels+int(long)+6, y+12, `font-size="11" fill="#1a1a1a" stroke="#ffffff" stroke-width="3" `+
+				`paint-order="stroke" font-weight="`+weight+`"`, value)
 			y += barStep
 		}
 		from = to
@@ -138,28 +142,28 @@ func (p *picture) bars(top int, reports []Named, engines []string) {
 }
 
 // setLabel names a set beside the middle of its bars.
-func (p *picture) setLabel(middle int, r Named) {
+func (p *picture) setLabel(middle int, r eval.Named) {
 	const room = picLabels - picMargin - 10
 	p.text(picLabels-10, middle-1, `font-size="13" fill="#1a1a1a" text-anchor="end"`, clip(r.Set, 13, room))
 	noun := "queries"
 	if r.N == 1 {
 		noun = "query"
 	}
-	p.text(picLabels-10, middle+12, `font-size="10" fill="#808080" text-anchor="end"`, fmt.Sprintf("%s %s", thousands(r.N), noun))
+	count := fmt.Sprintf("%s %s", thousands(r.N), noun)
+	p.text(picLabels-10, middle+12, `font-size="10" fill="#808080" text-anchor="end"`, count)
 }
 
 // text writes words, escaped.
 func (p *picture) text(x, y int, attrs, words string) {
 	fmt.Fprintf(&p.Buffer, `<text x="%d" y="%d" %s>`, x, y, attrs)
-	xml.EscapeText(&p.Buffer, []byte(plain(words))) // a Buffer does not fail
+	xml.EscapeText(&p.Buffer, []byte(eval.OneLine(words))) // a Buffer does not fail
 	p.printf(`</text>`)
 }
 
-// spot is where an engine stands in the legend.
+// spot is the position of an engine in the legend.
 type spot struct{ x, line int }
 
-// legend places the engines from left to right, and wraps where they do not
-// fit; it returns how many lines they take.
+// legend places the engines from left to right, in as many lines as they need.
 func legend(engines []string) ([]spot, int) {
 	places := make([]spot, len(engines))
 	x, line := picMargin, 0
@@ -174,8 +178,8 @@ func legend(engines []string) ([]spot, int) {
 	return places, line + 1
 }
 
-// textWidth guesses how wide words are drawn, a little too wide rather than
-// too narrow: no font can be measured here.
+// textWidth estimates the width of drawn text, rather too wide than too narrow:
+// the font is not known.
 func textWidth(words string, size float64) float64 {
 	wide := 0.0
 	for _, r := range words {
@@ -193,7 +197,7 @@ func textWidth(words string, size float64) float64 {
 	return wide
 }
 
-// clip cuts words that do not fit the room, and shows that it did.
+// clip shortens text to a width, with an ellipsis.
 func clip(words string, size, room float64) string {
 	if textWidth(words, size) <= room {
 		return words

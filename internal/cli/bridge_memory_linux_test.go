@@ -1,0 +1,49 @@
+//go:build !race
+
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// residentMemory is the memory of a process, in kilobytes.
+func residentMemory(t *testing.T, pid int) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(status), "VmRSS:")
+	var size int
+	if _, err := fmt.Sscan(after, &size); !found || err != nil {
+		t.Fatalf("no memory in %s: %v", status, err)
+	}
+	return size
+}
+
+// A bridge only copies bytes, and there is one for every client.
+func TestBridgeIsSmall(t *testing.T) {
+	const most = 18 << 10
+	a := newAgent(t, newState(t), newFolder(t, plainApp), "agent")
+	a.ask("tools/list", `{}`)
+	if r := a.hear(); len(r.Result.Tools) == 0 {
+		t.Fatalf("there are no tools: %s", r.text())
+	}
+	size := 0
+	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); time.Sleep(20 * time.Millisecond) {
+		if size = residentMemory(t, a.Process.Pid); size <= most {
+			break
+		}
+	}
+	if size > most {
+		t.Errorf("a bridge takes %d kB, want at most %d", size, most)
+	}
+	if got := a.call("filesystem.list", `{"path":"."}`); got == "" { // and still works
+		t.Error("after that it does not answer")
+	}
+	t.Logf("%d kB", residentMemory(t, a.Process.Pid))
+}
