@@ -51,7 +51,9 @@ func state(t *testing.T, s storage.Stores, id string) task.Task {
 	return got
 }
 
-func done(data string) task.Outcome { return task.Outcome{State: task.Done, Data: json.RawMessage(data)} }
+func done(data string) task.Outcome {
+	return task.Outcome{State: task.Done, Data: json.RawMessage(data)}
+}
 
 func TestStartingTwiceIsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
