@@ -17,41 +17,41 @@ import (
 	"callgate/internal/module/browser/devtools"
 )
 
-// script is a browser that answers as it is told.
-type script struct {
-	in     chan *cdproto.Message
-	answer func(*cdproto.Message) []*cdproto.Message
-	once   sync.Once
-	ended  chan struct{}
+// fakeBrowser is a transport that replies to each command as a function says.
+type fakeBrowser struct {
+	messages chan *cdproto.Message // to be read by the connection
+	reply    func(*cdproto.Message) []*cdproto.Message
+	once     sync.Once
+	closed   chan struct{}
 }
 
-func newScript(answer func(*cdproto.Message) []*cdproto.Message) *script {
-	return &script{in: make(chan *cdproto.Message, 10_000), answer: answer, ended: make(chan struct{})}
+func newFakeBrowser(reply func(*cdproto.Message) []*cdproto.Message) *fakeBrowser {
+	return &fakeBrowser{messages: make(chan *cdproto.Message, 10_000), reply: reply, closed: make(chan struct{})}
 }
 
-func (s *script) Read(_ context.Context, m *cdproto.Message) error {
+func (b *fakeBrowser) Read(_ context.Context, m *cdproto.Message) error {
 	select {
-	case got := <-s.in:
+	case got := <-b.messages:
 		*m = *got
 		return nil
-	case <-s.ended:
+	case <-b.closed:
 		return io.EOF
 	}
 }
 
-func (s *script) Write(_ context.Context, m *cdproto.Message) error {
+func (b *fakeBrowser) Write(_ context.Context, m *cdproto.Message) error {
 	select {
-	case <-s.ended:
+	case <-b.closed:
 		return io.ErrClosedPipe
 	default:
 	}
-	for _, a := range s.answer(m) {
-		s.in <- a
+	for _, r := range b.reply(m) {
+		b.messages <- r
 	}
 	return nil
 }
 
-func (s *script) Close() error { s.once.Do(func() { close(s.ended) }); return nil }
+func (b *fakeBrowser) Close() error { b.once.Do(func() { close(b.closed) }); return nil }
 
 func event(session target.SessionID, method string, params string) *cdproto.Message {
 	return &cdproto.Message{SessionID: session, Method: cdproto.MethodType(method), Params: jsonv2.Value(params)}
@@ -62,13 +62,13 @@ func echo(m *cdproto.Message) []*cdproto.Message {
 }
 
 func TestCalls(t *testing.T) {
-	s := newScript(func(m *cdproto.Message) []*cdproto.Message {
+	b := newFakeBrowser(func(m *cdproto.Message) []*cdproto.Message {
 		if m.Method == "Page.reload" {
 			return []*cdproto.Message{{ID: m.ID, Error: &cdproto.Error{Code: -32000, Message: "no"}}}
 		}
 		return echo(m)
 	})
-	c := devtools.Open(s)
+	c := devtools.Open(b)
 	defer c.Close()
 	var wg sync.WaitGroup
 	for range 50 {
@@ -81,27 +81,29 @@ func TestCalls(t *testing.T) {
 	}
 	wg.Wait()
 	var refusal *cdproto.Error
-	if err := devtools.Exec(t.Context(), c.Browser(), page.Reload, page.ReloadParams{}); !errors.As(err, &refusal) || refusal.Message != "no" {
-		t.Errorf("a refusal came as %v", err)
+	err := devtools.Exec(t.Context(), c.Browser(), page.Reload, page.ReloadParams{})
+	if !errors.As(err, &refusal) || refusal.Message != "no" {
+		t.Errorf("an error reply became %v", err)
 	}
 }
 
-// A handler that is slow holds up neither answers nor other sessions, and
-// nothing it was sent before it was there is lost.
+// A slow handler delays neither replies nor other sessions, and it gets the events
+// that arrived before it was set.
 func TestSlowHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScript(echo)
-		c := devtools.Open(s)
+		b := newFakeBrowser(echo)
+		c := devtools.Open(b)
 		seen := make(chan devtools.Attached, 1)
 		c.Browser().Handle(func(e any) {
 			if a, ok := e.(devtools.Attached); ok {
 				seen <- a
 			}
 		})
-		s.in <- event("", "Target.attachedToTarget", `{"sessionId":"S","targetInfo":{"targetId":"T","type":"page"},"waitingForDebugger":true}`)
+		b.messages <- event("", "Target.attachedToTarget",
+			`{"sessionId":"S","targetInfo":{"targetId":"T","type":"page"},"waitingForDebugger":true}`)
 		const many = 5000
 		for range many {
-			s.in <- event("S", "Page.domContentEventFired", `{"timestamp":1}`)
+			b.messages <- event("S", "Page.domContentEventFired", `{"timestamp":1}`)
 		}
 		a := <-seen
 		if !a.Waiting || a.Target.TargetID != "T" {
@@ -117,43 +119,46 @@ func TestSlowHandler(t *testing.T) {
 		}
 		a.Session.WaitHandled(t.Context())
 		if got != many {
-			t.Errorf("%d events were seen", got)
+			t.Errorf("the handler saw %d events, want %d", got, many)
 		}
 		c.Close()
 	})
 }
 
-func TestEnds(t *testing.T) {
+func TestEndOfSessionAndConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScript(func(*cdproto.Message) []*cdproto.Message { return nil })
-		c := devtools.Open(s)
+		b := newFakeBrowser(func(*cdproto.Message) []*cdproto.Message { return nil })
+		c := devtools.Open(b)
 		one, two := c.Session("1"), c.Session("2")
 		var order []string
 		one.Handle(func(any) { order = append(order, "event") })
-		first, second := devtools.Start(one, page.Enable, page.EnableParams{}), devtools.Start(two, page.Enable, page.EnableParams{})
-		s.in <- event("1", "Page.domContentEventFired", `{"timestamp":1}`)
-		s.in <- event("", "Target.detachedFromTarget", `{"sessionId":"1"}`)
+		first := devtools.Start(one, page.Enable, page.EnableParams{})
+		second := devtools.Start(two, page.Enable, page.EnableParams{})
+		b.messages <- event("1", "Page.domContentEventFired", `{"timestamp":1}`)
+		b.messages <- event("", "Target.detachedFromTarget", `{"sessionId":"1"}`)
 		if err := first.Wait(t.Context(), nil); !errors.Is(err, devtools.ErrClosed) {
-			t.Errorf("a call to a session that ended: %v", err)
+			t.Errorf("a pending call of a session that ended: %v", err)
 		}
 		<-one.Done()
 		if err := devtools.Exec(t.Context(), one, page.Enable, page.EnableParams{}); !errors.Is(err, devtools.ErrClosed) {
-			t.Errorf("a later one: %v", err)
+			t.Errorf("a later call of the session: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := devtools.Exec(ctx, two, page.Enable, page.EnableParams{}); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("an answer that does not come: %v", err)
+			t.Errorf("a call without a reply: %v", err)
 		}
 		c.Close()
 		if err := second.Wait(t.Context(), nil); !errors.Is(err, devtools.ErrClosed) {
-			t.Errorf("a call to a connection that ended: %v", err)
+			t.Errorf("a pending call of a connection that ended: %v", err)
 		}
-		if err := devtools.Exec(t.Context(), c.Browser(), page.Enable, page.EnableParams{}); !errors.Is(err, devtools.ErrClosed) {
-			t.Errorf("a later one: %v", err)
+		err := devtools.Exec(t.Context(), c.Browser(), page.Enable, page.EnableParams{})
+		if !errors.Is(err, devtools.ErrClosed) {
+			t.Errorf("a later call of the connection: %v", err)
 		}
-		if err := devtools.Exec(t.Context(), c.Session("3"), page.Enable, page.EnableParams{}); !errors.Is(err, devtools.ErrClosed) {
-			t.Errorf("a new session of it: %v", err)
+		err = devtools.Exec(t.Context(), c.Session("3"), page.Enable, page.EnableParams{})
+		if !errors.Is(err, devtools.ErrClosed) {
+			t.Errorf("a new session of a closed connection: %v", err)
 		}
 		if len(order) != 1 {
 			t.Errorf("the last event was lost: %v", order)

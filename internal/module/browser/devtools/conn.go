@@ -1,24 +1,24 @@
 // Package devtools speaks the DevTools protocol with a browser: many sessions over
 // one connection.
 //
-// chromedp has such a connection too; its transport and its words are used
-// here. What it keeps for each tab (a mirror of the page's document, fed
-// through queues of a fixed size) is not: a page that changes itself fast
-// enough fills the queues, and then every tab of every session waits for it.
+// It uses the transport and the message types of chromedp, and not chromedp's own
+// connection. That one keeps a mirror of each page's document, fed through queues of
+// a fixed size: a page that changes fast enough fills its queue, and then every tab
+// of every session waits for it.
 //
 // # Law
 //
-//  1. One goroutine reads. It never waits for anybody: an answer goes to the
-//     call that waits for it, and an event to the end of its session's queue,
-//     which has no bound.
-//  2. The events of a session are handled one after the other, in the order in
-//     which they came, by a goroutine of that session. A handler may call, for
-//     answers do not pass through the queue; it must not wait for an event.
-//  3. A session exists from the moment its attachment is read, so none of its
-//     events is lost. When it ends, the calls that wait for it end with
-//     [ErrGone], and so does every later one.
-//  4. When the connection ends, every session does. Close returns when the
-//     reader and all handlers have.
+//  1. One goroutine reads. It never blocks on a receiver: a reply goes to the call
+//     that waits for it, and an event to the end of its session's queue, which has
+//     no bound.
+//  2. A goroutine per session handles its events one by one, in the order in which
+//     they arrived. A handler may make calls, because replies do not pass through
+//     the queue; it must not wait for an event.
+//  3. A session exists from the moment its attachment is read, so none of its events
+//     is lost. When it ends, its pending calls fail with [ErrClosed], and so does
+//     every later one.
+//  4. When the connection ends, every session ends. Close returns after the reader
+//     and all handlers have returned.
 package devtools
 
 import (
@@ -34,9 +34,11 @@ import (
 	"github.com/chromedp/cdproto/target"
 )
 
-// ErrClosed is the end of a call whose session ended: the tab was closed, or the
-// browser is no more.
-var ErrClosed = errors.New("the tab or the browser was closed")
+var (
+	// ErrClosed is the error of a call whose session ended: the tab was closed, or
+	// the browser exited.
+	ErrClosed = errors.New("the tab or the browser was closed")
+)
 
 // Transport carries messages. One goroutine reads from it; many may write.
 type Transport interface {
@@ -50,30 +52,33 @@ type Conn struct {
 	transport Transport
 	root      *Session
 	handlers  sync.WaitGroup
-	read      chan struct{} // closed when the reader has ended
+	read      chan struct{} // closed when the reader has returned
 
 	mu       sync.Mutex
-	next     int64
-	waiting  map[int64]*PendingReply
+	lastID   int64
+	pending  map[int64]*PendingReply
 	sessions map[target.SessionID]*Session
 	ended    bool
 }
 
-// Open begins to speak.
+// Open starts a connection over the transport.
 func Open(t Transport) *Conn {
-	c := &Conn{transport: t, read: make(chan struct{}), waiting: map[int64]*PendingReply{}, sessions: map[target.SessionID]*Session{}}
+	c := &Conn{
+		transport: t, read: make(chan struct{}),
+		pending: map[int64]*PendingReply{}, sessions: map[target.SessionID]*Session{},
+	}
 	c.root = newSession(c, "")
 	go c.reader()
 	return c
 }
 
-// Browser is the session with the browser itself.
+// Browser returns the session with the browser itself.
 func (c *Conn) Browser() *Session { return c.root }
 
 // Done is closed when the connection has ended.
-func (c *Conn) Done() <-chan struct{} { return c.root.gone }
+func (c *Conn) Done() <-chan struct{} { return c.root.done }
 
-// Close ends the connection.
+// Close ends the connection, and returns after the last handler has returned.
 func (c *Conn) Close() {
 	_ = c.transport.Close()
 	<-c.read
@@ -89,21 +94,21 @@ func (c *Conn) reader() {
 		var malformed *jsonv2.SyntacticError
 		switch {
 		case errors.As(err, &malformed):
-			continue // one message that cannot be read; its caller times out
+			continue // the caller of this one message times out
 		case err != nil:
 			return
 		case m.ID != 0:
-			c.answer(m)
+			c.reply(m)
 		case m.Method != "":
 			c.event(m)
 		}
 	}
 }
 
-func (c *Conn) answer(m *cdproto.Message) {
+func (c *Conn) reply(m *cdproto.Message) {
 	c.mu.Lock()
-	r := c.waiting[m.ID]
-	delete(c.waiting, m.ID)
+	r := c.pending[m.ID]
+	delete(c.pending, m.ID)
 	c.mu.Unlock()
 	if r != nil {
 		r.message = m
@@ -111,7 +116,7 @@ func (c *Conn) answer(m *cdproto.Message) {
 	}
 }
 
-// event queues an event, and makes or ends the session that it speaks of.
+// event queues an event, and first creates or ends the session that it names.
 func (c *Conn) event(m *cdproto.Message) {
 	c.mu.Lock()
 	s := c.sessions[m.SessionID]
@@ -120,11 +125,11 @@ func (c *Conn) event(m *cdproto.Message) {
 	}
 	c.mu.Unlock()
 	if s == nil {
-		return // a session that ended still has some on the way
+		return // late events of a session that ended
 	}
 	value, err := cdproto.UnmarshalMessage(m, jsonv2.AllowInvalidUTF8(true))
 	if err != nil {
-		return // of a browser newer than these words: nobody here listens for it
+		return // an event of a newer browser, which nothing here handles
 	}
 	switch e := value.(type) {
 	case *target.EventAttachedToTarget:
@@ -135,7 +140,8 @@ func (c *Conn) event(m *cdproto.Message) {
 	s.push(value)
 }
 
-// Session returns the session of an id that the browser gave, new or known.
+// Session returns the session of an id that the browser assigned, and creates it if
+// it is new.
 func (c *Conn) Session(id target.SessionID) *Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,7 +160,7 @@ func (c *Conn) drop(id target.SessionID) {
 	c.mu.Lock()
 	s := c.sessions[id]
 	delete(c.sessions, id)
-	maps.DeleteFunc(c.waiting, func(_ int64, r *PendingReply) bool { return s != nil && r.session == s })
+	maps.DeleteFunc(c.pending, func(_ int64, r *PendingReply) bool { return s != nil && r.session == s })
 	c.mu.Unlock()
 	if s != nil {
 		s.end()
@@ -174,51 +180,50 @@ func (c *Conn) end() {
 	c.root.end()
 }
 
-// Attached is the event that a target has a session now, in the place of the
-// protocol's own.
+// Attached reports that a target has a session. It replaces the protocol's own event.
 type Attached struct {
 	Session *Session
 	Target  *target.Info
-	Waiting bool // it runs when it is told to
+	Waiting bool // the target is paused until Runtime.runIfWaitingForDebugger
 }
 
-// PendingReply is the answer to a command, which may still be on its way.
+// PendingReply is the reply to a command that was sent.
 type PendingReply struct {
 	session *Session
 	id      int64
 	method  string
 	done    chan struct{}
 	message *cdproto.Message // set before done is closed
-	failed  error            // it could not be sent
+	failed  error            // why the command could not be sent
 }
 
-// Wait waits for the answer and reads it into result, unless that is nil.
+// Wait waits for the reply and decodes it into result, unless that is nil.
 func (r *PendingReply) Wait(ctx context.Context, result any) error {
 	if r.failed != nil {
 		return r.failed
 	}
 	select {
 	case <-r.done:
-		return r.read(result)
+		return r.decode(result)
 	case <-ctx.Done():
-	case <-r.session.gone:
-		select {
-		case <-r.done: // it came just before the end
-			return r.read(result)
-		default:
-		}
+	case <-r.session.done:
+	}
+	select {
+	case <-r.done: // it arrived just before the end
+		return r.decode(result)
+	default:
 	}
 	c := r.session.conn
 	c.mu.Lock()
-	delete(c.waiting, r.id)
+	delete(c.pending, r.id)
 	c.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return ErrClosed
+	return r.session.err()
 }
 
-func (r *PendingReply) read(result any) error {
+func (r *PendingReply) decode(result any) error {
 	switch {
 	case r.message.Error != nil:
 		return fmt.Errorf("%s: %w", r.method, r.message.Error)
@@ -236,12 +241,12 @@ func Call[P, R any](ctx context.Context, s *Session, c cdp.Command[P, R], params
 	return result, err
 }
 
-// Exec runs a command whose result says nothing.
+// Exec runs a command and ignores its result.
 func Exec[P, R any](ctx context.Context, s *Session, c cdp.Command[P, R], params P) error {
 	return s.Send(c.Method, params).Wait(ctx, nil)
 }
 
-// Start sends a command. Its reply may be waited for later, or never.
+// Start sends a command. The caller may wait for its reply later, or ignore it.
 func Start[P, R any](s *Session, c cdp.Command[P, R], params P) *PendingReply {
 	return s.Send(c.Method, params)
 }
