@@ -16,7 +16,8 @@
 //     the queue; it must not wait for an event.
 //  3. A session exists from the moment its attachment is read, so none of its events
 //     is lost. When it ends, its pending calls fail with [ErrClosed], and so does
-//     every later one.
+//     every later one. When its page crashes, they fail with [ErrCrashed]: the
+//     browser holds back what is sent to a page without a process.
 //  4. When the connection ends, every session ends. Close returns after the reader
 //     and all handlers have returned.
 package devtools
@@ -31,6 +32,7 @@ import (
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/cdproto/target"
 )
 
@@ -38,6 +40,8 @@ var (
 	// ErrClosed is the error of a call whose session ended: the tab was closed, or
 	// the browser exited.
 	ErrClosed = errors.New("the tab or the browser was closed")
+	// ErrCrashed is the error of a call to a page whose process died.
+	ErrCrashed = errors.New("the page crashed")
 )
 
 // Transport carries messages. One goroutine reads from it; many may write.
@@ -136,6 +140,8 @@ func (c *Conn) event(m *cdproto.Message) {
 		value = Attached{Session: c.Session(e.SessionID), Target: e.TargetInfo, Waiting: e.WaitingForDebugger}
 	case *target.EventDetachedFromTarget:
 		c.drop(e.SessionID)
+	case *inspector.EventTargetCrashed:
+		s.crash()
 	}
 	s.push(value)
 }
@@ -207,6 +213,7 @@ func (r *PendingReply) Wait(ctx context.Context, result any) error {
 		return r.decode(result)
 	case <-ctx.Done():
 	case <-r.session.done:
+	case <-r.session.crashed:
 	}
 	select {
 	case <-r.done: // it arrived just before the end

@@ -165,3 +165,37 @@ func TestEndOfSessionAndConnection(t *testing.T) {
 		}
 	})
 }
+
+// The browser never replies to what is sent to a page whose process died, so calls to
+// it fail: those that were pending, and later ones. The session itself goes on.
+func TestCrashFailsCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newFakeBrowser(func(*cdproto.Message) []*cdproto.Message { return nil })
+		c := devtools.Open(b)
+		s := c.Session("1")
+		seen := make(chan any, 1)
+		s.Handle(func(e any) { seen <- e })
+		pending := devtools.Start(s, page.Enable, page.EnableParams{})
+		b.messages <- event("1", "Inspector.targetCrashed", `{}`)
+		b.messages <- event("1", "Inspector.targetCrashed", `{}`)
+		if err := pending.Wait(t.Context(), nil); !errors.Is(err, devtools.ErrCrashed) {
+			t.Errorf("a pending call: %v", err)
+		}
+		if err := devtools.Exec(t.Context(), s, page.Enable, page.EnableParams{}); !errors.Is(err, devtools.ErrCrashed) {
+			t.Errorf("a later call: %v", err)
+		}
+		<-seen
+		<-seen
+		select {
+		case <-s.Done():
+			t.Error("the session ended with the page's process")
+		default:
+		}
+		b.messages <- event("", "Target.detachedFromTarget", `{"sessionId":"1"}`)
+		<-s.Done()
+		if err := devtools.Exec(t.Context(), s, page.Enable, page.EnableParams{}); !errors.Is(err, devtools.ErrClosed) {
+			t.Errorf("a call after the tab was closed: %v", err)
+		}
+		c.Close()
+	})
+}

@@ -12,20 +12,22 @@ import (
 // Session carries the commands and events of one target: the browser, a page, or a
 // frame that has a process of its own.
 type Session struct {
-	ID   target.SessionID
-	conn *Conn
-	done chan struct{} // closed when the session has ended
-	wake chan struct{} // holds one token when something was queued
+	ID      target.SessionID
+	conn    *Conn
+	done    chan struct{} // closed when the session has ended
+	crashed chan struct{} // closed when the page's process died
+	wake    chan struct{} // holds one token when something was queued
 
 	mu       sync.Mutex
 	queue    []any
 	hasEnded bool
+	hasDied  bool
 }
 
 func newSession(c *Conn, id target.SessionID) *Session {
 	return &Session{
 		ID: id, conn: c,
-		done: make(chan struct{}), wake: make(chan struct{}, 1),
+		done: make(chan struct{}), crashed: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
 }
 
@@ -103,6 +105,15 @@ func (s *Session) end() {
 	}
 }
 
+func (s *Session) crash() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.hasDied {
+		s.hasDied = true
+		close(s.crashed)
+	}
+}
+
 // err says why the session takes no more commands, or nil if it does.
 func (s *Session) err() error {
 	select {
@@ -110,7 +121,12 @@ func (s *Session) err() error {
 		return ErrClosed
 	default:
 	}
-	return nil
+	select {
+	case <-s.crashed:
+		return ErrCrashed
+	default:
+		return nil
+	}
 }
 
 // Send sends a command and returns at once.

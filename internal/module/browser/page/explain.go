@@ -31,7 +31,7 @@ func (t *Tab) Explain(err error) error {
 		default:
 			return tool.Errorf(op, tool.Failed, "the tab %s was closed", t.ID).WithHint("web.browse.tabs lists those that are open")
 		}
-	case t.Crashed():
+	case t.Crashed(), errors.Is(err, devtools.ErrCrashed):
 		return t.crash()
 	case errors.Is(err, context.Canceled):
 		return tool.Errorf(op, tool.Cancelled, "the call was cancelled")

@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -209,6 +210,13 @@ func (t *Tab) Where(ctx context.Context) (url, title string) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	h, err := devtools.Call(ctx, t.session, cdpage.GetNavigationHistory, cdp.Empty{})
+	if errors.Is(err, devtools.ErrCrashed) {
+		root := t.profile.browser.conn.Browser()
+		got, err := devtools.Call(ctx, root, target.GetTargetInfo, target.GetTargetInfoParams{TargetID: t.target})
+		if err == nil {
+			return got.TargetInfo.URL, got.TargetInfo.Title
+		}
+	}
 	if err != nil || h.CurrentIndex < 0 || int(h.CurrentIndex) >= len(h.Entries) {
 		return t.now().url, ""
 	}
