@@ -3,68 +3,28 @@ package devtools_test
 import (
 	"context"
 	"errors"
-	"io"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/chromedp/cdproto"
-	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/cdproto/target"
 
 	"callgate/internal/module/browser/devtools"
+	"callgate/internal/module/browser/devtools/devtoolstest"
 )
 
-// fakeBrowser is a transport that replies to each command as a function says.
-type fakeBrowser struct {
-	messages chan *cdproto.Message // to be read by the connection
-	reply    func(*cdproto.Message) []*cdproto.Message
-	once     sync.Once
-	closed   chan struct{}
-}
-
-func newFakeBrowser(reply func(*cdproto.Message) []*cdproto.Message) *fakeBrowser {
-	return &fakeBrowser{messages: make(chan *cdproto.Message, 10_000), reply: reply, closed: make(chan struct{})}
-}
-
-func (b *fakeBrowser) Read(_ context.Context, m *cdproto.Message) error {
-	select {
-	case got := <-b.messages:
-		*m = *got
-		return nil
-	case <-b.closed:
-		return io.EOF
-	}
-}
-
-func (b *fakeBrowser) Write(_ context.Context, m *cdproto.Message) error {
-	select {
-	case <-b.closed:
-		return io.ErrClosedPipe
-	default:
-	}
-	for _, r := range b.reply(m) {
-		b.messages <- r
-	}
-	return nil
-}
-
-func (b *fakeBrowser) Close() error { b.once.Do(func() { close(b.closed) }); return nil }
-
-func event(session target.SessionID, method string, params string) *cdproto.Message {
-	return &cdproto.Message{SessionID: session, Method: cdproto.MethodType(method), Params: jsonv2.Value(params)}
-}
-
 func echo(m *cdproto.Message) []*cdproto.Message {
-	return []*cdproto.Message{{ID: m.ID, SessionID: m.SessionID, Result: jsonv2.Value(`{"frameId":"F"}`)}}
+	return []*cdproto.Message{devtoolstest.Reply(m, `{"frameId":"F"}`)}
 }
+
+func silent(*cdproto.Message) []*cdproto.Message { return nil }
 
 func TestCalls(t *testing.T) {
-	b := newFakeBrowser(func(m *cdproto.Message) []*cdproto.Message {
+	b := devtoolstest.New(func(m *cdproto.Message) []*cdproto.Message {
 		if m.Method == "Page.reload" {
-			return []*cdproto.Message{{ID: m.ID, Error: &cdproto.Error{Code: -32000, Message: "no"}}}
+			return []*cdproto.Message{devtoolstest.Refuse(m, "no")}
 		}
 		return echo(m)
 	})
@@ -91,7 +51,7 @@ func TestCalls(t *testing.T) {
 // that arrived before it was set.
 func TestSlowHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newFakeBrowser(echo)
+		b := devtoolstest.New(echo)
 		c := devtools.Open(b)
 		seen := make(chan devtools.Attached, 1)
 		c.Browser().Handle(func(e any) {
@@ -99,11 +59,11 @@ func TestSlowHandler(t *testing.T) {
 				seen <- a
 			}
 		})
-		b.messages <- event("", "Target.attachedToTarget",
-			`{"sessionId":"S","targetInfo":{"targetId":"T","type":"page"},"waitingForDebugger":true}`)
+		b.Send(devtoolstest.Event("", "Target.attachedToTarget",
+			`{"sessionId":"S","targetInfo":{"targetId":"T","type":"page"},"waitingForDebugger":true}`))
 		const many = 5000
 		for range many {
-			b.messages <- event("S", "Page.domContentEventFired", `{"timestamp":1}`)
+			b.Send(devtoolstest.Event("S", "Page.domContentEventFired", `{"timestamp":1}`))
 		}
 		a := <-seen
 		if !a.Waiting || a.Target.TargetID != "T" {
@@ -111,7 +71,7 @@ func TestSlowHandler(t *testing.T) {
 		}
 		got := 0
 		a.Session.Handle(func(e any) {
-			time.Sleep(time.Millisecond)
+			<-time.After(time.Millisecond)
 			got++
 		})
 		if err := devtools.Exec(t.Context(), a.Session, page.Enable, page.EnableParams{}); err != nil {
@@ -127,15 +87,15 @@ func TestSlowHandler(t *testing.T) {
 
 func TestEndOfSessionAndConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newFakeBrowser(func(*cdproto.Message) []*cdproto.Message { return nil })
+		b := devtoolstest.New(silent)
 		c := devtools.Open(b)
 		one, two := c.Session("1"), c.Session("2")
 		var order []string
 		one.Handle(func(any) { order = append(order, "event") })
 		first := devtools.Start(one, page.Enable, page.EnableParams{})
 		second := devtools.Start(two, page.Enable, page.EnableParams{})
-		b.messages <- event("1", "Page.domContentEventFired", `{"timestamp":1}`)
-		b.messages <- event("", "Target.detachedFromTarget", `{"sessionId":"1"}`)
+		b.Send(devtoolstest.Event("1", "Page.domContentEventFired", `{"timestamp":1}`))
+		b.Send(devtoolstest.Event("", "Target.detachedFromTarget", `{"sessionId":"1"}`))
 		if err := first.Wait(t.Context(), nil); !errors.Is(err, devtools.ErrClosed) {
 			t.Errorf("a pending call of a session that ended: %v", err)
 		}
@@ -170,14 +130,14 @@ func TestEndOfSessionAndConnection(t *testing.T) {
 // it fail: those that were pending, and later ones. The session itself goes on.
 func TestCrashFailsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newFakeBrowser(func(*cdproto.Message) []*cdproto.Message { return nil })
+		b := devtoolstest.New(silent)
 		c := devtools.Open(b)
 		s := c.Session("1")
 		seen := make(chan any, 1)
 		s.Handle(func(e any) { seen <- e })
 		pending := devtools.Start(s, page.Enable, page.EnableParams{})
-		b.messages <- event("1", "Inspector.targetCrashed", `{}`)
-		b.messages <- event("1", "Inspector.targetCrashed", `{}`)
+		b.Send(devtoolstest.Event("1", "Inspector.targetCrashed", `{}`))
+		b.Send(devtoolstest.Event("1", "Inspector.targetCrashed", `{}`))
 		if err := pending.Wait(t.Context(), nil); !errors.Is(err, devtools.ErrCrashed) {
 			t.Errorf("a pending call: %v", err)
 		}
@@ -191,7 +151,7 @@ func TestCrashFailsCalls(t *testing.T) {
 			t.Error("the session ended with the page's process")
 		default:
 		}
-		b.messages <- event("", "Target.detachedFromTarget", `{"sessionId":"1"}`)
+		b.Send(devtoolstest.Event("", "Target.detachedFromTarget", `{"sessionId":"1"}`))
 		<-s.Done()
 		if err := devtools.Exec(t.Context(), s, page.Enable, page.EnableParams{}); !errors.Is(err, devtools.ErrClosed) {
 			t.Errorf("a call after the tab was closed: %v", err)
