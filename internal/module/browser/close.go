@@ -70,7 +70,7 @@ func closeTabs(ctx context.Context, v *pageCall, in closeArgs) (*tool.Result, er
 		}
 		closing = append(closing[:0], t)
 	}
-	v.profile.TakeFinished(v.saveDownload)
+	v.profile.Downloads.TakeFinished(v.saveDownload)
 	data := closeData{Closed: []string{}}
 	for _, t := range closing {
 		if err := t.Close(ctx); err != nil {

@@ -136,7 +136,7 @@ func TestDialogs(t *testing.T) {
 	g.call("click", args{"text": "Ask"})
 	lacks(t, g.text(args{}), "Ada")
 	g.call("type", args{"selector": "#field", "text": "unsaved"})
-	g.refused(tool.Failed, "navigate", args{"url": s.URL + "/next"}, "confirm that it be left", "accept")
+	g.refused(tool.Failed, "navigate", args{"url": s.URL + "/next"}, "confirm that it is left", "accept")
 	g.call("navigate", args{"url": s.URL + "/next", "dialog": "accept"})
 	holds(t, g.text(args{}), "next")
 }

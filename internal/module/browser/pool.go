@@ -159,7 +159,7 @@ func (s *profileEntry) lost() bool {
 		return false
 	}
 	select {
-	case <-s.profile.Gone():
+	case <-s.profile.Done():
 		return true
 	default:
 		return false
@@ -194,7 +194,7 @@ func (r *browserInstance) gone() bool {
 		return true
 	}
 	select {
-	case <-r.browser.Gone():
+	case <-r.browser.Done():
 		return true
 	default:
 		return false

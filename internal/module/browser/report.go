@@ -89,7 +89,7 @@ func (v *pageCall) state(ctx context.Context, t *page.Tab, l page.NavigationResu
 	v.saveDownloads(ctx, t.ID)
 	s.URL, s.Title = t.Where(ctx)
 	s.note(v.profile.Notes(t.ID))
-	s.files(v.profile.NewDownloads())
+	s.files(v.profile.Downloads.Changed())
 	if l.Loading {
 		s.notes = append(s.notes, "it has not loaded completely yet")
 	}
@@ -100,8 +100,8 @@ func (v *pageCall) state(ctx context.Context, t *page.Tab, l page.NavigationResu
 func (v *pageCall) saveDownloads(ctx context.Context, tab string) {
 	short, cancel := context.WithTimeout(ctx, v.patience())
 	defer cancel()
-	_ = v.profile.AwaitDownloads(short, tab)
-	v.profile.TakeFinished(v.saveDownload)
+	_ = v.profile.Downloads.Wait(short, tab)
+	v.profile.Downloads.TakeFinished(v.saveDownload)
 }
 
 // saveDownload moves a file that has arrived into the workspace.

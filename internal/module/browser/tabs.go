@@ -118,7 +118,7 @@ func (v *pageCall) open(ctx context.Context, url string) (string, error) {
 }
 
 func (v *pageCall) listTabs(ctx context.Context, did string) (*tool.Result, error) {
-	v.profile.TakeFinished(v.saveDownload)
+	v.profile.Downloads.TakeFinished(v.saveDownload)
 	var s state
 	s.note(v.profile.Notes(""))
 	all, current := v.profile.Tabs()
@@ -131,7 +131,7 @@ func (v *pageCall) listTabs(ctx context.Context, did string) (*tool.Result, erro
 		lines = append(lines, d.line())
 	}
 	var files state
-	files.files(v.profile.Downloads())
+	files.files(v.profile.Downloads.All())
 	data.Downloads = files.Downloads
 	noun := "tabs are"
 	if len(all) == 1 {

@@ -135,7 +135,7 @@ func (v *pageCall) write(ctx context.Context, el *element.Element, in typeArgs) 
 func squeezed(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func (v *pageCall) upload(ctx context.Context, el *element.Element, paths []string) (string, error) {
-	folder, err := v.profile.Folder()
+	folder, err := v.profile.UploadFolder()
 	if err != nil {
 		return "", err
 	}

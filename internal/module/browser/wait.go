@@ -116,7 +116,7 @@ func wait(ctx context.Context, v *pageCall, in waitArgs) (*tool.Result, error) {
 func (v *pageCall) await(ctx context.Context, t *page.Tab, in waitArgs) (bool, error) {
 	switch in.Until {
 	case "download":
-		return v.profile.AwaitDownloads(ctx, t.ID) == nil, nil
+		return v.profile.Downloads.Wait(ctx, t.ID) == nil, nil
 	case "navigation":
 		return t.Await(ctx, page.WaitCondition{Document: t.Document()})
 	default:

@@ -38,9 +38,9 @@ func FuzzAddress(f *testing.F) {
 	})
 }
 
-func TestNetWords(t *testing.T) {
+func TestDescribeCode(t *testing.T) {
 	for code, word := range map[string]string{"CERT_DATE_INVALID": "certificate", "NAME_NOT_RESOLVED": "no such host", "CONNECTION_RESET": "broke", "TIMED_OUT": "in time", "SOMETHING_NEW": "did not load"} {
-		if _, what, hint := netWords(code); !strings.Contains(what, word) || hint == "" {
+		if _, what, hint := describeCode(code); !strings.Contains(what, word) || hint == "" {
 			t.Errorf("%s: %q, %q", code, what, hint)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 
 	"callgate/internal/module/browser/devtools"
+	"callgate/internal/module/browser/navigation"
 	"callgate/internal/module/browser/process"
 	"callgate/internal/netguard"
 	"callgate/internal/netguard/netguardtest"
@@ -134,7 +135,7 @@ func TestAddressForms(t *testing.T) {
 		if _, err := g.Navigate(t.Context(), "http://public.test/", 5*time.Second); err != nil || w.Greeted() == 0 {
 			t.Fatalf("the public server was not reached: %v", err)
 		}
-		f, err := g.mainFrame(t.Context())
+		f, err := g.frames.mainFrame(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +178,7 @@ func TestCrashOfOneTab(t *testing.T) {
 		t.Fatal(err)
 	}
 	devtools.Start(first.session, cdpage.Crash, cdp.Empty{})
-	if err := first.until(t.Context(), func(*navigation) bool { return false }); tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(), "crashed") {
+	if err := first.tracker.Wait(t.Context(), func(*navigation.State) bool { return false }); tool.KindOf(err) != tool.Failed || !strings.Contains(err.Error(), "crashed") {
 		t.Errorf("whoever waits for a page that crashed is told %v", err)
 	}
 	if _, err := first.Acquire(t.Context()); err == nil || !strings.Contains(err.Error(), "crashed") {

@@ -1,6 +1,6 @@
 function () {
-  // What answered, and its first words where they are few enough to be a
-  // proxy's.
+  // The status of the response, and the text of a page short enough to be a proxy's
+  // error.
   const entry = performance.getEntriesByType('navigation')[0];
   const body = document.body;
   const text = body && body.childElementCount <= 1 ? body.textContent.trim().slice(0, 200) : '';
