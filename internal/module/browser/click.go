@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"callgate/internal/module"
+	"callgate/internal/module/browser/content"
 	"callgate/internal/module/browser/element"
 	"callgate/internal/module/browser/page"
 	"callgate/tool"
@@ -56,7 +57,7 @@ type targetArgs struct {
 }
 
 // target is what is pointed at, by one way and not more; words is the third.
-func (p targetArgs) target(name, words string) (page.Target, error) {
+func (p targetArgs) target(name, words string) (content.Target, error) {
 	n := 0
 	for _, s := range []string{p.Ref, p.Selector, words} {
 		if s != "" {
@@ -64,10 +65,10 @@ func (p targetArgs) target(name, words string) (page.Target, error) {
 		}
 	}
 	if n != 1 {
-		return page.Target{}, tool.Errorf(Namespace, tool.Invalid, "ref, selector and %s are three ways to point at an element; %d were given", name, n).
+		return content.Target{}, tool.Errorf(Namespace, tool.Invalid, "ref, selector and %s are three ways to point at an element; %d were given", name, n).
 			WithHint("give one of them")
 	}
-	return page.Target{Ref: p.Ref, Selector: p.Selector, Text: words}, nil
+	return content.Target{Ref: p.Ref, Selector: p.Selector, Text: words}, nil
 }
 
 type dialogArgs struct {
@@ -102,7 +103,7 @@ func click(ctx context.Context, v *pageCall, in clickArgs) (*tool.Result, error)
 
 // actOn finds an element, does something to it, waits for what that begins, and
 // says what came of it.
-func (v *pageCall) actOn(ctx context.Context, tab string, at page.Target, dialog dialogArgs, roles []string, do func(context.Context, *element.Element) (string, error)) (*tool.Result, error) {
+func (v *pageCall) actOn(ctx context.Context, tab string, at content.Target, dialog dialogArgs, roles []string, do func(context.Context, *element.Element) (string, error)) (*tool.Result, error) {
 	t, done, err := v.tab(ctx, tab)
 	if err != nil {
 		return nil, err

@@ -17,8 +17,7 @@ func (t *Tab) event(e any) {
 	case *cdpage.EventFrameNavigated:
 		if e.Frame.ParentID == "" {
 			// First, so that a caller who sees the new document meets nothing of the old one.
-			t.frames.reset(e.Frame.ID)
-			t.refs.reset()
+			t.content.Reset(e.Frame.ID)
 		}
 		t.tracker.Handle(e)
 	case *cdpage.EventFileChooserOpened:
@@ -43,7 +42,7 @@ func (t *Tab) frameEvent(s *devtools.Session, e any) bool {
 	case *fetch.EventAuthRequired:
 		t.network.authenticate(s, e)
 	case *cdpage.EventFrameAttached:
-		t.frames.add(e.FrameID)
+		t.content.AddFrame(e.FrameID)
 	case *cdpage.EventJavascriptDialogOpening:
 		t.dialog(e)
 	case *cdpage.EventJavascriptDialogClosed:
@@ -51,7 +50,7 @@ func (t *Tab) frameEvent(s *devtools.Session, e any) bool {
 	case devtools.Attached:
 		t.attachFrame(e)
 	case *target.EventDetachedFromTarget:
-		t.frames.detach(e.SessionID)
+		t.content.DetachFrame(e.SessionID)
 	default:
 		return false
 	}
@@ -61,7 +60,7 @@ func (t *Tab) frameEvent(s *devtools.Session, e any) bool {
 // attachFrame sets up a frame with a process of its own, or lets a worker run.
 func (t *Tab) attachFrame(a devtools.Attached) {
 	if a.Target.Type == "iframe" {
-		t.frames.attach(a.Session, cdp.FrameID(a.Target.TargetID))
+		t.content.AttachFrame(a.Session, cdp.FrameID(a.Target.TargetID))
 		a.Session.Handle(func(e any) { t.frameEvent(a.Session, e) })
 		setUpFrame(a.Session)
 	}

@@ -135,7 +135,7 @@ func TestAddressForms(t *testing.T) {
 		if _, err := g.Navigate(t.Context(), "http://public.test/", 5*time.Second); err != nil || w.Greeted() == 0 {
 			t.Fatalf("the public server was not reached: %v", err)
 		}
-		f, err := g.frames.mainFrame(t.Context())
+		f, err := g.content.MainFrame(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -68,7 +68,7 @@ func (t *Tab) result(ctx context.Context, loading bool) (NavigationResult, error
 		Status int
 		Text   string
 	}
-	main, err := t.frames.mainFrame(ctx)
+	main, err := t.content.MainFrame(ctx)
 	if err == nil {
 		err = main.Call(ctx, "response", &facts)
 	}

@@ -111,7 +111,7 @@ func (p *Profile) downloadEvent(e any) {
 	switch e := e.(type) {
 	case *browser.EventDownloadWillBegin:
 		p.cond.Lock()
-		owner := p.find(func(t *Tab) bool { return t.frames.has(e.FrameID) })
+		owner := p.find(func(t *Tab) bool { return t.content.HasFrame(e.FrameID) })
 		tab := firstID(owner, p.current)
 		p.cond.Unlock()
 		p.Downloads.begin(tab, e)

@@ -10,6 +10,8 @@ import (
 	cdpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/target"
 
+	"callgate/internal/module/browser/axtree"
+	"callgate/internal/module/browser/content"
 	"callgate/internal/module/browser/devtools"
 	"callgate/internal/module/browser/element"
 	"callgate/internal/module/browser/navigation"
@@ -26,8 +28,7 @@ type Tab struct {
 	turn    chan struct{} // holds a token while a call uses the tab
 
 	tracker *navigation.Tracker
-	frames  *frameSet
-	refs    *references
+	content *content.Content
 	network *network
 	health  *health
 	answer  atomic.Pointer[dialogAnswer]
@@ -46,8 +47,7 @@ func newTab(id string, p *Profile, a devtools.Attached) *Tab {
 	main := cdp.FrameID(a.Target.TargetID)
 	t := &Tab{
 		ID: id, profile: p, session: a.Session, target: a.Target.TargetID, turn: make(chan struct{}, 1),
-		frames:  &frameSet{session: a.Session, main: main},
-		refs:    newReferences(),
+		content: content.New(a.Session, main),
 		network: &network{guard: p.options.Guard},
 		health:  &health{tab: id, session: a.Session, browserDone: p.Done()},
 	}
@@ -136,12 +136,25 @@ func (t *Tab) Explain(err error) error { return t.health.explain(err) }
 
 // Find finds an element. Where a text matches several, it means those of the given
 // roles.
-func (t *Tab) Find(ctx context.Context, at Target, roles ...string) (*element.Element, error) {
-	el, err := locator{reader{t.frames, t.refs}}.find(ctx, at, roles)
+func (t *Tab) Find(ctx context.Context, at content.Target, roles ...string) (*element.Element, error) {
+	el, err := t.content.Find(ctx, at, roles)
 	if err != nil {
 		return nil, t.Explain(err)
 	}
 	return el, nil
+}
+
+// Read returns what a reader sees of the page, and after it the content of its frames.
+func (t *Tab) Read(ctx context.Context) (content.Text, error) {
+	text, err := t.content.Read(ctx)
+	return text, t.Explain(err)
+}
+
+// Tree returns the accessibility tree of the page, with the trees of its frames in
+// their places, and a function that gives one of its nodes a reference.
+func (t *Tab) Tree(ctx context.Context) (*axtree.Node, func(*axtree.Node) string, error) {
+	root, refer, err := t.content.Tree(ctx)
+	return root, refer, t.Explain(err)
 }
 
 // Press presses keys where the focus of the page is.

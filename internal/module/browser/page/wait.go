@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/module/browser/content"
 	"callgate/internal/module/browser/devtools"
 	"callgate/internal/module/browser/frames"
 	"callgate/internal/module/browser/navigation"
@@ -35,9 +36,9 @@ func (t *Tab) Await(ctx context.Context, c WaitCondition) (bool, error) {
 	case c.Document > 0:
 		err = t.tracker.Wait(ctx, func(s *navigation.State) bool { return s.Document > c.Document && s.Parsed() })
 	case c.Idle:
-		err = waitIdle(ctx, t.tracker, t.frames)
+		err = waitIdle(ctx, t.tracker, t.content)
 	default:
-		err = waitShows(ctx, reader{t.frames, t.refs}, c)
+		err = waitShows(ctx, t.content, c)
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return false, nil
@@ -46,12 +47,12 @@ func (t *Tab) Await(ctx context.Context, c WaitCondition) (bool, error) {
 }
 
 // waitIdle waits until the document has loaded and then does not change for a while.
-func waitIdle(ctx context.Context, tracker *navigation.Tracker, set *frameSet) error {
+func waitIdle(ctx context.Context, tracker *navigation.Tracker, c *content.Content) error {
 	for {
 		if err := tracker.Wait(ctx, (*navigation.State).Idle); err != nil {
 			return err
 		}
-		main, err := set.mainFrame(ctx)
+		main, err := c.MainFrame(ctx)
 		if err != nil {
 			return err
 		}
@@ -64,15 +65,15 @@ func waitIdle(ctx context.Context, tracker *navigation.Tracker, set *frameSet) e
 }
 
 // waitShows looks at the page until a text or an element shows, or no longer does.
-func waitShows(ctx context.Context, r reader, c WaitCondition) error {
+func waitShows(ctx context.Context, shown *content.Content, c WaitCondition) error {
 	for {
-		shown, err := r.shows(ctx, c.Text+c.Gone, c.Selector)
+		there, err := shown.Shows(ctx, c.Text+c.Gone, c.Selector)
 		var thrown frames.ScriptError
 		switch {
 		case errors.As(err, &thrown):
 			return tool.Errorf(op, tool.Invalid, "%q is not a CSS selector", tool.Truncate(c.Selector)).
 				WithHint("write one like #id, .class, table.results tr")
-		case err == nil && shown == (c.Gone == ""):
+		case err == nil && there == (c.Gone == ""):
 			return nil
 		case isFinal(err):
 			return err

@@ -1,4 +1,4 @@
-package page
+package content
 
 import (
 	"context"
@@ -23,27 +23,26 @@ type Target struct {
 	Text     string // its name, or the text on it
 }
 
-// locator finds elements in the documents of a tab.
-type locator struct{ reader }
-
-func (l locator) find(ctx context.Context, at Target, roles []string) (*element.Element, error) {
-	all, err := l.frames.list(ctx)
+// Find finds an element. Where a text matches several, it means those of the given
+// roles.
+func (c *Content) Find(ctx context.Context, at Target, roles []string) (*element.Element, error) {
+	all, err := c.frames.list(ctx)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case at.Ref != "":
-		return l.byRef(ctx, all, at.Ref)
+		return c.byRef(ctx, all, at.Ref)
 	case at.Selector != "":
 		return bySelector(ctx, all, at.Selector)
 	default:
-		return l.byText(ctx, all, at.Text, roles)
+		return c.byText(ctx, all, at.Text, roles)
 	}
 }
 
-func (l locator) byRef(ctx context.Context, all frames.Frames, ref string) (*element.Element, error) {
+func (c *Content) byRef(ctx context.Context, all frames.Frames, ref string) (*element.Element, error) {
 	ref = strings.Trim(strings.TrimSpace(ref), "[]")
-	e, ok := l.refs.find(ref)
+	e, ok := c.refs.find(ref)
 	if !ok {
 		return nil, stale(ref)
 	}
@@ -101,10 +100,12 @@ func bySelector(ctx context.Context, all frames.Frames, selector string) (*eleme
 		WithHint(lookHint)
 }
 
+const op = "web.browse"
+
 const lookHint = `look at the page with web.browse.read, format "tree"; if it is still to come, wait for it with web.browse.wait`
 
-func (l locator) byText(ctx context.Context, all frames.Frames, text string, roles []string) (*element.Element, error) {
-	root, refer, err := l.tree(ctx)
+func (c *Content) byText(ctx context.Context, all frames.Frames, text string, roles []string) (*element.Element, error) {
+	root, refer, err := c.Tree(ctx)
 	if err != nil {
 		return nil, err
 	}

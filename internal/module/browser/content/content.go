@@ -1,4 +1,6 @@
-package page
+// Package content reads what a tab shows: the text and the accessibility tree of its
+// documents, and the elements in them.
+package content
 
 import (
 	"context"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/target"
 
 	"callgate/internal/module/browser/axtree"
 	"callgate/internal/module/browser/devtools"
@@ -26,31 +29,43 @@ type Text struct {
 // maxHTML bounds the text of one page.
 const maxHTML = 4 << 20
 
-// Read returns what a reader sees of the page, and after it the content of its frames.
-func (t *Tab) Read(ctx context.Context) (Text, error) {
-	text, err := reader{t.frames, t.refs}.text(ctx)
-	if err != nil {
-		return Text{}, t.Explain(err)
-	}
-	return text, nil
-}
-
-// Tree returns the accessibility tree of the page, with the trees of its frames in
-// their places, and a function that gives one of its nodes a reference.
-func (t *Tab) Tree(ctx context.Context) (*axtree.Node, func(*axtree.Node) string, error) {
-	root, refer, err := reader{t.frames, t.refs}.tree(ctx)
-	return root, refer, t.Explain(err)
-}
-
-// reader reads the documents of a tab.
-type reader struct {
-	frames *frameSet
+// Content is what a tab shows: its documents and the references to their elements.
+type Content struct {
+	frames frameSet
 	refs   *references
 }
 
-// text returns what a reader sees of the page.
-func (r reader) text(ctx context.Context) (Text, error) {
-	all, err := r.frames.list(ctx)
+// New returns the content of the tab of a session, whose main frame is given.
+func New(s *devtools.Session, main cdp.FrameID) *Content {
+	return &Content{frames: frameSet{session: s, main: main}, refs: newReferences()}
+}
+
+// Reset begins a new document: references to elements of the old one end.
+func (c *Content) Reset(main cdp.FrameID) {
+	c.frames.reset(main)
+	c.refs.reset()
+}
+
+// AddFrame notes a frame of the document.
+func (c *Content) AddFrame(frame cdp.FrameID) { c.frames.add(frame) }
+
+// AttachFrame notes a frame of the document that has a session of its own.
+func (c *Content) AttachFrame(s *devtools.Session, frame cdp.FrameID) { c.frames.attach(s, frame) }
+
+// DetachFrame removes the frame of a session that ended.
+func (c *Content) DetachFrame(session target.SessionID) { c.frames.detach(session) }
+
+// HasFrame reports whether a frame is or was one of the document's.
+func (c *Content) HasFrame(frame cdp.FrameID) bool { return c.frames.has(frame) }
+
+// MainFrame returns the page's own document.
+func (c *Content) MainFrame(ctx context.Context) (*frames.Frame, error) {
+	return c.frames.mainFrame(ctx)
+}
+
+// Read returns what a reader sees of the page, and after it the content of its frames.
+func (c *Content) Read(ctx context.Context) (Text, error) {
+	all, err := c.frames.list(ctx)
 	if err != nil {
 		return Text{}, err
 	}
@@ -83,10 +98,11 @@ func (r reader) text(ctx context.Context) (Text, error) {
 	return out, nil
 }
 
-// tree returns the accessibility tree of the page.
-func (r reader) tree(ctx context.Context) (*axtree.Node, func(*axtree.Node) string, error) {
-	document := r.refs.present()
-	all, err := r.frames.list(ctx)
+// Tree returns the accessibility tree of the page, with the trees of its frames in
+// their places, and a function that gives one of its nodes a reference.
+func (c *Content) Tree(ctx context.Context) (*axtree.Node, func(*axtree.Node) string, error) {
+	document := c.refs.present()
+	all, err := c.frames.list(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,7 +111,7 @@ func (r reader) tree(ctx context.Context) (*axtree.Node, func(*axtree.Node) stri
 		return nil, nil, err
 	}
 	refer := func(n *axtree.Node) string {
-		return r.refs.refer(document, elementKey{all[n.Frame].ID, cdp.BackendNodeID(n.Backend)}, describe(n))
+		return c.refs.refer(document, elementKey{all[n.Frame].ID, cdp.BackendNodeID(n.Backend)}, describe(n))
 	}
 	return root, refer, nil
 }
@@ -131,9 +147,9 @@ func frameTree(ctx context.Context, all frames.Frames, i int) (*axtree.Node, err
 	}), nil
 }
 
-// shows reports whether one of the frames shows a text or an element.
-func (r reader) shows(ctx context.Context, text, selector string) (bool, error) {
-	all, err := r.frames.list(ctx)
+// Shows reports whether one of the frames shows a text or, without one, an element.
+func (c *Content) Shows(ctx context.Context, text, selector string) (bool, error) {
+	all, err := c.frames.list(ctx)
 	if err != nil {
 		return false, err
 	}
