@@ -205,7 +205,7 @@ func TestTabsHaveALimit(t *testing.T) {
 	g := newHouse(t).session("s", settings{"private_hosts": []any{"127.0.0.1"}, "max_tabs": 3})
 	g.call("navigate", args{"url": s.URL})
 	r := g.call("click", args{"text": "Many"})
-	holds(t, r.Summary, "one tab more than there may be")
+	holds(t, r.Summary, "more tabs than are allowed")
 	tabs := data[struct{ Tabs []struct{ Tab string } }](t, g.call("tabs", args{})).Tabs
 	if len(tabs) != 3 {
 		t.Errorf("%d tabs are open", len(tabs))
