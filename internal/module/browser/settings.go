@@ -22,7 +22,7 @@ type Settings struct {
 	Headless   bool           `config:"headless" help:"whether it runs without a window"`
 	Locale     string         `config:"locale" help:"the language that pages are asked for, as en-US"`
 
-	AllowedHosts []string `constraint:"allowed_hosts" help:"only these hosts are reached, by pages and whatever they load; empty: all that are public"`
+	AllowedHosts []string `constraint:"allowed_hosts" help:"only these hosts are reached, by pages and what they load; empty: all public ones"`
 	DeniedHosts  []string `constraint:"denied_hosts" help:"these hosts never are"`
 	PrivateHosts []string `constraint:"private_hosts" help:"hosts, addresses or prefixes that may be reached though they are not public"`
 	MaxTabs      int      `constraint:"max_tabs" range:"1,50" help:"how many tabs a session may have open"`

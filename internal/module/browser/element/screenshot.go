@@ -17,18 +17,18 @@ type Shot struct {
 	MIME          string
 	Data          []byte
 	Width, Height int
-	Cut           bool // the page is longer
+	Cut           bool // the page is larger
 }
 
 const (
-	// What the strictest of the model APIs takes.
-	maxShot  = 3_500_000 // bytes
-	maxSide  = 8_000     // pixels
-	maxPixel = 12_000_000
+	// The limits of the strictest model API.
+	maxBytes  = 3_500_000
+	maxSide   = 8_000 // pixels
+	maxPixels = 12_000_000
 )
 
-// Screenshot takes a picture of what the window shows, of the whole page, or
-// of an element.
+// Screenshot takes a picture of what the window shows, of the whole page, or of an
+// element.
 func Screenshot(ctx context.Context, s *devtools.Session, full bool, el *Element, format string) (Shot, error) {
 	m, err := devtools.Call(ctx, s, cdpage.GetLayoutMetrics, cdp.Empty{})
 	if err != nil {
@@ -49,24 +49,24 @@ func Screenshot(ctx context.Context, s *devtools.Session, full bool, el *Element
 	if clip.Width < 1 || clip.Height < 1 {
 		return Shot{}, tool.Errorf(op, tool.Failed, "there is nothing to see: it has no size")
 	}
-	if n := clip.Width * clip.Height; n > maxPixel {
-		clip.Scale = math.Sqrt(maxPixel / n)
+	if n := clip.Width * clip.Height; n > maxPixels {
+		clip.Scale = math.Sqrt(maxPixels / n)
 	}
 	shot.Width, shot.Height = int(clip.Width*clip.Scale), int(clip.Height*clip.Scale)
 	return shot, shot.capture(ctx, s, clip, format)
 }
 
-// capture takes the picture, and takes it again, coarser, while it is too
-// large.
+// capture takes the picture, and again with less quality while it is too large.
 func (shot *Shot) capture(ctx context.Context, s *devtools.Session, clip cdpage.Viewport, format string) error {
 	type attempt struct {
 		format  cdpage.CaptureScreenshotFormat
 		quality int64
 		scale   float64
 	}
-	attempts := []attempt{{cdpage.CaptureScreenshotFormatJpeg, 80, 1}, {cdpage.CaptureScreenshotFormatJpeg, 60, 1}, {cdpage.CaptureScreenshotFormatJpeg, 60, 0.5}, {cdpage.CaptureScreenshotFormatJpeg, 40, 0.25}}
+	const jpeg, png = cdpage.CaptureScreenshotFormatJpeg, cdpage.CaptureScreenshotFormatPng
+	attempts := []attempt{{jpeg, 80, 1}, {jpeg, 60, 1}, {jpeg, 60, 0.5}, {jpeg, 40, 0.25}}
 	if format != "jpeg" {
-		attempts = append([]attempt{{cdpage.CaptureScreenshotFormatPng, 0, 1}}, attempts...)
+		attempts = append([]attempt{{png, 0, 1}}, attempts...)
 	}
 	for _, a := range attempts {
 		at := clip
@@ -79,16 +79,17 @@ func (shot *Shot) capture(ctx context.Context, s *devtools.Session, clip cdpage.
 		if err != nil {
 			return err
 		}
-		if len(got.Data) <= maxShot {
+		if len(got.Data) <= maxBytes {
 			shot.MIME, shot.Data = "image/"+string(a.format), got.Data
 			shot.Width, shot.Height = int(clip.Width*at.Scale), int(clip.Height*at.Scale)
 			return nil
 		}
 	}
-	return tool.Errorf(op, tool.Failed, "the picture is too large").WithHint("take one of an element, or without full_page")
+	return tool.Errorf(op, tool.Failed, "the picture is too large").
+		WithHint("take one of an element, or without full_page")
 }
 
-// box is the element's place on the page, once it stands still.
+// box scrolls the element into view and returns its place on the page.
 func (e *Element) box(ctx context.Context, scrollX, scrollY float64) (cdpage.Viewport, error) {
 	var state string
 	if err := e.run(ctx, "ready", &state, true); err != nil {
@@ -98,9 +99,9 @@ func (e *Element) box(ctx context.Context, scrollX, scrollY float64) (cdpage.Vie
 	case "stale":
 		return cdpage.Viewport{}, Stale(e.What)
 	case "hidden":
-		return cdpage.Viewport{}, e.hindered(state)
+		return cdpage.Viewport{}, e.obstructed(state)
 	}
-	// Bringing it into view may have scrolled the page.
+	// The page may have scrolled.
 	m, err := devtools.Call(ctx, e.page, cdpage.GetLayoutMetrics, cdp.Empty{})
 	if err == nil {
 		scrollX, scrollY = m.CSSVisualViewport.PageX, m.CSSVisualViewport.PageY
@@ -113,5 +114,7 @@ func (e *Element) box(ctx context.Context, scrollX, scrollY float64) (cdpage.Vie
 	q := box.Model.Border
 	left, right := min(q[0], q[2], q[4], q[6]), max(q[0], q[2], q[4], q[6])
 	top, bottom := min(q[1], q[3], q[5], q[7]), max(q[1], q[3], q[5], q[7])
-	return cdpage.Viewport{X: left + x + scrollX, Y: top + y + scrollY, Width: right - left, Height: bottom - top, Scale: 1}, err
+	return cdpage.Viewport{
+		X: left + x + scrollX, Y: top + y + scrollY, Width: right - left, Height: bottom - top, Scale: 1,
+	}, err
 }

@@ -14,15 +14,15 @@ import (
 	"callgate/tool"
 )
 
-// readiness is how long an element has to become one that can be acted on.
-const readiness = 5 * time.Second
+// readyTimeout bounds how long an element may take until it can be used.
+const readyTimeout = 5 * time.Second
 
 type point struct{ x, y float64 }
 
-// ready waits until the element is in view, still, enabled and not covered,
-// and returns where to click it.
+// ready waits until the element is in view, enabled, not moving and not covered, and
+// returns where to click it.
 func (e *Element) ready(ctx context.Context) (point, error) {
-	limit, cancel := context.WithTimeout(ctx, readiness)
+	limit, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	obstacle := ""
 	for {
@@ -43,12 +43,12 @@ func (e *Element) ready(ctx context.Context) (point, error) {
 			if ctx.Err() != nil {
 				return point{}, ctx.Err()
 			}
-			return point{}, e.hindered(obstacle)
+			return point{}, e.obstructed(obstacle)
 		}
 	}
 }
 
-// clickPoint says where the element can be clicked, or what is in the way.
+// clickPoint returns where the element can be clicked, or what is in the way.
 func (e *Element) clickPoint(ctx context.Context) (at point, obstacle string, err error) {
 	var state string
 	if err := e.run(ctx, "ready", &state, true); err != nil || state != "ok" {
@@ -56,29 +56,31 @@ func (e *Element) clickPoint(ctx context.Context) (at point, obstacle string, er
 	}
 	local, err := e.center(ctx)
 	if err != nil {
-		return point{}, "hidden", nil // it has no place: it went as we looked
+		return point{}, "hidden", nil // it was removed meanwhile
 	}
 	x, y, err := e.all.Offset(ctx, e.frame)
 	return point{local.x + x, local.y + y}, "", err
 }
 
-func (e *Element) hindered(obstacle string) error {
+// obstructed is the error for an element that cannot be used.
+func (e *Element) obstructed(obstacle string) error {
 	err := &tool.Error{Op: op, Kind: tool.Failed}
 	switch obstacle {
 	case "hidden":
-		err.Message, err.Hint = e.What+" is not visible", "something else may have to be opened first: look with web.browse.read"
+		err.Message = e.What + " is not visible"
+		err.Hint = "something else may have to be opened first: look with web.browse.read"
 	case "disabled":
 		err.Message, err.Hint = e.What+" is disabled", "fill in what it waits for first: look with web.browse.read"
 	case "moving":
-		err.Message, err.Hint = e.What+" does not stand still", "wait for the page with web.browse.wait"
+		err.Message, err.Hint = e.What+" keeps moving", "wait for the page with web.browse.wait"
 	default:
 		err.Message, err.Hint = e.What+" is "+obstacle, "close what covers it first"
 	}
 	return err
 }
 
-// center is the middle of the first part of the element that has a size, in
-// the window of its process.
+// center returns the middle of the first part of the element that has a size, in the
+// viewport of its process.
 func (e *Element) center(ctx context.Context) (point, error) {
 	got, err := devtools.Call(ctx, e.frame.Session, dom.GetContentQuads, dom.GetContentQuadsParams{ObjectID: e.object})
 	if err != nil {
@@ -108,13 +110,16 @@ func (e *Element) Click(ctx context.Context, button string, count int) error {
 	if err != nil {
 		return err
 	}
-	which := input.MouseButton(button)
-	held := map[string]int64{"left": 1, "right": 2, "middle": 4}[button]
+	pressed := map[string]int64{"left": 1, "right": 2, "middle": 4}[button]
 	events := []input.DispatchMouseEventParams{{Type: input.DispatchMouseEventTypeMouseMoved}}
 	for n := range count {
-		events = append(events,
-			input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, Button: which, Buttons: held, ClickCount: int64(n + 1)},
-			input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseReleased, Button: which, ClickCount: int64(n + 1)})
+		down := input.DispatchMouseEventParams{
+			Type: input.DispatchMouseEventTypeMousePressed, Button: input.MouseButton(button),
+			Buttons: pressed, ClickCount: int64(n + 1),
+		}
+		up := down
+		up.Type, up.Buttons = input.DispatchMouseEventTypeMouseReleased, 0
+		events = append(events, down, up)
 	}
 	for i, ev := range events {
 		ev.X, ev.Y = at.x, at.y
@@ -129,7 +134,7 @@ func (e *Element) Click(ctx context.Context, button string, count int) error {
 	return nil
 }
 
-// Select chooses options of a list by their value or name.
+// Select chooses options of a list by their values or names, and returns what is chosen.
 func (e *Element) Select(ctx context.Context, values []string) ([]string, error) {
 	var got struct {
 		Chosen, Offered   []string
@@ -144,7 +149,7 @@ func (e *Element) Select(ctx context.Context, values []string) ([]string, error)
 	case "stale":
 		return nil, Stale(e.What)
 	case "disabled":
-		return nil, e.hindered(state)
+		return nil, e.obstructed(state)
 	}
 	err := e.run(ctx, "select", &got, values)
 	var thrown frames.ScriptError
