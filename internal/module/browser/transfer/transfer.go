@@ -1,6 +1,5 @@
-// Package transfer is the border between a browser and a workspace: what pages
-// give comes in under a name that is safe and new, and what they are given goes
-// out as a copy.
+// Package transfer moves files between a browser and a workspace: a download gets a name
+// that is safe and new, and an upload is a copy.
 package transfer
 
 import (
@@ -17,11 +16,11 @@ import (
 	"callgate/tool"
 )
 
-// Folder is where downloads are put in the workspace.
+// Folder is the folder of the workspace for downloads.
 const Folder = "downloads"
 
-// SaveDownload moves a file that has arrived into the workspace, under a name that
-// nothing there has, and returns its path there.
+// SaveDownload moves a downloaded file into the workspace under a name that is not
+// taken, and returns its path there.
 func SaveDownload(op string, g tool.Grant, suggested, file string) (string, error) {
 	defer os.Remove(file)
 	w, err := workfile.New(op, g)
@@ -52,7 +51,8 @@ func SaveDownload(op string, g tool.Grant, suggested, file string) (string, erro
 		}
 		return path, nil
 	}
-	return "", tool.Errorf(op, tool.Conflict, "every name for %q is taken in %s", tool.Truncate(suggested), Folder)
+	return "", tool.Errorf(op, tool.Conflict, "every name for %q is taken in %s", tool.Truncate(suggested), Folder).
+		WithHint("move or delete files in %s first", Folder)
 }
 
 func put(w workfile.Workspace, path string, from io.Reader) error {
@@ -75,8 +75,8 @@ func put(w workfile.Workspace, path string, from io.Reader) error {
 // maxName bounds a file's name, in bytes.
 const maxName = 120
 
-// safeName makes a name that a page suggests one that is safe on every system:
-// no folders, nothing hidden, nothing that would not be seen, no device.
+// safeName makes a name that a page suggests safe on every system: without folders and
+// invisible characters, not hidden, and not a device.
 func safeName(suggested string) (stem, ext string) {
 	name := suggested[strings.LastIndexAny(suggested, `/\`)+1:]
 	name = strings.Map(func(r rune) rune {
@@ -118,33 +118,34 @@ func reserved(stem string) bool {
 	case "con", "prn", "aux", "nul":
 		return true
 	}
-	return len(first) == 4 && (strings.HasPrefix(first, "com") || strings.HasPrefix(first, "lpt")) && first[3] >= '0' && first[3] <= '9'
+	port := strings.HasPrefix(first, "com") || strings.HasPrefix(first, "lpt")
+	return port && len(first) == 4 && first[3] >= '0' && first[3] <= '9'
 }
 
-// maxUpload bounds what is given to a page at once.
+// maxUpload bounds the files of one upload together, in bytes.
 const maxUpload = 200 << 20
 
-// StageUpload copies files of the workspace into a folder where the browser may read
-// them, and returns their paths there.
+// StageUpload copies files of the workspace into a folder that the browser may read, and
+// returns their paths there.
 func StageUpload(op string, g tool.Grant, folder string, paths []string) ([]string, error) {
 	w, err := workfile.New(op, g)
 	if err != nil {
 		return nil, err
 	}
-	var lent []string
+	var staged []string
 	left := int64(maxUpload)
 	for i, path := range paths {
-		n, to, err := lendOne(op, w, path, filepath.Join(folder, fmt.Sprint(i)), left)
+		n, to, err := stageFile(op, w, path, filepath.Join(folder, fmt.Sprint(i)), left)
 		if err != nil {
 			return nil, err
 		}
 		left -= n
-		lent = append(lent, to)
+		staged = append(staged, to)
 	}
-	return lent, nil
+	return staged, nil
 }
 
-func lendOne(op string, w workfile.Workspace, path, folder string, left int64) (int64, string, error) {
+func stageFile(op string, w workfile.Workspace, path, folder string, left int64) (int64, string, error) {
 	from, shown, err := w.Open(path)
 	if err != nil {
 		return 0, "", err
@@ -160,7 +161,8 @@ func lendOne(op string, w workfile.Workspace, path, folder string, left int64) (
 	}
 	n, err := io.Copy(to, io.LimitReader(from, left+1))
 	if err = errors.Join(err, to.Close()); err == nil && n > left {
-		err = tool.Errorf(op, tool.Invalid, "the files are larger than %d MiB together", maxUpload>>20).WithHint("give fewer, or smaller ones")
+		err = tool.Errorf(op, tool.Invalid, "the files are larger than %d MiB together", maxUpload>>20).
+			WithHint("give fewer, or smaller ones")
 	}
 	return n, name, err
 }
