@@ -19,7 +19,8 @@ func shop(t testing.TB) *httptest.Server {
 	mux := http.NewServeMux()
 	page := func(w http.ResponseWriter, title, body string) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprintf(w, "<!doctype html><html lang=en><head><title>%s</title><style>.gone{display:none}</style></head><body>%s</body></html>", title, body)
+		fmt.Fprintf(w, "<!doctype html><html lang=en><head><title>%s</title><style>.gone{display:none}</style></head>"+
+			"<body>%s</body></html>", title, body)
 	}
 	user := func(r *http.Request) string {
 		if c, err := r.Cookie("user"); err == nil {
@@ -41,10 +42,12 @@ func shop(t testing.TB) *httptest.Server {
 		page(w, "Sign in", `<h1>Sign in</h1><form method=post action=/login>
 			<label>Name <input name=name></label>
 			<label>Password <input type=password name=password></label>
-			<label>Country <select name=country><option value=de>Germany</option><option value=fr>France</option><option disabled>Atlantis</option></select></label>
+			<label>Country <select name=country><option value=de>Germany</option><option value=fr>France</option>
+			<option disabled>Atlantis</option></select></label>
 			<label><input type=checkbox name=terms> I agree</label>
 			<button disabled id=go>Enter the shop</button></form>
-			<script>document.querySelector('[name=terms]').onchange = e => document.querySelector('#go').disabled = !e.target.checked</script>`)
+			<script>document.querySelector('[name=terms]').onchange = e => {
+				document.querySelector('#go').disabled = !e.target.checked }</script>`)
 	})
 	mux.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) {
 		if r.FormValue("password") != "open sesame" || r.FormValue("country") != "fr" {
@@ -64,7 +67,7 @@ func shop(t testing.TB) *httptest.Server {
 			<table><thead><tr><th>Item<th>Price</thead><tbody><tr><td>Lamp<td>20 €<tr><td>Chair<td>45 €</tbody></table>
 			<a href="/report.csv" download>Report</a>
 			<button onclick="window.open('/help')">Help</button>
-			<button onclick="document.querySelector('#said').textContent = confirm('Delete everything?') ? 'deleted' : 'kept'">Delete</button>
+			<button onclick="said.textContent = confirm('Delete everything?') ? 'deleted' : 'kept'">Delete</button>
 			<output id=said></output>
 			<a href="/feed">Feed</a>
 			<iframe src="/frame" title="The till"></iframe>`)
@@ -82,9 +85,11 @@ func shop(t testing.TB) *httptest.Server {
 	mux.HandleFunc("GET /feed", func(w http.ResponseWriter, r *http.Request) {
 		page(w, "Feed", `<h1>Feed</h1><ol id=list></ol><script>
 			let n = 0;
-			function more() { for (let i = 0; i < 20; i++) { const li = document.createElement('li'); li.style.height = '80px'; li.textContent = 'Entry ' + (++n); list.append(li); } }
+			function more() { for (let i = 0; i < 20; i++) { const li = document.createElement('li');
+				li.style.height = '80px'; li.textContent = 'Entry ' + (++n); list.append(li); } }
 			more();
-			addEventListener('scroll', () => { if (n < 100 && innerHeight + scrollY > document.body.scrollHeight - 50) setTimeout(more, 20); });
+			addEventListener('scroll', () => {
+				if (n < 100 && innerHeight + scrollY > document.body.scrollHeight - 50) setTimeout(more, 20); });
 		</script>`)
 	})
 	mux.HandleFunc("POST /upload", func(w http.ResponseWriter, r *http.Request) {
@@ -101,77 +106,79 @@ func shop(t testing.TB) *httptest.Server {
 		page(w, "Thanks", `<p>Got `+html.EscapeString(h.Filename)+`: `+html.EscapeString(b.String())+`</p>`)
 	})
 	mux.HandleFunc("GET /upload", func(w http.ResponseWriter, r *http.Request) {
-		page(w, "Upload", `<form method=post enctype=multipart/form-data><input type=file name=file><button>Send</button></form>`)
+		page(w, "Upload", `<form method=post enctype=multipart/form-data><input type=file name=file>
+			<button>Send</button></form>`)
 	})
-	s := httptest.NewServer(mux)
-	t.Cleanup(s.Close)
-	return s
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server
 }
 
-// A whole errand, by tool calls alone.
-func TestErrand(t *testing.T) {
-	g, s := newGround(t), shop(t)
-	r := g.call("navigate", args{"url": s.URL})
+// A person's way through an application, by tool calls alone.
+func TestShop(t *testing.T) {
+	t.Parallel()
+	s, web := newSession(t), shop(t)
+	r := s.call("navigate", args{"url": web.URL})
 	if d := data[stateData](t, r); d.Status != 200 || d.Title != "Shop" || !strings.HasPrefix(d.Tab, "t_") {
 		t.Fatalf("%+v", d)
 	}
-	text := g.text(args{})
-	holds(t, text, "# Welcome to the shop", "You are nobody.", "[Sign in]("+s.URL+"/login)")
+	text := s.text(args{})
+	contains(t, text, "# Welcome to the shop", "You are nobody.", "[Sign in]("+web.URL+"/login)")
 	lacks(t, text, "never seen", "in a script")
 
-	g.call("click", args{"text": "Sign in"})
-	tree := g.tree()
-	holds(t, tree, `heading "Sign in" level=1`, `textbox "Name"`, "disabled")
-	g.call("type", args{"ref": ref(t, tree, "textbox", "Name"), "text": "Ada Ünlü 漢"})
-	g.call("type", args{"label": "Password", "text": "open sesame"})
-	if r := g.call("select", args{"label": "Country", "values": []string{"france"}}); !strings.Contains(string(r.Data), `"chosen":["France"]`) {
-		t.Errorf("chose %s", r.Data)
-	}
-	g.refused("not_found", "select", args{"label": "Country", "values": []string{"Spain"}}, "Germany")
-	g.call("click", args{"text": "I agree"})
-	r = g.call("click", args{"ref": ref(t, tree, "Enter the shop")})
-	if d := data[stateData](t, r); !d.Navigated || d.URL != s.URL+"/orders" {
+	s.call("click", args{"text": "Sign in"})
+	tree := s.tree()
+	contains(t, tree, `heading "Sign in" level=1`, `textbox "Name"`, "disabled")
+	s.call("type", args{"ref": ref(t, tree, "textbox", "Name"), "text": "Ada Ünlü 漢"})
+	s.call("type", args{"label": "Password", "text": "open sesame"})
+	r = s.call("select", args{"label": "Country", "values": []string{"france"}})
+	contains(t, string(r.Data), `"chosen":["France"]`)
+	s.refused("not_found", "select", args{"label": "Country", "values": []string{"Spain"}}, "Germany")
+	s.call("click", args{"text": "I agree"})
+	r = s.call("click", args{"ref": ref(t, tree, "Enter the shop")})
+	if d := data[stateData](t, r); !d.Navigated || d.URL != web.URL+"/orders" {
 		t.Fatalf("after the login: %s %s", r.Summary, r.Data)
 	}
 
-	text = g.text(args{})
-	holds(t, text, "Orders of Ada Ünlü 漢", "| Lamp", "45 €", "In the till: 65 €")
-	r = g.call("click", args{"text": "Help"})
+	text = s.text(args{})
+	contains(t, text, "Orders of Ada Ünlü 漢", "| Lamp", "45 €", "In the till: 65 €")
+	r = s.call("click", args{"text": "Help"})
 	popup := data[stateData](t, r).Popups
 	if len(popup) != 1 {
 		t.Fatalf("the help opened %s", r.Data)
 	}
-	holds(t, g.text(args{"tab": popup[0].Tab}), "Ask the keeper.")
-	holds(t, g.call("tabs", args{}).Content[0].Text, `"Help"`, `* t_`)
-	g.call("click", args{"tab": popup[0].Tab, "text": "Thank you"})
-	if r, err := g.try("wait", args{"tab": popup[0].Tab, "text": "never"}); err == nil || tool.KindOf(err) == tool.Timeout {
-		t.Errorf("the tab that closed itself could be used: %v %v", r, err)
+	contains(t, s.text(args{"tab": popup[0].Tab}), "Ask the keeper.")
+	contains(t, s.call("tabs", args{}).Content[0].Text, `"Help"`, `* t_`)
+	s.call("click", args{"tab": popup[0].Tab, "text": "Thank you"})
+	_, err := s.try("wait", args{"tab": popup[0].Tab, "text": "never"})
+	if err == nil || tool.KindOf(err) == tool.Timeout {
+		t.Errorf("the tab that closed itself could be used: %v", err)
 	}
 
-	r = g.call("click", args{"text": "Delete"})
-	if d := data[stateData](t, r).Dialogs; len(d) != 1 || d[0].Message != "Delete everything?" || d[0].Answer != "dismissed" {
+	r = s.call("click", args{"text": "Delete"})
+	asked := data[stateData](t, r).Dialogs
+	if len(asked) != 1 || asked[0].Message != "Delete everything?" || asked[0].Answer != "dismissed" {
 		t.Errorf("the question: %s", r.Data)
 	}
-	holds(t, g.text(args{}), "kept")
-	g.call("click", args{"text": "Delete", "dialog": "accept"})
-	holds(t, g.text(args{}), "deleted")
+	contains(t, s.text(args{}), "kept")
+	s.call("click", args{"text": "Delete", "dialog": "accept"})
+	contains(t, s.text(args{}), "deleted")
 
 	for _, want := range []string{"downloads/report of May.csv", "downloads/report of May (2).csv"} {
-		r = g.call("click", args{"text": "Report"})
-		if d := data[stateData](t, r).Downloads; len(d) != 1 || d[0].Path != want || d[0].State != "saved" {
-			t.Errorf("downloaded %s", r.Data)
+		if d := s.download("Report"); d.Path != want || d.State != "saved" {
+			t.Errorf("downloaded %+v, want %s", d, want)
 		}
-		holds(t, g.file(want), "lamp,20")
+		contains(t, s.file(want), "lamp,20")
 	}
 
-	tree = g.tree()
-	g.call("click", args{"ref": ref(t, tree, `button "Pay"`)})
-	holds(t, g.tree(), `button "Paid"`)
+	tree = s.tree()
+	s.call("click", args{"ref": ref(t, tree, `button "Pay"`)})
+	contains(t, s.tree(), `button "Paid"`)
 
-	g.call("click", args{"text": "Feed"})
-	lacks(t, g.text(args{}), "Entry 21")
-	g.call("type", args{"keys": []string{"End"}})
-	g.call("wait", args{"text": "Entry 40"})
-	g.call("back", args{})
-	holds(t, g.text(args{}), "Orders of Ada")
+	s.call("click", args{"text": "Feed"})
+	lacks(t, s.text(args{}), "Entry 21")
+	s.call("type", args{"keys": []string{"End"}})
+	s.call("wait", args{"text": "Entry 40"})
+	s.call("back", args{})
+	contains(t, s.text(args{}), "Orders of Ada")
 }

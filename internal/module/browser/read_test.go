@@ -12,8 +12,13 @@ func TestPageOf(t *testing.T) {
 		want          string
 		fails         bool
 	}{
-		"all": {"héllo", 0, 0, "héllo", false}, "first": {"héllo", 0, 2, "hé", false}, "middle": {"héllo", 1, 3, "éll", false}, "end": {"héllo", 3, 10, "lo", false},
-		"past": {"héllo", 5, 1, "", true}, "empty": {"", 0, 5, "", false}, "last": {"héllo", 4, 1, "o", false},
+		"all":    {"héllo", 0, 0, "héllo", false},
+		"first":  {"héllo", 0, 2, "hé", false},
+		"middle": {"héllo", 1, 3, "éll", false},
+		"end":    {"héllo", 3, 10, "lo", false},
+		"last":   {"héllo", 4, 1, "o", false},
+		"past":   {"héllo", 5, 1, "", true},
+		"empty":  {"", 0, 5, "", false},
 	} {
 		got, _, err := pageOf(c.text, c.offset, c.limit)
 		if got != c.want || (err != nil) != c.fails {
