@@ -34,6 +34,9 @@ func newSession(c *Conn, id target.SessionID) *Session {
 // Done is closed when the session has ended.
 func (s *Session) Done() <-chan struct{} { return s.done }
 
+// Crashed is closed when the page's process has died. The handler may see the event later.
+func (s *Session) Crashed() <-chan struct{} { return s.crashed }
+
 // Handle sets the session's handler, which is called with each event, including those
 // that arrived before. It may be called once.
 func (s *Session) Handle(handler func(event any)) {

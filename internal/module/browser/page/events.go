@@ -23,7 +23,6 @@ func (t *Tab) event(e any) {
 	case *cdpage.EventFileChooserOpened:
 		t.profile.note(Note{Kind: Chooser, Tab: t.ID})
 	case *inspector.EventTargetCrashed:
-		t.health.crash()
 		t.tracker.End(t.health.crashError())
 	default:
 		if !t.frameEvent(t.session, e) {

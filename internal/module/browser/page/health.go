@@ -3,7 +3,7 @@ package page
 import (
 	"context"
 	"errors"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto"
@@ -19,33 +19,18 @@ type health struct {
 	session     *devtools.Session
 	browserDone <-chan struct{}
 
-	mu      sync.Mutex
-	crashed bool
-	hung    bool
+	hung atomic.Bool
 }
 
-// crash notes that the page's process died.
-func (h *health) crash() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.crashed = true
-}
-
-func (h *health) isCrashed() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.crashed
-}
+// isCrashed reports whether the page's process died.
+func (h *health) isCrashed() bool { return isClosed(h.session.Crashed()) }
 
 // usable refuses a page that crashed, or that hung and still does.
 func (h *health) usable(ctx context.Context) error {
-	h.mu.Lock()
-	crashed, hung := h.crashed, h.hung
-	h.mu.Unlock()
 	switch {
-	case crashed:
+	case h.isCrashed():
 		return h.crashError()
-	case hung && !h.responds(ctx, time.Second):
+	case h.hung.Load() && !h.responds(ctx, time.Second):
 		return h.hangError()
 	}
 	return nil
@@ -56,9 +41,7 @@ func (h *health) responds(ctx context.Context, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := devtools.Exec(ctx, h.session, runtime.Evaluate, runtime.EvaluateParams{Expression: "1"})
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.hung = err != nil
+	h.hung.Store(err != nil)
 	return err == nil
 }
 
@@ -95,14 +78,12 @@ func (h *health) explain(err error) error {
 const timeoutSetting = "tools.modules.web.browse.config.timeout_seconds"
 
 func (h *health) closedError() error {
-	select {
-	case <-h.browserDone:
+	if isClosed(h.browserDone) {
 		return tool.Errorf(op, tool.Unavailable, "the browser ended unexpectedly, with all its tabs").
 			WithHint("open the page again: a new browser is started")
-	default:
-		return tool.Errorf(op, tool.Failed, "the tab %s was closed", h.tab).
-			WithHint("web.browse.tabs lists those that are open")
 	}
+	return tool.Errorf(op, tool.Failed, "the tab %s was closed", h.tab).
+		WithHint("web.browse.tabs lists those that are open")
 }
 
 func (h *health) crashError() error {

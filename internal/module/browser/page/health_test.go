@@ -16,17 +16,23 @@ import (
 	"callgate/tool"
 )
 
-// newHealth is the health of a page that responds, or does not.
-func newHealth(t testing.TB, responds *bool) *health {
+// newHealth is the health of a page that responds, or does not, and a function that lets
+// it crash.
+func newHealth(t testing.TB, responds *bool) (h *health, crash func()) {
 	t.Helper()
-	conn := devtools.Open(devtoolstest.New(func(m *cdproto.Message) []*cdproto.Message {
+	browser := devtoolstest.New(func(m *cdproto.Message) []*cdproto.Message {
 		if !*responds {
 			return nil
 		}
 		return []*cdproto.Message{devtoolstest.Reply(m, `{"result":{"type":"number","value":1}}`)}
-	}))
+	})
+	conn := devtools.Open(browser)
 	t.Cleanup(conn.Close)
-	return &health{tab: "t_1", session: conn.Session("S"), browserDone: conn.Done()}
+	h = &health{tab: "t_1", session: conn.Session("S"), browserDone: conn.Done()}
+	return h, func() {
+		browser.Send(devtoolstest.Event("S", "Inspector.targetCrashed", `{}`))
+		<-h.session.Crashed()
+	}
 }
 
 func TestExplain(t *testing.T) {
@@ -49,7 +55,8 @@ func TestExplain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				responds := !c.hang
-				err := newHealth(t, &responds).explain(c.err)
+				h, _ := newHealth(t, &responds)
+				err := h.explain(c.err)
 				if tool.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.word) {
 					t.Errorf("explained as %v (%s), want %s with %q", err, tool.KindOf(err), c.kind, c.word)
 				}
@@ -57,7 +64,7 @@ func TestExplain(t *testing.T) {
 		})
 	}
 	responds := true
-	h := newHealth(t, &responds)
+	h, _ := newHealth(t, &responds)
 	if err := h.explain(nil); err != nil {
 		t.Errorf("no error became %v", err)
 	}
@@ -72,7 +79,7 @@ func TestExplain(t *testing.T) {
 func TestUsable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		responds := true
-		h := newHealth(t, &responds)
+		h, crash := newHealth(t, &responds)
 		if err := h.usable(t.Context()); err != nil {
 			t.Errorf("a healthy page: %v", err)
 		}
@@ -88,7 +95,7 @@ func TestUsable(t *testing.T) {
 		if err := h.usable(t.Context()); err != nil {
 			t.Errorf("a page that recovered: %v", err)
 		}
-		h.crash()
+		crash()
 		if err := h.usable(t.Context()); err == nil || !strings.Contains(err.Error(), "crashed") {
 			t.Errorf("a page that crashed: %v", err)
 		}

@@ -103,11 +103,11 @@ func (t *Tab) Where(ctx context.Context) (url, title string) {
 func (t *Tab) Crashed() bool { return t.health.isCrashed() }
 
 // Closed reports whether the tab was closed.
-func (t *Tab) Closed() bool { return isDone(t.session) }
+func (t *Tab) Closed() bool { return isClosed(t.session.Done()) }
 
-func isDone(s *devtools.Session) bool {
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-s.Done():
+	case <-c:
 		return true
 	default:
 		return false
