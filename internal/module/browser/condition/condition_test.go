@@ -39,19 +39,21 @@ func TestEveryWaiterSeesEveryValue(t *testing.T) {
 
 func TestWhyAWaitEnds(t *testing.T) {
 	failure := errors.New("a failure")
+	fail := func() (bool, error) { return false, failure }
+	endIt := func(_ *condition.Variable, _ func(), end chan struct{}) { close(end) }
 	for name, c := range map[string]struct {
 		act  func(v *condition.Variable, cancel func(), end chan struct{})
 		ok   func() (bool, error)
 		want error
 	}{
-		"at once":           {nil, func() (bool, error) { return true, nil }, nil},
-		"with its error":    {nil, func() (bool, error) { return false, failure }, failure},
+		"at once":           {nil, always, nil},
+		"with its error":    {nil, fail, failure},
 		"by the context":    {func(_ *condition.Variable, cancel func(), _ chan struct{}) { cancel() }, never, context.Canceled},
-		"by the end":        {func(_ *condition.Variable, _ func(), end chan struct{}) { close(end) }, never, errEnd},
+		"by the end":        {endIt, never, errEnd},
 		"by its deadline":   {nil, never, context.DeadlineExceeded},
 		"not by a wake-up":  {func(v *condition.Variable, _ func(), _ chan struct{}) { wake(v) }, never, context.DeadlineExceeded},
-		"true at the end":   {func(_ *condition.Variable, _ func(), end chan struct{}) { close(end) }, func() (bool, error) { return true, nil }, nil},
-		"failed at the end": {func(_ *condition.Variable, _ func(), end chan struct{}) { close(end) }, func() (bool, error) { return false, failure }, failure},
+		"true at the end":   {endIt, always, nil},
+		"failed at the end": {endIt, fail, failure},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -74,6 +76,8 @@ func TestWhyAWaitEnds(t *testing.T) {
 }
 
 func never() (bool, error) { return false, nil }
+
+func always() (bool, error) { return true, nil }
 
 func wake(v *condition.Variable) {
 	v.Lock()

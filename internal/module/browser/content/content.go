@@ -1,5 +1,8 @@
 // Package content reads what a tab shows: the text and the accessibility tree of its
 // documents, and the elements in them.
+//
+// A reference names one element of one document. A tab never uses its number again: a
+// reference that is out of date fails, and never names another element.
 package content
 
 import (
@@ -120,7 +123,8 @@ func (c *Content) Tree(ctx context.Context) (*axtree.Node, func(*axtree.Node) st
 // elements are.
 func frameTree(ctx context.Context, all frames.Frames, i int) (*axtree.Node, error) {
 	f := all[i]
-	got, err := devtools.Call(ctx, f.Session, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{FrameID: f.ID})
+	got, err := devtools.Call(ctx, f.Session, accessibility.GetFullAXTree,
+		accessibility.GetFullAXTreeParams{FrameID: f.ID})
 	if err != nil {
 		return nil, err
 	}

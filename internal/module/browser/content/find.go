@@ -102,9 +102,12 @@ func bySelector(ctx context.Context, all frames.Frames, selector string) (*eleme
 
 const op = "web.browse"
 
-const lookHint = `look at the page with web.browse.read, format "tree"; if it is still to come, wait for it with web.browse.wait`
+const lookHint = `look at the page with web.browse.read, format "tree"; ` +
+	`if it is still to come, wait for it with web.browse.wait`
 
-func (c *Content) byText(ctx context.Context, all frames.Frames, text string, roles []string) (*element.Element, error) {
+func (c *Content) byText(
+	ctx context.Context, all frames.Frames, text string, roles []string,
+) (*element.Element, error) {
 	root, refer, err := c.Tree(ctx)
 	if err != nil {
 		return nil, err

@@ -199,8 +199,9 @@ func TestScriptErrors(t *testing.T) {
 		"without one": {`"text":"Uncaught"`, "", "Uncaught"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			details := `{"exceptionId":1,"lineNumber":1,"columnNumber":1,` + c.reply + `}`
 			b := open(t, map[string]string{
-				"P Runtime.callFunctionOn": `{"result":{"type":"undefined"},"exceptionDetails":{"exceptionId":1,"lineNumber":1,"columnNumber":1,` + c.reply + `}}`,
+				"P Runtime.callFunctionOn": `{"result":{"type":"undefined"},"exceptionDetails":` + details + `}`,
 			})
 			f, err := frames.Enter(t.Context(), b.Session("P"), "main")
 			if err != nil {
@@ -220,7 +221,8 @@ func TestScriptErrors(t *testing.T) {
 func TestOffset(t *testing.T) {
 	box := func(x, y int) string {
 		quad := fmt.Sprintf("[%d,%d,9,9,9,9,9,9]", x, y)
-		return fmt.Sprintf(`{"model":{"content":%s,"padding":%[1]s,"border":%[1]s,"margin":%[1]s,"width":1,"height":1}}`, quad)
+		const model = `{"model":{"content":%s,"padding":%[1]s,"border":%[1]s,"margin":%[1]s,"width":1,"height":1}}`
+		return fmt.Sprintf(model, quad)
 	}
 	replies := map[string]string{
 		"P Page.getFrameTree": `{"frameTree":` + tree(frame("main", "", "a"), tree(frame("near", "main", "b"))) + `}`,

@@ -78,7 +78,9 @@ func brief(s State) string {
 
 // The sequences are those that Chromium sends, and some that it might.
 func TestEventSequences(t *testing.T) {
-	blank := []any{reached("0", "commit"), reached("0", "DOMContentLoaded"), reached("0", "load"), reached("0", "networkIdle")}
+	blank := []any{
+		reached("0", "commit"), reached("0", "DOMContentLoaded"), reached("0", "load"), reached("0", "networkIdle"),
+	}
 	for name, c := range map[string]struct {
 		events []any
 		want   string
@@ -121,8 +123,10 @@ func TestEventSequences(t *testing.T) {
 		"the next page after the error page": {events(errorPage("2", "http://x"), load("3", "c")), "2 c parsed loaded idle"},
 		"the same loader twice":              {events(load("1", "a"), arrived("1", "a")), "2 a parsed loaded idle"},
 		"a frame in the page": {
-			events(load("1", "a"), &page.EventFrameNavigated{Frame: &cdp.Frame{ID: "child", ParentID: main, LoaderID: "9", URL: "x"}},
-				&page.EventFrameStartedNavigating{FrameID: "child", LoaderID: "9"}, &page.EventFrameStartedLoading{FrameID: "child"},
+			events(load("1", "a"),
+				&page.EventFrameNavigated{Frame: &cdp.Frame{ID: "child", ParentID: main, LoaderID: "9", URL: "x"}},
+				&page.EventFrameStartedNavigating{FrameID: "child", LoaderID: "9"},
+				&page.EventFrameStartedLoading{FrameID: "child"},
 				&page.EventLifecycleEvent{FrameID: "child", LoaderID: "9", Name: "load"},
 				&page.EventNavigatedWithinDocument{FrameID: "child", URL: "x#y"}, &page.EventFrameStoppedLoading{FrameID: "child"}),
 			"1 a parsed loaded idle",
@@ -167,7 +171,8 @@ func decode(data []byte) (all []any) {
 		}
 		switch data[0] % 10 {
 		case 0, 1:
-			all = append(all, &page.EventFrameNavigated{Frame: &cdp.Frame{ID: frame, ParentID: parent, LoaderID: loader, URL: "u"}})
+			f := &cdp.Frame{ID: frame, ParentID: parent, LoaderID: loader, URL: "u"}
+			all = append(all, &page.EventFrameNavigated{Frame: f})
 		case 2:
 			all = append(all, &page.EventFrameStartedNavigating{FrameID: frame, LoaderID: loader, NavigationType: other})
 		case 3:

@@ -15,8 +15,6 @@
 //     asks a question. Each record has its own lock and wakes those who wait for it.
 //     A handler never waits.
 //  3. Our scripts run in an isolated world, which the page can neither see nor change.
-//  4. A reference names one element of one document. A tab never uses its number
-//     again: a reference that is out of date fails, and never names another element.
 package page
 
 import (

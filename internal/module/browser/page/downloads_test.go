@@ -14,8 +14,10 @@ import (
 	"callgate/internal/module/browser/devtools"
 )
 
-func progressed(guid string, state browser.DownloadProgressState, received, total float64) *browser.EventDownloadProgress {
-	return &browser.EventDownloadProgress{GUID: guid, State: state, ReceivedBytes: received, TotalBytes: total}
+type progressEvent = browser.EventDownloadProgress
+
+func progressed(guid string, state browser.DownloadProgressState, received, total float64) *progressEvent {
+	return &progressEvent{GUID: guid, State: state, ReceivedBytes: received, TotalBytes: total}
 }
 
 func TestDownloadStates(t *testing.T) {
@@ -26,23 +28,23 @@ func TestDownloadStates(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		limit     int64
-		events    []*browser.EventDownloadProgress
+		events    []*progressEvent
 		want      string
 		cancelled bool
 	}{
 		"begun":            {100, nil, Arriving, false},
-		"in progress":      {100, []*browser.EventDownloadProgress{progressed("g", inProgress, 10, 50)}, Arriving, false},
-		"complete":         {100, []*browser.EventDownloadProgress{progressed("g", completed, 50, 50)}, Arrived, false},
-		"of the limit":     {100, []*browser.EventDownloadProgress{progressed("g", completed, 100, 100)}, Arrived, false},
-		"announced larger": {100, []*browser.EventDownloadProgress{progressed("g", inProgress, 1, 101)}, Stopped, true},
-		"received larger":  {100, []*browser.EventDownloadProgress{progressed("g", inProgress, 101, 0)}, Stopped, true},
-		"complete, larger": {100, []*browser.EventDownloadProgress{progressed("g", completed, 101, 101)}, Stopped, true},
-		"broken":           {100, []*browser.EventDownloadProgress{progressed("g", canceled, 10, 50)}, Stopped, false},
-		"another one":      {100, []*browser.EventDownloadProgress{progressed("x", completed, 10, 10)}, Arriving, false},
+		"in progress":      {100, []*progressEvent{progressed("g", inProgress, 10, 50)}, Arriving, false},
+		"complete":         {100, []*progressEvent{progressed("g", completed, 50, 50)}, Arrived, false},
+		"of the limit":     {100, []*progressEvent{progressed("g", completed, 100, 100)}, Arrived, false},
+		"announced larger": {100, []*progressEvent{progressed("g", inProgress, 1, 101)}, Stopped, true},
+		"received larger":  {100, []*progressEvent{progressed("g", inProgress, 101, 0)}, Stopped, true},
+		"complete, larger": {100, []*progressEvent{progressed("g", completed, 101, 101)}, Stopped, true},
+		"broken":           {100, []*progressEvent{progressed("g", canceled, 10, 50)}, Stopped, false},
+		"another one":      {100, []*progressEvent{progressed("x", completed, 10, 10)}, Arriving, false},
 		"late events": {
-			100, []*browser.EventDownloadProgress{progressed("g", canceled, 10, 50), progressed("g", completed, 50, 50)}, Stopped, false,
+			100, []*progressEvent{progressed("g", canceled, 10, 50), progressed("g", completed, 50, 50)}, Stopped, false,
 		},
-		"downloads are off": {0, []*browser.EventDownloadProgress{progressed("g", completed, 0, 0)}, Stopped, true},
+		"downloads are off": {0, []*progressEvent{progressed("g", completed, 0, 0)}, Stopped, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var cancelled []string

@@ -92,7 +92,8 @@ func (n *network) loadError(ctx context.Context, code, address string) error {
 	}
 	code = strings.TrimPrefix(code, "net::ERR_")
 	kind, what, hint := describeCode(code)
-	return tool.Errorf(op, kind, "%s could not be opened: %s (%s)", tool.Truncate(address), what, code).WithHint("%s", hint)
+	return tool.Errorf(op, kind, "%s could not be opened: %s (%s)", tool.Truncate(address), what, code).
+		WithHint("%s", hint)
 }
 
 // unreached is what the guard's proxy answers in place of a server that it could not
@@ -140,7 +141,8 @@ func (n *network) unreachable(ctx context.Context, at *url.URL) error {
 		return tool.Errorf(op, tool.Failed, "the name %s could not be looked up: %w", host, err).
 			WithHint("the network may be down: try again")
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return tool.Errorf(op, tool.Failed, "nothing listens at %s", host).WithHint("check the port, and that the server runs")
+		return tool.Errorf(op, tool.Failed, "nothing listens at %s", host).
+			WithHint("check the port, and that the server runs")
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return tool.Errorf(op, tool.Timeout, "%s does not answer", host).WithHint("try again later")
 	case err != nil:

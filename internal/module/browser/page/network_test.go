@@ -46,6 +46,8 @@ func (g *fakeGuard) Probe(_ context.Context, hostport string) error {
 func TestLoadError(t *testing.T) {
 	dns := func(missing bool) error { return &net.DNSError{Err: "x", IsNotFound: missing, IsTemporary: !missing} }
 	denied := tool.Errorf("guard", tool.Denied, "a private address")
+	refusing := fakeGuard{refused: map[string]error{"x.test": denied}}
+	const tunnel, noAnswer = "net::ERR_TUNNEL_CONNECTION_FAILED", "net::ERR_EMPTY_RESPONSE"
 	for name, c := range map[string]struct {
 		guard   fakeGuard
 		refused error // by the guard, before the request
@@ -58,10 +60,10 @@ func TestLoadError(t *testing.T) {
 		"refused before the request":  {fakeGuard{}, denied, "net::ERR_BLOCKED_BY_CLIENT", tool.Denied, "a private address"},
 		"refused, by the address":     {fakeGuard{}, denied, "", tool.Denied, "a private address"},
 		"refused, but another error":  {fakeGuard{}, denied, "net::ERR_TIMED_OUT", tool.Timeout, "in time"},
-		"refused by the proxy":        {fakeGuard{refused: map[string]error{"x.test": denied}}, nil, "net::ERR_TUNNEL_CONNECTION_FAILED", tool.Denied, "a private address"},
-		"no host":                     {fakeGuard{probe: dns(true)}, nil, "net::ERR_TUNNEL_CONNECTION_FAILED", tool.NotFound, "no host x.test"},
+		"refused by the proxy":        {refusing, nil, tunnel, tool.Denied, "a private address"},
+		"no host":                     {fakeGuard{probe: dns(true)}, nil, tunnel, tool.NotFound, "no host x.test"},
 		"no name server":              {fakeGuard{probe: dns(false)}, nil, "net::ERR_PROXY_CONNECTION_FAILED", tool.Failed, "looked up"},
-		"nothing listens":             {fakeGuard{probe: syscall.ECONNREFUSED}, nil, "net::ERR_EMPTY_RESPONSE", tool.Failed, "nothing listens at x.test:81"},
+		"nothing listens":             {fakeGuard{probe: syscall.ECONNREFUSED}, nil, noAnswer, tool.Failed, "nothing listens at x.test:81"},
 		"no answer":                   {fakeGuard{probe: context.DeadlineExceeded}, nil, "", tool.Timeout, "does not answer"},
 		"denied only when connecting": {fakeGuard{probe: denied}, nil, "", tool.Denied, "a private address"},
 		"something else":              {fakeGuard{probe: errors.New("odd")}, nil, "", tool.Failed, "cannot be reached"},

@@ -83,7 +83,8 @@ func Reply(command *cdproto.Message, result string) *cdproto.Message {
 
 // Refuse is a reply that says why a command failed.
 func Refuse(command *cdproto.Message, why string) *cdproto.Message {
-	return &cdproto.Message{ID: command.ID, SessionID: command.SessionID, Error: &cdproto.Error{Code: -32000, Message: why}}
+	failure := &cdproto.Error{Code: -32000, Message: why}
+	return &cdproto.Message{ID: command.ID, SessionID: command.SessionID, Error: failure}
 }
 
 // Event is an event of a session, with its parameters as JSON.
