@@ -306,7 +306,10 @@ func TestCrash(t *testing.T) {
 	s.refused(tool.Failed, "click", args{"text": "fine"}, "crashed", "web.browse.close")
 	contains(t, s.call("tabs", args{}).Content[0].Text, tab+" crashed "+web.URL)
 	s.call("close", args{"tab": tab})
-	s.call("navigate", args{"url": web.URL})
+	eventually(t, "the browser sees that its spare process died too", func() bool {
+		_, err := s.try("navigate", args{"url": web.URL})
+		return err == nil
+	})
 	contains(t, s.text(args{}), "fine")
 }
 

@@ -106,13 +106,11 @@ func (t *Tracker) WaitArrival(ctx context.Context, patience time.Duration) {
 	_ = t.Wait(ctx, func(s *State) bool { return !s.Leaving() })
 }
 
-// WaitLeaving gives the page a moment to begin to leave the document. It reports
-// whether the page does or did; a moment without it is not an error.
-func (t *Tracker) WaitLeaving(ctx context.Context, document int, moment time.Duration) (bool, error) {
-	short, cancel := context.WithTimeout(ctx, moment)
-	defer cancel()
-	err := t.Wait(short, func(s *State) bool { return s.Leaving() || s.Document > document })
-	if err != nil && short.Err() != nil {
+// WaitLeaving waits until the page leaves the document or has left it. It reports false
+// if ctx ended first.
+func (t *Tracker) WaitLeaving(ctx context.Context, document int) (bool, error) {
+	err := t.Wait(ctx, func(s *State) bool { return s.Leaving() || s.Document > document })
+	if err != nil && ctx.Err() != nil {
 		return false, nil
 	}
 	return err == nil, err

@@ -248,14 +248,16 @@ func TestWaits(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		tab := tabAt(t, load("1", "a"))
-		if leaving, err := tab.WaitLeaving(t.Context(), 1, time.Second); leaving || err != nil {
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if leaving, err := tab.WaitLeaving(short, 1); leaving || err != nil {
 			t.Errorf("a page that stays: %v, %v", leaving, err)
 		}
 		later(tab, navigating("2", other))
-		if leaving, err := tab.WaitLeaving(t.Context(), 1, time.Minute); !leaving || err != nil {
+		if leaving, err := tab.WaitLeaving(t.Context(), 1); !leaving || err != nil {
 			t.Errorf("a page that is left: %v, %v", leaving, err)
 		}
-		if leaving, err := tab.WaitLeaving(t.Context(), 0, time.Minute); !leaving || err != nil {
+		if leaving, err := tab.WaitLeaving(t.Context(), 0); !leaving || err != nil {
 			t.Errorf("a page that was left: %v, %v", leaving, err)
 		}
 		began := time.Now()
@@ -266,7 +268,7 @@ func TestWaits(t *testing.T) {
 		}
 		tab.End(devtools.ErrCrashed)
 		tab.End(devtools.ErrClosed)
-		if _, err := tab.WaitLeaving(t.Context(), 1, time.Minute); !errors.Is(err, devtools.ErrCrashed) {
+		if _, err := tab.WaitLeaving(t.Context(), 1); !errors.Is(err, devtools.ErrCrashed) {
 			t.Errorf("a tab that crashed: %v", err)
 		}
 	})

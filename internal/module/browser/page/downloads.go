@@ -123,13 +123,15 @@ func (ds *Downloads) Wait(ctx context.Context, tab string) error {
 	return ds.wait(ctx, false, func(d *Download) bool { return d.Tab == tab && d.State == Arriving })
 }
 
-// beginTimeout bounds how long a download may take to begin: the browser reports that
-// an address is not a page before it reports the download.
-const beginTimeout = 500 * time.Millisecond
+// The browser reports that an address is not a page before it reports the download.
+const (
+	beginTimeout      = 5 * time.Second        // of a download that the browser announced
+	maybeBeginTimeout = 500 * time.Millisecond // of one that may not come
+)
 
 // waitBegin gives a download of a tab time to begin.
-func (ds *Downloads) waitBegin(ctx context.Context, tab string) error {
-	short, cancel := context.WithTimeout(ctx, beginTimeout)
+func (ds *Downloads) waitBegin(ctx context.Context, tab string, limit time.Duration) error {
+	short, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := ds.wait(short, true, func(d *Download) bool { return d.Tab == tab && d.State != d.reported })
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {

@@ -118,7 +118,7 @@ func TestWaitForDownloads(t *testing.T) {
 			t.Errorf("no download: %v", err)
 		}
 		began := time.Now()
-		if err := ds.waitBegin(t.Context(), "t_1"); err != nil || time.Since(began) != beginTimeout {
+		if err := ds.waitBegin(t.Context(), "t_1", beginTimeout); err != nil || time.Since(began) != beginTimeout {
 			t.Errorf("a download that does not begin: %v after %v", err, time.Since(began))
 		}
 		go func() {
@@ -130,7 +130,7 @@ func TestWaitForDownloads(t *testing.T) {
 			ds.progress(progressed("g", browser.DownloadProgressStateCompleted, 1, 1))
 		}()
 		began = time.Now()
-		if err := ds.waitBegin(t.Context(), "t_1"); err != nil || time.Since(began) != 200*time.Millisecond {
+		if err := ds.waitBegin(t.Context(), "t_1", beginTimeout); err != nil || time.Since(began) != 200*time.Millisecond {
 			t.Errorf("a download that begins: %v after %v", err, time.Since(began))
 		}
 		if err := ds.Wait(t.Context(), "t_1"); err != nil || time.Since(began) < time.Minute {

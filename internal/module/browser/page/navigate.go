@@ -31,7 +31,7 @@ func (t *Tab) Navigate(ctx context.Context, address string, patience time.Durati
 	}
 	switch outcome {
 	case navigation.Downloaded:
-		return NavigationResult{Download: true}, t.profile.Downloads.waitBegin(ctx, t.ID)
+		return NavigationResult{Download: true}, t.profile.Downloads.waitBegin(ctx, t.ID, beginTimeout)
 	case navigation.Stayed:
 		return NavigationResult{}, tool.Errorf(op, tool.Failed, "the page asks to confirm that it is left, and was not left").
 			WithHint(`repeat the call with dialog: "accept" to leave it all the same`)
@@ -97,13 +97,38 @@ func (t *Tab) Back(ctx context.Context, patience time.Duration) (NavigationResul
 	return t.load(ctx, patience)
 }
 
-// reactionTime bounds how long a page may take to begin what an action causes.
-const reactionTime = 80 * time.Millisecond
+const (
+	// reactionTime bounds how long the browser may take to begin what an action causes,
+	// once the page has handled the action.
+	reactionTime = 80 * time.Millisecond
+	// handlingTime bounds how long the page may take to handle an action.
+	handlingTime = time.Second
+)
+
+// waitReaction gives the page time to leave a document after an action.
+func (t *Tab) waitReaction(ctx context.Context, document int) error {
+	ctx, cancel := context.WithTimeout(ctx, handlingTime+reactionTime)
+	defer cancel()
+	go func() {
+		handling, stop := context.WithTimeout(ctx, handlingTime)
+		defer stop()
+		if main, err := t.content.MainFrame(handling); err == nil {
+			_ = main.Call(handling, "handled", nil) // fails if the page is left
+		}
+		select {
+		case <-time.After(reactionTime):
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	_, err := t.tracker.WaitLeaving(ctx, document)
+	return err
+}
 
 // Settle waits for what an action on the page began: a page that loads, a tab that
 // opens, a file that arrives. It reports whether the given document was left.
 func (t *Tab) Settle(ctx context.Context, document int, patience time.Duration) (NavigationResult, bool, error) {
-	if _, err := t.tracker.WaitLeaving(ctx, document, reactionTime); err != nil {
+	if err := t.waitReaction(ctx, document); err != nil {
 		return NavigationResult{}, false, t.Explain(err)
 	}
 	opening, cancel := context.WithTimeout(ctx, patience)
@@ -115,7 +140,7 @@ func (t *Tab) Settle(ctx context.Context, document int, patience time.Duration) 
 	result, err := t.load(ctx, patience)
 	left := t.Document() > document
 	if err == nil && !left {
-		err = t.profile.Downloads.waitBegin(ctx, t.ID) // the address was a file, or nothing
+		err = t.profile.Downloads.waitBegin(ctx, t.ID, maybeBeginTimeout) // the address was a file, or nothing
 	}
 	return result, left, err
 }

@@ -284,6 +284,12 @@ func (p *Profile) NewTab(ctx context.Context) (*Tab, error) {
 		}
 		return t.ready, t.failed
 	})
+	if err != nil && t != nil {
+		_ = t.Close(ctx) // so that it does not count as open
+	}
+	if errors.Is(err, devtools.ErrCrashed) {
+		return nil, tool.Errorf(op, tool.Failed, "the new tab crashed").WithHint("try again")
+	}
 	return t, err
 }
 
