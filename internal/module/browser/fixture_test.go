@@ -122,16 +122,23 @@ func (f *fixture) session(name string, config, constraints settings) *session {
 	check(f.t, err)
 	root, err := os.OpenRoot(dir)
 	check(f.t, err)
-	m := browser.Module()
-	read, err := m.Read(config, constraints)
-	check(f.t, err)
 	id := f.t.Name() + "/" + name
 	f.t.Cleanup(func() {
 		f.opened.OnSessionEnd(id)
 		_ = root.Close()
 	})
-	grant := tool.Grant{Workspace: dir, Root: root, Network: true, Settings: read}
-	return &session{fixture: f, id: id, dir: dir, grant: grant}
+	s := &session{fixture: f, id: id, dir: dir, grant: tool.Grant{Workspace: dir, Root: root, Network: true}}
+	s.configure(config, constraints)
+	return s
+}
+
+// configure sets the settings of the session's next calls.
+func (s *session) configure(config, constraints settings) {
+	s.t.Helper()
+	m := browser.Module()
+	read, err := m.Read(config, constraints)
+	check(s.t, err)
+	s.grant.Settings = read
 }
 
 // newSession starts a session of the shared module that may open pages of this machine.

@@ -179,16 +179,18 @@ func TestHang(t *testing.T) {
 		"/ok":   `<p>fine</p><button>Fine</button>`,
 	})
 	f := sharedModule(t)
-	s, other := f.session("", settings{"timeout_seconds": 1}, local()), f.session("other", nil, local())
+	s, other := f.session("", nil, local()), f.session("other", nil, local())
 	other.call("navigate", args{"url": web.URL + "/ok"})
 
 	hung := data[stateData](t, s.call("navigate", args{"url": web.URL + "/hang"})).Tab
+	s.configure(settings{"timeout_seconds": 1}, local())
 	s.refused(tool.Failed, "click", args{"text": "Hang"}, "does not answer", "web.browse.close")
 	began := time.Now()
 	s.refused(tool.Failed, "read", args{}, "does not answer")
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("a second call to a tab that hangs took %v", took)
 	}
+	s.configure(nil, local())
 	contains(t, other.text(args{}), "fine")
 	elsewhere := strings.Replace(web.URL, "127.0.0.1", "localhost", 1) // has a process of its own
 	s.call("navigate", args{"url": elsewhere + "/ok", "new_tab": true})

@@ -106,7 +106,7 @@ func (t *Tracker) wasReplaced(ctx context.Context, document int, first cdp.Loade
 // waitErrorPage waits for the browser's own page about a failed navigation, so that
 // it is not taken for what comes next.
 func (t *Tracker) waitErrorPage(ctx context.Context, document int) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	_ = t.Wait(ctx, func(s *State) bool { return s.Document > document })
 }
