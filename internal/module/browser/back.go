@@ -15,7 +15,8 @@ const backInput = `{
   "type": "object",
   "properties": {
     "tab": {"type": "string", "maxLength": 20, "description": "The tab; the current one unless given."},
-    "dialog": {"type": "string", "enum": ["dismiss", "accept"], "default": "dismiss", "description": "How questions of the page are answered, such as whether it may be left."}
+    "dialog": {"type": "string", "enum": ["dismiss", "accept"], "default": "dismiss", ` +
+	`"description": "How questions of the page are answered, such as whether it may be left."}
   },
   "additionalProperties": false
 }`
@@ -38,18 +39,18 @@ type backArgs struct {
 	Dialog string `json:"dialog"`
 }
 
-func back(ctx context.Context, v *pageCall, in backArgs) (*tool.Result, error) {
-	t, done, err := v.tab(ctx, in.Tab)
+func back(ctx context.Context, c *pageCall, in backArgs) (*tool.Result, error) {
+	t, release, err := c.tab(ctx, in.Tab)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer release()
 	t.SetDialogAnswer(in.Dialog == "accept", "")
-	l, err := t.Back(ctx, v.patience())
+	result, err := t.Back(ctx, c.patience())
 	if err != nil {
 		return nil, err
 	}
-	s := v.state(ctx, t, l)
+	s := c.state(ctx, t, result)
 	s.Navigated = true
-	return s.done("went back to "+s.shows(), s)
+	return s.result("went back to "+s.shows(), s)
 }

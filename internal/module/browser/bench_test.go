@@ -6,34 +6,33 @@ import (
 	"time"
 )
 
-// BenchmarkFirstPage is a page of this machine in a browser that is not there
-// yet.
+// BenchmarkFirstPage opens a page of this machine in a browser that must be started.
 func BenchmarkFirstPage(b *testing.B) {
-	s := site(b, map[string]string{"/": `<h1>Hello</h1>` + strings.Repeat("<p>Some text.</p>", 100)})
+	web := site(b, map[string]string{"/": `<h1>Hello</h1>` + strings.Repeat("<p>Some text.</p>", 100)})
 	needBrowser(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		b.StopTimer()
-		h := newHouse(b)
-		g := h.session("s", local)
+		f := openModule(b)
+		s := f.session("", nil, local())
 		b.StartTimer()
-		g.call("navigate", args{"url": s.URL})
+		s.call("navigate", args{"url": web.URL})
 		b.StopTimer()
-		check(b, h.opened.Close())
+		check(b, f.opened.Close())
 		b.StartTimer()
 	}
 }
 
-// BenchmarkPage is a page in a tab that is there.
+// BenchmarkPage opens a page in a tab.
 func BenchmarkPage(b *testing.B) {
-	s := site(b, map[string]string{"/": `<h1>Hello</h1>` + strings.Repeat("<p>Some text.</p>", 100)})
-	g := newGround(b)
-	g.call("navigate", args{"url": s.URL})
+	web := site(b, map[string]string{"/": `<h1>Hello</h1>` + strings.Repeat("<p>Some text.</p>", 100)})
+	s := newSession(b)
+	s.call("navigate", args{"url": web.URL})
 	b.ReportAllocs()
 	var fastest, slowest time.Duration
 	for b.Loop() {
 		began := time.Now()
-		g.call("navigate", args{"url": s.URL})
+		s.call("navigate", args{"url": web.URL})
 		took := time.Since(began)
 		slowest = max(slowest, took)
 		if fastest == 0 || took < fastest {
@@ -44,29 +43,29 @@ func BenchmarkPage(b *testing.B) {
 	b.ReportMetric(float64(slowest.Microseconds())/1000, "slowest-ms")
 }
 
-// BenchmarkNewSession is the first page of a session, in a browser that is
-// there.
+// BenchmarkNewSession opens the first page of a session, in a browser that runs.
 func BenchmarkNewSession(b *testing.B) {
-	s := site(b, map[string]string{"/": `<h1>Hello</h1>`})
-	g := newGround(b)
-	g.call("navigate", args{"url": s.URL})
+	web := site(b, map[string]string{"/": `<h1>Hello</h1>`})
+	s := newSession(b)
+	s.call("navigate", args{"url": web.URL})
 	b.ReportAllocs()
 	for b.Loop() {
-		other := g.house.session("another", local)
-		other.call("navigate", args{"url": s.URL})
+		other := s.fixture.session("another", nil, local())
+		other.call("navigate", args{"url": web.URL})
 		b.StopTimer()
-		g.opened.OnSessionEnd("another")
+		s.opened.OnSessionEnd(other.id)
 		b.StartTimer()
 	}
 }
 
 func benchmarkOn(b *testing.B, name string, a args) {
-	s := site(b, map[string]string{"/": `<h1>Hello</h1><button>Press</button>` + strings.Repeat(`<p>Some <a href="/x">text</a> to read.</p>`, 500)})
-	g := newGround(b)
-	g.call("navigate", args{"url": s.URL})
+	paragraphs := strings.Repeat(`<p>Some <a href="/x">text</a> to read.</p>`, 500)
+	web := site(b, map[string]string{"/": `<h1>Hello</h1><button>Press</button>` + paragraphs})
+	s := newSession(b)
+	s.call("navigate", args{"url": web.URL})
 	b.ReportAllocs()
 	for b.Loop() {
-		g.call(name, a)
+		s.call(name, a)
 	}
 }
 

@@ -59,18 +59,17 @@ type closeData struct {
 	Left    int      `json:"left"`
 }
 
-// A tab that hangs or is in use can be closed all the same: whoever uses it is
-// told that it was.
-func closeTabs(ctx context.Context, v *pageCall, in closeArgs) (*tool.Result, error) {
-	closing, _ := v.profile.Tabs()
+// closeTabs also closes a tab that hangs or is in use: the call that uses it fails.
+func closeTabs(ctx context.Context, c *pageCall, in closeArgs) (*tool.Result, error) {
+	closing, _ := c.profile.Tabs()
 	if !in.All {
-		t, err := v.profile.Tab(in.Tab)
+		t, err := c.profile.Tab(in.Tab)
 		if err != nil {
 			return nil, err
 		}
 		closing = append(closing[:0], t)
 	}
-	v.profile.TakeFinished(v.saveDownload)
+	c.profile.Downloads.TakeFinished(c.saveDownload)
 	data := closeData{Closed: []string{}}
 	for _, t := range closing {
 		if err := t.Close(ctx); err != nil {
@@ -78,7 +77,7 @@ func closeTabs(ctx context.Context, v *pageCall, in closeArgs) (*tool.Result, er
 		}
 		data.Closed = append(data.Closed, t.ID)
 	}
-	left, current := v.profile.Tabs()
+	left, current := c.profile.Tabs()
 	if data.Left = len(left); current != nil {
 		data.Current = current.ID
 	}

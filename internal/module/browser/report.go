@@ -4,33 +4,39 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"callgate/internal/module/browser/page"
 	"callgate/internal/module/browser/transfer"
 	"callgate/tool"
 )
 
-// stateProperties is the part of the output schemas that every tool shares.
+// stateProperties are the properties that the output schemas of most tools share.
 const stateProperties = `
-    "tab": {"type": "string", "description": "The tab; name it in later calls to use it when it is not the current one."},
+    "tab": {"type": "string", ` +
+	`"description": "The tab; name it in later calls to use it when it is not the current one."},
     "url": {"type": "string", "description": "The address that the tab shows now."},
     "title": {"type": "string"},
     "status": {"type": "integer", "description": "What the server answered: an HTTP status."},
     "loading": {"type": "boolean", "description": "The page has not come whole yet."},
     "navigated": {"type": "boolean", "description": "The page was left for another."},
-    "dialogs": {"type": "array", "description": "Questions that the page asked, and how they were answered.", "items": {"type": "object", "properties": {
-      "type": {"type": "string"}, "message": {"type": "string"}, "answer": {"type": "string"}}, "required": ["type", "message", "answer"]}},
+    "dialogs": {"type": "array", ` +
+	`"description": "Questions that the page asked, and how they were answered.", "items": {"type": "object", ` +
+	`"properties": {
+      "type": {"type": "string"}, "message": {"type": "string"}, "answer": {"type": "string"}}, "required": ` +
+	`["type", "message", "answer"]}},
     "popups": {"type": "array", "description": "Tabs that the page opened.", "items": {"type": "object", "properties": {
       "tab": {"type": "string"}, "url": {"type": "string"}}, "required": ["url"]}},
-    "downloads": {"type": "array", "description": "Files that the page gave.", "items": {"type": "object", "properties": {
-      "path": {"type": "string", "description": "Where it is in the workspace."}, "name": {"type": "string"}, "url": {"type": "string"},
-      "bytes": {"type": "integer"}, "state": {"type": "string", "enum": ["arriving", "saved", "failed"]}, "why": {"type": "string"}}, "required": ["name", "url", "bytes", "state"]}}`
+    "downloads": {"type": "array", ` +
+	`"description": "Files that the page gave.", "items": {"type": "object", "properties": {
+      "path": {"type": "string", ` +
+	`"description": "Where it is in the workspace."}, "name": {"type": "string"}, "url": {"type": "string"},
+      "bytes": {"type": "integer"}, "state": {"type": "string", "enum": ["arriving", "saved", "failed"]}, ` +
+	`"why": {"type": "string"}}, "required": ["name", "url", "bytes", "state"]}}`
 
-// stateOutput is the output schema of a tool that says nothing beyond the state.
+// stateOutput is the output schema of a tool that reports nothing beyond the state.
 const stateOutput = `{"type": "object", "properties": {` + stateProperties + `}, "required": ["tab", "url"]}`
 
-// state is how a tab is after a call, and what happened to it.
+// state is what a tab shows after a call, and what happened to it.
 type state struct {
 	Tab       string         `json:"tab"`
 	URL       string         `json:"url"`
@@ -42,7 +48,7 @@ type state struct {
 	Popups    []popupData    `json:"popups,omitempty"`
 	Downloads []downloadData `json:"downloads,omitempty"`
 
-	notes []string // the same for a summary
+	notes []string // what happened, in words
 }
 
 type dialogData struct {
@@ -65,50 +71,34 @@ type downloadData struct {
 	Why   string `json:"why,omitempty"`
 }
 
-// tab finds a tab and waits for its turn, and for a page that is on its way
-// into it.
-func (v *pageCall) tab(ctx context.Context, id string) (*page.Tab, func(), error) {
-	t, err := v.profile.Tab(id)
-	if err != nil {
-		return nil, nil, err
-	}
-	done, err := t.Acquire(ctx)
-	if err == nil {
-		t.WaitArrival(ctx, min(v.patience(), 3*time.Second))
-	}
-	return t, done, err
-}
-
-// patience is how long a page still has.
-func (v *pageCall) patience() time.Duration { return max(100*time.Millisecond, time.Until(v.until)) }
-
-// state looks at a tab after a call, takes in what was downloaded, and says
-// what happened meanwhile.
-func (v *pageCall) state(ctx context.Context, t *page.Tab, l page.NavigationResult) state {
-	s := state{Tab: t.ID, Status: l.Status, Loading: l.Loading}
-	v.saveDownloads(ctx, t.ID)
+// state returns the state of a tab after a call, with what happened meanwhile. It saves
+// what was downloaded first.
+func (c *pageCall) state(ctx context.Context, t *page.Tab, r page.NavigationResult) state {
+	s := state{Tab: t.ID, Status: r.Status, Loading: r.Loading}
+	c.saveDownloads(ctx, t.ID)
 	s.URL, s.Title = t.Where(ctx)
-	s.note(v.profile.Notes(t.ID))
-	s.files(v.profile.NewDownloads())
-	if l.Loading {
+	s.note(c.profile.Notes(t.ID))
+	s.files(c.profile.Downloads.Changed())
+	if r.Loading {
 		s.notes = append(s.notes, "it has not loaded completely yet")
 	}
 	return s
 }
 
-// saveDownloads waits for what the tab is downloading and takes it in.
-func (v *pageCall) saveDownloads(ctx context.Context, tab string) {
-	short, cancel := context.WithTimeout(ctx, v.patience())
+// saveDownloads waits for the downloads of a tab and saves them.
+func (c *pageCall) saveDownloads(ctx context.Context, tab string) {
+	short, cancel := context.WithTimeout(ctx, c.patience())
 	defer cancel()
-	_ = v.profile.AwaitDownloads(short, tab)
-	v.profile.TakeFinished(v.saveDownload)
+	_ = c.profile.Downloads.Wait(short, tab)
+	c.profile.Downloads.TakeFinished(c.saveDownload)
 }
 
-// saveDownload moves a file that has arrived into the workspace.
-func (v *pageCall) saveDownload(d page.Download, file string) (string, error) {
-	return transfer.SaveDownload(v.op, v.grant, d.Name, file)
+// saveDownload moves a downloaded file into the workspace.
+func (c *pageCall) saveDownload(d page.Download, file string) (string, error) {
+	return transfer.SaveDownload(c.op, c.grant, d.Name, file)
 }
 
+// note adds what happened to the tab.
 func (s *state) note(notes []page.Note) {
 	for _, n := range notes {
 		switch n.Kind {
@@ -124,13 +114,14 @@ func (s *state) note(notes []page.Note) {
 			s.notes = append(s.notes, fmt.Sprintf("it opened the tab %s", n.Opened))
 		case page.Blocked:
 			s.Popups = append(s.Popups, popupData{"", n.Text})
-			s.notes = append(s.notes, "it wanted to open one tab more than there may be")
+			s.notes = append(s.notes, "it wanted to open more tabs than are allowed")
 		case page.Chooser:
 			s.notes = append(s.notes, "it asks for a file: use "+Namespace+".type with files on its field")
 		}
 	}
 }
 
+// files adds downloads.
 func (s *state) files(downloads []page.Download) {
 	for _, d := range downloads {
 		data := downloadData{Path: d.Path, Name: d.Name, URL: d.URL, Bytes: d.Bytes, Why: d.Why}
@@ -161,7 +152,7 @@ func size(n int64) string {
 	}
 }
 
-// shows names the page that a tab shows.
+// shows describes the page that the tab shows.
 func (s *state) shows() string {
 	name := tool.Truncate(s.URL)
 	if s.Title != "" {
@@ -173,7 +164,7 @@ func (s *state) shows() string {
 	return name
 }
 
-// done is the result of a call: what it did, and what happened.
-func (s *state) done(did string, data any) (*tool.Result, error) {
+// result is the result of a call: what it did, and what happened.
+func (s *state) result(did string, data any) (*tool.Result, error) {
 	return tool.OK(strings.Join(append([]string{did}, s.notes...), "; "), data)
 }

@@ -17,17 +17,21 @@ var screenshotDoc string
 const screenshotInput = `{
   "type": "object",
   "properties": {
-    "full_page": {"type": "boolean", "default": false, "description": "The whole page, not only what the window shows."},
-    "ref": {"type": "string", "maxLength": 20, "description": "Only this element, by a reference from web.browse.read."},
+    "full_page": {"type": "boolean", "default": false, ` +
+	`"description": "The whole page, not only what the window shows."},
+    "ref": {"type": "string", "maxLength": 20, ` +
+	`"description": "Only this element, by a reference from web.browse.read."},
     "selector": {"type": "string", "maxLength": 1000, "description": "Only this element, by a CSS selector."},
-    "format": {"type": "string", "enum": ["png", "jpeg"], "default": "png", "description": "A picture that would be too large as png comes as jpeg."},
+    "format": {"type": "string", "enum": ["png", "jpeg"], "default": "png", ` +
+	`"description": "A picture that would be too large as png comes as jpeg."},
     "tab": {"type": "string", "maxLength": 20, "description": "The tab; the current one unless given."}
   },
   "additionalProperties": false
 }`
 
 const screenshotOutput = `{"type": "object", "properties": {` + stateProperties + `,
-    "mime": {"type": "string"}, "width": {"type": "integer"}, "height": {"type": "integer"}, "bytes": {"type": "integer"},
+    "mime": {"type": "string"}, "width": {"type": "integer"}, "height": {"type": "integer"}, "bytes": {"type": ` +
+	`"integer"},
     "truncated": {"type": "boolean", "description": "The page is longer than the picture."}
   }, "required": ["tab", "url", "mime", "width", "height", "bytes"]}`
 
@@ -64,12 +68,12 @@ type screenshotData struct {
 	Truncated bool   `json:"truncated,omitempty"`
 }
 
-func screenshot(ctx context.Context, v *pageCall, in screenshotArgs) (*tool.Result, error) {
-	t, done, err := v.tab(ctx, in.Tab)
+func screenshot(ctx context.Context, c *pageCall, in screenshotArgs) (*tool.Result, error) {
+	t, release, err := c.tab(ctx, in.Tab)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer release()
 	var el *element.Element
 	what := "the window"
 	switch {
@@ -90,8 +94,12 @@ func screenshot(ctx context.Context, v *pageCall, in screenshotArgs) (*tool.Resu
 	if err != nil {
 		return nil, err
 	}
-	data := screenshotData{state: v.state(ctx, t, page.NavigationResult{}), MIME: shot.MIME, Width: shot.Width, Height: shot.Height, Bytes: len(shot.Data), Truncated: shot.Cut}
-	r, err := data.done(fmt.Sprintf("a picture of %s of %s: %dx%d, %s", what, data.shows(), shot.Width, shot.Height, size(int64(len(shot.Data)))), data)
+	data := screenshotData{
+		state: c.state(ctx, t, page.NavigationResult{}), MIME: shot.MIME,
+		Width: shot.Width, Height: shot.Height, Bytes: len(shot.Data), Truncated: shot.Cut,
+	}
+	r, err := data.result(fmt.Sprintf("a picture of %s of %s: %dx%d, %s",
+		what, data.shows(), shot.Width, shot.Height, size(int64(len(shot.Data)))), data)
 	if err != nil {
 		return nil, err
 	}

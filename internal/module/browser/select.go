@@ -18,12 +18,17 @@ var selectDoc string
 const selectInput = `{
   "type": "object",
   "properties": {
-    "ref": {"type": "string", "maxLength": 20, "description": "The list, by a reference from web.browse.read, such as e12."},
+    "ref": {"type": "string", "maxLength": 20, ` +
+	`"description": "The list, by a reference from web.browse.read, such as e12."},
     "selector": {"type": "string", "maxLength": 1000, "description": "Or by a CSS selector."},
     "label": {"type": "string", "maxLength": 300, "description": "Or by its label."},
-    "values": {"type": "array", "items": {"type": "string", "maxLength": 500}, "minItems": 1, "maxItems": 100, "description": "What to choose: the options' names as they are shown, or their values. Several where the list takes several; the others are let go."},
-    "element": {"type": "string", "maxLength": 300, "description": "What it is, in words, for the person who may have to approve the call."},
-    "dialog": {"type": "string", "enum": ["dismiss", "accept"], "default": "dismiss", "description": "How a question that the page asks is answered."},
+    "values": {"type": "array", "items": {"type": "string", "maxLength": 500}, "minItems": 1, "maxItems": 100, ` +
+	`"description": "What to choose: the options' names as they are shown, or their values. Several where the list ` +
+	`takes several; the others are let go."},
+    "element": {"type": "string", "maxLength": 300, ` +
+	`"description": "What it is, in words, for the person who may have to approve the call."},
+    "dialog": {"type": "string", "enum": ["dismiss", "accept"], "default": "dismiss", ` +
+	`"description": "How a question that the page asks is answered."},
     "tab": {"type": "string", "maxLength": 20, "description": "The tab; the current one unless given."}
   },
   "required": ["values"],
@@ -58,16 +63,19 @@ type selectArgs struct {
 	Values []string `json:"values"`
 }
 
-func selectOptions(ctx context.Context, v *pageCall, in selectArgs) (*tool.Result, error) {
+func selectOptions(ctx context.Context, c *pageCall, in selectArgs) (*tool.Result, error) {
 	at, err := in.target("label", in.Label)
 	if err != nil {
 		return nil, err
 	}
 	var chosen []string
-	r, err := v.actOn(ctx, in.Tab, at, in.dialogArgs, []string{"combobox", "listbox"}, func(ctx context.Context, el *element.Element) (string, error) {
-		var err error
-		chosen, err = el.Select(ctx, in.Values)
-		return fmt.Sprintf("chose %s in %s", strings.Join(chosen, ", "), el.What), err
+	r, err := c.act(ctx, action{
+		tab: in.Tab, target: at, dialog: in.dialogArgs, roles: []string{"combobox", "listbox"},
+		do: func(ctx context.Context, el *element.Element) (string, error) {
+			var err error
+			chosen, err = el.Select(ctx, in.Values)
+			return fmt.Sprintf("chose %s in %s", strings.Join(chosen, ", "), el.What), err
+		},
 	})
 	if err != nil {
 		return nil, err

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"callgate/internal/module"
+	"callgate/internal/module/browser/page"
+	"callgate/internal/module/browser/pool"
 	"callgate/internal/netguard"
 )
 
-// Settings are what an app file may say of the browser.
+// Settings are what an app file may set for the browser.
 type Settings struct {
 	Executable string         `config:"executable" help:"the browser to start; by default the first Chromium or Chrome that is installed"`
 	Timeout    module.Seconds `config:"timeout_seconds" range:"1,300" help:"how long a page may take"`
@@ -20,7 +22,7 @@ type Settings struct {
 	Headless   bool           `config:"headless" help:"whether it runs without a window"`
 	Locale     string         `config:"locale" help:"the language that pages are asked for, as en-US"`
 
-	AllowedHosts []string `constraint:"allowed_hosts" help:"only these hosts are reached, by pages and whatever they load; empty: all that are public"`
+	AllowedHosts []string `constraint:"allowed_hosts" help:"only these hosts are reached, by pages and what they load; empty: all public ones"`
 	DeniedHosts  []string `constraint:"denied_hosts" help:"these hosts never are"`
 	PrivateHosts []string `constraint:"private_hosts" help:"hosts, addresses or prefixes that may be reached though they are not public"`
 	MaxTabs      int      `constraint:"max_tabs" range:"1,50" help:"how many tabs a session may have open"`
@@ -33,7 +35,7 @@ func defaults() *Settings {
 
 var localeForm = regexp.MustCompile(`^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$`)
 
-// Check reports what is wrong with the settings as a whole.
+// Check checks the settings as a whole.
 func (s *Settings) Check() error {
 	if _, _, err := s.size(); err != nil {
 		return err
@@ -48,7 +50,7 @@ func (s *Settings) Check() error {
 	return err
 }
 
-// size reads the viewport.
+// size parses the viewport.
 func (s *Settings) size() (width, height int, err error) {
 	n, err := fmt.Sscanf(s.Viewport+"\n", "%dx%d\n", &width, &height)
 	if err != nil || n != 2 || width < 200 || width > 4096 || height < 200 || height > 4096 {
@@ -58,7 +60,29 @@ func (s *Settings) size() (width, height int, err error) {
 }
 
 func (s *Settings) rules() netguard.Rules {
-	return netguard.Rules{AllowedHosts: s.AllowedHosts, DeniedHosts: s.DeniedHosts, Private: s.PrivateHosts, Setting: "tools.modules." + Namespace + ".constraints"}
+	return netguard.Rules{
+		AllowedHosts: s.AllowedHosts, DeniedHosts: s.DeniedHosts, Private: s.PrivateHosts,
+		Setting: "tools.modules." + Namespace + ".constraints",
+	}
+}
+
+// options returns what the settings ask of a browser. A window has the size that its
+// user gives it.
+func (s *Settings) options() (pool.Options, error) {
+	width, height, err := s.size()
+	if err != nil {
+		return pool.Options{}, err
+	}
+	if !s.Headless {
+		width, height = 0, 0
+	}
+	return pool.Options{
+		Executable: s.Executable, Visible: !s.Headless, Rules: s.rules(),
+		Profile: page.Options{
+			Width: width, Height: height, UserAgent: s.UserAgent, Locale: s.Locale,
+			MaxTabs: s.MaxTabs, MaxDownload: int64(s.MaxDownload),
+		},
+	}, nil
 }
 
 func (s *Settings) timeout() time.Duration {

@@ -17,7 +17,8 @@ var tabsDoc string
 const tabsInput = `{
   "type": "object",
   "properties": {
-    "action": {"type": "string", "enum": ["list", "switch", "new"], "default": "list", "description": "list: the open tabs. switch: make another one current. new: open one."},
+    "action": {"type": "string", "enum": ["list", "switch", "new"], "default": "list", ` +
+	`"description": "list: the open tabs. switch: make another one current. new: open one."},
     "tab": {"type": "string", "maxLength": 20, "description": "With switch: the tab."},
     "url": {"type": "string", "maxLength": 8000, "description": "With new: the page to open in it."}
   },
@@ -30,7 +31,8 @@ const tabsOutput = `{
     "tabs": {"type": "array", "items": {"type": "object", "properties": {
       "tab": {"type": "string"}, "url": {"type": "string"}, "title": {"type": "string"},
       "current": {"type": "boolean"}, "crashed": {"type": "boolean"}}, "required": ["tab", "url", "current"]}},
-    "downloads": {"type": "array", "description": "All files that pages of this session gave.", "items": {"type": "object"}}
+    "downloads": {"type": "array", ` +
+	`"description": "All files that pages of this session gave.", "items": {"type": "object"}}
   },
   "required": ["tabs"]
 }`
@@ -44,7 +46,8 @@ func tabsTool() definition {
 			module.Example("a new tab", `{"action": "new", "url": "https://example.com/"}`),
 		},
 		aliases: []string{
-			"browser.tabs", "browser_tabs", "browser_tab_list", "browser_tab_new", "browser_tab_select", "list_tabs", "switch_tab", "new_tab",
+			"browser.tabs", "browser_tabs", "browser_tab_list", "browser_tab_new", "browser_tab_select",
+			"list_tabs", "switch_tab", "new_tab",
 			"list open tabs", "switch tab", "open a new tab", "list downloads of the browser",
 			"lister les onglets", "changer d'onglet", "ouvrir un onglet",
 		},
@@ -72,31 +75,31 @@ type tabsData struct {
 	Downloads []downloadData `json:"downloads,omitempty"`
 }
 
-func tabs(ctx context.Context, v *pageCall, in tabsArgs) (*tool.Result, error) {
+func tabs(ctx context.Context, c *pageCall, in tabsArgs) (*tool.Result, error) {
 	did := ""
 	switch in.Action {
 	case "switch":
 		if in.Tab == "" {
-			return nil, tool.Errorf(v.op, tool.Invalid, "which tab is to be current is not said").WithHint("name it in tab")
+			return nil, tool.Errorf(c.op, tool.Invalid, "the tab to switch to is missing").WithHint("name it in tab")
 		}
-		t, err := v.profile.Tab(in.Tab)
+		t, err := c.profile.Tab(in.Tab)
 		if err != nil {
 			return nil, err
 		}
-		v.profile.Switch(t)
+		c.profile.Switch(t)
 		did = "the current tab is " + t.ID + "; "
 	case "new":
-		opened, err := v.open(ctx, in.URL)
+		opened, err := c.open(ctx, in.URL)
 		if err != nil {
 			return nil, err
 		}
 		did = opened
 	}
-	return v.listTabs(ctx, did)
+	return c.listTabs(ctx, did)
 }
 
-// open opens a tab, with a page in it where one is named.
-func (v *pageCall) open(ctx context.Context, url string) (string, error) {
+// open opens a tab, and a page in it if an address is given.
+func (c *pageCall) open(ctx context.Context, url string) (string, error) {
 	if url == "" {
 		url = "about:blank"
 	}
@@ -104,24 +107,24 @@ func (v *pageCall) open(ctx context.Context, url string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	t, done, err := v.tabFor(ctx, "", true)
+	t, release, err := c.tabFor(ctx, "", true)
 	if err != nil {
 		return "", err
 	}
-	defer done()
+	defer release()
 	if address != "about:blank" {
-		if _, err := t.Navigate(ctx, address, v.patience()); err != nil {
+		if _, err := t.Navigate(ctx, address, c.patience()); err != nil {
 			return "", err
 		}
 	}
 	return "opened the tab " + t.ID + ", which is current now; ", nil
 }
 
-func (v *pageCall) listTabs(ctx context.Context, did string) (*tool.Result, error) {
-	v.profile.TakeFinished(v.saveDownload)
+func (c *pageCall) listTabs(ctx context.Context, did string) (*tool.Result, error) {
+	c.profile.Downloads.TakeFinished(c.saveDownload)
 	var s state
-	s.note(v.profile.Notes(""))
-	all, current := v.profile.Tabs()
+	s.note(c.profile.Notes(""))
+	all, current := c.profile.Tabs()
 	data := tabsData{Tabs: []tabData{}}
 	var lines []string
 	for _, t := range all {
@@ -131,13 +134,13 @@ func (v *pageCall) listTabs(ctx context.Context, did string) (*tool.Result, erro
 		lines = append(lines, d.line())
 	}
 	var files state
-	files.files(v.profile.Downloads())
+	files.files(c.profile.Downloads.All())
 	data.Downloads = files.Downloads
 	noun := "tabs are"
 	if len(all) == 1 {
 		noun = "tab is"
 	}
-	r, err := s.done(fmt.Sprintf("%s%d %s open", did, len(all), noun), data)
+	r, err := s.result(fmt.Sprintf("%s%d %s open", did, len(all), noun), data)
 	if err == nil && len(lines) > 0 {
 		for _, d := range files.Downloads {
 			lines = append(lines, strings.TrimSpace("download "+d.State+": "+d.Path+" "+d.Why))

@@ -10,21 +10,21 @@ import (
 	"callgate/tool"
 )
 
-// Every tool is fit to publish, its examples are calls that are valid, and no
-// two answer to one name.
+// Every tool can be published, its examples are valid calls, and no two tools share a
+// name.
 func TestTools(t *testing.T) {
 	opened, err := browser.Module().Open(module.Host{})
 	check(t, err)
 	defer opened.Close()
-	h := houseOf(t, opened, nil)
+	f := newFixture(t, opened)
 	names := map[string]string{}
 	for _, one := range opened.Tools {
 		check(t, one.Validate())
 		if len(one.Spec.Examples) == 0 || len(one.Spec.Description) < 100 || !one.Runtime.Network {
-			t.Errorf("%s: too little is said of it", one.ID)
+			t.Errorf("%s is not described well enough", one.ID)
 		}
 		for _, e := range one.Spec.Examples {
-			meets(t, h.inputs[one.ID.Name], e.Args)
+			meets(t, f.inputs[one.ID.Name], e.Args)
 		}
 		for _, a := range append(one.Spec.Aliases, one.Spec.Name) {
 			if other := names[a]; other != "" {
@@ -33,13 +33,19 @@ func TestTools(t *testing.T) {
 			names[a] = one.Spec.Name
 		}
 		changes := slices.Contains([]string{"click", "type", "select"}, one.ID.Name)
-		if changes != (one.Runtime.SideEffect == tool.External) || changes != (one.Runtime.Risk == tool.Medium) || changes != (one.Runtime.Effects[0].Mode == tool.X) {
+		external, risky := one.Runtime.SideEffect == tool.External, one.Runtime.Risk == tool.Medium
+		exclusive := one.Runtime.Effects[0].Mode == tool.X
+		if external != changes || risky != changes || exclusive != changes {
 			t.Errorf("%s: %+v", one.ID, one.Runtime)
 		}
 	}
-	for _, a := range []string{"choir.web.browse", "browser.navigate", "browser_navigate", "browser_click", "browser_type", "browser_select_option", "browser_snapshot", "browser_take_screenshot", "browser_wait_for", "browser_navigate_back", "browser_tabs", "browser_close"} {
+	for _, a := range []string{
+		"choir.web.browse", "browser.navigate", "browser_navigate", "browser_click", "browser_type",
+		"browser_select_option", "browser_snapshot", "browser_take_screenshot", "browser_wait_for",
+		"browser_navigate_back", "browser_tabs", "browser_close",
+	} {
 		if names[a] == "" {
-			t.Errorf("nothing answers to %s", a)
+			t.Errorf("no tool has the name %s", a)
 		}
 	}
 }
@@ -50,8 +56,18 @@ func TestSettingsAreChecked(t *testing.T) {
 		config, constraints map[string]any
 		errHas              string
 	}{
-		"nothing":       {nil, nil, ""},
-		"everything":    {map[string]any{"executable": "chromium", "timeout_seconds": 5, "viewport": "800x600", "user_agent": "x", "headless": false, "locale": "fr"}, map[string]any{"allowed_hosts": []any{"*.example.com"}, "denied_hosts": []any{"x.example.com"}, "private_hosts": []any{"10.0.0.0/8"}, "max_tabs": 2, "max_download_bytes": 0}, ""},
+		"nothing": {nil, nil, ""},
+		"everything": {
+			map[string]any{
+				"executable": "chromium", "timeout_seconds": 5, "viewport": "800x600", "user_agent": "x",
+				"headless": false, "locale": "fr",
+			},
+			map[string]any{
+				"allowed_hosts": []any{"*.example.com"}, "denied_hosts": []any{"x.example.com"},
+				"private_hosts": []any{"10.0.0.0/8"}, "max_tabs": 2, "max_download_bytes": 0,
+			},
+			"",
+		},
 		"viewport":      {map[string]any{"viewport": "wide"}, nil, "1280x800"},
 		"viewport more": {map[string]any{"viewport": "800x600x3"}, nil, "1280x800"},
 		"too small":     {map[string]any{"viewport": "10x10"}, nil, "200x200"},

@@ -19,10 +19,14 @@ const waitInput = `{
   "properties": {
     "text": {"type": "string", "maxLength": 1000, "description": "Until this text shows."},
     "text_gone": {"type": "string", "maxLength": 1000, "description": "Until this text no longer shows."},
-    "selector": {"type": "string", "maxLength": 1000, "description": "Until an element of this CSS selector is visible."},
+    "selector": {"type": "string", "maxLength": 1000, ` +
+	`"description": "Until an element of this CSS selector is visible."},
     "url": {"type": "string", "maxLength": 2000, "description": "Until the page's address holds this."},
-    "until": {"type": "string", "enum": ["navigation", "idle", "download"], "description": "navigation: until another page comes. idle: until the page has loaded and no longer changes. download: until what is downloading has arrived."},
-    "timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": 300, "description": "How long at most; what the app file says unless given, 30 as a rule."},
+    "until": {"type": "string", "enum": ["navigation", "idle", "download"], ` +
+	`"description": "navigation: until another page comes. idle: until the page has loaded and no longer changes. ` +
+	`download: until what is downloading has arrived."},
+    "timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": 300, ` +
+	`"description": "How long at most; what the app file says unless given, 30 as a rule."},
     "tab": {"type": "string", "maxLength": 20, "description": "The tab; the current one unless given."}
   },
   "additionalProperties": false
@@ -37,7 +41,8 @@ func waitTool() definition {
 		name: "wait", doc: waitDoc, input: waitInput, output: waitOutput,
 		examples: []tool.Example{
 			module.Example("until results show", `{"text": "results found"}`),
-			module.Example("until a table is there, ten seconds at most", `{"selector": "table.results tr", "timeout_seconds": 10}`),
+			module.Example("until a table is there, ten seconds at most",
+				`{"selector": "table.results tr", "timeout_seconds": 10}`),
 			module.Example("until the page rests", `{"until": "idle"}`),
 		},
 		aliases: []string{
@@ -65,61 +70,68 @@ type waitData struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// what is waited for, in words; "" unless it is one thing.
+// what puts what is waited for into words. It returns "" unless it is one thing.
 func (in waitArgs) what() string {
-	what, n := "", 0
-	for _, one := range []struct{ given, words string }{
-		{in.Text, fmt.Sprintf("the text %q", in.Text)}, {in.TextGone, fmt.Sprintf("the text %q to go", in.TextGone)},
-		{in.Selector, "an element " + in.Selector}, {in.URL, fmt.Sprintf("an address with %q", in.URL)},
-		{in.Until, map[string]string{"navigation": "another page", "idle": "the page to rest", "download": "the download"}[in.Until]},
+	until := map[string]string{"navigation": "another page", "idle": "the page to rest", "download": "the download"}
+	var given []string
+	for _, one := range []struct{ value, words string }{
+		{in.Text, fmt.Sprintf("the text %q", in.Text)},
+		{in.TextGone, fmt.Sprintf("the text %q to go", in.TextGone)},
+		{in.Selector, "an element " + in.Selector},
+		{in.URL, fmt.Sprintf("an address with %q", in.URL)},
+		{in.Until, until[in.Until]},
 	} {
-		if one.given != "" {
-			what = one.words
-			n++
+		if one.value != "" {
+			given = append(given, one.words)
 		}
 	}
-	if n != 1 {
+	if len(given) != 1 {
 		return ""
 	}
-	return what
+	return given[0]
 }
 
-func wait(ctx context.Context, v *pageCall, in waitArgs) (*tool.Result, error) {
+func wait(ctx context.Context, c *pageCall, in waitArgs) (*tool.Result, error) {
 	what := in.what()
 	if what == "" {
-		return nil, tool.Errorf(v.op, tool.Invalid, "a wait is for one thing").WithHint("give one of text, text_gone, selector, url and until")
+		return nil, tool.Errorf(c.op, tool.Invalid, "a call waits for exactly one thing").
+			WithHint("give one of text, text_gone, selector, url and until")
 	}
 	if in.Timeout > 0 {
-		v.until = time.Now().Add(time.Duration(in.Timeout * float64(time.Second)))
+		c.deadline = time.Now().Add(time.Duration(in.Timeout * float64(time.Second)))
 	}
-	// Of the call's own time, a little is kept for the answer.
-	limit, cancel := context.WithTimeout(ctx, v.patience())
+	// What is left of the call's time is for its report.
+	limit, cancel := context.WithTimeout(ctx, c.patience())
 	defer cancel()
-	t, done, err := v.tab(limit, in.Tab)
+	t, release, err := c.tab(limit, in.Tab)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer release()
 	began := time.Now()
-	came, err := v.await(limit, t, in)
+	came, err := c.await(limit, t, in)
 	if err != nil {
 		return nil, err
 	}
-	data := waitData{state: v.state(ctx, t, page.NavigationResult{}), Seconds: float64(time.Since(began).Milliseconds()) / 1000}
+	seconds := float64(time.Since(began).Milliseconds()) / 1000
+	data := waitData{state: c.state(ctx, t, page.NavigationResult{}), Seconds: seconds}
 	if !came {
-		return nil, tool.Errorf(v.op, tool.Timeout, "waited %.1f seconds for %s, in vain; the tab shows %s", data.Seconds, what, data.shows()).
+		return nil, tool.Errorf(c.op, tool.Timeout,
+			"waited %.1f seconds for %s, in vain; the tab shows %s", seconds, what, data.shows()).
 			WithHint("look at what is there with web.browse.read")
 	}
-	return data.done(fmt.Sprintf("waited %.1f seconds for %s; the tab shows %s", data.Seconds, what, data.shows()), data)
+	return data.result(fmt.Sprintf("waited %.1f seconds for %s; the tab shows %s", seconds, what, data.shows()), data)
 }
 
-func (v *pageCall) await(ctx context.Context, t *page.Tab, in waitArgs) (bool, error) {
+func (c *pageCall) await(ctx context.Context, t *page.Tab, in waitArgs) (bool, error) {
 	switch in.Until {
 	case "download":
-		return v.profile.AwaitDownloads(ctx, t.ID) == nil, nil
+		return c.profile.Downloads.Wait(ctx, t.ID) == nil, nil
 	case "navigation":
 		return t.Await(ctx, page.WaitCondition{Document: t.Document()})
 	default:
-		return t.Await(ctx, page.WaitCondition{Text: in.Text, Gone: in.TextGone, Selector: in.Selector, URL: in.URL, Idle: in.Until == "idle"})
+		return t.Await(ctx, page.WaitCondition{
+			Text: in.Text, Gone: in.TextGone, Selector: in.Selector, URL: in.URL, Idle: in.Until == "idle",
+		})
 	}
 }

@@ -1,9 +1,9 @@
-// Package axtree makes a page's accessibility tree short enough to read: what a
-// screen reader would say of it, one line for each thing, and a reference for
-// each that can be acted on.
+// Package axtree makes a page's accessibility tree short enough to read: what a screen
+// reader would say of the page, one line for each node, and a reference for each node
+// that can be acted on.
 //
-// What only arranges other things is left out, and so is text that a name
-// already says. What is left keeps its order and its nesting.
+// It leaves out nodes that only arrange others, and text that repeats a name. The rest
+// keeps its order and its nesting.
 package axtree
 
 import (
@@ -15,27 +15,27 @@ import (
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 )
 
-// Node is one thing on a page.
+// Node is one node of a page.
 type Node struct {
-	Role       string // "text" for plain text, whose words are its name
+	Role       string // "text" for plain text, which is in Name
 	Name       string
 	Value      string
 	URL        string   // where a link leads
 	States     []string // disabled, checked, level=2 …
 	Actionable bool     // it can be clicked, typed into, or chosen from
-	Frame      int      // the frame it is in, as numbered by whoever built the tree
-	Backend    int64    // the browser's number for its element; 0: it has none
+	Frame      int      // the number of its frame, as given to Build
+	Backend    int64    // the backend id of its element; 0: it has none
 	Children   []*Node
 }
 
-// maxNodes bounds a tree; a page with more is cut.
+// maxNodes bounds a tree. Further nodes are left out.
 const maxNodes = 50_000
 
-// Build makes a tree of the nodes of one frame. What stands in a child frame
-// is in the page that graft returns, when asked with the number of the frame's
-// element.
-func Build(nodes []*accessibility.Node, frame int, graft func(backend int64) *Node) *Node {
-	b := builder{frame: frame, graft: graft, byID: make(map[accessibility.NodeID]*accessibility.Node, len(nodes)), left: maxNodes}
+// Build makes a tree of the nodes of one frame. inner returns the tree of a child frame
+// by the backend id of the frame's element.
+func Build(nodes []*accessibility.Node, frame int, inner func(backend int64) *Node) *Node {
+	byID := make(map[accessibility.NodeID]*accessibility.Node, len(nodes))
+	b := builder{frame: frame, inner: inner, byID: byID, left: maxNodes}
 	for _, n := range nodes {
 		if n != nil {
 			b.byID[n.NodeID] = n
@@ -60,17 +60,17 @@ func Build(nodes []*accessibility.Node, frame int, graft func(backend int64) *No
 
 type builder struct {
 	frame int
-	graft func(int64) *Node
-	byID  map[accessibility.NodeID]*accessibility.Node
-	left  int
+	inner func(int64) *Node
+	byID  map[accessibility.NodeID]*accessibility.Node // the nodes that were not visited
+	left  int                                          // number of nodes that may still be built
 }
 
-// maxDepth bounds how deep a page is followed.
+// maxDepth bounds the depth of a tree.
 const maxDepth = 2_000
 
-// build returns what a node comes to: itself, or what is in it, or nothing.
+// build returns the node itself, or its children in its place, or nothing.
 func (b *builder) build(n *accessibility.Node, depth int) []*Node {
-	delete(b.byID, n.NodeID) // each is met once, whatever the page says of itself
+	delete(b.byID, n.NodeID) // so that a cycle ends
 	if b.left--; b.left < 0 || depth > maxDepth {
 		return nil
 	}
@@ -96,8 +96,8 @@ func (b *builder) build(n *accessibility.Node, depth int) []*Node {
 	if n.Ignored || !out.Actionable && isLayoutRole(role) && out.Name == "" {
 		return children
 	}
-	if role == "Iframe" && b.graft != nil {
-		if inside := b.graft(out.Backend); inside != nil {
+	if role == "Iframe" && b.inner != nil {
+		if inside := b.inner(out.Backend); inside != nil {
 			children = append(children, inside.Children...)
 		}
 	}
@@ -109,7 +109,10 @@ func (b *builder) build(n *accessibility.Node, depth int) []*Node {
 }
 
 func (b *builder) node(n *accessibility.Node, role string) *Node {
-	out := &Node{Role: roleName(role), Name: clean(text(n.Name)), Value: clean(text(n.Value)), Frame: b.frame, Backend: int64(n.BackendDOMNodeID)}
+	out := &Node{
+		Role: roleName(role), Name: clean(text(n.Name)), Value: clean(text(n.Value)),
+		Frame: b.frame, Backend: int64(n.BackendDOMNodeID),
+	}
 	focusable := false
 	for _, p := range n.Properties {
 		if p == nil {
@@ -139,7 +142,8 @@ func (b *builder) node(n *accessibility.Node, role string) *Node {
 			}
 		}
 	}
-	out.Actionable = !n.Ignored && out.Backend != 0 && role != "RootWebArea" && role != "Iframe" && (focusable || acts(role))
+	container := role == "RootWebArea" || role == "Iframe"
+	out.Actionable = !n.Ignored && out.Backend != 0 && !container && (focusable || isActionable(role))
 	if role != "link" {
 		out.URL = ""
 	}
@@ -149,25 +153,28 @@ func (b *builder) node(n *accessibility.Node, role string) *Node {
 // isLayoutRole reports a role that says nothing by itself.
 func isLayoutRole(role string) bool {
 	switch role {
-	case "", "generic", "none", "presentation", "LabelText", "Section", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "rowgroup", "Abbr", "Canvas", "Legend", "Figcaption", "emphasis", "strong", "mark", "time", "code", "subscript", "superscript", "insertion", "deletion":
+	case "", "generic", "none", "presentation", "LabelText", "Section", "LayoutTable", "LayoutTableRow",
+		"LayoutTableCell", "rowgroup", "Abbr", "Canvas", "Legend", "Figcaption", "emphasis", "strong", "mark",
+		"time", "code", "subscript", "superscript", "insertion", "deletion":
 		return true
 	default:
 		return false
 	}
 }
 
-// acts reports a role that can be acted on, whether or not it takes the focus.
-func acts(role string) bool {
+// isActionable reports a role that can be acted on even if it does not take the focus.
+func isActionable(role string) bool {
 	switch role {
-	case "button", "link", "textbox", "searchbox", "combobox", "listbox", "option", "checkbox", "radio", "switch", "slider", "spinbutton",
-		"menuitem", "menuitemcheckbox", "menuitemradio", "tab", "treeitem", "DisclosureTriangle", "ColorWell", "Date", "DateTime", "InputTime":
+	case "button", "link", "textbox", "searchbox", "combobox", "listbox", "option", "checkbox", "radio", "switch",
+		"slider", "spinbutton", "menuitem", "menuitemcheckbox", "menuitemradio", "tab", "treeitem",
+		"DisclosureTriangle", "ColorWell", "Date", "DateTime", "InputTime":
 		return true
 	default:
 		return false
 	}
 }
 
-// roleName writes a role as people do.
+// roleName returns the common name of a role of Chromium's.
 func roleName(role string) string {
 	switch role {
 	case "RootWebArea", "WebArea":
@@ -183,8 +190,8 @@ func roleName(role string) string {
 	}
 }
 
-// mergeText joins texts that stand side by side, and leaves out one that is
-// only the label of what follows it.
+// mergeText joins adjacent texts, and leaves out a text that is only the label of the
+// next node.
 func mergeText(nodes []*Node) []*Node {
 	var out []*Node
 	for _, n := range nodes {
@@ -205,7 +212,7 @@ func mergeText(nodes []*Node) []*Node {
 	return out
 }
 
-// without leaves out the children of a node that only repeat what it says.
+// without leaves out children that only repeat a node's name or value.
 func without(children []*Node, name, value string) []*Node {
 	said, ok := words(children)
 	if ok && (said == "" || squeeze(said) == squeeze(name) || squeeze(said) == squeeze(value)) {
@@ -214,8 +221,7 @@ func without(children []*Node, name, value string) []*Node {
 	return children
 }
 
-// words joins the text of nodes; it reports false where they are more than
-// text.
+// words joins the text of nodes. It reports false if they are more than text.
 func words(nodes []*Node) (string, bool) {
 	var all []string
 	for _, n := range nodes {
@@ -244,11 +250,11 @@ func squeeze(s string) string {
 	}, s)
 }
 
-// maxText bounds what one name or value shows.
+// maxText bounds a name or a value, in bytes.
 const maxText = 1_000
 
-// clean brings text into one line, without what would not be seen or would
-// turn the line around.
+// clean brings text into one line, without invisible characters and those that change
+// its direction.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -3,6 +3,8 @@ package axtree_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +15,7 @@ import (
 	"callgate/internal/module/browser/axtree"
 )
 
-// ax is a node of a page, written short.
+// ax is a short form of a node.
 type ax struct {
 	role, name string
 	props      map[string]any
@@ -22,15 +24,20 @@ type ax struct {
 	children   []ax
 }
 
-// flat lists nodes as the browser does.
+// flat lists the nodes of a tree as the browser does.
 func flat(root ax) []*accessibility.Node {
 	var all []*accessibility.Node
 	var add func(n ax, parent string) accessibility.NodeID
 	add = func(n ax, parent string) accessibility.NodeID {
 		id := fmt.Sprint(len(all) + 1)
-		node := &accessibility.Node{NodeID: accessibility.NodeID(id), ParentID: accessibility.NodeID(parent), Ignored: n.ignored, BackendDOMNodeID: cdp.BackendNodeID(len(all) + 100), Role: val(n.role), Name: val(n.name), Value: val(n.value)}
-		for name, v := range n.props {
-			node.Properties = append(node.Properties, &accessibility.Property{Name: accessibility.PropertyName(name), Value: val(v)})
+		node := &accessibility.Node{
+			NodeID: accessibility.NodeID(id), ParentID: accessibility.NodeID(parent), Ignored: n.ignored,
+			BackendDOMNodeID: cdp.BackendNodeID(len(all) + 100),
+			Role:             val(n.role), Name: val(n.name), Value: val(n.value),
+		}
+		for _, name := range slices.Sorted(maps.Keys(n.props)) {
+			property := &accessibility.Property{Name: accessibility.PropertyName(name), Value: val(n.props[name])}
+			node.Properties = append(node.Properties, property)
 		}
 		all = append(all, node)
 		for _, c := range n.children {
@@ -50,14 +57,26 @@ func val(v any) *accessibility.Value {
 func text(s string) ax { return ax{role: "StaticText", name: s} }
 
 func page() ax {
+	link := ax{
+		role: "link", name: "Docs", props: map[string]any{"url": "https://shop.test/docs", "focusable": true},
+		children: []ax{{role: "image", name: "logo"}, text("Docs")},
+	}
+	field := ax{
+		role: "textbox", name: "Name", value: "Ada", children: []ax{text("Ada")},
+		props: map[string]any{"required": true, "focused": true, "invalid": "false"},
+	}
+	list := ax{role: "list", children: []ax{
+		{role: "listitem", children: []ax{{role: "ListMarker"}, text("first")}},
+		{role: "listitem", children: []ax{{role: "button", name: `say "hi"`}}},
+	}}
 	return ax{role: "RootWebArea", name: "Shop", children: []ax{{role: "generic", children: []ax{
 		{role: "heading", name: "Welcome", props: map[string]any{"level": 1}, children: []ax{text("Welcome")}},
 		{role: "paragraph", children: []ax{text("Two"), {role: "strong", children: []ax{text("words")}}}},
-		{role: "none", ignored: true, children: []ax{{role: "link", name: "Docs", props: map[string]any{"url": "https://shop.test/docs", "focusable": true}, children: []ax{{role: "image", name: "logo"}, text("Docs")}}}},
+		{role: "none", ignored: true, children: []ax{link}},
 		{role: "LabelText", children: []ax{text("Name")}},
-		{role: "textbox", name: "Name", value: "Ada", props: map[string]any{"required": true, "focused": true, "invalid": "false"}, children: []ax{text("Ada")}},
+		field,
 		{role: "generic", name: "", props: map[string]any{"focusable": true}, children: []ax{text("a div with a tabindex")}},
-		{role: "list", children: []ax{{role: "listitem", children: []ax{{role: "ListMarker"}, text("first")}}, {role: "listitem", children: []ax{{role: "button", name: `say "hi"`}}}}},
+		list,
 		{role: "checkbox", name: "I agree", props: map[string]any{"checked": "false", "disabled": true}},
 		{role: "Iframe", name: "The till"},
 	}}}}
@@ -88,7 +107,7 @@ func TestText(t *testing.T) {
 - frame "The till": inside
 `, "\n")
 	got := root.Text(axtree.Options{Ref: refs(), Base: "https://shop.test"})
-	if diff := cmp.Diff(want, sorted(got)); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	only := root.Text(axtree.Options{Ref: refs(), Only: true})
@@ -98,20 +117,15 @@ func TestText(t *testing.T) {
 		}
 	}
 	if strings.Contains(only, "listitem") || strings.Contains(only, "Two words") {
-		t.Errorf("more than what can be acted on:\n%s", only)
+		t.Errorf("nodes that cannot be acted on are in\n%s", only)
 	}
-}
-
-// sorted puts the states of a line into order: the test's own properties come
-// from a map.
-func sorted(text string) string {
-	return strings.NewReplacer("required focused", "focused required", "disabled checked=false", "checked=false disabled").Replace(text)
 }
 
 func TestFind(t *testing.T) {
 	root := axtree.Build(flat(page()), 0, nil)
 	for wanted, want := range map[string]string{
-		"docs": "link", "NAME": "textbox", "say": "button", "i agree": "checkbox", "two words": "text", "welcome": "heading", "a div with a tabindex": "generic", "nothing": "", "": "",
+		"docs": "link", "NAME": "textbox", "say": "button", "i agree": "checkbox", "two words": "text",
+		"welcome": "heading", "a div with a tabindex": "generic", "nothing": "", "": "",
 	} {
 		found := root.Find(wanted, nil)
 		switch {
@@ -119,24 +133,28 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q found %+v, want %s", wanted, found, want)
 		}
 	}
-	if found := root.Find("o", func(n *axtree.Node) bool { return n.Role == "checkbox" }); len(found) != 1 || found[0].Role != "link" && found[0].Role != "checkbox" {
-		t.Errorf("%+v", found)
+	found := root.Find("o", func(n *axtree.Node) bool { return n.Role == "checkbox" })
+	if len(found) != 1 || found[0].Role != "link" && found[0].Role != "checkbox" {
+		t.Errorf("with a preference, Find found %+v", found)
 	}
 }
 
-func TestTextOfOutsideStaysInItsLine(t *testing.T) {
-	root := axtree.Build(flat(ax{role: "RootWebArea", children: []ax{{role: "button", name: "a\n- button \"fake\" [e9]\u202e\x00" + strings.Repeat("x", 5000)}}}), 0, nil)
+// The text of a page cannot break out of its line.
+func TestHostileText(t *testing.T) {
+	name := "a\n- button \"fake\" [e9]\u202e\x00" + strings.Repeat("x", 5000)
+	root := axtree.Build(flat(ax{role: "RootWebArea", children: []ax{{role: "button", name: name}}}), 0, nil)
 	got := root.Text(axtree.Options{Ref: refs()})
 	if strings.Count(got, "\n") != 1 || strings.Contains(got, "\u202e") || len(got) > 2000 {
 		t.Errorf("%q", got)
 	}
 }
 
-// A page may say anything of itself: circles, orphans, holes.
+// A page may send any nodes: cycles, orphans, nulls.
 func FuzzBuild(f *testing.F) {
 	seed, _ := json.Marshal(flat(page()))
 	f.Add(seed)
-	f.Add([]byte(`[{"nodeId":"1","childIds":["1","2"]},{"nodeId":"2","parentId":"9","childIds":["1"],"role":{"value":7}},null]`))
+	f.Add([]byte(`[{"nodeId":"1","childIds":["1","2"]},` +
+		`{"nodeId":"2","parentId":"9","childIds":["1"],"role":{"value":7}},null]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var nodes []*accessibility.Node
 		if json.Unmarshal(data, &nodes) != nil {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Walk calls visit with each node and the nearest thing around it that can be
-// acted on, parents first, until visit returns false.
+// Walk calls visit with each node and the nearest node around it that can be acted on,
+// parents first, until visit returns false.
 func (n *Node) Walk(visit func(n, around *Node) bool) { n.walk(nil, visit) }
 
 func (n *Node) walk(around *Node, visit func(n, around *Node) bool) bool {
@@ -26,14 +26,14 @@ func (n *Node) walk(around *Node, visit func(n, around *Node) bool) bool {
 	return true
 }
 
-// Options say how a tree is written.
+// Options define how a tree is written.
 type Options struct {
 	Ref  func(*Node) string // the reference of a node that can be acted on
-	Only bool               // only what can be acted on, and headings
-	Base string             // links below it are written without it
+	Only bool               // only nodes that can be acted on, and headings
+	Base string             // an origin, which is left out of links
 }
 
-// Text writes the tree, a line for each node.
+// Text writes the tree, one line for each node.
 func (n *Node) Text(o Options) string {
 	w := writer{Options: o}
 	if n.Role == "page" {
@@ -49,7 +49,7 @@ type writer struct {
 	b strings.Builder
 }
 
-// maxIndent bounds how far lines are set in.
+// maxIndent bounds the indentation of lines.
 const maxIndent = 20
 
 func (w *writer) children(n *Node, depth int) {
@@ -111,7 +111,7 @@ func (w *writer) short(url string) string {
 	return url
 }
 
-// quote puts a text between quotes, with those inside it escaped.
+// quote puts a text between quotes, and escapes those inside it.
 func quote(s string) string {
 	if strings.ContainsAny(s, `"\`) {
 		return strconv.Quote(s)
@@ -119,10 +119,10 @@ func quote(s string) string {
 	return `"` + s + `"`
 }
 
-// Find returns the things that a person would point at by these words: those
-// called exactly so, or else those whose name holds them; those that can be
-// acted on before others, and those of a wanted role before all. A text stands
-// for the thing around it that can be acted on.
+// Find returns the nodes that a person would mean by a name: those with exactly that
+// name, or else those whose name contains it. Of these it returns the preferred ones, or
+// else those that can be acted on, or else all. A text stands for the node around it that
+// can be acted on.
 func (n *Node) Find(wanted string, prefer func(*Node) bool) []*Node {
 	wanted = strings.ToLower(clean(wanted))
 	if wanted == "" {

@@ -9,48 +9,56 @@ import (
 	"github.com/chromedp/cdproto/target"
 )
 
-// Session is a conversation with one target: the browser, a page, or a frame
-// that has a process of its own.
+// Session carries the commands and events of one target: the browser, a page, or a
+// frame that has a process of its own.
 type Session struct {
-	ID   target.SessionID
-	conn *Conn
-	gone chan struct{}
-	wake chan struct{} // holds one token when something was queued
+	ID      target.SessionID
+	conn    *Conn
+	done    chan struct{} // closed when the session has ended
+	crashed chan struct{} // closed when the page's process died
+	wake    chan struct{} // holds one token when something was queued
 
-	mu    sync.Mutex
-	queue []any
-	over  bool
+	mu       sync.Mutex
+	queue    []any
+	hasEnded bool
+	hasDied  bool
 }
 
 func newSession(c *Conn, id target.SessionID) *Session {
-	return &Session{ID: id, conn: c, gone: make(chan struct{}), wake: make(chan struct{}, 1)}
+	return &Session{
+		ID: id, conn: c,
+		done: make(chan struct{}), crashed: make(chan struct{}), wake: make(chan struct{}, 1),
+	}
 }
 
 // Done is closed when the session has ended.
-func (s *Session) Done() <-chan struct{} { return s.gone }
+func (s *Session) Done() <-chan struct{} { return s.done }
 
-// Handle gives the session its handler, which is called with each event, also
-// with those that came before. It is called once at most.
+// Crashed is closed when the page's process has died. The handler may see the event later.
+func (s *Session) Crashed() <-chan struct{} { return s.crashed }
+
+// Handle sets the session's handler, which is called with each event, including those
+// that arrived before. It may be called once.
 func (s *Session) Handle(handler func(event any)) {
 	c := s.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
-		return // Close may wait already
+		return // Close may already be waiting for the handlers
 	}
 	c.handlers.Go(func() { s.pump(handler) })
 }
 
 func (s *Session) pump(handler func(event any)) {
-	for over := false; !over; {
+	for ended := false; !ended; {
 		select {
 		case <-s.wake:
-		case <-s.gone:
-			over = true
+		case <-s.done:
+			ended = true
 		}
 		for _, event := range s.take() {
-			if m, ok := event.(barrier); ok {
-				close(m)
+			if b, ok := event.(barrier); ok {
+				close(b)
 				continue
 			}
 			handler(event)
@@ -58,18 +66,18 @@ func (s *Session) pump(handler func(event any)) {
 	}
 }
 
-// barrier stands in a queue for whoever waits until it is reached.
+// barrier is queued among events; the handler's goroutine closes it when it gets there.
 type barrier chan struct{}
 
-// WaitHandled waits until the handler has seen every event that came before the
-// answer to the caller's last command: answers overtake events.
+// WaitHandled waits until the handler has seen every event that arrived before the
+// reply to the caller's last command: replies overtake events.
 func (s *Session) WaitHandled(ctx context.Context) {
-	m := make(barrier)
-	s.push(m)
+	b := make(barrier)
+	s.push(b)
 	select {
-	case <-m:
+	case <-b:
 	case <-ctx.Done():
-	case <-s.gone:
+	case <-s.done:
 	}
 }
 
@@ -94,9 +102,33 @@ func (s *Session) push(event any) {
 func (s *Session) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.over {
-		s.over = true
-		close(s.gone)
+	if !s.hasEnded {
+		s.hasEnded = true
+		close(s.done)
+	}
+}
+
+func (s *Session) crash() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.hasDied {
+		s.hasDied = true
+		close(s.crashed)
+	}
+}
+
+// err says why the session takes no more commands, or nil if it does.
+func (s *Session) err() error {
+	select {
+	case <-s.done:
+		return ErrClosed
+	default:
+	}
+	select {
+	case <-s.crashed:
+		return ErrCrashed
+	default:
+		return nil
 	}
 }
 
@@ -104,26 +136,23 @@ func (s *Session) end() {
 func (s *Session) Send(method string, params any) *PendingReply {
 	r := &PendingReply{session: s, method: method, done: make(chan struct{})}
 	raw, err := jsonv2.Marshal(params, jsonv2.AllowInvalidUTF8(true))
+	if err == nil {
+		err = s.err()
+	}
 	if err != nil {
 		r.failed = err
 		return r
 	}
-	select {
-	case <-s.gone:
-		r.failed = ErrClosed
-		return r
-	default:
-	}
 	c := s.conn
 	c.mu.Lock()
-	c.next++
-	r.id = c.next
-	c.waiting[r.id] = r
+	c.lastID++
+	r.id = c.lastID
+	c.pending[r.id] = r
 	c.mu.Unlock()
 	m := &cdproto.Message{ID: r.id, SessionID: s.ID, Method: cdproto.MethodType(method), Params: raw}
 	if err := c.transport.Write(context.Background(), m); err != nil {
 		c.mu.Lock()
-		delete(c.waiting, r.id)
+		delete(c.pending, r.id)
 		c.mu.Unlock()
 		r.failed = ErrClosed
 	}

@@ -1,5 +1,5 @@
-// Package element does to the elements of a page what a person would: clicks,
-// types, chooses, looks.
+// Package element uses the elements of a page as a person would: it clicks, types,
+// chooses and takes pictures.
 package element
 
 import (
@@ -16,32 +16,36 @@ import (
 
 const op = "web.browse"
 
-// Element is an element of a page that was found, and is held.
+// Element is an element of a page. It is valid until Release.
 type Element struct {
 	What   string // in words: button "Save"
-	Others int    // how many more a selector names
+	Others int    // number of further elements that the selector matches
 
 	all    frames.Frames
 	frame  *frames.Frame
 	object runtime.RemoteObjectID
-	page   *devtools.Session // where the mouse and the keyboard are
+	page   *devtools.Session // takes the events of mouse and keyboard
 }
 
-// FromObject makes an element of what is held in a frame. Without words for it, it
-// is asked what it is.
-func FromObject(ctx context.Context, all frames.Frames, f *frames.Frame, object runtime.RemoteObjectID, what string) (*Element, error) {
+// FromObject returns the element of a handle in a frame. Without what, the page is asked
+// for a description.
+func FromObject(
+	ctx context.Context, all frames.Frames, f *frames.Frame, object runtime.RemoteObjectID, what string,
+) (*Element, error) {
 	e := &Element{What: what, all: all, frame: f, object: object, page: all[0].Session}
 	if what != "" {
 		return e, nil
 	}
-	k, err := e.describe(ctx)
-	e.What = k.describe()
+	p, err := e.properties(ctx)
+	e.What = p.String()
 	return e, err
 }
 
-// FromBackendID takes hold of the element that the browser has under a number, or
-// that the text under it stands in.
-func FromBackendID(ctx context.Context, all frames.Frames, f *frames.Frame, backend cdp.BackendNodeID, what string) (*Element, error) {
+// FromBackendID returns the element with a backend id, or the element around the text
+// with that id.
+func FromBackendID(
+	ctx context.Context, all frames.Frames, f *frames.Frame, backend cdp.BackendNodeID, what string,
+) (*Element, error) {
 	object, err := f.ResolveNode(ctx, backend)
 	if err != nil {
 		return nil, err
@@ -60,10 +64,10 @@ func FromBackendID(ctx context.Context, all frames.Frames, f *frames.Frame, back
 	return e, nil
 }
 
-// Release lets go of the element.
+// Release releases the handles of the element's frame.
 func (e *Element) Release() { e.frame.Release() }
 
-// Stale is the error for an element that is no longer there.
+// Stale returns the error for an element that no longer exists.
 func Stale(what string) error {
 	return tool.Errorf(op, tool.NotFound, "%s is out of date: the page was left or changed since it was read", what).
 		WithHint(`read the page again with web.browse.read, format "tree", and use a reference from there`)
@@ -74,8 +78,8 @@ func (e *Element) run(ctx context.Context, name string, result any, args ...any)
 	return e.frame.CallOn(ctx, e.object, name, result, args...)
 }
 
-// kind is what an element is.
-type kind struct {
+// properties are what a script finds out about an element.
+type properties struct {
 	Tag, Type, Label string
 	Editable         bool
 	Readonly         bool
@@ -83,20 +87,20 @@ type kind struct {
 	Filled           bool
 }
 
-func (e *Element) describe(ctx context.Context) (kind, error) {
-	var k kind
-	err := e.run(ctx, "describe", &k)
-	return k, err
+func (e *Element) properties(ctx context.Context) (properties, error) {
+	var p properties
+	err := e.run(ctx, "describe", &p)
+	return p, err
 }
 
-// describe is the element in words, where its role is not known.
-func (k kind) describe() string {
-	what := k.Tag
-	if k.Type != "" {
-		what += " (" + k.Type + ")"
+// String describes an element whose role is not known.
+func (p properties) String() string {
+	what := p.Tag
+	if p.Type != "" {
+		what += " (" + p.Type + ")"
 	}
-	if k.Label != "" {
-		what += fmt.Sprintf(" %q", k.Label)
+	if p.Label != "" {
+		what += fmt.Sprintf(" %q", p.Label)
 	}
 	return what
 }

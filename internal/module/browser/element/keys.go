@@ -17,28 +17,28 @@ import (
 	"callgate/tool"
 )
 
-// maxTyped is how many characters are typed key by key; what is longer is
-// pasted.
+// maxTyped is the number of characters up to which a text is typed key by key; a longer
+// one is pasted.
 const maxTyped = 600
 
-// Type types text into the element with the keyboard. With clear, what it
-// held goes first.
+// Type types text into the element with the keyboard. With clear, it first removes what
+// the element holds.
 func (e *Element) Type(ctx context.Context, text string, clear bool) error {
-	k, err := e.describe(ctx)
+	p, err := e.properties(ctx)
 	if err != nil {
 		return err
 	}
-	if err := e.checkTypable(k, text); err != nil {
+	if err := e.checkTypable(p, text); err != nil {
 		return err
 	}
-	if set(k.Type) {
+	if isSet(p.Type) {
 		return e.fill(ctx, text)
 	}
 	at, err := e.ready(ctx)
 	if err != nil {
 		return err
 	}
-	if k.Editable { // an editor of the page's own may wake only by the mouse
+	if p.Editable { // an editor that the page draws may react only to the mouse
 		if err := press(ctx, e.page, at); err != nil {
 			return err
 		}
@@ -46,37 +46,40 @@ func (e *Element) Type(ctx context.Context, text string, clear bool) error {
 	if err := e.run(ctx, "focus", nil, clear); err != nil {
 		return err
 	}
-	if clear && k.Filled {
+	if clear && p.Filled {
 		if err := key(ctx, e.page, "Delete"); err != nil {
 			return err
 		}
 	}
-	return characters(ctx, e.page, text)
+	return typeText(ctx, e.page, text)
 }
 
-// checkTypable refuses what cannot be typed.
-func (e *Element) checkTypable(k kind, text string) error {
-	field := k.Tag == "textarea" || k.Editable || k.Tag == "input" && !slices.Contains([]string{"button", "submit", "reset", "image", "hidden"}, k.Type)
+// checkTypable refuses a text that cannot be typed into the element.
+func (e *Element) checkTypable(p properties, text string) error {
+	buttons := []string{"button", "submit", "reset", "image", "hidden"}
+	field := p.Tag == "textarea" || p.Editable || p.Tag == "input" && !slices.Contains(buttons, p.Type)
 	switch {
-	case k.Type == "checkbox" || k.Type == "radio":
+	case p.Type == "checkbox" || p.Type == "radio":
 		return tool.Errorf(op, tool.Invalid, "%s is not typed into", e.What).WithHint("use web.browse.click")
-	case k.Type == "file":
+	case p.Type == "file":
 		return tool.Errorf(op, tool.Invalid, "%s takes a file", e.What).WithHint("name files of the workspace in files")
-	case k.Tag == "select":
+	case p.Tag == "select":
 		return tool.Errorf(op, tool.Invalid, "%s is a list of options", e.What).WithHint("use web.browse.select")
 	case !field:
-		return tool.Errorf(op, tool.Invalid, "%s is not a text field", e.What).WithHint(`read the page with format "tree" and point at a textbox`)
-	case k.Readonly:
+		return tool.Errorf(op, tool.Invalid, "%s is not a text field", e.What).
+			WithHint(`read the page with format "tree" and point at a textbox`)
+	case p.Readonly:
 		return tool.Errorf(op, tool.Failed, "%s cannot be changed", e.What)
-	case k.Tag == "input" && strings.ContainsAny(text, "\r\n"):
-		return tool.Errorf(op, tool.Invalid, "%s holds one line, and the text has more", e.What).WithHint("leave the line break away; submit: true presses Enter")
+	case p.Tag == "input" && strings.ContainsAny(text, "\r\n"):
+		return tool.Errorf(op, tool.Invalid, "%s holds one line, and the text has more", e.What).
+			WithHint("leave the line break away; submit: true presses Enter")
 	}
 	return nil
 }
 
-// set reports a kind of field whose value is set rather than typed.
-func set(kind string) bool {
-	return slices.Contains([]string{"date", "time", "month", "week", "datetime-local", "color", "range"}, kind)
+// isSet reports a type of field whose value is set rather than typed.
+func isSet(fieldType string) bool {
+	return slices.Contains([]string{"date", "time", "month", "week", "datetime-local", "color", "range"}, fieldType)
 }
 
 func (e *Element) fill(ctx context.Context, value string) error {
@@ -89,18 +92,22 @@ func (e *Element) fill(ctx context.Context, value string) error {
 	return err
 }
 
+// press clicks at a point.
 func press(ctx context.Context, s *devtools.Session, at point) error {
-	for _, kind := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased} {
-		err := devtools.Exec(ctx, s, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: at.x, Y: at.y, Button: input.MouseButtonLeft, ClickCount: 1})
-		if err != nil {
+	event := input.DispatchMouseEventParams{X: at.x, Y: at.y, Button: input.MouseButtonLeft, ClickCount: 1}
+	for _, phase := range []input.DispatchMouseEventType{
+		input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased,
+	} {
+		event.Type = phase
+		if err := devtools.Exec(ctx, s, input.DispatchMouseEvent, event); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// characters types text where the caret is.
-func characters(ctx context.Context, s *devtools.Session, text string) error {
+// typeText types text where the caret is.
+func typeText(ctx context.Context, s *devtools.Session, text string) error {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	if utf8.RuneCountInString(text) > maxTyped {
 		return devtools.Exec(ctx, s, input.InsertText, input.InsertTextParams{Text: text})
@@ -119,8 +126,10 @@ func characters(ctx context.Context, s *devtools.Session, text string) error {
 	return nil
 }
 
-// sendKey sends the events of one key; they are answered together.
-func sendKey(ctx context.Context, s *devtools.Session, events []*input.DispatchKeyEventParams, modifiers int64) error {
+// sendKey sends the events of one key at once, and then waits for their replies.
+func sendKey(
+	ctx context.Context, s *devtools.Session, events []*input.DispatchKeyEventParams, modifiers int64,
+) error {
 	replies := make([]*devtools.PendingReply, len(events))
 	for i, ev := range events {
 		ev.Modifiers |= modifiers
@@ -134,8 +143,8 @@ func sendKey(ctx context.Context, s *devtools.Session, events []*input.DispatchK
 	return nil
 }
 
-// Press presses keys by their names, one after the other, wherever the focus
-// of a page is: Enter, Escape, PageDown, Control+A.
+// Press presses keys by their names, one after the other, where the focus of a page is:
+// Enter, Escape, PageDown, Control+A.
 func Press(ctx context.Context, page *devtools.Session, names []string) error {
 	for _, name := range names {
 		if err := key(ctx, page, name); err != nil {
@@ -145,6 +154,7 @@ func Press(ctx context.Context, page *devtools.Session, names []string) error {
 	return nil
 }
 
+// key presses one key with its modifiers, such as Control+A.
 func key(ctx context.Context, s *devtools.Session, name string) error {
 	parts := strings.Split(name, "+")
 	if name == "+" || strings.HasSuffix(name, "++") {
@@ -164,7 +174,9 @@ func key(ctx context.Context, s *devtools.Session, name string) error {
 	}
 	events := kb.Encode(r)
 	if modifiers&^8 != 0 { // a command, not a character
-		events = slices.DeleteFunc(events, func(e *input.DispatchKeyEventParams) bool { return e.Type == input.DispatchKeyEventTypeChar })
+		events = slices.DeleteFunc(events, func(e *input.DispatchKeyEventParams) bool {
+			return e.Type == input.DispatchKeyEventTypeChar
+		})
 		if strings.EqualFold(string(r), "a") {
 			events[0].Commands = []string{"selectAll"}
 		}
@@ -195,7 +207,7 @@ func keyNamed(name string) (rune, bool) {
 	return found, found != 0
 }
 
-// Focus gives the element the keyboard.
+// Focus moves the keyboard's focus to the element.
 func (e *Element) Focus(ctx context.Context) error {
 	return e.run(ctx, "focus", nil, false)
 }
@@ -205,20 +217,22 @@ func (e *Element) Press(ctx context.Context, names []string) error { return Pres
 
 // Upload puts files into a field that takes them.
 func (e *Element) Upload(ctx context.Context, files []string) error {
-	k, err := e.describe(ctx)
+	p, err := e.properties(ctx)
 	if err != nil {
 		return err
 	}
-	if k.Type != "file" {
-		return tool.Errorf(op, tool.Invalid, "%s does not take files", e.What).WithHint(`point at the field of type "file": selector input[type=file]`)
+	if p.Type != "file" {
+		return tool.Errorf(op, tool.Invalid, "%s does not take files", e.What).
+			WithHint(`point at the field of type "file": selector input[type=file]`)
 	}
-	return devtools.Exec(ctx, e.frame.Session, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: files, ObjectID: e.object})
+	return devtools.Exec(ctx, e.frame.Session, dom.SetFileInputFiles,
+		dom.SetFileInputFilesParams{Files: files, ObjectID: e.object})
 }
 
-// Value is what a field holds now; a password is not said.
+// Value returns what a field holds. The value of a password is secret and not returned.
 func (e *Element) Value(ctx context.Context) (value string, secret bool) {
-	k, err := e.describe(ctx)
-	return k.Value, err != nil || k.Type == "password"
+	p, err := e.properties(ctx)
+	return p.Value, err != nil || p.Type == "password"
 }
 
 func quoted(texts []string) string {

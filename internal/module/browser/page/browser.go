@@ -1,24 +1,20 @@
-// Package page drives the pages of a browser: profiles, their tabs, what is on
-// them, and what is done to it.
+// Package page drives the pages of a browser: its profiles, their tabs, and what is
+// in them.
 //
 // # Profiles
 //
-// A profile is a browser context: its own cookies, storage, caches and proxy,
-// nothing of which another sees. Every target of a context belongs to its
-// profile from before its first request, because the browser holds each new
-// one until it was set up here; a window that a page opens becomes a tab.
+// A profile is a browser context: cookies, storage, caches and a proxy of its own,
+// which no other profile sees. The browser pauses each new target until it was set up
+// here, so every target belongs to its profile before its first request. A window
+// that a page opens becomes a tab.
 //
 // # Laws of a tab
 //
-//  1. One call at a time uses a tab ([Tab.Use]).
-//  2. What happens to it (it navigates, crashes, asks a question) is noted by
-//     the handler of its events under its lock; whoever waits for something
-//     looks at the notes and is woken by each change. A handler never waits.
-//  3. Scripts of ours run in a world of their own, which a page can neither
-//     see nor change.
-//  4. A reference names one element of one document. Its number is never given
-//     again in that tab: a reference that is out of date fails, and is never
-//     somebody else.
+//  1. One call at a time uses a tab ([Tab.Acquire]).
+//  2. The handler of a tab's events records what happens to it: it navigates, crashes,
+//     asks a question. Each record has its own lock and wakes those who wait for it.
+//     A handler never waits.
+//  3. Our scripts run in an isolated world, which the page can neither see nor change.
 package page
 
 import (
@@ -37,7 +33,7 @@ import (
 
 const op = "web.browse"
 
-// Guard judges what pages reach, and is the proxy through which they do.
+// Guard decides what pages may reach, and is the proxy through which they do.
 type Guard interface {
 	Check(*url.URL) error
 	Addr() string
@@ -46,17 +42,17 @@ type Guard interface {
 	Probe(ctx context.Context, hostport string) error // why a connection there does not succeed
 }
 
-// Browser is a browser that answers.
+// Browser is a connection to a browser.
 type Browser struct {
 	conn  *devtools.Conn
 	log   *slog.Logger
-	agent string // how it calls itself
+	agent string // its user agent
 
 	mu       sync.Mutex
 	profiles map[cdp.BrowserContextID]*Profile
 }
 
-// Open begins to speak with a browser that was started.
+// Open connects to a browser that was started.
 func Open(ctx context.Context, t devtools.Transport, log *slog.Logger) (*Browser, error) {
 	b := &Browser{conn: devtools.Open(t), log: log, profiles: map[cdp.BrowserContextID]*Profile{}}
 	root := b.conn.Browser()
@@ -76,21 +72,24 @@ func Open(ctx context.Context, t devtools.Transport, log *slog.Logger) (*Browser
 	return b, nil
 }
 
-// autoAttach asks for a session with every target of some types, which waits
-// until it was set up. Others are left alone: one that nobody sets up would
-// wait for ever.
-func autoAttach(kinds ...string) target.SetAutoAttachParams {
+// autoAttach asks for a session with every target of the given types, and for the
+// target to pause until it was set up. It excludes other types: a target that nothing
+// sets up would stay paused.
+func autoAttach(types ...string) target.SetAutoAttachParams {
 	var filter target.Filter
-	for _, k := range kinds {
-		filter = append(filter, target.FilterEntry{Type: k})
+	for _, t := range types {
+		filter = append(filter, target.FilterEntry{Type: t})
 	}
-	return target.SetAutoAttachParams{AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: new(true), Filter: append(filter, target.FilterEntry{Exclude: true})}
+	filter = append(filter, target.FilterEntry{Exclude: true})
+	return target.SetAutoAttachParams{
+		AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: new(true), Filter: filter,
+	}
 }
 
-// Gone is closed when the browser is no more.
-func (b *Browser) Gone() <-chan struct{} { return b.conn.Done() }
+// Done is closed when the connection to the browser has ended.
+func (b *Browser) Done() <-chan struct{} { return b.conn.Done() }
 
-// Close ends the conversation.
+// Close ends the connection.
 func (b *Browser) Close() { b.conn.Close() }
 
 func (b *Browser) profile(id cdp.BrowserContextID) *Profile {
@@ -99,7 +98,7 @@ func (b *Browser) profile(id cdp.BrowserContextID) *Profile {
 	return b.profiles[id]
 }
 
-// event handles what the browser says of its targets.
+// event handles the events of the browser's targets.
 func (b *Browser) event(e any) {
 	switch e := e.(type) {
 	case devtools.Attached:
@@ -117,8 +116,8 @@ func (b *Browser) event(e any) {
 	}
 }
 
-// closeTarget closes a target that may not be. The page that opened it waits
-// until it runs.
+// closeTarget closes a target that is not allowed. The target runs first, because the
+// page that opened it waits until it does.
 func (b *Browser) closeTarget(a devtools.Attached) {
 	devtools.Start(a.Session, runtime.RunIfWaitingForDebugger, cdp.Empty{})
 	devtools.Start(b.conn.Browser(), target.CloseTarget, target.CloseTargetParams{TargetID: a.Target.TargetID})

@@ -7,46 +7,47 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 
+	"callgate/internal/module/browser/condition"
 	"callgate/internal/module/browser/devtools"
+	"callgate/internal/module/browser/navigation"
 	"callgate/tool"
 )
 
-// Options are what a profile is given.
+// Options describe a profile.
 type Options struct {
 	Guard         Guard
-	Width, Height int    // of the window; 0: as the browser has it
+	Width, Height int    // of the window; 0: the browser's own
 	UserAgent     string // "": the browser's own
 	Locale        string // en-US; "": the browser's own
 	MaxTabs       int
-	MaxDownload   int64  // bytes of one file; 0: nothing is downloaded
-	Folder        string // where files arrive; made here, removed with the profile
+	MaxDownload   int64  // bytes of one file; 0: no downloads
+	Folder        string // where downloads arrive; created here, removed with the profile
 }
 
-// Profile is the browser as one session has it.
+// Profile is a browser context: the browser as one session has it.
 type Profile struct {
+	Downloads *Downloads
+
 	browser *Browser
 	id      cdp.BrowserContextID
 	options Options
-	session *devtools.Session // for what arrives
+	session *devtools.Session // carries the events of this profile's downloads
 
-	mu        sync.Mutex
-	changed   chan struct{} // closed and renewed at each change
-	tabs      []*Tab
-	current   *Tab
-	arriving  int // targets that are being set up
-	notes     []Note
-	downloads []*Download
-	closed    bool
+	cond    *condition.Variable // guards the rest
+	tabs    []*Tab
+	current *Tab
+	opening int // number of tabs that are being set up
+	notes   notes
+	closed  bool
 }
 
-// NewProfile makes a profile.
+// NewProfile creates a profile.
 func (b *Browser) NewProfile(ctx context.Context, o Options) (*Profile, error) {
 	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
 		return nil, err
@@ -58,7 +59,11 @@ func (b *Browser) NewProfile(ctx context.Context, o Options) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Profile{browser: b, id: made.BrowserContextID, options: o, changed: make(chan struct{})}
+	p := &Profile{
+		browser: b, id: made.BrowserContextID, options: o,
+		cond: condition.New(b.Done(), devtools.ErrClosed),
+	}
+	p.Downloads = newDownloads(o.Folder, o.MaxDownload, b.Done(), p.cancelDownload)
 	b.mu.Lock()
 	b.profiles[p.id] = p
 	b.mu.Unlock()
@@ -69,8 +74,17 @@ func (b *Browser) NewProfile(ctx context.Context, o Options) (*Profile, error) {
 	return p, nil
 }
 
-// setUp opens a conversation with the browser for this profile alone, so that
-// what is said of its downloads is of its own.
+// deniedPermissions are refused at once: nobody is there to be asked. A browser that
+// does not know one of them has nothing to refuse.
+func deniedPermissions() []string {
+	return []string{
+		"geolocation", "notifications", "camera", "microphone", "midi", "clipboard-read", "idle-detection",
+		"window-management", "local-fonts", "persistent-storage", "local-network-access",
+	}
+}
+
+// setUp attaches to the browser for this profile alone, so that the events of its
+// downloads are its own.
 func (p *Profile) setUp(ctx context.Context) error {
 	root := p.browser.conn.Browser()
 	attached, err := devtools.Call(ctx, root, target.AttachToBrowserTarget, cdp.Empty{})
@@ -78,44 +92,70 @@ func (p *Profile) setUp(ctx context.Context) error {
 		return err
 	}
 	p.session = p.browser.conn.Session(attached.SessionID)
-	p.session.Handle(p.event)
+	p.session.Handle(p.downloadEvent)
 	downloads := devtools.Start(p.session, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
-		Behavior: browser.SetDownloadBehaviorBehaviorAllowAndName, BrowserContextID: p.id, DownloadPath: p.options.Folder, EventsEnabled: new(true),
+		Behavior: browser.SetDownloadBehaviorBehaviorAllowAndName, BrowserContextID: p.id,
+		DownloadPath: p.options.Folder, EventsEnabled: new(true),
 	})
-	// A page that asks for the camera or the clipboard is told no at once. A
-	// browser that does not know one of the names has nothing to give there.
-	for _, name := range []string{"geolocation", "notifications", "camera", "microphone", "midi", "clipboard-read", "idle-detection", "window-management", "local-fonts", "persistent-storage", "local-network-access"} {
+	for _, name := range deniedPermissions() {
 		devtools.Start(p.session, browser.SetPermission, browser.SetPermissionParams{
-			Permission: &browser.PermissionDescriptor{Name: name}, Setting: browser.PermissionSettingDenied, BrowserContextID: p.id,
+			Permission: &browser.PermissionDescriptor{Name: name}, Setting: browser.PermissionSettingDenied,
+			BrowserContextID: p.id,
 		})
 	}
 	return downloads.Wait(ctx, nil)
 }
 
-// Gone is closed when the browser is no more.
-func (p *Profile) Gone() <-chan struct{} { return p.browser.Gone() }
+// downloadEvent passes the events of downloads on, with the tab that caused each.
+func (p *Profile) downloadEvent(e any) {
+	switch e := e.(type) {
+	case *browser.EventDownloadWillBegin:
+		p.cond.Lock()
+		owner := p.find(func(t *Tab) bool { return t.content.HasFrame(e.FrameID) })
+		tab := firstID(owner, p.current)
+		p.cond.Unlock()
+		p.Downloads.begin(tab, e)
+	case *browser.EventDownloadProgress:
+		p.Downloads.progress(e)
+	}
+}
 
-// closing is how long the browser has to let go of a profile.
-const closing = 3 * time.Second
+func (p *Profile) cancelDownload(guid string) {
+	devtools.Start(p.session, browser.CancelDownload, browser.CancelDownloadParams{GUID: guid, BrowserContextID: p.id})
+}
+
+// Done is closed when the connection to the browser has ended.
+func (p *Profile) Done() <-chan struct{} { return p.browser.Done() }
+
+// closeTimeout bounds how long the browser may take to close a profile or a tab.
+const closeTimeout = 3 * time.Second
 
 // Close ends the profile: its tabs, its cookies, its files.
 func (p *Profile) Close() {
-	p.mu.Lock()
+	p.cond.Lock()
 	done := p.closed
 	p.closed = true
-	p.change()
-	p.mu.Unlock()
+	p.cond.Broadcast()
+	tabs := slices.Clone(p.tabs)
+	p.cond.Unlock()
 	if done {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closing)
-	defer cancel()
-	if p.session != nil {
-		devtools.Start(p.browser.conn.Browser(), target.DetachFromTarget, target.DetachFromTargetParams{SessionID: p.session.ID})
+	p.Downloads.close()
+	for _, t := range tabs {
+		t.tracker.End(devtools.ErrClosed)
 	}
-	err := devtools.Exec(ctx, p.browser.conn.Browser(), target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: p.id})
-	if err != nil && !errors.Is(err, devtools.ErrClosed) && !strings.Contains(err.Error(), "Failed to find context") {
-		p.browser.log.Warn("a profile of the browser could not be closed", "error", err)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	root := p.browser.conn.Browser()
+	if p.session != nil {
+		devtools.Start(root, target.DetachFromTarget, target.DetachFromTargetParams{SessionID: p.session.ID})
+	}
+	err := devtools.Exec(ctx, root, target.DisposeBrowserContext,
+		target.DisposeBrowserContextParams{BrowserContextID: p.id})
+	known := errors.Is(err, devtools.ErrClosed) || err != nil && strings.Contains(err.Error(), "Failed to find context")
+	if err != nil && !known {
+		p.browser.log.Warn("the browser did not close a profile", "error", err)
 	}
 	p.browser.mu.Lock()
 	delete(p.browser.profiles, p.id)
@@ -123,77 +163,66 @@ func (p *Profile) Close() {
 	_ = os.RemoveAll(p.options.Folder)
 }
 
-// change wakes whoever waits; the lock is held.
-func (p *Profile) change() {
-	close(p.changed)
-	p.changed = make(chan struct{})
+// wait waits until ok, which is called with the lock held, reports true.
+func (p *Profile) wait(ctx context.Context, ok func() (bool, error)) error {
+	return p.cond.Wait(ctx, func() (bool, error) {
+		done, err := ok()
+		if !done && err == nil && p.closed {
+			err = devtools.ErrClosed
+		}
+		return done, err
+	})
 }
 
-// until waits until ok, which is asked with the lock held, says so.
-func (p *Profile) until(ctx context.Context, ok func() (bool, error)) error {
-	for {
-		p.mu.Lock()
-		done, err := ok()
-		changed, closed := p.changed, p.closed
-		p.mu.Unlock()
-		switch {
-		case err != nil:
-			return err
-		case done:
-			return nil
-		case closed:
-			return devtools.ErrClosed
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-p.Gone():
-			return devtools.ErrClosed
-		}
-	}
+// waitOpening waits until no tab is being set up.
+func (p *Profile) waitOpening(ctx context.Context) {
+	_ = p.wait(ctx, func() (bool, error) { return p.opening == 0, nil })
 }
 
 // attached makes a tab of a new target of this profile.
 func (p *Profile) attached(a devtools.Attached) {
-	p.mu.Lock()
+	p.cond.Lock()
 	full := len(p.tabs) >= p.options.MaxTabs
 	opener := p.find(func(t *Tab) bool { return t.target == a.Target.OpenerID })
 	if p.closed || full {
 		if full {
-			p.noteLocked(Note{Kind: Blocked, Tab: id(opener, p.current), Text: a.Target.URL})
+			p.notes.add(Note{Kind: Blocked, Tab: firstID(opener, p.current), Text: a.Target.URL})
+			p.cond.Broadcast()
 		}
-		p.mu.Unlock()
+		p.cond.Unlock()
 		p.browser.closeTarget(a)
 		return
 	}
-	t := &Tab{ID: "t_" + strings.ToLower(rand.Text()[:6]), profile: p, session: a.Session, target: a.Target.TargetID, main: cdp.FrameID(a.Target.TargetID),
-		turn: make(chan struct{}, 1), refs: map[string]elementRef{}, numbers: map[elementKey]string{}, children: map[target.SessionID]*child{}}
+	t := newTab("t_"+strings.ToLower(rand.Text()[:6]), p, a)
 	p.tabs = append(p.tabs, t)
-	p.arriving++
-	p.mu.Unlock()
+	p.opening++
+	p.cond.Unlock()
 	a.Session.Handle(t.event)
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		err := t.setUp(ctx)
-		if err == nil && strings.HasPrefix(a.Target.URL, "http") {
-			first, cancel := context.WithTimeout(ctx, 5*time.Second)
-			_ = t.until(first, func(v *navigation) bool { return v.number > 0 && v.reached["DOMContentLoaded"] })
-			cancel()
-		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.arriving--
-		t.ready, t.failed = err == nil, err
-		if a.Target.OpenerID != "" {
-			p.noteLocked(Note{Kind: Popup, Tab: id(opener, p.current), Opened: t.ID, Text: a.Target.URL})
-		}
-		p.change()
-	}()
+	go p.open(t, a, opener)
 }
 
-func id(tabs ...*Tab) string {
+// open sets up a tab and, when its target was opened with a page, waits for that.
+func (p *Profile) open(t *Tab, a devtools.Attached, opener *Tab) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err := setUpPage(ctx, t.session, p.options, p.browser.agent)
+	if err == nil && strings.HasPrefix(a.Target.URL, "http") {
+		first, cancel := context.WithTimeout(ctx, 5*time.Second)
+		_ = t.tracker.Wait(first, func(s *navigation.State) bool { return s.Document > 0 && s.Parsed() })
+		cancel()
+	}
+	p.cond.Lock()
+	defer p.cond.Unlock()
+	p.opening--
+	t.ready, t.failed = err == nil, err
+	if a.Target.OpenerID != "" {
+		p.notes.add(Note{Kind: Popup, Tab: firstID(opener, p.current), Opened: t.ID, Text: a.Target.URL})
+	}
+	p.cond.Broadcast()
+}
+
+// firstID returns the id of the first tab that is not nil.
+func firstID(tabs ...*Tab) string {
 	for _, t := range tabs {
 		if t != nil {
 			return t.ID
@@ -202,49 +231,50 @@ func id(tabs ...*Tab) string {
 	return ""
 }
 
-// find returns a tab; the lock is held.
-func (p *Profile) find(which func(*Tab) bool) *Tab {
-	if i := slices.IndexFunc(p.tabs, which); i >= 0 {
+// find returns a tab, or nil. The caller holds the lock.
+func (p *Profile) find(match func(*Tab) bool) *Tab {
+	if i := slices.IndexFunc(p.tabs, match); i >= 0 {
 		return p.tabs[i]
 	}
 	return nil
 }
 
-// detached takes the tab of a session that ended from the profile.
+// detached removes the tab of a session that ended.
 func (p *Profile) detached(session target.SessionID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	gone := p.find(func(t *Tab) bool { return t.session.ID == session })
-	if gone == nil {
+	p.cond.Lock()
+	defer p.cond.Unlock()
+	closed := p.find(func(t *Tab) bool { return t.session.ID == session })
+	if closed == nil {
 		return
 	}
-	p.tabs = slices.DeleteFunc(p.tabs, func(t *Tab) bool { return t == gone })
-	if p.current == gone {
+	p.tabs = slices.DeleteFunc(p.tabs, func(t *Tab) bool { return t == closed })
+	if p.current == closed {
 		p.current = nil
 		if n := len(p.tabs); n > 0 {
 			p.current = p.tabs[n-1]
 		}
 	}
-	p.change()
+	p.cond.Broadcast()
 }
 
 // NewTab opens an empty tab and makes it the current one.
 func (p *Profile) NewTab(ctx context.Context) (*Tab, error) {
-	p.mu.Lock()
+	p.cond.Lock()
 	full := len(p.tabs) >= p.options.MaxTabs
-	p.mu.Unlock()
+	p.cond.Unlock()
 	if full {
 		return nil, tool.Errorf(op, tool.Limited, "%d tabs are open, which is the most", p.options.MaxTabs).
 			WithHint("close one first; the app file sets the number: tools.modules.web.browse.constraints.max_tabs")
 	}
 	made, err := devtools.Call(ctx, p.browser.conn.Browser(), target.CreateTarget, target.CreateTargetParams{
-		URL: "about:blank", BrowserContextID: p.id, NewWindow: new(true), Width: int64(p.options.Width), Height: int64(p.options.Height),
+		URL: "about:blank", BrowserContextID: p.id, NewWindow: new(true),
+		Width: int64(p.options.Width), Height: int64(p.options.Height),
 	})
 	if err != nil {
 		return nil, err
 	}
 	var t *Tab
-	err = p.until(ctx, func() (bool, error) {
+	err = p.wait(ctx, func() (bool, error) {
 		t = p.find(func(t *Tab) bool { return t.target == made.TargetID })
 		if t == nil {
 			return false, nil
@@ -254,20 +284,26 @@ func (p *Profile) NewTab(ctx context.Context) (*Tab, error) {
 		}
 		return t.ready, t.failed
 	})
+	if err != nil && t != nil {
+		_ = t.Close(ctx) // so that it does not count as open
+	}
+	if errors.Is(err, devtools.ErrCrashed) {
+		return nil, tool.Errorf(op, tool.Failed, "the new tab crashed").WithHint("try again")
+	}
 	return t, err
 }
 
 // Tabs lists the tabs, and the current one.
 func (p *Profile) Tabs() (tabs []*Tab, current *Tab) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.cond.Lock()
+	defer p.cond.Unlock()
 	return slices.DeleteFunc(slices.Clone(p.tabs), func(t *Tab) bool { return !t.ready }), p.current
 }
 
 // Tab returns a tab by its id, or the current one for "".
 func (p *Profile) Tab(id string) (*Tab, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.cond.Lock()
+	defer p.cond.Unlock()
 	if id == "" {
 		if p.current == nil {
 			return nil, tool.Errorf(op, tool.NotFound, "no page is open").WithHint("open one with web.browse.navigate")
@@ -277,7 +313,8 @@ func (p *Profile) Tab(id string) (*Tab, error) {
 	if t := p.find(func(t *Tab) bool { return t.ID == id }); t != nil {
 		return t, nil
 	}
-	e := tool.Errorf(op, tool.NotFound, "there is no tab %q", tool.Truncate(id)).WithHint("web.browse.tabs lists those that are open")
+	e := tool.Errorf(op, tool.NotFound, "there is no tab %q", tool.Truncate(id)).
+		WithHint("web.browse.tabs lists those that are open")
 	for _, t := range p.tabs {
 		e.Similar = append(e.Similar, t.ID)
 	}
@@ -286,62 +323,27 @@ func (p *Profile) Tab(id string) (*Tab, error) {
 
 // Switch makes a tab the current one.
 func (p *Profile) Switch(t *Tab) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.cond.Lock()
+	defer p.cond.Unlock()
 	if slices.Contains(p.tabs, t) {
 		p.current = t
 	}
 }
 
-// What a note is of.
-const (
-	Dialog  = "dialog"  // the page asked a question, which was answered
-	Popup   = "popup"   // the page opened a tab
-	Blocked = "blocked" // it wanted one more than there may be
-	Chooser = "chooser" // it asked for a file
-)
-
-// Note is something that happened to a tab and that whoever caused it should
-// know.
-type Note struct {
-	Kind     string
-	Tab      string // to whom it happened
-	Text     string // the words of a dialog; the address of a popup
-	Dialog   string // alert, confirm, prompt or beforeunload
-	Accepted bool
-	Opened   string // the tab that a page opened
-}
-
-// maxNotes bounds what a page that asks without end leaves.
-const maxNotes = 50
-
-// noteLocked keeps a note; the lock is held.
-func (p *Profile) noteLocked(n Note) {
-	if len(p.notes) < maxNotes {
-		n.Text = tool.Truncate(n.Text)
-		p.notes = append(p.notes, n)
-	}
-	p.change()
-}
+// UploadFolder creates a folder for files that are given to a page. It is removed
+// with the profile.
+func (p *Profile) UploadFolder() (string, error) { return os.MkdirTemp(p.options.Folder, "given-") }
 
 func (p *Profile) note(n Note) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.noteLocked(n)
+	p.cond.Lock()
+	defer p.cond.Unlock()
+	p.notes.add(n)
+	p.cond.Broadcast()
 }
 
-// Notes returns what happened to a tab, or to all for "", since it was last
-// asked.
+// Notes returns the notes of a tab, or of all for "", and removes them.
 func (p *Profile) Notes(tab string) []Note {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var mine []Note
-	p.notes = slices.DeleteFunc(p.notes, func(n Note) bool {
-		if tab != "" && n.Tab != tab {
-			return false
-		}
-		mine = append(mine, n)
-		return true
-	})
-	return mine
+	p.cond.Lock()
+	defer p.cond.Unlock()
+	return p.notes.take(tab)
 }

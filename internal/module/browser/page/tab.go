@@ -2,23 +2,24 @@ package page
 
 import (
 	"context"
-	"sync"
+	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/fetch"
-	"github.com/chromedp/cdproto/inspector"
-	"github.com/chromedp/cdproto/network"
 	cdpage "github.com/chromedp/cdproto/page"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 
+	"callgate/internal/module/browser/axtree"
+	"callgate/internal/module/browser/content"
 	"callgate/internal/module/browser/devtools"
+	"callgate/internal/module/browser/element"
+	"callgate/internal/module/browser/navigation"
 	"callgate/tool"
 )
 
-// Tab is one page of a profile, and what came to it since it was opened.
+// Tab is one page of a profile. Its parts each do one thing and return plain errors;
+// the tab explains them to its caller.
 type Tab struct {
 	ID      string
 	profile *Profile
@@ -26,214 +27,101 @@ type Tab struct {
 	target  target.ID
 	turn    chan struct{} // holds a token while a call uses the tab
 
-	ready  bool  // it was set up; under the profile's lock
-	failed error // it could not be; likewise
+	tracker *navigation.Tracker
+	content *content.Content
+	network *network
+	health  *health
+	answer  atomic.Pointer[dialogAnswer]
 
-	mu         sync.Mutex
-	main       cdp.FrameID
-	framesSeen []cdp.FrameID
-	children   map[target.SessionID]*child // frames with a process of their own
-	visit      navigation
-	crashed    bool
-	hung       bool
-	answers    dialogAnswer
-	refused    error // why the guard did not let the page go where it wanted
-
-	refs    map[string]elementRef
-	numbers map[elementKey]string
-	given   int // references so far
+	ready  bool  // it was set up; guarded by the profile's lock
+	failed error // why it could not be set up; guarded by the profile's lock
 }
 
-// child is a frame that has a process of its own, and so a session.
-type child struct {
-	session *devtools.Session
-	frame   cdp.FrameID
-}
-
-// navigation is how far the tab is with the document it shows.
-type navigation struct {
-	number   int          // grows with each document
-	loader   cdp.LoaderID // of the document that is there
-	url      string
-	failed   string          // the address that could not be loaded, if the document is the browser's own about that
-	reached  map[string]bool // DOMContentLoaded, load, networkIdle …
-	leaving  cdp.LoaderID    // of the one that will replace it
-	loading  bool
-	moves    int // steps within the document
-	stopping int // how often loading ended
-	asked    int // how many documents it asked for
-	asking   bool
-	stays    int // how often it asked whether it may be left, and may not
-}
-
-// dialogAnswer is how the questions of a page are answered.
+// dialogAnswer is how the dialogs of a page are answered.
 type dialogAnswer struct {
 	accept bool
 	text   string
 }
 
-// setUp prepares a target that waits, and lets it run. Everything is sent at
-// once: it is done in order, and some of it is answered only when the target
-// runs.
-func (t *Tab) setUp(ctx context.Context) error {
-	s, o := t.session, t.profile.options
-	replies := append(t.common(s),
-		devtools.Start(s, inspector.Enable, cdp.Empty{}),
-		devtools.Start(s, cdpage.SetInterceptFileChooserDialog, cdpage.SetInterceptFileChooserDialogParams{Enabled: true}),
-		devtools.Start(s, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}),
-	)
-	if o.Width > 0 {
-		replies = append(replies, devtools.Start(s, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
-			Width: int64(o.Width), Height: int64(o.Height), DeviceScaleFactor: 1, ScreenWidth: int64(o.Width), ScreenHeight: int64(o.Height),
-		}))
+func newTab(id string, p *Profile, a devtools.Attached) *Tab {
+	main := cdp.FrameID(a.Target.TargetID)
+	t := &Tab{
+		ID: id, profile: p, session: a.Session, target: a.Target.TargetID, turn: make(chan struct{}, 1),
+		content: content.New(a.Session, main),
+		network: &network{guard: p.options.Guard},
+		health:  &health{tab: id, session: a.Session, browserDone: p.Done()},
 	}
-	if o.UserAgent != "" || o.Locale != "" {
-		agent := o.UserAgent
-		if agent == "" {
-			agent = t.profile.browser.agent
-		}
-		replies = append(replies, devtools.Start(s, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: agent, AcceptLanguage: o.Locale}))
-	}
-	if o.Locale != "" {
-		replies = append(replies, devtools.Start(s, emulation.SetLocaleOverride, emulation.SetLocaleOverrideParams{Locale: o.Locale}))
-	}
-	replies = append(replies, devtools.Start(s, runtime.RunIfWaitingForDebugger, cdp.Empty{}))
-	for _, r := range replies {
-		if err := r.Wait(ctx, nil); err != nil {
-			return err
-		}
-	}
-	return nil
+	t.tracker = navigation.New(a.Session, main, t.health.responds)
+	t.answer.Store(&dialogAnswer{})
+	return t
 }
 
-// common is what a page and a frame with its own process are told alike. The
-// documents they ask for are held until the guard has looked at their address;
-// a proxy's question for its password is answered there too, and the browser
-// remembers the answer for everything else that the page loads.
-func (t *Tab) common(s *devtools.Session) []*devtools.PendingReply {
-	return []*devtools.PendingReply{
-		devtools.Start(s, cdpage.Enable, cdpage.EnableParams{}),
-		devtools.Start(s, cdpage.SetLifecycleEventsEnabled, cdpage.SetLifecycleEventsEnabledParams{Enabled: true}),
-		devtools.Start(s, fetch.Enable, fetch.EnableParams{
-			Patterns:           []*fetch.RequestPattern{{URLPattern: "*", ResourceType: network.ResourceTypeDocument}},
-			HandleAuthRequests: new(true),
-		}),
-		// A page's workers wait too, whether they are asked for or not.
-		devtools.Start(s, target.SetAutoAttach, autoAttach("iframe", "worker")),
-	}
-}
-
-// Acquire waits for the tab's turn. The tab is used until release is called.
+// Acquire waits for the tab's turn. The caller uses the tab until it calls release.
 func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
 	select {
 	case t.turn <- struct{}{}:
 	case <-ctx.Done():
-		return nil, tool.Errorf(op, tool.Busy, "another call uses the tab %s", t.ID).WithHint("wait for it, or use another tab")
+		return nil, tool.Errorf(op, tool.Busy, "another call uses the tab %s", t.ID).
+			WithHint("wait for it, or use another tab")
 	case <-t.session.Done():
 		return nil, t.Explain(devtools.ErrClosed)
 	}
 	release = func() { <-t.turn }
-	if err := t.usable(ctx); err != nil {
+	if err := t.health.usable(ctx); err != nil {
 		release()
 		return nil, err
 	}
 	return release, nil
 }
 
-// usable refuses a tab that crashed, or that hung and still does.
-func (t *Tab) usable(ctx context.Context) error {
-	t.mu.Lock()
-	crashed, hung := t.crashed, t.hung
-	t.mu.Unlock()
-	switch {
-	case crashed:
-		return t.crash()
-	case hung && !t.answersWithin(ctx, time.Second):
-		return t.hang()
-	}
-	return nil
-}
-
-// answersWithin asks the page whether it is there.
-func (t *Tab) answersWithin(ctx context.Context, limit time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	err := devtools.Exec(ctx, t.session, runtime.Evaluate, runtime.EvaluateParams{Expression: "1"})
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.hung = err != nil
-	return err == nil
-}
-
-// SetDialogAnswer sets how the page's questions are answered from now on.
+// SetDialogAnswer sets how the page's dialogs are answered from now on.
 func (t *Tab) SetDialogAnswer(accept bool, text string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.answers = dialogAnswer{accept: accept, text: text}
+	t.answer.Store(&dialogAnswer{accept: accept, text: text})
 }
 
-// until waits until ok, which is asked with the tab's lock held, says so.
-func (t *Tab) until(ctx context.Context, ok func(*navigation) bool) error {
-	return t.profile.until(ctx, func() (bool, error) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		switch {
-		case t.crashed:
-			return false, t.crash()
-		case isGone(t.session):
-			return false, devtools.ErrClosed
+// Where returns the address and the title of what the tab shows, as the browser has
+// them: it knows even if the page does not respond.
+func (t *Tab) Where(ctx context.Context) (url, title string) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	h, err := devtools.Call(ctx, t.session, cdpage.GetNavigationHistory, cdp.Empty{})
+	if errors.Is(err, devtools.ErrCrashed) {
+		root := t.profile.browser.conn.Browser()
+		got, err := devtools.Call(ctx, root, target.GetTargetInfo, target.GetTargetInfoParams{TargetID: t.target})
+		if err == nil {
+			return got.TargetInfo.URL, got.TargetInfo.Title
 		}
-		return ok(&t.visit), nil
-	})
+	}
+	if err != nil || h.CurrentIndex < 0 || int(h.CurrentIndex) >= len(h.Entries) {
+		return t.tracker.State().URL, ""
+	}
+	e := h.Entries[h.CurrentIndex]
+	return e.URL, e.Title
 }
 
-func isGone(s *devtools.Session) bool {
+// Crashed reports whether the page's process died.
+func (t *Tab) Crashed() bool { return t.health.isCrashed() }
+
+// Closed reports whether the tab was closed.
+func (t *Tab) Closed() bool { return isClosed(t.session.Done()) }
+
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-s.Done():
+	case <-c:
 		return true
 	default:
 		return false
 	}
 }
 
-// now copies how far the tab is.
-func (t *Tab) now() navigation {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.visit
-}
-
-// Where is the address and the title of what the tab shows, as the browser
-// has them: it knows though the page may not answer.
-func (t *Tab) Where(ctx context.Context) (url, title string) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	h, err := devtools.Call(ctx, t.session, cdpage.GetNavigationHistory, cdp.Empty{})
-	if err != nil || h.CurrentIndex < 0 || int(h.CurrentIndex) >= len(h.Entries) {
-		return t.now().url, ""
-	}
-	e := h.Entries[h.CurrentIndex]
-	return e.URL, e.Title
-}
-
-// Crashed reports whether the page died.
-func (t *Tab) Crashed() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.crashed
-}
-
-// Closed reports whether the tab is no more.
-func (t *Tab) Closed() bool { return isGone(t.session) }
-
-// Close closes the tab. A page that does not answer is not waited for.
+// Close closes the tab. It does not wait for a page that does not respond.
 func (t *Tab) Close(ctx context.Context) error {
 	root := t.profile.browser.conn.Browser()
 	err := devtools.Exec(ctx, root, target.CloseTarget, target.CloseTargetParams{TargetID: t.target})
-	if err != nil && !isGone(t.session) {
+	if err != nil && !t.Closed() {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, closing)
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	select {
 	case <-t.session.Done():
@@ -241,4 +129,42 @@ func (t *Tab) Close(ctx context.Context) error {
 	}
 	t.profile.detached(t.session.ID)
 	return nil
+}
+
+// Explain turns an error of the tab into one that says what to do.
+func (t *Tab) Explain(err error) error { return t.health.explain(err) }
+
+// Find finds an element. Where a text matches several, it means those of the given
+// roles.
+func (t *Tab) Find(ctx context.Context, at content.Target, roles ...string) (*element.Element, error) {
+	el, err := t.content.Find(ctx, at, roles)
+	if err != nil {
+		return nil, t.Explain(err)
+	}
+	return el, nil
+}
+
+// Read returns what a reader sees of the page, and after it the content of its frames.
+func (t *Tab) Read(ctx context.Context) (content.Text, error) {
+	text, err := t.content.Read(ctx)
+	return text, t.Explain(err)
+}
+
+// Tree returns the accessibility tree of the page, with the trees of its frames in
+// their places, and a function that gives one of its nodes a reference.
+func (t *Tab) Tree(ctx context.Context) (*axtree.Node, func(*axtree.Node) string, error) {
+	root, refer, err := t.content.Tree(ctx)
+	return root, refer, t.Explain(err)
+}
+
+// Press presses keys where the focus of the page is.
+func (t *Tab) Press(ctx context.Context, names []string) error {
+	return t.Explain(element.Press(ctx, t.session, names))
+}
+
+// Screenshot takes a picture of what the window shows, of the whole page, or of an
+// element.
+func (t *Tab) Screenshot(ctx context.Context, full bool, el *element.Element, format string) (element.Shot, error) {
+	shot, err := element.Screenshot(ctx, t.session, full, el, format)
+	return shot, t.Explain(err)
 }

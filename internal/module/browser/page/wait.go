@@ -6,38 +6,39 @@ import (
 	"strings"
 	"time"
 
+	"callgate/internal/module/browser/content"
+	"callgate/internal/module/browser/devtools"
 	"callgate/internal/module/browser/frames"
+	"callgate/internal/module/browser/navigation"
 	"callgate/tool"
 )
 
-// WaitCondition is what to wait for: one of them.
+// WaitCondition is what to wait for. One of its fields is set.
 type WaitCondition struct {
-	Text, Gone string // a text that shows, or that no longer does
+	Text, Gone string // a text that shows, or that no longer shows
 	Selector   string // an element that shows
 	URL        string // a part of the page's address
-	Document   int    // a page after this one
-	Idle       bool   // the page loaded, and does not change any more
+	Document   int    // a document after this one
+	Idle       bool   // the page has loaded and no longer changes
 }
 
-// poll is how often the page is looked at.
-const poll = 100 * time.Millisecond
+const (
+	pollInterval = 100 * time.Millisecond // between two looks at the page
+	quietTime    = 500 * time.Millisecond // without a change, after which a page counts as idle
+)
 
-// quietTime is how long a page must not change to count as idle.
-const quietTime = 500 * time.Millisecond
-
-// Await waits for something to come true; the context bounds it. It reports
-// whether it did.
-func (t *Tab) Await(ctx context.Context, u WaitCondition) (bool, error) {
+// Await waits until a condition is true. It reports false if ctx ended first.
+func (t *Tab) Await(ctx context.Context, c WaitCondition) (bool, error) {
 	var err error
 	switch {
-	case u.URL != "":
-		err = t.until(ctx, func(v *navigation) bool { return strings.Contains(v.url, u.URL) })
-	case u.Document > 0:
-		err = t.until(ctx, func(v *navigation) bool { return v.number > u.Document && v.reached["DOMContentLoaded"] })
-	case u.Idle:
-		err = t.idle(ctx)
+	case c.URL != "":
+		err = t.tracker.Wait(ctx, func(s *navigation.State) bool { return strings.Contains(s.URL, c.URL) })
+	case c.Document > 0:
+		err = t.tracker.Wait(ctx, func(s *navigation.State) bool { return s.Document > c.Document && s.Parsed() })
+	case c.Idle:
+		err = waitIdle(ctx, t.tracker, t.content)
 	default:
-		err = t.shows(ctx, u)
+		err = waitShows(ctx, t.content, c)
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return false, nil
@@ -45,61 +46,47 @@ func (t *Tab) Await(ctx context.Context, u WaitCondition) (bool, error) {
 	return err == nil, t.Explain(err)
 }
 
-func (t *Tab) idle(ctx context.Context) error {
+// waitIdle waits until the document has loaded and then does not change for a while.
+func waitIdle(ctx context.Context, tracker *navigation.Tracker, c *content.Content) error {
 	for {
-		if err := t.until(ctx, func(v *navigation) bool { return v.leaving == "" && v.reached["load"] && v.reached["networkIdle"] }); err != nil {
+		if err := tracker.Wait(ctx, (*navigation.State).Idle); err != nil {
 			return err
 		}
-		main, err := t.mainFrame(ctx)
+		main, err := c.MainFrame(ctx)
 		if err != nil {
 			return err
 		}
-		before := t.Document()
+		before := tracker.State().Document
 		err = main.Call(ctx, "quiet", nil, quietTime.Milliseconds())
-		if ctx.Err() != nil || err == nil && t.Document() == before {
+		if ctx.Err() != nil || err == nil && tracker.State().Document == before {
 			return errors.Join(err, ctx.Err())
 		}
 	}
 }
 
-// shows looks until a text or an element is there, or no longer is.
-func (t *Tab) shows(ctx context.Context, u WaitCondition) error {
-	text := u.Text + u.Gone
+// waitShows looks at the page until a text or an element shows, or no longer does.
+func waitShows(ctx context.Context, shown *content.Content, c WaitCondition) error {
 	for {
-		there, err := t.displays(ctx, text, u.Selector)
-		var bad frames.ScriptError
+		there, err := shown.Shows(ctx, c.Text+c.Gone, c.Selector)
+		var thrown frames.ScriptError
 		switch {
-		case errors.As(err, &bad):
-			return tool.Errorf(op, tool.Invalid, "%q is not a CSS selector", tool.Truncate(u.Selector)).WithHint("write one like #id, .class, table.results tr")
-		case err == nil && there == (u.Gone == ""):
+		case errors.As(err, &thrown):
+			return tool.Errorf(op, tool.Invalid, "%q is not a CSS selector", tool.Truncate(c.Selector)).
+				WithHint("write one like #id, .class, table.results tr")
+		case err == nil && there == (c.Gone == ""):
 			return nil
+		case isFinal(err):
+			return err
 		}
 		select {
-		case <-time.After(poll):
+		case <-time.After(pollInterval):
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-t.session.Done():
-			return t.until(ctx, func(*navigation) bool { return false })
 		}
 	}
 }
 
-// displays looks into each frame.
-func (t *Tab) displays(ctx context.Context, text, selector string) (bool, error) {
-	all, err := t.frames(ctx)
-	if err != nil {
-		return false, err
-	}
-	for i, f := range all {
-		var there bool
-		err := f.Call(ctx, "has", &there, text, selector)
-		var bad frames.ScriptError
-		if err != nil && (i == 0 || errors.As(err, &bad)) {
-			return false, err
-		}
-		if there {
-			return true, nil
-		}
-	}
-	return false, nil
+// isFinal reports an error after which the page is never read again.
+func isFinal(err error) bool {
+	return errors.Is(err, devtools.ErrClosed) || errors.Is(err, devtools.ErrCrashed)
 }

@@ -5,21 +5,34 @@ import (
 	"strings"
 )
 
-// nowhere is a proxy that nothing listens behind. What the browser would fetch
-// for itself, outside the contexts that sessions have with their own proxies,
-// ends there.
+// nowhere is a proxy at which nothing listens. It takes what the browser would fetch for
+// itself, outside the contexts of sessions, which have proxies of their own.
 const nowhere = "http://127.0.0.1:9"
 
-// arguments is the command line of a browser that does what it is told and
-// nothing else.
+// arguments is the command line of a browser that does nothing of its own accord.
 func arguments(o Options, dir string, sandboxed bool) []string {
 	args := []string{
 		"--remote-debugging-pipe",
 		"--user-data-dir=" + dir,
 		"--crash-dumps-dir=" + filepath.Join(dir, tempName),
+	}
+	args = append(args, networkArguments()...)
+	args = append(args, quietArguments()...)
+	args = append(args, pageArguments()...)
+	args = append(args, "--disable-features="+strings.Join(disabledFeatures(), ","))
+	if !o.Visible {
+		args = append(args, "--headless", "--hide-scrollbars", "--mute-audio", "--disable-gpu")
+	}
+	if !sandboxed {
+		args = append(args, "--no-sandbox")
+	}
+	return append(args, "--no-startup-window")
+}
 
-		// The network: every connection is made by a proxy, names are resolved
-		// there too, and what cannot use a proxy is off.
+// networkArguments make a proxy open every connection and resolve every name, and turn
+// off what cannot use a proxy.
+func networkArguments() []string {
+	return []string{
 		"--proxy-server=" + nowhere,
 		"--proxy-bypass-list=<-loopback>",
 		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
@@ -28,8 +41,12 @@ func arguments(o Options, dir string, sandboxed bool) []string {
 		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 		"--webrtc-ip-handling-policy=disable_non_proxied_udp",
 		"--no-pings",
+	}
+}
 
-		// Nothing of its own accord.
+// quietArguments turn off what the browser does on its own.
+func quietArguments() []string {
+	return []string{
 		"--disable-background-networking",
 		"--disable-breakpad",
 		"--disable-crash-reporter",
@@ -50,9 +67,13 @@ func arguments(o Options, dir string, sandboxed bool) []string {
 		"--password-store=basic",
 		"--safebrowsing-disable-auto-update",
 		"--use-mock-keychain",
+	}
+}
 
-		// The same pages, whoever looks: no throttling of what is not in front,
-		// no colours or caches that depend on the machine.
+// pageArguments make pages behave the same everywhere: background tabs are not throttled,
+// and neither colours nor caches depend on the machine.
+func pageArguments() []string {
+	return []string{
 		"--allow-pre-commit-input",
 		"--disable-back-forward-cache",
 		"--disable-background-timer-throttling",
@@ -65,20 +86,13 @@ func arguments(o Options, dir string, sandboxed bool) []string {
 		"--disable-renderer-backgrounding",
 		"--enable-automation",
 		"--force-color-profile=srgb",
-		"--disable-features=" + strings.Join(disabledFeatures(), ","),
 	}
-	if !o.Visible {
-		args = append(args, "--headless", "--hide-scrollbars", "--mute-audio", "--disable-gpu")
-	}
-	if !sandboxed {
-		args = append(args, "--no-sandbox")
-	}
-	return append(args, "--no-startup-window")
 }
 
-// disabledFeatures are what Chromium does behind a page's back: it guesses,
-// upgrades, translates, discovers devices, and asks services about what it
-// sees.
+// disabledFeatures are what Chromium adds to a page: it prefetches, upgrades addresses,
+// translates, discovers devices, and asks services about what it sees. The last two start a
+// process for the address bar of each new profile, which doubles the time that a profile
+// takes.
 func disabledFeatures() []string {
 	return []string{
 		"AutofillServerCommunication", "CertificateTransparencyComponentUpdater", "DialMediaRouteProvider",
@@ -86,5 +100,6 @@ func disabledFeatures() []string {
 		"LensOverlay", "MediaRouter", "NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding",
 		"Prerender2", "SpeculationRulesPrefetchFuture", "NoStatePrefetch", "PreconnectToSearch",
 		"Translate", "WebTransport", "AsyncDns", "GlobalMediaControls", "DestroyProfileOnBrowserClose",
+		"WebUIOmniboxPopup", "WebUIOmniboxAimPopup",
 	}
 }

@@ -15,22 +15,21 @@ const (
 	folderPrefix = "callgate-browser-"
 	ownerName    = "owner" // the file that is locked as long as its folder is used
 	tempName     = "t"
-	// Whoever makes a folder has this long to lock it.
-	minAge = time.Hour
+	minAge       = time.Hour // of a folder without an owner's file, before it is removed
 )
 
-// temporary is where folders are made: the system's place for it, unless its
-// name is so long that the sockets which the browser makes there could not be
-// called by theirs.
+// temporary is where folders are created: the system's temporary folder, unless the paths
+// of the sockets that the browser creates there would be too long.
 func temporary() string {
-	const socket, most = "/" + folderPrefix + "0123456789/" + tempName + "/org.chromium.Chromium.123456/SingletonSocket", 104
-	if temp := os.TempDir(); len(temp)+len(socket) < most || runtime.GOOS == "windows" {
+	const socket = "/" + folderPrefix + "0123456789/" + tempName + "/org.chromium.Chromium.123456/SingletonSocket"
+	const maxPath = 104
+	if temp := os.TempDir(); len(temp)+len(socket) < maxPath || runtime.GOOS == "windows" {
 		return temp
 	}
 	return "/tmp"
 }
 
-// folder is a temporary folder that is held.
+// folder is a temporary folder and the lock on it.
 type folder struct {
 	path  string
 	owner *os.File
@@ -42,7 +41,8 @@ func newFolder(temp string) (*folder, error) {
 		return nil, err
 	}
 	f := &folder{path: path}
-	if f.owner, err = os.OpenFile(filepath.Join(path, ownerName), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err == nil {
+	f.owner, err = os.OpenFile(filepath.Join(path, ownerName), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err == nil {
 		err = lock(f.owner)
 	}
 	if err == nil {
@@ -54,8 +54,8 @@ func newFolder(temp string) (*folder, error) {
 	return f, nil
 }
 
-// remove lets go of the folder and deletes it. A process of the browser that
-// is just ending may still write a file, so it is tried more than once.
+// remove unlocks and deletes the folder. It tries more than once, because a process of the
+// browser that is just ending may still write a file.
 func (f *folder) remove() error {
 	if f.owner != nil {
 		_ = f.owner.Close()
@@ -70,8 +70,7 @@ func (f *folder) remove() error {
 	return err
 }
 
-// sweep removes the folders that dead kernels left, and ends what still runs
-// in them.
+// sweep removes the folders that dead kernels left, and kills the processes in them.
 func sweep(temp string, log *slog.Logger) {
 	entries, err := os.ReadDir(temp)
 	if err != nil {
@@ -84,14 +83,14 @@ func sweep(temp string, log *slog.Logger) {
 		}
 		killByFolder(path)
 		if err := os.RemoveAll(path); err != nil {
-			log.Warn("the folder of a browser that ended could not be removed", "folder", path, "error", err)
+			log.Warn("the folder of a browser whose kernel died could not be removed", "folder", path, "error", err)
 			continue
 		}
-		log.Info("removed what a browser of a dead kernel left", "folder", path)
+		log.Info("removed the folder of a browser whose kernel died", "folder", path)
 	}
 }
 
-// abandoned reports a folder of ours that nobody holds.
+// abandoned reports a folder of this user without an owner.
 func abandoned(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.IsDir() || !ownedByUser(info) {

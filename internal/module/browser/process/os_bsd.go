@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// setProcessGroup gives the browser a group of its own. It ends by itself when its pipes
-// close, which they do with us.
+// setProcessGroup gives the browser a group of its own. It exits when its pipes close,
+// which they do when this process ends.
 func setProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// setProcessGroup makes the browser die with us, in a group of its own.
+// setProcessGroup gives the browser a group of its own, and has the system kill it when
+// this process dies.
 func setProcessGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// killByFolder kills every process that works in a browser's folder: a child may
-// have been starting just as the browser died. It looks until it has seen none
-// twice.
+// killByFolder kills every process of a browser's folder: a child may have been starting
+// when the browser died. It looks until it has found none twice.
 func killByFolder(dir string) {
 	for quiet, looks := 0, 0; quiet < 2 && looks < 100; looks++ {
 		if killUsers(dir) == 0 {
@@ -48,8 +48,8 @@ func killUsers(dir string) (found int) {
 	return found
 }
 
-// mentions reports an argument among those of a process. A child of Chromium's
-// zygote shows its arguments as one, parted by spaces.
+// mentions reports whether a command line has an argument. A child of Chromium's zygote
+// shows all its arguments as one, separated by spaces.
 func mentions(line, want []byte) bool {
 	i := bytes.Index(line, want)
 	if i < 0 {

@@ -2,6 +2,5 @@
 
 package process
 
-// killByFolder has nothing to look at here: the children of a browser end when
-// they lose it.
+// killByFolder does nothing here: the children of a browser exit with it.
 func killByFolder(string) {}

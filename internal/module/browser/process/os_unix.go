@@ -20,8 +20,7 @@ func ownedByUser(info fs.FileInfo) bool {
 	return ok && int(st.Uid) == os.Getuid()
 }
 
-// passPipes hands the browser the ends it reads and writes, as its files 3
-// and 4.
+// passPipes gives the browser the ends that it reads and writes, as its files 3 and 4.
 func passPipes(cmd *exec.Cmd, r, w *os.File) error {
 	cmd.ExtraFiles = []*os.File{r, w}
 	return nil

@@ -1,11 +1,11 @@
 package process
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/windows"
@@ -14,14 +14,15 @@ import (
 func asRoot() bool { return false }
 
 func lock(f *os.File) error {
-	return windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, new(windows.Overlapped))
+	const exclusive = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
+	return windows.LockFileEx(windows.Handle(f.Fd()), exclusive, 0, 1, 0, new(windows.Overlapped))
 }
 
-// ownedByUser trusts that the temporary folder is the user's own, as it is here.
+// ownedByUser trusts that the temporary folder is the user's own, as it is on Windows.
 func ownedByUser(fs.FileInfo) bool { return true }
 
-// passPipes names the handles of the pipes on the command line, as Chromium
-// wants it where files have no numbers.
+// passPipes names the handles of the pipes on the command line, as Chromium expects where
+// files have no numbers.
 func passPipes(cmd *exec.Cmd, r, w *os.File) error {
 	read, write := syscall.Handle(r.Fd()), syscall.Handle(w.Fd())
 	cmd.SysProcAttr = &syscall.SysProcAttr{AdditionalInheritedHandles: []syscall.Handle{read, write}}
@@ -30,12 +31,12 @@ func passPipes(cmd *exec.Cmd, r, w *os.File) error {
 			return err
 		}
 	}
-	cmd.Args = slices.Insert(cmd.Args, 1, "--remote-debugging-io-pipes="+strconv.FormatUint(uint64(read), 10)+","+strconv.FormatUint(uint64(write), 10))
+	cmd.Args = slices.Insert(cmd.Args, 1, fmt.Sprintf("--remote-debugging-io-pipes=%d,%d", read, write))
 	return nil
 }
 
-// setProcessGroup has nothing to do: the browser ends by itself when its pipes close,
-// which they do with us.
+// setProcessGroup does nothing: the browser exits when its pipes close, which they do when
+// this process ends.
 func setProcessGroup(*exec.Cmd) {}
 
 func endGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }

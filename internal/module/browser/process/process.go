@@ -1,20 +1,18 @@
-// Package process starts the Chromium that the browser tools drive, and ends
-// it.
+// Package process starts and ends the Chromium that the browser tools drive.
 //
 // # Law
 //
-//  1. The browser is spoken to through two pipes that only this process holds,
-//     never through a port that another program of the machine could reach.
-//  2. It dies with us, however we die. The system kills it when the thread
-//     that started it ends (Linux), and that thread lives as long as the
-//     browser; everywhere the browser ends by itself when its pipes close, and
-//     its children when it does.
-//  3. It leaves nothing. Its profile, its caches and its downloads lie in one
-//     temporary folder, which is removed when it ends. Who holds a folder
-//     holds a lock on a file in it, which goes with the process: a folder whose
-//     lock is free was left by somebody who died, and the next start removes it
-//     with whatever still runs in it.
-//  4. It is given none of our environment but what it needs to start.
+//  1. Commands reach the browser through two pipes that only this process holds, never
+//     through a port that another program of the machine could reach.
+//  2. The browser dies with this process, however that dies. On Linux the system kills
+//     it when the thread that started it ends, and that thread lives as long as the
+//     browser. Everywhere the browser exits when its pipes close, and its children exit
+//     with it.
+//  3. The browser leaves nothing. Its profile, its caches and its downloads are in one
+//     temporary folder, which is removed when it ends. The owner of a folder holds a lock
+//     on a file in it, which the system frees when the owner dies: a folder whose lock is
+//     free has no owner, and the next start removes it with every process in it.
+//  4. The browser gets only the part of our environment that it needs to start.
 package process
 
 import (
@@ -36,18 +34,18 @@ import (
 
 const op = "web.browse"
 
-// Options say which browser is started and how; the zero value is the one
-// that is found, without a window.
+// Options define which browser is started and how. The zero value is the one that Find
+// finds, without a window.
 type Options struct {
-	Executable string // a name or a path; "": the first of those known that is in the PATH
+	Executable string // a name or a path; "": the first known name in the PATH
 	Visible    bool   // with a window
-	Temp       string // where its folder is made; "": the system's
+	Temp       string // where its folder is created; "": the system's temporary folder
 	Log        *slog.Logger
 }
 
 // Process is a browser that was started.
 type Process struct {
-	// Sandboxed is whether Chromium's own sandbox holds its pages.
+	// Sandboxed reports whether Chromium's own sandbox confines its pages.
 	Sandboxed bool
 
 	cmd    *exec.Cmd
@@ -59,25 +57,30 @@ type Process struct {
 	closed error
 }
 
-// known are the names under which systems install it.
+// known lists the names under which systems install Chromium.
 func known() []string {
-	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless-shell", "headless_shell", "chromium-headless-shell", "chrome"}
+	names := []string{
+		"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+		"headless-shell", "headless_shell", "chromium-headless-shell", "chrome",
+	}
 	switch runtime.GOOS {
 	case "darwin":
-		names = append(names, "/Applications/Chromium.app/Contents/MacOS/Chromium", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
+		names = append(names, "/Applications/Chromium.app/Contents/MacOS/Chromium",
+			"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
 	case "windows":
-		names = append(names, `C:\Program Files\Google\Chrome\Application\chrome.exe`, `C:\Program Files (x86)\Google\Chrome\Application\chrome.exe`)
+		names = append(names, `C:\Program Files\Google\Chrome\Application\chrome.exe`,
+			`C:\Program Files (x86)\Google\Chrome\Application\chrome.exe`)
 	}
 	return names
 }
 
-// Find says where the browser is.
+// Find returns the path of the browser.
 func Find(executable string) (string, error) {
 	if executable != "" {
 		path, err := exec.LookPath(executable)
 		if err != nil {
 			return "", tool.Errorf(op, tool.Unavailable, "the browser %q cannot be started: %w", tool.Truncate(executable), err).
-				WithHint("mend tools.modules.web.browse.config.executable in the app file, or delete it and one that is installed is found")
+				WithHint("correct tools.modules.web.browse.config.executable in the app file, or delete it to use an installed one")
 		}
 		return path, nil
 	}
@@ -87,10 +90,12 @@ func Find(executable string) (string, error) {
 		}
 	}
 	return "", tool.Errorf(op, tool.Unavailable, "there is no Chromium on this machine").
-		WithHint("install one (on Debian and Ubuntu: apt-get install chromium), or name its path in tools.modules.web.browse.config.executable")
+		WithHint("install one (on Debian and Ubuntu: apt-get install chromium), or " +
+			"name its path in tools.modules.web.browse.config.executable")
 }
 
-// Start starts a browser. That it listens is known when it answers: see Failed.
+// Start starts a browser. The caller learns from its first reply whether it works: see
+// Failed.
 func Start(o Options) (*Process, error) {
 	path, err := Find(o.Executable)
 	if err != nil {
@@ -105,21 +110,23 @@ func Start(o Options) (*Process, error) {
 	sweep(o.Temp, o.Log)
 	own, err := newFolder(o.Temp)
 	if err != nil {
-		return nil, tool.Errorf(op, tool.Unavailable, "there is no place for the browser's files: %w", err).WithHint("free some space in %s", o.Temp)
+		return nil, tool.Errorf(op, tool.Unavailable, "there is no place for the browser's files: %w", err).
+			WithHint("free some space in %s", o.Temp)
 	}
 	p := &Process{Sandboxed: !asRoot(), folder: own, output: newTail(), done: make(chan struct{})}
 	p.cmd = exec.Command(path, arguments(o, own.path, p.Sandboxed)...)
 	p.cmd.Env = environment(own.path, o.Visible)
 	p.cmd.Dir = own.path
 	if err := p.start(); err != nil {
-		return nil, errors.Join(tool.Errorf(op, tool.Unavailable, "the browser %s could not be started: %w", path, err), own.remove())
+		err = tool.Errorf(op, tool.Unavailable, "the browser %s could not be started: %w", path, err)
+		return nil, errors.Join(err, own.remove())
 	}
 	return p, nil
 }
 
 // start connects the pipes and starts the program.
 func (p *Process) start() error {
-	var ends [3][2]*os.File // what it reads, what it writes, what it says
+	var ends [3][2]*os.File // commands to it, messages from it, its standard output and error
 	for i := range ends {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -128,9 +135,9 @@ func (p *Process) start() error {
 		}
 		ends[i] = [2]*os.File{r, w}
 	}
-	reads, writes, says := ends[0], ends[1], ends[2]
-	p.cmd.Stdout, p.cmd.Stderr = says[1], says[1]
-	if err := passPipes(p.cmd, reads[0], writes[1]); err != nil {
+	commands, messages, output := ends[0], ends[1], ends[2]
+	p.cmd.Stdout, p.cmd.Stderr = output[1], output[1]
+	if err := passPipes(p.cmd, commands[0], messages[1]); err != nil {
 		closeAll(ends[:])
 		return err
 	}
@@ -141,10 +148,10 @@ func (p *Process) start() error {
 		closeAll(ends[:])
 		return err
 	}
-	_, _, _ = reads[0].Close(), writes[1].Close(), says[1].Close()
-	p.output.from = says[0]
+	_, _, _ = commands[0].Close(), messages[1].Close(), output[1].Close()
+	p.output.from = output[0]
 	go p.output.read()
-	p.pipe = chromedp.NewPipeConn(writes[0], reads[1])
+	p.pipe = chromedp.NewPipeConn(messages[0], commands[1])
 	return nil
 }
 
@@ -154,8 +161,8 @@ func closeAll(ends [][2]*os.File) {
 	}
 }
 
-// run starts the program and waits for its end on a thread of its own: the
-// death of the thread that started it would be its death too.
+// run starts the program and waits for its end on a thread of its own, because the
+// program is killed when the thread that started it ends.
 func (p *Process) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -168,34 +175,35 @@ func (p *Process) run(started chan<- error) {
 	close(p.done)
 }
 
-// Pipe is the way to speak with it.
+// Pipe returns the transport for the browser's commands and messages.
 func (p *Process) Pipe() *chromedp.PipeConn { return p.pipe }
 
-// Folder is its own, removed when it ends. Whoever drives it may keep files
-// there that belong to it.
+// Folder returns the browser's folder, which is removed when it ends. The caller may keep
+// files there too.
 func (p *Process) Folder() string { return p.folder.path }
 
 // Done is closed when the browser has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Failed says why a browser did not start to answer, from what it printed.
+// Failed explains, from what the browser printed, why it did not reply.
 func (p *Process) Failed(err error) error {
 	select {
 	case <-p.done:
-		<-p.output.ended(time.Second)
+		p.output.wait(time.Second)
 	default:
 	}
-	said := p.output.String()
+	printed := p.output.String()
 	e := &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the browser did not start", Err: err}
-	if said != "" {
-		e.Message += "; it said: " + said
+	if printed != "" {
+		e.Message += "; it said: " + printed
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Hint = "the machine may be too busy: try again"
-	case strings.Contains(said, "No usable sandbox"), strings.Contains(said, "SUID sandbox"):
-		e.Hint = "this system forbids user namespaces to the browser's sandbox: allow them for it (sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu)"
-	case strings.Contains(said, "Missing X server"), strings.Contains(said, "cannot open display"):
+	case strings.Contains(printed, "No usable sandbox"), strings.Contains(printed, "SUID sandbox"):
+		e.Hint = "this system forbids user namespaces to the browser's sandbox: allow them for it " +
+			"(sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu)"
+	case strings.Contains(printed, "Missing X server"), strings.Contains(printed, "cannot open display"):
 		e.Hint = "a window needs a display: set tools.modules.web.browse.config.headless to true"
 	default:
 		e.Hint = "try " + p.cmd.Path + " --version in a shell"
@@ -203,31 +211,38 @@ func (p *Process) Failed(err error) error {
 	return e
 }
 
-// Close ends the browser with everything it started, and removes what it
-// wrote. It returns when nothing is left.
+// Close ends the browser with everything it started, and removes what it wrote. It
+// returns when nothing is left.
 func (p *Process) Close() error {
 	p.once.Do(func() {
 		endGroup(p.cmd)
 		_ = p.pipe.Close()
 		<-p.done
 		killByFolder(p.folder.path)
-		<-p.output.ended(time.Second)
+		p.output.wait(time.Second)
 		p.closed = p.folder.remove()
 	})
 	return p.closed
 }
 
-// environment is what the browser is given of ours: where programs are, how
-// its user writes and, for a window, where the screen is. Its home is its own
-// folder, so that it neither reads nor changes the user's.
+// environment is the browser's environment: of ours only the path of programs, the
+// user's language and, for a window, the display. Its home is its own folder, so that it
+// neither reads nor changes the user's.
 func environment(dir string, visible bool) []string {
-	env := []string{"HOME=" + dir, "TMPDIR=" + filepath.Join(dir, tempName), "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"), "XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "DBUS_SESSION_BUS_ADDRESS=disabled:"}
-	names := []string{"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT", "WINDIR", "PROGRAMFILES", "FONTCONFIG_FILE", "FONTCONFIG_PATH"}
+	temp := filepath.Join(dir, tempName)
+	env := []string{
+		"HOME=" + dir, "TMPDIR=" + temp, "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"),
+		"XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "DBUS_SESSION_BUS_ADDRESS=disabled:",
+	}
+	names := []string{
+		"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT", "WINDIR", "PROGRAMFILES",
+		"FONTCONFIG_FILE", "FONTCONFIG_PATH",
+	}
 	if visible {
 		names = append(names, "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR")
 	}
 	if runtime.GOOS == "windows" {
-		env = append(env, "TEMP="+filepath.Join(dir, tempName), "TMP="+filepath.Join(dir, tempName), "LOCALAPPDATA="+dir)
+		env = append(env, "TEMP="+temp, "TMP="+temp, "LOCALAPPDATA="+dir)
 	}
 	for _, name := range names {
 		if value, ok := os.LookupEnv(name); ok {

@@ -17,21 +17,22 @@ import (
 
 func TestFind(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if runtime.GOOS == "linux" {
-		if _, err := process.Find(""); tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "apt-get install chromium") {
-			t.Errorf("without a browser: %v", err)
+	for name, hint := range map[string]string{"": "apt-get install chromium", "/nowhere/browser": "config.executable"} {
+		if name == "" && runtime.GOOS != "linux" {
+			continue // browsers are found outside the PATH too
 		}
-	}
-	if _, err := process.Find("/nowhere/browser"); tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "config.executable") {
-		t.Errorf("a browser that is not there: %v", err)
+		_, err := process.Find(name)
+		if tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), hint) {
+			t.Errorf("the browser %q: %v", name, err)
+		}
 	}
 }
 
-// program is an executable that does what a shell script says.
+// program returns the path of an executable that runs a shell script.
 func program(t testing.TB, script string) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("it takes a shell script")
+		t.Skip("needs a shell")
 	}
 	name := filepath.Join(t.TempDir(), "browser")
 	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
@@ -40,7 +41,7 @@ func program(t testing.TB, script string) string {
 	return name
 }
 
-func TestAProgramThatIsNoBrowser(t *testing.T) {
+func TestNotABrowser(t *testing.T) {
 	for name, c := range map[string]struct{ script, word string }{
 		"says why":   {"echo 'x:FATAL: out of luck' >&2; exit 1", "out of luck"},
 		"no sandbox": {"echo 'No usable sandbox!' >&2; exit 1", "user namespaces"},
@@ -53,10 +54,11 @@ func TestAProgramThatIsNoBrowser(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := p.Pipe().Read(t.Context(), new(cdproto.Message)); err == nil {
-				t.Fatal("it answered")
+				t.Fatal("it replied")
 			}
 			<-p.Done()
-			if err := p.Failed(context.Canceled); tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), c.word) {
+			err = p.Failed(context.Canceled)
+			if tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), c.word) {
 				t.Errorf("%v does not say %q", err, c.word)
 			}
 			if err := p.Close(); err != nil {
@@ -69,12 +71,12 @@ func TestAProgramThatIsNoBrowser(t *testing.T) {
 	}
 }
 
-// The browser gets nothing of our environment that it does not need, and its
-// home is not the user's.
+// The browser gets only the part of our environment that it needs, and a home of its own.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SOME_SECRET", "hush")
 	out := filepath.Join(t.TempDir(), "env")
-	p, err := process.Start(process.Options{Executable: program(t, "env > "+out+"; echo \"$@\" >> "+out), Temp: t.TempDir()})
+	script := "env > " + out + "; echo \"$@\" >> " + out
+	p, err := process.Start(process.Options{Executable: program(t, script), Temp: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,9 +86,12 @@ func TestEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(text), "hush") || !strings.Contains(string(text), "HOME="+p.Folder()) {
-		t.Errorf("it was given\n%s", text)
+		t.Errorf("its environment is\n%s", text)
 	}
-	for _, flag := range []string{"--remote-debugging-pipe", "--proxy-bypass-list=<-loopback>", "--disable-quic", "--disable-extensions", "--user-data-dir=" + p.Folder()} {
+	for _, flag := range []string{
+		"--remote-debugging-pipe", "--proxy-bypass-list=<-loopback>", "--disable-quic", "--disable-extensions",
+		"--user-data-dir=" + p.Folder(),
+	} {
 		if !strings.Contains(string(text), flag) {
 			t.Errorf("%s is missing in\n%s", flag, text)
 		}
@@ -99,11 +104,10 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// What somebody left who died is removed; what somebody holds, or has just
-// made, is not.
+// A folder without an owner is removed; one that has an owner, or was just created, stays.
 func TestSweep(t *testing.T) {
 	temp := t.TempDir()
-	mk := func(name string, owner bool, age time.Duration) string {
+	create := func(name string, owner bool, age time.Duration) string {
 		dir := filepath.Join(temp, "callgate-browser-"+name)
 		if err := os.MkdirAll(filepath.Join(dir, "Default"), 0o700); err != nil {
 			t.Fatal(err)
@@ -119,7 +123,7 @@ func TestSweep(t *testing.T) {
 		}
 		return dir
 	}
-	dead, newborn, stillborn := mk("dead", true, 0), mk("newborn", false, 0), mk("stillborn", false, 3*time.Hour)
+	dead, fresh, unowned := create("dead", true, 0), create("fresh", false, 0), create("unowned", false, 3*time.Hour)
 	other := filepath.Join(temp, "something-else")
 	if err := os.Mkdir(other, 0o700); err != nil {
 		t.Fatal(err)
@@ -132,9 +136,11 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for dir, want := range map[string]bool{dead: false, stillborn: false, newborn: true, other: true, first.Folder(): true, second.Folder(): true} {
+	for dir, want := range map[string]bool{
+		dead: false, unowned: false, fresh: true, other: true, first.Folder(): true, second.Folder(): true,
+	} {
 		if _, err := os.Stat(dir); (err == nil) != want {
-			t.Errorf("%s is there: %v, want %v", filepath.Base(dir), err == nil, want)
+			t.Errorf("%s exists: %v, want %v", filepath.Base(dir), err == nil, want)
 		}
 	}
 	for _, p := range []*process.Process{first, second} {

@@ -7,29 +7,28 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 )
 
-// tail keeps the end of what the browser prints, for the words of a failure.
+// tail keeps the end of what the browser prints, to explain a failure.
 type tail struct {
 	from *os.File
 	mu   sync.Mutex
 	kept []byte
-	over chan struct{}
+	done chan struct{} // closed when everything was read
 }
 
 const maxKept = 2 << 10
 
-func newTail() *tail { return &tail{over: make(chan struct{})} }
+func newTail() *tail { return &tail{done: make(chan struct{})} }
 
-// read keeps reading, so that the browser never waits for us to.
+// read reads until the end, so that the browser never blocks on its output.
 func (t *tail) read() {
-	defer close(t.over)
+	defer close(t.done)
 	_, _ = io.Copy(t, t.from)
 	_ = t.from.Close()
 }
 
-// Write keeps the end.
+// Write appends, and drops what is too old.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,18 +39,18 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ended is closed when everything was read. A child that outlives the browser
-// may hold the pipe open, so the waiting has an end.
-func (t *tail) ended(within time.Duration) <-chan struct{} {
+// wait waits until everything was read. A child that outlives the browser may keep the
+// pipe open, so after the limit the pipe is closed.
+func (t *tail) wait(limit time.Duration) {
 	select {
-	case <-t.over:
-	case <-time.After(within):
+	case <-t.done:
+	case <-time.After(limit):
 		_ = t.from.Close()
 	}
-	return t.over
+	<-t.done
 }
 
-// String is the last lines it printed, in one line.
+// String returns the last lines, joined into one.
 func (t *tail) String() string {
 	t.mu.Lock()
 	text := string(t.kept)
@@ -63,9 +62,5 @@ func (t *tail) String() string {
 	for len(lines) > 1 && len(strings.Join(lines, "; ")) > 600 {
 		lines = lines[1:]
 	}
-	said := strings.Join(lines, "; ")
-	if !utf8.ValidString(said) {
-		said = strings.ToValidUTF8(said, "�")
-	}
-	return said
+	return strings.ToValidUTF8(strings.Join(lines, "; "), "�")
 }

@@ -1,6 +1,5 @@
 function () {
-  // What the element is: for the words of a result, and for how it is typed
-  // into.
+  // The properties of the element: for the text of a result, and for how to type into it.
   const el = this, name = el.localName;
   const type = name === 'input' ? el.type : '';
   const label = el.getAttribute('aria-label') || el.labels && el.labels[0] && el.labels[0].innerText || el.innerText || el.placeholder || el.alt || el.title || el.name || el.id || '';

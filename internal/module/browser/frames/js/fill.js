@@ -1,5 +1,5 @@
 function (value) {
-  // Sets a field that has no text to type: a date, a colour, a slider.
+  // Sets a field that is not typed into: a date, a colour, a slider.
   this.focus();
   this.value = value;
   if (this.value !== value && !(this.type === 'range' || this.type === 'color' && this.value === value.toLowerCase())) {

@@ -1,5 +1,5 @@
 function (text, selector) {
-  // Whether the document shows a text, or an element that a selector names.
+  // Whether the document shows a text, or an element that a selector matches.
   if (text) {
     const flat = s => s.toLowerCase().replace(/\s+/g, ' ');
     return Boolean(document.body) && flat(document.body.innerText).includes(flat(text));

@@ -1,6 +1,6 @@
 function (selector, nth) {
-  // The elements that a selector names, also those in open shadow trees, the
-  // visible ones first. With nth < 0: how many there are.
+  // The nth of the elements that a selector matches, also in open shadow trees, the
+  // visible ones first. With nth < 0, their number.
   const found = [];
   const look = root => {
     found.push(...root.querySelectorAll(selector));

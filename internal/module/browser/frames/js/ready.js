@@ -1,6 +1,6 @@
 async function (still) {
-  // Brings the element into view and says whether it can be acted on: ok, or
-  // what is in the way. Unless still is true, it may move and be covered.
+  // Scrolls the element into view and returns whether it can be acted on: ok, or what is
+  // in the way. Unless still is true, it may move and be covered.
   const frame = () => new Promise(done => {
     const timer = setTimeout(done, 100);
     requestAnimationFrame(() => { clearTimeout(timer); done(); });
@@ -8,15 +8,15 @@ async function (still) {
   if (!this.isConnected) return 'stale';
   if (this.matches(':disabled') || this.closest('[aria-disabled="true"]')) return 'disabled';
   const place = () => [...this.getClientRects()].find(r => r.width > 0 && r.height > 0);
-  const spelt = r => r ? [r.x, r.y, r.width, r.height].join() : '';
+  const written = r => r ? [r.x, r.y, r.width, r.height].join() : '';
   if (!place() || getComputedStyle(this).visibility !== 'visible') return 'hidden';
   if (!still) return 'ok';
   this.scrollIntoViewIfNeeded(true);
-  const before = spelt(place());
+  const before = written(place());
   await frame();
   await frame();
   const r = place();
-  if (spelt(r) !== before) return 'moving';
+  if (written(r) !== before) return 'moving';
 
   // What a click in its middle would meet.
   const around = n => n.parentNode || n.host;

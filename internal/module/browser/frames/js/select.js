@@ -1,6 +1,6 @@
 function (wanted) {
-  // Chooses options by their value or by what they are called, exactly or but
-  // for case. Returns what is chosen, or what there is to choose from.
+  // Chooses options by their value or their name, exactly or apart from case. Returns what
+  // is chosen, or what there is to choose from.
   if (this.localName !== 'select') throw new Error('not a select');
   const options = [...this.options];
   const name = o => (o.label || o.textContent).trim().replace(/\s+/g, ' ');

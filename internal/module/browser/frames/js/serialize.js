@@ -1,7 +1,6 @@
 function (limit) {
-  // What a reader sees of the document, as plain HTML: without scripts and
-  // without what is hidden, with addresses written whole, with what form
-  // fields hold, and with what stands in open shadow trees.
+  // What a reader sees of the document, as plain HTML: without scripts and hidden elements,
+  // with absolute addresses, the values of form fields, and the content of open shadow trees.
   const out = [];
   let size = 0, cut = false;
   const put = s => { size += s.length; out.push(s); };

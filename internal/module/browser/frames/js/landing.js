@@ -1,8 +1,0 @@
-function () {
-  // What answered, and its first words where they are few enough to be a
-  // proxy's.
-  const entry = performance.getEntriesByType('navigation')[0];
-  const body = document.body;
-  const text = body && body.childElementCount <= 1 ? body.textContent.trim().slice(0, 200) : '';
-  return {status: entry && entry.responseStatus || 0, text};
-}

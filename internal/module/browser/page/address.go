@@ -1,0 +1,62 @@
+package page
+
+import (
+	"net/url"
+	"strings"
+
+	"callgate/tool"
+)
+
+// Address reads an address that a model gave: http or https, or a host without a
+// scheme.
+func Address(text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if text == "about:blank" {
+		return text, nil
+	}
+	scheme, _, ok := strings.Cut(text, ":")
+	switch lower := strings.ToLower(scheme); {
+	case ok && (lower == "http" || lower == "https"):
+		return text, nil
+	case ok && !strings.ContainsAny(scheme, "./@[ ") && !startsWithPort(text[len(scheme)+1:]):
+		return "", tool.Errorf(op, tool.Denied, "addresses that begin with %s: are not opened", tool.Truncate(scheme)).
+			WithHint("give an http or https address")
+	case text == "" || strings.ContainsAny(text, " \t\r\n") || strings.HasPrefix(text, "/"):
+		return "", tool.Errorf(op, tool.Invalid, "%q is not an address", tool.Truncate(text)).
+			WithHint("write it whole, as https://example.com/page; to search the web use web.search")
+	default:
+		return "https://" + text, nil
+	}
+}
+
+// startsWithPort tells host:8080 from scheme:rest.
+func startsWithPort(rest string) bool {
+	port, _, _ := strings.Cut(rest, "/")
+	return port != "" && strings.Trim(port, "0123456789") == ""
+}
+
+// Origin returns the scheme and host of an address, or "".
+func Origin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// parseOrigin reads the scheme and the host of an address, and ignores the rest:
+// browsers accept forms of it that Go does not.
+func parseOrigin(address string) (*url.URL, error) {
+	if scheme, rest, ok := strings.Cut(address, "://"); ok {
+		if i := strings.IndexAny(rest, "/?#\\"); i >= 0 {
+			rest = rest[:i]
+		}
+		address = scheme + "://" + rest
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, tool.Errorf(op, tool.Invalid, "%q is not an address", tool.Truncate(address)).
+			WithHint("write it whole, as https://example.com/page")
+	}
+	return u, nil
+}
