@@ -1,20 +1,20 @@
-// Package agent is the loop: a user speaks, a model answers and proposes calls,
-// the door makes them, and the model is told what came of it, until it has
-// nothing more to ask for.
+// Package agent runs the agent loop: a user sends a message, the model answers and
+// proposes calls, the gate runs them, and the model gets the results, until it
+// proposes no more calls.
 //
 // # Laws
 //
-//   - Everything that happens is in the conversation's log before what follows
-//     from it happens, so a turn that was killed can be taken up: see [Loop.Resume].
-//   - The calls of one answer are made side by side, in the model's order where
-//     they touch the same thing, and all of them before the model is asked again.
-//   - A call that fails is an answer for the model, never the end of the turn.
-//   - A turn always ends with a turn_ended event that says why, also when it is
-//     cancelled: then the calls that still run are stopped first, and the model
-//     is told of each that it was.
-//   - What a model is shown of the past is only added to, because its provider
-//     may keep the beginning of it; unless there is no more room for it: see
-//     Config.Fit.
+//   - Every event is in the conversation's history before the next step begins,
+//     so a turn that was killed can be resumed: see [Loop.Resume].
+//   - The calls of one answer run in parallel, in the model's order where they
+//     touch the same resource, and all of them end before the next request.
+//   - A failed call is a result for the model, never the end of the turn.
+//   - A turn always ends with a turn_ended event that gives the reason, also when
+//     it is cancelled. Then running calls are stopped first, and each has a result
+//     that says so.
+//   - Messages are only appended, because a provider may cache the beginning of
+//     the conversation. The exception is a conversation that no longer fits the
+//     model's window: see Config.Compact.
 package agent
 
 import (
@@ -28,67 +28,67 @@ import (
 	"callgate/tool"
 )
 
-// ToolCaller makes the calls of a model.
+// ToolCaller runs the calls of a model.
 type ToolCaller interface {
-	// Call makes calls side by side and returns their answers in order; done is
-	// given each as it comes, from several goroutines.
+	// Call runs calls in parallel and returns their results in order. It reports
+	// each result to done as it comes, from several goroutines.
 	Call(ctx context.Context, calls []history.Call, done func(int, *tool.Result)) []*tool.Result
-	// CallOutcome tells what became of a call that was made before, by its ID. made is
-	// false when it has not touched anything, and may be made.
+	// CallOutcome returns the outcome of a call made before a restart. made is
+	// false if the call has touched nothing and may be made now.
 	CallOutcome(ctx context.Context, id string) (result *tool.Result, made bool, err error)
 }
 
-// ModelConfig is a model, and how it is asked.
+// ModelConfig is a model, and the settings of its requests.
 type ModelConfig struct {
 	Model    llm.Model
-	Settings llm.Request // what every request has: tokens, temperature …
-	// Parser finds the calls in the words of a model that is not given tools by
-	// its provider; nil for one that is.
+	Settings llm.Request // the common part of every request: tokens, temperature …
+	// Parser finds the calls in the text of a model whose provider does not
+	// support tools; nil if the provider does.
 	Parser   CallParser
-	Fallback *ModelConfig // asked for the rest of a turn in which there is no money left for this one
+	Fallback *ModelConfig // continues the turn when the provider reports a billing error
 }
 
-// CallParser finds calls in words.
+// CallParser finds calls in the text of a model.
 type CallParser interface {
-	// Start begins an answer. write is given its words as they come and returns
-	// what of them may be shown; end returns the rest, and the calls.
+	// Start begins an answer. write takes its text as it comes and returns the
+	// part that may be shown; end returns the rest, and the calls.
 	Start() (write func(string) string, end func() (string, []llm.ToolCall))
 }
 
-// Config is what a loop works with. Brain, Tools, Log and System are needed.
+// Config configures a loop. Model, Tools, Log and System are required.
 type Config struct {
 	Model    *ModelConfig
 	Tools    ToolCaller
-	ToolDefs []llm.ToolDef // as the model is shown them, always the same
+	ToolDefs []llm.ToolDef // the same for every request
 	Log      *history.Log
-	System   func() string // asked once for each turn
-	// Notices are what the model is to be told before it is asked again: work in
-	// the background that ended. May be nil.
+	System   func() string // the system prompt, computed once for each turn
+	// Notices returns notices for the model's next request, such as background
+	// work that ended. May be nil.
 	Notices func() []string
-	// AwaitTasks is asked when the model has nothing more to say: it reports whether
-	// there is news after all, for which it may wait. May be nil.
+	// AwaitTasks is called when the model proposes no more calls. It may wait for
+	// background work, and reports whether there are new notices. May be nil.
 	AwaitTasks func(ctx context.Context) bool
-	MaxTurns   int           // how often the model is asked within one turn; 0: 50
+	MaxTurns   int           // requests to the model within one turn; 0: 50
 	Timeout    time.Duration // of one turn; 0: none
-	// Input and Output are shown what the user says and what the model says,
-	// and may change it, or refuse it by an error. May be nil.
+	// Input and Output filter the text of the user and of the model. They may
+	// change it, or refuse it with an error. May be nil.
 	Input, Output func(string) (string, error)
-	// Compact is given the messages before each request, and returns how they are
-	// to be made fit for the model's window, or nil when they are. May be nil.
+	// Compact takes the messages before each request and returns how to compact
+	// them, or nil if they fit the model's window. May be nil.
 	Compact func(ctx context.Context, system string, messages []llm.Message) (*history.Compaction, error)
-	// CompactOverflow is given the messages that the provider found too long, once for
-	// each request, and returns how they are to be made shorter. May be nil.
+	// CompactOverflow takes the messages that the provider refused as too long,
+	// once for each request, and returns how to compact them. May be nil.
 	CompactOverflow func(ctx context.Context, system string, messages []llm.Message) (*history.Compaction, error)
 }
 
-// Observer is told what happens while it happens; any field may be nil.
+// Observer follows a turn while it runs; any field may be nil.
 type Observer struct {
-	Delta    func(llm.Delta)                             // of the answer that is being given
-	Event    func(history.Event)                         // as it was written down
+	Delta    func(llm.Delta)                             // a part of the answer
+	Event    func(history.Event)                         // an event, after it was written
 	Call     func(history.Call)                          // a call begins
-	Ended    func(history.Call, *tool.Result)            // and ends, whichever of them first
-	Wait     func(attempt int, err error)                // the model is asked again after a failure
-	Fallback func(from, to *ModelConfig, because string) // another brain is asked
+	Ended    func(history.Call, *tool.Result)            // a call ends; in the order of the ends
+	Wait     func(attempt int, err error)                // a request is retried after a failure
+	Fallback func(from, to *ModelConfig, because string) // the turn continues with the fallback model
 }
 
 // Loop runs the turns of one conversation, one at a time.
@@ -96,7 +96,7 @@ type Loop struct {
 	cfg Config
 }
 
-// New makes a loop.
+// New returns a loop.
 func New(cfg Config) *Loop {
 	if cfg.MaxTurns == 0 {
 		cfg.MaxTurns = 50
@@ -104,13 +104,13 @@ func New(cfg Config) *Loop {
 	return &Loop{cfg: cfg}
 }
 
-// Turn is one run of the loop: from what the user says to the model's answer.
-// It returns how the turn ended, which is also in the log. An error is one of
-// the log itself: then nobody knows.
-func (l *Loop) Turn(ctx context.Context, words llm.Message, watch Observer) (history.End, error) {
-	t := l.turn(watch)
+// Turn runs one turn: from the user's message to the model's last answer. It
+// returns how the turn ended, which is also in the history. An error means that
+// the history could not be written; the outcome is then unknown.
+func (l *Loop) Turn(ctx context.Context, message llm.Message, observer Observer) (history.End, error) {
+	t := l.turn(observer)
 	if l.cfg.Input != nil {
-		for i, p := range words.Parts {
+		for i, p := range message.Parts {
 			if p.Text == "" {
 				continue
 			}
@@ -118,20 +118,20 @@ func (l *Loop) Turn(ctx context.Context, words llm.Message, watch Observer) (his
 			if err != nil {
 				return history.End{}, err
 			}
-			words.Parts[i].Text = text
+			message.Parts[i].Text = text
 		}
 	}
-	words.Role = llm.User
-	if err := t.write(ctx, history.Event{Type: history.User, Message: &words}); err != nil {
+	message.Role = llm.User
+	if err := t.write(ctx, history.Event{Type: history.User, Message: &message}); err != nil {
 		return history.End{}, err
 	}
 	return t.run(ctx, t.loop)
 }
 
-// Resume takes up a turn that was broken off, where it was. A conversation
-// whose last turn ended stays as it is.
-func (l *Loop) Resume(ctx context.Context, watch Observer) (history.End, error) {
-	t := l.turn(watch)
+// Resume continues a turn that was interrupted. A conversation whose last turn
+// ended stays as it is.
+func (l *Loop) Resume(ctx context.Context, observer Observer) (history.End, error) {
+	t := l.turn(observer)
 	var last *history.End
 	var turns int
 	l.cfg.Log.View(func(s *history.State) { last, turns = s.Last, s.Turns })
@@ -139,7 +139,7 @@ func (l *Loop) Resume(ctx context.Context, watch Observer) (history.End, error) 
 	case last != nil:
 		return *last, nil
 	case turns == 0:
-		return history.End{}, tool.Errorf("agent.Resume", tool.Invalid, "nothing was said in this conversation yet")
+		return history.End{}, tool.Errorf("agent.Resume", tool.Invalid, "this conversation has no messages yet")
 	}
 	return t.run(ctx, func(ctx context.Context) (*history.End, error) {
 		if err := t.resumeCalls(ctx); err != nil {
@@ -152,15 +152,15 @@ func (l *Loop) Resume(ctx context.Context, watch Observer) (history.End, error) 
 // turn is the state of one run.
 type turn struct {
 	*Loop
-	watch  Observer
-	brain  *ModelConfig
-	system string
-	guard  loopGuard
-	last   []history.Event // what is written together with the end
+	observer Observer
+	model    *ModelConfig
+	system   string
+	guard    loopGuard
+	last     []history.Event // written together with the end of the turn
 }
 
-func (l *Loop) turn(watch Observer) *turn {
-	return &turn{Loop: l, watch: watch, brain: l.cfg.Model}
+func (l *Loop) turn(observer Observer) *turn {
+	return &turn{Loop: l, observer: observer, model: l.cfg.Model}
 }
 
 // errStop ends a turn in the middle of a step.
@@ -168,7 +168,7 @@ type errStop struct{ end history.End }
 
 func (e *errStop) Error() string { return string(e.end.Reason) }
 
-// run steps until the turn has ended, and writes its end down.
+// run does the work of the turn, and writes its end.
 func (t *turn) run(ctx context.Context, work func(context.Context) (*history.End, error)) (history.End, error) {
 	outer := ctx
 	if t.cfg.Timeout > 0 {
@@ -191,7 +191,7 @@ func (t *turn) run(ctx context.Context, work func(context.Context) (*history.End
 	return *end, t.write(ctx, append(t.last, history.Event{Type: history.TurnEnded, End: end})...)
 }
 
-// interruptedEnd is the end of a turn whose context ended.
+// interruptedEnd returns the end of a turn whose context ended.
 func (t *turn) interruptedEnd(outer context.Context) history.End {
 	if outer.Err() == nil {
 		return history.End{Reason: history.TimedOut, Error: fmt.Sprintf("the turn took longer than %v", t.cfg.Timeout)}
@@ -199,7 +199,8 @@ func (t *turn) interruptedEnd(outer context.Context) history.End {
 	return history.End{Reason: history.Cancelled}
 }
 
-// loop asks the model, and again with what its calls gave, until it makes none.
+// loop sends requests to the model, with the results of its calls, until it
+// proposes no more calls.
 func (t *turn) loop(ctx context.Context) (*history.End, error) {
 	for range t.cfg.MaxTurns {
 		if ctx.Err() != nil {
@@ -215,25 +216,28 @@ func (t *turn) loop(ctx context.Context) (*history.End, error) {
 		if err != nil {
 			return nil, err
 		}
-		said := history.Event{Type: history.Assistant, Message: &answer.Message, Usage: &answer.Usage, Model: answer.Model}
+		event := history.Event{
+			Type: history.Assistant, Message: &answer.Message, Usage: &answer.Usage, Model: answer.Model,
+		}
 		calls := answer.Message.Calls()
 		switch {
 		case len(calls) > 0:
-			err = t.call(ctx, said, calls)
+			err = t.call(ctx, event, calls)
 		case answer.Stop == llm.StopPause, t.cfg.AwaitTasks != nil && t.cfg.AwaitTasks(ctx):
-			err = t.write(ctx, said)
+			err = t.write(ctx, event)
 		default:
-			t.last = append(t.last, said) // written with the turn's end
+			t.last = append(t.last, event)
 			return &history.End{Reason: history.Done}, nil
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return &history.End{Reason: history.MaxTurns, Error: fmt.Sprintf("stopped after asking the model %d times", t.cfg.MaxTurns)}, nil
+	text := fmt.Sprintf("stopped after asking the model %d times", t.cfg.MaxTurns)
+	return &history.End{Reason: history.MaxTurns, Error: text}, nil
 }
 
-// addNotices tells the model what has happened meanwhile.
+// addNotices writes the notices for the model's next request.
 func (t *turn) addNotices(ctx context.Context) error {
 	if t.cfg.Notices == nil {
 		return nil
@@ -247,7 +251,7 @@ func (t *turn) addNotices(ctx context.Context) error {
 	return nil
 }
 
-// compactIfNeeded makes the conversation fit the model's window.
+// compactIfNeeded compacts the conversation if it does not fit the model's window.
 func (t *turn) compactIfNeeded(ctx context.Context) error {
 	if t.cfg.Compact == nil {
 		return nil
@@ -262,14 +266,14 @@ func (t *turn) compactIfNeeded(ctx context.Context) error {
 	return t.write(ctx, history.Event{Type: history.Compacted, Compaction: c})
 }
 
-// write writes events down, together, and shows them.
+// write appends events to the history, all or none, and reports them.
 func (t *turn) write(ctx context.Context, events ...history.Event) error {
 	if err := t.cfg.Log.Append(ctx, events...); err != nil {
 		return err
 	}
-	for _, e := range events { // numbered by now
-		if t.watch.Event != nil {
-			t.watch.Event(e)
+	for _, e := range events { // Append has numbered them
+		if t.observer.Event != nil {
+			t.observer.Event(e)
 		}
 	}
 	return nil

@@ -20,8 +20,7 @@ import (
 	"callgate/tool"
 )
 
-// script is a model that answers as it is told to, and remembers what it was
-// asked.
+// script is a model with scripted answers. It records its requests.
 type script struct {
 	mu      sync.Mutex
 	answers []func(context.Context, llm.Request) (*llm.Response, error)
@@ -34,7 +33,7 @@ func (s *script) Generate(ctx context.Context, req llm.Request, watch func(llm.D
 	s.asked = append(s.asked, req)
 	s.mu.Unlock()
 	if n >= len(s.answers) {
-		return nil, errors.New("the script is over")
+		return nil, errors.New("the script has no more answers")
 	}
 	r, err := s.answers[n](ctx, req)
 	if r != nil && watch != nil {
@@ -50,7 +49,8 @@ func says(text string, calls ...string) answer {
 		m := llm.TextMessage(llm.Assistant, text)
 		for i, c := range calls {
 			name, args, _ := strings.Cut(c, " ")
-			m.Parts = append(m.Parts, llm.Part{Call: &llm.ToolCall{ID: fmt.Sprint("m", i), Name: name, Args: json.RawMessage(args)}})
+			call := &llm.ToolCall{ID: fmt.Sprint("m", i), Name: name, Args: json.RawMessage(args)}
+			m.Parts = append(m.Parts, llm.Part{Call: call})
 		}
 		return &llm.Response{Message: m, Stop: llm.StopEnd, Usage: llm.Usage{Input: 10, Output: 2}}, nil
 	}
@@ -60,31 +60,31 @@ func fails(err error) answer {
 	return func(context.Context, llm.Request) (*llm.Response, error) { return nil, err }
 }
 
-// bench is a toolbox that notes what it made.
-type bench struct {
-	mu    sync.Mutex
-	made  []string
-	fates map[string]*tool.Result // of calls that were made in another life
-	run   func(ctx context.Context, c history.Call) *tool.Result
+// toolCaller records the calls it makes.
+type toolCaller struct {
+	mu       sync.Mutex
+	made     []string
+	outcomes map[string]*tool.Result // of calls made before a restart
+	run      func(ctx context.Context, c history.Call) *tool.Result
 }
 
-func (b *bench) Call(ctx context.Context, calls []history.Call, done func(int, *tool.Result)) []*tool.Result {
+func (c *toolCaller) Call(ctx context.Context, calls []history.Call, done func(int, *tool.Result)) []*tool.Result {
 	out := make([]*tool.Result, len(calls))
 	for i := len(calls) - 1; i >= 0; i-- { // the last ends first
-		b.mu.Lock()
-		b.made = append(b.made, calls[i].Name+" "+string(calls[i].Args))
-		b.mu.Unlock()
+		c.mu.Lock()
+		c.made = append(c.made, calls[i].Name+" "+string(calls[i].Args))
+		c.mu.Unlock()
 		out[i] = &tool.Result{Status: tool.Success, Summary: "did " + calls[i].Name}
-		if b.run != nil {
-			out[i] = b.run(ctx, calls[i])
+		if c.run != nil {
+			out[i] = c.run(ctx, calls[i])
 		}
 		done(i, out[i])
 	}
 	return out
 }
 
-func (b *bench) CallOutcome(_ context.Context, id string) (*tool.Result, bool, error) {
-	r, ok := b.fates[id]
+func (c *toolCaller) CallOutcome(_ context.Context, id string) (*tool.Result, bool, error) {
+	r, ok := c.outcomes[id]
 	return r, ok, nil
 }
 
@@ -93,7 +93,7 @@ type fixture struct {
 	log   *history.Log
 	store history.Store
 	model *script
-	tools *bench
+	tools *toolCaller
 }
 
 func setup(t testing.TB, change func(*agent.Config), answers ...answer) *fixture {
@@ -103,12 +103,15 @@ func setup(t testing.TB, change func(*agent.Config), answers ...answer) *fixture
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	log, err := history.Create(t.Context(), db.Conversations(), history.Info{ID: "talk", Agent: "main"})
+	log, err := history.Create(t.Context(), db.Conversations(), history.Info{ID: "conv", Agent: "main"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{log: log, store: db.Conversations(), model: &script{answers: answers}, tools: &bench{}}
-	cfg := agent.Config{Model: &agent.ModelConfig{Model: f.model}, Tools: f.tools, Log: log, System: func() string { return "be brief" }, ToolDefs: []llm.ToolDef{{Name: "look"}}}
+	f := &fixture{log: log, store: db.Conversations(), model: &script{answers: answers}, tools: &toolCaller{}}
+	cfg := agent.Config{
+		Model: &agent.ModelConfig{Model: f.model}, Tools: f.tools, Log: log,
+		System: func() string { return "be brief" }, ToolDefs: []llm.ToolDef{{Name: "look"}},
+	}
 	if change != nil {
 		change(&cfg)
 	}
@@ -125,7 +128,7 @@ func (f *fixture) say(t testing.TB, text string) history.End {
 	return end
 }
 
-// transcript is the conversation as a model is shown it.
+// transcript returns the messages of the conversation as text.
 func transcript(l *history.Log) string {
 	var b strings.Builder
 	for _, m := range l.Messages() {
@@ -145,29 +148,37 @@ func transcript(l *history.Log) string {
 	return b.String()
 }
 
-func TestTurn(t *testing.T) {
+func TestTurnRunsCallsAndAnswers(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil, says("looking", `look {"at":1}`, `look {"at":2}`), says("it is blue"))
 	end := f.say(t, "what colour is it?")
-	want := "user: what colour is it?\nassistant: looking [look {\"at\":1}] [look {\"at\":2}]\ntool: (look: did look) (look: did look)\nassistant: it is blue\n"
+	want := "user: what colour is it?\n" +
+		"assistant: looking [look {\"at\":1}] [look {\"at\":2}]\n" +
+		"tool: (look: did look) (look: did look)\n" +
+		"assistant: it is blue\n"
 	if diff := cmp.Diff(want, transcript(f.log)); diff != "" || end.Reason != history.Done {
 		t.Errorf("%+v %s", end, diff)
 	}
 	info := f.log.Info()
-	if info.ToolCalls != 2 || info.Turns != 1 || info.Usage.Input != 20 || info.Last != history.Done || info.Title != "what colour is it?" {
+	if info.ToolCalls != 2 || info.Turns != 1 || info.Usage.Input != 20 ||
+		info.Last != history.Done || info.Title != "what colour is it?" {
 		t.Errorf("%+v", info)
 	}
 	if req := f.model.asked[0]; req.System != "be brief" || len(req.Tools) != 1 {
 		t.Errorf("asked %+v", req)
 	}
-	again, err := history.Open(t.Context(), f.store, "talk")
+	again, err := history.Open(t.Context(), f.store, "conv")
 	if err != nil || transcript(again) != want {
 		t.Errorf("read back: %v\n%s", err, transcript(again))
 	}
 }
 
-func TestEndings(t *testing.T) {
-	money := &llm.Error{Kind: llm.Billing, Provider: "p", Message: "no credit"}
-	broken := &llm.Error{Kind: llm.BrokenStream, Partial: &llm.Response{Message: llm.TextMessage(llm.Assistant, "half an ans")}}
+func TestTurnEndsWithAReason(t *testing.T) {
+	t.Parallel()
+	billing := &llm.Error{Kind: llm.Billing, Provider: "p", Message: "no credit"}
+	partial := &llm.Response{Message: llm.TextMessage(llm.Assistant, "half an ans")}
+	broken := &llm.Error{Kind: llm.BrokenStream, Partial: partial}
+	upper := func(s string) (string, error) { return strings.ToUpper(s), nil }
 	many := []answer{}
 	for range 60 {
 		many = append(many, says("", `look {}`))
@@ -178,17 +189,19 @@ func TestEndings(t *testing.T) {
 		reason  history.Reason
 		has     string
 	}{
-		"the model fails": {nil, []answer{fails(money)}, history.Failed, "no credit"},
-		"another brain is asked": {func(c *agent.Config) {
+		"the model fails": {nil, []answer{fails(billing)}, history.Failed, "no credit"},
+		"the fallback model continues": {func(c *agent.Config) {
 			c.Model.Fallback = &agent.ModelConfig{Model: &script{answers: []answer{says("for free")}}}
-		}, []answer{fails(money)}, history.Done, "assistant: for free"},
+		}, []answer{fails(billing)}, history.Done, "assistant: for free"},
 		"half an answer is kept": {nil, []answer{fails(broken)}, history.Failed, "assistant: half an ans"},
-		"asked too often":        {func(c *agent.Config) { c.MaxTurns = 3 }, many, history.MaxTurns, "stopped after asking the model 3 times"},
-		"its words are refused": {func(c *agent.Config) {
+		"too many requests": {func(c *agent.Config) { c.MaxTurns = 3 }, many,
+			history.MaxTurns, "stopped after asking the model 3 times"},
+		"the output filter refuses": {func(c *agent.Config) {
 			c.Output = func(string) (string, error) { return "", errors.New("not that word") }
 		}, []answer{says("darn")}, history.Failed, "not that word"},
-		"its words are changed": {func(c *agent.Config) { c.Output = func(s string) (string, error) { return strings.ToUpper(s), nil } }, []answer{says("loud")}, history.Done, "assistant: LOUD"},
-		"a pause is gone through": {nil, []answer{func(ctx context.Context, r llm.Request) (*llm.Response, error) {
+		"the output filter changes the text": {func(c *agent.Config) { c.Output = upper }, []answer{says("loud")},
+			history.Done, "assistant: LOUD"},
+		"a pause does not end the turn": {nil, []answer{func(ctx context.Context, r llm.Request) (*llm.Response, error) {
 			a, err := says("wait")(ctx, r)
 			a.Stop = llm.StopPause
 			return a, err
@@ -198,7 +211,7 @@ func TestEndings(t *testing.T) {
 				return nil, errors.New("too long")
 			}
 		}, nil, history.Failed, "too long"},
-		"it is made to fit": {func(c *agent.Config) {
+		"it is compacted to fit": {func(c *agent.Config) {
 			n := 0
 			c.Compact = func(_ context.Context, _ string, m []llm.Message) (*history.Compaction, error) {
 				if n++; n > 1 {
@@ -219,7 +232,8 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-func TestInputIsJudgedBeforeItIsWritten(t *testing.T) {
+func TestInputIsFilteredBeforeItIsWritten(t *testing.T) {
+	t.Parallel()
 	f := setup(t, func(c *agent.Config) {
 		c.Input = func(s string) (string, error) {
 			if s == "bad" {
@@ -228,7 +242,8 @@ func TestInputIsJudgedBeforeItIsWritten(t *testing.T) {
 			return s + "!", nil
 		}
 	}, says("ok"))
-	if _, err := f.Turn(t.Context(), llm.TextMessage(llm.User, "bad"), agent.Observer{}); err == nil || f.log.Info().Events != 0 {
+	_, err := f.Turn(t.Context(), llm.TextMessage(llm.User, "bad"), agent.Observer{})
+	if err == nil || f.log.Info().Events != 0 {
 		t.Errorf("%v, %d events", err, f.log.Info().Events)
 	}
 	f.say(t, "good")
@@ -237,8 +252,8 @@ func TestInputIsJudgedBeforeItIsWritten(t *testing.T) {
 	}
 }
 
-// A cancelled turn stops what runs, and the model is told of each call.
-func TestCancelled(t *testing.T) {
+func TestCancelledTurnEndsItsCalls(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	f := setup(t, nil, says("", `slow {}`, `slow {"n":2}`))
 	f.tools.run = func(ctx context.Context, _ history.Call) *tool.Result {
@@ -255,18 +270,21 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-func TestTimeout(t *testing.T) {
-	f := setup(t, func(c *agent.Config) { c.Timeout = time.Millisecond }, func(ctx context.Context, _ llm.Request) (*llm.Response, error) {
+func TestTurnTimesOut(t *testing.T) {
+	t.Parallel()
+	hang := func(ctx context.Context, _ llm.Request) (*llm.Response, error) {
 		<-ctx.Done()
 		return nil, &llm.Error{Kind: llm.Timeout, Err: ctx.Err()}
-	})
+	}
+	f := setup(t, func(c *agent.Config) { c.Timeout = time.Millisecond }, hang)
 	if end := f.say(t, "go"); end.Reason != history.TimedOut {
 		t.Errorf("%+v", end)
 	}
 }
 
-// A model that runs in circles is told so, and stopped in the end.
-func TestGuards(t *testing.T) {
+// A model that loops gets notes, and its turn ends at last.
+func TestLoopGuard(t *testing.T) {
+	t.Parallel()
 	var answers []answer
 	for i := range 40 {
 		answers = append(answers, says("", fmt.Sprintf(`break {"n":%d}`, i)))
@@ -276,7 +294,8 @@ func TestGuards(t *testing.T) {
 		return &tool.Result{Status: tool.Failure, Summary: "no"}
 	}
 	end := f.say(t, "go")
-	if end.Reason != history.Stuck || len(f.tools.made) != 12 || !strings.Contains(transcript(f.log), "break has failed 8 times in a row") {
+	noted := strings.Contains(transcript(f.log), "break has failed 8 times in a row")
+	if end.Reason != history.Stuck || len(f.tools.made) != 12 || !noted {
 		t.Errorf("%+v after %d calls\n%s", end, len(f.tools.made), transcript(f.log))
 	}
 	same := make([]answer, 0, 12)
@@ -284,7 +303,9 @@ func TestGuards(t *testing.T) {
 		same = append(same, says("", `look {}`))
 	}
 	f = setup(t, nil, append(same, says("enough"))...)
-	if end := f.say(t, "go"); end.Reason != history.Done || strings.Count(transcript(f.log), "the very same call of look 8 times") != 1 {
+	end = f.say(t, "go")
+	notes := strings.Count(transcript(f.log), "the very same call of look 8 times")
+	if end.Reason != history.Done || notes != 1 {
 		t.Errorf("%+v\n%s", end, transcript(f.log))
 	}
 	row := make([]answer, 0, 40)
@@ -297,7 +318,8 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-func TestNotesComeBeforeTheNextQuestion(t *testing.T) {
+func TestNoticesComeBeforeTheNextRequest(t *testing.T) {
+	t.Parallel()
 	news := []string{"the build is done"}
 	f := setup(t, func(c *agent.Config) {
 		c.Notices = func() []string { n := news; news = nil; return n }
@@ -308,25 +330,32 @@ func TestNotesComeBeforeTheNextQuestion(t *testing.T) {
 	}
 }
 
-// A turn that was killed goes on, and nothing is done twice.
-func TestResume(t *testing.T) {
+// A turn that was killed continues, and no call is made twice.
+func TestResumeMakesNoCallTwice(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil, says("and so it is"))
 	call := func(id, kernel string) history.Event {
-		return history.Event{Type: history.CallMade, Call: &history.Call{Model: id, ID: kernel, Name: "write", Args: json.RawMessage(`{"n":` + id[1:] + `}`)}}
+		args := json.RawMessage(`{"n":` + id[1:] + `}`)
+		return history.Event{
+			Type: history.CallMade, Call: &history.Call{Model: id, ID: kernel, Name: "write", Args: args},
+		}
 	}
-	said := llm.TextMessage(llm.Assistant, "")
+	answer := llm.TextMessage(llm.Assistant, "")
 	for i := range 4 {
-		said.Parts = append(said.Parts, llm.Part{Call: &llm.ToolCall{ID: fmt.Sprint("m", i), Name: "write", Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))}})
+		args := json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))
+		proposed := &llm.ToolCall{ID: fmt.Sprint("m", i), Name: "write", Args: args}
+		answer.Parts = append(answer.Parts, llm.Part{Call: proposed})
 	}
 	hello := llm.TextMessage(llm.User, "go")
+	zero := &history.Result{Status: tool.Success, Summary: "zero", Content: []tool.Content{tool.Text("zero")}}
 	if err := f.log.Append(t.Context(),
-		history.Event{Type: history.User, Message: &hello}, history.Event{Type: history.Assistant, Message: &said},
+		history.Event{Type: history.User, Message: &hello}, history.Event{Type: history.Assistant, Message: &answer},
 		call("m0", "k0"), call("m1", "k1"), call("m2", "k2"), // the fourth was not even made
-		history.Event{Type: history.CallEnded, Call: &history.Call{Model: "m0"}, Result: &history.Result{Status: tool.Success, Summary: "zero", Content: []tool.Content{tool.Text("zero")}}},
+		history.Event{Type: history.CallEnded, Call: &history.Call{Model: "m0"}, Result: zero},
 	); err != nil {
 		t.Fatal(err)
 	}
-	f.tools.fates = map[string]*tool.Result{"k1": {Status: tool.Success, Summary: "one, before the crash"}}
+	f.tools.outcomes = map[string]*tool.Result{"k1": {Status: tool.Success, Summary: "one, before the crash"}}
 	end, err := f.Resume(t.Context(), agent.Observer{})
 	if err != nil || end.Reason != history.Done {
 		t.Fatalf("%+v, %v", end, err)
@@ -334,21 +363,24 @@ func TestResume(t *testing.T) {
 	if diff := cmp.Diff([]string{`write {"n":3}`, `write {"n":2}`}, f.tools.made); diff != "" {
 		t.Errorf("made %s", diff)
 	}
-	want := "tool: (write: zero) (write: one, before the crash) (write: did write) (write: did write)\nassistant: and so it is\n"
+	want := "tool: (write: zero) (write: one, before the crash) (write: did write) (write: did write)\n" +
+		"assistant: and so it is\n"
 	if got := transcript(f.log); !strings.HasSuffix(got, want) {
 		t.Error(got)
 	}
-	if end, err := f.Resume(t.Context(), agent.Observer{}); err != nil || end.Reason != history.Done || len(f.model.asked) != 1 {
+	end, err = f.Resume(t.Context(), agent.Observer{})
+	if err != nil || end.Reason != history.Done || len(f.model.asked) != 1 {
 		t.Errorf("again: %+v, %v", end, err)
 	}
 }
 
-// Killed after any event, a conversation is whole for its next user: every call
-// has a result.
-func TestBrokenOffAnywhere(t *testing.T) {
+// If the process is killed after any event, every call still has a result before
+// the user's next message.
+func TestInterruptedConversationIsCompleteForTheNextMessage(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil, says("a", `look {"n":1}`, `look {"n":2}`), says("b", `look {"n":3}`), says("c"))
 	f.say(t, "go")
-	events, err := f.store.Read(t.Context(), "talk", 0)
+	events, err := f.store.Read(t.Context(), "conv", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -367,16 +399,16 @@ func TestBrokenOffAnywhere(t *testing.T) {
 				}
 			}
 			if m.Role == llm.User && len(waiting) > 0 {
-				t.Fatalf("after %d events the user speaks between a call and its result: %+v", n, state.Messages)
+				t.Fatalf("after %d events a user's message is between a call and its result: %+v", n, state.Messages)
 			}
 		}
 	}
 }
 
-// parrot reads <call name> out of words.
-type parrot struct{}
+// callParser finds <call name> in text.
+type callParser struct{}
 
-func (parrot) Start() (func(string) string, func() (string, []llm.ToolCall)) {
+func (callParser) Start() (func(string) string, func() (string, []llm.ToolCall)) {
 	var all string
 	return func(s string) string { all += s; return "" }, func() (string, []llm.ToolCall) {
 		before, rest, ok := strings.Cut(all, "<call ")
@@ -387,33 +419,38 @@ func (parrot) Start() (func(string) string, func() (string, []llm.ToolCall)) {
 	}
 }
 
-func TestCallsInWords(t *testing.T) {
-	f := setup(t, func(c *agent.Config) { c.Model.Parser = parrot{} }, says("let me see <call look>"), says("blue"))
+func TestCallsInText(t *testing.T) {
+	t.Parallel()
+	f := setup(t, func(c *agent.Config) { c.Model.Parser = callParser{} }, says("let me see <call look>"), says("blue"))
 	if end := f.say(t, "colour?"); end.Reason != history.Done {
 		t.Errorf("%+v", end)
 	}
-	if got := transcript(f.log); got != "user: colour?\nassistant: let me see  [look {}]\ntool: (look: did look)\nassistant: blue\n" {
+	want := "user: colour?\nassistant: let me see  [look {}]\ntool: (look: did look)\nassistant: blue\n"
+	if got := transcript(f.log); got != want {
 		t.Error(got)
 	}
 	req := f.model.asked[1]
-	if len(req.Tools) != 0 || !strings.Contains(req.Messages[1].Text(), `<tool_call>{"name": "look", "arguments": {}}</tool_call>`) || !strings.Contains(req.Messages[2].Text(), "did look") {
+	call, result := req.Messages[1].Text(), req.Messages[2].Text()
+	if len(req.Tools) != 0 || !strings.Contains(result, "did look") ||
+		!strings.Contains(call, `<tool_call>{"name": "look", "arguments": {}}</tool_call>`) {
 		t.Errorf("asked %+v", req)
 	}
 }
 
 func BenchmarkTurnAt500Messages(b *testing.B) {
-	var answers []answer
 	f := setup(b, nil)
 	var events []history.Event
 	for i := range 250 {
-		u, a := llm.TextMessage(llm.User, fmt.Sprint("question ", i)), llm.TextMessage(llm.Assistant, strings.Repeat("words of an answer ", 20))
-		events = append(events, history.Event{Type: history.User, Message: &u}, history.Event{Type: history.Assistant, Message: &a}, history.Event{Type: history.TurnEnded, End: &history.End{Reason: history.Done}})
+		user := llm.TextMessage(llm.User, fmt.Sprint("question ", i))
+		answer := llm.TextMessage(llm.Assistant, strings.Repeat("words of an answer ", 20))
+		events = append(events,
+			history.Event{Type: history.User, Message: &user},
+			history.Event{Type: history.Assistant, Message: &answer},
+			history.Event{Type: history.TurnEnded, End: &history.End{Reason: history.Done}})
 	}
 	if err := f.log.Append(b.Context(), events...); err != nil {
 		b.Fatal(err)
 	}
-	_ = answers
-	f.model.answers = nil
 	b.ReportAllocs()
 	for b.Loop() {
 		f.model.answers, f.model.asked = []answer{says("", `look {}`), says("done")}, nil

@@ -12,16 +12,16 @@ import (
 	"callgate/tool"
 )
 
-// What one answer may ask for.
+// The limits of one answer.
 const (
-	maxCalls    = 128 // more are not made
-	maxParallel = 16  // run at a time
+	maxCalls    = 128 // calls that are made; the others are refused
+	maxParallel = 16  // calls that run at a time
 )
 
-// call writes an answer down with its calls, and makes them, side by side.
-func (t *turn) call(ctx context.Context, said history.Event, proposed []llm.ToolCall) error {
+// call writes an answer with its calls, and runs them in parallel.
+func (t *turn) call(ctx context.Context, answer history.Event, proposed []llm.ToolCall) error {
 	info := t.cfg.Log.Info()
-	events, calls := []history.Event{said}, make([]history.Call, min(maxCalls, len(proposed)))
+	events, calls := []history.Event{answer}, make([]history.Call, min(maxCalls, len(proposed)))
 	for i := range calls {
 		c := proposed[i]
 		calls[i] = history.Call{Model: c.ID, ID: callID(info, i), Name: c.Name, Args: c.Args}
@@ -31,60 +31,64 @@ func (t *turn) call(ctx context.Context, said history.Event, proposed []llm.Tool
 		return err
 	}
 	for _, c := range proposed[len(calls):] {
-		e := tool.Errorf("agent.call", tool.Limited, "an answer may make at most %d calls, and this one is beyond that", maxCalls).WithHint("make fewer at a time")
-		if err := t.ended(ctx, history.Call{Model: c.ID, Name: c.Name}, &tool.Result{Status: tool.Refused, Summary: e.Error(), Error: e}); err != nil {
+		e := tool.Errorf("agent.call", tool.Limited,
+			"an answer may make at most %d calls, and this one is beyond that", maxCalls).
+			WithHint("make fewer at a time")
+		refused := &tool.Result{Status: tool.Refused, Summary: e.Error(), Error: e}
+		if err := t.ended(ctx, history.Call{Model: c.ID, Name: c.Name}, refused); err != nil {
 			return err
 		}
 	}
 	return t.perform(ctx, calls)
 }
 
-// callID is the kernel's ID for the call that is made as the n-th after the
-// last event.
+// callID returns the kernel's ID of the n-th call after the last event.
 func callID(info history.Info, n int) string {
 	return fmt.Sprintf("%s-%d-%d", info.ID, info.Events, n+1)
 }
 
-// perform makes calls that are written down, so many at a time, and writes
-// their ends down as they come.
+// perform runs calls that are in the history, maxParallel at a time, and writes
+// their results as they come.
 func (t *turn) perform(ctx context.Context, calls []history.Call) error {
 	var mu sync.Mutex
-	var broken error
-	for some := range slices.Chunk(calls, maxParallel) {
-		if t.watch.Call != nil {
-			for _, c := range some {
-				t.watch.Call(c)
+	var failed error
+	for chunk := range slices.Chunk(calls, maxParallel) {
+		if t.observer.Call != nil {
+			for _, c := range chunk {
+				t.observer.Call(c)
 			}
 		}
-		results := t.cfg.Tools.Call(ctx, some, func(i int, r *tool.Result) {
+		results := t.cfg.Tools.Call(ctx, chunk, func(i int, r *tool.Result) {
 			mu.Lock()
 			defer mu.Unlock()
-			if err := t.ended(ctx, some[i], r); err != nil && broken == nil {
-				broken = err
+			if err := t.ended(ctx, chunk[i], r); err != nil && failed == nil {
+				failed = err
 			}
 		})
-		if broken != nil {
-			return broken
+		if failed != nil {
+			return failed
 		}
 		for i, r := range results {
-			t.guard.observe(some[i], r)
+			t.guard.observe(chunk[i], r)
 		}
 	}
 	return t.applyGuard(ctx)
 }
 
-// ended writes down how a call ended.
+// ended writes the result of a call.
 func (t *turn) ended(ctx context.Context, c history.Call, r *tool.Result) error {
-	if t.watch.Ended != nil {
-		t.watch.Ended(c, r)
+	if t.observer.Ended != nil {
+		t.observer.Ended(c, r)
 	}
 	return t.write(ctx, history.Event{
 		Type: history.CallEnded, Call: &history.Call{Model: c.Model, ID: c.ID, Name: c.Name},
-		Result: &history.Result{Status: r.Status, Summary: tool.TruncateTo(r.Summary, 500), Content: ResultContent(r), Approval: r.Approval},
+		Result: &history.Result{
+			Status: r.Status, Summary: tool.TruncateTo(r.Summary, 500), Content: ResultContent(r), Approval: r.Approval,
+		},
 	})
 }
 
-// applyGuard tells the model what the guard noticed, or ends the turn.
+// applyGuard writes the notes of the loop guard for the model, or ends the turn.
 func (t *turn) applyGuard(ctx context.Context) error {
 	note, stop := t.guard.action()
 	if stop != "" {
@@ -97,50 +101,50 @@ func (t *turn) applyGuard(ctx context.Context) error {
 	return t.write(ctx, history.Event{Type: history.Note, Message: &m})
 }
 
-// kernelNote is what the kernel tells a model: marked, so that it is not taken for
-// the user's words.
+// kernelNote returns a message of the kernel to the model, marked so that the model
+// does not take it for the user's.
 func kernelNote(text string) llm.Message {
 	return llm.TextMessage(llm.User, "<note>\n"+strings.ReplaceAll(text, "</note", "<\u200b/note")+"\n</note>")
 }
 
-// resumeCalls gives every call of a broken turn its end: from the kernel's journal
-// where it was made, by making it where it was not.
+// resumeCalls ends every open call of an interrupted turn: with the result from the
+// kernel's journal if the call was made, by making it if not.
 func (t *turn) resumeCalls(ctx context.Context) error {
 	var proposed []llm.ToolCall
 	var made []*history.Call
 	t.cfg.Log.View(func(s *history.State) { proposed, made = s.OpenCalls() })
-	var todo []history.Call
-	var fresh []history.Event
+	var pending []history.Call
+	var added []history.Event
 	info := t.cfg.Log.Info()
 	for i, c := range proposed {
 		if made[i] == nil {
 			call := history.Call{Model: c.ID, ID: callID(info, i), Name: c.Name, Args: c.Args}
-			fresh = append(fresh, history.Event{Type: history.CallMade, Call: &call})
-			todo = append(todo, call)
+			added = append(added, history.Event{Type: history.CallMade, Call: &call})
+			pending = append(pending, call)
 			continue
 		}
-		result, was, err := t.cfg.Tools.CallOutcome(ctx, made[i].ID)
+		result, wasMade, err := t.cfg.Tools.CallOutcome(ctx, made[i].ID)
 		if err != nil {
 			return err
 		}
-		if !was { // it has touched nothing: it is made now, under its own ID
-			todo = append(todo, *made[i])
+		if !wasMade { // it has touched nothing, so it is made now, under the same ID
+			pending = append(pending, *made[i])
 			continue
 		}
 		if err := t.ended(ctx, *made[i], result); err != nil {
 			return err
 		}
 	}
-	if len(fresh) > 0 {
-		if err := t.write(ctx, fresh...); err != nil {
+	if len(added) > 0 {
+		if err := t.write(ctx, added...); err != nil {
 			return err
 		}
 	}
-	return t.perform(ctx, todo)
+	return t.perform(ctx, pending)
 }
 
-// ResultContent is what a model reads of a result: what went wrong, what the tool says,
-// where the whole of it is, and what else there is to know.
+// ResultContent returns the content of a result for a model: the error, the tool's
+// content, where the whole result is stored, and the warnings.
 func ResultContent(r *tool.Result) []tool.Content {
 	var out []tool.Content
 	if r.Error != nil {
@@ -154,15 +158,15 @@ func ResultContent(r *tool.Result) []tool.Content {
 	default:
 		out = append(out, tool.Text(r.Summary))
 	}
-	var beside []string
+	var notes []string
 	if r.ArtifactRef != "" {
-		beside = append(beside, "the whole result is kept as "+r.ArtifactRef)
+		notes = append(notes, "the whole result is kept as "+r.ArtifactRef)
 	}
 	for _, w := range r.Warnings {
-		beside = append(beside, "note: "+w)
+		notes = append(notes, "note: "+w)
 	}
-	if len(beside) > 0 {
-		out = append(out, tool.Text(strings.Join(beside, "\n")))
+	if len(notes) > 0 {
+		out = append(out, tool.Text(strings.Join(notes, "\n")))
 	}
 	return out
 }

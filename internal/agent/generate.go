@@ -11,11 +11,11 @@ import (
 	"callgate/tool"
 )
 
-// generate asks the turn's brain. One without money is given up for the rest of
-// the turn, where there is another. A conversation that the provider finds too
-// long is made shorter, once, and sent again.
+// generate gets the next answer. If the provider reports a billing error, the turn
+// continues with the fallback model. A conversation that the provider refuses as
+// too long is compacted, once, and sent again.
 func (t *turn) generate(ctx context.Context) (*llm.Response, error) {
-	for shrunk := false; ; {
+	for compacted := false; ; {
 		answer, err := t.request(ctx)
 		if err == nil {
 			return t.filterOutput(answer)
@@ -23,31 +23,34 @@ func (t *turn) generate(ctx context.Context) (*llm.Response, error) {
 		var failure *llm.Error
 		switch errors.As(err, &failure); {
 		case failure == nil:
-		case failure.Kind == llm.Billing && t.brain.Fallback != nil:
-			if t.watch.Fallback != nil {
-				t.watch.Fallback(t.brain, t.brain.Fallback, failure.Message)
+		case failure.Kind == llm.Billing && t.model.Fallback != nil:
+			if t.observer.Fallback != nil {
+				t.observer.Fallback(t.model, t.model.Fallback, failure.Message)
 			}
-			t.brain = t.brain.Fallback
+			t.model = t.model.Fallback
 			continue
-		case failure.Kind == llm.ContextOverflow && shrunk:
-			err = tool.Errorf("agent.generate", tool.Invalid, "the model finds the conversation too long, and still does after it was made shorter: %w", err).
-				WithHint("begin a new one, or use a model with a larger window; where its window is smaller than is known, set context.max_tokens")
+		case failure.Kind == llm.ContextOverflow && compacted:
+			err = tool.Errorf("agent.generate", tool.Invalid,
+				"the model finds the conversation too long, and still does after it was made shorter: %w", err).
+				WithHint("begin a new one, or use a model with a larger window; " +
+					"where its window is smaller than is known, set context.max_tokens")
 		case failure.Kind == llm.ContextOverflow && t.cfg.CompactOverflow != nil:
 			if err := t.compactOverflow(ctx); err != nil {
 				return nil, err
 			}
-			shrunk = true
+			compacted = true
 			continue
 		}
 		return nil, t.failed(ctx, err)
 	}
 }
 
-// compactOverflow makes a conversation shorter that the provider found too long.
+// compactOverflow compacts a conversation that the provider refused as too long.
 func (t *turn) compactOverflow(ctx context.Context) error {
 	c, err := t.cfg.CompactOverflow(ctx, t.system, t.cfg.Log.Messages())
 	if err == nil && c == nil {
-		err = tool.Errorf("agent.shrink", tool.Invalid, "the model finds the conversation too long, and there is nothing to leave out").
+		err = tool.Errorf("agent.compactOverflow", tool.Invalid,
+			"the model finds the conversation too long, and there is nothing to leave out").
 			WithHint("begin a new one, or use a model with a larger window")
 	}
 	if err != nil {
@@ -58,41 +61,41 @@ func (t *turn) compactOverflow(ctx context.Context) error {
 
 // request sends one request.
 func (t *turn) request(ctx context.Context) (*llm.Response, error) {
-	req := t.brain.Settings
+	req := t.model.Settings
 	req.System, req.Messages = t.system, t.cfg.Log.Messages()
 	req.CacheKey = t.cfg.Log.Info().ID
-	if t.brain.Parser == nil {
+	if t.model.Parser == nil {
 		req.Tools = t.cfg.ToolDefs
-		return t.brain.Model.Generate(ctx, req, t.deltaFunc())
+		return t.model.Model.Generate(ctx, req, t.deltaFunc())
 	}
 	req.Messages = asText(req.Messages)
 	return t.readCalls(ctx, req)
 }
 
-// deltaFunc is who watches an answer grow. Words that the app's filter has yet to
-// judge are not shown: they come whole, when it has.
+// deltaFunc returns the observer of a growing answer. With an output filter, text
+// is shown only as a whole, after the filter has seen it.
 func (t *turn) deltaFunc() func(llm.Delta) {
-	if t.cfg.Output == nil || t.watch.Delta == nil {
-		return t.watch.Delta
+	if t.cfg.Output == nil || t.observer.Delta == nil {
+		return t.observer.Delta
 	}
 	return func(d llm.Delta) {
 		if d.Kind != llm.DeltaText && d.Kind != llm.DeltaReasoning {
-			t.watch.Delta(d)
+			t.observer.Delta(d)
 		}
 	}
 }
 
-// readCalls asks a model that writes its calls into its words.
+// readCalls sends a request to a model that writes its calls into its text.
 func (t *turn) readCalls(ctx context.Context, req llm.Request) (*llm.Response, error) {
-	write, end := t.brain.Parser.Start()
-	watch := t.deltaFunc()
+	write, end := t.model.Parser.Start()
+	onDelta := t.deltaFunc()
 	show := func(d llm.Delta) {
-		if watch != nil && (d.Kind != llm.DeltaText || d.Text != "") {
-			watch(d)
+		if onDelta != nil && (d.Kind != llm.DeltaText || d.Text != "") {
+			onDelta(d)
 		}
 	}
 	var visible strings.Builder
-	answer, err := t.brain.Model.Generate(ctx, req, func(d llm.Delta) {
+	answer, err := t.model.Model.Generate(ctx, req, func(d llm.Delta) {
 		if d.Kind == llm.DeltaText {
 			d.Text = write(d.Text)
 			visible.WriteString(d.Text)
@@ -103,7 +106,7 @@ func (t *turn) readCalls(ctx context.Context, req llm.Request) (*llm.Response, e
 	switch {
 	case err == nil:
 	case errors.As(err, &failure) && failure.Kind == llm.FailedGeneration && failure.Failed != "":
-		visible.WriteString(write(failure.Failed)) // its words, which the provider could not read
+		visible.WriteString(write(failure.Failed)) // the text that the provider could not parse
 		answer = &llm.Response{}
 	default:
 		return nil, err
@@ -111,27 +114,32 @@ func (t *turn) readCalls(ctx context.Context, req llm.Request) (*llm.Response, e
 	rest, calls := end()
 	visible.WriteString(rest)
 	show(llm.Delta{Kind: llm.DeltaText, Text: rest})
-	parts := []llm.Part{}
-	for _, p := range answer.Message.Parts {
-		if p.Reasoning != nil {
-			parts = append(parts, p)
-		}
-	}
-	if text := visible.String(); strings.TrimSpace(text) != "" {
-		parts = append(parts, llm.Part{Text: text})
-	}
-	for i := range calls {
-		parts = append(parts, llm.Part{Call: &calls[i]})
-	}
-	answer.Message = llm.Message{Role: llm.Assistant, Parts: parts}
+	answer.Message = withCalls(answer.Message, visible.String(), calls)
 	if len(calls) > 0 {
 		answer.Stop = llm.StopTools
 	}
 	return answer, nil
 }
 
-// asText writes calls and results as text, for a model that is not given tools
-// by its provider.
+// withCalls returns a message whose text was divided into visible text and calls.
+func withCalls(m llm.Message, visible string, calls []llm.ToolCall) llm.Message {
+	parts := []llm.Part{}
+	for _, p := range m.Parts {
+		if p.Reasoning != nil {
+			parts = append(parts, p)
+		}
+	}
+	if strings.TrimSpace(visible) != "" {
+		parts = append(parts, llm.Part{Text: visible})
+	}
+	for i := range calls {
+		parts = append(parts, llm.Part{Call: &calls[i]})
+	}
+	return llm.Message{Role: llm.Assistant, Parts: parts}
+}
+
+// asText writes calls and results as text, for a model whose provider does not
+// support tools.
 func asText(messages []llm.Message) []llm.Message {
 	out := make([]llm.Message, len(messages))
 	for i, m := range messages {
@@ -142,9 +150,11 @@ func asText(messages []llm.Message) []llm.Message {
 		for _, p := range m.Parts {
 			switch {
 			case p.Call != nil:
-				p = llm.Part{Text: fmt.Sprintf("\n<tool_call>{\"name\": %q, \"arguments\": %s}</tool_call>\n", p.Call.Name, p.Call.ArgsObject())}
+				const format = "\n<tool_call>{\"name\": %q, \"arguments\": %s}</tool_call>\n"
+				p = llm.Part{Text: fmt.Sprintf(format, p.Call.Name, p.Call.ArgsObject())}
 			case p.Result != nil:
-				p = llm.Part{Text: fmt.Sprintf("<tool_result name=%q>\n%s\n</tool_result>\n", p.Result.Name, p.Result.Text())}
+				const format = "<tool_result name=%q>\n%s\n</tool_result>\n"
+				p = llm.Part{Text: fmt.Sprintf(format, p.Result.Name, p.Result.Text())}
 			}
 			out[i].Parts = append(out[i].Parts, p)
 		}
@@ -152,8 +162,8 @@ func asText(messages []llm.Message) []llm.Message {
 	return out
 }
 
-// filterOutput has the app's filter look at what the model said, and gives calls
-// without an ID one.
+// filterOutput applies the app's filter to the model's text, and gives each call
+// without an ID of its own a new one.
 func (t *turn) filterOutput(answer *llm.Response) (*llm.Response, error) {
 	answer.Message.Role = llm.Assistant
 	for i, p := range answer.Message.Parts {
@@ -165,8 +175,8 @@ func (t *turn) filterOutput(answer *llm.Response) (*llm.Response, error) {
 			return nil, &errStop{history.End{Reason: history.Failed, Error: err.Error()}}
 		}
 		answer.Message.Parts[i].Text = text
-		if t.watch.Delta != nil {
-			t.watch.Delta(llm.Delta{Kind: llm.DeltaText, Text: text})
+		if t.observer.Delta != nil {
+			t.observer.Delta(llm.Delta{Kind: llm.DeltaText, Text: text})
 		}
 	}
 	var seq int64
@@ -186,8 +196,8 @@ func (t *turn) filterOutput(answer *llm.Response) (*llm.Response, error) {
 	return answer, nil
 }
 
-// failed makes a model's failure the end of the turn. What had come before it
-// broke is kept.
+// failed ends the turn with a model's failure. Text that came before the failure
+// is kept.
 func (t *turn) failed(ctx context.Context, err error) error {
 	var stop *errStop
 	if errors.As(err, &stop) {
@@ -196,21 +206,24 @@ func (t *turn) failed(ctx context.Context, err error) error {
 	var failure *llm.Error
 	if errors.As(err, &failure) && failure.Partial != nil && failure.Partial.Message.Text() != "" {
 		usage := failure.Partial.Usage
-		said := llm.TextMessage(llm.Assistant, failure.Partial.Message.Text())
+		message := llm.TextMessage(llm.Assistant, failure.Partial.Message.Text())
 		if t.cfg.Output != nil {
-			text, err := t.cfg.Output(said.Text())
+			text, err := t.cfg.Output(message.Text())
 			if err != nil {
 				text = "(what had come is left out: the app's filter refuses it)"
 			}
-			said = llm.TextMessage(llm.Assistant, text)
+			message = llm.TextMessage(llm.Assistant, text)
 		}
-		if err := t.write(ctx, history.Event{Type: history.Assistant, Message: &said, Usage: &usage, Model: failure.Partial.Model}); err != nil {
+		event := history.Event{
+			Type: history.Assistant, Message: &message, Usage: &usage, Model: failure.Partial.Model,
+		}
+		if err := t.write(ctx, event); err != nil {
 			return err
 		}
 	}
-	words := err.Error()
+	text := err.Error()
 	if e := (*tool.Error)(nil); errors.As(err, &e) {
-		words = e.Error() // with the way out
+		text = e.Error() // includes the hint
 	}
-	return &errStop{history.End{Reason: history.Failed, Error: words}}
+	return &errStop{history.End{Reason: history.Failed, Error: text}}
 }

@@ -9,23 +9,34 @@ import (
 	"callgate/tool"
 )
 
-// The guards against a model that runs in circles. Each note is given once for
-// each time its limit is met.
+// The limits of a model that loops. The model gets one note each time it reaches
+// the limit of a note.
 const (
-	noteAfterFailures = 8  // failures of one tool in a row: a word to the model
-	stopAfterFailures = 12 // and the end of the turn
-	sameWindow        = 20 // of the last calls …
-	sameNote          = 8  // … so many the very same: a word
-	rowNote           = 30 // calls of one tool in a row: a word, unless it only reads
+	noteAfterFailures = 8  // failures of one tool in a row: a note
+	stopAfterFailures = 12 // failures of one tool in a row: the end of the turn
+	noteAfterSame     = 8  // identical calls among the last sameWindow: a note
+	sameWindow        = 20
+	noteAfterRow      = 30 // calls of one tool in a row: a note, unless the tool reads
 )
 
-// loopGuard watches the calls of one turn.
+// The notes, and the reason of a stop.
+const (
+	failuresNote = "%s has failed %d times in a row. " +
+		"Read its error again, look at its schema with get_tool, or do without it."
+	failuresStop = "%s failed %d times in a row"
+	sameNote     = "You have made the very same call of %s %d times; its answer will not change. " +
+		"Use what you have, or try something else."
+	rowNote = "You have called %s %d times in a row. " +
+		"Is there a call that does it all at once, or are you done?"
+)
+
+// loopGuard notices when a model loops. It observes the calls of one turn.
 type loopGuard struct {
 	failing string // the tool that failed last
-	fails   int
+	fails   int    // its failures in a row
 	recent  [][sha256.Size]byte
-	row     string // the tool that was called last
-	inRow   int
+	last    string // the tool that was called last
+	inRow   int    // its calls in a row
 	notes   []string
 	stop    string
 }
@@ -44,14 +55,14 @@ func (g *loopGuard) observe(c history.Call, r *tool.Result) {
 			same++
 		}
 	}
-	if same == sameNote {
-		g.notes = append(g.notes, fmt.Sprintf("You have made the very same call of %s %d times; its answer will not change. Use what you have, or try something else.", c.Name, same))
+	if same == noteAfterSame {
+		g.notes = append(g.notes, fmt.Sprintf(sameNote, c.Name, same))
 	}
-	if g.row != c.Name {
-		g.row, g.inRow = c.Name, 0
+	if g.last != c.Name {
+		g.last, g.inRow = c.Name, 0
 	}
-	if g.inRow++; g.inRow == rowNote && !isReadTool(c.Name) {
-		g.notes = append(g.notes, fmt.Sprintf("You have called %s %d times in a row. Is there a call that does it all at once, or are you done?", c.Name, rowNote))
+	if g.inRow++; g.inRow == noteAfterRow && !isReadTool(c.Name) {
+		g.notes = append(g.notes, fmt.Sprintf(rowNote, c.Name, noteAfterRow))
 	}
 }
 
@@ -67,17 +78,19 @@ func (g *loopGuard) countFailure(c history.Call, r *tool.Result) {
 	}
 	switch g.fails++; g.fails {
 	case noteAfterFailures:
-		g.notes = append(g.notes, fmt.Sprintf("%s has failed %d times in a row. Read its error again, look at its schema with get_tool, or do without it.", c.Name, noteAfterFailures))
+		g.notes = append(g.notes, fmt.Sprintf(failuresNote, c.Name, noteAfterFailures))
 	case stopAfterFailures:
-		g.stop = fmt.Sprintf("%s failed %d times in a row", c.Name, stopAfterFailures)
+		g.stop = fmt.Sprintf(failuresStop, c.Name, stopAfterFailures)
 	}
 }
 
-// isReadTool reports whether a tool's name says that it reads or searches: those
-// are called many times in a row with good reason.
+// isReadTool reports whether a tool's name says that it reads or searches: a model
+// calls such tools many times in a row with good reason.
 func isReadTool(name string) bool {
 	name = strings.ToLower(name)
-	for _, word := range []string{"read", "search", "grep", "glob", "list", "get", "find", "browse", "fetch", "show", "describe", "status"} {
+	for _, word := range []string{
+		"read", "search", "grep", "glob", "list", "get", "find", "browse", "fetch", "show", "describe", "status",
+	} {
 		if strings.Contains(name, word) {
 			return true
 		}
@@ -85,7 +98,7 @@ func isReadTool(name string) bool {
 	return false
 }
 
-// action returns what the model is to be told, and why the turn must end.
+// action returns the new notes for the model, and the reason if the turn must end.
 func (g *loopGuard) action() (note, stop string) {
 	note = strings.Join(g.notes, "\n")
 	g.notes = nil

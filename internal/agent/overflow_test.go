@@ -12,21 +12,25 @@ import (
 	"callgate/tool"
 )
 
-// A conversation that the provider finds too long is made shorter and sent
-// again, once for each request.
-func TestTooLongForTheProvider(t *testing.T) {
+// A conversation that the provider refuses as too long is compacted and sent again,
+// once for each request.
+func TestOverflowIsCompactedOnce(t *testing.T) {
+	t.Parallel()
 	tooLong := fails(&llm.Error{Kind: llm.ContextOverflow, Provider: "p", Message: "210000 tokens"})
 	shrink := func(c *history.Compaction, err error) func(*agent.Config) {
 		return func(cfg *agent.Config) {
-			cfg.CompactOverflow = func(_ context.Context, system string, messages []llm.Message) (*history.Compaction, error) {
+			cfg.CompactOverflow = func(
+				_ context.Context, system string, messages []llm.Message,
+			) (*history.Compaction, error) {
 				if system != "be brief" || len(messages) == 0 {
-					return nil, errors.New("it was not told what is too long")
+					return nil, errors.New("no system prompt or no messages")
 				}
 				return c, err
 			}
 		}
 	}
 	short := &history.Compaction{Summary: "so far", Kept: 1}
+	unfit := tool.Errorf("x", tool.Invalid, "the system prompt is too long")
 	for name, c := range map[string]struct {
 		change  func(*agent.Config)
 		answers []answer
@@ -34,24 +38,31 @@ func TestTooLongForTheProvider(t *testing.T) {
 		asked   int
 		has     string
 	}{
-		"shorter, it does":          {shrink(short, nil), []answer{tooLong, says("ok")}, history.Done, 2, "user: so far\nuser: go\nassistant: ok"},
-		"each request has one":      {shrink(short, nil), []answer{tooLong, says("a", `look {}`), tooLong, says("b")}, history.Done, 4, "assistant: b"},
-		"still too long":            {shrink(short, nil), []answer{tooLong, tooLong, says("never")}, history.Failed, 2, "still does after it was made shorter: p: context overflow: 210000 tokens"},
-		"it cannot be made shorter": {shrink(nil, tool.Errorf("x", tool.Invalid, "the system prompt is too long")), []answer{tooLong, says("never")}, history.Failed, 1, "the system prompt is too long"},
-		"nothing to leave out":      {shrink(nil, nil), []answer{tooLong, says("never")}, history.Failed, 1, "nothing to leave out"},
-		"nobody shortens":           {nil, []answer{tooLong, says("never")}, history.Failed, 1, "shorten the conversation"},
+		"compacted, it fits": {shrink(short, nil), []answer{tooLong, says("ok")},
+			history.Done, 2, "user: so far\nuser: go\nassistant: ok"},
+		"once for each request": {shrink(short, nil), []answer{tooLong, says("a", `look {}`), tooLong, says("b")},
+			history.Done, 4, "assistant: b"},
+		"still too long": {shrink(short, nil), []answer{tooLong, tooLong, says("never")},
+			history.Failed, 2, "still does after it was made shorter: p: context overflow: 210000 tokens"},
+		"it cannot be compacted": {shrink(nil, unfit), []answer{tooLong, says("never")},
+			history.Failed, 1, "the system prompt is too long"},
+		"nothing to leave out": {shrink(nil, nil), []answer{tooLong, says("never")},
+			history.Failed, 1, "nothing to leave out"},
+		"without compaction": {nil, []answer{tooLong, says("never")},
+			history.Failed, 1, "shorten the conversation"},
 	} {
 		f := setup(t, c.change, c.answers...)
 		end := f.say(t, "go")
-		if end.Reason != c.reason || len(f.model.asked) != c.asked || !strings.Contains(transcript(f.log)+end.Error, c.has) {
-			t.Errorf("%s: asked %d times, %+v\n%s", name, len(f.model.asked), end, transcript(f.log))
+		text := transcript(f.log)
+		if end.Reason != c.reason || len(f.model.asked) != c.asked || !strings.Contains(text+end.Error, c.has) {
+			t.Errorf("%s: asked %d times, %+v\n%s", name, len(f.model.asked), end, text)
 		}
 	}
 }
 
-// What a call waits for is in the log, and so is known when messages are left
-// out.
-func TestQuestionsAreKnown(t *testing.T) {
+// The history holds which call waits for which approval, so compaction knows it.
+func TestWaitingApprovalsAreInTheHistory(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil, says("", `ask {}`, `look {}`), says("ok"))
 	f.tools.run = func(_ context.Context, c history.Call) *tool.Result {
 		if c.Name == "ask" {
@@ -60,7 +71,7 @@ func TestQuestionsAreKnown(t *testing.T) {
 		return &tool.Result{Status: tool.Success, Summary: "seen"}
 	}
 	f.say(t, "go")
-	again, err := history.Open(t.Context(), f.store, "talk")
+	again, err := history.Open(t.Context(), f.store, "conv")
 	if err != nil {
 		t.Fatal(err)
 	}

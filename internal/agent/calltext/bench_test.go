@@ -7,14 +7,14 @@ import (
 	"callgate/internal/agent/calltext"
 )
 
-const prose = `The door decides, locks, acts and records. A model proposes a call; the
-kernel resolves it, judges it, and answers in words that the model can act on.
+const prose = `The gate decides, locks, acts and records. A model proposes a call; the
+kernel resolves it, checks it, and answers in words that the model can act on.
 Nothing in these lines begins a call, and most of what a model says is like them.
 
 `
 
-// BenchmarkPlain: text without any mark, whole and in pieces as small as a
-// model's tokens.
+// BenchmarkPlain parses text without marks, whole and in pieces as small as a model's
+// tokens.
 func BenchmarkPlain(b *testing.B) {
 	text := strings.Repeat(prose, 1<<20/len(prose))
 	b.Run("whole", func(b *testing.B) {
@@ -37,9 +37,10 @@ func BenchmarkPlain(b *testing.B) {
 	})
 }
 
-// BenchmarkCode: a program, with all the brackets that a program has.
+// BenchmarkCode parses a program with its brackets.
 func BenchmarkCode(b *testing.B) {
-	text := strings.Repeat("func f(m map[string][]int) { for k, v := range m { if v[0] < 3 { m[k] = append(v, 1) } } }\n", 1<<13)
+	const line = "func f(m map[string][]int) { for k, v := range m { if v[0] < 3 { m[k] = append(v, 1) } } }\n"
+	text := strings.Repeat(line, 1<<13)
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -47,9 +48,11 @@ func BenchmarkCode(b *testing.B) {
 	}
 }
 
-// BenchmarkCall: one call of common size, in tokens.
+// BenchmarkCall parses one call of common size, in tokens.
 func BenchmarkCall(b *testing.B) {
-	text := "I write it.\n<tool_call>{\"name\": \"write_file\", \"arguments\": {\"path\": \"a.go\", \"text\": \"" + strings.Repeat("package a // words ", 100) + "\"}}</tool_call>"
+	text := "I write it.\n" +
+		"<tool_call>{\"name\": \"write_file\", \"arguments\": {\"path\": \"a.go\", \"text\": \"" +
+		strings.Repeat("package a // words ", 100) + "\"}}</tool_call>"
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -5,25 +5,25 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"callgate/internal/agent/calltext/callformat"
 	"callgate/internal/agent/calltext/laxjson"
 	"callgate/llm"
 )
 
-// scanContext is what the text at hand is inside of.
+// scanContext is what surrounds the current position.
 type scanContext struct {
-	fence   string          // the marks that close a block that is shown as it is
-	thought *reasoningBlock // a thought
-	nested  int             // brackets of JSON that is no call
+	fence     string          // the closing marks of a fenced block without calls
+	reasoning *reasoningBlock // a reasoning block
+	nested    int             // the open brackets of JSON that is not a call
 }
 
-// reasoningBlock is a form in which models mark what they think. Calls inside are not
-// meant.
+// reasoningBlock is a format of a model's reasoning. Markup inside is not a call.
 type reasoningBlock struct {
 	open, close string
-	to          bool // a message to somebody: it ends with any of the marks, or the text
+	isMessage   bool // a harmony message: it ends with any of harmony's tokens, or the text
 }
 
-var thoughts = []reasoningBlock{
+var reasoningBlocks = []reasoningBlock{
 	{open: "<think>", close: "</think>"},
 	{open: "<thinking>", close: "</thinking>"},
 	{open: "<thought>", close: "</thought>"},
@@ -36,226 +36,224 @@ var thoughts = []reasoningBlock{
 	{open: "<|open|>think<|sep|>", close: "<|close|>think<|sep|>"},
 }
 
-// message is one of harmony's that is no call.
-var message = reasoningBlock{to: true}
+// message is a harmony message that is not a call.
+var message = reasoningBlock{isMessage: true}
 
-var messageEnds = append([]string{"<|start|>", "<|channel|>"}, harmonyEnds...)
-
-// classification is what stands at a place, and where it ends.
+// classification is the kind of the text at a position, and its end.
 type classification struct {
-	kind  kind
-	from  int // where a call's markup begins
-	end   int
-	calls []llm.ToolCall
-	place scanContext // what the text behind is inside of
+	kind    kind
+	from    int // the start of a call's markup
+	end     int
+	calls   []llm.ToolCall
+	context scanContext // the context of the text after it
 }
 
 type kind int
 
 const (
-	words kind = iota
+	plainText kind = iota
 	call
-	thoughtBegins
-	thoughtOver // one that was not begun here
+	reasoningBegins
+	reasoningEnds // a block that did not begin in this text
 )
 
-// classify tells what stands at i.
-func (p *Parser) classify(in *input, i int) classification {
-	v := classification{end: i + 1, place: p.place}
+// classify returns what stands at i.
+func (p *Parser) classify(in *callformat.Input, i int) classification {
+	c := classification{end: i + 1, context: p.context}
 	switch {
-	case p.place.fence != "":
-		return p.inFence(in, i, v)
-	case p.place.thought != nil:
-		return p.inThought(in, i, v)
-	case !p.begun:
-		v.end = i // look at it again, as what it is
-		return p.newLine(in, i, v)
+	case p.context.fence != "":
+		return p.inFence(in, i, c)
+	case p.context.reasoning != nil:
+		return p.inReasoning(in, i, c)
+	case !p.started:
+		c.end = i // the same position is classified again, as more than a line's start
+		return p.newLine(in, i, c)
 	}
-	switch c := in.S[i]; c {
+	switch b := in.S[i]; b {
 	case '\n':
 		if k := in.Blank(i + 1); in.At(k) == '\n' {
-			v.place.nested = 0
+			c.context.nested = 0
 		}
-		return p.newLine(in, i+1, v)
+		return p.newLine(in, i+1, c)
 	case '`', '~':
-		for v.end < len(in.S) && in.S[v.end] == c {
-			v.end++
+		for c.end < len(in.S) && in.S[c.end] == b {
+			c.end++
 		}
-		in.End(v.end) // the run may go on
+		in.End(c.end) // more marks may follow
 		if len(bytes.TrimSpace(p.line)) == 0 {
-			return p.block(in, i, v)
+			return p.block(in, i, c)
 		}
-		return v
+		return c
 	case '}':
-		v.place.nested = max(0, v.place.nested-1)
-		return v
+		c.context.nested = max(0, c.context.nested-1)
+		return c
 	case '{':
-		return p.bare(in, i, v)
+		return p.unmarked(in, i, c)
 	}
-	return p.marked(in, i, v)
+	return p.marked(in, i, c)
 }
 
-// inFence waits for the end of a block.
-func (p *Parser) inFence(in *input, i int, v classification) classification {
+// inFence looks for the end of a fenced block.
+func (p *Parser) inFence(in *callformat.Input, i int, c classification) classification {
 	k := in.Blank(i + 1)
-	if !in.Has(k, p.place.fence) {
-		return v
+	if !in.Has(k, p.context.fence) {
+		return c
 	}
-	end := k + len(p.place.fence)
-	for !in.End(end) && in.S[end] == p.place.fence[0] {
+	end := k + len(p.context.fence)
+	for !in.End(end) && in.S[end] == p.context.fence[0] {
 		end++
 	}
 	if e := in.Blank(end); in.End(e) || in.S[e] == '\n' {
-		v.end, v.place.fence = end, ""
+		c.end, c.context.fence = end, ""
 	}
-	return v
+	return c
 }
 
-// inThought waits for the end of a thought. If it never ends, the calls in it
-// are meant after all.
-func (p *Parser) inThought(in *input, i int, v classification) classification {
-	t := p.place.thought
-	if t.to {
-		if in.After(i, messageEnds) > 0 {
-			v.end, v.place.thought = i, nil
+// inReasoning looks for the end of a reasoning block. If the block never ends, the
+// calls in it count after all.
+func (p *Parser) inReasoning(in *callformat.Input, i int, c classification) classification {
+	block := p.context.reasoning
+	if block.isMessage {
+		if callformat.IsHarmonyEnd(in, i) {
+			c.end, c.context.reasoning = i, nil
 		}
-		return v
+		return c
 	}
-	if in.Has(i, t.close) {
-		v.end, v.place.thought = i+len(t.close), nil
-		return v
+	if in.Has(i, block.close) {
+		c.end, c.context.reasoning = i+len(block.close), nil
+		return c
 	}
-	if c := in.S[i]; c != '<' && c != '[' && c != ']' {
-		return v
+	if b := in.S[i]; b != '<' && b != '[' && b != ']' {
+		return c
 	}
-	if calls, _ := in.markup(i); len(calls) == 0 {
-		return v
+	if calls, _ := callformat.ReadMarkup(in, i); len(calls) == 0 {
+		return c
 	}
-	if k := in.Index(i, t.close); k >= 0 {
-		v.end = k
+	if k := in.Index(i, block.close); k >= 0 {
+		c.end = k
 	} else {
-		v.end, v.place.thought = i, nil
+		c.end, c.context.reasoning = i, nil
 	}
-	return v
+	return c
 }
 
-// newLine judges what begins a line, at i, if it is a word.
-func (p *Parser) newLine(in *input, i int, v classification) classification {
+// newLine classifies a line that begins at i with a word.
+func (p *Parser) newLine(in *callformat.Input, i int, c classification) classification {
 	k := in.Blank(i)
-	c := in.At(k)
+	b := in.At(k)
 	switch {
-	case laxjson.IsLetter(c):
-		// Most lines begin with a word and another, and are no label's.
-		if e := in.Word(k); in.At(e) == ' ' && laxjson.IsLetter(in.At(e+1)) && strings.IndexByte("tfal", c|0x20) < 0 {
-			return v
+	case laxjson.IsLetter(b):
+		// Most lines begin with two words, the first of which begins no label.
+		e := in.Word(k)
+		if in.At(e) == ' ' && laxjson.IsLetter(in.At(e+1)) && strings.IndexByte("tfal", b|0x20) < 0 {
+			return c
 		}
-	case c < 0x80 && c != '>' && c != '*', c == '>' && !in.Has(k, ">>>"):
-		return v
+	case b < 0x80 && b != '>' && b != '*', b == '>' && !in.Has(k, ">>>"):
+		return c
 	}
 	if in.Has(k, "to=") {
-		if h, ok := in.header(k); ok && (h.to == "user" || h.to == "self") {
-			v.end, v.kind, v.place.thought = h.end, thoughtBegins, &message
-			return v
+		if h, ok := callformat.ReadHeader(in, k); ok && (h.To == "user" || h.To == "self") {
+			c.end, c.kind, c.context.reasoning = h.End, reasoningBegins, &message
+			return c
 		}
 	}
-	if calls, end := in.line(k); len(calls) > 0 && v.place.nested == 0 {
-		v.kind, v.from, v.end, v.calls = call, k, end, calls
+	if calls, end := callformat.ReadLine(in, k); len(calls) > 0 && c.context.nested == 0 {
+		c.kind, c.from, c.end, c.calls = call, k, end, calls
 	}
-	return v
+	return c
 }
 
-// block judges a fenced block: a call if that is all it holds, or else shown as
-// it is.
-func (p *Parser) block(in *input, i int, v classification) classification {
-	f, ok := in.fence(i)
+// block classifies a fenced block: calls if it contains nothing else, plain text
+// otherwise.
+func (p *Parser) block(in *callformat.Input, i int, c classification) classification {
+	f, ok := callformat.ReadFence(in, i)
 	if !ok {
-		return v
+		return c
 	}
-	v.place.nested = 0
-	if len(f.calls) > 0 && !p.quote() && (in.allOffered(f.calls) || !p.prose && in.End(in.Space(f.end))) {
-		v.kind, v.from, v.end, v.calls = call, i, f.end, f.calls
-		return v
+	c.context.nested = 0
+	if len(f.Calls) > 0 && !p.inBlockQuote() && (in.AllOffered(f.Calls) || !p.prose && in.End(in.Space(f.End))) {
+		c.kind, c.from, c.end, c.calls = call, i, f.End, f.Calls
+		return c
 	}
-	v.end, v.place.fence = f.head-1, f.run
-	return v
+	c.end, c.context.fence = f.Body-1, f.Marks
+	return c
 }
 
-// bare judges an object or a list without marks.
-func (p *Parser) bare(in *input, i int, v classification) classification {
-	if v.place.nested > 0 {
-		v.place.nested++
-		return v
+// unmarked classifies an object or a list without marks.
+func (p *Parser) unmarked(in *callformat.Input, i int, c classification) classification {
+	if c.context.nested > 0 {
+		c.context.nested++
+		return c
 	}
 	before := bytes.TrimRight(p.line, " \t")
-	if len(before) > 0 && (!sentenceEnds(before) || inCode(p.line) || p.quote()) {
-		return v
+	if len(before) > 0 && (!sentenceEnds(before) || inCode(p.line) || p.inBlockQuote()) {
+		return c
 	}
-	calls, end := in.series(i)
+	calls, end := callformat.ReadSeries(in, i)
 	switch {
-	case len(calls) > 0 && in.allOffered(calls) && in.lineEnds(end):
-		v.kind, v.from, v.end, v.calls = call, i, end, calls
+	case len(calls) > 0 && in.AllOffered(calls) && in.LineEnds(end):
+		c.kind, c.from, c.end, c.calls = call, i, end, calls
 	case end > i:
-		v.end = end // words as a whole: nothing inside is a call
+		c.end = end // plain text: nothing inside is a call
 	case len(before) == 0:
-		v.place.nested = 1
+		c.context.nested = 1
 	}
-	return v
+	return c
 }
 
-// marked judges what has marks.
-func (p *Parser) marked(in *input, i int, v classification) classification {
-	if calls, end := in.markup(i); len(calls) > 0 {
-		v.end = end
-		if !p.example(in, end, calls) {
-			v.kind, v.from, v.calls, v.place.nested = call, i, calls, 0
+// marked classifies text that may have marks of its own.
+func (p *Parser) marked(in *callformat.Input, i int, c classification) classification {
+	if calls, end := callformat.ReadMarkup(in, i); len(calls) > 0 {
+		c.end = end
+		if !p.isQuoted(in, end, calls) {
+			c.kind, c.from, c.calls, c.context.nested = call, i, calls, 0
 		}
-		return v
+		return c
 	}
-	if t, closes, end := thoughtAt(in, i); t != nil && !inCode(p.line) {
-		v.end = end
+	if block, closes, end := reasoningAt(in, i); block != nil && !inCode(p.line) {
+		c.end = end
 		if closes && !p.held.settled {
-			v.kind = thoughtOver
+			c.kind = reasoningEnds
 		} else if !closes {
-			v.kind, v.place.thought = thoughtBegins, t
+			c.kind, c.context.reasoning = reasoningBegins, block
 		}
-		return v
+		return c
 	}
 	switch in.S[i] {
 	case '[':
-		return p.bare(in, i, v)
+		return p.unmarked(in, i, c)
 	case ']':
-		v.place.nested = max(0, v.place.nested-1)
+		c.context.nested = max(0, c.context.nested-1)
 	}
-	return v
+	return c
 }
 
-// thoughtAt is the thought that begins or ends at i.
-func thoughtAt(in *input, i int) (t *reasoningBlock, closes bool, end int) {
+// reasoningAt returns the reasoning block that begins or ends at i.
+func reasoningAt(in *callformat.Input, i int) (block *reasoningBlock, closes bool, end int) {
 	next := in.At(i + 1)
-	for k := range thoughts {
-		t := &thoughts[k]
-		if t.open[1] != next && t.close[1] != next {
+	for k := range reasoningBlocks {
+		block := &reasoningBlocks[k]
+		if block.open[1] != next && block.close[1] != next {
 			continue
 		}
-		if in.Has(i, t.open) {
-			return t, false, i + len(t.open)
+		if in.Has(i, block.open) {
+			return block, false, i + len(block.open)
 		}
-		if in.Has(i, t.close) {
-			return t, true, i + len(t.close)
+		if in.Has(i, block.close) {
+			return block, true, i + len(block.close)
 		}
 	}
 	if next == '|' && (in.Has(i, "<|channel|>") || in.Has(i, "<|start|>")) {
-		if h, ok := in.header(i); ok && (h.channel == "analysis" || h.to == "user" || h.to == "self") {
-			return &message, false, h.end
+		if h, ok := callformat.ReadHeader(in, i); ok && (h.Channel == "analysis" || h.To == "user" || h.To == "self") {
+			return &message, false, h.End
 		}
 	}
 	return nil, false, i
 }
 
-// example tells whether marked calls that end at end are quoted rather than
-// made.
-func (p *Parser) example(in *input, end int, calls []llm.ToolCall) bool {
-	if inCode(p.line) || p.quote() {
+// isQuoted reports whether marked calls that end at end are quoted rather than made.
+func (p *Parser) isQuoted(in *callformat.Input, end int, calls []llm.ToolCall) bool {
+	if inCode(p.line) || p.inBlockQuote() {
 		return true
 	}
 	for open, close := range quotes {
@@ -263,18 +261,18 @@ func (p *Parser) example(in *input, end int, calls []llm.ToolCall) bool {
 			return true
 		}
 	}
-	return len(bytes.TrimSpace(p.line)) > 0 && !in.allOffered(calls) && !in.lineEnds(end)
+	return len(bytes.TrimSpace(p.line)) > 0 && !in.AllOffered(calls) && !in.LineEnds(end)
 }
 
 var quotes = map[string]string{`"`: `"`, `'`: `'`, "“": "”", "‘": "’", "«": "»", "„": "“", "「": "」"}
 
-// quote tells whether the line is one of a block quote.
-func (p *Parser) quote() bool {
+// inBlockQuote reports whether the line belongs to a block quote.
+func (p *Parser) inBlockQuote() bool {
 	return bytes.HasPrefix(bytes.TrimLeft(p.line, " \t"), []byte(">"))
 }
 
-// sentenceEnds tells whether a line breaks off where a call may follow, rather
-// than inside a sentence or an object.
+// sentenceEnds reports whether a line ends where a call may follow, rather than
+// inside a sentence or an object.
 func sentenceEnds(line []byte) bool {
 	if bytes.HasSuffix(line, []byte(`":`)) || bytes.HasSuffix(line, []byte(`':`)) {
 		return false

@@ -2,7 +2,7 @@ package calltext
 
 import "callgate/llm"
 
-// ParseCuts is Parse, and tells where the markup of the calls stood.
+// ParseCuts is Parse, and also returns the positions of the markup of the calls.
 func ParseCuts(text string, known func(string) bool) (visible string, calls []llm.ToolCall, cuts [][2]int) {
 	p := Parser{Known: known}
 	visible = p.Write(text)

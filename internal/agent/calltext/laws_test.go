@@ -13,11 +13,11 @@ import (
 	"callgate/llm"
 )
 
-// FuzzLaws holds any text against the laws of the package: the words are the
-// text without the markup of the calls; a call's name stands in the text; its
-// arguments are JSON; and pieces make no difference.
+// FuzzLaws asserts the laws of the package for any text: the visible text is the text
+// without the markup of the calls; a call's name stands in the text; its arguments
+// are JSON; and the division into pieces makes no difference.
 func FuzzLaws(f *testing.F) {
-	for _, file := range []string{"calls.txt", "words.txt"} {
+	for _, file := range []string{"calls.txt", "plain.txt"} {
 		for _, v := range readVectors(f, file) {
 			f.Add(v.in, uint16(len(v.in)/2), true)
 			f.Add(v.in, uint16(len(v.in)/3), false)
@@ -33,7 +33,7 @@ func FuzzLaws(f *testing.F) {
 			t.Errorf("%q shows %q; without the markup %v it is %q", text, visible, cuts, got)
 		}
 		if (len(calls) == 0) != (len(cuts) == 0) {
-			t.Errorf("%q has %d calls and %d places of markup", text, len(calls), len(cuts))
+			t.Errorf("%q has %d calls and %d pieces of markup", text, len(calls), len(cuts))
 		}
 		for _, c := range calls {
 			if c.Name == "" || !strings.Contains(text, c.Name) {
@@ -55,7 +55,7 @@ func without(t *testing.T, text string, cuts [][2]int) string {
 	at := 0
 	for _, c := range cuts {
 		if c[0] < at || c[1] <= c[0] || c[1] > len(text) {
-			t.Fatalf("the markup %v is in no order in %q", cuts, text)
+			t.Fatalf("the markup %v is not in order in %q", cuts, text)
 		}
 		b.WriteString(text[at:c[0]])
 		at = c[1]
@@ -92,8 +92,9 @@ func atEveryByte(t *testing.T, text string, names func(string) bool, visible str
 	inPieces(t, names, visible, calls, single...)
 }
 
-// TestWordsAreNotHeldBack: what cannot begin a call is shown as it comes.
-func TestWordsAreNotHeldBack(t *testing.T) {
+// Text that cannot begin a call is shown as it comes.
+func TestPlainTextIsNotHeldBack(t *testing.T) {
+	t.Parallel()
 	for _, v := range []struct {
 		name string
 		text string
@@ -104,7 +105,7 @@ func TestWordsAreNotHeldBack(t *testing.T) {
 		{"a program", "So:\n```go\nfunc main() {\n\tfmt.Println(\"<tool_call>\")\n}\n```\nDone.", 12},
 		{"html", "```html\n<div class=\"x\">\n<p>text</p></div>\n```\n", 24},
 		{"data", "{\n  \"answer\": 42,\n  \"list\": [{\"a\": 1}, {\"b\": 2}]\n}\n", 16},
-		{"a name above braces", "run\n{ the door opens }\nand closes again, as doors do, without a call.\n", 12},
+		{"a name above braces", "run\n{ the gate opens }\nand closes again, as gates do, without a call.\n", 12},
 		{"a comparison", "Here a < b, and b <c, and x<y> too; [see above] and {so} on.", 8},
 	} {
 		t.Run(v.name, func(t *testing.T) {
@@ -121,9 +122,12 @@ func TestWordsAreNotHeldBack(t *testing.T) {
 }
 
 func TestMarkupIsNeverShown(t *testing.T) {
+	t.Parallel()
 	p := calltext.Parser{Known: known}
 	var shown []string
-	for _, piece := range []string{"I look.", " <tool", "_call>", `{"name": "run", `, `"arguments": {}}`, "</tool_", "call>", " Done."} {
+	for _, piece := range []string{
+		"I look.", " <tool", "_call>", `{"name": "run", `, `"arguments": {}}`, "</tool_", "call>", " Done.",
+	} {
 		shown = append(shown, p.Write(piece))
 	}
 	rest, calls := p.Close()
@@ -135,16 +139,18 @@ func TestMarkupIsNeverShown(t *testing.T) {
 	}
 }
 
-func TestWordsAfterACallAreShownOnceThoughtsAreSettled(t *testing.T) {
+func TestTextAfterACallIsShownOnceTheReasoningHasEnded(t *testing.T) {
+	t.Parallel()
 	p := calltext.Parser{Known: known}
 	p.Write("<think>so</think>")
 	p.Write(`<tool_call>{"name": "run", "arguments": {}}</tool_call>`)
 	if got := p.Write("Done. "); got != "Done. " {
-		t.Errorf("shown %q, want the words at once", got)
+		t.Errorf("shown %q, want the text at once", got)
 	}
 }
 
 func TestParserIsReadyAgainAfterClose(t *testing.T) {
+	t.Parallel()
 	p := calltext.Parser{Known: known}
 	for range 2 {
 		shown := p.Write("a\n```go\nx") // a block that stays open
@@ -161,6 +167,7 @@ func TestParserIsReadyAgainAfterClose(t *testing.T) {
 }
 
 func TestNilKnowsEveryName(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string][]string{
 		`{"name": "anything", "arguments": {}}`:              {"anything"},
 		"So:\n```json\n{\"tool\": \"x\", \"args\": {}}\n```": {"x"},
@@ -180,9 +187,10 @@ func TestNilKnowsEveryName(t *testing.T) {
 	}
 }
 
-// TestLongCallsAreReadInTime: the pieces of a long call do not each cost its
-// whole length. Were it so, this would take minutes.
-func TestLongCallsAreReadInTime(t *testing.T) {
+// A piece of a long call must not cost the whole length of the call; this would take
+// minutes otherwise.
+func TestLongCallsAreParsedInTime(t *testing.T) {
+	t.Parallel()
 	p := calltext.Parser{Known: known}
 	p.Write(`<tool_call>{"name": "write_file", "arguments": {"text": "`)
 	const pieces = 200_000
@@ -196,12 +204,15 @@ func TestLongCallsAreReadInTime(t *testing.T) {
 	}
 }
 
-// TestHostileTextIsReadInTime: text made of openings does not cost the square of
-// its length times what one opening costs. Were it so, this would take minutes.
-func TestHostileTextIsReadInTime(t *testing.T) {
+// Text made of opening marks must not cost the square of its length times the cost of
+// one mark; this would take minutes otherwise.
+func TestHostileTextIsParsedInTime(t *testing.T) {
+	t.Parallel()
 	for _, unit := range []string{
-		"<tool_call>", "<function=run>", "{", "[", `{"name":`, "```json\n{", "<|channel|>", "<think>", "[TOOL_CALLS]", "<invoke name=\"run\">", "`", "\nrun\n{",
-		`<tool_call>{"name": "run", "arguments": {"a": `, "]<]minimax[>[<tool_call>", "<tool_call>run<arg_key>", "[run(a=", "<|open|>tools<|sep|>", `"`,
+		"<tool_call>", "<function=run>", "{", "[", `{"name":`, "```json\n{", "<|channel|>", "<think>",
+		"[TOOL_CALLS]", "<invoke name=\"run\">", "`", "\nrun\n{",
+		`<tool_call>{"name": "run", "arguments": {"a": `, "]<]minimax[>[<tool_call>", "<tool_call>run<arg_key>",
+		"[run(a=", "<|open|>tools<|sep|>", `"`,
 	} {
 		text := strings.Repeat(unit, 20_000/len(unit))
 		visible, calls, cuts := calltext.ParseCuts(text, known)

@@ -4,49 +4,51 @@ import (
 	"bytes"
 	"strings"
 
+	"callgate/internal/agent/calltext/callformat"
 	"callgate/internal/agent/calltext/laxjson"
 	"callgate/llm"
 )
 
-// Parser finds calls in text that comes in pieces. Its zero value is ready. It
-// is for one answer at a time and one goroutine; Close makes it ready for the
+// Parser finds calls in text that comes in pieces. Its zero value is ready to use.
+// It is for one answer at a time and one goroutine; Close makes it ready for the
 // next answer.
 type Parser struct {
-	// Known tells whether a tool of this name was offered. A nil Known knows
-	// every name.
+	// Known reports whether a tool of this name was offered. If it is nil, every
+	// name is known.
 	Known func(name string) bool
 
 	depth int // of failed generations inside one another
 	state
 }
 
-// state is what is known of the text so far. It holds back a piece's tail (buf)
-// only while that may begin a call, and what follows the first call (doubt) only
-// while a thought that the prompt began may still turn out to contain it.
+// state is the state of the text so far. It holds back the end of a piece (buf) only
+// while that may begin a call. It holds back the text after the first call (held)
+// only while a reasoning block that began in the prompt may still contain the call.
 type state struct {
-	buf   string // not yet judged; what it begins with may be a call
-	more  []byte // came since, and is not worth judging again yet
-	wait  int    // how long buf must be to be judged again
-	line  []byte // what was shown of the current line
-	place scanContext
-	begun bool // something was judged
-	prose bool // words were shown
-	held  heldBack
-	calls []llm.ToolCall
-	done  int      // bytes before buf
-	cuts  [][2]int // where the markup of calls stood
-	in    input    // the text while it is judged
+	buf     string // not yet classified; its beginning may be a call
+	more    []byte // later text, too short to classify buf again
+	wait    int    // the length at which buf is classified again
+	line    []byte // the visible text of the current line
+	context scanContext
+	started bool // something was classified
+	prose   bool // visible text was emitted
+	held    heldBack
+	calls   []llm.ToolCall
+	done    int              // bytes before buf
+	cuts    [][2]int         // the positions of the markup of calls
+	in      callformat.Input // the text while it is classified
 }
 
-// heldBack is what follows the first call, while that may yet be part of a thought.
+// heldBack is the text after the first call, while the call may be part of a
+// reasoning block.
 type heldBack struct {
-	settled bool // it may not: thoughts have tags of their own, or have ended
-	words   []byte
-	all     []byte // the words, with the markup of the calls
+	settled bool   // it is not: the reasoning has tags of its own, or has ended
+	text    []byte // the text without the markup of calls
+	raw     []byte // the text with it
 }
 
-// Write takes the next piece of the text, and returns what of the text so far
-// may be shown now.
+// Write takes the next piece of the text, and returns the text that may be shown
+// now.
 func (p *Parser) Write(piece string) (visible string) {
 	if len(p.buf)+len(p.more)+len(piece) < p.wait {
 		p.more = append(p.more, piece...)
@@ -54,34 +56,42 @@ func (p *Parser) Write(piece string) (visible string) {
 	}
 	p.join(piece)
 	visible = p.run(false)
-	if p.wait = 0; len(p.buf) > 256 { // a long call is not read anew with each of its pieces
+	if p.wait = 0; len(p.buf) > 256 { // a long call is not parsed again with each of its pieces
 		p.wait = len(p.buf) + len(p.buf)/4
 	}
 	return visible
 }
 
-// Close ends the text. It returns what is left to show, and the calls of the
-// whole text in their order, without IDs.
+// Close ends the text. It returns the rest of the visible text, and the calls of the
+// whole text in order, without IDs.
 func (p *Parser) Close() (rest string, calls []llm.ToolCall) {
 	rest, calls, _ = p.close()
 	return rest, calls
 }
 
-// close is Close, and tells where the markup of the calls stood.
+// close is Close, and also returns the positions of the markup of the calls.
 func (p *Parser) close() (rest string, calls []llm.ToolCall, cuts [][2]int) {
 	p.join("")
-	rest = p.run(true) + string(p.held.words)
+	rest = p.run(true) + string(p.held.text)
 	calls, cuts = p.calls, p.cuts
 	p.state = state{}
 	return rest, calls, cuts
 }
 
-// Parse is a [Parser] for a text that is there as a whole.
+// Parse finds the calls in a complete text.
 func Parse(text string, known func(name string) bool) (visible string, calls []llm.ToolCall) {
 	p := Parser{Known: known}
 	visible = p.Write(text)
 	rest, calls := p.Close()
 	return visible + rest, calls
+}
+
+// nestedCalls finds the calls in a text inside a value of another text.
+func nestedCalls(text string, known func(string) bool, depth int) []llm.ToolCall {
+	p := Parser{Known: known, depth: depth}
+	p.Write(text)
+	_, calls := p.Close()
+	return calls
 }
 
 func (p *Parser) join(piece string) {
@@ -96,11 +106,11 @@ func (p *Parser) join(piece string) {
 	}
 }
 
-// run judges the text at hand, and returns what may be shown.
+// run classifies the buffered text, and returns what may be shown.
 func (p *Parser) run(final bool) string {
 	out := visibleText{s: p.buf}
 	in := &p.in
-	*in = input{Text: laxjson.Text{S: p.buf, Final: final}, known: p.Known}
+	*in = callformat.Input{Text: laxjson.Text{S: p.buf, Final: final}, Known: p.Known, Nested: nestedCalls}
 	i := 0
 	for i < len(in.S) {
 		if k := p.next(in.S, i); k > i {
@@ -108,38 +118,38 @@ func (p *Parser) run(final bool) string {
 			i = k
 			continue
 		}
-		in.NeedMore, in.depth = false, p.depth
-		v := p.classify(in, i)
+		in.NeedMore, in.Depth = false, p.depth
+		c := p.classify(in, i)
 		if in.NeedMore {
 			break
 		}
-		p.begun = true
-		prose, thinking := p.prose && v.kind != thoughtOver, p.place.thought != nil
-		p.place = v.place
-		switch v.kind {
+		p.started = true
+		prose, inReasoning := p.prose && c.kind != reasoningEnds, p.context.reasoning != nil
+		p.context = c.context
+		switch c.kind {
 		case call:
-			p.emit(&out, i, v.from)
-			p.cut(in.S[v.from:v.end], p.done+v.from, v.calls)
-		case thoughtOver:
+			p.emit(&out, i, c.from)
+			p.cut(in.S[c.from:c.end], p.done+c.from, c.calls)
+		case reasoningEnds:
 			p.retract(&out)
-			p.emit(&out, i, v.end)
-		case thoughtBegins:
+			p.emit(&out, i, c.end)
+		case reasoningBegins:
 			p.releaseHeld(&out)
-			p.emit(&out, i, v.end)
+			p.emit(&out, i, c.end)
 		default:
-			p.emit(&out, i, v.end)
+			p.emit(&out, i, c.end)
 		}
-		if thinking || v.kind == thoughtOver {
-			p.prose = prose // a thought is none
+		if inReasoning || c.kind == reasoningEnds {
+			p.prose = prose // reasoning does not count as prose
 		}
-		i = v.end
+		i = c.end
 	}
 	p.buf = in.S[i:]
 	p.done += i
 	return out.String()
 }
 
-// visibleText gathers what may be shown. As long as that is one piece of s, nothing is
+// visibleText collects visible text. As long as it is one piece of s, nothing is
 // copied.
 type visibleText struct {
 	s        string
@@ -155,8 +165,8 @@ func (o *visibleText) add(from, to int) {
 	o.to = to
 }
 
-func (o *visibleText) write(words []byte) {
-	o.before = append(append(o.before, o.s[o.from:o.to]...), words...)
+func (o *visibleText) write(text []byte) {
+	o.before = append(append(o.before, o.s[o.from:o.to]...), text...)
 	o.from = o.to
 }
 
@@ -168,50 +178,50 @@ func (o *visibleText) String() string {
 	return string(o.before)
 }
 
-// emit lets words go.
+// emit adds text to the visible text, or holds it back.
 func (p *Parser) emit(out *visibleText, from, to int) {
-	words := out.s[from:to]
-	if k := strings.LastIndexByte(words, '\n'); k >= 0 {
-		p.line = append(p.line[:0], words[k+1:]...)
+	text := out.s[from:to]
+	if k := strings.LastIndexByte(text, '\n'); k >= 0 {
+		p.line = append(p.line[:0], text[k+1:]...)
 	} else {
-		p.line = append(p.line, words...)
+		p.line = append(p.line, text...)
 	}
-	p.prose = p.prose || p.place.thought == nil && strings.TrimSpace(words) != ""
+	p.prose = p.prose || p.context.reasoning == nil && strings.TrimSpace(text) != ""
 	if len(p.calls) == 0 || p.held.settled {
 		out.add(from, to)
 		return
 	}
-	p.held.words = append(p.held.words, words...)
-	p.held.all = append(p.held.all, words...)
+	p.held.text = append(p.held.text, text...)
+	p.held.raw = append(p.held.raw, text...)
 }
 
-// cut takes the markup of calls out of the words.
+// cut removes the markup of calls from the visible text.
 func (p *Parser) cut(markup string, at int, calls []llm.ToolCall) {
 	p.calls = append(p.calls, calls...)
 	p.cuts = append(p.cuts, [2]int{at, at + len(markup)})
 	if !p.held.settled {
-		p.held.all = append(p.held.all, markup...)
+		p.held.raw = append(p.held.raw, markup...)
 	}
 	if k := strings.LastIndexByte(markup, '\n'); k >= 0 {
 		p.line = p.line[:0]
 	}
 }
 
-// releaseHeld ends the doubt whether the calls so far were part of a thought: they
-// were not.
+// releaseHeld emits the held text: the calls so far were not part of a reasoning
+// block.
 func (p *Parser) releaseHeld(out *visibleText) {
-	out.write(p.held.words)
+	out.write(p.held.text)
 	p.held = heldBack{settled: true}
 }
 
-// retract takes calls back that turn out to have been part of a thought which
-// the prompt began. Their markup is words again.
+// retract drops the calls so far: they were part of a reasoning block that began in
+// the prompt. Their markup is visible text.
 func (p *Parser) retract(out *visibleText) {
-	out.write(p.held.all)
+	out.write(p.held.raw)
 	p.calls, p.cuts, p.held = nil, nil, heldBack{settled: true}
 }
 
-// startBytes are the bytes at which something may begin.
+// startBytes are the bytes that may begin a call, a fence or a reasoning block.
 var startBytes = func() (set [256]bool) {
 	for _, c := range "\n<[]{}`~" {
 		set[c] = true
@@ -219,12 +229,12 @@ var startBytes = func() (set [256]bool) {
 	return set
 }()
 
-// next is the next place from i on at which something may begin, or end.
+// next returns the next index from i on at which something may begin or end.
 func (p *Parser) next(s string, i int) int {
-	if !p.begun {
+	if !p.started {
 		return i
 	}
-	if p.place.fence != "" {
+	if p.context.fence != "" {
 		if k := strings.IndexByte(s[i:], '\n'); k >= 0 {
 			return i + k
 		}
@@ -238,7 +248,7 @@ func (p *Parser) next(s string, i int) int {
 	return i
 }
 
-// inCode tells whether a line breaks off inside `code`.
+// inCode reports whether a line ends inside `code`.
 func inCode(line []byte) bool {
 	open := 0
 	for len(line) > 0 {

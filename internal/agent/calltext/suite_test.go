@@ -17,9 +17,8 @@ import (
 	"callgate/llm"
 )
 
-// suiteVector is one of the vectors of another project's tests. What it expects
-// is what a model server makes of an answer: thoughts and words apart, without
-// the tokens that frame them.
+// suiteVector is a vector of another project's tests. It expects what a model server
+// makes of an answer: reasoning and content apart, without the tokens around them.
 type suiteVector struct {
 	Template string `json:"template"`
 	Input    string `json:"input"`
@@ -39,27 +38,28 @@ type suiteVector struct {
 	} `json:"expect"`
 }
 
-// What in the suite does not apply here, by the number of the vector, and why.
-// Of those under words the calls are compared all the same.
+// Why a vector of the suite does not apply here, by its number. The calls of the
+// vectors in otherText are still compared.
 const (
-	continued = "the expected words begin in the prompt, which a parser of answers does not see"
-	opened    = "the expected thought begins in the prompt"
-	reply     = "the answer is data asked for by a schema: the fence around it is the asker's to take off"
-	recipient = "the recipient of the words is a frame of the model's form, and is left to its server"
+	continued = "the expected text begins in the prompt, which a parser of answers does not see"
+	opened    = "the expected reasoning begins in the prompt"
+	reply     = "the answer is data that a schema asked for: the caller removes the fence around it"
+	recipient = "the recipient of a message is part of the model's format, and is left to its server"
 	builtin   = "a tool of the model's maker: the server drops the message, here it stays"
 	untyped   = "markup inside a value is text there, since the tool's schema says so; there is no schema here"
 )
 
-var notWords = map[int]string{
+var otherText = map[int]string{
 	357: opened, 358: opened,
 	31: reply, 369: reply,
 	316: recipient,
 	392: builtin, 393: builtin,
 }
 
-var notCalls = map[int]string{298: untyped}
+var otherCalls = map[int]string{298: untyped}
 
-func TestSuite(t *testing.T) {
+func TestSuiteOfTextVectors(t *testing.T) {
+	t.Parallel()
 	vectors := readSuite(t)
 	if len(vectors) != 427 {
 		t.Fatalf("%d vectors, want 427", len(vectors))
@@ -74,21 +74,21 @@ func TestSuite(t *testing.T) {
 		}
 		known := func(name string) bool { return slices.Contains(names, name) }
 		visible, calls := calltext.Parse(v.Input, known)
-		if v.Continue == 0 && notCalls[i] == "" {
+		if v.Continue == 0 && otherCalls[i] == "" {
 			compareCalls(t, i, v, calls)
 		}
-		why := notWords[i] + notCalls[i]
+		why := otherText[i] + otherCalls[i]
 		if v.Continue != 0 {
 			why = continued
 		}
 		got, want := unframed(visible), unframed(v.Expect.Reasoning+" "+v.Expect.Content)
 		switch {
 		case why == "" && got != want:
-			t.Errorf("%d %s\nin    %q\nwords %q\nwant  %q", i, v.Template, v.Input, got, want)
+			t.Errorf("%d %s\nin   %q\ntext %q\nwant %q", i, v.Template, v.Input, got, want)
 		case why == "":
 			compared++
-		case notCalls[i] == "" && got == want && v.Continue == 0:
-			t.Errorf("%d %s is listed as one that does not apply, and passes", i, v.Template)
+		case otherCalls[i] == "" && got == want && v.Continue == 0:
+			t.Errorf("%d %s is listed as not applicable, but passes", i, v.Template)
 		default:
 			skipped[why]++
 		}
@@ -99,15 +99,15 @@ func TestSuite(t *testing.T) {
 	}
 	want := map[string]int{continued: 70, opened: 2, reply: 2, recipient: 1, builtin: 2, untyped: 1}
 	if diff := cmp.Diff(want, skipped); diff != "" {
-		t.Errorf("what does not apply: %s", diff)
+		t.Errorf("not applicable: %s", diff)
 	}
 	if compared != 349 {
 		t.Errorf("%d vectors were compared whole, want 349", compared)
 	}
 }
 
-// compareCalls holds the calls against the expected ones as the door would see
-// them: with the readings that the tool's schema asks for.
+// compareCalls compares the calls with the expected ones as the gate sees them: after
+// the coercions of the tool's schema.
 func compareCalls(t *testing.T, i int, v suiteVector, calls []llm.ToolCall) {
 	t.Helper()
 	if len(calls) != len(v.Expect.Calls) {
@@ -120,9 +120,9 @@ func compareCalls(t *testing.T, i int, v suiteVector, calls []llm.ToolCall) {
 			t.Errorf("%d %s: name %q, want %q", i, v.Template, got.Name, want.Name)
 		}
 		if v.Partial && !json.Valid([]byte(want.Arguments)) {
-			var came string
-			if json.Unmarshal(got.Args, &came) != nil || !strings.Contains(v.Input, came) {
-				t.Errorf("%d %s: broken off, %s, want what came as a string", i, v.Template, got.Args)
+			var text string
+			if json.Unmarshal(got.Args, &text) != nil || !strings.Contains(v.Input, text) {
+				t.Errorf("%d %s: broken off, %s, want the text as a string", i, v.Template, got.Args)
 			}
 			continue
 		}
@@ -157,7 +157,7 @@ func decode(t *testing.T, data []byte) (v any) {
 	return v
 }
 
-// frames are the tags of thoughts and the tokens around messages.
+// frames matches the tags of reasoning and the tokens around messages.
 var frames = regexp.MustCompile(`</?(seed:|mm:)?think>|\[/?THINK\]|\[BEGIN FINAL RESPONSE\]` +
 	`|<\|(open|close)\|>\w+<\|sep\|>|<\|?channel>(thought)?|<channel\|>` +
 	`|(<\|start\|>assistant)?( to=\w+)?(<\|channel\|>\w+( to=\w+)?)*( ?<\|constrain\|>\w+)?<\|message\|>|<\|[A-Za-z_]+\|>`)
@@ -171,7 +171,7 @@ func readSuite(t *testing.T) []suiteVector {
 	name := filepath.Join("..", "..", "..", "..", "shared", "suites", "toolcall-text-vectors.jsonl")
 	f, err := os.Open(name)
 	if err != nil {
-		t.Skip("the suite of text vectors is not beside the repository (../shared/suites)")
+		t.Skip("the suite of text vectors is not here: shared/suites is not beside the repository")
 	}
 	defer f.Close()
 	var all []suiteVector

@@ -17,14 +17,14 @@ var offered = []string{"get_weather", "read_file", "write_file", "run", "list_fi
 
 func known(name string) bool { return slices.Contains(offered, name) }
 
-// vector is one text of testdata, and what is wanted of it.
+// vector is a text of testdata, and the expected result.
 type vector struct {
 	name, in, visible string
 	calls             []string
 }
 
-// readVectors reads a file of vectors. Each begins with === and its name; its
-// parts, if it has any, with --- and theirs.
+// readVectors reads a file of vectors. A vector begins with === and its name, each of
+// its parts, if it has any, with --- and the name of the part.
 func readVectors(t testing.TB, name string) []vector {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))
@@ -34,7 +34,7 @@ func readVectors(t testing.TB, name string) []vector {
 	var all []vector
 	for i, text := range strings.Split("\n"+string(data), "\n=== ") {
 		if i == 0 {
-			continue // what the file is
+			continue // the comment of the file
 		}
 		title, body, _ := strings.Cut(text, "\n")
 		v := vector{name: title}
@@ -44,16 +44,16 @@ func readVectors(t testing.TB, name string) []vector {
 			v.visible = v.in
 		}
 		for _, part := range parts[1:] {
-			key, words, _ := strings.Cut(part, "\n")
-			words = strings.TrimRight(words, "\n")
+			key, text, _ := strings.Cut(part, "\n")
+			text = strings.TrimRight(text, "\n")
 			switch key {
 			case "in":
-				v.in = words
+				v.in = text
 			case "visible":
-				v.visible = words
+				v.visible = text
 			case "calls":
-				if words != "" {
-					v.calls = strings.Split(words, "\n")
+				if text != "" {
+					v.calls = strings.Split(text, "\n")
 				}
 			default:
 				t.Fatalf("%s: %q is no part of a vector", title, key)
@@ -64,9 +64,10 @@ func readVectors(t testing.TB, name string) []vector {
 	return all
 }
 
-func TestVectors(t *testing.T) {
+func TestVectorsAtEveryByte(t *testing.T) {
+	t.Parallel()
 	total := 0
-	for _, file := range []string{"calls.txt", "words.txt"} {
+	for _, file := range []string{"calls.txt", "plain.txt"} {
 		for _, v := range readVectors(t, file) {
 			total++
 			t.Run(v.name, func(t *testing.T) {
@@ -74,7 +75,7 @@ func TestVectors(t *testing.T) {
 				var got []string
 				for _, c := range calls {
 					if c.ID != "" {
-						t.Errorf("the call of %s has the ID %q: IDs are not ours to give", c.Name, c.ID)
+						t.Errorf("the call of %s has the ID %q: calls in text have no ID", c.Name, c.ID)
 					}
 					got = append(got, c.Name+" "+same(t, string(c.Args)))
 				}
@@ -86,7 +87,7 @@ func TestVectors(t *testing.T) {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("calls of %q: %s", v.in, diff)
 				}
-				// Where calls were, the lines they stood in are left.
+				// The line ends around a call stay.
 				trim := func(s string) string { return s }
 				if len(calls) > 0 {
 					trim = strings.TrimSpace
@@ -103,8 +104,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// same is JSON in the one way it can be written, with the order of its keys
-// kept by none.
+// same returns JSON in canonical form.
 func same(t *testing.T, data string) string {
 	t.Helper()
 	var v any

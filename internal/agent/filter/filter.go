@@ -1,6 +1,5 @@
-// Package filter is what an app wants done to the words that go in and out of
-// its agents: what looks like a secret is masked, and what must not be said is
-// refused.
+// Package filter masks or blocks text between a user and an agent, by the rules of
+// an app: text that looks like a secret is masked, forbidden text is refused.
 package filter
 
 import (
@@ -9,13 +8,13 @@ import (
 	"callgate/tool"
 )
 
-// Rule is one thing to do. Patterns are regular expressions.
+// Rule masks or blocks text. Patterns are regular expressions.
 type Rule struct {
-	Mask    []string // replaced by [masked]
-	Block   []string // words with a match are refused
-	Input   bool     // for what users say
-	Output  bool     // for what models say
-	Message string   // what is said of a refusal; "": a plain word
+	Mask    []string // a match is replaced by [masked]
+	Block   []string // text with a match is refused
+	Input   bool     // applies to the user's text
+	Output  bool     // applies to the model's text
+	Message string   // the text of the refusal; "": a default
 }
 
 // Filter applies rules. A nil Filter changes nothing.
@@ -28,7 +27,7 @@ type compiled struct {
 	mask, block []*regexp.Regexp
 }
 
-// New compiles rules. A pattern that is none is an error that names it.
+// New compiles rules. The error of an invalid pattern names it.
 func New(rules []Rule) (*Filter, error) {
 	if len(rules) == 0 {
 		return nil, nil
@@ -53,29 +52,30 @@ func compile(patterns []string) ([]*regexp.Regexp, error) {
 	for _, p := range patterns {
 		re, err := regexp.Compile(p)
 		if err != nil {
-			return nil, tool.Errorf("filter.New", tool.Invalid, "the pattern %q is no regular expression: %w", tool.Truncate(p), err)
+			return nil, tool.Errorf("filter.New", tool.Invalid,
+				"the pattern %q is no regular expression: %w", tool.Truncate(p), err)
 		}
 		all = append(all, re)
 	}
 	return all, nil
 }
 
-// Input is what a model may be given of a user's words.
+// Input filters a user's text for the model.
 func (f *Filter) Input(text string) (string, error) {
 	return f.apply(text, "what you said", func(r Rule) bool { return r.Input })
 }
 
-// Output is what a user may be given of a model's words.
+// Output filters a model's text for the user.
 func (f *Filter) Output(text string) (string, error) {
 	return f.apply(text, "what the model said", func(r Rule) bool { return r.Output })
 }
 
-func (f *Filter) apply(text, whose string, counts func(Rule) bool) (string, error) {
+func (f *Filter) apply(text, whose string, applies func(Rule) bool) (string, error) {
 	if f == nil {
 		return text, nil
 	}
 	for _, r := range f.rules {
-		if !counts(r.Rule) {
+		if !applies(r.Rule) {
 			continue
 		}
 		for _, re := range r.block {
@@ -83,9 +83,10 @@ func (f *Filter) apply(text, whose string, counts func(Rule) bool) (string, erro
 				continue
 			}
 			if r.Message != "" {
-				return "", tool.Errorf("filter", tool.Denied, "%s", r.Message)
+				return "", tool.Errorf("filter.apply", tool.Denied, "%s", r.Message)
 			}
-			return "", tool.Errorf("filter", tool.Denied, "%s is refused by the app's content filter", whose).WithHint("say it differently")
+			return "", tool.Errorf("filter.apply", tool.Denied, "%s is refused by the app's content filter", whose).
+				WithHint("say it differently")
 		}
 		for _, re := range r.mask {
 			text = re.ReplaceAllString(text, "[masked]")
@@ -94,8 +95,8 @@ func (f *Filter) apply(text, whose string, counts func(Rule) bool) (string, erro
 	return text, nil
 }
 
-// Secrets are the shapes of common secrets: keys of well-known services,
-// tokens, private keys, passwords in assignments.
+// Secrets returns patterns of common secrets: keys of well-known services, tokens,
+// private keys, passwords in assignments.
 func Secrets() []string {
 	return []string{
 		`\bsk-[A-Za-z0-9_-]{16,}`, `\bgh[pousr]_[A-Za-z0-9]{20,}`, `\bgithub_pat_[A-Za-z0-9_]{20,}`, `\bAKIA[0-9A-Z]{16}\b`,

@@ -7,7 +7,8 @@ import (
 	"callgate/tool"
 )
 
-func TestFilter(t *testing.T) {
+func TestFilterMasksAndBlocks(t *testing.T) {
+	t.Parallel()
 	f, err := filter.New([]filter.Rule{
 		{Mask: filter.Secrets(), Input: true, Output: true},
 		{Block: []string{`(?i)\bdarn\b`}, Input: true, Message: "no such words here"},
@@ -21,7 +22,8 @@ func TestFilter(t *testing.T) {
 		{"my key is sk-abcdefghijklmnop1234 ok", "my key is [masked] ok", "my key is [masked] ok"},
 		{"password = hunter22222", "[masked]", "[masked]"},
 		{"Darn it", "!no such words here", "Darn it"},
-		{"this is CLASSIFIED", "this is CLASSIFIED", "!what the model said is refused by the app's content filter (say it differently)"},
+		{"this is CLASSIFIED", "this is CLASSIFIED",
+			"!what the model said is refused by the app's content filter (say it differently)"},
 	} {
 		for name, got := range map[string]struct {
 			apply func(string) (string, error)

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// placeholder is where a control tool's description tells what there is to
-// find. A model leaves a search tool alone that does not say what it searches.
+// placeholder is replaced in a control tool's description by a listing of the
+// catalog. Models ignore a search tool that does not say what it searches.
 const placeholder = "{{catalog}}"
 
-// How long that may be, in bytes.
+// The sizes of listings in bytes.
 const (
-	maxSet       = 6_000 // the discovery set as JSON, the listing included
-	minListing   = 400   // the listing, however full the set is without it
-	shortListing = 120   // every other telling of it
+	maxSet       = 6_000 // the whole discovery set as JSON, with the long listing
+	minListing   = 400   // the long listing, even if the set is full without it
+	shortListing = 120   // the listing in every other description
 )
 
-// catalog is what there is to find: the categories, the largest first.
+// catalog summarizes the tools that can be found, the largest category first.
 type catalog struct {
 	tools      int
 	categories []category
@@ -52,13 +52,14 @@ func newCatalog(items []Item) *catalog {
 	return c
 }
 
-// text is a sentence about the catalog: as many categories as fit into the
-// room, and the numbers however small it is.
-func (c *catalog) text(room int) string {
+// text describes the catalog in a sentence: the numbers, and as many categories as
+// fit into limit bytes.
+func (c *catalog) text(limit int) string {
 	if len(c.categories) == 0 {
 		return "There are no tools to find."
 	}
-	head := fmt.Sprintf("%s in %s", counted(c.tools, "tool", "tools"), counted(len(c.categories), "category", "categories"))
+	categories := counted(len(c.categories), "category", "categories")
+	head := fmt.Sprintf("%s in %s", counted(c.tools, "tool", "tools"), categories)
 	var list strings.Builder
 	for i, one := range c.categories {
 		next := one.name + " (" + strconv.Itoa(one.tools) + ")"
@@ -66,7 +67,7 @@ func (c *catalog) text(room int) string {
 			next = ", " + next
 		}
 		left := len(c.categories) - i - 1
-		if len(head)+len(": ")+list.Len()+len(next)+len(more(left))+len(".") > room {
+		if len(head)+len(": ")+list.Len()+len(next)+len(more(left))+len(".") > limit {
 			if i == 0 {
 				return head + "."
 			}
@@ -77,7 +78,7 @@ func (c *catalog) text(room int) string {
 	return head + ": " + list.String() + "."
 }
 
-// more says how many categories are not named.
+// more returns the count of the categories that are not named.
 func more(n int) string {
 	if n == 0 {
 		return ""
@@ -92,23 +93,23 @@ func counted(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// withSummary shows control tools, with the catalog in a few words.
-func (d *planBuilder) withSummary(control []Item) []Entry {
+// withSummary renders control tools with the short listing.
+func (b *planBuilder) withSummary(control []Item) []Entry {
 	entries := make([]Entry, len(control))
 	for i, item := range control {
-		entries[i] = filled(d.full(item).Entry, d.catalog, shortListing)
+		entries[i] = filled(b.full(item).Entry, b.catalog, shortListing)
 	}
 	return entries
 }
 
-// withListing shows control tools, with the catalog at length in the first that
-// tells of it: as long as the whole set, with what stands beside it, stays
-// within its size.
-func (d *planBuilder) withListing(control []Item, beside []Entry) []Entry {
-	entries, first := d.withSummary(control), -1
+// withListing renders control tools with the long listing in the first that has a
+// placeholder. The listing is as long as the whole set, with the entries beside
+// it, allows.
+func (b *planBuilder) withListing(control []Item, beside []Entry) []Entry {
+	entries, first := b.withSummary(control), -1
 	size := len("[]")
 	for i, e := range entries {
-		if whole := d.full(control[i]).Entry; first < 0 && strings.Contains(whole.Description, placeholder) {
+		if whole := b.full(control[i]).Entry; first < 0 && strings.Contains(whole.Description, placeholder) {
 			first = i
 			e.Description = strings.ReplaceAll(whole.Description, placeholder, "")
 		}
@@ -118,15 +119,15 @@ func (d *planBuilder) withListing(control []Item, beside []Entry) []Entry {
 		size += pythonJSONLen(e.Definition()) + len(", ")
 	}
 	if first >= 0 {
-		entries[first] = filled(d.full(control[first]).Entry, d.catalog, max(maxSet-size, minListing))
+		entries[first] = filled(b.full(control[first]).Entry, b.catalog, max(maxSet-size, minListing))
 	}
 	return entries
 }
 
-// filled is an entry whose description tells of the catalog.
-func filled(e Entry, c *catalog, room int) Entry {
+// filled returns an entry with the placeholder replaced.
+func filled(e Entry, c *catalog, limit int) Entry {
 	if strings.Contains(e.Description, placeholder) {
-		e.Description = strings.ReplaceAll(e.Description, placeholder, c.text(room))
+		e.Description = strings.ReplaceAll(e.Description, placeholder, c.text(limit))
 	}
 	return e
 }

@@ -9,7 +9,7 @@ import (
 	"callgate/internal/agent/surface"
 )
 
-// subset draws tools of the catalog, in the catalog's order.
+// subset returns n random tools of the catalog, in its order.
 func subset(r *rand.Rand, all []surface.Item, n int) []surface.Item {
 	chosen := make(map[int]bool, n)
 	for len(chosen) < n {
@@ -25,6 +25,7 @@ func subset(r *rand.Rand, all []surface.Item, n int) []surface.Item {
 }
 
 func TestDiscoverySetIsSmall(t *testing.T) {
+	t.Parallel()
 	all := catalog(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 30 {
@@ -40,6 +41,7 @@ func TestDiscoverySetIsSmall(t *testing.T) {
 }
 
 func TestCompactEntriesAreSmall(t *testing.T) {
+	t.Parallel()
 	all := catalog(t)
 	p := surface.New(all, control(), surface.Config{Force: surface.CompactDirect})
 	if len(p.Shown) != len(all)+2 {
@@ -57,11 +59,13 @@ func TestCompactEntriesAreSmall(t *testing.T) {
 }
 
 func TestMCPNeverCostsMoreThanTheToolsThemselves(t *testing.T) {
+	t.Parallel()
 	all := catalog(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	modes := map[surface.Mode]int{}
 	for range 300 {
-		p := surface.New(subset(r, all, 1+r.IntN(60)), control(), surface.Config{ForMCP: true, Window: 1_000 + r.IntN(60_000)})
+		cfg := surface.Config{ForMCP: true, Window: 1_000 + r.IntN(60_000)}
+		p := surface.New(subset(r, all, 1+r.IntN(60)), control(), cfg)
 		modes[p.Mode]++
 		if p.ShownTokens > p.ToolTokens {
 			t.Errorf("%s costs %d, the tools %d", p.Mode, p.ShownTokens, p.ToolTokens)
@@ -73,6 +77,7 @@ func TestMCPNeverCostsMoreThanTheToolsThemselves(t *testing.T) {
 }
 
 func TestWholeCatalogIsValid(t *testing.T) {
+	t.Parallel()
 	p := surface.New(catalog(t), nil, surface.Config{Force: surface.Direct})
 	for _, e := range p.Shown {
 		var schema struct{ Type string }
@@ -97,7 +102,7 @@ func BenchmarkUnchanged(b *testing.B) {
 	var planner surface.Planner
 	first := planner.Plan(1, all, five, surface.Config{Window: 200_000})
 	for i := range all {
-		all[i].Wire = strings.Clone(all[i].Wire) // as of a caller who makes the list anew
+		all[i].Wire = strings.Clone(all[i].Wire) // as from a caller who builds the list again
 	}
 	b.ReportAllocs()
 	for b.Loop() {

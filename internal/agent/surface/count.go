@@ -2,8 +2,8 @@ package surface
 
 import "unicode/utf8"
 
-// pythonJSONLen is how long Python's json.dumps would write a compact JSON text.
-// Numbers are taken as they stand.
+// pythonJSONLen returns the length that Python's json.dumps gives a compact JSON
+// text. Numbers count as written.
 func pythonJSONLen(text []byte) int {
 	n := 0
 	for i := 0; i < len(text); {
@@ -23,8 +23,8 @@ func pythonJSONLen(text []byte) int {
 	return n
 }
 
-// dumpsString is the width of the string whose first byte after the quote is
-// at i, and the place after its closing quote.
+// dumpsString returns the width of the string whose first byte after the quote is at
+// i, and the index after its closing quote.
 func dumpsString(text []byte, i int) (end, width int) {
 	for i < len(text) {
 		from := i
@@ -49,8 +49,8 @@ func dumpsString(text []byte, i int) (end, width int) {
 	return i, width
 }
 
-// dumpsEscape is the size of the escape that text begins with, and its width
-// once read and written again.
+// dumpsEscape returns the size of the escape at the beginning of text, and its width
+// after decoding and encoding.
 func dumpsEscape(text []byte) (size, width int) {
 	switch {
 	case len(text) < 2:
@@ -73,8 +73,8 @@ func dumpsEscape(text []byte) (size, width int) {
 	return 6, dumpsRune(r)
 }
 
-// dumpsRune is how wide json.dumps writes a character; half of a surrogate
-// pair is written as it came.
+// dumpsRune returns the width of a character in json.dumps; a lone surrogate stays
+// as it is.
 func dumpsRune(r rune) int {
 	switch {
 	case r > 0xffff:

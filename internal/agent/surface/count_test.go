@@ -2,8 +2,9 @@ package surface
 
 import "testing"
 
-// The widths are what Python 3 says of len(json.dumps(json.loads(text))).
-func TestDumpsLen(t *testing.T) {
+// The widths are those of Python 3's len(json.dumps(json.loads(text))).
+func TestPythonJSONLen(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]int{
 		`{}`:                           2,
 		`{"a":1,"b":[1,2,{"c":null}]}`: 34,

@@ -5,81 +5,82 @@ import (
 	"slices"
 )
 
-// explain writes the reason and what would change it. passed is what the set
-// of the calculated mode would have cost, where it was not worth it.
-func (p *Plan) explain(cfg *Config, calculated Mode, passed int) {
+// explain sets the reason and what would change the mode. rejected is the cost of
+// the calculated mode, if direct costs less.
+func (p *Plan) explain(cfg *Config, calculated Mode, rejected int) {
 	total := counted(len(p.PerTool), "tool", "tools")
 	budget := fmt.Sprintf("the budget of %d (20 %% of %d)", p.Budget, p.Window)
 	switch {
 	case p.Forced:
 		p.Reason = fmt.Sprintf("%s is forced; the calculation would say %s.", p.Mode, calculated)
 		return
-	case passed > 0:
-		p.Reason = fmt.Sprintf("The %s cost %d tokens themselves, and the %s set would cost %d: so direct, though %s is less.",
-			total, p.ToolTokens, calculated, passed, budget)
+	case rejected > 0:
+		p.Reason = fmt.Sprintf("The %s cost %d tokens themselves, and the %s set would cost %d: "+
+			"so direct, though %s is less.", total, p.ToolTokens, calculated, rejected, budget)
 	case p.Mode == Direct:
 		p.Reason = fmt.Sprintf("The %s with their schemas cost %d tokens, within %s.", total, p.ToolTokens, budget)
 	case p.Mode == CompactDirect:
-		p.Reason = fmt.Sprintf("The %s with their schemas cost %d tokens, more than %s; by name and one line they count %d.",
-			total, p.ToolTokens, budget, p.CompactTokens)
+		p.Reason = fmt.Sprintf("The %s with their schemas cost %d tokens, more than %s; "+
+			"by name and one line they count %d.", total, p.ToolTokens, budget, p.CompactTokens)
 	default:
-		p.Reason = fmt.Sprintf("The %s with their schemas cost %d tokens, more than %s, and even by name and one line they count %d.",
-			total, p.ToolTokens, budget, p.CompactTokens)
+		p.Reason = fmt.Sprintf("The %s with their schemas cost %d tokens, more than %s, "+
+			"and even by name and one line they count %d.", total, p.ToolTokens, budget, p.CompactTokens)
 	}
 	if cfg.Force != "" {
 		p.Reason += fmt.Sprintf(" (%q is no mode and forces nothing.)", cfg.Force)
 	}
-	if passed > 0 {
-		p.WouldChange = []string{fmt.Sprintf("%s with ≥ %d tokens of tools (now %d)", calculated, passed, p.ToolTokens)}
+	if rejected > 0 {
+		change := fmt.Sprintf("%s with ≥ %d tokens of tools (now %d)", calculated, rejected, p.ToolTokens)
+		p.WouldChange = []string{change}
 		return
 	}
 	p.WouldChange = p.changes(calculated)
 }
 
-// changes lists what would lead to another mode than the calculated one.
+// changes lists the changes that lead to another mode than the calculated one.
 func (p *Plan) changes(calculated Mode) []string {
 	total := len(p.PerTool)
 	var out []string
-	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	lesser := func(tokens int) Mode { return Decide(tokens*budgetShare-1, p.ToolTokens, total) }
 	switch calculated {
 	case Direct:
 		if total == 0 {
 			return nil
 		}
-		say("%s with > %d tokens of tools (now %d)", Decide(p.Window, p.Budget+1, total), p.Budget, p.ToolTokens)
-		say("%s with a window of < %d", lesser(p.ToolTokens), p.ToolTokens*budgetShare)
+		add("%s with > %d tokens of tools (now %d)", Decide(p.Window, p.Budget+1, total), p.Budget, p.ToolTokens)
+		add("%s with a window of < %d", lesser(p.ToolTokens), p.ToolTokens*budgetShare)
 	case CompactDirect:
-		say("direct with ≤ %d tokens of tools (now %d)", p.Budget, p.ToolTokens)
-		say("direct with a window of ≥ %d", p.ToolTokens*budgetShare)
-		say("direct with %s fewer, the largest", counted(p.surplus(), "tool", "tools"))
-		say("discovery with a window of < %d", p.CompactTokens*budgetShare)
-		say("discovery with %s more", counted(p.Budget/compactTokens-total+1, "tool", "tools"))
+		add("direct with ≤ %d tokens of tools (now %d)", p.Budget, p.ToolTokens)
+		add("direct with a window of ≥ %d", p.ToolTokens*budgetShare)
+		add("direct with %s fewer, the largest", counted(p.surplus(), "tool", "tools"))
+		add("discovery with a window of < %d", p.CompactTokens*budgetShare)
+		add("discovery with %s more", counted(p.Budget/compactTokens-total+1, "tool", "tools"))
 	case Discovery:
 		fits := p.Budget / compactTokens
 		if p.CompactTokens < p.ToolTokens {
-			say("compact_direct with a window of ≥ %d", p.CompactTokens*budgetShare)
-			say("compact_direct with %s fewer (≤ %d)", counted(total-fits, "tool", "tools"), fits)
+			add("compact_direct with a window of ≥ %d", p.CompactTokens*budgetShare)
+			add("compact_direct with %s fewer (≤ %d)", counted(total-fits, "tool", "tools"), fits)
 		}
-		say("direct with ≤ %d tokens of tools (now %d)", p.Budget, p.ToolTokens)
-		say("direct with a window of ≥ %d", p.ToolTokens*budgetShare)
-		say("direct with %s fewer, the largest", counted(p.surplus(), "tool", "tools"))
+		add("direct with ≤ %d tokens of tools (now %d)", p.Budget, p.ToolTokens)
+		add("direct with a window of ≥ %d", p.ToolTokens*budgetShare)
+		add("direct with %s fewer, the largest", counted(p.surplus(), "tool", "tools"))
 	}
 	return out
 }
 
-// surplus is how many of the largest tools would have to go for the rest to be
-// within the budget.
+// surplus returns how many of the largest tools must go for the rest to fit the
+// budget.
 func (p *Plan) surplus() int {
 	sizes := make([]int, len(p.PerTool))
 	for i, c := range p.PerTool {
 		sizes[i] = c.Tokens
 	}
 	slices.Sort(sizes)
-	left, gone := p.ToolTokens, 0
-	for left > p.Budget && gone < len(sizes) {
-		gone++
-		left -= sizes[len(sizes)-gone]
+	left, removed := p.ToolTokens, 0
+	for left > p.Budget && removed < len(sizes) {
+		removed++
+		left -= sizes[len(sizes)-removed]
 	}
-	return gone
+	return removed
 }

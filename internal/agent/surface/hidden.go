@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// hiddenMark is the keyword of a parameter that is accepted and not shown.
+// hiddenMark is the keyword of a parameter that is accepted but not shown.
 const hiddenMark = "x-hidden"
 
-// hidden lists the parameters that a schema hides, itself or in a branch that
-// speaks of the same object.
+// hidden lists the hidden parameters of a schema and of its branches that apply to
+// the same object.
 func (p *pruner) hidden(i int, names []string) []string {
 	if !p.hides || p.nodes[i].kind != '{' {
 		return names
@@ -37,7 +37,7 @@ func (p *pruner) hidden(i int, names []string) []string {
 	return names
 }
 
-// marked reports whether a parameter's schema says that it is hidden.
+// marked reports whether a parameter's schema marks it as hidden.
 func (p *pruner) marked(i int) bool {
 	v := p.member(i, hiddenMark)
 	return v >= 0 && p.nodes[v].kind == 't'
@@ -71,7 +71,7 @@ func (p *pruner) leadsToHidden(ref string) bool {
 	return false
 }
 
-// element is the element of an array at a written index, or -1.
+// element returns the element of an array at a decimal index, or -1.
 func (p *pruner) element(i int, index string) int {
 	n, err := strconv.Atoi(index)
 	if err != nil {

@@ -6,18 +6,18 @@ import (
 	"iter"
 )
 
-// A JSON text is read once, into a flat list of its values, each with the
-// place where it ends; whoever then walks the list needs no checks. This is
-// done by hand because a catalog has thousands of schemas, and a decoder that
-// builds maps would lose the author's order besides.
+// A JSON text is parsed once into a flat list of its values, each with its end, so
+// that code that walks the list needs no checks. The parser is our own because a
+// catalog has thousands of schemas, and a decoder that builds maps would lose the
+// author's order.
 
-// node is a value, or the key of a member. An object's members follow it, key
-// and value in turn, and an array's elements follow the array.
+// node is a value, or the key of a member. The members of an object follow it, key
+// and value in turn; the elements of an array follow the array.
 type node struct {
 	kind       byte // one of { [ " 0 t f n
-	escaped    bool // a string with a backslash in it
+	escaped    bool // whether a string contains a backslash
 	start, end int32
-	next       int32 // the node after this value and all in it
+	next       int32 // the node after this value and its parts
 }
 
 const (
@@ -25,14 +25,14 @@ const (
 	maxText  = 1 << 28 // bytes
 )
 
-// jsonDocument is a JSON text that was read.
+// jsonDocument is a parsed JSON text.
 type jsonDocument struct {
 	src   []byte
 	nodes []node
 	at    int
 }
 
-// read reads a whole text, and reports whether it is JSON.
+// read parses a whole text, and reports whether it is JSON.
 func (d *jsonDocument) read(src []byte) bool {
 	d.src, d.nodes, d.at = src, d.nodes[:0], 0
 	if len(src) > maxText || !d.value(0) {
@@ -53,7 +53,7 @@ func (d *jsonDocument) space() {
 	}
 }
 
-// eat passes one byte, if it is the next.
+// eat skips one byte, if it is the next.
 func (d *jsonDocument) eat(c byte) bool {
 	if d.at < len(d.src) && d.src[d.at] == c {
 		d.at++
@@ -83,13 +83,13 @@ func (d *jsonDocument) value(depth int) bool {
 	}
 }
 
-// container reads an object or an array.
+// container parses an object or an array.
 func (d *jsonDocument) container(open byte, depth int) bool {
-	me, shut := len(d.nodes), open+2
+	self, closing := len(d.nodes), open+2
 	d.nodes = append(d.nodes, node{kind: open, start: int32(d.at)})
 	d.at++
 	d.space()
-	if !d.eat(shut) {
+	if !d.eat(closing) {
 		for more := true; more; {
 			if open == '{' {
 				d.space()
@@ -107,17 +107,18 @@ func (d *jsonDocument) container(open byte, depth int) bool {
 			d.space()
 			more = d.eat(',')
 		}
-		if !d.eat(shut) {
+		if !d.eat(closing) {
 			return false
 		}
 	}
-	d.nodes[me].end, d.nodes[me].next = int32(d.at), int32(len(d.nodes))
+	d.nodes[self].end, d.nodes[self].next = int32(d.at), int32(len(d.nodes))
 	return true
 }
 
-// scalar notes the value that ends here.
+// scalar adds the value that ends here.
 func (d *jsonDocument) scalar(kind byte, escaped bool, start int) bool {
-	d.nodes = append(d.nodes, node{kind: kind, escaped: escaped, start: int32(start), end: int32(d.at), next: int32(len(d.nodes) + 1)})
+	next := int32(len(d.nodes) + 1)
+	d.nodes = append(d.nodes, node{kind: kind, escaped: escaped, start: int32(start), end: int32(d.at), next: next})
 	return true
 }
 
@@ -189,7 +190,7 @@ func (d *jsonDocument) number() bool {
 	return d.scalar('0', false, start)
 }
 
-// digits passes one digit or more.
+// digits skips one digit or more.
 func (d *jsonDocument) digits() bool {
 	start := d.at
 	for d.at < len(d.src) && '0' <= d.src[d.at] && d.src[d.at] <= '9' {
@@ -198,10 +199,10 @@ func (d *jsonDocument) digits() bool {
 	return d.at > start
 }
 
-// raw is a value as it was written.
+// raw returns the text of a value.
 func (d *jsonDocument) raw(i int) []byte { return d.src[d.nodes[i].start:d.nodes[i].end] }
 
-// str is what a string says. It is good until the next read.
+// str returns the value of a string. It is valid until the next read.
 func (d *jsonDocument) str(i int) []byte {
 	n := d.nodes[i]
 	if !n.escaped {
@@ -214,7 +215,7 @@ func (d *jsonDocument) str(i int) []byte {
 	return []byte(s)
 }
 
-// members are the keys and the values of an object; what is no object has none.
+// members yields the keys and values of an object; another value has none.
 func (d *jsonDocument) members(i int) iter.Seq2[int, int] {
 	return func(yield func(k, v int) bool) {
 		if d.nodes[i].kind != '{' {
@@ -226,7 +227,7 @@ func (d *jsonDocument) members(i int) iter.Seq2[int, int] {
 	}
 }
 
-// elements are those of an array; what is no array has none.
+// elements yields the elements of an array; another value has none.
 func (d *jsonDocument) elements(i int) iter.Seq[int] {
 	return func(yield func(v int) bool) {
 		if d.nodes[i].kind != '[' {
@@ -238,8 +239,8 @@ func (d *jsonDocument) elements(i int) iter.Seq[int] {
 	}
 }
 
-// member is the value of an object's member, or -1. The last one counts, as it
-// does in most decoders.
+// member returns the value of an object's member, or -1. The last one counts, as in
+// most decoders.
 func (d *jsonDocument) member(i int, name string) int {
 	found := -1
 	for k, v := range d.members(i) {

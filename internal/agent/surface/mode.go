@@ -2,7 +2,7 @@ package surface
 
 import "strings"
 
-// Mode is how tools are shown.
+// Mode is the form in which tools are shown.
 type Mode string
 
 // The modes, the fullest first.
@@ -23,9 +23,8 @@ const (
 	bytesPerToken  = 4
 )
 
-// Decide is the decision itself: the fullest mode whose tokens are within a
-// fifth of the window. Tools of which no definition is known (no tokens, yet
-// some in number) count 200 each.
+// Decide returns the fullest mode whose tokens are within a fifth of the window.
+// Tools without a known definition (toolTokens is zero) count 200 each.
 func Decide(window, toolTokens, total int) Mode {
 	if toolTokens == 0 {
 		toolTokens = total * fallbackTokens
@@ -40,41 +39,40 @@ func Decide(window, toolTokens, total int) Mode {
 	}
 }
 
-// Windows of readers that do not tell theirs.
+// The windows of readers that do not state theirs.
 const (
-	defaultWindow = 8_000   // an app that says nothing
-	unknownClient = 128_000 // an MCP client that the table does not know
+	defaultWindow = 8_000   // an app without a setting
+	unknownClient = 128_000 // an MCP client that is not in the table
 )
 
-// Where a plan's window is from.
+// The sources of a plan's window.
 const (
 	fromApp     = "app"
 	fromClient  = "client table"
 	fromDefault = "default"
 )
 
-// clientWindows are the context windows of MCP clients, by the beginning of
-// the name they introduce themselves with, in lower case and without what is
-// not a letter or a digit. The protocol does not tell the model, so this is
-// the window of the models that the client offers by default, and the smaller
-// one in doubt: the mistake is then to show less at first, not to fill the
-// window. An app that knows better says so.
+// clientWindows lists the context windows of MCP clients by the beginning of their
+// name, in lower case, letters and digits only. The protocol does not name the
+// model, so this is the window of the client's default models, and the smaller one
+// if in doubt: showing less at first is better than filling the window. An app can
+// set another window.
 var clientWindows = [...]struct {
-	begins string
+	prefix string
 	window int
 }{
-	{"claude", 200_000},           // claude-code, claude-ai: where a 1M window is not in use (anthropics/claude-code#84310, #11281)
+	{"claude", 200_000},           // claude-code, claude-ai, without a 1M window (anthropics/claude-code#84310, #11281)
 	{"codex", 272_000},            // codex-mcp-client: 400k less 128k of output (openai/codex#19306)
-	{"cursor", 200_000},           // cursor-vscode: as users report it outside of Max Mode; not Cursor's own word
-	{"visualstudiocode", 128_000}, // Visual Studio Code: Copilot's model list, for most models (microsoft/vscode#283194)
+	{"cursor", 200_000},           // cursor-vscode: reported by users outside of Max Mode, not by Cursor
+	{"visualstudiocode", 128_000}, // most models of Copilot (microsoft/vscode#283194)
 	{"vscode", 128_000},           // the same
 	{"githubcopilot", 128_000},    // the same
 	{"copilot", 128_000},          // the same
 	{"gemini", 1_000_000},         // gemini-cli-mcp-client: Gemini's models have 1,048,576
-	{"opencode", 200_000},         // takes any model: an assumption, the window of Claude's models
+	{"opencode", 200_000},         // accepts any model; assumed: the window of Claude's models
 }
 
-// window is the reader's context window, and where that is from.
+// window returns the reader's context window, and its source.
 func (c *Config) window() (tokens int, from string) {
 	switch {
 	case c.Window > 0:
@@ -92,7 +90,7 @@ func (c *Config) window() (tokens int, from string) {
 		return -1
 	}, c.Client)
 	for _, known := range clientWindows {
-		if strings.HasPrefix(name, known.begins) {
+		if strings.HasPrefix(name, known.prefix) {
 			return known.window, fromClient
 		}
 	}

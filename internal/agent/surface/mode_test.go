@@ -9,6 +9,7 @@ import (
 )
 
 func TestDecideThresholds(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct{ window, direct, compact int }{
 		{8_000, 8, 53},
 		{32_000, 32, 213},
@@ -28,30 +29,33 @@ func TestDecideThresholds(t *testing.T) {
 			if got := surface.Decide(row.window, 0, total); got != want {
 				t.Errorf("a window of %d and %d tools: %s, want %s", row.window, total, got, want)
 			}
-			// The same through a plan of tools that are known by name alone.
+			// The same through a plan of tools without a known definition.
 			items := make([]surface.Item, total)
 			for i := range items {
 				items[i].Wire = fmt.Sprint("t", i)
 			}
-			if p := surface.New(items, control(), surface.Config{Window: row.window}); p.Mode != want || p.ToolTokens != 200*total || p.CompactTokens != 30*total {
-				t.Errorf("a plan for a window of %d and %d names: %s, %d and %d tokens", row.window, total, p.Mode, p.ToolTokens, p.CompactTokens)
+			p := surface.New(items, control(), surface.Config{Window: row.window})
+			if p.Mode != want || p.ToolTokens != 200*total || p.CompactTokens != 30*total {
+				t.Errorf("a plan for a window of %d and %d names: %s, %d and %d tokens",
+					row.window, total, p.Mode, p.ToolTokens, p.CompactTokens)
 			}
 		}
 	}
 }
 
 func TestDecideByRealSize(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		window, tokens, total int
 		want                  surface.Mode
 	}{
-		"the budget exactly":              {10_000, 2_000, 3, surface.Direct},
-		"one token more":                  {10_000, 2_001, 3, surface.CompactDirect},
-		"a window that five does not go":  {10_004, 2_000, 3, surface.Direct},
-		"and one token more":              {10_004, 2_001, 3, surface.CompactDirect},
-		"few tools with long words":       {8_000, 1_601, 1, surface.CompactDirect},
-		"many small ones are still whole": {8_000, 1_600, 80, surface.Direct},
-		"and found when they are not":     {8_000, 1_601, 80, surface.Discovery},
+		"exactly the budget":                 {10_000, 2_000, 3, surface.Direct},
+		"one token more":                     {10_000, 2_001, 3, surface.CompactDirect},
+		"a window not divisible by five":     {10_004, 2_000, 3, surface.Direct},
+		"the same with one token more":       {10_004, 2_001, 3, surface.CompactDirect},
+		"one tool with a long description":   {8_000, 1_601, 1, surface.CompactDirect},
+		"many small tools within the budget": {8_000, 1_600, 80, surface.Direct},
+		"many small tools beyond the budget": {8_000, 1_601, 80, surface.Discovery},
 	} {
 		if got := surface.Decide(c.window, c.tokens, c.total); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
@@ -59,36 +63,39 @@ func TestDecideByRealSize(t *testing.T) {
 	}
 }
 
-func TestWindow(t *testing.T) {
+func TestWindowComesFromAppClientOrDefault(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		cfg    surface.Config
 		window int
 		from   string
 	}{
-		"nothing is said":         {surface.Config{}, 8_000, "default"},
-		"the app says":            {surface.Config{Window: 64_000, Client: "codex-mcp-client", ForMCP: true}, 64_000, "app"},
+		"no setting":              {surface.Config{}, 8_000, "default"},
+		"the app's setting":       {surface.Config{Window: 64_000, Client: "codex-mcp-client", ForMCP: true}, 64_000, "app"},
 		"Claude Code":             {surface.Config{Client: "claude-code"}, 200_000, "client table"},
 		"through a bridge":        {surface.Config{Client: "claude-ai (via mcp-remote 0.1.37)"}, 200_000, "client table"},
 		"Codex":                   {surface.Config{Client: "codex-mcp-client"}, 272_000, "client table"},
 		"Cursor, not VS Code":     {surface.Config{Client: "cursor-vscode"}, 200_000, "client table"},
 		"VS Code":                 {surface.Config{Client: "Visual Studio Code"}, 128_000, "client table"},
-		"VS Code, written so":     {surface.Config{Client: "Visual-Studio-Code"}, 128_000, "client table"},
+		"VS Code with dashes":     {surface.Config{Client: "Visual-Studio-Code"}, 128_000, "client table"},
 		"Copilot":                 {surface.Config{Client: "GitHub-Copilot"}, 128_000, "client table"},
 		"Gemini CLI":              {surface.Config{Client: "gemini-cli-mcp-client"}, 1_000_000, "client table"},
 		"opencode":                {surface.Config{Client: "opencode"}, 200_000, "client table"},
-		"one that nobody knows":   {surface.Config{Client: "somebody"}, 128_000, "client table"},
-		"one without a name":      {surface.Config{ForMCP: true}, 128_000, "client table"},
-		"a window below nothing":  {surface.Config{Window: -5}, 8_000, "default"},
-		"a name of another start": {surface.Config{Client: "not-claude"}, 128_000, "client table"},
+		"an unknown client":       {surface.Config{Client: "somebody"}, 128_000, "client table"},
+		"a client without a name": {surface.Config{ForMCP: true}, 128_000, "client table"},
+		"a negative window":       {surface.Config{Window: -5}, 8_000, "default"},
+		"another prefix":          {surface.Config{Client: "not-claude"}, 128_000, "client table"},
 	} {
 		p := surface.New(nil, nil, c.cfg)
 		if p.Window != c.window || p.WindowFrom != c.from || p.Budget != c.window/5 {
-			t.Errorf("%s: %d from %s with a budget of %d, want %d from %s", name, p.Window, p.WindowFrom, p.Budget, c.window, c.from)
+			t.Errorf("%s: %d from %s with a budget of %d, want %d from %s",
+				name, p.Window, p.WindowFrom, p.Budget, c.window, c.from)
 		}
 	}
 }
 
-func TestForce(t *testing.T) {
+func TestForcedMode(t *testing.T) {
+	t.Parallel()
 	items := []surface.Item{item("fs.read", "Reads a file.", anyObject), item("fs.write", "Writes a file.", anyObject)}
 	for mode, want := range map[surface.Mode]string{
 		surface.Direct:        "fs__read fs__write",
@@ -101,7 +108,8 @@ func TestForce(t *testing.T) {
 			if p.Mode != mode || !p.Forced || shown(p) != want || len(p.WouldChange) > 0 {
 				t.Errorf("forced %s: %s shows %q and would change with %q", mode, p.Mode, shown(p), p.WouldChange)
 			}
-			if calculated := surface.Decide(window, p.ToolTokens, 2); !strings.Contains(p.Reason, "would say "+string(calculated)) {
+			calculated := surface.Decide(window, p.ToolTokens, 2)
+			if !strings.Contains(p.Reason, "would say "+string(calculated)) {
 				t.Errorf("the reason is %q, the calculation says %s", p.Reason, calculated)
 			}
 		}

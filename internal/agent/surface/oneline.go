@@ -7,25 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the length of a line in bytes, the mark of a cut included.
+// maxLine is the longest line in bytes, including the ellipsis.
 const maxLine = 160
 
-// OneLine is a description in a line of at most 160 bytes: its first sentence,
-// without the marks of Markdown. Headings, rules and code blocks are passed
-// over while there is anything else; a list gives its first item, unless the
-// words before it end in a colon, and then it follows them. A line that is too
-// long is cut after a word.
+// OneLine returns a description in one line of at most 160 bytes: its first
+// sentence, without Markdown. Headings, rules and code blocks are skipped if there
+// is other text. A list gives its first item; if the text before it ends in a
+// colon, the items follow that text. A line that is too long is cut after a word.
 func OneLine(description string) string {
 	return cut(sentence(firstParagraph(strings.ToValidUTF8(description, ""))))
 }
 
-// firstParagraph is the first paragraph that says something, in one line.
+// firstParagraph returns the first paragraph with text, in one line.
 func firstParagraph(text string) string {
 	var heading, prose string
 	var list []string
 	fenced := false
 	for raw := range strings.Lines(text) {
-		line, kind := unmark(tidy(raw))
+		line, kind := unmark(normalize(raw))
 		introduced := strings.HasSuffix(prose, ":")
 		switch {
 		case kind == fence:
@@ -33,7 +32,7 @@ func firstParagraph(text string) string {
 		case fenced:
 		case kind == underline && list == nil:
 			heading, prose = cmp.Or(heading, prose), ""
-		case kind == words && list == nil:
+		case kind == plain && list == nil:
 			prose = strings.TrimSpace(prose + " " + line)
 			continue
 		case kind == listItem && (introduced || prose == "" && list == nil):
@@ -54,9 +53,9 @@ func firstParagraph(text string) string {
 	return cmp.Or(prose, heading)
 }
 
-// tidy is a line without emphasis, without what cannot be seen, and with
+// normalize returns a line without emphasis and invisible characters, and with
 // single spaces.
-func tidy(line string) string {
+func normalize(line string) string {
 	line = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -69,22 +68,22 @@ func tidy(line string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(line, "**", "")), " ")
 }
 
-// lineKind is what a line of Markdown is.
+// lineKind is the kind of a Markdown line.
 type lineKind int
 
 const (
-	words lineKind = iota
-	blank          // nothing, or a rule
+	plain lineKind = iota
+	blank          // empty, or a rule
 	underline
 	title
 	listItem
 	fence
 )
 
-// unmark takes the marks off the beginning of a line; the first one tells what
-// the line is.
+// unmark removes the Markdown marks at the beginning of a line; the first one
+// decides the kind.
 func unmark(line string) (string, lineKind) {
-	kind := words
+	kind := plain
 	for first := true; ; first = false {
 		rest, k := unmarkOnce(line)
 		if first {
@@ -95,7 +94,7 @@ func unmark(line string) (string, lineKind) {
 		}
 		line = rest
 	}
-	if line == "" && (kind == words || kind == listItem) {
+	if line == "" && (kind == plain || kind == listItem) {
 		kind = blank
 	}
 	return line, kind
@@ -107,30 +106,35 @@ func unmarkOnce(line string) (string, lineKind) {
 		return "", fence
 	case len(line) >= 2 && strings.Trim(line, "=") == "":
 		return "", underline
-	case len(line) >= 3 && (strings.Trim(line, "-") == "" || strings.Trim(line, "_") == "" || strings.Trim(line, "*") == ""):
+	case len(line) >= 3 && isRule(line):
 		return "", blank
 	}
 	mark, rest, _ := strings.Cut(line, " ")
 	switch mark {
-	case ":param", ":return:", ":returns:", "@param", "@return", "@returns", "Args:", "Arguments:", "Parameters:", "Params:", "Returns:":
-		return "", blank // what a docstring says of the parameters
+	case ":param", ":return:", ":returns:", "@param", "@return", "@returns",
+		"Args:", "Arguments:", "Parameters:", "Params:", "Returns:":
+		return "", blank // a docstring's section about parameters
 	case "#", "##", "###", "####", "#####", "######":
 		return rest, title
 	case "-", "*", "+", "•", "–", "·":
 		return rest, listItem
 	case ">":
-		return rest, words
+		return rest, plain
 	}
 	digits := strings.TrimLeft(mark, "0123456789")
 	if len(digits) < len(mark) && (digits == "." || digits == ")") {
 		return rest, listItem
 	}
-	return line, words
+	return line, plain
 }
 
-// sentence is the first sentence of a line. A mark of the Chinese and Japanese
-// kind ends one wherever it stands, another only before a space, and a full
-// stop not after an abbreviation.
+func isRule(line string) bool {
+	return strings.Trim(line, "-") == "" || strings.Trim(line, "_") == "" || strings.Trim(line, "*") == ""
+}
+
+// sentence returns the first sentence of a line. Chinese and Japanese punctuation
+// ends a sentence anywhere, other punctuation only before a space, and a full stop
+// not after an abbreviation.
 func sentence(line string) string {
 	for i, r := range line {
 		after := line[i+utf8.RuneLen(r):]
@@ -154,9 +158,9 @@ func sentence(line string) string {
 	return line
 }
 
-// sentenceContinues reports whether the full stop between two texts is not the end of a
-// sentence: it belongs to an abbreviation, an initial, a number of a list, or
-// to dots with small letters behind them.
+// sentenceContinues reports whether the full stop between two texts does not end a
+// sentence: it belongs to an abbreviation, an initial, the number of a list item,
+// or to dots before a lower-case letter.
 func sentenceContinues(before, next string) bool {
 	dots := strings.HasSuffix(before, ".")
 	word := before[strings.LastIndexAny(before, " ([{\"'/")+1:]
@@ -165,7 +169,8 @@ func sentenceContinues(before, next string) bool {
 	switch strings.ToLower(word) {
 	case "":
 		return true
-	case "e.g", "i.e", "eg", "ie", "vs", "cf", "dr", "mr", "mrs", "prof", "approx", "incl", "excl", "resp", "viz", "z.b", "d.h", "bzw", "p.ex":
+	case "e.g", "i.e", "eg", "ie", "vs", "cf", "dr", "mr", "mrs", "prof", "approx", "incl", "excl", "resp", "viz",
+		"z.b", "d.h", "bzw", "p.ex":
 		return true
 	case "etc", "inc", "ltd", "corp", "co", "max", "min", "no", "fig", "vol", "al", "dept", "est", "sec", "ch", "pp":
 		return small
@@ -187,13 +192,13 @@ func initials(word string) bool {
 	return true
 }
 
-// cut shortens a line to its length, after a word where there are words.
+// cut shortens a line to maxLine, after a word if possible.
 func cut(line string) string {
-	const mark = "…"
+	const ellipsis = "…"
 	if len(line) <= maxLine {
 		return line
 	}
-	end := maxLine - len(mark)
+	end := maxLine - len(ellipsis)
 	for !utf8.RuneStart(line[end]) {
 		end--
 	}
@@ -202,5 +207,5 @@ func cut(line string) string {
 			end = space
 		}
 	}
-	return strings.TrimRight(line[:end], " ,;:(-–—") + mark
+	return strings.TrimRight(line[:end], " ,;:(-–—") + ellipsis
 }

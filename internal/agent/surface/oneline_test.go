@@ -9,25 +9,27 @@ import (
 )
 
 var lines = map[string]struct{ text, want string }{
-	"a sentence":                 {"Reads a file.", "Reads a file."},
-	"the first of two":           {"Reads a file. Use it often.", "Reads a file."},
-	"no period":                  {"Read a file", "Read a file"},
-	"over lines":                 {"Reads a\n  file from\tdisk. More.", "Reads a file from disk."},
-	"a paragraph":                {"Read a file\n\nUse it often.", "Read a file"},
-	"a heading":                  {"# Read\n\nReads a file. More.", "Reads a file."},
-	"only headings":              {"## Read a file\n### Really", "Read a file"},
-	"a heading underlined":       {"Read\n====\nReads a file.", "Reads a file."},
-	"a rule":                     {"Reads a file\n---\nparameters", "Reads a file"},
-	"a list":                     {"- reads files\n- writes files", "reads files"},
-	"a numbered list":            {"1. open it\n2. close it", "open it"},
-	"a list after a colon":       {"Manages issues:\n\n- create.\n* close;\n\nMore.", "Manages issues: create; close"},
-	"a list after a paragraph":   {"Manages issues\n- create\n- close", "Manages issues"},
-	"code first":                 {"```\nread(x)\n```\nReads x.", "Reads x."},
-	"code after":                 {"Reads x\n```\nread(x)\n```", "Reads x"},
-	"emphasis and a quote":       {"> **Reads** a file. More.", "Reads a file."},
-	"a docstring":                {"Lists teams\n:param s: the sport", "Lists teams"},
-	"another docstring":          {"Lists teams\nArgs:\n  s: the sport", "Lists teams"},
-	"for example":                {"Reads files, e.g. Markdown, i.e. text. More.", "Reads files, e.g. Markdown, i.e. text."},
+	"a sentence":               {"Reads a file.", "Reads a file."},
+	"the first of two":         {"Reads a file. Use it often.", "Reads a file."},
+	"no period":                {"Read a file", "Read a file"},
+	"over lines":               {"Reads a\n  file from\tdisk. More.", "Reads a file from disk."},
+	"a paragraph":              {"Read a file\n\nUse it often.", "Read a file"},
+	"a heading":                {"# Read\n\nReads a file. More.", "Reads a file."},
+	"only headings":            {"## Read a file\n### Really", "Read a file"},
+	"a heading underlined":     {"Read\n====\nReads a file.", "Reads a file."},
+	"a rule":                   {"Reads a file\n---\nparameters", "Reads a file"},
+	"a list":                   {"- reads files\n- writes files", "reads files"},
+	"a numbered list":          {"1. open it\n2. close it", "open it"},
+	"a list after a colon":     {"Manages issues:\n\n- create.\n* close;\n\nMore.", "Manages issues: create; close"},
+	"a list after a paragraph": {"Manages issues\n- create\n- close", "Manages issues"},
+	"code first":               {"```\nread(x)\n```\nReads x.", "Reads x."},
+	"code after":               {"Reads x\n```\nread(x)\n```", "Reads x"},
+	"emphasis and a quote":     {"> **Reads** a file. More.", "Reads a file."},
+	"a docstring":              {"Lists teams\n:param s: the sport", "Lists teams"},
+	"another docstring":        {"Lists teams\nArgs:\n  s: the sport", "Lists teams"},
+	"for example": {
+		"Reads files, e.g. Markdown, i.e. text. More.", "Reads files, e.g. Markdown, i.e. text.",
+	},
 	"in brackets":                {"Reads (e.g. a file) at once. More.", "Reads (e.g. a file) at once."},
 	"versus and and so on":       {"Compares A vs. B, etc. and more. Done.", "Compares A vs. B, etc. and more."},
 	"and so on at the end":       {"Reads files, folders, etc. Use it.", "Reads files, folders, etc."},
@@ -52,6 +54,7 @@ var lines = map[string]struct{ text, want string }{
 }
 
 func TestOneLine(t *testing.T) {
+	t.Parallel()
 	for name, c := range lines {
 		if got := surface.OneLine(c.text); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -65,7 +68,8 @@ func FuzzOneLine(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		line := surface.OneLine(text)
-		if len(line) > 160 || !utf8.ValidString(line) || strings.ContainsAny(line, "\n\r\t\x00") || strings.TrimSpace(line) != line {
+		if len(line) > 160 || !utf8.ValidString(line) ||
+			strings.ContainsAny(line, "\n\r\t\x00") || strings.TrimSpace(line) != line {
 			t.Errorf("%q became %q", text, line)
 		}
 		if surface.OneLine(text) != line {

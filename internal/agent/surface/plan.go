@@ -7,30 +7,28 @@ import (
 	"callgate/tool"
 )
 
-// Item is a tool that the reader may see, and the name under which its API
-// sees it. An item without a Wire has the tool's own wire name; one without a
-// Tool is a tool of which only the name is known.
+// Item is a tool that the reader may see.
 type Item struct {
-	Tool *tool.Tool
-	Wire string
+	Tool *tool.Tool // nil: only the name of the tool is known
+	Wire string     // the name for the model API; "": the tool's own wire name
 }
 
-// Config is what a plan depends on beside the tools. The zero value is an app
-// that says nothing.
+// Config holds what a plan depends on beside the tools. The zero value is an app
+// without settings.
 type Config struct {
 	Window        int      // the context window in tokens; 0: the client's, else 8000
-	Force         Mode     // skips the calculation
+	Force         Mode     // the mode, without a calculation
 	DirectModules []string // modules whose tools are always shown whole
 	Pinned        []string // dotted or short names of tools that are always shown whole
-	Primitives    []string // control tools beyond the five that are built and granted
-	NoPrimitives  bool     // leaves just the five
-	Client        string   // the name of the MCP client, for its window
-	// ForMCP is for a reader who could have had the tools without us: a set
-	// that would cost more than the tools themselves is not used.
+	Primitives    []string // granted control tools beyond the five discovery tools
+	NoPrimitives  bool     // shows only the five discovery tools
+	Client        string   // the name of the MCP client; decides its window
+	// ForMCP is set for a reader that could connect to the tools directly: a mode
+	// that costs more than the tools themselves is not used.
 	ForMCP bool
-	// Tokens counts a definition; nil counts as the package says. Tokenizer
-	// names it: functions of one name count alike. Without a name a count is
-	// not kept, and is made again for each plan.
+	// Tokens counts the tokens of a definition; nil counts as the package comment
+	// says. Tokenizer is its name: functions of one name count alike. Counts of a
+	// function without a name are not cached.
 	Tokens    func(text []byte) int
 	Tokenizer string
 }
@@ -44,22 +42,22 @@ func (c *Config) equal(o *Config) bool {
 		slices.Equal(c.Pinned, o.Pinned) && slices.Equal(c.Primitives, o.Primitives)
 }
 
-// Plan is what a reader is shown, and why. It is never changed once made.
+// Plan holds the tools that a reader sees, and the reasons. It is never changed.
 type Plan struct {
 	Mode            Mode     `json:"mode"`
 	Forced          bool     `json:"forced"`
 	Window          int      `json:"window"`
 	WindowFrom      string   `json:"window_from"` // app, client table, or default
 	Budget          int      `json:"budget"`
-	ToolTokens      int      `json:"tool_tokens"`      // all of PerTool: what direct costs
-	CompactTokens   int      `json:"compact_tokens"`   // as the calculation has it: 30 for each
-	DiscoveryTokens int      `json:"discovery_tokens"` // what the discovery set costs
-	PerTool         []Cost   `json:"per_tool"`         // what direct would show, in that order
+	ToolTokens      int      `json:"tool_tokens"`      // the cost of direct: the sum of PerTool
+	CompactTokens   int      `json:"compact_tokens"`   // the calculated cost of compact_direct: 30 for each
+	DiscoveryTokens int      `json:"discovery_tokens"` // the cost of the discovery set
+	PerTool         []Cost   `json:"per_tool"`         // the tools of direct, in its order
 	Shown           []Entry  `json:"shown"`            // the tool array
 	ShownTokens     int      `json:"shown_tokens"`
 	Reason          string   `json:"reason"`
-	WouldChange     []string `json:"would_change,omitempty"` // what would change the decision
-	Unmatched       []string `json:"unmatched,omitempty"`    // pinned names and direct modules that are not there
+	WouldChange     []string `json:"would_change,omitempty"` // changes that lead to another mode
+	Unmatched       []string `json:"unmatched,omitempty"`    // pinned names and direct modules that do not exist
 }
 
 // Cost is the size of one tool's definition.
@@ -68,76 +66,77 @@ type Cost struct {
 	Tokens int    `json:"tokens"`
 }
 
-// Entry is one tool as it is shown.
+// Entry is one tool of the tool array.
 type Entry struct {
 	Name        string          `json:"name"` // wire
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"parameters"`
 }
 
-// New makes a plan. The items are what the reader may see, in the order in
-// which they are to be shown; control are the kernel's own tools, of which the
-// mode and the configuration choose. Where a control tool's description says
-// {{catalog}}, the plan tells what there is to find.
+// New makes a plan. The items are the tools that the reader may see, in the order
+// of the tool array. control holds the kernel's own tools; the mode and the
+// configuration choose among them. The plan replaces {{catalog}} in a control
+// tool's description with a list of the tools that can be found.
 //
-// Who plans the same tools more than once keeps a [Planner].
+// Use a [Planner] to plan the same tools more than once.
 func New(items, control []Item, cfg Config) *Plan {
 	return new(Planner).Plan(0, items, control, cfg)
 }
 
-// The control tools by which the others are found, in the order shown.
+// discoveryTools are the control tools that find the others, in the order of the
+// tool array.
 var discoveryTools = [...]string{"search_tools", "get_tool", "execute_tool", "list_categories", "browse_category"}
 
-// compactControls are those of the five that compact_direct needs.
+// compactControls are the discovery tools that compact_direct needs.
 var compactControls = [...]string{"get_tool", "execute_tool"}
 
-// planBuilder is a plan in the making.
+// planBuilder makes one plan.
 type planBuilder struct {
 	*renderer
 	cfg     *Config
 	items   []Item
 	control []Item
 	catalog *catalog
-	chosen  map[int]bool // the items that every mode shows whole
+	chosen  map[int]bool // the indexes of the items that every mode shows whole
 }
 
-// plan follows the package's law from top to bottom.
-func (d *planBuilder) plan() *Plan {
+// plan makes the plan.
+func (b *planBuilder) plan() *Plan {
 	p := &Plan{}
-	p.Window, p.WindowFrom = d.cfg.window()
+	p.Window, p.WindowFrom = b.cfg.window()
 	p.Budget = p.Window / budgetShare
-	d.chosen, p.Unmatched = d.selectDirect()
+	b.chosen, p.Unmatched = b.selectDirect()
 
-	direct := d.direct(p)
-	found := d.discovery()
+	direct := b.direct(p)
+	found := b.discovery()
 	p.ToolTokens, p.DiscoveryTokens = direct.tokens, found.tokens
 	p.CompactTokens = len(p.PerTool) * compactTokens
 
 	calculated := Decide(p.Window, p.ToolTokens, len(p.PerTool))
-	p.Mode, p.Forced = calculated, d.cfg.Force.Valid()
+	p.Mode, p.Forced = calculated, b.cfg.Force.Valid()
 	if p.Forced {
-		p.Mode = d.cfg.Force
+		p.Mode = b.cfg.Force
 	}
 	shown := direct
 	switch p.Mode {
 	case CompactDirect:
-		shown = d.compact()
+		shown = b.compact()
 	case Discovery:
 		shown = found
 	}
-	passed := 0 // what a set would have cost that was not worth it
-	if d.cfg.ForMCP && !p.Forced && shown.tokens > direct.tokens {
-		p.Mode, passed, shown = Direct, shown.tokens, direct
+	rejected := 0 // the cost of the calculated mode, if direct costs less
+	if b.cfg.ForMCP && !p.Forced && shown.tokens > direct.tokens {
+		p.Mode, rejected, shown = Direct, shown.tokens, direct
 	}
 	p.Shown, p.ShownTokens = shown.entries, shown.tokens
 	if shown.entries == nil {
 		p.Shown = []Entry{}
 	}
-	p.explain(d.cfg, calculated, passed)
+	p.explain(b.cfg, calculated, rejected)
 	return p
 }
 
-// toolSet is a tool array and what it costs.
+// toolSet is a tool array and its cost.
 type toolSet struct {
 	entries []Entry
 	tokens  int
@@ -148,108 +147,110 @@ func (s *toolSet) add(e Entry, tokens int) {
 	s.tokens += tokens
 }
 
-// direct is everything whole. It notes in p what each costs.
-func (d *planBuilder) direct(p *Plan) toolSet {
-	control := d.controls()
-	s := toolSet{entries: make([]Entry, 0, len(control)+len(d.items))}
-	p.PerTool = make([]Cost, 0, len(control)+len(d.items))
-	for i, e := range d.withSummary(control) {
-		tokens := d.count(e)
+// direct returns every tool whole, and lists the cost of each in p.
+func (b *planBuilder) direct(p *Plan) toolSet {
+	control := b.controls()
+	s := toolSet{entries: make([]Entry, 0, len(control)+len(b.items))}
+	p.PerTool = make([]Cost, 0, len(control)+len(b.items))
+	for i, e := range b.withSummary(control) {
+		tokens := b.count(e)
 		s.add(e, tokens)
 		p.PerTool = append(p.PerTool, Cost{dotted(control[i]), tokens})
 	}
-	for _, item := range d.items {
-		r := d.full(item)
+	for _, item := range b.items {
+		r := b.full(item)
 		s.add(r.Entry, r.tokens)
 		p.PerTool = append(p.PerTool, Cost{dotted(item), r.tokens})
 	}
 	return s
 }
 
-// compact is every tool by name and one line.
-func (d *planBuilder) compact() toolSet {
-	s := toolSet{entries: make([]Entry, 0, len(d.items)+len(d.control))}
-	for _, e := range d.withSummary(d.controls(compactControls[:]...)) {
-		s.add(e, d.count(e))
+// compact returns every tool by name and one line.
+func (b *planBuilder) compact() toolSet {
+	s := toolSet{entries: make([]Entry, 0, len(b.items)+len(b.control))}
+	for _, e := range b.withSummary(b.controls(compactControls[:]...)) {
+		s.add(e, b.count(e))
 	}
-	for i, item := range d.items {
-		if d.chosen[i] {
-			r := d.full(item)
+	for i, item := range b.items {
+		if b.chosen[i] {
+			r := b.full(item)
 			s.add(r.Entry, r.tokens)
 			continue
 		}
 		e := compactEntry(item)
-		s.add(e, d.count(e))
+		s.add(e, b.count(e))
 	}
 	return s
 }
 
-// discovery is what the others are found with, and what is shown whole anyway.
-func (d *planBuilder) discovery() toolSet {
+// discovery returns the discovery tools, and the tools that every mode shows whole.
+func (b *planBuilder) discovery() toolSet {
 	var rest toolSet
-	for i, item := range d.items {
-		if d.chosen[i] {
-			r := d.full(item)
+	for i, item := range b.items {
+		if b.chosen[i] {
+			r := b.full(item)
 			rest.add(r.Entry, r.tokens)
 		}
 	}
 	var s toolSet
-	for _, e := range d.withListing(d.controls(discoveryTools[:]...), rest.entries) {
-		s.add(e, d.count(e))
+	for _, e := range b.withListing(b.controls(discoveryTools[:]...), rest.entries) {
+		s.add(e, b.count(e))
 	}
 	return toolSet{append(s.entries, rest.entries...), s.tokens + rest.tokens}
 }
 
-// controls are the control tools that are shown: those of the five that are
-// needed or pinned, in their order, and then the granted primitives in the
-// caller's.
-func (d *planBuilder) controls(needed ...string) []Item {
+// controls returns the control tools to show: the discovery tools that are needed or
+// pinned, in their order, then the granted primitives in the caller's order.
+func (b *planBuilder) controls(needed ...string) []Item {
 	var out []Item
 	for _, name := range discoveryTools {
-		for _, item := range d.control {
+		for _, item := range b.control {
 			if item.Tool != nil && item.Tool.ID.Name == name &&
-				(slices.Contains(needed, name) || namesControl(item, d.cfg.Pinned)) {
+				(slices.Contains(needed, name) || namesControl(item, b.cfg.Pinned)) {
 				out = append(out, item)
 			}
 		}
 	}
-	if d.cfg.NoPrimitives {
+	if b.cfg.NoPrimitives {
 		return out
 	}
-	for _, item := range d.control {
-		if item.Tool != nil && !slices.Contains(discoveryTools[:], item.Tool.ID.Name) && namesControl(item, d.cfg.Primitives) {
+	for _, item := range b.control {
+		if item.Tool == nil || slices.Contains(discoveryTools[:], item.Tool.ID.Name) {
+			continue
+		}
+		if namesControl(item, b.cfg.Primitives) {
 			out = append(out, item)
 		}
 	}
 	return out
 }
 
-// selectDirect finds the items that are pinned or of a direct module, and the names
-// that choose nothing.
-func (d *planBuilder) selectDirect() (chosen map[int]bool, unmatched []string) {
-	if len(d.cfg.Pinned)+len(d.cfg.DirectModules) == 0 {
+// selectDirect returns the items that are pinned or of a direct module, and the
+// names that match nothing.
+func (b *planBuilder) selectDirect() (chosen map[int]bool, unmatched []string) {
+	if len(b.cfg.Pinned)+len(b.cfg.DirectModules) == 0 {
 		return nil, nil
 	}
 	chosen = make(map[int]bool)
 	missing := make(map[string]bool)
-	for _, name := range slices.Concat(d.cfg.Pinned, d.cfg.DirectModules) {
+	for _, name := range slices.Concat(b.cfg.Pinned, b.cfg.DirectModules) {
 		missing[name] = true
 	}
-	for i, item := range d.items {
+	for i, item := range b.items {
 		if item.Tool == nil {
 			continue
 		}
-		if slices.Contains(d.cfg.DirectModules, item.Tool.ID.Namespace) {
+		if slices.Contains(b.cfg.DirectModules, item.Tool.ID.Namespace) {
 			chosen[i] = true
 			delete(missing, item.Tool.ID.Namespace)
 		}
-		if names(item, d.cfg.Pinned) {
+		if names(item, b.cfg.Pinned) {
 			chosen[i] = true
 			delete(missing, item.Tool.ID.Dotted())
 			delete(missing, item.Tool.Spec.Short)
 		}
 	}
-	for _, item := range d.control {
+	for _, item := range b.control {
 		if item.Tool != nil {
 			delete(missing, item.Tool.ID.Name)
 			delete(missing, item.Tool.ID.Dotted())
@@ -263,19 +264,19 @@ func (d *planBuilder) selectDirect() (chosen map[int]bool, unmatched []string) {
 	return chosen, unmatched
 }
 
-// names reports whether one of the names, dotted or short, is the item's.
+// names reports whether the list holds the item's dotted or short name.
 func names(item Item, list []string) bool {
 	t := item.Tool
 	return len(list) > 0 && t != nil &&
 		(slices.Contains(list, t.ID.Dotted()) || t.Spec.Short != "" && slices.Contains(list, t.Spec.Short))
 }
 
-// namesControl is names for a control tool, which goes by its bare name too.
+// namesControl is names for a control tool, which has its bare name too.
 func namesControl(item Item, list []string) bool {
 	return slices.Contains(list, item.Tool.ID.Name) || names(item, list)
 }
 
-// dotted is an item's name for people.
+// dotted returns an item's name for people.
 func dotted(item Item) string {
 	switch {
 	case item.Tool == nil:

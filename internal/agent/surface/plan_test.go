@@ -13,18 +13,20 @@ import (
 	"callgate/internal/agent/surface"
 )
 
-// many are n tools in modules of different sizes, large enough that they are
-// not all shown.
+// many returns n tools in modules of different sizes, with long descriptions.
 func many(n int) []surface.Item {
+	description := "Does a thing. " + strings.Repeat("And tells of it. ", 20)
 	out := make([]surface.Item, n)
 	for i := range out {
-		out[i] = item(fmt.Sprintf("mod%d.tool%03d", i%7*(i%3), i), "Does a thing. "+strings.Repeat("And tells of it. ", 20), `{"type":"object","properties":{"path":{"type":"string"}}}`)
+		name := fmt.Sprintf("mod%d.tool%03d", i%7*(i%3), i)
+		out[i] = item(name, description, `{"type":"object","properties":{"path":{"type":"string"}}}`)
 	}
 	slices.SortFunc(out, func(a, b surface.Item) int { return a.Tool.ID.Compare(b.Tool.ID) })
 	return out
 }
 
-func TestWhatIsShown(t *testing.T) {
+func TestModesShowTheirTools(t *testing.T) {
+	t.Parallel()
 	items := []surface.Item{
 		item("fs.read", "Reads a file. Whole.", `{"type":"object","properties":{"path":{"type":"string"}}}`),
 		item("fs.write", "Writes a file. Whole.", `{"type":"object","properties":{"path":{"type":"string"}}}`),
@@ -35,21 +37,53 @@ func TestWhatIsShown(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg   surface.Config
 		want  string
-		whole string // the items that have their schema
-		lost  string
+		whole string // the items with their schema
+		lost  string // the names that match nothing
 	}{
-		"direct":                      {surface.Config{Force: surface.Direct}, "fs__read fs__write web__get", "fs__read fs__write web__get", ""},
-		"direct with primitives":      {surface.Config{Force: surface.Direct, Primitives: []string{"ask_user", "run_parallel"}}, "run_parallel ask_user fs__read fs__write web__get", "fs__read fs__write web__get", ""},
-		"compact":                     {surface.Config{Force: surface.CompactDirect}, "get_tool execute_tool fs__read fs__write web__get", "", ""},
-		"compact with a pin":          {surface.Config{Force: surface.CompactDirect, Pinned: []string{"fs.write"}}, "get_tool execute_tool fs__read fs__write web__get", "fs__write", ""},
-		"compact with a module":       {surface.Config{Force: surface.CompactDirect, DirectModules: []string{"web"}, Primitives: []string{"context_builder.ask_user"}}, "get_tool execute_tool ask_user fs__read fs__write web__get", "web__get", ""},
-		"discovery":                   {surface.Config{Force: surface.Discovery}, five, "", ""},
-		"discovery with a short name": {surface.Config{Force: surface.Discovery, Pinned: []string{"Fetch"}}, five + " web__get", "web__get", ""},
-		"discovery with a module":     {surface.Config{Force: surface.Discovery, DirectModules: []string{"fs"}, Pinned: []string{"fs.read"}}, five + " fs__read fs__write", "fs__read fs__write", ""},
-		"discovery with primitives":   {surface.Config{Force: surface.Discovery, Primitives: []string{"run_parallel", "not_built"}}, five + " run_parallel", "", ""},
-		"no primitives":               {surface.Config{Force: surface.Discovery, Primitives: []string{"run_parallel"}, NoPrimitives: true}, five, "", ""},
-		"a control tool pinned":       {surface.Config{Force: surface.Direct, Pinned: []string{"search_tools"}}, "search_tools fs__read fs__write web__get", "fs__read fs__write web__get", ""},
-		"names that are not there":    {surface.Config{Force: surface.Discovery, Pinned: []string{"zip.pack", "fs.read"}, DirectModules: []string{"mail"}}, five + " fs__read", "fs__read", "mail zip.pack"},
+		"direct": {
+			surface.Config{Force: surface.Direct}, "fs__read fs__write web__get", "fs__read fs__write web__get", "",
+		},
+		"direct with primitives": {
+			surface.Config{Force: surface.Direct, Primitives: []string{"ask_user", "run_parallel"}},
+			"run_parallel ask_user fs__read fs__write web__get", "fs__read fs__write web__get", "",
+		},
+		"compact": {
+			surface.Config{Force: surface.CompactDirect}, "get_tool execute_tool fs__read fs__write web__get", "", "",
+		},
+		"compact with a pin": {
+			surface.Config{Force: surface.CompactDirect, Pinned: []string{"fs.write"}},
+			"get_tool execute_tool fs__read fs__write web__get", "fs__write", "",
+		},
+		"compact with a module": {
+			surface.Config{
+				Force: surface.CompactDirect, DirectModules: []string{"web"},
+				Primitives: []string{"context_builder.ask_user"},
+			},
+			"get_tool execute_tool ask_user fs__read fs__write web__get", "web__get", "",
+		},
+		"discovery": {surface.Config{Force: surface.Discovery}, five, "", ""},
+		"discovery with a short name": {
+			surface.Config{Force: surface.Discovery, Pinned: []string{"Fetch"}}, five + " web__get", "web__get", "",
+		},
+		"discovery with a module": {
+			surface.Config{Force: surface.Discovery, DirectModules: []string{"fs"}, Pinned: []string{"fs.read"}},
+			five + " fs__read fs__write", "fs__read fs__write", "",
+		},
+		"discovery with primitives": {
+			surface.Config{Force: surface.Discovery, Primitives: []string{"run_parallel", "not_built"}}, five + " run_parallel",
+			"", "",
+		},
+		"no primitives": {
+			surface.Config{Force: surface.Discovery, Primitives: []string{"run_parallel"}, NoPrimitives: true}, five, "", "",
+		},
+		"a control tool pinned": {
+			surface.Config{Force: surface.Direct, Pinned: []string{"search_tools"}}, "search_tools fs__read fs__write web__get",
+			"fs__read fs__write web__get", "",
+		},
+		"names that are not there": {
+			surface.Config{Force: surface.Discovery, Pinned: []string{"zip.pack", "fs.read"}, DirectModules: []string{"mail"}},
+			five + " fs__read", "fs__read", "mail zip.pack",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := surface.New(items, control(), c.cfg)
@@ -66,15 +100,18 @@ func TestWhatIsShown(t *testing.T) {
 				t.Errorf("whole are %q, want %q", got, c.whole)
 			}
 			if got := strings.Join(p.Unmatched, " "); got != c.lost {
-				t.Errorf("not there are %q, want %q", got, c.lost)
+				t.Errorf("unmatched are %q, want %q", got, c.lost)
 			}
 		})
 	}
 }
 
 func TestTokensAddUp(t *testing.T) {
+	t.Parallel()
 	items, count := many(40), func(e surface.Entry) int { return len(e.Definition()) }
-	p := surface.New(items, control(), surface.Config{Force: surface.Direct, Primitives: []string{"ask_user"}, Tokens: func(text []byte) int { return len(text) }})
+	p := surface.New(items, control(), surface.Config{
+		Force: surface.Direct, Primitives: []string{"ask_user"}, Tokens: func(text []byte) int { return len(text) },
+	})
 	sum := 0
 	for i, e := range p.Shown {
 		if p.PerTool[i].Tokens != count(e) {
@@ -82,19 +119,23 @@ func TestTokensAddUp(t *testing.T) {
 		}
 		sum += count(e)
 	}
-	if p.ToolTokens != sum || p.ShownTokens != sum || p.CompactTokens != 41*30 || len(p.PerTool) != 41 || p.PerTool[0].Name != "context_builder.ask_user" {
-		t.Errorf("%d and %d tokens of %d, %d compact, for %d tools", p.ToolTokens, p.ShownTokens, sum, p.CompactTokens, len(p.PerTool))
+	if p.ToolTokens != sum || p.ShownTokens != sum || p.CompactTokens != 41*30 {
+		t.Errorf("%d and %d tokens of %d, %d compact", p.ToolTokens, p.ShownTokens, sum, p.CompactTokens)
 	}
-	// The rule of thumb: {"type": "function", "function": {"name": "a__b",
+	if len(p.PerTool) != 41 || p.PerTool[0].Name != "context_builder.ask_user" {
+		t.Errorf("%d tools, the first %s", len(p.PerTool), p.PerTool[0].Name)
+	}
+	// Without a tokenizer: {"type": "function", "function": {"name": "a__b",
 	// "description": "Dörrt.", "parameters": {"type": "object"}}} has 114
-	// characters when ö is written as \u00f6.
+	// characters with ö as \u00f6.
 	p = surface.New([]surface.Item{item("a.b", "Dörrt.", anyObject)}, nil, surface.Config{})
 	if p.ToolTokens != 114/4 {
 		t.Errorf("counted %d tokens", p.ToolTokens)
 	}
 }
 
-func TestPlanIsTheSameToTheByte(t *testing.T) {
+func TestEqualInputGivesEqualBytes(t *testing.T) {
+	t.Parallel()
 	plan := func(pinned, modules []string) []byte {
 		items := many(300) // new pointers every time
 		for i := range items {
@@ -104,7 +145,8 @@ func TestPlanIsTheSameToTheByte(t *testing.T) {
 			}
 			items[i].Tool.Spec.Input, _ = json.Marshal(schema)
 		}
-		data, err := json.Marshal(surface.New(items, control(), surface.Config{Window: 20_000, Pinned: pinned, DirectModules: modules}))
+		cfg := surface.Config{Window: 20_000, Pinned: pinned, DirectModules: modules}
+		data, err := json.Marshal(surface.New(items, control(), cfg))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,66 +154,90 @@ func TestPlanIsTheSameToTheByte(t *testing.T) {
 	}
 	first := plan([]string{"mod0.tool000", "x.lost", "w.lost"}, []string{"mod2", "mod10"})
 	for range 20 {
-		if again := plan([]string{"w.lost", "x.lost", "mod0.tool000"}, []string{"mod10", "mod2"}); string(again) != string(first) {
+		again := plan([]string{"w.lost", "x.lost", "mod0.tool000"}, []string{"mod10", "mod2"})
+		if string(again) != string(first) {
 			t.Fatal(cmp.Diff(string(first), string(again)))
 		}
 	}
-	if !strings.Contains(string(first), `"mode":"discovery"`) || !strings.Contains(string(first), `"unmatched":["w.lost","x.lost"]`) {
-		t.Errorf("planned %.300s", first)
+	for _, want := range []string{`"mode":"discovery"`, `"unmatched":["w.lost","x.lost"]`} {
+		if !strings.Contains(string(first), want) {
+			t.Errorf("planned %.300s, without %s", first, want)
+		}
 	}
 }
 
-func TestCatalogIsTold(t *testing.T) {
-	items := []surface.Item{item("b.x", "X.", anyObject), item("b.y", "Y.", anyObject), item("c.x", "X.", anyObject), item("a.x", "X.", anyObject)}
+func TestDescriptionsListTheCatalog(t *testing.T) {
+	t.Parallel()
+	items := []surface.Item{
+		item("b.x", "X.", anyObject), item("b.y", "Y.", anyObject),
+		item("c.x", "X.", anyObject), item("a.x", "X.", anyObject),
+	}
 	p := surface.New(items, control(), surface.Config{Force: surface.Discovery})
+	const listing = "4 tools in 3 categories: b (2), a (1), c (1)."
 	for _, name := range []string{"search_tools", "list_categories"} {
-		if text := entry(t, p, name).Description; !strings.Contains(text, "4 tools in 3 categories: b (2), a (1), c (1).") || strings.Contains(text, "{{") {
+		text := entry(t, p, name).Description
+		if !strings.Contains(text, listing) || strings.Contains(text, "{{") {
 			t.Errorf("%s says %q", name, text)
 		}
 	}
 	p = surface.New(nil, control(), surface.Config{Force: surface.Discovery})
 	if text := entry(t, p, "search_tools").Description; !strings.Contains(text, "There are no tools to find.") {
-		t.Errorf("of nothing it says %q", text)
+		t.Errorf("without tools it says %q", text)
 	}
+}
 
-	var crowd []surface.Item
+// crowd returns 999 tools in 500 categories.
+func crowd(description string) []surface.Item {
+	var out []surface.Item
 	for i := range 500 {
 		for j := range 1 + i%3 {
-			crowd = append(crowd, item(fmt.Sprintf("category-of-things-%03d.tool%d", i, j), "Does.", anyObject))
+			out = append(out, item(fmt.Sprintf("category-of-things-%03d.tool%d", i, j), description, anyObject))
 		}
 	}
-	p = surface.New(crowd, control(), surface.Config{Force: surface.Discovery})
+	return out
+}
+
+func TestLargeCatalogIsListedWithinTheSizeOfTheSet(t *testing.T) {
+	t.Parallel()
+	p := surface.New(crowd("Does."), control(), surface.Config{Force: surface.Discovery})
 	if size := len(array(t, p)); size > 6_000 || size < 5_500 {
 		t.Errorf("the set has %d bytes", size)
 	}
 	text := entry(t, p, "search_tools").Description
 	_, rest, ok := strings.Cut(text, ", … and ")
 	more, _ := strconv.Atoi(strings.Fields(rest)[0])
-	if named := strings.Count(text, "category-of-things-"); !ok || more+named != 500 || named < 20 || !strings.Contains(text, "999 tools in 500 categories: category-of-things-002 (3), category-of-things-005 (3)") {
+	if named := strings.Count(text, "category-of-things-"); !ok || more+named != 500 || named < 20 {
 		t.Errorf("%d categories are named and %d are more: %s", named, more, text)
+	}
+	const listing = "999 tools in 500 categories: category-of-things-002 (3), category-of-things-005 (3)"
+	if !strings.Contains(text, listing) {
+		t.Errorf("search_tools says %q", text)
 	}
 	if brief := entry(t, p, "list_categories").Description; len(brief) > 250 || !strings.Contains(brief, "… and ") {
 		t.Errorf("list_categories says %q", brief)
 	}
 
-	// However much is pinned beside it, the listing does not vanish.
-	for i := range crowd {
-		crowd[i].Tool.Spec.Description = strings.Repeat("long ", 40)
-	}
-	p = surface.New(crowd, control(), surface.Config{Force: surface.Discovery, DirectModules: []string{"category-of-things-002", "category-of-things-005", "category-of-things-008", "category-of-things-011"}})
+	// The listing does not vanish, however many tools are shown whole beside it.
+	p = surface.New(crowd(strings.Repeat("long ", 40)), control(), surface.Config{
+		Force: surface.Discovery,
+		DirectModules: []string{
+			"category-of-things-002", "category-of-things-005", "category-of-things-008", "category-of-things-011",
+		},
+	})
 	if text := entry(t, p, "search_tools").Description; strings.Count(text, "category-of-things-") < 5 {
-		t.Errorf("beside much else it says %q", text)
+		t.Errorf("beside long entries it says %q", text)
 	}
 }
 
-func TestMCPTakesTheCheapest(t *testing.T) {
+func TestMCPClientGetsTheCheapestMode(t *testing.T) {
+	t.Parallel()
 	items := []surface.Item{item("a.b", "Does. "+strings.Repeat("word ", 300), anyObject)}
 	small := surface.Config{Window: 1_000}
 	if p := surface.New(items, control(), small); p.Mode != surface.CompactDirect || p.ShownTokens > p.ToolTokens {
-		t.Fatalf("the case is of no use: %s, %d of %d", p.Mode, p.ShownTokens, p.ToolTokens)
+		t.Fatalf("the case tests nothing: %s, %d of %d", p.Mode, p.ShownTokens, p.ToolTokens)
 	}
 	items = append(items, item("a.c", "Does.", anyObject))
-	var tiny []surface.Item // too many for the budget, and yet less than the five
+	var tiny []surface.Item // more than the budget, but less than the discovery tools
 	for i := range 9 {
 		tiny = append(tiny, item(fmt.Sprintf("a.t%d", i), "Does.", anyObject))
 	}
@@ -179,10 +245,12 @@ func TestMCPTakesTheCheapest(t *testing.T) {
 		items []surface.Item
 		want  surface.Mode
 	}{
-		"compact is cheaper":    {items, surface.CompactDirect},
-		"compact is dearer":     {[]surface.Item{item("a.b", "Does "+strings.Repeat("a", 700), anyObject)}, surface.Direct},
-		"discovery is dearer":   {tiny, surface.Direct},
-		"discovery is the best": {many(100), surface.Discovery},
+		"compact costs less": {items, surface.CompactDirect},
+		"compact costs more": {
+			[]surface.Item{item("a.b", "Does "+strings.Repeat("a", 700), anyObject)}, surface.Direct,
+		},
+		"discovery costs more":  {tiny, surface.Direct},
+		"discovery costs least": {many(100), surface.Discovery},
 	} {
 		cfg := small
 		cfg.ForMCP = true
@@ -190,13 +258,16 @@ func TestMCPTakesTheCheapest(t *testing.T) {
 		if p.Mode != c.want || p.ShownTokens > p.ToolTokens || p.Forced {
 			t.Errorf("%s: %s, %d tokens of %d: %s", name, p.Mode, p.ShownTokens, p.ToolTokens, p.Reason)
 		}
-		if dearer := p.Mode == surface.Direct; dearer != strings.Contains(p.Reason, "so direct") || len(p.WouldChange) == 0 || dearer && strings.HasPrefix(p.WouldChange[0], "direct") {
+		rejected := p.Mode == surface.Direct
+		if rejected != strings.Contains(p.Reason, "so direct") || len(p.WouldChange) == 0 ||
+			rejected && strings.HasPrefix(p.WouldChange[0], "direct") {
 			t.Errorf("%s: %q, %q", name, p.Reason, p.WouldChange)
 		}
 	}
 }
 
-func TestWouldChange(t *testing.T) {
+func TestWouldChangeIsTrue(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{1, 9, 60, 200} {
 		for _, window := range []int{500, 8_000, 40_000, 400_000} {
 			items := many(n)

@@ -7,53 +7,53 @@ import (
 	"callgate/tool"
 )
 
-// Planner makes plans, and remembers: the plan when nothing changed, and the
-// rendering and the size of each tool when something did. The zero value is
-// ready.
+// Planner makes plans and caches them: the plan if nothing changed, and the
+// rendering and size of each tool if something did. The zero value is ready to
+// use.
 //
 // # Law
 //
-// It is safe for concurrent use. The lock is held for single look-ups, never
-// while a tool is rendered: of two that plan the same at once both do the
-// work, with the same outcome, and the first one's plan is kept.
+// A planner is safe for concurrent use. It holds its lock only for lookups, never
+// while it renders a tool: if two callers plan the same at once, both do the work
+// with the same result, and the first plan is cached.
 //
-// The generation is the caller's, and only grows; a published tool is
-// immutable, so its pointer stands for what it renders to, together with the
-// wire name and the tokenizer it was last rendered for.
-// Memory is bounded by what the present generation and the one before it have
-// shown: a new generation forgets all plans, and every tool that the last one
-// did not use. A plan for a generation that is past is made and not kept.
+// The generation comes from the caller and only grows. A published tool is
+// immutable, so the key of a rendering is the tool's pointer, the wire name and
+// the tokenizer. The cache covers only the current generation and the one before:
+// a new generation drops all plans, and every tool that the last one did not use.
+// A plan for an older generation is made but not cached.
 type Planner struct {
 	mu         sync.Mutex
 	generation uint64
-	plans      []cachedPlan // the one used last at the end
+	plans      []cachedPlan // the most recently used at the end
 	now, last  map[*tool.Tool]*rendered
 }
 
-// maxPlans is how many plans of a generation are kept: readers differ in what
+// maxPlans limits the cached plans of a generation: readers differ in the tools
 // they may see and in their windows, and most ask again and again.
 const maxPlans = 32
 
-// cachedPlan is a plan with what it was made from.
+// cachedPlan is a plan with its inputs.
 type cachedPlan struct {
 	items, control []Item
 	cfg            Config
 	plan           *Plan
 }
 
-// Plan returns the plan for some tools as [New] describes it: the very same
-// one when the generation, the items, the control tools and the configuration
-// are what they were.
+// Plan returns the plan that [New] describes. If the generation, the items, the
+// control tools and the configuration are unchanged, it returns the same plan.
 func (p *Planner) Plan(generation uint64, items, control []Item, cfg Config) *Plan {
 	if plan := p.find(generation, items, control, &cfg); plan != nil {
 		return plan
 	}
-	d := &planBuilder{renderer: &renderer{planner: p, generation: generation, tokens: cfg.Tokens, tokenizer: cfg.Tokenizer},
-		cfg: &cfg, items: items, control: control, catalog: newCatalog(items)}
-	return p.store(generation, items, control, cfg, d.plan())
+	b := &planBuilder{
+		renderer: &renderer{planner: p, generation: generation, tokens: cfg.Tokens, tokenizer: cfg.Tokenizer},
+		cfg:      &cfg, items: items, control: control, catalog: newCatalog(items),
+	}
+	return p.store(generation, items, control, cfg, b.plan())
 }
 
-// find returns a kept plan, and turns the memory over for a new generation.
+// find returns a cached plan. It drops the old plans when a generation is new.
 func (p *Planner) find(generation uint64, items, control []Item, cfg *Config) *Plan {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +74,7 @@ func (p *Planner) find(generation uint64, items, control []Item, cfg *Config) *P
 	return nil
 }
 
-// store remembers a plan, and returns the one to use.
+// store caches a plan, and returns the one to use.
 func (p *Planner) store(generation uint64, items, control []Item, cfg Config, plan *Plan) *Plan {
 	if cfg.Tokens != nil && cfg.Tokenizer == "" {
 		return plan
@@ -82,7 +82,8 @@ func (p *Planner) store(generation uint64, items, control []Item, cfg Config, pl
 	if first := p.find(generation, items, control, &cfg); first != nil {
 		return first
 	}
-	cfg.DirectModules, cfg.Pinned, cfg.Primitives = slices.Clone(cfg.DirectModules), slices.Clone(cfg.Pinned), slices.Clone(cfg.Primitives)
+	cfg.DirectModules, cfg.Pinned = slices.Clone(cfg.DirectModules), slices.Clone(cfg.Pinned)
+	cfg.Primitives = slices.Clone(cfg.Primitives)
 	k := cachedPlan{slices.Clone(items), slices.Clone(control), cfg, plan}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,8 +97,8 @@ func (p *Planner) store(generation uint64, items, control []Item, cfg Config, pl
 	return plan
 }
 
-// cached returns a tool's rendering under a wire name, as a tokenizer counts
-// it, if that is the one remembered.
+// cached returns the cached rendering of a tool, if it is for this wire name and
+// tokenizer.
 func (p *Planner) cached(generation uint64, item Item, tokenizer string) *rendered {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,7 +114,7 @@ func (p *Planner) cached(generation uint64, item Item, tokenizer string) *render
 	return r
 }
 
-// cache keeps a tool's rendering.
+// cache stores a tool's rendering.
 func (p *Planner) cache(generation uint64, t *tool.Tool, r *rendered) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"callgate/internal/agent/surface"
 )
 
-func TestPlannerRemembers(t *testing.T) {
+func TestPlannerCachesPlansAndRenderings(t *testing.T) {
+	t.Parallel()
 	counted := 0
 	cfg := surface.Config{Force: surface.Discovery, Tokenizer: "bytes", Tokens: func(text []byte) int {
 		counted++
@@ -40,7 +41,7 @@ func TestPlannerRemembers(t *testing.T) {
 		t.Errorf("a new generation of the same tools: %d counted", counted)
 	}
 	if old := plan(1); old.ToolTokens != second.ToolTokens || !bytes.Equal(array(t, old), array(t, second)) {
-		t.Errorf("a generation that is past is planned otherwise")
+		t.Errorf("the plan for an older generation differs")
 	}
 
 	renamed := items[4].Wire
@@ -52,15 +53,16 @@ func TestPlannerRemembers(t *testing.T) {
 
 	cfg.Tokenizer = ""
 	if p := plan(2); p == plan(2) || counted < 50 {
-		t.Errorf("a tokenizer without a name was remembered: %d counted", counted)
+		t.Errorf("the counts of a tokenizer without a name were cached: %d counted", counted)
 	}
 	cfg.Tokenizer = "other"
 	if plan(2); counted < 50 {
-		t.Errorf("another tokenizer's counts were taken: %d counted", counted)
+		t.Errorf("another tokenizer's counts were used: %d counted", counted)
 	}
 }
 
-func TestPlannerForgetsWhatIsGone(t *testing.T) {
+func TestPlannerDropsToolsOfOldGenerations(t *testing.T) {
+	t.Parallel()
 	counted := 0
 	cfg := surface.Config{Tokenizer: "bytes", Tokens: func(text []byte) int { counted++; return len(text) / 4 }}
 	items := many(10)
@@ -74,7 +76,8 @@ func TestPlannerForgetsWhatIsGone(t *testing.T) {
 	}
 }
 
-func TestPlannerForMany(t *testing.T) {
+func TestPlannerServesConcurrentCallers(t *testing.T) {
+	t.Parallel()
 	items, five := many(60), control()
 	want := surface.New(items, five, surface.Config{Window: 20_000})
 	var planner surface.Planner

@@ -9,48 +9,47 @@ import (
 	"callgate/tool"
 )
 
-// pruner writes a schema as a model is shown it:
+// pruner writes a schema in the form that a model sees:
 //
 //   - compact, in the author's order, and always of type object;
-//   - without hidden parameters, nor anything that would then demand or point
-//     to one: a name in required, a branch that is about nothing else, a $ref
-//     into its schema;
-//   - without titles that only repeat the name of what they title.
+//   - without hidden parameters, and without what would require or point to one:
+//     a name in required, a branch about nothing else, a $ref into its schema;
+//   - without titles that only repeat a name.
 //
-// What is accepted does not change: calls are checked against the schema as it
-// was published.
+// Calls are still checked against the published schema, so the accepted arguments
+// do not change.
 type pruner struct {
 	jsonDocument
-	out    []byte
-	hides  bool // somewhere in this schema a parameter is hidden
-	titled string
+	out      []byte
+	hides    bool // whether a parameter in this schema may be hidden
+	toolName string
 }
 
-// Schema is a tool's input schema as a model is shown it: what is marked hidden
-// is left out, and accepted all the same.
+// Schema returns a tool's input schema in the form that a model sees. Parameters
+// marked hidden are left out, but still accepted.
 func Schema(t *tool.Tool) json.RawMessage {
 	return new(pruner).shown(t.Spec.Input, t.ID.Name)
 }
 
-// shown is the schema of a tool of that name. One that is not a JSON object
-// says nothing, and is shown as an open one.
+// shown returns the pruned schema of a tool. A schema that is not a JSON object is
+// shown as an open object.
 func (p *pruner) shown(input []byte, toolName string) json.RawMessage {
 	if !p.read(input) || p.nodes[0].kind != '{' {
 		return json.RawMessage(openObject)
 	}
-	p.out, p.titled = p.out[:0], toolName
+	p.out, p.toolName = p.out[:0], toolName
 	p.hides = bytes.Contains(input, []byte(hiddenMark)) || bytes.Contains(input, []byte(`\u`))
 	p.root()
 	if !utf8.Valid(p.out) {
 		p.out = bytes.ToValidUTF8(p.out, []byte("\uFFFD"))
 	}
 	if bytes.Equal(p.out, input) {
-		return input // as most are: nothing to keep twice
+		return input // most are; this saves a copy
 	}
 	return bytes.Clone(p.out)
 }
 
-// compact is a JSON value without the spaces between its parts.
+// compact returns a JSON value without spaces between its parts.
 func (p *pruner) compact(text []byte) ([]byte, bool) {
 	if !p.read(text) {
 		return nil, false
@@ -60,7 +59,7 @@ func (p *pruner) compact(text []byte) ([]byte, bool) {
 	return bytes.ToValidUTF8(p.out, []byte("\uFFFD")), true
 }
 
-// root writes the whole schema: an object, whatever it says of its type.
+// root writes the whole schema, with type object whatever its own type says.
 func (p *pruner) root() {
 	kind := p.member(0, "type")
 	typed := kind >= 0 && string(p.raw(kind)) == `"object"`
@@ -74,22 +73,23 @@ func (p *pruner) root() {
 	p.out = append(p.out, '}')
 }
 
-// titlesTool reports whether the title is only the tool's name, perhaps with
-// the word that generators put behind it.
+// titlesTool reports whether a title is only the tool's name, perhaps with a suffix
+// that generators append.
 func (p *pruner) titlesTool(v int) bool {
 	if p.nodes[v].kind != '"' {
 		return false
 	}
 	title := p.str(v)
-	for _, behind := range [...]string{"", "arguments", "args", "input", "params", "parameters", "schema"} {
-		if n := len(title) - len(behind); n > 0 && repeats(title[n:], behind) && repeats(title[:n], p.titled) {
+	for _, suffix := range [...]string{"", "arguments", "args", "input", "params", "parameters", "schema"} {
+		n := len(title) - len(suffix)
+		if n > 0 && repeats(title[n:], suffix) && repeats(title[:n], p.toolName) {
 			return true
 		}
 	}
 	return false
 }
 
-// data writes a value as it is.
+// data writes a value unchanged.
 func (p *pruner) data(i int) {
 	switch n := p.nodes[i]; n.kind {
 	case '{':
@@ -111,21 +111,21 @@ func (p *pruner) data(i int) {
 	}
 }
 
-// comma separates, unless this is the first.
+// comma writes a separator, except before the first element.
 func (p *pruner) comma() {
 	if c := p.out[len(p.out)-1]; c != '{' && c != '[' {
 		p.out = append(p.out, ',')
 	}
 }
 
-// key begins a member.
+// key writes the key of a member.
 func (p *pruner) key(k int) {
 	p.comma()
 	p.out = append(append(p.out, p.raw(k)...), ':')
 }
 
-// schema writes a subschema: the one of a name, where it has one. hidden are
-// the parameters that are not shown of the object it describes.
+// schema writes a subschema. name is its property name, if it has one; hidden lists
+// the hidden parameters of the object it describes.
 func (p *pruner) schema(i int, name string, hidden []string) {
 	if p.nodes[i].kind != '{' {
 		p.data(i)
@@ -136,11 +136,11 @@ func (p *pruner) schema(i int, name string, hidden []string) {
 	p.out = append(p.out, '}')
 }
 
-// fresh writes a subschema of another place in the arguments, which has
-// hidden parameters of its own.
+// fresh writes a subschema of another value in the arguments, which has hidden
+// parameters of its own.
 func (p *pruner) fresh(i int, name string) { p.schema(i, name, p.hidden(i, nil)) }
 
-// body writes the members of a schema, but for those that skip names.
+// body writes the members of a schema, except those that skip selects.
 func (p *pruner) body(i int, name string, hidden []string, skip func(key []byte, v int) bool) {
 	for k, v := range p.members(i) {
 		key := p.str(k)
@@ -155,7 +155,7 @@ func (p *pruner) body(i int, name string, hidden []string, skip func(key []byte,
 	}
 }
 
-// keyword writes the value of one keyword, and reports whether it is to stay.
+// keyword writes the value of one keyword, and reports whether the keyword stays.
 func (p *pruner) keyword(key []byte, v int, name string, hidden []string) bool {
 	switch string(key) {
 	case hiddenMark:
@@ -189,8 +189,8 @@ func (p *pruner) keyword(key []byte, v int, name string, hidden []string) bool {
 	return true
 }
 
-// repeats reports whether a title says no more than the name: the same
-// letters, whatever their case and what stands between the words.
+// repeats reports whether a title only repeats a name: the same letters, regardless
+// of case and separators.
 func repeats(title []byte, name string) bool {
 	i, j := 0, 0
 	for {
@@ -213,7 +213,7 @@ func repeats(title []byte, name string) bool {
 
 func separates(c byte) bool { return c == '_' || c == '-' || c == ' ' || c == '.' }
 
-// named writes a map from names to schemas, without the hidden.
+// named writes a map from names to schemas, without the hidden ones.
 func (p *pruner) named(i int, hidden []string) {
 	if p.nodes[i].kind != '{' {
 		p.data(i)
@@ -231,8 +231,8 @@ func (p *pruner) named(i int, hidden []string) {
 	p.out = append(p.out, '}')
 }
 
-// without writes a list of names without the hidden, and reports whether it
-// still says something.
+// without writes a list of names without the hidden ones, and reports whether it is
+// still useful.
 func (p *pruner) without(i int, hidden []string) bool {
 	if len(hidden) == 0 || p.nodes[i].kind != '[' {
 		p.data(i)
@@ -253,7 +253,7 @@ func (p *pruner) without(i int, hidden []string) bool {
 	return left > 0 || dropped == 0
 }
 
-// dependencies writes what the presence of a parameter demands.
+// dependencies writes what the presence of a parameter requires.
 func (p *pruner) dependencies(i int, hidden []string) bool {
 	if p.nodes[i].kind != '{' {
 		p.data(i)
@@ -281,9 +281,9 @@ func (p *pruner) dependencies(i int, hidden []string) bool {
 	return !p.emptied(start, i)
 }
 
-// inPlace writes a schema, or a list of them, that speaks of the same object
-// as the one it stands in. What only spoke of hidden parameters goes: an empty
-// branch would say that anything is right, and an empty "not" that nothing is.
+// inPlace writes a schema, or a list of schemas, that applies to the same object as
+// the schema around it. A branch that is only about hidden parameters is dropped:
+// an empty branch would accept anything, and an empty "not" nothing.
 func (p *pruner) inPlace(i int, hidden []string) bool {
 	start := len(p.out)
 	if p.nodes[i].kind != '[' {
@@ -304,14 +304,15 @@ func (p *pruner) inPlace(i int, hidden []string) bool {
 	return !p.emptied(start, i)
 }
 
-// emptied reports whether what was written from start on is empty, and was not
-// as the author wrote it.
+// emptied reports whether the container written from start on is empty, although the
+// author's was not.
 func (p *pruner) emptied(start, i int) bool {
-	return len(p.out)-start == len("{}") && (p.nodes[i].kind == '{' || p.nodes[i].kind == '[') && int(p.nodes[i].next) > i+1
+	isContainer := p.nodes[i].kind == '{' || p.nodes[i].kind == '['
+	return len(p.out)-start == len("{}") && isContainer && int(p.nodes[i].next) > i+1
 }
 
-// elsewhere writes the schema, the schemas in a list, or those under patterns,
-// of other places in the arguments.
+// elsewhere writes a schema, a list of schemas, or schemas under patterns, that
+// apply to other values in the arguments.
 func (p *pruner) elsewhere(keyword string, i int) {
 	switch {
 	case keyword == "patternProperties" && p.nodes[i].kind == '{':

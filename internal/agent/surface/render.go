@@ -9,23 +9,22 @@ import (
 )
 
 const (
-	maxExamples = 2   // examples that a description is given
-	maxExample  = 600 // bytes; a longer one costs more than it teaches
+	maxExamples = 2   // examples in a description
+	maxExample  = 600 // bytes of an example; a longer one costs more than it teaches
 )
 
-// openObject is the schema of a tool whose parameters are not told: any
-// object will do.
+// openObject is the schema of a tool whose parameters are not shown: any object.
 const openObject = `{"type":"object"}`
 
-// rendered is a tool shown whole, and its size; and for what.
+// rendered is a tool shown whole, with its size and the key of the cache.
 type rendered struct {
 	Entry
 	tokens    int
-	wire      string // as the item had it
+	wire      string // the item's
 	tokenizer string
 }
 
-// renderer shows tools whole. It is of one plan, and reuses its buffers.
+// renderer renders tools whole. It belongs to one plan and reuses its buffers.
 type renderer struct {
 	planner    *Planner
 	generation uint64
@@ -36,15 +35,15 @@ type renderer struct {
 	text   []byte // a definition
 }
 
-// full shows an item whole.
+// full renders an item whole.
 func (r *renderer) full(item Item) *rendered {
 	if item.Tool == nil {
 		return &rendered{Entry: Entry{Name: item.Wire, Schema: json.RawMessage(openObject)}, tokens: fallbackTokens}
 	}
-	keep := r.tokens == nil || r.tokenizer != ""
-	if keep {
-		if old := r.planner.cached(r.generation, item, r.tokenizer); old != nil {
-			return old
+	cacheable := r.tokens == nil || r.tokenizer != ""
+	if cacheable {
+		if cached := r.planner.cached(r.generation, item, r.tokenizer); cached != nil {
+			return cached
 		}
 	}
 	spec := &item.Tool.Spec
@@ -53,14 +52,14 @@ func (r *renderer) full(item Item) *rendered {
 		Description: r.description(spec),
 		Schema:      r.pruner.shown(spec.Input, item.Tool.ID.Name),
 	}
-	made := &rendered{e, r.count(e), item.Wire, r.tokenizer}
-	if keep {
-		r.planner.cache(r.generation, item.Tool, made)
+	out := &rendered{e, r.count(e), item.Wire, r.tokenizer}
+	if cacheable {
+		r.planner.cache(r.generation, item.Tool, out)
 	}
-	return made
+	return out
 }
 
-// description is a tool's description with its first examples.
+// description returns a tool's description with its first examples.
 func (r *renderer) description(spec *tool.Spec) string {
 	text := strings.ToValidUTF8(spec.Description, "\uFFFD")
 	if len(spec.Examples) == 0 {
@@ -82,8 +81,8 @@ func (r *renderer) description(spec *tool.Spec) string {
 	return string(b)
 }
 
-// compactEntry shows an item by name and one line. As JSON it takes at most
-// 100 bytes beside these two.
+// compactEntry renders an item by name and one line. Its JSON takes at most 100
+// bytes beside these two.
 func compactEntry(item Item) Entry {
 	e := Entry{Name: wire(item), Schema: json.RawMessage(openObject)}
 	if item.Tool != nil {
@@ -92,7 +91,7 @@ func compactEntry(item Item) Entry {
 	return e
 }
 
-// wire is the name that the API sees.
+// wire returns the name for the model API.
 func wire(item Item) string {
 	if item.Wire == "" && item.Tool != nil {
 		return tool.WireName(item.Tool.ID.Dotted())
@@ -100,7 +99,7 @@ func wire(item Item) string {
 	return item.Wire
 }
 
-// count is what a model pays for an entry.
+// count returns the tokens of an entry.
 func (r *renderer) count(e Entry) int {
 	r.text = e.append(r.text[:0])
 	if r.tokens != nil {
@@ -109,8 +108,8 @@ func (r *renderer) count(e Entry) int {
 	return pythonJSONLen(r.text) / bytesPerToken
 }
 
-// Definition is the function object of the OpenAI-compatible API, as it is
-// counted and sent: compact JSON.
+// Definition returns the function object of the OpenAI-compatible API in compact
+// JSON, as it is counted and sent.
 func (e Entry) Definition() []byte { return e.append(nil) }
 
 func (e Entry) append(b []byte) []byte {

@@ -5,12 +5,12 @@ import (
 	"unicode"
 )
 
-// maxFeedback bounds what a human's words may add to a model's context.
+// maxFeedback is the most characters of feedback that reach a model.
 const maxFeedback = 500
 
-// FenceFeedback prepares a human's feedback for a model: no control characters, a
-// bounded length, and fenced so that it reads as quoted text, not as
-// instructions of the kernel's own.
+// FenceFeedback prepares a human's feedback for a model. It removes control
+// characters, limits the length, and quotes the text so that a model does not
+// read it as instructions from the kernel.
 func FenceFeedback(feedback string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {

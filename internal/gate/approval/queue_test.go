@@ -18,7 +18,7 @@ import (
 
 const key = "the-human's-key-for-tests"
 
-// open opens a queue on a real store.
+// open opens a queue on a SQLite store.
 func open(t *testing.T, path string, opts approval.Options, hooks approval.Hooks) *approval.Queue {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), path)
@@ -31,10 +31,16 @@ func open(t *testing.T, path string, opts approval.Options, hooks approval.Hooks
 	return q
 }
 
-func request(id string, patience time.Duration) approval.Request {
-	call := tool.Call{ID: "c" + id, Name: "t.x", Tool: tool.ID{Namespace: "t", Name: "x"}, Args: json.RawMessage(`{"n":1}`),
-		Principal: tool.Principal{Session: "s1"}}
-	return approval.Request{ID: id, Call: call, Workspace: "/w", Reason: "to test", AskedAt: time.Now(), Deadline: time.Now().Add(patience)}
+// request returns a request of the session s1 that expires after wait.
+func request(id string, wait time.Duration) approval.Request {
+	return approval.Request{
+		ID: id,
+		Call: tool.Call{
+			ID: "c" + id, Name: "t.x", Tool: tool.ID{Namespace: "t", Name: "x"},
+			Args: json.RawMessage(`{"n":1}`), Principal: tool.Principal{Session: "s1"},
+		},
+		Workspace: "/w", Reason: "to test", AskedAt: time.Now(), Deadline: time.Now().Add(wait),
+	}
 }
 
 func ok(t testing.TB, err error) {
@@ -46,7 +52,8 @@ func ok(t testing.TB, err error) {
 
 var human = approval.Credential{Key: key, By: "ada", PID: 42}
 
-func TestSilenceIsADenial(t *testing.T) {
+func TestUnansweredRequestExpires(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var settled []approval.State
 		q := open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{}, approval.Hooks{
@@ -68,7 +75,8 @@ func TestSilenceIsADenial(t *testing.T) {
 	})
 }
 
-func TestPendingOutlivesTheDesk(t *testing.T) {
+func TestPendingRequestsSurviveARestart(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "a.db")
 		first := open(t, path, approval.Options{}, approval.Hooks{})
@@ -90,6 +98,7 @@ func TestPendingOutlivesTheDesk(t *testing.T) {
 }
 
 func TestFirstAnswerWins(t *testing.T) {
+	t.Parallel()
 	q := open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{}, approval.Hooks{})
 	ok(t, q.Submit(t.Context(), request("a1", time.Hour)))
 	var wg sync.WaitGroup
@@ -112,7 +121,7 @@ func TestFirstAnswerWins(t *testing.T) {
 	}
 }
 
-// family is who started whom.
+// family maps a process to the one that started it.
 type family map[int]int
 
 func (f family) Descends(pid, from int) bool {
@@ -125,71 +134,106 @@ func (f family) Descends(pid, from int) bool {
 }
 
 func TestWhoMayAnswer(t *testing.T) {
+	t.Parallel()
 	const kernel, toolChild, asker, askersChild, stranger = 100, 101, 200, 201, 300
 	tree := family{kernel: 1, toolChild: kernel, asker: 1, askersChild: asker, stranger: 1}
+	const noKey, insideKernel, insideSession = "human's key", "inside the kernel", "session that asked"
+	withKey := func(pid int) approval.Credential { return approval.Credential{Key: key, PID: pid} }
+	program := func(pid int) approval.Requester { return approval.Requester{PID: pid} }
+	person := func(pid int) approval.Requester { return approval.Requester{PID: pid, Human: true} }
 	for _, c := range []struct {
 		name  string
 		who   approval.Credential
 		asker approval.Requester
-		why   string // "" for yes
+		want  string // part of the refusal; empty if the answer counts
 	}{
-		{"the user elsewhere", approval.Credential{Key: key, PID: stranger}, approval.Requester{PID: asker}, ""},
-		{"without a key", approval.Credential{PID: stranger}, approval.Requester{PID: asker}, "human's key"},
-		{"with a wrong key", approval.Credential{Key: "wrong", PID: stranger}, approval.Requester{PID: asker}, "human's key"},
-		{"the kernel itself", approval.Credential{Key: key, PID: kernel}, approval.Requester{PID: asker}, "inside the kernel"},
-		{"a tool's process", approval.Credential{Key: key, PID: toolChild}, approval.Requester{PID: asker}, "inside the kernel"},
-		{"an inner connection", approval.Credential{Key: key, PID: 0}, approval.Requester{PID: asker}, "inside the kernel"},
-		{"the asker", approval.Credential{Key: key, PID: asker}, approval.Requester{PID: asker}, "session that asked"},
-		{"a child of the asker", approval.Credential{Key: key, PID: askersChild}, approval.Requester{PID: asker}, "session that asked"},
-		{"the person at the asking terminal", approval.Credential{Key: key, PID: asker}, approval.Requester{PID: asker, Human: true}, ""},
-		{"a child of that person's process", approval.Credential{Key: key, PID: askersChild}, approval.Requester{PID: asker, Human: true}, "session that asked"},
-		{"that person without the key", approval.Credential{PID: asker}, approval.Requester{PID: asker, Human: true}, "human's key"},
-		{"a person whose command is the kernel", approval.Credential{Key: key, PID: 0}, approval.Requester{PID: kernel, Human: true}, ""},
-		{"a tool of that command", approval.Credential{Key: key, PID: toolChild}, approval.Requester{PID: kernel, Human: true}, "inside the kernel"},
-		{"an unknown process where none is told", approval.Credential{Key: key, PID: approval.Unknown}, approval.Requester{PID: approval.Unknown}, ""},
+		{"the user elsewhere", withKey(stranger), program(asker), ""},
+		{"without a key", approval.Credential{PID: stranger}, program(asker), noKey},
+		{"with a wrong key", approval.Credential{Key: "wrong", PID: stranger}, program(asker), noKey},
+		{"the kernel itself", withKey(kernel), program(asker), insideKernel},
+		{"a tool's process", withKey(toolChild), program(asker), insideKernel},
+		{"an in-process connection", withKey(0), program(asker), insideKernel},
+		{"the asker", withKey(asker), program(asker), insideSession},
+		{"a child of the asker", withKey(askersChild), program(asker), insideSession},
+		{"the person at the asking terminal", withKey(asker), person(asker), ""},
+		{"a child of that person's process", withKey(askersChild), person(asker), insideSession},
+		{"that person without the key", approval.Credential{PID: asker}, person(asker), noKey},
+		{"a person whose command is the kernel", withKey(0), person(kernel), ""},
+		{"a tool of that command", withKey(toolChild), person(kernel), insideKernel},
+		{"both processes unknown", withKey(approval.Unknown), program(approval.Unknown), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			q := open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{Kernel: kernel, Lineage: tree}, approval.Hooks{})
+			t.Parallel()
+			opts := approval.Options{Kernel: kernel, Lineage: tree}
+			q := open(t, filepath.Join(t.TempDir(), "a.db"), opts, approval.Hooks{})
 			r := request("a1", time.Hour)
 			r.Asker = c.asker
 			ok(t, q.Submit(t.Context(), r))
 			err := q.Answer(t.Context(), c.who, "a1", approval.Answer{Approve: true})
-			if c.why == "" {
+			if c.want == "" {
 				ok(t, err)
-			} else if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), c.why) {
-				t.Errorf("%v, want a refusal that says %q", err, c.why)
+			} else if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want a refusal that says %q", err, c.want)
 			}
 		})
 	}
 }
 
-func TestOrphans(t *testing.T) {
+func TestWhoMayAdministerTheKernel(t *testing.T) {
+	t.Parallel()
+	const kernel, toolChild, stranger = 100, 101, 300
+	q := open(t, filepath.Join(t.TempDir(), "a.db"),
+		approval.Options{Kernel: kernel, Lineage: family{toolChild: kernel}}, approval.Hooks{})
+	for _, c := range []struct {
+		name string
+		who  approval.Credential
+		want string // part of the refusal; empty if it is allowed
+	}{
+		{"the user elsewhere", approval.Credential{Key: key, PID: stranger}, ""},
+		{"the user whose command is the kernel", approval.Credential{Key: key}, ""},
+		{"without the key", approval.Credential{PID: stranger}, "human's key"},
+		{"a tool's process", approval.Credential{Key: key, PID: toolChild}, "inside the kernel"},
+	} {
+		err := q.HasHumanAuthority(c.who)
+		if c.want == "" {
+			ok(t, err)
+		} else if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want a refusal that says %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestSettledRequestWithoutAReservationIsOrphaned(t *testing.T) {
+	t.Parallel()
 	var q *approval.Queue
 	var orphans []string
-	q = open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{}, approval.Hooks{Orphaned: func(r approval.Request) {
-		if q.Reserve(r.ID) {
-			orphans = append(orphans, r.ID)
-		}
-	}})
+	q = open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{}, approval.Hooks{
+		Orphaned: func(r approval.Request) {
+			if q.Reserve(r.ID) {
+				orphans = append(orphans, r.ID)
+			}
+		},
+	})
 	for _, id := range []string{"held", "left", "free", "no"} {
 		ok(t, q.Submit(t.Context(), request(id, time.Hour)))
 	}
 	q.Reserve("held")
 	q.Reserve("left")
-	q.Unreserve(t.Context(), "left") // its waiter went away before the answer
+	q.Unreserve(t.Context(), "left") // its waiter leaves before the answer
 	for _, id := range []string{"held", "left", "free", "no"} {
 		ok(t, q.Answer(t.Context(), human, id, approval.Answer{Approve: id != "no"}))
 	}
 	if got := strings.Join(orphans, " "); got != "left free no" {
 		t.Errorf("orphans: %s", got)
 	}
-	q.Unreserve(t.Context(), "held") // and this one after it
+	q.Unreserve(t.Context(), "held") // this waiter leaves after the answer
 	if got := strings.Join(orphans, " "); got != "left free no held" {
 		t.Errorf("orphans: %s", got)
 	}
 }
 
 func TestWaitEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{}, approval.Hooks{})
 		ok(t, q.Submit(t.Context(), request("a1", time.Hour)))
@@ -201,7 +245,8 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestQuote(t *testing.T) {
+func TestFeedbackIsCleanedBoundedAndQuoted(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"":                       "",
 		" \n ":                   "",
@@ -211,12 +256,13 @@ func TestQuote(t *testing.T) {
 		strings.Repeat("é", 600): "«" + strings.Repeat("é", 500) + "…»",
 	} {
 		if got := approval.FenceFeedback(in); got != want {
-			t.Errorf("Quote(%.20q) = %q, want %q", in, got, want)
+			t.Errorf("FenceFeedback(%.20q) = %q, want %q", in, got, want)
 		}
 	}
 }
 
-func TestWatch(t *testing.T) {
+func TestWatchYieldsPendingRequestsThenChanges(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{}, approval.Hooks{})
 		ok(t, q.Submit(t.Context(), request("old", time.Hour)))
@@ -244,7 +290,8 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-func TestVouchedAnswers(t *testing.T) {
+func TestVouchedAnswerSettlesRequestsOfItsOwnSession(t *testing.T) {
+	t.Parallel()
 	q := open(t, filepath.Join(t.TempDir(), "a.db"), approval.Options{}, approval.Hooks{})
 	ok(t, q.Submit(t.Context(), request("a1", time.Hour)))
 	ok(t, q.Submit(t.Context(), request("a2", time.Hour)))

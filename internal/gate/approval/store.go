@@ -8,11 +8,11 @@ import (
 	"callgate/tool"
 )
 
-// State is where a request stands.
+// State is the state of a request.
 type State string
 
-// The states. Pending becomes one of the next three, once; Approved becomes
-// Spent when its call has begun.
+// The states. Pending becomes Approved, Denied or Expired, once. Approved
+// becomes Used when its call has begun, or Expired when the call never began.
 const (
 	Pending  State = "pending"
 	Approved State = "approved"
@@ -21,8 +21,8 @@ const (
 	Used     State = "spent"
 )
 
-// Request is a question put to a human: the exact call, and enough to run it
-// even when the process that asked is gone.
+// Request asks a human to approve one call. It holds the exact call, and enough
+// to run that call after the process that asked has ended.
 type Request struct {
 	ID        string       `json:"id"`
 	State     State        `json:"state"`
@@ -38,33 +38,27 @@ type Request struct {
 	Answer    *Answer      `json:"answer,omitempty"`
 }
 
-// Requester is the process on whose behalf a call was made, and whether a person
-// sat at it: its session was opened with the human's key, at a terminal.
-type Requester struct {
-	PID   int  `json:"pid,omitempty"`
-	Human bool `json:"human,omitempty"`
-}
-
-// Answer is what was said to a request.
+// Answer is the human's answer to a request.
 type Answer struct {
 	Approve  bool            `json:"approve"`
-	Args     json.RawMessage `json:"args,omitempty"`     // the arguments as edited, when they were
-	Always   bool            `json:"always,omitempty"`   // and again for this tool, for the rest of the session
-	Feedback string          `json:"feedback,omitempty"` // for the model, as quoted text
+	Args     json.RawMessage `json:"args,omitempty"`     // the edited arguments; empty if unchanged
+	Always   bool            `json:"always,omitempty"`   // approve this tool for the rest of the session
+	Feedback string          `json:"feedback,omitempty"` // shown to the model as quoted text
 	By       string          `json:"by"`
 	At       time.Time       `json:"at"`
 }
 
-// Store keeps requests.
+// Store stores requests durably.
 type Store interface {
-	// Create adds a pending request; an id that exists is a Conflict.
+	// Create adds a pending request; an ID that exists is a Conflict error.
 	Create(ctx context.Context, r Request) error
 	// Get returns a request, or a NotFound error.
 	Get(ctx context.Context, id string) (Request, error)
-	// List returns requests in a state ("" for all), oldest first, the last limit of them.
+	// List returns the newest limit requests in a state, oldest first. An empty
+	// state means all states; a limit of zero means the store's own limit.
 	List(ctx context.Context, state State, limit int) ([]Request, error)
-	// Settle moves a request from one state to another and keeps the answer
-	// when one is given. It reports false, changing nothing, when the request
-	// is not in the state from.
+	// Settle moves a request from one state to another and stores the answer if
+	// there is one. If the request is not in the state from, Settle changes
+	// nothing and reports false.
 	Settle(ctx context.Context, id string, from, to State, answer *Answer) (bool, error)
 }

@@ -3,18 +3,19 @@ package approval
 import (
 	"context"
 	"iter"
+	"sync"
 
 	"callgate/internal/feed"
 )
 
-// Watch yields the requests that are pending, and then each one as it is
-// submitted and as it is settled, until ctx is done. A request that is submitted
-// as the watch begins may come twice.
+// Watch yields the pending requests, and then each request when it is submitted
+// and when it is settled, until ctx is done. A request that is submitted while
+// the watch begins may come twice.
 func (q *Queue) Watch(ctx context.Context) iter.Seq2[Request, error] {
 	return func(yield func(Request, error) bool) {
 		changes := feed.New[Request]()
-		q.addWatcher(changes)
-		defer q.removeWatcher(changes)
+		q.watchers.add(changes)
+		defer q.watchers.remove(changes)
 		pending, err := q.store.List(ctx, Pending, 0)
 		if err != nil {
 			yield(Request{}, err)
@@ -33,24 +34,45 @@ func (q *Queue) Watch(ctx context.Context) iter.Seq2[Request, error] {
 	}
 }
 
-func (q *Queue) addWatcher(f *feed.Feed[Request]) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.watchers[f] = true
-	if q.closed {
+// watcherList holds the feeds of the open watches. The queue pushes while it
+// holds its own mutex, so every watch sees the changes in the same order.
+type watcherList struct {
+	mu     sync.Mutex
+	feeds  map[*feed.Feed[Request]]bool
+	closed bool
+}
+
+func (l *watcherList) add(f *feed.Feed[Request]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.feeds == nil {
+		l.feeds = map[*feed.Feed[Request]]bool{}
+	}
+	l.feeds[f] = true
+	if l.closed {
 		f.Close()
 	}
 }
 
-func (q *Queue) removeWatcher(f *feed.Feed[Request]) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	delete(q.watchers, f)
+func (l *watcherList) remove(f *feed.Feed[Request]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.feeds, f)
 }
 
-// notifyWatchers passes a changed request on. The caller holds the mutex.
-func (q *Queue) notifyWatchers(r Request) {
-	for f := range q.watchers {
+func (l *watcherList) push(r Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for f := range l.feeds {
 		f.Push(r)
+	}
+}
+
+func (l *watcherList) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	for f := range l.feeds {
+		f.Close()
 	}
 }

@@ -30,7 +30,7 @@ func BenchmarkAcquireRelease3(b *testing.B) {
 	}
 }
 
-// The same with somebody else at work in the folder, as in a busy kernel.
+// The same while another call holds a file in the folder, as in a busy kernel.
 func BenchmarkAcquireRelease3Beside(b *testing.B) {
 	ctx, table := b.Context(), lock.New()
 	other := mustAcquire(b, table, tool.Claim{Resource: "file:/home/u/work/project/internal/z.go", Mode: tool.X})
@@ -58,8 +58,8 @@ func BenchmarkAcquireNothing(b *testing.B) {
 	}
 }
 
-// One round queues n requests behind a holder of the whole workspace and lets
-// them through. The cost for each must not grow with n.
+// One round queues n requests behind a holder of the whole workspace and serves
+// them. The cost of each must not grow with n.
 func BenchmarkDrain(b *testing.B) {
 	const workspace = "file:/home/u/work/project"
 	shapes := []struct {
@@ -76,11 +76,11 @@ func BenchmarkDrain(b *testing.B) {
 	}
 	ends := []struct {
 		name string
-		end  func(ctx context.Context, places []*lock.Ticket) error
+		end  func(ctx context.Context, tickets []*lock.Ticket) error
 	}{
-		{"served", func(ctx context.Context, places []*lock.Ticket) error {
-			for _, place := range places {
-				lease, err := place.Wait(ctx)
+		{"served", func(ctx context.Context, tickets []*lock.Ticket) error {
+			for _, ticket := range tickets {
+				lease, err := ticket.Wait(ctx)
 				if err != nil {
 					return err
 				}
@@ -88,9 +88,9 @@ func BenchmarkDrain(b *testing.B) {
 			}
 			return nil
 		}},
-		{"left backwards", func(_ context.Context, places []*lock.Ticket) error {
-			for i := range places {
-				places[len(places)-1-i].Cancel()
+		{"cancelled backwards", func(_ context.Context, tickets []*lock.Ticket) error {
+			for i := range tickets {
+				tickets[len(tickets)-1-i].Cancel()
 			}
 			return nil
 		}},
@@ -104,18 +104,18 @@ func BenchmarkDrain(b *testing.B) {
 				}
 				b.Run(fmt.Sprintf("%s/%s/%d", shape.name, end.name, n), func(b *testing.B) {
 					ctx, table := b.Context(), lock.New()
-					places := make([]*lock.Ticket, n)
+					tickets := make([]*lock.Ticket, n)
 					b.ReportAllocs()
 					for b.Loop() {
 						holder := mustAcquire(b, table, tool.Claim{Resource: workspace, Mode: tool.X})
-						for i := range places {
+						for i := range tickets {
 							var err error
-							if places[i], err = table.Enqueue(lock.Request{Claims: claims[i]}); err != nil {
+							if tickets[i], err = table.Enqueue(lock.Request{Claims: claims[i]}); err != nil {
 								b.Fatal(err)
 							}
 						}
 						holder.Release()
-						if err := end.end(ctx, places); err != nil {
+						if err := end.end(ctx, tickets); err != nil {
 							b.Fatal(err)
 						}
 					}

@@ -2,15 +2,15 @@ package lock
 
 import "fmt"
 
-// Audit checks that the table is as its laws say, node by node, and gives the
-// number of nodes in use below the root.
+// Audit checks the table against its laws, node by node, and returns the number
+// of nodes in use below the root.
 func (t *Table) Audit() (nodes int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	under := map[*node][]*node{}
 	for at, n := range t.tree.far {
 		if !n.far || n.parent != at.parent || n.part != at.part {
-			return 0, fmt.Errorf("far node %q is not where it says", n.part)
+			return 0, fmt.Errorf("far node %q is under the wrong key", n.part)
 		}
 		under[at.parent] = append(under[at.parent], n)
 	}
@@ -19,12 +19,12 @@ func (t *Table) Audit() (nodes int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, p := range t.tickets() {
-		if p.blocked != blocked[p] {
-			return 0, fmt.Errorf("ticket %d counts %d blocks, and has %d", p.seq, p.blocked, blocked[p])
+	for _, tk := range t.tickets() {
+		if tk.blocked != blocked[tk] {
+			return 0, fmt.Errorf("ticket %d counts %d blocks, and has %d", tk.seq, tk.blocked, blocked[tk])
 		}
-		if (p.state == waiting) != (p.blocked > 0) {
-			return 0, fmt.Errorf("ticket %d is in state %d with %d blocks", p.seq, p.state, p.blocked)
+		if (tk.state == waiting) != (tk.blocked > 0) {
+			return 0, fmt.Errorf("ticket %d is in state %d with %d blocks", tk.seq, tk.state, tk.blocked)
 		}
 	}
 	return nodes - 1, nil
@@ -70,18 +70,18 @@ func (n *node) auditLists(blocked map[*Ticket]int) error {
 		ticket := uint64(0)
 		for e := n.waiting[h].head; e != nil; e = e.next {
 			present++
-			if e.place.seq <= ticket {
-				return fmt.Errorf("hold %d: ticket %d waits behind %d", h, e.place.seq, ticket)
+			if e.ticket.seq <= ticket {
+				return fmt.Errorf("hold %d: ticket %d waits behind %d", h, e.ticket.seq, ticket)
 			}
-			ticket = e.place.seq
+			ticket = e.ticket.seq
 			switch {
 			case n.blocks(e):
-				blocked[e.place]++
+				blocked[e.ticket]++
 				if frontier == nil {
 					frontier = e
 				}
 			case frontier != nil:
-				return fmt.Errorf("hold %d: ticket %d is clear behind one that is blocked", h, e.place.seq)
+				return fmt.Errorf("hold %d: ticket %d is clear behind a blocked one", h, e.ticket.seq)
 			}
 		}
 		if n.frontier[h] != frontier {

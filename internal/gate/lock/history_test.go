@@ -16,12 +16,12 @@ import (
 	"callgate/tool"
 )
 
-// A history is what goroutines saw of a table: when each asked for its locks
-// and had them, when each began to let go and had done so. It is right when
-// there is an order of these moments in which nobody is granted what conflicts
-// with anything held.
+// A history records what goroutines saw of a table: when each asked for its locks
+// and had them, when each began to release them and had done so. It is right if
+// these operations can be ordered so that no request is granted while a
+// conflicting one holds.
 
-// step is one operation: request id, taken or let go. The state of the
+// step is one operation on a request: granted or released. The state of the
 // sequential model is the set of requests that hold.
 type step struct {
 	release bool
@@ -45,12 +45,13 @@ const (
 	rounds  = 10 // of each worker; all requests fit the bits of a word
 )
 
-// workload is what the workers will ask for, by request.
+// workload returns the claims of each request, and the requests each conflicts with.
 func workload(random *rand.Rand) (requests [][]tool.Claim, against []uint64) {
 	requests, against = make([][]tool.Claim, workers*rounds), make([]uint64, workers*rounds)
 	for i := range requests {
 		for range 1 + random.IntN(3) {
-			requests[i] = append(requests[i], tool.Claim{Resource: resources[random.IntN(13)], Mode: tool.IS + tool.Mode(random.IntN(5))})
+			mode := tool.IS + tool.Mode(random.IntN(5))
+			requests[i] = append(requests[i], tool.Claim{Resource: resources[random.IntN(13)], Mode: mode})
 		}
 	}
 	for i := range requests {
@@ -63,8 +64,8 @@ func workload(random *rand.Rand) (requests [][]tool.Claim, against []uint64) {
 	return requests, against
 }
 
-// record runs a workload and returns the history of what succeeded. A request
-// in five gives up when it is not served at once; one is cancelled on its way.
+// record runs a workload and returns the history of the granted requests. One
+// request in five does not wait; another one in five is cancelled while it waits.
 func record(t *testing.T, seed uint64) []porcupine.Operation {
 	table := lock.New()
 	requests, against := workload(rand.New(rand.NewPCG(seed, 2)))
@@ -92,13 +93,13 @@ func record(t *testing.T, seed uint64) []porcupine.Operation {
 					for range random.IntN(4) {
 						runtime.Gosched()
 					}
-					letting := clock.Add(1)
+					releasing := clock.Add(1)
 					lease.Release()
-					let := clock.Add(1)
+					released := clock.Add(1)
 					mu.Lock()
 					history = append(history,
 						porcupine.Operation{ClientId: w, Input: step{false, id, against[id]}, Call: asked, Return: had},
-						porcupine.Operation{ClientId: w, Input: step{true, id, 0}, Call: letting, Return: let})
+						porcupine.Operation{ClientId: w, Input: step{true, id, 0}, Call: releasing, Return: released})
 					mu.Unlock()
 				} else if kind := tool.KindOf(err); kind != tool.Busy && kind != tool.Cancelled {
 					t.Errorf("request %d: %v", id, err)
@@ -112,7 +113,8 @@ func record(t *testing.T, seed uint64) []porcupine.Operation {
 	return history
 }
 
-func TestHistories(t *testing.T) {
+func TestConcurrentHistoriesKeepConflictsApart(t *testing.T) {
+	t.Parallel()
 	seeds := uint64(300)
 	if testing.Short() {
 		seeds = 30
@@ -121,16 +123,16 @@ func TestHistories(t *testing.T) {
 	for seed := range seeds {
 		history := record(t, seed)
 		if !porcupine.CheckOperations(exclusion, history) {
-			t.Fatalf("seed %d: no order of the history keeps those apart who conflict", seed)
+			t.Fatalf("seed %d: no order of the history keeps conflicting requests apart", seed)
 		}
 		contended += overlaps(history)
 	}
 	if contended == 0 {
-		t.Error("no two requests that conflict were ever asked for at one time")
+		t.Error("no two conflicting requests ever overlapped")
 	}
 }
 
-// overlaps counts the grants that were asked for while a conflicting one was held.
+// overlaps counts the grants that were requested while a conflicting one was held.
 func overlaps(history []porcupine.Operation) int {
 	n := 0
 	for _, a := range history {
@@ -146,26 +148,25 @@ func overlaps(history []porcupine.Operation) int {
 	return n
 }
 
-// The checker itself must tell right from wrong.
-func TestHistoryChecker(t *testing.T) {
+func TestHistoryCheckerRejectsAnOverlap(t *testing.T) {
+	t.Parallel()
 	a, b := step{id: 0, against: 1 << 1}, step{id: 1, against: 1 << 0}
-	let := func(s step) step { return step{release: true, id: s.id} }
+	released := func(s step) step { return step{release: true, id: s.id} }
 	tests := []struct {
-		name  string
-		right bool
-		bLet  int64
-		bHad  int64
+		name     string
+		right    bool
+		bGranted int64
 	}{
-		{"the second had it while the first held", false, 9, 4},
-		{"the second had it when the first let go", true, 9, 8},
+		{"the second was granted while the first held", false, 4},
+		{"the second was granted when the first was released", true, 8},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			history := []porcupine.Operation{
 				{ClientId: 0, Input: a, Call: 1, Return: 2},
-				{ClientId: 1, Input: b, Call: 3, Return: test.bHad},
-				{ClientId: 0, Input: let(a), Call: 5, Return: 7},
-				{ClientId: 1, Input: let(b), Call: test.bLet, Return: 10},
+				{ClientId: 1, Input: b, Call: 3, Return: test.bGranted},
+				{ClientId: 0, Input: released(a), Call: 5, Return: 7},
+				{ClientId: 1, Input: released(b), Call: 9, Return: 10},
 			}
 			if got := porcupine.CheckOperations(exclusion, history); got != test.right {
 				t.Errorf("the history is right: %v, want %v", got, test.right)

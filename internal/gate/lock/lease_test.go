@@ -15,22 +15,23 @@ import (
 	"callgate/tool"
 )
 
-// A lease that runs out ends its handler first; the locks go after.
-func TestLeaseRunsOut(t *testing.T) {
+func TestExpiredLeaseStopsItsHandlerBeforeItsLocksGo(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		table, start := lock.New(), time.Now()
 		lease := acquire(t, table, "a", "X file:/f")
 		ctx, cancel := lease.WithExpiry(t.Context(), 30*time.Second)
 		defer cancel()
 		next := enqueue(t, table, "b", "X file:/f")
-		reaped := make(chan struct{})
+		stopped := make(chan struct{})
 		go func() { // the handler, slow to stop
 			<-ctx.Done()
 			time.Sleep(5 * time.Second)
-			close(reaped)
+			close(stopped)
 		}()
 		time.Sleep(29 * time.Second)
-		if held := table.Snapshot().Held[0]; held.Expired || !held.Until.Equal(start.Add(30*time.Second)) || ctx.Err() != nil {
+		held := table.Snapshot().Held[0]
+		if held.Expired || !held.Until.Equal(start.Add(30*time.Second)) || ctx.Err() != nil {
 			t.Errorf("before its end the lease is %+v", held)
 		}
 		time.Sleep(2 * time.Second)
@@ -44,10 +45,11 @@ func TestLeaseRunsOut(t *testing.T) {
 		}
 		wantWho(t, table, "a | b")
 		_, err := table.Acquire(t.Context(), lock.Request{Claims: claims("S file:/f"), Wait: -1})
-		if want := "call a is being stopped, its time being up, and still holds X"; err == nil || !strings.Contains(err.Error(), want) {
+		want := "call a is being stopped, its time being up, and still holds X"
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
-		<-reaped
+		<-stopped
 		wantWho(t, table, "a | b")
 		lease.Release()
 		mustWait(t, next).Release()
@@ -58,8 +60,8 @@ func TestLeaseRunsOut(t *testing.T) {
 	})
 }
 
-// A handler that ends in time stops its guard.
-func TestGuardEndsWithItsHandler(t *testing.T) {
+func TestHandlerThatEndsInTimeStopsTheExpiry(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		table := lock.New()
 		lease := acquire(t, table, "a", "X file:/f")
@@ -73,7 +75,8 @@ func TestGuardEndsWithItsHandler(t *testing.T) {
 	})
 }
 
-func TestSnapshot(t *testing.T) {
+func TestSnapshotListsHoldersWaitersAndBlockers(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		table := lock.New()
 		first, err := table.Acquire(t.Context(), lock.Request{
@@ -86,7 +89,9 @@ func TestSnapshot(t *testing.T) {
 		_, cancel := first.WithExpiry(t.Context(), time.Minute)
 		defer cancel()
 		time.Sleep(time.Second)
-		second, err := table.Enqueue(lock.Request{Claims: claims("S file:/w"), Holder: lock.Holder{Call: "c2"}, Wait: 9 * time.Second})
+		second, err := table.Enqueue(lock.Request{
+			Claims: claims("S file:/w"), Holder: lock.Holder{Call: "c2"}, Wait: 9 * time.Second,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,8 +112,8 @@ func TestSnapshot(t *testing.T) {
 			t.Error(diff)
 		}
 		first.Release()
-		for _, place := range []*lock.Ticket{second, third, fourth, fifth} {
-			place.Cancel()
+		for _, ticket := range []*lock.Ticket{second, third, fourth, fifth} {
+			ticket.Cancel()
 		}
 		empty(t, table)
 	})
@@ -123,13 +128,23 @@ func asJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
+// The parts of the lines of the snapshot.
+const (
+	firstCall  = `"holder":{"call":"c1","tool":"fs.write","principal":"agent one"},"since":"2000-01-01T00:00:00Z"`
+	fourthCall = `"holder":{"call":"c4"},"since":"2000-01-01T00:00:02Z"`
+
+	behindFirst  = `,"behind":{"resource":"file:/w/a","mode":"X",` + firstCall + `}}`
+	behindFourth = `,"behind":{"resource":"file:/w/b","mode":"S",` + fourthCall + `}}`
+)
+
 var snapshotLines = []string{
-	`{"resource":"file:/w/a","mode":"X","holder":{"call":"c1","tool":"fs.write","principal":"agent one"},"since":"2000-01-01T00:00:00Z","until":"2000-01-01T00:01:00Z"}`,
-	`{"resource":"db:main","mode":"S","holder":{"call":"c1","tool":"fs.write","principal":"agent one"},"since":"2000-01-01T00:00:00Z","until":"2000-01-01T00:01:00Z"}`,
-	`{"resource":"file:/w/b","mode":"S","holder":{"call":"c4"},"since":"2000-01-01T00:00:02Z"}`,
-	`{"resource":"file:/w","mode":"IS","holder":{"call":"c4"},"since":"2000-01-01T00:00:02Z"}`,
-	`{"resource":"file:/w","mode":"S","holder":{"call":"c2"},"since":"2000-01-01T00:00:01Z","until":"2000-01-01T00:00:10Z","position":1,"behind":{"resource":"file:/w/a","mode":"X","holder":{"call":"c1","tool":"fs.write","principal":"agent one"},"since":"2000-01-01T00:00:00Z"}}`,
-	`{"resource":"file:/w","mode":"IX","holder":{"call":"c3"},"since":"2000-01-01T00:00:02Z","position":2,"behind":{"resource":"file:/w/a","mode":"X","holder":{"call":"c1","tool":"fs.write","principal":"agent one"},"since":"2000-01-01T00:00:00Z"}}`,
-	`{"resource":"file:/w","mode":"U","holder":{"call":"c3"},"since":"2000-01-01T00:00:02Z","position":2,"behind":{"resource":"file:/w/a","mode":"X","holder":{"call":"c1","tool":"fs.write","principal":"agent one"},"since":"2000-01-01T00:00:00Z"}}`,
-	`{"resource":"file:/w/b","mode":"X","holder":{"call":"c5"},"since":"2000-01-01T00:00:02Z","position":1,"behind":{"resource":"file:/w/b","mode":"S","holder":{"call":"c4"},"since":"2000-01-01T00:00:02Z"}}`,
+	`{"resource":"file:/w/a","mode":"X",` + firstCall + `,"until":"2000-01-01T00:01:00Z"}`,
+	`{"resource":"db:main","mode":"S",` + firstCall + `,"until":"2000-01-01T00:01:00Z"}`,
+	`{"resource":"file:/w/b","mode":"S",` + fourthCall + `}`,
+	`{"resource":"file:/w","mode":"IS",` + fourthCall + `}`,
+	`{"resource":"file:/w","mode":"S","holder":{"call":"c2"},` +
+		`"since":"2000-01-01T00:00:01Z","until":"2000-01-01T00:00:10Z","position":1` + behindFirst,
+	`{"resource":"file:/w","mode":"IX","holder":{"call":"c3"},"since":"2000-01-01T00:00:02Z","position":2` + behindFirst,
+	`{"resource":"file:/w","mode":"U","holder":{"call":"c3"},"since":"2000-01-01T00:00:02Z","position":2` + behindFirst,
+	`{"resource":"file:/w/b","mode":"X","holder":{"call":"c5"},"since":"2000-01-01T00:00:02Z","position":1` + behindFourth,
 }

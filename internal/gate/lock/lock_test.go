@@ -9,7 +9,7 @@ import (
 	"callgate/tool"
 )
 
-// claims reads "X file:/a, S db:main".
+// claims parses "X file:/a, S db:main".
 func claims(text string) []tool.Claim {
 	var all []tool.Claim
 	for one := range strings.SplitSeq(text, ", ") {
@@ -23,20 +23,21 @@ func claims(text string) []tool.Claim {
 	return all
 }
 
-// enqueue takes a place for a call; the claims are its text.
+// enqueue adds a request of a call to the queue; text gives its claims.
 func enqueue(tb testing.TB, table *lock.Table, call, text string) *lock.Ticket {
 	tb.Helper()
-	place, err := table.Enqueue(lock.Request{Claims: claims(text), Holder: lock.Holder{Call: call}})
+	ticket, err := table.Enqueue(lock.Request{Claims: claims(text), Holder: lock.Holder{Call: call}})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return place
+	return ticket
 }
 
-// acquire takes locks that nothing should stand against.
+// acquire takes locks that must be granted at once.
 func acquire(tb testing.TB, table *lock.Table, call, text string) *lock.Lease {
 	tb.Helper()
-	lease, err := table.Acquire(tb.Context(), lock.Request{Claims: claims(text), Holder: lock.Holder{Call: call}, Wait: -1})
+	request := lock.Request{Claims: claims(text), Holder: lock.Holder{Call: call}, Wait: -1}
+	lease, err := table.Acquire(tb.Context(), request)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func passes(tb testing.TB, table *lock.Table, text string) bool {
 	return false
 }
 
-// empty checks that nothing is left of all that was locked.
+// empty checks that the table holds no lock and no node.
 func empty(tb testing.TB, table *lock.Table) {
 	tb.Helper()
 	nodes, err := table.Audit()
@@ -70,7 +71,7 @@ func empty(tb testing.TB, table *lock.Table) {
 	}
 }
 
-// The matrix of tool.Mode, as it is written there.
+// matrix lists for each mode the modes it allows beside it, as tool.Mode documents.
 var matrix = map[string]string{
 	"IS": "IS IX S U",
 	"IX": "IS IX",
@@ -81,7 +82,7 @@ var matrix = map[string]string{
 
 var modes = []string{"IS", "IX", "S", "U", "X"}
 
-// passing lists the modes that would be granted on a resource.
+// passing returns the modes that would be granted on a resource.
 func passing(tb testing.TB, table *lock.Table, resource string) string {
 	tb.Helper()
 	var pass []string
@@ -93,7 +94,8 @@ func passing(tb testing.TB, table *lock.Table, resource string) string {
 	return strings.Join(pass, " ")
 }
 
-func TestMatrix(t *testing.T) {
+func TestModesFollowTheMatrix(t *testing.T) {
+	t.Parallel()
 	for _, mode := range modes {
 		t.Run(mode, func(t *testing.T) {
 			table := lock.New()
@@ -107,15 +109,16 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// What one request holds, and which modes another may then have elsewhere.
-func TestTree(t *testing.T) {
+// One request holds held; the test asks which modes another may have elsewhere.
+func TestLocksCoverTheTree(t *testing.T) {
+	t.Parallel()
 	const all = "IS IX S U X"
 	tests := []struct{ name, held, resource, pass string }{
-		{"X closes what is below", "X file:/a", "file:/a/b/c", ""},
+		{"X closes the nodes below", "X file:/a", "file:/a/b/c", ""},
 		{"U below lets readers pass", "U file:/a", "file:/a/b/c", "IS S"},
 		{"S below lets readers pass", "S file:/a", "file:/a/b/c", "IS S"},
-		{"IX says nothing of what is below", "IX file:/a", "file:/a/b", all},
-		{"IS says nothing of what is below", "IS file:/a", "file:/a/b", all},
+		{"IX leaves the nodes below open", "IX file:/a", "file:/a/b", all},
+		{"IS leaves the nodes below open", "IS file:/a", "file:/a/b", all},
 		{"X is an IX above", "X file:/a/b/c", "file:/a", "IS IX"},
 		{"U is an IX above", "U file:/a/b/c", "file:/a", "IS IX"},
 		{"IX is an IX above", "IX file:/a/b/c", "file:/a", "IS IX"},
@@ -126,8 +129,8 @@ func TestTree(t *testing.T) {
 		{"the root of a kind is above all of it", "X file:/a", "file:", "IS IX"},
 		{"the root closes all of its kind", "X file:", "file:/a/b", ""},
 		{"kinds are apart", "X file:", "db:main", all},
-		{"a trailing slash is nothing", "X file:/a/b/", "file:/a/b", ""},
-		{"empty parts are nothing", "X file://a///b", "file:/a/b", ""},
+		{"a trailing slash is ignored", "X file:/a/b/", "file:/a/b", ""},
+		{"empty parts are ignored", "X file://a///b", "file:/a/b", ""},
 		{"no leading slash is needed", "X file:a/b", "file:/a/b", ""},
 		{"slashes alone are the root", "X file:///", "file:", ""},
 		{"a colon does not split", "X file:C:/a", "file:C:", "IS IX"},
@@ -149,9 +152,10 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// Claims of one request that meet at a node exclude together what each of them
-// excludes alone, in whatever order they come.
-func TestJoin(t *testing.T) {
+// Claims of one request that meet at a node together exclude what each excludes
+// alone, in any order.
+func TestClaimsOfOneRequestJoin(t *testing.T) {
+	t.Parallel()
 	for _, a := range modes {
 		for _, b := range modes {
 			t.Run(a+" and "+b, func(t *testing.T) {
@@ -175,7 +179,8 @@ func TestJoin(t *testing.T) {
 
 func has(list, word string) bool { return strings.Contains(" "+list+" ", " "+word+" ") }
 
-func TestReaderOfAFolderWhoWritesOneFile(t *testing.T) {
+func TestRequestReadsAFolderAndWritesOneFile(t *testing.T) {
+	t.Parallel()
 	table := lock.New()
 	lease := acquire(t, table, "first", "S file:/w, X file:/w/a")
 	for text, want := range map[string]bool{
@@ -195,7 +200,8 @@ func TestReaderOfAFolderWhoWritesOneFile(t *testing.T) {
 	empty(t, table)
 }
 
-func TestInvalidClaims(t *testing.T) {
+func TestInvalidClaimsAreRefused(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name  string
 		claim tool.Claim
@@ -224,18 +230,19 @@ func TestInvalidClaims(t *testing.T) {
 	}
 }
 
-func TestNoClaims(t *testing.T) {
+func TestRequestWithoutClaimsHoldsNothing(t *testing.T) {
+	t.Parallel()
 	table := lock.New()
 	all := acquire(t, table, "first", "X file:, X db:")
 	lease, err := table.Acquire(t.Context(), lock.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	place, err := table.Enqueue(lock.Request{})
+	ticket, err := table.Enqueue(lock.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	placed, err := place.Wait(t.Context())
+	queued, err := ticket.Wait(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,18 +251,17 @@ func TestNoClaims(t *testing.T) {
 	}
 	ctx, cancel := lease.WithExpiry(t.Context(), 0)
 	if ctx.Err() != nil {
-		t.Error("the guard of nothing is done at once")
+		t.Error("the context of a lease without expiry is done at once")
 	}
 	cancel()
 	lease.Release()
-	placed.Release()
+	queued.Release()
 	all.Release()
 	empty(t, table)
 }
 
-// Many children of one node in use at one time are told apart, and leave
-// nothing behind.
-func TestManyChildren(t *testing.T) {
+func TestManyChildrenOfOneNodeAreKeptApart(t *testing.T) {
+	t.Parallel()
 	table := lock.New()
 	var leases []*lock.Lease
 	names := func(i int) string { return "file:/w/" + strings.Repeat("n", i%100+1) + string(rune('a'+i/100)) }

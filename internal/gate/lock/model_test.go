@@ -13,9 +13,8 @@ import (
 	"callgate/tool"
 )
 
-// conflict says from the words of the law alone whether two claims stand
-// against each other: at one node by the matrix; at a node and one above it by
-// the intention that the lower one takes there.
+// conflict decides from the law alone whether two claims conflict: at one node by
+// the matrix, at a node and one above it by the intention of the lower claim.
 func conflict(a, b tool.Claim) bool {
 	above, below := a, b
 	if len(parts(above.Resource)) > len(parts(below.Resource)) {
@@ -32,7 +31,7 @@ func conflict(a, b tool.Claim) bool {
 	return !has(matrix[above.Mode.String()], mode)
 }
 
-// parts is the way to a node: its kind, and what is between the slashes.
+// parts returns the path of a node: its kind, and the parts between the slashes.
 func parts(resource string) []string {
 	kind, rest, _ := strings.Cut(resource, ":")
 	return append([]string{kind}, strings.FieldsFunc(rest, func(r rune) bool { return r == '/' })...)
@@ -44,23 +43,25 @@ func conflicts(a, b []tool.Claim) bool {
 	})
 }
 
-// asked is one request in the model.
-type asked struct {
+// modelRequest is a request in the model.
+type modelRequest struct {
 	name    string
 	claims  []tool.Claim
-	against map[*asked]bool // those it conflicts with, when it came
+	against map[*modelRequest]bool // the earlier requests it conflicts with
 	held    bool
-	place   *lock.Ticket
+	ticket  *lock.Ticket
 }
 
-func (r *asked) conflicts(other *asked) bool { return r.against[other] || other.against[r] }
+func (r *modelRequest) conflicts(other *modelRequest) bool {
+	return r.against[other] || other.against[r]
+}
 
-// model is the law done the slow way: all requests in ticket order, compared
-// each with each.
-type model []*asked
+// model follows the law the slow way: all requests in ticket order, each compared
+// with each.
+type model []*modelRequest
 
-func (m model) add(r *asked) model {
-	r.against = make(map[*asked]bool)
+func (m model) add(r *modelRequest) model {
+	r.against = make(map[*modelRequest]bool)
 	for _, other := range m {
 		if conflicts(r.claims, other.claims) {
 			r.against[other] = true
@@ -69,7 +70,7 @@ func (m model) add(r *asked) model {
 	return append(m, r)
 }
 
-func (m model) settle() {
+func (m model) grantAll() {
 	for changed := true; changed; {
 		changed = false
 		for i, r := range m {
@@ -89,7 +90,7 @@ func (m model) blocked(i int) bool {
 	return false
 }
 
-// view is what both sides can be asked: who holds, who waits.
+// view lists the calls that hold and those that wait, in the table or the model.
 type view struct{ Held, Waiting []string }
 
 func (m model) view() view {
@@ -115,41 +116,41 @@ func viewOf(snapshot lock.Snapshot) view {
 	return view{slices.Compact(v.Held), slices.Compact(v.Waiting)}
 }
 
-// named checks that what each waiter is said to wait behind does stand against
-// it, and is where it is said to be.
-func (m model) named(snapshot lock.Snapshot) error {
+// checkBlockers checks that the blocker of each waiter conflicts with it and is in
+// the state that the snapshot reports.
+func (m model) checkBlockers(snapshot lock.Snapshot) error {
 	find := func(call string) int {
-		return slices.IndexFunc(m, func(r *asked) bool { return r.name == call })
+		return slices.IndexFunc(m, func(r *modelRequest) bool { return r.name == call })
 	}
 	for _, w := range snapshot.Waiting {
 		mine, its := find(w.Holder.Call), find(w.Behind.Holder.Call)
 		switch {
 		case its < 0 || mine < 0:
-			return fmt.Errorf("%s waits behind %q, who is not there", w.Holder.Call, w.Behind.Holder.Call)
+			return fmt.Errorf("%s waits behind %q, which does not exist", w.Holder.Call, w.Behind.Holder.Call)
 		case w.Behind.Queued == m[its].held || w.Behind.Queued && its > mine:
-			return fmt.Errorf("%s waits behind %s, which is not what the snapshot says it is", m[mine].name, m[its].name)
+			return fmt.Errorf("%s waits behind %s, whose state is reported wrongly", m[mine].name, m[its].name)
 		case !m[mine].conflicts(m[its]):
-			return fmt.Errorf("%s waits behind %s, who is not in its way", m[mine].name, m[its].name)
+			return fmt.Errorf("%s waits behind %s, which does not block it", m[mine].name, m[its].name)
 		case !slices.Contains(m[its].claims, tool.Claim{Resource: w.Behind.Resource, Mode: w.Behind.Mode}):
 			return fmt.Errorf("%s waits behind %s for a claim that it did not make", m[mine].name, m[its].name)
 		case !conflicts(m[mine].claims, []tool.Claim{{Resource: w.Behind.Resource, Mode: w.Behind.Mode}}):
-			return fmt.Errorf("%s waits behind %s for a claim that is not in its way", m[mine].name, m[its].name)
+			return fmt.Errorf("%s waits behind %s for a claim that does not block it", m[mine].name, m[its].name)
 		}
 	}
 	return nil
 }
 
-// Resources that meet often, a folder with more children than a short list
-// takes, and several ways to write one node.
+// resources often overlap, include a folder with more children than the short
+// list holds, and several spellings of one node.
 var resources = []string{
-	"file:", "file:/", "file:/a", "file:/a/", "file:/a/b", "file:/a//b", "file:/a/b/c", "file:/a/d", "file:/e", "file:/e/f",
-	"db:", "db:main", "db:other",
+	"file:", "file:/", "file:/a", "file:/a/", "file:/a/b", "file:/a//b", "file:/a/b/c", "file:/a/d",
+	"file:/e", "file:/e/f", "db:", "db:main", "db:other",
 	"file:/w", "file:/w/0", "file:/w/1", "file:/w/2", "file:/w/3", "file:/w/4", "file:/w/5",
 	"file:/w/6", "file:/w/7", "file:/w/8", "file:/w/9", "file:/w/9/x",
 }
 
-// script reads steps from bytes: for a new request its claims, for an end the
-// one that ends.
+// script encodes steps in bytes: the claims of a new request, or the request that
+// ends.
 type script []byte
 
 func (s *script) next(n int) int {
@@ -170,42 +171,43 @@ func play(t *testing.T, steps script) {
 		what := steps.next(5)
 		switch {
 		case what < 3 && len(m) < 24:
-			r := &asked{name: fmt.Sprintf("r%d", n)}
+			r := &modelRequest{name: fmt.Sprintf("r%d", n)}
 			for range 1 + steps.next(4) {
-				r.claims = append(r.claims, tool.Claim{Resource: resources[steps.next(len(resources))], Mode: tool.IS + tool.Mode(steps.next(5))})
+				resource := resources[steps.next(len(resources))]
+				r.claims = append(r.claims, tool.Claim{Resource: resource, Mode: tool.IS + tool.Mode(steps.next(5))})
 			}
-			place, err := table.Enqueue(lock.Request{Claims: r.claims, Holder: lock.Holder{Call: r.name}})
+			ticket, err := table.Enqueue(lock.Request{Claims: r.claims, Holder: lock.Holder{Call: r.name}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.place = place
+			r.ticket = ticket
 			m = m.add(r)
 		case len(m) > 0:
 			m = m.end(t, steps.next(len(m)), what == 3)
 		}
-		m.settle()
+		m.grantAll()
 		m.compare(t, table, n)
 	}
 	for len(m) > 0 {
 		m = m.end(t, 0, false)
-		m.settle()
+		m.grantAll()
 		m.compare(t, table, -1)
 	}
 	empty(t, table)
 }
 
-// end ends the i-th request: a holder by its lease if so asked, and else by
-// leaving.
+// end ends the i-th request: a holder through its lease if lease is set, and else
+// by cancelling the ticket.
 func (m model) end(t *testing.T, i int, lease bool) model {
 	r := m[i]
 	if r.held && lease {
-		l, err := r.place.Wait(t.Context())
+		l, err := r.ticket.Wait(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		l.Release()
 	}
-	r.place.Cancel()
+	r.ticket.Cancel()
 	return slices.Delete(m, i, i+1)
 }
 
@@ -214,9 +216,9 @@ func (m model) compare(t *testing.T, table *lock.Table, step int) {
 	snapshot := table.Snapshot() // in ticket order, as the model is
 	want, got := m.view(), viewOf(snapshot)
 	if !slices.Equal(want.Held, got.Held) || !slices.Equal(want.Waiting, got.Waiting) {
-		t.Fatalf("after step %d the table (+) is not as the law says (-):\n%s", step, cmp.Diff(want, got))
+		t.Fatalf("after step %d the table (+) differs from the model (-):\n%s", step, cmp.Diff(want, got))
 	}
-	if err := m.named(snapshot); err != nil {
+	if err := m.checkBlockers(snapshot); err != nil {
 		t.Fatalf("after step %d: %v", step, err)
 	}
 	if _, err := table.Audit(); err != nil {
@@ -233,7 +235,8 @@ func randomScript(seed uint64, length int) script {
 	return steps
 }
 
-func TestAgainstModel(t *testing.T) {
+func TestTableAgreesWithTheModel(t *testing.T) {
+	t.Parallel()
 	seeds := uint64(2000)
 	if testing.Short() {
 		seeds = 300

@@ -2,36 +2,36 @@ package lock
 
 import "math/bits"
 
-// node is one resource of the tree that somebody holds or waits for.
+// node is a resource in the tree that a request holds or waits for.
 type node struct {
 	branch
-	present int            // entries here, held and waiting
-	holding holdSet        // which of held are not empty
-	queued  holdSet        // which of waiting are not empty
+	present int            // the number of entries here, held and waiting
+	holding holdSet        // the holds whose list in held is not empty
+	queued  holdSet        // the holds whose list in waiting is not empty
 	held    [numHolds]list // in the order of their grants
 	waiting [numHolds]list // in ticket order
 
-	// frontier is the first entry of waiting that is blocked here; nil when
-	// none is.
+	// frontier is the first entry of each waiting list that is blocked here, or
+	// nil.
 	frontier [numHolds]*entry
 
-	// ticket and slot say where the request that was last gathered has its
-	// entry for this node.
-	ticket uint64
-	slot   int
+	// seq is the number of the last ticket that touched this node, and slot the
+	// index of its entry for the node.
+	seq  uint64
+	slot int
 }
 
 // entry is one request at one node. It is in exactly one list of the node:
 // waiting until the request is granted, held from then on.
 type entry struct {
 	node       *node
-	place      *Ticket
+	ticket     *Ticket
 	prev, next *entry
 	hold       hold
-	blocked    bool // only while the request is being placed
+	blocked    bool // used only inside Enqueue
 }
 
-// list is a list of entries, linked through them.
+// list is a doubly linked list of entries.
 type list struct{ head, tail *entry }
 
 func (l *list) push(e *entry) {
@@ -65,7 +65,7 @@ func (n *node) blocks(e *entry) bool {
 		return true
 	}
 	for rest := n.queued & against; rest != 0; rest &= rest - 1 {
-		if n.waiting[bits.TrailingZeros8(uint8(rest))].head.place.seq < e.place.seq {
+		if n.waiting[bits.TrailingZeros8(uint8(rest))].head.ticket.seq < e.ticket.seq {
 			return true
 		}
 	}
@@ -78,7 +78,7 @@ func (n *node) addHolder(e *entry) {
 	n.holding |= e.hold.bit()
 }
 
-// addWaiter makes e, which has the latest ticket of all, a waiter at n.
+// addWaiter makes e a waiter at n. Its ticket is the latest of all.
 func (n *node) addWaiter(e *entry) {
 	n.waiting[e.hold].push(e)
 	n.queued |= e.hold.bit()
@@ -87,7 +87,7 @@ func (n *node) addWaiter(e *entry) {
 	}
 }
 
-// removeHolder ends e's holding of n.
+// removeHolder removes e from the holders of n.
 func (n *node) removeHolder(e *entry) {
 	n.held[e.hold].remove(e)
 	if n.held[e.hold].head == nil {
@@ -95,7 +95,7 @@ func (n *node) removeHolder(e *entry) {
 	}
 }
 
-// removeWaiter ends e's waiting at n.
+// removeWaiter removes e from the waiters at n.
 func (n *node) removeWaiter(e *entry) {
 	if n.frontier[e.hold] == e {
 		n.frontier[e.hold] = e.next

@@ -15,7 +15,7 @@ import (
 	"callgate/tool"
 )
 
-// who lists the calls that hold, and those that wait.
+// who returns the calls that hold and those that wait.
 func who(table *lock.Table) string {
 	v := viewOf(table.Snapshot())
 	return strings.Join(v.Held, " ") + " | " + strings.Join(v.Waiting, " ")
@@ -28,24 +28,25 @@ func wantWho(t *testing.T, table *lock.Table, want string) {
 	}
 }
 
-func mustWait(t *testing.T, place *lock.Ticket) *lock.Lease {
+func mustWait(t *testing.T, ticket *lock.Ticket) *lock.Lease {
 	t.Helper()
-	lease, err := place.Wait(t.Context())
+	lease, err := ticket.Wait(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return lease
 }
 
-// Each step is a call that joins ("a X file:/w") or ends ("-a"); after it the
-// calls that hold and those that wait are as written.
-func TestQueue(t *testing.T) {
+// Each step is a call that joins ("a X file:/w") or ends ("-a"), with the calls
+// that hold and those that wait afterwards.
+func TestRequestsAreServedInTurn(t *testing.T) {
+	t.Parallel()
 	type step struct{ do, want string }
 	tests := []struct {
 		name  string
 		steps []step
 	}{
-		{"writers in the order of their places", []step{
+		{"writers in the order of their tickets", []step{
 			{"a X file:/f", "a | "}, {"b X file:/f", "a | b"}, {"c X file:/f", "a | b c"},
 			{"-a", "b | c"}, {"-b", "c | "}, {"-c", " | "},
 		}},
@@ -56,14 +57,15 @@ func TestQueue(t *testing.T) {
 			{"a S file:/f", "a | "}, {"b X file:/f", "a | b"}, {"c S file:/f", "a | b c"},
 			{"-a", "b | c"}, {"-b", "c | "},
 		}},
-		{"a reader overtakes one who is not in its way", []step{
+		{"a reader overtakes a request it does not conflict with", []step{
 			{"a U file:/f", "a | "}, {"b U file:/f", "a | b"}, {"c S file:/f", "a c | b"},
 		}},
-		{"a waiter who leaves lets the next go", []step{
+		{"a cancelled waiter frees the next", []step{
 			{"a S file:/f", "a | "}, {"b X file:/f", "a | b"}, {"c S file:/f", "a | b c"}, {"-b", "a c | "},
 		}},
-		{"a waiter at the end who leaves lets nobody go", []step{
-			{"a X file:/f", "a | "}, {"b X file:/f", "a | b"}, {"c X file:/f", "a | b c"}, {"-c", "a | b"}, {"-a", "b | "},
+		{"a cancelled waiter at the end frees no other", []step{
+			{"a X file:/f", "a | "}, {"b X file:/f", "a | b"}, {"c X file:/f", "a | b c"}, {"-c", "a | b"},
+			{"-a", "b | "},
 		}},
 		{"a folder waits for a file, and files wait for the folder", []step{
 			{"a X file:/w/1", "a | "}, {"b X file:/w", "a | b"}, {"c X file:/w/2", "a | b c"}, {"d X file:/v", "a d | b c"},
@@ -73,7 +75,7 @@ func TestQueue(t *testing.T) {
 			{"a X file:/1", "a | "}, {"b X file:/1, X file:/2", "a | b"}, {"c S file:/2", "a | b c"},
 			{"-b", "a c | "},
 		}},
-		{"blocked in two places, freed one by one", []step{
+		{"blocked at two nodes, freed one by one", []step{
 			{"a X file:/1", "a | "}, {"b X db:main", "a b | "}, {"c S file:/1, S db:main", "a b | c"},
 			{"-b", "a | c"}, {"d S db:main", "a d | c"}, {"-a", "c d | "},
 		}},
@@ -84,38 +86,39 @@ func TestQueue(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			table, places := lock.New(), map[string]*lock.Ticket{}
+			table, tickets := lock.New(), map[string]*lock.Ticket{}
 			for _, s := range test.steps {
 				call, text, _ := strings.Cut(s.do, " ")
-				if gone, ok := strings.CutPrefix(call, "-"); ok {
-					places[gone].Cancel()
+				if ended, ok := strings.CutPrefix(call, "-"); ok {
+					tickets[ended].Cancel()
 				} else {
-					places[call] = enqueue(t, table, call, text)
+					tickets[call] = enqueue(t, table, call, text)
 				}
 				if got := who(table); got != s.want {
 					t.Fatalf("after %q: %q, want %q", s.do, got, s.want)
 				}
 			}
-			for _, place := range places {
-				place.Cancel()
+			for _, ticket := range tickets {
+				ticket.Cancel()
 			}
 			empty(t, table)
 		})
 	}
 }
 
-// A batch takes its places first; who waits first makes no difference.
-func TestPlacesAreServedInOrder(t *testing.T) {
+// A batch takes its tickets first; the order of the Wait calls makes no difference.
+func TestTicketsAreServedInOrder(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		table := lock.New()
-		var places []*lock.Ticket
+		var tickets []*lock.Ticket
 		for _, call := range []string{"1", "2", "3", "4", "5"} {
-			places = append(places, enqueue(t, table, call, "X file:/f"))
+			tickets = append(tickets, enqueue(t, table, call, "X file:/f"))
 		}
-		served := make(chan int, len(places))
-		for i, place := range slices.Backward(places) {
+		served := make(chan int, len(tickets))
+		for i, ticket := range slices.Backward(tickets) {
 			go func() {
-				lease, err := place.Wait(t.Context())
+				lease, err := ticket.Wait(t.Context())
 				if err != nil {
 					t.Error(err)
 					return
@@ -126,9 +129,9 @@ func TestPlacesAreServedInOrder(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		for want := range places {
+		for want := range tickets {
 			if got := <-served; got != want {
-				t.Errorf("place %d was served in turn %d", got, want)
+				t.Errorf("ticket %d was served in turn %d", got, want)
 			}
 		}
 		synctest.Wait()
@@ -136,17 +139,18 @@ func TestPlacesAreServedInOrder(t *testing.T) {
 	})
 }
 
-// Readers hold for ten seconds and a new one comes every three, so that the
-// file is never free. A writer who comes in their midst is let in as soon as
-// those who were there before it are done.
+// Readers hold for ten seconds and a new one comes every three, so the file is
+// never free. A writer gets it as soon as the readers before it have released.
 func TestWriterIsNotStarved(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		table, start := lock.New(), time.Now()
 		ctx, stop := context.WithCancel(t.Context())
 		go func() {
 			for ; ctx.Err() == nil; time.Sleep(3 * time.Second) {
 				go func() {
-					lease, err := table.Acquire(ctx, lock.Request{Claims: claims("S file:/w/f"), Holder: lock.Holder{Call: "reader"}})
+					request := lock.Request{Claims: claims("S file:/w/f"), Holder: lock.Holder{Call: "reader"}}
+					lease, err := table.Acquire(ctx, request)
 					if err != nil {
 						return // stopped
 					}
@@ -161,7 +165,7 @@ func TestWriterIsNotStarved(t *testing.T) {
 			t.Fatal(err)
 		}
 		if time.Since(start) != 109*time.Second {
-			t.Errorf("the writer came in after %v, want 109s", time.Since(start))
+			t.Errorf("the writer was granted after %v, want 109s", time.Since(start))
 		}
 		wantWho(t, table, "writer | reader")
 		lease.Release()
@@ -172,7 +176,8 @@ func TestWriterIsNotStarved(t *testing.T) {
 	})
 }
 
-func TestWaitRunsOut(t *testing.T) {
+func TestWaitTimesOutNamingTheHolder(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		table := lock.New()
 		first, err := table.Acquire(t.Context(), lock.Request{
@@ -183,33 +188,38 @@ func TestWaitRunsOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
-		place, err := table.Enqueue(lock.Request{Claims: claims("S db:main, X file:/home/u/ws/a.txt"), Holder: lock.Holder{Call: "c2"}, Wait: 5 * time.Second})
+		ticket, err := table.Enqueue(lock.Request{
+			Claims: claims("S db:main, X file:/home/u/ws/a.txt"),
+			Holder: lock.Holder{Call: "c2"}, Wait: 5 * time.Second,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		behind := enqueue(t, table, "c3", "X db:main")
 		time.Sleep(time.Second) // the wait counts from Enqueue
 		start := time.Now()
-		_, err = place.Wait(t.Context())
+		_, err = ticket.Wait(t.Context())
 		if tool.KindOf(err) != tool.Busy || time.Since(start) != 4*time.Second {
 			t.Fatalf("after %v: %v, want Busy after 4s", time.Since(start), err)
 		}
-		want := `"file:/home/u/ws/a.txt" stayed locked for 5s: X wanted, but call c1 (shell.run, for agent builder) has held U on "file:/home/u/ws" since 2000-01-01T00:00:00Z (7s)` +
+		want := `"file:/home/u/ws/a.txt" stayed locked for 5s: X wanted, ` +
+			`but call c1 (shell.run, for agent builder) has held U on "file:/home/u/ws" since 2000-01-01T00:00:00Z (7s)` +
 			" (try again when that call has ended, or claim less; `callgate locks` shows who holds what)"
 		if diff := cmp.Diff(want, err.Error()); diff != "" {
 			t.Error(diff)
 		}
-		mustWait(t, behind).Release() // freed by the one who gave up
-		if _, err := place.Wait(t.Context()); tool.KindOf(err) != tool.Cancelled {
-			t.Errorf("a second Wait on a place given up: %v, want Cancelled", err)
+		mustWait(t, behind).Release() // freed by the request that timed out
+		if _, err := ticket.Wait(t.Context()); tool.KindOf(err) != tool.Cancelled {
+			t.Errorf("a second Wait on an ended ticket: %v, want Cancelled", err)
 		}
 		first.Release()
 		empty(t, table)
 	})
 }
 
-// When nobody holds what is wanted, the error names who is ahead.
-func TestWaitRunsOutInTheQueue(t *testing.T) {
+// If no call holds the resource, the error names the request ahead in the queue.
+func TestWaitTimesOutNamingTheRequestAhead(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		table := lock.New()
 		first := acquire(t, table, "c1", "X file:/1")
@@ -225,7 +235,8 @@ func TestWaitRunsOutInTheQueue(t *testing.T) {
 	})
 }
 
-func TestCancelledWhileQueued(t *testing.T) {
+func TestCancelledCallLeavesTheQueue(t *testing.T) {
+	t.Parallel()
 	why := errors.New("the user pressed stop")
 	tests := []struct {
 		name string
@@ -265,13 +276,13 @@ func TestCancelledWhileQueued(t *testing.T) {
 	}
 }
 
-// A call that is cancelled never gets its lease, be it granted or not.
-func TestCancelledWhenGranted(t *testing.T) {
+func TestCancelledCallNeverGetsItsLease(t *testing.T) {
+	t.Parallel()
 	table := lock.New()
 	ctx, cancel := context.WithCancel(t.Context())
-	place := enqueue(t, table, "a", "X file:/f")
+	ticket := enqueue(t, table, "a", "X file:/f")
 	cancel()
-	if _, err := place.Wait(ctx); tool.KindOf(err) != tool.Cancelled {
+	if _, err := ticket.Wait(ctx); tool.KindOf(err) != tool.Cancelled {
 		t.Errorf("Wait: %v, want Cancelled", err)
 	}
 	if _, err := table.Acquire(ctx, lock.Request{Claims: claims("X file:/f")}); tool.KindOf(err) != tool.Cancelled {
@@ -283,7 +294,8 @@ func TestCancelledWhenGranted(t *testing.T) {
 	empty(t, table)
 }
 
-func TestLeave(t *testing.T) {
+func TestCancelEndsATicketButNotALease(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		table := lock.New()
 		first := enqueue(t, table, "a", "X file:/f")
@@ -296,13 +308,13 @@ func TestLeave(t *testing.T) {
 		synctest.Wait()
 		second.Cancel()
 		if err := <-done; tool.KindOf(err) != tool.Cancelled {
-			t.Errorf("Wait beside Leave: %v, want Cancelled", err)
+			t.Errorf("Wait of a cancelled ticket: %v, want Cancelled", err)
 		}
 		lease := mustWait(t, first)
 		first.Cancel()
-		wantWho(t, table, "a | ") // it is the lease's now
+		wantWho(t, table, "a | ") // only the lease releases it now
 		if again := mustWait(t, first); again != lease {
-			t.Error("a second Wait gave out another lease")
+			t.Error("a second Wait returned another lease")
 		}
 		lease.Release()
 		first.Cancel()
@@ -310,8 +322,8 @@ func TestLeave(t *testing.T) {
 	})
 }
 
-// A second Release must not take from whoever came next.
-func TestReleaseTwice(t *testing.T) {
+func TestSecondReleaseLeavesTheNextHolderAlone(t *testing.T) {
+	t.Parallel()
 	table := lock.New()
 	first := acquire(t, table, "a", "X file:/f")
 	second := enqueue(t, table, "b", "X file:/f")
@@ -325,8 +337,8 @@ func TestReleaseTwice(t *testing.T) {
 	empty(t, table)
 }
 
-// Whoever waits can be told for whom, and whoever does not, for nobody.
-func TestBehind(t *testing.T) {
+func TestBlockedByNamesTheBlockerOfAWaitingTicket(t *testing.T) {
+	t.Parallel()
 	table := lock.New()
 	holder := enqueue(t, table, "a", "X file:/f")
 	next, last := enqueue(t, table, "b", "S file:/f"), enqueue(t, table, "c", "X file:/f")
@@ -345,7 +357,7 @@ func TestBehind(t *testing.T) {
 	next.Cancel()
 	last.Cancel()
 	if _, waits := last.BlockedBy(); waits {
-		t.Error("it left, and waits")
+		t.Error("a cancelled ticket still waits")
 	}
 	empty(t, table)
 }

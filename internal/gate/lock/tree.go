@@ -5,23 +5,22 @@ import (
 	"strings"
 )
 
-// What an idle tree keeps for later.
+// What an idle tree keeps in memory for later requests.
 const (
-	spareNodes = 1024
-	farMost    = 4096
+	maxSpareNodes = 1024
+	maxFar        = 4096 // a map that grew past this size is dropped when it is empty
 )
 
-// nearMost is how many children of a node are looked through one by one.
-const nearMost = 8
+// maxNear is the number of a node's children that are searched one by one.
+const maxNear = 8
 
-// branch is where a node hangs in the tree. Few children of a node are in use
-// at one time, as a rule, and looking through a short list is several times
-// cheaper than a map; those past the first eight go into one map for the whole
-// tree.
+// branch is the position of a node in the tree. A node rarely has many children
+// in use, and searching a short list is several times cheaper than a map. Only
+// the children past the first eight go into a map, one for the whole tree.
 type branch struct {
 	parent  *node
-	part    string // the part of the resource that leads here from the parent
-	near    *node  // the first of the near children
+	part    string // the part of the resource below the parent
+	near    *node  // the first near child
 	sibling *node  // the next near child of the parent
 	nears   int
 	fars    int
@@ -34,17 +33,17 @@ type edge struct {
 	part   string
 }
 
-// tree holds the nodes in use. The root is above all kinds, and every request
-// is present there.
+// tree holds the nodes in use. The root is above all kinds; every request is
+// present there.
 type tree struct {
 	root   node
 	far    map[edge]*node
-	peak   int   // the most there were in far since it was made
-	spare  *node // empty nodes, linked through their siblings
+	peak   int   // the largest size of far since it was made
+	spare  *node // unused nodes, linked through their siblings
 	spares int
 }
 
-// child finds the child of n that part leads to, or puts one there.
+// child returns the child of n named part, and creates it if there is none.
 func (t *tree) child(n *node, part string) *node {
 	for c := n.near; c != nil; c = c.sibling {
 		if c.part == part {
@@ -64,7 +63,7 @@ func (t *tree) child(n *node, part string) *node {
 		t.spares--
 	}
 	c.parent, c.part, c.sibling = n, part, nil
-	if n.nears < nearMost {
+	if n.nears < maxNear {
 		c.sibling, n.near = n.near, c
 		n.nears++
 		return c
@@ -79,8 +78,8 @@ func (t *tree) child(n *node, part string) *node {
 	return c
 }
 
-// prune takes a node at which nobody is present out of the tree. Its children
-// are gone already.
+// prune removes a node without entries from the tree. Its children have been
+// removed before.
 func (t *tree) prune(n *node) {
 	switch up := n.parent; {
 	case up == nil:
@@ -88,7 +87,7 @@ func (t *tree) prune(n *node) {
 	case n.far:
 		up.fars--
 		delete(t.far, edge{up, n.part})
-		if len(t.far) == 0 && t.peak > farMost {
+		if len(t.far) == 0 && t.peak > maxFar {
 			t.far, t.peak = nil, 0 // a map does not shrink by itself
 		}
 	default:
@@ -100,13 +99,13 @@ func (t *tree) prune(n *node) {
 		*at = n.sibling
 	}
 	n.branch = branch{}
-	if t.spares < spareNodes {
+	if t.spares < maxSpareNodes {
 		n.sibling, t.spare = t.spare, n
 		t.spares++
 	}
 }
 
-// path lists the parts that lead from the root to n.
+// path returns the parts from the root to n.
 func (n *node) path() []string {
 	var parts []string
 	for ; n.parent != nil; n = n.parent {
@@ -116,7 +115,7 @@ func (n *node) path() []string {
 	return parts
 }
 
-// cut takes the first part that is not empty off the rest of a resource.
+// cut splits the first non-empty part off the rest of a resource.
 func cut(rest string) (part, after string) {
 	for rest != "" && rest[0] == '/' {
 		rest = rest[1:]

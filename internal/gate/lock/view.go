@@ -10,59 +10,58 @@ import (
 	"callgate/tool"
 )
 
-// Holder says whose a request is, in words for those who wait behind it and
-// for people.
+// Holder identifies the call that made a request, for error texts and listings.
 type Holder struct {
 	Call      string `json:"call"`
 	Tool      string `json:"tool,omitempty"`
 	Principal string `json:"principal,omitempty"`
 }
 
-// String writes the holder as an error names it: call c1 (fs.write, for agent a).
+// String returns the form used in errors: call c1 (fs.write, for agent a).
 func (h Holder) String() string {
-	var about []string
+	var details []string
 	if h.Tool != "" {
-		about = append(about, h.Tool)
+		details = append(details, h.Tool)
 	}
 	if h.Principal != "" {
-		about = append(about, "for "+h.Principal)
+		details = append(details, "for "+h.Principal)
 	}
 	call := "call " + cmp.Or(h.Call, "unnamed")
-	if about == nil {
+	if details == nil {
 		return call
 	}
-	return call + " (" + strings.Join(about, ", ") + ")"
+	return call + " (" + strings.Join(details, ", ") + ")"
 }
 
-// Held is one claim that is held.
+// Held is a claim that a call holds.
 type Held struct {
 	Resource string    `json:"resource"`
 	Mode     tool.Mode `json:"mode"`
 	Holder   Holder    `json:"holder"`
 	Since    time.Time `json:"since"`
-	Until    time.Time `json:"until,omitzero"`    // when the lease runs out, if it does
-	Expired  bool      `json:"expired,omitempty"` // it has run out; its handler is being stopped
+	Until    time.Time `json:"until,omitzero"`    // when the lease expires; zero for never
+	Expired  bool      `json:"expired,omitempty"` // the lease has expired and its handler is being stopped
 }
 
-// Waiting is one claim that waits. The claims of one request are granted
-// together, so all of them wait behind the same obstacle.
+// Waiting is a claim that waits. The claims of one request are granted together,
+// so all of them wait behind the same blocker.
 type Waiting struct {
 	Resource string    `json:"resource"`
 	Mode     tool.Mode `json:"mode"`
 	Holder   Holder    `json:"holder"`
 	Since    time.Time `json:"since"`
-	Until    time.Time `json:"until,omitzero"` // when the wait runs out, if it does
-	Position int       `json:"position"`       // among those who wait for this very resource, from 1
+	Until    time.Time `json:"until,omitzero"` // when the wait times out; zero for never
+	Position int       `json:"position"`       // in the queue of this resource, from 1
 	Behind   Blocker   `json:"behind"`
 }
 
-// Blocker is a claim in somebody's way: held, or queued ahead.
+// Blocker is a claim that blocks a request: held, or earlier in the queue.
 type Blocker struct {
 	Resource string    `json:"resource"`
 	Mode     tool.Mode `json:"mode"`
 	Holder   Holder    `json:"holder"`
 	Since    time.Time `json:"since"`
-	Queued   bool      `json:"queued,omitempty"` // it waits too, with an earlier ticket
+	Queued   bool      `json:"queued,omitempty"` // it waits too, with an earlier ticket number
 	Expired  bool      `json:"expired,omitempty"`
 }
 
@@ -73,27 +72,28 @@ type Snapshot struct {
 	Waiting []Waiting `json:"waiting"`
 }
 
-// Snapshot lists who holds what, and who waits for it behind whom.
+// Snapshot lists the held claims, and the waiting claims with their blockers.
 func (t *Table) Snapshot() Snapshot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
 	view := Snapshot{Held: []Held{}, Waiting: []Waiting{}}
-	lines := make(map[string]queueCount)
-	for _, p := range t.tickets() {
-		if p.state != waiting {
-			for _, c := range p.claims {
-				view.Held = append(view.Held, Held{c.Resource, c.Mode, p.holder, p.since, p.expires, p.expired(now)})
+	queues := make(map[string]queueCount)
+	for _, tk := range t.tickets() {
+		if tk.state != waiting {
+			for _, c := range tk.claims {
+				held := Held{c.Resource, c.Mode, tk.holder, tk.since, tk.expires, tk.expired(now)}
+				view.Held = append(view.Held, held)
 			}
 			continue
 		}
-		_, behind := p.blocker()
-		for _, c := range p.claims {
-			at := lines[c.Resource].join(p.seq)
-			lines[c.Resource] = at
-			w := Waiting{c.Resource, c.Mode, p.holder, p.asked, time.Time{}, at.length, behind}
-			if p.wait != 0 {
-				w.Until = p.asked.Add(p.wait)
+		_, behind := tk.blocker()
+		for _, c := range tk.claims {
+			queue := queues[c.Resource].join(tk.seq)
+			queues[c.Resource] = queue
+			w := Waiting{c.Resource, c.Mode, tk.holder, tk.asked, time.Time{}, queue.length, behind}
+			if tk.wait != 0 {
+				w.Until = tk.asked.Add(tk.wait)
 			}
 			view.Waiting = append(view.Waiting, w)
 		}
@@ -103,25 +103,26 @@ func (t *Table) Snapshot() Snapshot {
 
 // queueCount counts the requests in the queue of one resource, each once.
 type queueCount struct {
-	last   uint64
+	last   uint64 // the number of the last ticket counted
 	length int
 }
 
-func (l queueCount) join(ticket uint64) queueCount {
-	if l.last == ticket {
-		return l
+func (q queueCount) join(seq uint64) queueCount {
+	if q.last == seq {
+		return q
 	}
-	return queueCount{ticket, l.length + 1}
+	return queueCount{seq, q.length + 1}
 }
 
-// tickets finds all who hold or wait, in ticket order: at the root.
+// tickets returns all tickets that hold or wait, in ticket order. Every request
+// is present at the root, so the root lists them all.
 func (t *Table) tickets() []*Ticket {
 	var found []*Ticket
 	root := &t.tree.root
 	for _, lists := range [...]*[numHolds]list{&root.held, &root.waiting} {
 		for _, l := range lists {
 			for e := l.head; e != nil; e = e.next {
-				found = append(found, e.place)
+				found = append(found, e.ticket)
 			}
 		}
 	}
@@ -129,16 +130,16 @@ func (t *Table) tickets() []*Ticket {
 	return found
 }
 
-func (p *Ticket) expired(now time.Time) bool {
-	return p.state != waiting && !p.expires.IsZero() && !now.Before(p.expires)
+func (tk *Ticket) expired(now time.Time) bool {
+	return tk.state != waiting && !tk.expires.IsZero() && !now.Before(tk.expires)
 }
 
-// blocker finds one that blocks the waiting p, and the claim of p that it
-// blocks: a holder if there is any, and else the earliest of those ahead.
-func (p *Ticket) blocker() (tool.Claim, Blocker) {
+// blocker returns a request that blocks the waiting tk, and the claim of tk that
+// it blocks. A holder comes first, and else the earliest in the queue.
+func (tk *Ticket) blocker() (tool.Claim, Blocker) {
 	var mine, other *entry
-	for i := range p.entries {
-		e := &p.entries[i]
+	for i := range tk.entries {
+		e := &tk.entries[i]
 		against := conflicts[e.hold]
 		if rest := e.node.holding & against; rest != 0 {
 			mine, other = e, e.node.held[bits.TrailingZeros8(uint8(rest))].head
@@ -146,38 +147,38 @@ func (p *Ticket) blocker() (tool.Claim, Blocker) {
 		}
 		for rest := e.node.queued & against; rest != 0; rest &= rest - 1 {
 			ahead := e.node.waiting[bits.TrailingZeros8(uint8(rest))].head
-			if ahead.place.seq < p.seq && (other == nil || ahead.place.seq < other.place.seq) {
+			if ahead.ticket.seq < tk.seq && (other == nil || ahead.ticket.seq < other.ticket.seq) {
 				mine, other = e, ahead
 			}
 		}
 	}
-	by := other.place
+	by := other.ticket
 	c := by.conflictingClaim(mine.node, mine.hold)
 	found := Blocker{c.Resource, c.Mode, by.holder, by.since, by.state == waiting, by.expired(time.Now())}
 	if found.Queued {
 		found.Since = by.asked
 	}
-	return p.conflictingClaim(mine.node, holdAt(mine.node.path(), c)), found
+	return tk.conflictingClaim(mine.node, holdAt(mine.node.path(), c)), found
 }
 
-// conflictingClaim finds the claim of p that conflicts with hold h at n. There is
-// one if p's entry conflicts, since a join conflicts with h only where one of
-// the joined does.
-func (p *Ticket) conflictingClaim(n *node, h hold) tool.Claim {
-	way := n.path()
-	for _, c := range p.claims {
-		if at := holdAt(way, c); at < numHolds && conflicts[at]&h.bit() != 0 {
+// conflictingClaim returns the claim of tk that conflicts with hold h at n. If the
+// entry of tk conflicts there is such a claim, because a join conflicts with h
+// only where one of the joined holds does.
+func (tk *Ticket) conflictingClaim(n *node, h hold) tool.Claim {
+	path := n.path()
+	for _, c := range tk.claims {
+		if at := holdAt(path, c); at < numHolds && conflicts[at]&h.bit() != 0 {
 			return c
 		}
 	}
 	return tool.Claim{}
 }
 
-// holdAt is the hold that a claim takes on the node at the end of a way, and
-// holds when it does not touch it.
-func holdAt(way []string, c tool.Claim) hold {
+// holdAt returns the hold that a claim takes on the node at path, or numHolds if
+// the claim does not touch that node.
+func holdAt(path []string, c tool.Claim) hold {
 	part, rest, _ := strings.Cut(c.Resource, ":")
-	for _, want := range way {
+	for _, want := range path {
 		if part != want {
 			return numHolds
 		}
@@ -189,7 +190,7 @@ func holdAt(way []string, c tool.Claim) hold {
 	return holdOf(c.Mode).intention()
 }
 
-// busy is the error of one whose wait ran out behind an obstacle.
+// busy returns the error of a request whose wait timed out behind a blocker.
 func busy(wanted tool.Claim, asked time.Time, by Blocker) error {
 	what := "has held"
 	switch {
@@ -198,8 +199,10 @@ func busy(wanted tool.Claim, asked time.Time, by Blocker) error {
 	case by.Expired:
 		what = "is being stopped, its time being up, and still holds"
 	}
-	return tool.Errorf("lock.Wait", tool.Busy, "%.200q stayed locked for %v: %s wanted, but %s %s %s on %.200q since %s (%v)",
-		wanted.Resource, elapsed(asked), wanted.Mode, by.Holder, what, by.Mode, by.Resource, by.Since.UTC().Format(time.RFC3339), elapsed(by.Since)).
+	const text = "%.200q stayed locked for %v: %s wanted, but %s %s %s on %.200q since %s (%v)"
+	since := by.Since.UTC().Format(time.RFC3339)
+	return tool.Errorf("lock.Wait", tool.Busy, text, wanted.Resource, elapsed(asked), wanted.Mode,
+		by.Holder, what, by.Mode, by.Resource, since, elapsed(by.Since)).
 		WithHint("try again when that call has ended, or claim less; `callgate locks` shows who holds what")
 }
 

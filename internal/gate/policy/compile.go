@@ -14,14 +14,14 @@ import (
 const (
 	wild      = "*"
 	maxReason = 300
-	// maxRate bounds what one limit can make a limiter remember.
+	// maxRate bounds the memory that one limit costs a limiter.
 	maxRate = 10_000
 )
 
-// Compile makes rules of a capabilities block and the constraints of modules.
-// A nil block is an app without one. What is wrong comes back as one Invalid
-// error whose Fields name every place, as a path below tools, in the order of
-// the struct.
+// Compile compiles a capabilities block and the constraints of modules into
+// rules. A nil block means that the app file has none. All mistakes come back as
+// one Invalid error whose Fields hold the path of each below tools, in the order
+// of the struct.
 func Compile(c *Capabilities, constraints map[string]Constraint) (*Rules, error) {
 	b := builder{rules: &Rules{modules: make(map[string]*module)}}
 	if c != nil {
@@ -41,7 +41,7 @@ func Compile(c *Capabilities, constraints map[string]Constraint) (*Rules, error)
 	return b.rules, nil
 }
 
-// builder gathers rules, and everything that is wrong with them.
+// builder collects rules, and the mistakes in them.
 type builder struct {
 	rules *Rules
 	wrong []tool.FieldError
@@ -81,7 +81,7 @@ func (b *builder) capabilities(c *Capabilities) {
 	}
 }
 
-// defaultReasons is what follows a rule that gives no reason of its own.
+// defaultReasons follow a rule without a reason of its own.
 var defaultReasons = [kinds]string{
 	denied:   "nobody may make this call, so find another way",
 	approved: "a human must approve this call first",
@@ -117,7 +117,8 @@ func (b *builder) hidden(c *Capabilities) {
 	for i, name := range c.HiddenModules {
 		path := fmt.Sprintf("capabilities.hidden_modules[%d]", i)
 		if b.module(path, name, true) {
-			b.addRule(name, wild, hiddenRule, &ruleSource{"hidden_modules in tools.capabilities hides " + name, "tools." + path})
+			reason := "hidden_modules in tools.capabilities hides " + name
+			b.addRule(name, wild, hiddenRule, &ruleSource{reason, "tools." + path})
 		}
 	}
 	for i, dotted := range c.HiddenActions {
@@ -128,7 +129,8 @@ func (b *builder) hidden(c *Capabilities) {
 			continue
 		}
 		if b.module(path, module, true) && b.action(path, action, true) {
-			b.addRule(module, action, hiddenRule, &ruleSource{"hidden_actions in tools.capabilities hides " + dotted, "tools." + path})
+			reason := "hidden_actions in tools.capabilities hides " + dotted
+			b.addRule(module, action, hiddenRule, &ruleSource{reason, "tools." + path})
 		}
 	}
 }
@@ -154,7 +156,8 @@ func (b *builder) constraint(name string, c Constraint) {
 	}
 	for i, action := range c.Blocked {
 		if b.action(fmt.Sprintf("%s.blocked_actions[%d]", path, i), action, false) {
-			b.addRule(name, action, hiddenRule, &ruleSource{"blocked_actions of " + name + " name it", "tools." + path + ".blocked_actions"})
+			source := &ruleSource{"blocked_actions of " + name + " name it", "tools." + path + ".blocked_actions"}
+			b.addRule(name, action, hiddenRule, source)
 		}
 	}
 }
@@ -162,7 +165,8 @@ func (b *builder) constraint(name string, c Constraint) {
 func (b *builder) rateLimit(key string, calls int) {
 	path := "capabilities.rate_limits." + key
 	if calls < 1 || calls > maxRate {
-		b.fail(path, fmt.Sprintf("%d", calls), fmt.Sprintf("how many calls a minute may hold, from 1 to %d; to permit none, use deny", maxRate))
+		want := fmt.Sprintf("how many calls a minute may hold, from 1 to %d; to permit none, use deny", maxRate)
+		b.fail(path, fmt.Sprintf("%d", calls), want)
 		return
 	}
 	module, action, dotted := cutDotted(key)
@@ -181,17 +185,17 @@ func (b *builder) rateLimit(key string, calls int) {
 	}
 }
 
-// lower sets a limit, keeping the stricter one where two keys mean the same.
-func (c *rule) lower(calls int) {
-	if c.limit == 0 || calls < c.limit {
-		c.limit = calls
+// lower sets a limit, and keeps the stricter one if two keys mean the same.
+func (r *rule) lower(calls int) {
+	if r.limit == 0 || calls < r.limit {
+		r.limit = calls
 	}
 }
 
-// addRule records a line for a module and action; the first line of a kind stays.
+// addRule adds a rule for a module and action; the first of a kind stays.
 func (b *builder) addRule(module, action string, kind int, s *ruleSource) {
-	if c := b.ruleFor(module, action); c.said[kind] == nil {
-		c.said[kind] = s
+	if r := b.ruleFor(module, action); r.sources[kind] == nil {
+		r.sources[kind] = s
 	}
 }
 
@@ -259,7 +263,7 @@ func cutDotted(s string) (module, action string, ok bool) {
 	return s[:i], s[i+1:], true
 }
 
-// orElse returns a name that can be shown in advice, or the other.
+// orElse returns name if a hint can show it, and other if not.
 func orElse(name, other string) string {
 	if _, err := tool.NewID("any", name, "0"); err != nil {
 		return other
@@ -267,5 +271,5 @@ func orElse(name, other string) string {
 	return name
 }
 
-// quote shows hostile input in an error, shortened.
+// quote quotes and shortens untrusted input for an error.
 func quote(s string) string { return fmt.Sprintf("%q", tool.TruncateTo(s, 60)) }

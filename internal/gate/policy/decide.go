@@ -6,45 +6,51 @@ import (
 	"callgate/tool"
 )
 
-// Verdict is the answer to a proposed call. The zero value permits nothing;
-// code that acts on a verdict treats what it does not know as Deny.
+// Verdict is the outcome of a decision. The zero value permits nothing; code
+// that acts on a verdict treats an unknown one as Deny.
 type Verdict string
 
 // The verdicts.
 const (
 	Allow   Verdict = "allow"
-	Approve Verdict = "approve" // a human is asked first
-	Deny    Verdict = "deny"    // refused, and the asker is told why
-	Hide    Verdict = "hide"    // to this asker the tool does not exist
+	Approve Verdict = "approve" // a human must approve first
+	Deny    Verdict = "deny"    // refused, with the reason
+	Hide    Verdict = "hide"    // for this caller the tool does not exist
 )
 
-// Decision is a verdict with its grounds. Reason is for whoever asked, except
-// under Hide, when it is for the journal alone: the asker learns only that
-// there is no such tool. Rule points at the place that decided, as a path in
-// the app file or a word for one of the kernel's own rules.
+// Decision is a verdict with its reason. The caller sees Reason, except under
+// Hide: then it is for the journal only, and the caller learns only that there
+// is no such tool. Rule is the path in the app file that decided, or the name of
+// one of the kernel's own rules.
 type Decision struct {
 	Verdict Verdict
 	Reason  string
 	Rule    string
 }
 
-// What decides when no line of the app file does.
+// The names of the rules that do not come from a list of the app file.
 const (
-	ruleDaemon       = "kernel.daemon"
-	ruleControl      = "kernel.control"
-	ruleInternal     = "tool.internal"
-	ruleAskFirst     = "tool.ask_first"
-	ruleNoBlock      = "kernel.no_capabilities"
-	ruleCeiling      = "tools.capabilities.max_risk_level"
-	ruleFallback     = "tools.capabilities.default_policy"
-	reasonAskFirst   = "%s asks a human before each call, whatever the app file grants; wait for the answer"
-	reasonNoBlock    = "%s %s and the app file has no tools.capabilities, so a human must approve this call first"
-	reasonAboveLevel = "%s is of %s risk, above max_risk_level %s in tools.capabilities; name it under grant or approve there to permit it"
-	reasonUnnamed    = "default_policy approve in tools.capabilities: no rule names %s, so a human must approve this call first"
-	reasonBlocked    = "default_policy block in tools.capabilities: no rule names %s; name it under grant or approve there to permit it"
+	ruleDaemon   = "kernel.daemon"
+	ruleControl  = "kernel.control"
+	ruleInternal = "tool.internal"
+	ruleAskFirst = "tool.ask_first"
+	ruleNoBlock  = "kernel.no_capabilities"
+	ruleCeiling  = "tools.capabilities.max_risk_level"
+	ruleFallback = "tools.capabilities.default_policy"
 )
 
-// Decide judges whether p may call t under r. Nil rules are those of an app
+// The reasons that go with them.
+const (
+	reasonAskFirst   = "%s asks a human before each call, whatever the app file grants; wait for the answer"
+	reasonNoBlock    = "%s %s and the app file has no tools.capabilities, so a human must approve this call first"
+	reasonAboveLevel = "%s is of %s risk, above max_risk_level %s in tools.capabilities; " + reasonPermit
+	reasonUnnamed    = "default_policy approve in tools.capabilities: no rule names %s, " +
+		"so a human must approve this call first"
+	reasonBlocked = "default_policy block in tools.capabilities: no rule names %s; " + reasonPermit
+	reasonPermit  = "name it under grant or approve there to permit it"
+)
+
+// Decide decides whether p may call t under r. Nil rules are those of an app
 // without capabilities.
 func Decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
 	var none Rules
@@ -74,19 +80,21 @@ func Decide(r *Rules, t *tool.Tool, p tool.Principal) Decision {
 	return d
 }
 
-// decideForDaemon judges the kernel's own calls.
+// decideForDaemon decides the kernel's own calls.
 func (r *Rules) decideForDaemon(t *tool.Tool, found *matches) Decision {
 	if s := found.first(denied); s != nil {
 		return Decision{Deny, s.reason, s.rule}
 	}
-	if r.block && r.fallback == Block && !t.Runtime.Control && found.first(approved) == nil && found.first(granted) == nil {
+	named := found.first(approved) != nil || found.first(granted) != nil
+	if r.block && r.fallback == Block && !t.Runtime.Control && !named {
 		return Decision{Deny, fmt.Sprintf(reasonBlocked, t.ID.Dotted()), ruleFallback}
 	}
 	return Decision{Allow, "no deny rule names this call of the kernel's own", ruleDaemon}
 }
 
-// decideByDefault judges what no deny or approve rule names: grants first, then
-// the kernel's own tools, then what the app says of everything else.
+// decideByDefault decides a tool that no deny or approve rule names: by a grant,
+// then as one of the kernel's own tools, then by the ceiling and the default
+// policy.
 func (r *Rules) decideByDefault(t *tool.Tool, found *matches) Decision {
 	if s := found.first(granted); s != nil {
 		return Decision{Allow, s.reason, s.rule}
@@ -98,7 +106,8 @@ func (r *Rules) decideByDefault(t *tool.Tool, found *matches) Decision {
 		return decideWithoutRules(t)
 	}
 	if level := t.Runtime.Risk.Level(); level > r.ceiling {
-		return Decision{Deny, fmt.Sprintf(reasonAboveLevel, t.ID.Dotted(), riskName(level), riskName(r.ceiling)), ruleCeiling}
+		reason := fmt.Sprintf(reasonAboveLevel, t.ID.Dotted(), riskName(level), riskName(r.ceiling))
+		return Decision{Deny, reason, ruleCeiling}
 	}
 	switch r.fallback {
 	case Auto:
@@ -110,7 +119,7 @@ func (r *Rules) decideByDefault(t *tool.Tool, found *matches) Decision {
 	}
 }
 
-// decideWithoutRules judges a tool of an app that says nothing about capabilities.
+// decideWithoutRules decides for an app without a capabilities block.
 func decideWithoutRules(t *tool.Tool) Decision {
 	switch t.Runtime.Risk.Level() {
 	case 1:
@@ -126,7 +135,7 @@ func decideWithoutRules(t *tool.Tool) Decision {
 	}
 }
 
-// riskName writes a level as the app file does.
+// riskName returns a risk level in the words of the app file.
 func riskName(level int) tool.Risk {
 	switch level {
 	case 1:

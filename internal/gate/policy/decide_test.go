@@ -13,7 +13,7 @@ var (
 	daemon = tool.Principal{User: "ann", App: "demo", Daemon: true}
 )
 
-// made is a tool named module.action with a runtime view.
+// made returns a tool named module.action with a runtime view.
 func made(t testing.TB, dotted string, r tool.Runtime) *tool.Tool {
 	t.Helper()
 	module, action, err := tool.ParseDotted(dotted)
@@ -32,7 +32,7 @@ func compiled(t testing.TB, c *policy.Capabilities, constraints map[string]polic
 	return r
 }
 
-// Ingredients of the pair tables: each speaks of shell.bash.
+// ingredient is a part of a pair in the precedence table; each concerns shell.bash.
 type ingredient struct {
 	name string
 	add  func(*scene)
@@ -76,15 +76,15 @@ func (s *scene) constraint(allowed []string, blocked ...string) {
 	s.constraints = map[string]policy.Constraint{"shell": {Allowed: allowed, Blocked: blocked}}
 }
 
-// TestPairs is the precedence, pair by pair: what a model gets, and what the
-// daemon gets.
-func TestPairs(t *testing.T) {
+// The precedence, pair by pair: the verdict for a model, and for the daemon.
+func TestPrecedence(t *testing.T) {
+	t.Parallel()
 	const allow, wait, no, hide = policy.Allow, policy.Approve, policy.Deny, policy.Hide
 	tests := []struct {
 		with   []ingredient
 		model  policy.Verdict
 		daemon policy.Verdict
-		rule   string // what decided for the model
+		rule   string // the rule that decided for the model
 	}{
 		{[]ingredient{deny, approve}, no, no, "tools.capabilities.deny[0]"},
 		{[]ingredient{deny, grant}, no, no, "tools.capabilities.deny[0]"},
@@ -191,7 +191,8 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-func TestWithoutBlock(t *testing.T) {
+func TestAppWithoutCapabilitiesDecidesByRisk(t *testing.T) {
+	t.Parallel()
 	const allow, wait = policy.Allow, policy.Approve
 	effects := []tool.SideEffect{tool.None, tool.Read, tool.Write, "", tool.External, "teleports"}
 	tests := []struct {
@@ -220,7 +221,8 @@ func TestWithoutBlock(t *testing.T) {
 	}
 }
 
-func TestCeiling(t *testing.T) {
+func TestRiskAboveTheCeilingIsDenied(t *testing.T) {
+	t.Parallel()
 	risks := []tool.Risk{tool.Low, tool.Medium, "", tool.High, "wild"}
 	tests := []struct {
 		ceiling tool.Risk
@@ -243,20 +245,23 @@ func TestCeiling(t *testing.T) {
 	}
 }
 
-func TestMatching(t *testing.T) {
+func TestRulesMatchWholeModulesAndActions(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name    string
 		entry   policy.Entry
-		matches string // names that the entry speaks of
+		matches string // names that the entry covers
 		not     string
 	}{
-		{"one action", policy.Entry{Module: "fs", Actions: []string{"read"}}, "fs.read", "fs.write choir.fs.read fs.read.read"},
+		{"one action", policy.Entry{Module: "fs", Actions: []string{"read"}}, "fs.read",
+			"fs.write choir.fs.read fs.read.read"},
 		{"two actions", policy.Entry{Module: "fs", Actions: []string{"read", "write"}}, "fs.read fs.write", "fs.list"},
 		{"a whole module", policy.Entry{Module: "fs"}, "fs.read fs.write", "choir.fs.read fsx.read"},
 		{"a whole module by star", policy.Entry{Module: "fs", Actions: []string{"*"}}, "fs.read", "choir.read"},
 		{"a dotted module", policy.Entry{Module: "choir.fs"}, "choir.fs.read", "fs.read choir.read choir.fs.local.read"},
 		{"the parent of a dotted module", policy.Entry{Module: "choir"}, "choir.read", "choir.fs.read"},
-		{"an action everywhere", policy.Entry{Module: "*", Actions: []string{"delete"}}, "fs.delete choir.fs.delete", "fs.read"},
+		{"an action everywhere", policy.Entry{Module: "*", Actions: []string{"delete"}}, "fs.delete choir.fs.delete",
+			"fs.read"},
 		{"everything", policy.Entry{Module: "*"}, "fs.read choir.fs.delete", ""},
 	}
 	for _, test := range tests {
@@ -271,7 +276,8 @@ func TestMatching(t *testing.T) {
 	}
 }
 
-func TestReasons(t *testing.T) {
+func TestReasonsNameTheRule(t *testing.T) {
+	t.Parallel()
 	block := &policy.Capabilities{
 		MaxRisk: tool.Medium,
 		Deny: []policy.Entry{
@@ -288,12 +294,20 @@ func TestReasons(t *testing.T) {
 		want    string
 	}{
 		{"shell.bash", tool.Runtime{}, rules, "deny rule for shell.* in tools.capabilities: no shell here"},
-		{"http.delete", tool.Runtime{}, rules, "deny rule for http.delete in tools.capabilities: nobody may make this call, so find another way"},
-		{"filesystem.write", tool.Runtime{}, rules, "approve rule for filesystem.write in tools.capabilities: a human must approve this call first"},
-		{"web.wipe", tool.Runtime{Risk: tool.High}, rules, "web.wipe is of high risk, above max_risk_level medium in tools.capabilities; name it under grant or approve there to permit it"},
-		{"web.fetch", tool.Runtime{}, rules, "default_policy approve in tools.capabilities: no rule names web.fetch, so a human must approve this call first"},
-		{"web.fetch", tool.Runtime{SideEffect: tool.External}, nil, "web.fetch reaches past the workspace and the app file has no tools.capabilities, so a human must approve this call first"},
-		{"web.fetch", tool.Runtime{AskFirst: true}, nil, "web.fetch asks a human before each call, whatever the app file grants; wait for the answer"},
+		{"http.delete", tool.Runtime{}, rules,
+			"deny rule for http.delete in tools.capabilities: nobody may make this call, so find another way"},
+		{"filesystem.write", tool.Runtime{}, rules,
+			"approve rule for filesystem.write in tools.capabilities: a human must approve this call first"},
+		{"web.wipe", tool.Runtime{Risk: tool.High}, rules,
+			"web.wipe is of high risk, above max_risk_level medium in tools.capabilities; " +
+				"name it under grant or approve there to permit it"},
+		{"web.fetch", tool.Runtime{}, rules,
+			"default_policy approve in tools.capabilities: no rule names web.fetch, so a human must approve this call first"},
+		{"web.fetch", tool.Runtime{SideEffect: tool.External}, nil,
+			"web.fetch reaches past the workspace and the app file has no tools.capabilities, " +
+				"so a human must approve this call first"},
+		{"web.fetch", tool.Runtime{AskFirst: true}, nil,
+			"web.fetch asks a human before each call, whatever the app file grants; wait for the answer"},
 	}
 	for _, test := range tests {
 		if got := policy.Decide(test.rules, made(t, test.tool, test.runtime), model).Reason; got != test.want {

@@ -1,36 +1,35 @@
-// Package policy answers one question: may this principal make this call?
+// Package policy decides whether a principal may make a call.
 //
-// An app file's capabilities are compiled once into [Rules], and [Decide]
-// judges a resolved tool against them. It is a pure function of the rules, the
-// tool and the principal: it looks at no argument, no clock and no history, so
-// the same call has the same answer wherever it is asked. A tool's module is
-// the namespace of its ID and its action is the name, so an alias or a wire
-// name never slips past a rule.
+// The capabilities of an app file are compiled once into [Rules], and [Decide]
+// checks a resolved tool against them. Decide is a pure function of the rules,
+// the tool and the principal: it reads no argument, no clock and no history, so
+// the same call gets the same decision everywhere. A tool's module is the
+// namespace of its ID and its action is the name of its ID, so an alias or a
+// wire name never bypasses a rule.
 //
 // # Precedence
 //
-// deny > approve > grant > risk ceiling > default policy. The lists are ranked
-// by kind, not by how narrow a rule is: a deny for shell.* beats a grant for
-// shell.ls. Module and action may be "*"; a dotted module (choir.fs) is matched
-// whole, so a rule for choir says nothing about it.
+// deny > approve > grant > risk ceiling > default policy. The kind of a rule
+// decides, not how narrow it is: a deny for shell.* beats a grant for shell.ls.
+// Module and action may be "*". A dotted module (choir.fs) is matched whole, so
+// a rule for choir does not cover it.
 //
-//   - What is above the ceiling and neither granted nor put on approve is denied.
-//   - Without a capabilities block low risk runs, medium runs unless it reaches
-//     past the workspace, and the rest asks a human. A risk or a side effect
-//     that is not known counts as the worst one.
-//   - A tool that asks first turns what would run into a question, whatever the
-//     app says.
+//   - A tool above the ceiling that no grant or approve rule names is denied.
+//   - Without a capabilities block, low risk runs, medium risk runs unless it
+//     reaches past the workspace, and the rest needs approval. An unknown risk or
+//     side effect counts as the worst one.
+//   - A tool that asks first needs approval even where the app file grants it.
 //   - Hidden tools, constraint-blocked tools and internal tools do not exist for
-//     a model, even when a deny rule names them too: a refusal would reveal them.
+//     a model, even if a deny rule names them too: a refusal would reveal them.
 //   - The kernel's own tools (Runtime.Control) pass the ceiling and the default
-//     policy, never a rule that names them; a rule for "*" names them.
-//   - The daemon passes whatever is hidden, waits for a human or is too risky.
-//     It never passes a deny rule, nor default_policy block, which denies all
-//     that no grant or approve rule names.
+//     policy, but not a rule that names them; a rule for "*" names them.
+//   - The daemon passes hidden tools, approve rules and the ceiling. It never
+//     passes a deny rule, nor default_policy block, which denies every tool that
+//     no grant or approve rule names.
 //
 // # Rates
 //
-// Rules also carry rate limits; a [Limiter] keeps count. Deciding and counting
-// are apart because a verdict may be asked for often (a search leaves out what
-// is denied) and a call is made once.
+// Rules also hold rate limits; a [Limiter] counts the calls. Deciding and
+// counting are separate, because a decision may be asked for often (a search
+// leaves out denied tools) while a call is made once.
 package policy

@@ -9,34 +9,34 @@ import (
 	"callgate/tool"
 )
 
-// Window is the span that rate limits count over.
+// Window is the period over which rate limits count.
 const Window = time.Minute
 
 // maxCounters bounds a limiter's memory, together with the largest limit.
 const maxCounters = 1 << 16
 
-// Limiter counts calls against rate limits. The zero value is ready, and one
-// serves a whole kernel.
+// Limiter counts calls against rate limits. The zero value is ready to use; one
+// limiter serves a whole kernel.
 //
 // The law: a call counts against every limit that matches it (its module, its
-// module and action, and "*") or against none. All are looked at and then all
-// are taken under one lock, so two calls never share the last place, and a
-// refused call consumes nothing. The window slides: each place comes free
-// exactly one Window after it was taken.
+// module and action, and "*") or against none. One lock covers the check of all
+// limits and the count, so two calls never share the last slot and a refused
+// call uses none. The window slides: a slot is free again exactly one Window
+// after it was used.
 //
-// Counts belong to an app and a user. They do not belong to a session or an
-// agent, since a model could multiply those. The daemon's calls are counted
-// apart, so that hooks and models do not starve each other. The kernel's own
-// tools count only against limits that name their module: they re-enter the
-// door for each target, and "*" would count such a call twice.
+// Counts belong to an app and a user, not to a session or an agent, because a
+// model could open more of those. The daemon's calls are counted separately, so
+// that hooks and models do not starve each other. The kernel's own tools count
+// only against limits that name their module: they call the gate again for each
+// target, and "*" would count such a call twice.
 //
-// Memory holds only what was called in the last two windows: idle counters are
-// swept once a window, a counter holds no more places than its limit, and when
-// there are too many counters a new one is refused rather than left uncounted.
+// Memory covers only the calls of the last two windows. Idle counters are
+// dropped once a window, a counter holds no more calls than its limit, and when
+// there are too many counters a new caller is refused rather than left uncounted.
 type Limiter struct {
 	mu       sync.Mutex
 	counters map[counterKey]*counter
-	start    time.Time     // times are kept as distances from here
+	start    time.Time     // times are stored as durations since start
 	swept    time.Duration // when idle counters were last dropped
 }
 
@@ -46,7 +46,7 @@ type counterKey struct {
 	module, action string
 }
 
-// counter holds when each call in the window was made, oldest first.
+// counter holds the times of the calls in the window, oldest first.
 type counter struct{ calls []time.Duration }
 
 // limitCheck is one limit that a call must pass.
@@ -58,9 +58,9 @@ type limitCheck struct {
 
 // Take counts a call, or returns a Limited error that says how long to wait.
 func (l *Limiter) Take(r *Rules, t *tool.Tool, p tool.Principal) error {
-	var room [4]limitCheck
-	claims := r.limits(room[:0], t, p)
-	if len(claims) == 0 {
+	var buffer [4]limitCheck // avoids an allocation
+	checks := r.limits(buffer[:0], t, p)
+	if len(checks) == 0 {
 		return nil
 	}
 	l.mu.Lock()
@@ -69,11 +69,12 @@ func (l *Limiter) Take(r *Rules, t *tool.Tool, p tool.Principal) error {
 	l.sweep(now)
 	var longest time.Duration
 	var strictest *limitCheck
-	for i := range claims {
-		c := &claims[i]
+	for i := range checks {
+		c := &checks[i]
 		c.used = l.counters[c.key]
-		if c.used == nil && len(l.counters)+len(claims) > maxCounters {
-			return tool.Errorf("policy.Take", tool.Limited, "more callers have rate limits than the kernel can count at once").
+		if c.used == nil && len(l.counters)+len(checks) > maxCounters {
+			return tool.Errorf("policy.Take", tool.Limited,
+				"more callers have rate limits than the kernel can count at once").
 				WithHint("wait %d s, then call again", Window/time.Second)
 		}
 		if wait := c.used.wait(now, c.limit); wait > longest {
@@ -83,7 +84,7 @@ func (l *Limiter) Take(r *Rules, t *tool.Tool, p tool.Principal) error {
 	if strictest != nil {
 		return strictest.refuse(t, longest)
 	}
-	for _, c := range claims {
+	for _, c := range checks {
 		if c.used == nil {
 			c.used = new(counter)
 			l.counters[c.key] = c.used
@@ -94,23 +95,23 @@ func (l *Limiter) Take(r *Rules, t *tool.Tool, p tool.Principal) error {
 }
 
 // limits appends the limits that match a call.
-func (r *Rules) limits(claims []limitCheck, t *tool.Tool, p tool.Principal) []limitCheck {
+func (r *Rules) limits(checks []limitCheck, t *tool.Tool, p tool.Principal) []limitCheck {
 	if r == nil {
 		return nil
 	}
 	found := r.lookup(t.ID)
 	names := [4][2]string{{t.ID.Namespace, t.ID.Name}, {t.ID.Namespace, wild}, {wild, t.ID.Name}, {wild, wild}}
-	for i, c := range found.cells {
+	for i, c := range found.rules {
 		if c == nil || c.limit == 0 || t.Runtime.Control && names[i][0] == wild {
 			continue
 		}
 		key := counterKey{p.App, p.User, p.Daemon, names[i][0], names[i][1]}
-		claims = append(claims, limitCheck{key: key, limit: c.limit})
+		checks = append(checks, limitCheck{key: key, limit: c.limit})
 	}
-	return claims
+	return checks
 }
 
-// now is the time since the limiter's first call.
+// now returns the time since the limiter's first call.
 func (l *Limiter) now() time.Duration {
 	if l.counters == nil {
 		l.counters, l.start = make(map[counterKey]*counter), time.Now()
@@ -118,7 +119,7 @@ func (l *Limiter) now() time.Duration {
 	return time.Since(l.start)
 }
 
-// sweep drops counters that have nothing left in the window, once a window.
+// sweep drops counters without calls in the window, once a window.
 func (l *Limiter) sweep(now time.Duration) {
 	if now-l.swept < Window {
 		return
@@ -133,11 +134,11 @@ func (l *Limiter) sweep(now time.Duration) {
 
 // forget drops the calls that have left the window.
 func (c *counter) forget(now time.Duration) {
-	gone := sort.Search(len(c.calls), func(i int) bool { return c.calls[i]+Window > now })
-	c.calls = c.calls[gone:] // append moves the rest to fresh memory when this runs out
+	old := sort.Search(len(c.calls), func(i int) bool { return c.calls[i]+Window > now })
+	c.calls = c.calls[old:] // append copies the rest to new memory when the capacity is used up
 }
 
-// wait returns how long until there is a place below limit; 0 is now.
+// wait returns the time until a slot below limit is free; 0 means now.
 func (c *counter) wait(now time.Duration, limit int) time.Duration {
 	if c == nil {
 		return 0
@@ -155,9 +156,9 @@ func (c *limitCheck) refuse(t *tool.Tool, wait time.Duration) error {
 		name = c.key.module
 	}
 	seconds := (wait + time.Second - 1) / time.Second
-	err := tool.Errorf("policy.Take", tool.Limited, "%s is over the limit of %s a minute for %q in rate_limits of tools.capabilities",
-		t.ID.Dotted(), plural(c.limit, "call"), name)
-	return err.WithHint("wait %d s, then call again", seconds)
+	const text = "%s is over the limit of %s a minute for %q in rate_limits of tools.capabilities"
+	return tool.Errorf("policy.Take", tool.Limited, text, t.ID.Dotted(), plural(c.limit, "call"), name).
+		WithHint("wait %d s, then call again", seconds)
 }
 
 func plural(n int, word string) string {

@@ -18,7 +18,7 @@ func limited(t testing.TB, limits map[string]int) *policy.Rules {
 	return compiled(t, &policy.Capabilities{RateLimits: limits}, nil)
 }
 
-// taken is how many of n calls pass, and fails on an error of another kind.
+// taken returns how many of n calls pass; an error of another kind fails the test.
 func taken(t *testing.T, l *policy.Limiter, r *policy.Rules, subject *tool.Tool, p tool.Principal, n int) (passed int) {
 	t.Helper()
 	for range n {
@@ -33,7 +33,8 @@ func taken(t *testing.T, l *policy.Limiter, r *policy.Rules, subject *tool.Tool,
 	return passed
 }
 
-func TestLimiterSlides(t *testing.T) {
+func TestLimiterWindowSlides(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var l policy.Limiter
 		rules, bash := limited(t, map[string]int{"shell.bash": 3}), made(t, "shell.bash", tool.Runtime{})
@@ -42,11 +43,13 @@ func TestLimiterSlides(t *testing.T) {
 		}
 		time.Sleep(40 * time.Second)
 		if got := taken(t, &l, rules, bash, model, 4); got != 1 {
-			t.Fatalf("%d calls pass where one place is left", got)
+			t.Fatalf("%d calls pass where one slot is left", got)
 		}
 		err := l.Take(rules, bash, model)
-		if err == nil || !strings.Contains(err.Error(), "wait 20 s") || !strings.Contains(err.Error(), `3 calls a minute for "shell.bash"`) {
-			t.Fatalf("the refusal does not say how long to wait: %v", err)
+		for _, want := range []string{"wait 20 s", `3 calls a minute for "shell.bash"`} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Fatalf("the refusal does not say %q: %v", want, err)
+			}
 		}
 		time.Sleep(20*time.Second - time.Nanosecond)
 		if got := taken(t, &l, rules, bash, model, 1); got != 0 {
@@ -63,26 +66,28 @@ func TestLimiterSlides(t *testing.T) {
 	})
 }
 
-// A refused call takes no place in any of the limits it matches.
-func TestLimiterIsAtomic(t *testing.T) {
+func TestRefusedCallUsesNoSlot(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var l policy.Limiter
 		rules := limited(t, map[string]int{"*": 5, "shell": 4, "shell.bash": 1})
-		bash, ls, read := made(t, "shell.bash", tool.Runtime{}), made(t, "shell.ls", tool.Runtime{}), made(t, "fs.read", tool.Runtime{})
+		bash, ls := made(t, "shell.bash", tool.Runtime{}), made(t, "shell.ls", tool.Runtime{})
+		read := made(t, "fs.read", tool.Runtime{})
 		if got := taken(t, &l, rules, bash, model, 50); got != 1 {
 			t.Fatalf("shell.bash passes %d times, its limit is 1", got)
 		}
 		if got := taken(t, &l, rules, ls, model, 50); got != 3 {
-			t.Fatalf("shell.ls passes %d times; shell has 3 of 4 places left", got)
+			t.Fatalf("shell.ls passes %d times; shell has 3 of 4 slots left", got)
 		}
 		if got := taken(t, &l, rules, read, model, 50); got != 1 {
-			t.Fatalf("fs.read passes %d times; * has 1 of 5 places left", got)
+			t.Fatalf("fs.read passes %d times; * has 1 of 5 slots left", got)
 		}
 	})
 }
 
-// The wait is the longest of all limits that refuse: after it, the call passes.
-func TestLimiterWaitIsTrue(t *testing.T) {
+// The hint gives the longest wait of all limits that refuse.
+func TestCallPassesAfterTheWaitInTheHint(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var l policy.Limiter
 		rules := limited(t, map[string]int{"*": 2, "shell.bash": 1})
@@ -102,11 +107,12 @@ func TestLimiterWaitIsTrue(t *testing.T) {
 	})
 }
 
-func TestLimiterKeys(t *testing.T) {
+func TestLimiterKeysCoverModulesAndActions(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		limit  string
-		first  string // takes the only place
+		first  string // uses the only slot
 		second string
 		passes bool
 	}{
@@ -138,7 +144,8 @@ func TestLimiterKeys(t *testing.T) {
 	}
 }
 
-func TestLimiterPrincipals(t *testing.T) {
+func TestLimiterCountsPerAppAndUser(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		rules, bash := limited(t, map[string]int{"shell": 1}), made(t, "shell.bash", tool.Runtime{})
 		tests := []struct {
@@ -165,9 +172,10 @@ func TestLimiterPrincipals(t *testing.T) {
 	})
 }
 
-// The kernel's own tools are outside "*", which counts their targets, but not
-// outside a limit that names them.
-func TestLimiterControl(t *testing.T) {
+// The limit "*" counts the targets of control tools, not the control tools; a
+// limit that names their module counts them.
+func TestLimiterCountsControlToolsOnlyByName(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		execute := made(t, "context_builder.execute_tool", tool.Runtime{Control: true})
 		var l policy.Limiter
@@ -180,8 +188,8 @@ func TestLimiterControl(t *testing.T) {
 	})
 }
 
-// New rules apply to old counts at once.
-func TestLimiterNewRules(t *testing.T) {
+func TestNewLimitsApplyToOldCalls(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var l policy.Limiter
 		bash := made(t, "shell.bash", tool.Runtime{})
@@ -202,7 +210,8 @@ func TestLimiterNewRules(t *testing.T) {
 	})
 }
 
-func TestLimiterWithoutLimits(t *testing.T) {
+func TestCallsWithoutLimitsPass(t *testing.T) {
+	t.Parallel()
 	var l policy.Limiter
 	for _, rules := range []*policy.Rules{nil, {}, compiled(t, &policy.Capabilities{}, nil)} {
 		if got := taken(t, &l, rules, made(t, "shell.bash", tool.Runtime{}), model, 100); got != 100 {
@@ -211,7 +220,8 @@ func TestLimiterWithoutLimits(t *testing.T) {
 	}
 }
 
-func TestLimiterConcurrent(t *testing.T) {
+func TestConcurrentCallsNeverExceedALimit(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var l policy.Limiter
 		rules := limited(t, map[string]int{"*": 30, "shell": 20})
@@ -238,9 +248,10 @@ func TestLimiterConcurrent(t *testing.T) {
 	})
 }
 
-// Too many callers at once are refused, never left uncounted, and the room
-// comes back when they fall silent.
-func TestLimiterIsBounded(t *testing.T) {
+// Too many callers at once are refused, never left uncounted. Idle callers free
+// their counters.
+func TestLimiterMemoryIsBounded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var l policy.Limiter
 		rules, bash := limited(t, map[string]int{"shell": 5}), made(t, "shell.bash", tool.Runtime{})
@@ -256,7 +267,7 @@ func TestLimiterIsBounded(t *testing.T) {
 		}
 		time.Sleep(policy.Window)
 		if err := l.Take(rules, bash, tool.Principal{User: "late"}); err != nil {
-			t.Errorf("after the others fell silent: %v", err)
+			t.Errorf("after the others were idle: %v", err)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"callgate/tool"
 )
 
-// world is one random set of rules and the calls that are tried against it.
+// world is a random set of rules.
 type world struct {
 	block       *policy.Capabilities
 	constraints map[string]policy.Constraint
@@ -64,7 +64,7 @@ func randomWorld(r *rand.Rand) world {
 	return w
 }
 
-// with returns the world with its block changed; the world must have one.
+// with returns the world with a changed capabilities block; it must have one.
 func (w world) with(change func(*policy.Capabilities)) world {
 	block := *w.block
 	change(&block)
@@ -86,7 +86,7 @@ func randomTools(t testing.TB, r *rand.Rand) (tools []*tool.Tool) {
 	return tools
 }
 
-// width orders verdicts by how much they permit; -1 is no verdict at all.
+// width orders verdicts by how much they permit; -1 means no valid verdict.
 func width(v policy.Verdict) int {
 	switch v {
 	case policy.Hide, policy.Deny:
@@ -100,7 +100,8 @@ func width(v policy.Verdict) int {
 	}
 }
 
-func TestProperties(t *testing.T) {
+func TestMoreRestrictionsNeverPermitMore(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		w := randomWorld(r)
@@ -111,8 +112,12 @@ func TestProperties(t *testing.T) {
 		if w.block != nil {
 			entry := randomEntry(r)
 			at := r.IntN(len(w.block.Deny) + 1)
-			denies = compiledWorld(t, w.with(func(c *policy.Capabilities) { c.Deny = slices.Insert(slices.Clone(c.Deny), at, entry) }))
-			approves = compiledWorld(t, w.with(func(c *policy.Capabilities) { c.Approve = append(slices.Clone(c.Approve), entry) }))
+			denies = compiledWorld(t, w.with(func(c *policy.Capabilities) {
+				c.Deny = slices.Insert(slices.Clone(c.Deny), at, entry)
+			}))
+			approves = compiledWorld(t, w.with(func(c *policy.Capabilities) {
+				c.Approve = append(slices.Clone(c.Approve), entry)
+			}))
 			hides = compiledWorld(t, w.with(func(c *policy.Capabilities) {
 				c.HiddenModules = append(slices.Clone(c.HiddenModules), pick(r, someModules))
 			}))
@@ -122,10 +127,10 @@ func TestProperties(t *testing.T) {
 				name := fmt.Sprintf("seed %d, %s, daemon %v", seed, subject.ID.Dotted(), p.Daemon)
 				was := policy.Decide(before, subject, p)
 				if diff := cmp.Diff(was, policy.Decide(again, subject, p)); diff != "" {
-					t.Fatalf("%s: the same rules decide twice in different ways:\n%s", name, diff)
+					t.Fatalf("%s: the same rules decide differently the second time:\n%s", name, diff)
 				}
 				if was.Reason == "" || was.Rule == "" || width(was.Verdict) < 0 {
-					t.Fatalf("%s: a decision without grounds: %+v", name, was)
+					t.Fatalf("%s: a decision without a reason: %+v", name, was)
 				}
 				if w.block == nil {
 					continue

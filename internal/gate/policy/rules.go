@@ -7,7 +7,7 @@ import (
 )
 
 // Capabilities is the block tools.capabilities of an app file, as written.
-// Zero fields take their defaults; [Compile] judges the rest.
+// Zero fields take their defaults; [Compile] checks the others.
 type Capabilities struct {
 	DefaultPolicy DefaultPolicy // "": Ask
 	MaxRisk       tool.Risk     // "": high
@@ -16,9 +16,9 @@ type Capabilities struct {
 	Deny          []Entry
 	HiddenModules []string
 	HiddenActions []string // module.action; either side may be "*"
-	// RateLimits is calls per [Window]. A key is "*", a module, or
-	// module.action, whose sides may also be "*"; a key such as choir.fs means
-	// the module of that name and the tool fs of choir alike.
+	// RateLimits limits the calls per [Window]. A key is "*", a module, or
+	// module.action, whose sides may also be "*". A key such as choir.fs means
+	// both the module of that name and the tool fs of the module choir.
 	RateLimits      map[string]int
 	ApprovalTimeout time.Duration // 0: DefaultTimeout
 }
@@ -27,16 +27,16 @@ type Capabilities struct {
 type Entry struct {
 	Module  string
 	Actions []string // empty: all
-	Reason  string   // shown to whoever is refused or asked
+	Reason  string   // shown to the refused caller, or to the human who approves
 }
 
-// Constraint narrows what models see of a module.
+// Constraint limits the actions of a module that models see.
 type Constraint struct {
 	Allowed []string // nil: all
 	Blocked []string
 }
 
-// DefaultPolicy is what happens to a call that no rule names.
+// DefaultPolicy decides calls that no rule names.
 type DefaultPolicy string
 
 // The default policies.
@@ -46,7 +46,7 @@ const (
 	Block DefaultPolicy = "block"
 )
 
-// How long a human may take to answer.
+// Limits of the time a human has to answer an approval.
 const (
 	DefaultTimeout = 300 * time.Second
 	MinTimeout     = 30 * time.Second
@@ -54,18 +54,18 @@ const (
 )
 
 // Rules is a compiled policy. It is immutable, so any number of calls may read
-// it at once; nil and the zero value are the rules of an app without
+// it at once. Nil and the zero value are the rules of an app without
 // capabilities.
 type Rules struct {
-	block    bool // whether there was a capabilities block at all
+	block    bool // whether the app file has a capabilities block
 	fallback DefaultPolicy
-	ceiling  int // the highest risk level that default policy applies to
+	ceiling  int // the highest risk level that the default policy applies to
 	timeout  time.Duration
 	modules  map[string]*module
-	every    module // what is said of module "*"
+	every    module // the rules of module "*"
 }
 
-// ApprovalTimeout is how long a human may take to answer under these rules.
+// ApprovalTimeout returns the time a human has to answer under these rules.
 func (r *Rules) ApprovalTimeout() time.Duration {
 	if r == nil || r.timeout == 0 {
 		return DefaultTimeout
@@ -73,21 +73,21 @@ func (r *Rules) ApprovalTimeout() time.Duration {
 	return r.timeout
 }
 
-// module is all that is said of one module.
+// module holds the rules of one module.
 type module struct {
 	all     rule
 	actions map[string]*rule
 	allowed map[string]bool // nil: all
-	outside *ruleSource     // what hides the actions that are not allowed
+	outside *ruleSource     // the source that hides the actions that are not allowed
 }
 
-// rule is what is said of one module and action, either of which may be "*".
+// rule holds the rules of one module and action, either of which may be "*".
 type rule struct {
-	said  [kinds]*ruleSource
-	limit int // calls per window; 0: none
+	sources [kinds]*ruleSource // nil: no rule of that kind
+	limit   int                // calls per window; 0: none
 }
 
-// The kinds of things that may be said.
+// The kinds of rules.
 const (
 	denied = iota
 	approved
@@ -96,37 +96,37 @@ const (
 	kinds
 )
 
-// ruleSource is the line of the app file that said something.
+// ruleSource is the line of the app file that a rule comes from.
 type ruleSource struct{ reason, rule string }
 
-// matches is the cells that speak of one tool, narrowest first; some are nil.
+// matches holds the rules that name one tool, narrowest first; some are nil.
 type matches struct {
-	cells [4]*rule
-	own   *module // what is said of the tool's own module
+	rules [4]*rule
+	own   *module // the rules of the tool's own module
 }
 
-// lookup finds the cells for a tool.
+// lookup returns the rules that name a tool.
 func (r *Rules) lookup(id tool.ID) matches {
 	var m matches
 	if own := r.modules[id.Namespace]; own != nil {
 		m.own = own
-		m.cells[0], m.cells[1] = own.actions[id.Name], &own.all
+		m.rules[0], m.rules[1] = own.actions[id.Name], &own.all
 	}
-	m.cells[2], m.cells[3] = r.every.actions[id.Name], &r.every.all
+	m.rules[2], m.rules[3] = r.every.actions[id.Name], &r.every.all
 	return m
 }
 
-// first returns the narrowest line of a kind, or nil.
+// first returns the source of the narrowest rule of a kind, or nil.
 func (m *matches) first(kind int) *ruleSource {
-	for _, c := range m.cells {
-		if c != nil && c.said[kind] != nil {
-			return c.said[kind]
+	for _, c := range m.rules {
+		if c != nil && c.sources[kind] != nil {
+			return c.sources[kind]
 		}
 	}
 	return nil
 }
 
-// hidden returns what hides an action from models, or nil.
+// hidden returns the source that hides an action from models, or nil.
 func (m *matches) hidden(action string) *ruleSource {
 	if m.own != nil && m.own.allowed != nil && !m.own.allowed[action] {
 		return m.own.outside

@@ -11,7 +11,7 @@ import (
 	"callgate/internal/gate/schema/schematest"
 )
 
-// What a coding agent's edit tool looks like, and one call of it.
+// The schema of a typical edit tool of a coding agent, and calls of it.
 const (
 	benchSchema = `{"type":"object","additionalProperties":false,"required":["path","edits"],"properties":{
 		"path":{"type":"string","minLength":1,"description":"File to change, relative to the workspace"},
@@ -20,18 +20,23 @@ const (
 		"encoding":{"type":"string","enum":["utf-8","latin-1"]},
 		"dry_run":{"type":"boolean"},
 		"limit":{"type":["integer","null"],"minimum":0}}}`
-	benchArgs    = `{"path":"internal/arbiter/schema/check.go","edits":[{"line":12,"text":"func main() {\n\tfmt.Println(\"hello\")\n}","mode":"replace"},{"line":40,"text":"// done"}],"dry_run":false,"limit":40}`
-	benchCoerced = `{"path":"internal/arbiter/schema/check.go","edits":[{"line":"12","text":"func main() {\n\tfmt.Println(\"hello\")\n}","mode":"Replace"},{"line":40,"text":"// done"}],"dry_run":"false","limit":"40"}`
-	benchWrong   = `{"file":"internal/arbiter/schema/check.go","edits":[{"line":"twelve","text":"func main() {}"}]}`
+	benchArgs = `{"path":"internal/gate/schema/check.go","edits":[` +
+		`{"line":12,"text":"func main() {\n\tfmt.Println(\"hello\")\n}","mode":"replace"},` +
+		`{"line":40,"text":"// done"}],"dry_run":false,"limit":40}`
+	benchCoerced = `{"path":"internal/gate/schema/check.go","edits":[` +
+		`{"line":"12","text":"func main() {\n\tfmt.Println(\"hello\")\n}","mode":"Replace"},` +
+		`{"line":40,"text":"// done"}],"dry_run":"false","limit":"40"}`
+	benchWrong = `{"file":"internal/gate/schema/check.go","edits":[{"line":"twelve","text":"func main() {}"}]}`
 )
 
 func withDefaults() string {
-	s := bytes.Replace([]byte(benchSchema), []byte(`"dry_run":{"type":"boolean"}`), []byte(`"dry_run":{"type":"boolean","default":false}`), 1)
+	s := bytes.Replace([]byte(benchSchema), []byte(`"dry_run":{"type":"boolean"}`),
+		[]byte(`"dry_run":{"type":"boolean","default":false}`), 1)
 	return string(bytes.Replace(s, []byte(`"encoding":{`), []byte(`"encoding":{"default":"utf-8",`), 1))
 }
 
-// BenchmarkLibrary is decoding and validating alone: what Check costs more
-// than this is our own.
+// BenchmarkLibrary measures decoding and validating alone; the rest of the cost of
+// Check is our own.
 func BenchmarkLibrary(b *testing.B) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(benchSchema)))
 	if err != nil {

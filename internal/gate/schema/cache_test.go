@@ -9,7 +9,8 @@ import (
 	"callgate/tool"
 )
 
-func TestCache(t *testing.T) {
+func TestCacheCompilesATextOnce(t *testing.T) {
+	t.Parallel()
 	var c schema.Cache
 	raw := json.RawMessage(`{"type":"object"}`)
 	first, err := c.Get(raw)
@@ -19,7 +20,7 @@ func TestCache(t *testing.T) {
 	if again, _ := c.Get(raw); again != first {
 		t.Error("the same slice was compiled twice")
 	}
-	for range 10 { // more generations than places are remembered
+	for range 10 { // more generations than the cache remembers addresses
 		if copied, _ := c.Get(append(json.RawMessage(nil), raw...)); copied != first {
 			t.Error("the same text was compiled twice")
 		}
@@ -35,7 +36,8 @@ func TestCache(t *testing.T) {
 	}
 }
 
-func TestCacheKeepsErrors(t *testing.T) {
+func TestCacheReturnsACopyOfItsError(t *testing.T) {
+	t.Parallel()
 	var c schema.Cache
 	raw := json.RawMessage(`{"type":"float"}`)
 	_, first := c.Get(raw)
@@ -54,7 +56,8 @@ func TestCacheKeepsErrors(t *testing.T) {
 	}
 }
 
-func TestCacheAtOnce(t *testing.T) {
+func TestCacheServesConcurrentCallers(t *testing.T) {
+	t.Parallel()
 	var c schema.Cache
 	raws := []json.RawMessage{[]byte(`{"type":"object"}`), []byte(`{"type":"object"}`), []byte(`{"type":"array"}`)}
 	var wg sync.WaitGroup

@@ -17,28 +17,27 @@ import (
 	"callgate/tool"
 )
 
-// maxFields bounds the fields of one error.
+// maxFields limits the fields of one error.
 const maxFields = 20
 
-// Checked is a value that is valid, and what was done to make it so.
+// Checked is a valid value, and the coercions that made it valid.
 type Checked struct {
-	// Args is the input itself, byte for byte, when nothing was changed. It is
-	// encoded anew when something was: a coercion, a default filled in, a name
-	// given twice (of which only the last value is left), bytes that are not
-	// UTF-8. So whoever reads Args, in whatever language, reads the same.
+	// Args is the input itself, byte for byte, if nothing was changed. It is
+	// encoded again if something was: a coercion, a default, a duplicate name (of
+	// which only the last value is left), bytes that are not UTF-8. So every
+	// reader of Args, in any language, reads the same.
 	Args json.RawMessage
-	// Coercions tells in a sentence each what was read as something else. A
-	// default that was filled in is not a coercion.
+	// Coercions describes each coercion in a sentence. A default that was filled
+	// in is not a coercion.
 	Coercions []string
 }
 
-// Check makes args fit the schema, as far as mode allows, or says why they do
-// not. No arguments at all (or null) stand for an empty object where the
-// schema takes one.
+// Check makes args valid under the schema, as far as mode allows, or returns an
+// error that explains what is wrong. Empty arguments (or null) mean an empty
+// object if the schema accepts one.
 //
-// Checking what Check returned changes nothing more. A value that is valid is
-// never changed but for defaults, and those are left out altogether when they
-// would make it invalid.
+// Checking the result again changes nothing. A valid value is changed only by
+// defaults, and gets none of them if they would make it invalid.
 func (s *Schema) Check(args json.RawMessage, mode Mode) (out Checked, err error) {
 	const op = "schema.Check"
 	defer recoverPanic(op, &err)
@@ -46,44 +45,44 @@ func (s *Schema) Check(args json.RawMessage, mode Mode) (out Checked, err error)
 	if err != nil {
 		return Checked{}, s.unreadableError(op, "the arguments cannot be read", err)
 	}
-	m := &repairRun{schema: s, mode: mode, size: len(args), value: in.value}
+	r := &repairRun{schema: s, mode: mode, size: len(args), value: in.value}
 	if s.defaults != nil {
 		var ok bool
-		if m.added, ok = s.fillIn(in.value, len(args)); !ok {
+		if r.added, ok = s.fillIn(in.value, len(args)); !ok {
 			in, _ = s.parse(args)
-			m.value, m.added = in.value, 0
+			r.value, r.added = in.value, 0
 		}
-		m.fill = ok
+		r.fill = ok
 	}
-	wrong := s.root.Validate(m.value)
+	wrong := s.root.Validate(r.value)
 	if wrong == nil {
-		return in.accept(m)
+		return in.accept(r)
 	}
-	return s.repair(op, in, m, wrong.(*jsonschema.ValidationError))
+	return s.repair(op, in, r, wrong.(*jsonschema.ValidationError))
 }
 
-// repair takes a value that is invalid with its defaults filled in. It tries in
-// turn: the value without defaults; readings together with defaults; readings
+// repair repairs a value that is invalid with its defaults filled in. It tries in
+// turn: the value without defaults; coercions together with defaults; coercions
 // without them.
-func (s *Schema) repair(op string, in input, m *repairRun, err *jsonschema.ValidationError) (Checked, error) {
-	m.trouble = diagnose.List(err)
+func (s *Schema) repair(op string, in input, r *repairRun, err *jsonschema.ValidationError) (Checked, error) {
+	r.problems = diagnose.List(err)
 	var plain *repairRun
-	if m.added > 0 {
-		plain = in.again(m)
-		if plain.trouble = diagnose.Validate(s.root, plain.value); len(plain.trouble) == 0 {
+	if r.added > 0 {
+		plain = in.again(r)
+		if plain.problems = diagnose.Validate(s.root, plain.value); len(plain.problems) == 0 {
 			return in.accept(plain)
 		}
 	}
-	failed := m.run()
-	if failed == nil && len(m.trouble) == 0 {
-		return in.accept(m)
+	failed := r.run()
+	if failed == nil && len(r.problems) == 0 {
+		return in.accept(r)
 	}
-	if plain == nil && (m.added > 0 || errors.Is(failed, errEndless)) {
-		plain = in.again(m)
-		plain.trouble = diagnose.Validate(s.root, plain.value)
+	if plain == nil && (r.added > 0 || errors.Is(failed, errEndless)) {
+		plain = in.again(r)
+		plain.problems = diagnose.Validate(s.root, plain.value)
 	}
 	if plain != nil {
-		if failed := plain.run(); failed == nil && len(plain.trouble) == 0 {
+		if failed := plain.run(); failed == nil && len(plain.problems) == 0 {
 			plain.refillDefaults()
 			return in.accept(plain)
 		}
@@ -91,35 +90,35 @@ func (s *Schema) repair(op string, in input, m *repairRun, err *jsonschema.Valid
 	if failed != nil && !errors.Is(failed, errEndless) {
 		return Checked{}, s.unreadableError(op, "the arguments cannot be checked", failed)
 	}
-	if plain != nil && (failed != nil || len(plain.trouble) < len(m.trouble)) {
-		m = plain
+	if plain != nil && (failed != nil || len(plain.problems) < len(r.problems)) {
+		r = plain
 	}
-	if err := m.unwrap(); err != nil {
+	if err := r.unwrap(); err != nil {
 		return Checked{}, s.unreadableError(op, "the arguments cannot be checked", err)
 	}
-	return Checked{}, s.argumentError(op, m)
+	return Checked{}, s.argumentError(op, r)
 }
 
-// refillDefaults gives a value that was mended without defaults those that it can
-// bear, so that checking it again would find nothing to add.
-func (m *repairRun) refillDefaults() {
-	value := walk.Clone(m.value)
-	added, ok := m.schema.fillIn(value, m.size)
-	if ok && m.schema.root.Validate(value) == nil {
-		m.value, m.added = value, added
+// refillDefaults adds the defaults to a value that was repaired without them, if it
+// stays valid, so that checking it again adds nothing.
+func (r *repairRun) refillDefaults() {
+	value := walk.Clone(r.value)
+	added, ok := r.schema.fillIn(value, r.size)
+	if ok && r.schema.root.Validate(value) == nil {
+		r.value, r.added = value, added
 	}
 }
 
-// input is the arguments as they were read.
+// input holds the decoded arguments.
 type input struct {
 	schema  *Schema
 	args    json.RawMessage
 	value   any
-	changed bool // whether args cannot be handed on as they are
+	changed bool // whether the value differs from args
 	notes   []string
 }
 
-// parse reads the arguments once, within limits.
+// parse decodes the arguments, within limits.
 func (s *Schema) parse(args json.RawMessage) (input, error) {
 	in := input{schema: s, args: args}
 	if len(bytes.TrimSpace(args)) == 0 {
@@ -146,29 +145,27 @@ func (s *Schema) parse(args json.RawMessage) (input, error) {
 }
 
 // again starts over from the same arguments, without defaults.
-func (in input) again(m *repairRun) *repairRun {
-	fresh, _ := in.schema.parse(in.args) // it was read before
-	return &repairRun{schema: m.schema, mode: m.mode, size: m.size, value: fresh.value}
+func (in input) again(r *repairRun) *repairRun {
+	fresh, _ := in.schema.parse(in.args) // cannot fail: it succeeded before
+	return &repairRun{schema: r.schema, mode: r.mode, size: r.size, value: fresh.value}
 }
 
-// accept returns a valid value, in the bytes it came in when those still say
-// the same.
-func (in input) accept(m *repairRun) (Checked, error) {
-	if !in.changed && m.added == 0 && len(m.steps) == 0 {
+// accept returns a valid value: the original bytes if nothing was changed.
+func (in input) accept(r *repairRun) (Checked, error) {
+	if !in.changed && r.added == 0 && len(r.steps) == 0 {
 		return Checked{Args: in.args}, nil
 	}
-	text, err := limits.Encode(m.value)
+	text, err := limits.Encode(r.value)
 	if err != nil {
 		return Checked{}, in.schema.unreadableError("schema.Check", "the mended arguments cannot be used", err)
 	}
-	return Checked{Args: text, Coercions: slices.Concat(in.notes, m.notes())}, nil
+	return Checked{Args: text, Coercions: slices.Concat(in.notes, r.notes())}, nil
 }
 
-// CheckResult reports whether a result fits the schema. Nothing is mended and
-// nothing filled in; the error is short, since the one who reads it cannot
-// change the result.
+// CheckResult checks a result against the schema. It coerces nothing and fills in
+// no default. The error is short, since its reader cannot change the result.
 func (s *Schema) CheckResult(value json.RawMessage) (err error) {
-	const op = "schema.Conforms"
+	const op = "schema.CheckResult"
 	defer recoverPanic(op, &err)
 	doc, _, err := limits.Decode(value)
 	if err == nil {
@@ -177,20 +174,22 @@ func (s *Schema) CheckResult(value json.RawMessage) (err error) {
 	if err != nil {
 		return tool.Errorf(op, tool.Invalid, "the result cannot be checked: %v", err)
 	}
-	trouble := diagnose.Validate(s.root, doc)
-	if len(trouble) == 0 {
+	problems := diagnose.Validate(s.root, doc)
+	if len(problems) == 0 {
 		return nil
 	}
-	fields, more := diagnose.Explain(s.root, trouble, doc, diagnose.MaxNamed)
-	return &tool.Error{Op: op, Kind: tool.Invalid, Fields: fields, Message: diagnose.Sentence("the result does not fit its schema", fields, more)}
+	fields, more := diagnose.Explain(s.root, problems, doc, diagnose.MaxNamed)
+	message := diagnose.Sentence("the result does not fit its schema", fields, more)
+	return &tool.Error{Op: op, Kind: tool.Invalid, Fields: fields, Message: message}
 }
 
-// argumentError says what is still wrong.
-func (s *Schema) argumentError(op string, m *repairRun) error {
-	fields, more := diagnose.Explain(s.root, m.trouble, m.value, maxFields)
-	hint := "nothing was changed and nothing was run; mend these and call again"
-	if m.mode != Lenient {
-		hint = "nothing was changed and nothing was run; this tool takes values only in their exact types: mend these and call again"
+// argumentError returns the error of arguments that stay invalid.
+func (s *Schema) argumentError(op string, r *repairRun) error {
+	fields, more := diagnose.Explain(s.root, r.problems, r.value, maxFields)
+	const unchanged = "nothing was changed and nothing was run; "
+	hint := unchanged + "mend these and call again"
+	if r.mode != Lenient {
+		hint = unchanged + "this tool takes values only in their exact types: mend these and call again"
 	}
 	return &tool.Error{
 		Op: op, Kind: tool.Invalid, Fields: fields, Schema: s.raw, Example: s.example(), Hint: hint,
@@ -198,7 +197,7 @@ func (s *Schema) argumentError(op string, m *repairRun) error {
 	}
 }
 
-// unreadableError says why arguments could not be held against the schema at all.
+// unreadableError returns the error of arguments that could not be checked at all.
 func (s *Schema) unreadableError(op, what string, err error) error {
 	return &tool.Error{
 		Op: op, Kind: tool.Invalid, Schema: s.raw, Example: s.example(),

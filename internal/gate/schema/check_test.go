@@ -14,43 +14,79 @@ import (
 )
 
 func TestCoercions(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, schema, args string
 		want               string // "" when it must be refused
 		note               string
 		strict             bool // whether Strict does the same
 	}{
-		{"integer text", schematest.Prop(`{"type":"integer"}`), `{"x":"40"}`, `{"x":40}`, `x: "40" (text) taken as the number 40`, true},
-		{"negative integer text", schematest.Prop(`{"type":"integer"}`), `{"x":"-7"}`, `{"x":-7}`, `x: "-7" (text) taken as the number -7`, true},
-		{"integral decimal text", schematest.Prop(`{"type":"integer"}`), `{"x":"40.0"}`, `{"x":40}`, `x: "40.0" (text) taken as the number 40`, true},
-		{"integral exponent text", schematest.Prop(`{"type":"integer"}`), `{"x":"1e3"}`, `{"x":1000}`, `x: "1e3" (text) taken as the number 1000`, true},
-		{"number text", schematest.Prop(`{"type":"number"}`), `{"x":"1.50"}`, `{"x":1.50}`, `x: "1.50" (text) taken as the number 1.50`, true},
-		{"long number text keeps its digits", schematest.Prop(`{"type":"integer"}`), `{"x":"12345678901234567890123"}`, `{"x":12345678901234567890123}`, `x: "12345678901234567890123" (text) taken as the number 12345678901234567890123`, true},
-		{"number text with spaces", schematest.Prop(`{"type":"number"}`), `{"x":" 2 "}`, `{"x":2}`, `x: " 2 " (text) taken as the number 2`, false},
-		{"true text", schematest.Prop(`{"type":"boolean"}`), `{"x":"true"}`, `{"x":true}`, `x: "true" (text) taken as true`, true},
-		{"false text", schematest.Prop(`{"type":"boolean"}`), `{"x":"false"}`, `{"x":false}`, `x: "false" (text) taken as false`, true},
-		{"boolean text in another case", schematest.Prop(`{"type":"boolean"}`), `{"x":"True"}`, `{"x":true}`, `x: "True" (text) taken as true`, false},
-		{"null text", schematest.Prop(`{"type":["integer","null"]}`), `{"x":"null"}`, `{"x":null}`, `x: "null" (text) taken as null`, false},
-		{"number to text", schematest.Prop(`{"type":"string"}`), `{"x":5}`, `{"x":"5"}`, `x: the number 5 taken as the text "5"`, false},
-		{"number to text keeps its writing", schematest.Prop(`{"type":"string"}`), `{"x":1.10}`, `{"x":"1.10"}`, `x: the number 1.10 taken as the text "1.10"`, false},
-		{"boolean to text", schematest.Prop(`{"type":"string"}`), `{"x":true}`, `{"x":"true"}`, `x: true taken as the text "true"`, false},
-		{"one text to a list", schematest.Prop(`{"type":"array","items":{"type":"string"}}`), `{"x":"a"}`, `{"x":["a"]}`, `x: "a" (text) taken as a list of one`, false},
-		{"one object to a list", schematest.Prop(`{"type":"array","items":{"type":"object"}}`), `{"x":{"a":1}}`, `{"x":[{"a":1}]}`, `x: an object with a taken as a list of one`, false},
-		{"text that only begins like JSON to a list", schematest.Prop(`{"type":"array","items":{"type":"string"}}`), `{"x":"[draft] a"}`, `{"x":["[draft] a"]}`, `x: "[draft] a" (text) taken as a list of one`, false},
-		{"JSON text to an object", schematest.Prop(`{"type":"object"}`), `{"x":"{\"a\":1}"}`, `{"x":{"a":1}}`, `x: JSON text taken as an object`, false},
-		{"JSON text to a list", schematest.Prop(`{"type":"array"}`), `{"x":" [1, 2] "}`, `{"x":[1,2]}`, `x: JSON text taken as a list`, false},
-		{"arguments as one JSON text", schematest.Prop(`{"type":"string"}`), `"{\"x\":\"a\"}"`, `{"x":"a"}`, `the arguments: JSON text taken as an object`, false},
-		{"allowed value in another case", schematest.Prop(`{"enum":["overwrite","append"]}`), `{"x":"Overwrite"}`, `{"x":"overwrite"}`, `x: "Overwrite" (text) taken as "overwrite"`, false},
-		{"typed allowed value in another case", schematest.Prop(`{"type":"string","enum":["GET","POST"]}`), `{"x":"get"}`, `{"x":"GET"}`, `x: "get" (text) taken as "GET"`, false},
-		{"fixed value in another case", schematest.Prop(`{"const":"On"}`), `{"x":"on"}`, `{"x":"On"}`, `x: "on" (text) taken as "On"`, false},
-		{"allowed number as text", schematest.Prop(`{"enum":[1,2.0]}`), `{"x":"2"}`, `{"x":2.0}`, `x: "2" (text) taken as 2.0`, true},
-		{"allowed boolean as text", schematest.Prop(`{"enum":[true]}`), `{"x":"true"}`, `{"x":true}`, `x: "true" (text) taken as true`, true},
-		{"allowed text as number", schematest.Prop(`{"enum":["1","2"]}`), `{"x":2}`, `{"x":"2"}`, `x: the number 2 taken as "2"`, false},
-		{"constants of a oneOf in another case", schematest.Prop(`{"oneOf":[{"const":"a"},{"const":"b"}]}`), `{"x":"B"}`, `{"x":"b"}`, `x: "B" (text) taken as "b"`, false},
-		{"behind a ref", `{"properties":{"x":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"integer"}}}`, `{"x":"4"}`, `{"x":4}`, `x: "4" (text) taken as the number 4`, true},
-		{"number or null", schematest.Prop(`{"anyOf":[{"type":"integer"},{"type":"null"}]}`), `{"x":"4"}`, `{"x":4}`, `x: "4" (text) taken as the number 4`, true},
-		{"the plain alternative rather than the list", schematest.Prop(`{"anyOf":[{"type":"array","items":{"type":"integer"}},{"type":"integer"}]}`), `{"x":"5"}`, `{"x":5}`, `x: "5" (text) taken as the number 5`, true},
-		{"the alternative its fixed value points to", schematest.Prop(`{"anyOf":[{"properties":{"k":{"const":"a"},"n":{"type":"string","maxLength":0}}},{"properties":{"k":{"const":"b"},"n":{"type":"integer"}}}]}`), `{"x":{"k":"b","n":"5"}}`, `{"x":{"k":"b","n":5}}`, `x.n: "5" (text) taken as the number 5`, true},
+		{"integer text", schematest.Prop(`{"type":"integer"}`), `{"x":"40"}`,
+			`{"x":40}`, `x: "40" (text) taken as the number 40`, true},
+		{"negative integer text", schematest.Prop(`{"type":"integer"}`),
+			`{"x":"-7"}`, `{"x":-7}`, `x: "-7" (text) taken as the number -7`, true},
+		{"integral decimal text", schematest.Prop(`{"type":"integer"}`),
+			`{"x":"40.0"}`, `{"x":40}`, `x: "40.0" (text) taken as the number 40`, true},
+		{"integral exponent text", schematest.Prop(`{"type":"integer"}`),
+			`{"x":"1e3"}`, `{"x":1000}`, `x: "1e3" (text) taken as the number 1000`, true},
+		{"number text", schematest.Prop(`{"type":"number"}`), `{"x":"1.50"}`,
+			`{"x":1.50}`, `x: "1.50" (text) taken as the number 1.50`, true},
+		{"long number text keeps its digits", schematest.Prop(`{"type":"integer"}`), `{"x":"12345678901234567890123"}`,
+			`{"x":12345678901234567890123}`, `x: "12345678901234567890123" (text) taken as the number 12345678901234567890123`,
+			true},
+		{"number text with spaces", schematest.Prop(`{"type":"number"}`),
+			`{"x":" 2 "}`, `{"x":2}`, `x: " 2 " (text) taken as the number 2`, false},
+		{"true text", schematest.Prop(`{"type":"boolean"}`), `{"x":"true"}`,
+			`{"x":true}`, `x: "true" (text) taken as true`, true},
+		{"false text", schematest.Prop(`{"type":"boolean"}`), `{"x":"false"}`,
+			`{"x":false}`, `x: "false" (text) taken as false`, true},
+		{"boolean text in another case", schematest.Prop(`{"type":"boolean"}`),
+			`{"x":"True"}`, `{"x":true}`, `x: "True" (text) taken as true`, false},
+		{"null text", schematest.Prop(`{"type":["integer","null"]}`),
+			`{"x":"null"}`, `{"x":null}`, `x: "null" (text) taken as null`, false},
+		{"number to text", schematest.Prop(`{"type":"string"}`), `{"x":5}`,
+			`{"x":"5"}`, `x: the number 5 taken as the text "5"`, false},
+		{"number to text keeps its writing", schematest.Prop(`{"type":"string"}`),
+			`{"x":1.10}`, `{"x":"1.10"}`, `x: the number 1.10 taken as the text "1.10"`, false},
+		{"boolean to text", schematest.Prop(`{"type":"string"}`), `{"x":true}`,
+			`{"x":"true"}`, `x: true taken as the text "true"`, false},
+		{"one text to a list", schematest.Prop(`{"type":"array","items":{"type":"string"}}`),
+			`{"x":"a"}`, `{"x":["a"]}`, `x: "a" (text) taken as a list of one`, false},
+		{"one object to a list", schematest.Prop(`{"type":"array","items":{"type":"object"}}`),
+			`{"x":{"a":1}}`, `{"x":[{"a":1}]}`, `x: an object with a taken as a list of one`, false},
+		{"text that only begins like JSON to a list", schematest.Prop(`{"type":"array","items":{"type":"string"}}`),
+			`{"x":"[draft] a"}`, `{"x":["[draft] a"]}`, `x: "[draft] a" (text) taken as a list of one`, false},
+		{"JSON text to an object", schematest.Prop(`{"type":"object"}`),
+			`{"x":"{\"a\":1}"}`, `{"x":{"a":1}}`, `x: JSON text taken as an object`, false},
+		{"JSON text to a list", schematest.Prop(`{"type":"array"}`),
+			`{"x":" [1, 2] "}`, `{"x":[1,2]}`, `x: JSON text taken as a list`, false},
+		{"arguments as one JSON text", schematest.Prop(`{"type":"string"}`),
+			`"{\"x\":\"a\"}"`, `{"x":"a"}`, `the arguments: JSON text taken as an object`, false},
+		{"allowed value in another case", schematest.Prop(`{"enum":["overwrite","append"]}`),
+			`{"x":"Overwrite"}`, `{"x":"overwrite"}`, `x: "Overwrite" (text) taken as "overwrite"`, false},
+		{"typed allowed value in another case", schematest.Prop(`{"type":"string","enum":["GET","POST"]}`),
+			`{"x":"get"}`, `{"x":"GET"}`, `x: "get" (text) taken as "GET"`, false},
+		{"fixed value in another case", schematest.Prop(`{"const":"On"}`),
+			`{"x":"on"}`, `{"x":"On"}`, `x: "on" (text) taken as "On"`, false},
+		{"allowed number as text", schematest.Prop(`{"enum":[1,2.0]}`),
+			`{"x":"2"}`, `{"x":2.0}`, `x: "2" (text) taken as 2.0`, true},
+		{"allowed boolean as text", schematest.Prop(`{"enum":[true]}`),
+			`{"x":"true"}`, `{"x":true}`, `x: "true" (text) taken as true`, true},
+		{"allowed text as number", schematest.Prop(`{"enum":["1","2"]}`),
+			`{"x":2}`, `{"x":"2"}`, `x: the number 2 taken as "2"`, false},
+		{"constants of a oneOf in another case", schematest.Prop(`{"oneOf":[{"const":"a"},{"const":"b"}]}`),
+			`{"x":"B"}`, `{"x":"b"}`, `x: "B" (text) taken as "b"`, false},
+		{"behind a ref", `{"properties":{"x":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"integer"}}}`,
+			`{"x":"4"}`, `{"x":4}`, `x: "4" (text) taken as the number 4`, true},
+		{"number or null", schematest.Prop(`{"anyOf":[{"type":"integer"},{"type":"null"}]}`),
+			`{"x":"4"}`, `{"x":4}`, `x: "4" (text) taken as the number 4`, true},
+		{"the plain alternative rather than the list",
+			schematest.Prop(`{"anyOf":[{"type":"array","items":{"type":"integer"}},{"type":"integer"}]}`), `{"x":"5"}`,
+			`{"x":5}`, `x: "5" (text) taken as the number 5`, true},
+		{"the alternative its fixed value points to",
+			schematest.Prop(`{"anyOf":[{"properties":{"k":{"const":"a"},"n":{"type":"string",` +
+				`"maxLength":0}}},{"properties":{"k":{"const":"b"},"n":{"type":"integer"}}}]}`),
+			`{"x":{"k":"b","n":"5"}}`, `{"x":{"k":"b","n":5}}`, `x.n: "5" (text) taken as the number 5`, true},
 
 		{"digits inside text", schematest.Prop(`{"type":"integer"}`), `{"x":"12abc"}`, "", "", true},
 		{"number in words", schematest.Prop(`{"type":"integer"}`), `{"x":"forty"}`, "", "", true},
@@ -70,17 +106,23 @@ func TestCoercions(t *testing.T) {
 		{"empty text for a list", schematest.Prop(`{"type":"array"}`), `{"x":""}`, "", "", true},
 		{"a list for one value", schematest.Prop(`{"type":"integer"}`), `{"x":[1]}`, "", "", true},
 		{"an object for text", schematest.Prop(`{"type":"string"}`), `{"x":{}}`, "", "", true},
-		{"one value for a list of lists", schematest.Prop(`{"type":"array","items":{"type":"array"}}`), `{"x":5}`, "", "", true},
+		{"one value for a list of lists",
+			schematest.Prop(`{"type":"array","items":{"type":"array"}}`), `{"x":5}`, "", "", true},
 		{"one value for a list of lists, alone", `{"type":"array","items":{"type":"array"}}`, `5`, "", "", true},
 		{"JSON text that is cut off", schematest.Prop(`{"type":"object"}`), `{"x":"{\"a\":1"}`, "", "", true},
 		{"JSON text of another type", schematest.Prop(`{"type":"object"}`), `{"x":"[1]"}`, "", "", true},
 		{"text twice wrapped", schematest.Prop(`{"type":"string"}`), `"\"{\\\"x\\\":\\\"a\\\"}\""`, "", "", true},
 		{"case that is ambiguous", schematest.Prop(`{"enum":["ab","AB"]}`), `{"x":"aB"}`, "", "", true},
 		{"an allowed value with spaces", schematest.Prop(`{"enum":["ab"]}`), `{"x":"ab "}`, "", "", true},
-		{"text where text is welcome in one alternative", schematest.Prop(`{"anyOf":[{"type":"integer"},{"type":"string","minLength":3}]}`), `{"x":"4"}`, "", "", true},
-		{"text where some texts are welcome", schematest.Prop(`{"anyOf":[{"type":"integer"},{"enum":["auto"]}]}`), `{"x":"4"}`, "", "", true},
-		{"a coercion that does not make the whole valid", schematest.Prop(`{"type":"integer","maximum":10}`), `{"x":"40"}`, "", "", true},
-		{"a parameter under another name", `{"properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`, `{"file_path":"a"}`, "", "", true},
+		{"text where text is welcome in one alternative",
+			schematest.Prop(`{"anyOf":[{"type":"integer"},{"type":"string","minLength":3}]}`), `{"x":"4"}`, "", "", true},
+		{"text where some texts are welcome",
+			schematest.Prop(`{"anyOf":[{"type":"integer"},{"enum":["auto"]}]}`), `{"x":"4"}`, "", "", true},
+		{"a coercion that does not make the whole valid",
+			schematest.Prop(`{"type":"integer","maximum":10}`), `{"x":"40"}`, "", "", true},
+		{"a parameter under another name",
+			`{"properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`, `{"file_path":"a"}`,
+			"", "", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -103,7 +145,8 @@ func TestCoercions(t *testing.T) {
 	}
 }
 
-func TestCoercionsTogether(t *testing.T) {
+func TestNestedCoercions(t *testing.T) {
+	t.Parallel()
 	s := schematest.Compile(t, `{
 		"type": "object",
 		"properties": {
@@ -133,6 +176,7 @@ func TestCoercionsTogether(t *testing.T) {
 }
 
 func TestManyCoercionsAreCounted(t *testing.T) {
+	t.Parallel()
 	s := schematest.Compile(t, `{"type":"array","items":{"type":"integer"}}`)
 	out, err := s.Check(json.RawMessage(`["1"`+strings.Repeat(`,"1"`, 99)+`]`), schema.Lenient)
 	if err != nil {
@@ -143,8 +187,9 @@ func TestManyCoercionsAreCounted(t *testing.T) {
 	}
 }
 
-// What is wrong in too many places is sent back as it came.
-func TestTooManyCoercions(t *testing.T) {
+// A value with too many problems is refused unchanged.
+func TestTooManyProblemsAreNotCoerced(t *testing.T) {
+	t.Parallel()
 	list := func(n int) string { return `["1"` + strings.Repeat(`,"1"`, n-1) + `]` }
 	quoted := func(text string) string {
 		b, _ := json.Marshal(text)
@@ -154,8 +199,10 @@ func TestTooManyCoercions(t *testing.T) {
 	tests := []struct{ name, schema, args, path, more string }{
 		{"a list", items, list(501), "[0]", "and 496 more"},
 		{"a list in JSON text", schematest.Prop(items), `{"x":` + quoted(list(500)) + `}`, "x[0]", "and 495 more"},
-		{"beside defaults", `{"properties":{"x":` + items + `,"d":{"default":1}}}`, `{"x":` + list(501) + `}`, "x[0]", "and 496 more"},
-		{"nulls", `{"items":{"properties":{"n":{"type":"integer","default":1}}}}`, `[{"n":null}` + strings.Repeat(`,{"n":null}`, 500) + `]`, "[0].n", "and 496 more"},
+		{"beside defaults", `{"properties":{"x":` + items + `,"d":{"default":1}}}`,
+			`{"x":` + list(501) + `}`, "x[0]", "and 496 more"},
+		{"nulls", `{"items":{"properties":{"n":{"type":"integer","default":1}}}}`,
+			`[{"n":null}` + strings.Repeat(`,{"n":null}`, 500) + `]`, "[0].n", "and 496 more"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -171,8 +218,8 @@ func TestTooManyCoercions(t *testing.T) {
 	}
 }
 
-// What is valid goes on byte for byte, however it is written.
-func TestValidIsUntouched(t *testing.T) {
+func TestValidArgumentsAreUnchanged(t *testing.T) {
+	t.Parallel()
 	s := schematest.Compile(t, `{"type":"object","properties":{"n":{"type":"integer"},"s":{"type":"string"},"any":{}}}`)
 	for _, args := range []string{
 		`{}`, ` { "s" : "a" } `, "{\n\t\"n\": 3.0\n}", `{"n":1e2}`, `{"s":"\u00e9 <&>"}`, `{"any":"40","zzz":[null,"true"]}`,
@@ -193,6 +240,7 @@ func TestValidIsUntouched(t *testing.T) {
 }
 
 func TestEmptyArguments(t *testing.T) {
+	t.Parallel()
 	object := `{"type":"object"}`
 	tests := []struct{ name, schema, args, want string }{
 		{"nothing", object, "", "{}"},
@@ -207,7 +255,8 @@ func TestEmptyArguments(t *testing.T) {
 		{"nothing for a list", `{"type":"array"}`, "", ""},
 		{"null for text", `{"type":"string"}`, "null", ""},
 		{"nothing where something is required", schematest.Prop(`{"type":"string"}`), "", ""},
-		{"nothing where all has a default", `{"type":"object","properties":{"x":{"default":1}},"required":["x"]}`, "", `{"x":1}`},
+		{"nothing where all has a default",
+			`{"type":"object","properties":{"x":{"default":1}},"required":["x"]}`, "", `{"x":1}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -226,8 +275,9 @@ func TestEmptyArguments(t *testing.T) {
 	}
 }
 
-// What two readers might read differently is written anew, and said.
-func TestAmbiguousBytes(t *testing.T) {
+// Bytes that two readers might decode differently are encoded again and reported.
+func TestAmbiguousBytesAreRewritten(t *testing.T) {
+	t.Parallel()
 	s := schematest.Compile(t, `{"type":"object"}`)
 	for args, want := range map[string]string{
 		`{"a":1,"a":2}`:                    `{"a":2}`,
@@ -242,8 +292,10 @@ func TestAmbiguousBytes(t *testing.T) {
 	}
 }
 
-func TestConforms(t *testing.T) {
-	s := schematest.Compile(t, `{"type":"object","properties":{"n":{"type":"integer"},"d":{"default":1}},"required":["n"]}`)
+func TestCheckResult(t *testing.T) {
+	t.Parallel()
+	s := schematest.Compile(t,
+		`{"type":"object","properties":{"n":{"type":"integer"},"d":{"default":1}},"required":["n"]}`)
 	if err := s.CheckResult(json.RawMessage(`{"n":3}`)); err != nil {
 		t.Errorf("a good result: %v", err)
 	}
@@ -256,20 +308,27 @@ func TestConforms(t *testing.T) {
 		err := s.CheckResult(json.RawMessage(value))
 		var e *tool.Error
 		if !errors.As(err, &e) || e.Kind != tool.Invalid || e.Message != want || e.Schema != nil || e.Example != nil {
-			t.Errorf("Conforms(%s) = %v, want %s", value, err, want)
+			t.Errorf("CheckResult(%s) = %v, want %s", value, err, want)
 		}
 	}
 }
 
-func TestErrorAsAWhole(t *testing.T) {
-	s := schematest.Compile(t, `{"type":"object","required":["path"],"properties":{"path":{"type":"string"},"limit":{"type":"integer","default":1}}}`)
+func TestErrorCarriesFieldsSchemaAndExample(t *testing.T) {
+	t.Parallel()
+	s := schematest.Compile(t,
+		`{"type":"object","required":["path"],"properties":{"path":{"type":"string"},`+
+			`"limit":{"type":"integer","default":1}}}`)
 	e := schematest.Refused(t, s, `{"limit":"abc"}`, schema.Lenient)
 	want := &tool.Error{
-		Op:      "schema.Check",
-		Kind:    tool.Invalid,
-		Message: `the arguments do not fit: path: want a string (required), got nothing; limit: want an integer, got text "abc"`,
-		Hint:    "nothing was changed and nothing was run; mend these and call again",
-		Fields:  []tool.FieldError{{Path: "path", Want: "a string (required)", Got: "nothing"}, {Path: "limit", Want: "an integer", Got: `text "abc"`}},
+		Op:   "schema.Check",
+		Kind: tool.Invalid,
+		Message: `the arguments do not fit: path: want a string (required), got nothing; ` +
+			`limit: want an integer, got text "abc"`,
+		Hint: "nothing was changed and nothing was run; mend these and call again",
+		Fields: []tool.FieldError{
+			{Path: "path", Want: "a string (required)", Got: "nothing"},
+			{Path: "limit", Want: "an integer", Got: `text "abc"`},
+		},
 		Schema:  s.Raw(),
 		Example: []byte(`{"path":"{path}"}`),
 	}

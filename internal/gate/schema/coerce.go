@@ -15,42 +15,43 @@ import (
 	"callgate/internal/gate/schema/walk"
 )
 
-// Mode says how far a check may go in reading a value as the schema wants it.
+// Mode limits the coercions of a check.
 type Mode uint8
 
 // The modes. The zero value is Lenient.
 const (
-	// Lenient tries every safe reading: text that is exactly a number, a
-	// boolean or null; a number or boolean where text is wanted; one value
-	// where a list is wanted; JSON text where an object or a list is wanted;
-	// one of the allowed values but for its case; null for an optional
-	// property that does not take it, as if the property were absent.
+	// Lenient tries every safe coercion: text that is exactly a number, a boolean
+	// or null; a number or boolean where text is wanted; one value where a list is
+	// wanted; JSON text where an object or a list is wanted; an allowed value in
+	// another case; null for an optional property that does not accept it, as if
+	// the property were absent.
 	Lenient Mode = iota
-	// Strict takes only text that is, letter for letter, a JSON number or
-	// true or false. It is for tools that can do harm: there, a value that
-	// means something else than it says is better sent back.
+	// Strict coerces only text that is, letter for letter, a JSON number or true
+	// or false. It is for tools that can do harm: there a doubtful value is better
+	// refused.
 	Strict
-	// Exact takes nothing but what the schema says.
+	// Exact coerces nothing.
 	Exact
 )
 
-// action is what a reading does with the value at its place.
+// action is the change that a coercion makes to a value.
 type action uint8
 
 const (
-	replace action = iota // another value is put there
-	wrap                  // it is put into a list of one
-	drop                  // it is taken out
+	replace action = iota // another value replaces it
+	wrap                  // it becomes a list of one
+	drop                  // it is removed
 )
 
-// candidate is a value as the schema wants it, and the words that tell of it.
+// candidate is a coerced value, and the note that reports the coercion.
 type candidate struct {
 	value any
-	words string
+	note  string
 	act   action
 }
 
-// read finds the safe reading that answers a complaint, if there is one.
+// read returns the safe coercion that may solve a complaint of the validator, if
+// there is one.
 func read(complaint, value any, mode Mode) (candidate, bool) {
 	if mode == Exact {
 		return candidate{}, false
@@ -63,12 +64,13 @@ func read(complaint, value any, mode Mode) (candidate, bool) {
 	case *kind.Const:
 		return matchEnum(value, []any{k.Want}, mode)
 	case *diagnose.Alternatives:
-		if r, ok := matchEnum(value, k.Values, mode); ok {
-			return r, true
+		if c, ok := matchEnum(value, k.Values, mode); ok {
+			return c, true
 		}
-		// Where the value's own type is welcome, only its content is wrong,
-		// and making something else of it would be a surprise.
-		if slices.ContainsFunc(k.Values, func(v any) bool { return phrase.TypeName(v) == phrase.TypeName(value) }) {
+		// If the type of the value is allowed, only its content is wrong, and
+		// another type would be a surprise.
+		sameType := func(v any) bool { return phrase.TypeName(v) == phrase.TypeName(value) }
+		if slices.ContainsFunc(k.Values, sameType) {
 			return candidate{}, false
 		}
 		return readType(value, k.Types, mode)
@@ -80,30 +82,32 @@ func readType(value any, want []string, mode Mode) (candidate, bool) {
 	wants := func(t string) bool { return slices.Contains(want, t) }
 	switch v := value.(type) {
 	case string:
-		if r, ok := readText(v, wants, mode); ok {
-			return r, true
+		if c, ok := readText(v, wants, mode); ok {
+			return c, true
 		}
 		if v == "" {
-			return candidate{}, false // no value at all, rather than a list of one
+			return candidate{}, false // empty text means no value, not a list of one
 		}
 	case json.Number:
 		if wants("string") && mode == Lenient {
-			return candidate{value: string(v), words: fmt.Sprintf("the number %s taken as the text %q", phrase.Truncate(string(v), phrase.MaxGot), phrase.Truncate(string(v), phrase.MaxGot))}, true
+			shown := phrase.Truncate(string(v), phrase.MaxGot)
+			note := fmt.Sprintf("the number %s taken as the text %q", shown, shown)
+			return candidate{value: string(v), note: note}, true
 		}
 	case bool:
 		if wants("string") && mode == Lenient {
-			return candidate{value: fmt.Sprint(v), words: fmt.Sprintf(`%v taken as the text "%v"`, v, v)}, true
+			return candidate{value: fmt.Sprint(v), note: fmt.Sprintf(`%v taken as the text "%v"`, v, v)}, true
 		}
 	case nil, []any:
 		return candidate{}, false
 	}
 	if wants("array") && mode == Lenient {
-		return candidate{value: []any{value}, words: phrase.Quote(value) + " taken as a list of one", act: wrap}, true
+		return candidate{value: []any{value}, note: phrase.Quote(value) + " taken as a list of one", act: wrap}, true
 	}
 	return candidate{}, false
 }
 
-// readText reads what a text spells, exactly and as a whole.
+// readText returns the value that the whole text spells exactly.
 func readText(text string, wants func(string) bool, mode Mode) (candidate, bool) {
 	shown := phrase.Quote(text)
 	if mode == Lenient {
@@ -111,32 +115,37 @@ func readText(text string, wants func(string) bool, mode Mode) (candidate, bool)
 	}
 	if wants("number") || wants("integer") {
 		if n, ok := readNumber(text, !wants("number")); ok {
-			return candidate{value: n, words: fmt.Sprintf("%s taken as the number %s", shown, phrase.Truncate(string(n), phrase.MaxGot))}, true
+			note := fmt.Sprintf("%s taken as the number %s", shown, phrase.Truncate(string(n), phrase.MaxGot))
+			return candidate{value: n, note: note}, true
 		}
 	}
 	if wants("boolean") {
 		if b, ok := readBool(text, mode); ok {
-			return candidate{value: b, words: fmt.Sprintf("%s taken as %v", shown, b)}, true
+			return candidate{value: b, note: fmt.Sprintf("%s taken as %v", shown, b)}, true
 		}
 	}
 	if mode != Lenient {
 		return candidate{}, false
 	}
 	if wants("null") && text == "null" {
-		return candidate{value: nil, words: shown + " taken as null"}, true
+		return candidate{value: nil, note: shown + " taken as null"}, true
 	}
 	if strings.HasPrefix(text, "{") && wants("object") || strings.HasPrefix(text, "[") && wants("array") {
 		if v, _, err := limits.Decode([]byte(text)); err == nil {
-			return candidate{value: v, words: "JSON text taken as " + phrase.Types([]string{phrase.TypeName(v)})}, true
+			return candidate{value: v, note: "JSON text taken as " + phrase.Types([]string{phrase.TypeName(v)})}, true
 		}
 	}
 	return candidate{}, false
 }
 
-// readNumber takes text that is a JSON number from end to end. An integer is
-// written out, since not every reader of integers takes 40.0 or 4e1.
+// readNumber accepts text that is a JSON number from end to end. An integer is
+// written without fraction and exponent, since not every reader of integers
+// accepts 40.0 or 4e1.
 func readNumber(text string, integer bool) (json.Number, bool) {
-	if text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') || !limits.IsSmallNumber(text) || !json.Valid([]byte(text)) {
+	if text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
+		return "", false
+	}
+	if !limits.IsSmallNumber(text) || !json.Valid([]byte(text)) {
 		return "", false
 	}
 	if !integer {
@@ -157,7 +166,7 @@ func readBool(text string, mode Mode) (value, ok bool) {
 	return text == "true", text == "true" || text == "false"
 }
 
-// matchEnum finds the one allowed value that a value spells.
+// matchEnum returns the only allowed value that a value spells.
 func matchEnum(value any, members []any, mode Mode) (candidate, bool) {
 	var found any
 	n := 0
@@ -170,10 +179,10 @@ func matchEnum(value any, members []any, mode Mode) (candidate, bool) {
 	if n != 1 {
 		return candidate{}, false
 	}
-	return candidate{value: found, words: phrase.Quote(value) + " taken as " + phrase.Literal(found)}, true
+	return candidate{value: found, note: phrase.Quote(value) + " taken as " + phrase.Literal(found)}, true
 }
 
-// isSpelling reports whether value says the same as member in another writing.
+// isSpelling reports whether value is member in another notation.
 func isSpelling(value, member any, mode Mode) bool {
 	switch v := value.(type) {
 	case string:
@@ -197,8 +206,8 @@ func isSpelling(value, member any, mode Mode) bool {
 	return false
 }
 
-// same reports whether two plain values are equal, numbers by what they are
-// worth. Lists and objects are never the same here: nothing spells them.
+// same reports whether two plain values are equal, numbers by their numeric value.
+// Lists and objects are never the same here: no text spells them.
 func same(a, b any) bool {
 	x, ok1 := a.(json.Number)
 	y, ok2 := b.(json.Number)

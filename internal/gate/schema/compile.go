@@ -16,7 +16,8 @@ import (
 	"callgate/tool"
 )
 
-const patternHint = "patterns are Go's regular expressions (RE2): no look-around, no back-references, no \\u escapes, no count above 1000"
+const patternHint = "patterns are Go's regular expressions (RE2): " +
+	"no look-around, no back-references, no \\u escapes, no count above 1000"
 
 // compileError says where a schema is wrong, and why.
 func compileError(op string, err error, doc any) error {
@@ -35,7 +36,8 @@ func compileError(op string, err error, doc any) error {
 		for i := range fields {
 			fields[i].Path = strings.TrimPrefix(phrase.Path(doc, where)+"."+fields[i].Path, ".")
 		}
-		e := &tool.Error{Op: op, Kind: tool.Invalid, Fields: fields, Message: diagnose.Sentence("the schema is not valid", fields, more)}
+		message := diagnose.Sentence("the schema is not valid", fields, more)
+		e := &tool.Error{Op: op, Kind: tool.Invalid, Fields: fields, Message: message}
 		if strings.Contains(e.Message, "a regular expression") {
 			e.Hint = patternHint
 		}
@@ -44,82 +46,86 @@ func compileError(op string, err error, doc any) error {
 		return compileLoadError(op, outside.URL, doc)
 	case errors.As(err, &regex):
 		return tool.Errorf(op, tool.Invalid, "the schema cannot be used: the pattern %q at %s is not understood: %s",
-			phrase.Truncate(regex.Regex, 2*phrase.MaxGot), phrase.Truncate(local(regex.URL), phrase.MaxPath), phrase.Truncate(regex.Err.Error(), phrase.MaxWant)).
+			phrase.Truncate(regex.Regex, 2*phrase.MaxGot), phrase.Truncate(local(regex.URL), phrase.MaxPath),
+			phrase.Truncate(regex.Err.Error(), phrase.MaxWant)).
 			WithHint(patternHint)
 	default:
-		return tool.Errorf(op, tool.Invalid, "the schema cannot be used: %s", phrase.Truncate(local(err.Error()), phrase.MaxWant))
+		text := phrase.Truncate(local(err.Error()), phrase.MaxWant)
+		return tool.Errorf(op, tool.Invalid, "the schema cannot be used: %s", text)
 	}
 }
 
 func compileLoadError(op, url string, doc any) error {
 	if root, ok := doc.(map[string]any); ok {
 		if dialect, _ := root["$schema"].(string); dialect != "" && strings.TrimSuffix(dialect, "#") == url {
-			return tool.Errorf(op, tool.Invalid, "the schema is written in the dialect %q, which is not known", phrase.Truncate(dialect, phrase.MaxPath)).
+			return tool.Errorf(op, tool.Invalid, "the schema is written in the dialect %q, which is not known",
+				phrase.Truncate(dialect, phrase.MaxPath)).
 				WithHint(`leave $schema out for 2020-12, or use "http://json-schema.org/draft-07/schema#"`)
 		}
 	}
-	return tool.Errorf(op, tool.Invalid, "the schema refers to %q, which lies outside it and is never loaded", phrase.Truncate(local(url), phrase.MaxPath)).
+	return tool.Errorf(op, tool.Invalid, "the schema refers to %q, which lies outside it and is never loaded",
+		phrase.Truncate(local(url), phrase.MaxPath)).
 		WithHint("put the definition under $defs and refer to it as #/$defs/name")
 }
 
-// nameOf is a property of the object under a keyword.
-type nameOf struct{ keyword, name string }
+// propertyOf is a property of the object under a keyword.
+type propertyOf struct{ keyword, name string }
 
-// relocateNameErrors puts complaints about the names of properties back to their
-// places in doc. The library keeps such a place in memory that later ones
-// overwrite (see nameRule), and its own schemas of schemas complain of patterns
-// in this way. Which complaint came from which place cannot be known any more,
-// but those about one name under one keyword are all alike.
+// relocateNameErrors restores the locations of errors about property names in
+// doc. The library stores such a location in memory that later errors overwrite
+// (see propertyNamesRule), and its own meta-schemas report bad patterns this way.
+// The original location of an error is lost, but the errors about one name under
+// one keyword are all alike.
 func relocateNameErrors(err *jsonschema.ValidationError, doc any) {
-	complaints := map[nameOf][]*jsonschema.ValidationError{}
+	errs := map[propertyOf][]*jsonschema.ValidationError{}
 	var collect func(err *jsonschema.ValidationError)
 	collect = func(err *jsonschema.ValidationError) {
 		rule := pointer(err.SchemaURL)
 		if k, ok := err.ErrorKind.(*kind.PropertyNames); ok && len(rule) > 1 {
-			of := nameOf{rule[len(rule)-2], k.Property}
-			complaints[of] = append(complaints[of], err)
+			property := propertyOf{rule[len(rule)-2], k.Property}
+			errs[property] = append(errs[property], err)
 		}
 		for _, cause := range err.Causes {
 			collect(cause)
 		}
 	}
 	collect(err)
-	if len(complaints) == 0 {
+	if len(errs) == 0 {
 		return
 	}
-	placeUnder(doc, nil, func(of nameOf, path []string) {
-		if left := complaints[of]; len(left) > 0 {
-			left[0].InstanceLocation, complaints[of] = path, left[1:]
+	eachProperty(doc, nil, func(property propertyOf, path []string) {
+		if left := errs[property]; len(left) > 0 {
+			left[0].InstanceLocation, errs[property] = path, left[1:]
 		}
 	})
 }
 
-// placeUnder calls found for each property of each object that lies under a
-// name, with the way to the object, in a fixed order.
-func placeUnder(doc any, path []string, found func(of nameOf, path []string)) {
+// eachProperty calls found for each property of each object below the root, with
+// the path of the object, in a fixed order.
+func eachProperty(doc any, path []string, found func(property propertyOf, path []string)) {
 	path = slices.Clip(path)
 	switch doc := doc.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(doc)) {
 			if len(path) > 0 {
-				found(nameOf{path[len(path)-1], name}, path)
+				found(propertyOf{path[len(path)-1], name}, path)
 			}
-			placeUnder(doc[name], append(path, name), found)
+			eachProperty(doc[name], append(path, name), found)
 		}
 	case []any:
 		for i, v := range doc {
-			placeUnder(v, append(path, strconv.Itoa(i)), found)
+			eachProperty(v, append(path, strconv.Itoa(i)), found)
 		}
 	}
 }
 
-// local writes a location without the address that schemas are compiled under.
+// local removes the URL that schemas are compiled under from a location.
 func local(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, base+"#", "#"), base, "")
 }
 
-// pointer splits the JSON pointer at the end of a location. Locations that
-// cannot be split are taken as the whole.
+// pointer splits the JSON pointer at the end of a location. A location without
+// one means the whole document.
 func pointer(location string) []string {
 	_, fragment, _ := strings.Cut(location, "#")
 	if !strings.HasPrefix(fragment, "/") {

@@ -12,25 +12,25 @@ import (
 
 const (
 	maxFillRounds = 16     // defaults inside defaults
-	maxFilled     = 10_000 // what one value may be given, as given.weight counts it
-	weightBytes   = 100    // of a default, for which it weighs 1 more
+	maxFilled     = 10_000 // the most weight that one value may be given
+	weightBytes   = 100    // a default weighs 1 more for each of these
 )
 
-// defaults says, for each subschema under which a default can apply, what to
-// fill in there. It is worked out when the schema is compiled; a subschema
-// that is not in it has nothing to give.
+// defaults holds, for each subschema under which a default can apply, the values
+// to fill in. It is computed when the schema is compiled; a subschema without an
+// entry has no defaults.
 //
-// A default belongs to a property that is absent: it is found on the
-// property's schema or behind its $ref and allOf. It reaches down through
-// properties and items that are present, through $ref and allOf, and through
-// the first alternative of an anyOf or oneOf that accepts the value. A default
-// that its own schema refuses is no default.
+// A default applies to an absent property. It stands on the property's schema or
+// behind its $ref and allOf. Defaults are filled in below properties and items
+// that are present, through $ref and allOf, and through the first alternative of
+// an anyOf or oneOf that accepts the value. A default that its own schema refuses
+// is ignored.
 type defaults map[*jsonschema.Schema]*plan
 
 type plan struct {
 	missing []defaultValue
-	within  []*jsonschema.Schema   // schemas of the same value whose properties or items go on
-	choices [][]*jsonschema.Schema // alternatives, of which one may go on
+	within  []*jsonschema.Schema   // schemas of the same value whose properties or items follow
+	choices [][]*jsonschema.Schema // alternatives, of which one may follow
 }
 
 type defaultValue struct {
@@ -74,7 +74,8 @@ func planOf(s *jsonschema.Schema) *plan {
 			for _, of := range walk.Reachable(sub.Properties[name], walk.Unconditional) {
 				if of.Default != nil {
 					filled[name] = true
-					p.missing = append(p.missing, defaultValue{name, *of.Default, sub.Properties[name], weightOf(*of.Default)})
+					value := defaultValue{name, *of.Default, sub.Properties[name], weightOf(*of.Default)}
+					p.missing = append(p.missing, value)
 					break
 				}
 			}
@@ -91,10 +92,10 @@ func weightOf(value any) int {
 	return 1 + len(text)/weightBytes
 }
 
-// dropBad takes out the defaults that their own schemas refuse. Those that
-// hold as they are written stay; the others get a second chance with the
-// defaults inside them filled in. They are tried in the order of all, so that
-// a trial that comes to its end does so at the same place every time.
+// dropBad removes the defaults that their own schemas refuse. A default that is
+// valid as written stays; another gets a second chance with the defaults inside
+// it filled in. They are tried in the order of all, so that a trial that runs out
+// of budget always does so at the same default.
 func (d defaults) dropBad(all []*jsonschema.Schema, trial *limits.TrialRun) {
 	doubtful := map[*plan][]defaultValue{}
 	for _, s := range all {
@@ -122,13 +123,13 @@ func (d defaults) dropBad(all []*jsonschema.Schema, trial *limits.TrialRun) {
 			}
 		}
 	}
-	for p, givens := range saved {
-		p.missing = append(p.missing, givens...)
+	for p, values := range saved {
+		p.missing = append(p.missing, values...)
 	}
 }
 
-// prune drops the plans that lead to no default, so that filling walks only
-// where there is something to fill.
+// prune drops the plans that lead to no default, so that fill visits only
+// subschemas with something to fill in.
 func (d defaults) prune() {
 	leadsTo := map[*jsonschema.Schema][]*jsonschema.Schema{}
 	useful := map[*jsonschema.Schema]bool{}
@@ -159,9 +160,9 @@ func (d defaults) prune() {
 	}
 }
 
-// fill adds the defaults that value lacks, again and again until there is
-// nothing to add. It reports what it added by weight, and false when they would
-// never end or value is not bearable with them; it is then of no use any more.
+// fill adds the defaults that value lacks until there is nothing to add. It
+// returns the weight it added. It reports false if the defaults never end or value
+// is not bearable with them; value is then unusable.
 func (d defaults) fill(root *jsonschema.Schema, value any, bearable func(added int) bool) (added int, ok bool) {
 	for range maxFillRounds {
 		before := added
@@ -176,15 +177,16 @@ func (d defaults) fill(root *jsonschema.Schema, value any, bearable func(added i
 	return added, false
 }
 
-// fillIn adds the defaults that value, read from size bytes, lacks.
+// fillIn adds the defaults that value lacks; size is the length of its text.
 func (s *Schema) fillIn(value any, size int) (added int, ok bool) {
 	return s.defaults.fill(s.root, value, func(added int) bool {
 		return s.budget.Allows(value, size+added*weightBytes) == nil
 	})
 }
 
-// pass adds what s gives to value and what is in it. The alternatives that led
-// to s on this same value are in chosen: one may lead back to itself.
+// pass adds the defaults of s to value and its parts. chosen holds the
+// alternatives that led to s on this same value, since one may lead back to
+// itself.
 func (d defaults) pass(s *jsonschema.Schema, value any, added *int, chosen []*jsonschema.Schema) {
 	p := d[s]
 	if p == nil || *added > maxFilled {

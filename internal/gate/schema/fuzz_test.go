@@ -14,7 +14,7 @@ import (
 	"callgate/tool"
 )
 
-// fuzzSchemas are the kinds of schema that tools have, and some worse ones.
+// fuzzSchemas are typical schemas of tools, and some worse ones.
 var fuzzSchemas = []string{
 	`{"type":"object","required":["path"],"additionalProperties":false,"properties":{
 		"path":{"type":"string","minLength":1},"limit":{"type":"integer","minimum":1,"maximum":500,"default":40},
@@ -27,12 +27,15 @@ var fuzzSchemas = []string{
 	`{"type":"object","properties":{
 		"a":{"anyOf":[{"type":"integer"},{"type":"null"}]},
 		"b":{"anyOf":[{"type":"array","items":{"type":"integer"}},{"type":"integer"}]},
-		"c":{"oneOf":[{"const":"x"},{"const":"Y"},{"type":"object","properties":{"k":{"const":1},"n":{"type":"number"}},"required":["k"]}]},
+		"c":{"oneOf":[{"const":"x"},{"const":"Y"},
+			{"type":"object","properties":{"k":{"const":1},"n":{"type":"number"}},"required":["k"]}]},
 		"d":{"anyOf":[{"type":"null"},{"type":"object","properties":{"e":{"default":[1]},"f":{"type":"boolean"}}}]}}}`,
 	`{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"node":{"type":"object","properties":{
-		"v":{"type":"integer"},"kids":{"type":"array","items":{"$ref":"#/definitions/node"}}},"required":["v"]}},"$ref":"#/definitions/node"}`,
+		"v":{"type":"integer"},"kids":{"type":"array","items":{"$ref":"#/definitions/node"}}},"required":["v"]}},
+		"$ref":"#/definitions/node"}`,
 	`{"type":"array","items":{"type":"string","format":"date"},"uniqueItems":true,"maxItems":3}`,
-	`{"properties":{"a":{"default":1},"n":{"type":"integer"}},"dependentRequired":{"a":["b"]},"propertyNames":{"maxLength":4}}`,
+	`{"properties":{"a":{"default":1},"n":{"type":"integer"}},` +
+		`"dependentRequired":{"a":["b"]},"propertyNames":{"maxLength":4}}`,
 	`{"$defs":{"n":{"properties":{"n":{"$ref":"#/$defs/n"},"x":{"type":"string"}},"default":{}}},"$ref":"#/$defs/n"}`,
 	`true`,
 }
@@ -44,7 +47,8 @@ func FuzzCheck(f *testing.F) {
 		`{"v":"1","kids":{"v":2,"kids":"[{\"v\":\"3\"}]"}}`, `"2026-01-31"`, `{"n":"5"}`, `{"n":{"x":1}}`, `{"a":1,"a":"2"}`,
 		`{"edits":[{"line":4,"opts":{}}]}`, `1e1000`, `null`, ``, `[1,`,
 		`{"path":"a","limit":null,"mode":null,"note":null,"tags":[null]}`, `{"edits":[{"line":1,"text":null,"opts":null}]}`,
-		`{"a":null,"b":null,"c":null,"d":{"f":null}}`, `{"v":1,"kids":null}`, `{"path":null}`, `{"n":null}`, `{"n":{"n":null,"x":null}}`,
+		`{"a":null,"b":null,` +
+			`"c":null,"d":{"f":null}}`, `{"v":1,"kids":null}`, `{"path":null}`, `{"n":null}`, `{"n":{"n":null,"x":null}}`,
 	} {
 		f.Add([]byte(args), uint8(i))
 	}
@@ -59,11 +63,11 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// checkLaws holds one check against the laws of every check.
+// checkLaws checks one value and asserts the laws of every check.
 func checkLaws(t *testing.T, s *schema.Schema, args []byte, mode schema.Mode) {
 	t.Helper()
 	before := bytes.Clone(args)
-	blank := len(bytes.TrimSpace(args)) == 0 || string(bytes.TrimSpace(args)) == "null" // stands for {}
+	blank := len(bytes.TrimSpace(args)) == 0 || string(bytes.TrimSpace(args)) == "null" // means {}
 	valid := !blank && s.CheckResult(args) == nil
 	out, err := s.Check(args, mode)
 	if !bytes.Equal(args, before) {
@@ -82,7 +86,7 @@ func checkLaws(t *testing.T, s *schema.Schema, args []byte, mode schema.Mode) {
 		t.Fatalf("under %s Check(%q) = %q, which is not valid: %v", s.Raw(), args, out.Args, err)
 	}
 	if !blank && !json.Valid(args) {
-		t.Fatalf("Check(%q) took what is not JSON", args)
+		t.Fatalf("Check(%q) accepted text that is not JSON", args)
 	}
 	if valid && !extends(decoded(t, out.Args), decoded(t, args)) {
 		t.Fatalf("under %s a valid value was changed from %q to %q", s.Raw(), args, out.Args)
@@ -92,7 +96,8 @@ func checkLaws(t *testing.T, s *schema.Schema, args []byte, mode schema.Mode) {
 	}
 	again, err := s.Check(out.Args, mode)
 	if err != nil || len(again.Coercions) > 0 || !bytes.Equal(again.Args, out.Args) {
-		t.Fatalf("under %s Check(%q) = %q; checked again: %q, %q, %v", s.Raw(), args, out.Args, again.Args, again.Coercions, err)
+		t.Fatalf("under %s Check(%q) = %q; checked again: %q, %q, %v",
+			s.Raw(), args, out.Args, again.Args, again.Coercions, err)
 	}
 }
 
@@ -136,9 +141,15 @@ func FuzzErrorText(f *testing.F) {
 		f.Add([]byte(text), []byte(text))
 	}
 	f.Add([]byte(`{"$ref":"#/x~1y","x/y":{"not":{}},"default":1}`), []byte(`[]`))
-	f.Add([]byte(`{"propertyNames":{"pattern":"^a"},"patternProperties":{"b":{"minimum":3}},"dependencies":{"a":["b"],"c":["d"]}}`), []byte(`{"a":1,"c":2,"\xff":3}`))
-	f.Add([]byte(`{"propertyNames":{"pattern":"^a"},"patternProperties":{"++b":{"minimum":3}},"dependencies":{"a":["b"],"c":["d"]}}`), []byte(`{}`))
-	f.Add([]byte(`{"if":{"type":"object"},"then":{"required":["a"]},"contains":{"const":1},"unevaluatedItems":false,"multipleOf":0.1}`), []byte(`[0.25]`))
+	f.Add([]byte(`{"propertyNames":{"pattern":"^a"},"patternProperties":{"b":{"minimum":3}},`+
+		`"dependencies":{"a":["b"],"c":["d"]}}`),
+		[]byte(`{"a":1,"c":2,"\xff":3}`))
+	f.Add([]byte(`{"propertyNames":{"pattern":"^a"},"patternProperties":{"++b":{"minimum":3}},`+
+		`"dependencies":{"a":["b"],"c":["d"]}}`),
+		[]byte(`{}`))
+	f.Add([]byte(`{"if":{"type":"object"},"then":{"required":["a"]},`+
+		`"contains":{"const":1},"unevaluatedItems":false,"multipleOf":0.1}`),
+		[]byte(`[0.25]`))
 	f.Fuzz(func(t *testing.T, text, args []byte) {
 		s, twin := twins(t, text)
 		if s == nil {
@@ -148,8 +159,8 @@ func FuzzErrorText(f *testing.F) {
 	})
 }
 
-// twins compiles a schema twice and holds what the two say of themselves
-// against each other. They are nil when the schema does not compile.
+// twins compiles a schema twice and compares the texts of the two. They are nil if
+// the schema does not compile.
 func twins(t *testing.T, text []byte) (s, twin *schema.Schema) {
 	t.Helper()
 	s, err := schema.Compile(text)
@@ -167,8 +178,8 @@ func twins(t *testing.T, text []byte) (s, twin *schema.Schema) {
 	return s, twin
 }
 
-// checkTexts holds what twins say of a value against each other and against
-// what every text must be.
+// checkTexts compares the texts of twins about a value, and asserts the laws of
+// every text.
 func checkTexts(t *testing.T, s, twin *schema.Schema, args []byte) {
 	t.Helper()
 	for _, mode := range []schema.Mode{schema.Lenient, schema.Exact} {
@@ -182,8 +193,7 @@ func checkTexts(t *testing.T, s, twin *schema.Schema, args []byte) {
 	checkText(t, s.CheckResult(args), twin.CheckResult(args))
 }
 
-// checkText holds two errors that must be the same against what every error
-// must be.
+// checkText asserts that two errors are equal and obey the laws of every error.
 func checkText(t *testing.T, err, twin error) {
 	t.Helper()
 	if (err == nil) != (twin == nil) {

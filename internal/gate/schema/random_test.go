@@ -9,11 +9,11 @@ import (
 	"callgate/internal/gate/schema"
 )
 
-// TestLawsOnRandomSchemas holds checks of random values under random schemas
-// against the laws of every check. Schemas of this kind are seldom written by
-// hand: alternatives in alternatives, defaults everywhere, references to
-// themselves.
+// TestLawsOnRandomSchemas checks random values under random schemas and asserts
+// the laws of every check. People seldom write such schemas: alternatives in
+// alternatives, defaults everywhere, references to themselves.
 func TestLawsOnRandomSchemas(t *testing.T) {
+	t.Parallel()
 	const rounds = 150
 	for seed := range uint64(rounds) {
 		g := generator{rand.New(rand.NewPCG(seed, 1))}
@@ -53,7 +53,8 @@ func (g generator) name() string { return fmt.Sprint(g.one("a", "b", "c", "d")) 
 func (g generator) schema(depth int) any {
 	s := map[string]any{}
 	if g.IntN(3) > 0 {
-		s["type"] = g.one("object", "object", "array", "string", "integer", "number", "boolean", "null", []any{"integer", "null"}, []any{"string", "boolean"})
+		s["type"] = g.one("object", "object", "array", "string", "integer", "number", "boolean", "null",
+			[]any{"integer", "null"}, []any{"string", "boolean"})
 	}
 	if g.IntN(4) == 0 {
 		s["default"] = g.value(2)
@@ -122,7 +123,8 @@ func (g generator) applicator(s map[string]any, depth int) {
 }
 
 func (g generator) plain() any {
-	return g.one(nil, true, json.Number("1"), json.Number("3.0"), json.Number("2.5"), "a", "", "5", "true", "null", "zed", "[1]", `{"a":"5"}`, "2026-01-31")
+	return g.one(nil, true, json.Number("1"), json.Number("3.0"), json.Number("2.5"),
+		"a", "", "5", "true", "null", "zed", "[1]", `{"a":"5"}`, "2026-01-31")
 }
 
 func (g generator) value(depth int) any {

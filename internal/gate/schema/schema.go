@@ -17,25 +17,25 @@ import (
 	"callgate/tool"
 )
 
-// base is the address schemas are compiled under. It is nobody's: a relative
-// $ref resolves to something that cannot be loaded.
+// base is the URL that schemas are compiled under. Nothing can be loaded from it,
+// so a relative $ref fails.
 const base = "callgate://schema/"
 
-// Schema is a compiled JSON Schema. It is immutable and safe for concurrent
-// use; what it works out on demand (example, signature) it works out once.
+// Schema is a compiled JSON Schema. It is immutable and safe for concurrent use;
+// its example and signature are computed once, on demand.
 type Schema struct {
 	raw      json.RawMessage
 	root     *jsonschema.Schema
 	defaults defaults // nil when the schema has none that can be applied
 	budget   limits.Budget
-	blank    any  // what empty arguments stand for: an object, or null
-	nullIs   bool // whether null stands for blank
+	blank    any  // the value of empty arguments: an empty object, or null
+	nullIs   bool // whether null means the same as empty arguments
 
 	example   func() json.RawMessage
 	signature func() string
 }
 
-// Compile reads a schema. It keeps raw, which must not change afterwards. The
+// Compile compiles a schema. It keeps raw, which must not change afterwards. The
 // error is a [*tool.Error] that says where the schema is wrong and why.
 func Compile(raw json.RawMessage) (compiled *Schema, err error) {
 	const op = "schema.Compile"
@@ -84,13 +84,13 @@ func unfit(op string, why error) error {
 // Raw returns the schema as it was given. It must not be changed.
 func (s *Schema) Raw() json.RawMessage { return s.raw }
 
-// Example returns a minimal value that is valid under the schema, for a model
-// to imitate: what is required and nothing else. It is nil when none was found.
+// Example returns a minimal value that is valid under the schema, for a model to
+// imitate: the required properties and no others. It is nil if none was found.
 func (s *Schema) Example() json.RawMessage { return s.example() }
 
-// inferEmptyArgs settles what no arguments at all mean. A schema that takes
-// objects is given an empty one; null means the same unless the schema speaks
-// of null itself.
+// inferEmptyArgs decides what empty arguments mean. If the schema accepts objects,
+// they mean an empty object; null means the same unless the schema accepts null
+// itself.
 func (s *Schema) inferEmptyArgs() {
 	if s.refusesType(map[string]any{}) {
 		return
@@ -99,13 +99,13 @@ func (s *Schema) inferEmptyArgs() {
 	s.nullIs = s.refusesType(nil) || !s.refusesType(true)
 }
 
-// refusesType reports whether the schema rejects the value for what it is,
-// not for what it holds.
+// refusesType reports whether the schema rejects the type of the value, not its
+// contents.
 func (s *Schema) refusesType(value any) bool {
-	for _, f := range diagnose.Validate(s.root, value) {
-		switch f.Kind.(type) {
+	for _, p := range diagnose.Validate(s.root, value) {
+		switch p.Kind.(type) {
 		case *kind.Type, *diagnose.Alternatives, *kind.FalseSchema, *kind.Enum, *kind.Const:
-			if len(f.At) == 0 {
+			if len(p.At) == 0 {
 				return true
 			}
 		}
@@ -113,31 +113,33 @@ func (s *Schema) refusesType(value any) bool {
 	return false
 }
 
-// noLoader refuses whatever lies outside the schema: a tool's schema must not
+// noLoader refuses every reference out of the schema: a tool's schema must not
 // make the kernel read files or open connections.
 type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, errors.New("it lies outside the schema") }
 
-// propertyNamesRule is the propertyNames keyword. The library's own reports its
-// complaints at a place that later ones overwrite, so it is replaced.
+// propertyNamesRule implements the keyword propertyNames. It replaces the
+// library's own, which stores the location of an error in memory that later
+// errors overwrite.
 type propertyNamesRule struct{ schema *jsonschema.Schema }
 
-// Subschema is what every name must fit, for those who walk through a schema.
+// Subschema returns the schema of the names, for package walk.
 func (r *propertyNamesRule) Subschema() *jsonschema.Schema { return r.schema }
 
-// Validate holds each name of an object against the rule.
+// Validate checks each property name of an object against the schema.
 func (r *propertyNamesRule) Validate(ctx *jsonschema.ValidatorContext, v any) {
 	object, _ := v.(map[string]any)
 	for name := range object {
 		if err := ctx.Validate(r.schema, name, []string{name}); err != nil {
-			ctx.AddErrors([]*jsonschema.ValidationError{err.(*jsonschema.ValidationError)}, &kind.PropertyNames{Property: name})
+			causes := []*jsonschema.ValidationError{err.(*jsonschema.ValidationError)}
+			ctx.AddErrors(causes, &kind.PropertyNames{Property: name})
 		}
 	}
 }
 
-// recoverPanic turns a panic of the validator into an error: a defect there must
-// cost one call, not the kernel.
+// recoverPanic turns a panic of the validator into an error: a defect there may
+// fail one call, but not the kernel.
 func recoverPanic(op string, err *error) {
 	if p := recover(); p != nil {
 		*err = tool.Errorf(op, tool.Internal, "the schema validator failed: %s", phrase.Truncate(fmt.Sprint(p), 200)).

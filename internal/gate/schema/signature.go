@@ -15,12 +15,12 @@ import (
 	"callgate/internal/gate/schema/walk"
 )
 
-// maxSigned bounds the parameters of a signature.
+// maxSigned limits the parameters of a signature.
 const maxSigned = 100
 
 // Signature describes the parameters on one line, such as
-// "path: str, offset?: int, lines?: list"; "(none)" when there are none. The
-// required ones come first, each group in the order the schema writes it.
+// "path: str, offset?: int, lines?: list", or "(none)". Required parameters come
+// first; each group keeps the order of the schema's text.
 func (s *Schema) Signature() string { return s.signature() }
 
 func (s *Schema) sign() string {
@@ -64,8 +64,8 @@ func (s *Schema) sign() string {
 	return phrase.List(all, maxSigned)
 }
 
-// inOrder returns the names of a subschema's properties as the text of the
-// schema orders them, or by letter where that cannot be found.
+// inOrder returns the property names of a subschema in the order of the schema's
+// text, or sorted if that order cannot be found.
 func (s *Schema) inOrder(sub *jsonschema.Schema) []string {
 	if len(sub.Properties) == 0 {
 		return nil
@@ -92,7 +92,7 @@ func (s *Schema) inOrder(sub *jsonschema.Schema) []string {
 	return names
 }
 
-// keys returns the names of an object in the order they are written.
+// keys returns the names of an object in the order of its text.
 func keys(object json.RawMessage) []string {
 	var names []string
 	dec := json.NewDecoder(bytes.NewReader(object))
@@ -120,7 +120,7 @@ func unescape(token string) string {
 	return token
 }
 
-// shortType is one word for what a property takes.
+// shortType returns the short type name of a property.
 func shortType(s *jsonschema.Schema) string {
 	var all []string
 	add := func(word string) {

@@ -1,7 +1,7 @@
-// Package laxjson reads text that may not be whole yet, and values that models
-// take for JSON.
+// Package laxjson reads text that is still incomplete, and values that are nearly
+// JSON.
 //
-// It is the ground that package recover stands on: it knows nothing of calls,
-// only how to look at text of which more may come, and how to read a value that
-// is nearly JSON as the one that was meant.
+// It is the base of packages calltext and callformat and knows nothing of calls.
+// [Text] is a cursor over text of which more may come. [Reader] reads the values
+// that models write for JSON.
 package laxjson

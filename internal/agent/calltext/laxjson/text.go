@@ -2,19 +2,19 @@ package laxjson
 
 import "strings"
 
-// Text is the text at hand. Whoever reads it reads through its methods.
+// Text is text of which more may come. Readers look at it through its methods.
 //
-// The law of streaming: a method that would have to see beyond the end of the
-// text, while more may come, sets Short. A result reached with Short unset has
-// seen only what is there, so no later piece can change it; one reached with
-// Short set is thrown away, and asked for again when more has come.
+// The law of streaming: a method that would have to look beyond the end of the text,
+// while more may come, sets NeedMore. A result reached with NeedMore unset depends
+// only on the text so far, so no later piece can change it. A result reached with
+// NeedMore set is discarded, and computed again when more text has come.
 type Text struct {
 	S        string
-	Final    bool // nothing more comes
+	Final    bool // no more text comes
 	NeedMore bool
 }
 
-// At is the byte at i, or 0 beyond the end.
+// At returns the byte at i, or 0 beyond the end.
 func (t *Text) At(i int) byte {
 	if t.End(i) {
 		return 0
@@ -22,7 +22,7 @@ func (t *Text) At(i int) byte {
 	return t.S[i]
 }
 
-// End tells whether i is beyond the end.
+// End reports whether i is beyond the end.
 func (t *Text) End(i int) bool {
 	if i < len(t.S) {
 		return false
@@ -31,40 +31,40 @@ func (t *Text) End(i int) bool {
 	return true
 }
 
-// Has tells whether words stand at i.
-func (t *Text) Has(i int, words string) bool {
+// Has reports whether sub stands at i.
+func (t *Text) Has(i int, sub string) bool {
 	rest := t.S[min(i, len(t.S)):]
-	if len(rest) >= len(words) {
-		return rest[:len(words)] == words
+	if len(rest) >= len(sub) {
+		return rest[:len(sub)] == sub
 	}
-	t.NeedMore = t.NeedMore || !t.Final && strings.HasPrefix(words, rest)
+	t.NeedMore = t.NeedMore || !t.Final && strings.HasPrefix(sub, rest)
 	return false
 }
 
 // HasFold is Has without regard to case.
-func (t *Text) HasFold(i int, words string) bool {
+func (t *Text) HasFold(i int, sub string) bool {
 	rest := t.S[min(i, len(t.S)):]
-	if len(rest) >= len(words) {
-		return strings.EqualFold(rest[:len(words)], words)
+	if len(rest) >= len(sub) {
+		return strings.EqualFold(rest[:len(sub)], sub)
 	}
-	t.NeedMore = t.NeedMore || !t.Final && strings.EqualFold(words[:len(rest)], rest)
+	t.NeedMore = t.NeedMore || !t.Final && strings.EqualFold(sub[:len(rest)], rest)
 	return false
 }
 
-// After is the place behind the first of words that stands at i, or 0.
-func (t *Text) After(i int, words []string) int {
-	for _, w := range words {
-		if t.Has(i, w) {
-			return i + len(w)
+// After returns the index after the first of subs that stands at i, or 0.
+func (t *Text) After(i int, subs []string) int {
+	for _, sub := range subs {
+		if t.Has(i, sub) {
+			return i + len(sub)
 		}
 	}
 	return 0
 }
 
-// Index is where words stand first from i on, or -1.
-func (t *Text) Index(i int, words string) int {
+// Index returns the index of the first sub from i on, or -1.
+func (t *Text) Index(i int, sub string) int {
 	if i <= len(t.S) {
-		if k := strings.Index(t.S[i:], words); k >= 0 {
+		if k := strings.Index(t.S[i:], sub); k >= 0 {
 			return i + k
 		}
 	}
@@ -72,33 +72,33 @@ func (t *Text) Index(i int, words string) int {
 	return -1
 }
 
-// First is where any of words stands first from i on, or -1. None of words may
-// begin with bytes of another's middle.
-func (t *Text) First(i int, words []string) int {
+// First returns the index of the first of any of subs from i on, or -1. None of subs
+// may begin with bytes from the middle of another.
+func (t *Text) First(i int, subs []string) int {
 	best := -1
-	for _, w := range words {
-		k := strings.Index(t.S[min(i, len(t.S)):], w)
+	for _, sub := range subs {
+		k := strings.Index(t.S[min(i, len(t.S)):], sub)
 		if k >= 0 && (best < 0 || i+k < best) {
 			best = i + k
 		}
 	}
-	if best < 0 && len(words) > 0 {
+	if best < 0 && len(subs) > 0 {
 		t.NeedMore = t.NeedMore || !t.Final
 	}
 	return best
 }
 
 // Near is Index within the next n bytes.
-func (t *Text) Near(i int, words string, n int) int {
+func (t *Text) Near(i int, sub string, n int) int {
 	limit := min(i+n, len(t.S))
-	if k := strings.Index(t.S[min(i, limit):limit], words); k >= 0 {
+	if k := strings.Index(t.S[min(i, limit):limit], sub); k >= 0 {
 		return i + k
 	}
 	t.NeedMore = t.NeedMore || !t.Final && i+n > len(t.S)
 	return -1
 }
 
-// Space is the first place from i on that is no white space.
+// Space returns the first index from i on without white space.
 func (t *Text) Space(i int) int {
 	for !t.End(i) && strings.IndexByte(" \t\r\n", t.S[i]) >= 0 {
 		i++
@@ -106,7 +106,7 @@ func (t *Text) Space(i int) int {
 	return i
 }
 
-// Blank is the first place from i on that is no white space, or a line's end.
+// Blank returns the first index from i on without white space, or with a line end.
 func (t *Text) Blank(i int) int {
 	for !t.End(i) && strings.IndexByte(" \t\r", t.S[i]) >= 0 {
 		i++
@@ -114,7 +114,7 @@ func (t *Text) Blank(i int) int {
 	return i
 }
 
-// Word is the end of the name that begins at i, or i.
+// Word returns the end of the name that begins at i, or i.
 func (t *Text) Word(i int) int {
 	for !t.End(i) && IsNameByte(t.S[i]) {
 		i++
@@ -122,10 +122,10 @@ func (t *Text) Word(i int) int {
 	return i
 }
 
-// IsLetter tells whether c may begin a word of a program.
+// IsLetter reports whether c may begin an identifier.
 func IsLetter(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// IsNameByte tells whether c may stand in the name of a tool.
+// IsNameByte reports whether c may stand in the name of a tool.
 func IsNameByte(c byte) bool {
 	return IsLetter(c) || c >= '0' && c <= '9' || c == '.' || c == '-' || c == ':' || c == '/'
 }

@@ -10,17 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// Node is a value as a model wrote it.
+// Node is a value that a model wrote.
 type Node struct {
 	Kind     byte   // '{', '[', '"', or 'w': a number, true, false or null
-	Text     string // of a string, what it says; of a word, its JSON
+	Text     string // the contents of a string, or the JSON of a 'w'
 	Keys     []string
 	Children []*Node
 	From, To int
 	Open     bool // it broke off, or is broken
 }
 
-// Get is the value of a key, or nil.
+// Get returns the value of a key, or nil.
 func (n *Node) Get(key string) *Node {
 	for i, k := range n.Keys {
 		if k == key {
@@ -30,23 +30,23 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// Reader reads values of JSON, and of what models take for it: trailing commas,
-// single and typographic quotes, names without quotes, words of Python, line
-// ends and backslashes that should have been escaped, and quotes inside a string
-// as long as no comma or bracket follows them. Good JSON means the same to it.
+// Reader reads JSON values, and what models write for them: trailing commas, single
+// and typographic quotes, names without quotes, literals of Python, unescaped line
+// ends and backslashes, and quotes inside a string if no comma or bracket follows
+// them. Valid JSON keeps its meaning.
 type Reader struct {
 	In    *Text
-	Stops []string // markup that no value runs over
-	Seal  bool     // the text ends with the value: brackets left open are closed
-	Round bool     // the value stands among a function's arguments
+	Stops []string // markup that no value may contain
+	Seal  bool     // the text ends with the value: open brackets are closed
+	Round bool     // the value is an argument of a function
 	depth int
 }
 
-// MaxDepth is how deep values may be inside one another.
+// MaxDepth limits the nesting of values.
 const MaxDepth = 100
 
-// Value reads what stands at i. If that is no value it still returns what there
-// is of one, open.
+// Value reads the value at i. If there is no complete value, it returns the part
+// that was read, marked as open.
 func (r *Reader) Value(i int) (*Node, bool) {
 	i = r.In.Space(i)
 	n := &Node{From: i, To: i, Open: true}
@@ -96,12 +96,12 @@ func (r *Reader) group(n *Node, end byte) (*Node, bool) {
 			}
 			n.Keys, i = append(n.Keys, key), k+1
 		}
-		kid, ok := r.Value(i)
-		n.Children, n.To = append(n.Children, kid), kid.To
+		child, ok := r.Value(i)
+		n.Children, n.To = append(n.Children, child), child.To
 		if !ok {
 			return n, false
 		}
-		i = r.In.Space(kid.To)
+		i = r.In.Space(child.To)
 		if c := r.In.At(i); c != ',' && c != end && !r.In.End(i) {
 			n.To = i
 			return n, false
@@ -120,7 +120,7 @@ func (r *Reader) key(i int) (string, int, bool) {
 	return r.In.S[i:k], k, k > i
 }
 
-// literal reads a number or a word.
+// literal reads a number, true, false or null.
 func (r *Reader) literal(n *Node) (*Node, bool) {
 	i := n.From
 	for !r.In.End(i) && strings.IndexByte(" \t\r\n,}]):<\"'", r.In.S[i]) < 0 {
@@ -128,7 +128,7 @@ func (r *Reader) literal(n *Node) (*Node, bool) {
 	}
 	n.Kind, n.To = 'w', i
 	if r.In.End(i) && !r.Seal {
-		return n, false // there may have been more of it
+		return n, false // more of it may have been lost
 	}
 	switch w := r.In.S[n.From:i]; w {
 	case "true", "True":
@@ -144,7 +144,7 @@ func (r *Reader) literal(n *Node) (*Node, bool) {
 	return n, !n.Open
 }
 
-// number is the JSON of a number, or "".
+// number returns the JSON of a number, or "".
 func number(w string) string {
 	if w == "" || strings.Trim(w, "0123456789+-.eE") != "" {
 		return ""
@@ -153,13 +153,14 @@ func number(w string) string {
 		return w
 	}
 	f, err := strconv.ParseFloat(w, 64)
-	if err != nil || math.IsInf(f, 0) || strings.TrimLeft(w, "+-") != strings.TrimLeft(w, "+-0") && !strings.Contains(w, ".") {
+	leadingZero := strings.TrimLeft(w, "+-") != strings.TrimLeft(w, "+-0")
+	if err != nil || math.IsInf(f, 0) || leadingZero && !strings.Contains(w, ".") {
 		return "" // 007 is a name rather than a number
 	}
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// quote is the mark that opens a string at i, or "".
+// quote returns the mark that opens a string at i, or "".
 func (r *Reader) quote(i int) string {
 	switch c := r.In.At(i); c {
 	case '"', '\'':
@@ -181,7 +182,7 @@ func (r *Reader) quote(i int) string {
 
 const gemmaQuote = `<|"|>`
 
-// closing are the marks that close a string which a mark opened.
+// closing returns the marks that close a string.
 func closing(mark string) []string {
 	switch mark {
 	case "“", "”", "„":
@@ -192,19 +193,19 @@ func closing(mark string) []string {
 	return []string{mark}
 }
 
-// str reads a string. Its mark closes it only where a string may end.
+// str reads a string. Its closing mark counts only where a string may end.
 func (r *Reader) str(i int, key bool) (text string, end int, ok bool) {
 	mark := r.quote(i)
 	marks := closing(mark)
-	exact := len(mark) > 1 && mark[0] < 0x80 // the long marks need no guess
+	exact := len(mark) > 1 && mark[0] < 0x80 // long marks are unambiguous
 	var b strings.Builder
 	for k := i + len(mark); ; {
 		if r.In.End(k) {
 			return b.String(), k, false
 		}
 		if r.In.S[k] == '\\' && mark != gemmaQuote {
-			words, next := r.escape(k)
-			b.WriteString(words)
+			text, next := r.escape(k)
+			b.WriteString(text)
 			k = next
 			continue
 		}
@@ -219,10 +220,10 @@ func (r *Reader) str(i int, key bool) (text string, end int, ok bool) {
 	}
 }
 
-// quoteBytes are the bytes with which marks begin.
+// quoteBytes are the first bytes of quotation marks.
 var quoteBytes = [256]bool{'"': true, '\'': true, '<': true, 0xE2: true}
 
-// ends tells whether a string may end before i.
+// ends reports whether a string may end before i.
 func (r *Reader) ends(i int, key bool) bool {
 	i = r.In.Space(i)
 	if r.In.End(i) {
@@ -235,9 +236,8 @@ func (r *Reader) ends(i int, key bool) bool {
 	return c == ',' || c == '}' || c == ']' || c == ')' && r.Round || r.In.After(i, r.Stops) > 0
 }
 
-// escape reads what a backslash at i begins. One that begins nothing stands for
-// itself.
-func (r *Reader) escape(i int) (words string, end int) {
+// escape reads the escape at i. A backslash that begins no escape stands for itself.
+func (r *Reader) escape(i int) (text string, end int) {
 	switch c := r.In.At(i + 1); c {
 	case '"', '\\', '/', '\'':
 		return string(c), i + 2
@@ -274,7 +274,7 @@ func (r *Reader) hex(i int) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// JSON is the value as JSON: as it stands where that is good.
+// JSON returns the value as JSON: its text in src if that is valid.
 func (n *Node) JSON(src string) json.RawMessage {
 	if n.To <= len(src) && n.From < n.To {
 		if s := src[n.From:n.To]; json.Valid([]byte(s)) && utf8.ValidString(s) {
@@ -292,7 +292,7 @@ func (n *Node) write(b *bytes.Buffer) {
 		b.Write(Quoted(n.Text))
 	case '{', '[':
 		b.WriteByte(n.Kind)
-		for i, kid := range n.Children {
+		for i, child := range n.Children {
 			if i > 0 {
 				b.WriteByte(',')
 			}
@@ -300,15 +300,15 @@ func (n *Node) write(b *bytes.Buffer) {
 				b.Write(Quoted(n.Keys[i]))
 				b.WriteByte(':')
 			}
-			kid.write(b)
+			child.write(b)
 		}
-		b.WriteByte(n.Kind + 2) // } follows { at two, and ] follows [
+		b.WriteByte(n.Kind + 2) // '{'+2 is '}', and '['+2 is ']'
 	default:
 		b.WriteString(n.Text)
 	}
 }
 
-// Quoted is text as a JSON string.
+// Quoted returns text as a JSON string.
 func Quoted(text string) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -11,7 +11,8 @@ import (
 	"callgate/internal/agent/calltext/laxjson"
 )
 
-func TestRepairs(t *testing.T) {
+func TestReaderRepairsNearJSON(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		`{"a": 1,}`:                      `{"a":1}`,
 		`[1, 2, ]`:                       `[1,2]`,
@@ -37,9 +38,11 @@ func TestRepairs(t *testing.T) {
 	}
 }
 
-func TestBroken(t *testing.T) {
+func TestBrokenValuesStayOpen(t *testing.T) {
+	t.Parallel()
 	for _, in := range []string{
-		``, `{`, `{"a"`, `{"a":`, `{"a": 1`, `{"a": "b`, `[1, 2`, `{"a": 1 2}`, `{"a" 1}`, `{a: b}`, `{"a": 007}`, `{"a": 1_000}`, `{,}`,
+		``, `{`, `{"a"`, `{"a":`, `{"a": 1`, `{"a": "b`, `[1, 2`, `{"a": 1 2}`, `{"a" 1}`, `{a: b}`, `{"a": 007}`,
+		`{"a": 1_000}`, `{,}`,
 		strings.Repeat("[", 1000) + strings.Repeat("]", 1000),
 	} {
 		if n, ok := (&laxjson.Reader{In: &laxjson.Text{S: in, Final: true}}).Value(0); ok || !n.Open {
@@ -48,8 +51,11 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-func TestSeal(t *testing.T) {
-	for in, want := range map[string]string{`{"a": {"b": "c"`: `{"a":{"b":"c"}}`, `[1, [2`: `[1,[2]]`, `{"a": "b`: ""} {
+func TestSealClosesOpenBrackets(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{"a": {"b": "c"`: `{"a":{"b":"c"}}`, `[1, [2`: `[1,[2]]`, `{"a": "b`: "",
+	} {
 		n, ok := (&laxjson.Reader{In: &laxjson.Text{S: in, Final: true}, Seal: true}).Value(0)
 		if got := string(n.JSON("")); ok != (want != "") || ok && got != want {
 			t.Errorf("%s is read as %s, want %s", in, got, want)
@@ -57,29 +63,37 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// TestShort: what is not there yet is waited for, and only that.
-func TestShort(t *testing.T) {
-	for in, want := range map[string]bool{`{"a": 1}`: false, `{"a": 1`: true, `{"a": "b"`: true, `{a 1`: false, `{"a": tr`: true} {
+func TestReaderNeedsMoreOfAnIncompleteValue(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]bool{
+		`{"a": 1}`: false, `{"a": 1`: true, `{"a": "b"`: true, `{a 1`: false, `{"a": tr`: true,
+	} {
 		text := &laxjson.Text{S: in}
 		(&laxjson.Reader{In: text}).Value(0)
 		if text.NeedMore != want {
-			t.Errorf("%s is short: %v, want %v", in, text.NeedMore, want)
+			t.Errorf("%s needs more: %v, want %v", in, text.NeedMore, want)
 		}
 	}
 }
 
-// FuzzGoodJSON: what is JSON means what it means.
-func FuzzGoodJSON(f *testing.F) {
-	for _, seed := range []string{`{"a": [1, -2.5e3, true, false, null, "x\n\"\\\u00e9\ud83d\ude00"], "": {}}`, `["", "'", "“", ", ]", "\": "]`, `{"<|\"|>": "\"\"\""}`} {
+// FuzzValidJSON asserts that valid JSON keeps its meaning.
+func FuzzValidJSON(f *testing.F) {
+	for _, seed := range []string{
+		`{"a": [1, -2.5e3, true, false, null, "x\n\"\\\u00e9\ud83d\ude00"], "": {}}`,
+		`["", "'", "“", ", ]", "\": "]`, `{"<|\"|>": "\"\"\""}`,
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		n, ok := (&laxjson.Reader{In: &laxjson.Text{S: text, Final: true}}).Value(0)
 		if ok && !json.Valid(n.JSON("")) {
-			t.Errorf("%q is read as %q, which is no JSON", text, n.JSON(""))
+			t.Errorf("%q is read as %q, which is not JSON", text, n.JSON(""))
 		}
 		trimmed := strings.TrimSpace(text)
-		if trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' || !json.Valid([]byte(text)) || strings.Count(text, "{")+strings.Count(text, "[") > laxjson.MaxDepth-2 {
+		if trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' || !json.Valid([]byte(text)) {
+			return
+		}
+		if strings.Count(text, "{")+strings.Count(text, "[") > laxjson.MaxDepth-2 {
 			return
 		}
 		if !ok {

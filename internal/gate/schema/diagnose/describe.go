@@ -11,7 +11,7 @@ import (
 	"callgate/internal/nearest"
 )
 
-// describe says in a few words what a schema takes; "" when it takes anything.
+// describe returns in a few words what a schema accepts; "" if it accepts anything.
 func describe(s *jsonschema.Schema, depth int) string {
 	const maxDepth = 6 // a schema may refer to itself
 	switch {
@@ -24,18 +24,18 @@ func describe(s *jsonschema.Schema, depth int) string {
 	case s.Enum != nil:
 		return phrase.Enum(s.Enum.Values)
 	case s.Types != nil:
-		return typedWords(s)
+		return describeType(s)
 	case s.Ref != nil:
 		return describe(s.Ref, depth+1)
 	}
 	for _, sub := range s.AllOf {
-		if said := describe(sub, depth+1); said != "" {
-			return said
+		if text := describe(sub, depth+1); text != "" {
+			return text
 		}
 	}
 	for _, subs := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
-		if said := describeAny(subs, depth); said != "" {
-			return said
+		if text := describeAny(subs, depth); text != "" {
+			return text
 		}
 	}
 	switch {
@@ -52,12 +52,12 @@ func describe(s *jsonschema.Schema, depth int) string {
 func describeAny(subs []*jsonschema.Schema, depth int) string {
 	var all []string
 	for _, sub := range subs[:min(len(subs), phrase.MaxListed)] {
-		said := describe(sub, depth+1)
-		if said == "" {
+		text := describe(sub, depth+1)
+		if text == "" {
 			return ""
 		}
-		if !slices.Contains(all, said) {
-			all = append(all, said)
+		if !slices.Contains(all, text) {
+			all = append(all, text)
 		}
 	}
 	if len(all) > 4 {
@@ -66,7 +66,7 @@ func describeAny(subs []*jsonschema.Schema, depth int) string {
 	return phrase.Truncate(phrase.Or(all), phrase.MaxWant)
 }
 
-func typedWords(s *jsonschema.Schema) string {
+func describeType(s *jsonschema.Schema) string {
 	types := s.Types.ToStrings()
 	if len(types) != 1 {
 		return phrase.Types(types)
@@ -81,7 +81,7 @@ func typedWords(s *jsonschema.Schema) string {
 	}
 }
 
-// listOf says what a list is a list of, when its items are of one plain type.
+// listOf describes a list, with the type of its items if they have one plain type.
 func listOf(s *jsonschema.Schema) string {
 	for _, item := range walk.ForItem(s, 0) {
 		for _, sub := range walk.Reachable(item, walk.Unconditional) {
@@ -100,15 +100,15 @@ func describeNot(s *jsonschema.Schema) string {
 	if s.Not == nil {
 		return ""
 	}
-	if said := describe(s.Not, 0); said != "" {
-		return "anything but " + said
+	if text := describe(s.Not, 0); text != "" {
+		return "anything but " + text
 	}
 	return ""
 }
 
-// closestName returns the known name that was most likely meant by the one given, or
-// "" when none is near. Field names are written with more freedom than names
-// of tools: separators do not count, and a name inside another is near.
+// closestName returns the known name that the given one most likely means, or "" if
+// none is close. Field names vary more than names of tools: separators do not
+// count, and a name inside another is close.
 func closestName(name string, known []string) string {
 	const most = 200
 	want := shorten(name)

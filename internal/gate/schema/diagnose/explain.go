@@ -14,28 +14,29 @@ import (
 	"callgate/tool"
 )
 
-// MaxNamed is how many fields a sentence names.
+// MaxNamed is the number of fields that a sentence names.
 const MaxNamed = 5
 
-// explainer is what an explanation is drawn from: the schema and the value.
+// explainer explains problems of doc under the schema root.
 type explainer struct {
 	root *jsonschema.Schema
 	doc  any
 }
 
-// Explain says in words what is wrong with doc under root, at most most times,
-// and how many more complaints there are.
-func Explain(root *jsonschema.Schema, trouble []Problem, doc any, most int) (fields []tool.FieldError, more int) {
-	t := explainer{root, doc}
-	for _, f := range trouble {
+// Explain turns the problems of doc under root into at most most field errors, and
+// counts the rest.
+func Explain(root *jsonschema.Schema, problems []Problem, doc any, most int) (fields []tool.FieldError, more int) {
+	e := explainer{root, doc}
+	for _, p := range problems {
 		room := most - len(fields)
-		names := f.names()
+		names := p.names()
 		if room == 0 {
 			more += max(1, len(names))
 			continue
 		}
-		for _, field := range t.fields(f, names[:min(len(names), room)]) {
-			field.Want, field.Got = phrase.Truncate(field.Want, phrase.MaxWant), phrase.Truncate(field.Got, 2*phrase.MaxGot)
+		for _, field := range e.fields(p, names[:min(len(names), room)]) {
+			field.Want = phrase.Truncate(field.Want, phrase.MaxWant)
+			field.Got = phrase.Truncate(field.Got, 2*phrase.MaxGot)
 			if !slices.Contains(fields, field) {
 				fields = append(fields, field)
 			}
@@ -45,9 +46,9 @@ func Explain(root *jsonschema.Schema, trouble []Problem, doc any, most int) (fie
 	return fields, more
 }
 
-// Missing lists the properties that the object at the fault's place lacks.
-func (f Problem) Missing() []string {
-	switch k := f.Kind.(type) {
+// Missing lists the properties that the object at the problem's path lacks.
+func (p Problem) Missing() []string {
+	switch k := p.Kind.(type) {
 	case *kind.Required:
 		return k.Missing
 	case *kind.DependentRequired:
@@ -59,15 +60,15 @@ func (f Problem) Missing() []string {
 	}
 }
 
-// names lists the properties that a complaint speaks of by name.
-func (f Problem) names() []string {
-	if k, ok := f.Kind.(*kind.AdditionalProperties); ok {
+// names lists the properties that a problem names.
+func (p Problem) names() []string {
+	if k, ok := p.Kind.(*kind.AdditionalProperties); ok {
 		return slices.Sorted(slices.Values(k.Properties))
 	}
-	return f.Missing()
+	return p.Missing()
 }
 
-// Sentence sums up the fields, and how many more there are, in one line.
+// Sentence sums up the field errors, and counts the rest, on one line.
 func Sentence(start string, fields []tool.FieldError, more int) string {
 	var named []string
 	for _, f := range fields {
@@ -78,7 +79,8 @@ func Sentence(start string, fields []tool.FieldError, more int) string {
 		if path == "" {
 			path = "the whole"
 		}
-		named = append(named, fmt.Sprintf("%s: want %s, got %s", path, phrase.Truncate(f.Want, 2*phrase.MaxGot), f.Got))
+		want := phrase.Truncate(f.Want, 2*phrase.MaxGot)
+		named = append(named, fmt.Sprintf("%s: want %s, got %s", path, want, f.Got))
 	}
 	more += len(fields) - len(named)
 	if more > 0 {
@@ -87,71 +89,74 @@ func Sentence(start string, fields []tool.FieldError, more int) string {
 	return start + ": " + strings.Join(named, "; ")
 }
 
-// fields explains one fault. Most are about one field; what is missing and
-// what is too much are about the properties in names.
-func (t explainer) fields(f Problem, names []string) []tool.FieldError {
-	switch k := f.Kind.(type) {
+// fields explains one problem. Most concern one field; missing and unknown
+// properties concern the fields in names.
+func (e explainer) fields(p Problem, names []string) []tool.FieldError {
+	switch k := p.Kind.(type) {
 	case *kind.Required:
-		return t.missing(f, names, "required")
+		return e.missing(p, names, "required")
 	case *kind.DependentRequired:
-		return t.missing(f, names, fmt.Sprintf("required with %q", k.Prop))
+		return e.missing(p, names, fmt.Sprintf("required with %q", k.Prop))
 	case *kind.Dependency:
-		return t.missing(f, names, fmt.Sprintf("required with %q", k.Prop))
+		return e.missing(p, names, fmt.Sprintf("required with %q", k.Prop))
 	case *kind.AdditionalProperties:
-		allowed := t.propertyNames(f, f.At, f.schema)
+		allowed := e.propertyNames(p, p.At, p.schema)
 		var out []tool.FieldError
 		for _, name := range names {
-			out = append(out, t.field(extend(f.At, name), extraWords(name, allowed)))
+			out = append(out, e.field(extend(p.At, name), unknownField(name, allowed)))
 		}
 		return out
 	case *kind.PropertyNames:
-		return []tool.FieldError{{Path: phrase.Path(t.doc, extend(f.At, k.Property)), Want: "a field name that is " + t.nameWords(f), Got: phrase.Literal(k.Property)}}
+		return []tool.FieldError{{
+			Path: phrase.Path(e.doc, extend(p.At, k.Property)),
+			Want: "a field name that is " + e.nameWanted(p), Got: phrase.Literal(k.Property),
+		}}
 	case *kind.FalseSchema:
-		if owner, ok := strings.CutSuffix(f.schema, "/unevaluatedProperties"); ok && len(f.At) > 0 {
-			parent, name := f.At[:len(f.At)-1], f.At[len(f.At)-1]
-			return []tool.FieldError{t.field(f.At, extraWords(name, t.propertyNames(f, parent, owner)))}
+		if owner, ok := strings.CutSuffix(p.schema, "/unevaluatedProperties"); ok && len(p.At) > 0 {
+			parent, name := p.At[:len(p.At)-1], p.At[len(p.At)-1]
+			return []tool.FieldError{e.field(p.At, unknownField(name, e.propertyNames(p, parent, owner)))}
 		}
 	}
-	value, _ := walk.At(t.doc, f.At)
-	want, got := t.phrase(f, value)
+	value, _ := walk.At(e.doc, p.At)
+	want, got := e.phrase(p, value)
 	if got == "" {
 		got = phrase.Actual(value)
 	}
-	return []tool.FieldError{{Path: phrase.Path(t.doc, f.At), Want: want, Got: got}}
+	return []tool.FieldError{{Path: phrase.Path(e.doc, p.At), Want: want, Got: got}}
 }
 
-// field sets what was wanted at a place against what is there.
-func (t explainer) field(path []string, want string) tool.FieldError {
-	value, _ := walk.At(t.doc, path)
-	return tool.FieldError{Path: phrase.Path(t.doc, path), Want: want, Got: phrase.Actual(value)}
+// field returns the error of one field: what was wanted there, and what came.
+func (e explainer) field(path []string, want string) tool.FieldError {
+	value, _ := walk.At(e.doc, path)
+	return tool.FieldError{Path: phrase.Path(e.doc, path), Want: want, Got: phrase.Actual(value)}
 }
 
 func extend(path []string, name string) []string { return append(slices.Clip(path), name) }
 
-func (t explainer) missing(f Problem, names []string, why string) []tool.FieldError {
+func (e explainer) missing(p Problem, names []string, why string) []tool.FieldError {
 	var out []tool.FieldError
 	for _, name := range names {
-		path := extend(f.At, name)
+		path := extend(p.At, name)
 		want := "a value"
-		for _, sub := range walk.Locate(t.root, t.doc, path) {
-			if said := describe(sub, 0); said != "" {
-				want = said
+		for _, sub := range walk.Locate(e.root, e.doc, path) {
+			if text := describe(sub, 0); text != "" {
+				want = text
 				break
 			}
 		}
 		want = fmt.Sprintf("%s (%s)", phrase.Truncate(want, phrase.MaxWant-40), why)
-		out = append(out, tool.FieldError{Path: phrase.Path(t.doc, path), Want: want, Got: "nothing"})
+		out = append(out, tool.FieldError{Path: phrase.Path(e.doc, path), Want: want, Got: "nothing"})
 	}
 	return out
 }
 
-// propertyNames lists the fields that the schema at location takes, or, when
-// it speaks of none, those that any schema of that place takes.
-func (t explainer) propertyNames(f Problem, path []string, location string) []string {
+// propertyNames lists the fields that the schema at location accepts, or, if it
+// names none, those that any schema of that path accepts.
+func (e explainer) propertyNames(p Problem, path []string, location string) []string {
 	names := map[string]bool{}
-	located := walk.Locate(t.root, t.doc, path)
+	located := walk.Locate(e.root, e.doc, path)
 	for _, sub := range located {
-		if sub.Location == location && f.schema == location {
+		if sub.Location == location && p.schema == location {
 			for name := range sub.Properties {
 				names[name] = true
 			}
@@ -167,26 +172,27 @@ func (t explainer) propertyNames(f Problem, path []string, location string) []st
 	return slices.Sorted(maps.Keys(names))
 }
 
-func extraWords(name string, allowed []string) string {
+func unknownField(name string, allowed []string) string {
 	if len(allowed) == 0 {
 		return "no such field"
 	}
-	said := "no such field; there are " + phrase.List(allowed, phrase.MaxListed)
+	text := "no such field; there are " + phrase.List(allowed, phrase.MaxListed)
 	if len(allowed) == 1 {
-		said = "no such field; there is only " + allowed[0]
+		text = "no such field; there is only " + allowed[0]
 	}
 	if near := closestName(name, allowed); near != "" {
-		return fmt.Sprintf("%s; did you mean %q?", phrase.Truncate(said, phrase.MaxWant-100), phrase.Truncate(near, phrase.MaxGot))
+		text = phrase.Truncate(text, phrase.MaxWant-100)
+		return fmt.Sprintf("%s; did you mean %q?", text, phrase.Truncate(near, phrase.MaxGot))
 	}
-	return said
+	return text
 }
 
-// nameWords says what a property's name should be, by the first complaint
-// about it.
-func (t explainer) nameWords(f Problem) string {
-	for _, cause := range f.causes {
+// nameWanted describes what a property's name should be, by the first error about
+// it.
+func (e explainer) nameWanted(p Problem) string {
+	for _, cause := range p.causes {
 		for _, inner := range List(cause) {
-			want, _ := explainer{root: t.root}.phrase(inner, nil)
+			want, _ := explainer{root: e.root}.phrase(inner, nil)
 			return want
 		}
 	}

@@ -1,10 +1,9 @@
-// Package diagnose says what is wrong with a value: it makes a list of the
-// validator's tree of complaints, and words of the list.
+// Package diagnose explains why a value is invalid. It turns the validator's tree
+// of errors into a list of problems, and the problems into text.
 //
-// The law: one value under one schema has one list, in the order in which a
-// reader would meet the places, though the validator complains in the random
-// order of its maps. Where alternatives failed, only those that came closest
-// speak.
+// The law: one value under one schema gives one list, ordered by path, although
+// the validator reports in the random order of its maps. If all alternatives of
+// an anyOf or oneOf failed, only those that came closest are reported.
 package diagnose
 
 import (
@@ -16,28 +15,26 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// Problem is one thing that is wrong with a value.
+// Problem is one problem of a value.
 type Problem struct {
-	At   []string // where
-	Kind any      // the validator's kind of complaint, or a *Choice
+	At   []string // the path of the value
+	Kind any      // the validator's kind of error, or *Alternatives
 
-	schema string // the location of the subschema that complains
+	schema string // the location of the subschema that reports it
 	causes []*jsonschema.ValidationError
 }
 
-// maxChoice bounds the values that a choice puts together.
-const maxChoice = 1000
+// maxAlternatives limits the values of one Alternatives.
+const maxAlternatives = 1000
 
-// Alternatives is the complaint of an anyOf or oneOf of which every alternative
-// refuses the value for what it is: together they take these types and these
-// values.
+// Alternatives is the problem of an anyOf or oneOf whose alternatives all refuse
+// the type of the value: together they accept these types and these values.
 type Alternatives struct {
 	Types  []string
 	Values []any
 }
 
-// Validate validates value and returns what is wrong with it; nothing, when it is
-// valid.
+// Validate validates value and returns its problems; none if it is valid.
 func Validate(s *jsonschema.Schema, value any) []Problem {
 	err := s.Validate(value)
 	if err == nil {
@@ -46,38 +43,41 @@ func Validate(s *jsonschema.Schema, value any) []Problem {
 	return List(err.(*jsonschema.ValidationError))
 }
 
-// At returns what is wrong with the value at a place itself.
-func At(trouble []Problem, place []string) []Problem {
-	first := search(trouble, place)
+// At returns the problems of the value at path itself.
+func At(problems []Problem, path []string) []Problem {
+	first := search(problems, path)
 	end := first
-	for end < len(trouble) && slices.Equal(trouble[end].At, place) {
+	for end < len(problems) && slices.Equal(problems[end].At, path) {
 		end++
 	}
-	return trouble[first:end]
+	return problems[first:end]
 }
 
-// Within reports whether anything is wrong at a place or inside it.
-func Within(trouble []Problem, place []string) bool {
-	i := search(trouble, place)
-	return i < len(trouble) && len(trouble[i].At) >= len(place) && slices.Equal(trouble[i].At[:len(place)], place)
+// Within reports whether there is a problem at path or below it.
+func Within(problems []Problem, path []string) bool {
+	i := search(problems, path)
+	return i < len(problems) && len(problems[i].At) >= len(path) && slices.Equal(problems[i].At[:len(path)], path)
 }
 
-// search returns the index of the first fault at a place or after it.
-func search(trouble []Problem, place []string) int {
-	i, _ := slices.BinarySearchFunc(trouble, place, func(f Problem, at []string) int { return comparePaths(f.At, at) })
+// search returns the index of the first problem at path or after it.
+func search(problems []Problem, path []string) int {
+	i, _ := slices.BinarySearchFunc(problems, path, func(p Problem, at []string) int {
+		return comparePaths(p.At, at)
+	})
 	return i
 }
 
-// List makes the validator's tree of complaints a list.
+// List flattens the validator's tree of errors into a list.
 func List(err *jsonschema.ValidationError) []Problem {
 	found := collectLeaves(err, nil)
 	slices.SortStableFunc(found, func(a, b Problem) int {
-		return cmp.Or(comparePaths(a.At, b.At), cmp.Compare(rank(a.Kind), rank(b.Kind)), cmp.Compare(a.schema, b.schema), cmp.Compare(dedupKey(a.Kind), dedupKey(b.Kind)))
+		return cmp.Or(comparePaths(a.At, b.At), cmp.Compare(rank(a.Kind), rank(b.Kind)),
+			cmp.Compare(a.schema, b.schema), cmp.Compare(dedupKey(a.Kind), dedupKey(b.Kind)))
 	})
 	return found
 }
 
-// collectLeaves appends to out what is wrong by err.
+// collectLeaves appends the problems of err to out.
 func collectLeaves(err *jsonschema.ValidationError, out []Problem) []Problem {
 	switch k := err.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
@@ -95,10 +95,9 @@ func collectLeaves(err *jsonschema.ValidationError, out []Problem) []Problem {
 	return append(out, Problem{err.InstanceLocation, err.ErrorKind, err.SchemaURL, err.Causes})
 }
 
-// nearestAlternative returns what is wrong by the alternatives that came nearest. An
-// alternative that takes values of another type altogether says nothing of
-// interest unless all of them do; then, and when the others merely list the
-// values that they take, all are put together into one choice.
+// nearestAlternative returns the problems of the alternative that came closest. An
+// alternative that wants another type, or one of a list of values, is left out
+// unless all of them do; then all are merged into one Alternatives.
 func nearestAlternative(err *jsonschema.ValidationError) []Problem {
 	var inner [][]Problem
 	both := &Alternatives{}
@@ -116,25 +115,25 @@ func nearestAlternative(err *jsonschema.ValidationError) []Problem {
 	})
 }
 
-// add takes in an alternative that refuses the value at this depth for what
-// it is, by its type or by a list of values. It reports whether it did.
-func (c *Alternatives) add(found []Problem, depth int) bool {
-	for _, f := range found {
-		if len(f.At) != depth {
+// add merges an alternative that refuses the value at this depth by its type or by
+// a list of values. It reports whether it did.
+func (a *Alternatives) add(found []Problem, depth int) bool {
+	for _, p := range found {
+		if len(p.At) != depth {
 			continue
 		}
-		switch k := f.Kind.(type) {
+		switch k := p.Kind.(type) {
 		case *kind.Type:
-			c.take(k.Want, nil)
+			a.take(k.Want, nil)
 			return true
 		case *Alternatives:
-			c.take(k.Types, k.Values)
+			a.take(k.Types, k.Values)
 			return true
 		case *kind.Enum:
-			c.take(nil, k.Want)
+			a.take(nil, k.Want)
 			return true
 		case *kind.Const:
-			c.take(nil, []any{k.Want})
+			a.take(nil, []any{k.Want})
 			return true
 		case *kind.FalseSchema:
 			return true
@@ -143,23 +142,23 @@ func (c *Alternatives) add(found []Problem, depth int) bool {
 	return false
 }
 
-func (c *Alternatives) take(types []string, values []any) {
+func (a *Alternatives) take(types []string, values []any) {
 	for _, t := range types {
-		if !slices.Contains(c.Types, t) {
-			c.Types = append(c.Types, t)
+		if !slices.Contains(a.Types, t) {
+			a.Types = append(a.Types, t)
 		}
 	}
-	c.Values = append(c.Values, values[:min(len(values), maxChoice-len(c.Values))]...)
+	a.Values = append(a.Values, values[:min(len(values), maxAlternatives-len(a.Values))]...)
 }
 
-// distance weighs what is wrong by one alternative. A property with a fixed
-// value usually says which alternative was meant, so missing that is far off.
+// distance weighs the problems of one alternative. A property with a fixed value
+// usually shows which alternative was meant, so a wrong one weighs most.
 func distance(found []Problem, depth int) int {
 	total := 0
-	for _, f := range found {
-		switch k := f.Kind.(type) {
+	for _, p := range found {
+		switch k := p.Kind.(type) {
 		case *kind.Const, *kind.Enum:
-			if len(f.At) == depth+1 {
+			if len(p.At) == depth+1 {
 				total += 10
 			}
 			total++
@@ -176,7 +175,7 @@ func distance(found []Problem, depth int) int {
 	return total
 }
 
-// rank orders complaints at one place: the type before what is inside it.
+// rank orders the problems at one path: the type before the contents.
 func rank(k any) int {
 	switch k.(type) {
 	case *kind.Type, *Alternatives:
@@ -190,8 +189,8 @@ func rank(k any) int {
 	}
 }
 
-// dedupKey tells apart the complaints that one schema may make several times
-// about one object, in the random order of its properties.
+// dedupKey distinguishes the errors of one schema about one object, which come in
+// the random order of its properties.
 func dedupKey(k any) string {
 	switch k := k.(type) {
 	case *kind.PropertyNames:
@@ -205,8 +204,8 @@ func dedupKey(k any) string {
 	}
 }
 
-// comparePaths orders places as a reader would: items by number, names by
-// letter, the outer before the inner.
+// comparePaths orders paths as a reader would: items by index, names by letter, the
+// outer before the inner.
 func comparePaths(a, b []string) int {
 	return slices.CompareFunc(a, b, func(x, y string) int {
 		if x == y {

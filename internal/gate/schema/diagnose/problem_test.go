@@ -11,44 +11,52 @@ import (
 	"callgate/internal/gate/schema/schematest"
 )
 
-func TestPlaces(t *testing.T) {
-	s := schematest.Library(t, `{"required":["q"],"properties":{"l":{"items":{"type":"integer"}},"o":{"required":["p"],"minProperties":2,"properties":{"n":{"type":"integer"}}}}}`)
-	trouble := diagnose.Validate(s, schematest.Value(t, `{"l":["a",1,2,3,4,5,6,7,8,9,"b"],"o":{"n":"x"}}`))
-	var places []string
-	for _, f := range trouble {
-		places = append(places, strings.Join(f.At, "/"))
+func TestProblemsAreSortedByPath(t *testing.T) {
+	t.Parallel()
+	s := schematest.Library(t,
+		`{"required":["q"],"properties":{"l":{"items":{"type":"integer"}},`+
+			`"o":{"required":["p"],"minProperties":2,"properties":{"n":{"type":"integer"}}}}}`)
+	problems := diagnose.Validate(s, schematest.Value(t, `{"l":["a",1,2,3,4,5,6,7,8,9,"b"],"o":{"n":"x"}}`))
+	var paths []string
+	for _, p := range problems {
+		paths = append(paths, strings.Join(p.At, "/"))
 	}
-	if diff := cmp.Diff([]string{"", "l/0", "l/10", "o", "o", "o/n"}, places); diff != "" {
+	if diff := cmp.Diff([]string{"", "l/0", "l/10", "o", "o", "o/n"}, paths); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
-	for place, want := range map[string]struct {
+	for path, want := range map[string]struct {
 		here   int
 		within bool
-	}{"": {1, true}, "l": {0, true}, "l/0": {1, true}, "l/1": {0, false}, "o": {2, true}, "o/n": {1, true}, "o/n/z": {0, false}, "zz": {0, false}} {
-		at := slices.DeleteFunc(strings.Split(place, "/"), func(token string) bool { return token == "" })
-		if here := len(diagnose.At(trouble, at)); here != want.here {
-			t.Errorf("%d faults at %q, want %d", here, place, want.here)
+	}{
+		"": {1, true}, "l": {0, true}, "l/0": {1, true}, "l/1": {0, false},
+		"o": {2, true}, "o/n": {1, true}, "o/n/z": {0, false}, "zz": {0, false},
+	} {
+		at := slices.DeleteFunc(strings.Split(path, "/"), func(token string) bool { return token == "" })
+		if here := len(diagnose.At(problems, at)); here != want.here {
+			t.Errorf("%d problems at %q, want %d", here, path, want.here)
 		}
-		if within := diagnose.Within(trouble, at); within != want.within {
-			t.Errorf("within %q: %v", place, within)
+		if within := diagnose.Within(problems, at); within != want.within {
+			t.Errorf("within %q: %v", path, within)
 		}
 	}
-	if missing := trouble[0].Missing(); !slices.Equal(missing, []string{"q"}) {
+	if missing := problems[0].Missing(); !slices.Equal(missing, []string{"q"}) {
 		t.Errorf("missing %q", missing)
 	}
 	if diagnose.Validate(s, schematest.Value(t, `{"q":1}`)) != nil {
-		t.Error("a valid value has faults")
+		t.Error("a valid value has problems")
 	}
 }
 
-func TestChoices(t *testing.T) {
-	s := schematest.Library(t, `{"anyOf":[{"type":"integer"},{"type":["integer","boolean"]},{"enum":["a"]},{"oneOf":[{"const":"b"},false]}]}`)
-	trouble := diagnose.Validate(s, "c")
-	if len(trouble) != 1 {
-		t.Fatalf("%d faults", len(trouble))
+func TestAlternativesOfOtherTypesAreMerged(t *testing.T) {
+	t.Parallel()
+	s := schematest.Library(t,
+		`{"anyOf":[{"type":"integer"},{"type":["integer","boolean"]},{"enum":["a"]},{"oneOf":[{"const":"b"},false]}]}`)
+	problems := diagnose.Validate(s, "c")
+	if len(problems) != 1 {
+		t.Fatalf("%d problems", len(problems))
 	}
 	want := &diagnose.Alternatives{Types: []string{"integer", "boolean"}, Values: []any{"a", "b"}}
-	got, _ := trouble[0].Kind.(*diagnose.Alternatives)
+	got, _ := problems[0].Kind.(*diagnose.Alternatives)
 	if got != nil {
 		slices.SortFunc(got.Types, func(a, b string) int { return strings.Compare(b, a) })
 	}

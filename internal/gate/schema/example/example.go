@@ -1,9 +1,9 @@
 // Package example builds a minimal value that is valid under a compiled schema,
 // for a model to imitate.
 //
-// The law: what is required and nothing else, and every value valid under the
-// schema it was built for: the validator is asked, never second-guessed. The
-// work is bounded, and where it leads to nothing there is no example.
+// The law: an example holds the required properties and no others, and every value
+// in it is valid under its schema: the validator decides, not the builder. The
+// work is bounded; if it finds nothing, there is no example.
 package example
 
 import (
@@ -19,28 +19,28 @@ import (
 	"callgate/internal/gate/schema/walk"
 )
 
-// What building one example may cost.
+// The limits of building one example.
 const (
-	maxBuilt  = 2000 // subschemas looked at
-	maxDepth  = 12   // a schema may require itself for ever
+	maxBuilt  = 2000 // subschemas visited
+	maxDepth  = 12   // a schema may require itself without end
 	maxItems  = 16
 	maxText   = 1000
 	maxDigits = 1000
 )
 
-// builder makes up values.
+// builder builds values.
 type builder struct {
 	trial *limits.TrialRun
-	left  int
-	open  []*jsonschema.Schema // what is being built, the outermost first
+	left  int                  // how many more subschemas it may visit
+	open  []*jsonschema.Schema // the schemas being built, the outermost first
 }
 
-// Build returns an example of root, or nil when none was found. What it makes
-// up on the way is held against the schema in trial.
+// Build returns an example of root, or nil if none was found. Every value it tries
+// on the way is validated within trial.
 func Build(root *jsonschema.Schema, trial *limits.TrialRun) (out json.RawMessage) {
 	defer func() {
 		if recover() != nil {
-			out = nil // an example is a courtesy
+			out = nil // an error without an example is still useful
 		}
 	}()
 	b := &builder{trial: trial, left: maxBuilt}
@@ -59,9 +59,8 @@ func (b *builder) fits(s *jsonschema.Schema, value any) bool {
 	return b.trial.Validate(s, value) == nil
 }
 
-// build makes a value for s, which stands in a property called name. It takes
-// what the schema itself shows (const, enum, default, examples) before making
-// anything up.
+// build builds a value for s, the schema of a property called name. Values that
+// the schema shows itself (const, enum, default, examples) come first.
 func (b *builder) build(s *jsonschema.Schema, name string, depth int) (any, bool) {
 	if b.left--; b.left < 0 || depth > maxDepth {
 		return nil, false
@@ -78,7 +77,8 @@ func (b *builder) build(s *jsonschema.Schema, name string, depth int) (any, bool
 	}
 	if alternatives := alternativesOf(layers); len(alternatives) > 0 {
 		for _, alternative := range alternatives {
-			if v, ok := b.compose(s, slices.Concat(layers, walk.Reachable(alternative, walk.Unconditional)), name, depth); ok {
+			all := slices.Concat(layers, walk.Reachable(alternative, walk.Unconditional))
+			if v, ok := b.compose(s, all, name, depth); ok {
 				return v, true
 			}
 			if v, ok := b.build(alternative, name, depth+1); ok && b.fits(s, v) {
@@ -89,7 +89,7 @@ func (b *builder) build(s *jsonschema.Schema, name string, depth int) (any, bool
 	return b.compose(s, layers, name, depth)
 }
 
-// shownBy lists the values that a schema shows of itself.
+// shownBy lists the values that a schema shows itself.
 func shownBy(s *jsonschema.Schema) []any {
 	const most = 8
 	var out []any
@@ -105,8 +105,8 @@ func shownBy(s *jsonschema.Schema) []any {
 	return append(out, s.Examples[:min(most, len(s.Examples))]...)
 }
 
-// alternativesOf lists the branches of the anyOf and oneOf of some layers,
-// those that are merely null last.
+// alternativesOf lists the branches of the anyOf and oneOf of the layers; a branch
+// that accepts only null comes last.
 func alternativesOf(layers []*jsonschema.Schema) []*jsonschema.Schema {
 	const most = 8
 	var out, nulls []*jsonschema.Schema
@@ -122,7 +122,7 @@ func alternativesOf(layers []*jsonschema.Schema) []*jsonschema.Schema {
 	return append(out, nulls[:min(1, len(nulls))]...)
 }
 
-// compose makes a value out of what several layers ask of it together.
+// compose builds a value that satisfies several layers together.
 func (b *builder) compose(s *jsonschema.Schema, layers []*jsonschema.Schema, name string, depth int) (any, bool) {
 	for _, t := range typesOf(layers) {
 		switch t {
@@ -145,8 +145,8 @@ func (b *builder) compose(s *jsonschema.Schema, layers []*jsonschema.Schema, nam
 	return nil, false
 }
 
-// typesOf lists the types that all layers take, the most telling first. Where
-// none is named, the other keywords tell.
+// typesOf lists the types that all layers accept, the most informative first. If no
+// layer names a type, the other keywords decide.
 func typesOf(layers []*jsonschema.Schema) []string {
 	types := []string{"object", "array", "string", "integer", "number", "boolean", "null"}
 	named := false
@@ -164,7 +164,8 @@ func typesOf(layers []*jsonschema.Schema) []string {
 			guess = append(guess, "object")
 		case s.Items != nil || s.Items2020 != nil || s.PrefixItems != nil || s.MinItems != nil || s.Contains != nil:
 			guess = append(guess, "array")
-		case s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil || s.MultipleOf != nil:
+		case s.Minimum != nil || s.Maximum != nil ||
+			s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil || s.MultipleOf != nil:
 			guess = append(guess, "integer", "number")
 		}
 	}
@@ -174,8 +175,8 @@ func typesOf(layers []*jsonschema.Schema) []string {
 	return append(guess, types[2:]...)
 }
 
-// object makes an object with what is required and nothing else. What is
-// required only under a condition the validator names when it is missing.
+// object builds an object with the required properties and no others. If a property
+// is required only under a condition, the validator reports it as missing.
 func (b *builder) object(s *jsonschema.Schema, layers []*jsonschema.Schema, depth int) (any, bool) {
 	object := map[string]any{}
 	var names []string
@@ -196,22 +197,24 @@ func (b *builder) object(s *jsonschema.Schema, layers []*jsonschema.Schema, dept
 	return nil, false
 }
 
-// property gives object one property that all who judge it accept.
-func (b *builder) property(object map[string]any, s *jsonschema.Schema, layers []*jsonschema.Schema, name string, depth int) bool {
-	var judges []*jsonschema.Schema
+// property adds a property to object that all its schemas accept.
+func (b *builder) property(
+	object map[string]any, s *jsonschema.Schema, layers []*jsonschema.Schema, name string, depth int,
+) bool {
+	var schemas []*jsonschema.Schema
 	for _, layer := range layers {
-		judges = append(judges, walk.ForProperty(layer, name)...)
+		schemas = append(schemas, walk.ForProperty(layer, name)...)
 	}
-	if len(judges) == 0 {
-		judges = walk.Locate(s, object, []string{name})
+	if len(schemas) == 0 {
+		schemas = walk.Locate(s, object, []string{name})
 	}
-	if len(judges) == 0 {
+	if len(schemas) == 0 {
 		object[name] = placeholder(name)
 		return true
 	}
-	for _, judge := range judges {
-		v, ok := b.build(judge, name, depth+1)
-		if ok && !slices.ContainsFunc(judges, func(other *jsonschema.Schema) bool { return !b.fits(other, v) }) {
+	for _, sub := range schemas {
+		v, ok := b.build(sub, name, depth+1)
+		if ok && !slices.ContainsFunc(schemas, func(other *jsonschema.Schema) bool { return !b.fits(other, v) }) {
 			object[name] = v
 			return true
 		}
@@ -219,7 +222,7 @@ func (b *builder) property(object map[string]any, s *jsonschema.Schema, layers [
 	return false
 }
 
-// stillMissing lists the properties that the validator misses in object.
+// stillMissing lists the properties that the validator reports as missing in object.
 func (b *builder) stillMissing(s *jsonschema.Schema, object map[string]any) []string {
 	var wrong *jsonschema.ValidationError
 	if !errors.As(b.trial.Validate(s, object), &wrong) {
@@ -234,9 +237,9 @@ func (b *builder) stillMissing(s *jsonschema.Schema, object map[string]any) []st
 	return names
 }
 
-// list makes a list of as few items as are asked for, but of one rather than
-// none where the items are known: an empty list shows nothing. An item like
-// what is being built already would show nothing new.
+// list builds a list of as few items as required, but of one rather than none if
+// the schema of the items is known: an empty list shows nothing. An item of a
+// schema that is being built already would show nothing new.
 func (b *builder) list(s *jsonschema.Schema, layers []*jsonschema.Schema, name string, depth int) (any, bool) {
 	least := 0
 	for _, layer := range layers {
@@ -247,15 +250,15 @@ func (b *builder) list(s *jsonschema.Schema, layers []*jsonschema.Schema, name s
 	for _, n := range []int{max(1, least), least} {
 		list := []any{}
 		for i := range min(n, maxItems) {
-			judges := judgesOf(layers, i)
-			if least == 0 && slices.ContainsFunc(judges, b.building) {
+			schemas := itemSchemas(layers, i)
+			if least == 0 && slices.ContainsFunc(schemas, b.building) {
 				continue
 			}
-			if len(judges) == 0 && least > 0 {
-				judges = []*jsonschema.Schema{{}}
+			if len(schemas) == 0 && least > 0 {
+				schemas = []*jsonschema.Schema{{}}
 			}
-			for _, judge := range judges {
-				if v, ok := b.build(judge, strings.TrimSuffix(name, "s"), depth+1); ok {
+			for _, sub := range schemas {
+				if v, ok := b.build(sub, strings.TrimSuffix(name, "s"), depth+1); ok {
 					list = append(list, v)
 					break
 				}
@@ -268,19 +271,20 @@ func (b *builder) list(s *jsonschema.Schema, layers []*jsonschema.Schema, name s
 	return nil, false
 }
 
-// judgesOf lists what is asked of one item of a list.
-func judgesOf(layers []*jsonschema.Schema, i int) []*jsonschema.Schema {
-	var judges []*jsonschema.Schema
+// itemSchemas lists the schemas of one item of a list.
+func itemSchemas(layers []*jsonschema.Schema, i int) []*jsonschema.Schema {
+	var schemas []*jsonschema.Schema
 	for _, layer := range layers {
 		if i == 0 && layer.Contains != nil {
-			judges = append(judges, layer.Contains)
+			schemas = append(schemas, layer.Contains)
 		}
-		judges = append(judges, walk.ForItem(layer, i)...)
+		schemas = append(schemas, walk.ForItem(layer, i)...)
 	}
-	return judges
+	return schemas
 }
 
-// building reports whether s leads back to what is being built.
+// building reports whether s leads back to a schema that is being built.
 func (b *builder) building(s *jsonschema.Schema) bool {
-	return slices.ContainsFunc(walk.Reachable(s, walk.Unconditional), func(sub *jsonschema.Schema) bool { return slices.Contains(b.open, sub) })
+	isOpen := func(sub *jsonschema.Schema) bool { return slices.Contains(b.open, sub) }
+	return slices.ContainsFunc(walk.Reachable(s, walk.Unconditional), isOpen)
 }

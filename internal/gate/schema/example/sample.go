@@ -13,8 +13,8 @@ import (
 	"callgate/internal/gate/schema/phrase"
 )
 
-// plainValues lists values of a plain type that may please all layers, the
-// most telling first.
+// plainValues lists values of a plain type that all layers may accept, the most
+// informative first.
 func plainValues(t string, layers []*jsonschema.Schema, name string) []any {
 	switch t {
 	case "string":
@@ -28,8 +28,8 @@ func plainValues(t string, layers []*jsonschema.Schema, name string) []any {
 	}
 }
 
-// texts lists what the formats and patterns ask for, and the field's own name;
-// then the same again, made as long or as short as asked.
+// texts lists texts for the formats and patterns, and the field's own name; then
+// the same again, lengthened or shortened as required.
 func texts(layers []*jsonschema.Schema, name string) []any {
 	least, most := 0, maxText
 	for _, s := range layers {
@@ -66,8 +66,8 @@ func texts(layers []*jsonschema.Schema, name string) []any {
 	return append(out, sized...)
 }
 
-// placeholder stands for a text of which nothing is known but the name of its
-// field. Its marks are such that JSON writes them as they are.
+// placeholder returns a text for a field of which only the name is known. JSON does
+// not escape its braces.
 func placeholder(name string) string { return "{" + phrase.Truncate(name, phrase.MaxGot) + "}" }
 
 func numbers(layers []*jsonschema.Schema, integer bool) []any {
@@ -77,7 +77,8 @@ func numbers(layers []*jsonschema.Schema, integer bool) []any {
 	for _, s := range layers {
 		for _, bound := range []*big.Rat{s.Minimum, s.Maximum, s.ExclusiveMinimum, s.ExclusiveMaximum} {
 			if bound != nil {
-				near = append(near, bound, new(big.Rat).Add(bound, one), new(big.Rat).Sub(bound, one), new(big.Rat).Mul(bound, half))
+				above, below := new(big.Rat).Add(bound, one), new(big.Rat).Sub(bound, one)
+				near = append(near, bound, above, below, new(big.Rat).Mul(bound, half))
 			}
 		}
 		if s.MultipleOf != nil {
@@ -112,7 +113,7 @@ func roundUp(n, step *big.Rat) *big.Rat {
 	return q.Mul(new(big.Rat).SetInt(whole), step)
 }
 
-// numberOf writes a fraction as a JSON number, exactly where that is possible.
+// numberOf returns a fraction as a JSON number, exact if possible.
 func numberOf(n *big.Rat) json.Number {
 	if n.IsInt() {
 		return json.Number(n.Num().String())
@@ -121,9 +122,8 @@ func numberOf(n *big.Rat) json.Number {
 	return json.Number(n.FloatString(min(digits, maxDigits)))
 }
 
-// matching makes a short text that a pattern is likely to match, with what
-// may repeat repeated the given number of times. Whether it does match, the
-// validator decides.
+// matching returns a short text that probably matches a pattern, with repeatable
+// parts repeated the given number of times. The validator decides whether it does.
 func matching(pattern string, times int) string {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -162,7 +162,7 @@ func spell(re *syntax.Regexp, times int, b *strings.Builder) {
 	}
 }
 
-// friendly picks a letter or a digit out of a class where it has one.
+// friendly picks a letter or a digit from a class if it has one.
 func friendly(class []rune) rune {
 	for _, r := range "a1A-_ " {
 		for i := 0; i+1 < len(class); i += 2 {

@@ -1,12 +1,12 @@
-// Package limits bounds what reaches the validator. Schemas come from strangers
-// and values from models, and either may be made to keep the kernel busy or to
-// bring it down.
+// Package limits bounds the schemas and values that reach the validator. Schemas
+// come from strangers and values from models; either may be made to keep the
+// kernel busy or to crash it.
 //
-// The law: text becomes a value only through [Decode], and a value meets a
-// schema only after [Budget.Allows] or within a [Trial]. Then depth, bulk, the
+// The law: text becomes a value only through [Decode], and a value is validated
+// only after [Budget.Allows] or within a [TrialRun]. So depth, number of values,
 // size of a number, the validator's stack and the number of its steps are all
-// bounded, however a schema refers to itself. What [Encode] writes, Decode
-// reads again.
+// bounded, however a schema refers to itself. Decode accepts everything that
+// [Encode] writes.
 package limits
 
 import (
@@ -17,10 +17,10 @@ import (
 	"io"
 )
 
-// What a value may be before the validator sees it. The validator's recursion
-// follows the value's depth, each of its complaints holds a path as long as
-// its place is deep, and it takes numbers as exact fractions, so depth, bulk
-// and the size of a number are what a hostile value would use against it.
+// The limits of a value. The validator recurses as deep as the value, each of its
+// errors holds a path of that depth, and it computes numbers as exact fractions.
+// So a hostile value would use depth, the number of values, or the size of a
+// number.
 const (
 	maxDepth    = 1000      // levels of lists and objects
 	maxBulk     = 4_000_000 // values, each counted as often as it is deep
@@ -28,9 +28,9 @@ const (
 	maxExponent = 1000      // either way
 )
 
-// Decode reads one JSON value and nothing after it, its numbers kept as they
-// were written. It reports whether an object names a property twice; the last
-// value is the one kept, as everywhere in Go.
+// Decode decodes one JSON value with nothing after it, and keeps numbers as
+// written. It reports whether an object has a duplicate name; the last value
+// wins, as everywhere in Go.
 func Decode(text []byte) (value any, doubled bool, err error) {
 	names, err := scanLimits(text)
 	if err != nil {
@@ -43,7 +43,8 @@ func Decode(text []byte) (value any, doubled bool, err error) {
 	}
 	end := int(dec.InputOffset())
 	if rest := bytes.TrimLeft(text[end:], " \t\r\n"); len(rest) > 0 {
-		return nil, false, fmt.Errorf("there is more after the end of the value, at byte %d: %s", len(text)-len(rest), near(rest, 0))
+		const format = "there is more after the end of the value, at byte %d: %s"
+		return nil, false, fmt.Errorf(format, len(text)-len(rest), near(rest, 0))
 	}
 	return value, names != countNames(value), nil
 }
@@ -69,9 +70,9 @@ func near(text []byte, from int) string {
 	return fmt.Sprintf("%q", bytes.ToValidUTF8(part, nil))
 }
 
-// scanLimits runs over the text of a value before it is decoded. It counts the
-// names written in objects and refuses what is too deep, too much, or a
-// number too large. What is not JSON is left for the decoder to complain of.
+// scanLimits scans the text of a value before it is decoded. It counts the names
+// in objects and refuses text that is too deep, holds too many values, or a
+// number that is too large. The decoder reports text that is not JSON.
 func scanLimits(text []byte) (names int, err error) {
 	depth, bulk := 0, 0
 	for i := 0; i < len(text); i++ {
@@ -93,7 +94,8 @@ func scanLimits(text []byte) (names int, err error) {
 				end++
 			}
 			if !IsSmallNumber(text[i:end]) {
-				return 0, fmt.Errorf("the number at byte %d (%s) is too large: at most %d digits and exponents to %d", i, near(text[:end], i), maxDigits, maxExponent)
+				const format = "the number at byte %d (%s) is too large: at most %d digits and exponents to %d"
+				return 0, fmt.Errorf(format, i, near(text[:end], i), maxDigits, maxExponent)
 			}
 			i = end - 1
 		}
@@ -129,8 +131,8 @@ func isNumberByte(c byte) bool {
 	return '0' <= c && c <= '9' || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E'
 }
 
-// IsSmallNumber reports whether a number is small enough to be taken as an exact
-// fraction without harm. It looks only at how the number is written.
+// IsSmallNumber reports whether the notation of a number is short enough to compute
+// with it as an exact fraction.
 func IsSmallNumber[T ~string | ~[]byte](number T) bool {
 	if len(number) > maxDigits {
 		return false
@@ -165,9 +167,9 @@ func countNames(value any) int {
 	return n
 }
 
-// Encode writes a value in its one canonical form: names sorted, nothing
-// escaped that need not be. It refuses what Decode would not read again, as
-// JSON text inside deep JSON may be too much together.
+// Encode encodes a value in canonical form: names sorted, no needless escapes. It
+// refuses a value that Decode would refuse, such as deep JSON text inside deep
+// JSON.
 func Encode(value any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -10,7 +10,8 @@ import (
 	"callgate/internal/gate/schema/limits"
 )
 
-func TestDecode(t *testing.T) {
+func TestDecodeLimits(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		text    string
 		doubled bool
@@ -38,7 +39,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-func TestEncode(t *testing.T) {
+func TestEncodeIsCanonicalAndLimited(t *testing.T) {
+	t.Parallel()
 	text, err := limits.Encode(map[string]any{"b": json.Number("1.0"), "a": "<&>\u2028"})
 	if err != nil || string(text) != `{"a":"<&>\u2028","b":1.0}` {
 		t.Errorf("Encode: %s, %v", text, err)
@@ -54,18 +56,25 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-func TestModest(t *testing.T) {
-	for number, want := range map[string]bool{"1": true, "-1.5e+1000": true, "1E-1001": false, "1e00000000001": true, strings.Repeat("1", 1000): true, strings.Repeat("1", 1001): false} {
+func TestIsSmallNumber(t *testing.T) {
+	t.Parallel()
+	for number, want := range map[string]bool{
+		"1": true, "-1.5e+1000": true, "1E-1001": false, "1e00000000001": true,
+		strings.Repeat("1", 1000): true, strings.Repeat("1", 1001): false,
+	} {
 		if limits.IsSmallNumber(number) != want || limits.IsSmallNumber([]byte(number)) != want {
-			t.Errorf("Modest(%.20s) = %v", number, !want)
+			t.Errorf("IsSmallNumber(%.20s) = %v", number, !want)
 		}
 	}
 }
 
-// FuzzDecode holds the reader against the standard library's: it takes nothing
-// else, it reads the same, and what it read it can write and read again.
+// FuzzDecode compares Decode with the standard library: it accepts nothing else,
+// returns the same values, and can decode what Encode writes of them.
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,2.0,-3e5,"x\"y",null,true,{}]}`, `"\ud800"`, `[[]]`, ` {} `, `{"a":1,"a":2}`, `1e1000`, `[1`, "{\"\xff\":1}"} {
+	for _, seed := range []string{
+		`{"a":[1,2.0,-3e5,"x\"y",null,true,{}]}`, `"\ud800"`, `[[]]`, ` {} `, `{"a":1,"a":2}`, `1e1000`, `[1`,
+		"{\"\xff\":1}",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

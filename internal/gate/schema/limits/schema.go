@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// What a schema may be. The compiler's work grows with the square of its
-// subschemas, and each of them holds its own location.
+// The limits of a schema. The compiler's work grows with the square of the number
+// of subschemas, and each of them holds its own location.
 const (
 	maxSchemaBytes = 4 << 20
 	maxSchemaDepth = 200
 	maxSubschemas  = 10_000
 )
 
-// ReadSchema reads the text of a schema. The weight is how many subschemas it
-// may hold.
+// ReadSchema decodes the text of a schema. The weight is an upper bound of the
+// number of its subschemas.
 func ReadSchema(raw json.RawMessage) (doc any, weight int, err error) {
 	if len(raw) > maxSchemaBytes {
 		return nil, 0, fmt.Errorf("it is longer than %d bytes", maxSchemaBytes)
@@ -26,7 +26,7 @@ func ReadSchema(raw json.RawMessage) (doc any, weight int, err error) {
 	return doc, weight, err
 }
 
-// countSubschemas counts what may be a subschema.
+// countSubschemas counts the values that may be subschemas.
 func countSubschemas(doc any, depth int, weight *int) error {
 	switch doc := doc.(type) {
 	case map[string]any:

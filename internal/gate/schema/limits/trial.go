@@ -6,27 +6,29 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// What values that came with a schema may cost: each, and all of one trial.
+// The cost limits of values that come with a schema: of each, and of all in one
+// trial.
 const (
 	maxTried  = maxEffort / 10
 	maxTrials = maxEffort / 2
 )
 
-// TrialRun holds values that were found in a schema, or made up for it, against
-// its subschemas. A schema can bring thousands of them, each as costly as it
-// likes, so they share one purse: when that is spent, no value fits any more.
-// A trial is for one goroutine.
+// TrialRun validates values that a schema contains, or that were built for it,
+// against its subschemas. A schema can contain thousands of costly values, so
+// they share one budget; when it is used up, every further value is refused. A
+// trial is for one goroutine.
 type TrialRun struct {
 	budget Budget
 	spent  int
 }
 
-// Trial begins one.
+// Trial starts a trial with a budget of its own.
 func (b Budget) Trial() *TrialRun { return &TrialRun{budget: b} }
 
 var errTooExpensive = errors.New("it would take too many steps to check")
 
-// Allows pays for laying s on value, or reports that this costs too much.
+// Allows charges the trial for validating value under s, or returns an error if
+// that costs too much.
 func (t *TrialRun) Allows(s *jsonschema.Schema, value any) error {
 	if t.spent >= maxTrials {
 		return errTooExpensive
@@ -39,7 +41,7 @@ func (t *TrialRun) Allows(s *jsonschema.Schema, value any) error {
 	return nil
 }
 
-// Validate is what the validator says of value under s, where it may be asked.
+// Validate validates value under s, if the budget allows it.
 func (t *TrialRun) Validate(s *jsonschema.Schema, value any) error {
 	if err := t.Allows(s, value); err != nil {
 		return err

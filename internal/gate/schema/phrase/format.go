@@ -2,7 +2,7 @@ package phrase
 
 import "strings"
 
-// Format names a format and shows one value of it.
+// Format names a format and shows a sample value.
 func Format(format string) string {
 	article := "a "
 	if strings.ContainsAny(format[:min(1, len(format))], "aei") {
@@ -17,7 +17,7 @@ func Format(format string) string {
 	return article + Truncate(format, MaxGot)
 }
 
-// Sample is a value of the format that looks like a real one.
+// Sample returns a realistic value of a format, or "".
 func Sample(format string) string {
 	switch format {
 	case "date-time":

@@ -1,5 +1,5 @@
-// Package schematest is what the tests of package schema and of its inner
-// rooms share: schemas that must compile, and checks that must fail.
+// Package schematest helps the tests of package schema and its subpackages:
+// schemas that must compile, and checks that must fail.
 package schematest
 
 import (
@@ -41,12 +41,12 @@ func Refused(t testing.TB, s *schema.Schema, args string, mode schema.Mode) *too
 	return e
 }
 
-// Prop is a schema of one required property x.
+// Prop returns a schema with one required property x.
 func Prop(x string) string {
 	return `{"type":"object","properties":{"x":` + x + `},"required":["x"]}`
 }
 
-// Library compiles a schema as the validator has it.
+// Library compiles a schema with the validator library alone.
 func Library(t testing.TB, text string) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
@@ -60,7 +60,7 @@ func Library(t testing.TB, text string) *jsonschema.Schema {
 	return c.MustCompile("test:///")
 }
 
-// Value decodes a value as the validator takes it.
+// Value decodes a value for the validator library.
 func Value(t testing.TB, text string) any {
 	t.Helper()
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))

@@ -1,9 +1,9 @@
-// Package walk knows the ways through a compiled schema and through a decoded
-// value: which subschemas judge the same value and which its properties and
-// items, and what lies at a place.
+// Package walk traverses compiled schemas and decoded values: which subschemas
+// apply to a value, which to its properties and items, and which value lies at a
+// path.
 //
-// The law: a walk ends, whatever refers to whatever, and takes the same way
-// every time. What is told of a schema would otherwise differ from call to
+// The law: a walk ends, however schemas refer to each other, and visits in the
+// same order every time. Otherwise texts about a schema would differ from call to
 // call, since a schema keeps its properties in maps.
 package walk
 
@@ -15,11 +15,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// subschemaHolder is a keyword of our own that holds a subschema.
+// subschemaHolder is an extension keyword that holds a subschema.
 type subschemaHolder interface{ Subschema() *jsonschema.Schema }
 
-// SameValue returns the subschemas that s lays on the very value that it judges
-// itself. Conditions (if, not) are left out: they ask, they do not demand.
+// SameValue returns the subschemas of s that apply to the same value as s.
+// Conditions (if, not) are left out: they demand nothing of the value.
 func SameValue(s *jsonschema.Schema) []*jsonschema.Schema {
 	var out []*jsonschema.Schema
 	for _, ref := range []*jsonschema.Schema{s.Ref, s.RecursiveRef} {
@@ -47,7 +47,7 @@ func SameValue(s *jsonschema.Schema) []*jsonschema.Schema {
 	return out
 }
 
-// Unconditional returns the subschemas that hold for the same value come what may.
+// Unconditional returns the subschemas that the same value must always satisfy.
 func Unconditional(s *jsonschema.Schema) []*jsonschema.Schema {
 	if s.Ref == nil {
 		return s.AllOf
@@ -55,7 +55,7 @@ func Unconditional(s *jsonschema.Schema) []*jsonschema.Schema {
 	return append([]*jsonschema.Schema{s.Ref}, s.AllOf...)
 }
 
-// ForProperty returns the subschemas that s itself lays on one property.
+// ForProperty returns the subschemas that s itself applies to a property.
 func ForProperty(s *jsonschema.Schema, name string) []*jsonschema.Schema {
 	var out []*jsonschema.Schema
 	if sub := s.Properties[name]; sub != nil {
@@ -78,7 +78,7 @@ func ForProperty(s *jsonschema.Schema, name string) []*jsonschema.Schema {
 	return out
 }
 
-// ForItem returns the subschemas that s itself lays on one item of a list.
+// ForItem returns the subschemas that s itself applies to an item of a list.
 func ForItem(s *jsonschema.Schema, i int) []*jsonschema.Schema {
 	switch items := s.Items.(type) {
 	case *jsonschema.Schema:
@@ -114,7 +114,7 @@ func sortedPatterns(s *jsonschema.Schema) []jsonschema.Regexp {
 	})
 }
 
-// Children returns every subschema directly under s, whatever it is for.
+// Children returns every subschema directly under s.
 func Children(s *jsonschema.Schema) []*jsonschema.Schema {
 	out := SameValue(s)
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
@@ -132,7 +132,9 @@ func Children(s *jsonschema.Schema) []*jsonschema.Schema {
 		}
 	}
 	out = append(out, s.PrefixItems...)
-	for _, sub := range []*jsonschema.Schema{s.If, s.Not, s.PropertyNames, s.UnevaluatedProperties, s.Items2020, s.Contains, s.UnevaluatedItems} {
+	for _, sub := range []*jsonschema.Schema{
+		s.If, s.Not, s.PropertyNames, s.UnevaluatedProperties, s.Items2020, s.Contains, s.UnevaluatedItems,
+	} {
 		if sub != nil {
 			out = append(out, sub)
 		}
@@ -145,7 +147,7 @@ func Children(s *jsonschema.Schema) []*jsonschema.Schema {
 	return out
 }
 
-// Reachable returns root and whatever next leads to from it, each once.
+// Reachable returns root and every schema reachable from it through next, each once.
 func Reachable(root *jsonschema.Schema, next func(*jsonschema.Schema) []*jsonschema.Schema) []*jsonschema.Schema {
 	seen := map[*jsonschema.Schema]bool{root: true}
 	out := []*jsonschema.Schema{root}
@@ -160,11 +162,11 @@ func Reachable(root *jsonschema.Schema, next func(*jsonschema.Schema) []*jsonsch
 	return out
 }
 
-// maxLocated bounds how many schemas one place in a value is traced to.
+// maxLocated limits the schemas that Locate returns.
 const maxLocated = 64
 
-// Locate returns the schemas that may judge the place at path within doc. The
-// place itself need not exist: a missing property has schemas too.
+// Locate returns the schemas that may apply to the value at path within doc. The
+// value need not exist: a missing property has schemas too.
 func Locate(root *jsonschema.Schema, doc any, path []string) []*jsonschema.Schema {
 	here := Reachable(root, SameValue)
 	for _, token := range path {
@@ -177,22 +179,22 @@ func Locate(root *jsonschema.Schema, doc any, path []string) []*jsonschema.Schem
 				next = append(next, ForProperty(s, token)...)
 			}
 		}
-		here = together(next)
+		here = expand(next)
 		doc, _ = Child(doc, token)
 	}
 	return here
 }
 
-// together returns what is laid on one value by several schemas, each once and
-// no more than maxLocated.
-func together(schemas []*jsonschema.Schema) []*jsonschema.Schema {
+// expand returns the schemas and all that apply to the same value through them,
+// each once and at most maxLocated.
+func expand(schemas []*jsonschema.Schema) []*jsonschema.Schema {
 	var out []*jsonschema.Schema
 	for _, s := range schemas {
 		if len(out) == maxLocated {
 			break
 		}
 		if slices.Contains(out, s) {
-			continue // and so is all that it leads to
+			continue // everything reachable from it is in out already
 		}
 		for _, sub := range Reachable(s, SameValue) {
 			if len(out) < maxLocated && !slices.Contains(out, sub) {

@@ -2,7 +2,7 @@ package walk
 
 import "strconv"
 
-// Child returns what lies under token in an object or a list.
+// Child returns the member of an object or list that token names.
 func Child(doc any, token string) (any, bool) {
 	switch doc := doc.(type) {
 	case map[string]any:
@@ -27,8 +27,8 @@ func At(doc any, path []string) (any, bool) {
 	return doc, true
 }
 
-// Replace returns doc with the value at path replaced; it reports false when
-// there is no such place. Only the innermost container is written to.
+// Replace returns doc with the value at path replaced. It reports false if the
+// path does not exist. Only the innermost container is changed.
 func Replace(doc any, path []string, value any) (any, bool) {
 	if len(path) == 0 {
 		return value, true
@@ -51,8 +51,8 @@ func Replace(doc any, path []string, value any) (any, bool) {
 	return doc, false
 }
 
-// Remove takes the property at path out of its object within doc. It reports
-// false when that is no property: the items of a list stay where they are.
+// Remove removes the property at path from its object within doc. It reports false
+// if the path does not name a property: items of a list are never removed.
 func Remove(doc any, path []string) bool {
 	if len(path) == 0 {
 		return false
@@ -67,7 +67,7 @@ func Remove(doc any, path []string) bool {
 	return true
 }
 
-// IsContainer reports whether value is one that can hold others.
+// IsContainer reports whether value is an object or a list.
 func IsContainer(value any) bool {
 	switch value.(type) {
 	case map[string]any, []any:
@@ -76,8 +76,8 @@ func IsContainer(value any) bool {
 	return false
 }
 
-// Clone copies a decoded value, so that what is filled in from a schema never
-// shares memory with it.
+// Clone copies a decoded value, so that a default that is filled in never shares
+// memory with the schema.
 func Clone(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

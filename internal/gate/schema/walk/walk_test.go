@@ -12,7 +12,7 @@ import (
 	"callgate/internal/gate/schema/walk"
 )
 
-// locations are the places of schemas within their text.
+// locations returns the locations of schemas within their text.
 func locations(schemas []*jsonschema.Schema) []string {
 	var out []string
 	for _, s := range schemas {
@@ -26,25 +26,34 @@ func split(path string) []string {
 }
 
 func TestLocate(t *testing.T) {
-	const alternatives = `{"anyOf":[{"properties":{"a":{"type":"integer"}}},{"properties":{"a":{"$ref":"#/$defs/s"}}}],"$defs":{"s":{"type":"string"}}}`
+	t.Parallel()
+	const alternatives = `{"anyOf":[{"properties":{"a":{"type":"integer"}}},` +
+		`{"properties":{"a":{"$ref":"#/$defs/s"}}}],"$defs":{"s":{"type":"string"}}}`
 	const draft7 = `"$schema":"http://json-schema.org/draft-07/schema#",`
 	tests := []struct {
 		name, schema, doc, path string
 		want                    []string
 	}{
 		{"the whole", `{"allOf":[{"not":{}},true]}`, `1`, "", []string{"", "/allOf/0", "/allOf/1"}},
-		{"in every alternative", alternatives, `{"a":1}`, "a", []string{"/anyOf/0/properties/a", "/anyOf/1/properties/a", "/$defs/s"}},
-		{"what is not there", alternatives, `{}`, "a", []string{"/anyOf/0/properties/a", "/anyOf/1/properties/a", "/$defs/s"}},
-		{"what nobody speaks of", alternatives, `{"b":1}`, "b", nil},
-		{"a pattern beside a property", `{"properties":{"a":{}},"patternProperties":{"b":{},"a":{}},"additionalProperties":{}}`, `{"a":1}`, "a", []string{"/properties/a", "/patternProperties/a"}},
+		{"in every alternative", alternatives, `{"a":1}`, "a",
+			[]string{"/anyOf/0/properties/a", "/anyOf/1/properties/a", "/$defs/s"}},
+		{"a missing property", alternatives, `{}`, "a",
+			[]string{"/anyOf/0/properties/a", "/anyOf/1/properties/a", "/$defs/s"}},
+		{"a property without a schema", alternatives, `{"b":1}`, "b", nil},
+		{"a pattern beside a property",
+			`{"properties":{"a":{}},"patternProperties":{"b":{},"a":{}},"additionalProperties":{}}`, `{"a":1}`, "a",
+			[]string{"/properties/a", "/patternProperties/a"}},
 		{"the rest", `{"properties":{"a":{}},"additionalProperties":{}}`, `{"b":1}`, "b", []string{"/additionalProperties"}},
 		{"an item", `{"items":{}}`, `[1,2]`, "1", []string{"/items"}},
-		{"an item by its place", `{"prefixItems":[{},{}],"items":{}}`, `[1,2,3]`, "1", []string{"/prefixItems/1"}},
+		{"an item by its index", `{"prefixItems":[{},{}],"items":{}}`, `[1,2,3]`, "1", []string{"/prefixItems/1"}},
 		{"an item after those", `{"prefixItems":[{},{}],"items":{}}`, `[1,2,3]`, "2", []string{"/items"}},
-		{"an item of draft-07", `{` + draft7 + `"items":[{}],"additionalItems":{}}`, `[1,2]`, "1", []string{"/additionalItems"}},
-		{"a number that is a name", `{"items":{},"additionalProperties":{}}`, `{"0":1}`, "0", []string{"/additionalProperties"}},
+		{"an item of draft-07", `{` + draft7 + `"items":[{}],"additionalItems":{}}`,
+			`[1,2]`, "1", []string{"/additionalItems"}},
+		{"a number that is a name", `{"items":{},"additionalProperties":{}}`,
+			`{"0":1}`, "0", []string{"/additionalProperties"}},
 		{"through itself", `{"properties":{"n":{"$ref":"#"}}}`, `{"n":{"n":{}}}`, "n/n", []string{"/properties/n", ""}},
-		{"in a circle", `{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`, `1`, "", []string{"", "/$defs/a", "/$defs/b"}},
+		{"in a circle", `{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`,
+			`1`, "", []string{"", "/$defs/a", "/$defs/b"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -58,19 +67,24 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-func TestParts(t *testing.T) {
-	s := schematest.Library(t, `{"if":{},"then":{},"else":{},"not":{},"allOf":[{}],"anyOf":[{}],"oneOf":[{}],"properties":{"b":{},"a":{}},
-		"patternProperties":{"x":{}},"additionalProperties":{},"propertyNames":{},"prefixItems":[{}],"items":{},"contains":{},
+func TestChildrenAreListedInOrder(t *testing.T) {
+	t.Parallel()
+	s := schematest.Library(t, `{"if":{},"then":{},"else":{},"not":{},"allOf":[{}],"anyOf":[{}],"oneOf":[{}],
+		"properties":{"b":{},"a":{}},"patternProperties":{"x":{}},"additionalProperties":{},"propertyNames":{},
+		"prefixItems":[{}],"items":{},"contains":{},
 		"dependentSchemas":{"d":{}},"unevaluatedItems":{},"unevaluatedProperties":{}}`)
-	want := []string{"/allOf/0", "/anyOf/0", "/oneOf/0", "/then", "/else", "/dependentSchemas/d", "/properties/a", "/properties/b",
-		"/patternProperties/x", "/additionalProperties", "/prefixItems/0", "/if", "/not", "/propertyNames", "/unevaluatedProperties",
-		"/items", "/contains", "/unevaluatedItems"}
+	want := []string{
+		"/allOf/0", "/anyOf/0", "/oneOf/0", "/then", "/else", "/dependentSchemas/d",
+		"/properties/a", "/properties/b", "/patternProperties/x", "/additionalProperties", "/prefixItems/0",
+		"/if", "/not", "/propertyNames", "/unevaluatedProperties", "/items", "/contains", "/unevaluatedItems",
+	}
 	if diff := cmp.Diff(want, locations(walk.Children(s))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestPutAndDrop(t *testing.T) {
+func TestReplaceAndRemove(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, doc, path, put, dropped string }{
 		{"the whole", `{"a":1}`, "", `"new"`, ""},
 		{"a property", `{"a":1,"b":2}`, "a", `{"a":"new","b":2}`, `{"b":2}`},
@@ -91,14 +105,14 @@ func TestPutAndDrop(t *testing.T) {
 				want = schematest.Value(t, tt.put)
 			}
 			if diff := cmp.Diff(want, got); diff != "" || ok != (tt.put != "") {
-				t.Errorf("Put reported %v (-want +got):\n%s", ok, diff)
+				t.Errorf("Replace reported %v (-want +got):\n%s", ok, diff)
 			}
 			less := walk.Clone(doc)
 			if want = doc; tt.dropped != "" {
 				want = schematest.Value(t, tt.dropped)
 			}
 			if ok := walk.Remove(less, split(tt.path)); ok != (tt.dropped != "") {
-				t.Errorf("Drop reported %v", ok)
+				t.Errorf("Remove reported %v", ok)
 			}
 			if diff := cmp.Diff(want, less); diff != "" {
 				t.Errorf("Drop (-want +got):\n%s", diff)

@@ -11,7 +11,8 @@ import (
 	"callgate/tool"
 )
 
-func TestUnreadable(t *testing.T) {
+func TestUnreadableArgumentsAreExplained(t *testing.T) {
+	t.Parallel()
 	s := schematest.Compile(t, schematest.Prop(`{"type":"string"}`))
 	tests := []struct{ name, args, want string }{
 		{"cut off", `{"x":"a`, "cut off after byte 7"},
@@ -37,8 +38,9 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// A schema whose alternatives multiply would keep the validator busy for ever.
-func TestMultiplyingSchemas(t *testing.T) {
+// A schema whose alternatives multiply would keep the validator busy without end.
+func TestMultiplyingSchemasAreRefused(t *testing.T) {
+	t.Parallel()
 	t.Run("on one value", func(t *testing.T) {
 		var b strings.Builder
 		b.WriteString(`{"$ref":"#/$defs/a0","$defs":{"z":{}`)
@@ -57,7 +59,8 @@ func TestMultiplyingSchemas(t *testing.T) {
 		}
 	})
 	t.Run("with each level", func(t *testing.T) {
-		s := schematest.Compile(t, `{"anyOf":[{"properties":{"n":{"$ref":"#"}},"required":["a"]},{"properties":{"n":{"$ref":"#"}},"required":["b"]}]}`)
+		s := schematest.Compile(t,
+			`{"anyOf":[{"properties":{"n":{"$ref":"#"}},"required":["a"]},{"properties":{"n":{"$ref":"#"}},"required":["b"]}]}`)
 		e := schematest.Refused(t, s, strings.Repeat(`{"n":`, 200)+`{}`+strings.Repeat("}", 200), schema.Lenient)
 		if !strings.Contains(e.Message, "alternatives multiply") {
 			t.Errorf("message %q", e.Message)
@@ -69,10 +72,12 @@ func TestMultiplyingSchemas(t *testing.T) {
 	})
 }
 
-// Items share the load of their schema, but for those that have their own.
-func TestMultiplyingItems(t *testing.T) {
+// Items share the cost of their schema, except those with a schema of their own.
+func TestMultiplyingItemsAreRefused(t *testing.T) {
+	t.Parallel()
 	const light = `{"type":"array"}`
-	const heavy = `{"anyOf":[{"items":{"$ref":"#/$defs/heavy"},"minItems":1,"type":"array"},{"items":{"$ref":"#/$defs/heavy"},"maxItems":1,"type":"array"}]}`
+	const heavy = `{"anyOf":[{"items":{"$ref":"#/$defs/heavy"},"minItems":1,"type":"array"},` +
+		`{"items":{"$ref":"#/$defs/heavy"},"maxItems":1,"type":"array"}]}`
 	deep := strings.Repeat("[", 40) + strings.Repeat("]", 40)
 	tests := []struct {
 		name, keywords string
@@ -81,7 +86,8 @@ func TestMultiplyingItems(t *testing.T) {
 	}{
 		{"the first alike", `"items":` + heavy, `[` + deep + `]`, false},
 		{"a later one alike", `"items":` + heavy, `[[],[],` + deep + `]`, false},
-		{"one with a schema of its own", `"prefixItems":[` + light + `,` + heavy + `],"items":` + light, `[[],` + deep + `]`, false},
+		{"one with a schema of its own",
+			`"prefixItems":[` + light + `,` + heavy + `],"items":` + light, `[[],` + deep + `]`, false},
 		{"one after those", `"prefixItems":[` + light + `,` + light + `],"items":` + heavy, `[[],[],` + deep + `]`, false},
 		{"one before those", `"prefixItems":[` + light + `],"items":` + heavy, `[` + deep + `]`, true},
 		{"one after a heavy one", `"prefixItems":[` + heavy + `],"items":` + light, `[[],` + deep + `]`, true},
@@ -103,19 +109,22 @@ func TestMultiplyingItems(t *testing.T) {
 	}
 }
 
-// doubling is a schema that takes twice the work for each level of a value.
-const doubling = `{"anyOf":[{"type":"object","properties":{"n":{"$ref":"#/$defs/h"},"d":{"default":1}},"required":["a"]},{"type":"object","properties":{"n":{"$ref":"#/$defs/h"}},"required":["b"]}]}`
+// doubling is a schema that costs twice the work for each level of a value.
+const doubling = `{"anyOf":[{"type":"object","properties":{"n":{"$ref":"#/$defs/h"},"d":{"default":1}},` +
+	`"required":["a"]},{"type":"object","properties":{"n":{"$ref":"#/$defs/h"}},"required":["b"]}]}`
 
 func nested(levels int) string {
 	return strings.Repeat(`{"n":`, levels) + `{}` + strings.Repeat("}", levels)
 }
 
-// What a schema shows of itself, or asks to be made up, must not keep the
-// validator busy either.
-func TestMultiplyingWithin(t *testing.T) {
+// Values inside a schema, and values built for it, must not keep the validator busy
+// either.
+func TestCostlyDefaultsAndExamplesAreLimited(t *testing.T) {
+	t.Parallel()
 	with := func(rest string) string { return `{"$defs":{"h":` + doubling + `},` + rest + `}` }
 	t.Run("a default", func(t *testing.T) {
-		s := schematest.Compile(t, with(`"properties":{"x":{"$ref":"#/$defs/h","default":`+nested(100)+`},"y":{"default":1}}`))
+		s := schematest.Compile(t,
+			with(`"properties":{"x":{"$ref":"#/$defs/h","default":`+nested(100)+`},"y":{"default":1}}`))
 		out, err := s.Check(json.RawMessage(`{}`), schema.Lenient)
 		if err != nil || string(out.Args) != `{"y":1}` {
 			t.Errorf("Check: %s, %v", out.Args, err)
@@ -132,15 +141,18 @@ func TestMultiplyingWithin(t *testing.T) {
 		}
 	})
 	t.Run("an example that is shown", func(t *testing.T) {
-		s := schematest.Compile(t, with(`"properties":{"x":{"$ref":"#/$defs/h","examples":[`+nested(100)+`]}},"required":["x"]`))
+		s := schematest.Compile(t,
+			with(`"properties":{"x":{"$ref":"#/$defs/h","examples":[`+nested(100)+`]}},"required":["x"]`))
 		if got := string(s.Example()); got != `{"x":{"a":"{a}"}}` {
 			t.Errorf("Example() = %s", got)
 		}
 	})
-	t.Run("an example that many must like", func(t *testing.T) {
-		const pair = `{"anyOf":[{"type":"object","properties":{"n":{"$ref":"#/$defs/p"}},"required":["n"],"maxProperties":1},{"type":"object","properties":{"n":{"$ref":"#/$defs/p"}},"required":["n","z"]},{"const":1}]}`
-		judges := strings.Repeat(`{"properties":{"x":{"$ref":"#/$defs/p"},"y":{"$ref":"#/$defs/p"}},"required":["x","y"]},`, 999)
-		s := schematest.Compile(t, `{"type":"object","allOf":[`+judges+`{}],"$defs":{"p":`+pair+`}}`)
+	t.Run("an example that many schemas must accept", func(t *testing.T) {
+		const pair = `{"anyOf":[{"type":"object","properties":{"n":{"$ref":"#/$defs/p"}},"required":["n"],` +
+			`"maxProperties":1},{"type":"object","properties":{"n":{"$ref":"#/$defs/p"}},"required":["n","z"]},{"const":1}]}`
+		schemas := strings.Repeat(`{"properties":{"x":{"$ref":"#/$defs/p"},"y":{"$ref":"#/$defs/p"}},"required":["x","y"]},`,
+			999)
+		s := schematest.Compile(t, `{"type":"object","allOf":[`+schemas+`{}],"$defs":{"p":`+pair+`}}`)
 		if got := s.Example(); got != nil && s.CheckResult(got) != nil {
 			t.Errorf("Example() = %s, which is not valid", got)
 		}
@@ -160,14 +172,16 @@ func TestMultiplyingWithin(t *testing.T) {
 		if out, err := s.Check(json.RawMessage(list), schema.Lenient); err != nil || string(out.Args) != list {
 			t.Errorf("Check: %d bytes, %v", len(out.Args), err)
 		}
-		if out, err := s.Check(json.RawMessage(`[{}]`), schema.Lenient); err != nil || !strings.HasPrefix(string(out.Args), `[{"x":{"a":1,`) {
+		out, err := s.Check(json.RawMessage(`[{}]`), schema.Lenient)
+		if err != nil || !strings.HasPrefix(string(out.Args), `[{"x":{"a":1,`) {
 			t.Errorf("Check: %s, %v", out.Args, err)
 		}
 	})
 }
 
-// A long default in each item of a long list would be too long together.
-func TestDefaultsTooLongTogether(t *testing.T) {
+// A long default in each item of a long list would be too long in all.
+func TestDefaultsAreLimitedInAll(t *testing.T) {
+	t.Parallel()
 	s := schematest.Compile(t, `{"items":{"properties":{"x":{"default":"`+strings.Repeat("a", 10_000)+`"}}}}`)
 	for n, filled := range map[int]bool{50: true, 5000: false} {
 		list := `[{}` + strings.Repeat(`,{}`, n-1) + `]`
@@ -178,8 +192,9 @@ func TestDefaultsTooLongTogether(t *testing.T) {
 	}
 }
 
-// The deepest value that is let in must not be too deep for the validator.
-func TestDeepValues(t *testing.T) {
+// The deepest accepted value must not be too deep for the validator.
+func TestDeepestValueIsChecked(t *testing.T) {
+	t.Parallel()
 	s := schematest.Compile(t, `{"type":"array","items":{"$ref":"#"}}`)
 	deep := strings.Repeat("[", 1000) + strings.Repeat("]", 1000)
 	if out, err := s.Check(json.RawMessage(deep), schema.Lenient); err != nil || string(out.Args) != deep {
@@ -192,9 +207,10 @@ func TestDeepValues(t *testing.T) {
 	schematest.Refused(t, s, strings.Repeat("[", 999)+"{}"+strings.Repeat("]", 999), schema.Exact)
 }
 
-// Parts that refer to each other in a long row, once for every level of a deep
-// value, would overflow the stack.
-func TestLongRowsOfRefs(t *testing.T) {
+// A long chain of references, once for every level of a deep value, would overflow
+// the stack.
+func TestLongChainsOfReferencesAreLimited(t *testing.T) {
+	t.Parallel()
 	s := schematest.Compile(t, longRow(300))
 	if _, err := s.Check(json.RawMessage(`[[[]]]`), schema.Exact); err != nil {
 		t.Error(err)
@@ -205,8 +221,9 @@ func TestLongRowsOfRefs(t *testing.T) {
 	}
 }
 
-// What was mended must be readable again.
-func TestJSONTextThatMakesItTooDeep(t *testing.T) {
+// Decode must accept the repaired value.
+func TestJSONTextThatMakesAValueTooDeepIsRefused(t *testing.T) {
+	t.Parallel()
 	s := schematest.Compile(t, `{"type":"array","items":{"$ref":"#"}}`)
 	deep := strings.Repeat("[", 600) + strings.Repeat("]", 600)
 	args := strings.Repeat("[", 600) + `"` + deep + `"` + strings.Repeat("]", 600)

@@ -9,22 +9,25 @@ import (
 	"callgate/internal/gate/schema/phrase"
 )
 
-func TestClip(t *testing.T) {
+func TestTruncate(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		text string
 		most int
 		want string
 	}{
-		{"short", 10, "short"}, {"exactly", 7, "exactly"}, {"too long", 3, "too…"}, {"éé", 3, "é…"}, {"", 0, ""}, {"x", 0, "…"},
+		{"short", 10, "short"}, {"exactly", 7, "exactly"},
+		{"too long", 3, "too…"}, {"éé", 3, "é…"}, {"", 0, ""}, {"x", 0, "…"},
 		{"a\nb\tc\u2028d\x7fe", 20, "a b c d e"}, {"a\xffb", 20, "a\uFFFDb"},
 	} {
 		if got := phrase.Truncate(tt.text, tt.most); got != tt.want {
-			t.Errorf("Clip(%q, %d) = %q, want %q", tt.text, tt.most, got, tt.want)
+			t.Errorf("Truncate(%q, %d) = %q, want %q", tt.text, tt.most, got, tt.want)
 		}
 	}
 }
 
 func TestPath(t *testing.T) {
+	t.Parallel()
 	doc := map[string]any{"edits": []any{map[string]any{"line": nil}}, "0": map[string]any{}}
 	for want, path := range map[string][]string{
 		"":                   nil,
@@ -43,8 +46,9 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// Whatever the value, its words are short, on one line and valid.
-func TestWordsOfValues(t *testing.T) {
+// For any value the text is short, on one line and valid UTF-8.
+func TestDescriptionsOfValues(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("é\n", 5000)
 	many := map[string]any{}
 	for i := range 500 {
@@ -62,12 +66,15 @@ func TestWordsOfValues(t *testing.T) {
 		{map[string]any{}, "an empty object", "an empty object", "an empty object"},
 		{map[string]any{"b": 1, "a": 2}, "an object with a, b", "an object with a, b", "an object with a, b"},
 	} {
-		if l, g, q := phrase.Literal(tt.value), phrase.Actual(tt.value), phrase.Quote(tt.value); l != tt.literal || g != tt.got || q != tt.quote {
+		l, g, q := phrase.Literal(tt.value), phrase.Actual(tt.value), phrase.Quote(tt.value)
+		if l != tt.literal || g != tt.got || q != tt.quote {
 			t.Errorf("%v: %q, %q, %q", tt.value, l, g, q)
 		}
 	}
 	for _, value := range []any{long, many, json.Number(strings.Repeat("9", 900)), []any{long, long}} {
-		for _, said := range []string{phrase.Literal(value), phrase.Actual(value), phrase.Quote(value), phrase.Enum([]any{value, value})} {
+		for _, said := range []string{
+			phrase.Literal(value), phrase.Actual(value), phrase.Quote(value), phrase.Enum([]any{value, value}),
+		} {
 			if len(said) > 120 || strings.ContainsAny(said, "\n") || !utf8.ValidString(said) {
 				t.Errorf("%d bytes: %q", len(said), said)
 			}
@@ -76,6 +83,7 @@ func TestWordsOfValues(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
+	t.Parallel()
 	for want, got := range map[string]string{
 		"a, b or c":                         phrase.Or([]string{"a", "b", "c"}),
 		"a":                                 phrase.Or([]string{"a"}),

@@ -9,23 +9,21 @@ import (
 	"callgate/internal/gate/schema/walk"
 )
 
-// maxEffort bounds how many times the validator lays a subschema on a value
-// in one pass. Alternatives inside alternatives multiply, and a schema that
+// maxEffort limits the evaluations of one validation: how often the validator
+// applies a subschema to a value. Nested alternatives multiply, and a schema that
 // refers to itself multiplies again with each level of the value.
 const maxEffort = 2_000_000
 
-// maxNested bounds how many subschemas the validator has open at once, one
-// inside another. Its stack grows with that, and a stack that overflows ends
-// the process.
+// maxNested limits the subschemas that the validator has open at once, one inside
+// another. Its stack grows with them, and a stack overflow ends the process.
 const maxNested = 20_000
 
-// maxChain bounds how many of them may be open on one and the same value; each
-// looks back along that row for a circle.
+// maxChain limits the subschemas that are open at once on the same value; each of
+// them searches that chain for a cycle.
 const maxChain = 1000
 
-// countPaths counts the ways that lead from root to a subschema, which bounds
-// how often one value can be judged. A schema that can meet itself again has
-// no such number and counts as maxEffort.
+// countPaths counts the paths from root to a subschema, which bounds how often one
+// value can be evaluated. A cyclic schema counts as maxEffort.
 func countPaths(root *jsonschema.Schema) int {
 	const walking = -1
 	known := map[*jsonschema.Schema]int{}
@@ -49,9 +47,9 @@ func countPaths(root *jsonschema.Schema) int {
 }
 
 // countChain counts the subschemas that can be open at once on one value: the
-// longest way by which schemas hand the same value on. Where that way goes in
-// a circle or is known only when validating, it is bounded by all there are,
-// those included that only a dynamic reference finds.
+// longest chain of schemas that evaluate the same value. If the chain is a cycle
+// or is known only when validating, its bound is the number of all subschemas,
+// including those that only a dynamic reference reaches.
 func countChain(all []*jsonschema.Schema, hidden int) int {
 	const walking = -1
 	known := map[*jsonschema.Schema]int{}
@@ -81,16 +79,16 @@ func countChain(all []*jsonschema.Schema, hidden int) int {
 	return longest
 }
 
-// Budget is what a schema asks of the validator, and so what it may be asked
-// about.
+// Budget estimates the cost of validating values under a schema.
 type Budget struct {
 	root  *jsonschema.Schema
-	paths int // ways from the root to a subschema
+	paths int // paths from the root to a subschema
 	chain int // subschemas that can be open at once on one value
 }
 
-// NewBudget works out the budget of a compiled schema, whose text holds weight
-// subschemas (see [ReadSchema]). It says why a schema is beyond any budget.
+// NewBudget computes the budget of a compiled schema, whose text holds weight
+// subschemas (see [ReadSchema]). It returns an error for a schema that is too
+// expensive for any value.
 func NewBudget(root *jsonschema.Schema, weight int) (Budget, error) {
 	b := Budget{root, countPaths(root), countChain(walk.Reachable(root, walk.Children), weight)}
 	if b.chain > maxChain {
@@ -102,19 +100,20 @@ func NewBudget(root *jsonschema.Schema, weight int) (Budget, error) {
 	return b, nil
 }
 
-// Allows reports why value, read from size bytes of text, may not be validated:
-// the work would go beyond maxEffort or maxNested. Nearly always the size of
-// the schema and of the text settles that it does not; only otherwise is
-// anything counted.
+// Allows returns an error if validating value, whose text has size bytes, would
+// exceed maxEffort or maxNested. The size of the schema and of the text nearly
+// always decide; only otherwise does Allows count.
 func (b Budget) Allows(value any, size int) error {
 	if b.chain*min(size, maxDepth) > maxNested && b.tooDeep(value) {
-		return errors.New("it is nested too deep to be checked against this schema, whose parts refer to each other many times over")
+		return errors.New("it is nested too deep to be checked against this schema, " +
+			"whose parts refer to each other many times over")
 	}
 	if int64(size/2+1)*int64(b.paths) <= maxEffort {
 		return nil
 	}
 	if costs(b.root, value) > maxEffort {
-		return fmt.Errorf("it would take more than %d steps to check against this schema, whose alternatives multiply", maxEffort)
+		return fmt.Errorf("it would take more than %d steps to check against this schema, "+
+			"whose alternatives multiply", maxEffort)
 	}
 	return nil
 }
@@ -136,40 +135,40 @@ func depthOf(value any) int {
 	return deepest + 1
 }
 
-// costs counts how often the validator would lay a subschema on value and on
-// what is in it.
+// costs counts the evaluations of value and its parts under s.
 func costs(s *jsonschema.Schema, value any) int {
-	loads := evalCounts{s: 1}
-	propagate(loads)
-	return countEvaluations(value, loads)
+	counts := evalCounts{s: 1}
+	propagate(counts)
+	return countEvaluations(value, counts)
 }
 
-// evalCounts is how often each schema is laid on one value.
+// evalCounts holds how often each schema is evaluated on one value.
 type evalCounts map[*jsonschema.Schema]int
 
-// countEvaluations counts how often the validator would lay a subschema on value and
-// what is in it, given the load on value itself.
-func countEvaluations(value any, loads evalCounts) int {
+// countEvaluations counts the evaluations of value and its parts, given the counts
+// on value itself.
+func countEvaluations(value any, counts evalCounts) int {
 	total := 0
 	add := func(n int) { total = min(total+n, maxEffort+1) }
-	for _, n := range loads {
+	for _, n := range counts {
 		add(n)
 	}
 	switch value := value.(type) {
 	case map[string]any:
 		for name, v := range value {
-			add(countEvaluations(v, below(loads, func(s *jsonschema.Schema) []*jsonschema.Schema { return walk.ForProperty(s, name) })))
+			ofProperty := func(s *jsonschema.Schema) []*jsonschema.Schema { return walk.ForProperty(s, name) }
+			add(countEvaluations(v, below(counts, ofProperty)))
 		}
 	case []any:
-		named := 0 // items that may have schemas of their own; the others share theirs
-		for s := range loads {
+		named := 0 // the items that may have schemas of their own; the others share one
+		for s := range counts {
 			tuple, _ := s.Items.([]*jsonschema.Schema)
 			named = max(named, len(tuple), len(s.PrefixItems))
 		}
 		var next evalCounts
 		for i, v := range value {
 			if i <= named {
-				next = onItem(loads, i)
+				next = onItem(counts, i)
 			}
 			add(countEvaluations(v, next))
 			if total > maxEffort {
@@ -180,9 +179,9 @@ func countEvaluations(value any, loads evalCounts) int {
 	return total
 }
 
-// onItem is the load on one item of a list.
-func onItem(loads evalCounts, i int) evalCounts {
-	return below(loads, func(s *jsonschema.Schema) []*jsonschema.Schema {
+// onItem returns the counts on one item of a list.
+func onItem(counts evalCounts, i int) evalCounts {
+	return below(counts, func(s *jsonschema.Schema) []*jsonschema.Schema {
 		if s.Contains != nil {
 			return append([]*jsonschema.Schema{s.Contains}, walk.ForItem(s, i)...)
 		}
@@ -190,10 +189,10 @@ func onItem(loads evalCounts, i int) evalCounts {
 	})
 }
 
-// below is the load on something inside a value.
-func below(loads evalCounts, of func(*jsonschema.Schema) []*jsonschema.Schema) evalCounts {
+// below returns the counts on a part of a value.
+func below(counts evalCounts, of func(*jsonschema.Schema) []*jsonschema.Schema) evalCounts {
 	next := evalCounts{}
-	for s, n := range loads {
+	for s, n := range counts {
 		for _, sub := range of(s) {
 			next[sub] = min(next[sub]+n, maxEffort+1)
 		}
@@ -204,35 +203,35 @@ func below(loads evalCounts, of func(*jsonschema.Schema) []*jsonschema.Schema) e
 	return next
 }
 
-// propagate adds to loads what the schemas in it lay on the same value, as often
-// as they do. Callers come before what they call; a schema that is still
-// being walked is a circle, which the validator cuts there too.
-func propagate(loads evalCounts) {
+// propagate adds to counts the subschemas that the schemas in it evaluate on the
+// same value. A schema comes before its subschemas. A cycle is cut at the schema
+// that is still being visited, where the validator cuts it too.
+func propagate(counts evalCounts) {
 	var order []*jsonschema.Schema
 	seen := map[*jsonschema.Schema]bool{}
-	var walk func(s *jsonschema.Schema)
-	walk = func(s *jsonschema.Schema) {
+	var visit func(s *jsonschema.Schema)
+	visit = func(s *jsonschema.Schema) {
 		if seen[s] {
 			return
 		}
 		seen[s] = true
 		for _, sub := range onSame(s) {
-			walk(sub)
+			visit(sub)
 		}
 		order = append(order, s)
 	}
-	for s := range loads {
-		walk(s)
+	for s := range counts {
+		visit(s)
 	}
 	for i := len(order) - 1; i >= 0; i-- {
 		s := order[i]
 		for _, sub := range onSame(s) {
-			loads[sub] = min(loads[sub]+loads[s], maxEffort+1)
+			counts[sub] = min(counts[sub]+counts[s], maxEffort+1)
 		}
 	}
 }
 
-// onSame is walk.InPlace with the conditions, which take work as well.
+// onSame is walk.SameValue with the conditions, which cost work as well.
 func onSame(s *jsonschema.Schema) []*jsonschema.Schema {
 	out := walk.SameValue(s)
 	for _, sub := range []*jsonschema.Schema{s.If, s.Not} {

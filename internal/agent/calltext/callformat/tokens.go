@@ -1,38 +1,15 @@
-package calltext
+package callformat
 
 import (
 	"encoding/json"
-	"strings"
 
 	"callgate/internal/agent/calltext/laxjson"
 	"callgate/llm"
 )
 
-// arguments reads the arguments at i as JSON, in a fence or not. They may be
-// broken if one of ends follows, or the text breaks off.
-func (in *input) arguments(i int, ends []string) (json.RawMessage, int, bool) {
-	start := in.unfence(i)
-	if in.At(start) != '{' {
-		return nil, i, false
-	}
-	fenced := start > i
-	if fenced {
-		ends = append([]string{"```"}, ends...)
-	}
-	n, end, ok := in.read(start, ends)
-	if !ok {
-		return nil, i, false
-	}
-	args := in.args(n, end)
-	if k := in.Space(end); fenced && in.Has(k, "```") {
-		end = k + 3
-	}
-	return args, end, true
-}
-
-// sections reads the calls of DeepSeek, Kimi and Step: each between a pair of
-// tokens, all of them between another.
-func (in *input) sections(i int) ([]llm.ToolCall, int) {
+// readSections reads the calls of DeepSeek, Kimi and Step: each between a pair of
+// tokens, and all of them between another pair.
+func readSections(in *Input, i int) ([]llm.ToolCall, int) {
 	var calls []llm.ToolCall
 	end, k := i, i
 	for {
@@ -42,7 +19,7 @@ func (in *input) sections(i int) ([]llm.ToolCall, int) {
 		case "tool_calls_begin", "tool_calls_section_begin":
 			k = after
 		case "tool_call_begin":
-			some, e := in.section(in.Space(after))
+			some, e := readSection(in, in.Space(after))
 			if len(some) == 0 {
 				return calls, end
 			}
@@ -59,18 +36,19 @@ func (in *input) sections(i int) ([]llm.ToolCall, int) {
 }
 
 var sectionEnds = []string{
-	"<|tool_call_end|>", "<｜tool▁call▁end｜>", "<｜tool_call_end｜>", "<|tool_calls_section_end|>", "<｜tool▁calls▁end｜>", "<|tool_call_begin|>",
+	"<|tool_call_end|>", "<｜tool▁call▁end｜>", "<｜tool_call_end｜>",
+	"<|tool_calls_section_end|>", "<｜tool▁calls▁end｜>", "<|tool_call_begin|>",
 }
 
-// section reads one call between its tokens. Older models name a type before
+// readSection reads one call between its tokens. Older models write a type before
 // the name.
-func (in *input) section(i int) ([]llm.ToolCall, int) {
+func readSection(in *Input, i int) ([]llm.ToolCall, int) {
 	k := in.Word(i)
 	head := in.S[i:k]
 	if sep, after := in.token(in.Space(k)); sep == "tool_sep" || sep == "tool_call_argument_begin" {
 		k = in.Space(after)
 		if in.At(k) == '<' && in.After(k, sectionEnds) == 0 {
-			return in.tagged(k)
+			return readTagged(in, k)
 		}
 		if e := in.Word(k); e > k && sep == "tool_sep" {
 			head, k = in.S[k:e], in.Space(e)
@@ -88,22 +66,22 @@ func (in *input) section(i int) ([]llm.ToolCall, int) {
 	if in.After(k, sectionEnds) > 0 {
 		return []llm.ToolCall{{Name: name, Args: json.RawMessage("{}")}}, k
 	}
-	args, end, ok := in.arguments(k, sectionEnds)
+	args, end, ok := readArguments(in, k, sectionEnds)
 	if !ok {
 		return nil, i
 	}
 	return []llm.ToolCall{{Name: name, Args: args}}, end
 }
 
-// mistral reads both of its forms: a list of objects, and a name with
+// readMistral reads both formats of Mistral: a list of objects, and a name with
 // arguments.
-func (in *input) mistral(i int) ([]llm.ToolCall, int) {
+func readMistral(in *Input, i int) ([]llm.ToolCall, int) {
 	if !in.Has(i, "[TOOL_CALLS]") {
 		return nil, i
 	}
 	k := in.Space(i + len("[TOOL_CALLS]"))
 	if c := in.At(k); c == '[' || c == '{' {
-		return in.item(k, []string{"</s>", "[TOOL_CALLS]"})
+		return readItem(in, k, []string{"</s>", "[TOOL_CALLS]"})
 	}
 	e := in.Word(k)
 	name := in.name(in.S[k:e])
@@ -122,80 +100,22 @@ func (in *input) mistral(i int) ([]llm.ToolCall, int) {
 	if in.End(k) {
 		return in.truncatedCall(name, ""), k
 	}
-	args, end, ok := in.arguments(k, []string{"</s>", "[TOOL_CALLS]"})
+	args, end, ok := readArguments(in, k, []string{"</s>", "[TOOL_CALLS]"})
 	if !ok {
 		return nil, i
 	}
 	return []llm.ToolCall{{Name: name, Args: args}}, end
 }
 
-// header is the head of one of harmony's messages: to whom, on what channel,
-// and where its words begin.
-type header struct {
-	to, channel string
-	end         int
-}
-
-func (in *input) header(i int) (header, bool) {
-	const mark = "<|message|>"
-	k := in.Near(i, mark, 200)
-	if k < 0 || strings.ContainsAny(in.S[i:k], "\n{") {
-		return header{}, false
-	}
-	h := header{end: k + len(mark)}
-	if _, to, ok := strings.Cut(in.S[i:k], "to="); ok {
-		h.to = to[:len(to)-len(strings.TrimLeft(to, nameBytes))]
-	}
-	if c := strings.LastIndex(in.S[i:k], "<|channel|>"); c >= 0 {
-		rest := strings.TrimSpace(in.S[i+c+len("<|channel|>") : k])
-		h.channel = rest[:len(rest)-len(strings.TrimLeft(rest, nameBytes))]
-	}
-	return h, true
-}
-
-const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-:/"
-
-var harmonyEnds = []string{"<|call|>", "<|end|>", "<|return|>", "<|eom|>", "<|eot|>"}
-
-// harmony reads a message that is addressed to a tool.
-func (in *input) harmony(i int) ([]llm.ToolCall, int) {
-	h, ok := in.header(i)
-	if !ok || h.to == "" {
-		return nil, i
-	}
-	name, ours := in.name(h.to), strings.HasPrefix(h.to, "functions.")
-	if name == "" || !ours && (in.known == nil || !in.known(name)) {
-		return nil, i // to somebody else: a person, a tool of the model's maker
-	}
-	k := in.Space(h.end)
-	args, end, ok := in.arguments(k, harmonyEnds)
-	if !ok {
-		if !ours || in.At(k) == '<' {
-			return nil, i
-		}
-		if end = in.First(k, harmonyEnds); end < 0 {
-			end = len(in.S)
-		}
-		args = laxjson.Quoted(strings.TrimSpace(in.S[k:end]))
-		if end == k && !in.End(k) {
-			args = json.RawMessage("{}")
-		}
-	}
-	if k := in.After(in.Space(end), harmonyEnds); k > 0 {
-		end = k
-	}
-	return []llm.ToolCall{{Name: name, Args: args}}, end
-}
-
-// opened reads Kimi's newer form, in which tokens take the place of brackets.
-func (in *input) opened(i int) ([]llm.ToolCall, int) {
-	k, ok := in.open(i, "tools")
+// readKimi reads Kimi's newer format, in which tokens stand for brackets.
+func readKimi(in *Input, i int) ([]llm.ToolCall, int) {
+	k, ok := kimiOpen(in, i, "tools")
 	if !ok {
 		return nil, i
 	}
 	var calls []llm.ToolCall
 	for {
-		t, next, ok := in.openTag(in.Space(k), "call")
+		t, next, ok := kimiTag(in, in.Space(k), "call")
 		if !ok {
 			break
 		}
@@ -206,7 +126,7 @@ func (in *input) opened(i int) ([]llm.ToolCall, int) {
 		args := &laxjson.Node{Kind: '{'}
 		from := next
 		for {
-			arg, start, ok := in.openTag(in.Space(next), "argument")
+			arg, start, ok := kimiTag(in, in.Space(next), "argument")
 			if !ok {
 				break
 			}
@@ -231,12 +151,12 @@ func (in *input) opened(i int) ([]llm.ToolCall, int) {
 	return calls, k
 }
 
-func (in *input) open(i int, name string) (end int, ok bool) {
+func kimiOpen(in *Input, i int, name string) (end int, ok bool) {
 	mark := "<|open|>" + name + "<|sep|>"
 	return i + len(mark), in.Has(i, mark)
 }
 
-func (in *input) openTag(i int, name string) (t tag, end int, ok bool) {
+func kimiTag(in *Input, i int, name string) (t tag, end int, ok bool) {
 	mark := "<|open|>" + name + " "
 	if !in.Has(i, mark) {
 		return t, i, false
@@ -251,9 +171,9 @@ func (in *input) openTag(i int, name string) (t tag, end int, ok bool) {
 
 const minimaxMark = "]<]minimax[>["
 
-// minimax reads the form in which a mark stands before every tag, so that tags
-// can be told from text, and values have values inside.
-func (in *input) minimax(i int) ([]llm.ToolCall, int) {
+// readMinimax reads Minimax's format: a mark before every tag distinguishes tags
+// from text, so values may contain values.
+func readMinimax(in *Input, i int) ([]llm.ToolCall, int) {
 	if !in.Has(i, minimaxMark+"<tool_call>") {
 		return nil, i
 	}
@@ -272,7 +192,7 @@ func (in *input) minimax(i int) ([]llm.ToolCall, int) {
 		if !ok || t.name != "invoke" || name == "" {
 			return calls, end
 		}
-		args, e, ok := in.marked(t.end, "invoke", 0)
+		args, e, ok := readMinimaxValue(in, t.end, "invoke", 0)
 		if !ok {
 			return append(calls, in.truncatedCall(name, in.S[t.end:])...), len(in.S)
 		}
@@ -283,25 +203,28 @@ func (in *input) minimax(i int) ([]llm.ToolCall, int) {
 	}
 }
 
-// marked reads the value of an element up to its end tag: text, or elements,
-// which are a list if they are all items.
-func (in *input) marked(i int, name string, depth int) (*laxjson.Node, int, bool) {
+// readMinimaxValue reads the value of an element up to its end tag: text, or
+// elements, which are a list if they are all items.
+func readMinimaxValue(in *Input, i int, name string, depth int) (*laxjson.Node, int, bool) {
 	n := &laxjson.Node{Kind: '['}
 	end := minimaxMark + "</" + name + ">"
 	k := i
-	for depth < laxjson.MaxDepth && in.Has(in.Space(k), minimaxMark+"<") && !in.Has(in.Space(k), minimaxMark+"</") {
+	for depth < laxjson.MaxDepth {
+		if !in.Has(in.Space(k), minimaxMark+"<") || in.Has(in.Space(k), minimaxMark+"</") {
+			break
+		}
 		t, ok := in.tag(in.Space(k) + len(minimaxMark))
 		if !ok {
 			return n, k, false
 		}
-		kid, e, ok := in.marked(t.end, t.full, depth+1)
+		child, e, ok := readMinimaxValue(in, t.end, t.full, depth+1)
 		if !ok {
 			return n, k, false
 		}
 		if t.full != "item" {
 			n.Kind = '{'
 		}
-		n.Keys, n.Children, k = append(n.Keys, t.full), append(n.Children, kid), e
+		n.Keys, n.Children, k = append(n.Keys, t.full), append(n.Children, child), e
 	}
 	if len(n.Children) > 0 && in.Has(in.Space(k), end) {
 		return n, in.Space(k) + len(end), true

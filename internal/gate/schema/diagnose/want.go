@@ -12,14 +12,14 @@ import (
 	"callgate/internal/gate/schema/walk"
 )
 
-// phrase says what was wanted at one place and, where it is not simply the
-// value, what came.
-func (t explainer) phrase(f Problem, value any) (want, got string) {
-	switch k := f.Kind.(type) {
+// phrase returns what was expected at one path and, if it is not simply the value,
+// what came.
+func (e explainer) phrase(p Problem, value any) (want, got string) {
+	switch k := p.Kind.(type) {
 	case *kind.Type:
-		for _, sub := range walk.Locate(t.root, t.doc, f.At) {
-			if said := describe(sub, 0); said != "" && sub.Location == f.schema {
-				return said, ""
+		for _, sub := range walk.Locate(e.root, e.doc, p.At) {
+			if text := describe(sub, 0); text != "" && sub.Location == p.schema {
+				return text, ""
 			}
 		}
 		return phrase.Types(k.Want), ""
@@ -44,39 +44,44 @@ func (t explainer) phrase(f Problem, value any) (want, got string) {
 	case *kind.Pattern:
 		return "text that matches the pattern " + phrase.Truncate(k.Want, 2*phrase.MaxGot), ""
 	case *kind.MinLength:
-		return "at least " + phrase.Count(k.Want, "character"), phrase.Actual(value) + ", " + phrase.Count(k.Got, "character")
+		return "at least " + phrase.Count(k.Want, "character"),
+			phrase.Actual(value) + ", " + phrase.Count(k.Got, "character")
 	case *kind.MaxLength:
-		return "at most " + phrase.Count(k.Want, "character"), phrase.Actual(value) + ", " + phrase.Count(k.Got, "character")
+		return "at most " + phrase.Count(k.Want, "character"),
+			phrase.Actual(value) + ", " + phrase.Count(k.Got, "character")
 	case *kind.FalseSchema:
 		return "nothing here", ""
 	case *kind.Not:
-		for _, sub := range walk.Locate(t.root, t.doc, f.At) {
-			if said := describeNot(sub); said != "" && sub.Location == f.schema {
-				return said, ""
+		for _, sub := range walk.Locate(e.root, e.doc, p.At) {
+			if text := describeNot(sub); text != "" && sub.Location == p.schema {
+				return text, ""
 			}
 		}
 		return "anything but what the schema rules out", ""
 	case *kind.OneOf:
-		return "to fit exactly one of the alternatives", phrase.Actual(value) + fmt.Sprintf(", which fits alternatives %d and %d", k.Subschemas[0]+1, k.Subschemas[1]+1)
+		first, second := k.Subschemas[0]+1, k.Subschemas[1]+1
+		return "to fit exactly one of the alternatives",
+			phrase.Actual(value) + fmt.Sprintf(", which fits alternatives %d and %d", first, second)
 	case *kind.RefCycle:
 		return "a schema that does not refer to itself without end", ""
 	}
-	return rangeWords(f.Kind)
+	return rangeWanted(p.Kind)
 }
 
-// rangeWords says what was wanted of a number, or of how many there are.
-func rangeWords(complaint any) (want, got string) {
+// rangeWanted returns the wanted range of a number or of a count, and the count
+// that came.
+func rangeWanted(complaint any) (want, got string) {
 	switch k := complaint.(type) {
 	case *kind.Minimum:
-		return numberWords("at least ", k.Want), ""
+		return numberWanted("at least ", k.Want), ""
 	case *kind.Maximum:
-		return numberWords("at most ", k.Want), ""
+		return numberWanted("at most ", k.Want), ""
 	case *kind.ExclusiveMinimum:
-		return numberWords("more than ", k.Want), ""
+		return numberWanted("more than ", k.Want), ""
 	case *kind.ExclusiveMaximum:
-		return numberWords("less than ", k.Want), ""
+		return numberWanted("less than ", k.Want), ""
 	case *kind.MultipleOf:
-		return numberWords("a multiple of ", k.Want), ""
+		return numberWanted("a multiple of ", k.Want), ""
 	case *kind.MinItems:
 		return "at least " + phrase.Count(k.Want, "item"), phrase.Count(k.Got, "item")
 	case *kind.MaxItems:
@@ -92,14 +97,16 @@ func rangeWords(complaint any) (want, got string) {
 	case *kind.Contains:
 		return "at least one item of the kind the schema asks for", ""
 	case *kind.MinContains:
-		return fmt.Sprintf("at least %s of the kind the schema asks for", phrase.Count(k.Want, "item")), fmt.Sprintf("%d of them", len(k.Got))
+		return fmt.Sprintf("at least %s of the kind the schema asks for", phrase.Count(k.Want, "item")),
+			fmt.Sprintf("%d of them", len(k.Got))
 	case *kind.MaxContains:
-		return fmt.Sprintf("at most %s of the kind the schema asks for", phrase.Count(k.Want, "item")), fmt.Sprintf("%d of them", len(k.Got))
+		return fmt.Sprintf("at most %s of the kind the schema asks for", phrase.Count(k.Want, "item")),
+			fmt.Sprintf("%d of them", len(k.Got))
 	}
 	return "what the schema asks for", ""
 }
 
-func numberWords(start string, n *big.Rat) string {
+func numberWanted(start string, n *big.Rat) string {
 	if n.IsInt() {
 		return start + phrase.Truncate(n.Num().String(), phrase.MaxGot)
 	}

@@ -1,4 +1,4 @@
-package calltext
+package callformat
 
 import (
 	"encoding/json"
@@ -8,31 +8,30 @@ import (
 	"callgate/llm"
 )
 
-// elements are calls by themselves.
+// elements are the names of elements that are calls.
 var elements = map[string]bool{"function": true, "invoke": true, "tool_use": true, "tool": true}
 
-// The elements inside a call.
+// The names of the elements inside a call.
 var (
 	parameter  = map[string]bool{"parameter": true, "param": true, "arg": true, "argument": true}
 	parameters = map[string]bool{"parameters": true, "params": true, "args": true, "arguments": true, "input": true}
 	naming     = map[string]bool{"tool_name": true, "name": true, "function_name": true}
 )
 
-// tag is the start or the end of an element.
+// tag is the start tag or end tag of an element.
 type tag struct {
-	name    string // in small letters, without its prefix
-	local   string // as it is written
-	full    string // with its prefix
+	name    string // in lower case, without the prefix
+	local   string // as written, without the prefix
+	full    string // as written, with the prefix
 	attrs   string
 	closing bool
-	equals  bool // the name is followed by =, and end is behind that
+	equals  bool // the name is followed by =, and end is after it
 	from    int
 	end     int
 }
 
-// tag reads the tag at i. A prefix may be a word and a colon, or DeepSeek's
-// mark.
-func (in *input) tag(i int) (t tag, ok bool) {
+// tag reads the tag at i. A prefix is a word and a colon, or DeepSeek's mark.
+func (in *Input) tag(i int) (t tag, ok bool) {
 	t.from = i
 	if in.At(i) != '<' {
 		return t, false
@@ -66,7 +65,7 @@ func (in *input) tag(i int) (t tag, ok bool) {
 		return t, false
 	}
 	if !elements[t.name] && !containers[t.name] && in.S[k] != '>' && !parameter[t.name] {
-		return t, false // of no interest: do not wait for its end
+		return t, false // not part of a call, so its end need not be awaited
 	}
 	end := in.Near(k, ">", 400)
 	if end < 0 || strings.Contains(in.S[k:end], "<") {
@@ -76,7 +75,7 @@ func (in *input) tag(i int) (t tag, ok bool) {
 	return t, true
 }
 
-// attr is an attribute's value, or "".
+// attr returns the value of an attribute, or "".
 func (t tag) attr(key string) string {
 	rest := t.attrs
 	for {
@@ -99,8 +98,8 @@ func (t tag) attr(key string) string {
 	}
 }
 
-// element reads a call that is an element, or that a container is.
-func (in *input) element(t tag) ([]llm.ToolCall, int) {
+// readElement reads a call that is an element.
+func readElement(in *Input, t tag) ([]llm.ToolCall, int) {
 	b := elementBody{in: in, closes: []string{"</" + t.full + ">"}, end: t.end, raw: t.name != "function"}
 	switch {
 	case t.equals:
@@ -129,25 +128,25 @@ func (in *input) element(t tag) ([]llm.ToolCall, int) {
 		}
 		return nil, t.from
 	}
-	given := &laxjson.Node{Kind: '{', Keys: b.keys, Children: b.kids}
-	return []llm.ToolCall{{Name: b.name, Args: given.JSON("")}}, b.end
+	args := &laxjson.Node{Kind: '{', Keys: b.keys, Children: b.values}
+	return []llm.ToolCall{{Name: b.name, Args: args.JSON("")}}, b.end
 }
 
-// elementBody reads what is inside a call's element.
+// elementBody reads the contents of a call's element.
 type elementBody struct {
-	in     *input
+	in     *Input
 	closes []string
 	raw    bool // an element of any name is a parameter
 	name   string
 	keys   []string
-	kids   []*laxjson.Node
-	args   json.RawMessage // the arguments as a whole, where they are given so
+	values []*laxjson.Node
+	args   json.RawMessage // the arguments, if they are one JSON object
 	cut    bool            // the text ends inside a value
-	from   int
-	end    int // of what was read
+	from   int             // the start of the contents
+	end    int             // the end of what was read
 }
 
-// equals reads the head of <function=name>, and of what models make of it.
+// equals reads the head of <function=name>, and of its misspellings.
 func (b *elementBody) equals(t tag) bool {
 	in, k := b.in, t.end
 	if c := in.At(k); c == '"' || c == '\'' {
@@ -167,19 +166,19 @@ func (b *elementBody) equals(t tag) bool {
 	return closed || in.At(e) == '{' || in.End(e)
 }
 
-// read reads up to the end of the element, and tells whether it was closed.
+// read reads up to the end of the element, and reports whether it was closed.
 func (b *elementBody) read() bool {
 	for {
 		k := b.in.Space(b.end)
 		if e := b.in.After(k, b.closes); e > 0 {
-			if !b.in.Has(k, "</tool_call>") { // which belongs to what is around
+			if !b.in.Has(k, "</tool_call>") { // that belongs to the element around this one
 				b.end = e
 			}
 			return true
 		}
 		switch c := b.in.At(k); {
 		case c == '{' && b.args == nil && len(b.keys) == 0:
-			args, end, ok := b.in.arguments(k, b.closes)
+			args, end, ok := readArguments(b.in, k, b.closes)
 			if !ok {
 				return false
 			}
@@ -192,8 +191,8 @@ func (b *elementBody) read() bool {
 	}
 }
 
-// child reads an element inside. It is false if there is none that belongs
-// here, or none that ends.
+// child reads an element inside. It reports false if there is none that belongs
+// here, or if it does not end.
 func (b *elementBody) child(i int) bool {
 	t, ok := b.in.tag(i)
 	if !ok || t.closing {
@@ -231,16 +230,16 @@ func (b *elementBody) child(i int) bool {
 	return key != "" && b.value(t, key, start)
 }
 
-// group reads an element that holds all parameters.
+// group reads an element that contains all parameters.
 func (b *elementBody) group(t tag) bool {
 	closes := "</" + t.full + ">"
 	k := b.in.Space(t.end)
 	inner := elementBody{in: b.in, closes: []string{closes}, raw: true, name: b.name, end: t.end}
 	if inner.name == "" {
-		inner.name = "?" // it comes later
+		inner.name = "?" // the name comes later
 	}
 	if b.in.At(k) == '{' {
-		args, end, ok := b.in.arguments(k, inner.closes)
+		args, end, ok := readArguments(b.in, k, inner.closes)
 		if !ok {
 			return false
 		}
@@ -253,11 +252,11 @@ func (b *elementBody) group(t tag) bool {
 	}
 	closed := inner.read()
 	b.cut = inner.cut || !closed && b.in.End(b.in.Space(inner.end))
-	b.keys, b.kids, b.end = append(b.keys, inner.keys...), append(b.kids, inner.kids...), inner.end
+	b.keys, b.values, b.end = append(b.keys, inner.keys...), append(b.values, inner.values...), inner.end
 	return closed
 }
 
-// value reads a parameter's value, which begins at i.
+// value reads the value of a parameter, which begins at i.
 func (b *elementBody) value(t tag, key string, i int) bool {
 	closes := "</" + t.full + ">"
 	var text string
@@ -283,11 +282,11 @@ func (b *elementBody) value(t tag, key string, i int) bool {
 	if b.in.Has(end, closes) {
 		end += len(closes)
 	}
-	b.keys, b.kids, b.end = append(b.keys, key), append(b.kids, typed(t, unwrap(text))), end
+	b.keys, b.values, b.end = append(b.keys, key), append(b.values, typed(t, unwrap(text))), end
 	return true
 }
 
-// unwrap takes off the line ends that set a value apart from its tags.
+// unwrap removes the line ends between a value and its tags.
 func unwrap(text string) string {
 	for _, end := range []string{"\n", "\r\n"} {
 		if rest, ok := strings.CutPrefix(text, end); ok {
@@ -297,7 +296,7 @@ func unwrap(text string) string {
 	return text
 }
 
-// typed is a value of the type that its tag tells, if it does.
+// typed returns a value of the type that its tag names, if it names one.
 func typed(t tag, text string) *laxjson.Node {
 	kind := t.attr("type")
 	switch {
@@ -311,9 +310,10 @@ func typed(t tag, text string) *laxjson.Node {
 	return plain(text)
 }
 
-// plain is a value without a type: a number or a word of JSON, or else text.
+// plain returns a value without a type: a number or a literal of JSON, or else text.
 func plain(text string) *laxjson.Node {
-	if text != "" && strings.IndexByte("{[\"", text[0]) < 0 && text == strings.TrimSpace(text) && json.Valid([]byte(text)) {
+	literal := text != "" && strings.IndexByte("{[\"", text[0]) < 0 && text == strings.TrimSpace(text)
+	if literal && json.Valid([]byte(text)) {
 		return &laxjson.Node{Kind: 'w', Text: text}
 	}
 	return &laxjson.Node{Kind: '"', Text: text}

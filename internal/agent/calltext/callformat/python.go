@@ -1,4 +1,4 @@
-package calltext
+package callformat
 
 import (
 	"encoding/json"
@@ -8,13 +8,13 @@ import (
 	"callgate/llm"
 )
 
-// pythonList reads a list of Python calls: [f(a=1), g(b="x")].
-func (in *input) pythonList(i int, ends []string) ([]llm.ToolCall, int) {
+// readPythonList reads a list of Python calls: [f(a=1), g(b="x")].
+func readPythonList(in *Input, i int, ends []string) ([]llm.ToolCall, int) {
 	var calls []llm.ToolCall
 	for k := in.Space(i + 1); ; {
-		some, end := in.pythonCall(k, ends)
+		some, end := readPythonCall(in, k, ends)
 		if len(some) == 0 {
-			return calls, k // broken off after a comma, or no call at all
+			return calls, k // broken off after a comma, or no calls
 		}
 		calls = append(calls, some...)
 		switch k = in.Space(end); in.At(k) {
@@ -28,20 +28,21 @@ func (in *input) pythonList(i int, ends []string) ([]llm.ToolCall, int) {
 	}
 }
 
-// pythonCall reads one Python call. Its arguments have names, or are one object;
-// if they are anything else, they are kept as they came.
-func (in *input) pythonCall(i int, ends []string) ([]llm.ToolCall, int) {
+// readPythonCall reads one Python call. Its arguments have names, or are one object;
+// other arguments are kept as text.
+func readPythonCall(in *Input, i int, ends []string) ([]llm.ToolCall, int) {
 	open := in.Word(i)
 	name := in.name(in.S[i:open])
 	if name == "" || in.At(open) != '(' {
 		return nil, i
 	}
-	args, end, ok := in.keywords(open+1, ends)
+	args, end, ok := readKeywords(in, open+1, ends)
 	if ok {
 		return []llm.ToolCall{{Name: name, Args: args}}, end
 	}
 	if k := in.First(open, ends); k >= 0 {
-		return []llm.ToolCall{{Name: name, Args: laxjson.Quoted(strings.TrimRight(in.S[open+1:k], " \n)]"))}}, k
+		text := strings.TrimRight(in.S[open+1:k], " \n)]")
+		return []llm.ToolCall{{Name: name, Args: laxjson.Quoted(text)}}, k
 	}
 	if end >= len(in.S) {
 		return in.truncatedCall(name, in.S[open+1:]), len(in.S)
@@ -49,8 +50,8 @@ func (in *input) pythonCall(i int, ends []string) ([]llm.ToolCall, int) {
 	return nil, i
 }
 
-// keywords reads arguments up to the bracket that closes them.
-func (in *input) keywords(i int, ends []string) (json.RawMessage, int, bool) {
+// readKeywords reads arguments up to the closing bracket.
+func readKeywords(in *Input, i int, ends []string) (json.RawMessage, int, bool) {
 	args := &laxjson.Node{Kind: '{'}
 	r := &laxjson.Reader{In: &in.Text, Stops: ends, Round: true}
 	for k := in.Space(i); ; {
@@ -87,13 +88,28 @@ func (in *input) keywords(i int, ends []string) (json.RawMessage, int, bool) {
 	}
 }
 
-// wrappers are functions that models make up to call several tools at once.
+// wrappers are functions that models invent to call several tools at once.
 var wrappers = []string{
-	"run_parallel", "parallel_tool_use", "parallel_tools", "batch_tools", "execute_tools", "invoke_tools", "multi_tool_use.parallel",
+	"run_parallel", "parallel_tool_use", "parallel_tools", "batch_tools", "execute_tools", "invoke_tools",
+	"multi_tool_use.parallel",
 }
 
-// wrapped reads a made-up function around a list of calls.
-func (in *input) wrapped(i int) ([]llm.ToolCall, int) {
+// readWrapper reads an invented function around a list of calls.
+func readWrapper(in *Input, i int) ([]llm.ToolCall, int) {
+	first := in.At(i)
+	if first == 'f' && in.Has(i, "functools[") {
+		return readUnmarked(in, i+len("functools"))
+	}
+	for _, w := range wrappers {
+		if w[0] == first && in.Has(i, w) && in.At(i+len(w)) == '(' {
+			return readWrapped(in, i+len(w)+1)
+		}
+	}
+	return nil, i
+}
+
+// readWrapped reads the list of calls in a wrapper.
+func readWrapped(in *Input, i int) ([]llm.ToolCall, int) {
 	k := in.Space(i)
 	if e := in.Word(k); e > k { // calls=[…]
 		if k = in.Space(e); in.At(k) != '=' {
@@ -104,7 +120,7 @@ func (in *input) wrapped(i int) ([]llm.ToolCall, int) {
 	if c := in.At(k); c != '[' && c != '{' {
 		return nil, i
 	}
-	some, end := in.unmarked(k)
+	some, end := readUnmarked(in, k)
 	if len(some) == 0 {
 		return nil, i
 	}

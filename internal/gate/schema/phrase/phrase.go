@@ -1,8 +1,8 @@
-// Package phrase puts values, types and places into words for a model or a
-// person to read.
+// Package phrase describes values, types and paths in text for a model or a
+// person.
 //
-// The law: whatever comes, the words are short, on one line, valid UTF-8, and
-// the same every time.
+// The law: for any input the text is short, on one line, valid UTF-8, and the same
+// every time.
 package phrase
 
 import (
@@ -17,15 +17,15 @@ import (
 	"callgate/internal/gate/schema/walk"
 )
 
-// How long the pieces of an error may be: in bytes, but for MaxListed.
+// The limits of the parts of an error, in bytes except for MaxListed.
 const (
-	MaxGot    = 60  // a value
-	MaxWant   = 300 // what was wanted instead
-	MaxPath   = 160 // its place
+	MaxGot    = 60  // the value that came
+	MaxWant   = 300 // what was expected
+	MaxPath   = 160 // the path of the value
 	MaxListed = 10  // names or values in a list
 )
 
-// Truncate shortens text to about most bytes, and makes it one line of valid UTF-8.
+// Truncate shortens text to about most bytes and makes it one line of valid UTF-8.
 func Truncate(text string, most int) string {
 	cut := len(text) > most
 	if cut {
@@ -46,8 +46,8 @@ func Truncate(text string, most int) string {
 	return text
 }
 
-// Path writes a place as a reader would: edits[0].line. The document tells
-// an item's number from a property's name.
+// Path returns a path in readable form: edits[0].line. It looks into doc to tell
+// the index of an item from the name of a property.
 func Path(doc any, path []string) string {
 	var b strings.Builder
 	for _, token := range path {
@@ -71,7 +71,7 @@ func Path(doc any, path []string) string {
 	return Truncate(b.String(), MaxPath)
 }
 
-// Subject is the place as the subject of a sentence.
+// Subject returns a path as the subject of a sentence.
 func Subject(doc any, path []string) string {
 	if len(path) == 0 {
 		return "the arguments"
@@ -81,14 +81,16 @@ func Subject(doc any, path []string) string {
 
 func plainName(name string) bool {
 	for _, r := range name {
-		if r != '_' && r != '-' && r != '$' && !('0' <= r && r <= '9') && !('a' <= r && r <= 'z') && !('A' <= r && r <= 'Z') {
+		isPlain := r == '_' || r == '-' || r == '$' ||
+			'0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		if !isPlain {
 			return false
 		}
 	}
 	return name != ""
 }
 
-// TypeName is the JSON Schema type of a decoded value.
+// TypeName returns the JSON Schema type of a decoded value.
 func TypeName(value any) string {
 	switch value.(type) {
 	case nil:
@@ -106,7 +108,7 @@ func TypeName(value any) string {
 	}
 }
 
-// Types says which types are wanted.
+// Types describes the wanted types: an integer or null.
 func Types(types []string) string {
 	words := make([]string, len(types))
 	for i, t := range types {
@@ -136,7 +138,7 @@ func Or(words []string) string {
 	return strings.Join(words, "")
 }
 
-// Literal writes a value as JSON, clipped.
+// Literal returns a value as JSON, truncated.
 func Literal(value any) string {
 	if text, ok := value.(string); ok {
 		value = strings.ToValidUTF8(text[:min(len(text), 4*MaxGot)], "")
@@ -151,7 +153,7 @@ func Literal(value any) string {
 	return Truncate(string(text), MaxGot)
 }
 
-// Quote writes a value where a sentence tells what it was taken for.
+// Quote describes a value that was coerced.
 func Quote(value any) string {
 	if _, ok := value.(string); ok {
 		return Literal(value) + " (text)"
@@ -159,7 +161,7 @@ func Quote(value any) string {
 	return Actual(value)
 }
 
-// Actual says what came.
+// Actual describes a value that came.
 func Actual(value any) string {
 	switch value := value.(type) {
 	case string:
@@ -178,7 +180,7 @@ func Actual(value any) string {
 	}
 }
 
-// Count writes a number of things.
+// Count returns a number with its noun: 1 item, 2 items.
 func Count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -186,7 +188,7 @@ func Count(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// List joins the first few words and says how many were left out.
+// List joins up to most words and counts the rest.
 func List(words []string, most int) string {
 	if len(words) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
@@ -194,7 +196,7 @@ func List(words []string, most int) string {
 	return strings.Join(words, ", ")
 }
 
-// Enum lists the values that are allowed.
+// Enum lists the allowed values.
 func Enum(values []any) string {
 	var words []string
 	for _, v := range values {

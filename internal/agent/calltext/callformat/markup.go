@@ -1,4 +1,4 @@
-package calltext
+package callformat
 
 import (
 	"strings"
@@ -7,8 +7,8 @@ import (
 	"callgate/llm"
 )
 
-// tokens are the special tokens that open a list of calls, and the marks that
-// close it. A model may leave the closing mark out.
+// tokens maps the special tokens that open a list of calls to those that close it.
+// A model may omit the closing one.
 var tokens = map[string][]string{
 	"tool_call_start": {"<|tool_call_end|>"},                                   // LFM2
 	"tool_call":       {"<|/tool_call|>", "<|tool_call_end|>", "</tool_call>"}, // Granite, Phi
@@ -26,88 +26,53 @@ var containers = map[string]bool{
 	"function_call": true, "function_calls": true, "functioncall": true, "tool_uses": true,
 }
 
-// strayTokens are marks that close what was opened before, or never.
-var strayTokens = []string{
-	"</tool_call>", "</tool_calls>", "</function>", "</function_calls>", "</function_call>",
-	"<|call|>", "<|eom_id|>", "<|eot_id|>", "<|im_end|>", "<|eom|>", "<|eot|>", "<|end|>", "<|endoftext|>", "</s>",
-}
+// maxNesting limits markup inside markup.
+const maxNesting = 5
 
-// markup reads the calls that marked text at i asks for, and where it ends. No
-// calls, no markup.
-func (in *input) markup(i int) ([]llm.ToolCall, int) {
-	if in.depth++; in.depth > 5 {
-		in.depth--
+// ReadMarkup reads calls in a format with marks of its own: an element, a special
+// token, a bracketed token.
+func ReadMarkup(in *Input, i int) ([]llm.ToolCall, int) {
+	if in.Depth++; in.Depth > maxNesting {
+		in.Depth--
 		return nil, i
 	}
-	defer func() { in.depth-- }()
+	defer func() { in.Depth-- }()
 	var calls []llm.ToolCall
 	end := i
 	switch in.At(i) {
 	case '[':
-		calls, end = in.mistral(i)
+		calls, end = readMistral(in, i)
 	case ']':
-		calls, end = in.minimax(i)
+		calls, end = readMinimax(in, i)
 	case '<':
 		if next := in.At(i + 1); next == '|' || next == 0xEF {
-			calls, end = in.special(i)
+			calls, end = readSpecial(in, i)
 		}
 		if len(calls) == 0 {
-			calls, end = in.tagged(i)
+			calls, end = readTagged(in, i)
 		}
 	}
 	if len(calls) == 0 {
 		return nil, i
 	}
-	return calls, in.tidy(end)
+	return calls, in.skipStray(end)
 }
 
-// tidy is the end of the leftovers from i on.
-func (in *input) tidy(i int) int {
-	for k := i; k > 0; k = in.After(in.Space(i), strayTokens) {
-		i = k
-	}
-	return i
-}
-
-// token is the name of the special token at i, with plain bars and underscores,
-// and its end. It is "" if there is none.
-func (in *input) token(i int) (name string, end int) {
-	k := i + 1
-	if in.At(i) != '<' {
-		return "", i
-	}
-	if k = in.bar(k); k == 0 {
-		return "", i
-	}
-	for n := k; n < k+48; n++ {
-		if in.End(n) || in.S[n] == '<' || in.S[n] == '\n' || in.S[n] == '>' {
-			return "", i
-		}
-		if e := in.bar(n); e > 0 && in.At(e) == '>' {
-			return strings.ReplaceAll(in.S[k:n], "▁", "_"), e + 1
-		}
-	}
-	return "", i
-}
-
-// bar is the place behind a bar at i, plain or wide, or 0.
-func (in *input) bar(i int) int { return in.After(i, []string{"|", "｜"}) }
-
-// special reads what special tokens mark.
-func (in *input) special(i int) ([]llm.ToolCall, int) {
+// readSpecial reads calls that special tokens mark.
+func readSpecial(in *Input, i int) ([]llm.ToolCall, int) {
 	if in.Has(i, "<|tool_call>") { // Gemma
-		return in.items(i+len("<|tool_call>"), []string{"<tool_call|>"})
+		return readItems(in, i+len("<|tool_call>"), []string{"<tool_call|>"})
 	}
 	name, end := in.token(i)
 	switch name {
 	case "":
 		return nil, i
 	case "tool_calls_begin", "tool_calls_section_begin", "tool_call_begin":
-		return in.sections(i)
+		return readSections(in, i)
 	case "start", "channel":
-		return in.harmony(i)
+		return readHarmony(in, i)
 	case "open":
-		return in.opened(i)
+		return readKimi(in, i)
 	case "message_sep": // GigaChat
 		k := in.Space(end)
 		if !in.Has(k, "function call") {
@@ -116,7 +81,7 @@ func (in *input) special(i int) ([]llm.ToolCall, int) {
 		if k = in.Space(k + len("function call")); !in.Has(k, "<|role_sep|>") {
 			return nil, i
 		}
-		return in.items(k+len("<|role_sep|>"), nil)
+		return readItems(in, k+len("<|role_sep|>"), nil)
 	case "action_start":
 		if next, k := in.token(end); next == "plugin" || next == "interpreter" {
 			end = k
@@ -126,31 +91,31 @@ func (in *input) special(i int) ([]llm.ToolCall, int) {
 	if !ok {
 		return nil, i
 	}
-	return in.items(end, ends)
+	return readItems(in, end, ends)
 }
 
-// tagged reads an element that is a call, or holds some.
-func (in *input) tagged(i int) ([]llm.ToolCall, int) {
+// readTagged reads an element that is a call or contains calls.
+func readTagged(in *Input, i int) ([]llm.ToolCall, int) {
 	t, ok := in.tag(i)
 	if !ok || t.closing {
 		return nil, i
 	}
 	if elements[t.name] {
-		return in.element(t)
+		return readElement(in, t)
 	}
 	if !containers[t.name] || t.equals {
 		return nil, i
 	}
 	ends := []string{"</" + t.full + ">", "<" + t.full + "|>"}
-	if calls, end := in.items(t.end, ends); len(calls) > 0 {
+	if calls, end := readItems(in, t.end, ends); len(calls) > 0 {
 		return calls, end
 	}
-	return in.element(t) // one with a name and arguments inside
+	return readElement(in, t) // with a name and arguments inside
 }
 
-// items reads the calls from i on, one after the other, in whatever form, up to
-// the mark that ends them, if it is there.
-func (in *input) items(i int, ends []string) ([]llm.ToolCall, int) {
+// readItems reads the calls from i on, one after the other, in any format, up to the
+// mark that ends them, if there is one.
+func readItems(in *Input, i int, ends []string) ([]llm.ToolCall, int) {
 	var calls []llm.ToolCall
 	end := i
 	for {
@@ -163,7 +128,7 @@ func (in *input) items(i int, ends []string) ([]llm.ToolCall, int) {
 		if e := in.After(k, ends); e > 0 {
 			return calls, e
 		}
-		some, e := in.item(k, ends)
+		some, e := readItem(in, k, ends)
 		if len(some) == 0 {
 			return calls, end
 		}
@@ -171,51 +136,42 @@ func (in *input) items(i int, ends []string) ([]llm.ToolCall, int) {
 	}
 }
 
-func (in *input) item(i int, ends []string) ([]llm.ToolCall, int) {
+func readItem(in *Input, i int, ends []string) ([]llm.ToolCall, int) {
 	switch c := in.At(i); {
 	case c == '[':
 		if k := in.Space(i + 1); laxjson.IsLetter(in.At(k)) {
-			return in.pythonList(i, ends)
+			return readPythonList(in, i, ends)
 		}
 		fallthrough
 	case c == '{':
-		n, end, ok := in.read(i, ends)
+		n, end, ok := readValue(in, i, ends)
 		if !ok {
 			return nil, i
 		}
-		return in.calls(n, end, false), end
+		return callsIn(in, n, end, false), end
 	case c == '<':
 		if in.After(i, ends) > 0 {
 			return nil, i
 		}
-		return in.markup(i)
+		return ReadMarkup(in, i)
 	case c == '`':
 		k := in.unfence(i)
 		if k == i || in.At(k) == '`' {
 			return nil, i
 		}
-		some, end := in.item(k, append([]string{"```"}, ends...))
+		some, end := readItem(in, k, append([]string{"```"}, ends...))
 		if e := in.Space(end); in.Has(e, "```") {
 			end = e + 3
 		}
 		return some, end
 	case laxjson.IsLetter(c):
-		return in.named(i, ends)
+		return readNamed(in, i, ends)
 	}
 	return nil, i
 }
 
-// unfence is the place behind the line that opens a fence at i, or i.
-func (in *input) unfence(i int) int {
-	if !in.Has(i, "```") {
-		return i
-	}
-	k := in.Word(i + 3)
-	return in.Space(k)
-}
-
-// named reads a call that begins with the bare name of a tool.
-func (in *input) named(i int, ends []string) ([]llm.ToolCall, int) {
+// readNamed reads a call that begins with the bare name of a tool.
+func readNamed(in *Input, i int, ends []string) ([]llm.ToolCall, int) {
 	if in.Has(i, "call:") { // Gemma
 		i += len("call:")
 	}
@@ -225,7 +181,7 @@ func (in *input) named(i int, ends []string) ([]llm.ToolCall, int) {
 		return nil, i
 	}
 	if in.At(k) == '(' {
-		return in.pythonCall(i, ends)
+		return readPythonCall(in, i, ends)
 	}
 	k = in.Space(k)
 	for _, sep := range []string{"<tool_sep>", "<｜tool_sep｜>"} { // Hunyuan
@@ -235,19 +191,19 @@ func (in *input) named(i int, ends []string) ([]llm.ToolCall, int) {
 	}
 	switch {
 	case in.Has(k, "<arg_key>"):
-		return in.pairs(name, k, ends)
+		return readPairs(in, name, k, ends)
 	case in.After(k, ends) > 0:
 		return []llm.ToolCall{{Name: name, Args: []byte("{}")}}, k
 	}
-	args, end, ok := in.arguments(k, ends)
+	args, end, ok := readArguments(in, k, ends)
 	if !ok {
 		return nil, i
 	}
 	return []llm.ToolCall{{Name: name, Args: args}}, end
 }
 
-// pairs reads GLM's keys and values.
-func (in *input) pairs(name string, i int, ends []string) ([]llm.ToolCall, int) {
+// readPairs reads the arguments of GLM's format: keys and values in turn.
+func readPairs(in *Input, name string, i int, ends []string) ([]llm.ToolCall, int) {
 	args, end := &laxjson.Node{Kind: '{'}, i
 	for k := i; in.Has(k, "<arg_key>"); k = in.Space(end) {
 		k += len("<arg_key>")
