@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"callgate/internal/cli"
+	"callgate/internal/cli/command"
 	"callgate/tool"
 )
 
@@ -19,7 +20,7 @@ import (
 func inProcess(t *testing.T, state, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	code = cli.Run(t.Context(), cli.Host{
+	code = cli.Run(t.Context(), command.Host{
 		Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &err, Tools: demoTools(),
 		Getenv: func(name string) string { return map[string]string{"CALLGATE_STATE": state}[name] },
 	}, args)

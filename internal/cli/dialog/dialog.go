@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"callgate/internal/cli/render"
+	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -54,7 +55,7 @@ func (d *Dialog) Run(ctx context.Context, r protocol.Approval) (left bool, err e
 		dropTyped(int(f.Fd()))
 	}
 	d.lines = lines{in: bufio.NewReader(d.In), got: make(chan line, 1)}
-	d.draft = []byte(render.JSON(r.Call.Args) + "\n")
+	d.draft = []byte(text.JSON(r.Call.Args) + "\n")
 	for {
 		fmt.Fprint(d.Out, d.Style.Strong(choices), " ")
 		word, err := d.lines.next(ctx)
@@ -77,7 +78,7 @@ func (d *Dialog) Run(ctx context.Context, r protocol.Approval) (left bool, err e
 		if kind := tool.KindOf(err); kind != tool.Invalid && kind != tool.Failed {
 			return false, err
 		}
-		fmt.Fprintln(d.Out, d.Style.Bad(render.Safe(err.Error())))
+		fmt.Fprintln(d.Out, d.Style.Bad(text.Safe(err.Error())))
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -155,46 +154,4 @@ func records() []protocol.Record {
 	dropped.Principal, dropped.Tool, dropped.Name = nil, "", ""
 	dropped.Summary = &protocol.RecordPruned{FirstSeq: 1, LastSeq: 5}
 	return []protocol.Record{opened, asked, answered, begun, noted, end, allowed, doubted, dropped, resolved}
-}
-
-func TestSafe(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain ✓ text\n\tmore":    "plain ✓ text\n\tmore",
-		"\x1b[2Jgone":             `\u001b[2Jgone`,
-		"\x9b2J":                  `\x9b2J`,
-		"a\u009bb":                `a\u009bb`,
-		"user\u202egnp.exe":       `user\u202egnp.exe`,
-		"line\u2028sep\r\n":       `line\u2028sep\u000d` + "\n",
-		"tag\U000e0041":           `tag\U000e0041`,
-		string([]byte{0xff, 0}):   `\xff\u0000`,
-		"replacement � is a rune": "replacement � is a rune",
-	} {
-		if got := render.Safe(in); got != want {
-			t.Errorf("Safe(%q) is %q, want %q", in, got, want)
-		}
-	}
-}
-
-func FuzzSafe(f *testing.F) {
-	f.Add("\x1b[31m\x00\xff\u202e")
-	f.Fuzz(func(t *testing.T, text string) {
-		got := render.Safe(text)
-		if !utf8.ValidString(got) {
-			t.Errorf("Safe(%q) is not UTF-8", text)
-		}
-		if strings.ContainsFunc(got, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || 0x7f <= r && r <= 0x9f || r == '\u202e' }) {
-			t.Errorf("Safe(%q) is %q", text, got)
-		}
-	})
-}
-
-func TestSpan(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		-time.Second: "0 s", 900 * time.Microsecond: "900 µs", 42 * time.Millisecond: "42 ms", 1540 * time.Millisecond: "1.5 s", 12900 * time.Millisecond: "12 s", 90 * time.Second: "90 s",
-		3 * time.Minute: "3 min", 5 * time.Hour: "5 h", 72 * time.Hour: "3 days",
-	} {
-		if got := render.Duration(d); got != want {
-			t.Errorf("Span(%d) is %q, want %q", d, got, want)
-		}
-	}
 }

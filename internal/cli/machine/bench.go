@@ -1,0 +1,108 @@
+package machine
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"callgate/internal/cli/command"
+	"callgate/internal/search"
+	"callgate/internal/search/bench"
+	"callgate/internal/search/embed"
+	"callgate/internal/search/eval"
+	"callgate/tool"
+)
+
+// searchBench is bench search.
+type searchBench struct {
+	*command.Env
+	picture, model      string
+	markdown, languages bool
+}
+
+func newBench(e *command.Env) *cobra.Command {
+	b := &searchBench{Env: e}
+	c := e.Leaf(&cobra.Command{
+		Use: "search DIR ...", Short: "Try the search engine on datasets: keywords, meaning, and both",
+		Long: `A dataset is a folder with tools.jsonl {id, name, description, parameters},
+queries.jsonl {id, text, lang} and qrels.jsonl {query, tool, rel}: one JSON
+object on each line.`,
+		Example: "  callgate bench search my-dataset\n  callgate bench search --svg quality.svg --languages a b c",
+		Args:    cobra.MinimumNArgs(1),
+	}, b.run)
+	f := c.Flags()
+	f.StringVar(&b.picture, "svg", "", "also draw nDCG@10 into this file")
+	f.StringVar(&b.model, "model", "", "folder of a static model (default the one that is built in)")
+	f.BoolVar(&b.markdown, "markdown", false, "write the table as Markdown")
+	f.BoolVar(&b.languages, "languages", false, "a row for each language, of datasets that have several")
+	return e.Group(&cobra.Command{Use: "bench", Short: "Measure how well, and how fast, it works here"}, c)
+}
+
+func (b *searchBench) run(ctx context.Context, dirs []string) error {
+	reports, err := b.measure(ctx, dirs)
+	if err != nil {
+		return err
+	}
+	if b.languages {
+		reports = eval.ByLang(reports)
+	}
+	if b.picture != "" {
+		if err := draw(b.picture, reports); err != nil {
+			return err
+		}
+		b.Status("drawn into %s", b.picture)
+	}
+	switch {
+	case b.JSON:
+		return b.WriteJSON(reports)
+	case b.markdown:
+		return command.WriteError(eval.Markdown(b.Stdout, reports))
+	default:
+		return command.WriteError(eval.Table(b.Stdout, reports))
+	}
+}
+
+// measure runs every engine over every dataset.
+func (b *searchBench) measure(ctx context.Context, dirs []string) ([]eval.Named, error) {
+	open := embed.Builtin
+	if b.model != "" {
+		open = func() (*embed.Static, error) { return embed.Open(b.model) }
+	}
+	model, err := open()
+	if err != nil {
+		return nil, err
+	}
+	var reports []eval.Named
+	for _, dir := range dirs {
+		set, err := eval.Load(dir)
+		if err != nil {
+			return nil, err
+		}
+		engines, err := bench.Engines(ctx, set, search.Static{Model: model})
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range engines {
+			b.Status("%s: %s, %d queries over %d tools", set.Name, e.Name, len(set.Queries), len(set.Tools))
+			reports = append(reports, eval.Named{Set: set.Name, Engine: e.Name, Report: eval.Run(set, e.Search)})
+			if err := ctx.Err(); err != nil {
+				return nil, &tool.Error{Op: "cli", Kind: tool.Cancelled, Message: "cancelled", Err: err}
+			}
+		}
+	}
+	return reports, nil
+}
+
+func draw(path string, reports []eval.Named) error {
+	f, err := os.Create(path)
+	if err == nil {
+		err = errors.Join(eval.SVG(f, reports), f.Close())
+	}
+	if err != nil {
+		return &tool.Error{Op: "cli", Kind: tool.Failed, Err: err,
+			Message: "the picture cannot be drawn into " + tool.Truncate(path)}
+	}
+	return nil
+}
