@@ -65,13 +65,13 @@ func Run(ctx context.Context, h command.Host, args []string) int {
 
 func newRoot(e *command.Env) *cobra.Command {
 	root := e.Group(&cobra.Command{
-		Use: "callgate", Short: "The one door between language models and their tools",
+		Use: "callgate", Short: "A gate between language models and their tools",
 		Example: `  callgate init                                        write callgate.yaml here
-  callgate run -p "list the files here"                an agent does it
-  callgate tools list                                  what may be called
-  callgate search "supprimer un dossier"               by what is meant, in any language
+  callgate run -p "list the files here"                ask an agent
+  callgate tools list                                  the tools that may be called
+  callgate search "supprimer un dossier"               by meaning, in any language
   callgate tools call filesystem.read --path README.md
-  callgate log tail -f                                 watch what happens
+  callgate log tail -f                                 follow the journal
   callgate up                                          keep a kernel running`,
 		SilenceErrors: true, SilenceUsage: true, TraverseChildren: true,
 	}, slices.Concat(

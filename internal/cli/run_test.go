@@ -54,8 +54,8 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		{"approvals", "approve"}, {"approvals", "edit"}, {"approvals", "deny"}, {"log", "tail"}, {"log", "show"}, {"log", "verify"},
 		{"down"}, {"import"}, {"search"}, {"bench", "search"}, {"plan"}, {"surface"}, {"app", "check"}, {"app", "schema"}, {"app", "trust"}, {"mcp"}, {"mcp", "servers"}, {"mcp", "add"},
 		{"mcp", "remove"}, {"mcp", "trust"}, {"mcp", "refresh"}, {"mcp", "restart"}, {"mcp", "login"}, {"mcp", "logs"}, {"mcp", "resources"}, {"mcp", "prompts"},
-		{"run"}, {"sessions", "list"}, {"sessions", "show"}, {"sessions", "resume"}, {"sessions", "export"}, {"sessions", "cancel"}, {"sessions", "compact"}, {"sessions", "delete"}, {"app", "prompt"}, {"app", "plan"}, {"secret", "set"}, {"secret", "list"}, {"secret", "delete"},
-		{"log", "export"}, {"log", "retain"}, {"log", "doubt"}, {"locks"}, {"artifact"}, {"doctor"}, {"version"}, {"completion", "bash"},
+		{"run"}, {"sessions", "list"}, {"sessions", "show"}, {"sessions", "resume"}, {"sessions", "export"}, {"sessions", "cancel"}, {"sessions", "compact"}, {"sessions", "delete"}, {"app", "prompt"}, {"app", "plan"}, {"secrets", "set"}, {"secrets", "list"}, {"secrets", "delete"},
+		{"log", "export"}, {"log", "prune"}, {"log", "retain"}, {"log", "doubt"}, {"log", "doubts"}, {"log", "resolve"}, {"locks"}, {"artifacts", "get"}, {"artifact"}, {"doctor"}, {"version"}, {"completion", "bash"},
 	} {
 		state := filepath.Join(t.TempDir(), "s")
 		code, out, err := inProcess(t, state, "", append(args, "--help")...)

@@ -13,8 +13,8 @@ import (
 	"callgate/tool"
 )
 
-// Read reads the app file that was named, or the workspace's own. A file that
-// does not exist yet is empty.
+// Read reads the app file that was named, or the workspace's own. The text of a
+// file that does not exist yet is nil.
 func Read(e *command.Env) (path string, text []byte, err error) {
 	if path, err = e.AppPath(); err != nil {
 		return "", nil, err

@@ -17,8 +17,8 @@ func Commands(e *command.Env) []*cobra.Command {
 		c.ValidArgsFunction = command.CompleteFirst(pending(e))
 	}
 	group := &cobra.Command{
-		Use: "approvals", Short: "Answer the calls that wait for a human",
-		Example: "  An ID may be cut short, as long as it means one approval.",
+		Use: "approvals", Short: "Answer calls that wait for a human",
+		Example: "  callgate approvals list\n  callgate approvals approve a3kf        the first letters of an ID are enough",
 	}
 	return []*cobra.Command{e.Group(group, newList(e), show, approve, edit, deny)}
 }
@@ -46,10 +46,10 @@ type list struct {
 func newList(e *command.Env) *cobra.Command {
 	l := &list{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "list", Short: "List the calls that wait for a human",
+		Use: "list", Short: "List calls that wait for a human",
 		Example: "  callgate approvals list --all", Args: cobra.NoArgs,
 	}, l.run)
-	c.Flags().BoolVar(&l.all, "all", false, "the settled ones too")
+	c.Flags().BoolVar(&l.all, "all", false, "also those that were answered")
 	return c
 }
 
@@ -79,7 +79,7 @@ type show struct{ *command.Env }
 func newShow(e *command.Env) *cobra.Command {
 	s := &show{e}
 	return e.Leaf(&cobra.Command{
-		Use: "show ID", Short: "Show the exact call",
+		Use: "show ID", Short: "Show a call and why it waits",
 		Example: "  callgate approvals show a3kf", Args: cobra.ExactArgs(1),
 	}, s.run)
 }
@@ -106,10 +106,10 @@ type deny struct {
 func newDeny(e *command.Env) *cobra.Command {
 	d := &deny{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "deny ID", Short: "Refuse a call",
+		Use: "deny ID", Short: "Deny a call",
 		Example: "  callgate approvals deny a3kf --reason 'use the staging host'", Args: cobra.ExactArgs(1),
 	}, d.run)
-	c.Flags().StringVar(&d.reason, "reason", "", "why, for whoever asked")
+	c.Flags().StringVar(&d.reason, "reason", "", "the `REASON`, for the caller")
 	return c
 }
 

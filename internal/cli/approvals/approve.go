@@ -25,23 +25,23 @@ type approve struct {
 }
 
 func (a *approve) bind(c *cobra.Command) {
-	c.Flags().BoolVar(&a.always, "always", false, "and every call of this tool for the rest of the asking session")
-	c.Flags().BoolVar(&a.wait, "wait", false, "wait for the call to end, and show its result")
+	c.Flags().BoolVar(&a.always, "always", false, "also approve this tool for the rest of the caller's session")
+	c.Flags().BoolVar(&a.wait, "wait", false, "wait for the call to end, and print its result")
 }
 
 func newApprove(e *command.Env) *cobra.Command {
 	a := &approve{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "approve ID", Short: "Let a call run, as it is or with other arguments",
+		Use: "approve ID", Short: "Approve a call",
 		Example: `  callgate approvals approve a3kf
   callgate approvals approve a3kf --always          and every such call of that session
-  callgate approvals approve a3kf --args @mine.json with these arguments instead
-  callgate approvals approve a3kf --wait            and show the result`,
+  callgate approvals approve a3kf --args @mine.json with other arguments
+  callgate approvals approve a3kf --wait            and print the result`,
 		Args: cobra.ExactArgs(1),
 	}, a.run)
 	a.bind(c)
 	c.Flags().BoolVar(&a.edit, "edit", false, "edit the arguments first, in $VISUAL or $EDITOR")
-	c.Flags().StringVar(&a.args, "args", "", "approve with these arguments: '{…}', @file or -")
+	c.Flags().StringVar(&a.args, "args", "", "approve with these `ARGS` instead: '{…}', @file or -")
 	c.MarkFlagsMutuallyExclusive("edit", "args")
 	return c
 }
@@ -49,7 +49,7 @@ func newApprove(e *command.Env) *cobra.Command {
 func newEdit(e *command.Env) *cobra.Command {
 	a := &approve{Env: e, edit: true}
 	c := e.Leaf(&cobra.Command{
-		Use: "edit ID", Short: "Edit the arguments, then let the call run",
+		Use: "edit ID", Short: "Edit the arguments of a call, then approve it",
 		Example: "  EDITOR=nano callgate approvals edit a3kf", Args: cobra.ExactArgs(1),
 	}, a.run)
 	a.bind(c)

@@ -21,7 +21,7 @@ import (
 // Commands returns the commands init and app. The commands plan and prompt are
 // children of app that other packages have.
 func Commands(e *command.Env, plan, prompt *cobra.Command) []*cobra.Command {
-	group := &cobra.Command{Use: "app", Short: "Look at an app file, its agents and its modules"}
+	group := &cobra.Command{Use: "app", Short: "Check an app file, and look at its agents and modules"}
 	return []*cobra.Command{newInit(e), e.Group(group, newCheck(e), plan, prompt, newTrust(e), newSchema(e))}
 }
 
@@ -34,11 +34,11 @@ type initialize struct {
 func newInit(e *command.Env) *cobra.Command {
 	i := &initialize{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "init [FOLDER]", Short: "Write a callgate.yaml that says what agents may do in a folder",
+		Use: "init [DIR]", Short: "Write a callgate.yaml with the rules for agents in a folder",
 		Example: "  callgate init\n  callgate init ~/project",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
 	}, i.run)
-	c.Flags().BoolVar(&i.force, "force", false, "overwrite one that is there")
+	c.Flags().BoolVar(&i.force, "force", false, "overwrite an existing file")
 	return c
 }
 
@@ -63,7 +63,7 @@ func (i *initialize) run(_ context.Context, args []string) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return tool.Errorf(op, tool.Conflict, "%s is already there", path).WithHint("edit it, or overwrite it with --force")
+		return tool.Errorf(op, tool.Conflict, "%s already exists", path).WithHint("edit it, or overwrite it with --force")
 	case errors.Is(err, fs.ErrNotExist):
 		return tool.Errorf(op, tool.NotFound, "there is no folder %s", folder)
 	case err != nil:
@@ -74,7 +74,7 @@ func (i *initialize) run(_ context.Context, args []string) error {
 	_, err = fmt.Fprintf(i.Stdout, `wrote %s
 
 Next:
-  read it: it says what runs at once, what asks you first, and what is refused
+  read it: it says what runs at once, what asks you first, and what is denied
   callgate tools list                       what agents may call here
   callgate tools call filesystem.list       a first call
   callgate log tail                         what happened
@@ -89,7 +89,7 @@ type check struct{ *command.Env }
 func newCheck(e *command.Env) *cobra.Command {
 	c := &check{e}
 	return e.Leaf(&cobra.Command{
-		Use: "check [FILE]", Short: "Read an app file and tell every mistake in it",
+		Use: "check [FILE]", Short: "Check an app file for mistakes",
 		Example: "  callgate app check\n  callgate app check other.yaml",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
 	}, c.run)
@@ -106,7 +106,7 @@ func (c *check) run(ctx context.Context, args []string) error {
 		case s.AppFile == "":
 			c.Status("there is no callgate.yaml here; callgate init writes one")
 		default:
-			c.Status("%s is well: app %s", s.AppFile, s.App)
+			c.Status("%s is valid: app %s", s.AppFile, s.App)
 		}
 		return nil
 	})
@@ -122,23 +122,23 @@ func newTrust(e *command.Env) *cobra.Command {
 	t := &trust{Env: e}
 	c := e.Leaf(&cobra.Command{
 		Use:   "trust",
-		Short: "Look at what an app file does by itself (setup steps, an embeddings endpoint), and accept it or not",
+		Short: "Review and accept what an app file needs consent for",
 		Args:  cobra.NoArgs,
 	}, t.run)
-	c.Flags().BoolVar(&t.yes, "yes", false, "accept what is shown, without asking")
+	c.Flags().BoolVar(&t.yes, "yes", false, "accept without asking")
 	return c
 }
 
-// run shows what an app file does by itself, and asks the human to accept it.
+// run shows what an app file needs consent for, and asks the human to accept it.
 func (t *trust) run(ctx context.Context, _ []string) error {
 	options := command.SessionOptions{Human: true, Quiet: true}
 	return t.Session(ctx, options, func(_ *command.Kernel, s *client.Session) error {
 		if s.PendingConsent == "" {
-			t.Status("this app file does nothing by itself that is not accepted")
+			t.Status("this app file needs no consent that it does not have")
 			return nil
 		}
-		t.Status("This app file would by itself, each time a session opens:\n\n  %s\n", s.PendingConsent)
-		if ok, err := t.Confirm(t.yes, "Accept that it may?"); err != nil || !ok {
+		t.Status("This app file needs your consent to:\n\n  %s\n", s.PendingConsent)
+		if ok, err := t.Confirm(t.yes, "Accept?"); err != nil || !ok {
 			return err
 		}
 		err := s.Trust(ctx, protocol.AppConsent, protocol.Trust{Launch: s.PendingConsent, By: t.UserName()})

@@ -23,11 +23,11 @@ func newSchema(e *command.Env) *cobra.Command {
 	s := &schema{Env: e}
 	c := e.Leaf(&cobra.Command{
 		Use:     "schema MODULE | --file",
-		Short:   "Print the actions of a module with their parameters, or the JSON Schema of app files",
+		Short:   "Print the actions of a module, or the JSON Schema of app files",
 		Example: "  callgate app schema filesystem\n  callgate app schema --file > callgate.schema.json",
 		Args:    s.args,
 	}, s.run)
-	c.Flags().BoolVar(&s.file, "file", false, "the JSON Schema of app files, for editors")
+	c.Flags().BoolVar(&s.file, "file", false, "print the JSON Schema of app files, for editors")
 	return c
 }
 
@@ -36,7 +36,7 @@ func (s *schema) args(cmd *cobra.Command, args []string) error {
 	case s.file:
 		return cobra.NoArgs(cmd, args)
 	case len(args) == 0:
-		return errors.New("name a module, or say --file for the app file itself")
+		return errors.New("name a module, or use --file for app files")
 	default:
 		return cobra.ExactArgs(1)(cmd, args)
 	}

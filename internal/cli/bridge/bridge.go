@@ -21,8 +21,14 @@ import (
 func Commands(e *command.Env, children ...*cobra.Command) []*cobra.Command {
 	b := &bridge{Env: e}
 	group := e.Group(&cobra.Command{
-		Use: "mcp", Short: "Be the MCP server of a coding agent; add, trust and look at the servers behind",
-		Example: `  callgate mcp                                         what a client starts: MCP on standard input and output
+		Use: "mcp", Short: "Run as an MCP server, and manage upstream MCP servers",
+		Long: `Without arguments: speak MCP on standard input and output, or with --http over
+HTTP. This is the command that a coding agent starts. It connects the agent with
+the user's one kernel, which it starts in the background when none runs.
+
+The commands below manage the MCP servers behind the app.`,
+		Example: `  callgate mcp                                         what a client starts
+  callgate mcp --http 127.0.0.1:7331
   callgate mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
   callgate mcp servers
   callgate mcp trust files`,
@@ -58,18 +64,22 @@ type httpFlags struct {
 func (b *bridge) bind(c *cobra.Command) {
 	f, h := c.Flags(), &b.http
 	f.StringVar(&b.mode, "mode", "",
-		"how tools are shown: direct, compact_direct or discovery (default as the app says, else by the budget)")
-	f.BoolVar(&b.bareNames, "bare", false, "show what servers have by their own names, where only one has it")
-	f.BoolVar(&b.private, "private", false, "a kernel of its own, which ends with it, instead of the user's one kernel")
+		"the `MODE` of the tool list: direct, compact_direct or discovery "+
+			"(default as the app says, else by the budget)")
+	const bareNames = "show the tools of servers under the servers' own names, where no other tool has that name"
+	f.BoolVar(&b.bareNames, "bare-names", false, bareNames)
+	f.BoolVar(&b.bareNames, "bare", false, bareNames)
+	_ = f.MarkHidden("bare") // what the flag was called before
+	f.BoolVar(&b.private, "private", false, "use a kernel of its own, which ends with it, and not the user's one kernel")
 	f.StringVar(&h.address, "http", "",
-		"serve clients over streamable HTTP at this address, such as 127.0.0.1:7331, path /mcp")
+		"serve clients over streamable HTTP at `ADDRESS`, such as 127.0.0.1:7331, path /mcp")
 	f.StringVar(&h.token, "token", "",
-		"what clients over HTTP bring as a bearer token (default $CALLGATE_TOKEN, else one that is made up and said)")
-	f.BoolVar(&h.noAuth, "no-auth", false, "let in whoever reaches the address")
+		"the bearer `TOKEN` of clients over HTTP (default $CALLGATE_TOKEN, else a new one, which is printed)")
+	f.BoolVar(&h.noAuth, "no-auth", false, "with --http: ask for no token")
 	f.BoolVar(&h.forms, "forms", false,
-		"let clients over HTTP put approvals to their human; whoever has the token can then say yes")
-	f.StringSliceVar(&h.hosts, "host", nil, "names by which clients may call, beside this machine's own")
-	f.StringSliceVar(&h.origins, "origin", nil, "pages that may call from a browser, such as https://example.com")
+		"with --http: let clients answer approvals with a form; anybody with the token can then approve")
+	f.StringSliceVar(&h.hosts, "host", nil, "with --http: also accept these host `NAMES`, beside this machine's own")
+	f.StringSliceVar(&h.origins, "origin", nil, "with --http: accept browser pages of these `ORIGINS`, such as https://example.com")
 }
 
 // surface is how tools are shown, in the words that the kernel reads: a mode,
@@ -124,14 +134,14 @@ func (b *bridge) serveHTTP(ctx context.Context, c protocol.MCPClient, dial diale
 	l, err := net.Listen("tcp", h.address)
 	if err != nil {
 		return &tool.Error{Op: "cli", Kind: tool.Unavailable, Err: err,
-			Message: "nobody can be served at " + tool.Truncate(h.address)}
+			Message: "cannot listen at " + tool.Truncate(h.address)}
 	}
 	if h.token == "" {
 		h.token = b.Getenv("CALLGATE_TOKEN")
 	}
 	if h.token == "" && !h.noAuth {
 		h.token = rand.Text()
-		b.Status("clients bring this token: Authorization: Bearer %s", h.token)
+		b.Status("clients send this token: Authorization: Bearer %s", h.token)
 	}
 	b.Status("serving MCP at http://%s/mcp for %s", l.Addr(), c.Workspace)
 	return client.ServeMCP(ctx, l, protocol.MCPHTTPClient{

@@ -30,7 +30,8 @@ func (b *bridge) kernel(ctx context.Context) (dialer, func(), error) {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, nil, &tool.Error{Op: "cli", Kind: tool.Internal, Message: "this program does not know where it lies", Err: err}
+		return nil, nil, &tool.Error{Op: "cli", Kind: tool.Internal, Err: err,
+			Message: "this program cannot find its own file"}
 	}
 	spawn := func() error {
 		return daemon.Spawn(ctx, dir, self, "--state", dir.String(), "up", "--background", idleFor)
@@ -59,7 +60,7 @@ func (b *bridge) replaceOldKernel(ctx context.Context, dir statedir.Dir, spawn f
 	if err == nil && status.Version == version.Version || !status.Background {
 		return err
 	}
-	b.Status("callgate: the kernel in the background is version %s, this program %s: it is replaced",
+	b.Status("callgate: the kernel in the background has version %s, this program %s: it is replaced",
 		status.Version, version.Version)
 	if err := c.Stop(ctx); err != nil {
 		return err
@@ -80,7 +81,8 @@ func (b *bridge) privateKernel(ctx context.Context) (dialer, func(), error) {
 	if state == "" {
 		dir, err := os.MkdirTemp("", "callgate-private-")
 		if err != nil {
-			return nil, nil, &tool.Error{Op: "cli", Kind: tool.Failed, Message: "no folder can be made for a kernel of its own", Err: err}
+			return nil, nil, &tool.Error{Op: "cli", Kind: tool.Failed, Err: err,
+				Message: "no folder can be made for a private kernel"}
 		}
 		state, remove = dir, func() { _ = os.RemoveAll(dir) }
 	}
@@ -91,7 +93,7 @@ func (b *bridge) privateKernel(ctx context.Context) (dialer, func(), error) {
 	}
 	return client.Unix(d.Socket), func() { // one end of a unix socket can be closed alone
 		if err := d.Stop(); err != nil {
-			b.Status("callgate: the kernel did not end well: %v", err)
+			b.Status("callgate: the kernel failed to close: %v", err)
 		}
 		remove()
 	}, nil

@@ -14,7 +14,7 @@ import (
 	"callgate/internal/protocol"
 )
 
-// tableRows is how many tools a table names.
+// tableRows is the number of tools in a table.
 const tableRows = 20
 
 // bar is one line of the picture.
@@ -24,8 +24,8 @@ type bar struct {
 	shown  bool
 }
 
-// bars are what the three modes cost. The one in use is as long as what is
-// really shown; compact_direct counts as the calculation has it otherwise.
+// barsOf are what the three modes cost. The bar of the mode in use is what is
+// really shown; otherwise compact_direct counts as in the calculation.
 func barsOf(p *protocol.Surface) (list []bar, longest int) {
 	list = []bar{
 		{"direct", p.ToolTokens, p.Mode == "direct"},
@@ -42,8 +42,7 @@ func barsOf(p *protocol.Surface) (list []bar, longest int) {
 	return list, longest
 }
 
-// Table writes the surface for people: the decision, what each mode costs, and
-// the largest tools.
+// Table writes the decision, what each mode costs, and the largest tools.
 func Table(w io.Writer, p *protocol.Surface) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-10s %s\n", "mode", p.Mode)
@@ -55,12 +54,13 @@ func Table(w io.Writer, p *protocol.Surface) error {
 		fmt.Fprintf(&b, "%-10s %s\n", label(i == 0, "otherwise"), change)
 	}
 	for i, name := range p.Unmatched {
-		fmt.Fprintf(&b, "%-10s %s\n", label(i == 0, "not there"), name)
+		fmt.Fprintf(&b, "%-10s %s\n", label(i == 0, "not found"), name)
 	}
 	fmt.Fprintf(&b, "\n%-16s %9s  %s\n", "MODE", "TOKENS", "OF BUDGET")
 	list, _ := barsOf(p)
 	for _, one := range list {
-		fmt.Fprintf(&b, "%-16s %9d  %8d%%%s\n", one.name, one.tokens, one.tokens*100/max(1, p.Budget), label(one.shown, "  shown"))
+		percent := one.tokens * 100 / max(1, p.Budget)
+		fmt.Fprintf(&b, "%-16s %9d  %8d%%%s\n", one.name, one.tokens, percent, label(one.shown, "  shown"))
 	}
 	if len(p.PerTool) > 0 {
 		toolRows(&b, p.PerTool)
@@ -106,7 +106,7 @@ func ASCIIBars(w io.Writer, p *protocol.Surface, width int) error {
 	return drawBars(w, p, width, glyphs{full: "#", budget: "|", over: "|", shown: "<"})
 }
 
-// glyphs are what a picture is drawn with.
+// glyphs are the characters of a picture.
 type glyphs struct {
 	full   string
 	budget string // the budget's mark where no bar is
@@ -150,28 +150,31 @@ func drawBars(w io.Writer, p *protocol.Surface, width int, with glyphs) error {
 	return err
 }
 
-// SVG writes the same bars as a picture that needs nothing but itself.
+// SVG writes the same bars as a picture that refers to nothing else.
 func SVG(w io.Writer, p *protocol.Surface) error {
 	const left, room, top, step, tall = 130, 420, 44, 34, 22
 	list, longest := barsOf(p)
 	long := func(tokens int) int { return tokens * room / longest }
 	var b strings.Builder
+	printf := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
 	bottom := top + step*len(list)
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="660" height="%d" viewBox="0 0 660 %[1]d" role="img" aria-label="tokens of each mode against the budget" font-family="sans-serif" font-size="13">`+"\n", bottom+30)
-	fmt.Fprintf(&b, `<rect width="660" height="%d" fill="#ffffff"/>`+"\n", bottom+30)
-	fmt.Fprintf(&b, `<text x="16" y="26" font-weight="bold" fill="#1f2933">%s: %d tokens of a window of %d</text>`+"\n", p.Mode, p.ShownTokens, p.Window)
+	printf(`<svg xmlns="http://www.w3.org/2000/svg" width="660" height="%d" viewBox="0 0 660 %[1]d" role="img"`, bottom+30)
+	printf(` aria-label="tokens of each mode against the budget" font-family="sans-serif" font-size="13">` + "\n")
+	printf(`<rect width="660" height="%d" fill="#ffffff"/>`+"\n", bottom+30)
+	printf(`<text x="16" y="26" font-weight="bold" fill="#1f2933">%s: %d tokens of a window of %d</text>`+"\n",
+		p.Mode, p.ShownTokens, p.Window)
 	for i, one := range list {
-		y, colour := top+step*i, "#9fb3c8"
+		y, width, colour := top+step*i, max(1, long(one.tokens)), "#9fb3c8"
 		if one.shown {
 			colour = "#2b6cb0"
 		}
-		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end" fill="#1f2933">%s</text>`, left-8, y+tall-6, one.name)
-		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`, left, y, max(1, long(one.tokens)), tall, colour)
-		fmt.Fprintf(&b, `<text x="%d" y="%d" fill="#1f2933">%d</text>`+"\n", left+max(1, long(one.tokens))+6, y+tall-6, one.tokens)
+		printf(`<text x="%d" y="%d" text-anchor="end" fill="#1f2933">%s</text>`, left-8, y+tall-6, one.name)
+		printf(`<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`, left, y, width, tall, colour)
+		printf(`<text x="%d" y="%d" fill="#1f2933">%d</text>`+"\n", left+width+6, y+tall-6, one.tokens)
 	}
 	x := left + long(p.Budget)
-	fmt.Fprintf(&b, `<line x1="%d" y1="%d" x2="%[1]d" y2="%[3]d" stroke="#c53030" stroke-dasharray="4 3"/>`, x, top-6, bottom)
-	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="middle" fill="#c53030">budget %d</text>`+"\n</svg>\n", x, bottom+16, p.Budget)
+	printf(`<line x1="%d" y1="%d" x2="%[1]d" y2="%[3]d" stroke="#c53030" stroke-dasharray="4 3"/>`, x, top-6, bottom)
+	printf(`<text x="%d" y="%d" text-anchor="middle" fill="#c53030">budget %d</text>`+"\n</svg>\n", x, bottom+16, p.Budget)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -52,11 +52,11 @@ type Flags struct {
 
 // Bind adds the flags to a set. Their present values are the defaults.
 func (f *Flags) Bind(set *pflag.FlagSet) {
-	set.StringVar(&f.State, "state", f.State, "state directory (default $CALLGATE_STATE, or the user's own)")
-	set.StringVarP(&f.Workspace, "workspace", "C", f.Workspace, "folder to work in (default the current one)")
-	set.StringVar(&f.AppFile, "app", f.AppFile, "app file (default callgate.yaml in the workspace)")
-	set.BoolVar(&f.JSON, "json", f.JSON, "write JSON, failures included, to standard output")
-	set.BoolVar(&f.NoColor, "no-color", f.NoColor, "no colours (NO_COLOR does the same)")
+	set.StringVar(&f.State, "state", f.State, "the state directory, a `DIR` (default $CALLGATE_STATE, or the user's own)")
+	set.StringVarP(&f.Workspace, "workspace", "C", f.Workspace, "the workspace, a `DIR` (default the current one)")
+	set.StringVar(&f.AppFile, "app", f.AppFile, "the app `FILE` (default callgate.yaml in the workspace)")
+	set.BoolVar(&f.JSON, "json", f.JSON, "write JSON to standard output, also for failures")
+	set.BoolVar(&f.NoColor, "no-color", f.NoColor, "use no colours (NO_COLOR does the same)")
 }
 
 // Self is how a person calls this program again on the same state directory.

@@ -55,6 +55,10 @@ func (k *Kernel) close() error {
 // FindApproval returns the approval with an ID, or the only one whose ID begins
 // with it.
 func (k *Kernel) FindApproval(ctx context.Context, id string) (protocol.Approval, error) {
+	if id == "" {
+		return protocol.Approval{}, tool.Errorf("cli.find", tool.Invalid, "the ID is empty").
+			WithHint("callgate approvals list shows the IDs")
+	}
 	r, err := k.Approval(ctx, id)
 	if tool.KindOf(err) != tool.NotFound {
 		return r, err
@@ -75,7 +79,7 @@ func (k *Kernel) FindApproval(ctx context.Context, id string) (protocol.Approval
 		}
 		if len(found) > 1 {
 			e := tool.Errorf("cli.find", tool.Ambiguous, "%d approvals begin with %s", len(found), tool.Truncate(id)).
-				WithHint("write more of the id")
+				WithHint("write more of the ID")
 			for _, r := range found[:min(len(found), 10)] {
 				e.Similar = append(e.Similar, r.ID)
 			}
@@ -128,7 +132,7 @@ func (e *Env) finish(k *Kernel, err error) error {
 	if err != nil || closed == nil {
 		return err
 	}
-	e.Status("callgate: the kernel did not end well: %v", closed)
+	e.Status("callgate: the kernel failed to close: %v", closed)
 	return Exit(CodeOf(tool.KindOf(closed)))
 }
 

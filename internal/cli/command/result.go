@@ -36,7 +36,7 @@ func (o *Output) Result(r *tool.Result, example string) error {
 		o.Status("callgate: %s", r.Summary)
 	}
 	if r.ArtifactRef != "" {
-		o.Status("the whole of it: %s artifact %s", o.Self(), r.ArtifactRef)
+		o.Status("the full result: %s artifacts get %s", o.Self(), r.ArtifactRef)
 	}
 	return Exit(codeOfResult(r))
 }
@@ -53,7 +53,7 @@ func (o *Output) content(r *tool.Result) error {
 	_, toTerminal := Terminal(o.Stdout)
 	for _, c := range r.Content {
 		if c.Type != "text" {
-			o.Status("an image (%s, %d bytes) is left out; --json holds it", c.MIME, len(c.Data))
+			o.Status("an image (%s, %d bytes) is left out; --json has it", c.MIME, len(c.Data))
 			continue
 		}
 		words := c.Text
@@ -78,7 +78,7 @@ func pretty(data json.RawMessage) string {
 
 // HowToAnswer prints the commands that answer an approval.
 func (o *Output) HowToAnswer(id string) {
-	o.Status("  look      %s approvals show %s", o.Self(), id)
+	o.Status("  show      %s approvals show %s", o.Self(), id)
 	o.Status("  approve   %s approvals approve %s", o.Self(), id)
 	o.Status("  deny      %s approvals deny %s", o.Self(), id)
 }

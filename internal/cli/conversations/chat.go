@@ -14,12 +14,12 @@ import (
 	"callgate/tool"
 )
 
-const chatLong = `Talk to an agent of an app, on the whole terminal: its words as they come, its
-calls as they run, and the questions that a human must answer where they arise,
-with the real arguments, which can be edited. /help in it says the rest.
+const chatLong = `Talk to an agent of an app on the whole terminal: its answer as it comes, its
+calls as they run, and the approvals that it needs, with the real arguments,
+which can be edited. Type /help for the rest.
 
---plain is the line-based form, for screen readers and small terminals; it is
-what callgate run does at a terminal.`
+--plain goes line by line, for screen readers and small terminals, as callgate run
+does at a terminal.`
 
 // chat is chat.
 type chat struct {
@@ -35,13 +35,13 @@ func newChat(e *command.Env) *cobra.Command {
 		Use: "chat [APP.yaml]", Short: "Talk to an agent of an app", Long: chatLong,
 		Example: `  callgate chat
   callgate chat app.yaml --agent reviewer
-  callgate chat --resume t1a2b              go on with an earlier conversation
+  callgate chat --resume t1a2b              resume an earlier conversation
   callgate chat --plain                     line by line, for screen readers`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
 	}, c.run)
-	cmd.Flags().StringVar(&c.agent, "agent", "", "the agent to speak to (default the app's entry_agent)")
-	cmd.Flags().StringVar(&c.from, "resume", "", "the ID of an earlier conversation: callgate sessions list")
-	cmd.Flags().BoolVar(&c.plain, "plain", false, "line by line, without taking the screen")
+	cmd.Flags().StringVar(&c.agent, "agent", "", "the `AGENT` to talk to (default the app's entry_agent)")
+	cmd.Flags().StringVar(&c.from, "resume", "", "resume the conversation with this `ID`: see callgate sessions list")
+	cmd.Flags().BoolVar(&c.plain, "plain", false, "line by line, without using the whole screen")
 	return cmd
 }
 
@@ -79,8 +79,14 @@ func (c *chat) onScreen(ctx context.Context) error {
 	open := protocol.OpenSession{Workspace: workspace, AppFile: appFile, Agent: c.agent, Human: true}
 	var last string
 	err = c.WithKey(ctx, func(k *command.Kernel) error {
+		from := c.from
+		if from != "" {
+			if from, err = findID(ctx, k, from); err != nil {
+				return err
+			}
+		}
 		return tui.Run(ctx, tui.Options{
-			Kernel: k.Client, Resume: c.from, By: c.UserName(), Now: c.Now, ReadFile: readSmall,
+			Kernel: k.Client, Resume: from, By: c.UserName(), Now: c.Now, ReadFile: readSmall,
 			Open: func(ctx context.Context, resume string) (tui.OpenConversation, error) {
 				t, err := k.OpenConversation(ctx, protocol.OpenConversation{OpenSession: open, Resume: resume})
 				if err != nil {
@@ -91,7 +97,7 @@ func (c *chat) onScreen(ctx context.Context) error {
 		}, tui.Screen{In: c.Stdin, Out: c.Stdout, Environment: os.Environ(), NoColor: !c.Style(c.Stdout).Color})
 	})
 	if err == nil && last != "" {
-		c.Status("%s chat --resume %s goes on", c.Self(), last)
+		c.Status("continue with: %s chat --resume %s", c.Self(), last)
 	}
 	return err
 }
@@ -122,7 +128,7 @@ func readSmall(path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular() || info.Size() > maxSize:
-		return nil, tool.Errorf("cli.chat", tool.Invalid, "%s is no file to look at", path)
+		return nil, tool.Errorf("cli.chat", tool.Invalid, "%s is not a small text file", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -18,8 +18,15 @@ import (
 
 // Commands returns the commands run, chat and sessions.
 func Commands(e *command.Env) []*cobra.Command {
-	group := &cobra.Command{Use: "sessions", Short: "Conversations with agents"}
-	e.Group(group, newList(e), newShow(e), newResume(e), newExport(e), newCancel(e), newCompact(e), newDelete(e))
+	group := &cobra.Command{
+		Use: "sessions", Aliases: []string{"conversations"}, Short: "List, show and resume conversations with agents",
+		Example: "  callgate sessions list\n  callgate sessions resume t1a2b        the first letters of an ID are enough",
+	}
+	one := []*cobra.Command{newShow(e), newResume(e), newExport(e), newCancel(e), newCompact(e), newDelete(e)}
+	for _, c := range one {
+		c.ValidArgsFunction = command.CompleteFirst(completeID(e))
+	}
+	e.Group(group, append(one, newList(e))...)
 	return []*cobra.Command{newRun(e), newChat(e), group}
 }
 
@@ -45,6 +52,11 @@ func (o opener) with(
 		with = o.WithKey
 	}
 	return with(ctx, func(k *command.Kernel) error {
+		if resume != "" {
+			if resume, err = findID(ctx, k, resume); err != nil {
+				return err
+			}
+		}
 		c, err := k.OpenConversation(ctx, protocol.OpenConversation{
 			OpenSession: protocol.OpenSession{Workspace: workspace, AppFile: appFile, Agent: agent, Human: human},
 			Resume:      resume, WorkspaceNamed: o.Workspace != "",
@@ -69,26 +81,13 @@ type turns struct {
 	quiet  bool
 }
 
-// start runs the one turn that the command line or standard input asks for, or
-// at a terminal one turn after another.
-func (t turns) start(ctx context.Context, p *turnPrinter, c *client.Conversation) error {
-	prompt, one, err := t.initialPrompt()
-	if err != nil {
-		return err
-	}
-	if one {
-		return p.run(ctx, c.Send(ctx, prompt))
-	}
-	return t.interactive(ctx, p, c)
-}
-
 // resume finishes a turn that was interrupted, and goes on.
 func (t turns) resume(ctx context.Context, id string) error {
 	return t.with(ctx, "", id, func(k *command.Kernel, c *client.Conversation) error {
 		p := newTurnPrinter(t.Env, k, c, t.quiet)
 		p.head()
 		if c.Info.Turns > 0 && c.Info.Last == "" {
-			p.note("the last turn was broken off: it goes on")
+			p.note("the last turn was interrupted; it continues")
 			if err := p.run(ctx, c.Resume(ctx)); err != nil {
 				return err
 			}
@@ -96,7 +95,14 @@ func (t turns) resume(ctx context.Context, id string) error {
 				return nil
 			}
 		}
-		return t.start(ctx, p, c)
+		prompt, one, err := t.initialPrompt()
+		if err != nil {
+			return err
+		}
+		if one {
+			return p.run(ctx, c.Send(ctx, prompt))
+		}
+		return t.interactive(ctx, p, c)
 	})
 }
 

@@ -12,7 +12,8 @@ import (
 // markdown writes a conversation for people to keep.
 func markdown(h protocol.History) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s · agent %s · %s\n", cmp.Or(h.Title, h.ID), h.App, h.Agent, h.Created.Format("2006-01-02 15:04"))
+	created := h.Created.Format("2006-01-02 15:04")
+	fmt.Fprintf(&b, "# %s\n\n%s · agent %s · %s\n", cmp.Or(h.Title, h.ID), h.App, h.Agent, created)
 	for _, e := range h.Log {
 		switch e.Type {
 		case protocol.EventUser:

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/cli/command"
+	"callgate/internal/cli/text"
 	"callgate/internal/client"
 )
 
@@ -20,11 +21,11 @@ type prompt struct {
 func Prompt(e *command.Env) *cobra.Command {
 	p := &prompt{opener: opener{e}}
 	c := e.Leaf(&cobra.Command{
-		Use: "prompt [FILE]", Short: "Print exactly what an agent's model is told, with the tokens of each part",
+		Use: "prompt [FILE]", Short: "Print an agent's system prompt, with the tokens of each part",
 		Example: "  callgate app prompt app.yaml --agent reviewer",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
 	}, p.run)
-	c.Flags().StringVar(&p.agent, "agent", "", "the agent (default the app's entry_agent)")
+	c.Flags().StringVar(&p.agent, "agent", "", "the `AGENT` (default the app's entry_agent)")
 	return c
 }
 
@@ -50,8 +51,8 @@ func (p *prompt) run(ctx context.Context, args []string) error {
 		for _, section := range made.Sections {
 			fmt.Fprintf(p.Stderr, "%s\n", s.Faint(fmt.Sprintf("%7d tokens  %s", section.Tokens, section.Name)))
 		}
-		fmt.Fprintln(p.Stderr, s.Faint(fmt.Sprintf("%7d tokens  in all; beside it %d tools, about %d tokens (%s, %s)",
-			made.Tokens, len(made.Offered), made.Shown, c.Mode, toolsBy(c.Native))))
+		fmt.Fprintln(p.Stderr, s.Faint(fmt.Sprintf("%7d tokens  in all, and %s of about %d tokens (%s, %s)",
+			made.Tokens, text.Count(len(made.Offered), "tool"), made.Shown, c.Mode, toolsBy(c.Native))))
 		return nil
 	})
 }

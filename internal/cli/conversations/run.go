@@ -10,12 +10,13 @@ import (
 )
 
 const runLong = `Run an agent of an app: it reads what you ask for, calls tools through the
-door, and answers. Its words go to standard output, what it does to standard
+gate, and answers. The answer goes to standard output, what it does to standard
 error.
 
-With -p, or with words on standard input, it takes one turn. At a terminal
-without either it goes on asking for the next line until you end it (Ctrl-D).
-Ctrl-C stops what it is doing, and ends the command. The conversation is kept: callgate sessions.
+With -p, or with a prompt on standard input, it takes one turn. At a terminal
+without either it asks for the next line until you end it (Ctrl-D). Ctrl-C stops
+what it is doing, and ends the command. The conversation is kept: see callgate
+sessions.
 
 An app without agents, and one whose brain is "offline", is answered by the
 embedded stand-in, which is no language model: it finds a tool for your words,
@@ -37,9 +38,9 @@ func newRun(e *command.Env) *cobra.Command {
   callgate run app.yaml --json -p "…"        one event on each line`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
 	}, r.run)
-	c.Flags().StringVarP(&r.prompt, "prompt", "p", "", "what to ask for; one turn")
-	c.Flags().StringVar(&r.agent, "agent", "", "the agent to speak to (default the app's entry_agent)")
-	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "only the answer, nothing of what is done for it")
+	c.Flags().StringVarP(&r.prompt, "prompt", "p", "", "the `PROMPT` of one turn")
+	c.Flags().StringVar(&r.agent, "agent", "", "the `AGENT` to talk to (default the app's entry_agent)")
+	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "print only the answer")
 	return c
 }
 
@@ -47,9 +48,16 @@ func (r *run) run(ctx context.Context, args []string) error {
 	if len(args) == 1 {
 		r.AppFile = args[0]
 	}
+	prompt, one, err := r.initialPrompt() // before a conversation is opened in vain
+	if err != nil {
+		return err
+	}
 	return r.with(ctx, r.agent, "", func(k *command.Kernel, c *client.Conversation) error {
 		p := newTurnPrinter(r.Env, k, c, r.quiet)
 		p.head()
-		return r.start(ctx, p, c)
+		if one {
+			return p.run(ctx, c.Send(ctx, prompt))
+		}
+		return r.interactive(ctx, p, c)
 	})
 }

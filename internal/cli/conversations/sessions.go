@@ -10,6 +10,7 @@ import (
 	"callgate/internal/cli/command"
 	"callgate/internal/cli/text"
 	"callgate/internal/client"
+	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
@@ -22,9 +23,9 @@ type list struct {
 func newList(e *command.Env) *cobra.Command {
 	l := &list{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "list", Short: "List conversations, the one last touched first", Args: cobra.NoArgs,
+		Use: "list", Short: "List conversations, the last used first", Args: cobra.NoArgs,
 	}, l.run)
-	c.Flags().IntVarP(&l.limit, "limit", "n", 20, "at most so many; 0 for all")
+	c.Flags().IntVarP(&l.limit, "limit", "n", 20, "list at most `N`; 0 for all")
 	return c
 }
 
@@ -38,7 +39,7 @@ func (l *list) run(ctx context.Context, _ []string) error {
 			return l.WriteJSON(found)
 		}
 		if len(found) == 0 {
-			l.Status(`there are no conversations yet; callgate run -p "…" begins one`)
+			l.Status(`there are no conversations yet; callgate run -p "…" starts one`)
 			return nil
 		}
 		return l.Style(l.Stdout).Conversations(l.Stdout, found)
@@ -51,13 +52,13 @@ type show struct{ *command.Env }
 func newShow(e *command.Env) *cobra.Command {
 	s := &show{e}
 	return e.Leaf(&cobra.Command{
-		Use: "show ID", Short: "Show what was said and done in a conversation", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "Show a conversation", Args: cobra.ExactArgs(1),
 	}, s.run)
 }
 
 func (s *show) run(ctx context.Context, args []string) error {
 	return s.With(ctx, func(k *command.Kernel) error {
-		h, err := k.History(ctx, args[0])
+		h, err := history(ctx, k, args[0])
 		if err != nil {
 			return err
 		}
@@ -68,17 +69,26 @@ func (s *show) run(ctx context.Context, args []string) error {
 	})
 }
 
+// history reads the conversation that an ID, or the beginning of one, means.
+func history(ctx context.Context, k *command.Kernel, id string) (protocol.History, error) {
+	id, err := findID(ctx, k, id)
+	if err != nil {
+		return protocol.History{}, err
+	}
+	return k.History(ctx, id)
+}
+
 // resume is sessions resume.
 type resume struct{ turns }
 
 func newResume(e *command.Env) *cobra.Command {
 	r := &resume{turns{opener: opener{e}}}
 	c := e.Leaf(&cobra.Command{
-		Use: "resume ID", Short: "Take up a conversation where it was left",
+		Use: "resume ID", Short: "Resume a conversation",
 		Example: "  callgate sessions resume t1a2b -p \"and now the tests\"", Args: cobra.ExactArgs(1),
 	}, r.run)
-	c.Flags().StringVarP(&r.prompt, "prompt", "p", "", "what to ask for next")
-	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "only the answer")
+	c.Flags().StringVarP(&r.prompt, "prompt", "p", "", "the next `PROMPT`")
+	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "print only the answer")
 	return c
 }
 
@@ -94,15 +104,15 @@ func newExport(e *command.Env) *cobra.Command {
 	x := &export{Env: e}
 	c := e.Leaf(&cobra.Command{
 		Use: "export ID", Short: "Write a conversation to standard output",
-		Example: "  callgate sessions export t1a2b --format markdown > talk.md", Args: cobra.ExactArgs(1),
+		Example: "  callgate sessions export t1a2b --format markdown > conversation.md", Args: cobra.ExactArgs(1),
 	}, x.run)
-	c.Flags().StringVar(&x.format, "format", "jsonl", "jsonl (one event on each line), json, or markdown")
+	c.Flags().StringVar(&x.format, "format", "jsonl", "the `FORMAT`: jsonl (one event on each line), json, or markdown")
 	return c
 }
 
 func (x *export) run(ctx context.Context, args []string) error {
 	return x.With(ctx, func(k *command.Kernel) error {
-		h, err := k.History(ctx, args[0])
+		h, err := history(ctx, k, args[0])
 		if err != nil {
 			return err
 		}
@@ -137,15 +147,19 @@ type cancel struct{ *command.Env }
 func newCancel(e *command.Env) *cobra.Command {
 	c := &cancel{e}
 	return e.Leaf(&cobra.Command{
-		Use: "cancel ID", Short: "Stop the turn that is under way in a conversation", Args: cobra.ExactArgs(1),
+		Use: "cancel ID", Short: "Stop the running turn of a conversation", Args: cobra.ExactArgs(1),
 	}, c.run)
 }
 
 func (c *cancel) run(ctx context.Context, args []string) error {
 	return c.With(ctx, func(k *command.Kernel) error {
-		stopped, err := k.CancelTurn(ctx, args[0])
+		id, err := findID(ctx, k, args[0])
+		if err != nil {
+			return err
+		}
+		stopped, err := k.CancelTurn(ctx, id)
 		if err == nil && !stopped {
-			c.Status("no turn is under way there")
+			c.Status("no turn is running there")
 		}
 		return err
 	})
@@ -157,7 +171,7 @@ type compact struct{ opener }
 func newCompact(e *command.Env) *cobra.Command {
 	c := &compact{opener{e}}
 	return e.Leaf(&cobra.Command{
-		Use: "compact ID", Short: "Make a conversation shorter for its model; its log keeps everything",
+		Use: "compact ID", Short: "Shorten a conversation for its model; its history keeps everything",
 		Args: cobra.ExactArgs(1),
 	}, c.run)
 }
@@ -177,8 +191,8 @@ func (c *compact) run(ctx context.Context, args []string) error {
 		if done.Warning != "" {
 			c.Status("callgate: %s", done.Warning)
 		}
-		fmt.Fprintf(c.Stdout, "about %d tokens, from %d: %d messages now stand in a summary, %d results are shown in part\n",
-			done.After, done.Before, done.Dropped, len(done.Shortened))
+		fmt.Fprintf(c.Stdout, "shortened from about %d to about %d tokens: %s summarized, %s cut\n",
+			done.Before, done.After, text.Count(done.Dropped, "message"), text.Count(len(done.Shortened), "result"))
 		return nil
 	})
 }
@@ -189,10 +203,16 @@ type remove struct{ *command.Env }
 func newDelete(e *command.Env) *cobra.Command {
 	r := &remove{e}
 	return e.Leaf(&cobra.Command{
-		Use: "delete ID", Short: "Delete a conversation; the journal keeps what was done", Args: cobra.ExactArgs(1),
+		Use: "delete ID", Short: "Delete a conversation; the journal keeps its calls", Args: cobra.ExactArgs(1),
 	}, r.run)
 }
 
 func (r *remove) run(ctx context.Context, args []string) error {
-	return r.WithKey(ctx, func(k *command.Kernel) error { return k.DeleteConversation(ctx, args[0]) })
+	return r.WithKey(ctx, func(k *command.Kernel) error {
+		id, err := findID(ctx, k, args[0])
+		if err != nil {
+			return err
+		}
+		return k.DeleteConversation(ctx, id)
+	})
 }

@@ -49,7 +49,7 @@ func (p *turnPrinter) head() {
 	if c.Offline {
 		who = "the offline brain (no language model: it finds tools by your words)"
 	}
-	p.note("%s · %s · %d tools, %s · %s", c.Agent, who, c.Tools, c.Mode, c.ID)
+	p.note("%s · %s · %s, %s · %s", c.Agent, who, text.Count(c.Tools, "tool"), c.Mode, c.ID)
 }
 
 // note writes a line about what happens.
@@ -186,10 +186,10 @@ func (p *turnPrinter) ended(end *protocol.TurnEnd) {
 	switch end.Reason {
 	case protocol.EndDone:
 		if !p.answered {
-			p.Status("(the model said nothing)")
+			p.Status("(the model gave no answer)")
 		}
 	case protocol.EndCancelled:
-		p.Status("stopped; callgate sessions resume %s goes on", p.conversation.ID)
+		p.Status("stopped; continue with: callgate sessions resume %s", p.conversation.ID)
 	default:
 		p.Status("callgate: the turn ended early (%s): %s", end.Reason, end.Error)
 	}
@@ -197,7 +197,7 @@ func (p *turnPrinter) ended(end *protocol.TurnEnd) {
 		return
 	}
 	u := end.Info.Usage
-	line := fmt.Sprintf("%d calls · %d tokens in, %d out", end.Info.ToolCalls, u.Input, u.Output)
+	line := fmt.Sprintf("%s · %d tokens in, %d out", text.Count(end.Info.ToolCalls, "call"), u.Input, u.Output)
 	if u.Priced && u.Cost > 0 {
 		line += fmt.Sprintf(" · $%.4f", float64(u.Cost)/1e6)
 	}
@@ -220,7 +220,7 @@ func (p *turnPrinter) answer(ctx context.Context, r protocol.Approval) {
 	left, err := p.Dialog(ctx, p.kernel, r.ID).Run(open, r)
 	switch {
 	case left:
-		p.Status("left waiting; callgate approvals approve %s lets it go on", r.ID)
+		p.Status("left waiting; approve it with: callgate approvals approve %s", r.ID)
 	case err == nil || ctx.Err() != nil:
 	case open.Err() != nil:
 		p.Status("\nanswered elsewhere")

@@ -25,28 +25,29 @@ import (
 const long = `Reads the configurations of Claude Code and Desktop, Cursor, VS Code, Codex,
 opencode, Gemini CLI, Qwen Code, Crush and Copilot, project and user, or the
 files that are named (a server.json of the MCP registry too), and writes their
-servers into this folder's app file. Secrets that stand there in plain text are
-not copied: a reference takes their place, and what to set is said.`
+servers into the workspace's app file. Without --apply it also prints the entry to
+paste into each client. Secrets in plain text are not copied: a reference takes
+their place, and the notes say which secrets to set.`
 
 // Commands returns the command import.
 func Commands(e *command.Env) []*cobra.Command {
 	i := &imports{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "import [FILE ...]", Short: "Take over the MCP servers that your coding agents already have", Long: long,
-		Example: `  callgate import --dry-run        what is there
+		Use: "import [FILE ...]", Short: "Import MCP servers from coding agents", Long: long,
+		Example: `  callgate import --dry-run        show what is found
   callgate import                  write it into callgate.yaml
-  callgate import --apply          and put Callgate in its place, in the agents' own files
-  callgate import --undo           as it was`,
+  callgate import --apply          and replace it by Callgate in the agents' own files
+  callgate import --undo           restore all files`,
 		Args: cobra.ArbitraryArgs, ValidArgsFunction: command.CompleteFiles,
 	}, i.run)
 	f := c.Flags()
-	f.BoolVar(&i.dryRun, "dry-run", false, "only show what is there")
+	f.BoolVar(&i.dryRun, "dry-run", false, "only show what is found")
 	f.BoolVar(&i.apply, "apply", false,
-		"put one Callgate entry in the place of the servers, in the agents' own files; the old ones are kept")
-	f.BoolVar(&i.undo, "undo", false, "give the agents' files back as they were")
-	f.BoolVar(&i.force, "force", false, "with --undo: also files that have changed since")
-	f.BoolVar(&i.keepSecrets, "keep-secrets", false, "copy secrets as they stand")
-	f.StringSliceVar(&i.clients, "client", nil, "only of these clients: "+strings.Join(importer.Clients(), ", "))
+		"replace the servers by one Callgate entry in the agents' own files; the old files are kept")
+	f.BoolVar(&i.undo, "undo", false, "restore all files that imports changed")
+	f.BoolVar(&i.force, "force", false, "with --undo: also restore files that were changed since")
+	f.BoolVar(&i.keepSecrets, "keep-secrets", false, "copy secrets in plain text")
+	f.StringSliceVar(&i.clients, "client", nil, "only from these `CLIENTS`: "+strings.Join(importer.Clients(), ", "))
 	c.MarkFlagsMutuallyExclusive("dry-run", "apply", "undo")
 	return []*cobra.Command{c}
 }
@@ -109,7 +110,13 @@ func (i *imports) read(files []string) ([]importer.FoundServer, error) {
 	return importer.Merge(found), nil
 }
 
-// show writes the servers that were found.
+// The widest command and note that are shown; --json has all of them.
+const (
+	commandWidth = 60
+	noteWidth    = 100
+)
+
+// show writes the servers that were found, and below them the notes on each.
 func (i *imports) show(found []importer.FoundServer) error {
 	if len(found) == 0 {
 		return nil
@@ -121,14 +128,26 @@ func (i *imports) show(found []importer.FoundServer) error {
 			what = strings.Join(append([]string{f.Server.Command}, f.Server.Args...), " ")
 		}
 		if f.Disabled {
-			what = "(turned off) " + what
+			what = "(disabled) " + what
 		}
-		if len(f.Notes) > 0 {
-			what += "  — " + strings.Join(f.Notes, "; ")
+		rows[at] = []render.Cell{
+			render.Bold(f.Server.Name), render.Plain(f.Source.Client), render.Plain(text.Clip(what, commandWidth)),
 		}
-		rows[at] = []render.Cell{render.Bold(f.Server.Name), render.Plain(f.Source.Client), render.Plain(what)}
 	}
-	return i.Style(i.Stdout).Table(i.Stdout, []string{"NAME", "FROM", "WHAT"}, rows)
+	if err := i.Style(i.Stdout).Table(i.Stdout, []string{"NAME", "FROM", "WHAT"}, rows); err != nil {
+		return err
+	}
+	notes := ""
+	for _, f := range found {
+		for _, note := range f.Notes {
+			notes += text.Wrap(f.Server.Name+": "+note, noteWidth, "  ")
+		}
+	}
+	if notes == "" {
+		return nil
+	}
+	_, err := fmt.Fprint(i.Stdout, "\n", notes)
+	return err
 }
 
 // sources are the files to read.
@@ -163,8 +182,10 @@ func sourcesOf(found []importer.FoundServer) []importer.Source {
 
 // writeApp puts servers into the app file, all in one change. A server that is
 // there already stays as it is. It returns those that were skipped.
-func (i *imports) writeApp(ctx context.Context, found []importer.FoundServer) (skipped []importer.FoundServer, err error) {
-	path, text, err := appfile.Read(i.Env)
+func (i *imports) writeApp(
+	ctx context.Context, found []importer.FoundServer,
+) (skipped []importer.FoundServer, err error) {
+	path, before, err := appfile.Read(i.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -173,30 +194,31 @@ func (i *imports) writeApp(ctx context.Context, found []importer.FoundServer) (s
 		return nil, err
 	}
 	var names []string
+	next := before
 	for _, one := range found {
 		if one.Disabled {
 			skipped = append(skipped, one)
 			continue
 		}
-		next, err := edit.AddServer(text, one.Server, modules)
+		more, err := edit.AddServer(next, one.Server, modules)
 		switch {
 		case tool.KindOf(err) == tool.Conflict:
-			i.Status("callgate: %s is in the app file already, and stays as it is", one.Server.Name)
+			i.Status("callgate: %s is already in the app file, and stays as it is", one.Server.Name)
 		case err != nil:
-			i.Status("callgate: %s is not taken over: %v", one.Server.Name, err)
+			i.Status("callgate: %s is not imported: %v", one.Server.Name, err)
 			skipped = append(skipped, one)
 		default:
-			text = next
+			next = more
 			names = append(names, one.Server.Name)
 		}
 	}
 	if len(names) == 0 {
 		return skipped, nil
 	}
-	if err := appfile.Replace(path, text); err != nil {
+	if err := i.change(backup.Change{Path: path, Before: before, Next: next, Create: before == nil}); err != nil {
 		return nil, err
 	}
-	i.Status("wrote %s into %s; none runs before you accept it: callgate mcp trust NAME", strings.Join(names, ", "), path)
+	i.Status("added %s to %s; accept each before it runs: callgate mcp trust NAME", strings.Join(names, ", "), path)
 	return skipped, nil
 }
 
@@ -211,13 +233,9 @@ func (i *imports) replaceSources(sources []importer.Source, skipped []importer.F
 		i.printEntries(sources, entry)
 		return nil
 	}
-	dir, err := i.backupDir()
-	if err != nil {
-		return err
-	}
 	for _, s := range sources {
 		if at := slices.IndexFunc(skipped, func(f importer.FoundServer) bool { return f.Source == s }); at >= 0 {
-			i.Status("callgate: %s stays as it is, because %s is not taken over", s.Path, skipped[at].Name)
+			i.Status("callgate: %s stays as it is, because %s is not imported", s.Path, skipped[at].Name)
 			continue
 		}
 		change, err := importer.Replace(s, entry)
@@ -228,11 +246,10 @@ func (i *imports) replaceSources(sources []importer.Source, skipped []importer.F
 		if change.None() {
 			continue
 		}
-		kept, err := backup.Apply(change, dir)
-		if err != nil {
+		if err := i.change(change); err != nil {
 			return err
 		}
-		i.Status("%s now has Callgate alone; callgate import --undo gives it back (%s)", s.Path, kept.ID)
+		i.Status("%s now has only Callgate; callgate import --undo restores it", s.Path)
 	}
 	return nil
 }
@@ -246,6 +263,16 @@ func (i *imports) printEntries(sources []importer.Source, entry importer.Entry) 
 			i.Status("\n%s", importer.Snippet(s.Client, entry))
 		}
 	}
+}
+
+// change writes a file so that it can be restored.
+func (i *imports) change(c backup.Change) error {
+	dir, err := i.backupDir()
+	if err != nil {
+		return err
+	}
+	_, err = backup.Apply(c, dir)
+	return err
 }
 
 func (i *imports) backupDir() (string, error) {
@@ -264,18 +291,21 @@ func (i *imports) undoAll() error {
 		return err
 	}
 	if len(list) == 0 {
-		i.Status("nothing is to be undone")
+		i.Status("there is nothing to undo")
 	}
-	var failed error
+	code := 0
 	for _, b := range list {
 		if err := backup.Undo(b, i.force); err != nil {
 			i.Status("callgate: %v", err)
-			failed = err
+			code = command.CodeOf(tool.KindOf(err))
 			continue
 		}
 		if _, err := fmt.Fprintln(i.Stdout, text.Safe(b.Path)); err != nil {
 			return command.WriteError(err)
 		}
 	}
-	return failed
+	if code == command.CodeOf(tool.Conflict) {
+		i.Status("  to restore what was changed since, too: %s import --undo --force", i.Self())
+	}
+	return command.Exit(code)
 }

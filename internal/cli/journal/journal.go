@@ -13,17 +13,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/cli/command"
+	"callgate/internal/cli/text"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/journal"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
-// Commands returns the commands log, locks and artifact.
+// Commands returns the commands log, locks and artifacts.
 func Commands(e *command.Env) []*cobra.Command {
-	group := &cobra.Command{Use: "log", Short: "Read, prove and keep the journal"}
-	e.Group(group, newTail(e), newShow(e), newDoubt(e), newVerify(e), newExport(e), newPrune(e))
-	return []*cobra.Command{group, newLocks(e), newArtifact(e)}
+	group := &cobra.Command{Use: "log", Short: "Read, verify and prune the journal"}
+	e.Group(group, newTail(e), newShow(e), newDoubts(e), newResolve(e), newVerify(e), newExport(e),
+		newPrune(e, "prune"), newPrune(e, "retain"), newDoubt(e))
+	artifacts := &cobra.Command{Use: "artifacts", Short: "Read stored results"}
+	return []*cobra.Command{group, newLocks(e), e.Group(artifacts, newArtifact(e, "get")), newArtifact(e, "artifact")}
 }
 
 // show is log show.
@@ -32,7 +35,7 @@ type show struct{ *command.Env }
 func newShow(e *command.Env) *cobra.Command {
 	s := &show{e}
 	return e.Leaf(&cobra.Command{
-		Use: "show CALL|SEQ", Short: "Tell the whole story of a call",
+		Use: "show CALL|SEQ", Short: "Show all records of a call",
 		Example: "  callgate log show c1x9z\n  callgate log show 42", Args: cobra.ExactArgs(1),
 	}, s.run)
 }
@@ -60,7 +63,7 @@ func callRecords(ctx context.Context, k *command.Kernel, what string) ([]protoco
 			return nil, err
 		}
 		if len(records) == 0 {
-			return nil, tool.Errorf("cli.story", tool.NotFound, "the journal has no record %d", seq).
+			return nil, tool.Errorf("cli.showCall", tool.NotFound, "the journal has no record %d", seq).
 				WithHint("callgate log tail shows the newest")
 		}
 		if records[0].Call == "" {
@@ -75,8 +78,8 @@ func callRecords(ctx context.Context, k *command.Kernel, what string) ([]protoco
 	if r, err := k.FindApproval(ctx, what); err == nil {
 		return k.Journal(ctx, protocol.JournalQuery{Call: r.Call.ID})
 	}
-	return nil, tool.Errorf("cli.story", tool.NotFound, "the journal knows no call %s", tool.Truncate(what)).
-		WithHint("callgate log tail --json shows calls with their ids")
+	return nil, tool.Errorf("cli.showCall", tool.NotFound, "call %s is not in the journal", tool.Truncate(what)).
+		WithHint("callgate log tail --json shows calls with their IDs")
 }
 
 // verify is log verify.
@@ -85,7 +88,7 @@ type verify struct{ *command.Env }
 func newVerify(e *command.Env) *cobra.Command {
 	v := &verify{e}
 	return e.Leaf(&cobra.Command{
-		Use: "verify [EXPORT]", Short: "Prove that the journal is whole, or an export of it",
+		Use: "verify [EXPORT]", Short: "Verify the journal, or an export of it",
 		Example: "  callgate log verify\n  callgate log verify journal.jsonl",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
 	}, v.run)
@@ -139,12 +142,12 @@ type export struct {
 func newExport(e *command.Env) *cobra.Command {
 	x := &export{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "export", Short: "Write the journal as JSON lines that can be verified",
+		Use: "export", Short: "Write the journal as JSON lines, which log verify can check",
 		Example: "  callgate log export --output journal.jsonl", Args: cobra.NoArgs,
 	}, x.run)
-	c.Flags().StringVarP(&x.output, "output", "o", "", "file to write (default standard output)")
-	c.Flags().StringVar(&x.query.Call, "call", "", "only the records of this call")
-	c.Flags().Uint64Var(&x.query.After, "after", 0, "only records after this number")
+	c.Flags().StringVarP(&x.output, "output", "o", "", "the `FILE` to write (default standard output)")
+	c.Flags().StringVar(&x.query.Call, "call", "", "only the records of this `CALL`")
+	c.Flags().Uint64Var(&x.query.After, "after", 0, "only records after number `SEQ`")
 	return c
 }
 
@@ -154,19 +157,19 @@ func (x *export) run(ctx context.Context, _ []string) error {
 	})
 }
 
-// prune is log retain.
+// prune is log prune, and log retain as it was called before.
 type prune struct {
 	*command.Env
 	olderThan string
 }
 
-func newPrune(e *command.Env) *cobra.Command {
+func newPrune(e *command.Env, name string) *cobra.Command {
 	p := &prune{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "retain --older-than AGE", Short: "Remove old records, leaving a signed summary",
-		Example: "  callgate log retain --older-than 30d", Args: cobra.NoArgs,
+		Use: name + " --older-than AGE", Short: "Remove old records, and leave a signed summary",
+		Example: "  callgate log prune --older-than 30d", Args: cobra.NoArgs, Hidden: name == "retain",
 	}, p.run)
-	c.Flags().StringVar(&p.olderThan, "older-than", "", "age of what goes: 30d, 2w, 12h")
+	c.Flags().StringVar(&p.olderThan, "older-than", "", "the `AGE` of the records to remove: 30d, 2w, 12h")
 	_ = c.MarkFlagRequired("older-than")
 	return c
 }
@@ -184,16 +187,17 @@ func (p *prune) run(ctx context.Context, _ []string) error {
 		case p.JSON:
 			return p.WriteJSON(removed)
 		}
-		p.Status("removed %d records and %d artifacts", removed.Records, removed.Artifacts)
+		p.Status("removed %s and %s", text.Count(removed.Records, "record"), text.Count(removed.Artifacts, "artifact"))
 		return nil
 	})
 }
 
 // parseAge reads 30d, 2w, 12h or what time.ParseDuration reads.
-func parseAge(text string) (time.Duration, error) {
-	bad := tool.Errorf("cli.retain", tool.Invalid, "%q is not an age", tool.Truncate(text)).WithHint("write it as 30d, 2w or 12h")
+func parseAge(age string) (time.Duration, error) {
+	bad := tool.Errorf("cli.prune", tool.Invalid, "%q is not an age", tool.Truncate(age)).
+		WithHint("write it as 30d, 2w or 12h")
 	for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
-		if number, ok := strings.CutSuffix(text, suffix); ok {
+		if number, ok := strings.CutSuffix(age, suffix); ok {
 			n, err := strconv.ParseUint(number, 10, 32)
 			if err != nil || n > 36500 {
 				return 0, bad
@@ -201,7 +205,7 @@ func parseAge(text string) (time.Duration, error) {
 			return time.Duration(n) * unit, nil
 		}
 	}
-	d, err := time.ParseDuration(text)
+	d, err := time.ParseDuration(age)
 	if err != nil || d < 0 {
 		return 0, bad
 	}
@@ -213,7 +217,17 @@ type locks struct{ *command.Env }
 
 func newLocks(e *command.Env) *cobra.Command {
 	l := &locks{e}
-	return e.Leaf(&cobra.Command{Use: "locks", Short: "Show who holds what, and who waits behind whom", Args: cobra.NoArgs}, l.run)
+	return e.Leaf(&cobra.Command{
+		Use: "locks", Short: "Show held and waiting locks",
+		Long: `Show the locks that calls hold, and the calls that wait for them. The modes:
+
+  shared             it reads; others may read too
+  update             it writes, and others may read meanwhile
+  exclusive          it writes; nobody else may read or write
+  shared inside      it reads something inside this resource
+  exclusive inside   it writes something inside this resource`,
+		Args: cobra.NoArgs,
+	}, l.run)
 }
 
 func (l *locks) run(ctx context.Context, _ []string) error {
@@ -229,19 +243,20 @@ func (l *locks) run(ctx context.Context, _ []string) error {
 	})
 }
 
-// artifact is artifact.
+// artifact is artifacts get, and artifact as it was called before.
 type artifact struct {
 	*command.Env
 	output string
 }
 
-func newArtifact(e *command.Env) *cobra.Command {
+func newArtifact(e *command.Env, name string) *cobra.Command {
 	a := &artifact{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "artifact REF", Short: "Write what an artifact holds",
-		Example: "  callgate artifact sha256:1f… --output result.txt", Args: cobra.ExactArgs(1),
+		Use: name + " REF", Short: "Write an artifact to standard output or a file",
+		Example: "  callgate artifacts get sha256:1f… --output result.txt",
+		Args:    cobra.ExactArgs(1), Hidden: name == "artifact",
 	}, a.run)
-	c.Flags().StringVarP(&a.output, "output", "o", "", "file to write (default standard output)")
+	c.Flags().StringVarP(&a.output, "output", "o", "", "the `FILE` to write (default standard output)")
 	return c
 }
 

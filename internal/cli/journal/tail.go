@@ -35,10 +35,10 @@ func newTail(e *command.Env) *cobra.Command {
 		Example: "  callgate log tail -n 50\n  callgate log tail -f\n  callgate log tail --after 120 --json",
 		Args:    cobra.NoArgs,
 	}, t.run)
-	c.Flags().IntVarP(&t.count, "lines", "n", 20, "how many")
-	c.Flags().BoolVarP(&t.follow, "follow", "f", false, "go on with each new one, across restarts of the kernel")
-	c.Flags().BoolVar(&t.live, "live", false, "with -f: also what calls print while they run")
-	c.Flags().Uint64Var(&t.after, "after", 0, "all records after this number instead")
+	c.Flags().IntVarP(&t.count, "lines", "n", 20, "print `N` records")
+	c.Flags().BoolVarP(&t.follow, "follow", "f", false, "wait for new records, also after a restart of the kernel")
+	c.Flags().BoolVar(&t.live, "live", false, "with -f: also print the output of running calls")
+	c.Flags().Uint64Var(&t.after, "after", 0, "print all records after number `SEQ` instead")
 	return c
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/cli/command"
+	"callgate/internal/cli/text"
 	"callgate/internal/search"
 	"callgate/internal/search/bench"
 	"callgate/internal/search/embed"
@@ -25,7 +26,7 @@ type searchBench struct {
 func newBench(e *command.Env) *cobra.Command {
 	b := &searchBench{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "search DIR ...", Short: "Try the search engine on datasets: keywords, meaning, and both",
+		Use: "search DIR ...", Short: "Measure the search on datasets: by keywords, by meaning, and by both",
 		Long: `A dataset is a folder with tools.jsonl {id, name, description, parameters},
 queries.jsonl {id, text, lang} and qrels.jsonl {query, tool, rel}: one JSON
 object on each line.`,
@@ -33,11 +34,11 @@ object on each line.`,
 		Args:    cobra.MinimumNArgs(1),
 	}, b.run)
 	f := c.Flags()
-	f.StringVar(&b.picture, "svg", "", "also draw nDCG@10 into this file")
-	f.StringVar(&b.model, "model", "", "folder of a static model (default the one that is built in)")
+	f.StringVar(&b.picture, "svg", "", "also draw nDCG@10 into `FILE`")
+	f.StringVar(&b.model, "model", "", "use the static model in `DIR` (default the built-in one)")
 	f.BoolVar(&b.markdown, "markdown", false, "write the table as Markdown")
-	f.BoolVar(&b.languages, "languages", false, "a row for each language, of datasets that have several")
-	return e.Group(&cobra.Command{Use: "bench", Short: "Measure how well, and how fast, it works here"}, c)
+	f.BoolVar(&b.languages, "languages", false, "write a row for each language of a dataset")
+	return e.Group(&cobra.Command{Use: "bench", Short: "Measure how well Callgate works here"}, c)
 }
 
 func (b *searchBench) run(ctx context.Context, dirs []string) error {
@@ -85,7 +86,7 @@ func (b *searchBench) measure(ctx context.Context, dirs []string) ([]eval.Named,
 			return nil, err
 		}
 		for _, e := range engines {
-			b.Status("%s: %s, %d queries over %d tools", set.Name, e.Name, len(set.Queries), len(set.Tools))
+			b.Status("%s: %s, %d queries over %s", set.Name, e.Name, len(set.Queries), text.Count(len(set.Tools), "tool"))
 			reports = append(reports, eval.Named{Set: set.Name, Engine: e.Name, Report: eval.Run(set, e.Search)})
 			if err := ctx.Err(); err != nil {
 				return nil, &tool.Error{Op: "cli", Kind: tool.Cancelled, Message: "cancelled", Err: err}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/cli/command"
+	"callgate/internal/cli/text"
 	"callgate/internal/gate/schema"
 	"callgate/internal/source/executable"
 	"callgate/tool"
@@ -23,11 +24,11 @@ type build struct {
 func newBuild(e *command.Env) *cobra.Command {
 	b := &build{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "build [FOLDER]", Short: "Compile the tools of a folder and record what they are",
+		Use: "build [DIR]", Short: "Compile the tools of a folder and record their hashes",
 		Example: "  callgate build            # the folder tools/ of the workspace\n  callgate build ../team-tools",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
 	}, b.run)
-	c.Flags().BoolVar(&b.relaxed, "relaxed", false, "run build scripts even where this machine cannot put up every wall")
+	c.Flags().BoolVar(&b.relaxed, "relaxed", false, "run build scripts even where this machine has no full sandbox")
 	return c
 }
 
@@ -66,12 +67,12 @@ func (b *build) run(ctx context.Context, args []string) error {
 		for _, problem := range report.Problems {
 			b.Status("%s", problem)
 		}
-		return tool.Errorf("cli.build", tool.Failed, "nothing was recorded: %d problems", len(report.Problems)).
-			WithHint("mend them and build again")
+		return tool.Errorf("cli.build", tool.Failed, "nothing was recorded: %s", text.Count(len(report.Problems), "problem")).
+			WithHint("fix that and build again")
 	}
 	if !b.JSON {
-		b.Status("%d tools recorded in %s (%d compiled, %d from the cache)",
-			len(report.Tools), report.Lock, report.Built, report.Reused)
+		b.Status("recorded %s in %s (%d compiled, %d from the cache)",
+			text.Count(len(report.Tools), "tool"), report.Lock, report.Built, report.Reused)
 	}
 	return nil
 }

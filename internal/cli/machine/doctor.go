@@ -27,9 +27,9 @@ type diagnose struct{ *command.Env }
 func newDoctor(e *command.Env) *cobra.Command {
 	d := &diagnose{e}
 	return e.Leaf(&cobra.Command{
-		Use: "doctor", Short: "Say what is installed, what is missing and how to get it",
-		Long: "Look at this machine and at the state directory. The exit code is 0 unless\n" +
-			"something that Callgate needs is broken; what is optional is marked so.",
+		Use: "doctor", Short: "Check this machine: what is installed, what is missing, how to get it",
+		Long: "Check this machine and the state directory. The exit code is 0 unless something\n" +
+			"that Callgate needs is broken; what is optional is marked.",
 		Args: cobra.NoArgs,
 	}, d.run)
 }
@@ -71,7 +71,7 @@ func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir) []doctor.Check 
 	if conn, err := socket(ctx); err == nil {
 		_ = conn.Close()
 	} else if _, err := os.Stat(dir.Database()); errors.Is(err, fs.ErrNotExist) {
-		c.Found = "not running; a command that finds none is one for a while"
+		c.Found = "not running; commands run one of their own"
 		return []doctor.Check{c}
 	}
 	start := time.Now()
@@ -81,14 +81,15 @@ func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir) []doctor.Check 
 		if err != nil {
 			return err
 		}
-		c.Found = fmt.Sprintf("process %d, version %s, %d tools, %d sessions, up for %s",
-			status.PID, status.Version, status.Tools, status.Sessions, text.Duration(time.Since(status.Started)))
+		tools := text.Count(status.Tools, "tool")
+		c.Found = fmt.Sprintf("process %d, version %s, %s, %s, up for %s", status.PID, status.Version, tools,
+			text.Count(status.Sessions, "session"), text.Duration(time.Since(status.Started)))
 		if k.InProcess() {
-			c.Found = fmt.Sprintf("not running; it starts, in %s, with %d tools", text.Duration(time.Since(start)), status.Tools)
+			c.Found = fmt.Sprintf("not running; it starts, in %s, with %s", text.Duration(time.Since(start)), tools)
 		}
 		if len(status.Problems) > 0 {
 			c.State = doctor.Warning
-			c.Fix = fmt.Sprintf("%d sources could not bring their tools: %s", len(status.Problems), status.Problems[0])
+			c.Fix = fmt.Sprintf("%s without tools: %s", text.Count(len(status.Problems), "source"), status.Problems[0])
 		}
 		head = d.journal(ctx, k)
 		return nil
@@ -111,11 +112,11 @@ func (d *diagnose) journal(ctx context.Context, k *command.Kernel) doctor.Check 
 	records, err := k.Journal(ctx, protocol.JournalQuery{Newest: true, Limit: 1})
 	switch {
 	case err != nil:
-		c.State, c.Found, c.Fix = doctor.Broken, err.Error(), "callgate log verify says what is damaged"
+		c.State, c.Found, c.Fix = doctor.Broken, err.Error(), "callgate log verify shows what is damaged"
 	case len(records) == 0:
 		c.Found = "empty"
 	default:
-		c.Found = fmt.Sprintf("ends at record %d, %s ago; callgate log verify proves it whole",
+		c.Found = fmt.Sprintf("ends at record %d, %s ago; callgate log verify checks all of it",
 			records[0].Seq, text.Duration(d.Now().Sub(records[0].Time)))
 	}
 	return c
@@ -135,7 +136,7 @@ func (d *diagnose) show(report doctorReport) error {
 			fmt.Fprintf(d.Stdout, "    %-16s %s\n", "", s.Faint(text.Safe(c.Fix)))
 		}
 	}
-	verdict := "all that is needed is here"
+	verdict := "everything that is needed is here"
 	if !report.Healthy {
 		i := slices.IndexFunc(report.Checks, func(c doctor.Check) bool { return c.State == doctor.Broken })
 		verdict = s.Bad("broken: " + report.Checks[i].Name)

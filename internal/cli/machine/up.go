@@ -27,16 +27,16 @@ type up struct {
 func newUp(e *command.Env) *cobra.Command {
 	u := &up{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "up", Short: "Run a kernel until a signal ends it",
-		Long: `Run a kernel in the foreground. Every other command of this user is then its
+		Use: "up", Short: "Run the kernel in the foreground",
+		Long: `Run the kernel in the foreground. Every other command of this user is then its
 client, so that all of them share one set of locks, approvals and records.
 
-The first SIGINT or SIGTERM ends it once the calls that run have finished; a
-second one ends it at once.`,
+The first SIGINT or SIGTERM stops it after its running calls; a second one kills
+it.`,
 		Example: "  callgate up\n  callgate up --state /var/lib/callgate", Args: cobra.NoArgs,
 	}, u.run)
-	c.Flags().BoolVar(&u.attached, "attached", false, "end when standard input ends")
-	c.Flags().DurationVar(&u.idle, "background", 0, "for its clients: it ends when nobody needed it for so long")
+	c.Flags().BoolVar(&u.attached, "attached", false, "stop when standard input ends")
+	c.Flags().DurationVar(&u.idle, "background", 0, "run for clients, and stop after this `DURATION` without any")
 	_ = c.Flags().MarkHidden("attached")
 	return c
 }
@@ -95,7 +95,7 @@ func (u *up) announce(ctx context.Context, at upInfo, kernel *client.Client) err
 	}
 	s := u.Style(u.Stdout)
 	_, err := fmt.Fprintf(u.Stdout, "%s %s, process %d\n  state   %s\n  socket  %s\n%s\n",
-		s.Strong("callgate"), at.Version, at.PID, at.State, at.Socket, s.Faint("Ctrl-C ends it."))
+		s.Strong("callgate"), at.Version, at.PID, at.State, at.Socket, s.Faint("Ctrl-C stops it."))
 	if err != nil {
 		return command.WriteError(err)
 	}
@@ -116,9 +116,9 @@ func waitMessage(kernel *client.Client) string {
 	case 0:
 		return "stopping…"
 	case 1:
-		return "finishing 1 call… (a second signal ends it at once)"
+		return "finishing 1 call… (a second signal kills it)"
 	default:
-		return fmt.Sprintf("finishing %d calls… (a second signal ends them at once)", status.Calls)
+		return fmt.Sprintf("finishing %d calls… (a second signal kills them)", status.Calls)
 	}
 }
 
@@ -128,7 +128,8 @@ type down struct{ *command.Env }
 func newDown(e *command.Env) *cobra.Command {
 	d := &down{e}
 	return e.Leaf(&cobra.Command{
-		Use: "down", Short: "End the kernel in the background, once the calls that run have finished", Args: cobra.NoArgs,
+		Use: "down", Short: "Stop the background kernel",
+		Long: "Stop the kernel in the background after its running calls.", Args: cobra.NoArgs,
 	}, d.run)
 }
 
@@ -141,7 +142,7 @@ func (d *down) run(ctx context.Context, _ []string) error {
 	defer c.Close()
 	switch status, err := c.Status(ctx); {
 	case tool.KindOf(err) == tool.Unavailable:
-		d.Status("no kernel runs")
+		d.Status("no kernel is running")
 		return nil
 	case err != nil && !status.Background:
 		return err
@@ -149,6 +150,6 @@ func (d *down) run(ctx context.Context, _ []string) error {
 	if err := c.Stop(ctx); err != nil {
 		return err
 	}
-	d.Status("the kernel ends")
+	d.Status("the kernel is stopping")
 	return nil
 }

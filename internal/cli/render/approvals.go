@@ -80,7 +80,11 @@ func (s Style) Approval(w io.Writer, r protocol.Approval) error {
 func claims(list []tool.Claim) string {
 	parts := make([]string, len(list))
 	for i, c := range list {
-		parts[i] = fmt.Sprintf("%s (%s)", text.OneLine(c.Resource), c.Mode)
+		mode := modeName(c.Mode)
+		if c.Mode == tool.U {
+			mode += ", others may read"
+		}
+		parts[i] = fmt.Sprintf("%s (%s)", text.OneLine(c.Resource), mode)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -36,9 +36,10 @@ func ToolName(name string) string { return text.OneLine(strings.ReplaceAll(name,
 // Conversation writes what was said and done in a conversation.
 func (s Style) Conversation(w io.Writer, h protocol.History) error {
 	p := &page{Style: s}
-	p.printf("%s  %s/%s in %s\n", s.Strong(text.OneLine(h.ID)), text.OneLine(h.App), text.OneLine(h.Agent), text.OneLine(h.Workspace))
-	p.printf("%s\n", s.Faint(fmt.Sprintf("%d turns, tool_calls_count: %d, %d tokens in, %d out",
-		h.Turns, h.ToolCalls, h.Usage.Input, h.Usage.Output)))
+	p.printf("%s  %s/%s in %s\n", s.Strong(text.OneLine(h.ID)),
+		text.OneLine(h.App), text.OneLine(h.Agent), text.OneLine(h.Workspace))
+	p.printf("%s\n", s.Faint(fmt.Sprintf("%s, %s, %d tokens in, %d out",
+		text.Count(h.Turns, "turn"), text.Count(h.ToolCalls, "call"), h.Usage.Input, h.Usage.Output)))
 	for _, e := range h.Log {
 		p.historyEvent(e)
 	}
@@ -67,12 +68,12 @@ func (p *page) historyEvent(e protocol.HistoryEvent) {
 		p.printf("%s\n", p.Faint(mark+tool.TruncateTo(text.OneLine(e.Result.Summary), 200)))
 	case protocol.EventTurnEnded:
 		if e.End.Reason != protocol.EndDone {
-			p.printf("%s\n", p.Bad("the turn ended early: "+string(e.End.Reason)+" "+text.Safe(e.End.Error)))
+			p.printf("%s\n", p.Bad(fmt.Sprintf("the turn ended early (%s): %s", e.End.Reason, text.Safe(e.End.Error))))
 		}
 	case protocol.EventCompacted:
-		line := "what was said before now stands in a summary"
+		line := "a summary replaces the messages before this"
 		if e.Compaction.Summary == "" {
-			line = "long results are shown in part from here on"
+			line = "long results before this are cut"
 		}
 		p.printf("%s\n", p.Faint(line))
 	}

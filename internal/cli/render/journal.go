@@ -126,16 +126,16 @@ func answer(a *protocol.RecordAnswer) string {
 func resolution(r *protocol.RecordResolution) string {
 	switch {
 	case r.Retry != "":
-		return "made again as call " + r.Retry
+		return "retried as call " + r.Retry
 	case r.Happened:
-		return "it happened, says " + r.By
+		return "it happened, according to " + r.By
 	default:
-		return "it did not happen, says " + r.By
+		return "it did not happen, according to " + r.By
 	}
 }
 
 func opening(o *protocol.RecordOpening) string {
-	words := "the epoch before had grown old"
+	words := "a new epoch: the one before was old"
 	if o.Start {
 		words = "kernel " + o.Kernel + " started"
 	}
@@ -178,7 +178,7 @@ func (p *page) record(r protocol.Record) {
 	if ask := r.Ask; ask != nil {
 		p.fields(
 			field{"why", text.OneLine(ask.Reason)}, field{"touches", claims(ask.Claims)},
-			field{"approval", text.OneLine(ask.Approval)}, field{"mended", text.OneLine(strings.Join(ask.Coercions, "; "))},
+			field{"approval", text.OneLine(ask.Approval)}, field{"coerced", text.OneLine(strings.Join(ask.Coercions, "; "))},
 			field{"arguments in", text.OneLine(ask.ArgsRef)})
 		p.block("arguments", ask.Args)
 	}
@@ -191,7 +191,7 @@ func (p *page) record(r protocol.Record) {
 		p.fields(
 			field{"result", text.OneLine(e.Summary)}, field{"kind", text.OneLine(string(e.Error))},
 			field{"took", text.Duration(e.Took)}, field{"warnings", text.OneLine(strings.Join(e.Warnings, "; "))},
-			field{"kept in", text.OneLine(e.ResultRef)}, field{"whole in", text.OneLine(e.ArtifactRef)})
+			field{"result in", text.OneLine(e.ResultRef)}, field{"artifact", text.OneLine(e.ArtifactRef)})
 		p.result(e.Result)
 	}
 	if r.Kind == protocol.RecordKindDoubted || r.Ask == nil && r.Answer == nil && r.End == nil {
@@ -218,28 +218,29 @@ func (p *page) result(raw json.RawMessage) {
 // Report writes the result of verifying a journal.
 func (s Style) Report(w io.Writer, r protocol.VerifyReport) error {
 	p := &page{Style: s}
+	size := text.Count(r.Records, "record") + " in " + text.Count(r.Epochs, "epoch")
 	if r.OK() {
-		p.printf("%s  %d records in %d epochs", s.paint(good, "whole"), r.Records, r.Epochs)
+		p.printf("%s  %s", s.paint(good, "intact"), size)
 	} else {
-		p.printf("%s  %d records in %d epochs, %d problems", s.Bad("damaged"), r.Records, r.Epochs, len(r.Problems)+r.More)
+		p.printf("%s  %s, %s", s.Bad("damaged"), size, text.Count(len(r.Problems)+r.More, "problem"))
 	}
 	if r.Records > 0 {
 		p.printf(", %d to %d", r.First, r.Last)
 	}
 	p.WriteByte('\n')
-	more, dropped, gaps := "", "", ""
+	more, pruned, gaps := "", "", ""
 	if r.More > 0 {
 		more = fmt.Sprintf("%d more", r.More)
 	}
 	if r.Dropped > 0 {
-		dropped = fmt.Sprintf("%d records, signed for", r.Dropped)
+		pruned = text.Count(r.Dropped, "record") + ", with a signed summary"
 	}
 	if r.Gaps > 0 {
-		gaps = fmt.Sprintf("%d places where records were left out", r.Gaps)
+		gaps = text.Count(r.Gaps, "place") + " where records were left out"
 	}
 	for _, problem := range r.Problems {
 		p.printf("  %s\n", s.Bad(text.OneLine(problem.What)))
 	}
-	p.fields(field{"problems", more}, field{"dropped", dropped}, field{"gaps", gaps}, field{"head", text.OneLine(r.Head)})
+	p.fields(field{"problems", more}, field{"pruned", pruned}, field{"gaps", gaps}, field{"head", text.OneLine(r.Head)})
 	return p.writeTo(w)
 }

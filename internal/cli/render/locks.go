@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"callgate/internal/protocol"
+	"callgate/tool"
 )
 
 // Locks writes the locks that are held, and those that wait with the lock they
@@ -35,10 +36,10 @@ func heldRows(s Style, list []protocol.HeldLock) [][]Cell {
 	for i, h := range list {
 		note := ""
 		if h.Expired {
-			note = "being stopped: its time is up"
+			note = "being stopped: out of time"
 		}
 		rows[i] = []Cell{
-			Plain(h.Mode.String()), Plain(s.ago(h.Since)), Plain(h.Holder.Tool), Plain(h.Holder.Call),
+			Plain(modeName(h.Mode)), Plain(s.ago(h.Since)), Plain(h.Holder.Tool), Plain(h.Holder.Call),
 			Plain(fmt.Sprint(h.Holder.Principal)), Plain(strings.TrimSpace(h.Resource + "  " + note)),
 		}
 	}
@@ -50,12 +51,29 @@ func waitingRows(s Style, list []protocol.WaitingLock) [][]Cell {
 	for i, q := range list {
 		behind := fmt.Sprintf("%s %s", q.Behind.Holder.Call, q.Behind.Holder.Tool)
 		if q.Behind.Queued {
-			behind += " (waits too)"
+			behind += " (waiting)"
 		}
 		rows[i] = []Cell{
-			Plain(q.Mode.String()), Plain(s.ago(q.Since)), Plain(q.Holder.Tool), Plain(q.Holder.Call),
+			Plain(modeName(q.Mode)), Plain(s.ago(q.Since)), Plain(q.Holder.Tool), Plain(q.Holder.Call),
 			Plain(fmt.Sprint(q.Holder.Principal)), Plain(behind), Plain(q.Resource),
 		}
 	}
 	return rows
+}
+
+// modeName is a lock mode in words; callgate locks --help explains them.
+func modeName(m tool.Mode) string {
+	switch m {
+	case tool.IS:
+		return "shared inside"
+	case tool.IX:
+		return "exclusive inside"
+	case tool.S:
+		return "shared"
+	case tool.U:
+		return "update"
+	case tool.X:
+		return "exclusive"
+	}
+	return m.String()
 }

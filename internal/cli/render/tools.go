@@ -97,7 +97,8 @@ func (s Style) Usage(w io.Writer, t protocol.Tool, call string) error {
 		return err
 	}
 	p := &page{Style: s}
-	p.printf("%s\n\n%s\n  %s %s [flags]\n", text.OneLine(firstSentence(t.Description)), s.Strong("Usage"), call, text.OneLine(t.Name))
+	p.printf("%s\n\n%s\n  %s %s [flags]\n",
+		text.OneLine(firstSentence(t.Description)), s.Strong("Usage"), call, text.OneLine(t.Name))
 	p.parameters(params)
 	p.examples(t, params, call)
 	return p.writeTo(w)
@@ -124,7 +125,7 @@ func policyReason(reason string) string {
 
 func idempotence(yes bool) string {
 	if yes {
-		return ", and running twice is running once"
+		return ", and repeating it changes nothing"
 	}
 	return ""
 }

@@ -20,16 +20,16 @@ import (
 
 const op = "cli.secret"
 
-// Commands returns the command secret.
+// Commands returns the command secrets.
 func Commands(e *command.Env) []*cobra.Command {
 	set, remove := newSet(e), newDelete(e)
 	for _, c := range []*cobra.Command{set, remove} {
 		c.ValidArgsFunction = command.CompleteFirst(names(e))
 	}
 	group := &cobra.Command{
-		Use: "secret", Short: "Keep the secrets that tools and servers need",
-		Example: "  A tool or an app file names a secret, as in {{secret.hub_token}}; " +
-			"its value is put in when it is needed.",
+		Use: "secrets", Aliases: []string{"secret"}, Short: "Store the secrets that tools and servers need",
+		Long: `Store the values of secrets. An app file or a tool names a secret, as in
+{{secret.hub_token}}; its value is put in when it is needed.`,
 	}
 	return []*cobra.Command{e.Group(group, set, newList(e), remove)}
 }
@@ -61,19 +61,19 @@ func oneName(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// set is secret set.
+// set is secrets set.
 type set struct{ *command.Env }
 
 func newSet(e *command.Env) *cobra.Command {
 	s := &set{e}
 	return e.Leaf(&cobra.Command{
-		Use: "set NAME", Short: "Keep a value in the secret store",
-		Long: `Keep a value in the secret store. The value is read from standard input, or
-asked for at a terminal; it never stands on the command line, where others on
-this machine could read it. A running kernel has it at once.`,
-		Example: `  callgate secret set hub_token                 asks for it, and does not show it
-  callgate secret set hub_token < token.txt     a line end behind it is dropped
-  pass show hub | callgate secret set hub_token`,
+		Use: "set NAME", Short: "Store the value of a secret",
+		Long: `Store the value of a secret. The value is read from standard input, or asked for
+at a terminal; it never stands on the command line, where others on this machine
+could read it. A running kernel has it at once.`,
+		Example: `  callgate secrets set hub_token                 asks for it, and does not show it
+  callgate secrets set hub_token < token.txt     without the line end at its end
+  pass show hub | callgate secrets set hub_token`,
 		Args: oneName,
 	}, s.run)
 }
@@ -93,7 +93,7 @@ func (s *set) run(ctx context.Context, args []string) error {
 		}
 		s.Status("set %s", name)
 		if len(value) < protocol.MinScrubbed {
-			s.Status("callgate: it has fewer than %d bytes, so it is not taken out of what tools print", protocol.MinScrubbed)
+			s.Status("callgate: it has fewer than %d bytes, so it is not removed from the output of tools", protocol.MinScrubbed)
 		}
 		return nil
 	})
@@ -124,7 +124,7 @@ func (s *set) value(ctx context.Context, name string) ([]byte, error) {
 func readHidden(ctx context.Context, fd int) ([]byte, error) {
 	before, err := term.GetState(fd)
 	if err != nil {
-		return nil, &tool.Error{Op: op, Kind: tool.Failed, Message: "the terminal cannot be asked", Err: err}
+		return nil, &tool.Error{Op: op, Kind: tool.Failed, Message: "the terminal cannot be read", Err: err}
 	}
 	type line struct {
 		text []byte
@@ -147,14 +147,14 @@ func readHidden(ctx context.Context, fd int) ([]byte, error) {
 	}
 }
 
-// list is secret list.
+// list is secrets list.
 type list struct{ *command.Env }
 
 func newList(e *command.Env) *cobra.Command {
 	l := &list{e}
 	return e.Leaf(&cobra.Command{
-		Use: "list", Short: "List the secrets by name, where they are, and when they were set",
-		Example: "  callgate secret list --json", Args: cobra.NoArgs,
+		Use: "list", Short: "List secrets: their names, sources and dates, never their values",
+		Example: "  callgate secrets list --json", Args: cobra.NoArgs,
 	}, l.run)
 }
 
@@ -182,7 +182,7 @@ func (l *list) run(ctx context.Context, _ []string) error {
 	})
 }
 
-// remove is secret delete.
+// remove is secrets delete.
 type remove struct {
 	*command.Env
 	yes bool
@@ -191,16 +191,16 @@ type remove struct {
 func newDelete(e *command.Env) *cobra.Command {
 	r := &remove{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "delete NAME", Short: "Take a value out of the secret store",
-		Example: "  callgate secret delete hub_token --yes", Args: oneName,
+		Use: "delete NAME", Short: "Delete a secret",
+		Example: "  callgate secrets delete hub_token --yes", Args: oneName,
 	}, r.run)
-	c.Flags().BoolVar(&r.yes, "yes", false, "without asking")
+	c.Flags().BoolVar(&r.yes, "yes", false, "delete without asking")
 	return c
 }
 
 func (r *remove) run(ctx context.Context, args []string) error {
 	name := args[0]
-	question := fmt.Sprintf("Delete the secret %s? Its value cannot be had back.", text.Safe(name))
+	question := fmt.Sprintf("Delete the secret %s? Its value cannot be restored.", text.Safe(name))
 	if ok, err := r.Confirm(r.yes, question); err != nil || !ok {
 		return err
 	}

@@ -26,23 +26,23 @@ type add struct {
 func newAdd(e *command.Env) *cobra.Command {
 	a := &add{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "add NAME [-- COMMAND ARGS ...]", Short: "Put an MCP server into the app file, and look at it",
+		Use: "add NAME [-- COMMAND ARGS ...]", Short: "Add an MCP server to the app file, and accept it",
 		Example: `  callgate mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
   callgate mcp add hub --env TOKEN='{{secret.hub_token}}' -- hub-server
   callgate mcp add wiki --url https://example.com/mcp --header 'Authorization=Bearer {{secret.wiki}}'`,
 		Args: cobra.MinimumNArgs(1),
 	}, a.run)
 	f := c.Flags()
-	f.StringVar(&a.url, "url", "", "of a remote server")
-	f.StringVar(&a.transport, "transport", "", "of a remote server: http or sse (default: what it speaks)")
+	f.StringVar(&a.url, "url", "", "the `URL` of a remote server")
+	f.StringVar(&a.transport, "transport", "", "the `TRANSPORT` of a remote server: http or sse (default: what it speaks)")
 	f.StringVar(&a.protocol, "protocol", "",
-		"version of MCP to speak to it in, such as 2025-11-25 (default: the newest that it knows)")
-	f.StringVar(&a.dir, "dir", "", "folder to run it in")
-	f.StringArrayVar(&a.env, "env", nil, "NAME=VALUE for its environment; may be given several times")
-	f.StringArrayVar(&a.header, "header", nil, "NAME=VALUE for its requests; may be given several times")
-	f.StringSliceVar(&a.envAllow, "env-allow", nil, "variables of the kernel's environment that it is given")
-	f.BoolVar(&a.replace, "replace", false, "in the place of the server of this name")
-	f.BoolVar(&a.yes, "yes", false, "do not ask before it is run")
+		"the MCP `VERSION` to use, such as 2025-11-25 (default: the newest that it knows)")
+	f.StringVar(&a.dir, "dir", "", "run it in `DIR`")
+	f.StringArrayVar(&a.env, "env", nil, "`NAME=VALUE` for its environment; may be repeated")
+	f.StringArrayVar(&a.header, "header", nil, "`NAME=VALUE` for its requests; may be repeated")
+	f.StringSliceVar(&a.envAllow, "env-allow", nil, "give it these `VARIABLES` of the kernel's environment")
+	f.BoolVar(&a.replace, "replace", false, "replace the server of this name")
+	f.BoolVar(&a.yes, "yes", false, "accept its command without asking")
 	return c
 }
 
@@ -72,7 +72,7 @@ func (a *add) run(ctx context.Context, args []string) error {
 	if err := appfile.Replace(path, next); err != nil {
 		return err
 	}
-	a.Status("wrote %s into %s", s.Name, path)
+	a.Status("added %s to %s", s.Name, path)
 	a.AppFile = path
 	return (&trust{Env: a.Env, yes: a.yes}).run(ctx, args[:1])
 }
@@ -119,7 +119,7 @@ type remove struct{ *command.Env }
 func newRemove(e *command.Env) *cobra.Command {
 	r := &remove{e}
 	return e.Leaf(&cobra.Command{
-		Use: "remove NAME", Short: "Take an MCP server out of the app file",
+		Use: "remove NAME", Short: "Remove an MCP server from the app file",
 		Example: "  callgate mcp remove files", Args: cobra.ExactArgs(1),
 	}, r.run)
 }
@@ -136,6 +136,6 @@ func (r *remove) run(_ context.Context, args []string) error {
 	if err := appfile.Replace(path, next); err != nil {
 		return err
 	}
-	r.Status("took %s out of %s", args[0], path)
+	r.Status("removed %s from %s", args[0], path)
 	return nil
 }

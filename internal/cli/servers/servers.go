@@ -22,12 +22,12 @@ func Commands(e *command.Env) []*cobra.Command {
 	one := oneServer{e}
 	all := []*cobra.Command{
 		newList(e), newAdd(e), newRemove(e), newTrust(e),
-		one.command("refresh NAME", "Start a server, and ask it for its tools", one.refresh),
-		one.command("restart NAME", "Stop a server and start it again", one.restart),
-		one.command("login NAME", "Log in to a remote server, in your browser", one.login),
+		one.command("refresh NAME", "Start a server and read its tools", one.refresh),
+		one.command("restart NAME", "Restart a server", one.restart),
+		one.command("login NAME", "Log in to a remote server in your browser", one.login),
 		newLogs(e),
-		newItems(e, "resources", "List a server's resources, or read one by its URI"),
-		newItems(e, "prompts", "List a server's prompts, or get one by its name"),
+		newItems(e, "resources", "resources NAME [URI]", "List a server's resources, or read one"),
+		newItems(e, "prompts", "prompts NAME [PROMPT [KEY=VALUE ...]]", "List a server's prompts, or fill one in"),
 	}
 	for _, c := range all {
 		if strings.Contains(c.Use, "NAME") && c.Name() != "add" {
@@ -40,7 +40,9 @@ func Commands(e *command.Env) []*cobra.Command {
 // quietly opens a session without printing the app's warnings: many are about
 // the very servers that the command is about.
 func quietly(ctx context.Context, e *command.Env, do func(*client.Session) error) error {
-	return e.Session(ctx, command.SessionOptions{Quiet: true}, func(_ *command.Kernel, s *client.Session) error { return do(s) })
+	return e.Session(ctx, command.SessionOptions{Quiet: true}, func(_ *command.Kernel, s *client.Session) error {
+		return do(s)
+	})
 }
 
 // names completes the names of servers.
@@ -63,7 +65,7 @@ type list struct{ *command.Env }
 func newList(e *command.Env) *cobra.Command {
 	l := &list{e}
 	return e.Leaf(&cobra.Command{
-		Use: "servers", Short: "Show the MCP servers behind this folder's app", Args: cobra.NoArgs,
+		Use: "servers", Short: "List the app's MCP servers", Args: cobra.NoArgs,
 	}, l.run)
 }
 
@@ -76,7 +78,7 @@ func (l *list) run(ctx context.Context, _ []string) error {
 		case l.JSON:
 			return l.WriteJSON(found)
 		case len(found) == 0:
-			l.Status("this app has no MCP servers; callgate mcp add puts one into its file")
+			l.Status("this app has no MCP servers; callgate mcp add adds one")
 			return nil
 		}
 		return command.WriteError(l.Style(l.Stdout).Servers(l.Stdout, found))
@@ -87,7 +89,8 @@ func (l *list) run(ctx context.Context, _ []string) error {
 type oneServer struct{ *command.Env }
 
 func (o oneServer) command(use, short string, run func(context.Context, *client.Session, string) error) *cobra.Command {
-	return o.Leaf(&cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1)}, func(ctx context.Context, args []string) error {
+	c := &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1)}
+	return o.Leaf(c, func(ctx context.Context, args []string) error {
 		return quietly(ctx, o.Env, func(s *client.Session) error { return run(ctx, s, args[0]) })
 	})
 }
@@ -100,7 +103,7 @@ func (o oneServer) refresh(ctx context.Context, s *client.Session, name string) 
 	if o.JSON {
 		return o.WriteJSON(st)
 	}
-	_, err = fmt.Fprintf(o.Stdout, "%s: %d tools\n", text.Safe(st.Name), st.Tools)
+	_, err = fmt.Fprintf(o.Stdout, "%s: %s\n", text.Safe(st.Name), text.Count(st.Tools, "tool"))
 	return command.WriteError(err)
 }
 
@@ -134,9 +137,9 @@ type logs struct {
 func newLogs(e *command.Env) *cobra.Command {
 	l := &logs{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "logs NAME", Short: "Show what a server wrote on its standard error", Args: cobra.ExactArgs(1),
+		Use: "logs NAME", Short: "Show a server's standard error", Args: cobra.ExactArgs(1),
 	}, l.run)
-	c.Flags().IntVarP(&l.lines, "lines", "n", 200, "how many of the last lines")
+	c.Flags().IntVarP(&l.lines, "lines", "n", 200, "print the last `N` lines")
 	return c
 }
 
@@ -165,10 +168,10 @@ type items struct {
 	kind string
 }
 
-func newItems(e *command.Env, kind, short string) *cobra.Command {
+func newItems(e *command.Env, kind, use, short string) *cobra.Command {
 	i := &items{e, kind}
 	return e.Leaf(&cobra.Command{
-		Use: kind + " NAME [WHICH [KEY=VALUE ...]]", Short: short, Args: cobra.MinimumNArgs(1),
+		Use: use, Short: short, Args: cobra.MinimumNArgs(1),
 	}, i.run)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"callgate/internal/cli/command"
+	"callgate/internal/cli/text"
 	"callgate/internal/client"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -24,15 +25,15 @@ func newTrust(e *command.Env) *cobra.Command {
 	t := &trust{Env: e}
 	c := e.Leaf(&cobra.Command{
 		Use:   "trust NAME",
-		Short: "Look at what a server would run, and at its tools that are held back; accept them or not",
+		Short: "Review and accept a server's command, and its tools that are held back",
 		Example: `  callgate mcp trust files                 show, and ask
   callgate mcp trust files --yes           accept what is shown
   callgate mcp trust files --only read --reject`,
 		Args: cobra.ExactArgs(1),
 	}, t.run)
-	c.Flags().BoolVar(&t.yes, "yes", false, "accept all that is shown, without asking")
-	c.Flags().BoolVar(&t.reject, "reject", false, "refuse the tools that are shown, without asking")
-	c.Flags().StringSliceVar(&t.only, "only", nil, "only these tools")
+	c.Flags().BoolVar(&t.yes, "yes", false, "accept everything without asking")
+	c.Flags().BoolVar(&t.reject, "reject", false, "reject the tools that are held back, without asking")
+	c.Flags().StringSliceVar(&t.only, "only", nil, "only these `TOOLS`")
 	c.MarkFlagsMutuallyExclusive("yes", "reject")
 	return c
 }
@@ -49,11 +50,11 @@ func (t *trust) run(ctx context.Context, args []string) error {
 		}
 		if !server.Accepted {
 			if t.reject {
-				t.Status("%s was never accepted; nothing is to be refused", name)
+				t.Status("%s was never accepted, so there is nothing to reject", name)
 				return nil
 			}
 			t.Status("The MCP server %s would run:\n\n  %s\n", server.Name, server.Launch)
-			if ok, err := t.Confirm(t.yes, "Accept that it may?"); err != nil || !ok {
+			if ok, err := t.Confirm(t.yes, "Accept this command?"); err != nil || !ok {
 				return err
 			}
 			if err := s.Trust(ctx, name, protocol.Trust{Launch: server.Launch, By: t.UserName()}); err != nil {
@@ -80,7 +81,7 @@ func (t *trust) reviewHeld(ctx context.Context, s *client.Session, server protoc
 		}
 	}
 	if len(held) == 0 {
-		t.Status("%s may be used: %d tools, none held back", server.Name, server.Tools)
+		t.Status("%s can be used: %s, none held back", server.Name, text.Count(server.Tools, "tool"))
 		return nil
 	}
 	var answer protocol.Trust
@@ -105,7 +106,7 @@ func (t *trust) reviewHeld(ctx context.Context, s *client.Session, server protoc
 	if err := s.Trust(ctx, server.Name, answer); err != nil {
 		return err
 	}
-	t.Status("%s: %d accepted, %d refused", server.Name, len(answer.Accept), len(answer.Reject))
+	t.Status("%s: %d accepted, %d rejected", server.Name, len(answer.Accept), len(answer.Reject))
 	return nil
 }
 
@@ -124,7 +125,7 @@ func find(ctx context.Context, s *client.Session, name string) (protocol.Server,
 	}
 	e := tool.Errorf("cli", tool.NotFound, "this app has no MCP server %q", tool.Truncate(name))
 	if len(names) == 0 {
-		return protocol.Server{}, e.WithHint("callgate mcp add puts one into its file")
+		return protocol.Server{}, e.WithHint("callgate mcp add adds one")
 	}
 	return protocol.Server{}, e.WithHint("its servers are %s", strings.Join(names, ", "))
 }

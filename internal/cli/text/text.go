@@ -67,6 +67,28 @@ func Clip(s string, n int) string {
 	return s
 }
 
+// Wrap breaks text into lines of at most width runes; those after the first
+// begin with a margin. A longer word has a line of its own.
+func Wrap(words string, width int, margin string) string {
+	var b strings.Builder
+	used := 0
+	for i, word := range strings.Fields(Safe(words)) {
+		length := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case used+1+length > width:
+			b.WriteString("\n" + margin)
+			used = utf8.RuneCountInString(margin)
+		default:
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(word)
+		used += length
+	}
+	return b.String() + "\n"
+}
+
 // Duration writes a duration as people say it.
 func Duration(d time.Duration) string {
 	switch {

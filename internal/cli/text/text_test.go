@@ -62,3 +62,17 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+func TestWrap(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"nothing", "", "\n"},
+		{"short", "one two", "one two\n"},
+		{"several lines", "one two three four five", "one two\n  three four\n  five\n"},
+		{"a long word", "see https://example.com/long now", "see\n  https://example.com/long\n  now\n"},
+		{"unsafe", "a\x1b[2J", "a\\u001b[2J\n"},
+	} {
+		if got := text.Wrap(c.in, 12, "  "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -148,7 +148,7 @@ func (a *asking) resultAfterCancel(ctx context.Context) *tool.Result {
 		out.Call = r.Call
 		switch {
 		case r.End != nil:
-			e.Message, e.Hint = "cancelled: "+r.End.Summary, "the whole story: "+a.Self()+" log show "+r.Call
+			e.Message, e.Hint = "cancelled: "+r.End.Summary, "all records: "+a.Self()+" log show "+r.Call
 		case r.Ask != nil && r.Ask.Verdict == protocol.VerdictWait:
 			out.Approval = r.Ask.Approval
 			e.Message = "cancelled; the call still waits for a human"

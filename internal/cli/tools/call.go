@@ -20,17 +20,17 @@ const callLong = `Call a tool. Its parameters are flags:
   --recursive        --recursive=false    a boolean; --no-recursive too
   --tag a --tag b    --tag '["a","b"]'    a list: repeated, or as JSON
   --headers '{"A": "b"}'                  an object: as JSON
-  --content -                             a string: what standard input holds
+  --content -                             a string: all of standard input
   --args '{…}'  --args @file  --args -    all of them; flags override its fields
 
-max_results may be written --max-results, and the tool by any name that finds
-it. Where a parameter has the name of a flag of this command, the parameter is
-meant: the command's flag then stands before NAME. After -- every flag is the
-tool's. "callgate tools call NAME --help" lists what a tool takes.
+max_results may be written --max-results, and the tool by any of its names.
+Where a parameter has the name of a flag of this command, the parameter is
+meant; the command's flag then stands before NAME. After -- every flag is the
+tool's. "callgate tools call NAME --help" lists a tool's parameters.
 
 A call that a human must approve is shown here when this is a terminal.
-Elsewhere the command waits until somebody answers, or, with --no-wait, ends
-with exit code 4; the call then runs once it is approved.`
+Elsewhere the command waits for an answer or, with --no-wait, exits with code 4;
+the call then runs once it is approved.`
 
 // callFlags are the command's own flags.
 type callFlags struct {
@@ -39,8 +39,8 @@ type callFlags struct {
 }
 
 func (f *callFlags) bind(set *pflag.FlagSet) {
-	set.BoolVar(&f.noWait, "no-wait", f.noWait, "do not wait for a human: end with exit code 4")
-	set.BoolVarP(&f.help, "help", "h", f.help, "what the tool takes")
+	set.BoolVar(&f.noWait, "no-wait", f.noWait, "do not wait for a human: exit with code 4")
+	set.BoolVarP(&f.help, "help", "h", f.help, "list the tool's parameters")
 }
 
 func newCall(e *command.Env) *cobra.Command {

@@ -23,20 +23,20 @@ type search struct {
 func newSearch(e *command.Env) *cobra.Command {
 	s := &search{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "search [WORDS ...]", Short: "Find tools by what you mean, in any language",
+		Use: "search [QUERY ...]", Short: "Find tools by meaning, in any language",
 		Example: "  callgate search read a file\n  callgate search \"supprimer un dossier\"\n" +
 			"  callgate search --module filesystem --max-risk low \"find text\"",
 		Args: cobra.ArbitraryArgs,
 	}, s.run)
 	f := c.Flags()
-	f.StringArrayVarP(&s.query.Queries, "query", "q", nil, "another query; may be given several times")
-	f.StringSliceVar(&s.query.Modules, "module", nil, "only tools of these modules")
-	f.StringSliceVar(&s.query.Tags, "tag", nil, "only tools with one of these tags")
-	f.StringVar(&s.risk, "max-risk", "", "only tools of at most this risk: low, medium or high")
-	f.StringSliceVar(&s.effects, "side-effect", nil, "only tools with one of these: none, read, write, external")
-	f.IntVarP(&s.query.Limit, "limit", "n", 10, "how many results for each query")
-	f.IntVar(&s.query.Offset, "offset", 0, "how many results to pass over")
-	f.BoolVar(&s.query.Schemas, "schemas", false, "with --json: the tools' whole schemas too")
+	f.StringArrayVarP(&s.query.Queries, "query", "q", nil, "another `QUERY`; may be repeated")
+	f.StringSliceVar(&s.query.Modules, "module", nil, "only tools of these `MODULES`")
+	f.StringSliceVar(&s.query.Tags, "tag", nil, "only tools with one of these `TAGS`")
+	f.StringVar(&s.risk, "max-risk", "", "only tools up to this `RISK`: low, medium or high")
+	f.StringSliceVar(&s.effects, "side-effect", nil, "only tools with one of these `EFFECTS`: none, read, write, external")
+	f.IntVarP(&s.query.Limit, "limit", "n", 10, "print at most `N` results for each query")
+	f.IntVar(&s.query.Offset, "offset", 0, "skip the first `N` results")
+	f.BoolVar(&s.query.Schemas, "schemas", false, "with --json: also the tools' schemas")
 	return c
 }
 
@@ -61,7 +61,7 @@ func (s *search) run(ctx context.Context, args []string) error {
 			s.Status("only keywords were searched: %s", found.Degraded)
 		}
 		for _, query := range found.Unmatched {
-			s.Status("nothing here answers %q well", query)
+			s.Status("nothing here matches %q well", query)
 		}
 		return command.WriteError(s.Style(s.Stdout).SearchResult(s.Stdout, found))
 	})

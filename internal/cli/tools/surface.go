@@ -10,6 +10,7 @@ import (
 
 	"callgate/internal/cli/chart"
 	"callgate/internal/cli/command"
+	"callgate/internal/cli/text"
 	"callgate/internal/client"
 	"callgate/internal/protocol"
 	"callgate/tool"
@@ -23,10 +24,11 @@ type reader struct {
 }
 
 func (r *reader) bind(c *cobra.Command) {
-	c.Flags().StringVar(&r.mode, "mode", "", "direct, compact_direct or discovery (default as the app says, else by the budget)")
-	c.Flags().IntVar(&r.window, "window", 0, "the model's context in tokens")
-	c.Flags().StringVar(&r.client, "client", "", "the name of an MCP client, whose window is taken")
-	c.Flags().BoolVar(&r.mcp, "mcp", false, "as an MCP client is shown them: never more than the tools themselves would cost")
+	c.Flags().StringVar(&r.mode, "mode", "",
+		"force a `MODE`: direct, compact_direct or discovery (default as the app says, else by the budget)")
+	c.Flags().IntVar(&r.window, "window", 0, "plan for a context of `N` tokens (default that of the agent's model)")
+	c.Flags().StringVar(&r.client, "client", "", "plan for the MCP client of this `NAME`, such as claude-code")
+	c.Flags().BoolVar(&r.mcp, "mcp", false, "plan for an MCP client, and not for the app's agent")
 }
 
 func (r *reader) query() url.Values {
@@ -57,11 +59,11 @@ type plan struct {
 func Plan(e *command.Env) *cobra.Command {
 	p := &plan{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "plan", Short: "Show how the tools are shown to a model, what that costs, and why",
+		Use: "plan", Short: "Explain how a model is shown the tools, and what that costs",
 		Example: "  callgate plan\n  callgate plan --window 32000 --svg plan.svg", Args: cobra.NoArgs,
 	}, p.run)
 	p.bind(c)
-	c.Flags().StringVar(&p.picture, "svg", "", "also draw the picture into this file")
+	c.Flags().StringVar(&p.picture, "svg", "", "also draw the picture into `FILE`")
 	return c
 }
 
@@ -94,7 +96,11 @@ func (p *plan) show(made *protocol.Surface) error {
 	if width == 0 {
 		width = 80
 	}
-	return command.WriteError(chart.Bars(p.Stdout, made, width))
+	bars := chart.Bars
+	if p.Getenv("TERM") == "dumb" {
+		bars = chart.ASCIIBars
+	}
+	return command.WriteError(bars(p.Stdout, made, width))
 }
 
 func draw(path string, made *protocol.Surface) error {
@@ -121,7 +127,7 @@ type surface struct {
 func newSurface(e *command.Env) *cobra.Command {
 	s := &surface{Env: e}
 	c := e.Leaf(&cobra.Command{
-		Use: "surface", Short: "Print exactly the tools that a model is given, with their tokens",
+		Use: "surface", Short: "Print the tools as a model is given them",
 		Example: "  callgate surface --mode discovery\n  callgate surface --client claude-code", Args: cobra.NoArgs,
 	}, s.run)
 	s.bind(c)
@@ -134,7 +140,8 @@ func (s *surface) run(ctx context.Context, _ []string) error {
 		if err != nil {
 			return err
 		}
-		s.Status("%s: %d tools, %d tokens of a budget of %d", made.Mode, len(made.Shown), made.ShownTokens, made.Budget)
+		s.Status("%s: %s, %d tokens of a budget of %d",
+			made.Mode, text.Count(len(made.Shown), "tool"), made.ShownTokens, made.Budget)
 		return s.WriteJSON(made.Shown)
 	})
 }

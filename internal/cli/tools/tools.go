@@ -29,7 +29,7 @@ type list struct{ *command.Env }
 func newList(e *command.Env) *cobra.Command {
 	l := &list{e}
 	return e.Leaf(&cobra.Command{
-		Use: "list [WORD]", Short: "List the tools that may be called here",
+		Use: "list [WORD]", Short: "List tools",
 		Example: "  callgate tools list\n  callgate tools list file", Args: cobra.MaximumNArgs(1),
 	}, l.run)
 }
@@ -63,7 +63,7 @@ type show struct{ *command.Env }
 func newShow(e *command.Env) *cobra.Command {
 	s := &show{e}
 	return e.Leaf(&cobra.Command{
-		Use: "show NAME", Short: "Show all about a tool",
+		Use: "show NAME", Short: "Show a tool: its parameters, examples and policy",
 		Example: "  callgate tools show filesystem.read\n  callgate tools show Read", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: completion{e}.name,
 	}, s.run)
@@ -87,7 +87,9 @@ type completion struct{ *command.Env }
 
 // quiet opens a session whose warnings do not mix with the completions.
 func (c completion) quiet(ctx context.Context, do func(*client.Session) error) {
-	_ = c.Session(ctx, command.SessionOptions{Quiet: true}, func(_ *command.Kernel, s *client.Session) error { return do(s) })
+	_ = c.Session(ctx, command.SessionOptions{Quiet: true}, func(_ *command.Kernel, s *client.Session) error {
+		return do(s)
+	})
 }
 
 func (c completion) name(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
@@ -128,7 +130,7 @@ func (c completion) parameters(cmd *cobra.Command, args []string, word string) (
 				found = append(found, "--"+param.Flag()+"\t"+param.Description)
 			}
 			found = append(found, "--args\tall arguments as JSON", "--no-wait\tdo not wait for a human",
-				"--json\tthe whole envelope", "--help\twhat the tool takes")
+				"--json\tthe result as JSON", "--help\tthe tool's parameters")
 			return err
 		})
 		return found
