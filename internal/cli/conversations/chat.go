@@ -39,7 +39,7 @@ func newChat(e *command.Env) *cobra.Command {
   callgate chat --plain                     line by line, for screen readers`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
 	}, c.run)
-	cmd.Flags().StringVar(&c.agent, "agent", "", "the `AGENT` to talk to (default the app's entry_agent)")
+	cmd.Flags().StringVar(&c.agent, "agent", "", "talk to `AGENT` (default the app's entry_agent)")
 	cmd.Flags().StringVar(&c.from, "resume", "", "resume the conversation with this `ID`: see callgate sessions list")
 	cmd.Flags().BoolVar(&c.plain, "plain", false, "line by line, without using the whole screen")
 	return cmd

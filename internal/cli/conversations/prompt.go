@@ -25,7 +25,7 @@ func Prompt(e *command.Env) *cobra.Command {
 		Example: "  callgate app prompt app.yaml --agent reviewer",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
 	}, p.run)
-	c.Flags().StringVar(&p.agent, "agent", "", "the `AGENT` (default the app's entry_agent)")
+	c.Flags().StringVar(&p.agent, "agent", "", "print the prompt of `AGENT` (default the app's entry_agent)")
 	return c
 }
 

@@ -39,7 +39,7 @@ func newRun(e *command.Env) *cobra.Command {
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
 	}, r.run)
 	c.Flags().StringVarP(&r.prompt, "prompt", "p", "", "the `PROMPT` of one turn")
-	c.Flags().StringVar(&r.agent, "agent", "", "the `AGENT` to talk to (default the app's entry_agent)")
+	c.Flags().StringVar(&r.agent, "agent", "", "talk to `AGENT` (default the app's entry_agent)")
 	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "print only the answer")
 	return c
 }

@@ -145,7 +145,7 @@ func newExport(e *command.Env) *cobra.Command {
 		Use: "export", Short: "Write the journal as JSON lines, which log verify can check",
 		Example: "  callgate log export --output journal.jsonl", Args: cobra.NoArgs,
 	}, x.run)
-	c.Flags().StringVarP(&x.output, "output", "o", "", "the `FILE` to write (default standard output)")
+	c.Flags().StringVarP(&x.output, "output", "o", "", "write to `FILE` (default standard output)")
 	c.Flags().StringVar(&x.query.Call, "call", "", "only the records of this `CALL`")
 	c.Flags().Uint64Var(&x.query.After, "after", 0, "only records after number `SEQ`")
 	return c
@@ -256,7 +256,7 @@ func newArtifact(e *command.Env, name string) *cobra.Command {
 		Example: "  callgate artifacts get sha256:1f… --output result.txt",
 		Args:    cobra.ExactArgs(1), Hidden: name == "artifact",
 	}, a.run)
-	c.Flags().StringVarP(&a.output, "output", "o", "", "the `FILE` to write (default standard output)")
+	c.Flags().StringVarP(&a.output, "output", "o", "", "write to `FILE` (default standard output)")
 	return c
 }
 

@@ -26,8 +26,8 @@ type reader struct {
 func (r *reader) bind(c *cobra.Command) {
 	c.Flags().StringVar(&r.mode, "mode", "",
 		"force a `MODE`: direct, compact_direct or discovery (default as the app says, else by the budget)")
-	c.Flags().IntVar(&r.window, "window", 0, "plan for a context of `N` tokens (default that of the agent's model)")
-	c.Flags().StringVar(&r.client, "client", "", "plan for the MCP client of this `NAME`, such as claude-code")
+	c.Flags().IntVar(&r.window, "window", 0, "plan for a context window of `N` tokens (default that of the agent's model)")
+	c.Flags().StringVar(&r.client, "client", "", "plan for the MCP client `NAME`, such as claude-code")
 	c.Flags().BoolVar(&r.mcp, "mcp", false, "plan for an MCP client, and not for the app's agent")
 }
 
