@@ -19,6 +19,7 @@ type Item struct {
 // that says nothing.
 type Config struct {
 	Window        int      // the context window in tokens; 0: the client's, else 8000
+	WindowFrom    string   // where Window is from, for people; empty: the app
 	Force         Mode     // skips the calculation
 	DirectModules []string // modules whose tools are always shown whole
 	Pinned        []string // dotted or short names of tools that are always shown whole
@@ -37,7 +38,7 @@ type Config struct {
 
 // equal reports whether two configurations make the same plan.
 func (c *Config) equal(o *Config) bool {
-	return c.Window == o.Window && c.Force == o.Force && c.NoPrimitives == o.NoPrimitives &&
+	return c.Window == o.Window && c.WindowFrom == o.WindowFrom && c.Force == o.Force && c.NoPrimitives == o.NoPrimitives &&
 		c.Client == o.Client && c.ForMCP == o.ForMCP &&
 		(c.Tokens == nil) == (o.Tokens == nil) && c.Tokenizer == o.Tokenizer &&
 		slices.Equal(c.DirectModules, o.DirectModules) &&
@@ -49,7 +50,7 @@ type Plan struct {
 	Mode            Mode     `json:"mode"`
 	Forced          bool     `json:"forced"`
 	Window          int      `json:"window"`
-	WindowFrom      string   `json:"window_from"` // app, client table, or default
+	WindowFrom      string   `json:"window_from"` // flag, model, app, client table, or default
 	Budget          int      `json:"budget"`
 	ToolTokens      int      `json:"tool_tokens"`      // all of PerTool: what direct costs
 	CompactTokens   int      `json:"compact_tokens"`   // as the calculation has it: 30 for each
