@@ -107,7 +107,7 @@ func (a *approve) readArgs() (json.RawMessage, error) {
 	case a.args == "-":
 		data, err = io.ReadAll(a.Stdin)
 	case file:
-		data, err = os.ReadFile(path)
+		data, err = os.ReadFile(a.Path(path))
 	}
 	if err != nil {
 		return nil, &tool.Error{Op: "cli.approve", Kind: tool.Invalid, Message: "--args cannot be read", Err: err}

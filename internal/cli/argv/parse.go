@@ -30,6 +30,8 @@ type Command struct {
 	Params []Param
 	Own    []CommandFlag
 	Stdin  io.Reader // for a value that is -
+	// Path is where a path that the user wrote leads; nil: as it is written.
+	Path func(string) string
 	// AllowUnknown takes any flag for a parameter of any type: the tool is not
 	// known, and the kernel will say why.
 	AllowUnknown bool
@@ -286,6 +288,9 @@ func (r *reader) source(value string) (string, error) {
 	case value == "-":
 		return r.stdin(argsFlag)
 	case file:
+		if r.Path != nil {
+			path = r.Path(path)
+		}
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return "", &tool.Error{Op: "argv.Parse", Kind: tool.Invalid, Err: err,

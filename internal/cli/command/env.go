@@ -16,6 +16,7 @@
 package command
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"os/user"
@@ -37,6 +38,7 @@ type Host struct {
 	Stdout io.Writer
 	Stderr io.Writer
 	Getenv func(string) string
+	Dir    string           // the working directory; default the process's own
 	Now    func() time.Time // default time.Now
 	Tools  []*tool.Tool     // for kernels started here, beside the built-in ones
 }
@@ -88,34 +90,38 @@ func (e *Env) Started() bool { return e.started }
 // StateDir is the state directory that was named, or the user's own.
 func (e *Env) StateDir() (statedir.Dir, error) {
 	if e.State != "" {
-		return statedir.At(e.State)
+		return statedir.At(e.Path(e.State))
 	}
 	if dir := e.Getenv("CALLGATE_STATE"); dir != "" {
-		return statedir.At(dir)
+		return statedir.At(e.Path(dir))
 	}
 	return statedir.Default()
 }
 
 // WorkspaceDir is the absolute path of the workspace: the kernel may run in
 // another folder.
-func (e *Env) WorkspaceDir() (string, error) { return absolute(e.Workspace, ".") }
+func (e *Env) WorkspaceDir() (string, error) { return e.Abs(cmp.Or(e.Workspace, ".")) }
 
 // AppPath is the absolute path of the app file that was named; empty for none.
-func (e *Env) AppPath() (string, error) { return absolute(e.AppFile, "") }
-
-func absolute(path, fallback string) (string, error) {
-	if path == "" {
-		path = fallback
-	}
-	if path == "" {
+func (e *Env) AppPath() (string, error) {
+	if e.AppFile == "" {
 		return "", nil
 	}
-	return Abs(path)
+	return e.Abs(e.AppFile)
 }
 
-// Abs makes a path absolute.
-func Abs(path string) (string, error) {
-	full, err := filepath.Abs(path)
+// Path is where a path that the user wrote leads: a relative one begins in the
+// working directory.
+func (h *Host) Path(path string) string {
+	if h.Dir == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(h.Dir, path)
+}
+
+// Abs makes a path that the user wrote absolute.
+func (h *Host) Abs(path string) (string, error) {
+	full, err := filepath.Abs(h.Path(path))
 	if err != nil {
 		return "", &tool.Error{Op: "cli", Kind: tool.Invalid, Err: err,
 			Message: "the path " + tool.Truncate(path) + " cannot be followed"}

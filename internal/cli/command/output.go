@@ -63,6 +63,7 @@ func (o *Output) ToFile(path string, write func(io.Writer) error) error {
 	if path == "" || path == "-" {
 		return WriteError(write(o.Stdout))
 	}
+	path = o.Path(path)
 	f, err := os.CreateTemp(filepath.Dir(path), ".callgate-*")
 	if err != nil {
 		return &tool.Error{Op: op, Kind: tool.Failed, Message: "the file cannot be made", Err: err}

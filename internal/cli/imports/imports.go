@@ -154,7 +154,7 @@ func (i *imports) show(found []importer.FoundServer) error {
 func (i *imports) sources(files []string, env importer.Env) ([]importer.Source, error) {
 	var sources []importer.Source
 	for _, file := range files {
-		path, err := command.Abs(file)
+		path, err := i.Abs(file)
 		if err != nil {
 			return nil, err
 		}

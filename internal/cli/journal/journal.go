@@ -121,7 +121,7 @@ func (v *verify) report(ctx context.Context, args []string) (report protocol.Ver
 	}
 	in := v.Stdin
 	if args[0] != "-" {
-		f, err := os.Open(args[0])
+		f, err := os.Open(v.Path(args[0]))
 		if err != nil {
 			return report, &tool.Error{Op: "cli.verify", Kind: tool.NotFound, Message: "the export cannot be opened", Err: err}
 		}

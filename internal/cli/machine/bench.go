@@ -50,7 +50,7 @@ func (b *searchBench) run(ctx context.Context, dirs []string) error {
 		reports = eval.ByLang(reports)
 	}
 	if b.picture != "" {
-		if err := draw(b.picture, reports); err != nil {
+		if err := draw(b.Path(b.picture), reports); err != nil {
 			return err
 		}
 		b.Status("drawn into %s", b.picture)
@@ -69,7 +69,7 @@ func (b *searchBench) run(ctx context.Context, dirs []string) error {
 func (b *searchBench) measure(ctx context.Context, dirs []string) ([]eval.Named, error) {
 	open := embed.Builtin
 	if b.model != "" {
-		open = func() (*embed.Static, error) { return embed.Open(b.model) }
+		open = func() (*embed.Static, error) { return embed.Open(b.Path(b.model)) }
 	}
 	model, err := open()
 	if err != nil {
@@ -77,7 +77,7 @@ func (b *searchBench) measure(ctx context.Context, dirs []string) ([]eval.Named,
 	}
 	var reports []eval.Named
 	for _, dir := range dirs {
-		set, err := eval.Load(dir)
+		set, err := eval.Load(b.Path(dir))
 		if err != nil {
 			return nil, err
 		}

@@ -131,7 +131,7 @@ func (c *call) parse(t protocol.Tool, unknown bool) ([]argv.Param, argv.Parsed, 
 	if err != nil {
 		return nil, argv.Parsed{}, err
 	}
-	read := argv.Command{Tool: t.Name, Params: params, Own: c.own, Stdin: c.Stdin, AllowUnknown: unknown}
+	read := argv.Command{Tool: t.Name, Params: params, Own: c.own, Stdin: c.Stdin, Path: c.Path, AllowUnknown: unknown}
 	parsed, err := read.Parse(c.rest)
 	if err != nil {
 		c.JSON = c.JSON || asksJSON(c.own, c.rest, params)

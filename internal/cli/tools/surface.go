@@ -117,7 +117,7 @@ func (p *plan) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if p.picture != "" {
-		if err := draw(p.picture, &made.Surface); err != nil {
+		if err := draw(p.Path(p.picture), &made.Surface); err != nil {
 			return err
 		}
 	}
