@@ -162,5 +162,5 @@ for one in "${running[@]}"; do
 done
 for name in "${!package[@]}"; do here "$name" || echo "clients: $name was passed over, it cannot be installed here"; done
 [ ${#passed[@]} -gt 0 ] || { echo 'clients: skipped, none can be installed from npm here'; exit 0; }
-expect 'whole' callgate log verify
+expect 'intact' callgate log verify
 echo "clients: ${passed[*]} passed"

@@ -45,7 +45,7 @@ serve() { # serve VERSION: sets url
   [ "$1" = 2026-07-28 ] || pin=", protocol: \"$1\""
   printf 'tools:\n  modules: {mcp: {config: {servers: {fixture: {command: "%s"%s}}}}}\n  capabilities: {default_policy: auto}\n' "$scratch/fixture" "$pin" > "$work/callgate.yaml"
   "$scratch/callgate" --state "$scratch/state" -C "$work" mcp trust fixture --yes >"$work/trust.log" 2>&1 || fail "the fixture cannot be used: $(cat "$work/trust.log")"
-  "$scratch/callgate" --state "$scratch/state" -C "$work" mcp --private --http 127.0.0.1:0 --no-auth --forms --mode direct --bare >"$work/http.log" 2>&1 & pid=$!
+  "$scratch/callgate" --state "$scratch/state" -C "$work" mcp --private --http 127.0.0.1:0 --no-auth --forms --mode direct --bare-names >"$work/http.log" 2>&1 & pid=$!
   for _ in $(seq 100); do
     url=$(sed -n 's/.*serving MCP at \(http:[^ ]*\).*/\1/p' "$work/http.log")
     [ -z "$url" ] || return 0

@@ -38,10 +38,10 @@ walk() {
 
   # The kernel is killed, and the next command takes over.
   kill -9 "$kernel"; wait "$kernel" 2>/dev/null || true
-  expect 'whole' callgate log verify
+  expect 'intact' callgate log verify
   expect 'hello' callgate tools call Read --path README.md
   callgate log export --output "$scratch/journal.jsonl"
-  expect 'whole' callgate log verify "$scratch/journal.jsonl"
+  expect 'intact' callgate log verify "$scratch/journal.jsonl"
   expect 'version' callgate doctor
   cd "$root"; rm -rf "$scratch"
 }
@@ -69,10 +69,10 @@ bridges() {
     wait "$pid" 2>/dev/null || true
   done
   expect 'success' callgate log tail
-  expect 'the kernel ends' callgate down
+  expect 'the kernel is stopping' callgate down
   for _ in $(seq 100); do [ -S "$CALLGATE_STATE/kernel.sock" ] || break; sleep 0.1; done
   [ ! -S "$CALLGATE_STATE/kernel.sock" ] || { echo 'e2e: the kernel in the background does not end' >&2; exit 1; }
-  expect 'whole' callgate log verify
+  expect 'intact' callgate log verify
   cd "$root"; rm -rf "$scratch"
 }
 

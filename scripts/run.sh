@@ -11,7 +11,7 @@ cd "$scratch/workspace"
 # An app: one agent, what it may use, and what a human must approve.
 # "offline" is no language model: it finds tools by your words. For a real one:
 #   brain: {provider: anthropic, model: claude-sonnet-4-5, credential: ANTHROPIC_API_KEY}
-# and callgate secret set ANTHROPIC_API_KEY
+# and callgate secrets set ANTHROPIC_API_KEY
 app: {app_id: scratch, name: Scratch}
 agents:
   - id: main

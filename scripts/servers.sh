@@ -46,11 +46,11 @@ mkdir "$scratch/work"; cd "$scratch/work"
 printf 'hello\n' > a.txt
 printf 'tools:\n  capabilities: {default_policy: auto}\n' > callgate.yaml
 expect '15 tools' callgate mcp add everything --yes -- "$bin/mcp-server-everything"
-expect 'may be used' callgate mcp add files --yes -- "$bin/mcp-server-filesystem" "$scratch/work"
-expect 'may be used' callgate mcp add memory --yes --env "MEMORY_FILE_PATH=$scratch/memory.json" -- "$bin/mcp-server-memory"
-expect 'may be used' callgate mcp add thinking --yes -- "$bin/mcp-server-sequential-thinking"
-serve streamableHttp; expect 'may be used' callgate mcp add web --yes --url "http://127.0.0.1:$port/mcp"
-serve sse; expect 'may be used' callgate mcp add oldweb --yes --url "http://127.0.0.1:$port/sse"
+expect 'can be used' callgate mcp add files --yes -- "$bin/mcp-server-filesystem" "$scratch/work"
+expect 'can be used' callgate mcp add memory --yes --env "MEMORY_FILE_PATH=$scratch/memory.json" -- "$bin/mcp-server-memory"
+expect 'can be used' callgate mcp add thinking --yes -- "$bin/mcp-server-sequential-thinking"
+serve streamableHttp; expect 'can be used' callgate mcp add web --yes --url "http://127.0.0.1:$port/mcp"
+serve sse; expect 'can be used' callgate mcp add oldweb --yes --url "http://127.0.0.1:$port/sse"
 
 # One kernel, all servers at once.
 callgate up > "$scratch/up.log" 2>&1 & kernel=$!; pids+=($kernel)
@@ -77,5 +77,5 @@ expect 'hello' callgate tools call mcp_files.read_text_file --path "$scratch/wor
 kill -9 "$kernel"; wait "$kernel" 2>/dev/null || true
 for _ in $(seq 100); do pgrep -f "$bin/mcp-server-(filesystem|memory|sequential-thinking)" >/dev/null || break; sleep 0.1; done
 if pgrep -af "$bin/mcp-server-(filesystem|memory|sequential-thinking)"; then echo 'servers: processes are left behind' >&2; exit 1; fi
-expect 'whole' callgate log verify
+expect 'intact' callgate log verify
 echo 'servers: four over stdio, two over HTTP, all passed'

@@ -139,7 +139,7 @@ func TestNothingStays(t *testing.T) {
 					down(t, state)
 				}
 				untilDead(t, pids...)
-				if out := runOK(t, state, folder, "log", "verify"); !strings.Contains(out, "whole") {
+				if out := runOK(t, state, folder, "log", "verify"); !strings.Contains(out, "intact") {
 					t.Errorf("the journal: %s", out)
 				}
 				words, doubts := ended(t, state, folder)

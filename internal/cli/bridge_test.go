@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"callgate/internal/cli"
+	"callgate/internal/cli/command"
 )
 
 // TestBridge speaks MCP to a private kernel as a coding agent would, on pipes,
@@ -29,7 +30,7 @@ func TestBridge(t *testing.T) {
 	var said strings.Builder
 	ended := make(chan int, 1)
 	go func() {
-		code := cli.Run(context.Background(), cli.Host{
+		code := cli.Run(context.Background(), command.Host{
 			Stdin: inR, Stdout: outW, Stderr: &said, Getenv: func(string) string { return "" },
 		}, []string{"-C", folder, "mcp", "--private", "--mode", "discovery"})
 		outW.Close()

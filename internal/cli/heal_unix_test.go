@@ -71,7 +71,7 @@ func TestHealing(t *testing.T) {
 	state, folder := newState(t), newFolder(t, plainApp)
 	stopped := oldKernel(t, state, protocol.Status{Protocol: protocol.Version, Version: "0.0.1", Background: true})
 	a := newAgent(t, state, folder, "agent")
-	if !strings.Contains(a.errs.String(), "is version 0.0.1, this program "+version.Version+": it is replaced") || !stopped() {
+	if !strings.Contains(a.errs.String(), "has version 0.0.1, this program "+version.Version+": it is replaced") || !stopped() {
 		t.Errorf("it says %s", a.errs.String())
 	}
 	if got := a.call("demo.echo", `{"path":"x"}`); !strings.Contains(got, `"path":"x"`) {

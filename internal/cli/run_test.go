@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"callgate/internal/cli"
+	"callgate/internal/cli/command"
 	"callgate/tool"
 )
 
@@ -19,7 +20,7 @@ import (
 func inProcess(t *testing.T, state, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	code = cli.Run(t.Context(), cli.Host{
+	code = cli.Run(t.Context(), command.Host{
 		Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &err, Tools: demoTools(),
 		Getenv: func(name string) string { return map[string]string{"CALLGATE_STATE": state}[name] },
 	}, args)
@@ -48,14 +49,11 @@ func TestRunsDoNotMeet(t *testing.T) {
 }
 
 func TestEveryCommandHasHelp(t *testing.T) {
-	for _, args := range [][]string{
-		{"init"}, {"chat"}, {"up"}, {"tools", "list"}, {"tools", "show"}, {"tools", "call"}, {"approvals", "list"}, {"approvals", "show"},
-		{"approvals", "approve"}, {"approvals", "edit"}, {"approvals", "deny"}, {"log", "tail"}, {"log", "show"}, {"log", "verify"},
-		{"down"}, {"import"}, {"search"}, {"bench", "search"}, {"plan"}, {"surface"}, {"app", "check"}, {"app", "schema"}, {"app", "trust"}, {"mcp"}, {"mcp", "servers"}, {"mcp", "add"},
-		{"mcp", "remove"}, {"mcp", "trust"}, {"mcp", "refresh"}, {"mcp", "restart"}, {"mcp", "login"}, {"mcp", "logs"}, {"mcp", "resources"}, {"mcp", "prompts"},
-		{"run"}, {"sessions", "list"}, {"sessions", "show"}, {"sessions", "resume"}, {"sessions", "export"}, {"sessions", "cancel"}, {"sessions", "compact"}, {"sessions", "delete"}, {"app", "prompt"}, {"app", "plan"}, {"secret", "set"}, {"secret", "list"}, {"secret", "delete"},
-		{"log", "export"}, {"log", "retain"}, {"log", "doubt"}, {"locks"}, {"artifact"}, {"doctor"}, {"version"}, {"completion", "bash"},
-	} {
+	all := cli.Commands()
+	if len(all) < 50 {
+		t.Fatalf("only %d commands found", len(all))
+	}
+	for _, args := range all {
 		state := filepath.Join(t.TempDir(), "s")
 		code, out, err := inProcess(t, state, "", append(args, "--help")...)
 		if code != 0 || !strings.Contains(out, "Usage:") || err != "" {

@@ -142,7 +142,7 @@ func TestApprovalAtATerminal(t *testing.T) {
 		}},
 		{name: "no", code: 3, state: "denied", talk: func(p *tty) {
 			p.types("d\n")
-			p.sees("why, for whoever asked")
+			p.sees("the reason, for the caller")
 			p.types("not now\n")
 			p.sees("a human refused demo.risky")
 			p.sees("not now")

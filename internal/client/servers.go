@@ -10,6 +10,13 @@ import (
 	"callgate/tool"
 )
 
+// Plan returns the tools as the model of an agent would be shown them, and why
+// so.
+func (c *Client) Plan(ctx context.Context, r protocol.PlanRequest) (*protocol.AgentSurface, error) {
+	var p protocol.AgentSurface
+	return &p, c.do(ctx, http.MethodPost, "/v1/plan", nil, r, &p)
+}
+
 // Surface returns the tools as this session's model is shown them, and why so.
 // The query may have mode, window, client and mcp.
 func (s *Session) Surface(ctx context.Context, query url.Values) (*protocol.Surface, error) {

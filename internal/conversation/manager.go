@@ -15,7 +15,6 @@ import (
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/session"
-	"callgate/internal/kernel/toolview"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -185,7 +184,7 @@ func (m *Manager) openModel(c *Conversation, loaded *apps.Loaded, spec Spec) (*a
 
 // equip gives a conversation its surface, its loop and its history.
 func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.ModelConfig, log *history.Log) (err error) {
-	if c.plan, err = c.session.View().Surface(ctx, toolview.SurfaceConfig{Window: c.model.Window}); err != nil {
+	if c.plan, err = c.session.View().Surface(ctx, surfaceConfig(c.model.Window)); err != nil {
 		return err
 	}
 	c.tasks = tasks{conversation: c, manager: m}

@@ -20,6 +20,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // refactoring cannot change what kernels and clients of one version exchange.
 func TestWire(t *testing.T) {
 	bodies := map[string]any{
+		"agent_surface":     protocol.AgentSurface{},
 		"answer":            protocol.Answer{},
 		"approval":          protocol.Approval{},
 		"call":              protocol.CallRequest{},
@@ -33,6 +34,7 @@ func TestWire(t *testing.T) {
 		"login":             protocol.Login{},
 		"open_conversation": protocol.OpenConversation{},
 		"open_session":      protocol.OpenSession{},
+		"plan_request":      protocol.PlanRequest{},
 		"prompt":            protocol.Prompt{},
 		"prune":             protocol.Prune{},
 		"prune_result":      protocol.PruneResult{},

@@ -29,6 +29,7 @@ const (
 	RouteTool         = "GET /v1/sessions/{session}/tools/{name}"
 	RouteSearch       = "POST /v1/sessions/{session}/search"
 	RouteSurface      = "GET /v1/sessions/{session}/surface"
+	RoutePlan         = "POST /v1/plan" // what an agent's model would be shown
 	RouteServers      = "GET /v1/sessions/{session}/servers"
 	RouteRefresh      = "POST /v1/sessions/{session}/servers/{server}/refresh"
 	RouteRestart      = "POST /v1/sessions/{session}/servers/{server}/restart"

@@ -67,7 +67,7 @@ type Surface struct {
 	Mode            string        `json:"mode"`
 	Forced          bool          `json:"forced"`
 	Window          int           `json:"window"`
-	WindowFrom      string        `json:"window_from"` // app, client table, or default
+	WindowFrom      string        `json:"window_from"` // flag, model, app, client table, or default
 	Budget          int           `json:"budget"`
 	ToolTokens      int           `json:"tool_tokens"`      // what direct costs
 	CompactTokens   int           `json:"compact_tokens"`   // what compact_direct costs, by the budget's rule
@@ -78,6 +78,28 @@ type Surface struct {
 	Reason          string        `json:"reason"`
 	WouldChange     []string      `json:"would_change,omitempty"` // what would change the decision
 	Unmatched       []string      `json:"unmatched,omitempty"`    // pinned names and direct modules that do not exist
+}
+
+// PlanRequest asks how the model of an agent would be shown the tools.
+type PlanRequest struct {
+	Workspace string `json:"workspace"`
+	AppFile   string `json:"app_file,omitempty"` // default: callgate.yaml in the workspace, when there is one
+	Agent     string `json:"agent,omitempty"`    // default: the app's entry_agent
+	// WorkspaceNamed says that the user named the workspace.
+	WorkspaceNamed bool   `json:"workspace_named,omitempty"`
+	Mode           string `json:"mode,omitempty"`   // default: as the app says, else by the budget
+	Window         int    `json:"window,omitempty"` // tokens; default: the model's
+}
+
+// AgentSurface is the tools as the model of an agent is shown them.
+type AgentSurface struct {
+	Agent    string   `json:"agent"`
+	Provider string   `json:"provider"`
+	Model    string   `json:"model"`
+	Offline  bool     `json:"offline,omitempty"` // no language model at all
+	Native   bool     `json:"native_tools"`      // false: tools are described in the prompt
+	Warnings []string `json:"warnings,omitempty"`
+	Surface
 }
 
 // ToolCost is the size of one tool's definition.

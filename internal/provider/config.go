@@ -43,6 +43,16 @@ type Info struct {
 	Entry       catalog.Entry // what the catalog knows about the model; Known is false if it has none
 }
 
+// Describe says what a Config means. It needs no key.
+func Describe(cfg Config) (Info, error) {
+	cfg.Key = "not-needed"
+	r, err := resolve(cfg)
+	if err != nil {
+		return Info{}, err
+	}
+	return r.Info, nil
+}
+
 // resolved is a Config in which nothing is left to decide.
 type resolved struct {
 	Info

@@ -1,6 +1,9 @@
 package surface
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Mode is the form in which tools are shown.
 type Mode string
@@ -47,6 +50,8 @@ const (
 
 // The sources of a plan's window.
 const (
+	FromFlag    = "flag"  // the reader's own wish
+	FromModel   = "model" // what is known of the agent's model
 	fromApp     = "app"
 	fromClient  = "client table"
 	fromDefault = "default"
@@ -76,7 +81,7 @@ var clientWindows = [...]struct {
 func (c *Config) window() (tokens int, from string) {
 	switch {
 	case c.Window > 0:
-		return c.Window, fromApp
+		return c.Window, cmp.Or(c.WindowFrom, fromApp)
 	case c.Client == "" && !c.ForMCP:
 		return defaultWindow, fromDefault
 	}

@@ -17,6 +17,7 @@ type Item struct {
 // without settings.
 type Config struct {
 	Window        int      // the context window in tokens; 0: the client's, else 8000
+	WindowFrom    string   // the source of Window, shown to people; "": the app
 	Force         Mode     // the mode, without a calculation
 	DirectModules []string // modules whose tools are always shown whole
 	Pinned        []string // dotted or short names of tools that are always shown whole
@@ -35,7 +36,7 @@ type Config struct {
 
 // equal reports whether two configurations make the same plan.
 func (c *Config) equal(o *Config) bool {
-	return c.Window == o.Window && c.Force == o.Force && c.NoPrimitives == o.NoPrimitives &&
+	return c.Window == o.Window && c.WindowFrom == o.WindowFrom && c.Force == o.Force && c.NoPrimitives == o.NoPrimitives &&
 		c.Client == o.Client && c.ForMCP == o.ForMCP &&
 		(c.Tokens == nil) == (o.Tokens == nil) && c.Tokenizer == o.Tokenizer &&
 		slices.Equal(c.DirectModules, o.DirectModules) &&
@@ -47,7 +48,7 @@ type Plan struct {
 	Mode            Mode     `json:"mode"`
 	Forced          bool     `json:"forced"`
 	Window          int      `json:"window"`
-	WindowFrom      string   `json:"window_from"` // app, client table, or default
+	WindowFrom      string   `json:"window_from"` // flag, model, app, client table, or default
 	Budget          int      `json:"budget"`
 	ToolTokens      int      `json:"tool_tokens"`      // the cost of direct: the sum of PerTool
 	CompactTokens   int      `json:"compact_tokens"`   // the calculated cost of compact_direct: 30 for each

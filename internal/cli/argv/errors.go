@@ -12,7 +12,7 @@ func (r *reader) invalid(format string, args ...any) *tool.Error {
 	return tool.Errorf("argv.Parse", tool.Invalid, format, args...)
 }
 
-// unknown is the answer to a flag that nobody has.
+// unknown is the error for a flag that neither the tool nor the command has.
 func (r *reader) unknown() error {
 	name := strings.TrimLeft(r.token, "-")
 	name, _, _ = strings.Cut(name, "=")
@@ -30,7 +30,7 @@ func (r *reader) unknown() error {
 	return e.WithHint("%s", r.listed())
 }
 
-// strayWord is the answer to a word that belongs to no flag.
+// strayWord is the error for a word that belongs to no flag.
 func (r *reader) strayWord() error {
 	e := r.invalid("%q stands alone; %s takes its parameters as flags", tool.Truncate(r.token), r.Tool)
 	for _, p := range r.Params {

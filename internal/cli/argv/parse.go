@@ -16,47 +16,49 @@ type CommandFlag struct {
 	Name  string
 	Short string // one letter, or none
 	Takes bool   // it has a value
-	// Yields says that a parameter of the same name is meant instead. Of the
-	// others, such a flag is refused as unclear, unless it stands after --.
+	// Yields says that a parameter of the same name takes precedence. Without it
+	// such a flag is refused as ambiguous, unless it stands after --.
 	Yields bool
 }
 
-// FlagValue is one of the command's own flags as it was found.
+// FlagValue is one of the command's own flags with its value.
 type FlagValue struct{ Name, Value string }
 
-// Command is what a command line is read against.
+// Command is what a command line is parsed against.
 type Command struct {
 	Tool   string // for messages
 	Params []Param
 	Own    []CommandFlag
 	Stdin  io.Reader // for a value that is -
-	// AllowUnknown takes any flag for a parameter of any type: the tool is not known,
-	// and the kernel will say why.
+	// Path is where a path that the user wrote leads; nil: as it is written.
+	Path func(string) string
+	// AllowUnknown takes any flag for a parameter of any type: the tool is not
+	// known, and the kernel will say why.
 	AllowUnknown bool
 }
 
-// Parsed is a command line that was read.
+// Parsed is a parsed command line.
 type Parsed struct {
 	Args json.RawMessage // one JSON object
 	Own  []FlagValue
 }
 
-// argsFlag is the flag for the whole of the arguments.
+// argsFlag is the flag for all arguments at once.
 const argsFlag = "args"
 
-// Scan finds the command's own flags without knowing the tool's: those that
-// say where the tool is to be found must be known before it.
+// Scan finds the command's own flags without knowing the tool's: the flags that
+// say where to find the tool must be known before it.
 func Scan(own []CommandFlag, argv []string) []FlagValue {
 	r := reader{Command: Command{Own: own}, rest: argv, index: index(nil)}
 	for r.next() && r.token != "--" {
 		if o := r.own(); o != nil {
-			_ = r.take(o) // what is wrong with it, Parse will say
+			_ = r.addOwn(o) // Parse reports what is wrong with it
 		}
 	}
 	return r.found
 }
 
-// Parse reads what follows the tool's name. Its errors are of kind Invalid and
+// Parse parses what follows the tool's name. Its errors are of kind Invalid and
 // say what to write instead.
 func (c Command) Parse(argv []string) (Parsed, error) {
 	r := reader{Command: c, rest: argv, index: index(c.Params), values: map[string]json.RawMessage{}}
@@ -75,20 +77,20 @@ type reader struct {
 	rest  []string
 	index map[string]*Param
 
-	token    string // the word at hand
+	token    string // the present word
 	name     string // of the flag, without dashes
 	value    string
 	hasValue bool
 	plain    bool // after --: every flag is the tool's
 
 	found     []FlagValue
-	base      json.RawMessage // what --args gave
+	base      json.RawMessage // the value of --args
 	values    map[string]json.RawMessage
-	usedStdin string // the flag that has read it
+	usedStdin string // the flag that read it
 }
 
-// index finds parameters by the folded forms of their names; a form that two
-// of them share finds neither.
+// index maps the folded forms of names to parameters. A form that two parameters
+// share maps to nil.
 func index(params []Param) map[string]*Param {
 	found := make(map[string]*Param, len(params))
 	for i := range params {
@@ -115,7 +117,7 @@ func (r *reader) next() bool {
 	return true
 }
 
-// param finds the parameter that a flag's name means.
+// param finds the parameter with a flag's name.
 func (r *reader) param(name string) *Param {
 	for i := range r.Params {
 		if r.Params[i].Name == name {
@@ -125,7 +127,7 @@ func (r *reader) param(name string) *Param {
 	return r.index[fold(name)]
 }
 
-// own finds the command's own flag at hand.
+// own returns the command's own flag that the present word is; nil for none.
 func (r *reader) own() *CommandFlag {
 	for i, o := range r.Command.Own {
 		switch {
@@ -145,8 +147,8 @@ func (r *reader) own() *CommandFlag {
 	return nil
 }
 
-// take notes one of the command's own flags, with its value.
-func (r *reader) take(o *CommandFlag) error {
+// addOwn adds one of the command's own flags, with its value.
+func (r *reader) addOwn(o *CommandFlag) error {
 	switch {
 	case r.hasValue:
 	case !o.Takes:
@@ -160,7 +162,7 @@ func (r *reader) take(o *CommandFlag) error {
 	return nil
 }
 
-// read deals with the word at hand.
+// read parses the present word.
 func (r *reader) read() error {
 	switch {
 	case r.token == "--" && !r.plain:
@@ -171,7 +173,7 @@ func (r *reader) read() error {
 	}
 	own := r.own()
 	if own != nil && !strings.HasPrefix(r.token, "--") {
-		return r.take(own)
+		return r.addOwn(own)
 	}
 	p := r.param(r.name)
 	if r.AllowUnknown && own == nil && r.name != argsFlag {
@@ -184,7 +186,7 @@ func (r *reader) read() error {
 	case p != nil && strings.HasPrefix(r.token, "--"):
 		return r.set(p)
 	case own != nil && !r.plain:
-		return r.take(own)
+		return r.addOwn(own)
 	case r.name == argsFlag && strings.HasPrefix(r.token, "--"):
 		return r.readArgsFlag()
 	}
@@ -225,8 +227,7 @@ func (r *reader) set(p *Param) error {
 	return r.put(p, v)
 }
 
-// isFlag reports whether a word is a flag that is known here, and so hardly
-// meant as a value.
+// isFlag reports whether a word is a known flag, and so hardly meant as a value.
 func (r *reader) isFlag(word string) bool {
 	if word == "--" {
 		return true
@@ -238,7 +239,7 @@ func (r *reader) isFlag(word string) bool {
 	return strings.HasPrefix(word, "--") && (look.name == argsFlag || look.param(look.name) != nil)
 }
 
-// put keeps a value; those of a list are gathered.
+// put stores a value; the values of a list are collected.
 func (r *reader) put(p *Param, v json.RawMessage) error {
 	before, again := r.values[p.Name]
 	switch {
@@ -259,7 +260,7 @@ func (r *reader) put(p *Param, v json.RawMessage) error {
 	return err
 }
 
-// readArgsFlag reads --args.
+// readArgsFlag parses --args.
 func (r *reader) readArgsFlag() error {
 	if r.base != nil {
 		return r.invalid("--args is given twice")
@@ -287,9 +288,13 @@ func (r *reader) source(value string) (string, error) {
 	case value == "-":
 		return r.stdin(argsFlag)
 	case file:
+		if r.Path != nil {
+			path = r.Path(path)
+		}
 		data, err := os.ReadFile(path)
 		if err != nil {
-			return "", &tool.Error{Op: "argv.Parse", Kind: tool.Invalid, Message: "the file for --args cannot be read", Err: err}
+			return "", &tool.Error{Op: "argv.Parse", Kind: tool.Invalid, Err: err,
+				Message: "the file for --args cannot be read"}
 		}
 		return string(data), nil
 	default:
@@ -299,7 +304,7 @@ func (r *reader) source(value string) (string, error) {
 
 func (r *reader) stdin(flag string) (string, error) {
 	if r.usedStdin != "" {
-		return "", r.invalid("--%s and --%s both read the standard input, which there is once", r.usedStdin, flag)
+		return "", r.invalid("--%s and --%s both read standard input, which can be read once", r.usedStdin, flag)
 	}
 	r.usedStdin = flag
 	if r.Stdin == nil {
@@ -307,12 +312,12 @@ func (r *reader) stdin(flag string) (string, error) {
 	}
 	data, err := io.ReadAll(r.Stdin)
 	if err != nil {
-		return "", &tool.Error{Op: "argv.Parse", Kind: tool.Invalid, Message: "the standard input cannot be read", Err: err}
+		return "", &tool.Error{Op: "argv.Parse", Kind: tool.Invalid, Message: "standard input cannot be read", Err: err}
 	}
 	return string(data), nil
 }
 
-// assemble joins what --args gave with what the flags say.
+// assemble joins the value of --args with the flags.
 func (r *reader) assemble() (json.RawMessage, error) {
 	if r.base != nil && len(r.values) == 0 {
 		return r.base, nil

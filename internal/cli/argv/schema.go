@@ -11,13 +11,13 @@
 //	--recursive         --recursive=false    a boolean; --no-recursive too
 //	--tag a --tag b     --tag '["a","b"]'    a list: repeated, or as JSON
 //	--headers '{"A":1}'                      an object: as JSON
-//	--content -                              a string: the standard input
-//	--args '{…}'  --args @file  --args -     the whole; flags override its fields
+//	--content -                              a string: all of standard input
+//	--args '{…}'  --args @file  --args -     all of them; flags override its fields
 //
 // The value of a parameter that is a string stays as it is written. Any other
-// is read as JSON when it is JSON, and else left as text: the kernel coerces
-// what is safe and says what is wrong with the rest. This package therefore
-// judges the form of a command line, and never whether a value is valid.
+// is parsed as JSON when it is JSON, and else left as text: the kernel coerces
+// what is safe and reports the rest. This package checks the form of a command
+// line, and never whether a value is valid.
 package argv
 
 import (
@@ -44,7 +44,7 @@ type Param struct {
 // Flag is the parameter's name as a flag: with hyphens, without the dashes.
 func (p Param) Flag() string { return strings.ReplaceAll(p.Name, "_", "-") }
 
-// Type says in a word or two what the parameter takes.
+// Type describes in a word or two what the parameter takes.
 func (p Param) Type() string {
 	if len(p.Enum) > 0 {
 		values := make([]string, len(p.Enum))
@@ -64,7 +64,7 @@ func (p Param) Type() string {
 	return name
 }
 
-// is reports whether t is the one type of the parameter, null aside.
+// is reports whether t is the only type of the parameter, null aside.
 func (p Param) is(t string) bool {
 	found := false
 	for _, own := range p.Types {
@@ -117,7 +117,8 @@ func Params(schema json.RawMessage) ([]Param, error) {
 }
 
 func unreadable(err error) error {
-	return &tool.Error{Op: "argv.Params", Kind: tool.Invalid, Message: "the tool's input schema cannot be read", Err: err}
+	return &tool.Error{Op: "argv.Params", Kind: tool.Invalid, Err: err,
+		Message: "the tool's input schema cannot be read"}
 }
 
 func rank(p Param) int {
@@ -127,8 +128,8 @@ func rank(p Param) int {
 	return 1
 }
 
-// node is what is read of one schema. What lies below it is read when it is
-// needed, so that a deep schema costs no more than a flat one.
+// node is one schema. Its subschemas are parsed when they are needed, so that a
+// deep schema costs no more than a flat one.
 type node struct {
 	Ref         string            `json:"$ref"`
 	Type        typeNames         `json:"type"`
@@ -160,7 +161,7 @@ type property struct {
 	schema json.RawMessage
 }
 
-// ordered reads properties in the order in which a schema names them.
+// ordered parses properties in the order of the schema.
 func ordered(data json.RawMessage) ([]property, error) {
 	if typeOf(data) != "object" {
 		return nil, nil
@@ -180,7 +181,7 @@ func ordered(data json.RawMessage) ([]property, error) {
 			return nil, err
 		}
 		if i := slices.IndexFunc(list, func(q property) bool { return q.name == p.name }); i >= 0 {
-			list[i] = p // written twice: the last counts
+			list[i] = p // of two, the last counts
 			continue
 		}
 		list = append(list, p)
@@ -188,19 +189,18 @@ func ordered(data json.RawMessage) ([]property, error) {
 	return list, nil
 }
 
-// resolver reads the nodes of one schema and follows the references in it.
+// resolver parses the nodes of one schema and follows its references.
 type resolver struct {
 	defs, definitions map[string]json.RawMessage
 	left              int
 }
 
-// maxNodes bounds what is read, should a schema turn in circles; what lies
-// beyond admits anything.
+// maxNodes bounds what is parsed of a circular schema; what lies beyond admits
+// anything.
 const maxNodes = 2000
 
-// node reads a schema. One that says only where it is found is looked up; a
-// description beside the reference is kept. The schemas true and false, and
-// what is no schema at all, say nothing here.
+// node parses a schema. A reference is followed; a description beside it is kept.
+// The schemas true and false, and any other value, give an empty node.
 func (r *resolver) node(schema json.RawMessage) node {
 	var n node
 	description := ""
@@ -223,10 +223,10 @@ func (r *resolver) node(schema json.RawMessage) node {
 	return n
 }
 
-// types gathers the JSON types that a schema admits.
+// types collects the JSON types that a schema admits.
 func (r *resolver) types(n node, depth int) []string {
-	const deepest = 8
-	if len(n.Type) > 0 || depth > deepest {
+	const maxDepth = 8
+	if len(n.Type) > 0 || depth > maxDepth {
 		return n.Type
 	}
 	var found []string
@@ -254,7 +254,7 @@ func (r *resolver) types(n node, depth int) []string {
 	return found
 }
 
-// typeOf is the JSON type of a value, or "" when it is none.
+// typeOf is the JSON type of a value; "" for no value.
 func typeOf(v json.RawMessage) string {
 	v = bytes.TrimSpace(v)
 	if len(v) == 0 {

@@ -9,7 +9,7 @@ import (
 	"callgate/tool"
 )
 
-// parse makes a JSON value of what was written for the parameter.
+// parse makes a JSON value of a parameter's text.
 func (p Param) parse(text string) (json.RawMessage, error) {
 	types := p.Types
 	if p.is("array") {
@@ -26,11 +26,12 @@ func (p Param) parse(text string) (json.RawMessage, error) {
 		return v, nil
 	}
 	if !ok && only(types, "object") {
-		return nil, tool.Errorf("argv.Parse", tool.Invalid, "--%s takes an object as JSON text, which %q is not", p.Flag(), tool.Truncate(text)).
+		return nil, tool.Errorf("argv.Parse", tool.Invalid,
+			"--%s takes an object as JSON text, which %q is not", p.Flag(), tool.Truncate(text)).
 			WithHint(`write it as --%s '{"name": "value"}'`, p.Flag())
 	}
 	if ok && !slices.Contains(types, "string") {
-		return v, nil // of the wrong type, as the kernel will say
+		return v, nil // of the wrong type, as the kernel will report
 	}
 	return quote(text), nil
 }
@@ -46,7 +47,7 @@ func elements(v json.RawMessage) []json.RawMessage {
 	return list
 }
 
-// nested reports whether a list begins with a list, and so is the whole value
+// nested reports whether a list begins with a list, and so is the complete value
 // of a list of lists.
 func nested(v json.RawMessage) bool {
 	list := elements(v)
@@ -75,7 +76,8 @@ func marshal(v any) (json.RawMessage, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return nil, &tool.Error{Op: "argv", Kind: tool.Invalid, Message: "the arguments cannot be written as JSON", Err: err}
+		return nil, &tool.Error{Op: "argv", Kind: tool.Invalid, Err: err,
+			Message: "the arguments cannot be written as JSON"}
 	}
 	return bytes.TrimSpace(b.Bytes()), nil
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // Write makes the words that follow a tool's name out of its arguments, quoted
-// for a POSIX shell. Reading them again gives the same arguments. What flags
-// cannot say is said with --args.
+// for a POSIX shell. Parsing them gives the same arguments. What flags cannot
+// express is written with --args.
 func Write(params []Param, args json.RawMessage) string {
 	var given map[string]json.RawMessage
 	if json.Unmarshal(args, &given) != nil {
@@ -24,17 +24,17 @@ func Write(params []Param, args json.RawMessage) string {
 		delete(given, p.Name)
 		flag, ok := p.write(v)
 		if !ok {
-			return whole(args)
+			return allArgs(args)
 		}
 		words = append(words, flag...)
 	}
 	if len(given) > 0 {
-		return whole(args)
+		return allArgs(args)
 	}
 	return strings.Join(words, " ")
 }
 
-func whole(args json.RawMessage) string {
+func allArgs(args json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, args) != nil {
 		return ""
@@ -42,7 +42,7 @@ func whole(args json.RawMessage) string {
 	return "--args " + shellQuote(b.String())
 }
 
-// write makes the words of one parameter, and reports false when reading them
+// write makes the words of one parameter. It returns false when parsing them
 // would give another value.
 func (p Param) write(v json.RawMessage) ([]string, bool) {
 	flag := "--" + p.Flag()
@@ -61,7 +61,7 @@ func (p Param) write(v json.RawMessage) ([]string, bool) {
 }
 
 // list repeats the flag for each element, or writes the list as JSON when an
-// element cannot stand alone.
+// element cannot be written alone.
 func (p Param) list(flag string, v json.RawMessage) []string {
 	var words []string
 	for _, e := range elements(v) {

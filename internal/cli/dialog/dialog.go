@@ -1,4 +1,4 @@
-// Package dialog puts an approval before the person at a terminal, and opens
+// Package dialog asks the person at a terminal about an approval, and opens
 // their editor on the arguments of a call.
 package dialog
 
@@ -16,22 +16,22 @@ import (
 	"golang.org/x/term"
 
 	"callgate/internal/cli/render"
+	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
-// Dialog asks one person about one request. Answers are whole lines, so that a
-// stray key approves nothing, and what was typed before the question was shown
-// is thrown away.
+// Dialog asks one person about one approval. An answer is a line, so that a
+// stray key approves nothing. What was typed before the question is discarded.
 type Dialog struct {
 	In    io.Reader
 	Out   io.Writer
 	Style render.Style
 	By    string // who answers, for the journal
-	// Edit lets the person change a text, and returns what they made of it.
+	// Edit lets the person change a text, and returns the new text.
 	Edit func(text []byte) ([]byte, error)
-	// Answer settles the request. An answer that it finds Invalid is explained,
-	// and asked for again.
+	// Answer answers the approval. An Invalid answer is explained, and asked for
+	// again.
 	Answer func(protocol.Answer) error
 
 	lines lines
@@ -40,10 +40,10 @@ type Dialog struct {
 
 const choices = "[a]pprove  [d]eny  [e]dit  [s]ession: approve for all of it  [q]uit: leave it waiting >"
 
-// errEnded is what reading a line gives when there is no more input.
+// errEnded says that there is no more input.
 var errEnded = errors.New("the input has ended")
 
-// Run asks until the request is answered here, or ctx ends because it was
+// Run asks until the approval is answered here, or ctx ends because it was
 // answered elsewhere; left says that the person left it waiting.
 func (d *Dialog) Run(ctx context.Context, r protocol.Approval) (left bool, err error) {
 	fmt.Fprintln(d.Out, d.Style.Strong("A human must decide:"))
@@ -54,7 +54,7 @@ func (d *Dialog) Run(ctx context.Context, r protocol.Approval) (left bool, err e
 		dropTyped(int(f.Fd()))
 	}
 	d.lines = lines{in: bufio.NewReader(d.In), got: make(chan line, 1)}
-	d.draft = []byte(render.JSON(r.Call.Args) + "\n")
+	d.draft = []byte(text.JSON(r.Call.Args) + "\n")
 	for {
 		fmt.Fprint(d.Out, d.Style.Strong(choices), " ")
 		word, err := d.lines.next(ctx)
@@ -65,7 +65,7 @@ func (d *Dialog) Run(ctx context.Context, r protocol.Approval) (left bool, err e
 		if err != nil {
 			return false, err
 		}
-		a, err := d.take(ctx, word)
+		a, err := d.read(ctx, word)
 		switch {
 		case errors.Is(err, errLeave):
 			return true, nil
@@ -77,15 +77,15 @@ func (d *Dialog) Run(ctx context.Context, r protocol.Approval) (left bool, err e
 		if kind := tool.KindOf(err); kind != tool.Invalid && kind != tool.Failed {
 			return false, err
 		}
-		fmt.Fprintln(d.Out, d.Style.Bad(render.Safe(err.Error())))
+		fmt.Fprintln(d.Out, d.Style.Bad(text.Safe(err.Error())))
 	}
 }
 
 // errLeave says that the person leaves the request waiting.
 var errLeave = errors.New("left waiting")
 
-// take makes an answer of a word, or nil when it is none.
-func (d *Dialog) take(ctx context.Context, word string) (*protocol.Answer, error) {
+// read makes an answer of a word; nil for any other word.
+func (d *Dialog) read(ctx context.Context, word string) (*protocol.Answer, error) {
 	a := &protocol.Answer{By: d.By}
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "a", "approve", "y", "yes":
@@ -93,13 +93,13 @@ func (d *Dialog) take(ctx context.Context, word string) (*protocol.Answer, error
 	case "s", "session":
 		a.Approve, a.Always = true, true
 	case "d", "deny", "n", "no":
-		fmt.Fprint(d.Out, "why, for whoever asked (may be empty) > ")
+		fmt.Fprint(d.Out, "the reason, for the caller (may be empty) > ")
 		var err error
 		if a.Feedback, err = d.lines.next(ctx); err != nil && !errors.Is(err, errEnded) {
 			return nil, err
 		}
 	case "e", "edit":
-		return d.edited(a)
+		return d.edit(a)
 	case "q", "quit":
 		return nil, errLeave
 	default:
@@ -108,9 +108,9 @@ func (d *Dialog) take(ctx context.Context, word string) (*protocol.Answer, error
 	return a, nil
 }
 
-// edited has the arguments changed. What cannot be used is where the next edit
-// begins.
-func (d *Dialog) edited(a *protocol.Answer) (*protocol.Answer, error) {
+// edit lets the person change the arguments. A text that cannot be used is where
+// the next edit begins.
+func (d *Dialog) edit(a *protocol.Answer) (*protocol.Answer, error) {
 	text, err := d.Edit(d.draft)
 	if err != nil {
 		return nil, err
@@ -125,18 +125,19 @@ func (d *Dialog) edited(a *protocol.Answer) (*protocol.Answer, error) {
 	return a, err
 }
 
-// Object takes a text that must be one JSON object; what names it in the error.
+// Object checks that a text is one JSON object; what names it in the error.
 func Object(what string, text []byte) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil || fields == nil {
-		return nil, &tool.Error{Op: "dialog.Object", Kind: tool.Invalid, Message: what + " is not one JSON object", Err: err}
+		return nil, &tool.Error{Op: "dialog.Object", Kind: tool.Invalid, Err: err,
+			Message: what + " is not one JSON object"}
 	}
 	return bytes.TrimSpace(text), nil
 }
 
-// lines reads lines that one can stop waiting for. At most one read is under
-// way, and only while somebody waits: an editor that is opened between two
-// questions has the terminal for itself.
+// lines reads lines, and can stop waiting for one. At most one read runs, and
+// only while somebody waits: an editor that is opened between two questions has
+// the terminal for itself.
 type lines struct {
 	in   *bufio.Reader
 	got  chan line
@@ -148,8 +149,8 @@ type line struct {
 	err  error
 }
 
-// next returns the next line without its end, or ctx's error. A read that was
-// given up on goes on, and its line is the next one's.
+// next returns the next line without its end, or ctx's error. A read that
+// nobody waits for continues, and its line is the next one.
 func (l *lines) next(ctx context.Context) (string, error) {
 	if !l.busy {
 		l.busy = true
@@ -166,6 +167,7 @@ func (l *lines) next(ctx context.Context) (string, error) {
 		}
 		return got.text, nil
 	case <-ctx.Done():
-		return "", &tool.Error{Op: "dialog", Kind: tool.Cancelled, Message: "stopped waiting for an answer", Err: context.Cause(ctx)}
+		return "", &tool.Error{Op: "dialog", Kind: tool.Cancelled, Err: context.Cause(ctx),
+			Message: "stopped waiting for an answer"}
 	}
 }

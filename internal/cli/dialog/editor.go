@@ -12,7 +12,7 @@ import (
 	"callgate/tool"
 )
 
-// Editor opens a text in a program that people edit with.
+// Editor opens a text in a program.
 type Editor struct {
 	Command string // may hold flags; empty: vi, or notepad on Windows
 	Stdin   io.Reader
@@ -20,13 +20,13 @@ type Editor struct {
 	Stderr  io.Writer
 }
 
-// Edit returns the text as it was when the program ended. The file that holds
-// it meanwhile is its owner's alone, and gone afterwards.
+// Edit returns the text as the program left it. Only its owner can read the file
+// that has the text meanwhile, and it is removed afterwards.
 func (e Editor) Edit(ctx context.Context, text []byte) ([]byte, error) {
 	const op = "dialog.Edit"
 	folder, err := os.MkdirTemp("", "callgate-edit-")
 	if err != nil {
-		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "there is no place for the file to edit", Err: err}
+		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the file to edit cannot be made", Err: err}
 	}
 	defer os.RemoveAll(folder)
 	file := filepath.Join(folder, "arguments.json")
@@ -36,7 +36,7 @@ func (e Editor) Edit(ctx context.Context, text []byte) ([]byte, error) {
 	cmd := e.command(ctx, file)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.Stdin, e.Stdout, e.Stderr
 	if err := cmd.Run(); err != nil {
-		return nil, &tool.Error{Op: op, Kind: tool.Failed, Message: "the editor did not end well", Err: err,
+		return nil, &tool.Error{Op: op, Kind: tool.Failed, Message: "the editor failed", Err: err,
 			Hint: "set VISUAL or EDITOR to one that works here"}
 	}
 	text, err = os.ReadFile(file)
@@ -46,7 +46,7 @@ func (e Editor) Edit(ctx context.Context, text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// command opens a file. Where there is a shell it reads the command, as other
+// command opens a file. A shell, where there is one, reads the command, as other
 // programs do with VISUAL and EDITOR.
 func (e Editor) command(ctx context.Context, file string) *exec.Cmd {
 	name := e.Command

@@ -21,7 +21,7 @@ import (
 	"callgate/internal/statedir"
 )
 
-// State is what a check came to.
+// State is the result of a check.
 type State string
 
 // The states. Only Broken means that Callgate cannot do its work.
@@ -32,14 +32,14 @@ const (
 	Broken  State = "broken"
 )
 
-// Check is one thing that was looked at.
+// Check is one thing that was checked.
 type Check struct {
 	Group   string `json:"group"`
 	Name    string `json:"name"`
 	State   State  `json:"state"`
 	Found   string `json:"found,omitempty"`
 	Purpose string `json:"for,omitempty"` // what an optional thing is good for
-	Fix     string `json:"fix,omitempty"` // how to get it, or mend it
+	Fix     string `json:"fix,omitempty"` // how to get it, or repair it
 }
 
 // The groups, in the order in which they are shown.
@@ -66,9 +66,13 @@ func programs() []program {
 		{[]string{"git"}, []string{"--version"}, "tools that work on repositories", "git", "git"},
 		{[]string{"node"}, []string{"--version"}, "tool servers written for Node.js", "nodejs", "node"},
 		{[]string{"npm"}, nil, "installing tool servers written for Node.js", "npm", "node"},
-		{[]string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}, []string{"--version"}, "tools that use a browser", "chromium", "chromium"},
+		{browsers(), []string{"--version"}, "tools that use a browser", "chromium", "chromium"},
 		{[]string{"psql"}, []string{"--version"}, "looking into a shared state on Postgres", "postgresql-client", "libpq"},
 	}
+}
+
+func browsers() []string {
+	return []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
 }
 
 // Programs looks for the programs that parts of Callgate can use. All of them
@@ -106,7 +110,7 @@ func (p program) check(ctx context.Context) Check {
 	return c
 }
 
-// versionLine is the first line that a program says when asked, in brackets.
+// versionLine is the first line of a program's version, in brackets.
 func versionLine(ctx context.Context, path string, args []string) string {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -118,8 +122,8 @@ func versionLine(ctx context.Context, path string, args []string) string {
 	return " (" + line + ")"
 }
 
-// least is the free space below which a kernel will soon stop writing.
-const least = 64 << 20
+// minFree is the free space below which a kernel will soon fail to write.
+const minFree = 64 << 20
 
 // Directory looks at the state directory and the database in it.
 func Directory(dir statedir.Dir) []Check {
@@ -127,9 +131,9 @@ func Directory(dir statedir.Dir) []Check {
 	info, err := os.Stat(dir.String())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		c.Found += " (not made yet; the first command makes it)"
+		c.Found += " (not created yet; the first command creates it)"
 		if above := existingParent(dir.String()); !writable(above) {
-			c.State, c.Fix = Broken, "it cannot be made in "+above+": name another with --state or CALLGATE_STATE"
+			c.State, c.Fix = Broken, "it cannot be created in "+above+": name another with --state or CALLGATE_STATE"
 		}
 		return []Check{c, diskSpace(existingParent(dir.String()))}
 	case err != nil:
@@ -142,16 +146,16 @@ func Directory(dir statedir.Dir) []Check {
 	if runtime.GOOS != "windows" {
 		c.Found += fmt.Sprintf(" (mode %04o)", info.Mode().Perm())
 		if info.Mode().Perm()&0o077 != 0 {
-			c.State, c.Fix = Warning, "others can look into it: chmod 700 "+dir.String()
+			c.State, c.Fix = Warning, "others can read it: chmod 700 "+dir.String()
 		}
 	}
 	if !writable(dir.String()) {
-		c.State, c.Fix = Broken, "it cannot be written: see who owns it"
+		c.State, c.Fix = Broken, "it cannot be written: check its owner"
 	}
 	return []Check{c, diskSpace(dir.String()), database(dir.Database())}
 }
 
-// existingParent is the nearest folder above path that is there.
+// existingParent is the nearest existing folder at or above path.
 func existingParent(path string) string {
 	for {
 		if _, err := os.Stat(path); err == nil || filepath.Dir(path) == path {
@@ -166,9 +170,9 @@ func diskSpace(folder string) Check {
 	free, err := freeBytes(folder)
 	switch {
 	case err != nil:
-		c.State, c.Found = Warning, "cannot be told: "+err.Error()
-	case free < least:
-		c.State, c.Found, c.Fix = Broken, size(free), "make room: calls that must be recorded will fail"
+		c.State, c.Found = Warning, "not known: "+err.Error()
+	case free < minFree:
+		c.State, c.Found, c.Fix = Broken, size(free), "free some space: calls that must be recorded will fail"
 	default:
 		c.Found = size(free)
 	}
@@ -181,7 +185,7 @@ func database(path string) Check {
 	c := Check{Group: GroupState, Name: "database", State: OK}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		c.Found = "not made yet"
+		c.Found = "not created yet"
 		return c
 	}
 	if err != nil {

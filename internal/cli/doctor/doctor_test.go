@@ -50,13 +50,13 @@ func TestDirectory(t *testing.T) {
 		state      doctor.State
 		found      string
 	}{
-		{"new/one", "directory", doctor.OK, "not made yet"},
+		{"new/one", "directory", doctor.OK, "not created yet"},
 		{"new/one", "free space", doctor.OK, ""},
 		{"good", "database", doctor.OK, "schema version 7, 4.0 KiB"},
 		{"junk", "database", doctor.Broken, "callgate.db"},
 		{"file", "directory", doctor.Broken, "file"},
 		{"open", "directory", doctor.Warning, "mode 0755"},
-		{"open", "database", doctor.OK, "not made yet"},
+		{"open", "database", doctor.OK, "not created yet"},
 	} {
 		if c.dir == "open" && runtime.GOOS == "windows" {
 			continue

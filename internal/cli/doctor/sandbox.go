@@ -8,44 +8,55 @@ import (
 	"callgate/internal/sandbox"
 )
 
-// Sandbox says what this system offers to confine a tool's process, as the
-// sandbox itself finds by trying.
+// refused says what a missing sandbox means.
+const refused = "tools that run processes are denied, unless an app file says runtime.sandbox: relaxed"
+
+// Sandbox reports how this system can confine a tool's process, as the sandbox
+// itself finds out by trying.
 func Sandbox() []Check {
 	r := sandbox.Probe()
-	level := Check{Group: GroupSandbox, Name: "confinement", State: OK, Found: r.Level, Purpose: "confining the processes of tools", Fix: strings.Join(r.Notes, "; ")}
+	level := Check{
+		Group: GroupSandbox, Name: "confinement", State: OK, Found: r.Level,
+		Purpose: "confining the processes of tools", Fix: strings.Join(r.Notes, "; "),
+	}
 	switch {
 	case r.Level == sandbox.Process && runtime.GOOS == "linux":
-		level.State, level.Found = Warning, "none: tools that run processes are refused, unless an app file says runtime.sandbox: relaxed"
+		level.State, level.Found = Warning, "none: "+refused
 	case r.Level == sandbox.Process:
 		level.State = Warning
-		level.Found = "none on " + runtime.GOOS + ": tools that run processes are refused, unless an app file says runtime.sandbox: relaxed"
-		level.Fix = "run Callgate on Linux where tools are not to be trusted"
+		level.Found = "none on " + runtime.GOOS + ": " + refused
+		level.Fix = "run Callgate on Linux where you do not trust the tools"
 	case r.Level != sandbox.Full:
 		level.State = Warning
 	}
 	checks := []Check{peerCheck(), level}
 	if runtime.GOOS == "linux" {
 		checks = append(checks,
-			wall("Landlock", r.Landlock > 0, fmt.Sprintf("ABI %d", r.Landlock), "walls around the files of a process"),
-			wall("seccomp", r.Seccomp, "available", "walls around its system calls"),
-			wall("user namespaces", r.Namespaces, "available", "a view of files, processes and network of its own"))
+			feature("Landlock", r.Landlock > 0, fmt.Sprintf("ABI %d", r.Landlock), "limiting the files of a process"),
+			feature("seccomp", r.Seccomp, "available", "limiting its system calls"),
+			feature("user namespaces", r.Namespaces, "available", "its own view of files, processes and network"))
 	}
 	return checks
 }
 
-func wall(name string, there bool, found, why string) Check {
-	if !there {
-		return Check{Group: GroupSandbox, Name: name, State: Missing, Found: "not to be had here", Purpose: why}
+func feature(name string, available bool, found, why string) Check {
+	if !available {
+		return Check{Group: GroupSandbox, Name: name, State: Missing, Found: "not available here", Purpose: why}
 	}
 	return Check{Group: GroupSandbox, Name: name, State: OK, Found: found, Purpose: why}
 }
 
-// peerCheck says whether approvals can be guarded by who asks.
+// peerCheck reports whether an answer to an approval can be checked by its
+// process.
 func peerCheck() Check {
-	c := Check{Group: GroupSandbox, Name: "peer check", State: OK, Purpose: "refusing answers that come from the asker",
-		Found: "the system tells which process is at a socket's other end"}
+	c := Check{
+		Group: GroupSandbox, Name: "peer check", State: OK, Purpose: "denying answers that come from the caller itself",
+		Found: "the system tells which process is at the other end of a socket",
+	}
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
-		c.State, c.Found = Missing, "the system does not tell which process is at a socket's other end: an approval is guarded by the human's key alone"
+		c.State = Missing
+		c.Found = "the system does not tell which process is at the other end of a socket: " +
+			"only the human's key protects an approval"
 	}
 	return c
 }

@@ -5,67 +5,76 @@ import (
 	"io"
 	"strings"
 
+	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
 
-// Conversations writes conversations as a table.
+// Conversations writes the table of conversations.
 func (s Style) Conversations(w io.Writer, list []protocol.ConversationInfo) error {
 	rows := make([][]Cell, len(list))
-	for i, t := range list {
-		last := string(t.Last)
-		color := ""
-		switch t.Last {
+	for i, c := range list {
+		last := Cell{string(c.Last), bad}
+		switch c.Last {
 		case protocol.EndDone:
+			last.color = ""
 		case "":
-			last, color = "open", warn
-		default:
-			color = bad
+			last = Cell{"open", warn}
 		}
-		rows[i] = []Cell{plain(t.ID), plain(s.ago(t.Updated)), plain(t.App + "/" + t.Agent), plain(fmt.Sprint(t.Turns)), plain(fmt.Sprint(t.ToolCalls)),
-			{last, color}, plain(t.Title)}
+		rows[i] = []Cell{
+			Plain(c.ID), Plain(s.ago(c.Updated)), Plain(c.App + "/" + c.Agent),
+			Plain(fmt.Sprint(c.Turns)), Plain(fmt.Sprint(c.ToolCalls)), last, Plain(c.Title),
+		}
 	}
 	return s.Table(w, []string{"ID", "AGE", "AGENT", "TURNS", "CALLS", "LAST", "TITLE"}, rows)
 }
 
-// ToolName is a tool's name as people know it, whichever form a model wrote.
-func ToolName(name string) string { return oneLine(strings.ReplaceAll(name, "__", ".")) }
+// ToolName is a tool's name as people know it, in whichever form a model wrote
+// it.
+func ToolName(name string) string { return text.OneLine(strings.ReplaceAll(name, "__", ".")) }
 
 // Conversation writes what was said and done in a conversation.
 func (s Style) Conversation(w io.Writer, h protocol.History) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s/%s in %s\n", s.Strong(oneLine(h.ID)), oneLine(h.App), oneLine(h.Agent), oneLine(h.Workspace))
-	fmt.Fprintf(&b, "%s\n", s.Faint(fmt.Sprintf("%d turns, tool_calls_count: %d, %d tokens in, %d out", h.Turns, h.ToolCalls, h.Usage.Input, h.Usage.Output)))
+	p := &page{Style: s}
+	p.printf("%s  %s/%s in %s\n", s.Strong(text.OneLine(h.ID)),
+		text.OneLine(h.App), text.OneLine(h.Agent), text.OneLine(h.Workspace))
+	p.printf("%s\n", s.Faint(fmt.Sprintf("%s, %s, %d tokens in, %d out",
+		text.Count(h.Turns, "turn"), text.Count(h.ToolCalls, "call"), h.Usage.Input, h.Usage.Output)))
 	for _, e := range h.Log {
-		switch e.Type {
-		case protocol.EventUser:
-			fmt.Fprintf(&b, "\n%s %s\n", s.Strong(">"), Safe(e.Message.Text()))
-		case protocol.EventNote:
-			fmt.Fprintf(&b, "%s\n", s.Faint("note: "+Safe(e.Message.Text())))
-		case protocol.EventAssistant:
-			if text := strings.TrimSpace(e.Message.Text()); text != "" {
-				fmt.Fprintf(&b, "%s\n", Safe(text))
-			}
-		case protocol.EventCallMade:
-			fmt.Fprintf(&b, "%s\n", s.Faint("→ "+ToolName(e.Call.Name)+" "+tool.TruncateTo(oneLine(string(e.Call.Args)), 200)))
-		case protocol.EventCallEnded:
-			mark := "✓ "
-			if e.Result.Status != tool.Success {
-				mark = "✗ "
-			}
-			fmt.Fprintf(&b, "%s\n", s.Faint(mark+tool.TruncateTo(oneLine(e.Result.Summary), 200)))
-		case protocol.EventTurnEnded:
-			if e.End.Reason != protocol.EndDone {
-				fmt.Fprintf(&b, "%s\n", s.Bad("the turn ended early: "+string(e.End.Reason)+" "+Safe(e.End.Error)))
-			}
-		case protocol.EventCompacted:
-			line := "what was said before now stands in a summary"
-			if e.Compaction.Summary == "" {
-				line = "long results are shown in part from here on"
-			}
-			fmt.Fprintf(&b, "%s\n", s.Faint(line))
-		}
+		p.historyEvent(e)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return p.writeTo(w)
+}
+
+// historyEvent writes one event of a conversation.
+func (p *page) historyEvent(e protocol.HistoryEvent) {
+	switch e.Type {
+	case protocol.EventUser:
+		p.printf("\n%s %s\n", p.Strong(">"), text.Safe(e.Message.Text()))
+	case protocol.EventNote:
+		p.printf("%s\n", p.Faint("note: "+text.Safe(e.Message.Text())))
+	case protocol.EventAssistant:
+		if words := strings.TrimSpace(e.Message.Text()); words != "" {
+			p.printf("%s\n", text.Safe(words))
+		}
+	case protocol.EventCallMade:
+		args := tool.TruncateTo(text.OneLine(string(e.Call.Args)), 200)
+		p.printf("%s\n", p.Faint("→ "+ToolName(e.Call.Name)+" "+args))
+	case protocol.EventCallEnded:
+		mark := "✓ "
+		if e.Result.Status != tool.Success {
+			mark = "✗ "
+		}
+		p.printf("%s\n", p.Faint(mark+tool.TruncateTo(text.OneLine(e.Result.Summary), 200)))
+	case protocol.EventTurnEnded:
+		if e.End.Reason != protocol.EndDone {
+			p.printf("%s\n", p.Bad(fmt.Sprintf("the turn ended early (%s): %s", e.End.Reason, text.Safe(e.End.Error))))
+		}
+	case protocol.EventCompacted:
+		line := "a summary replaces the messages before this"
+		if e.Compaction.Summary == "" {
+			line = "long results before this are cut"
+		}
+		p.printf("%s\n", p.Faint(line))
+	}
 }

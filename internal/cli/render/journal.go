@@ -1,12 +1,12 @@
 package render
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
+	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -14,16 +14,27 @@ import (
 // Record writes one record in one line.
 func (s Style) Record(w io.Writer, r protocol.Record) error {
 	outcome, color := verdict(r)
-	head := fmt.Sprintf("%s %6d  %-8s  %-24s  %-16s  ", stamp(r.Time), r.Seq, oneLine(string(r.Kind)), oneLine(name(r)), who(r))
-	status := fmt.Sprintf("%-8s", oneLine(outcome))
-	rest := s.fit(oneLine(recordSummary(r)), s.Width-len([]rune(head))-len([]rune(status))-2)
+	head := fmt.Sprintf("%s %6d  %-8s  %-24s  %-16s  ",
+		stamp(r.Time), r.Seq, text.OneLine(string(r.Kind)), text.OneLine(toolOf(r)), who(r))
+	status := fmt.Sprintf("%-8s", text.OneLine(outcome))
+	rest := s.fit(text.OneLine(recordSummary(r)), s.Width-len([]rune(head))-len([]rune(status))-2)
 	line := head + s.paint(color, status) + "  " + rest
 	_, err := fmt.Fprintln(w, strings.TrimRight(line, " "))
 	return err
 }
 
-// name is the tool as people call it: dotted, or as it was asked for.
-func name(r protocol.Record) string {
+// Doubts writes the table of calls in doubt.
+func (s Style) Doubts(w io.Writer, list []protocol.Record) error {
+	rows := make([][]Cell, len(list))
+	for i, r := range list {
+		rows[i] = []Cell{Plain(r.Call), Plain(toolOf(r)), Plain(who(r)), Plain(stamp(r.Time)), Plain(r.Note)}
+	}
+	return s.Table(w, []string{"CALL", "TOOL", "WHO", "FOUND", "WHAT IS KNOWN"}, rows)
+}
+
+// toolOf is the tool of a record as people call it: dotted, or as it was asked
+// for.
+func toolOf(r protocol.Record) string {
 	if id, ok := tool.TryParseID(r.Tool); ok {
 		return id.Dotted()
 	}
@@ -40,13 +51,13 @@ func who(r protocol.Record) string {
 	}
 	p := *r.Principal
 	p.Session = ""
-	if text := oneLine(p.String()); text != "" {
-		return text
+	if name := text.OneLine(p.String()); name != "" {
+		return name
 	}
 	return "-"
 }
 
-// verdict is what a record says was decided or became of it, and its colour.
+// verdict is what was decided or what came of it, and its colour.
 func verdict(r protocol.Record) (word, color string) {
 	switch {
 	case r.Kind == protocol.RecordKindDoubted:
@@ -65,34 +76,26 @@ func verdict(r protocol.Record) (word, color string) {
 		}
 		return r.Answer.Verdict, bad
 	case r.Ask != nil:
-		color := map[protocol.Verdict]string{protocol.VerdictAllow: good, protocol.VerdictWait: warn, protocol.VerdictRefuse: bad}[r.Ask.Verdict]
-		return string(r.Ask.Verdict), color
+		colors := map[protocol.Verdict]string{
+			protocol.VerdictAllow: good, protocol.VerdictWait: warn, protocol.VerdictRefuse: bad,
+		}
+		return string(r.Ask.Verdict), colors[r.Ask.Verdict]
 	default:
 		return "", ""
 	}
 }
 
-// recordSummary is what a record tells, in a line.
+// recordSummary is what a record says, in a line.
 func recordSummary(r protocol.Record) string {
 	switch {
 	case r.Kind == protocol.RecordKindDoubted:
 		return r.Note
 	case r.End != nil:
-		return fmt.Sprintf("%s (%s)", r.End.Summary, Duration(r.End.Took))
+		return fmt.Sprintf("%s (%s)", r.End.Summary, text.Duration(r.End.Took))
 	case r.Answer != nil:
-		text := "by " + r.Answer.By
-		if r.Answer.Always {
-			text += ", for the rest of the session"
-		}
-		if len(r.Answer.Args) > 0 || r.Answer.ArgsRef != "" {
-			text += ", with edited arguments"
-		}
-		if r.Answer.Feedback != "" {
-			text += ": " + r.Answer.Feedback
-		}
-		return text
+		return answer(r.Answer)
 	case r.Ask != nil && r.Ask.Verdict == protocol.VerdictAllow:
-		return compact(r.Ask.Args, 200)
+		return text.Compact(r.Ask.Args, 200)
 	case r.Ask != nil:
 		return r.Ask.Reason
 	case r.Opening != nil:
@@ -106,26 +109,40 @@ func recordSummary(r protocol.Record) string {
 	}
 }
 
+func answer(a *protocol.RecordAnswer) string {
+	words := "by " + a.By
+	if a.Always {
+		words += ", for the rest of the session"
+	}
+	if len(a.Args) > 0 || a.ArgsRef != "" {
+		words += ", with edited arguments"
+	}
+	if a.Feedback != "" {
+		words += ": " + a.Feedback
+	}
+	return words
+}
+
 func resolution(r *protocol.RecordResolution) string {
 	switch {
 	case r.Retry != "":
-		return "made again as call " + r.Retry
+		return "retried as call " + r.Retry
 	case r.Happened:
-		return "it happened, says " + r.By
+		return "it happened, according to " + r.By
 	default:
-		return "it did not happen, says " + r.By
+		return "it did not happen, according to " + r.By
 	}
 }
 
 func opening(o *protocol.RecordOpening) string {
-	text := "the epoch before had grown old"
+	words := "a new epoch: the one before was old"
 	if o.Start {
-		text = "kernel " + o.Kernel + " started"
+		words = "kernel " + o.Kernel + " started"
 	}
 	if o.Cut != nil {
-		text += fmt.Sprintf("; records were lost: the anchor had seen %d, the store ended at %d", o.Cut.Anchor, o.Cut.Head)
+		words += fmt.Sprintf("; records were lost: the anchor had seen %d, the store ended at %d", o.Cut.Anchor, o.Cut.Head)
 	}
-	return text
+	return words
 }
 
 // Call writes what happened to one call, from its records.
@@ -133,96 +150,97 @@ func (s Style) Call(w io.Writer, records []protocol.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	var b bytes.Buffer
+	p := &page{Style: s}
 	first := records[0]
-	fmt.Fprintf(&b, "%s  %s\n", s.Strong(oneLine(name(first))), s.Faint(oneLine(first.Call)))
+	p.printf("%s  %s\n", s.Strong(text.OneLine(toolOf(first))), s.Faint(text.OneLine(first.Call)))
 	asked := ""
-	if first.Name != "" && first.Name != name(first) {
-		asked = oneLine(first.Name)
+	if first.Name != "" && first.Name != toolOf(first) {
+		asked = text.OneLine(first.Name)
 	}
 	by := ""
 	if first.Principal != nil {
-		by = oneLine(first.Principal.String())
+		by = text.OneLine(first.Principal.String())
 	}
-	s.fields(&b, []field{{"asked by", by}, {"asked for as", asked}, {"part of call", oneLine(first.Parent)}, {"tool", oneLine(first.Tool)}})
+	p.fields(field{"asked by", by}, field{"asked for as", asked},
+		field{"part of call", text.OneLine(first.Parent)}, field{"tool", text.OneLine(first.Tool)})
 	for _, r := range records {
-		s.recordDetails(&b, r)
+		p.record(r)
 	}
-	_, err := w.Write(b.Bytes())
-	return err
+	return p.writeTo(w)
 }
 
-// recordDetails writes one record of a story.
-func (s Style) recordDetails(b *bytes.Buffer, r protocol.Record) {
+// record writes one record of a call.
+func (p *page) record(r protocol.Record) {
 	word, color := verdict(r)
-	head := fmt.Sprintf("%s  %s %s %s", stamp(r.Time), s.Faint(fmt.Sprintf("#%d", r.Seq)), s.Strong(oneLine(string(r.Kind))), s.paint(color, oneLine(word)))
-	fmt.Fprintf(b, "\n%s\n", strings.TrimRight(head, " "))
+	head := fmt.Sprintf("%s  %s %s %s", stamp(r.Time), p.Faint(fmt.Sprintf("#%d", r.Seq)),
+		p.Strong(text.OneLine(string(r.Kind))), p.paint(color, text.OneLine(word)))
+	p.printf("\n%s\n", strings.TrimRight(head, " "))
 	if ask := r.Ask; ask != nil {
-		s.fields(b, []field{
-			{"why", oneLine(ask.Reason)}, {"touches", claims(ask.Claims)}, {"approval", oneLine(ask.Approval)},
-			{"mended", oneLine(strings.Join(ask.Coercions, "; "))}, {"arguments in", oneLine(ask.ArgsRef)},
-		})
-		s.block(b, "arguments", ask.Args)
+		p.fields(
+			field{"why", text.OneLine(ask.Reason)}, field{"touches", claims(ask.Claims)},
+			field{"approval", text.OneLine(ask.Approval)}, field{"coerced", text.OneLine(strings.Join(ask.Coercions, "; "))},
+			field{"arguments in", text.OneLine(ask.ArgsRef)})
+		p.block("arguments", ask.Args)
 	}
 	if a := r.Answer; a != nil {
-		s.fields(b, []field{{"answer", oneLine(recordSummary(r))}, {"approval", oneLine(a.Approval)}, {"arguments in", oneLine(a.ArgsRef)}})
-		s.block(b, "arguments as edited", a.Args)
+		p.fields(field{"answer", text.OneLine(recordSummary(r))}, field{"approval", text.OneLine(a.Approval)},
+			field{"arguments in", text.OneLine(a.ArgsRef)})
+		p.block("arguments as edited", a.Args)
 	}
 	if e := r.End; e != nil && r.Kind != protocol.RecordKindDoubted {
-		s.fields(b, []field{
-			{"result", oneLine(e.Summary)}, {"kind", oneLine(string(e.Error))}, {"took", Duration(e.Took)},
-			{"warnings", oneLine(strings.Join(e.Warnings, "; "))}, {"kept in", oneLine(e.ResultRef)}, {"whole in", oneLine(e.ArtifactRef)},
-		})
-		s.resultDetails(b, e.Result)
+		p.fields(
+			field{"result", text.OneLine(e.Summary)}, field{"kind", text.OneLine(string(e.Error))},
+			field{"took", text.Duration(e.Took)}, field{"warnings", text.OneLine(strings.Join(e.Warnings, "; "))},
+			field{"result in", text.OneLine(e.ResultRef)}, field{"artifact", text.OneLine(e.ArtifactRef)})
+		p.result(e.Result)
 	}
 	if r.Kind == protocol.RecordKindDoubted || r.Ask == nil && r.Answer == nil && r.End == nil {
-		s.fields(b, []field{{"note", oneLine(recordSummary(r))}})
+		p.fields(field{"note", text.OneLine(recordSummary(r))})
 	}
 }
 
-// resultDetails writes what a result held, as far as its record keeps it.
-func (s Style) resultDetails(b *bytes.Buffer, result json.RawMessage) {
+// result writes the content of a result, as far as its record has it.
+func (p *page) result(raw json.RawMessage) {
 	var r tool.Result
-	if len(result) == 0 || json.Unmarshal(result, &r) != nil {
+	if len(raw) == 0 || json.Unmarshal(raw, &r) != nil {
 		return
 	}
 	if len(r.Content) == 0 {
-		s.block(b, "data", r.Data)
+		p.block("data", r.Data)
 		return
 	}
-	fmt.Fprintf(b, "  %s\n", s.Faint("text"))
+	p.printf("  %s\n", p.Faint("text"))
 	for _, c := range r.Content {
-		indent(b, "    ", c.Text)
+		p.indent("    ", c.Text)
 	}
 }
 
-// Report writes what verifying found.
+// Report writes the result of verifying a journal.
 func (s Style) Report(w io.Writer, r protocol.VerifyReport) error {
-	var b bytes.Buffer
+	p := &page{Style: s}
+	size := text.Count(r.Records, "record") + " in " + text.Count(r.Epochs, "epoch")
 	if r.OK() {
-		fmt.Fprintf(&b, "%s  %d records in %d epochs", s.paint(good, "whole"), r.Records, r.Epochs)
+		p.printf("%s  %s", s.paint(good, "intact"), size)
 	} else {
-		fmt.Fprintf(&b, "%s  %d records in %d epochs, %d problems", s.Bad("damaged"), r.Records, r.Epochs, len(r.Problems)+r.More)
+		p.printf("%s  %s, %s", s.Bad("damaged"), size, text.Count(len(r.Problems)+r.More, "problem"))
 	}
 	if r.Records > 0 {
-		fmt.Fprintf(&b, ", %d to %d", r.First, r.Last)
+		p.printf(", %d to %d", r.First, r.Last)
 	}
-	b.WriteByte('\n')
-	more := ""
+	p.WriteByte('\n')
+	more, pruned, gaps := "", "", ""
 	if r.More > 0 {
 		more = fmt.Sprintf("%d more", r.More)
 	}
-	dropped, gaps := "", ""
 	if r.Dropped > 0 {
-		dropped = fmt.Sprintf("%d records, signed for", r.Dropped)
+		pruned = text.Count(r.Dropped, "record") + ", with a signed summary"
 	}
 	if r.Gaps > 0 {
-		gaps = fmt.Sprintf("%d places where records were left out", r.Gaps)
+		gaps = text.Count(r.Gaps, "place") + " where records were left out"
 	}
-	for _, p := range r.Problems {
-		fmt.Fprintf(&b, "  %s\n", s.Bad(oneLine(p.What)))
+	for _, problem := range r.Problems {
+		p.printf("  %s\n", s.Bad(text.OneLine(problem.What)))
 	}
-	s.fields(&b, []field{{"problems", more}, {"dropped", dropped}, {"gaps", gaps}, {"head", oneLine(r.Head)}})
-	_, err := w.Write(b.Bytes())
-	return err
+	p.fields(field{"problems", more}, field{"pruned", pruned}, field{"gaps", gaps}, field{"head", text.OneLine(r.Head)})
+	return p.writeTo(w)
 }

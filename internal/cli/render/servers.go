@@ -1,11 +1,11 @@
 package render
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"strings"
 
+	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
 )
 
@@ -13,43 +13,51 @@ import (
 func (s Style) Servers(w io.Writer, list []protocol.Server) error {
 	rows := make([][]Cell, len(list))
 	for i, one := range list {
-		state, color := string(one.State), ""
-		switch {
-		case !one.Accepted:
-			state, color = "not accepted", warn
-		case one.State == "failed" || one.State == "open-breaker":
-			color = bad
-		case one.State == "running":
-			color = good
-		}
-		about := one.Launch
+		what := one.Launch
 		if one.LastError != "" && one.Accepted {
-			about = one.LastError
+			what = one.LastError
 		}
-		held := Cell{fmt.Sprint(len(one.Held)), ""}
+		held := Plain(fmt.Sprint(len(one.Held)))
 		if len(one.Held) > 0 {
 			held.color = warn
 		}
-		rows[i] = []Cell{{oneLine(one.Name), strong}, {state, color}, plain(fmt.Sprint(one.Tools)), held, plain(fmt.Sprint(one.Calls)), plain(one.Protocol), plain(about)}
+		rows[i] = []Cell{
+			Bold(one.Name), serverState(one), Plain(fmt.Sprint(one.Tools)), held,
+			Plain(fmt.Sprint(one.Calls)), Plain(one.Protocol), Plain(what),
+		}
 	}
 	return s.Table(w, []string{"NAME", "STATE", "TOOLS", "HELD", "CALLS", "PROTOCOL", "WHAT"}, rows)
 }
 
-// HeldTool writes a definition that waits for a human: why, what was found in it,
-// and what changed.
+func serverState(one protocol.Server) Cell {
+	switch {
+	case !one.Accepted:
+		return Cell{"not accepted", warn}
+	case one.State == "failed" || one.State == "open-breaker":
+		return Cell{string(one.State), bad}
+	case one.State == "running":
+		return Cell{string(one.State), good}
+	}
+	return Cell{string(one.State), ""}
+}
+
+// HeldTool writes a definition that waits for a human: why, what was found in
+// it, and what changed.
 func (s Style) HeldTool(w io.Writer, server string, h protocol.HeldTool) error {
-	var b bytes.Buffer
 	why := map[protocol.HeldReason]string{
-		protocol.HeldChanged: "its definition changed since it was accepted", protocol.HeldNew: "the server did not have it before",
-		protocol.HeldSuspicious: "something in it looks like an attempt to steer a model", protocol.HeldUnpinned: "nobody has accepted it yet",
+		protocol.HeldChanged:    "its definition changed since it was accepted",
+		protocol.HeldNew:        "the server did not have it before",
+		protocol.HeldSuspicious: "something in it looks like an attempt to steer a model",
+		protocol.HeldUnpinned:   "nobody has accepted it yet",
 	}[h.Reason]
-	fmt.Fprintf(&b, "\n%s of %s: %s\n", s.Strong(oneLine(h.Definition.Name)), oneLine(server), why)
+	p := &page{Style: s}
+	p.printf("\n%s of %s: %s\n", s.Strong(text.OneLine(h.Definition.Name)), text.OneLine(server), why)
 	for _, f := range h.Findings {
-		fmt.Fprintf(&b, "  %s %s: %s\n      %s\n", s.Bad(string(f.Severity)), oneLine(f.Where), oneLine(f.Why), oneLine(f.Excerpt))
+		p.printf("  %s %s: %s\n      %s\n", s.Bad(string(f.Severity)),
+			text.OneLine(f.Where), text.OneLine(f.Why), text.OneLine(f.Excerpt))
 	}
 	for line := range strings.Lines(h.Diff) {
-		fmt.Fprintf(&b, "  %s\n", Safe(strings.TrimRight(line, "\n")))
+		p.printf("  %s\n", text.Safe(strings.TrimRight(line, "\n")))
 	}
-	_, err := w.Write(b.Bytes())
-	return err
+	return p.writeTo(w)
 }

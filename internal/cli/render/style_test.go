@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/cli/render"
 	"callgate/internal/protocol"
+	"callgate/llm"
 	"callgate/tool"
 )
 
@@ -88,17 +88,33 @@ func TestPages(t *testing.T) {
 			}
 			return nil
 		}},
-		{"story", func(b *strings.Builder) error { return style().Call(b, records()[1:6]) }},
+		{"call", func(b *strings.Builder) error { return style().Call(b, records()[1:6]) }},
 		{"doubts", func(b *strings.Builder) error { return style().Doubts(b, records()[7:8]) }},
 		{"report", func(b *strings.Builder) error {
 			return style().Report(b, protocol.VerifyReport{First: 3, Last: 9, Records: 7, Epochs: 2, Dropped: 2, Head: "ab12"})
+		}},
+		{"report-one", func(b *strings.Builder) error {
+			return style().Report(b, protocol.VerifyReport{First: 2, Last: 2, Records: 1, Epochs: 1, Dropped: 1, Gaps: 1, Head: "ab12"})
 		}},
 		{"report-damaged", func(b *strings.Builder) error {
 			return style().Report(b, protocol.VerifyReport{First: 1, Last: 9, Records: 8, Epochs: 1, Head: "ab12", More: 3,
 				Problems: []protocol.VerifyProblem{{Seq: 4, What: "record 4 is missing"}}})
 		}},
+		{"conversation", func(b *strings.Builder) error { return style().Conversation(b, history()) }},
+		{"conversations", func(b *strings.Builder) error {
+			return style().Conversations(b, []protocol.ConversationInfo{history().ConversationInfo, {ID: "t2", App: "engine", Agent: "main"}})
+		}},
+		{"servers", func(b *strings.Builder) error { return style().Servers(b, servers()) }},
+		{"held-tool", func(b *strings.Builder) error { return style().HeldTool(b, "files", servers()[1].Held[0]) }},
+		{"search", func(b *strings.Builder) error {
+			return style().SearchResult(b, &protocol.SearchResult{Answers: []protocol.QueryResult{
+				{Query: "read a file", Total: 3, Hits: []protocol.SearchHit{{Tool: tools()[0], Score: 9.5, Why: "meaning 0.95"}}},
+				{Query: "nothing"},
+			}})
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			var b strings.Builder
 			if err := c.write(&b); err != nil {
 				t.Fatal(err)
@@ -133,6 +149,45 @@ func tools() []protocol.Tool {
 	}
 }
 
+func history() protocol.History {
+	event := func(kind protocol.EventType) protocol.HistoryEvent { return protocol.HistoryEvent{Type: kind} }
+	user, note, made := event(protocol.EventUser), event(protocol.EventNote), event(protocol.EventCallMade)
+	user.Message = message(llm.User, "read the \x1b[2J notes")
+	note.Message = message(llm.User, "a task ended")
+	made.Call = &protocol.AgentCall{Name: "files__read", Args: json.RawMessage(`{"path":"notes"}`)}
+	failed, said, ended := event(protocol.EventCallEnded), event(protocol.EventAssistant), event(protocol.EventTurnEnded)
+	failed.Result = &protocol.HistoryResult{Status: tool.Failure, Summary: "no such\nfile"}
+	said.Message = message(llm.Assistant, "They do not exist.")
+	ended.End = &protocol.HistoryEnd{Reason: protocol.EndTimedOut, Error: "it took too long"}
+	compacted, cut := event(protocol.EventCompacted), event(protocol.EventCompacted)
+	compacted.Compaction, cut.Compaction = &protocol.Compaction{Summary: "notes were asked for"}, &protocol.Compaction{}
+	return protocol.History{
+		ConversationInfo: protocol.ConversationInfo{
+			ID: "t1", App: "engine", Agent: "coder", Workspace: "/home/ada/engine", Turns: 1, ToolCalls: 1,
+			Updated: noon.Add(-time.Minute), Last: protocol.EndTimedOut, Title: "read the notes",
+			Usage: llm.Usage{Input: 12, Output: 3},
+		},
+		Log: []protocol.HistoryEvent{user, note, made, failed, said, ended, compacted, cut},
+	}
+}
+
+func message(role llm.Role, words string) *llm.Message {
+	m := llm.TextMessage(role, words)
+	return &m
+}
+
+func servers() []protocol.Server {
+	return []protocol.Server{
+		{ServerStatus: protocol.ServerStatus{Name: "hub", State: "failed", LastError: "it ended"}, Launch: "hub-server", Accepted: true},
+		{ServerStatus: protocol.ServerStatus{Name: "files", State: "running", Tools: 1, Calls: 2, Protocol: "2025-11-25"}, Launch: "npx files",
+			Accepted: true, Held: []protocol.HeldTool{{
+				Definition: protocol.Definition{Name: "read"}, Reason: protocol.HeldChanged, Diff: "- old\n+ new\n",
+				Findings: []protocol.Finding{{Severity: "high", Where: "description", Why: "it speaks to a model", Excerpt: "ignore"}},
+			}}},
+		{ServerStatus: protocol.ServerStatus{Name: "wiki"}, Launch: "https://example.com/mcp"},
+	}
+}
+
 func records() []protocol.Record {
 	who := &tool.Principal{User: "ada", App: "engine", Session: "s1"}
 	of := func(seq uint64, kind protocol.RecordKind) protocol.Record {
@@ -155,46 +210,4 @@ func records() []protocol.Record {
 	dropped.Principal, dropped.Tool, dropped.Name = nil, "", ""
 	dropped.Summary = &protocol.RecordPruned{FirstSeq: 1, LastSeq: 5}
 	return []protocol.Record{opened, asked, answered, begun, noted, end, allowed, doubted, dropped, resolved}
-}
-
-func TestSafe(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain ✓ text\n\tmore":    "plain ✓ text\n\tmore",
-		"\x1b[2Jgone":             `\u001b[2Jgone`,
-		"\x9b2J":                  `\x9b2J`,
-		"a\u009bb":                `a\u009bb`,
-		"user\u202egnp.exe":       `user\u202egnp.exe`,
-		"line\u2028sep\r\n":       `line\u2028sep\u000d` + "\n",
-		"tag\U000e0041":           `tag\U000e0041`,
-		string([]byte{0xff, 0}):   `\xff\u0000`,
-		"replacement � is a rune": "replacement � is a rune",
-	} {
-		if got := render.Safe(in); got != want {
-			t.Errorf("Safe(%q) is %q, want %q", in, got, want)
-		}
-	}
-}
-
-func FuzzSafe(f *testing.F) {
-	f.Add("\x1b[31m\x00\xff\u202e")
-	f.Fuzz(func(t *testing.T, text string) {
-		got := render.Safe(text)
-		if !utf8.ValidString(got) {
-			t.Errorf("Safe(%q) is not UTF-8", text)
-		}
-		if strings.ContainsFunc(got, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || 0x7f <= r && r <= 0x9f || r == '\u202e' }) {
-			t.Errorf("Safe(%q) is %q", text, got)
-		}
-	})
-}
-
-func TestSpan(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		-time.Second: "0 s", 900 * time.Microsecond: "900 µs", 42 * time.Millisecond: "42 ms", 1540 * time.Millisecond: "1.5 s", 12900 * time.Millisecond: "12 s", 90 * time.Second: "90 s",
-		3 * time.Minute: "3 min", 5 * time.Hour: "5 h", 72 * time.Hour: "3 days",
-	} {
-		if got := render.Duration(d); got != want {
-			t.Errorf("Span(%d) is %q, want %q", d, got, want)
-		}
-	}
 }

@@ -1,13 +1,13 @@
 package render
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
 	"callgate/internal/cli/argv"
+	"callgate/internal/cli/text"
 	"callgate/internal/protocol"
 	"callgate/tool"
 )
@@ -16,38 +16,36 @@ import (
 func (s Style) Tools(w io.Writer, tools []protocol.Tool) error {
 	rows := make([][]Cell, len(tools))
 	for i, t := range tools {
-		rows[i] = []Cell{
-			{oneLine(t.Name), strong}, s.risk(t.Risk), policy(t.Policy), plain(about(t)),
-		}
+		rows[i] = []Cell{Bold(t.Name), risk(t.Risk), policy(t.Policy), Plain(summary(t))}
 	}
 	return s.Table(w, []string{"NAME", "RISK", "POLICY", "WHAT"}, rows)
 }
 
-// about is a tool in a line: the first sentence of what it does, or what it
-// takes when it says nothing.
-func about(t protocol.Tool) string {
-	if text := firstSentence(t.Description); text != "" {
-		return text
+// summary is a tool in a line: the first sentence of its description, or its
+// signature when it has none.
+func summary(t protocol.Tool) string {
+	if sentence := firstSentence(t.Description); sentence != "" {
+		return sentence
 	}
 	return "(" + t.Signature + ")"
 }
 
-func firstSentence(text string) string {
-	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	if i := strings.Index(text, ". "); i > 0 {
-		text = text[:i+1]
+func firstSentence(words string) string {
+	words, _, _ = strings.Cut(strings.TrimSpace(words), "\n")
+	if i := strings.Index(words, ". "); i > 0 {
+		words = words[:i+1]
 	}
-	return text
+	return words
 }
 
-func (s Style) risk(r tool.Risk) Cell {
+func risk(r tool.Risk) Cell {
 	switch r.Level() {
 	case 1:
-		return Cell{oneLine(string(r)), good}
+		return Cell{text.OneLine(string(r)), good}
 	case 2:
-		return Cell{oneLine(string(orMedium(r))), warn}
+		return Cell{text.OneLine(string(orMedium(r))), warn}
 	default:
-		return Cell{oneLine(string(r)), bad}
+		return Cell{text.OneLine(string(r)), bad}
 	}
 }
 
@@ -63,34 +61,33 @@ func policy(verdict string) Cell {
 	if color == "" {
 		color = bad
 	}
-	return Cell{oneLine(verdict), color}
+	return Cell{text.OneLine(verdict), color}
 }
 
-// Tool writes all that a tool's user wants to know; call is how a command line
-// that calls a tool begins.
+// Tool writes all that the user of a tool wants to know; call is how a command
+// line that calls a tool begins.
 func (s Style) Tool(w io.Writer, t protocol.Tool, call string) error {
 	params, err := argv.Params(t.Input)
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s(%s)\n\n", s.Strong(oneLine(t.Name)), oneLine(t.Signature))
-	indent(&b, "  ", t.Description)
-	s.params(&b, params)
-	s.examples(&b, t, params, call)
-	b.WriteByte('\n')
-	verdict := policy(t.Policy)
-	s.fields(&b, []field{
-		{"risk", s.paint(s.risk(t.Risk).color, s.risk(t.Risk).Text)},
-		{"policy", s.paint(verdict.color, verdict.Text) + policyReason(t.Reason)},
-		{"side effect", oneLine(string(t.SideEffect)) + idempotence(t.Idempotent)},
-		{"also called", oneLine(strings.Join(names(t), ", "))},
-		{"tags", oneLine(strings.Join(t.Tags, ", "))},
-		{"wire name", oneLine(t.Wire)},
-		{"id", t.ID.String()},
-	})
-	_, err = w.Write(b.Bytes())
-	return err
+	p := &page{Style: s}
+	p.printf("%s(%s)\n\n", s.Strong(text.OneLine(t.Name)), text.OneLine(t.Signature))
+	p.indent("  ", t.Description)
+	p.parameters(params)
+	p.examples(t, params, call)
+	p.WriteByte('\n')
+	level, verdict := risk(t.Risk), policy(t.Policy)
+	p.fields(
+		field{"risk", s.paint(level.color, level.Text)},
+		field{"policy", s.paint(verdict.color, verdict.Text) + policyReason(t.Reason)},
+		field{"side effect", text.OneLine(string(t.SideEffect)) + idempotence(t.Idempotent)},
+		field{"also called", text.OneLine(strings.Join(names(t), ", "))},
+		field{"tags", text.OneLine(strings.Join(t.Tags, ", "))},
+		field{"wire name", text.OneLine(t.Wire)},
+		field{"id", t.ID.String()},
+	)
+	return p.writeTo(w)
 }
 
 // Usage writes a tool's flags, as help for calling it.
@@ -99,16 +96,16 @@ func (s Style) Usage(w io.Writer, t protocol.Tool, call string) error {
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\n\n%s\n  %s %s [flags]\n", oneLine(firstSentence(t.Description)), s.Strong("Usage"), call, oneLine(t.Name))
-	s.params(&b, params)
-	s.examples(&b, t, params, call)
-	_, err = w.Write(b.Bytes())
-	return err
+	p := &page{Style: s}
+	p.printf("%s\n\n%s\n  %s %s [flags]\n",
+		text.OneLine(firstSentence(t.Description)), s.Strong("Usage"), call, text.OneLine(t.Name))
+	p.parameters(params)
+	p.examples(t, params, call)
+	return p.writeTo(w)
 }
 
-// names are the other names that find a tool; aliases of several words only
-// help a search.
+// names are the other names of a tool. Aliases of several words only help a
+// search.
 func names(t protocol.Tool) []string {
 	var list []string
 	for _, n := range append([]string{t.Short}, t.Aliases...) {
@@ -123,62 +120,62 @@ func policyReason(reason string) string {
 	if reason == "" {
 		return ""
 	}
-	return ": " + oneLine(reason)
+	return ": " + text.OneLine(reason)
 }
 
 func idempotence(yes bool) string {
 	if yes {
-		return ", and running twice is running once"
+		return ", and repeating it changes nothing"
 	}
 	return ""
 }
 
-// params writes the table of parameters.
-func (s Style) params(b *bytes.Buffer, params []argv.Param) {
+// parameters writes the table of parameters.
+func (p *page) parameters(params []argv.Param) {
+	p.printf("\n%s\n", p.Strong("Parameters"))
 	if len(params) == 0 {
-		fmt.Fprintf(b, "\n%s\n  none\n", s.Strong("Parameters"))
+		p.printf("  none\n")
 		return
 	}
 	flag, kind := 0, 0
-	for _, p := range params {
-		flag = max(flag, len([]rune(oneLine(p.Flag()))))
-		kind = max(kind, len([]rune(kindOf(p))))
+	for _, param := range params {
+		flag = max(flag, len([]rune(text.OneLine(param.Flag()))))
+		kind = max(kind, len([]rune(kindOf(param))))
 	}
-	fmt.Fprintf(b, "\n%s\n", s.Strong("Parameters"))
-	for _, p := range params {
-		line := fmt.Sprintf("  --%-*s  %-*s  %s", flag, oneLine(p.Flag()), min(kind, 28), kindOf(p), oneLine(p.Description))
-		b.WriteString(strings.TrimRight(line, " "))
-		b.WriteByte('\n')
+	for _, param := range params {
+		line := fmt.Sprintf("  --%-*s  %-*s  %s", flag, text.OneLine(param.Flag()),
+			min(kind, 28), kindOf(param), text.OneLine(param.Description))
+		p.printf("%s\n", strings.TrimRight(line, " "))
 	}
 }
 
-// kindOf says what a parameter takes, and what it is when left out.
+// kindOf says what a parameter takes, and what its default is.
 func kindOf(p argv.Param) string {
-	text := oneLine(p.Type())
+	kind := text.OneLine(p.Type())
 	switch {
 	case p.Required:
-		text += ", required"
+		kind += ", required"
 	case len(p.Default) > 0 && string(p.Default) != "null":
-		text += " = " + compact(p.Default, 24)
+		kind += " = " + text.Compact(p.Default, 24)
 	}
-	return text
+	return kind
 }
 
 // examples writes calls that can be pasted.
-func (s Style) examples(b *bytes.Buffer, t protocol.Tool, params []argv.Param, call string) {
+func (p *page) examples(t protocol.Tool, params []argv.Param, call string) {
 	if len(t.Examples) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n%s\n", s.Strong("Examples"))
+	p.printf("\n%s\n", p.Strong("Examples"))
 	for _, e := range t.Examples {
 		if e.Note != "" {
-			fmt.Fprintf(b, "  %s\n", s.Faint("# "+oneLine(e.Note)))
+			p.printf("  %s\n", p.Faint("# "+text.OneLine(e.Note)))
 		}
-		fmt.Fprintf(b, "  %s\n", Call(call, t.Name, params, e.Args))
+		p.printf("  %s\n", Call(call, t.Name, params, e.Args))
 	}
 }
 
 // Call writes the command line that makes a call.
 func Call(call, name string, params []argv.Param, args json.RawMessage) string {
-	return strings.TrimRight(call+" "+oneLine(name)+" "+Safe(argv.Write(params, args)), " ")
+	return strings.TrimRight(call+" "+text.OneLine(name)+" "+text.Safe(argv.Write(params, args)), " ")
 }

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"callgate/internal/agent"
+	"callgate/internal/agent/surface"
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
+	"callgate/internal/kernel/toolview"
 	"callgate/internal/protocol"
 	"callgate/llm"
 	"callgate/tool"
@@ -34,6 +36,7 @@ func (a *conversationRoutes) routes() map[string]route {
 		protocol.RouteCancelTurn:         a.cancelTurn,
 		protocol.RouteCompact:            a.compact,
 		protocol.RoutePrompt:             a.prompt,
+		protocol.RoutePlan:               a.plan,
 		protocol.RouteEvents:             a.conversationEvents,
 	}
 }
@@ -257,6 +260,28 @@ func (a *conversationRoutes) prompt(w http.ResponseWriter, r *http.Request) erro
 		p.Shown = c.Plan().ShownTokens
 	}
 	return answer(w, p)
+}
+
+// plan says how an agent's model would be shown the tools.
+func (a *conversationRoutes) plan(w http.ResponseWriter, r *http.Request) error {
+	var in protocol.PlanRequest
+	if err := read(r, &in); err != nil {
+		return err
+	}
+	if in.Window < 0 {
+		return tool.Errorf("httpapi", tool.Invalid, "the window %d is not a number of tokens", in.Window)
+	}
+	c := toolview.SurfaceConfig{Mode: in.Mode, Window: in.Window, WindowFrom: surface.FromFlag}
+	made, err := a.kernel.Conversations.Preview(r.Context(), conversation.Spec{
+		Workspace: in.Workspace, Named: in.WorkspaceNamed, AppFile: in.AppFile, Agent: in.Agent,
+	}, c)
+	if err != nil {
+		return err
+	}
+	return answer(w, protocol.AgentSurface{
+		Agent: made.Agent, Provider: made.Model.Provider, Model: made.Model.Model, Offline: made.Model.Offline,
+		Native: made.Model.NativeTools, Warnings: made.Warnings, Surface: *wire.Surface(made.Plan),
+	})
 }
 
 // tokens is about how many a text has.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"callgate/internal/agent/surface"
 	"callgate/internal/daemon/wire"
 	"callgate/internal/gate/schema"
 	"callgate/internal/kernel/session"
@@ -72,6 +73,7 @@ func (a *toolRoutes) surface(w http.ResponseWriter, r *http.Request) error {
 		if c.Window, err = strconv.Atoi(text); err != nil || c.Window < 0 {
 			return tool.Errorf("httpapi", tool.Invalid, "the window %q is not a number of tokens", tool.Truncate(text))
 		}
+		c.WindowFrom = surface.FromFlag
 	}
 	plan, err := s.View().Surface(r.Context(), c)
 	if err != nil {

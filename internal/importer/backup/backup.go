@@ -36,6 +36,7 @@ import (
 type Change struct {
 	Path         string
 	Before, Next []byte
+	Create       bool // the file does not exist yet
 }
 
 // None reports whether the file is already as it should be.
@@ -49,7 +50,7 @@ type Backup struct {
 	Path   string      `json:"path"` // of the file, as it was named
 	File   string      `json:"file"` // the file itself, behind any link
 	Mode   fs.FileMode `json:"mode"`
-	Before string      `json:"before"` // SHA-256 of the bytes that were kept
+	Before string      `json:"before"` // SHA-256 of the bytes that were kept; empty: there was no file
 	After  string      `json:"after"`  // and of those that took their place
 	Time   time.Time   `json:"time"`
 
@@ -82,6 +83,9 @@ func Apply(c Change, dir string) (Backup, error) {
 	if b.Path, err = filepath.Abs(c.Path); err != nil {
 		return fail("the file "+c.Path+" cannot be named", err)
 	}
+	if c.Create {
+		return b.create(c.Next)
+	}
 	if b.File, err = filepath.EvalSymlinks(b.Path); err != nil {
 		return fail("the file "+c.Path+" cannot be found", err)
 	}
@@ -99,6 +103,25 @@ func Apply(c Change, dir string) (Backup, error) {
 	if err := write(b.File, c.Next, b.Mode); err != nil {
 		_ = errors.Join(os.Remove(b.bytesPath()), os.Remove(b.indexPath())) // nothing was changed
 		return fail("the file "+b.File+" cannot be written", err)
+	}
+	return b, nil
+}
+
+// create writes a file that does not exist yet. Its backup has no bytes.
+func (b Backup) create(data []byte) (Backup, error) {
+	const op = "backup.Apply"
+	b.File, b.Mode, b.Before = b.Path, 0o644, ""
+	if _, err := os.Lstat(b.File); !errors.Is(err, fs.ErrNotExist) {
+		return Backup{}, tool.Errorf(op, tool.Conflict, "%s was created by somebody else meanwhile", b.File)
+	}
+	err := b.keep(nil)
+	if err == nil {
+		if err = write(b.File, data, b.Mode); err != nil {
+			_ = errors.Join(os.Remove(b.bytesPath()), os.Remove(b.indexPath()))
+		}
+	}
+	if err != nil {
+		return Backup{}, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the file " + b.File + " cannot be written", Err: err}
 	}
 	return b, nil
 }
@@ -123,6 +146,9 @@ func (b Backup) keep(data []byte) error {
 // before, unless forced.
 func Undo(b Backup, force bool) error {
 	const op = "backup.Undo"
+	if b.Before == "" {
+		return b.uncreate(force)
+	}
 	data, err := os.ReadFile(b.bytesPath())
 	if err != nil {
 		return &tool.Error{Op: op, Kind: tool.NotFound, Message: "the backup " + b.ID + " cannot be read", Err: err}
@@ -140,6 +166,21 @@ func Undo(b Backup, force bool) error {
 		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the file " + b.File + " cannot be written", Err: err}
 	}
 	_ = errors.Join(os.Remove(b.indexPath()), os.Remove(b.bytesPath())) // it is done; a leftover does no harm
+	return nil
+}
+
+// uncreate removes a file that did not exist before the change.
+func (b Backup) uncreate(force bool) error {
+	const op = "backup.Undo"
+	if _, err := os.Lstat(b.File); !force && err == nil {
+		if err := unchanged(op, b.File, b.After); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(b.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "the file " + b.File + " cannot be removed", Err: err}
+	}
+	_ = errors.Join(os.Remove(b.indexPath()), os.Remove(b.bytesPath()))
 	return nil
 }
 

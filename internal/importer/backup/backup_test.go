@@ -223,3 +223,56 @@ func TestUnwritable(t *testing.T) {
 		t.Errorf("%v, %v", all, err)
 	}
 }
+
+// A file that did not exist before is removed, unless it was changed since.
+func TestCreateAndUndo(t *testing.T) {
+	path, dir := place(t)
+	path = filepath.Join(filepath.Dir(path), "new.yaml")
+	create := func() backup.Backup {
+		t.Helper()
+		b, err := backup.Apply(backup.Change{Path: path, Next: []byte(next), Create: true}, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		has(t, path, next)
+		return b
+	}
+	b := create()
+	if _, err := backup.Apply(backup.Change{Path: path, Next: []byte(next), Create: true}, dir); tool.KindOf(err) != tool.Conflict {
+		t.Errorf("a file that exists: %v", err)
+	}
+	put(t, path, "mine")
+	if err := backup.Undo(b, false); tool.KindOf(err) != tool.Conflict {
+		t.Errorf("a file that was changed: %v", err)
+	}
+	has(t, path, "mine")
+	put(t, path, next)
+	all, err := backup.List(dir)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	if err := backup.Undo(all[0], false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the file is still there: %v", err)
+	}
+	if all, err := backup.List(dir); err != nil || len(all) > 0 {
+		t.Errorf("what is undone is still listed: %v, %v", all, err)
+	}
+	b = create()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := backup.Undo(b, false); err != nil {
+		t.Errorf("a file that is already gone: %v", err)
+	}
+	b = create()
+	put(t, path, "mine")
+	if err := backup.Undo(b, true); err != nil {
+		t.Errorf("by force: %v", err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the file is still there: %v", err)
+	}
+}

@@ -51,13 +51,34 @@ type Opener struct {
 // is given whole schemas.
 const offlineWindow = 128_000
 
+// Describe says which model an app file describes. It needs no key, and opens
+// nothing.
+func Describe(m *app.Model) (Info, error) {
+	if m == nil || m.Provider == app.Offline {
+		return Info{
+			Provider: app.Offline, Model: app.Offline, Window: offlineWindow, NativeTools: true, Offline: true,
+		}, nil
+	}
+	info, err := provider.Describe(provider.Config{
+		Provider: m.Provider, Backend: provider.Backend(m.Backend), Model: m.Model, BaseURL: m.BaseURL,
+		NativeTools: m.NativeTools,
+	})
+	return infoOf(m, info), err
+}
+
+func infoOf(m *app.Model, info provider.Info) Info {
+	return Info{
+		Provider: info.Provider, Model: info.Model, NativeTools: info.NativeTools,
+		Window: cmp.Or(m.Window, info.Entry.Window), Images: info.Entry.Vision,
+	}
+}
+
 // Open makes the model that an app file describes, with its fallbacks. Nothing
 // is dialled yet.
 func (o *Opener) Open(m *app.Model, tools Tools) (*agent.ModelConfig, Info, error) {
 	if m == nil || m.Provider == app.Offline {
-		return &agent.ModelConfig{Model: &offline.Model{Find: tools.Find}}, Info{
-			Provider: app.Offline, Model: app.Offline, Window: offlineWindow, NativeTools: true, Offline: true,
-		}, nil
+		info, err := Describe(m)
+		return &agent.ModelConfig{Model: &offline.Model{Find: tools.Find}}, info, err
 	}
 	model, info, err := o.dial(m)
 	if err != nil {
@@ -106,10 +127,7 @@ func (o *Opener) dial(m *app.Model) (llm.Model, Info, error) {
 	if err != nil {
 		return nil, Info{}, err
 	}
-	return model, Info{
-		Provider: info.Provider, Model: info.Model, NativeTools: info.NativeTools,
-		Window: cmp.Or(m.Window, info.Entry.Window), Images: info.Entry.Vision,
-	}, nil
+	return model, infoOf(m, info), nil
 }
 
 // key returns the key of a model: its credential's value, or what its config

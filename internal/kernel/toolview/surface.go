@@ -17,8 +17,10 @@ import (
 type SurfaceConfig struct {
 	Mode   string // direct, compact_direct or discovery; empty: as the app says, else by the budget
 	Window int    // tokens; 0: as the app says
-	Client string // the name of an MCP client, for its window
-	ForMCP bool   // never cost more than the tools themselves would
+	// WindowFrom says where Window is from: surface.FromFlag or FromModel.
+	WindowFrom string
+	Client     string // the name of an MCP client, for its window
+	ForMCP     bool   // never cost more than the tools themselves would
 	// BareNames shows the tools of MCP servers by the names that their servers
 	// give them, where only one tool has that name; see FullName.
 	BareNames bool
@@ -97,12 +99,12 @@ func (v *View) plan(ctx context.Context, c SurfaceConfig) (plannedSurface, error
 func (v *View) surfaceConfig(c SurfaceConfig) surface.Config {
 	how := v.how.Surface
 	cfg := surface.Config{
-		Window: c.Window, Force: surface.Mode(c.Mode), Client: c.Client, ForMCP: c.ForMCP,
+		Window: c.Window, WindowFrom: c.WindowFrom, Force: surface.Mode(c.Mode), Client: c.Client, ForMCP: c.ForMCP,
 		DirectModules: how.DirectModules, Pinned: how.Pinned,
 		Primitives: how.Primitives, NoPrimitives: how.Primitives != nil && len(how.Primitives) == 0,
 	}
 	if cfg.Window == 0 {
-		cfg.Window = how.Window
+		cfg.Window, cfg.WindowFrom = how.Window, ""
 	}
 	if cfg.Force == "" {
 		cfg.Force = surface.Mode(how.Mode)

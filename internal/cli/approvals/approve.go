@@ -1,0 +1,144 @@
+package approvals
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"callgate/internal/cli/command"
+	"callgate/internal/cli/dialog"
+	"callgate/internal/cli/text"
+	"callgate/internal/protocol"
+	"callgate/tool"
+)
+
+// approve is approvals approve, and approvals edit.
+type approve struct {
+	*command.Env
+	always, wait, edit bool
+	args               string
+}
+
+func (a *approve) bind(c *cobra.Command) {
+	c.Flags().BoolVar(&a.always, "always", false, "also approve this tool for the rest of the caller's session")
+	c.Flags().BoolVar(&a.wait, "wait", false, "wait for the call to end, and print its result")
+}
+
+func newApprove(e *command.Env) *cobra.Command {
+	a := &approve{Env: e}
+	c := e.Leaf(&cobra.Command{
+		Use: "approve ID", Short: "Approve a call",
+		Example: `  callgate approvals approve a3kf
+  callgate approvals approve a3kf --always          and every such call of that session
+  callgate approvals approve a3kf --args @mine.json with other arguments
+  callgate approvals approve a3kf --wait            and print the result`,
+		Args: cobra.ExactArgs(1),
+	}, a.run)
+	a.bind(c)
+	c.Flags().BoolVar(&a.edit, "edit", false, "edit the arguments first, in $VISUAL or $EDITOR")
+	c.Flags().StringVar(&a.args, "args", "", "approve with these `ARGS` instead: '{…}', @file or -")
+	c.MarkFlagsMutuallyExclusive("edit", "args")
+	return c
+}
+
+func newEdit(e *command.Env) *cobra.Command {
+	a := &approve{Env: e, edit: true}
+	c := e.Leaf(&cobra.Command{
+		Use: "edit ID", Short: "Edit the arguments of a call, then approve it",
+		Example: "  EDITOR=nano callgate approvals edit a3kf", Args: cobra.ExactArgs(1),
+	}, a.run)
+	a.bind(c)
+	return c
+}
+
+func (a *approve) run(ctx context.Context, args []string) error {
+	return a.WithExternal(ctx, func(k *command.Kernel) error {
+		r, err := k.FindApproval(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		answer := protocol.Answer{Approve: true, Always: a.always, By: a.UserName()}
+		switch {
+		case a.args != "":
+			answer.Args, err = a.readArgs()
+		case a.edit:
+			if r.State != protocol.ApprovalPending {
+				return tool.Errorf("cli.approve", tool.Conflict, "approval %s was already %s", r.ID, r.State)
+			}
+			answer.Args, err = a.editArgs(ctx, r)
+			if err == nil && answer.Args == nil {
+				a.Status("callgate: nothing was changed, so nothing was answered; %s still waits", r.ID)
+				return command.Exit(command.ExitWaiting)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		answered, err := k.Answer(ctx, r.ID, answer)
+		if err != nil {
+			return err
+		}
+		return a.report(ctx, k, answered)
+	})
+}
+
+// editArgs opens the editor on the arguments of a call; nil says that they were
+// not changed.
+func (a *approve) editArgs(ctx context.Context, r protocol.Approval) (json.RawMessage, error) {
+	before := []byte(text.JSON(r.Call.Args) + "\n")
+	after, err := a.Editor().Edit(ctx, before)
+	if err != nil || bytes.Equal(bytes.TrimSpace(before), bytes.TrimSpace(after)) {
+		return nil, err
+	}
+	return dialog.Object("what you wrote", after)
+}
+
+// readArgs reads the arguments that --args gives as a text, a file or -.
+func (a *approve) readArgs() (json.RawMessage, error) {
+	data := []byte(a.args)
+	path, file := strings.CutPrefix(a.args, "@")
+	var err error
+	switch {
+	case a.args == "-":
+		data, err = io.ReadAll(a.Stdin)
+	case file:
+		data, err = os.ReadFile(a.Path(path))
+	}
+	if err != nil {
+		return nil, &tool.Error{Op: "cli.approve", Kind: tool.Invalid, Message: "--args cannot be read", Err: err}
+	}
+	return dialog.Object("--args", data)
+}
+
+// report says that a call may run. A kernel that ends with this command must
+// live until the call has ended, so the command waits for it.
+func (a *approve) report(ctx context.Context, k *command.Kernel, r protocol.Approval) error {
+	if !a.wait && !k.InProcess() {
+		if a.JSON {
+			return a.WriteJSON(r)
+		}
+		a.Status("approved: %s runs as call %s", r.Call.Tool.Dotted(), r.Call.ID)
+		return nil
+	}
+	result, err := k.Collect(ctx, r.Call.ID)
+	if ctx.Err() != nil {
+		return tool.Errorf("cli.approve", tool.Cancelled, "approved, but no longer waiting for call %s", r.Call.ID).
+			WithHint("how it ends: %s log show %s", a.Self(), r.Call.ID)
+	}
+	if err != nil {
+		return err
+	}
+	if a.wait {
+		return a.Result(result, "")
+	}
+	if a.JSON {
+		return a.WriteJSON(r)
+	}
+	a.Status("approved: %s ran as call %s: %s", r.Call.Tool.Dotted(), r.Call.ID, result.Summary)
+	return nil
+}

@@ -1,0 +1,157 @@
+// Package bridge has the command mcp: Callgate as the MCP server of a client,
+// over standard input and output or over HTTP.
+package bridge
+
+import (
+	"context"
+	"crypto/rand"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"callgate/internal/cli/command"
+	"callgate/internal/client"
+	"callgate/internal/protocol"
+	"callgate/tool"
+)
+
+// Commands returns the command mcp. Without arguments it speaks MCP: it is what
+// clients start. The others are its children.
+func Commands(e *command.Env, children ...*cobra.Command) []*cobra.Command {
+	b := &bridge{Env: e}
+	group := e.Group(&cobra.Command{
+		Use: "mcp", Short: "Run as an MCP server, and manage upstream MCP servers",
+		Long: `Without arguments: speak MCP on standard input and output, or with --http over
+HTTP. This is the command that a coding agent starts. It connects the agent with
+the user's one kernel, which it starts in the background when none runs.
+
+The commands below manage the MCP servers behind the app.`,
+		Example: `  callgate mcp                                         what a client starts
+  callgate mcp --http 127.0.0.1:7331
+  callgate mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
+  callgate mcp servers
+  callgate mcp trust files`,
+	}, children...)
+	b.bind(group)
+	help := group.RunE
+	group.RunE = e.Start(func(cmd *cobra.Command, args []string) error {
+		// A person at a terminal is shown the help.
+		if _, person := command.Terminal(e.Stdin); len(args) > 0 || person && b.http.address == "" {
+			return help(cmd, args)
+		}
+		return b.run(cmd.Context())
+	})
+	return []*cobra.Command{group}
+}
+
+// bridge is mcp.
+type bridge struct {
+	*command.Env
+	mode      string
+	bareNames bool
+	private   bool
+	http      httpFlags
+}
+
+// httpFlags are how clients over HTTP are let in.
+type httpFlags struct {
+	address, token string
+	noAuth, forms  bool
+	hosts, origins []string
+}
+
+func (b *bridge) bind(c *cobra.Command) {
+	f, h := c.Flags(), &b.http
+	f.StringVar(&b.mode, "mode", "",
+		"the `MODE` of the tool list: direct, compact_direct or discovery "+
+			"(default as the app says, else by the budget)")
+	const bareNames = "show the tools of servers under the servers' own names, where no other tool has that name"
+	f.BoolVar(&b.bareNames, "bare-names", false, bareNames)
+	f.BoolVar(&b.bareNames, "bare", false, bareNames)
+	_ = f.MarkHidden("bare") // what the flag was called before
+	f.BoolVar(&b.private, "private", false, "use a kernel of its own, which ends with it, and not the user's one kernel")
+	f.StringVar(&h.address, "http", "",
+		"serve clients over streamable HTTP at `ADDRESS`, such as 127.0.0.1:7331, path /mcp")
+	f.StringVar(&h.token, "token", "",
+		"the bearer `TOKEN` of clients over HTTP (default $CALLGATE_TOKEN, else a new one, which is printed)")
+	f.BoolVar(&h.noAuth, "no-auth", false, "with --http: ask for no token")
+	f.BoolVar(&h.forms, "forms", false,
+		"with --http: let clients answer approvals with a form; anybody with the token can then approve")
+	f.StringSliceVar(&h.hosts, "host", nil, "with --http: also accept these host `NAMES`, beside this machine's own")
+	f.StringSliceVar(&h.origins, "origin", nil, "with --http: accept browser pages of these `ORIGINS`, such as https://example.com")
+}
+
+// surface is how tools are shown, in the words that the kernel reads: a mode,
+// and +bare for servers' own names.
+func (b *bridge) surface() string {
+	if b.bareNames {
+		return b.mode + "+bare"
+	}
+	return b.mode
+}
+
+// answerTimeout bounds how long a client that closed its end is still answered.
+const answerTimeout = 30 * time.Second
+
+// run connects a client with the user's one kernel, which is started in the
+// background when none runs.
+func (b *bridge) run(ctx context.Context) error {
+	workspace, err := b.WorkspaceDir()
+	if err != nil {
+		return err
+	}
+	appFile, err := b.AppPath()
+	if err != nil {
+		return err
+	}
+	asClient := protocol.MCPClient{Workspace: workspace, AppFile: appFile, Mode: b.surface()}
+	dial, end, err := b.kernel(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if b.http.address != "" {
+		return b.serveHTTP(ctx, asClient, dial)
+	}
+	conn, err := dial(ctx)
+	if err != nil {
+		return &tool.Error{Op: "cli", Kind: tool.Unavailable, Message: "the kernel cannot be reached", Err: err}
+	}
+	stream, err := client.Bridge(ctx, conn, asClient)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	if b.Trim != nil && !b.private {
+		defer time.AfterFunc(trimAfter, func() { _ = b.Trim() }).Stop() // a failure costs only memory
+	}
+	return stream.Relay(ctx, b.Stdin, b.Stdout, client.RelayOptions{
+		Grace: answerTimeout, Gone: func() bool { return peerClosed(b.Stdout) },
+	})
+}
+
+// trimAfter is the time until a bridge returns the memory that its start needed:
+// the client has its first answers by then.
+const trimAfter = time.Second
+
+// serveHTTP serves clients over HTTP.
+func (b *bridge) serveHTTP(ctx context.Context, c protocol.MCPClient, dial dialer) error {
+	h := b.http
+	l, err := net.Listen("tcp", h.address)
+	if err != nil {
+		return &tool.Error{Op: "cli", Kind: tool.Unavailable, Err: err,
+			Message: "cannot listen at " + tool.Truncate(h.address)}
+	}
+	if h.token == "" {
+		h.token = b.Getenv("CALLGATE_TOKEN")
+	}
+	if h.token == "" && !h.noAuth {
+		h.token = rand.Text()
+		b.Status("clients send this token: Authorization: Bearer %s", h.token)
+	}
+	b.Status("serving MCP at http://%s/mcp for %s", l.Addr(), c.Workspace)
+	return client.ServeMCP(ctx, l, protocol.MCPHTTPClient{
+		MCPClient: c, Token: h.token, NoAuth: h.noAuth, Forms: h.forms, Hosts: h.hosts, Origins: h.origins,
+	}, dial)
+}

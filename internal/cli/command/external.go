@@ -1,0 +1,109 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"callgate/internal/client"
+	"callgate/internal/statedir"
+	"callgate/tool"
+)
+
+// startTimeout bounds how long a command waits for a state directory that
+// another process holds.
+const startTimeout = 15 * time.Second
+
+// WithExternal does something with a kernel in another process, with the
+// human's key. An answer to an approval must come from outside the kernel, so a
+// process that answers cannot be the kernel too.
+func (e *Env) WithExternal(ctx context.Context, do func(*Kernel) error) error {
+	k, err := e.externalKernel(ctx)
+	if err != nil {
+		return err
+	}
+	return e.finish(k, do(k))
+}
+
+// externalKernel connects to the kernel that runs, or to one that is started for
+// as long as this command lasts.
+func (e *Env) externalKernel(ctx context.Context) (*Kernel, error) {
+	dir, err := e.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	k := &Kernel{dir: dir}
+	dial := client.Unix(dir.Socket())
+	limit := time.Now().Add(startTimeout)
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		if c, err := dial(ctx); err == nil {
+			_ = c.Close()
+			break
+		}
+		k.end, err = startKernel(dir)
+		if err == nil {
+			break
+		}
+		// Another process holds the directory, and is starting or stopping.
+		if tool.KindOf(err) != tool.Conflict || time.Now().After(limit) || ctx.Err() != nil {
+			return nil, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+	k.inProcess = func() bool { return k.end != nil }
+	if err := k.handshake(ctx, client.Options{Dial: dial}, true); err != nil {
+		_ = k.close()
+		return nil, err
+	}
+	return k, nil
+}
+
+// startKernel runs this program as a kernel that ends when its standard input
+// does: when end is called, or when this process dies. It returns once that
+// kernel serves.
+func startKernel(dir statedir.Dir) (end func() error, err error) {
+	const op = "cli.startKernel"
+	self, err := os.Executable()
+	if err != nil {
+		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Err: err,
+			Message: "this program cannot find itself to start a kernel"}
+	}
+	cmd := exec.Command(self, "up", "--attached", "--json", "--state", dir.String())
+	cmd.Args[0] = "callgate"
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	in, err := cmd.StdinPipe()
+	var out io.ReadCloser
+	if err == nil {
+		out, err = cmd.StdoutPipe()
+	}
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Message: "a kernel cannot be started", Err: err}
+	}
+	end = func() error {
+		_ = in.Close()
+		_, _ = io.Copy(io.Discard, out)
+		return cmd.Wait()
+	}
+	first, err := bufio.NewReader(out).ReadString('\n')
+	if err == nil && strings.Contains(first, `"socket"`) {
+		return end, nil
+	}
+	_ = end()
+	if cmd.ProcessState.ExitCode() == ExitUnavailable {
+		return nil, tool.Errorf(op, tool.Conflict, "another process holds %s and does not answer", dir)
+	}
+	said := strings.TrimSpace(tool.Truncate(first + stderr.String()))
+	return nil, tool.Errorf(op, tool.Unavailable, "the kernel did not start: %s", said).WithHint("see callgate doctor")
+}

@@ -1,0 +1,58 @@
+package command
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"callgate/internal/cli/dialog"
+	"callgate/internal/protocol"
+	"callgate/tool"
+)
+
+// Confirm asks the person at the terminal a question, unless they said yes
+// already.
+func (e *Env) Confirm(already bool, question string) (bool, error) {
+	if already {
+		return true, nil
+	}
+	if !e.AtTerminal() {
+		return false, tool.Errorf("cli", tool.Denied, "there is no terminal here to ask a person").
+			WithHint("run this in a terminal, or say --yes once you have read it")
+	}
+	fmt.Fprintf(e.Stderr, "%s [y/N] ", question)
+	line, err := bufio.NewReader(e.Stdin).ReadString('\n')
+	if err != nil {
+		return false, &tool.Error{Op: "cli", Kind: tool.Cancelled, Message: "nobody answered", Err: err}
+	}
+	word := strings.ToLower(strings.TrimSpace(line))
+	return word == "y" || word == "yes", nil
+}
+
+// Editor is the user's editor. Its screen is not the answer, so it goes to
+// standard error when standard output is not the terminal.
+func (e *Env) Editor() dialog.Editor {
+	ed := dialog.Editor{
+		Command: cmp.Or(e.Getenv("VISUAL"), e.Getenv("EDITOR")), Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr,
+	}
+	if _, ok := Terminal(e.Stdout); !ok {
+		ed.Stdout = e.Stderr
+	}
+	return ed
+}
+
+// Dialog asks the person at the terminal about an approval. ctx is the
+// command's: the call may end before its answer has come back, and an editor is
+// not closed while its user writes, so neither ends with the question.
+func (e *Env) Dialog(ctx context.Context, k *Kernel, approval string) *dialog.Dialog {
+	return &dialog.Dialog{
+		In: e.Stdin, Out: e.Stderr, Style: e.Style(e.Stderr), By: e.UserName(),
+		Edit: func(text []byte) ([]byte, error) { return e.Editor().Edit(ctx, text) },
+		Answer: func(a protocol.Answer) error {
+			_, err := k.Answer(ctx, approval, a)
+			return err
+		},
+	}
+}

@@ -1,0 +1,180 @@
+package command
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"callgate/internal/client"
+	"callgate/internal/daemon"
+	"callgate/internal/protocol"
+	"callgate/internal/statedir"
+	"callgate/tool"
+)
+
+// CloseTimeout bounds how long a command waits for its own session to end.
+const CloseTimeout = 8 * time.Second
+
+// Kernel is a connection to a kernel for as long as one command lasts.
+type Kernel struct {
+	*client.Client
+	dir       statedir.Dir
+	inProcess func() bool
+	end       func() error
+}
+
+// InProcess reports whether the kernel ends with this command.
+func (k *Kernel) InProcess() bool { return k.inProcess() }
+
+// handshake makes the client, and sees that both sides speak one version of the
+// protocol.
+func (k *Kernel) handshake(ctx context.Context, o client.Options, key bool) (err error) {
+	if key {
+		if o.HumanKey, err = k.dir.ReadHumanKey(); err != nil {
+			return err
+		}
+	}
+	k.Client = client.New(o)
+	if k.inProcess() {
+		return nil
+	}
+	_, err = k.Status(ctx)
+	return err
+}
+
+func (k *Kernel) close() error {
+	if k.Client != nil {
+		k.Client.Close()
+	}
+	if k.end == nil {
+		return nil
+	}
+	return k.end()
+}
+
+// FindApproval returns the approval with an ID, or the only one whose ID begins
+// with it.
+func (k *Kernel) FindApproval(ctx context.Context, id string) (protocol.Approval, error) {
+	if id == "" {
+		return protocol.Approval{}, tool.Errorf("cli.find", tool.Invalid, "the ID is empty").
+			WithHint("callgate approvals list shows the IDs")
+	}
+	r, err := k.Approval(ctx, id)
+	if tool.KindOf(err) != tool.NotFound {
+		return r, err
+	}
+	for _, state := range []protocol.ApprovalState{protocol.ApprovalPending, ""} {
+		list, err := k.Approvals(ctx, state)
+		if err != nil {
+			return r, err
+		}
+		var found []protocol.Approval
+		for _, r := range list {
+			if strings.HasPrefix(r.ID, id) {
+				found = append(found, r)
+			}
+		}
+		if len(found) == 1 {
+			return found[0], nil
+		}
+		if len(found) > 1 {
+			e := tool.Errorf("cli.find", tool.Ambiguous, "%d approvals begin with %s", len(found), tool.Truncate(id)).
+				WithHint("write more of the ID")
+			for _, r := range found[:min(len(found), 10)] {
+				e.Similar = append(e.Similar, r.ID)
+			}
+			return r, e
+		}
+	}
+	return r, tool.Errorf("cli.find", tool.NotFound, "there is no approval %s", tool.Truncate(id)).
+		WithHint("callgate approvals list shows those that wait")
+}
+
+// connect finds the running kernel, or runs one in this process. With key the
+// client shows the human's key.
+func (e *Env) connect(ctx context.Context, key bool) (*Kernel, error) {
+	dir, err := e.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := daemon.Connect(ctx, daemon.Config{State: dir.String(), Tools: e.Tools})
+	if err != nil {
+		return nil, err
+	}
+	k := &Kernel{dir: dir, inProcess: conn.InProcess, end: conn.Close}
+	if err := k.handshake(ctx, client.Options{Dial: conn.Dial}, key); err != nil {
+		_ = k.close()
+		return nil, err
+	}
+	return k, nil
+}
+
+// With connects to a kernel, does something with it and closes the connection.
+func (e *Env) With(ctx context.Context, do func(*Kernel) error) error { return e.with(ctx, false, do) }
+
+// WithKey is With for what needs the human's key.
+func (e *Env) WithKey(ctx context.Context, do func(*Kernel) error) error {
+	return e.with(ctx, true, do)
+}
+
+func (e *Env) with(ctx context.Context, key bool, do func(*Kernel) error) error {
+	k, err := e.connect(ctx, key)
+	if err != nil {
+		return err
+	}
+	return e.finish(k, do(k))
+}
+
+// finish closes the connection after a command. The command's own error comes
+// first; a kernel of our own that failed to close is reported beside the answer.
+func (e *Env) finish(k *Kernel, err error) error {
+	closed := k.close()
+	if err != nil || closed == nil {
+		return err
+	}
+	e.Status("callgate: the kernel failed to close: %v", closed)
+	return Exit(CodeOf(tool.KindOf(closed)))
+}
+
+// SessionOptions is how a command wants its session. The zero value prints the
+// app's warnings, unless the command writes JSON.
+type SessionOptions struct {
+	Human bool // the person here may answer what the session asks
+	Quiet bool // the app's warnings are not printed
+}
+
+// Session opens a session in the workspace, does something in it and closes it.
+func (e *Env) Session(ctx context.Context, o SessionOptions, do func(*Kernel, *client.Session) error) error {
+	workspace, err := e.WorkspaceDir()
+	if err != nil {
+		return err
+	}
+	appFile, err := e.AppPath()
+	if err != nil {
+		return err
+	}
+	return e.with(ctx, o.Human, func(k *Kernel) error {
+		s, err := k.OpenSession(ctx, protocol.OpenSession{Workspace: workspace, AppFile: appFile, Human: o.Human})
+		if err != nil {
+			return err
+		}
+		if !o.Quiet && !e.JSON {
+			for _, w := range s.Warnings {
+				e.Status("callgate: %s", w)
+			}
+		}
+		defer k.CloseSession(ctx, s.Close)
+		return do(k, s)
+	})
+}
+
+// CloseSession closes a session at a kernel of another process, also when ctx
+// has ended. A kernel of our own closes its sessions itself.
+func (k *Kernel) CloseSession(ctx context.Context, end func(context.Context) error) {
+	if k.inProcess() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CloseTimeout)
+	defer cancel()
+	_ = end(ctx)
+}

@@ -1,0 +1,84 @@
+package command
+
+import (
+	"encoding/json"
+	"strings"
+
+	"callgate/internal/cli/text"
+	"callgate/tool"
+)
+
+// Result writes the result of a call: its content to standard output, and
+// everything about it to standard error. A non-empty example is a command line
+// that would be right. The error that it returns carries the exit code.
+func (o *Output) Result(r *tool.Result, example string) error {
+	if o.JSON {
+		if err := o.WriteJSON(r); err != nil {
+			return err
+		}
+		return Exit(codeOfResult(r))
+	}
+	if err := o.content(r); err != nil {
+		return err
+	}
+	for _, w := range r.Warnings {
+		o.Status("warning: %s", w)
+	}
+	switch {
+	case r.Status == tool.Waiting:
+		o.Status("callgate: %s", strings.TrimSpace(strings.Split(r.Summary, " (answer with")[0]))
+		o.HowToAnswer(r.Approval)
+	case r.Error != nil:
+		o.explain(r.Error, example)
+	case r.Status == tool.Success:
+		o.Status("%s", r.Summary)
+	default:
+		o.Status("callgate: %s", r.Summary)
+	}
+	if r.ArtifactRef != "" {
+		o.Status("the full result: %s artifacts get %s", o.Self(), r.ArtifactRef)
+	}
+	return Exit(codeOfResult(r))
+}
+
+// content writes a result's text as it is, or else its data.
+func (o *Output) content(r *tool.Result) error {
+	if len(r.Content) == 0 {
+		if len(r.Data) == 0 {
+			return nil
+		}
+		_, err := o.Stdout.Write([]byte(pretty(r.Data) + "\n"))
+		return WriteError(err)
+	}
+	_, toTerminal := Terminal(o.Stdout)
+	for _, c := range r.Content {
+		if c.Type != "text" {
+			o.Status("an image (%s, %d bytes) is left out; --json has it", c.MIME, len(c.Data))
+			continue
+		}
+		words := c.Text
+		if toTerminal && !strings.HasSuffix(words, "\n") {
+			words += "\n"
+		}
+		if _, err := o.Stdout.Write([]byte(words)); err != nil {
+			return WriteError(err)
+		}
+	}
+	return nil
+}
+
+// pretty writes data for a person: a string as its text, the rest as JSON.
+func pretty(data json.RawMessage) string {
+	var words string
+	if json.Unmarshal(data, &words) == nil {
+		return words
+	}
+	return text.JSON(data)
+}
+
+// HowToAnswer prints the commands that answer an approval.
+func (o *Output) HowToAnswer(id string) {
+	o.Status("  show      %s approvals show %s", o.Self(), id)
+	o.Status("  approve   %s approvals approve %s", o.Self(), id)
+	o.Status("  deny      %s approvals deny %s", o.Self(), id)
+}

@@ -1,0 +1,231 @@
+package conversations
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+
+	"callgate/internal/cli/command"
+	"callgate/internal/cli/render"
+	"callgate/internal/cli/text"
+	"callgate/internal/client"
+	"callgate/internal/protocol"
+	"callgate/llm"
+	"callgate/tool"
+)
+
+// turnPrinter shows the turns of a conversation as they happen: the agent's
+// answer on standard output, what it does on standard error.
+type turnPrinter struct {
+	*command.Env
+	kernel       *command.Kernel
+	conversation *client.Conversation
+	quiet        bool
+	style        render.Style
+	inLine       bool // the answer's last line has not ended
+	answered     bool // the model has written something in this turn
+
+	mu   sync.Mutex
+	open map[string]context.CancelFunc // ends the question about a call
+}
+
+func newTurnPrinter(e *command.Env, k *command.Kernel, c *client.Conversation, quiet bool) *turnPrinter {
+	return &turnPrinter{
+		Env: e, kernel: k, conversation: c, quiet: quiet || e.JSON,
+		style: e.Style(e.Stderr), open: map[string]context.CancelFunc{},
+	}
+}
+
+// head says who answers.
+func (p *turnPrinter) head() {
+	if p.quiet {
+		return
+	}
+	c := p.conversation
+	who := c.Provider + "/" + c.Model
+	if c.Offline {
+		who = "the offline brain (no language model: it finds tools by your words)"
+	}
+	p.note("%s · %s · %s, %s · %s", c.Agent, who, text.Count(c.Tools, "tool"), c.Mode, c.ID)
+}
+
+// note writes a line about what happens.
+func (p *turnPrinter) note(format string, args ...any) {
+	p.endLine()
+	fmt.Fprintln(p.Stderr, p.style.Faint(text.Safe(fmt.Sprintf(format, args...))))
+}
+
+// ask shows that the next line is awaited.
+func (p *turnPrinter) ask() {
+	p.endLine()
+	fmt.Fprint(p.Stderr, p.style.Strong("> "))
+}
+
+func (p *turnPrinter) endLine() {
+	if p.inLine {
+		fmt.Fprintln(p.Stdout)
+		p.inLine = false
+	}
+}
+
+// run shows one turn to its end.
+func (p *turnPrinter) run(ctx context.Context, turn iter.Seq2[protocol.TurnEvent, error]) error {
+	type item struct {
+		event protocol.TurnEvent
+		err   error
+	}
+	p.answered = false
+	items := make(chan item, 64)
+	go func() {
+		defer close(items)
+		for event, err := range turn {
+			p.closeDialog(event)
+			items <- item{event, err}
+		}
+	}()
+	var failed error
+	code := 0
+	for it := range items { // to the end, so that the goroutine ends too
+		switch {
+		case it.err != nil:
+			failed = it.err
+		case p.JSON:
+			if err := json.NewEncoder(p.Stdout).Encode(it.event); err != nil && failed == nil {
+				failed = err
+			}
+		default:
+			p.show(ctx, it.event)
+		}
+		if it.event.End != nil {
+			code = codeOfTurn(it.event.End.Reason)
+		}
+	}
+	p.endLine()
+	if failed != nil && ctx.Err() == nil {
+		return failed
+	}
+	if ctx.Err() != nil && code == 0 {
+		code = command.ExitCancelled
+	}
+	return command.Exit(code)
+}
+
+// codeOfTurn is the exit code for the end of a turn.
+func codeOfTurn(r protocol.EndReason) int {
+	switch r {
+	case protocol.EndDone:
+		return 0
+	case protocol.EndCancelled:
+		return command.ExitCancelled
+	case protocol.EndTimedOut:
+		return command.ExitBusy
+	default:
+		return command.ExitFailed
+	}
+}
+
+// closeDialog ends the question about a call that has ended meanwhile.
+func (p *turnPrinter) closeDialog(e protocol.TurnEvent) {
+	if e.Result == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if cancel := p.open[e.Result.Call.ID]; cancel != nil {
+		cancel()
+	}
+}
+
+func (p *turnPrinter) show(ctx context.Context, e protocol.TurnEvent) {
+	switch {
+	case e.Delta != nil && e.Delta.Kind == llm.DeltaText && e.Delta.Text != "":
+		text := text.Safe(e.Delta.Text)
+		fmt.Fprint(p.Stdout, text)
+		p.answered = true
+		p.inLine = !strings.HasSuffix(text, "\n")
+	case e.Approval != nil:
+		p.answer(ctx, *e.Approval)
+	case e.Notice != "":
+		p.note("%s", e.Notice)
+	case e.End != nil:
+		p.ended(e.End)
+	case p.quiet:
+	case e.Call != nil:
+		p.note("→ %s %s", render.ToolName(e.Call.Name), clipArgs(e.Call.Args))
+	case e.Output != nil:
+		p.note("%s", strings.TrimRight("  │ "+strings.ReplaceAll(string(e.Output.Text), "\n", "\n  │ "), "\n │"))
+	case e.Result != nil:
+		p.result(e.Result)
+	}
+}
+
+func clipArgs(args json.RawMessage) string {
+	if string(args) == "{}" {
+		return ""
+	}
+	return tool.TruncateTo(string(args), 160)
+}
+
+func (p *turnPrinter) result(end *protocol.CallEnd) {
+	r := end.Result
+	switch r.Status {
+	case tool.Success:
+		p.note("✓ %s", tool.TruncateTo(r.Summary, 200))
+	case tool.Waiting:
+		p.note("… %s", r.Summary)
+	default:
+		p.note("✗ %s", tool.TruncateTo(r.Summary, 400))
+	}
+}
+
+func (p *turnPrinter) ended(end *protocol.TurnEnd) {
+	p.endLine()
+	switch end.Reason {
+	case protocol.EndDone:
+		if !p.answered {
+			p.Status("(the model gave no answer)")
+		}
+	case protocol.EndCancelled:
+		p.Status("stopped; continue with: callgate sessions resume %s", p.conversation.ID)
+	default:
+		p.Status("callgate: the turn ended early (%s): %s", end.Reason, end.Error)
+	}
+	if p.quiet {
+		return
+	}
+	u := end.Info.Usage
+	line := fmt.Sprintf("%s · %d tokens in, %d out", text.Count(end.Info.ToolCalls, "call"), u.Input, u.Output)
+	if u.Priced && u.Cost > 0 {
+		line += fmt.Sprintf(" · $%.4f", float64(u.Cost)/1e6)
+	}
+	p.note("%s", line)
+}
+
+// answer has a call approved or denied: here, when a person sits here.
+func (p *turnPrinter) answer(ctx context.Context, r protocol.Approval) {
+	p.endLine()
+	if !p.conversation.Human {
+		p.Status("callgate: %s waits for a human: %s", r.Call.Tool.Dotted(), r.Reason)
+		p.HowToAnswer(r.ID)
+		return
+	}
+	open, answered := context.WithCancel(ctx)
+	defer answered()
+	p.mu.Lock()
+	p.open[r.Call.ID] = answered
+	p.mu.Unlock()
+	left, err := p.Dialog(ctx, p.kernel, r.ID).Run(open, r)
+	switch {
+	case left:
+		p.Status("left waiting; approve it with: callgate approvals approve %s", r.ID)
+	case err == nil || ctx.Err() != nil:
+	case open.Err() != nil:
+		p.Status("\nanswered elsewhere")
+	default:
+		p.Status("callgate: %s", err)
+		p.HowToAnswer(r.ID)
+	}
+}

@@ -1,0 +1,267 @@
+// Package journal has the commands that read, verify and prune the journal, and
+// show the kernel's locks and artifacts.
+package journal
+
+import (
+	"context"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"callgate/internal/cli/command"
+	"callgate/internal/cli/text"
+	"callgate/internal/daemon/wire"
+	"callgate/internal/journal"
+	"callgate/internal/protocol"
+	"callgate/tool"
+)
+
+// Commands returns the commands log, locks and artifacts.
+func Commands(e *command.Env) []*cobra.Command {
+	group := &cobra.Command{Use: "log", Short: "Read, verify and prune the journal"}
+	e.Group(group, newTail(e), newShow(e), newDoubts(e), newResolve(e), newVerify(e), newExport(e),
+		newPrune(e, "prune"), newPrune(e, "retain"), newDoubt(e))
+	artifacts := &cobra.Command{Use: "artifacts", Short: "Read stored results"}
+	return []*cobra.Command{group, newLocks(e), e.Group(artifacts, newArtifact(e, "get")), newArtifact(e, "artifact")}
+}
+
+// show is log show.
+type show struct{ *command.Env }
+
+func newShow(e *command.Env) *cobra.Command {
+	s := &show{e}
+	return e.Leaf(&cobra.Command{
+		Use: "show CALL|SEQ", Short: "Show all records of a call",
+		Example: "  callgate log show c1x9z\n  callgate log show 42", Args: cobra.ExactArgs(1),
+	}, s.run)
+}
+
+func (s *show) run(ctx context.Context, args []string) error {
+	return s.With(ctx, func(k *command.Kernel) error {
+		records, err := callRecords(ctx, k, args[0])
+		switch {
+		case err != nil:
+			return err
+		case s.JSON:
+			return s.WriteJSON(records)
+		}
+		return command.WriteError(s.Style(s.Stdout).Call(s.Stdout, records))
+	})
+}
+
+// callRecords finds the records of a call by its ID, by the number of one of its
+// records, or by the ID of its approval.
+func callRecords(ctx context.Context, k *command.Kernel, what string) ([]protocol.Record, error) {
+	call := what
+	if seq, err := strconv.ParseUint(what, 10, 64); err == nil && seq > 0 {
+		records, err := k.Journal(ctx, protocol.JournalQuery{After: seq - 1, Before: seq + 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(records) == 0 {
+			return nil, tool.Errorf("cli.showCall", tool.NotFound, "the journal has no record %d", seq).
+				WithHint("callgate log tail shows the newest")
+		}
+		if records[0].Call == "" {
+			return records, nil
+		}
+		call = records[0].Call
+	}
+	records, err := k.Journal(ctx, protocol.JournalQuery{Call: call})
+	if err != nil || len(records) > 0 {
+		return records, err
+	}
+	if r, err := k.FindApproval(ctx, what); err == nil {
+		return k.Journal(ctx, protocol.JournalQuery{Call: r.Call.ID})
+	}
+	return nil, tool.Errorf("cli.showCall", tool.NotFound, "call %s is not in the journal", tool.Truncate(what)).
+		WithHint("callgate log tail --json shows calls with their IDs")
+}
+
+// verify is log verify.
+type verify struct{ *command.Env }
+
+func newVerify(e *command.Env) *cobra.Command {
+	v := &verify{e}
+	return e.Leaf(&cobra.Command{
+		Use: "verify [EXPORT]", Short: "Verify the journal, or an export of it",
+		Example: "  callgate log verify\n  callgate log verify journal.jsonl",
+		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: command.CompleteFiles,
+	}, v.run)
+}
+
+// run verifies the journal, or an export of it, and fails when it is damaged.
+func (v *verify) run(ctx context.Context, args []string) error {
+	report, err := v.report(ctx, args)
+	if err != nil {
+		return err
+	}
+	if v.JSON {
+		err = v.WriteJSON(report)
+	} else {
+		err = command.WriteError(v.Style(v.Stdout).Report(v.Stdout, report))
+	}
+	if err == nil && !report.OK() {
+		return command.Exit(command.ExitDoubt)
+	}
+	return err
+}
+
+func (v *verify) report(ctx context.Context, args []string) (report protocol.VerifyReport, err error) {
+	if len(args) == 0 {
+		err = v.With(ctx, func(k *command.Kernel) error {
+			report, err = k.Verify(ctx)
+			return err
+		})
+		return report, err
+	}
+	in := v.Stdin
+	if args[0] != "-" {
+		f, err := os.Open(v.Path(args[0]))
+		if err != nil {
+			return report, &tool.Error{Op: "cli.verify", Kind: tool.NotFound, Message: "the export cannot be opened", Err: err}
+		}
+		defer f.Close()
+		in = f
+	}
+	found, err := journal.VerifyExport(in)
+	return wire.VerifyReport(found), err
+}
+
+// export is log export.
+type export struct {
+	*command.Env
+	output string
+	query  protocol.JournalQuery
+}
+
+func newExport(e *command.Env) *cobra.Command {
+	x := &export{Env: e}
+	c := e.Leaf(&cobra.Command{
+		Use: "export", Short: "Write the journal as JSON lines, which log verify can check",
+		Example: "  callgate log export --output journal.jsonl", Args: cobra.NoArgs,
+	}, x.run)
+	c.Flags().StringVarP(&x.output, "output", "o", "", "write to `FILE` (default standard output)")
+	c.Flags().StringVar(&x.query.Call, "call", "", "only the records of this `CALL`")
+	c.Flags().Uint64Var(&x.query.After, "after", 0, "only records after number `SEQ`")
+	return c
+}
+
+func (x *export) run(ctx context.Context, _ []string) error {
+	return x.With(ctx, func(k *command.Kernel) error {
+		return x.ToFile(x.output, func(w io.Writer) error { return k.Export(ctx, w, x.query) })
+	})
+}
+
+// prune is log prune, and log retain as it was called before.
+type prune struct {
+	*command.Env
+	olderThan string
+}
+
+func newPrune(e *command.Env, name string) *cobra.Command {
+	p := &prune{Env: e}
+	c := e.Leaf(&cobra.Command{
+		Use: name + " --older-than AGE", Short: "Remove old records, and leave a signed summary",
+		Example: "  callgate log prune --older-than 30d", Args: cobra.NoArgs, Hidden: name == "retain",
+	}, p.run)
+	c.Flags().StringVar(&p.olderThan, "older-than", "", "the `AGE` of the records to remove: 30d, 2w, 12h")
+	_ = c.MarkFlagRequired("older-than")
+	return c
+}
+
+func (p *prune) run(ctx context.Context, _ []string) error {
+	age, err := parseAge(p.olderThan)
+	if err != nil {
+		return err
+	}
+	return p.WithKey(ctx, func(k *command.Kernel) error {
+		removed, err := k.Prune(ctx, protocol.Prune{Before: p.Now().Add(-age)})
+		switch {
+		case err != nil:
+			return err
+		case p.JSON:
+			return p.WriteJSON(removed)
+		}
+		p.Status("removed %s and %s", text.Count(removed.Records, "record"), text.Count(removed.Artifacts, "artifact"))
+		return nil
+	})
+}
+
+// parseAge reads 30d, 2w, 12h or what time.ParseDuration reads.
+func parseAge(age string) (time.Duration, error) {
+	bad := tool.Errorf("cli.prune", tool.Invalid, "%q is not an age", tool.Truncate(age)).
+		WithHint("write it as 30d, 2w or 12h")
+	for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
+		if number, ok := strings.CutSuffix(age, suffix); ok {
+			n, err := strconv.ParseUint(number, 10, 32)
+			if err != nil || n > 36500 {
+				return 0, bad
+			}
+			return time.Duration(n) * unit, nil
+		}
+	}
+	d, err := time.ParseDuration(age)
+	if err != nil || d < 0 {
+		return 0, bad
+	}
+	return d, nil
+}
+
+// locks is locks.
+type locks struct{ *command.Env }
+
+func newLocks(e *command.Env) *cobra.Command {
+	l := &locks{e}
+	return e.Leaf(&cobra.Command{
+		Use: "locks", Short: "Show held and waiting locks",
+		Long: `Show the locks that calls hold, and the calls that wait for them. The modes:
+
+  shared             it reads; others may read too
+  update             it writes, and others may read meanwhile
+  exclusive          it writes; nobody else may read or write
+  shared inside      it reads something inside this resource
+  exclusive inside   it writes something inside this resource`,
+		Args: cobra.NoArgs,
+	}, l.run)
+}
+
+func (l *locks) run(ctx context.Context, _ []string) error {
+	return l.With(ctx, func(k *command.Kernel) error {
+		found, err := k.Locks(ctx)
+		switch {
+		case err != nil:
+			return err
+		case l.JSON:
+			return l.WriteJSON(found)
+		}
+		return command.WriteError(l.Style(l.Stdout).Locks(l.Stdout, found))
+	})
+}
+
+// artifact is artifacts get, and artifact as it was called before.
+type artifact struct {
+	*command.Env
+	output string
+}
+
+func newArtifact(e *command.Env, name string) *cobra.Command {
+	a := &artifact{Env: e}
+	c := e.Leaf(&cobra.Command{
+		Use: name + " REF", Short: "Write an artifact to standard output or a file",
+		Example: "  callgate artifacts get sha256:1f… --output result.txt",
+		Args:    cobra.ExactArgs(1), Hidden: name == "artifact",
+	}, a.run)
+	c.Flags().StringVarP(&a.output, "output", "o", "", "write to `FILE` (default standard output)")
+	return c
+}
+
+func (a *artifact) run(ctx context.Context, args []string) error {
+	return a.With(ctx, func(k *command.Kernel) error {
+		return a.ToFile(a.output, func(w io.Writer) error { return k.Artifact(ctx, w, args[0]) })
+	})
+}

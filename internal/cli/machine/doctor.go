@@ -1,0 +1,171 @@
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"callgate/internal/cli/command"
+	"callgate/internal/cli/doctor"
+	"callgate/internal/cli/render"
+	"callgate/internal/cli/text"
+	"callgate/internal/client"
+	"callgate/internal/protocol"
+	"callgate/internal/statedir"
+	"callgate/tool"
+)
+
+// diagnose is doctor.
+type diagnose struct{ *command.Env }
+
+func newDoctor(e *command.Env) *cobra.Command {
+	d := &diagnose{e}
+	return e.Leaf(&cobra.Command{
+		Use: "doctor", Short: "Check this machine: what is installed, what is missing, how to get it",
+		Long: "Check this machine and the state directory. The exit code is 0 unless something\n" +
+			"that Callgate needs is broken; what is optional is marked.",
+		Args: cobra.NoArgs,
+	}, d.run)
+}
+
+// doctorReport is what doctor writes with --json.
+type doctorReport struct {
+	Healthy bool           `json:"healthy"`
+	Checks  []doctor.Check `json:"checks"`
+}
+
+func (d *diagnose) run(ctx context.Context, _ []string) error {
+	dir, err := d.StateDir()
+	if err != nil {
+		return err
+	}
+	report := doctorReport{Healthy: true, Checks: slices.Concat(
+		[]doctor.Check{{Group: doctor.GroupCallgate, Name: "version", State: doctor.OK, Found: thisBuild().String()}},
+		d.kernel(ctx, dir), doctor.Directory(dir), doctor.Programs(ctx), doctor.Sandbox(),
+	)}
+	for _, c := range report.Checks {
+		report.Healthy = report.Healthy && c.State != doctor.Broken
+	}
+	if d.JSON {
+		err = d.WriteJSON(report)
+	} else {
+		err = d.show(report)
+	}
+	if err == nil && !report.Healthy {
+		return command.Exit(command.ExitFailed)
+	}
+	return err
+}
+
+// kernel checks the kernel that runs. When none runs and there is a database,
+// one is started for a moment: the check is that it starts.
+func (d *diagnose) kernel(ctx context.Context, dir statedir.Dir) []doctor.Check {
+	c := doctor.Check{Group: doctor.GroupCallgate, Name: "kernel", State: doctor.OK}
+	socket := client.Unix(dir.Socket())
+	if conn, err := socket(ctx); err == nil {
+		_ = conn.Close()
+	} else if _, err := os.Stat(dir.Database()); errors.Is(err, fs.ErrNotExist) {
+		c.Found = "not running; commands run one of their own"
+		return []doctor.Check{c}
+	}
+	start := time.Now()
+	var head doctor.Check
+	err := d.With(ctx, func(k *command.Kernel) error {
+		status, err := k.Status(ctx)
+		if err != nil {
+			return err
+		}
+		tools := text.Count(status.Tools, "tool")
+		c.Found = fmt.Sprintf("process %d, version %s, %s, %s, up for %s", status.PID, status.Version, tools,
+			text.Count(status.Sessions, "session"), text.Duration(time.Since(status.Started)))
+		if k.InProcess() {
+			c.Found = fmt.Sprintf("not running; it starts, in %s, with %s", text.Duration(time.Since(start)), tools)
+		}
+		if len(status.Problems) > 0 {
+			c.State = doctor.Warning
+			c.Fix = fmt.Sprintf("%s without tools: %s", text.Count(len(status.Problems), "source"), status.Problems[0])
+		}
+		head = d.journal(ctx, k)
+		return nil
+	})
+	if err != nil {
+		c.State, c.Found = doctor.Broken, "it does not answer: "+err.Error()
+		c.Fix = fmt.Sprintf("process %d last held the state directory", dir.Holder())
+		var e *tool.Error
+		if errors.As(err, &e) && e.Hint != "" {
+			c.Fix = e.Hint
+		}
+		return []doctor.Check{c}
+	}
+	return []doctor.Check{c, head}
+}
+
+// journal reads the newest record. log verify checks the whole chain.
+func (d *diagnose) journal(ctx context.Context, k *command.Kernel) doctor.Check {
+	c := doctor.Check{Group: doctor.GroupCallgate, Name: "journal", State: doctor.OK}
+	records, err := k.Journal(ctx, protocol.JournalQuery{Newest: true, Limit: 1})
+	switch {
+	case err != nil:
+		c.State, c.Found, c.Fix = doctor.Broken, err.Error(), "callgate log verify shows what is damaged"
+	case len(records) == 0:
+		c.Found = "empty"
+	default:
+		c.Found = fmt.Sprintf("ends at record %d, %s ago; callgate log verify checks all of it",
+			records[0].Seq, text.Duration(d.Now().Sub(records[0].Time)))
+	}
+	return c
+}
+
+// show writes the checks, group by group.
+func (d *diagnose) show(report doctorReport) error {
+	s := d.Style(d.Stdout)
+	group := ""
+	for _, c := range report.Checks {
+		if c.Group != group {
+			group = c.Group
+			fmt.Fprintln(d.Stdout, s.Strong(group))
+		}
+		fmt.Fprintf(d.Stdout, "  %s %-16s %s\n", mark(s, c.State), c.Name, text.Safe(summary(c)))
+		if c.Fix != "" {
+			fmt.Fprintf(d.Stdout, "    %-16s %s\n", "", s.Faint(text.Safe(c.Fix)))
+		}
+	}
+	verdict := "everything that is needed is here"
+	if !report.Healthy {
+		i := slices.IndexFunc(report.Checks, func(c doctor.Check) bool { return c.State == doctor.Broken })
+		verdict = s.Bad("broken: " + report.Checks[i].Name)
+	}
+	_, err := fmt.Fprintf(d.Stdout, "\n%s\n", verdict)
+	return command.WriteError(err)
+}
+
+func mark(s render.Style, state doctor.State) string {
+	switch state {
+	case doctor.OK:
+		return "✓"
+	case doctor.Missing:
+		return "–"
+	case doctor.Warning:
+		return "!"
+	default:
+		return s.Bad("✗")
+	}
+}
+
+// summary says what was found, or what a missing thing would be for.
+func summary(c doctor.Check) string {
+	if c.State != doctor.Missing {
+		return c.Found
+	}
+	text := "optional, for " + c.Purpose
+	if c.Found != "" {
+		text = c.Found + "; " + text
+	}
+	return text
+}

@@ -1,0 +1,155 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"callgate/internal/cli/command"
+	"callgate/internal/client"
+	"callgate/internal/daemon"
+	"callgate/internal/version"
+	"callgate/tool"
+)
+
+// up is up.
+type up struct {
+	*command.Env
+	attached bool
+	idle     time.Duration
+}
+
+func newUp(e *command.Env) *cobra.Command {
+	u := &up{Env: e}
+	c := e.Leaf(&cobra.Command{
+		Use: "up", Short: "Run the kernel in the foreground",
+		Long: `Run the kernel in the foreground. Every other command of this user is then its
+client, so that all of them share one set of locks, approvals and records.
+
+The first SIGINT or SIGTERM stops it after its running calls; a second one kills
+it.`,
+		Example: "  callgate up\n  callgate up --state /var/lib/callgate", Args: cobra.NoArgs,
+	}, u.run)
+	c.Flags().BoolVar(&u.attached, "attached", false, "stop when standard input ends")
+	c.Flags().DurationVar(&u.idle, "background", 0, "run for clients, and stop after this `DURATION` without any")
+	_ = c.Flags().MarkHidden("attached")
+	return c
+}
+
+func (u *up) run(ctx context.Context, _ []string) error {
+	dir, err := u.StateDir()
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(u.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	start := daemon.Start
+	if u.idle > 0 {
+		start = daemon.StartBackground
+	}
+	d, err := start(ctx, daemon.Config{State: dir.String(), Tools: u.Tools, Log: log})
+	if err != nil {
+		return err
+	}
+	if u.attached {
+		var stop context.CancelFunc
+		ctx, stop = context.WithCancel(ctx)
+		defer stop()
+		go func() {
+			_, _ = io.Copy(io.Discard, u.Stdin)
+			stop()
+		}()
+	}
+	kernel := client.New(client.Options{Dial: d.Dial})
+	if err := u.announce(ctx, upInfo{version.Version, os.Getpid(), dir.String(), d.Socket}, kernel); err != nil {
+		_ = d.Stop()
+		return err
+	}
+	err = d.WaitIdle(ctx, u.idle)
+	if err == nil && !u.JSON {
+		u.Status("\n%s", waitMessage(kernel))
+	}
+	kernel.Close()
+	if stopped := d.Stop(); err == nil {
+		err = stopped
+	}
+	return err
+}
+
+// upInfo is what up writes with --json, in one line.
+type upInfo struct {
+	Version string `json:"version"`
+	PID     int    `json:"pid"`
+	State   string `json:"state"`
+	Socket  string `json:"socket"`
+}
+
+// announce prints where the kernel is, and what is wrong with its sources.
+func (u *up) announce(ctx context.Context, at upInfo, kernel *client.Client) error {
+	if u.JSON {
+		return u.WriteJSONLine(at)
+	}
+	s := u.Style(u.Stdout)
+	_, err := fmt.Fprintf(u.Stdout, "%s %s, process %d\n  state   %s\n  socket  %s\n%s\n",
+		s.Strong("callgate"), at.Version, at.PID, at.State, at.Socket, s.Faint("Ctrl-C stops it."))
+	if err != nil {
+		return command.WriteError(err)
+	}
+	status, err := kernel.Status(ctx)
+	if err != nil {
+		return err
+	}
+	for _, problem := range status.Problems {
+		u.Status("callgate: %s", problem)
+	}
+	return nil
+}
+
+// waitMessage says what the kernel waits for before it ends.
+func waitMessage(kernel *client.Client) string {
+	status, _ := kernel.Status(context.Background()) // a kernel that does not answer has nothing to finish
+	switch status.Calls {
+	case 0:
+		return "stopping…"
+	case 1:
+		return "finishing 1 call… (a second signal kills it)"
+	default:
+		return fmt.Sprintf("finishing %d calls… (a second signal kills them)", status.Calls)
+	}
+}
+
+// down is down.
+type down struct{ *command.Env }
+
+func newDown(e *command.Env) *cobra.Command {
+	d := &down{e}
+	return e.Leaf(&cobra.Command{
+		Use: "down", Short: "Stop the background kernel",
+		Long: "Stop the kernel in the background after its running calls.", Args: cobra.NoArgs,
+	}, d.run)
+}
+
+func (d *down) run(ctx context.Context, _ []string) error {
+	dir, err := d.StateDir()
+	if err != nil {
+		return err
+	}
+	c := client.New(client.Options{Dial: client.Unix(dir.Socket())})
+	defer c.Close()
+	switch status, err := c.Status(ctx); {
+	case tool.KindOf(err) == tool.Unavailable:
+		d.Status("no kernel is running")
+		return nil
+	case err != nil && !status.Background:
+		return err
+	}
+	if err := c.Stop(ctx); err != nil {
+		return err
+	}
+	d.Status("the kernel is stopping")
+	return nil
+}

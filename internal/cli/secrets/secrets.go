@@ -1,0 +1,217 @@
+// Package secrets has the commands that keep the values of secrets.
+package secrets
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"callgate/internal/cli/command"
+	"callgate/internal/cli/render"
+	"callgate/internal/cli/text"
+	"callgate/internal/protocol"
+	"callgate/tool"
+)
+
+const op = "cli.secret"
+
+// Commands returns the command secrets.
+func Commands(e *command.Env) []*cobra.Command {
+	set, remove := newSet(e), newDelete(e)
+	for _, c := range []*cobra.Command{set, remove} {
+		c.ValidArgsFunction = command.CompleteFirst(names(e))
+	}
+	group := &cobra.Command{
+		Use: "secrets", Aliases: []string{"secret"}, Short: "Store the secrets that tools and servers need",
+		Long: `Store the values of secrets. An app file or a tool names a secret, as in
+{{secret.hub_token}}; its value is put in when it is needed.`,
+	}
+	return []*cobra.Command{e.Group(group, set, newList(e), remove)}
+}
+
+// names completes the names of secrets.
+func names(e *command.Env) func(context.Context) []string {
+	return func(ctx context.Context) (found []string) {
+		_ = e.WithKey(ctx, func(k *command.Kernel) error {
+			list, err := k.Secrets(ctx)
+			for _, s := range list {
+				found = append(found, s.Name+"\t"+s.Source)
+			}
+			return err
+		})
+		return found
+	}
+}
+
+// oneName takes exactly one name. Any other argument may be a value, so it is
+// not repeated.
+func oneName(_ *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return tool.Errorf(op, tool.Invalid, "the name of a secret is missing")
+	case len(args) > 1 || strings.Contains(args[0], "="):
+		return tool.Errorf(op, tool.Invalid, "only the name of a secret stands on the command line").
+			WithHint("the value is read from standard input; one that was written here may be in your shell's history now")
+	}
+	return nil
+}
+
+// set is secrets set.
+type set struct{ *command.Env }
+
+func newSet(e *command.Env) *cobra.Command {
+	s := &set{e}
+	return e.Leaf(&cobra.Command{
+		Use: "set NAME", Short: "Store the value of a secret",
+		Long: `Store the value of a secret. The value is read from standard input, or asked for
+at a terminal; it never stands on the command line, where others on this machine
+could read it. A running kernel has it at once.`,
+		Example: `  callgate secrets set hub_token                 asks for it, and does not show it
+  callgate secrets set hub_token < token.txt     without the line end at its end
+  pass show hub | callgate secrets set hub_token`,
+		Args: oneName,
+	}, s.run)
+}
+
+func (s *set) run(ctx context.Context, args []string) error {
+	name := args[0]
+	value, err := s.value(ctx, name)
+	if err != nil {
+		return err
+	}
+	return s.WithKey(ctx, func(k *command.Kernel) error {
+		if err := k.SetSecret(ctx, name, protocol.SetSecret{Value: value, By: s.UserName()}); err != nil {
+			return err
+		}
+		if s.JSON {
+			return s.WriteJSON(map[string]string{"set": name})
+		}
+		s.Status("set %s", name)
+		if len(value) < protocol.MinScrubbed {
+			s.Status("callgate: it has fewer than %d bytes, so it is not removed from the output of tools", protocol.MinScrubbed)
+		}
+		return nil
+	})
+}
+
+// value reads a value: typed by a person, who does not see it, or all of
+// standard input. The line end after it is no part of it.
+func (s *set) value(ctx context.Context, name string) ([]byte, error) {
+	if fd, ok := command.Terminal(s.Stdin); ok {
+		fmt.Fprintf(s.Stderr, "the value of %s (it is not shown): ", text.Safe(name))
+		value, err := readHidden(ctx, fd)
+		s.Status("")
+		return value, err
+	}
+	value, err := io.ReadAll(io.LimitReader(s.Stdin, protocol.MaxSecret+3))
+	if err != nil {
+		return nil, &tool.Error{Op: op, Kind: tool.Failed, Message: "standard input cannot be read", Err: err}
+	}
+	value = bytes.TrimSuffix(bytes.TrimSuffix(value, []byte("\n")), []byte("\r"))
+	if len(value) > protocol.MaxSecret {
+		return nil, tool.Errorf(op, tool.Invalid, "the value has more than %d bytes", protocol.MaxSecret)
+	}
+	return value, nil
+}
+
+// readHidden reads a line from a terminal that does not show it. When ctx ends,
+// the terminal is restored.
+func readHidden(ctx context.Context, fd int) ([]byte, error) {
+	before, err := term.GetState(fd)
+	if err != nil {
+		return nil, &tool.Error{Op: op, Kind: tool.Failed, Message: "the terminal cannot be read", Err: err}
+	}
+	type line struct {
+		text []byte
+		err  error
+	}
+	typed := make(chan line, 1)
+	go func() {
+		text, err := term.ReadPassword(fd)
+		typed <- line{text, err}
+	}()
+	select {
+	case l := <-typed:
+		if l.err != nil {
+			return nil, &tool.Error{Op: op, Kind: tool.Cancelled, Message: "nothing was typed", Err: l.err}
+		}
+		return l.text, nil
+	case <-ctx.Done():
+		_ = term.Restore(fd, before)
+		return nil, &tool.Error{Op: op, Kind: tool.Cancelled, Message: "cancelled: nothing was set"}
+	}
+}
+
+// list is secrets list.
+type list struct{ *command.Env }
+
+func newList(e *command.Env) *cobra.Command {
+	l := &list{e}
+	return e.Leaf(&cobra.Command{
+		Use: "list", Short: "List secrets: their names, sources and dates, never their values",
+		Example: "  callgate secrets list --json", Args: cobra.NoArgs,
+	}, l.run)
+}
+
+func (l *list) run(ctx context.Context, _ []string) error {
+	return l.WithKey(ctx, func(k *command.Kernel) error {
+		found, err := k.Secrets(ctx)
+		switch {
+		case err != nil:
+			return err
+		case l.JSON:
+			return l.WriteJSON(found)
+		case len(found) == 0:
+			l.Status("there are no secrets")
+			return nil
+		}
+		rows := make([][]render.Cell, len(found))
+		for i, s := range found {
+			set := ""
+			if !s.Set.IsZero() {
+				set = s.Set.Local().Format("2006-01-02 15:04:05")
+			}
+			rows[i] = []render.Cell{render.Plain(s.Name), render.Plain(s.Source), render.Plain(set)}
+		}
+		return command.WriteError(l.Style(l.Stdout).Table(l.Stdout, []string{"NAME", "SOURCE", "SET"}, rows))
+	})
+}
+
+// remove is secrets delete.
+type remove struct {
+	*command.Env
+	yes bool
+}
+
+func newDelete(e *command.Env) *cobra.Command {
+	r := &remove{Env: e}
+	c := e.Leaf(&cobra.Command{
+		Use: "delete NAME", Short: "Delete a secret",
+		Example: "  callgate secrets delete hub_token --yes", Args: oneName,
+	}, r.run)
+	c.Flags().BoolVar(&r.yes, "yes", false, "delete without asking")
+	return c
+}
+
+func (r *remove) run(ctx context.Context, args []string) error {
+	name := args[0]
+	question := fmt.Sprintf("Delete the secret %s? Its value cannot be restored.", text.Safe(name))
+	if ok, err := r.Confirm(r.yes, question); err != nil || !ok {
+		return err
+	}
+	return r.WithKey(ctx, func(k *command.Kernel) error {
+		if err := k.DeleteSecret(ctx, name, protocol.DeleteSecret{By: r.UserName()}); err != nil {
+			return err
+		}
+		if r.JSON {
+			return r.WriteJSON(map[string]string{"deleted": name})
+		}
+		r.Status("deleted %s", name)
+		return nil
+	})
+}

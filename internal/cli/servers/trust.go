@@ -1,0 +1,131 @@
+package servers
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"callgate/internal/cli/command"
+	"callgate/internal/cli/text"
+	"callgate/internal/client"
+	"callgate/internal/protocol"
+	"callgate/tool"
+)
+
+// trust is mcp trust.
+type trust struct {
+	*command.Env
+	yes, reject bool
+	only        []string
+}
+
+func newTrust(e *command.Env) *cobra.Command {
+	t := &trust{Env: e}
+	c := e.Leaf(&cobra.Command{
+		Use:   "trust NAME",
+		Short: "Review and accept a server's command, and its tools that are held back",
+		Example: `  callgate mcp trust files                 show, and ask
+  callgate mcp trust files --yes           accept what is shown
+  callgate mcp trust files --only read --reject`,
+		Args: cobra.ExactArgs(1),
+	}, t.run)
+	c.Flags().BoolVar(&t.yes, "yes", false, "accept everything without asking")
+	c.Flags().BoolVar(&t.reject, "reject", false, "reject the tools that are held back, without asking")
+	c.Flags().StringSliceVar(&t.only, "only", nil, "only these `TOOLS`")
+	c.MarkFlagsMutuallyExclusive("yes", "reject")
+	return c
+}
+
+// run shows a server's command. When the command is accepted, run starts the
+// server to read its tools, and then shows those that are held back.
+func (t *trust) run(ctx context.Context, args []string) error {
+	name := args[0]
+	options := command.SessionOptions{Human: true, Quiet: true}
+	return t.Session(ctx, options, func(_ *command.Kernel, s *client.Session) error {
+		server, err := find(ctx, s, name)
+		if err != nil {
+			return err
+		}
+		if !server.Accepted {
+			if t.reject {
+				t.Status("%s was never accepted, so there is nothing to reject", name)
+				return nil
+			}
+			t.Status("The MCP server %s would run:\n\n  %s\n", server.Name, server.Launch)
+			if ok, err := t.Confirm(t.yes, "Accept this command?"); err != nil || !ok {
+				return err
+			}
+			if err := s.Trust(ctx, name, protocol.Trust{Launch: server.Launch, By: t.UserName()}); err != nil {
+				return err
+			}
+		}
+		if _, err := s.Refresh(ctx, name); err != nil {
+			return err
+		}
+		if server, err = find(ctx, s, name); err != nil {
+			return err
+		}
+		return t.reviewHeld(ctx, s, server)
+	})
+}
+
+// reviewHeld shows the tools of a server that are held back, and records which
+// ones the human accepts.
+func (t *trust) reviewHeld(ctx context.Context, s *client.Session, server protocol.Server) error {
+	var held []protocol.HeldTool
+	for _, h := range server.Held {
+		if len(t.only) == 0 || slices.Contains(t.only, h.Definition.Name) {
+			held = append(held, h)
+		}
+	}
+	if len(held) == 0 {
+		t.Status("%s can be used: %s, none held back", server.Name, text.Count(server.Tools, "tool"))
+		return nil
+	}
+	var answer protocol.Trust
+	for _, h := range held {
+		if err := t.Style(t.Stderr).HeldTool(t.Stderr, server.Name, h); err != nil {
+			return command.WriteError(err)
+		}
+		accept := t.yes
+		if !t.yes && !t.reject {
+			var err error
+			if accept, err = t.Confirm(false, "Accept this definition?"); err != nil {
+				return err
+			}
+		}
+		if accept {
+			answer.Accept = append(answer.Accept, h.Ref())
+		} else {
+			answer.Reject = append(answer.Reject, h.Ref())
+		}
+	}
+	answer.By = t.UserName()
+	if err := s.Trust(ctx, server.Name, answer); err != nil {
+		return err
+	}
+	t.Status("%s: %d accepted, %d rejected", server.Name, len(answer.Accept), len(answer.Reject))
+	return nil
+}
+
+// find returns one server of the session's app.
+func find(ctx context.Context, s *client.Session, name string) (protocol.Server, error) {
+	list, err := s.Servers(ctx)
+	if err != nil {
+		return protocol.Server{}, err
+	}
+	var names []string
+	for _, one := range list {
+		if one.Name == name || one.Module == name {
+			return one, nil
+		}
+		names = append(names, one.Name)
+	}
+	e := tool.Errorf("cli", tool.NotFound, "this app has no MCP server %q", tool.Truncate(name))
+	if len(names) == 0 {
+		return protocol.Server{}, e.WithHint("callgate mcp add adds one")
+	}
+	return protocol.Server{}, e.WithHint("its servers are %s", strings.Join(names, ", "))
+}
