@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"callgate/internal/journal"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
 	"callgate/internal/search"
@@ -38,11 +39,10 @@ func TestWhatIsDeniedDoesNotExist(t *testing.T) {
 		}
 		extra = append(extra, x)
 	}
-	k := openKernel(t, t.TempDir(), extra...)
-	defer func() { ok(t, k.Close()) }()
+	k := kerneltest.Open(t, t.TempDir(), extra...)
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "callgate.yaml"), guarded)
-	s := openSession(t, k, folder)
+	s := kerneltest.OpenSession(t, k, folder)
 	calls := []string{
 		"search_tools", `{"query":"open the treasure chest of gold","max_results":20,"detail":true}`,
 		"search_tools", `{"query":"vault.open_treasure"}`,
@@ -106,11 +106,10 @@ func jsonEscaped(s string) string {
 // TestExecuteToolGoesThroughTheDoor calls a tool through another: it is judged
 // as itself, has a record of its own, and its record names its parent.
 func TestExecuteToolGoesThroughTheDoor(t *testing.T) {
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
+	k := kerneltest.Open(t, t.TempDir())
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "a.txt"), "hello")
-	s := openSession(t, k, folder)
+	s := kerneltest.OpenSession(t, k, folder)
 	r := s.Call(t.Context(), session.CallRequest{Name: "execute_tool", Args: json.RawMessage(`{"name":"Read","params":"{\"path\":\"a.txt\"}"}`)})
 	if r.Status != tool.Success || !strings.Contains(fmt.Sprint(r.Content, string(r.Data)), "hello") {
 		t.Fatalf("got %+v", r)
@@ -139,9 +138,8 @@ func TestExecuteToolGoesThroughTheDoor(t *testing.T) {
 // TestSurfaceStaysTheSame makes calls of all kinds, and registers more tools:
 // what the model was shown at first it is shown to the end.
 func TestSurfaceStaysTheSame(t *testing.T) {
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
-	s := openSession(t, k, t.TempDir())
+	k := kerneltest.Open(t, t.TempDir())
+	s := kerneltest.OpenSession(t, k, t.TempDir())
 	for _, mode := range []string{"", "direct", "compact_direct", "discovery"} {
 		c := toolview.SurfaceConfig{Mode: mode, Window: 32000}
 		before, err := s.View().Surface(t.Context(), c)

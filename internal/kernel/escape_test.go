@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
@@ -64,9 +65,8 @@ func TestNoPathEscapes(t *testing.T) {
 	makeFIFO(t, filepath.Join(workspace, "fifo"))
 	before := tree(t, outside)
 
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
-	s := openSession(t, k, workspace)
+	k := kerneltest.Open(t, t.TempDir())
+	s := kerneltest.OpenSession(t, k, workspace)
 	tried := 0
 	for _, path := range escapes(workspace, outside) {
 		for name, form := range map[string]string{

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"callgate/internal/gate/approval"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
@@ -38,9 +39,8 @@ func TestAppBringsItsOwnTools(t *testing.T) {
 	script(t, filepath.Join(tools, "global"), "secret", strings.Replace(greetManifest, "team.greet", "team.secret", 1), `echo '{}'`)
 	write(t, filepath.Join(tools, "global", "broken.json"), `{"llm": {"nmae": "x"}}`)
 
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
-	s := openSession(t, k, workspace)
+	k := kerneltest.Open(t, t.TempDir())
+	s := kerneltest.OpenSession(t, k, workspace)
 	if got := strings.Join(s.Warnings(), "\n"); !strings.Contains(got, "broken.json") || strings.Contains(got, "team") {
 		t.Errorf("warnings: %s", got)
 	}
@@ -50,15 +50,15 @@ func TestAppBringsItsOwnTools(t *testing.T) {
 	if r := call(s); r.Status != tool.Success || string(r.Data) != `{"from":"global"}` {
 		t.Fatalf("%s %s", r.Summary, r.Data)
 	}
-	if got := names(t, s); strings.Contains(got, "team.secret") || !strings.Contains(got, "team.greet=allow") {
+	if got := kerneltest.ToolNames(t, s); strings.Contains(got, "team.secret") || !strings.Contains(got, "team.greet=allow") {
 		t.Errorf("tools: %s", got)
 	}
 	// Another app's session does not see them; an agent's own tool overrides.
-	if r := call(openSession(t, k, plain)); r.Error == nil || r.Error.Kind != tool.NotFound {
+	if r := call(kerneltest.OpenSession(t, k, plain)); r.Error == nil || r.Error.Kind != tool.NotFound {
 		t.Errorf("another app: %+v", r)
 	}
 	script(t, filepath.Join(tools, "agent"), "greet", greetManifest, `read line; echo '{"from":"agent"}'`)
-	if r := call(openSession(t, k, workspace)); string(r.Data) != `{"from":"agent"}` {
+	if r := call(kerneltest.OpenSession(t, k, workspace)); string(r.Data) != `{"from":"agent"}` {
 		t.Errorf("the agent's own: %s %s", r.Summary, r.Data)
 	}
 	write(t, filepath.Join(workspace, "callgate.yaml"), "runtime: {strict: true, sandbox: relaxed}\ntools:\n  dirs: [tools]\n")
@@ -77,9 +77,8 @@ func TestEditedCallOfAnAppsOwnTool(t *testing.T) {
 	write(t, filepath.Join(workspace, "callgate.yaml"), "runtime: {sandbox: relaxed}\ntools:\n  dirs: [tools]\n")
 	risky := strings.Replace(greetManifest, `"risk": "low"`, `"risk": "high"`, 1)
 	script(t, filepath.Join(workspace, "tools", "global"), "greet", risky, `cat`)
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
-	s := openSession(t, k, workspace)
+	k := kerneltest.Open(t, t.TempDir())
+	s := kerneltest.OpenSession(t, k, workspace)
 	r := s.Call(t.Context(), session.CallRequest{Name: "greet", Args: json.RawMessage(`{"name":"Ada"}`), NoWait: true})
 	if r.Status != tool.Waiting {
 		t.Fatalf("%+v", r)

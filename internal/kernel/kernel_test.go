@@ -13,51 +13,25 @@ import (
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
-	"callgate/internal/kernel"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
 
-func openKernel(t *testing.T, state string, tools ...*tool.Tool) *kernel.Kernel {
-	t.Helper()
-	k, err := kernel.Open(t.Context(), kernel.Config{State: state, Tools: tools})
-	ok(t, err)
-	return k
-}
-
-func openSession(t *testing.T, k *kernel.Kernel, workspace string) *session.Session {
-	t.Helper()
-	s, err := k.OpenSession(t.Context(), session.Spec{Workspace: workspace})
-	ok(t, err)
-	return s
-}
-
-func names(t *testing.T, s *session.Session) string {
-	t.Helper()
-	tools, err := s.View().List(t.Context())
-	ok(t, err)
-	var all []string
-	for _, v := range tools {
-		all = append(all, fmt.Sprintf("%s=%s", v.ID.Dotted(), v.Decision.Verdict))
-	}
-	return strings.Join(all, " ")
-}
-
 func TestEachSessionHasItsAppsRules(t *testing.T) {
-	k := openKernel(t, t.TempDir(), teamTools()...)
-	defer func() { ok(t, k.Close()) }()
+	k := kerneltest.Open(t, t.TempDir(), teamTools()...)
 	plain, ruled, without, broken := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
 	write(t, filepath.Join(ruled, "callgate.yaml"), "tools:\n  modules:\n    filesystem:\n      constraints:\n        allowed_actions: [read]\n  capabilities:\n    default_policy: auto\n    deny:\n      - module: team\n")
 	write(t, filepath.Join(without, "callgate.yaml"), "tools:\n  modules: {}\n  capabilities:\n    default_policy: auto\n    hidden_modules: [team]\n")
 	write(t, filepath.Join(broken, "callgate.yaml"), "tools:\n  modles: {}\n")
 
-	if got := names(t, openSession(t, k, plain)); !strings.Contains(got, "filesystem.write=allow") || !strings.Contains(got, "team.purge=approve") {
+	if got := kerneltest.ToolNames(t, kerneltest.OpenSession(t, k, plain)); !strings.Contains(got, "filesystem.write=allow") || !strings.Contains(got, "team.purge=approve") {
 		t.Errorf("without an app file: %s", got)
 	}
-	if got := names(t, openSession(t, k, ruled)); got != "filesystem.read=allow wiki.search=allow" {
+	if got := kerneltest.ToolNames(t, kerneltest.OpenSession(t, k, ruled)); got != "filesystem.read=allow wiki.search=allow" {
 		t.Errorf("with rules: %s", got)
 	}
-	if got := names(t, openSession(t, k, without)); got != "wiki.search=allow" {
+	if got := kerneltest.ToolNames(t, kerneltest.OpenSession(t, k, without)); got != "wiki.search=allow" {
 		t.Errorf("with no modules: %s", got)
 	}
 	_, err := k.OpenSession(t.Context(), session.Spec{Workspace: broken})
@@ -80,9 +54,8 @@ func TestOverlappingWorkspacesShareLocks(t *testing.T) {
 	outer := t.TempDir()
 	inner := filepath.Join(outer, "inner")
 	ok(t, os.Mkdir(inner, 0o755))
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
-	sessions := map[string]*session.Session{"inner/log.txt": openSession(t, k, outer), "log.txt": openSession(t, k, inner)}
+	k := kerneltest.Open(t, t.TempDir())
+	sessions := map[string]*session.Session{"inner/log.txt": kerneltest.OpenSession(t, k, outer), "log.txt": kerneltest.OpenSession(t, k, inner)}
 	var wg sync.WaitGroup
 	for path, s := range sessions {
 		for i := range 50 {
@@ -107,8 +80,8 @@ func TestFollowAcrossARestart(t *testing.T) {
 	var last uint64
 	var seen []uint64
 	for range 3 {
-		k := openKernel(t, state)
-		s := openSession(t, k, workspace)
+		k := kerneltest.Open(t, state)
+		s := kerneltest.OpenSession(t, k, workspace)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
@@ -148,8 +121,8 @@ func TestFollowAcrossARestart(t *testing.T) {
 func TestApprovedButNeverBegun(t *testing.T) {
 	state, workspace := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(workspace, "x"), "")
-	k := openKernel(t, state)
-	s := openSession(t, k, workspace)
+	k := kerneltest.Open(t, state)
+	s := kerneltest.OpenSession(t, k, workspace)
 	r := s.Call(t.Context(), session.CallRequest{Name: "filesystem.delete", Args: json.RawMessage(`{"path":"x"}`), NoWait: true})
 	if r.Status != tool.Waiting {
 		t.Fatalf("%+v", r)
@@ -162,8 +135,7 @@ func TestApprovedButNeverBegun(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(workspace, "x")); err != nil {
 		t.Fatal("it ran although it was claimed")
 	}
-	k = openKernel(t, state)
-	defer func() { ok(t, k.Close()) }()
+	k = kerneltest.Open(t, state)
 	result, err := k.Collect(t.Context(), r.Call)
 	ok(t, err)
 	if result.Status != tool.Success {
@@ -176,11 +148,10 @@ func TestApprovedButNeverBegun(t *testing.T) {
 
 // A call that was left waiting and is refused ends too, for whoever collects it.
 func TestRefusedWithoutAWaiterIsEnded(t *testing.T) {
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
+	k := kerneltest.Open(t, t.TempDir())
 	workspace := t.TempDir()
 	write(t, filepath.Join(workspace, "x"), "")
-	s := openSession(t, k, workspace)
+	s := kerneltest.OpenSession(t, k, workspace)
 	r := s.Call(t.Context(), session.CallRequest{Name: "filesystem.delete", Args: json.RawMessage(`{"path":"x"}`), NoWait: true})
 	key, err := k.State().HumanKey()
 	ok(t, err)
@@ -194,15 +165,14 @@ func TestRefusedWithoutAWaiterIsEnded(t *testing.T) {
 
 func TestRetainDropsOldEpochsAndTheirArtifacts(t *testing.T) {
 	state, workspace := t.TempDir(), t.TempDir()
-	k := openKernel(t, state)
+	k := kerneltest.Open(t, state)
 	big := fmt.Sprintf(`{"path":"big","content":%q}`, strings.Repeat("x", 20_000))
-	if r := openSession(t, k, workspace).Call(t.Context(), session.CallRequest{Name: "filesystem.write", Args: json.RawMessage(big)}); r.Status != tool.Success {
+	if r := kerneltest.OpenSession(t, k, workspace).Call(t.Context(), session.CallRequest{Name: "filesystem.write", Args: json.RawMessage(big)}); r.Status != tool.Success {
 		t.Fatal(r.Summary)
 	}
 	ok(t, k.Close())
-	k = openKernel(t, state)
-	defer func() { ok(t, k.Close()) }()
-	r := openSession(t, k, workspace).Call(t.Context(), session.CallRequest{Name: "filesystem.write", Args: json.RawMessage(`{"path":"small","content":"y"}`)})
+	k = kerneltest.Open(t, state)
+	r := kerneltest.OpenSession(t, k, workspace).Call(t.Context(), session.CallRequest{Name: "filesystem.write", Args: json.RawMessage(`{"path":"small","content":"y"}`)})
 	ok(t, k.Journal.Flush(t.Context()))
 	records, artifacts, err := k.Prune(t.Context(), time.Now())
 	ok(t, err)
@@ -244,8 +214,8 @@ func TestCallsInDoubt(t *testing.T) {
 	}
 	// The first life begins both calls and never records their end: its state
 	// is copied while they run, as a crash would leave it.
-	k := openKernel(t, state, make("once", false, true), make("again", true, true))
-	s := openSession(t, k, workspace)
+	k := kerneltest.Open(t, state, make("once", false, true), make("again", true, true))
+	s := kerneltest.OpenSession(t, k, workspace)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	calls := map[string]bool{}
@@ -269,8 +239,7 @@ func TestCallsInDoubt(t *testing.T) {
 	ok(t, k.Close())
 	clear(ran)
 
-	k = openKernel(t, crashed, make("once", false, false), make("again", true, false))
-	defer func() { ok(t, k.Close()) }()
+	k = kerneltest.Open(t, crashed, make("once", false, false), make("again", true, false))
 	for r, err := range k.Journal.Follow(t.Context(), 0) { // until the retry has resolved its doubt
 		ok(t, err)
 		if r.Kind == journal.Resolved {
@@ -290,7 +259,7 @@ func TestCallsInDoubt(t *testing.T) {
 	if len(open) != 1 || open[0].Tool != "team:once@1.0.0" {
 		t.Fatalf("in doubt: %+v", open)
 	}
-	s = openSession(t, k, workspace)
+	s = kerneltest.OpenSession(t, k, workspace)
 	told := s.Call(t.Context(), session.CallRequest{Name: "team.again", Args: json.RawMessage(`{"n":1}`)}).Warnings
 	if len(told) != 2 || !strings.Contains(told[0]+told[1], "team.once") {
 		t.Errorf("told %q", told)
@@ -314,8 +283,8 @@ func TestCloseCancelsWhatRunsAndRecordsIt(t *testing.T) {
 			return "", ctx.Err()
 		})
 	ok(t, err)
-	k := openKernel(t, state, hang)
-	s := openSession(t, k, t.TempDir())
+	k := kerneltest.Open(t, state, hang)
+	s := kerneltest.OpenSession(t, k, t.TempDir())
 	done := make(chan *tool.Result)
 	go func() { done <- s.Call(context.Background(), session.CallRequest{Name: "team.hang", Args: nil}) }()
 	<-started
@@ -326,10 +295,18 @@ func TestCloseCancelsWhatRunsAndRecordsIt(t *testing.T) {
 	if r := s.Call(context.Background(), session.CallRequest{Name: "team.hang", Args: nil}); r.Error == nil || r.Error.Kind != tool.Unavailable {
 		t.Errorf("a call after the end: %+v", r)
 	}
-	k = openKernel(t, state)
-	defer func() { ok(t, k.Close()) }()
+	k = kerneltest.Open(t, state)
 	if open, err := k.Journal.Doubts(t.Context()); err != nil || len(open) != 0 {
 		t.Errorf("in doubt after an orderly end: %v, %v", open, err)
+	}
+}
+
+func TestKernelClosesOnce(t *testing.T) {
+	k := kerneltest.Open(t, t.TempDir())
+	for range 2 {
+		if err := k.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -339,15 +316,14 @@ func TestStateInsideTheWorkspace(t *testing.T) {
 	home := t.TempDir()
 	state := filepath.Join(home, ".local", "state", "callgate")
 	ok(t, os.MkdirAll(filepath.Dir(state), 0o700))
-	k := openKernel(t, state)
-	defer func() { ok(t, k.Close()) }()
+	k := kerneltest.Open(t, state)
 	write(t, filepath.Join(home, "notes.txt"), "mine")
 	ok(t, os.Symlink(filepath.Join(".local", "state"), filepath.Join(home, "link")))
 	ok(t, os.Symlink(filepath.Join("link", "callgate", "human.key"), filepath.Join(home, "key")))
 	write(t, filepath.Join(home, "callgate.yaml"), "tools: {capabilities: {default_policy: auto}}\n")
 	key, err := k.State().HumanKey()
 	ok(t, err)
-	s := openSession(t, k, home)
+	s := kerneltest.OpenSession(t, k, home)
 	for _, c := range []struct{ name, args string }{
 		{"filesystem.read", `{"path":".local/state/callgate/human.key"}`}, {"filesystem.read", `{"path":"link/callgate/human.key"}`}, {"filesystem.read", `{"path":"key"}`},
 		{"filesystem.write", `{"path":"link/callgate/human.key","content":"x"}`}, {"filesystem.edit", `{"path":"key","op":"append","new":"x"}`},

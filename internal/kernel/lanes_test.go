@@ -6,26 +6,22 @@ import (
 	"testing"
 
 	"callgate/internal/conversation/history"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
-	"callgate/internal/provider"
 	"callgate/tool"
 )
 
-func laneApp(t *testing.T, mode string) (edge, core *scriptedModel, folder string) {
-	edge, core = scripted(t), scripted(t)
-	t.Setenv(provider.BaseURLVariable("openai"), edge.URL)
-	t.Setenv(provider.BaseURLVariable("anthropic"), core.URL)
-	t.Setenv("OPENAI_API_KEY", "key-of-the-test")
-	t.Setenv("ANTHROPIC_API_KEY", "key-of-the-test")
+func laneApp(t *testing.T, mode string) (edge, core *kerneltest.Model, folder string) {
+	edge, core = kerneltest.NewModel(t), kerneltest.NewModel(t)
 	folder = t.TempDir()
-	writeFile(t, filepath.Join(folder, "skills", "tone.md"), "Write calmly.\n")
-	writeFile(t, filepath.Join(folder, "callgate.yaml"), `
+	write(t, filepath.Join(folder, "skills", "tone.md"), "Write calmly.\n")
+	write(t, filepath.Join(folder, "callgate.yaml"), `
 runtime: {mode: `+mode+`, tool_injection: direct}
 agents:
   - id: main
     lanes:
-      edge: {provider: openai, model: gpt-4o}
-      core: {provider: anthropic, model: claude-sonnet-4-5}
+      edge: `+edge.Brain("openai", "gpt-4o")+`
+      core: `+core.Brain("anthropic", "claude-sonnet-4-5")+`
 dev: {skills: [{command: tone, description: how we write, path: skills/tone.md}]}
 tools:
   modules: {filesystem: {}}
@@ -39,19 +35,18 @@ tools:
 func TestLanes(t *testing.T) {
 	edge, core, folder := laneApp(t, "one_shot")
 	onIt := make(chan struct{}) // the core lane ends only after the edge lane was asked without its answer
-	edge.restart(line{calls: []string{`core_job {"task":"read a.txt and think"}`}}, line{text: "I am on it.", reached: onIt}, line{text: "It says alpha."})
-	core.restart(line{calls: []string{`filesystem__read {"path":"a.txt"}`}}, line{text: "deep answer: alpha", waits: onIt})
-	writeFile(t, filepath.Join(folder, "a.txt"), "alpha\n")
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
-	talk := talkIn(t, k, folder, "")
-	if end := say(t, talk, "what does a.txt say?"); end.Reason != history.Done {
+	edge.Play(kerneltest.Answer{Calls: []string{`core_job {"task":"read a.txt and think"}`}}, kerneltest.Answer{Text: "I am on it.", Reached: onIt}, kerneltest.Answer{Text: "It says alpha."})
+	core.Play(kerneltest.Answer{Calls: []string{`filesystem__read {"path":"a.txt"}`}}, kerneltest.Answer{Text: "deep answer: alpha", After: onIt})
+	write(t, filepath.Join(folder, "a.txt"), "alpha\n")
+	k := kerneltest.Open(t, t.TempDir())
+	talk := kerneltest.OpenConversation(t, k, folder)
+	if end := kerneltest.Send(t, talk, "what does a.txt say?"); end.Reason != history.Done {
 		t.Fatalf("%+v", end)
 	}
-	if last := string(edge.last()); !strings.Contains(last, "deep answer: alpha") || !strings.Contains(last, "CORE JOB") || !strings.Contains(last, "I am on it.") {
+	if last := edge.Last(); !strings.Contains(last, "deep answer: alpha") || !strings.Contains(last, "CORE JOB") || !strings.Contains(last, "I am on it.") {
 		t.Errorf("the edge lane was asked %s", last)
 	}
-	if offered := string(core.asked[0]); strings.Contains(offered, "core_job") || strings.Contains(offered, "what does a.txt say") {
+	if offered := string(core.Asked()[0]); strings.Contains(offered, "core_job") || strings.Contains(offered, "what does a.txt say") {
 		t.Error("the core lane was shown the edge lane's conversation, or may hand work on")
 	}
 	list, err := k.Conversations.List(t.Context(), 0)
@@ -73,15 +68,14 @@ func TestLanes(t *testing.T) {
 // stops what still works for them.
 func TestCoreJobsEndWithTheConversation(t *testing.T) {
 	edge, core, folder := laneApp(t, "conversation")
-	edge.restart(line{calls: []string{`core_job {"task":"think for ever"}`}}, line{text: "I am on it."}, line{calls: []string{`core_job {"job":"none"}`}}, line{text: "ok"})
-	reached := core.stop(1)
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
-	talk := talkIn(t, k, folder, "")
-	say(t, talk, "go")
+	edge.Play(kerneltest.Answer{Calls: []string{`core_job {"task":"think for ever"}`}}, kerneltest.Answer{Text: "I am on it."}, kerneltest.Answer{Calls: []string{`core_job {"job":"none"}`}}, kerneltest.Answer{Text: "ok"})
+	reached := core.StopAt(1)
+	k := kerneltest.Open(t, t.TempDir())
+	talk := kerneltest.OpenConversation(t, k, folder)
+	kerneltest.Send(t, talk, "go")
 	<-reached
-	say(t, talk, "how is it going?")
-	if last := string(edge.last()); !strings.Contains(last, "there is no job") {
+	kerneltest.Send(t, talk, "how is it going?")
+	if last := edge.Last(); !strings.Contains(last, "there is no job") {
 		t.Errorf("the edge lane was asked %s", last)
 	}
 	talk.Close()
@@ -97,18 +91,17 @@ func TestCoreJobsEndWithTheConversation(t *testing.T) {
 
 func TestSkills(t *testing.T) {
 	edge, _, folder := laneApp(t, "conversation")
-	edge.restart(line{calls: []string{`use_skill {"command":"/Tone"}`, `use_skill {"command":"none"}`}}, line{text: "calmly"})
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
-	talk := talkIn(t, k, folder, "")
-	say(t, talk, "write")
-	if last := string(edge.last()); !strings.Contains(last, "Write calmly.") || !strings.Contains(last, "the skills are tone") {
+	edge.Play(kerneltest.Answer{Calls: []string{`use_skill {"command":"/Tone"}`, `use_skill {"command":"none"}`}}, kerneltest.Answer{Text: "calmly"})
+	k := kerneltest.Open(t, t.TempDir())
+	talk := kerneltest.OpenConversation(t, k, folder)
+	kerneltest.Send(t, talk, "write")
+	if last := edge.Last(); !strings.Contains(last, "Write calmly.") || !strings.Contains(last, "the skills are tone") {
 		t.Errorf("the model was told %s", last)
 	}
 	if text := talk.Prompt().Text(); !strings.Contains(text, "- tone: how we write") {
 		t.Error(text)
 	}
-	plain := openSession(t, k, t.TempDir())
+	plain := kerneltest.OpenSession(t, k, t.TempDir())
 	if r := plain.Call(t.Context(), session.CallRequest{Name: "use_skill", Args: []byte(`{"command":"tone"}`)}); r.Status == tool.Success {
 		t.Errorf("an app without skills has one: %+v", r)
 	}

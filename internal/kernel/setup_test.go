@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"callgate/internal/gate/approval"
-	serverset "callgate/internal/kernel/servers"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/tool"
 )
 
@@ -15,8 +14,7 @@ import (
 // does, past what is hidden from models, and one that fails is told.
 func TestSetup(t *testing.T) {
 	t.Setenv("SETUP_TEST_SECRET", `a "quoted" secret, with \ in it`)
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
+	k := kerneltest.Open(t, t.TempDir())
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "callgate.yaml"), `
 tools:
@@ -30,21 +28,18 @@ tools:
   capabilities: {default_policy: approve}
 dev: {variables: {greeting: hello}}
 `)
-	stranger := openSession(t, k, folder)
+	stranger := kerneltest.OpenSession(t, k, folder)
 	if len(stranger.Warnings()) != 1 || !strings.Contains(stranger.Warnings()[0], "filesystem.write") || !strings.Contains(k.PendingConsent(stranger), "{{secret.SETUP_TEST_SECRET}}") {
 		t.Errorf("before a human accepted it: %v", stranger.Warnings())
 	}
 	if _, err := os.Stat(filepath.Join(folder, "made.txt")); err == nil {
 		t.Fatal("a stranger's steps ran")
 	}
-	key, err := k.State().ReadHumanKey()
-	ok(t, err)
-	who := approval.Credential{Key: key, PID: approval.Unknown}
-	if err := trustServer(k, stranger, who, appConsent, serverset.Word{Launch: "something else"}); tool.KindOf(err) != tool.Conflict {
+	if err := k.AcceptApp(kerneltest.Human(t, k), stranger, "something else", ""); tool.KindOf(err) != tool.Conflict {
 		t.Errorf("accepting what was not shown: %v", err)
 	}
-	ok(t, trustServer(k, stranger, who, appConsent, serverset.Word{Launch: k.PendingConsent(stranger)}))
-	s := openSession(t, k, folder)
+	kerneltest.AcceptApp(t, k, stranger)
+	s := kerneltest.OpenSession(t, k, folder)
 	text, err := os.ReadFile(filepath.Join(folder, "made.txt"))
 	if err != nil || string(text) != "hello from setup" {
 		t.Errorf("the step wrote %q, %v", text, err)

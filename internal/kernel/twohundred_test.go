@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/toolview"
 	"callgate/tool"
 )
@@ -43,11 +44,10 @@ func TestTwoHundredTools(t *testing.T) {
 			tools = append(tools, made)
 		}
 	}
-	k := openKernel(t, t.TempDir(), tools...)
-	defer func() { ok(t, k.Close()) }()
+	k := kerneltest.Open(t, t.TempDir(), tools...)
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "callgate.yaml"), "tools: {modules: {}}\n")
-	s := openSession(t, k, folder)
+	s := kerneltest.OpenSession(t, k, folder)
 	var report strings.Builder
 	tokens := map[string]int{}
 	for _, mode := range []string{"direct", "compact_direct", "discovery"} {
