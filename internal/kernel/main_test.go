@@ -1,16 +1,6 @@
 package kernel_test
 
-import (
-	"testing"
-
-	"callgate/internal/kernel/kerneltest"
-)
-
-// TestMain lets this program play an MCP server for its own tests, and a kernel
-// that is killed.
-func TestMain(m *testing.M) {
-	kerneltest.Main(m, map[string]func(string){doomedVar: playDoomed})
-}
+import "callgate/internal/kernel/kerneltest"
 
 var (
 	ok    = kerneltest.OK

@@ -338,7 +338,7 @@ func TestNoSecretGetsOutOfExecutables(t *testing.T) {
 	}
 	state, workspace := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(workspace, "callgate.yaml"), "runtime: {sandbox: relaxed}\ntools:\n  dirs: [tools]\n  capabilities:\n    default_policy: auto\n")
-	manifest := strings.Replace(greetManifest, `"risk": "low"`, `"risk": "low", "secret_resources": ["LEAK_SET", "LEAK_OLD"]`, 1)
+	manifest := strings.Replace(kerneltest.GreetManifest, `"risk": "low"`, `"risk": "low", "secret_resources": ["LEAK_SET", "LEAK_OLD"]`, 1)
 	for name, body := range map[string]string{
 		"stdout": `printf '{"set":"%s"}' "$LEAK_OLD"`,
 		"stderr": `printf 'set: %s\nold: %s\n' "$LEAK_SET" "$LEAK_OLD" >&2; echo '{}'`,
@@ -347,7 +347,7 @@ func TestNoSecretGetsOutOfExecutables(t *testing.T) {
 		"nojson": `echo "$LEAK_SET $LEAK_OLD"`,
 		"others": `printf '{"env":"%s"}' "$LEAK_ENV_KEY"`,
 	} {
-		script(t, filepath.Join(workspace, "tools", "global"), name, strings.Replace(manifest, "team.greet", "team."+name, 1), body)
+		kerneltest.WriteExecutable(t, filepath.Join(workspace, "tools", "global"), name, strings.Replace(manifest, "team.greet", "team."+name, 1), body)
 	}
 	var log bytes.Buffer
 	k := openLeaky(t, state, slog.New(slog.NewTextHandler(&log, nil)))

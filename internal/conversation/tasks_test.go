@@ -1,4 +1,4 @@
-package kernel_test
+package conversation_test
 
 import (
 	"path/filepath"

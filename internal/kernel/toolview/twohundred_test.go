@@ -1,4 +1,4 @@
-package kernel_test
+package toolview_test
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ import (
 // An app of 200 real tools: what each way to show them costs. The seed says 60 K
 // tokens of schemas against 2 K; this is ours.
 func TestTwoHundredTools(t *testing.T) {
-	f, err := os.Open(filepath.Join("..", "..", "..", "shared", "bench", "mcp-catalog", "tools.jsonl"))
+	f, err := os.Open(filepath.Join("..", "..", "..", "..", "shared", "bench", "mcp-catalog", "tools.jsonl"))
 	if err != nil {
 		t.Skip("the public catalog is not here: ../shared/bench/mcp-catalog")
 	}

@@ -1,4 +1,4 @@
-package kernel_test
+package conversation_test
 
 import (
 	"context"
@@ -404,4 +404,21 @@ func sortedLines(text string) string {
 	lines := strings.Split(text, "\n")
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
+}
+
+// An app file that sends conversations to an address of its own is not run
+// before a human has seen that.
+func TestAddressOfAStranger(t *testing.T) {
+	k := kerneltest.Open(t, t.TempDir())
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: m, credential: OPENAI_API_KEY, config: {base_url: \"http://127.0.0.1:9/v1\"}}}]\n")
+	_, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder})
+	if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "127.0.0.1:9") || !strings.Contains(err.Error(), "callgate app trust") {
+		t.Errorf("%v", err)
+	}
+	t.Setenv("OPENAI_API_KEY", "key-of-the-test")
+	kerneltest.OpenAccepted(t, k, folder).Close()
+	if _, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder}); err != nil {
+		t.Errorf("once it was accepted: %v", err)
+	}
 }

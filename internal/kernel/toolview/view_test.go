@@ -1,4 +1,4 @@
-package kernel_test
+package toolview_test
 
 import (
 	"context"

@@ -1,8 +1,7 @@
-package kernel_test
+package apps_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -14,19 +13,6 @@ import (
 	"callgate/tool"
 )
 
-const greetManifest = `{
-  "llm": {"name": "team.greet", "description": "Greets.", "parameters": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}},
-  "runtime": {"timeout_ms": 10000, "side_effect": "none", "idempotent": true, "version": "1.0", "risk": "low"}
-}`
-
-// script writes an executable tool and its manifest.
-func script(t *testing.T, dir, name, manifest, body string) {
-	t.Helper()
-	ok(t, os.MkdirAll(dir, 0o755))
-	write(t, filepath.Join(dir, name+".json"), manifest)
-	ok(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+body), 0o755))
-}
-
 func TestAppBringsItsOwnTools(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("executables are confined on Linux only")
@@ -35,8 +21,8 @@ func TestAppBringsItsOwnTools(t *testing.T) {
 	tools := filepath.Join(workspace, "tools")
 	app := "runtime: {sandbox: relaxed}\ntools:\n  dirs: [tools]\n  capabilities:\n    default_policy: auto\n    deny:\n      - module: team\n        actions: [secret]\n"
 	write(t, filepath.Join(workspace, "callgate.yaml"), app)
-	script(t, filepath.Join(tools, "global"), "greet", greetManifest, `read line; echo '{"from":"global"}'`)
-	script(t, filepath.Join(tools, "global"), "secret", strings.Replace(greetManifest, "team.greet", "team.secret", 1), `echo '{}'`)
+	kerneltest.WriteExecutable(t, filepath.Join(tools, "global"), "greet", kerneltest.GreetManifest, `read line; echo '{"from":"global"}'`)
+	kerneltest.WriteExecutable(t, filepath.Join(tools, "global"), "secret", strings.Replace(kerneltest.GreetManifest, "team.greet", "team.secret", 1), `echo '{}'`)
 	write(t, filepath.Join(tools, "global", "broken.json"), `{"llm": {"nmae": "x"}}`)
 
 	k := kerneltest.Open(t, t.TempDir())
@@ -57,7 +43,7 @@ func TestAppBringsItsOwnTools(t *testing.T) {
 	if r := call(kerneltest.OpenSession(t, k, plain)); r.Error == nil || r.Error.Kind != tool.NotFound {
 		t.Errorf("another app: %+v", r)
 	}
-	script(t, filepath.Join(tools, "agent"), "greet", greetManifest, `read line; echo '{"from":"agent"}'`)
+	kerneltest.WriteExecutable(t, filepath.Join(tools, "agent"), "greet", kerneltest.GreetManifest, `read line; echo '{"from":"agent"}'`)
 	if r := call(kerneltest.OpenSession(t, k, workspace)); string(r.Data) != `{"from":"agent"}` {
 		t.Errorf("the agent's own: %s %s", r.Summary, r.Data)
 	}
@@ -75,8 +61,8 @@ func TestEditedCallOfAnAppsOwnTool(t *testing.T) {
 	}
 	workspace := t.TempDir()
 	write(t, filepath.Join(workspace, "callgate.yaml"), "runtime: {sandbox: relaxed}\ntools:\n  dirs: [tools]\n")
-	risky := strings.Replace(greetManifest, `"risk": "low"`, `"risk": "high"`, 1)
-	script(t, filepath.Join(workspace, "tools", "global"), "greet", risky, `cat`)
+	risky := strings.Replace(kerneltest.GreetManifest, `"risk": "low"`, `"risk": "high"`, 1)
+	kerneltest.WriteExecutable(t, filepath.Join(workspace, "tools", "global"), "greet", risky, `cat`)
 	k := kerneltest.Open(t, t.TempDir())
 	s := kerneltest.OpenSession(t, k, workspace)
 	r := s.Call(t.Context(), session.CallRequest{Name: "greet", Args: json.RawMessage(`{"name":"Ada"}`), NoWait: true})
