@@ -23,7 +23,7 @@ import (
 
 // The tutorial of seed 002: the agent finds a tool and describes it with two
 // calls, and goes on to run it when it is asked to.
-func TestDiscoveryBot(t *testing.T) {
+func TestAgentDescribesAToolAndThenRunsIt(t *testing.T) {
 	model := kerneltest.NewModel(t,
 		kerneltest.Answer{Calls: []string{`browse_category {"category":"filesystem"}`}},
 		kerneltest.Answer{Calls: []string{`get_tool {"name":"filesystem.grep"}`}},
@@ -33,7 +33,7 @@ func TestDiscoveryBot(t *testing.T) {
 	)
 	t.Setenv(provider.BaseURLVariable("deepseek"), model.URL+"/v1")
 	t.Setenv("DEEPSEEK_API_KEY", "key-of-the-test")
-	k := kerneltest.Open(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "ping.txt"), "ping\npong\n")
 	bot, err := filepath.Abs("../app/testdata/apps/discovery-bot.yaml")
@@ -77,6 +77,7 @@ func TestDiscoveryBot(t *testing.T) {
 // One app, two providers: the same calls, in the same order, with the same
 // results.
 func TestSameCallsOnBothProviders(t *testing.T) {
+	t.Parallel()
 	lines := []kerneltest.Answer{
 		{Text: "two at once", Calls: []string{`filesystem__write {"path":"a.txt","content":"one"}`, `filesystem__write {"path":"b.txt","content":"two"}`}},
 		{Calls: []string{`filesystem__read {"path":"a.txt"}`, `filesystem__glob {"pattern":"*.txt"}`, `filesystem__read {"path":"none.txt"}`}},
@@ -86,7 +87,7 @@ func TestSameCallsOnBothProviders(t *testing.T) {
 	for _, of := range [][2]string{{"openai", "gpt-4o"}, {"anthropic", "claude-sonnet-4-5"}} {
 		model := kerneltest.NewModel(t, lines...)
 		brain := model.Brain(of[0], of[1])
-		k := kerneltest.Open(t, t.TempDir())
+		k := kerneltest.Open(t, kerneltest.StateDir(t))
 		folder := t.TempDir()
 		write(t, filepath.Join(folder, "callgate.yaml"), "app: {app_id: both}\nagents: [{id: main, brain: "+brain+"}]\nruntime: {tool_injection: direct}\ntools:\n  modules: {filesystem: {}}\n  capabilities: {default_policy: auto}\n")
 		talk := kerneltest.OpenConversation(t, k, folder)
@@ -120,11 +121,12 @@ func TestSameCallsOnBothProviders(t *testing.T) {
 // An agent sees only the modules it was given, and a call that needs a human
 // waits for one.
 func TestAgentIsHeldToItsModules(t *testing.T) {
+	t.Parallel()
 	model := kerneltest.NewModel(t,
 		kerneltest.Answer{Calls: []string{`shell__bash {"command":"true"}`, `filesystem__write {"path":"a","content":"x"}`, `filesystem__delete {"path":"gone.txt"}`}},
 		kerneltest.Answer{Text: "well"},
 	)
-	k := kerneltest.Open(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "gone.txt"), "x")
 	write(t, filepath.Join(folder, "callgate.yaml"), `agents: [{id: main, brain: `+model.Brain("openai", "gpt-4o")+`, modules: [{filesystem: [read, delete]}]}]
@@ -168,8 +170,9 @@ tools:
 }
 
 // A conversation is taken up by another client, in another life of the kernel.
-func TestConversationSurvives(t *testing.T) {
-	state, folder := t.TempDir(), t.TempDir()
+func TestConversationIsResumedInAnotherKernel(t *testing.T) {
+	t.Parallel()
+	state, folder := kerneltest.StateDir(t), t.TempDir()
 	write(t, filepath.Join(folder, "a.txt"), "alpha\n")
 	k := kerneltest.Open(t, state)
 	talk := kerneltest.OpenConversation(t, k, folder)
@@ -203,9 +206,10 @@ func TestConversationSurvives(t *testing.T) {
 }
 
 func TestCancelStopsTheTurn(t *testing.T) {
+	t.Parallel()
 	model := kerneltest.NewModel(t)
 	model.StopAt(1)
-	k := kerneltest.Open(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o")+"}]\n")
 	talk := kerneltest.OpenConversation(t, k, folder)
@@ -239,8 +243,9 @@ func TestCancelStopsTheTurn(t *testing.T) {
 	}
 }
 
-func TestAppWithoutItsAgent(t *testing.T) {
-	k := kerneltest.Open(t, t.TempDir())
+func TestUnknownAgentOpensNothing(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: reader}, {id: writer}]\n")
 	_, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder, Agent: "raeder"})
@@ -253,8 +258,9 @@ func TestAppWithoutItsAgent(t *testing.T) {
 }
 
 // What an agent remembers lasts with its conversation, and goes with it.
-func TestMemoryOfAConversation(t *testing.T) {
-	state, folder := t.TempDir(), t.TempDir()
+func TestMemoryLastsAsLongAsItsConversation(t *testing.T) {
+	t.Parallel()
+	state, folder := kerneltest.StateDir(t), t.TempDir()
 	k := kerneltest.Open(t, state)
 	talk := kerneltest.OpenConversation(t, k, folder)
 	kerneltest.Send(t, talk, `remember that the door is blue; set the goal "paint it"`)
@@ -279,7 +285,8 @@ func TestMemoryOfAConversation(t *testing.T) {
 
 // The calls of one answer that touch the same thing are made in the model's
 // order, also through execute_tool.
-func TestOrderOfOneAnswer(t *testing.T) {
+func TestCallsOfOneAnswerKeepTheirOrder(t *testing.T) {
+	t.Parallel()
 	var direct, inside []string
 	for i := range 8 {
 		args := `{"path":"a.txt","content":"` + string(rune('a'+i)) + `"}`
@@ -289,7 +296,7 @@ func TestOrderOfOneAnswer(t *testing.T) {
 	for mode, calls := range map[string][]string{"direct": direct, "discovery": inside} {
 		for range 5 {
 			model := kerneltest.NewModel(t, kerneltest.Answer{Calls: calls}, kerneltest.Answer{Text: "done"})
-			k := kerneltest.Open(t, t.TempDir())
+			k := kerneltest.Open(t, kerneltest.StateDir(t))
 			folder := t.TempDir()
 			write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o")+"}]\nruntime: {tool_injection: "+mode+"}\ntools: {capabilities: {default_policy: auto}}\n")
 			kerneltest.Send(t, kerneltest.OpenConversation(t, k, folder), "go")
@@ -303,12 +310,13 @@ func TestOrderOfOneAnswer(t *testing.T) {
 }
 
 // What a user typed, and an app's filter refuses or masks, is nowhere to be read.
-func TestWordsAreKeptClean(t *testing.T) {
+func TestHistoryHoldsNoSecrets(t *testing.T) {
+	t.Parallel()
 	const secret = "value-of-a-planted-secret"
-	t.Setenv("PLANTED_TOKEN", secret)
 	model := kerneltest.NewModel(t, kerneltest.Answer{Text: "the key is sk-abcdefghijklmnop1234, and " + secret}, kerneltest.Answer{Text: "never"})
-	state := t.TempDir()
+	state := kerneltest.StateDir(t)
 	k := kerneltest.Open(t, state)
+	ok(t, k.Secrets.Set(kerneltest.Human(t, k), "PLANTED_TOKEN", []byte(secret)))
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o")+"}]\nruntime: {middleware: [mask_secrets, {content_filter: {block: [classified], where: input}}]}\n")
 	talk := kerneltest.OpenConversation(t, k, folder)
@@ -349,7 +357,8 @@ func allText(t *testing.T, folder string) string {
 
 // One app, a model that is given tools by its provider and one that writes its
 // calls into its words: the same calls, with the same results.
-func TestSameCallsInWords(t *testing.T) {
+func TestCallsInTextAreTheSameCalls(t *testing.T) {
+	t.Parallel()
 	calls := [][]string{
 		{`filesystem__write {"path":"a.txt","content":"one"}`, `filesystem__write {"path":"b.txt","content":"<two>"}`},
 		{`filesystem__read {"path":"b.txt"}`, `filesystem__glob {"pattern":"*.txt"}`},
@@ -367,7 +376,7 @@ func TestSameCallsInWords(t *testing.T) {
 	var stories []string
 	for mode, lines := range map[string][]kerneltest.Answer{"true": native, "false": words} {
 		model := kerneltest.NewModel(t, append(lines, kerneltest.Answer{Text: "done"})...)
-		k := kerneltest.Open(t, t.TempDir())
+		k := kerneltest.Open(t, kerneltest.StateDir(t))
 		folder := t.TempDir()
 		write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o", "native_tool_use: "+mode)+"}]\nruntime: {tool_injection: direct}\ntools:\n  modules: {filesystem: {}}\n  capabilities: {default_policy: auto}\n")
 		talk := kerneltest.OpenConversation(t, k, folder)
@@ -408,15 +417,15 @@ func sortedLines(text string) string {
 
 // An app file that sends conversations to an address of its own is not run
 // before a human has seen that.
-func TestAddressOfAStranger(t *testing.T) {
-	k := kerneltest.Open(t, t.TempDir())
+func TestModelAtAnotherAddressNeedsConsent(t *testing.T) {
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
-	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: m, credential: OPENAI_API_KEY, config: {base_url: \"http://127.0.0.1:9/v1\"}}}]\n")
+	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: m, credential: MODEL_KEY, config: {base_url: \"http://127.0.0.1:9/v1\"}}}]\n")
 	_, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder})
 	if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "127.0.0.1:9") || !strings.Contains(err.Error(), "callgate app trust") {
 		t.Errorf("%v", err)
 	}
-	t.Setenv("OPENAI_API_KEY", "key-of-the-test")
+	ok(t, k.Secrets.Set(kerneltest.Human(t, k), "MODEL_KEY", []byte("key-of-the-test")))
 	kerneltest.OpenAccepted(t, k, folder).Close()
 	if _, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder}); err != nil {
 		t.Errorf("once it was accepted: %v", err)

@@ -63,11 +63,12 @@ func compactions(t *testing.T, k *kernel.Kernel, id string) (all []history.Compa
 // A turn that reads far more than its model's window is kept within it, by
 // another model's summaries, and goes on in another kernel.
 func TestConversationIsKeptWithinTheWindow(t *testing.T) {
+	t.Parallel()
 	const window = 16_000
 	own, other, folder := compactApp(t, fmt.Sprintf("max_tokens: %d, output_reserved: 2000, keep_recent: 4, summary_brain: OTHER", window))
 	own.Play(readings(30)...)
 	other.Play(slices.Repeat([]kerneltest.Answer{{Text: "Goal: read it. SUMMED."}}, 30)...)
-	state := t.TempDir()
+	state := kerneltest.StateDir(t)
 	k := kerneltest.Open(t, state)
 	talk := kerneltest.OpenConversation(t, k, folder)
 	if end := kerneltest.Send(t, talk, "read big.txt THIRTY times"); end.Reason != history.Done {
@@ -108,9 +109,10 @@ func TestConversationIsKeptWithinTheWindow(t *testing.T) {
 
 // A provider that finds a conversation too long, against what is known of its
 // window, is sent a shorter one.
-func TestProviderFindsItTooLong(t *testing.T) {
+func TestConversationThatAProviderFindsTooLongIsShortened(t *testing.T) {
+	t.Parallel()
 	own, _, folder := compactApp(t, "keep_recent: 2")
-	k := kerneltest.Open(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	talk := kerneltest.OpenConversation(t, k, folder)
 	const tooLong = `{"error":{"message":"This model's maximum context length is 9000 tokens.",` +
 		`"type":"invalid_request_error","code":"context_length_exceeded"}}`
@@ -127,7 +129,8 @@ func TestProviderFindsItTooLong(t *testing.T) {
 }
 
 // By hand, and not while somebody speaks. What still works is not forgotten.
-func TestCompactByHand(t *testing.T) {
+func TestUserCompactsAConversation(t *testing.T) {
+	t.Parallel()
 	edge, core, folder := laneApp(t, "conversation")
 	script := []kerneltest.Answer{{Text: "hello"}, {Calls: []string{`core_job {"task":"think for ever"}`}}, {Text: "I am on it."}}
 	for i := range 8 {
@@ -136,7 +139,7 @@ func TestCompactByHand(t *testing.T) {
 	goOn := make(chan struct{})
 	edge.Play(append(script, kerneltest.Answer{Text: "well"}, kerneltest.Answer{Text: "ok", After: goOn})...)
 	reached := core.StopAt(1)
-	k := kerneltest.Open(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	talk := kerneltest.OpenConversation(t, k, folder)
 	if done, err := talk.Compact(t.Context()); done != nil || err != nil {
 		t.Errorf("nothing to do, and did %+v, %v", done, err)
@@ -176,7 +179,8 @@ func TestCompactByHand(t *testing.T) {
 
 // A stranger's app file does not have conversations sent elsewhere by the way
 // of their summaries.
-func TestSummaryBrainNeedsConsent(t *testing.T) {
+func TestSummaryModelNeedsConsent(t *testing.T) {
+	t.Parallel()
 	elsewhere := "{provider: mine, model: x, backend: openai_compat, config: {base_url: \"http://127.0.0.1:9/v1\", api_key: k}}"
 	for name, text := range map[string]string{
 		"of the app":           "runtime: {context: {summary_brain: " + elsewhere + "}}\n",
@@ -185,7 +189,7 @@ func TestSummaryBrainNeedsConsent(t *testing.T) {
 	} {
 		folder := t.TempDir()
 		write(t, filepath.Join(folder, "callgate.yaml"), text)
-		k := kerneltest.Open(t, t.TempDir())
+		k := kerneltest.Open(t, kerneltest.StateDir(t))
 		if _, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder}); tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "127.0.0.1:9") {
 			t.Errorf("%s: %v", name, err)
 		}

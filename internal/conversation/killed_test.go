@@ -70,7 +70,8 @@ func playDoomed(state string) {
 
 // A turn whose kernel is killed goes on where it was, whenever that is, and
 // nothing is done twice.
-func TestKilledDuringATurn(t *testing.T) {
+func TestTurnGoesOnAfterItsKernelWasKilled(t *testing.T) {
+	t.Parallel()
 	mark := func(n int, more string) string { return fmt.Sprintf(`demo__mark {"mark":"m%d"%s}`, n, more) }
 	for name, c := range map[string]doomed{
 		"while the model thinks": {
@@ -115,7 +116,7 @@ func killAndResume(t *testing.T, c doomed, through string) {
 	if through == "discovery" {
 		c.before, c.after = inside(c.before), inside(c.after)
 	}
-	state, folder := filepath.Join(t.TempDir(), "s"), t.TempDir()
+	state, folder := filepath.Join(kerneltest.StateDir(t), "s"), t.TempDir()
 	model := kerneltest.NewModel(t, c.before...)
 	reached := model.StopAt(c.gated)
 	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o")+"}]\nruntime: {tool_injection: "+through+"}\ntools: {capabilities: {default_policy: auto}}\n")

@@ -32,13 +32,14 @@ tools:
 
 // The edge lane hands deep work to the core lane, answers meanwhile, and is told
 // what came of it.
-func TestLanes(t *testing.T) {
+func TestEdgeLaneLearnsTheEndOfItsTask(t *testing.T) {
+	t.Parallel()
 	edge, core, folder := laneApp(t, "one_shot")
 	onIt := make(chan struct{}) // the core lane ends only after the edge lane was asked without its answer
 	edge.Play(kerneltest.Answer{Calls: []string{`core_job {"task":"read a.txt and think"}`}}, kerneltest.Answer{Text: "I am on it.", Reached: onIt}, kerneltest.Answer{Text: "It says alpha."})
 	core.Play(kerneltest.Answer{Calls: []string{`filesystem__read {"path":"a.txt"}`}}, kerneltest.Answer{Text: "deep answer: alpha", After: onIt})
 	write(t, filepath.Join(folder, "a.txt"), "alpha\n")
-	k := kerneltest.Open(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	talk := kerneltest.OpenConversation(t, k, folder)
 	if end := kerneltest.Send(t, talk, "what does a.txt say?"); end.Reason != history.Done {
 		t.Fatalf("%+v", end)
@@ -66,11 +67,12 @@ func TestLanes(t *testing.T) {
 
 // In a conversation the news come with the user's next words, and who leaves
 // stops what still works for them.
-func TestCoreJobsEndWithTheConversation(t *testing.T) {
+func TestTasksEndWithTheirConversation(t *testing.T) {
+	t.Parallel()
 	edge, core, folder := laneApp(t, "conversation")
 	edge.Play(kerneltest.Answer{Calls: []string{`core_job {"task":"think for ever"}`}}, kerneltest.Answer{Text: "I am on it."}, kerneltest.Answer{Calls: []string{`core_job {"job":"none"}`}}, kerneltest.Answer{Text: "ok"})
 	reached := core.StopAt(1)
-	k := kerneltest.Open(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	talk := kerneltest.OpenConversation(t, k, folder)
 	kerneltest.Send(t, talk, "go")
 	<-reached
@@ -89,10 +91,11 @@ func TestCoreJobsEndWithTheConversation(t *testing.T) {
 	}
 }
 
-func TestSkills(t *testing.T) {
+func TestAgentReadsASkill(t *testing.T) {
+	t.Parallel()
 	edge, _, folder := laneApp(t, "conversation")
 	edge.Play(kerneltest.Answer{Calls: []string{`use_skill {"command":"/Tone"}`, `use_skill {"command":"none"}`}}, kerneltest.Answer{Text: "calmly"})
-	k := kerneltest.Open(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	talk := kerneltest.OpenConversation(t, k, folder)
 	kerneltest.Send(t, talk, "write")
 	if last := edge.Last(); !strings.Contains(last, "Write calmly.") || !strings.Contains(last, "the skills are tone") {

@@ -57,6 +57,7 @@ tools:
 
 // TestCallsGuide keeps docs/guides/calls.md what the kernel really says.
 func TestCallsGuide(t *testing.T) {
+	t.Parallel()
 	workspace := t.TempDir()
 	write(t, filepath.Join(workspace, "notes.txt"), "one\ntwo\nthree\n")
 	write(t, filepath.Join(workspace, "callgate.yaml"), callsApp)

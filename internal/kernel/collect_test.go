@@ -32,8 +32,9 @@ func collect(t *testing.T, s *session.Session, id string, wait int) *tool.Result
 
 // What was left waiting is collected: as still waiting, as it ended, or with
 // the reason of a no.
-func TestCollectWhatWaited(t *testing.T) {
-	k := kerneltest.Open(t, t.TempDir())
+func TestCollectReturnsWhatWaited(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	s := kerneltest.OpenSession(t, k, t.TempDir())
 	yes, no, edited := leave(t, s, "yes"), leave(t, s, "no"), leave(t, s, "shown")
 	write(t, filepath.Join(s.Workspace(), "meant"), "")
@@ -68,8 +69,9 @@ func TestCollectWhatWaited(t *testing.T) {
 
 // Nobody collects what somebody else asked for; whoever comes back after its
 // session has ended collects its own.
-func TestCollectOnlyOnesOwn(t *testing.T) {
-	state, folder, other := t.TempDir(), t.TempDir(), t.TempDir()
+func TestOnlyTheAskerCollects(t *testing.T) {
+	t.Parallel()
+	state, folder, other := kerneltest.StateDir(t), t.TempDir(), t.TempDir()
 	k := kerneltest.Open(t, state)
 	open := func(c session.Spec) *session.Session {
 		t.Helper()

@@ -43,8 +43,9 @@ func soak() int {
 }
 
 func TestParallelEditsLoseNothing(t *testing.T) {
+	t.Parallel()
 	workspace := t.TempDir()
-	k := kerneltest.Open(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	for _, name := range []string{"a.txt", "b.txt"} {
 		write(t, filepath.Join(workspace, name), "top\n")
 	}
@@ -81,8 +82,9 @@ func TestParallelEditsLoseNothing(t *testing.T) {
 // that the journal names. Both leave the same files, and every call ends the
 // same way.
 func TestInterleavingIsSomeSerialOrder(t *testing.T) {
+	t.Parallel()
 	for round := range 2 * soak() {
-		state, workspace, again := t.TempDir(), t.TempDir(), t.TempDir()
+		state, workspace, again := kerneltest.StateDir(t), t.TempDir(), t.TempDir()
 		for _, folder := range []string{workspace, again} {
 			write(t, filepath.Join(folder, "callgate.yaml"), freeHand)
 			write(t, filepath.Join(folder, "f0"), "one\ntwo\nthree\n")
@@ -98,7 +100,7 @@ func TestInterleavingIsSomeSerialOrder(t *testing.T) {
 		begun := serialOrder(t, k)
 		ok(t, k.Close())
 
-		k = kerneltest.Open(t, t.TempDir())
+		k = kerneltest.Open(t, kerneltest.StateDir(t))
 		s := kerneltest.OpenSession(t, k, again)
 		for _, c := range begun {
 			if r := s.Call(t.Context(), session.CallRequest{Name: c.tool, Args: c.args}); r.Status != c.status {

@@ -14,8 +14,9 @@ import (
 	"callgate/tool"
 )
 
-func TestFollowAcrossARestart(t *testing.T) {
-	state, workspace := t.TempDir(), t.TempDir()
+func TestJournalIsFollowedAcrossRestarts(t *testing.T) {
+	t.Parallel()
+	state, workspace := kerneltest.StateDir(t), t.TempDir()
 	var last uint64
 	var seen []uint64
 	for range 3 {
@@ -55,8 +56,9 @@ func TestFollowAcrossARestart(t *testing.T) {
 	}
 }
 
-func TestRetainDropsOldEpochsAndTheirArtifacts(t *testing.T) {
-	state, workspace := t.TempDir(), t.TempDir()
+func TestPruneDropsOldEpochsAndTheirArtifacts(t *testing.T) {
+	t.Parallel()
+	state, workspace := kerneltest.StateDir(t), t.TempDir()
 	k := kerneltest.Open(t, state)
 	big := fmt.Sprintf(`{"path":"big","content":%q}`, strings.Repeat("x", 20_000))
 	if r := kerneltest.OpenSession(t, k, workspace).Call(t.Context(), session.CallRequest{Name: "filesystem.write", Args: json.RawMessage(big)}); r.Status != tool.Success {
@@ -84,7 +86,8 @@ func TestRetainDropsOldEpochsAndTheirArtifacts(t *testing.T) {
 }
 
 func TestCloseCancelsWhatRunsAndRecordsIt(t *testing.T) {
-	state := t.TempDir()
+	t.Parallel()
+	state := kerneltest.StateDir(t)
 	started := make(chan struct{})
 	hang, err := tool.Func("team.hang", "Hangs until it is told to stop.", tool.Runtime{Risk: tool.Low, SideEffect: tool.Write},
 		func(ctx context.Context, _ struct{}) (string, error) {
@@ -112,7 +115,8 @@ func TestCloseCancelsWhatRunsAndRecordsIt(t *testing.T) {
 }
 
 func TestKernelClosesOnce(t *testing.T) {
-	k := kerneltest.Open(t, t.TempDir())
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	for range 2 {
 		if err := k.Close(); err != nil {
 			t.Error(err)

@@ -1,6 +1,17 @@
 package kernel_test
 
-import "callgate/internal/kernel/kerneltest"
+import (
+	"os"
+	"testing"
+
+	"callgate/internal/kernel/kerneltest"
+)
+
+// TestMain plants a secret in the environment, for tests that look for it.
+func TestMain(m *testing.M) {
+	_ = os.Setenv("LEAK_ENV_KEY", planted["LEAK_ENV_KEY"])
+	kerneltest.Main(m, nil)
+}
 
 var (
 	ok    = kerneltest.OK

@@ -223,8 +223,6 @@ func watch(t *testing.T, k *kernel.Kernel) func() []byte {
 // openLeaky opens a kernel that has the planted secrets.
 func openLeaky(t *testing.T, state string, log *slog.Logger) *kernel.Kernel {
 	t.Helper()
-	t.Setenv("CALLGATE_KEYRING", "off")
-	t.Setenv("LEAK_ENV_KEY", planted["LEAK_ENV_KEY"])
 	old, _ := json.Marshal(map[string]string{"LEAK_OLD": planted["LEAK_OLD"]})
 	ok(t, os.WriteFile(filepath.Join(state, "secrets.json"), old, 0o600))
 	write := tool.Runtime{Risk: tool.Low, SideEffect: tool.Write, Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.X}}}
@@ -240,6 +238,7 @@ func openLeaky(t *testing.T, state string, log *slog.Logger) *kernel.Kernel {
 // is found in what a model is given, in the journal, the artifacts, the log, or
 // what is shown live.
 func TestNoSecretGetsOut(t *testing.T) {
+	t.Parallel()
 	state, workspace := t.TempDir(), t.TempDir()
 	var log bytes.Buffer
 	k := openLeaky(t, state, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
@@ -278,6 +277,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 // Nor does one get out that a model or an app brings in itself: as an
 // argument, a file's name, the name of a tool, a setup step.
 func TestNoSecretIsKeptOfArguments(t *testing.T) {
+	t.Parallel()
 	state, workspace := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(workspace, "callgate.yaml"), leakyApp)
 	var log bytes.Buffer
@@ -333,6 +333,7 @@ const leakyApp = `tools:
 // An executable is given exactly its own secrets, and what it prints of them,
 // wherever, stays inside.
 func TestNoSecretGetsOutOfExecutables(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("executables are confined on Linux only")
 	}
@@ -372,6 +373,7 @@ func TestNoSecretGetsOutOfExecutables(t *testing.T) {
 // What runs in the sandbox reads neither the store nor its key, whatever it is
 // called there.
 func TestSandboxedToolsDoNotReachTheStore(t *testing.T) {
+	t.Parallel()
 	if sandbox.Probe().Level == sandbox.Process {
 		t.Skip("this machine cannot confine a command")
 	}
@@ -403,6 +405,7 @@ func TestSandboxedToolsDoNotReachTheStore(t *testing.T) {
 // The store is a human's to change: without the key nobody sees or changes it,
 // and each change is on record by its name.
 func TestSecretsNeedTheHumansKey(t *testing.T) {
+	t.Parallel()
 	k := openLeaky(t, t.TempDir(), nil)
 	for _, who := range []approval.Credential{{}, {Key: "guessed-key-guessed-key", PID: approval.Unknown}, {Key: kerneltest.Human(t, k).Key, PID: os.Getpid()}} {
 		_, err := k.Secrets.List(who)
@@ -437,6 +440,7 @@ func TestSecretsNeedTheHumansKey(t *testing.T) {
 
 // A value that is set while the kernel runs is given to the next call.
 func TestSecretSetLater(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	k := openLeaky(t, state, nil)
 	s := kerneltest.OpenSession(t, k, t.TempDir())

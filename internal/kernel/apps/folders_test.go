@@ -14,6 +14,7 @@ import (
 )
 
 func TestAppBringsItsOwnTools(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("executables are confined on Linux only")
 	}
@@ -25,7 +26,7 @@ func TestAppBringsItsOwnTools(t *testing.T) {
 	kerneltest.WriteExecutable(t, filepath.Join(tools, "global"), "secret", strings.Replace(kerneltest.GreetManifest, "team.greet", "team.secret", 1), `echo '{}'`)
 	write(t, filepath.Join(tools, "global", "broken.json"), `{"llm": {"nmae": "x"}}`)
 
-	k := kerneltest.Open(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	s := kerneltest.OpenSession(t, k, workspace)
 	if got := strings.Join(s.Warnings(), "\n"); !strings.Contains(got, "broken.json") || strings.Contains(got, "team") {
 		t.Errorf("warnings: %s", got)
@@ -56,6 +57,7 @@ func TestAppBringsItsOwnTools(t *testing.T) {
 // A human edits a call of an app's own tool: it is found in the app's scope,
 // checked there, and run there.
 func TestEditedCallOfAnAppsOwnTool(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("executables are confined on Linux only")
 	}
@@ -63,7 +65,7 @@ func TestEditedCallOfAnAppsOwnTool(t *testing.T) {
 	write(t, filepath.Join(workspace, "callgate.yaml"), "runtime: {sandbox: relaxed}\ntools:\n  dirs: [tools]\n")
 	risky := strings.Replace(kerneltest.GreetManifest, `"risk": "low"`, `"risk": "high"`, 1)
 	kerneltest.WriteExecutable(t, filepath.Join(workspace, "tools", "global"), "greet", risky, `cat`)
-	k := kerneltest.Open(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	s := kerneltest.OpenSession(t, k, workspace)
 	r := s.Call(t.Context(), session.CallRequest{Name: "greet", Args: json.RawMessage(`{"name":"Ada"}`), NoWait: true})
 	if r.Status != tool.Waiting {

@@ -11,7 +11,8 @@ import (
 )
 
 func TestEachSessionHasItsAppsRules(t *testing.T) {
-	k := kerneltest.Open(t, t.TempDir(),
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t),
 		kerneltest.NewTool(t, "team.search", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, nil),
 		kerneltest.NewTool(t, "wiki.search", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, nil),
 		kerneltest.NewTool(t, "team.purge", tool.Runtime{Risk: tool.High, SideEffect: tool.Write}, nil))

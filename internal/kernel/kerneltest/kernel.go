@@ -31,6 +31,22 @@ func Write(t testing.TB, path, text string) {
 	OK(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
+// StateDir makes a state directory, in memory where the system has a folder for
+// that: no test here proves what a disk keeps.
+func StateDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "callgate-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
 // Open opens a kernel with the built-in modules and some tools. It is closed at
 // the end of the test at the latest.
 func Open(t testing.TB, state string, tools ...*tool.Tool) *kernel.Kernel {

@@ -1,6 +1,12 @@
 package modules_test
 
-import "callgate/internal/kernel/kerneltest"
+import (
+	"testing"
+
+	"callgate/internal/kernel/kerneltest"
+)
+
+func TestMain(m *testing.M) { kerneltest.Main(m, nil) }
 
 var (
 	ok    = kerneltest.OK

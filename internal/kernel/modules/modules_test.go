@@ -14,8 +14,9 @@ import (
 )
 
 // The example of seed 000, as it stands.
-func TestDatabaseOfTheSeed(t *testing.T) {
-	k := kerneltest.Open(t, t.TempDir())
+func TestDatabaseThatAnAppSetsUp(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
 	const seed = `tools:
   modules:
@@ -66,7 +67,8 @@ func TestDatabaseOfTheSeed(t *testing.T) {
 }
 
 // A credential reaches the host it is for, and nobody reads it.
-func TestCredentialOfAModule(t *testing.T) {
+func TestCredentialReachesItsHostOnly(t *testing.T) {
+	t.Parallel()
 	const key = "very-secret-key-of-the-hub"
 	var got string
 	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -74,8 +76,8 @@ func TestCredentialOfAModule(t *testing.T) {
 		_, _ = w.Write([]byte("you sent " + got))
 	}))
 	defer hub.Close()
-	t.Setenv("HUB_KEY", key)
-	k := kerneltest.Open(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	ok(t, k.Secrets.Set(kerneltest.Human(t, k), "HUB_KEY", []byte(key)))
 	folder := t.TempDir()
 	host := strings.TrimPrefix(hub.URL, "http://")
 	write(t, filepath.Join(folder, "callgate.yaml"), `tools:

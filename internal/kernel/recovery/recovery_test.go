@@ -19,8 +19,9 @@ import (
 
 // An approval given while the kernel was going down is kept, run at the next
 // start, and not run at one after its time.
-func TestApprovedButNeverBegun(t *testing.T) {
-	state, workspace := t.TempDir(), t.TempDir()
+func TestApprovedCallThatNeverBeganRunsAtTheNextStart(t *testing.T) {
+	t.Parallel()
+	state, workspace := kerneltest.StateDir(t), t.TempDir()
 	write(t, filepath.Join(workspace, "x"), "")
 	k := kerneltest.Open(t, state)
 	s := kerneltest.OpenSession(t, k, workspace)
@@ -48,8 +49,9 @@ func TestApprovedButNeverBegun(t *testing.T) {
 }
 
 // A call that was left waiting and is refused ends too, for whoever collects it.
-func TestRefusedWithoutAWaiterIsEnded(t *testing.T) {
-	k := kerneltest.Open(t, t.TempDir())
+func TestRefusedCallThatNobodyWaitsForIsEnded(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	workspace := t.TempDir()
 	write(t, filepath.Join(workspace, "x"), "")
 	s := kerneltest.OpenSession(t, k, workspace)
@@ -65,8 +67,9 @@ func TestRefusedWithoutAWaiterIsEnded(t *testing.T) {
 }
 
 // A call in doubt is told to whoever asked, once; what may be repeated is.
-func TestCallsInDoubt(t *testing.T) {
-	state, workspace := t.TempDir(), t.TempDir()
+func TestCallsInDoubtAreRetriedOrReported(t *testing.T) {
+	t.Parallel()
+	state, workspace := kerneltest.StateDir(t), t.TempDir()
 	ran := map[string]int{}
 	var mu sync.Mutex
 	make := func(name string, idempotent, crash bool) *tool.Tool {

@@ -18,10 +18,11 @@ import (
 // Agents in overlapping folders meet at the same lock: a hundred read-modify-
 // write calls from two workspaces lose nothing.
 func TestOverlappingWorkspacesShareLocks(t *testing.T) {
+	t.Parallel()
 	outer := t.TempDir()
 	inner := filepath.Join(outer, "inner")
 	ok(t, os.Mkdir(inner, 0o755))
-	k := kerneltest.Open(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	sessions := map[string]*session.Session{"inner/log.txt": kerneltest.OpenSession(t, k, outer), "log.txt": kerneltest.OpenSession(t, k, inner)}
 	var wg sync.WaitGroup
 	for path, s := range sessions {
@@ -44,7 +45,8 @@ func TestOverlappingWorkspacesShareLocks(t *testing.T) {
 
 // Somebody who works in their home has the kernel's state among their files: no
 // tool reaches it, by whatever name.
-func TestStateInsideTheWorkspace(t *testing.T) {
+func TestNoToolReachesTheStateInsideAWorkspace(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	state := filepath.Join(home, ".local", "state", "callgate")
 	ok(t, os.MkdirAll(filepath.Dir(state), 0o700))

@@ -10,11 +10,13 @@ import (
 	"callgate/tool"
 )
 
-// TestSetup opens a session whose app has setup steps: they run as the kernel
+// TestSetupStepsRunOnceAccepted opens a session whose app has setup steps: they run as the kernel
 // does, past what is hidden from models, and one that fails is told.
-func TestSetup(t *testing.T) {
-	t.Setenv("SETUP_TEST_SECRET", `a "quoted" secret, with \ in it`)
-	k := kerneltest.Open(t, t.TempDir())
+func TestSetupStepsRunOnceAccepted(t *testing.T) {
+	t.Parallel()
+	const secret = `a "quoted" secret, with \ in it`
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	ok(t, k.Secrets.Set(kerneltest.Human(t, k), "SETUP_TEST_SECRET", []byte(secret)))
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "callgate.yaml"), `
 tools:
@@ -44,7 +46,7 @@ dev: {variables: {greeting: hello}}
 	if err != nil || string(text) != "hello from setup" {
 		t.Errorf("the step wrote %q, %v", text, err)
 	}
-	if text, err := os.ReadFile(filepath.Join(folder, "secret.txt")); err != nil || string(text) != os.Getenv("SETUP_TEST_SECRET") {
+	if text, err := os.ReadFile(filepath.Join(folder, "secret.txt")); err != nil || string(text) != secret {
 		t.Errorf("the secret was written as %q, %v", text, err)
 	}
 	if len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0], "filesystem.read failed") {

@@ -20,16 +20,17 @@ import (
 
 const auto = "  capabilities: {default_policy: auto}\n"
 
-// TestHostileNames calls every tool of servers whose names clash with each
+// TestEveryToolIsCalledByTheNameItIsShownBy calls every tool of servers whose names clash with each
 // other, with the kernel's own and with what an API allows, by the name that a
 // model is shown.
-func TestHostileNames(t *testing.T) {
+func TestEveryToolIsCalledByTheNameItIsShownBy(t *testing.T) {
+	t.Parallel()
 	hostile := map[string]string{
 		"a.b.c": "Dots.", "a__b": "Underscores.", "a_b": "One underscore.", "a b": "A space.", strings.Repeat("long", 32): "Long.",
 		"日本語": "Unicode.", "ключ": "More of it.", "search_tools": "Not ours.", "execute_tool": "Nor this.", "UPPER": "Capitals.", "upper": "None.", "x/y": "A slash.", "-": "A dash.",
 	}
 	one, two := kerneltest.NewServer(t, "one", hostile), kerneltest.NewServer(t, "two", map[string]string{"search_tools": "Of two.", "same": "Of two."})
-	k := kerneltest.Open(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	s := kerneltest.OpenSession(t, k, kerneltest.AppWithServers(t, auto, one, two))
 	kerneltest.AcceptServers(t, k, s)
 	held := 0
@@ -67,9 +68,10 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestEndpointNeedsConsent searches in a folder whose app file names an
+// TestSearchEndpointNeedsConsent searches in a folder whose app file names an
 // embeddings endpoint: nobody calls there before a human said so.
-func TestEndpointNeedsConsent(t *testing.T) {
+func TestSearchEndpointNeedsConsent(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	ok(t, err)
 	called := make(chan struct{}, 64)
@@ -84,8 +86,8 @@ func TestEndpointNeedsConsent(t *testing.T) {
 		}
 	}()
 	defer l.Close()
-	t.Setenv("ENDPOINT_TEST_SECRET", "victim-token-value-123")
-	k := kerneltest.Open(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	ok(t, k.Secrets.Set(kerneltest.Human(t, k), "ENDPOINT_TEST_SECRET", []byte("victim-token-value-123")))
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "callgate.yaml"), "search: {endpoint: {url: \"http://"+l.Addr().String()+"\", key: \"{{secret.ENDPOINT_TEST_SECRET}}\"}}\n")
 	s := kerneltest.OpenSession(t, k, folder)
@@ -107,11 +109,12 @@ func TestEndpointNeedsConsent(t *testing.T) {
 	<-called // now it was
 }
 
-// TestLateServersCanBeFound plans a surface while a server waits for a human:
+// TestToolsThatComeLaterAreFound plans a surface while a server waits for a human:
 // what it brings later can be searched for, also where all tools are shown.
-func TestLateServersCanBeFound(t *testing.T) {
+func TestToolsThatComeLaterAreFound(t *testing.T) {
+	t.Parallel()
 	a := kerneltest.NewServer(t, "late", map[string]string{"greet": "Greets."})
-	k := kerneltest.Open(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	s := kerneltest.OpenSession(t, k, kerneltest.AppWithServers(t, auto, a))
 	plan, err := s.View().Surface(t.Context(), toolview.SurfaceConfig{Mode: "direct"})
 	ok(t, err)

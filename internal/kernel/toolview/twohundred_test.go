@@ -18,6 +18,7 @@ import (
 // An app of 200 real tools: what each way to show them costs. The seed says 60 K
 // tokens of schemas against 2 K; this is ours.
 func TestTwoHundredTools(t *testing.T) {
+	t.Parallel()
 	f, err := os.Open(filepath.Join("..", "..", "..", "..", "shared", "bench", "mcp-catalog", "tools.jsonl"))
 	if err != nil {
 		t.Skip("the public catalog is not here: ../shared/bench/mcp-catalog")
@@ -44,7 +45,7 @@ func TestTwoHundredTools(t *testing.T) {
 			tools = append(tools, made)
 		}
 	}
-	k := kerneltest.Open(t, t.TempDir(), tools...)
+	k := kerneltest.Open(t, kerneltest.StateDir(t), tools...)
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "callgate.yaml"), "tools: {modules: {}}\n")
 	s := kerneltest.OpenSession(t, k, folder)

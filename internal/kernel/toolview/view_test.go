@@ -31,6 +31,7 @@ tools:
 // TestWhatIsDeniedDoesNotExist looks for denied and hidden tools by every way
 // there is to find one.
 func TestWhatIsDeniedDoesNotExist(t *testing.T) {
+	t.Parallel()
 	var extra []*tool.Tool
 	for _, name := range []string{"vault.open_treasure", "attic.open_treasure", "garden.open_gate"} {
 		x, err := tool.Func(name, "Open the treasure chest of gold.", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, func(context.Context, struct{}) (string, error) { return "open", nil })
@@ -39,7 +40,7 @@ func TestWhatIsDeniedDoesNotExist(t *testing.T) {
 		}
 		extra = append(extra, x)
 	}
-	k := kerneltest.Open(t, t.TempDir(), extra...)
+	k := kerneltest.Open(t, kerneltest.StateDir(t), extra...)
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "callgate.yaml"), guarded)
 	s := kerneltest.OpenSession(t, k, folder)
@@ -103,10 +104,11 @@ func jsonEscaped(s string) string {
 	return strings.Trim(string(text), `"`)
 }
 
-// TestExecuteToolGoesThroughTheDoor calls a tool through another: it is judged
+// TestExecuteToolGoesThroughTheGate calls a tool through another: it is judged
 // as itself, has a record of its own, and its record names its parent.
-func TestExecuteToolGoesThroughTheDoor(t *testing.T) {
-	k := kerneltest.Open(t, t.TempDir())
+func TestExecuteToolGoesThroughTheGate(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "a.txt"), "hello")
 	s := kerneltest.OpenSession(t, k, folder)
@@ -138,7 +140,8 @@ func TestExecuteToolGoesThroughTheDoor(t *testing.T) {
 // TestSurfaceStaysTheSame makes calls of all kinds, and registers more tools:
 // what the model was shown at first it is shown to the end.
 func TestSurfaceStaysTheSame(t *testing.T) {
-	k := kerneltest.Open(t, t.TempDir())
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	s := kerneltest.OpenSession(t, k, t.TempDir())
 	for _, mode := range []string{"", "direct", "compact_direct", "discovery"} {
 		c := toolview.SurfaceConfig{Mode: mode, Window: 32000}
