@@ -16,6 +16,7 @@ import (
 // Of the calls of a batch that touch the same thing, the first comes first;
 // those that touch different things run side by side.
 func TestBatchKeepsItsOrder(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{})
 	var mu sync.Mutex
 	var order []string
@@ -70,6 +71,7 @@ func TestBatchKeepsItsOrder(t *testing.T) {
 
 // Nobody in a batch waits behind a person.
 func TestBatchDoesNotWaitBehindAPerson(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{})
 	thing := []tool.Effect{{Resource: "thing:one", Mode: tool.X}}
 	ran := make(chan struct{})
@@ -107,6 +109,7 @@ func pending(t *testing.T, h *harness) []approval.Request {
 }
 
 func TestBatchIsCancelledWhole(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{})
 	ctx, cancel := context.WithCancel(t.Context())
 	slow := writes
@@ -127,7 +130,8 @@ func TestBatchIsCancelledWhole(t *testing.T) {
 	}
 }
 
-func TestFate(t *testing.T) {
+func TestOutcomeOfACall(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{})
 	h.add(t, "t:write@1.0.0", anyObject, writes, says("written"))
 	h.add(t, "t:asks@1.0.0", anyObject, asks, says("at last"))

@@ -169,7 +169,11 @@ func canonical(workspace, path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		full = filepath.Join(workspace, path)
 	}
-	real, err := evalExisting(filepath.Clean(full))
+	if full = filepath.Clean(full); len(full) > maxPath {
+		return "", tool.Errorf(opBind, tool.Invalid, "the path %q is longer than the %d bytes that a path may have",
+			tool.Truncate(path), maxPath)
+	}
+	real, err := evalExisting(full)
 	if err != nil {
 		return "", tool.Errorf(opBind, tool.Invalid, "the path %q cannot be resolved: %w", tool.Truncate(path), err)
 	}
@@ -180,6 +184,10 @@ func canonical(workspace, path string) (string, error) {
 	}
 	return real, nil
 }
+
+// maxPath is the longest path that Linux opens. Resolving costs the square of the
+// length, so that a path without a limit would hold a call for minutes.
+const maxPath = 4096
 
 // evalExisting resolves the symlinks of the longest part of a path that exists
 // and keeps the rest as it is. A dangling link counts as its target.
@@ -200,6 +208,11 @@ func evalExisting(path string) (string, error) {
 			return filepath.Join(real, filepath.Base(path)), err
 		}
 		if path = target; !filepath.IsAbs(target) {
+			// The target begins in the folder that holds the link, which may itself be
+			// reached through one: ".." is then not the parent that the path names.
+			if parent, err = filepath.EvalSymlinks(parent); err != nil {
+				return "", err
+			}
 			path = filepath.Join(parent, target)
 		}
 	}

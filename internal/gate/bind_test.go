@@ -16,6 +16,7 @@ import (
 
 // What a call claims may depend on what it says it does.
 func TestEffectsThatDependOnTheCall(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{})
 	r := writes
 	r.Effects = []tool.Effect{
@@ -62,6 +63,7 @@ func TestEffectsThatDependOnTheCall(t *testing.T) {
 
 // A call that runs for long lets its locks go, and the journal says so.
 func TestLockFor(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{})
 	release := make(chan struct{})
 	long, short := writes, writes
@@ -114,6 +116,7 @@ func TestLiveOutput(t *testing.T) {
 
 // A repository is a place, too: however it is written, it is one lock.
 func TestRepositoriesHaveOneName(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{})
 	r := writes
 	r.Effects = []tool.Effect{{Resource: "repo:.", Mode: tool.X, Unless: []string{"repo"}}, {Resource: "repo:{repo}", Mode: tool.X}}

@@ -21,6 +21,7 @@ import (
 // own. The caller is told, nothing that was acknowledged is lost, and the door
 // works again when space returns.
 func TestDiskFullDuringCalls(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	if err := unix.Mount("tmpfs", state, "tmpfs", 0, "size=4m"); err != nil {
 		t.Skipf("a small file system cannot be mounted here: %v", err)

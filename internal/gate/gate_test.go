@@ -138,7 +138,8 @@ func says(words string) tool.HandlerFunc {
 	return func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) { return tool.OK(words, nil) }
 }
 
-func TestStoryOfEachKindOfCall(t *testing.T) {
+func TestRecordsOfEachKindOfCall(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{})
 	h.add(t, "t:read@1.0.0", anyObject, reads, says("seen"))
 	h.add(t, "t:write@1.0.0", anyObject, writes, says("written"))
@@ -172,6 +173,7 @@ func TestStoryOfEachKindOfCall(t *testing.T) {
 }
 
 func TestHiddenToolDoesNotExist(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{})
 	h.add(t, "hidden:tool@1.0.0", anyObject, reads, says("never"))
 	h.add(t, "denied:tool@1.0.0", anyObject, reads, says("never"))
@@ -196,7 +198,8 @@ func TestHiddenToolDoesNotExist(t *testing.T) {
 	}
 }
 
-func TestCoercionIsToldEverywhere(t *testing.T) {
+func TestCoercionIsReportedEverywhere(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{})
 	var got json.RawMessage
 	h.add(t, "t:count@1.0.0", `{"type":"object","properties":{"n":{"type":"integer"}}}`, writes, func(_ context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
@@ -216,6 +219,7 @@ func TestCoercionIsToldEverywhere(t *testing.T) {
 }
 
 func TestTimeoutStopsTheHandlerBeforeTheLocksGo(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{Grace: time.Hour})
 	stopped := make(chan struct{})
 	h.add(t, "t:slow@1.0.0", anyObject, tool.Runtime{SideEffect: tool.Write, Risk: tool.Low, Timeout: time.Millisecond, Effects: []tool.Effect{{Resource: "workspace", Mode: tool.X}}},
@@ -241,7 +245,8 @@ func TestTimeoutStopsTheHandlerBeforeTheLocksGo(t *testing.T) {
 	}
 }
 
-func TestRunawayHandlerKeepsItsLocks(t *testing.T) {
+func TestHandlerThatDoesNotStopKeepsItsLocks(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{Grace: time.Millisecond})
 	release := make(chan struct{})
 	h.add(t, "t:deaf@1.0.0", anyObject, tool.Runtime{SideEffect: tool.Write, Risk: tool.Low, Timeout: time.Millisecond, Effects: []tool.Effect{{Resource: "workspace", Mode: tool.X}}},
@@ -272,6 +277,7 @@ func TestRunawayHandlerKeepsItsLocks(t *testing.T) {
 }
 
 func TestCancelledCallIsStillEnded(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{})
 	ctx, cancel := context.WithCancel(t.Context())
 	h.add(t, "t:hang@1.0.0", anyObject, writes, func(ctx context.Context, _ tool.Call, _ tool.Grant) (*tool.Result, error) {
@@ -322,6 +328,7 @@ func TestSecretsReachOnlyTheHandler(t *testing.T) {
 }
 
 func TestLargeThingsBecomeArtifacts(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{Result: 1000, Inline: 500})
 	long := strings.Repeat("0123456789", 1000)
 	h.add(t, "t:long@1.0.0", anyObject, writes, func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
@@ -346,7 +353,8 @@ func TestLargeThingsBecomeArtifacts(t *testing.T) {
 	}
 }
 
-func TestExposureAndMask(t *testing.T) {
+func TestResultIsShownOnlyToItsLane(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{})
 	data := func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
 		return tool.OK("found", map[string]int{"n": 1})
@@ -371,6 +379,7 @@ func TestExposureAndMask(t *testing.T) {
 }
 
 func TestOutputSchemaMismatchIsAWarning(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{})
 	made := h.add(t, "t:odd@1.0.0", anyObject, writes, func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
 		return tool.OK("done", map[string]any{"n": "text"})
@@ -385,6 +394,7 @@ func TestOutputSchemaMismatchIsAWarning(t *testing.T) {
 // Two calls that write the same file wait for each other, whatever they call
 // it; the second is told who holds it.
 func TestCanonicalPathsMeetAtOneLock(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{LockWait: 20 * time.Millisecond})
 	ok(t, os.Mkdir(filepath.Join(h.at.Workspace, "real"), 0o755))
 	ok(t, os.Symlink("real", filepath.Join(h.at.Workspace, "link")))
@@ -428,7 +438,8 @@ func TestCanonicalPathsMeetAtOneLock(t *testing.T) {
 	wg.Wait()
 }
 
-func TestApproval(t *testing.T) {
+func TestApprovalDecidesACall(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{})
 	var ran []string
 	h.add(t, "t:risky@1.0.0", `{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}`, asks, func(_ context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
@@ -502,7 +513,8 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-func TestRateLimit(t *testing.T) {
+func TestCallsPastTheRateLimitAreRefused(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{})
 	h.add(t, "t:read@1.0.0", `{"type":"object","additionalProperties":false}`, reads, says("seen"))
 	rules, err := policy.Compile(&policy.Capabilities{DefaultPolicy: "auto", RateLimits: map[string]int{"t": 2}}, nil)

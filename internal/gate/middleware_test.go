@@ -10,7 +10,8 @@ import (
 	"callgate/tool"
 )
 
-func TestCareOfAModule(t *testing.T) {
+func TestMiddlewareOfAModule(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{})
 	tries := 0
 	flaky := func(kind tool.Kind) tool.HandlerFunc {
@@ -62,6 +63,7 @@ func TestCareOfAModule(t *testing.T) {
 }
 
 func TestAgentSeesOnlyItsOwn(t *testing.T) {
+	t.Parallel()
 	h := open(t, gate.Limits{})
 	for _, id := range []string{"a:one@1.0.0", "a:two@1.0.0", "b:one@1.0.0", "c:one@1.0.0"} {
 		h.add(t, id, anyObject, reads, says("seen"))

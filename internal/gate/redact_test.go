@@ -13,6 +13,7 @@ import (
 // address as far as their words fit; none of it makes the words longer than
 // the limit.
 func TestCuttingKeepsWhatIsNoText(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("0123456789", 1000)
 	for name, c := range map[string]struct {
 		content []tool.Content

@@ -57,12 +57,12 @@ tools:
 
 // TestCallsGuide keeps docs/guides/calls.md what the kernel really says.
 func TestCallsGuide(t *testing.T) {
+	t.Parallel()
 	workspace := t.TempDir()
 	write(t, filepath.Join(workspace, "notes.txt"), "one\ntwo\nthree\n")
 	write(t, filepath.Join(workspace, "callgate.yaml"), callsApp)
 	k, err := kernel.Open(t.Context(), kernel.Config{State: t.TempDir(), Tools: teamTools()})
 	ok(t, err)
-	defer func() { ok(t, k.Close()) }()
 	s, err := k.OpenSession(t.Context(), session.Spec{Workspace: workspace})
 	ok(t, err)
 
@@ -144,17 +144,5 @@ func golden(t *testing.T, name string, got []byte) {
 	ok(t, err)
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s is not what the kernel says now (-file +now); run go test -run %s . -update\n%s", name, t.Name(), diff)
-	}
-}
-
-func write(t *testing.T, name, text string) {
-	t.Helper()
-	ok(t, os.WriteFile(name, []byte(text), 0o644))
-}
-
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

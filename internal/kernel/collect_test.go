@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"callgate/internal/gate/approval"
-	"callgate/internal/kernel"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
@@ -30,19 +30,12 @@ func collect(t *testing.T, s *session.Session, id string, wait int) *tool.Result
 	return s.Call(t.Context(), session.CallRequest{Name: "approvals.collect", Args: json.RawMessage(fmt.Sprintf(`{"approval":%q,"wait_seconds":%d}`, id, wait))})
 }
 
-func settle(t *testing.T, k *kernel.Kernel, id string, a approval.Answer) {
-	t.Helper()
-	key, err := k.State().HumanKey()
-	ok(t, err)
-	ok(t, k.Approvals.Answer(t.Context(), approval.Credential{Key: key, PID: approval.Unknown}, id, a))
-}
-
 // What was left waiting is collected: as still waiting, as it ended, or with
 // the reason of a no.
-func TestCollectWhatWaited(t *testing.T) {
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
-	s := openSession(t, k, t.TempDir())
+func TestCollectReturnsWhatWaited(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	s := kerneltest.OpenSession(t, k, t.TempDir())
 	yes, no, edited := leave(t, s, "yes"), leave(t, s, "no"), leave(t, s, "shown")
 	write(t, filepath.Join(s.Workspace(), "meant"), "")
 	if r := collect(t, s, yes, 0); r.Status != tool.Waiting || r.Approval != yes || !strings.Contains(r.Summary, "callgate approvals approve "+yes) {
@@ -50,7 +43,7 @@ func TestCollectWhatWaited(t *testing.T) {
 	}
 	late := make(chan *tool.Result)
 	go func() { late <- collect(t, s, yes, 60) }()
-	settle(t, k, yes, approval.Answer{Approve: true})
+	kerneltest.Settle(t, k, yes, approval.Answer{Approve: true})
 	for _, r := range []*tool.Result{<-late, collect(t, s, yes, 0), s.Call(t.Context(), session.CallRequest{Name: "execute_tool", Args: json.RawMessage(`{"name":"approvals.collect","params":{"approval":"` + yes + `"}}`)})} {
 		if r.Status != tool.Success || !strings.Contains(r.Summary, "yes") {
 			t.Errorf("after a yes: %+v", r)
@@ -59,11 +52,11 @@ func TestCollectWhatWaited(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(s.Workspace(), "yes")); err == nil {
 		t.Error("it never ran")
 	}
-	settle(t, k, no, approval.Answer{Feedback: "keep it"})
+	kerneltest.Settle(t, k, no, approval.Answer{Feedback: "keep it"})
 	if r := collect(t, s, no, 1); r.Status != tool.Refused || !strings.Contains(r.Summary, "keep it") {
 		t.Errorf("after a no: %+v", r)
 	}
-	settle(t, k, edited, approval.Answer{Approve: true, Args: json.RawMessage(`{"path":"meant"}`)})
+	kerneltest.Settle(t, k, edited, approval.Answer{Approve: true, Args: json.RawMessage(`{"path":"meant"}`)})
 	if r := collect(t, s, edited, 1); r.Status != tool.Success || !strings.Contains(r.Summary, "meant") {
 		t.Errorf("after an edit: %+v", r)
 	}
@@ -76,9 +69,10 @@ func TestCollectWhatWaited(t *testing.T) {
 
 // Nobody collects what somebody else asked for; whoever comes back after its
 // session has ended collects its own.
-func TestCollectOnlyOnesOwn(t *testing.T) {
-	state, folder, other := t.TempDir(), t.TempDir(), t.TempDir()
-	k := openKernel(t, state)
+func TestOnlyTheAskerCollects(t *testing.T) {
+	t.Parallel()
+	state, folder, other := kerneltest.StateDir(t), t.TempDir(), t.TempDir()
+	k := kerneltest.Open(t, state)
 	open := func(c session.Spec) *session.Session {
 		t.Helper()
 		s, err := k.OpenSession(t.Context(), c)
@@ -103,14 +97,13 @@ func TestCollectOnlyOnesOwn(t *testing.T) {
 		refused(who, c)
 	}
 	refused("the same agent, beside the one that asked", asker)
-	settle(t, k, id, approval.Answer{Approve: true})
+	kerneltest.Settle(t, k, id, approval.Answer{Approve: true})
 	if r := collect(t, s, id, 1); r.Status != tool.Success {
 		t.Errorf("whoever asked: %+v", r)
 	}
 	ok(t, k.Close())
 
-	k = openKernel(t, state)
-	defer func() { ok(t, k.Close()) }()
+	k = kerneltest.Open(t, state)
 	for who, c := range strangers {
 		refused(who+" after a restart", c)
 	}

@@ -7,10 +7,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
@@ -44,6 +47,7 @@ func escapes(workspace, outside string) []string {
 // TestNoPathEscapes makes every file tool try every escape, through the whole
 // door. Nothing outside is read, nothing outside changes.
 func TestNoPathEscapes(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the tricks here are those of unix")
 	}
@@ -64,38 +68,57 @@ func TestNoPathEscapes(t *testing.T) {
 	makeFIFO(t, filepath.Join(workspace, "fifo"))
 	before := tree(t, outside)
 
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
-	s := openSession(t, k, workspace)
-	tried := 0
-	for _, path := range escapes(workspace, outside) {
-		for name, form := range map[string]string{
-			"read": `{"path":%s}`, "list": `{"path":%s,"recursive":true}`, "grep": `{"path":%s,"pattern":"OUTSIDE|root:"}`, "glob": `{"path":%s,"pattern":"**"}`,
-			"write": `{"path":%s,"content":"x"}`, "edit": `{"path":%s,"op":"append","new":"x"}`, "move": `{"from":%s,"to":"taken"}`, "delete": `{"path":%s,"recursive":true}`,
-		} {
-			if name == "delete" && !strings.Contains(path, "secret") || name == "move" && !strings.Contains(path, "secret") {
-				continue // the links and folders that later tries need
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	s := kerneltest.OpenSession(t, k, workspace)
+	var tried atomic.Int64
+	paths := make(chan string)
+	var trying sync.WaitGroup
+	for range 16 { // calls side by side share one write to the disk
+		trying.Go(func() {
+			for path := range paths {
+				tried.Add(int64(tryToEscape(t, s, path)))
 			}
-			quoted, _ := json.Marshal(path)
-			tried++
-			r := s.Call(t.Context(), session.CallRequest{Name: "filesystem." + name, Args: json.RawMessage(fmt.Sprintf(form, quoted))})
-			told, _ := json.Marshal(r)
-			if strings.Contains(string(told), outsideSecret) || strings.Contains(string(told), "root:x:0:0") {
-				t.Errorf("%s %.80q read what is outside: %.300s", name, path, told)
-			}
-			if r.Status == tool.Failure && r.Error.Kind == tool.Timeout {
-				t.Errorf("%s %.80q hung", name, path)
-			}
-		}
+		})
 	}
+	for _, path := range escapes(workspace, outside) {
+		paths <- path
+	}
+	close(paths)
+	trying.Wait()
 	if diff := cmp.Diff(before, tree(t, outside)); diff != "" {
 		t.Errorf("something outside changed:\n%s", diff)
 	}
 	if data, err := os.ReadFile(filepath.Join(ground, "secret")); err != nil || string(data) != outsideSecret+"\n" {
 		t.Errorf("the file beside the workspace is %q, %v", data, err)
 	}
-	if tried < 200 {
-		t.Errorf("only %d tries", tried)
+	if tried.Load() < 200 {
+		t.Errorf("only %d tries", tried.Load())
 	}
-	t.Logf("%d payloads, %d tries", len(escapes(workspace, outside)), tried)
+	t.Logf("%d payloads, %d tries", len(escapes(workspace, outside)), tried.Load())
+}
+
+// tryToEscape has every file tool use a path, and returns how many did.
+func tryToEscape(t *testing.T, s *session.Session, path string) (tried int) {
+	quoted, _ := json.Marshal(path)
+	for name, form := range map[string]string{
+		"read": `{"path":%s}`, "list": `{"path":%s,"recursive":true}`,
+		"grep": `{"path":%s,"pattern":"OUTSIDE|root:"}`, "glob": `{"path":%s,"pattern":"**"}`,
+		"write": `{"path":%s,"content":"x"}`, "edit": `{"path":%s,"op":"append","new":"x"}`,
+		"move": `{"from":%s,"to":"taken"}`, "delete": `{"path":%s,"recursive":true}`,
+	} {
+		if (name == "delete" || name == "move") && !strings.Contains(path, "secret") {
+			continue // the links and folders that later tries need
+		}
+		tried++
+		args := json.RawMessage(fmt.Sprintf(form, quoted))
+		r := s.Call(t.Context(), session.CallRequest{Name: "filesystem." + name, Args: args})
+		answer, _ := json.Marshal(r)
+		if strings.Contains(string(answer), outsideSecret) || strings.Contains(string(answer), "root:x:0:0") {
+			t.Errorf("%s %.80q read what is outside: %.300s", name, path, answer)
+		}
+		if r.Status == tool.Failure && r.Error.Kind == tool.Timeout {
+			t.Errorf("%s %.80q hung", name, path)
+		}
+	}
+	return tried
 }

@@ -16,6 +16,7 @@ import (
 
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
@@ -27,7 +28,7 @@ func agents(t *testing.T, k *kernel.Kernel, workspace string, n int, f func(agen
 	t.Helper()
 	var wg sync.WaitGroup
 	for i := range n {
-		s := openSession(t, k, workspace)
+		s := kerneltest.OpenSession(t, k, workspace)
 		wg.Go(func() { f(i, s) })
 	}
 	wg.Wait()
@@ -42,9 +43,9 @@ func soak() int {
 }
 
 func TestParallelEditsLoseNothing(t *testing.T) {
+	t.Parallel()
 	workspace := t.TempDir()
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	for _, name := range []string{"a.txt", "b.txt"} {
 		write(t, filepath.Join(workspace, name), "top\n")
 	}
@@ -81,13 +82,14 @@ func TestParallelEditsLoseNothing(t *testing.T) {
 // that the journal names. Both leave the same files, and every call ends the
 // same way.
 func TestInterleavingIsSomeSerialOrder(t *testing.T) {
+	t.Parallel()
 	for round := range 2 * soak() {
-		state, workspace, again := t.TempDir(), t.TempDir(), t.TempDir()
+		state, workspace, again := kerneltest.StateDir(t), t.TempDir(), t.TempDir()
 		for _, folder := range []string{workspace, again} {
 			write(t, filepath.Join(folder, "callgate.yaml"), freeHand)
 			write(t, filepath.Join(folder, "f0"), "one\ntwo\nthree\n")
 		}
-		k := openKernel(t, state)
+		k := kerneltest.Open(t, state)
 		agents(t, k, workspace, 16, func(agent int, s *session.Session) {
 			r := rand.New(rand.NewPCG(uint64(round), uint64(agent)))
 			for i := range 12 {
@@ -98,8 +100,8 @@ func TestInterleavingIsSomeSerialOrder(t *testing.T) {
 		begun := serialOrder(t, k)
 		ok(t, k.Close())
 
-		k = openKernel(t, t.TempDir())
-		s := openSession(t, k, again)
+		k = kerneltest.Open(t, kerneltest.StateDir(t))
+		s := kerneltest.OpenSession(t, k, again)
 		for _, c := range begun {
 			if r := s.Call(t.Context(), session.CallRequest{Name: c.tool, Args: c.args}); r.Status != c.status {
 				t.Errorf("%s %s ended %s among others, and %s alone: %s", c.tool, c.args, c.status, r.Status, r.Summary)

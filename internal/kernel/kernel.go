@@ -10,6 +10,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"callgate/internal/app"
@@ -80,6 +81,7 @@ type parts struct {
 	tasks      *tasks.Runner
 	background *background.Group
 	user       string
+	closeOnce  func() error
 }
 
 // Open takes the state directory and starts a kernel in it. A directory that
@@ -97,6 +99,7 @@ func Open(ctx context.Context, cfg Config) (*Kernel, error) {
 		Locks: lock.New(), Output: &journal.OutputBus{}, Tools: &registry.Registry{}, Clients: &clients.Table{},
 		parts: parts{state: held, log: cfg.Log, user: userName(), background: background.New(ctx), helpers: sandbox.NewHelpers()},
 	}
+	k.closeOnce = sync.OnceValue(k.close)
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
 	}
@@ -368,8 +371,11 @@ func (k *Kernel) Prune(ctx context.Context, before time.Time) (records uint64, a
 
 // Close cancels what runs, waits until it has stopped and is on record, and
 // releases the state directory. It closes what was opened, in the opposite
-// order, also when Open did not get far.
-func (k *Kernel) Close() error {
+// order, also when Open did not get far. A second Close waits for the first and
+// returns the same.
+func (k *Kernel) Close() error { return k.closeOnce() }
+
+func (k *Kernel) close() error {
 	k.background.Close()
 	var errs []error
 	if k.Conversations != nil {

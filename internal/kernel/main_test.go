@@ -3,18 +3,17 @@ package kernel_test
 import (
 	"os"
 	"testing"
+
+	"callgate/internal/kernel/kerneltest"
 )
 
-// TestMain lets this program play an MCP server for its own tests, and a kernel
-// that is killed.
+// TestMain plants a secret in the environment, for tests that look for it.
 func TestMain(m *testing.M) {
-	if state := os.Getenv(doomedVar); state != "" {
-		playDoomed(state)
-		return
-	}
-	if folder := os.Getenv(actorVar); folder != "" {
-		playServer(folder)
-		return
-	}
-	os.Exit(m.Run())
+	_ = os.Setenv("LEAK_ENV_KEY", planted["LEAK_ENV_KEY"])
+	kerneltest.Main(m, nil)
 }
+
+var (
+	ok    = kerneltest.OK
+	write = kerneltest.Write
+)

@@ -22,7 +22,7 @@ import (
 	"callgate/internal/gate/approval"
 	"callgate/internal/journal"
 	"callgate/internal/kernel"
-	serverset "callgate/internal/kernel/servers"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
 	"callgate/internal/sandbox"
 	"callgate/tool"
@@ -223,8 +223,6 @@ func watch(t *testing.T, k *kernel.Kernel) func() []byte {
 // openLeaky opens a kernel that has the planted secrets.
 func openLeaky(t *testing.T, state string, log *slog.Logger) *kernel.Kernel {
 	t.Helper()
-	t.Setenv("CALLGATE_KEYRING", "off")
-	t.Setenv("LEAK_ENV_KEY", planted["LEAK_ENV_KEY"])
 	old, _ := json.Marshal(map[string]string{"LEAK_OLD": planted["LEAK_OLD"]})
 	ok(t, os.WriteFile(filepath.Join(state, "secrets.json"), old, 0o600))
 	write := tool.Runtime{Risk: tool.Low, SideEffect: tool.Write, Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.X}}}
@@ -232,27 +230,20 @@ func openLeaky(t *testing.T, state string, log *slog.Logger) *kernel.Kernel {
 		leak("read", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}), leak("write", write),
 	}})
 	ok(t, err)
-	ok(t, k.Secrets.Set(person(t, k), "LEAK_SET", []byte(planted["LEAK_SET"])))
+	ok(t, k.Secrets.Set(kerneltest.Human(t, k), "LEAK_SET", []byte(planted["LEAK_SET"])))
 	return k
-}
-
-// person is a human outside of the kernel.
-func person(t *testing.T, k *kernel.Kernel) approval.Credential {
-	t.Helper()
-	key, err := k.State().HumanKey()
-	ok(t, err)
-	return approval.Credential{Key: key, By: "ada", PID: approval.Unknown}
 }
 
 // Secrets are planted in every place where a tool could let them out, and none
 // is found in what a model is given, in the journal, the artifacts, the log, or
 // what is shown live.
 func TestNoSecretGetsOut(t *testing.T) {
+	t.Parallel()
 	state, workspace := t.TempDir(), t.TempDir()
 	var log bytes.Buffer
 	k := openLeaky(t, state, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	heard := watch(t, k)
-	s := openSession(t, k, workspace)
+	s := kerneltest.OpenSession(t, k, workspace)
 	tried := 0
 	for how := range leaks {
 		for secret := range planted {
@@ -286,13 +277,14 @@ func TestNoSecretGetsOut(t *testing.T) {
 // Nor does one get out that a model or an app brings in itself: as an
 // argument, a file's name, the name of a tool, a setup step.
 func TestNoSecretIsKeptOfArguments(t *testing.T) {
+	t.Parallel()
 	state, workspace := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(workspace, "callgate.yaml"), leakyApp)
 	var log bytes.Buffer
 	k := openLeaky(t, state, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	s := openSession(t, k, workspace)
-	ok(t, trustServer(k, s, person(t, k), "(app)", acceptApp(k, s)))
-	s = openSession(t, k, workspace)
+	s := kerneltest.OpenSession(t, k, workspace)
+	kerneltest.AcceptApp(t, k, s)
+	s = kerneltest.OpenSession(t, k, workspace)
 	warned := strings.Join(s.Warnings(), "\n")
 	if !strings.Contains(warned, "filesystem.write") {
 		t.Errorf("the step that cannot work was not tried: %s", warned)
@@ -338,19 +330,16 @@ const leakyApp = `tools:
     default_policy: auto
 `
 
-func acceptApp(k *kernel.Kernel, s *session.Session) serverset.Word {
-	return serverset.Word{Launch: k.PendingConsent(s)}
-}
-
 // An executable is given exactly its own secrets, and what it prints of them,
 // wherever, stays inside.
 func TestNoSecretGetsOutOfExecutables(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("executables are confined on Linux only")
 	}
 	state, workspace := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(workspace, "callgate.yaml"), "runtime: {sandbox: relaxed}\ntools:\n  dirs: [tools]\n  capabilities:\n    default_policy: auto\n")
-	manifest := strings.Replace(greetManifest, `"risk": "low"`, `"risk": "low", "secret_resources": ["LEAK_SET", "LEAK_OLD"]`, 1)
+	manifest := strings.Replace(kerneltest.GreetManifest, `"risk": "low"`, `"risk": "low", "secret_resources": ["LEAK_SET", "LEAK_OLD"]`, 1)
 	for name, body := range map[string]string{
 		"stdout": `printf '{"set":"%s"}' "$LEAK_OLD"`,
 		"stderr": `printf 'set: %s\nold: %s\n' "$LEAK_SET" "$LEAK_OLD" >&2; echo '{}'`,
@@ -359,11 +348,11 @@ func TestNoSecretGetsOutOfExecutables(t *testing.T) {
 		"nojson": `echo "$LEAK_SET $LEAK_OLD"`,
 		"others": `printf '{"env":"%s"}' "$LEAK_ENV_KEY"`,
 	} {
-		script(t, filepath.Join(workspace, "tools", "global"), name, strings.Replace(manifest, "team.greet", "team."+name, 1), body)
+		kerneltest.WriteExecutable(t, filepath.Join(workspace, "tools", "global"), name, strings.Replace(manifest, "team.greet", "team."+name, 1), body)
 	}
 	var log bytes.Buffer
 	k := openLeaky(t, state, slog.New(slog.NewTextHandler(&log, nil)))
-	s := openSession(t, k, workspace)
+	s := kerneltest.OpenSession(t, k, workspace)
 	for _, name := range []string{"stdout", "stderr", "fails", "base64", "nojson", "others"} {
 		r := s.Call(t.Context(), session.CallRequest{Name: "team." + name, Args: json.RawMessage(`{"name":"x"}`)})
 		told, err := json.Marshal(r)
@@ -384,14 +373,14 @@ func TestNoSecretGetsOutOfExecutables(t *testing.T) {
 // What runs in the sandbox reads neither the store nor its key, whatever it is
 // called there.
 func TestSandboxedToolsDoNotReachTheStore(t *testing.T) {
+	t.Parallel()
 	if sandbox.Probe().Level == sandbox.Process {
 		t.Skip("this machine cannot confine a command")
 	}
 	state, workspace := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(workspace, "callgate.yaml"), freeHand)
 	k := openLeaky(t, state, nil)
-	defer func() { ok(t, k.Close()) }()
-	s := openSession(t, k, workspace)
+	s := kerneltest.OpenSession(t, k, workspace)
 	for _, name := range []string{"secrets.box", "secrets.key", "secrets.lock"} {
 		data, err := os.ReadFile(filepath.Join(state, name))
 		ok(t, err)
@@ -416,9 +405,9 @@ func TestSandboxedToolsDoNotReachTheStore(t *testing.T) {
 // The store is a human's to change: without the key nobody sees or changes it,
 // and each change is on record by its name.
 func TestSecretsNeedTheHumansKey(t *testing.T) {
+	t.Parallel()
 	k := openLeaky(t, t.TempDir(), nil)
-	defer func() { ok(t, k.Close()) }()
-	for _, who := range []approval.Credential{{}, {Key: "guessed-key-guessed-key", PID: approval.Unknown}, {Key: person(t, k).Key, PID: os.Getpid()}} {
+	for _, who := range []approval.Credential{{}, {Key: "guessed-key-guessed-key", PID: approval.Unknown}, {Key: kerneltest.Human(t, k).Key, PID: os.Getpid()}} {
 		_, err := k.Secrets.List(who)
 		for what, err := range map[string]error{
 			"list": err, "set": k.Secrets.Set(who, "LEAK_SET", []byte("another value")), "delete": k.Secrets.Delete(who, "LEAK_SET"),
@@ -428,7 +417,7 @@ func TestSecretsNeedTheHumansKey(t *testing.T) {
 			}
 		}
 	}
-	list, err := k.Secrets.List(person(t, k))
+	list, err := k.Secrets.List(kerneltest.Human(t, k))
 	ok(t, err)
 	told, _ := json.Marshal(list)
 	clean(t, "the list", told)
@@ -437,7 +426,7 @@ func TestSecretsNeedTheHumansKey(t *testing.T) {
 			t.Errorf("the list has no %s: %s", want, told)
 		}
 	}
-	ok(t, k.Secrets.Delete(person(t, k), "LEAK_OLD"))
+	ok(t, k.Secrets.Delete(kerneltest.Human(t, k), "LEAK_OLD"))
 	var notes []string
 	records, err := k.Journal.Read(t.Context(), journal.Query{Kind: journal.Noted})
 	ok(t, err)
@@ -451,20 +440,20 @@ func TestSecretsNeedTheHumansKey(t *testing.T) {
 
 // A value that is set while the kernel runs is given to the next call.
 func TestSecretSetLater(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	k := openLeaky(t, state, nil)
-	defer func() { ok(t, k.Close()) }()
-	s := openSession(t, k, t.TempDir())
+	s := kerneltest.OpenSession(t, k, t.TempDir())
 	ask := func() string {
 		r := s.Call(t.Context(), session.CallRequest{Name: "leak.read", Args: json.RawMessage(`{"how":"text","secret":"LEAK_SET"}`)})
 		told, _ := json.Marshal(r)
 		return string(told)
 	}
-	ok(t, k.Secrets.Delete(person(t, k), "LEAK_SET"))
+	ok(t, k.Secrets.Delete(kerneltest.Human(t, k), "LEAK_SET"))
 	if got := ask(); !strings.Contains(got, "callgate secret set LEAK_SET") {
 		t.Errorf("without a value: %s", got)
 	}
-	ok(t, k.Secrets.Set(person(t, k), "LEAK_SET", []byte("quite another value")))
+	ok(t, k.Secrets.Set(kerneltest.Human(t, k), "LEAK_SET", []byte("quite another value")))
 	if got := ask(); !strings.Contains(got, "the token is [secret LEAK_SET]") {
 		t.Errorf("with another value: %s", got)
 	}

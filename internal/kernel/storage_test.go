@@ -11,6 +11,7 @@ import (
 )
 
 func TestOpenStorage(t *testing.T) {
+	t.Parallel()
 	state, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "other.db")
 	dir, err := statedir.At(state)
 	if err != nil {

@@ -60,7 +60,7 @@ func Describe(m *app.Model) (Info, error) {
 		}, nil
 	}
 	info, err := provider.Describe(provider.Config{
-		Provider: m.Provider, Backend: provider.Backend(m.Backend), Model: m.Model, BaseURL: m.BaseURL,
+		Provider: m.Provider, Backend: provider.Backend(m.Backend), Model: m.Name, BaseURL: m.BaseURL,
 		NativeTools: m.NativeTools,
 	})
 	return infoOf(m, info), err

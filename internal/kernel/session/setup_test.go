@@ -1,4 +1,4 @@
-package kernel_test
+package session_test
 
 import (
 	"os"
@@ -6,17 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"callgate/internal/gate/approval"
-	serverset "callgate/internal/kernel/servers"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/tool"
 )
 
-// TestSetup opens a session whose app has setup steps: they run as the kernel
+// TestSetupStepsRunOnceAccepted opens a session whose app has setup steps: they run as the kernel
 // does, past what is hidden from models, and one that fails is told.
-func TestSetup(t *testing.T) {
-	t.Setenv("SETUP_TEST_SECRET", `a "quoted" secret, with \ in it`)
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
+func TestSetupStepsRunOnceAccepted(t *testing.T) {
+	t.Parallel()
+	const secret = `a "quoted" secret, with \ in it`
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	ok(t, k.Secrets.Set(kerneltest.Human(t, k), "SETUP_TEST_SECRET", []byte(secret)))
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "callgate.yaml"), `
 tools:
@@ -30,26 +30,23 @@ tools:
   capabilities: {default_policy: approve}
 dev: {variables: {greeting: hello}}
 `)
-	stranger := openSession(t, k, folder)
+	stranger := kerneltest.OpenSession(t, k, folder)
 	if len(stranger.Warnings()) != 1 || !strings.Contains(stranger.Warnings()[0], "filesystem.write") || !strings.Contains(k.PendingConsent(stranger), "{{secret.SETUP_TEST_SECRET}}") {
 		t.Errorf("before a human accepted it: %v", stranger.Warnings())
 	}
 	if _, err := os.Stat(filepath.Join(folder, "made.txt")); err == nil {
 		t.Fatal("a stranger's steps ran")
 	}
-	key, err := k.State().ReadHumanKey()
-	ok(t, err)
-	who := approval.Credential{Key: key, PID: approval.Unknown}
-	if err := trustServer(k, stranger, who, appConsent, serverset.Word{Launch: "something else"}); tool.KindOf(err) != tool.Conflict {
+	if err := k.AcceptApp(kerneltest.Human(t, k), stranger, "something else", ""); tool.KindOf(err) != tool.Conflict {
 		t.Errorf("accepting what was not shown: %v", err)
 	}
-	ok(t, trustServer(k, stranger, who, appConsent, serverset.Word{Launch: k.PendingConsent(stranger)}))
-	s := openSession(t, k, folder)
+	kerneltest.AcceptApp(t, k, stranger)
+	s := kerneltest.OpenSession(t, k, folder)
 	text, err := os.ReadFile(filepath.Join(folder, "made.txt"))
 	if err != nil || string(text) != "hello from setup" {
 		t.Errorf("the step wrote %q, %v", text, err)
 	}
-	if text, err := os.ReadFile(filepath.Join(folder, "secret.txt")); err != nil || string(text) != os.Getenv("SETUP_TEST_SECRET") {
+	if text, err := os.ReadFile(filepath.Join(folder, "secret.txt")); err != nil || string(text) != secret {
 		t.Errorf("the secret was written as %q, %v", text, err)
 	}
 	if len(s.Warnings()) != 1 || !strings.Contains(s.Warnings()[0], "filesystem.read failed") {

@@ -1,4 +1,4 @@
-package kernel_test
+package toolview_test
 
 import (
 	"bufio"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/toolview"
 	"callgate/tool"
 )
@@ -17,7 +18,8 @@ import (
 // An app of 200 real tools: what each way to show them costs. The seed says 60 K
 // tokens of schemas against 2 K; this is ours.
 func TestTwoHundredTools(t *testing.T) {
-	f, err := os.Open(filepath.Join("..", "..", "..", "shared", "bench", "mcp-catalog", "tools.jsonl"))
+	t.Parallel()
+	f, err := os.Open(filepath.Join("..", "..", "..", "..", "shared", "bench", "mcp-catalog", "tools.jsonl"))
 	if err != nil {
 		t.Skip("the public catalog is not here: ../shared/bench/mcp-catalog")
 	}
@@ -43,11 +45,10 @@ func TestTwoHundredTools(t *testing.T) {
 			tools = append(tools, made)
 		}
 	}
-	k := openKernel(t, t.TempDir(), tools...)
-	defer func() { ok(t, k.Close()) }()
+	k := kerneltest.Open(t, kerneltest.StateDir(t), tools...)
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "callgate.yaml"), "tools: {modules: {}}\n")
-	s := openSession(t, k, folder)
+	s := kerneltest.OpenSession(t, k, folder)
 	var report strings.Builder
 	tokens := map[string]int{}
 	for _, mode := range []string{"direct", "compact_direct", "discovery"} {

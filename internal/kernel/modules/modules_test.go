@@ -1,4 +1,4 @@
-package kernel_test
+package modules_test
 
 import (
 	"encoding/json"
@@ -8,30 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"callgate/internal/conversation"
-	"callgate/internal/gate/approval"
-	"callgate/internal/kernel"
-	serverset "callgate/internal/kernel/servers"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
 
-// acceptedAgain gives a human's yes to what a session's app does by itself, and opens
-// the session again.
-func acceptedAgain(t *testing.T, k *kernel.Kernel, s *session.Session) *session.Session {
-	t.Helper()
-	key, err := k.State().HumanKey()
-	ok(t, err)
-	ok(t, trustServer(k, s, approval.Credential{Key: key, By: "ada", PID: approval.Unknown}, appConsent, serverset.Word{Launch: k.PendingConsent(s)}))
-	folder := s.Workspace()
-	s.Close()
-	return openSession(t, k, folder)
-}
-
 // The example of seed 000, as it stands.
-func TestDatabaseOfTheSeed(t *testing.T) {
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
+func TestDatabaseThatAnAppSetsUp(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
 	const seed = `tools:
   modules:
@@ -49,7 +34,7 @@ func TestDatabaseOfTheSeed(t *testing.T) {
             database: "{{workdir}}/data.db"
 `
 	write(t, filepath.Join(folder, "callgate.yaml"), seed+"  capabilities: {default_policy: auto}\n")
-	open := acceptedAgain(t, k, openSession(t, k, folder))
+	open := kerneltest.OpenAccepted(t, k, folder)
 	for _, c := range []struct{ name, args string }{
 		{"database.execute_query", `{"query":"create table door (colour text)"}`},
 		{"database.bulk_insert", `{"table":"door","rows":[{"colour":"blue"},{"colour":"red"}]}`},
@@ -61,12 +46,12 @@ func TestDatabaseOfTheSeed(t *testing.T) {
 	open.Close()
 
 	write(t, filepath.Join(folder, "callgate.yaml"), seed+"      constraints:\n        allowed_actions: [fetch_results, list_tables]\n        blocked_actions: [execute_query]\n  capabilities: {default_policy: auto}\n")
-	s := openSession(t, k, folder)
+	s := kerneltest.OpenSession(t, k, folder)
 	defer s.Close()
 	if k.PendingConsent(s) != "" {
 		t.Fatalf("the same steps must be accepted again: %s", k.PendingConsent(s))
 	}
-	if got := names(t, s); got != "database.fetch_results=allow database.list_tables=allow filesystem.glob=allow filesystem.grep=allow filesystem.read=allow" {
+	if got := kerneltest.ToolNames(t, s); got != "database.fetch_results=allow database.list_tables=allow filesystem.glob=allow filesystem.grep=allow filesystem.read=allow" {
 		t.Errorf("a model sees %s", got)
 	}
 	r := s.Call(t.Context(), session.CallRequest{Name: "database.fetch_results", Args: json.RawMessage(`{"query":"select colour from door order by 1"}`)})
@@ -82,7 +67,8 @@ func TestDatabaseOfTheSeed(t *testing.T) {
 }
 
 // A credential reaches the host it is for, and nobody reads it.
-func TestCredentialOfAModule(t *testing.T) {
+func TestCredentialReachesItsHostOnly(t *testing.T) {
+	t.Parallel()
 	const key = "very-secret-key-of-the-hub"
 	var got string
 	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -90,9 +76,8 @@ func TestCredentialOfAModule(t *testing.T) {
 		_, _ = w.Write([]byte("you sent " + got))
 	}))
 	defer hub.Close()
-	t.Setenv("HUB_KEY", key)
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	ok(t, k.Secrets.Set(kerneltest.Human(t, k), "HUB_KEY", []byte(key)))
 	folder := t.TempDir()
 	host := strings.TrimPrefix(hub.URL, "http://")
 	write(t, filepath.Join(folder, "callgate.yaml"), `tools:
@@ -102,40 +87,23 @@ func TestCredentialOfAModule(t *testing.T) {
       config: {credential_hosts: ["`+host+`"]}
       constraints: {private_hosts: ["`+host+`"]}
 `)
-	stranger := openSession(t, k, folder)
+	stranger := kerneltest.OpenSession(t, k, folder)
 	if r := stranger.Call(t.Context(), session.CallRequest{Name: "http.get", Args: json.RawMessage(`{"url":"` + hub.URL + `"}`)}); r.Error == nil || r.Error.Kind != tool.Denied || got != "" || !strings.Contains(k.PendingConsent(stranger), "HUB_KEY") {
 		t.Errorf("before a human accepted it: %+v", r)
 	}
-	s := acceptedAgain(t, k, stranger)
+	stranger.Close()
+	s := kerneltest.OpenAccepted(t, k, folder)
 	defer s.Close()
 	r := s.Call(t.Context(), session.CallRequest{Name: "http.get", Args: json.RawMessage(`{"url":"` + hub.URL + `"}`)})
 	told, _ := json.Marshal(r)
 	if r.Status != tool.Success || got != "Bearer "+key || strings.Contains(string(told), key) || !strings.Contains(string(told), "[secret HUB_KEY]") {
 		t.Errorf("the hub got %q, the model %s", got, told)
 	}
-	if r := openSession(t, k, t.TempDir()).Call(t.Context(), session.CallRequest{Name: "http.get", Args: json.RawMessage(`{"url":"` + hub.URL + `"}`)}); r.Error == nil || r.Error.Kind != tool.Denied {
+	if r := kerneltest.OpenSession(t, k, t.TempDir()).Call(t.Context(), session.CallRequest{Name: "http.get", Args: json.RawMessage(`{"url":"` + hub.URL + `"}`)}); r.Error == nil || r.Error.Kind != tool.Denied {
 		t.Errorf("loopback without an app that allows it: %+v", r)
 	}
 	write(t, filepath.Join(folder, "callgate.yaml"), "tools: {modules: {http: {constraints: {private_host: [a]}}}}\n")
 	if _, err := k.OpenSession(t.Context(), session.Spec{Workspace: folder}); err == nil || !strings.Contains(err.Error(), "did you mean private_hosts?") {
 		t.Errorf("a misspelt constraint: %v", err)
-	}
-}
-
-// An app file that sends conversations to an address of its own is not run
-// before a human has seen that.
-func TestAddressOfAStranger(t *testing.T) {
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
-	folder := t.TempDir()
-	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: m, credential: OPENAI_API_KEY, config: {base_url: \"http://127.0.0.1:9/v1\"}}}]\n")
-	_, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder})
-	if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "127.0.0.1:9") || !strings.Contains(err.Error(), "callgate app trust") {
-		t.Errorf("%v", err)
-	}
-	t.Setenv("OPENAI_API_KEY", "key-of-the-test")
-	acceptedAgain(t, k, openSession(t, k, folder)).Close()
-	if _, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder}); err != nil {
-		t.Errorf("once it was accepted: %v", err)
 	}
 }

@@ -1,32 +1,20 @@
-package kernel_test
+package apps_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
 	"callgate/internal/gate/approval"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
 	"callgate/tool"
 )
 
-const greetManifest = `{
-  "llm": {"name": "team.greet", "description": "Greets.", "parameters": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}},
-  "runtime": {"timeout_ms": 10000, "side_effect": "none", "idempotent": true, "version": "1.0", "risk": "low"}
-}`
-
-// script writes an executable tool and its manifest.
-func script(t *testing.T, dir, name, manifest, body string) {
-	t.Helper()
-	ok(t, os.MkdirAll(dir, 0o755))
-	write(t, filepath.Join(dir, name+".json"), manifest)
-	ok(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+body), 0o755))
-}
-
 func TestAppBringsItsOwnTools(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("executables are confined on Linux only")
 	}
@@ -34,13 +22,12 @@ func TestAppBringsItsOwnTools(t *testing.T) {
 	tools := filepath.Join(workspace, "tools")
 	app := "runtime: {sandbox: relaxed}\ntools:\n  dirs: [tools]\n  capabilities:\n    default_policy: auto\n    deny:\n      - module: team\n        actions: [secret]\n"
 	write(t, filepath.Join(workspace, "callgate.yaml"), app)
-	script(t, filepath.Join(tools, "global"), "greet", greetManifest, `read line; echo '{"from":"global"}'`)
-	script(t, filepath.Join(tools, "global"), "secret", strings.Replace(greetManifest, "team.greet", "team.secret", 1), `echo '{}'`)
+	kerneltest.WriteExecutable(t, filepath.Join(tools, "global"), "greet", kerneltest.GreetManifest, `read line; echo '{"from":"global"}'`)
+	kerneltest.WriteExecutable(t, filepath.Join(tools, "global"), "secret", strings.Replace(kerneltest.GreetManifest, "team.greet", "team.secret", 1), `echo '{}'`)
 	write(t, filepath.Join(tools, "global", "broken.json"), `{"llm": {"nmae": "x"}}`)
 
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
-	s := openSession(t, k, workspace)
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	s := kerneltest.OpenSession(t, k, workspace)
 	if got := strings.Join(s.Warnings(), "\n"); !strings.Contains(got, "broken.json") || strings.Contains(got, "team") {
 		t.Errorf("warnings: %s", got)
 	}
@@ -50,15 +37,15 @@ func TestAppBringsItsOwnTools(t *testing.T) {
 	if r := call(s); r.Status != tool.Success || string(r.Data) != `{"from":"global"}` {
 		t.Fatalf("%s %s", r.Summary, r.Data)
 	}
-	if got := names(t, s); strings.Contains(got, "team.secret") || !strings.Contains(got, "team.greet=allow") {
+	if got := kerneltest.ToolNames(t, s); strings.Contains(got, "team.secret") || !strings.Contains(got, "team.greet=allow") {
 		t.Errorf("tools: %s", got)
 	}
 	// Another app's session does not see them; an agent's own tool overrides.
-	if r := call(openSession(t, k, plain)); r.Error == nil || r.Error.Kind != tool.NotFound {
+	if r := call(kerneltest.OpenSession(t, k, plain)); r.Error == nil || r.Error.Kind != tool.NotFound {
 		t.Errorf("another app: %+v", r)
 	}
-	script(t, filepath.Join(tools, "agent"), "greet", greetManifest, `read line; echo '{"from":"agent"}'`)
-	if r := call(openSession(t, k, workspace)); string(r.Data) != `{"from":"agent"}` {
+	kerneltest.WriteExecutable(t, filepath.Join(tools, "agent"), "greet", kerneltest.GreetManifest, `read line; echo '{"from":"agent"}'`)
+	if r := call(kerneltest.OpenSession(t, k, workspace)); string(r.Data) != `{"from":"agent"}` {
 		t.Errorf("the agent's own: %s %s", r.Summary, r.Data)
 	}
 	write(t, filepath.Join(workspace, "callgate.yaml"), "runtime: {strict: true, sandbox: relaxed}\ntools:\n  dirs: [tools]\n")
@@ -70,16 +57,16 @@ func TestAppBringsItsOwnTools(t *testing.T) {
 // A human edits a call of an app's own tool: it is found in the app's scope,
 // checked there, and run there.
 func TestEditedCallOfAnAppsOwnTool(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("executables are confined on Linux only")
 	}
 	workspace := t.TempDir()
 	write(t, filepath.Join(workspace, "callgate.yaml"), "runtime: {sandbox: relaxed}\ntools:\n  dirs: [tools]\n")
-	risky := strings.Replace(greetManifest, `"risk": "low"`, `"risk": "high"`, 1)
-	script(t, filepath.Join(workspace, "tools", "global"), "greet", risky, `cat`)
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
-	s := openSession(t, k, workspace)
+	risky := strings.Replace(kerneltest.GreetManifest, `"risk": "low"`, `"risk": "high"`, 1)
+	kerneltest.WriteExecutable(t, filepath.Join(workspace, "tools", "global"), "greet", risky, `cat`)
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	s := kerneltest.OpenSession(t, k, workspace)
 	r := s.Call(t.Context(), session.CallRequest{Name: "greet", Args: json.RawMessage(`{"name":"Ada"}`), NoWait: true})
 	if r.Status != tool.Waiting {
 		t.Fatalf("%+v", r)

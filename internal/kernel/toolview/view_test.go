@@ -1,4 +1,4 @@
-package kernel_test
+package toolview_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"callgate/internal/journal"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/toolview"
 	"callgate/internal/search"
@@ -30,6 +31,7 @@ tools:
 // TestWhatIsDeniedDoesNotExist looks for denied and hidden tools by every way
 // there is to find one.
 func TestWhatIsDeniedDoesNotExist(t *testing.T) {
+	t.Parallel()
 	var extra []*tool.Tool
 	for _, name := range []string{"vault.open_treasure", "attic.open_treasure", "garden.open_gate"} {
 		x, err := tool.Func(name, "Open the treasure chest of gold.", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, func(context.Context, struct{}) (string, error) { return "open", nil })
@@ -38,11 +40,10 @@ func TestWhatIsDeniedDoesNotExist(t *testing.T) {
 		}
 		extra = append(extra, x)
 	}
-	k := openKernel(t, t.TempDir(), extra...)
-	defer func() { ok(t, k.Close()) }()
+	k := kerneltest.Open(t, kerneltest.StateDir(t), extra...)
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "callgate.yaml"), guarded)
-	s := openSession(t, k, folder)
+	s := kerneltest.OpenSession(t, k, folder)
 	calls := []string{
 		"search_tools", `{"query":"open the treasure chest of gold","max_results":20,"detail":true}`,
 		"search_tools", `{"query":"vault.open_treasure"}`,
@@ -103,14 +104,14 @@ func jsonEscaped(s string) string {
 	return strings.Trim(string(text), `"`)
 }
 
-// TestExecuteToolGoesThroughTheDoor calls a tool through another: it is judged
+// TestExecuteToolGoesThroughTheGate calls a tool through another: it is judged
 // as itself, has a record of its own, and its record names its parent.
-func TestExecuteToolGoesThroughTheDoor(t *testing.T) {
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
+func TestExecuteToolGoesThroughTheGate(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "a.txt"), "hello")
-	s := openSession(t, k, folder)
+	s := kerneltest.OpenSession(t, k, folder)
 	r := s.Call(t.Context(), session.CallRequest{Name: "execute_tool", Args: json.RawMessage(`{"name":"Read","params":"{\"path\":\"a.txt\"}"}`)})
 	if r.Status != tool.Success || !strings.Contains(fmt.Sprint(r.Content, string(r.Data)), "hello") {
 		t.Fatalf("got %+v", r)
@@ -139,9 +140,9 @@ func TestExecuteToolGoesThroughTheDoor(t *testing.T) {
 // TestSurfaceStaysTheSame makes calls of all kinds, and registers more tools:
 // what the model was shown at first it is shown to the end.
 func TestSurfaceStaysTheSame(t *testing.T) {
-	k := openKernel(t, t.TempDir())
-	defer func() { ok(t, k.Close()) }()
-	s := openSession(t, k, t.TempDir())
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	s := kerneltest.OpenSession(t, k, t.TempDir())
 	for _, mode := range []string{"", "direct", "compact_direct", "discovery"} {
 		c := toolview.SurfaceConfig{Mode: mode, Window: 32000}
 		before, err := s.View().Surface(t.Context(), c)

@@ -1,4 +1,4 @@
-package kernel_test
+package conversation_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"callgate/internal/conversation"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/kernel/toolview"
 	"callgate/tool"
 )
@@ -21,9 +22,9 @@ const previewApp = `agents:
 
 // A preview shows what a conversation with the same agent shows its model.
 func TestPreviewIsWhatAConversationShows(t *testing.T) {
-	k := openKernel(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
-	writeFile(t, filepath.Join(folder, "callgate.yaml"), previewApp)
+	kerneltest.Write(t, filepath.Join(folder, "callgate.yaml"), previewApp)
 	for _, agent := range []string{"", "plain", "small", "narrow"} {
 		spec := conversation.Spec{Workspace: folder, Agent: agent}
 		made, err := k.Conversations.Preview(t.Context(), spec, toolview.SurfaceConfig{})
@@ -49,9 +50,9 @@ func TestPreviewIsWhatAConversationShows(t *testing.T) {
 // A preview needs no key and no consent, and leaves no conversation behind.
 func TestPreviewOpensNothing(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "")
-	k := openKernel(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
-	writeFile(t, filepath.Join(folder, "callgate.yaml"), `agents:
+	kerneltest.Write(t, filepath.Join(folder, "callgate.yaml"), `agents:
   - {id: main, brain: {provider: anthropic, model: claude-sonnet-4-5}}
   - {id: far, brain: {provider: openai, model: m, config: {base_url: "https://models.example.com/v1"}}}
 `)

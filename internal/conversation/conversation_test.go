@@ -1,4 +1,4 @@
-package kernel_test
+package conversation_test
 
 import (
 	"context"
@@ -15,89 +15,45 @@ import (
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
 	"callgate/internal/gate/approval"
-	"callgate/internal/kernel"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/provider"
 	"callgate/llm"
 	"callgate/tool"
 )
 
-// talkIn opens a conversation with an app's agent in a folder.
-func talkIn(t *testing.T, k *kernel.Kernel, folder, appFile string) *conversation.Conversation {
-	t.Helper()
-	talk, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder, AppFile: appFile})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return talk
-}
-
-func say(t *testing.T, talk *conversation.Conversation, words string) history.End {
-	t.Helper()
-	end, err := talk.Send(t.Context(), llm.TextMessage(llm.User, words), conversation.Watch{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return end
-}
-
-// called lists the calls of a conversation, as name and arguments.
-func called(t *testing.T, k *kernel.Kernel, id string) (calls []string) {
-	t.Helper()
-	_, events, err := k.Conversations.History(t.Context(), id, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range events {
-		if e.Type == history.CallMade {
-			calls = append(calls, e.Call.Name+" "+string(e.Call.Args))
-		}
-	}
-	return calls
-}
-
-func writeFile(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // The tutorial of seed 002: the agent finds a tool and describes it with two
 // calls, and goes on to run it when it is asked to.
-func TestDiscoveryBot(t *testing.T) {
-	model := scripted(t,
-		line{calls: []string{`browse_category {"category":"filesystem"}`}},
-		line{calls: []string{`get_tool {"name":"filesystem.grep"}`}},
-		line{text: "**Tool:** `filesystem.grep`: it searches file contents for a regex pattern. Only `pattern` is required."},
-		line{calls: []string{`execute_tool {"name":"filesystem.grep","params":{"pattern":"pong","path":"."}}`}},
-		line{text: "It is in ping.txt."},
+func TestAgentDescribesAToolAndThenRunsIt(t *testing.T) {
+	model := kerneltest.NewModel(t,
+		kerneltest.Answer{Calls: []string{`browse_category {"category":"filesystem"}`}},
+		kerneltest.Answer{Calls: []string{`get_tool {"name":"filesystem.grep"}`}},
+		kerneltest.Answer{Text: "**Tool:** `filesystem.grep`: it searches file contents for a regex pattern. Only `pattern` is required."},
+		kerneltest.Answer{Calls: []string{`execute_tool {"name":"filesystem.grep","params":{"pattern":"pong","path":"."}}`}},
+		kerneltest.Answer{Text: "It is in ping.txt."},
 	)
 	t.Setenv(provider.BaseURLVariable("deepseek"), model.URL+"/v1")
 	t.Setenv("DEEPSEEK_API_KEY", "key-of-the-test")
-	k := openKernel(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
-	writeFile(t, filepath.Join(folder, "ping.txt"), "ping\npong\n")
+	write(t, filepath.Join(folder, "ping.txt"), "ping\npong\n")
 	bot, err := filepath.Abs("../app/testdata/apps/discovery-bot.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	talk := talkIn(t, k, folder, bot)
-	end := say(t, talk, "Find a tool that can grep file contents and tell me what it requires. Do not run it; just discover and describe.")
+	talk := kerneltest.OpenConversationWith(t, k, conversation.Spec{Workspace: folder, AppFile: bot})
+	end := kerneltest.Send(t, talk, "Find a tool that can grep file contents and tell me what it requires. Do not run it; just discover and describe.")
 	info := talk.Info()
 	if end.Reason != history.Done || info.ToolCalls != 2 {
 		t.Fatalf("%+v, tool_calls_count: %d", end, info.ToolCalls)
 	}
 	want := []string{`browse_category {"category":"filesystem"}`, `get_tool {"name":"filesystem.grep"}`}
-	if diff := cmp.Diff(want, called(t, k, talk.ID())); diff != "" {
+	if diff := cmp.Diff(want, kerneltest.CallsMade(t, k, talk.ID())); diff != "" {
 		t.Error(diff)
 	}
 	var first struct {
 		Tools []struct{ Function struct{ Name string } }
 	}
-	if err := json.Unmarshal(model.asked[0], &first); err != nil {
+	if err := json.Unmarshal(model.Asked()[0], &first); err != nil {
 		t.Fatal(err)
 	}
 	names := map[string]bool{}
@@ -109,35 +65,33 @@ func TestDiscoveryBot(t *testing.T) {
 			t.Errorf("the model was not offered %s: %v", meta, names)
 		}
 	}
-	if names["filesystem__grep"] || !strings.Contains(string(model.asked[2]), `\"pattern\"`) {
+	if names["filesystem__grep"] || !strings.Contains(string(model.Asked()[2]), `\"pattern\"`) {
 		t.Error("the schema came before it was asked for, or not at all")
 	}
-	say(t, talk, "search for the word 'pong' in this folder")
-	if calls := called(t, k, talk.ID()); len(calls) != 3 || !strings.Contains(string(model.asked[4]), "ping.txt") {
-		t.Errorf("%v\n%s", calls, model.asked[4])
+	kerneltest.Send(t, talk, "search for the word 'pong' in this folder")
+	if calls := kerneltest.CallsMade(t, k, talk.ID()); len(calls) != 3 || !strings.Contains(string(model.Asked()[4]), "ping.txt") {
+		t.Errorf("%v\n%s", calls, model.Asked()[4])
 	}
 }
 
 // One app, two providers: the same calls, in the same order, with the same
 // results.
 func TestSameCallsOnBothProviders(t *testing.T) {
-	lines := []line{
-		{text: "two at once", calls: []string{`filesystem__write {"path":"a.txt","content":"one"}`, `filesystem__write {"path":"b.txt","content":"two"}`}},
-		{calls: []string{`filesystem__read {"path":"a.txt"}`, `filesystem__glob {"pattern":"*.txt"}`, `filesystem__read {"path":"none.txt"}`}},
-		{text: "done"},
+	t.Parallel()
+	lines := []kerneltest.Answer{
+		{Text: "two at once", Calls: []string{`filesystem__write {"path":"a.txt","content":"one"}`, `filesystem__write {"path":"b.txt","content":"two"}`}},
+		{Calls: []string{`filesystem__read {"path":"a.txt"}`, `filesystem__glob {"pattern":"*.txt"}`, `filesystem__read {"path":"none.txt"}`}},
+		{Text: "done"},
 	}
 	var stories []string
-	for _, brain := range []string{"provider: openai, model: gpt-4o", "provider: anthropic, model: claude-sonnet-4-5"} {
-		name := strings.Fields(brain)[1]
-		name = strings.TrimSuffix(name, ",")
-		model := scripted(t, lines...)
-		t.Setenv(provider.BaseURLVariable(name), model.URL+map[string]string{"openai": "/v1"}[name])
-		t.Setenv(strings.ToUpper(name)+"_API_KEY", "key-of-the-test")
-		k := openKernel(t, t.TempDir())
+	for _, of := range [][2]string{{"openai", "gpt-4o"}, {"anthropic", "claude-sonnet-4-5"}} {
+		model := kerneltest.NewModel(t, lines...)
+		brain := model.Brain(of[0], of[1])
+		k := kerneltest.Open(t, kerneltest.StateDir(t))
 		folder := t.TempDir()
-		writeFile(t, filepath.Join(folder, "callgate.yaml"), "app: {app_id: both}\nagents: [{id: main, brain: {"+brain+"}}]\nruntime: {tool_injection: direct}\ntools:\n  modules: {filesystem: {}}\n  capabilities: {default_policy: auto}\n")
-		talk := talkIn(t, k, folder, "")
-		if end := say(t, talk, "go"); end.Reason != history.Done {
+		write(t, filepath.Join(folder, "callgate.yaml"), "app: {app_id: both}\nagents: [{id: main, brain: "+brain+"}]\nruntime: {tool_injection: direct}\ntools:\n  modules: {filesystem: {}}\n  capabilities: {default_policy: auto}\n")
+		talk := kerneltest.OpenConversation(t, k, folder)
+		if end := kerneltest.Send(t, talk, "go"); end.Reason != history.Done {
 			t.Fatalf("%s: %+v", brain, end)
 		}
 		_, events, err := k.Conversations.History(t.Context(), talk.ID(), 0)
@@ -167,21 +121,20 @@ func TestSameCallsOnBothProviders(t *testing.T) {
 // An agent sees only the modules it was given, and a call that needs a human
 // waits for one.
 func TestAgentIsHeldToItsModules(t *testing.T) {
-	model := scripted(t,
-		line{calls: []string{`shell__bash {"command":"true"}`, `filesystem__write {"path":"a","content":"x"}`, `filesystem__delete {"path":"gone.txt"}`}},
-		line{text: "well"},
+	t.Parallel()
+	model := kerneltest.NewModel(t,
+		kerneltest.Answer{Calls: []string{`shell__bash {"command":"true"}`, `filesystem__write {"path":"a","content":"x"}`, `filesystem__delete {"path":"gone.txt"}`}},
+		kerneltest.Answer{Text: "well"},
 	)
-	t.Setenv(provider.BaseURLVariable("openai"), model.URL)
-	t.Setenv("OPENAI_API_KEY", "key-of-the-test")
-	k := openKernel(t, t.TempDir())
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
-	writeFile(t, filepath.Join(folder, "gone.txt"), "x")
-	writeFile(t, filepath.Join(folder, "callgate.yaml"), `agents: [{id: main, brain: {provider: openai, model: gpt-4o}, modules: [{filesystem: [read, delete]}]}]
+	write(t, filepath.Join(folder, "gone.txt"), "x")
+	write(t, filepath.Join(folder, "callgate.yaml"), `agents: [{id: main, brain: `+model.Brain("openai", "gpt-4o")+`, modules: [{filesystem: [read, delete]}]}]
 tools:
   modules: {filesystem: {}, shell: {}}
   capabilities: {default_policy: auto, approve: [{module: filesystem, actions: [delete]}]}
 `)
-	talk := talkIn(t, k, folder, "")
+	talk := kerneltest.OpenConversation(t, k, folder)
 	key, err := k.State().HumanKey()
 	if err != nil {
 		t.Fatal(err)
@@ -217,23 +170,24 @@ tools:
 }
 
 // A conversation is taken up by another client, in another life of the kernel.
-func TestConversationSurvives(t *testing.T) {
-	state, folder := t.TempDir(), t.TempDir()
-	writeFile(t, filepath.Join(folder, "a.txt"), "alpha\n")
-	k := openKernel(t, state)
-	talk := talkIn(t, k, folder, "")
-	say(t, talk, "read a.txt")
+func TestConversationIsResumedInAnotherKernel(t *testing.T) {
+	t.Parallel()
+	state, folder := kerneltest.StateDir(t), t.TempDir()
+	write(t, filepath.Join(folder, "a.txt"), "alpha\n")
+	k := kerneltest.Open(t, state)
+	talk := kerneltest.OpenConversation(t, k, folder)
+	kerneltest.Send(t, talk, "read a.txt")
 	id := talk.ID()
 	if err := k.Close(); err != nil {
 		t.Fatal(err)
 	}
-	k = openKernel(t, state)
+	k = kerneltest.Open(t, state)
 	again, err := k.Conversations.Open(t.Context(), conversation.Spec{Resume: id})
 	if err != nil {
 		t.Fatal(err)
 	}
-	say(t, again, "list the files here")
-	if calls := called(t, k, id); len(calls) != 2 || again.Info().Turns != 2 || again.Session().Workspace() != talk.Session().Workspace() {
+	kerneltest.Send(t, again, "list the files here")
+	if calls := kerneltest.CallsMade(t, k, id); len(calls) != 2 || again.Info().Turns != 2 || again.Session().Workspace() != talk.Session().Workspace() {
 		t.Errorf("%v %+v", calls, again.Info())
 	}
 	other, err := k.Conversations.Open(t.Context(), conversation.Spec{Resume: id})
@@ -252,14 +206,13 @@ func TestConversationSurvives(t *testing.T) {
 }
 
 func TestCancelStopsTheTurn(t *testing.T) {
-	model := scripted(t, line{text: "never"})
-	model.gate = make(chan struct{})
-	t.Setenv(provider.BaseURLVariable("openai"), model.URL)
-	t.Setenv("OPENAI_API_KEY", "key-of-the-test")
-	k := openKernel(t, t.TempDir())
+	t.Parallel()
+	model := kerneltest.NewModel(t)
+	model.StopAt(1)
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
-	writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o}}]\n")
-	talk := talkIn(t, k, folder, "")
+	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o")+"}]\n")
+	talk := kerneltest.OpenConversation(t, k, folder)
 	ended := make(chan history.End)
 	begun := make(chan struct{})
 	go func() {
@@ -290,10 +243,11 @@ func TestCancelStopsTheTurn(t *testing.T) {
 	}
 }
 
-func TestAppWithoutItsAgent(t *testing.T) {
-	k := openKernel(t, t.TempDir())
+func TestUnknownAgentOpensNothing(t *testing.T) {
+	t.Parallel()
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
 	folder := t.TempDir()
-	writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: reader}, {id: writer}]\n")
+	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: reader}, {id: writer}]\n")
 	_, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder, Agent: "raeder"})
 	if tool.KindOf(err) != tool.NotFound || !strings.Contains(err.Error(), "reader, writer") {
 		t.Errorf("%v", err)
@@ -304,21 +258,21 @@ func TestAppWithoutItsAgent(t *testing.T) {
 }
 
 // What an agent remembers lasts with its conversation, and goes with it.
-func TestMemoryOfAConversation(t *testing.T) {
-	state, folder := t.TempDir(), t.TempDir()
-	k := openKernel(t, state)
-	talk := talkIn(t, k, folder, "")
-	say(t, talk, `remember that the door is blue; set the goal "paint it"`)
+func TestMemoryLastsAsLongAsItsConversation(t *testing.T) {
+	t.Parallel()
+	state, folder := kerneltest.StateDir(t), t.TempDir()
+	k := kerneltest.Open(t, state)
+	talk := kerneltest.OpenConversation(t, k, folder)
+	kerneltest.Send(t, talk, `remember that the door is blue; set the goal "paint it"`)
 	id := talk.ID()
 	ok(t, k.Close())
-	k = openKernel(t, state)
-	defer func() { ok(t, k.Close()) }()
+	k = kerneltest.Open(t, state)
 	again, err := k.Conversations.Open(t.Context(), conversation.Spec{Resume: id})
 	ok(t, err)
 	if text := again.Prompt().Text(); !strings.Contains(text, "the door is blue") || !strings.Contains(text, "paint it") || !strings.Contains(text, "memory.task_create") {
 		t.Errorf("the prompt after a restart: %s", text)
 	}
-	other := talkIn(t, k, folder, "")
+	other := kerneltest.OpenConversation(t, k, folder)
 	if text := other.Prompt().Text(); strings.Contains(text, "the door is blue") {
 		t.Error("another conversation has its facts")
 	}
@@ -331,7 +285,8 @@ func TestMemoryOfAConversation(t *testing.T) {
 
 // The calls of one answer that touch the same thing are made in the model's
 // order, also through execute_tool.
-func TestOrderOfOneAnswer(t *testing.T) {
+func TestCallsOfOneAnswerKeepTheirOrder(t *testing.T) {
+	t.Parallel()
 	var direct, inside []string
 	for i := range 8 {
 		args := `{"path":"a.txt","content":"` + string(rune('a'+i)) + `"}`
@@ -340,13 +295,11 @@ func TestOrderOfOneAnswer(t *testing.T) {
 	}
 	for mode, calls := range map[string][]string{"direct": direct, "discovery": inside} {
 		for range 5 {
-			model := scripted(t, line{calls: calls}, line{text: "done"})
-			t.Setenv(provider.BaseURLVariable("openai"), model.URL)
-			t.Setenv("OPENAI_API_KEY", "key-of-the-test")
-			k := openKernel(t, t.TempDir())
+			model := kerneltest.NewModel(t, kerneltest.Answer{Calls: calls}, kerneltest.Answer{Text: "done"})
+			k := kerneltest.Open(t, kerneltest.StateDir(t))
 			folder := t.TempDir()
-			writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o}}]\nruntime: {tool_injection: "+mode+"}\ntools: {capabilities: {default_policy: auto}}\n")
-			say(t, talkIn(t, k, folder, ""), "go")
+			write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o")+"}]\nruntime: {tool_injection: "+mode+"}\ntools: {capabilities: {default_policy: auto}}\n")
+			kerneltest.Send(t, kerneltest.OpenConversation(t, k, folder), "go")
 			data, err := os.ReadFile(filepath.Join(folder, "a.txt"))
 			if err != nil || string(data) != "h" {
 				t.Errorf("%s: the last write is %q, %v", mode, data, err)
@@ -357,17 +310,16 @@ func TestOrderOfOneAnswer(t *testing.T) {
 }
 
 // What a user typed, and an app's filter refuses or masks, is nowhere to be read.
-func TestWordsAreKeptClean(t *testing.T) {
+func TestHistoryHoldsNoSecrets(t *testing.T) {
+	t.Parallel()
 	const secret = "value-of-a-planted-secret"
-	t.Setenv("PLANTED_TOKEN", secret)
-	model := scripted(t, line{text: "the key is sk-abcdefghijklmnop1234, and " + secret}, line{text: "never"})
-	t.Setenv(provider.BaseURLVariable("openai"), model.URL)
-	t.Setenv("OPENAI_API_KEY", "key-of-the-test")
-	state := t.TempDir()
-	k := openKernel(t, state)
+	model := kerneltest.NewModel(t, kerneltest.Answer{Text: "the key is sk-abcdefghijklmnop1234, and " + secret}, kerneltest.Answer{Text: "never"})
+	state := kerneltest.StateDir(t)
+	k := kerneltest.Open(t, state)
+	ok(t, k.Secrets.Set(kerneltest.Human(t, k), "PLANTED_TOKEN", []byte(secret)))
 	folder := t.TempDir()
-	writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o}}]\nruntime: {middleware: [mask_secrets, {content_filter: {block: [classified], where: input}}]}\n")
-	talk := talkIn(t, k, folder, "")
+	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o")+"}]\nruntime: {middleware: [mask_secrets, {content_filter: {block: [classified], where: input}}]}\n")
+	talk := kerneltest.OpenConversation(t, k, folder)
 	var shown strings.Builder
 	_, err := talk.Send(t.Context(), llm.TextMessage(llm.User, "what is "+secret+"?"), conversation.Watch{Observer: agent.Observer{Delta: func(d llm.Delta) { shown.WriteString(d.Text) }}, Asked: nil})
 	ok(t, err)
@@ -405,31 +357,30 @@ func allText(t *testing.T, folder string) string {
 
 // One app, a model that is given tools by its provider and one that writes its
 // calls into its words: the same calls, with the same results.
-func TestSameCallsInWords(t *testing.T) {
+func TestCallsInTextAreTheSameCalls(t *testing.T) {
+	t.Parallel()
 	calls := [][]string{
 		{`filesystem__write {"path":"a.txt","content":"one"}`, `filesystem__write {"path":"b.txt","content":"<two>"}`},
 		{`filesystem__read {"path":"b.txt"}`, `filesystem__glob {"pattern":"*.txt"}`},
 	}
-	var native, words []line
+	var native, words []kerneltest.Answer
 	for _, batch := range calls {
-		native = append(native, line{text: "let me see", calls: batch})
+		native = append(native, kerneltest.Answer{Text: "let me see", Calls: batch})
 		text := "let me see\n"
 		for _, c := range batch {
 			name, args, _ := strings.Cut(c, " ")
 			text += `<tool_call>{"name": "` + name + `", "arguments": ` + args + "}</tool_call>\n"
 		}
-		words = append(words, line{text: text})
+		words = append(words, kerneltest.Answer{Text: text})
 	}
 	var stories []string
-	for mode, lines := range map[string][]line{"true": native, "false": words} {
-		model := scripted(t, append(lines, line{text: "done"})...)
-		t.Setenv(provider.BaseURLVariable("openai"), model.URL)
-		t.Setenv("OPENAI_API_KEY", "key-of-the-test")
-		k := openKernel(t, t.TempDir())
+	for mode, lines := range map[string][]kerneltest.Answer{"true": native, "false": words} {
+		model := kerneltest.NewModel(t, append(lines, kerneltest.Answer{Text: "done"})...)
+		k := kerneltest.Open(t, kerneltest.StateDir(t))
 		folder := t.TempDir()
-		writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o, native_tool_use: "+mode+"}}]\nruntime: {tool_injection: direct}\ntools:\n  modules: {filesystem: {}}\n  capabilities: {default_policy: auto}\n")
-		talk := talkIn(t, k, folder, "")
-		if end := say(t, talk, "go"); end.Reason != history.Done {
+		write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o", "native_tool_use: "+mode)+"}]\nruntime: {tool_injection: direct}\ntools:\n  modules: {filesystem: {}}\n  capabilities: {default_policy: auto}\n")
+		talk := kerneltest.OpenConversation(t, k, folder)
+		if end := kerneltest.Send(t, talk, "go"); end.Reason != history.Done {
 			t.Fatalf("native %s: %+v", mode, end)
 		}
 		_, events, err := k.Conversations.History(t.Context(), talk.ID(), 0)
@@ -446,7 +397,7 @@ func TestSameCallsInWords(t *testing.T) {
 			}
 		}
 		stories = append(stories, sortedLines(story.String()))
-		asked := string(model.asked[0])
+		asked := string(model.Asked()[0])
 		if strings.Contains(asked, `"tools":[`) != (mode == "true") || strings.Contains(asked, "tool_call") != (mode == "false") {
 			t.Errorf("native %s: the model was asked %s", mode, asked)
 		}
@@ -462,4 +413,21 @@ func sortedLines(text string) string {
 	lines := strings.Split(text, "\n")
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
+}
+
+// An app file that sends conversations to an address of its own is not run
+// before a human has seen that.
+func TestModelAtAnotherAddressNeedsConsent(t *testing.T) {
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: m, credential: MODEL_KEY, config: {base_url: \"http://127.0.0.1:9/v1\"}}}]\n")
+	_, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder})
+	if tool.KindOf(err) != tool.Denied || !strings.Contains(err.Error(), "127.0.0.1:9") || !strings.Contains(err.Error(), "callgate app trust") {
+		t.Errorf("%v", err)
+	}
+	ok(t, k.Secrets.Set(kerneltest.Human(t, k), "MODEL_KEY", []byte("key-of-the-test")))
+	kerneltest.OpenAccepted(t, k, folder).Close()
+	if _, err := k.Conversations.Open(t.Context(), conversation.Spec{Workspace: folder}); err != nil {
+		t.Errorf("once it was accepted: %v", err)
+	}
 }

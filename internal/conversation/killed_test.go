@@ -1,4 +1,4 @@
-package kernel_test
+package conversation_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
 	"callgate/internal/kernel"
-	"callgate/internal/provider"
+	"callgate/internal/kernel/kerneltest"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -70,17 +70,18 @@ func playDoomed(state string) {
 
 // A turn whose kernel is killed goes on where it was, whenever that is, and
 // nothing is done twice.
-func TestKilledDuringATurn(t *testing.T) {
+func TestTurnGoesOnAfterItsKernelWasKilled(t *testing.T) {
+	t.Parallel()
 	mark := func(n int, more string) string { return fmt.Sprintf(`demo__mark {"mark":"m%d"%s}`, n, more) }
 	for name, c := range map[string]doomed{
 		"while the model thinks": {
-			nil, 1, []line{{calls: []string{mark(1, "")}}, {text: "done"}}, "m1", "m1",
+			nil, 1, []kerneltest.Answer{{Calls: []string{mark(1, "")}}, {Text: "done"}}, "m1", "m1",
 		},
 		"after the calls": {
-			[]line{{calls: []string{mark(1, ""), mark(2, "")}}}, 2, []line{{text: "done"}}, "m1 m2", "m2",
+			[]kerneltest.Answer{{Calls: []string{mark(1, ""), mark(2, "")}}}, 2, []kerneltest.Answer{{Text: "done"}}, "m1 m2", "m2",
 		},
 		"in the middle of a call": {
-			[]line{{calls: []string{mark(1, ""), mark(2, `,"hang":true`)}}}, 0, []line{{text: "done"}}, "m1 m2", "may or may not have happened",
+			[]kerneltest.Answer{{Calls: []string{mark(1, ""), mark(2, `,"hang":true`)}}}, 0, []kerneltest.Answer{{Text: "done"}}, "m1 m2", "may or may not have happened",
 		},
 	} {
 		for _, through := range []string{"direct", "discovery"} {
@@ -91,21 +92,21 @@ func TestKilledDuringATurn(t *testing.T) {
 
 // doomed is one way to die.
 type doomed struct {
-	before []line // what the model says to the kernel that dies
-	gated  int    // which request it never answers; 0: all are answered
-	after  []line // what it says to the next
+	before []kerneltest.Answer // what the model says to the kernel that dies
+	gated  int                 // which request it never answers; 0: all are answered
+	after  []kerneltest.Answer // what it says to the next
 	marks  string
 	told   string // what the model is told of the calls
 }
 
 // inside has calls be made by execute_tool.
-func inside(lines []line) []line {
-	out := make([]line, len(lines))
+func inside(lines []kerneltest.Answer) []kerneltest.Answer {
+	out := make([]kerneltest.Answer, len(lines))
 	for i, l := range lines {
-		out[i].text = l.text
-		for _, c := range l.calls {
+		out[i].Text = l.Text
+		for _, c := range l.Calls {
 			_, args, _ := strings.Cut(c, " ")
-			out[i].calls = append(out[i].calls, `execute_tool {"name":"demo.mark","params":`+args+`}`)
+			out[i].Calls = append(out[i].Calls, `execute_tool {"name":"demo.mark","params":`+args+`}`)
 		}
 	}
 	return out
@@ -115,17 +116,17 @@ func killAndResume(t *testing.T, c doomed, through string) {
 	if through == "discovery" {
 		c.before, c.after = inside(c.before), inside(c.after)
 	}
-	state, folder := filepath.Join(t.TempDir(), "s"), t.TempDir()
-	writeFile(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: {provider: openai, model: gpt-4o}}]\nruntime: {tool_injection: "+through+"}\ntools: {capabilities: {default_policy: auto}}\n")
-	model := scripted(t, c.before...)
-	reached := model.stop(c.gated)
-	t.Setenv(provider.BaseURLVariable("openai"), model.URL)
-	t.Setenv("OPENAI_API_KEY", "key-of-the-test")
+	state, folder := filepath.Join(kerneltest.StateDir(t), "s"), t.TempDir()
+	model := kerneltest.NewModel(t, c.before...)
+	reached := model.StopAt(c.gated)
+	write(t, filepath.Join(folder, "callgate.yaml"), "agents: [{id: main, brain: "+model.Brain("openai", "gpt-4o")+"}]\nruntime: {tool_injection: "+through+"}\ntools: {capabilities: {default_policy: auto}}\n")
+	k := kerneltest.Open(t, state, marks(folder))
+	kerneltest.OpenAccepted(t, k, folder)
+	ok(t, k.Close())
 	id := killIt(t, state, folder, c.gated, reached)
 
-	model.restart(c.after...)
-	k := openKernel(t, state, marks(folder))
-	defer func() { ok(t, k.Close()) }()
+	model.Play(c.after...)
+	k = kerneltest.Open(t, state, marks(folder))
 	talk, err := k.Conversations.Open(t.Context(), conversation.Spec{Resume: id})
 	ok(t, err)
 	end, err := talk.Resume(t.Context(), conversation.Watch{Observer: agent.Observer{}, Asked: nil})
@@ -140,8 +141,8 @@ func killAndResume(t *testing.T, c doomed, through string) {
 	if all := strings.Join(got, " "); all != c.marks && (c.gated > 0 || all != "m2") {
 		t.Errorf("the marks are %q, want %q, each once", got, c.marks)
 	}
-	last := model.last()
-	if !strings.Contains(string(last), c.told) || !json.Valid(last) {
+	last := model.Last()
+	if !strings.Contains(last, c.told) || !json.Valid([]byte(last)) {
 		t.Errorf("the model was asked %s", last)
 	}
 	report, err := k.Journal.Verify(t.Context())
