@@ -55,10 +55,10 @@ type Store interface {
 
 // The bounds of what a store takes.
 const (
-	MaxName    = 512     // bytes of a collection's name, or a key
-	MaxData    = 4 << 20 // bytes of a document
-	MaxChanges = 1000    // changes of one write
-	MaxList    = 1000    // documents of one list
+	MaxName    = 512      // bytes of a collection's name, or a key
+	MaxData    = 32 << 20 // bytes of a document
+	MaxChanges = 10_000   // changes of one write
+	MaxList    = 1000     // documents of one list
 )
 
 // Check reports a write that no store takes. Drivers call it first.

@@ -159,8 +159,8 @@ func (k *Kernel) openGate(_ context.Context, cfg Config) error {
 }
 
 // openRooms makes what decides about apps, sessions and conversations.
-func (k *Kernel) openRooms(context.Context, Config) (err error) {
-	trusted, err := k.openTrust()
+func (k *Kernel) openRooms(ctx context.Context, _ Config) (err error) {
+	trusted, err := k.openTrust(ctx)
 	if err != nil {
 		return err
 	}
@@ -205,14 +205,13 @@ func (k *Kernel) openRooms(context.Context, Config) (err error) {
 	return nil
 }
 
-func (k *Kernel) openTrust() (*trust.Store, error) {
-	dir := k.state.Servers()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, &tool.Error{
-			Op: "kernel.Open", Kind: tool.Unavailable, Message: "the folder of the MCP servers cannot be made", Err: err,
-		}
+// openTrust opens what humans accepted of servers and apps.
+func (k *Kernel) openTrust(ctx context.Context) (*trust.Store, error) {
+	docs := k.database.Stores().Documents
+	if err := trust.Import(ctx, docs, filepath.Join(k.state.Servers(), "trust.json")); err != nil {
+		return nil, err
 	}
-	return trust.Open(filepath.Join(dir, "trust.json"))
+	return trust.NewStore(docs), nil
 }
 
 // moduleHost is what the kernel lends a module.

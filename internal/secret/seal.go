@@ -24,7 +24,10 @@ import (
 // nothing of the file can be changed without the key. Every write has a new
 // random nonce; nobody writes so often that two could be equal.
 
-const sealMagic = "callgate-secrets 1"
+const (
+	sealMagic = "callgate-secrets 1"
+	dataMagic = "callgate-sealed 1" // of what others keep, see Vault.Seal
+)
 
 // The places of a key.
 const (
@@ -61,7 +64,7 @@ func parseKey(text string) (k key, err error) {
 	return k, nil
 }
 
-// sealed is a store as it lies on the disk, its first line read.
+// sealed is a store, or other data, as it is kept, its first line read.
 type sealed struct {
 	where string // the key's place
 	id    string // and its name
@@ -72,14 +75,14 @@ type sealed struct {
 // errDamaged is the error of a file or key that is not whole, or was changed.
 var errDamaged = errors.New("it was changed or cut short")
 
-func parseSealed(data []byte) (s sealed, err error) {
+func parseSealed(data []byte, magic string) (s sealed, err error) {
 	line, body, ok := bytes.Cut(data, []byte("\n"))
 	if !ok {
 		return s, errDamaged
 	}
-	rest, ok := strings.CutPrefix(string(line), sealMagic+" ")
+	rest, ok := strings.CutPrefix(string(line), magic+" ")
 	if !ok {
-		if strings.HasPrefix(string(line), "callgate-secrets ") {
+		if kind, _, _ := strings.Cut(magic, " "); strings.HasPrefix(string(line), kind+" ") {
 			return s, errors.New("it was written by a newer Callgate")
 		}
 		return s, errDamaged
@@ -120,8 +123,13 @@ func seal(c contents, k key, where string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := fmt.Appendf(nil, "%s %s %s\n", sealMagic, where, k.id())
+	head := sealHead(sealMagic, where, k)
 	return gcm(k).Seal(bytes.Clone(head), nil, plain, head), nil
+}
+
+// sealHead is the first line of what is sealed.
+func sealHead(magic, where string, k key) []byte {
+	return fmt.Appendf(nil, "%s %s %s\n", magic, where, k.id())
 }
 
 func gcm(k key) cipher.AEAD {

@@ -243,8 +243,8 @@ func (v *Vault) Delete(name string) error {
 }
 
 func (v *Vault) change(op string, change func(map[string]entry) error) error {
-	if v.store == nil {
-		return tool.Errorf(op, tool.Unavailable, "there is no secret store here")
+	if err := v.needStore(op); err != nil {
+		return err
 	}
 	r, err := v.store.update(op, change)
 	if err != nil {

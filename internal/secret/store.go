@@ -63,7 +63,7 @@ func (s *store) load(op string) (r storeSnapshot, err error) {
 	if err != nil {
 		return r, err
 	}
-	file, err := parseSealed(data)
+	file, err := parseSealed(data, sealMagic)
 	if err != nil {
 		return r, s.damaged(op, err)
 	}
@@ -136,18 +136,9 @@ func (s *store) lastKey(id string) (key, bool) {
 	return *s.key, true
 }
 
-// findKey returns the key that a file is sealed with.
+// findKey returns the key that the store is sealed with.
 func (s *store) findKey(op string, f sealed) (key, error) {
-	if k, ok := s.lastKey(f.id); ok {
-		return k, nil
-	}
-	var k key
-	var err error
-	if f.where == inKeyring {
-		k, err = s.ringKey(op, f.id)
-	} else {
-		k, err = s.fileKey(op)
-	}
+	k, err := s.keyFor(op, f)
 	if err == nil && k.id() != f.id {
 		err = tool.Errorf(op, tool.Invalid, "the secret store %s was sealed with another key than the one in its %s",
 			s.path, f.where).
@@ -155,6 +146,18 @@ func (s *store) findKey(op string, f sealed) (key, error) {
 				"without one, move the store away and set its secrets again")
 	}
 	return k, err
+}
+
+// keyFor returns the key from where sealed data says it is. In a file it may be
+// another one.
+func (s *store) keyFor(op string, f sealed) (key, error) {
+	if k, ok := s.lastKey(f.id); ok {
+		return k, nil
+	}
+	if f.where == inKeyring {
+		return s.ringKey(op, f.id)
+	}
+	return s.fileKey(op)
 }
 
 func (s *store) fileKey(op string) (key, error) {

@@ -101,24 +101,26 @@ var migrations = [...]string{
 // it in these very words to be given the index.
 const rareKind = `kind NOT IN ('asked', 'begun', 'ended')`
 
-// migrate brings the schema to the present version, in one transaction.
+// migrate brings the schema to the present version, in one transaction. Another
+// process may do the same at this moment: the version is read again under the
+// lock.
 func migrate(ctx context.Context, db *sql.DB) error {
 	const op = "sqlite.Open"
-	var version int
-	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return convertError(op, err)
-	}
-	if version == len(migrations) {
-		return nil
-	}
-	if version > len(migrations) {
-		return tool.Errorf(op, tool.Unavailable, "the database was migrated by a newer Callgate a moment ago")
+	if version, err := schemaVersion(ctx, db); err != nil || version == len(migrations) {
+		return err
 	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return convertError(op, err)
 	}
 	defer tx.Rollback()
+	version, err := schemaVersion(ctx, tx)
+	if err != nil || version == len(migrations) {
+		return err
+	}
+	if version > len(migrations) {
+		return tool.Errorf(op, tool.Unavailable, "the database was migrated by a newer Callgate a moment ago")
+	}
 	for _, step := range migrations[version:] {
 		if _, err := tx.ExecContext(ctx, step); err != nil {
 			return convertError(op, err)
@@ -128,4 +130,12 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		return convertError(op, err)
 	}
 	return convertError(op, tx.Commit())
+}
+
+// schemaVersion reads the version of the schema; 0 in an empty file.
+func schemaVersion(ctx context.Context, from interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}) (version int, err error) {
+	err = from.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+	return version, convertError("sqlite.Open", err)
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"callgate/internal/conversation/history"
@@ -88,4 +89,23 @@ func checkVersion3(t *testing.T, db *sqlite.DB) {
 	if err != nil || len(events) != 3 || events[0].Message.Text() != "hello first" || events[2].End.Reason != history.Done {
 		t.Errorf("events: %+v, %v", events, err)
 	}
+}
+
+// Several that open a new place at once all find it ready.
+func TestFirstOpeningsAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			db, err := sqlite.Open(t.Context(), path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -26,6 +26,7 @@ func Documents(t *testing.T, open Open) {
 		"Versions":     versionsNeverComeBack,
 		"Lists":        listsDocuments,
 		"Limits":       listsManyDocuments,
+		"Largest":      largestWrite,
 		"Refuses":      refusesBadWrites,
 		"LostUpdates":  func(t *testing.T, d storage.Driver) { countUp(t, d, d) },
 	})
@@ -201,7 +202,7 @@ func listsDocuments(t *testing.T, d storage.Driver) {
 func listsManyDocuments(t *testing.T, d storage.Driver) {
 	s := d.Stores().Documents
 	var changes []document.Change
-	for n := range document.MaxChanges {
+	for n := range document.MaxList {
 		changes = append(changes, put(fmt.Sprintf("%05d", n), "x"))
 	}
 	mustWrite(t, s, changes...)
@@ -213,6 +214,23 @@ func listsManyDocuments(t *testing.T, d storage.Driver) {
 	}
 	if list, err := s.List(t.Context(), "c", "", "00999", 0); err != nil || len(list) != 1 || list[0].Key != "99999" {
 		t.Errorf("the last page is %v, %v", list, err)
+	}
+}
+
+// largestWrite: a store takes as many changes as Check allows.
+func largestWrite(t *testing.T, d storage.Driver) {
+	s := d.Stores().Documents
+	changes := make([]document.Change, document.MaxChanges)
+	for n := range changes {
+		changes[n] = put(fmt.Sprintf("%05d", n), "x")
+	}
+	version := mustWrite(t, s, changes...)
+	for n := range changes {
+		changes[n].If, changes[n].Data = version, nil
+	}
+	mustWrite(t, s, changes...)
+	if list, err := s.List(t.Context(), "c", "", "", 1); err != nil || len(list) != 0 {
+		t.Errorf("left are %v, %v", list, err)
 	}
 }
 

@@ -1,11 +1,13 @@
 package trust
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"time"
 	"unicode/utf8"
 
+	"callgate/internal/document"
 	"callgate/internal/source/mcp/trust/visible"
 	"callgate/tool"
 )
@@ -36,22 +38,28 @@ type DefinitionRef struct {
 // keepRejected is how many rejections of one tool are kept.
 const keepRejected = 16
 
-// Servers returns the keys of all servers in the file, sorted.
+// Servers returns the keys of all servers of which something is kept, sorted.
 func (s *Store) Servers() ([]string, error) {
-	pins, _, err := s.load()
-	return slices.Sorted(maps.Keys(pins)), err
+	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
+	defer cancel()
+	all, err := document.ListAll(ctx, s.docs, collection, "")
+	keys := make([]string, len(all))
+	for i, doc := range all {
+		keys[i] = doc.Key
+	}
+	return keys, err
 }
 
 // Accepted returns the pins of a server, by name, also of tools that it no longer
 // lists.
 func (s *Store) Accepted(key string) ([]Pin, error) {
-	pins, _, err := s.load()
-	if err != nil || pins[key] == nil {
+	sv, err := s.current("trust.Accepted", key)
+	if err != nil {
 		return nil, err
 	}
 	var out []Pin
-	for _, name := range slices.Sorted(maps.Keys(pins[key].Tools)) {
-		if a := pins[key].Tools[name].Accepted; a != nil {
+	for _, name := range slices.Sorted(maps.Keys(sv.Tools)) {
+		if a := sv.Tools[name].Accepted; a != nil {
 			out = append(out, *a)
 		}
 	}
@@ -61,13 +69,13 @@ func (s *Store) Accepted(key string) ([]Pin, error) {
 // Pending returns the held definitions of a server, by name, as its last review
 // left them. Rejected ones are among them, and say so.
 func (s *Store) Pending(key string) ([]Held, error) {
-	pins, _, err := s.load()
-	if err != nil || pins[key] == nil {
+	sv, err := s.current("trust.Pending", key)
+	if err != nil {
 		return nil, err
 	}
 	var out []Held
-	for _, name := range slices.Sorted(maps.Keys(pins[key].Tools)) {
-		r := pins[key].Tools[name]
+	for _, name := range slices.Sorted(maps.Keys(sv.Tools)) {
+		r := sv.Tools[name]
 		if w := r.Waiting; w != nil {
 			out = append(out, r.held(w.Definition, w.Hash, w.Reason, w.Findings))
 		}
@@ -78,13 +86,13 @@ func (s *Store) Pending(key string) ([]Held, error) {
 // Unreviewed returns the definitions of a server that first use pinned and no
 // human has accepted, by name. A strict review holds them too.
 func (s *Store) Unreviewed(key string) ([]Held, error) {
-	pins, _, err := s.load()
-	if err != nil || pins[key] == nil {
+	sv, err := s.current("trust.Unreviewed", key)
+	if err != nil {
 		return nil, err
 	}
 	var out []Held
-	for _, name := range slices.Sorted(maps.Keys(pins[key].Tools)) {
-		r := pins[key].Tools[name]
+	for _, name := range slices.Sorted(maps.Keys(sv.Tools)) {
+		r := sv.Tools[name]
 		if a := r.Accepted; a != nil && a.FirstUse && r.Gone.IsZero() && r.Waiting == nil {
 			out = append(out, r.held(a.Definition, a.Hash, Unpinned, nil))
 		}
@@ -124,8 +132,8 @@ func (s *Store) Reject(key, by string, refs ...DefinitionRef) error {
 	})
 }
 
-// decide applies a human's decision to each definition, if all of them are in
-// the file.
+// decide applies a human's decision to each definition, if all of them are
+// kept.
 func (s *Store) decide(op, key, by string, refs []DefinitionRef, apply func(*record, DefinitionRef, Stamp)) error {
 	if by == "" || !utf8.ValidString(by) {
 		return tool.Errorf(op, tool.Invalid, "nobody decided this: an answer carries the name of who gave it")
@@ -134,9 +142,12 @@ func (s *Store) decide(op, key, by string, refs []DefinitionRef, apply func(*rec
 		return tool.Errorf(op, tool.Invalid, "no tool is picked").WithHint("name the tools that were shown")
 	}
 	stamp := Stamp{by, timestamp()}
-	return s.update(op, func(pins pinFile) error {
+	return s.update(op, key, func(sv *server) error {
+		if sv.isEmpty() {
+			return s.unknown(op, key)
+		}
 		for _, ref := range refs {
-			r, err := pins.find(op, key, ref)
+			r, err := sv.find(op, ref)
 			if err != nil {
 				return err
 			}
@@ -146,14 +157,16 @@ func (s *Store) decide(op, key, by string, refs []DefinitionRef, apply func(*rec
 	})
 }
 
-// find returns the record of a definition, if the file still has the definition.
-func (p pinFile) find(op, key string, ref DefinitionRef) (*record, error) {
-	sv := p[key]
-	if sv == nil {
-		return nil, &tool.Error{Op: op, Kind: tool.NotFound, Similar: slices.Sorted(maps.Keys(p)),
-			Message: "no MCP server " + visible.Text(tool.Truncate(key)) + " has shown any tools yet",
-			Hint:    "connect to it first"}
-	}
+// unknown is the error for a server of which nothing is kept.
+func (s *Store) unknown(op, key string) error {
+	known, _ := s.Servers() // without them the error says less
+	return &tool.Error{Op: op, Kind: tool.NotFound, Similar: known,
+		Message: "no MCP server " + visible.Text(tool.Truncate(key)) + " has shown any tools yet",
+		Hint:    "connect to it first"}
+}
+
+// find returns the record of a definition, if the definition is still kept.
+func (sv *server) find(op string, ref DefinitionRef) (*record, error) {
 	name := visible.Text(tool.Truncate(ref.Name))
 	r := sv.Tools[ref.Name]
 	switch {

@@ -30,26 +30,23 @@ func (s *Store) MayLaunch(key string, line []string) error {
 	if len(line) == 0 {
 		return tool.Errorf(op, tool.Invalid, "there is no command line to launch")
 	}
-	pins, _, err := s.load()
+	sv, err := s.current(op, key)
 	if err != nil {
 		return err
 	}
-	var accepted *launch
-	if sv := pins[key]; sv != nil {
-		accepted = sv.Launch
+	accepted := sv.Launch
+	if accepted != nil && accepted.Hash == definition.HashWords(line) {
+		return nil
 	}
 	hint := "look at it, and accept it with: callgate mcp trust " + Shell([]string{key})
-	switch {
-	case accepted == nil:
+	if accepted == nil {
 		return tool.Errorf(op, tool.Denied, "nobody has accepted yet that this MCP server may run on this machine: %s",
 			Shell(line)).WithHint("%s", hint)
-	case accepted.Hash != definition.HashWords(line):
-		return tool.Errorf(op, tool.Denied,
-			"the command of this MCP server has changed since %s accepted it on %s; it was: %s ; it would now run: %s",
-			visible.Text(accepted.By), accepted.At.Format("2006-01-02"), Shell(accepted.Line), Shell(line)).
-			WithHint("%s", hint)
 	}
-	return nil
+	return tool.Errorf(op, tool.Denied,
+		"the command of this MCP server has changed since %s accepted it on %s; it was: %s ; it would now run: %s",
+		visible.Text(accepted.By), accepted.At.Format("2006-01-02"), Shell(accepted.Line), Shell(line)).
+		WithHint("%s", hint)
 }
 
 // AcceptLaunch allows exactly this command line for a server, in the name of the
@@ -65,11 +62,8 @@ func (s *Store) AcceptLaunch(key string, line []string, by string) error {
 	if !utf8.ValidString(by) || slices.ContainsFunc(line, func(word string) bool { return !utf8.ValidString(word) }) {
 		return tool.Errorf(op, tool.Invalid, "the command line or the name of who accepts it is not UTF-8: %s", Shell(line))
 	}
-	return s.update(op, func(pins pinFile) error {
-		if pins[key] == nil {
-			pins[key] = &server{}
-		}
-		pins[key].Launch = &launch{slices.Clone(line), definition.HashWords(line), Stamp{by, timestamp()}}
+	return s.update(op, key, func(sv *server) error {
+		sv.Launch = &launch{slices.Clone(line), definition.HashWords(line), Stamp{by, timestamp()}}
 		return nil
 	})
 }

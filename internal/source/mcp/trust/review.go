@@ -76,8 +76,8 @@ func (s *Store) Review(key string, now []Definition, o Options) (ReviewResult, e
 	const op = "trust.Review"
 	r, err := examine(op, key, now, o)
 	if err == nil {
-		err = s.update(op, func(pins pinFile) error {
-			r.decide(pins)
+		err = s.update(op, key, func(sv *server) error {
+			r.decide(sv)
 			return nil
 		})
 	}
@@ -102,7 +102,6 @@ type candidate struct {
 
 // reviewer is one review.
 type reviewer struct {
-	key        string
 	strict     bool
 	candidates []candidate
 	names      map[string]int // how often each name is in the list
@@ -110,12 +109,12 @@ type reviewer struct {
 	at         time.Time
 }
 
-// examine does what needs no lock: hashing and scanning.
+// examine does what needs no documents: hashing and scanning.
 func examine(op, key string, now []Definition, o Options) (*reviewer, error) {
 	if err := checkKey(op, key); err != nil {
 		return nil, err
 	}
-	r := &reviewer{key: key, strict: o.Strict, names: make(map[string]int, len(now)), at: timestamp()}
+	r := &reviewer{strict: o.Strict, names: make(map[string]int, len(now)), at: timestamp()}
 	size := 0
 	for _, d := range now {
 		r.names[d.Name]++
@@ -144,21 +143,11 @@ func examine(op, key string, now []Definition, o Options) (*reviewer, error) {
 const duplicateReason = "two tools of one server have this name, and a call could reach either"
 
 // decide decides on each candidate, and records the decisions.
-func (r *reviewer) decide(pins pinFile) {
-	sv := pins[r.key]
-	if sv == nil && len(r.candidates) == 0 {
-		return // it has listed nothing yet: its first use is still to come
-	}
-	if sv == nil {
-		sv = &server{}
-		pins[r.key] = sv
-	}
+func (r *reviewer) decide(sv *server) {
+	r.result = ReviewResult{} // it may be the second attempt
 	first := sv.Seen.IsZero() && len(r.candidates) > 0
 	if first {
 		sv.Seen = r.at
-	}
-	if sv.Tools == nil {
-		sv.Tools = map[string]*record{}
 	}
 	for _, c := range r.candidates {
 		known := sv.Tools[c.Name]
@@ -261,5 +250,5 @@ func (r *record) held(d Definition, h Hash, reason Reason, findings []Finding) H
 	return out
 }
 
-// timestamp is the time now, as precise as in the file.
+// timestamp is the time now, as precise as it is kept.
 func timestamp() time.Time { return time.Now().UTC().Truncate(time.Second) }

@@ -12,17 +12,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"callgate/internal/document"
 	"callgate/internal/source/mcp/trust"
+	"callgate/internal/storage/sqlite"
 	"callgate/tool"
 )
 
 func open(t testing.TB) *trust.Store {
 	t.Helper()
-	s, err := trust.Open(filepath.Join(t.TempDir(), "trust.json"))
+	return trust.NewStore(openDocuments(t, t.TempDir()))
+}
+
+// openDocuments opens a folder's documents, which several may do at once.
+func openDocuments(t testing.TB, folder string) document.Store {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), filepath.Join(folder, "state.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db.Stores().Documents
 }
 
 // def is a definition, written "name: description".

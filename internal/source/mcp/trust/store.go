@@ -2,64 +2,69 @@ package trust
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"os"
+	"context"
+	"maps"
 	"sync"
 	"time"
 	"unicode/utf8"
 
-	"callgate/internal/durable"
-	"callgate/internal/source/mcp/trust/definition"
+	"callgate/internal/document"
+	"callgate/internal/source/mcp/trust/visible"
 	"callgate/tool"
 )
 
-// Store keeps what was accepted, in one JSON file.
+// Documents is where a Store keeps its documents: a [document.Store].
+type Documents interface {
+	Get(ctx context.Context, collection, key string) (document.Document, error)
+	List(ctx context.Context, collection, prefix, after string, limit int) ([]document.Document, error)
+	Write(ctx context.Context, changes ...document.Change) (version int64, err error)
+}
+
+// Store keeps what was accepted: one document for each server, by its key.
 //
 // # Law
 //
-// The file is always whole: it is replaced by a rename, after its bytes are on
-// disk. A writer holds an operating-system lock on the file beside it (the same
-// name with .lock) from before it reads until after the rename, so writers in
-// any number of processes follow one another and none loses what another wrote.
-// Readers take no lock. Nothing is remembered between two calls, so every answer
-// comes from the file as it is now.
+// A change reads the document, changes it, and writes it in the place of the
+// version that it read. If another writer was faster, it begins again. So no
+// number of kernels lose each other's decisions.
 //
-// A file that a Store cannot have written (cut, changed, of a later format) is
-// an error of every call until a human looks at it. It never counts as empty:
-// then everything would be trusted on first use again.
+// Decoded documents are kept in memory. MayLaunch and the lists answer from
+// such a copy if it was compared with the store within the last second; then
+// they do not touch the store. The changes of this Store are in its copies at
+// once, and those of another kernel within that second. A change always
+// compares first.
+//
+// A document that a Store cannot have written (cut, changed, of a later format)
+// is an error of every call about its server until a human looks at it. It
+// never counts as absent: then everything would be trusted on first use again.
 type Store struct {
-	path string
-	mu   sync.Mutex // writers of this process wait here and not at the file
+	docs Documents
+
+	writing sync.Mutex // writers of this process wait here, and do not disturb each other
+
+	mu     sync.Mutex // guards the fields below
+	copies map[string]copied
+	writes int // the changes made so far
 }
 
-// Open returns the store in a file. A file that does not exist is made by the
-// first change; a damaged file is an error.
-func Open(path string) (*Store, error) {
-	s := &Store{path: path}
-	if _, _, err := s.load(); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
+// NewStore returns the store over documents.
+func NewStore(docs Documents) *Store { return &Store{docs: docs, copies: map[string]copied{}} }
 
 const (
-	format  = 1
-	maxFile = 128 << 20 // bytes
-	// lockTimeout is how long a writer waits for another process. A write takes
-	// milliseconds, so a process that holds the lock for this long is stuck.
-	lockTimeout = 10 * time.Second
+	collection = "trust"
+	maxAge     = time.Second      // how long a copy is used without comparing it
+	maxCopies  = 512              // above this, copies that were not used of late are dropped
+	maxWait    = 30 * time.Second // for the documents
 )
 
-var errLocked = errors.New("locked by another process")
+// copied is the document of a server in memory. Nobody changes it.
+type copied struct {
+	version  int64 // 0: there is no document
+	server   *server
+	compared time.Time
+}
 
-// pinFile is the content of the file, by server.
-type pinFile map[string]*server
-
+// server is the content of a document.
 type server struct {
 	Launch *launch            `json:"launch,omitempty"`
 	Seen   time.Time          `json:"seen,omitzero"` // when it first listed definitions
@@ -89,207 +94,139 @@ type refusal struct {
 	Stamp
 }
 
-// envelope is the whole file. The sum is of the servers' compact JSON, so that
-// even one changed letter in a server's key is noticed.
-type envelope struct {
-	Format  int             `json:"format"`
-	Sum     Hash            `json:"sum"`
-	Servers json.RawMessage `json:"servers"`
-}
+// isEmpty reports a server of which nothing is known.
+func (sv *server) isEmpty() bool { return sv.Launch == nil && sv.Seen.IsZero() && len(sv.Tools) == 0 }
 
-// load reads the file, and returns the JSON of the servers too. Without a file
-// there are no servers.
-func (s *Store) load() (pins pinFile, servers []byte, err error) {
-	const op = "trust.load"
-	data, err := readFile(s.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return pinFile{}, nil, nil
-	}
-	if err != nil {
-		return nil, nil, &tool.Error{Op: op, Kind: tool.Unavailable, Err: err,
-			Message: "what was accepted of MCP servers cannot be read from " + s.path,
-			Hint:    "let its owner alone read and write it (mode 0600)"}
-	}
-	pins, servers, err = decode(data)
-	if err != nil {
-		return nil, nil, &tool.Error{Op: op, Kind: tool.Invalid, Err: err,
-			Message: "the file " + s.path + " of what was accepted of MCP servers is damaged",
-			Hint:    "restore it from a copy; or move it away, and every server and its tools will be asked about anew"}
-	}
-	return pins, servers, nil
-}
-
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a plain file")
-	}
-	if err := checkPrivate(info); err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
-	}
-	return data, err
-}
-
-// decode reads only what encode wrote.
-func decode(data []byte) (pins pinFile, servers []byte, err error) {
-	var e envelope
-	if err := strict(data, &e); err != nil {
-		return nil, nil, err
-	}
-	if e.Format != format {
-		return nil, nil, fmt.Errorf("it has format %d, and this program knows %d", e.Format, format)
-	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, e.Servers); err != nil {
-		return nil, nil, err
-	}
-	if sha256.Sum256(compact.Bytes()) != e.Sum {
-		return nil, nil, errors.New("its content does not match its sum")
-	}
-	if err := strict(compact.Bytes(), &pins); err != nil {
-		return nil, nil, err
-	}
-	servers, err = json.Marshal(pins)
-	if err != nil {
-		return nil, nil, err
-	}
-	if pins == nil || !bytes.Equal(servers, compact.Bytes()) {
-		return nil, nil, errors.New("it is not as it would be written")
-	}
-	return pins, servers, pins.check()
-}
-
-// strict decodes one JSON value with no fields that v does not have.
-func strict(data []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return errors.New("something follows its end")
-	}
-	return nil
-}
-
-// check compares the definitions with their hashes: a definition that is shown
-// as accepted is the one that was accepted.
-func (p pinFile) check() error {
-	for key, sv := range p {
-		if sv == nil || key == "" {
-			return fmt.Errorf("the server %q is empty or has no key", key)
+// clone returns a copy that can be changed. Launch lines and pins are shared:
+// they are replaced, never changed.
+func (sv *server) clone() *server {
+	next := *sv
+	next.Tools = make(map[string]*record, len(sv.Tools))
+	for name, r := range sv.Tools {
+		changed := *r
+		if r.Waiting != nil {
+			w := *r.Waiting
+			changed.Waiting = &w
 		}
-		if sv.Launch != nil && definition.HashWords(sv.Launch.Line) != sv.Launch.Hash {
-			return fmt.Errorf("the command line of %q does not match its hash", key)
-		}
-		for name, r := range sv.Tools {
-			switch {
-			case r == nil:
-				return fmt.Errorf("the tool %q of %q is empty", name, key)
-			case r.Accepted != nil && !matches(r.Accepted.Definition, name, r.Accepted.Hash),
-				r.Waiting != nil && !matches(r.Waiting.Definition, name, r.Waiting.Hash):
-				return fmt.Errorf("the definition of the tool %q of %q does not match its hash", name, key)
-			}
+		changed.Rejected = append([]refusal(nil), r.Rejected...)
+		next.Tools[name] = &changed
+	}
+	return &next
+}
+
+// current returns what is known of a server. The caller does not change it.
+func (s *Store) current(op, key string) (*server, error) {
+	s.mu.Lock()
+	c, ok := s.copies[key]
+	s.mu.Unlock()
+	if ok && time.Since(c.compared) < maxAge {
+		return c.server, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
+	defer cancel()
+	c, _, err := s.read(ctx, op, key)
+	return c.server, err
+}
+
+// read reads the document of a server, and returns its data too. It decodes
+// the document only if it differs from the copy.
+func (s *Store) read(ctx context.Context, op, key string) (c copied, data []byte, err error) {
+	s.mu.Lock()
+	before, ok := s.copies[key]
+	writes := s.writes
+	s.mu.Unlock()
+	c.compared = time.Now()
+	doc, err := s.docs.Get(ctx, collection, key)
+	switch {
+	case tool.KindOf(err) == tool.NotFound:
+		c.server = &server{}
+	case err != nil:
+		return c, nil, &tool.Error{Op: op, Kind: tool.Unavailable, Err: err,
+			Message: "what was accepted of MCP servers cannot be read"}
+	case ok && before.version == doc.Version:
+		c.version, c.server = doc.Version, before.server
+	default:
+		c.version = doc.Version
+		if c.server, err = decode(key, doc.Data); err != nil {
+			return c, nil, &tool.Error{Op: op, Kind: tool.Invalid, Err: err,
+				Message: "what was accepted of " + visible.Text(tool.Truncate(key)) + " is damaged in the database",
+				Hint:    "restore the state directory from a copy; or give the server another name, and it will be asked about anew"}
 		}
 	}
-	return nil
-}
-
-func matches(d Definition, name string, h Hash) bool { return d.Name == name && d.Hash() == h }
-
-// encode writes the file around the JSON of the servers. The same servers give
-// the same bytes.
-func encode(servers []byte) ([]byte, error) {
-	data, err := json.MarshalIndent(envelope{format, sha256.Sum256(servers), servers}, "", " ")
-	return append(data, '\n'), err
-}
-
-// update applies a change to the content and writes the file. Nothing is written
-// when the change fails, or changes nothing.
-func (s *Store) update(op string, change func(pinFile) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lock, err := s.lock(op)
-	if err != nil {
-		return err
+	if s.writes == writes { // otherwise the copy may be newer
+		s.keep(key, c)
 	}
-	defer lock.Close()
-	pins, before, err := s.load()
-	if err != nil {
-		return err
+	return c, doc.Data, nil
+}
+
+// keep makes a copy the one that is used. The lock is held.
+func (s *Store) keep(key string, c copied) {
+	if len(s.copies) >= maxCopies {
+		maps.DeleteFunc(s.copies, func(_ string, c copied) bool { return time.Since(c.compared) >= maxAge })
 	}
-	if err := change(pins); err != nil {
-		return err
+	s.copies[key] = c
+}
+
+// update applies a change to what is known of a server, and writes it. Nothing
+// is written when the change fails, or changes nothing. The change is applied
+// again when another kernel was faster.
+func (s *Store) update(op, key string, change func(*server) error) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
+	defer cancel()
+	var next copied
+	version, err := document.Update(ctx, s.docs, func() ([]document.Change, error) {
+		c, before, err := s.read(ctx, op, key)
+		if err != nil {
+			return nil, err
+		}
+		next.server = c.server.clone()
+		if err := change(next.server); err != nil {
+			return nil, err
+		}
+		if c.version == 0 && next.server.isEmpty() {
+			return nil, nil
+		}
+		after, err := encode(key, next.server)
+		if err != nil {
+			return nil, &tool.Error{Op: op, Kind: tool.Internal, Message: "what was accepted cannot be written as JSON", Err: err}
+		}
+		if bytes.Equal(before, after) {
+			return nil, nil
+		}
+		if len(after) > document.MaxData {
+			return nil, tool.Errorf(op, tool.Limited, "what is kept of %q would grow beyond %d MiB",
+				visible.Text(tool.Truncate(key)), document.MaxData>>20).WithHint("ask for fewer of its tools, or leave it out")
+		}
+		next.compared = time.Now()
+		return []document.Change{{Collection: collection, Key: key, If: c.version, Data: after}}, nil
+	})
+	if err != nil || version == 0 {
+		return writeError(op, err)
 	}
-	if before == nil && len(pins) == 0 {
-		return nil
-	}
-	servers, err := json.Marshal(pins)
-	if err == nil && bytes.Equal(before, servers) {
-		return nil
-	}
-	var after []byte
-	if err == nil {
-		after, err = encode(servers)
-	}
-	if err != nil {
-		return &tool.Error{Op: op, Kind: tool.Internal, Message: "what was accepted cannot be written as JSON", Err: err}
-	}
-	if len(after) > maxFile {
-		return tool.Errorf(op, tool.Limited, "%s would grow beyond %d MiB", s.path, maxFile>>20).
-			WithHint("move it away to start again, and connect fewer or smaller servers")
-	}
-	if err := replace(s.path, after); err != nil {
-		return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "what was accepted cannot be kept in " + s.path,
-			Err: err, Hint: "see that there is space and that the folder can be written"}
-	}
+	next.version = version
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes++
+	s.keep(key, next)
 	return nil
 }
 
-// checkKey reports a key that would change in the file: its server would be seen
-// for the first time every time.
+// writeError says that a decision was not kept. Errors that say more stay.
+func writeError(op string, err error) error {
+	if known, ok := err.(*tool.Error); err == nil || ok && known.Op == op {
+		return err
+	}
+	return &tool.Error{Op: op, Kind: tool.Unavailable, Message: "what was accepted cannot be kept", Err: err}
+}
+
+// checkKey reports a key that no document can have.
 func checkKey(op, key string) error {
-	if key == "" || !utf8.ValidString(key) {
+	if document.Check([]document.Change{{Collection: collection, Key: key}}) != nil || !utf8.ValidString(key) {
 		return tool.Errorf(op, tool.Invalid, "%q cannot be the key of a server", tool.Truncate(key))
 	}
 	return nil
-}
-
-// lock waits until no other process writes.
-func (s *Store) lock(op string) (*os.File, error) {
-	for deadline := time.Now().Add(lockTimeout); ; time.Sleep(3 * time.Millisecond) {
-		f, err := lockFile(s.path + ".lock")
-		switch {
-		case err == nil:
-			return f, nil
-		case !errors.Is(err, errLocked):
-			return nil, &tool.Error{Op: op, Kind: tool.Unavailable, Err: err,
-				Message: "what was accepted of MCP servers cannot be locked",
-				Hint:    "see that the state directory can be written"}
-		case time.Now().After(deadline):
-			return nil, tool.Errorf(op, tool.Busy, "another process has held %s.lock for %v", s.path, lockTimeout).
-				WithHint("end it, and try again")
-		}
-	}
-}
-
-// replace replaces a file. Only the holder of the lock calls it, so what a crash
-// left of an earlier write is nobody's.
-func replace(path string, data []byte) error {
-	if err := durable.RemovePartials(path, 0); err != nil {
-		return err
-	}
-	return durable.Write(path, data, 0o600)
 }
