@@ -1,8 +1,8 @@
 package tui
 
 import (
+	"context"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -11,132 +11,53 @@ import (
 	"callgate/internal/tui/transcript"
 )
 
-// tickInterval is how often a running turn is looked at, and patience how long a call
-// may run before the kernel is asked what it waits for.
-const (
-	tickInterval = 250 * time.Millisecond
-	patience     = 400 * time.Millisecond
-)
+// sidebar shows the goal and the tasks in the working memory.
+type sidebar struct{ lines []string }
 
-// tickMsg says that a beat has passed in a turn.
-type tickMsg struct{ turn *turn }
-
-func (c *chat) tick() tea.Cmd {
-	t := c.turn
-	return tea.Tick(tickInterval, func(time.Time) tea.Msg { return tickMsg{t} })
-}
-
-func (c *chat) ticked(m tickMsg) tea.Cmd {
-	if m.turn != c.turn || c.turn == nil {
-		return nil
-	}
-	c.screen.frame++
-	c.updateDurations()
-	c.approvals.drop(func(q *approvalItem) bool { return !q.Deadline.IsZero() && c.now().After(q.Deadline) && !q.sending })
-	cmds := []tea.Cmd{c.tick()}
-	if !c.screen.asking && c.waitsLong() {
-		c.screen.asking = true
-		cmds = append(cmds, func() tea.Msg {
-			l, err := c.Kernel.Locks(c.ctx)
-			return locksMsg{l, err}
-		})
-	}
-	return tea.Batch(cmds...)
-}
-
-// waitsLong reports whether a call has run for a while.
-func (c *chat) waitsLong() bool {
-	for _, r := range c.turn.calls {
-		if r.Result == nil && r.Took > patience {
-			return true
-		}
-	}
-	return false
-}
-
-// locksMsg is who holds what.
-type locksMsg struct {
-	locks protocol.Locks
-	err   error
-}
-
-// waiting shows what the calls under way wait for.
-func (c *chat) waiting(h locksMsg) {
-	c.screen.asking = false
-	if h.err != nil || c.turn == nil {
-		return
-	}
-	waits := map[string]string{}
-	for _, w := range h.locks.Waiting {
-		if waits[w.Holder.Call] == "" {
-			waits[w.Holder.Call] = "waits for " + w.Resource + ", held by " + w.Behind.Holder.String()
-		}
-	}
-	for id, r := range c.turn.calls {
-		if r.Result != nil || c.isAsked(id) || r.Waiting == waits[id] {
-			continue
-		}
-		r.Waiting = waits[id]
-		r.entry.Touch()
-	}
-}
-
-func (c *chat) isAsked(call string) bool {
-	for _, q := range c.approvals.open {
-		if q.Call.ID == call {
-			return true
-		}
-	}
-	return false
-}
-
-// memoryMsg is the memory as the model is told of it.
+// memoryMsg brings a conversation's working memory, as the model reads it.
 type memoryMsg struct {
-	id     string
-	memory string
+	conversation string
+	memory       string
 }
 
-// remembers reports whether a call may have changed the memory.
-func remembers(call protocol.AgentCall) bool {
-	return strings.Contains(transcript.ToolName(call.Name), "memory.") || strings.Contains(string(call.Args), `"memory.`)
+// usesMemory reports whether a call may have changed the memory.
+func usesMemory(call protocol.AgentCall) bool {
+	return strings.Contains(transcript.ToolName(call.Name), "memory.") ||
+		strings.Contains(string(call.Args), `"memory.`)
 }
 
-// remembered asks for the memory.
-func (c *chat) remembered() tea.Cmd {
-	talk := c.conv
+// loadMemory reads the working memory out of a conversation's prompt.
+func loadMemory(ctx context.Context, conv OpenConversation) tea.Cmd {
 	return func() tea.Msg {
-		p, err := talk.Prompt(c.ctx)
+		p, err := conv.Prompt(ctx)
 		if err != nil {
-			return nil // it is only a look; the next turn brings another
+			return nil // the sidebar stays as it is until the next turn
 		}
-		r := memoryMsg{id: talk.About.ID}
+		m := memoryMsg{conversation: conv.About.ID}
 		for _, s := range p.Sections {
 			if s.Name == "memory" {
-				r.memory = s.Text
+				m.memory = s.Text
 			}
 		}
-		return r
+		return m
 	}
 }
 
-func (c *chat) refresh(r memoryMsg) {
-	if r.id != c.conv.About.ID {
-		return
-	}
-	text := strings.TrimSpace(r.memory)
+// set replaces the memory.
+func (s *sidebar) set(memory string) {
+	text := strings.TrimSpace(memory)
 	text = strings.TrimSuffix(strings.TrimPrefix(text, "<working_memory>"), "</working_memory>")
 	text = strings.TrimPrefix(strings.TrimSpace(text), "# Working memory")
-	if text = strings.TrimSpace(text); text == "" {
-		c.memory = nil
-		return
+	s.lines = nil
+	if text = strings.TrimSpace(text); text != "" {
+		s.lines = strings.Split(termtext.Safe(text), "\n")
 	}
-	c.memory = strings.Split(termtext.Safe(text), "\n")
 }
 
-// side lays the memory out: what is done stands back, what is next stands out.
-func (c *chat) side(width, height int) []string {
+// rows lays the memory out. The next task stands out, those done stand back.
+func (s *sidebar) rows(width, height int) []string {
 	out := []string{termtext.Accent(termtext.Truncate("plan", width))}
-	for _, line := range c.memory {
+	for _, line := range s.lines {
 		paint := func(s string) string { return s }
 		switch {
 		case strings.HasPrefix(line, "Goal:"):

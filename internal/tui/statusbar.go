@@ -9,10 +9,60 @@ import (
 	"callgate/llm"
 )
 
-// usageMeter is what a conversation has taken.
+// statusBar is the line above the composer, which says what is under way, and
+// the line below it, which says what the conversation has used.
+type statusBar struct {
+	hint  string // until the next key
+	frame int    // of the spinner
+	meter usageMeter
+}
+
+// spinner is drawn while a turn runs, a character for each frame.
+const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+// top is the line above the composer. t is the turn under way, or nil.
+func (s *statusBar) top(width int, t *turn) string {
+	line := ""
+	switch {
+	case t == nil && s.hint != "":
+		return termtext.Warn(termtext.Truncate(s.hint, width))
+	case t == nil:
+		return termtext.Faint(strings.Repeat("─", width))
+	case t.stopping:
+		line = "stopping; once more leaves"
+	case s.hint != "":
+		line = s.hint
+	default:
+		line = "working; esc stops it"
+		if n := t.openCalls(); n == 1 {
+			line = "a call runs; esc stops it"
+		} else if n > 1 {
+			line = fmt.Sprintf("%d calls run; esc stops them", n)
+		}
+	}
+	marks := []rune(spinner)
+	mark := string(marks[s.frame%len(marks)])
+	return termtext.Accent(mark) + " " + termtext.Warn(termtext.Truncate(line, width-2))
+}
+
+// bottom is the last line. following says that the transcript shows its end.
+func (s *statusBar) bottom(width int, following bool) string {
+	right := "/help"
+	if !following {
+		right = "more below: ctrl+end"
+	}
+	left := s.meter.String()
+	gap := width - termtext.Width(left) - termtext.Width(right)
+	if gap < 1 {
+		return termtext.Faint(termtext.Truncate(left, width))
+	}
+	return s.meter.painted() + strings.Repeat(" ", gap) + termtext.Faint(right)
+}
+
+// usageMeter counts what a conversation has used.
 type usageMeter struct {
-	window  int // tokens; 0: not known
-	context int // tokens that the model was shown last, and answered
+	window  int // tokens; 0: unknown
+	context int // tokens of the last request and its answer
 	usage   llm.Usage
 	calls   int
 }
@@ -33,7 +83,8 @@ func (m *usageMeter) String() string {
 	var parts []string
 	switch {
 	case m.window > 0:
-		parts = append(parts, fmt.Sprintf("%s/%s tokens (%d %%)", tokens(m.context), tokens(m.window), 100*m.context/m.window))
+		share := 100 * m.context / m.window
+		parts = append(parts, fmt.Sprintf("%s/%s tokens (%d %%)", tokens(m.context), tokens(m.window), share))
 	case m.context > 0:
 		parts = append(parts, tokens(m.context)+" tokens")
 	}
@@ -55,7 +106,7 @@ func (m *usageMeter) painted() string {
 	return termtext.Faint(m.String())
 }
 
-// tokens writes a count of tokens as people say it.
+// tokens writes a number of tokens in short.
 func tokens(n int) string {
 	switch {
 	case n < 1_000:

@@ -3,261 +3,302 @@ package tui
 import (
 	"context"
 	"iter"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"callgate/internal/protocol"
+	"callgate/internal/tui/approvals"
 	"callgate/internal/tui/transcript"
 	"callgate/llm"
 	"callgate/tool"
 )
 
+// turnView shows a conversation in the transcript: its history, and the turn
+// under way as its events come.
+type turnView struct {
+	script   *transcript.Transcript
+	markdown *transcript.Markdown
+	meter    *usageMeter
+	now      func() time.Time
+	post     func(tea.Msg)
+	human    bool  // the human here may answer approvals
+	turn     *turn // nil: no turn is under way
+	asking   bool  // the kernel is being asked for its locks
+}
+
 // turn is a turn that is under way.
 type turn struct {
-	items   chan item
-	cancel  context.CancelFunc
-	halting bool // it was told to stop
-	ended   bool // how it ended was told
+	items    chan turnItem
+	cancel   context.CancelFunc
+	stopping bool // the kernel was asked to stop it
+	ended    bool // the transcript says how it ended
 
 	answer  *transcript.Answer
-	thought *folded
-	calls   map[string]*running // by the kernel's ID
-	last    *running
-	streams bool // the answer that is being made came in pieces
+	thought *thought
+	calls   map[string]*runningCall // by the kernel's ID
+	last    *runningCall
+	streams bool // the current answer came in pieces
 }
 
-// item is a moment, or why there are no more.
-type item struct {
-	moment protocol.TurnEvent
-	err    error
+// turnItem is an event of a turn, or the error that ended it.
+type turnItem struct {
+	event protocol.TurnEvent
+	err   error
 }
 
-// running is a call and its place in the transcript.
-type running struct {
+// runningCall is a call and its place in the transcript.
+type runningCall struct {
 	*transcript.Call
 	entry *transcript.Entry
 }
 
-type folded struct {
+// thought is the model's reasoning and its place in the transcript.
+type thought struct {
 	*transcript.Collapsible
 	entry *transcript.Entry
 }
 
-// turnMsg brings what came of a turn. over says that nothing more will.
+// turnMsg brings the events of a turn that came since the last one. over says
+// that it was the last.
 type turnMsg struct {
 	turn  *turn
-	items []item
+	items []turnItem
 	over  bool
 }
 
-// most that is taken out of the channel at once.
+// What a turnView posts.
+type (
+	// askedMsg says that a call waits for the human here.
+	askedMsg struct{ approval protocol.Approval }
+	// callEndedMsg says that a call ended.
+	callEndedMsg struct{ call protocol.AgentCall }
+	// turnEndedMsg brings the kernel's summary of a conversation after a turn.
+	turnEndedMsg struct{ info protocol.ConversationInfo }
+	// turnOverMsg says that the turn is over, however it ended.
+	turnOverMsg struct{}
+)
+
+// maxItems is how many events one message brings.
 const maxItems = 512
 
-// begin has a turn run.
-func (c *chat) begin(speak func(context.Context) iter.Seq2[protocol.TurnEvent, error]) tea.Cmd {
-	ctx, cancel := context.WithCancel(c.ctx)
-	t := &turn{items: make(chan item, maxItems), cancel: cancel, calls: map[string]*running{}}
-	c.turn = t
-	c.script.Follow()
+// reset empties the view for another conversation.
+func (v *turnView) reset(human bool) {
+	if v.turn != nil {
+		v.turn.cancel()
+	}
+	v.turn, v.human = nil, human
+	v.script.Clear()
+}
+
+// busy reports whether a turn is under way.
+func (v *turnView) busy() bool { return v.turn != nil }
+
+func (v *turnView) note(text string) { v.script.Add(transcript.Note{Text: text}, true) }
+
+func (v *turnView) bad(text string) { v.script.Add(transcript.Note{Text: text, Bad: true}, true) }
+
+func (v *turnView) fail(err error) { v.bad(err.Error()) }
+
+func (v *turnView) newAnswer() *transcript.Answer { return transcript.NewAnswer(v.script, v.markdown) }
+
+// toggle shows the details of the block in a row of the transcript, or hides them.
+func (v *turnView) toggle(row int) {
+	if e := v.script.At(row); e != nil {
+		e.Toggle()
+	}
+}
+
+// begin runs a turn. A goroutine reads its events into a channel.
+func (v *turnView) begin(ctx context.Context, run func(context.Context) iter.Seq2[protocol.TurnEvent, error]) tea.Cmd {
+	ctx, cancel := context.WithCancel(ctx)
+	t := &turn{items: make(chan turnItem, maxItems), cancel: cancel, calls: map[string]*runningCall{}}
+	v.turn = t
+	v.script.Follow()
 	go func() {
 		defer close(t.items)
 		defer cancel()
-		for m, err := range speak(ctx) {
-			t.items <- item{m, err}
+		for event, err := range run(ctx) {
+			t.items <- turnItem{event, err}
 		}
 	}()
-	return tea.Batch(t.next(), c.tick())
+	return tea.Batch(t.next(), t.tick())
 }
 
-// next waits for what comes, and takes all that has.
+// next waits for an event, and takes all that have come by then.
 func (t *turn) next() tea.Cmd {
 	return func() tea.Msg {
-		h := turnMsg{turn: t}
+		m := turnMsg{turn: t}
 		it, ok := <-t.items
 		for ok {
-			if h.items = append(h.items, it); len(h.items) == maxItems {
-				return h
+			if m.items = append(m.items, it); len(m.items) == maxItems {
+				return m
 			}
 			select {
 			case it, ok = <-t.items:
 			default:
-				return h
+				return m
 			}
 		}
-		h.over = true
-		return h
+		m.over = true
+		return m
 	}
 }
 
-// take shows what came.
-func (c *chat) take(h turnMsg) tea.Cmd {
-	t := h.turn
-	if t != c.turn {
-		if !h.over {
-			return t.next() // to its end, so that nobody is left writing
+// abort stops reading a turn that the kernel could not stop.
+func (v *turnView) abort(t *turn) {
+	if t != nil && t == v.turn {
+		t.cancel()
+	}
+}
+
+// take shows the events of a message.
+func (v *turnView) take(m turnMsg) tea.Cmd {
+	t := m.turn
+	if t != v.turn {
+		if !m.over {
+			return t.next() // to its end: the goroutine that reads it must not block
 		}
 		return nil
 	}
-	var cmds []tea.Cmd
-	for _, it := range h.items {
+	for _, it := range m.items {
 		if it.err != nil {
-			c.turnFailed(it.err)
-			continue
+			v.turnFailed(it.err)
+		} else {
+			v.show(it.event)
 		}
-		cmds = append(cmds, c.show(it.moment))
 	}
-	if !h.over {
-		return tea.Batch(append(cmds, t.next())...)
+	if !m.over {
+		return t.next()
 	}
-	if !t.ended && t.halting {
-		c.note("stopped")
+	if !t.ended && t.stopping {
+		v.note("stopped")
 	}
-	c.turn = nil
-	c.approvals.drop(func(*approvalItem) bool { return true })
-	return tea.Batch(append(cmds, c.remembered())...)
-}
-
-// turnFailed says why a turn could not be run to its end.
-func (c *chat) turnFailed(err error) {
-	c.turn.ended = true
-	if tool.KindOf(err) == tool.Cancelled && c.turn.halting {
-		c.note("stopped")
-		return
-	}
-	c.wrong(err)
-}
-
-// show shows one moment.
-func (c *chat) show(m protocol.TurnEvent) tea.Cmd {
-	t := c.turn
-	switch {
-	case m.Delta != nil:
-		c.delta(*m.Delta)
-	case m.Call != nil:
-		c.called(*m.Call)
-	case m.Output != nil:
-		r := t.calls[m.Output.Call]
-		if r == nil {
-			r = t.last
-		}
-		if r != nil {
-			r.AddOutput(string(m.Output.Text))
-			r.entry.Touch()
-		}
-	case m.Approval != nil:
-		return c.asked(*m.Approval)
-	case m.Result != nil:
-		return c.ended(*m.Result)
-	case m.Event != nil:
-		c.written(*m.Event)
-	case m.Notice != "":
-		c.note(m.Notice)
-	case m.End != nil:
-		c.turnEnded(*m.End)
-	}
+	v.turn = nil
+	v.post(turnOverMsg{})
 	return nil
 }
 
-// delta shows a piece of the model's answer.
-func (c *chat) delta(d llm.Delta) {
-	t := c.turn
+// turnFailed says why a turn broke off.
+func (v *turnView) turnFailed(err error) {
+	v.turn.ended = true
+	if tool.KindOf(err) == tool.Cancelled && v.turn.stopping {
+		v.note("stopped")
+		return
+	}
+	v.fail(err)
+}
+
+// show shows one event.
+func (v *turnView) show(e protocol.TurnEvent) {
+	switch {
+	case e.Delta != nil:
+		v.showDelta(*e.Delta)
+	case e.Call != nil:
+		v.startCall(*e.Call)
+	case e.Output != nil:
+		v.showOutput(*e.Output)
+	case e.Approval != nil:
+		v.asked(*e.Approval)
+	case e.Result != nil:
+		v.endCall(*e.Result)
+	case e.Event != nil:
+		v.recorded(*e.Event)
+	case e.Notice != "":
+		v.note(e.Notice)
+	case e.End != nil:
+		v.turnEnded(*e.End)
+	}
+}
+
+// showDelta shows a piece of the model's answer.
+func (v *turnView) showDelta(d llm.Delta) {
+	t := v.turn
 	switch d.Kind {
 	case llm.DeltaText:
 		t.streams, t.thought = true, nil
 		if t.answer == nil {
-			t.answer = transcript.NewAnswer(c.script, c.looks)
+			t.answer = v.newAnswer()
 		}
 		t.answer.Write(d.Text)
 	case llm.DeltaReasoning:
 		if t.thought == nil {
-			f := &transcript.Collapsible{Head: "thoughts"}
-			t.thought = &folded{f, c.script.Add(f, true)}
+			block := &transcript.Collapsible{Head: "thoughts"}
+			t.thought = &thought{block, v.script.Add(block, true)}
 		}
 		t.thought.Text += d.Text
 		t.thought.entry.Touch()
 	case llm.DeltaUsage:
 		if d.Usage != nil {
-			c.meter.context = d.Usage.Input + d.Usage.Output
+			v.meter.context = d.Usage.Input + d.Usage.Output
 		}
 	}
 }
 
-// called shows a call that is made.
-func (c *chat) called(call protocol.AgentCall) {
-	t := c.turn
-	if t.calls[call.ID] != nil {
+// asked shows that a call waits for a human, and posts it if the human here may
+// answer.
+func (v *turnView) asked(a protocol.Approval) {
+	if call := v.turn.calls[a.Call.ID]; call != nil {
+		call.Waiting = "waits for a human"
+		call.entry.Touch()
+	}
+	if !v.human {
+		v.note(a.Call.Tool.Dotted() + " waits for a human: " + a.Reason +
+			"\nIt cannot be answered here; elsewhere: callgate approvals approve " + a.ID)
 		return
 	}
-	c.meter.calls++
-	r := &running{Call: &transcript.Call{Name: call.Name, Args: call.Args, Began: c.now()}}
-	r.entry = c.script.Add(r.Call, t.last == nil || t.answer != nil || t.thought != nil)
-	t.answer, t.thought = nil, nil
-	t.calls[call.ID], t.last = r, r
+	v.post(askedMsg{a})
 }
 
-// ended shows how a call ended.
-func (c *chat) ended(end protocol.CallEnd) tea.Cmd {
-	c.called(end.Call) // in case nobody told that it was made
-	r := c.turn.calls[end.Call.ID]
-	r.Result, r.Waiting = end.Result, ""
-	if r.Result == nil {
-		r.Result = &tool.Result{Status: tool.Failure, Summary: "the kernel did not say how it ended"}
+// answered shows that a human let a call run, with the arguments that they gave it.
+func (v *turnView) answered(m approvals.Answered) {
+	if v.turn == nil {
+		return
 	}
-	r.Took = c.now().Sub(r.Began)
-	r.entry.Touch()
-	c.approvals.drop(func(q *approvalItem) bool { return q.Call.ID == end.Call.ID || q.Call.Parent == end.Call.ID })
-	if remembers(end.Call) {
-		return c.remembered()
+	if call := v.turn.calls[m.Call]; call != nil {
+		call.Waiting = ""
+		if len(m.Args) > 0 {
+			call.Args = m.Args
+		}
+		call.entry.Touch()
 	}
-	return nil
 }
 
-// written takes note of what was written down. What a turn tells beside it is
-// passed over.
-func (c *chat) written(e protocol.HistoryEvent) {
-	t := c.turn
+// recorded shows what the kernel wrote into the history, where no other event
+// of the turn shows it.
+func (v *turnView) recorded(e protocol.HistoryEvent) {
+	t := v.turn
 	switch e.Type {
 	case protocol.EventAssistant:
-		if words := e.Message.Text(); !t.streams && words != "" {
-			a := transcript.NewAnswer(c.script, c.looks)
-			a.Write(words)
-			t.answer = a
+		if text := e.Message.Text(); !t.streams && text != "" {
+			t.answer = v.newAnswer()
+			t.answer.Write(text)
 		}
 		if e.Usage != nil {
-			c.meter.count(*e.Usage)
+			v.meter.count(*e.Usage)
 		}
 		t.streams = false
 		if t.answer != nil && len(e.Message.Calls()) == 0 {
 			t.answer = nil
-			t.last = nil // what is called next stands apart
+			t.last = nil // an empty line sets the next call apart
 		}
 	case protocol.EventNote:
-		c.note(e.Message.Text())
+		v.note(e.Message.Text())
 	case protocol.EventCompacted:
-		c.note("what was said before now stands in a summary")
+		v.note(compactedNote)
 	}
 }
 
-// turnEnded says how a turn ended, when that is worth saying.
-func (c *chat) turnEnded(end protocol.TurnEnd) {
-	c.turn.ended = true
-	c.meter.set(end.Info)
-	c.conv.About.Info = end.Info
+// turnEnded says how a turn ended, unless it simply ended.
+func (v *turnView) turnEnded(end protocol.TurnEnd) {
+	v.turn.ended = true
+	v.meter.set(end.Info)
+	v.post(turnEndedMsg{end.Info})
 	switch end.Reason {
 	case protocol.EndDone:
 	case protocol.EndCancelled:
-		c.note("stopped")
+		v.note("stopped")
 	default:
-		c.bad("the turn ended early (" + string(end.Reason) + "): " + end.Error)
-	}
-}
-
-// updateDurations shows how long the calls under way have taken.
-func (c *chat) updateDurations() {
-	for _, r := range c.turn.calls {
-		if r.Result == nil {
-			r.Took = c.now().Sub(r.Began)
-			r.entry.Touch()
-		}
+		v.bad("the turn ended early (" + string(end.Reason) + "): " + end.Error)
 	}
 }

@@ -1,10 +1,19 @@
-package tui
+// Package approvals shows the calls that wait for a human, and takes the
+// human's answers.
+//
+// # Law
+//
+//   - No key and no paste approves a call: an answer is a word and enter.
+//   - The arguments on the screen are those that "approve" approves. A draft in
+//     the editor is shown in the editor only.
+package approvals
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"slices"
-	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -12,70 +21,79 @@ import (
 	"callgate/internal/tui/diff"
 	"callgate/internal/tui/input"
 	"callgate/internal/tui/termtext"
+	"callgate/internal/tui/transcript"
 	"callgate/tool"
 )
 
-// approvalPane is the questions that wait for the human here, the oldest first.
-type approvalPane struct {
-	open  []*approvalItem
-	focus bool // the keyboard is theirs
+// Options are what a pane needs of its screen. All but ReadFile are required.
+type Options struct {
+	Answer func(ctx context.Context, id string, a protocol.Answer) (protocol.Approval, error)
+	By     string           // the human's name, for the journal
+	Now    func() time.Time // for deadlines
+	// ReadFile reads the file that a call would change, for a preview. Nil: the
+	// preview shows the new content only.
+	ReadFile func(path string) ([]byte, error)
+	// Post sends a message to the rest of the screen: [Interrupt], [LeftWaiting],
+	// [Answered] or a transcript.Note.
+	Post func(tea.Msg)
 }
 
-// approvalItem is a call that waits, and how far its answer has come.
-type approvalItem struct {
+// Interrupt asks to stop the turn.
+type Interrupt struct{}
+
+// LeftWaiting says that the human left the calls waiting.
+type LeftWaiting struct{}
+
+// Answered says that the kernel accepted an answer to a call.
+type Answered struct {
+	Call string
+	Args json.RawMessage // as the human edited them; nil: unchanged
+}
+
+// Pane lists the calls that wait, the oldest first. The human answers the first.
+type Pane struct {
+	Options
+	ctx     context.Context
+	items   []*item
+	focused bool // the keyboard is the pane's
+}
+
+// item is a call that waits, and the state of its answer.
+type item struct {
 	protocol.Approval
-	preview []diff.Line   // what the call would change in a file
+	preview []diff.Line   // the change that the call would make in a file
 	word    string        // being typed
-	editor  *input.Editor // the arguments are being edited
+	editor  *input.Editor // not nil while the arguments are edited
 	draft   string        // the arguments as last edited
-	why     *input.Field  // the call is being refused
-	wrong   string        // what was wrong with the last answer
+	why     *input.Field  // not nil while a refusal is explained
+	wrong   string        // why the last answer was not accepted
 	sending bool
 	scroll  int
 }
 
-func (d *approvalPane) first() *approvalItem {
-	if len(d.open) == 0 {
+// New makes an empty pane. ctx ends the requests that the pane makes.
+func New(ctx context.Context, o Options) *Pane { return &Pane{Options: o, ctx: ctx} }
+
+func (p *Pane) first() *item {
+	if len(p.items) == 0 {
 		return nil
 	}
-	return d.open[0]
+	return p.items[0]
 }
 
-// editing reports whether the keyboard is in a field of the first question.
-func (d *approvalPane) editing() bool {
-	q := d.first()
-	return q != nil && d.focus && (q.editor != nil || q.why != nil)
+// Add puts a call before the human. The first one gets the keyboard if mayFocus
+// says that the human is not writing something else.
+func (p *Pane) Add(a protocol.Approval, mayFocus bool) tea.Cmd {
+	it := &item{Approval: a, draft: indented(a.Call.Args)}
+	p.items = append(p.items, it)
+	if len(p.items) == 1 {
+		p.focused = mayFocus
+	}
+	return p.loadPreview(it)
 }
 
-// drop takes away questions that nobody has to answer any more.
-func (d *approvalPane) drop(gone func(*approvalItem) bool) {
-	d.open = slices.DeleteFunc(d.open, gone)
-	if len(d.open) == 0 {
-		d.focus = false
-	}
-}
-
-// asked puts a question before the human. Somebody who is writing goes on
-// writing.
-func (c *chat) asked(r protocol.Approval) tea.Cmd {
-	if run := c.turn.calls[r.Call.ID]; run != nil {
-		run.Waiting = "waits for a human"
-		run.entry.Touch()
-	}
-	if !c.conv.About.Human {
-		c.note(r.Call.Tool.Dotted() + " waits for a human: " + r.Reason + "\nIt cannot be answered here; elsewhere: callgate approvals approve " + r.ID)
-		return nil
-	}
-	q := &approvalItem{Approval: r, draft: arguments(r.Call.Args)}
-	c.approvals.open = append(c.approvals.open, q)
-	if len(c.approvals.open) == 1 {
-		c.approvals.focus = c.field.Text() == "" && c.picker == nil
-	}
-	return c.loadPreview(q)
-}
-
-// arguments lays arguments out for an editor.
-func arguments(args json.RawMessage) string {
+// indented lays arguments out for an editor.
+func indented(args json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, args, "", "  ") != nil {
 		return termtext.JSON(string(args))
@@ -83,165 +101,114 @@ func arguments(args json.RawMessage) string {
 	return termtext.JSON(b.String())
 }
 
-// handleApprovalKey is a key of whoever answers.
-func (c *chat) handleApprovalKey(k tea.KeyPressMsg) tea.Cmd {
-	q := c.approvals.first()
-	switch {
-	case q.sending:
-		return nil
-	case q.editor != nil:
-		return c.edit(q, k)
-	case q.why != nil:
-		return c.refuse(q, k)
+// Next names the tool of the call that is to be answered first.
+func (p *Pane) Next() (toolName string, ok bool) {
+	it := p.first()
+	if it == nil {
+		return "", false
 	}
-	switch name := k.String(); name {
-	case "enter":
-		word := q.word
-		q.word = ""
-		return c.decide(q, word)
-	case "backspace":
-		if q.word != "" {
-			q.word = q.word[:len(q.word)-1]
-		}
-	case "esc":
-		if q.word == "" && c.turn != nil {
-			return c.interrupt()
-		}
-		q.word = ""
-	case "up":
-		q.scroll--
-	case "down":
-		q.scroll++
-	case "pgup":
-		q.scroll -= 8
-	case "pgdown":
-		q.scroll += 8
-	default:
-		if len(k.Text) == 1 && k.Text > " " && len(q.word) < 20 {
-			q.word += k.Text
-		}
+	return it.Call.Tool.Dotted(), true
+}
+
+// Has reports whether a call waits here.
+func (p *Pane) Has(call string) bool {
+	return slices.ContainsFunc(p.items, func(it *item) bool { return it.Call.ID == call })
+}
+
+// Focused reports whether the pane has the keyboard.
+func (p *Pane) Focused() bool { return p.focused && p.first() != nil }
+
+// Blur gives the keyboard back.
+func (p *Pane) Blur() { p.focused = false }
+
+// ToggleFocus takes the keyboard or gives it back. It reports false, and changes
+// nothing, when no call waits or the human is writing in a field of the pane.
+func (p *Pane) ToggleFocus() bool {
+	it := p.first()
+	if it == nil || p.focused && (it.editor != nil || it.why != nil) {
+		return false
+	}
+	p.focused = !p.focused
+	return true
+}
+
+// CallEnded removes a call that has ended, and the calls that it made.
+func (p *Pane) CallEnded(call string) {
+	p.remove(func(it *item) bool { return it.Call.ID == call || it.Call.Parent == call })
+}
+
+// Expire removes the calls whose deadline has passed.
+func (p *Pane) Expire() {
+	now := p.Now()
+	p.remove(func(it *item) bool { return !it.Deadline.IsZero() && now.After(it.Deadline) && !it.sending })
+}
+
+// Clear removes all calls.
+func (p *Pane) Clear() { p.items, p.focused = nil, false }
+
+func (p *Pane) remove(gone func(*item) bool) {
+	p.items = slices.DeleteFunc(p.items, gone)
+	if len(p.items) == 0 {
+		p.focused = false
+	}
+}
+
+// Scroll moves the text of the first call.
+func (p *Pane) Scroll(lines int) {
+	if it := p.first(); it != nil {
+		it.scroll += lines
+	}
+}
+
+// Update handles a key or a paste while the pane has the keyboard, and the
+// messages of the pane's own commands at any time.
+func (p *Pane) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case previewMsg:
+		msg.item.preview = msg.lines
+	case answeredMsg:
+		p.answered(msg)
+	case tea.KeyPressMsg:
+		return p.key(msg)
+	case tea.PasteMsg:
+		return p.paste(msg)
 	}
 	return nil
 }
 
-// choice is what a word means, or "".
-func choice(word string) string {
-	switch strings.ToLower(strings.TrimSpace(word)) {
-	case "a", "approve", "y", "yes":
-		return "approve"
-	case "s", "session":
-		return "session"
-	case "d", "deny", "n", "no":
-		return "deny"
-	case "e", "edit":
-		return "edit"
-	case "q", "quit":
-		return "leave"
-	}
-	return ""
-}
-
-// decide does what a word says.
-func (c *chat) decide(q *approvalItem, word string) tea.Cmd {
-	q.wrong = ""
-	switch choice(word) {
-	case "approve":
-		return c.answer(q, protocol.Answer{Approve: true})
-	case "session":
-		return c.answer(q, protocol.Answer{Approve: true, Always: true})
-	case "deny":
-		q.why = input.NewField("why, for whoever asked (may be empty)")
-	case "edit":
-		q.editor = input.NewEditor(q.draft)
-	case "leave":
-		c.approvals.focus = false
-		c.screen.hint = "left waiting; tab goes back to it, and callgate approvals answers it elsewhere"
-	default:
-		if word != "" {
-			q.wrong = "that is no answer: a, d, e, s or q"
-		}
-	}
-	return nil
-}
-
-func (c *chat) edit(q *approvalItem, k tea.KeyPressMsg) tea.Cmd {
-	switch k.String() {
-	case "esc":
-		q.draft, q.editor, q.wrong = q.editor.Text(), nil, ""
-		return nil
-	case "ctrl+s":
-		text := q.editor.Text()
-		q.draft = text
-		if strings.TrimSpace(text) == strings.TrimSpace(arguments(q.Call.Args)) {
-			q.editor, q.wrong = nil, "nothing was changed"
-			return nil
-		}
-		var fields map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(text), &fields); err != nil || fields == nil {
-			q.wrong = "what you wrote is not one JSON object"
-			if err != nil {
-				q.wrong += ": " + err.Error()
-			}
-			return nil
-		}
-		return c.answer(q, protocol.Answer{Approve: true, Args: json.RawMessage(strings.TrimSpace(text))})
-	}
-	return q.editor.Update(k)
-}
-
-func (c *chat) refuse(q *approvalItem, k tea.KeyPressMsg) tea.Cmd {
-	switch k.String() {
-	case "esc":
-		q.why = nil
-		return nil
-	case "enter":
-		return c.answer(q, protocol.Answer{Feedback: strings.TrimSpace(q.why.Text())})
-	}
-	return q.why.Update(k)
-}
-
-// answeredMsg is what the kernel said to an answer.
+// answeredMsg is the kernel's reply to an answer.
 type answeredMsg struct {
-	question *approvalItem
-	answer   protocol.Answer
-	err      error
+	item   *item
+	answer protocol.Answer
+	err    error
 }
 
-func (c *chat) answer(q *approvalItem, a protocol.Answer) tea.Cmd {
-	a.By = c.By
-	q.sending, q.wrong = true, ""
+func (p *Pane) send(it *item, a protocol.Answer) tea.Cmd {
+	a.By = p.By
+	it.sending, it.wrong = true, ""
 	return func() tea.Msg {
-		_, err := c.Kernel.Answer(c.ctx, q.ID, a)
-		return answeredMsg{q, a, err}
+		_, err := p.Answer(p.ctx, it.ID, a)
+		return answeredMsg{it, a, err}
 	}
 }
 
-// settled goes on after an answer. One that the kernel could not use is
-// explained, and asked for again.
-func (c *chat) settled(m answeredMsg) {
-	q := m.question
-	q.sending = false
+// answered removes a call that was answered. If the kernel could not use the
+// answer, the pane says why and the call stays.
+func (p *Pane) answered(m answeredMsg) {
+	it := m.item
+	it.sending = false
 	switch tool.KindOf(m.err) {
 	case "":
-		if c.turn == nil {
-			break
-		}
-		if run := c.turn.calls[q.Call.ID]; run != nil {
-			run.Waiting = ""
-			if len(m.answer.Args) > 0 {
-				run.Args = m.answer.Args
-			}
-			run.entry.Touch()
-		}
+		p.Post(Answered{it.Call.ID, m.answer.Args})
 	case tool.Invalid, tool.Failed, tool.Denied:
-		if slices.Contains(c.approvals.open, q) {
-			q.why, q.wrong = nil, m.err.Error()
+		if slices.Contains(p.items, it) {
+			it.why, it.wrong = nil, m.err.Error()
 			return
 		}
 	case tool.Conflict:
-		c.note("answered elsewhere: " + m.err.Error())
+		p.Post(transcript.Note{Text: "answered elsewhere: " + m.err.Error()})
 	default:
-		c.wrong(m.err)
+		p.Post(transcript.Note{Text: m.err.Error(), Bad: true})
 	}
-	c.approvals.drop(func(o *approvalItem) bool { return o == q })
+	p.remove(func(other *item) bool { return other == it })
 }
