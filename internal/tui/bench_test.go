@@ -3,6 +3,8 @@ package tui
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,20 +15,24 @@ import (
 	"callgate/llm"
 )
 
-// long is a chat in which ten thousand lines were written, on a large screen.
-func long(b *testing.B) *chat {
+// answer is an answer of the model; N stands for its number.
+const answer = "## Part N\n\nSome **bold** words about `it`, and [more](https://example.com/N).\n\n- one\n- two\n\n" +
+	"```go\nfunc fN() int { return N }\n```\n"
+
+// longChat is a chat of ten thousand lines, on a large screen.
+func longChat(b *testing.B) *chat {
 	b.Helper()
-	k := &scripted{}
+	k := &scriptedKernel{}
 	k.about.ID = "t1"
 	c := newChat(context.Background(), Options{Kernel: k, Open: k.open}, OpenConversation{About: k.about, Conversation: k})
 	c.update(tea.WindowSizeMsg{Width: 160, Height: 50})
 	for i := range 1_000 {
-		c.script.Add(transcript.UserText(fmt.Sprintf("what of %d?", i)), true)
-		transcript.NewAnswer(c.script).Write(fmt.Sprintf("## Part %d\n\nSome **bold** words about `it`, and [more](https://example.com/%d).\n\n- one\n- two\n\n```go\nfunc f%d() int { return %d }\n```\n", i, i, i, i))
+		c.view.script.Add(transcript.UserText(fmt.Sprintf("what of %d?", i)), true)
+		c.view.newAnswer().Write(strings.ReplaceAll(answer, "N", strconv.Itoa(i)))
 	}
 	c.View()
 	lines := 0
-	for c.script.Home(); !c.script.Following(); c.script.Scroll(1) {
+	for c.view.script.Home(); !c.view.script.Following(); c.view.script.Scroll(1) {
 		lines++
 	}
 	if lines < 10_000 {
@@ -35,39 +41,39 @@ func long(b *testing.B) *chat {
 	return c
 }
 
-// Each frame of these must be done in 16 ms, whatever the machine.
+// A frame of these must take less than 16 ms.
 func BenchmarkScroll(b *testing.B) {
-	c := long(b)
+	c := longChat(b)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		step := -40
 		if i/200%2 == 1 {
 			step = 40
 		}
-		c.script.Scroll(step)
+		c.view.script.Scroll(step)
 		c.View()
 	}
 }
 
 func BenchmarkStream(b *testing.B) {
-	c := long(b)
-	c.script.Follow()
-	c.turn = &turn{calls: map[string]*running{}}
+	c := longChat(b)
+	c.view.script.Follow()
+	c.view.turn = &turn{calls: map[string]*runningCall{}}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		word := "word "
 		if i%120 == 119 {
 			word = "\n\n"
 		}
-		c.show(protocol.TurnEvent{Delta: &llm.Delta{Kind: llm.DeltaText, Text: word}})
+		c.view.show(protocol.TurnEvent{Delta: &llm.Delta{Kind: llm.DeltaText, Text: word}})
 		c.View()
 	}
 }
 
-// A change of the width makes every line stale; only those on the screen are
-// laid out again.
+// A new width makes every line stale; only those on the screen are laid out
+// again.
 func BenchmarkResize(b *testing.B) {
-	c := long(b)
+	c := longChat(b)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		c.update(tea.WindowSizeMsg{Width: 120 + i%40, Height: 50})
@@ -75,17 +81,17 @@ func BenchmarkResize(b *testing.B) {
 	}
 }
 
-// A long transcript may not cost more than a frame. This is no measure of speed,
-// which BenchmarkScroll is: it fails only when all of it is laid out.
-func TestOnlyWhatIsSeenIsLaidOut(t *testing.T) {
+// A frame lays out the blocks that are on the screen, not the whole transcript.
+func TestFrameLaysOutVisibleBlocksOnly(t *testing.T) {
+	t.Parallel()
 	laid := 0
 	c := newChat(t.Context(), Options{Now: time.Now}, OpenConversation{})
 	c.update(tea.WindowSizeMsg{Width: 80, Height: 24})
 	for range 10_000 {
-		c.script.Add(counted{&laid}, false)
+		c.view.script.Add(counted{&laid}, false)
 	}
 	c.View()
-	c.script.Scroll(-100)
+	c.view.script.Scroll(-100)
 	c.View()
 	c.update(tea.WindowSizeMsg{Width: 70, Height: 24})
 	c.View()

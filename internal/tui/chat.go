@@ -3,231 +3,275 @@ package tui
 import (
 	"context"
 	"iter"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"callgate/internal/protocol"
-	"callgate/internal/tui/input"
+	"callgate/internal/tui/approvals"
 	"callgate/internal/tui/transcript"
-	"callgate/tool"
 )
 
-// chat is the whole screen and what stands behind it.
+// chat is the model of the whole screen. It owns the parts, gives each message
+// to the part that it is for, and lays their rows out.
+//
+// A part knows no other part. It posts a message, and the chat delivers it before
+// Update returns, so that no frame shows half of a change.
 type chat struct {
-	Options
-	ctx       context.Context
-	conv      OpenConversation
-	script    *transcript.Transcript
-	field     *input.Field
-	turn      *turn // nil: nothing is under way
-	approvals approvalPane
-	picker    *picker // nil: nothing is being chosen
-	meter     usageMeter
-	memory    []string // goal and tasks, as lines
+	opt    Options
+	ctx    context.Context
+	conv   OpenConversation
+	posted []tea.Msg // by parts, not yet delivered
+
+	view      *turnView
+	approvals *approvals.Pane
+	composer  *composer
+	picker    *picker // nil: closed
+	status    *statusBar
+	side      sidebar
 	screen    screen
 }
 
-// screen is how things are shown.
+// screen is the state of the terminal.
 type screen struct {
 	width, height int
-	mouse         bool
-	leaving       bool   // ctrl+c was pressed where nothing was under way
-	hint          string // for the next moment
-	frame         int    // of the mark that turns
-	asking        bool   // the kernel is being asked for its locks
+	mouse         bool // the chat has the mouse, not the terminal
+	leaving       bool // ctrl+c was the last key, and there was nothing to stop
 }
 
-func newChat(ctx context.Context, o Options, talk OpenConversation) *chat {
+func newChat(ctx context.Context, o Options, conv OpenConversation) *chat {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	c := &chat{
-		Options: o, ctx: ctx, script: &transcript.Transcript{},
-		field: input.NewField("say what to do, or /help"),
+	c := &chat{opt: o, ctx: ctx, status: &statusBar{}, screen: screen{mouse: true}}
+	c.view = &turnView{
+		script: &transcript.Transcript{}, meter: &c.status.meter, now: o.Now, post: c.post,
 	}
-	c.screen.mouse = true
-	c.setConversation(talk)
+	c.composer = newComposer(c.post)
+	po := approvals.Options{By: o.By, Now: o.Now, ReadFile: o.ReadFile, Post: c.post}
+	if o.Kernel != nil {
+		po.Answer = o.Kernel.Answer
+	}
+	c.approvals = approvals.New(ctx, po)
+	c.setConversation(conv)
 	return c
 }
 
-func (c *chat) now() time.Time { return c.Options.Now() }
+// post takes a message of a part, to be delivered before Update returns.
+func (c *chat) post(m tea.Msg) { c.posted = append(c.posted, m) }
 
-// setConversation makes a conversation the one that is seen.
-func (c *chat) setConversation(talk OpenConversation) {
-	c.conv, c.approvals, c.memory = talk, approvalPane{}, nil
-	c.meter = usageMeter{window: talk.About.Window}
-	c.meter.set(talk.About.Info)
-	c.script.Clear()
-	for _, w := range talk.About.Warnings {
-		c.note(w)
+// setConversation shows another conversation.
+func (c *chat) setConversation(conv OpenConversation) {
+	about := conv.About
+	c.conv = conv
+	c.approvals.Clear()
+	c.side.set("")
+	c.status.meter = usageMeter{window: about.Window}
+	c.status.meter.set(about.Info)
+	c.composer.palette = newPalette(about.Skills)
+	c.view.reset(about.Human)
+	for _, w := range about.Warnings {
+		c.view.note(w)
 	}
-	if talk.About.PendingConsent != "" {
-		c.note("the app would do this by itself, and nobody has accepted it yet: " + talk.About.PendingConsent + "\ncallgate app trust lets it")
+	if about.PendingConsent != "" {
+		c.view.note("the app would do this by itself, and nobody has accepted it yet: " + about.PendingConsent +
+			"\ncallgate app trust lets it")
 	}
 }
 
-// note says something between.
-func (c *chat) note(text string) { c.script.Add(transcript.Note{Text: text}, true) }
+// Init loads what happened in the conversation before.
+func (c *chat) Init() tea.Cmd { return c.load() }
 
-// bad says what went wrong.
-func (c *chat) bad(text string) { c.script.Add(transcript.Note{Text: text, Bad: true}, true) }
-
-func (c *chat) wrong(err error) { c.bad(err.Error()) }
-
-// Init asks for what happened before, if anything did.
-func (c *chat) Init() tea.Cmd { return c.arrive() }
-
-// arrive takes up the conversation that was entered.
-func (c *chat) arrive() tea.Cmd {
+// load asks for the history of the conversation, or only for its memory if
+// nothing was said yet.
+func (c *chat) load() tea.Cmd {
 	if c.conv.About.Info.Turns == 0 {
-		return c.remembered()
+		return loadMemory(c.ctx, c.conv)
 	}
 	id := c.conv.About.ID
 	return func() tea.Msg {
-		h, err := c.Kernel.History(c.ctx, id)
-		return recalled{id, h, err}
+		h, err := c.opt.Kernel.History(c.ctx, id)
+		return historyMsg{id, h, err}
 	}
 }
 
-// recalled is what happened in a conversation before.
-type recalled struct {
+// historyMsg brings what happened in a conversation before.
+type historyMsg struct {
 	id      string
 	history protocol.History
 	err     error
 }
 
-func (c *chat) recall(r recalled) tea.Cmd {
-	if r.id != c.conv.About.ID || c.turn != nil {
+// showHistory shows an earlier conversation, and resumes a turn that was broken off.
+func (c *chat) showHistory(m historyMsg) tea.Cmd {
+	if m.id != c.conv.About.ID || c.view.busy() {
 		return nil
 	}
-	if r.err != nil {
-		c.wrong(r.err)
+	if m.err != nil {
+		c.view.fail(m.err)
 	}
-	c.showHistory(r.history.Log)
+	for _, text := range c.view.showHistory(m.history.Log) {
+		c.composer.field.Remember(text)
+	}
 	if info := c.conv.About.Info; info.Turns > 0 && info.Last == "" {
-		c.note("the last turn was broken off: it goes on")
-		return c.begin(c.conv.Resume)
+		c.view.note("the last turn was broken off: it goes on")
+		return c.view.begin(c.ctx, c.conv.Resume)
 	}
-	return c.remembered()
+	return loadMemory(c.ctx, c.conv)
 }
 
-// showHistory shows what happened before.
-func (c *chat) showHistory(log []protocol.HistoryEvent) {
-	calls := map[string]*running{}
-	var last *running
-	for _, e := range log {
-		switch e.Type {
-		case protocol.EventUser:
-			c.script.Add(transcript.UserText(e.Message.Text()), true)
-			c.field.Remember(strings.TrimSpace(e.Message.Text()))
-			last = nil
-		case protocol.EventAssistant:
-			if words := e.Message.Text(); strings.TrimSpace(words) != "" {
-				transcript.NewAnswer(c.script).Write(words)
-				last = nil
-			}
-			if e.Usage != nil {
-				c.meter.context = e.Usage.Input + e.Usage.Output
-			}
-		case protocol.EventCallMade:
-			r := &running{Call: &transcript.Call{Name: e.Call.Name, Args: e.Call.Args, Began: e.At}}
-			r.entry = c.script.Add(r.Call, last == nil)
-			r.Result = &tool.Result{Status: tool.Failure, Summary: "the turn was broken off before this call ended"}
-			calls[e.Call.Model], last = r, r
-		case protocol.EventCallEnded:
-			if r := calls[e.Call.Model]; r != nil {
-				r.Result = &tool.Result{Status: e.Result.Status, Summary: e.Result.Summary, Content: e.Result.Content}
-				r.Took = e.At.Sub(r.Began)
-			}
-		case protocol.EventNote:
-			c.note(e.Message.Text())
-		case protocol.EventCompacted:
-			c.note("what was said before now stands in a summary")
-		case protocol.EventTurnEnded:
-			if e.End.Reason != protocol.EndDone {
-				c.note(strings.TrimSpace("the turn ended early: " + string(e.End.Reason) + " " + e.End.Error))
-			}
-		}
-	}
-}
-
-// Update takes a message.
+// Update handles a message, and then those that the parts posted meanwhile.
 func (c *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) { return c, c.update(msg) }
 
 func (c *chat) update(msg tea.Msg) tea.Cmd {
+	cmds := []tea.Cmd{c.route(msg)}
+	for len(c.posted) > 0 {
+		next := c.posted[0]
+		c.posted = c.posted[1:]
+		cmds = append(cmds, c.deliver(next))
+	}
+	return tea.Batch(cmds...)
+}
+
+// route handles what the terminal and the commands bring.
+func (c *chat) route(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		c.screen.width, c.screen.height = msg.Width, msg.Height
 	case tea.KeyPressMsg:
 		return c.key(msg)
 	case tea.PasteMsg:
-		return c.pasted(msg)
+		return c.paste(msg)
 	case tea.MouseWheelMsg:
 		c.wheel(msg)
 	case tea.MouseClickMsg:
-		if e := c.script.At(msg.Y - c.headRows()); e != nil && msg.Button == tea.MouseLeft {
-			e.Toggle()
+		if msg.Button == tea.MouseLeft {
+			c.view.toggle(msg.Y - c.headRows())
 		}
 	case turnMsg:
-		return c.take(msg)
+		return c.view.take(msg)
 	case tickMsg:
-		return c.ticked(msg)
+		return c.tick(msg)
 	case locksMsg:
-		c.waiting(msg)
+		c.view.showLocks(msg, c.approvals.Has)
 	case cancelledMsg:
-		if msg.err != nil && c.turn == msg.turn && c.turn != nil {
-			c.turn.cancel()
+		if msg.err != nil {
+			c.view.abort(msg.turn)
 		}
-	case previewMsg:
-		msg.question.preview = msg.lines
-	case answeredMsg:
-		c.settled(msg)
-	case recalled:
-		return c.recall(msg)
+	case historyMsg:
+		return c.showHistory(msg)
 	case memoryMsg:
-		c.refresh(msg)
+		if msg.conversation == c.conv.About.ID {
+			c.side.set(msg.memory)
+		}
 	case promptMsg:
-		c.showPrompt(msg)
+		showPrompt(c, msg)
 	case compactedMsg:
-		c.compacted(msg)
+		showCompaction(c, msg)
 	case conversationsMsg:
-		c.choose(msg)
+		c.pick(msg)
 	case openedMsg:
 		return c.switchTo(msg)
+	default:
+		return c.approvals.Update(msg)
 	}
 	return nil
 }
 
-// say has the agent answer.
-func (c *chat) say(words string) tea.Cmd {
-	if c.turn != nil {
-		c.screen.hint = "a turn is under way: esc stops it"
-		c.field.Set(words)
-		return nil
+// deliver handles what a part posted.
+func (c *chat) deliver(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case submitMsg:
+		return c.submit(msg.text)
+	case askedMsg:
+		return c.approvals.Add(msg.approval, c.composer.empty() && c.picker == nil)
+	case callEndedMsg:
+		c.approvals.CallEnded(msg.call.ID)
+		if usesMemory(msg.call) {
+			return loadMemory(c.ctx, c.conv)
+		}
+	case turnEndedMsg:
+		c.conv.About.Info = msg.info
+	case turnOverMsg:
+		c.approvals.Clear()
+		return loadMemory(c.ctx, c.conv)
+	case pickedMsg:
+		c.picker = nil
+		if msg.id != "" {
+			return c.open(msg.id)
+		}
+	case approvals.Answered:
+		c.view.answered(msg)
+	case approvals.Interrupt:
+		return c.interrupt()
+	case approvals.LeftWaiting:
+		c.status.hint = "left waiting; tab goes back to it, and callgate approvals answers it elsewhere"
+	case transcript.Note:
+		c.view.script.Add(msg, true)
 	}
-	c.script.Add(transcript.UserText(words), true)
-	talk := c.conv
-	return c.begin(func(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] { return talk.Send(ctx, words) })
+	return nil
 }
 
-// cancelledMsg says that a turn was told to stop.
+// submit runs a command, or sends a text to the agent.
+func (c *chat) submit(text string) tea.Cmd {
+	run, ok := c.composer.palette.command(text)
+	switch {
+	case !ok:
+		return c.say(text)
+	case run == nil:
+		c.view.bad("there is no command /" + commandWord(text) + "; /help shows them")
+		return nil
+	}
+	return run(c)
+}
+
+// busyHint is shown when something cannot be done during a turn.
+const busyHint = "a turn is under way: esc stops it"
+
+// say sends a text to the agent and shows the turn.
+func (c *chat) say(text string) tea.Cmd {
+	if c.view.busy() {
+		c.status.hint = busyHint
+		c.composer.field.Set(text)
+		return nil
+	}
+	c.view.script.Add(transcript.UserText(text), true)
+	conv := c.conv
+	return c.view.begin(c.ctx, func(ctx context.Context) iter.Seq2[protocol.TurnEvent, error] {
+		return conv.Send(ctx, text)
+	})
+}
+
+// cancelledMsg says that the kernel was asked to stop a turn.
 type cancelledMsg struct {
 	turn *turn
 	err  error
 }
 
-// interrupt stops what is under way; the second time, it leaves.
+// interrupt stops the turn under way; the second time, it ends the chat.
 func (c *chat) interrupt() tea.Cmd {
-	t := c.turn
-	if t.halting {
+	t := c.view.turn
+	switch {
+	case t == nil:
+		return nil
+	case t.stopping:
 		return tea.Quit
 	}
-	t.halting = true
+	t.stopping = true
 	id := c.conv.About.ID
 	return func() tea.Msg {
-		_, err := c.Kernel.CancelTurn(c.ctx, id)
+		_, err := c.opt.Kernel.CancelTurn(c.ctx, id)
 		return cancelledMsg{t, err}
 	}
+}
+
+// tick updates what changes with time while a turn runs.
+func (c *chat) tick(m tickMsg) tea.Cmd {
+	if m.turn != c.view.turn {
+		return nil
+	}
+	c.status.frame++
+	c.view.updateDurations()
+	c.approvals.Expire()
+	return tea.Batch(m.turn.tick(), c.view.askLocks(c.ctx, c.opt.Kernel.Locks))
 }

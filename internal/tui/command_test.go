@@ -13,6 +13,7 @@ import (
 )
 
 func TestCommands(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		typed string
@@ -30,14 +31,15 @@ func TestCommands(t *testing.T) {
 		{"suggested", "/s", []string{"/sessions", "/skills"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onStage(t, func(k *scripted, _ *Options) {
+			runChat(t, func(k *scriptedKernel, _ *Options) {
 				k.about.Skills = []protocol.Skill{{Command: "tone", Description: "how we write"}}
-				k.prompt = protocol.Prompt{Sections: []protocol.PromptSection{{Name: "identity", Tokens: 7}}, Text: "You are", Tokens: 9}
-			}, func(s *stage) {
-				s.types(c.typed)
-				s.sees(c.want...)
-				if s.kernel.said != nil {
-					t.Errorf("the model was told %q", s.kernel.said)
+				k.prompt = protocol.Prompt{Text: "You are", Tokens: 9}
+				k.prompt.Sections = []protocol.PromptSection{{Name: "identity", Tokens: 7}}
+			}, func(h *harness) {
+				h.typeText(c.typed)
+				h.wantShown(c.want...)
+				if h.kernel.said != nil {
+					t.Errorf("the model was told %q", h.kernel.said)
 				}
 			})
 		})
@@ -45,107 +47,120 @@ func TestCommands(t *testing.T) {
 }
 
 func TestSkills(t *testing.T) {
-	onStage(t, func(k *scripted, _ *Options) { k.about.Skills = []protocol.Skill{{Command: "tone"}} }, func(s *stage) {
-		s.types("/to")
-		s.press("tab", "enter")
-		s.tell(end(protocol.EndDone))
-		s.types("/tone of this page\n")
-		if d := cmp.Diff([]string{"use the skill tone", "use the skill tone: of this page"}, s.kernel.said); d != "" {
-			t.Error(d)
-		}
-	})
+	t.Parallel()
+	runChat(t, func(k *scriptedKernel, _ *Options) { k.about.Skills = []protocol.Skill{{Command: "tone"}} },
+		func(h *harness) {
+			h.typeText("/to")
+			h.press("tab", "enter")
+			h.emit(endEvent(protocol.EndDone))
+			h.typeText("/tone of this page\n")
+			if d := cmp.Diff([]string{"use the skill tone", "use the skill tone: of this page"}, h.kernel.said); d != "" {
+				t.Error(d)
+			}
+		})
 }
 
 func TestClearAndQuit(t *testing.T) {
-	onStage(t, nil, func(s *stage) {
-		s.types("hello\n")
-		s.tell(text("hi"), end(protocol.EndDone))
-		s.types("/clear\n")
-		s.seesNot("hello", "hi")
-		s.types("/quit\n")
-		if !s.left {
+	t.Parallel()
+	runChat(t, nil, func(h *harness) {
+		h.typeText("hello\n")
+		h.emit(textEvent("hi"), endEvent(protocol.EndDone))
+		h.typeText("/clear\n")
+		h.wantHidden("hello", "hi")
+		h.typeText("/quit\n")
+		if !h.quit {
 			t.Error("it does not leave")
 		}
 	})
 }
 
-// earlier is a conversation with all that can have happened in one.
-func earlier(last protocol.EndReason) protocol.History {
+// earlierConversation is a history with an event of each type.
+func earlierConversation(last protocol.EndReason) protocol.History {
 	words := func(role llm.Role, text string) *llm.Message { m := llm.TextMessage(role, text); return &m }
-	call := made("t2-1-1", "filesystem__list", "{}")
-	lost := made("t2-1-2", "shell__bash", `{"command":"make"}`)
-	h := protocol.History{ConversationInfo: protocol.ConversationInfo{ID: "t2", Title: "an old one", Turns: 1, Last: last, ToolCalls: 2, Updated: time.Now()}, Log: []protocol.HistoryEvent{
+	call := agentCall("t2-1-1", "filesystem__list", "{}")
+	lost := agentCall("t2-1-2", "shell__bash", `{"command":"make"}`)
+	h := protocol.History{ConversationInfo: protocol.ConversationInfo{ID: "t2", Title: "an old one", Turns: 1, Last: last,
+		ToolCalls: 2, Updated: time.Now()}, Log: []protocol.HistoryEvent{
 		{Seq: 1, Type: protocol.EventUser, Message: words(llm.User, "what is here?")},
 		{Seq: 2, Type: protocol.EventAssistant, Message: words(llm.Assistant, "I **look**."), Usage: &llm.Usage{Input: 500}},
 		{Seq: 3, Type: protocol.EventCallMade, Call: &call},
 		{Seq: 4, Type: protocol.EventCallMade, Call: &lost},
-		{Seq: 5, Type: protocol.EventCallEnded, Call: &call, Result: &protocol.HistoryResult{Status: tool.Success, Summary: ".: 3 entries"}},
+		{Seq: 5, Type: protocol.EventCallEnded, Call: &call,
+			Result: &protocol.HistoryResult{Status: tool.Success, Summary: ".: 3 entries"}},
 		{Seq: 6, Type: protocol.EventNote, Message: words(llm.User, "a note")},
 		{Seq: 7, Type: protocol.EventCompacted, Compaction: &protocol.Compaction{}},
 	}}
 	if last != "" {
-		h.Log = append(h.Log, protocol.HistoryEvent{Seq: 8, Type: protocol.EventTurnEnded, End: &protocol.HistoryEnd{Reason: last, Error: "too long"}})
+		h.Log = append(h.Log, protocol.HistoryEvent{Seq: 8, Type: protocol.EventTurnEnded,
+			End: &protocol.HistoryEnd{Reason: last, Error: "too long"}})
 	}
 	return h
 }
 
-func TestGoingOnWithAnEarlierOne(t *testing.T) {
-	onStage(t, func(k *scripted, _ *Options) {
-		k.history = earlier(protocol.EndTimedOut)
-		k.list = []protocol.ConversationInfo{{ID: "t1", Turns: 1, Title: "this one"}, {ID: "t9", Turns: 3, Title: "another"}, k.history.ConversationInfo, {ID: "t0", Title: "empty"}}
-	}, func(s *stage) {
-		s.types("hello\n")
-		s.tell(text("hi"), end(protocol.EndDone))
-		s.types("/sessions\n")
-		s.sees("which conversation?", "▸ ", "another", "an old one")
-		s.seesNot("this one", "empty")
-		s.press("down", "down", "up", "down", "enter")
-		if d := cmp.Diff([]string{"t2"}, s.kernel.opened); d != "" || s.kernel.closed != 1 {
-			t.Errorf("%d closed, opened: %s", s.kernel.closed, d)
+func TestResumeEarlierConversation(t *testing.T) {
+	t.Parallel()
+	runChat(t, func(k *scriptedKernel, _ *Options) {
+		k.history = earlierConversation(protocol.EndTimedOut)
+		k.list = []protocol.ConversationInfo{{ID: "t1", Turns: 1, Title: "this one"}, {ID: "t9", Turns: 3, Title: "another"},
+			k.history.ConversationInfo, {ID: "t0", Title: "empty"}}
+	}, func(h *harness) {
+		h.typeText("hello\n")
+		h.emit(textEvent("hi"), endEvent(protocol.EndDone))
+		h.typeText("/sessions\n")
+		h.wantShown("which conversation?", "▸ ", "another", "an old one")
+		h.wantHidden("this one", "empty")
+		h.press("down", "down", "up", "down", "enter")
+		if d := cmp.Diff([]string{"t2"}, h.kernel.opened); d != "" || h.kernel.closed != 1 {
+			t.Errorf("%d closed, opened: %s", h.kernel.closed, d)
 		}
-		s.sees("> what is here?", "I look.", "✓ filesystem.list", ".: 3 entries", "✗ shell.bash", "broken off before this call ended", "a note", "in a summary",
+		h.wantShown("> what is here?", "I look.", "✓ filesystem.list", ".: 3 entries", "✗ shell.bash",
+			"broken off before this call ended", "a note", "in a summary",
 			"the turn ended early: timeout too long", "500/1k tokens (50 %) · 2 calls", "· t2")
-		s.seesNot("hello")
-		if s.kernel.resumed != 0 {
+		h.wantHidden("hello")
+		if h.kernel.resumed != 0 {
 			t.Error("a turn that had ended was taken up")
 		}
-		s.press("up")
-		if got := s.field.Text(); got != "what is here?" {
+		h.press("up")
+		if got := h.composer.field.Text(); got != "what is here?" {
 			t.Errorf("the last words are %q", got)
 		}
-		s.press("ctrl+c")
-		s.types("/new\n")
-		s.seesNot("what is here?")
-		s.sees("· t1")
+		h.press("ctrl+c")
+		h.typeText("/new\n")
+		h.wantHidden("what is here?")
+		h.wantShown("· t1")
 	})
 }
 
-func TestBrokenTurnGoesOnAtTheStart(t *testing.T) {
-	onStage(t, func(k *scripted, o *Options) { k.history, o.Resume = earlier(""), "t2" }, func(s *stage) {
-		s.settle()
-		s.sees("> what is here?", "the last turn was broken off: it goes on", "working")
-		if s.kernel.resumed != 1 {
-			t.Fatalf("it was taken up %d times", s.kernel.resumed)
+func TestBrokenTurnIsResumed(t *testing.T) {
+	t.Parallel()
+	runChat(t, func(k *scriptedKernel, o *Options) { k.history, o.Resume = earlierConversation(""), "t2" }, func(h *harness) {
+		h.settle()
+		h.wantShown("> what is here?", "the last turn was broken off: it goes on", "working")
+		if h.kernel.resumed != 1 {
+			t.Fatalf("it was taken up %d times", h.kernel.resumed)
 		}
-		s.tell(text("and so on"), end(protocol.EndDone))
-		s.sees("and so on")
+		h.emit(textEvent("and so on"), endEvent(protocol.EndDone))
+		h.wantShown("and so on")
 	})
 }
 
 func TestFailures(t *testing.T) {
-	onStage(t, nil, func(s *stage) {
-		s.types("go\n")
-		s.tell(end(protocol.EndMaxTurns))
-		s.sees("the turn ended early (max_turns)")
-		s.types("go\n")
-		s.tell(protocol.TurnEvent{Event: &protocol.HistoryEvent{Type: protocol.EventAssistant, Message: &llm.Message{Parts: []llm.Part{{Text: "whole at once"}}}, Usage: &llm.Usage{Input: 900}}}, end(protocol.EndDone))
-		s.sees("whole at once", "900/1k tokens (90 %)")
+	t.Parallel()
+	runChat(t, nil, func(h *harness) {
+		h.typeText("go\n")
+		h.emit(endEvent(protocol.EndMaxTurns))
+		h.wantShown("the turn ended early (max_turns)")
+		h.typeText("go\n")
+		h.emit(protocol.TurnEvent{Event: &protocol.HistoryEvent{Type: protocol.EventAssistant,
+			Message: &llm.Message{Parts: []llm.Part{{Text: "whole at once"}}}, Usage: &llm.Usage{Input: 900}}},
+			endEvent(protocol.EndDone))
+		h.wantShown("whole at once", "900/1k tokens (90 %)")
 	})
 }
 
-// short is a conversation that can be made shorter.
+// short is a conversation that can be compacted.
 type short struct {
-	*scripted
+	*scriptedKernel
 	done *protocol.Compaction
 	err  error
 }
@@ -153,23 +168,26 @@ type short struct {
 func (s short) Compact(context.Context) (*protocol.Compaction, error) { return s.done, s.err }
 
 func TestCompact(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		done *protocol.Compaction
 		err  error
 		want []string
 	}{
-		{"done", &protocol.Compaction{Summary: "they said hello", Kept: 4}, nil, []string{"now stands in a summary; the last 4 messages", "the summary (1 line"}},
+		{"done", &protocol.Compaction{Summary: "they said hello", Kept: 4}, nil,
+			[]string{"now stands in a summary; the last 4 messages", "the summary (1 line"}},
 		{"nothing to do", nil, nil, []string{"nothing to make shorter yet"}},
-		{"it cannot", nil, tool.Errorf("agent", tool.Failed, "the summary would not fit"), []string{"the summary would not fit"}},
+		{"it cannot", nil, tool.Errorf("agent", tool.Failed, "the summary would not fit"),
+			[]string{"the summary would not fit"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onStage(t, nil, func(s *stage) {
-				s.conv.Conversation = short{s.kernel, c.done, c.err}
-				s.types("/compact\n")
-				s.sees(c.want...)
-				s.types("go\n/compact\n")
-				s.sees("a turn is under way")
+			runChat(t, nil, func(h *harness) {
+				h.conv.Conversation = short{h.kernel, c.done, c.err}
+				h.typeText("/compact\n")
+				h.wantShown(c.want...)
+				h.typeText("go\n/compact\n")
+				h.wantShown("a turn is under way")
 			})
 		})
 	}

@@ -1,130 +1,107 @@
 package tui
 
-import (
-	"strings"
+import tea "charm.land/bubbletea/v2"
 
-	tea "charm.land/bubbletea/v2"
-)
+// wheelLines is how far the mouse wheel scrolls.
+const wheelLines = 3
 
-// key takes a key: first those that mean the same everywhere, then those of
-// whatever has the keyboard.
+// key handles a key: first those that mean the same everywhere, then those of
+// the part that has the keyboard.
 func (c *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	leaving := c.screen.leaving
-	c.screen.leaving, c.screen.hint = false, ""
+	c.screen.leaving, c.status.hint = false, ""
 	switch name {
 	case "ctrl+c":
 		return c.stop(leaving)
 	case "ctrl+o":
-		if c.script.OpenAll() {
-			c.screen.hint = "details are shown; ctrl+o hides them"
+		if c.view.script.OpenAll() {
+			c.status.hint = "details are shown; ctrl+o hides them"
 		}
 		return nil
 	case "ctrl+l":
 		return tea.ClearScreen
 	case "shift+up":
-		c.script.Scroll(-1)
+		c.view.script.Scroll(-1)
 		return nil
 	case "shift+down":
-		c.script.Scroll(1)
+		c.view.script.Scroll(1)
 		return nil
 	case "ctrl+home":
-		c.script.Home()
+		c.view.script.Home()
 		return nil
 	case "ctrl+end":
-		c.script.Follow()
+		c.view.script.Follow()
 		return nil
 	}
 	switch {
 	case c.picker != nil:
-		return c.picking(name)
-	case name == "tab" && c.approvals.first() != nil && !c.approvals.editing():
-		c.approvals.focus = !c.approvals.focus
+		c.picker.key(name)
 		return nil
-	case c.approvals.focus && c.approvals.first() != nil:
-		return c.handleApprovalKey(k)
+	case name == "tab" && c.approvals.ToggleFocus():
+		return nil
+	case c.approvals.Focused():
+		return c.approvals.Update(k)
 	}
-	return c.handleInputKey(k)
+	return c.composerKey(k)
 }
 
-// stop is ctrl+c: what is under way stops; else what is written goes, and then
-// the chat ends.
+// stop is ctrl+c. It stops the turn under way; else it closes the picker, then
+// clears the field, and then, the second time, ends the chat.
 func (c *chat) stop(leaving bool) tea.Cmd {
 	switch {
-	case c.turn != nil:
+	case c.view.busy():
 		return c.interrupt()
 	case c.picker != nil:
 		c.picker = nil
-	case c.field.Text() != "":
-		c.field.Remember(strings.TrimSpace(c.field.Text()))
-		c.field.Set("")
+	case !c.composer.empty():
+		c.composer.clear()
 	case leaving:
 		return tea.Quit
 	default:
-		c.screen.leaving, c.screen.hint = true, "ctrl+c again leaves"
+		c.screen.leaving, c.status.hint = true, "ctrl+c again leaves"
 	}
 	return nil
 }
 
-// handleInputKey is a key of whoever writes.
-func (c *chat) handleInputKey(k tea.KeyPressMsg) tea.Cmd {
+// composerKey is a key while the composer has the keyboard.
+func (c *chat) composerKey(k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {
-	case "enter":
-		text := c.field.Take()
-		switch {
-		case text == "":
-			return nil
-		case strings.HasPrefix(text, "/"):
-			return c.command(text)
-		}
-		return c.say(text)
 	case "esc":
-		if c.turn != nil {
-			return c.interrupt()
-		}
-		return nil
-	case "tab":
-		if s := c.suggestions(); len(s) > 0 {
-			c.field.Set("/" + s[0].name + " ")
-		}
-		return nil
+		return c.interrupt()
 	case "ctrl+d":
-		if c.field.Text() == "" && c.turn == nil {
+		if c.composer.empty() && !c.view.busy() {
 			return tea.Quit
 		}
 	case "pgup":
-		c.script.Scroll(-max(c.screen.height/2, 1))
+		c.view.script.Scroll(-max(c.screen.height/2, 1))
 		return nil
 	case "pgdown":
-		c.script.Scroll(max(c.screen.height/2, 1))
+		c.view.script.Scroll(max(c.screen.height/2, 1))
 		return nil
 	}
-	return c.field.Update(k)
+	return c.composer.key(k)
 }
 
-func (c *chat) pasted(p tea.PasteMsg) tea.Cmd {
-	q := c.approvals.first()
+// paste goes to the part that has the keyboard.
+func (c *chat) paste(p tea.PasteMsg) tea.Cmd {
 	switch {
 	case c.picker != nil:
 		return nil
-	case c.approvals.focus && q != nil && q.editor != nil:
-		return q.editor.Update(p)
-	case c.approvals.focus && q != nil && q.why != nil:
-		return q.why.Update(p)
-	case c.approvals.focus && q != nil:
-		return nil // no paste answers a question
+	case c.approvals.Focused():
+		return c.approvals.Update(p)
 	}
-	return c.field.Update(p)
+	return c.composer.field.Update(p)
 }
 
 func (c *chat) wheel(w tea.MouseWheelMsg) {
-	n := 3
+	n := wheelLines
 	if w.Button == tea.MouseWheelUp {
-		n = -3
+		n = -n
 	}
-	if q := c.approvals.first(); q != nil && c.approvals.focus {
-		q.scroll += n
+	if c.approvals.Focused() {
+		c.approvals.Scroll(n)
 		return
 	}
-	c.script.Scroll(n)
+	c.view.script.Scroll(n)
 }

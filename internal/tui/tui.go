@@ -1,23 +1,23 @@
 // Package tui is the chat: a conversation with an agent, on a whole terminal.
 //
-// It shows what happens and passes on what its user says; about a call it
-// decides nothing. It reaches the kernel only through what stands in [Options],
-// which is how internal/client speaks, so the kernel may be in this process or
-// in another.
+// It shows what happens and sends what the user writes; about a call it decides
+// nothing. It reaches the kernel only through [Options], with the methods of
+// internal/client, so the kernel may run in this process or in another.
 //
 // # Law
 //
-//   - All state belongs to one goroutine, the one that calls Update and View.
-//     What takes time (a turn, a question to the kernel) runs in a command, and
-//     comes back as a message.
-//   - A turn is read by a goroutine of its own into a channel; a command takes
-//     out all that has come. So a slow screen gets fewer, larger pieces, and a
-//     fast model never waits for it longer than the channel is full.
-//   - Nothing that a model or a tool wrote reaches the screen but through
-//     internal/tui/ink.
-//   - No key approves a call by itself: an answer is a word and enter, as in the
-//     line-based dialog, and a question never takes the keyboard from somebody
-//     who is writing.
+//   - One goroutine owns all state: the one that calls Update and View. A turn
+//     or a request to the kernel runs in a command, which returns a message.
+//   - The screen has parts: the turns (turnView), the approvals, the composer,
+//     the picker, the status bar and the sidebar. A part knows no other part; it
+//     posts a message, which the chat delivers before Update returns.
+//   - A goroutine reads a turn into a channel, and a command takes all events
+//     that have come. So a slow screen gets fewer, larger pieces, and a model
+//     waits for the screen only while the channel is full.
+//   - Text of a model or a tool reaches the screen through internal/tui/termtext
+//     only.
+//   - No key approves a call: an answer is a word and enter, as in the line-based
+//     dialog. An approval never takes the keyboard from a user who is writing.
 package tui
 
 import (
@@ -41,7 +41,7 @@ type Conversation interface {
 	Close(ctx context.Context) error
 }
 
-// Kernel is what is asked beside a conversation. *client.Client is one.
+// Kernel answers what concerns no open conversation. *client.Client is one.
 type Kernel interface {
 	Answer(ctx context.Context, id string, a protocol.Answer) (protocol.Approval, error)
 	Locks(ctx context.Context) (protocol.Locks, error)
@@ -50,22 +50,22 @@ type Kernel interface {
 	History(ctx context.Context, id string) (protocol.History, error)
 }
 
-// OpenConversation is an open conversation and what the kernel says of it.
+// OpenConversation is an open conversation and the kernel's description of it.
 type OpenConversation struct {
 	About protocol.Conversation
 	Conversation
 }
 
-// Options are what a chat stands on. Kernel and Open are required.
+// Options configure a chat. Kernel and Open are required.
 type Options struct {
 	Kernel Kernel
-	// Open begins a conversation or, with the ID of an earlier one, takes it up.
+	// Open begins a conversation or, with the ID of an earlier one, resumes it.
 	Open   func(ctx context.Context, resume string) (OpenConversation, error)
 	Resume string           // the conversation to begin with; "": a new one
-	By     string           // who sits here, for the journal
+	By     string           // the user's name, for the journal
 	Now    func() time.Time // default time.Now
-	// ReadFile reads what a call would change, for the preview of the change.
-	// Nil: nothing is read, and the new content is shown.
+	// ReadFile reads the file that a call would change, for a preview. Nil: the
+	// preview shows the new content only.
 	ReadFile func(path string) ([]byte, error)
 }
 
@@ -77,35 +77,38 @@ type Screen struct {
 	NoColor     bool
 }
 
-// closing bounds how long the end of the chat waits for its conversation's.
-const closing = 8 * time.Second
+// closeTimeout bounds how long the chat waits for a conversation to close.
+const closeTimeout = 8 * time.Second
 
-// Run chats until its user leaves, or ctx ends.
+// Run shows the chat until the user leaves it or ctx ends.
 func Run(ctx context.Context, o Options, s Screen) error {
-	talk, err := o.Open(ctx, o.Resume)
+	conv, err := o.Open(ctx, o.Resume)
 	if err != nil {
 		return err
 	}
-	lasting, cancel := context.WithCancel(ctx)
-	c := newChat(lasting, o, talk)
+	running, stop := context.WithCancel(ctx)
+	c := newChat(running, o, conv)
 	defer func() {
-		cancel() // a turn that is under way stops
-		after, done := context.WithTimeout(context.WithoutCancel(ctx), closing)
-		defer done()
-		_ = c.conv.Close(after)
+		stop() // and with it a turn that is under way
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		_ = c.conv.Close(closing)
 	}()
-	_, err = tea.NewProgram(c, s.options(lasting)...).Run()
+	_, err = tea.NewProgram(c, s.options(running)...).Run()
 	switch {
 	case ctx.Err() != nil:
 		return &tool.Error{Op: "tui.Run", Kind: tool.Cancelled, Message: "the chat was ended", Err: context.Cause(ctx)}
 	case err != nil:
-		return &tool.Error{Op: "tui.Run", Kind: tool.Failed, Message: "the chat ended badly", Err: err, Hint: "callgate chat --plain needs less of the terminal"}
+		return &tool.Error{
+			Op: "tui.Run", Kind: tool.Failed, Message: "the chat failed", Err: err,
+			Hint: "callgate chat --plain needs less of the terminal",
+		}
 	}
 	return nil
 }
 
-// options are how the terminal is used. The signals are the program's, which
-// ends ctx.
+// options sets the terminal up. Signals are handled by the program that ends
+// ctx, not here.
 func (s Screen) options(ctx context.Context) []tea.ProgramOption {
 	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler()}
 	if s.In != nil {

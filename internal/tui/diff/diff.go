@@ -1,4 +1,4 @@
-// Package diff tells two texts apart, line by line.
+// Package diff compares two texts line by line.
 package diff
 
 import (
@@ -13,15 +13,15 @@ type Line struct {
 	Text string
 }
 
-// context is how many equal lines stand around a change.
+// context is the number of equal lines shown around a change.
 const context = 3
 
-// maxWork bounds the search for the shortest script: texts that differ in more
-// lines are told as one that goes and one that comes.
+// maxWork bounds the search for the shortest script. Texts that differ in more
+// lines are shown as the whole old one and the whole new one.
 const maxWork = 500
 
-// Unified is what turns old into new, with a few lines around each change. It is
-// empty when they are the same.
+// Unified returns the changes that turn old into new, with a few lines around
+// each. It is empty if the texts are equal.
 func Unified(old, new string) []Line {
 	a, b := split(old), split(new)
 	script := script(a, b)
@@ -46,15 +46,15 @@ func Unified(old, new string) []Line {
 	return out
 }
 
-// head says where a hunk lies in both texts.
+// head is the line that says where a hunk lies in both texts.
 func head(script []Line, from, to int) Line {
 	a, b := 1, 1
 	for _, l := range script[:from] {
-		a, b = a+olds(l), b+news(l)
+		a, b = a+inOld(l), b+inNew(l)
 	}
 	la, lb := 0, 0
 	for _, l := range script[from:to] {
-		la, lb = la+olds(l), lb+news(l)
+		la, lb = la+inOld(l), lb+inNew(l)
 	}
 	if la == 0 {
 		a--
@@ -65,14 +65,16 @@ func head(script []Line, from, to int) Line {
 	return Line{'@', fmt.Sprintf("@@ -%d,%d +%d,%d @@", a, la, b, lb)}
 }
 
-func olds(l Line) int {
+// inOld is 1 for a line of the old text, else 0.
+func inOld(l Line) int {
 	if l.Sign == '+' {
 		return 0
 	}
 	return 1
 }
 
-func news(l Line) int {
+// inNew is 1 for a line of the new text, else 0.
+func inNew(l Line) int {
 	if l.Sign == '-' {
 		return 0
 	}
@@ -91,7 +93,7 @@ func split(text string) []string {
 	return lines
 }
 
-// script is every line of both texts, with what becomes of it.
+// script is every line of both texts, with its sign.
 func script(a, b []string) []Line {
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
@@ -115,7 +117,7 @@ func script(a, b []string) []Line {
 	return out
 }
 
-// run is lines with the same sign.
+// run is a sequence of lines with the same sign.
 type run struct {
 	sign  byte
 	lines []string
@@ -145,7 +147,7 @@ func middle(a, b []string) []run {
 	return []run{{'-', a}, {'+', b}}
 }
 
-// step is where an edit onto a diagonal leads.
+// step is the furthest x that an edit onto a diagonal reaches.
 func step(at []int, k, d, most int) int {
 	down, right := at[k+most+2], 0
 	if k > -most-1 {
@@ -157,7 +159,7 @@ func step(at []int, k, d, most int) int {
 	return right
 }
 
-// walk goes back along the trail.
+// walk reads the script off the trail, from its end.
 func walk(a, b []string, trail [][]int, most int) []run {
 	var back []run
 	x, y := len(a), len(b)

@@ -24,6 +24,7 @@ func write(lines []diff.Line) string {
 }
 
 func TestUnified(t *testing.T) {
+	t.Parallel()
 	many := func(change string) string {
 		var b strings.Builder
 		for i := 1; i <= 30; i++ {
@@ -40,7 +41,8 @@ func TestUnified(t *testing.T) {
 		{"gone", "a\n", "", "@@ -1,1 +0,0 @@\n-a\n"},
 		{"one line", "a\nb\nc\n", "a\nB\nc\n", "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"},
 		{"the end of the last line", "a", "a\n", "@@ -1,1 +1,1 @@\n-a\n\\ no newline at the end\n+a\n"},
-		{"far apart", many(""), many("x\n"), "@@ -2,6 +2,7 @@\n 2\n 3\n 4\n+x\n 5\n 6\n 7\n@@ -22,6 +23,7 @@\n 22\n 23\n 24\n+x\n 25\n 26\n 27\n"},
+		{"far apart", many(""), many("x\n"),
+			"@@ -2,6 +2,7 @@\n 2\n 3\n 4\n+x\n 5\n 6\n 7\n@@ -22,6 +23,7 @@\n 22\n 23\n 24\n+x\n 25\n 26\n 27\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if d := cmp.Diff(c.want, write(diff.Unified(c.old, c.new))); d != "" {
@@ -50,9 +52,10 @@ func TestUnified(t *testing.T) {
 	}
 }
 
-// Whatever the texts are, what stays and goes is the old one, and what stays and
-// comes the new one, as far as it is told.
-func TestDiffTellsBothTexts(t *testing.T) {
+// The lines of a diff without the added ones are lines of the old text, and
+// without the removed ones lines of the new text.
+func TestDiffHoldsBothTexts(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	text := func() (s string) {
 		for range random.IntN(12) {
@@ -85,6 +88,7 @@ func TestDiffTellsBothTexts(t *testing.T) {
 }
 
 func TestHugeDifference(t *testing.T) {
+	t.Parallel()
 	var a, b strings.Builder
 	for i := range 20_000 {
 		fmt.Fprintln(&a, "old", i)

@@ -1,5 +1,5 @@
-// Package input is where the user writes: a field that grows with its text and
-// remembers what was written before, and a larger one for editing a text.
+// Package input holds the fields in which the user writes: a field that grows
+// with its text and recalls earlier texts, and an editor for a longer text.
 package input
 
 import (
@@ -11,22 +11,21 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// Field takes the user's words. Enter is whoever holds it's to handle; alt+enter
-// and ctrl+j begin a new line.
+// Field is a field for a message. Its owner handles enter; alt+enter and ctrl+j
+// begin a new line.
 type Field struct {
 	area  textarea.Model
-	past  []string
-	at    int    // in past; len(past): what is being written
-	draft string // what was being written, while the past is looked at
+	past  []string // earlier texts
+	at    int      // in past; len(past): the text being written
+	draft string   // the text being written, while an earlier one is shown
 }
 
-// maxRows is how high the field grows; the text may be longer.
 const (
-	maxRows  = 8
-	maxLines = 20_000
+	maxRows  = 8      // of a field; its text may be longer
+	maxLines = 20_000 // of a text
 )
 
-// NewField makes an empty one.
+// NewField makes an empty field.
 func NewField(placeholder string) *Field {
 	f := &Field{area: plain()}
 	f.area.Placeholder = placeholder
@@ -50,16 +49,19 @@ func plain() textarea.Model {
 	return a
 }
 
-// Update passes a key or a paste on to the field. Up and down go through what
-// was written before, once the cursor is at an edge.
+// Update handles a key or a paste. Up in the first row and down in the last one
+// go through the earlier texts.
 func (f *Field) Update(msg tea.Msg) tea.Cmd {
 	if k, ok := msg.(tea.KeyPressMsg); ok {
-		switch info := f.area.LineInfo(); {
-		case k.String() == "up" && f.area.Line() == 0 && info.RowOffset == 0 && f.at > 0:
-			f.look(f.at - 1)
+		info := f.area.LineInfo()
+		top := f.area.Line() == 0 && info.RowOffset == 0
+		bottom := f.area.Line() == f.area.LineCount()-1 && info.RowOffset >= info.Height-1
+		switch {
+		case k.String() == "up" && top && f.at > 0:
+			f.recall(f.at - 1)
 			return nil
-		case k.String() == "down" && f.area.Line() == f.area.LineCount()-1 && info.RowOffset >= info.Height-1 && f.at < len(f.past):
-			f.look(f.at + 1)
+		case k.String() == "down" && bottom && f.at < len(f.past):
+			f.recall(f.at + 1)
 			return nil
 		}
 	}
@@ -68,8 +70,8 @@ func (f *Field) Update(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// look shows what was written before.
-func (f *Field) look(at int) {
+// recall shows an earlier text, or the draft at the end of them.
+func (f *Field) recall(at int) {
 	if f.at == len(f.past) {
 		f.draft = f.area.Value()
 	}
@@ -81,7 +83,7 @@ func (f *Field) look(at int) {
 	}
 }
 
-// Remember adds to what was written before.
+// Remember adds a text to the earlier ones.
 func (f *Field) Remember(text string) {
 	if n := len(f.past); text != "" && (n == 0 || f.past[n-1] != text) {
 		f.past = append(f.past, text)
@@ -103,19 +105,18 @@ func (f *Field) Set(text string) {
 	f.area.MoveToEnd()
 }
 
-// Text is what is written.
+// Text returns the text.
 func (f *Field) Text() string { return f.area.Value() }
 
-// SetWidth sets how wide the field is.
+// SetWidth sets the width of the field.
 func (f *Field) SetWidth(width int) { f.area.SetWidth(max(width, 1)) }
 
-// View is the field's rows, and where the cursor stands in them.
+// View returns the rows of the field and the cursor in them.
 func (f *Field) View() ([]string, *tea.Cursor) {
 	return strings.Split(f.area.View(), "\n"), f.area.Cursor()
 }
 
-// Editor is a field for editing a text of many lines, in which enter begins a
-// new one.
+// Editor is a field for a text of many lines. Enter begins a new line.
 type Editor struct{ area textarea.Model }
 
 // NewEditor opens an editor on a text.
@@ -128,17 +129,17 @@ func NewEditor(text string) *Editor {
 	return e
 }
 
-// Update passes a key or a paste on.
+// Update handles a key or a paste.
 func (e *Editor) Update(msg tea.Msg) tea.Cmd {
 	var cmd tea.Cmd
 	e.area, cmd = e.area.Update(msg)
 	return cmd
 }
 
-// Text is the text as it is now.
+// Text returns the text.
 func (e *Editor) Text() string { return e.area.Value() }
 
-// View is so many rows of it, and where the cursor stands in them.
+// View returns at most height rows of the text and the cursor in them.
 func (e *Editor) View(width, height int) ([]string, *tea.Cursor) {
 	e.area.SetWidth(max(width, 1))
 	e.area.SetHeight(max(height, 1))

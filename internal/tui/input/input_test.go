@@ -12,6 +12,7 @@ import (
 )
 
 func TestFieldGrows(t *testing.T) {
+	t.Parallel()
 	f := input.NewField("write here")
 	f.SetWidth(20)
 	if rows, cursor := f.View(); len(rows) != 1 || !strings.Contains(ansi.Strip(rows[0]), "write here") || cursor == nil {
@@ -36,7 +37,8 @@ func TestFieldGrows(t *testing.T) {
 	}
 }
 
-func TestRemembered(t *testing.T) {
+func TestFieldRecallsEarlierTexts(t *testing.T) {
+	t.Parallel()
 	f := input.NewField("")
 	f.SetWidth(20)
 	for i := range 3 {
@@ -55,6 +57,7 @@ func TestRemembered(t *testing.T) {
 }
 
 func TestEditor(t *testing.T) {
+	t.Parallel()
 	e := input.NewEditor("{\n  \"a\": 1\n}")
 	e.Update(tea.KeyPressMsg{Code: tea.KeyEnd})
 	e.Update(tea.KeyPressMsg{Code: tea.KeyEnter})

@@ -3,9 +3,9 @@
 //
 // # Law
 //
-// What a model, a tool or a file says goes through [Safe] before anything else
-// is done with it, and what a library made of it goes through [Clean]: a
-// terminal shows all of it, and obeys nothing but the colours that stand here.
+// Text of a model, a tool or a file goes through [Safe] before anything else is
+// done with it, and what a library renders from it through [StripCommands]. The
+// terminal shows all of it, and obeys nothing but the colours of this package.
 package termtext
 
 import (
@@ -25,7 +25,7 @@ func paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[m"
 }
 
-// The colours, by what they say. Each takes one line of safe text.
+// The colours, by their meaning. Each takes one line of safe text.
 
 // Strong makes text stand out.
 func Strong(text string) string { return paint("1", text) }
@@ -33,21 +33,20 @@ func Strong(text string) string { return paint("1", text) }
 // Faint makes text stand back.
 func Faint(text string) string { return paint("2", text) }
 
-// Bad marks what is wrong, or goes away.
+// Bad marks an error, or a line that is removed.
 func Bad(text string) string { return paint("31", text) }
 
-// Good marks what went well, or comes.
+// Good marks a success, or a line that is added.
 func Good(text string) string { return paint("32", text) }
 
-// Warn marks what somebody should look at.
+// Warn marks what needs attention.
 func Warn(text string) string { return paint("33", text) }
 
-// Accent marks where one is.
+// Accent marks the current position.
 func Accent(text string) string { return paint("36", text) }
 
-// Safe writes text so that a terminal shows it and obeys nothing in it: control
-// characters, and marks that reorder text or cannot be seen, are written as
-// escapes. Newlines stay, and tabs become spaces.
+// Safe makes text harmless for a terminal: it escapes control characters and
+// marks that reorder text or are invisible. Newlines stay, tabs become spaces.
 func Safe(text string) string {
 	if plain(text) {
 		return text
@@ -71,7 +70,7 @@ func Safe(text string) string {
 	return b.String()
 }
 
-// plain reports whether text is safe as it is, which nearly all of it is.
+// plain reports whether text is safe as it is. Nearly all text is.
 func plain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' && c != '\n' || c >= 0x7f {
@@ -81,7 +80,7 @@ func plain(text string) bool {
 	return true
 }
 
-// isUnsafe reports whether a terminal, or an eye, would be led by a character.
+// isUnsafe reports whether a character could mislead a terminal or a reader.
 func isUnsafe(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
 }
@@ -104,17 +103,17 @@ func Truncate(line string, width int) string {
 	return ansi.Truncate(line, max(width, 1), "…")
 }
 
-// Width is how many columns a line takes.
+// Width is the number of columns that a line takes.
 func Width(line string) int { return ansi.StringWidth(line) }
 
-// Pad cuts a line, or lengthens it with spaces, to just a width.
+// Pad cuts a line, or pads it with spaces, to exactly a width.
 func Pad(line string, width int) string {
 	line = Truncate(line, width)
 	return line + strings.Repeat(" ", max(0, width-Width(line)))
 }
 
-// Wrap breaks safe text into lines of at most a width, between words where it
-// can.
+// Wrap breaks safe text into lines of at most a width, between words where
+// possible.
 func Wrap(text string, width int) []string {
 	width = max(width, 1)
 	var lines []string
@@ -134,8 +133,8 @@ func Wrap(text string, width int) []string {
 	return lines
 }
 
-// StripCommands takes what a renderer made of safe text, and leaves of its commands
-// only colours: no links, no movement, and nothing that hides text.
+// StripCommands removes from rendered text all terminal commands but colours:
+// links, movement, and whatever hides text.
 func StripCommands(rendered string) string {
 	var b strings.Builder
 	state := byte(0)
@@ -156,7 +155,7 @@ func StripCommands(rendered string) string {
 	return b.String()
 }
 
-// visible is a cluster of characters without those that are not to be trusted.
+// visible escapes the unsafe characters of a cluster.
 func visible(cluster string) string {
 	if plain(cluster) {
 		return cluster
@@ -164,8 +163,8 @@ func visible(cluster string) string {
 	return Safe(cluster)
 }
 
-// colour reports whether a sequence is one of those that set a colour or a
-// weight. Concealed and blinking text is none.
+// colour reports whether a sequence sets a colour or a weight. It reports false
+// for concealed and blinking text.
 func colour(seq string) bool {
 	inner, ok := strings.CutPrefix(seq, "\x1b[")
 	if !ok {
@@ -187,8 +186,8 @@ func colour(seq string) bool {
 	return true
 }
 
-// JSON is a JSON text with the characters that Safe would escape written as
-// escapes of JSON, so that it can be edited and means what it meant.
+// JSON writes the characters of a JSON text that Safe would escape as escapes of
+// JSON, so that the text can be edited and keeps its meaning.
 func JSON(text string) string {
 	var b strings.Builder
 	for _, r := range text {

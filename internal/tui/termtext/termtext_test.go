@@ -10,6 +10,7 @@ import (
 )
 
 func TestSafe(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, text, want string }{
 		{"words", "two\nlines", "two\nlines"},
 		{"other tongues", "héllo, 世界 ☂", "héllo, 世界 ☂"},
@@ -29,7 +30,8 @@ func TestSafe(t *testing.T) {
 	}
 }
 
-func TestCleanLeavesOnlyColours(t *testing.T) {
+func TestStripCommandsLeavesColours(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, text, want string }{
 		{"colours", "\x1b[1;31mred\x1b[m \x1b[38;5;8mgrey\x1b[0m", "\x1b[1;31mred\x1b[m \x1b[38;5;8mgrey\x1b[0m"},
 		{"hidden text", "\x1b[8mhidden\x1b[m", "hidden\x1b[m"},
@@ -49,7 +51,9 @@ func TestCleanLeavesOnlyColours(t *testing.T) {
 }
 
 func TestWidths(t *testing.T) {
-	for _, text := range []string{"", "short", strings.Repeat("long words ", 20), strings.Repeat("長", 40), strings.Repeat("x", 100)} {
+	t.Parallel()
+	for _, text := range []string{"", "short", strings.Repeat("long words ", 20), strings.Repeat("長", 40),
+		strings.Repeat("x", 100)} {
 		for _, width := range []int{1, 2, 7, 40} {
 			if got := termtext.Width(termtext.Pad(text, width)); got != width {
 				t.Errorf("%q filled to %d is %d wide", text, width, got)
@@ -70,7 +74,8 @@ func FuzzNothingIsObeyed(f *testing.F) {
 	f.Add("a\x1b[2Jb \u202e \x9b31m \x1b]52;c;AAAA\x07")
 	f.Add("\x1b[8mx\x1bPq\x1b\\")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, got := range []string{termtext.Safe(text), termtext.StripCommands(text), termtext.StripCommands(termtext.Safe(text))} {
+		for _, got := range []string{termtext.Safe(text), termtext.StripCommands(text),
+			termtext.StripCommands(termtext.Safe(text))} {
 			bare := ansi.Strip(got)
 			if safe := termtext.Safe(bare); safe != bare {
 				t.Errorf("%q became %q, of which %q is left", text, got, bare)

@@ -7,10 +7,10 @@ import (
 	"callgate/internal/tui/termtext"
 )
 
-// UserText are what the user said.
+// UserText is a text of the user.
 type UserText string
 
-// Lines lays them out after a mark.
+// Lines lays the text out after a mark.
 func (w UserText) Lines(width int, _ bool) []string {
 	lines := termtext.Wrap(termtext.Safe(strings.TrimRight(string(w), "\n")), width-2)
 	for i, line := range lines {
@@ -23,13 +23,13 @@ func (w UserText) Lines(width int, _ bool) []string {
 	return lines
 }
 
-// Note is what the kernel, or the chat itself, says between.
+// Note is a remark of the kernel, or of the chat itself.
 type Note struct {
 	Text string
 	Bad  bool // something went wrong
 }
 
-// Lines lays it out.
+// Lines lays the note out.
 func (n Note) Lines(width int, _ bool) []string {
 	lines := termtext.Wrap(termtext.Safe(strings.TrimRight(n.Text, "\n")), width)
 	for i, line := range lines {
@@ -42,17 +42,19 @@ func (n Note) Lines(width int, _ bool) []string {
 	return lines
 }
 
-// Collapsible is a text of which only the head is shown, until its details are wanted.
+// Collapsible is a text behind a head line. It is shown when the block is open.
 type Collapsible struct {
 	Head string
 	Text string
 }
 
-// Lines lays it out.
+// Lines lays the head out and, if open, the text.
 func (f *Collapsible) Lines(width int, open bool) []string {
 	text := strings.Trim(f.Text, "\n")
 	if !open {
-		return []string{termtext.Faint(termtext.Truncate(fmt.Sprintf("▸ %s (%s; ctrl+o shows them)", termtext.OneLine(f.Head), count(strings.Count(text, "\n")+1, "line")), width))}
+		lines := count(strings.Count(text, "\n")+1, "line")
+		head := fmt.Sprintf("▸ %s (%s; ctrl+o shows them)", termtext.OneLine(f.Head), lines)
+		return []string{termtext.Faint(termtext.Truncate(head, width))}
 	}
 	lines := []string{termtext.Faint(termtext.Truncate("▾ "+termtext.OneLine(f.Head), width))}
 	for _, line := range termtext.Wrap(termtext.Safe(text), width-2) {

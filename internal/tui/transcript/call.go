@@ -11,25 +11,24 @@ import (
 	"callgate/tool"
 )
 
-// Call is a call of the model, as it runs and as it ended.
+// Call is a call of the model, running or ended.
 type Call struct {
 	Name    string
 	Args    json.RawMessage
 	Began   time.Time
-	Took    time.Duration // once it has ended, or so far; 0: nobody measured it
-	Waiting string        // what it waits for; "": nothing
-	Result  *tool.Result  // nil: it runs
+	Took    time.Duration // so far, or until it ended; 0: unknown
+	Waiting string        // what the call waits for; "": nothing
+	Result  *tool.Result  // nil while it runs
 	output  string
 }
 
-// How much of what a call prints is kept, and how much is shown while it runs.
 const (
-	maxOutput = 64 << 10
-	tailLines = 5
-	maxLines  = 400 // of anything, in the details
+	maxOutput = 64 << 10 // bytes of output that are kept
+	tailLines = 5        // of output that are shown while the call runs
+	maxLines  = 400      // of each part of the details
 )
 
-// AddOutput adds what the call printed.
+// AddOutput adds output of the call.
 func (c *Call) AddOutput(text string) {
 	c.output += text
 	if over := len(c.output) - maxOutput; over > 0 {
@@ -40,7 +39,7 @@ func (c *Call) AddOutput(text string) {
 	}
 }
 
-// Lines lays the call out: its head, what it waits for or prints, and its end.
+// Lines lays the call out: its head, its output or what it waits for, and its end.
 func (c *Call) Lines(width int, open bool) []string {
 	lines := []string{c.head(width)}
 	add := func(text string, paint func(string) string, most int) {
@@ -58,9 +57,9 @@ func (c *Call) Lines(width int, open bool) []string {
 	}
 	switch {
 	case open && c.output != "":
-		add(shown(c.output), same, maxLines)
+		add(visibleOutput(c.output), same, maxLines)
 	case c.Result == nil && c.output != "":
-		add(tail(shown(c.output), tailLines), termtext.Faint, tailLines)
+		add(tail(visibleOutput(c.output), tailLines), termtext.Faint, tailLines)
 	}
 	if c.Result == nil {
 		if c.Waiting != "" {
@@ -82,7 +81,7 @@ func (c *Call) Lines(width int, open bool) []string {
 
 func same(line string) string { return line }
 
-// head is the call in one line: a mark, its name, its arguments, how long.
+// head is the call in one line: a mark, its name, its arguments, its duration.
 func (c *Call) head(width int) string {
 	mark := termtext.Accent("→")
 	if c.Result != nil {
@@ -110,7 +109,7 @@ func (c *Call) head(width int) string {
 	return mark + " " + line + termtext.Faint(span)
 }
 
-// end is the line that says how it ended.
+// end says how the call ended.
 func (c *Call) end(width int) []string {
 	text := termtext.OneLine(c.Result.Summary)
 	if c.Result.Status == tool.Success {
@@ -129,8 +128,8 @@ func (c *Call) end(width int) []string {
 	return lines
 }
 
-// target is the tool that is meant, and its arguments in one line. A call
-// through execute_tool is a call of what that executes.
+// target is the tool that is called, and its arguments in one line. A call of
+// execute_tool is shown as a call of the tool that it executes.
 func target(name string, args json.RawMessage) (string, string) {
 	name = ToolName(name)
 	var inner struct {
@@ -151,7 +150,7 @@ func target(name string, args json.RawMessage) (string, string) {
 	return name, termtext.OneLine(tool.TruncateTo(b.String(), 2_000))
 }
 
-// ToolName is a tool's name as people know it, whichever form a model wrote.
+// ToolName is the dotted name of a tool, whichever form the model wrote.
 func ToolName(name string) string { return termtext.OneLine(strings.ReplaceAll(name, "__", ".")) }
 
 func pretty(data []byte) string {
@@ -162,9 +161,9 @@ func pretty(data []byte) string {
 	return b.String()
 }
 
-// shown is what a terminal would show of output: where a line was written over,
-// its last form.
-func shown(output string) string {
+// visibleOutput is output as a terminal shows it: of a line that was overwritten,
+// the last form.
+func visibleOutput(output string) string {
 	if !strings.Contains(output, "\r") {
 		return output
 	}
@@ -181,7 +180,7 @@ func tail(text string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// Duration writes a duration as people say it.
+// Duration writes a duration in short.
 func Duration(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:

@@ -1,17 +1,16 @@
-// Package transcript is what was said and done in a conversation, as lines on a
-// screen.
+// Package transcript shows a conversation as lines on a screen.
 //
 // # Law
 //
-// A transcript is a list of blocks. A block is laid out when a line of it is to
-// be seen, and kept as it came out until it changes or the width does. Where one
-// stands in the list is a block and a line in it, not a number of lines from the
-// beginning: so neither a frame nor a change of the width costs more than what
-// is on the screen, however long the conversation is.
+// A transcript is a list of blocks. A block is laid out when one of its lines is
+// on the screen, and its lines are kept until the block or the width changes. A
+// position is a block and a line in it, not a number of lines from the beginning.
+// So a frame and a new width cost as much as the screen holds, however long the
+// conversation is.
 package transcript
 
-// Block is a piece of a transcript. Lines lays it out in a width; open says
-// that its details are wanted. They are safe lines, each at most so wide.
+// Block is a piece of a transcript. Lines returns safe lines of at most width
+// columns; open asks for the details, too.
 type Block interface {
 	Lines(width int, open bool) []string
 }
@@ -21,11 +20,11 @@ type Entry struct {
 	block Block
 	gap   bool // an empty line stands before it
 	open  bool
-	width int // that lines are for; 0: they are stale
+	width int // of lines; 0: they are stale
 	lines []string
 }
 
-// Touch says that the block has changed.
+// Touch marks the block as changed.
 func (e *Entry) Touch() { e.width = 0 }
 
 // Toggle shows the block's details, or hides them.
@@ -45,17 +44,17 @@ func (e *Entry) laid(width int) []string {
 	return e.lines
 }
 
-// Transcript is the list, and the window through which it is seen. The zero
-// value is empty, and shows its end.
+// Transcript is the list of blocks and the window that shows a part of it. The
+// zero value is empty and shows the end.
 type Transcript struct {
 	entries       []*Entry
 	width, height int
-	held          bool // the window stays where top is; else it shows the end
+	held          bool // the window stays at top; else it shows the end
 	top           linePos
 	open          bool // details are shown
 }
 
-// linePos is a line: the block that it is in, and its number there.
+// linePos is a line: its block, and its number in the block.
 type linePos struct{ entry, line int }
 
 // Add appends a block; gap sets it apart from the one before.
@@ -65,21 +64,21 @@ func (t *Transcript) Add(b Block, gap bool) *Entry {
 	return e
 }
 
-// Clear forgets everything.
+// Clear removes all blocks.
 func (t *Transcript) Clear() {
 	t.entries, t.held = nil, false
 }
 
-// Resize sets how large the window is.
+// Resize sets the size of the window.
 func (t *Transcript) Resize(width, height int) {
 	if width != t.width && t.held {
-		t.top.line = 0 // the lines of this block are others now
+		t.top.line = 0 // the block has other lines at another width
 	}
 	t.width, t.height = max(width, 1), max(height, 1)
 }
 
-// OpenAll shows the details of all blocks, or hides them, in turn. It reports
-// whether they are shown now.
+// OpenAll shows or hides the details of all blocks, in turn. It reports whether
+// they are shown now.
 func (t *Transcript) OpenAll() bool {
 	t.open = !t.open
 	for _, e := range t.entries {
@@ -93,11 +92,11 @@ func (t *Transcript) OpenAll() bool {
 // Following reports whether the window shows the end.
 func (t *Transcript) Following() bool { return !t.held }
 
-// Follow has the window show the end, whatever comes.
+// Follow moves the window to the end and keeps it there.
 func (t *Transcript) Follow() { t.held = false }
 
-// Scroll moves the window by lines, down when n is positive. At the end it
-// follows what comes.
+// Scroll moves the window by n lines, down if n is positive. At the end it
+// follows new lines.
 func (t *Transcript) Scroll(n int) {
 	top := t.first()
 	for ; n < 0; n++ {
@@ -118,13 +117,13 @@ func (t *Transcript) Scroll(n int) {
 	t.top, t.held = top, top.before(last)
 }
 
-// Home shows the beginning.
+// Home moves the window to the beginning.
 func (t *Transcript) Home() {
 	t.top = t.settled(linePos{})
 	t.held = t.top.before(t.last())
 }
 
-// Window is the lines that are seen, at most as many as it is high.
+// Window returns the lines in the window.
 func (t *Transcript) Window() []string {
 	var out []string
 	for at := t.first(); at.entry < len(t.entries) && len(out) < t.height; at = (linePos{at.entry + 1, 0}) {
@@ -135,7 +134,7 @@ func (t *Transcript) Window() []string {
 	return out
 }
 
-// At is the block whose line is seen in a row of the window, or nil.
+// At returns the block in a row of the window, or nil.
 func (t *Transcript) At(row int) *Entry {
 	for at := t.first(); at.entry < len(t.entries) && row >= 0; at = (linePos{at.entry + 1, 0}) {
 		n := len(t.lines(at.entry)) - at.line
@@ -153,7 +152,7 @@ func (s linePos) before(o linePos) bool {
 	return s.entry < o.entry || s.entry == o.entry && s.line < o.line
 }
 
-// first is the first line that is seen.
+// first is the first line in the window.
 func (t *Transcript) first() linePos {
 	last := t.last()
 	if top := t.settled(t.top); t.held && top.before(last) {
@@ -162,7 +161,7 @@ func (t *Transcript) first() linePos {
 	return last
 }
 
-// settled is a spot at which there is a line: past blocks that have none left.
+// settled moves a position past the end of a block to the next line.
 func (t *Transcript) settled(s linePos) linePos {
 	for s.entry < len(t.entries)-1 && s.line >= len(t.lines(s.entry)) {
 		s = linePos{s.entry + 1, 0}
@@ -170,7 +169,7 @@ func (t *Transcript) settled(s linePos) linePos {
 	return s
 }
 
-// last is the first line of the window that shows the end.
+// last is the first line of a window that shows the end.
 func (t *Transcript) last() linePos {
 	left := t.height
 	for i := len(t.entries) - 1; i >= 0; i-- {

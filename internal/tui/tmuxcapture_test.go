@@ -17,9 +17,9 @@ var (
 	guide    = filepath.Join("..", "..", "docs", "guides", "chat.md")
 )
 
-// keep writes a screen down for the guide, when told to. What is another each
-// time is written as if it were not, and of empty rows one is left.
-func (p *pane) keep(name string, at place, screen string) {
+// capture writes a screen to docs/captures, with -update. Names that differ from
+// run to run are replaced, and of several empty rows one is left.
+func (p *pane) capture(name string, at project, screen string) {
 	p.Helper()
 	if !*update {
 		return
@@ -34,16 +34,17 @@ func (p *pane) keep(name string, at place, screen string) {
 	if err := os.MkdirAll(captures, 0o755); err != nil {
 		p.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(captures, name+".txt"), []byte(strings.Join(rows, "\n")+"\n"), 0o644); err != nil {
+	text := strings.Join(rows, "\n") + "\n"
+	if err := os.WriteFile(filepath.Join(captures, name+".txt"), []byte(text), 0o644); err != nil {
 		p.Fatal(err)
 	}
 }
 
-// shown is a place in the guide at which a capture stands.
-var shown = regexp.MustCompile("(?s)<!-- docs/captures/([a-z]+)\\.txt -->\n\n```text\n(.*?)```\n")
+// captureBlock is a capture in the guide.
+var captureBlock = regexp.MustCompile("(?s)<!-- docs/captures/([a-z]+)\\.txt -->\n\n```text\n(.*?)```\n")
 
-// The guide shows every capture as it was taken. This file comes last, so that
-// -update has written them.
+// The guide shows every capture as it was taken. The name of this file sorts after
+// tmux_test.go, so that -update has written the captures.
 func TestGuideShowsTheCaptures(t *testing.T) {
 	data, err := os.ReadFile(guide)
 	if err != nil {
@@ -51,8 +52,8 @@ func TestGuideShowsTheCaptures(t *testing.T) {
 	}
 	text := string(data)
 	if *update {
-		text = shown.ReplaceAllStringFunc(text, func(old string) string {
-			name := shown.FindStringSubmatch(old)[1]
+		text = captureBlock.ReplaceAllStringFunc(text, func(old string) string {
+			name := captureBlock.FindStringSubmatch(old)[1]
 			capture, err := os.ReadFile(filepath.Join(captures, name+".txt"))
 			if err != nil {
 				t.Error(err)
@@ -68,7 +69,7 @@ func TestGuideShowsTheCaptures(t *testing.T) {
 		t.Fatalf("%v: there are %d captures", err, len(files))
 	}
 	in := map[string]string{}
-	for _, m := range shown.FindAllStringSubmatch(text, -1) {
+	for _, m := range captureBlock.FindAllStringSubmatch(text, -1) {
 		in[m[1]] = m[2]
 	}
 	for _, file := range files {

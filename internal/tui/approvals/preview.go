@@ -1,4 +1,4 @@
-package tui
+package approvals
 
 import (
 	"encoding/json"
@@ -10,20 +10,20 @@ import (
 	"callgate/internal/tui/diff"
 )
 
-// previewMsg is what a call would change.
+// previewMsg brings the change that a call would make.
 type previewMsg struct {
-	question *approvalItem
-	lines    []diff.Line
+	item  *item
+	lines []diff.Line
 }
 
-// loadPreview finds out what a call would change in a file, as far as that can be
-// told from outside: the file may be another when the call runs.
-func (c *chat) loadPreview(q *approvalItem) tea.Cmd {
-	change := changeOf(q.Approval)
-	if change == nil {
+// loadPreview computes the change that a call would make in a file as it is now.
+// The file may change again before the call runs.
+func (p *Pane) loadPreview(it *item) tea.Cmd {
+	edit := editOf(it.Approval)
+	if edit == nil {
 		return nil
 	}
-	path, read := fileOf(q.Approval), c.ReadFile
+	path, read := claimedFile(it.Approval), p.ReadFile
 	return func() tea.Msg {
 		var old string
 		known := false
@@ -32,15 +32,15 @@ func (c *chat) loadPreview(q *approvalItem) tea.Cmd {
 				old, known = string(data), true
 			}
 		}
-		if new, ok := change(old, known); ok {
-			return previewMsg{q, diff.Unified(old, new)}
+		if new, ok := edit(old, known); ok {
+			return previewMsg{it, diff.Unified(old, new)}
 		}
 		return nil
 	}
 }
 
-// fileOf is the file that a request claims, when it is just one.
-func fileOf(r protocol.Approval) string {
+// claimedFile is the file that a call claims; "" if it claims none or several.
+func claimedFile(r protocol.Approval) string {
 	var path string
 	for _, claim := range r.Claims {
 		if file, ok := strings.CutPrefix(claim.Resource, "file:"); ok {
@@ -53,12 +53,13 @@ func fileOf(r protocol.Approval) string {
 	return path
 }
 
-// applyEdit makes of a file's content what it would be; known says that there is
-// such a file and it could be read.
+// applyEdit returns a file's content after an edit; known says that the file
+// exists and could be read. It reports false if the result cannot be told.
 type applyEdit func(old string, known bool) (new string, ok bool)
 
-// changeOf is what a call of the filesystem module does to a file's content.
-func changeOf(r protocol.Approval) applyEdit {
+// editOf is what a call of the filesystem module does to a file's content; nil
+// for any other call.
+func editOf(r protocol.Approval) applyEdit {
 	switch r.Call.Tool.Dotted() {
 	case "filesystem.write":
 		var w struct{ Content, Mode string }
@@ -96,8 +97,8 @@ type edit struct {
 	EndLine      int `json:"end_line"`
 }
 
-// apply makes the edits one after the other. Lines are those of the file as it
-// was, so edits by line are shown only where there is one edit.
+// apply makes the edits one after the other. Line numbers count in the file as
+// it was, so an edit by line is previewed only if it is the only edit.
 func apply(edits []edit, old string, known bool) (string, bool) {
 	if !known {
 		return "", false

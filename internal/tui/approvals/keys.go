@@ -1,0 +1,147 @@
+package approvals
+
+import (
+	"encoding/json"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"callgate/internal/protocol"
+	"callgate/internal/tui/input"
+)
+
+// pageLines is how far a page key scrolls.
+const pageLines = 8
+
+// maxWord bounds the word that is being typed.
+const maxWord = 20
+
+func (p *Pane) key(k tea.KeyPressMsg) tea.Cmd {
+	it := p.first()
+	switch {
+	case it == nil || it.sending:
+		return nil
+	case it.editor != nil:
+		return p.editKey(it, k)
+	case it.why != nil:
+		return p.refuseKey(it, k)
+	}
+	switch k.String() {
+	case "enter":
+		word := it.word
+		it.word = ""
+		return p.decide(it, word)
+	case "backspace":
+		if it.word != "" {
+			it.word = it.word[:len(it.word)-1]
+		}
+	case "esc":
+		if it.word == "" {
+			p.Post(Interrupt{})
+		}
+		it.word = ""
+	case "up":
+		it.scroll--
+	case "down":
+		it.scroll++
+	case "pgup":
+		it.scroll -= pageLines
+	case "pgdown":
+		it.scroll += pageLines
+	default:
+		if len(k.Text) == 1 && k.Text > " " && len(it.word) < maxWord {
+			it.word += k.Text
+		}
+	}
+	return nil
+}
+
+// paste goes to an open field. Outside of one it is ignored: no paste answers.
+func (p *Pane) paste(msg tea.PasteMsg) tea.Cmd {
+	switch it := p.first(); {
+	case it == nil:
+	case it.editor != nil:
+		return it.editor.Update(msg)
+	case it.why != nil:
+		return it.why.Update(msg)
+	}
+	return nil
+}
+
+// choice is the answer that a word means; "": none.
+func choice(word string) string {
+	switch strings.ToLower(strings.TrimSpace(word)) {
+	case "a", "approve", "y", "yes":
+		return "approve"
+	case "s", "session":
+		return "session"
+	case "d", "deny", "n", "no":
+		return "deny"
+	case "e", "edit":
+		return "edit"
+	case "q", "quit":
+		return "leave"
+	}
+	return ""
+}
+
+// decide does what a word says.
+func (p *Pane) decide(it *item, word string) tea.Cmd {
+	it.wrong = ""
+	switch choice(word) {
+	case "approve":
+		return p.send(it, protocol.Answer{Approve: true})
+	case "session":
+		return p.send(it, protocol.Answer{Approve: true, Always: true})
+	case "deny":
+		it.why = input.NewField("why, for whoever asked (may be empty)")
+	case "edit":
+		it.editor = input.NewEditor(it.draft)
+	case "leave":
+		p.focused = false
+		p.Post(LeftWaiting{})
+	default:
+		if word != "" {
+			it.wrong = "that is no answer: a, d, e, s or q"
+		}
+	}
+	return nil
+}
+
+// editKey is a key in the editor of the arguments.
+func (p *Pane) editKey(it *item, k tea.KeyPressMsg) tea.Cmd {
+	switch k.String() {
+	case "esc":
+		it.draft, it.editor, it.wrong = it.editor.Text(), nil, ""
+		return nil
+	case "ctrl+s":
+		text := it.editor.Text()
+		it.draft = text
+		if strings.TrimSpace(text) == strings.TrimSpace(indented(it.Call.Args)) {
+			it.editor, it.wrong = nil, "nothing was changed"
+			return nil
+		}
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(text), &fields); err != nil || fields == nil {
+			it.wrong = "what you wrote is not one JSON object"
+			if err != nil {
+				it.wrong += ": " + err.Error()
+			}
+			return nil
+		}
+		return p.send(it, protocol.Answer{Approve: true, Args: json.RawMessage(strings.TrimSpace(text))})
+	}
+	return it.editor.Update(k)
+}
+
+// refuseKey is a key in the field that says why a call is refused.
+func (p *Pane) refuseKey(it *item, k tea.KeyPressMsg) tea.Cmd {
+	switch k.String() {
+	case "esc":
+		it.why = nil
+		return nil
+	case "enter":
+		return p.send(it, protocol.Answer{Feedback: strings.TrimSpace(it.why.Text())})
+	}
+	return it.why.Update(k)
+}

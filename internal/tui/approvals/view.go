@@ -1,0 +1,148 @@
+package approvals
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"callgate/internal/tui/termtext"
+	"callgate/internal/tui/transcript"
+)
+
+// How many lines the reason, the claims and an error may take.
+const (
+	maxReason = 2
+	maxClaims = 2
+	maxWrong  = 4
+)
+
+// View lays the first call out in at most height rows, with the cursor if the
+// human is typing.
+func (p *Pane) View(width, height int) ([]string, *tea.Cursor) {
+	it := p.first()
+	if it == nil {
+		return nil, nil
+	}
+	head := it.head(width, p.Now(), len(p.items)-1)
+	foot, cursor := it.foot(width)
+	room := max(height-len(head)-len(foot), 3)
+	var body []string
+	if it.editor == nil {
+		body = it.body(width, room)
+		if cursor != nil {
+			cursor.Y += len(head) + len(body)
+		}
+	} else {
+		body, cursor = it.editor.View(width-2, min(room, strings.Count(it.editor.Text(), "\n")+2))
+		for i := range body {
+			body[i] = termtext.Accent("│ ") + body[i]
+		}
+		if cursor != nil {
+			cursor.Y += len(head)
+			cursor.X += 2
+		}
+	}
+	return append(append(head, body...), foot...), cursor
+}
+
+// head says which tool is called, why a human must decide, and what it touches.
+func (it *item) head(width int, now time.Time, more int) []string {
+	title := "── A human must decide "
+	title += strings.Repeat("─", max(width-termtext.Width(title), 0))
+	head := []string{termtext.Warn(termtext.Truncate(title, width))}
+	about := termtext.Strong(termtext.OneLine(it.Call.Tool.Dotted())) + "  " + termtext.OneLine(string(it.Risk)) + " risk"
+	if left := it.Deadline.Sub(now).Round(time.Second); !it.Deadline.IsZero() {
+		about += "  " + termtext.Faint(transcript.Duration(max(left, 0))+" left")
+	}
+	if more > 0 {
+		about += termtext.Faint(fmt.Sprintf("  and %d more", more))
+	}
+	head = append(head, termtext.Truncate(about, width))
+	why := termtext.Wrap("why: "+termtext.OneLine(it.Reason), width)
+	for _, line := range why[:min(len(why), maxReason)] {
+		head = append(head, termtext.Faint(line))
+	}
+	for _, claim := range it.Claims[:min(len(it.Claims), maxClaims)] {
+		line := fmt.Sprintf("touches: %s (%s)", termtext.OneLine(claim.Resource), claim.Mode)
+		head = append(head, termtext.Faint(termtext.Truncate(line, width)))
+	}
+	if n := len(it.Claims) - maxClaims; n > 0 {
+		line := fmt.Sprintf("and %d more: callgate approvals show %s", n, termtext.OneLine(it.ID))
+		head = append(head, termtext.Faint(termtext.Truncate(line, width)))
+	}
+	return head
+}
+
+// body is the part of the change and of the arguments that fits into room rows.
+func (it *item) body(width, room int) []string {
+	lines := it.previewLines(width)
+	if lines != nil {
+		lines = append(lines, termtext.Faint("arguments:"))
+	}
+	lines = append(lines, termtext.Wrap(indented(it.Call.Args), width)...) // not the draft: see the package's law
+	it.scroll = max(0, min(it.scroll, len(lines)-room))
+	if len(lines) <= room {
+		return lines
+	}
+	shown := lines[it.scroll:min(it.scroll+room-1, len(lines))]
+	rest := fmt.Sprintf("… lines %d to %d of %d; up and down", it.scroll+1, it.scroll+len(shown), len(lines))
+	return append(shown[:len(shown):len(shown)], termtext.Faint(rest))
+}
+
+func (it *item) previewLines(width int) []string {
+	var lines []string
+	for _, l := range it.preview {
+		text := termtext.Safe(l.Text)
+		switch l.Sign {
+		case '@':
+			lines = append(lines, termtext.Accent(termtext.Truncate(text, width)))
+		case '+', '-':
+			paint := termtext.Good
+			if l.Sign == '-' {
+				paint = termtext.Bad
+			}
+			for _, part := range termtext.Wrap(string(l.Sign)+text, width) {
+				lines = append(lines, paint(part))
+			}
+		default:
+			lines = append(lines, termtext.Truncate(" "+text, width))
+		}
+	}
+	return lines
+}
+
+// foot says what was wrong with the last answer, and takes the next one.
+func (it *item) foot(width int) ([]string, *tea.Cursor) {
+	var rows []string
+	for i, line := range termtext.Wrap(termtext.OneLine(it.wrong), width) {
+		if line != "" && i < maxWrong {
+			rows = append(rows, termtext.Bad(line))
+		}
+	}
+	switch {
+	case it.sending:
+		return append(rows, termtext.Faint("…")), nil
+	case it.editor != nil:
+		line := termtext.Truncate("ctrl+s approves it as edited · esc goes back", width)
+		return append(rows, termtext.Strong(line)), nil
+	case it.why != nil:
+		it.why.SetWidth(width - 6)
+		field, cursor := it.why.View()
+		if cursor != nil {
+			cursor.X += 6
+			cursor.Y += len(rows)
+		}
+		return append(rows, termtext.Strong("deny: ")+field[0]), cursor
+	}
+	const choices = "[a]pprove  [d]eny  [e]dit  [s]ession: approve for all of it  [q]uit: leave it waiting"
+	for _, line := range termtext.Wrap(choices, width) {
+		rows = append(rows, termtext.Strong(line))
+	}
+	line := "> " + it.word
+	if meant := choice(it.word); meant != "" {
+		line += termtext.Faint("  enter: " + meant)
+	}
+	return append(rows, line), tea.NewCursor(2+len(it.word), len(rows))
+}
