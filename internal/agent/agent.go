@@ -55,6 +55,23 @@ type CallParser interface {
 	Start() (write func(string) string, end func() (string, []llm.ToolCall))
 }
 
+// TaskNotices tells a model of background tasks that have ended.
+type TaskNotices interface {
+	// Notices returns the notices for the model's next request.
+	Notices(ctx context.Context) ([]Notice, error)
+	// Noted is called when notices are in the history.
+	Noted(ctx context.Context, notices []Notice) error
+	// Await is called when the model proposes no more calls. It may wait for
+	// tasks, and reports whether there are new notices.
+	Await(ctx context.Context) bool
+}
+
+// Notice is the end of a task, in words for a model.
+type Notice struct {
+	Task string // its ID
+	Text string
+}
+
 // Config configures a loop. Model, Tools, Log and System are required.
 type Config struct {
 	Model    *ModelConfig
@@ -62,14 +79,9 @@ type Config struct {
 	ToolDefs []llm.ToolDef // the same for every request
 	Log      *history.Log
 	System   func() string // the system prompt, computed once for each turn
-	// Notices returns notices for the model's next request, such as background
-	// work that ended. May be nil.
-	Notices func() []string
-	// AwaitTasks is called when the model proposes no more calls. It may wait for
-	// background work, and reports whether there are new notices. May be nil.
-	AwaitTasks func(ctx context.Context) bool
-	MaxTurns   int           // requests to the model within one turn; 0: 50
-	Timeout    time.Duration // of one turn; 0: none
+	Tasks    TaskNotices   // may be nil
+	MaxTurns int           // requests to the model within one turn; 0: 50
+	Timeout  time.Duration // of one turn; 0: none
 	// Input and Output filter the text of the user and of the model. They may
 	// change it, or refuse it with an error. May be nil.
 	Input, Output func(string) (string, error)
@@ -223,7 +235,7 @@ func (t *turn) loop(ctx context.Context) (*history.End, error) {
 		switch {
 		case len(calls) > 0:
 			err = t.call(ctx, event, calls)
-		case answer.Stop == llm.StopPause, t.cfg.AwaitTasks != nil && t.cfg.AwaitTasks(ctx):
+		case answer.Stop == llm.StopPause, t.cfg.Tasks != nil && t.cfg.Tasks.Await(ctx):
 			err = t.write(ctx, event)
 		default:
 			t.last = append(t.last, event)
@@ -239,16 +251,20 @@ func (t *turn) loop(ctx context.Context) (*history.End, error) {
 
 // addNotices writes the notices for the model's next request.
 func (t *turn) addNotices(ctx context.Context) error {
-	if t.cfg.Notices == nil {
+	if t.cfg.Tasks == nil {
 		return nil
 	}
-	for _, note := range t.cfg.Notices() {
-		m := kernelNote(note)
-		if err := t.write(ctx, history.Event{Type: history.Note, Message: &m}); err != nil {
+	notices, err := t.cfg.Tasks.Notices(ctx)
+	if err != nil || len(notices) == 0 {
+		return err
+	}
+	for _, n := range notices {
+		m := kernelNote(n.Text)
+		if err := t.write(ctx, history.Event{Type: history.Note, Message: &m, Task: n.Task}); err != nil {
 			return err
 		}
 	}
-	return nil
+	return t.cfg.Tasks.Noted(ctx, notices)
 }
 
 // compactIfNeeded compacts the conversation if it does not fit the model's window.

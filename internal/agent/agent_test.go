@@ -318,11 +318,23 @@ func TestLoopGuard(t *testing.T) {
 	}
 }
 
+// notices are those of tasks that have ended, until they are noted.
+type notices []agent.Notice
+
+func (n *notices) Notices(context.Context) ([]agent.Notice, error) { return *n, nil }
+
+func (n *notices) Noted(_ context.Context, done []agent.Notice) error {
+	*n = (*n)[len(done):]
+	return nil
+}
+
+func (n *notices) Await(context.Context) bool { return len(*n) > 0 }
+
 func TestNoticesComeBeforeTheNextRequest(t *testing.T) {
 	t.Parallel()
-	news := []string{"the build is done"}
+	news := &notices{{Task: "t1", Text: "the build is done"}}
 	f := setup(t, func(c *agent.Config) {
-		c.Notices = func() []string { n := news; news = nil; return n }
+		c.Tasks = news
 	}, says("fine"))
 	f.say(t, "go on")
 	if got := transcript(f.log); got != "user: go on\nuser: <note>\nthe build is done\n</note>\nassistant: fine\n" {

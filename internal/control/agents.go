@@ -51,7 +51,7 @@ type Task struct {
 
 // TaskTool makes core_job, by which an agent's edge lane hands deep work to its
 // core lane. start begins a job; look tells of one.
-func TaskTool(start func(ctx context.Context, call tool.Call, task string) (Task, error), look func(session, job string) (Task, error)) *tool.Tool {
+func TaskTool(start func(ctx context.Context, call tool.Call, task string) (Task, error), look func(ctx context.Context, session, job string) (Task, error)) *tool.Tool {
 	const text = "Hand work that needs thought or many steps to your core lane, which has a stronger model and works on its own. Say in task all that it must know: it does not see this conversation. " +
 		"It goes on in the background, and you are told when it has ended; answer the user meanwhile. With job instead of task, see how a job stands."
 	const schema = `{"type":"object","properties":{
@@ -70,7 +70,7 @@ func TaskTool(start func(ctx context.Context, call tool.Call, task string) (Task
 		case in.Task != "":
 			job, err = start(ctx, call, in.Task)
 		default:
-			job, err = look(call.Principal.Session, in.Job)
+			job, err = look(ctx, call.Principal.Session, in.Job)
 		}
 		if err != nil {
 			return nil, err

@@ -39,7 +39,7 @@ type Conversation struct {
 	prompt    *prompter
 	fitter    *fitter
 	turn      turn
-	tasks     tasks
+	tasks     coreTasks
 }
 
 // ID returns the conversation's ID, which is its session's too.
@@ -143,10 +143,17 @@ func runningError(id string) *tool.Error {
 func (c *Conversation) Cancel() bool { return c.turn.stop() }
 
 // Close ends the conversation's session. The turn that is under way and the
-// tasks of its core lane are stopped first.
+// tasks of its core lane are cancelled first.
 func (c *Conversation) Close() {
 	c.Cancel()
-	c.tasks.stop()
+	_ = c.tasks.cancel(context.Background()) // what the store cannot cancel is leased again later
+	c.session.Close()
+}
+
+// release ends the conversation's session and leaves its tasks: another opening of
+// the conversation has them next.
+func (c *Conversation) release() {
+	c.Cancel()
 	c.session.Close()
 }
 
@@ -238,7 +245,7 @@ func (c calls) CallOutcome(ctx context.Context, id string) (*tool.Result, bool, 
 // loopConfig is the loop's configuration, without its log.
 func (c *Conversation) loopConfig(model *agent.ModelConfig) (agent.Config, error) {
 	cfg := agent.Config{
-		Model: model, Tools: calls{c.session}, Notices: c.tasks.takeNotices, AwaitTasks: c.tasks.await,
+		Model: model, Tools: calls{c.session},
 		System: func() string { return c.prompt.build().Text() },
 	}
 	for _, e := range c.plan.Shown {

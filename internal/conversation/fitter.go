@@ -3,6 +3,7 @@ package conversation
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"callgate/internal/agent"
 	"callgate/internal/app"
@@ -87,7 +88,11 @@ func (f *fitter) requested(ctx context.Context, system string) (*history.Compact
 
 // compact decides how the conversation is made shorter; nil: not at all.
 func (f *fitter) compact(ctx context.Context, system string, cause compact.Cause) (*history.Compaction, error) {
-	in := compact.Input{System: system, Tools: f.tools, Messages: f.messages(ctx), Cause: cause}
+	messages, err := f.messages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	in := compact.Input{System: system, Tools: f.tools, Messages: messages, Cause: cause}
 	made, err := f.policy.Compact(ctx, in, f.summarizer)
 	if made == nil || err != nil {
 		return nil, err
@@ -107,7 +112,7 @@ func (f *fitter) compact(ctx context.Context, system string, cause compact.Cause
 
 // messages is what the model is shown, with what of it must stay: the calls that
 // wait for a human, and the beginnings of tasks whose end it has not seen.
-func (f *fitter) messages(ctx context.Context) []compact.Message {
+func (f *fitter) messages(ctx context.Context) ([]compact.Message, error) {
 	kinds := map[history.Type]compact.Kind{
 		history.User: compact.UserText, history.Note: compact.Note, history.Compacted: compact.Summary,
 	}
@@ -128,12 +133,16 @@ func (f *fitter) messages(ctx context.Context) []compact.Message {
 			seen[request] = true
 		}
 	}
-	for _, id := range f.conversation.tasks.unreported() {
-		if i := firstMention(all, id); i >= 0 {
+	calls, err := f.conversation.tasks.unreported(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i, o := range origins {
+		if slices.ContainsFunc(o.Calls, func(call string) bool { return calls[call] }) {
 			all[i].Pinned = true
 		}
 	}
-	return all
+	return all, nil
 }
 
 // isPending reports whether a human has not answered a request yet.

@@ -15,6 +15,8 @@ import (
 	"callgate/internal/kernel/modelset"
 	"callgate/internal/kernel/modules"
 	"callgate/internal/kernel/session"
+	"callgate/internal/kernel/tasks"
+	"callgate/internal/task"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -22,6 +24,14 @@ import (
 // Approvals tells how a request for approval stands.
 type Approvals interface {
 	Get(ctx context.Context, id string) (approval.Request, error)
+}
+
+// Runner runs durable tasks.
+type Runner interface {
+	HandleStarted(kind string, h tasks.Handler)
+	Start(ctx context.Context, t task.Task) (task.Task, error)
+	Cancel(ctx context.Context, id, by string) error
+	Wait(ctx context.Context, id string) error
 }
 
 // Options is what a Manager needs of the kernel.
@@ -34,9 +44,9 @@ type Options struct {
 	Approvals Approvals
 	Store     history.Store
 	Deleter   history.Deleter
+	Tasks     task.Store
+	Runner    Runner
 	User      string
-	// Go runs work in the background, unless the kernel closes.
-	Go func(func(context.Context)) bool
 }
 
 // Manager holds the conversations of a kernel. Make one with NewManager.
@@ -49,7 +59,11 @@ type Manager struct {
 }
 
 // NewManager makes a manager.
-func NewManager(o Options) *Manager { return &Manager{Options: o, open: map[string]*Conversation{}} }
+func NewManager(o Options) *Manager {
+	m := &Manager{Options: o, open: map[string]*Conversation{}}
+	o.Runner.HandleStarted(coreTask, m.runTask)
+	return m
+}
 
 // Spec is a conversation to be opened.
 type Spec struct {
@@ -187,7 +201,6 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 	if c.plan, err = c.session.View().Surface(ctx, surfaceConfig(c.model.Window)); err != nil {
 		return err
 	}
-	c.tasks = tasks{conversation: c, manager: m}
 	c.prompt = &prompter{conversation: c, modules: m.Modules}
 	cfg, err := c.loopConfig(model)
 	if err != nil {
@@ -206,7 +219,8 @@ func (m *Manager) equip(ctx context.Context, c *Conversation, model *agent.Model
 			return err
 		}
 	}
-	cfg.Log = c.log
+	c.tasks = coreTasks{parent: c.ID(), log: c.log, app: c.session.App(), store: m.Tasks, runner: m.Runner}
+	cfg.Log, cfg.Tasks = c.log, &c.tasks
 	c.loop = agent.New(cfg)
 	return nil
 }
@@ -238,7 +252,7 @@ func (m *Manager) closeOpen(id string) error {
 	if c.turn.running() {
 		return runningError(id)
 	}
-	c.Close()
+	c.release()
 	return nil
 }
 
@@ -279,13 +293,17 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	if err := m.deleteTasks(ctx, id); err != nil {
+		return err
+	}
 	if err := m.Modules.DeleteConversation(tool.Principal{User: info.User, App: info.App, Session: id}); err != nil {
 		return err
 	}
 	return m.Deleter.Delete(ctx, id)
 }
 
-// Close closes all conversations.
+// Close closes all conversations, when the kernel closes. Their tasks were given
+// back, and go on when the conversations are opened again.
 func (m *Manager) Close() {
 	m.mu.Lock()
 	all := make([]*Conversation, 0, len(m.open))
@@ -294,7 +312,7 @@ func (m *Manager) Close() {
 	}
 	m.mu.Unlock()
 	for _, c := range all {
-		c.Close()
+		c.release()
 	}
 }
 

@@ -1,58 +1,43 @@
 package conversation
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
-	"sync"
 
+	"callgate/internal/agent"
 	"callgate/internal/app"
 	"callgate/internal/control"
-	"callgate/internal/conversation/compact"
 	"callgate/internal/conversation/history"
+	"callgate/internal/gate/approval"
+	"callgate/internal/kernel/tasks"
+	"callgate/internal/task"
 	"callgate/llm"
 	"callgate/tool"
 )
 
-// maxTasks is how many tasks one conversation may have under way.
+// coreTask is the kind of the tasks that an edge lane hands to its core lane.
+// Each is a conversation of its own, which has the task's ID.
+const coreTask = "conversation.core"
+
+// maxTasks limits the core tasks of one conversation that have not ended.
 const maxTasks = 8
 
-// taskIDSuffix marks the conversations of core lanes.
-const taskIDSuffix = "-core"
-
-// tasks are what an edge lane's core lane works at, and the notices of their
-// ends that wait for the model.
-type tasks struct {
-	conversation *Conversation
-	manager      *Manager
-
-	mu      sync.Mutex
-	all     []*task
-	notices []string
+// coreInput is the input of a core task.
+type coreInput struct {
+	Goal string `json:"goal"`
 }
 
-// task is a conversation of the core lane.
-type task struct {
-	conversation *Conversation
-	cancel       context.CancelFunc
-	done         chan struct{}
-	end          history.End // readable when done is closed, like answer
-	answer       string
+// coreOutcome is what is known of a core task that has ended.
+type coreOutcome struct {
+	Reason history.Reason `json:"reason"`
+	Error  string         `json:"error,omitempty"`
+	Answer string         `json:"answer,omitempty"` // of the core lane's model
 }
 
-func (t *task) ended() bool {
-	select {
-	case <-t.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// StartTask begins a task of an edge lane's core. It is a conversation of its
-// own, under an ID made from that of the call that began it: made again after a
-// crash, the call finds the task it had begun.
+// StartTask begins a core task. Its ID is made from that of the call, so the same
+// call made again after a crash finds the task that it began.
 func (m *Manager) StartTask(ctx context.Context, call tool.Call, goal string) (control.Task, error) {
 	const op = "conversation.StartTask"
 	edge, err := m.Get(call.Principal.Session)
@@ -62,206 +47,304 @@ func (m *Manager) StartTask(ctx context.Context, call tool.Call, goal string) (c
 	if edge.session.Principal().Lane != app.EdgeLane {
 		return control.Task{}, tool.Errorf(op, tool.NotFound, "this agent has no core lane").WithHint("do it yourself")
 	}
-	if n := edge.tasks.running(); n >= maxTasks {
+	unfinished, err := edge.tasks.unfinished(ctx)
+	if err != nil {
+		return control.Task{}, err
+	}
+	if n := len(unfinished); n >= maxTasks {
 		return control.Task{}, tool.Errorf(op, tool.Limited, "%d jobs are under way already", n).
 			WithHint("wait until one has ended")
 	}
-	return edge.tasks.start(ctx, call.ID+taskIDSuffix, goal)
-}
-
-// Task returns how a task of a conversation stands.
-func (m *Manager) Task(conversation, id string) (control.Task, error) {
-	edge, err := m.Get(conversation)
+	input, err := json.Marshal(coreInput{Goal: goal})
 	if err != nil {
-		return control.Task{}, err
+		return control.Task{}, &tool.Error{Op: op, Kind: tool.Invalid, Message: "the task cannot be written", Err: err}
 	}
-	for _, t := range edge.tasks.list() {
-		if t.conversation.ID() != id {
-			continue
-		}
-		if !t.ended() {
-			return control.Task{ID: id, Status: "running"}, nil
-		}
-		return control.Task{ID: id, Status: string(t.end.Reason), Answer: tool.TruncateTo(t.answer, 8000)}, nil
-	}
-	return control.Task{}, tool.Errorf("conversation.Task", tool.NotFound, "there is no job %q", tool.Truncate(id))
-}
-
-// start begins a task, or goes on with one that was broken off.
-func (t *tasks) start(ctx context.Context, id, goal string) (control.Task, error) {
-	edge := t.conversation
-	_, err := t.manager.Store.Get(ctx, id)
-	if err != nil && tool.KindOf(err) != tool.NotFound {
-		return control.Task{}, err
-	}
-	spec := Spec{
-		task: true, id: id, Workspace: edge.session.Workspace(), AppFile: edge.session.Loaded().AppFile(),
-		Agent: edge.agent.ID, Lane: app.CoreLane, Requester: edge.session.Caller().Requester(),
-		asked: edge.turn.onAsked,
-	}
-	if err == nil {
-		spec.Resume = id
-	}
-	core, err := t.manager.Open(ctx, spec)
-	if err != nil {
-		return control.Task{}, err
-	}
-	one := &task{conversation: core, done: make(chan struct{})}
-	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	one.cancel = cancel
-	t.mu.Lock()
-	t.all = append(t.all, one)
-	t.mu.Unlock()
-	started := t.manager.Go(func(kernel context.Context) {
-		defer context.AfterFunc(kernel, cancel)()
-		t.run(working, one, goal)
+	requester := edge.session.Caller().Requester()
+	t, err := m.Runner.Start(ctx, task.Task{
+		ID: call.ID + "-core", Kind: coreTask, Parent: edge.ID(), Input: input,
+		Asker: task.Asker{
+			Principal: call.Principal, Workspace: edge.session.Workspace(), AppFile: edge.session.Loaded().AppFile(),
+			PID: requester.PID, Human: requester.Human, Call: call.ID,
+		},
 	})
-	if !started {
-		cancel()
-		core.Close()
-		close(one.done)
-		return control.Task{}, tool.Errorf("conversation.StartTask", tool.Unavailable, "the kernel is closing")
-	}
-	return control.Task{ID: id, Status: "running"}, nil
+	return describeTask(t), err
 }
 
-// run works at a task, and leaves a notice of its end for the edge lane.
-func (t *tasks) run(ctx context.Context, one *task, goal string) {
-	defer close(one.done) // when nothing of it is left
-	defer one.cancel()
-	core := one.conversation
-	defer core.Close()
-	var end history.End
-	var err error
-	if core.Info().Turns == 0 {
-		end, err = core.Send(ctx, llm.TextMessage(llm.User, goal), Watch{})
-	} else {
-		end, err = core.Resume(ctx, Watch{})
+// Task returns a core task of a conversation.
+func (m *Manager) Task(ctx context.Context, conversation, id string) (control.Task, error) {
+	t, err := m.Tasks.Get(ctx, id)
+	if tool.KindOf(err) == tool.NotFound || err == nil && (t.Parent != conversation || t.Kind != coreTask) {
+		return control.Task{}, tool.Errorf("conversation.Task", tool.NotFound, "there is no job %q", tool.Truncate(id))
 	}
+	return describeTask(t), err
+}
+
+// describeTask is a core task in the words of the tool that began it.
+func describeTask(t task.Task) control.Task {
+	if !t.State.Final() {
+		return control.Task{ID: t.ID, Status: "running"}
+	}
+	o := outcomeOf(t)
+	return control.Task{ID: t.ID, Status: string(o.Reason), Answer: tool.TruncateTo(o.Answer, 8000)}
+}
+
+// outcomeOf returns what is known of a core task that has ended. One that never
+// ran, or whose handler failed, has no data.
+func outcomeOf(t task.Task) coreOutcome {
+	var o coreOutcome
+	if t.Outcome == nil {
+		return o
+	}
+	if json.Unmarshal(t.Outcome.Data, &o) == nil && o.Reason != "" {
+		return o
+	}
+	o = coreOutcome{Reason: history.Cancelled, Error: t.Outcome.Summary}
+	if t.State == task.Failed {
+		o.Reason = history.Failed
+	}
+	return o
+}
+
+// runTask runs a core task: a conversation of its own, from its goal to the end
+// of a turn. One that a kernel left goes on where it was.
+func (m *Manager) runTask(ctx context.Context, t task.Task) task.Outcome {
+	var in coreInput
+	if err := json.Unmarshal(t.Input, &in); err != nil {
+		return tasks.Failed(err)
+	}
+	core, err := m.openTask(ctx, t)
+	if err != nil {
+		return tasks.Failed(err)
+	}
+	defer core.Close()
+	end, err := core.work(ctx, in.Goal)
 	if err != nil {
 		end = history.End{Reason: history.Failed, Error: err.Error()}
 	}
-	messages := core.log.Messages()
-	for i := len(messages) - 1; i >= 0 && one.answer == ""; i-- {
-		if messages[i].Role == llm.Assistant {
-			one.answer = messages[i].Text()
-		}
+	made := coreOutcome{Reason: end.Reason, Error: end.Error, Answer: core.lastAnswer()}
+	data, err := json.Marshal(made)
+	if err != nil {
+		return tasks.Failed(err)
 	}
-	one.end = end
-	notice := fmt.Sprintf("%s (%s)", taskEndNote(core.ID()), end.Reason)
-	if end.Error != "" {
-		notice += ": " + end.Error
+	outcome := task.Outcome{State: task.Failed, Summary: tool.TruncateTo(cmp.Or(made.Answer, made.Error), 200), Data: data}
+	switch end.Reason {
+	case history.Done:
+		outcome.State = task.Done
+	case history.Cancelled:
+		outcome.State = task.Cancelled
 	}
-	if one.answer != "" {
-		notice += "\n" + tool.TruncateTo(one.answer, 8000)
-	}
-	t.notify(notice)
+	return outcome
 }
 
-// taskEndNote is how the notice of a task's end begins.
-func taskEndNote(id string) string { return "CORE JOB " + id + " ENDED" }
+// openTask opens the conversation of a core task. What a human is asked there is
+// shown where the edge lane's turn is watched.
+func (m *Manager) openTask(ctx context.Context, t task.Task) (*Conversation, error) {
+	spec := Spec{
+		task: true, id: t.ID, Workspace: t.Asker.Workspace, AppFile: t.Asker.AppFile, Agent: t.Asker.Principal.Agent,
+		Lane: app.CoreLane, Requester: approval.Requester{PID: t.Asker.PID, Human: t.Asker.Human},
+	}
+	if edge, err := m.Get(t.Parent); err == nil { // it may have been opened again, by another process
+		spec.Requester = edge.session.Caller().Requester()
+	}
+	spec.asked = func(r approval.Request) {
+		if edge, err := m.Get(t.Parent); err == nil {
+			edge.turn.onAsked(r)
+		}
+	}
+	switch _, err := m.Store.Get(ctx, t.ID); {
+	case err == nil:
+		spec.Resume = t.ID
+	case tool.KindOf(err) != tool.NotFound:
+		return nil, err
+	}
+	return m.Open(ctx, spec)
+}
 
-// resume restarts the tasks of an earlier process that never ended.
-func (t *tasks) resume(ctx context.Context) error {
-	all, err := t.manager.List(ctx, 0)
+// work runs the turn of a core task, or the rest of it.
+func (c *Conversation) work(ctx context.Context, goal string) (history.End, error) {
+	var last *history.End
+	turns := 0
+	c.log.View(func(s *history.State) { last, turns = s.Last, s.Turns })
+	switch {
+	case turns == 0:
+		return c.Send(ctx, llm.TextMessage(llm.User, goal), Watch{})
+	case last != nil && last.Reason == history.Cancelled: // by a kernel that closed
+		return c.Send(ctx, llm.TextMessage(llm.User, "You were interrupted. Go on."), Watch{})
+	default:
+		return c.Resume(ctx, Watch{})
+	}
+}
+
+// lastAnswer is the model's last text.
+func (c *Conversation) lastAnswer() string {
+	messages := c.log.Messages()
+	for i := len(messages) - 1; i >= 0; i-- {
+		if text := messages[i].Text(); messages[i].Role == llm.Assistant && text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// coreTasks are the tasks of a conversation. Their ends reach its model once: a
+// note of the history names the task, and then the task counts as told.
+type coreTasks struct {
+	parent string // the conversation's ID
+	log    *history.Log
+	app    *app.App // may be nil
+	store  task.Store
+	runner Runner
+}
+
+var _ agent.TaskNotices = (*coreTasks)(nil)
+
+// resume starts the core tasks of an earlier process that have not ended.
+func (t *coreTasks) resume(ctx context.Context) error {
+	unfinished, err := t.unfinished(ctx)
 	if err != nil {
 		return err
 	}
-	for _, info := range all {
-		own := strings.HasPrefix(info.ID, t.conversation.ID()+"-") && strings.HasSuffix(info.ID, taskIDSuffix)
-		if own && info.Last == "" {
-			if _, err := t.start(ctx, info.ID, ""); err != nil {
-				return err
-			}
+	for _, one := range unfinished {
+		if _, err := t.runner.Start(ctx, one); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (t *tasks) list() []*task {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Clone(t.all)
+// unfinished returns the core tasks that have not ended.
+func (t *coreTasks) unfinished(ctx context.Context) ([]task.Task, error) {
+	var all []task.Task
+	for _, state := range []task.State{task.Queued, task.Running} {
+		list, err := t.store.List(ctx, task.Query{Parent: t.parent, Kind: coreTask, State: state})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
 }
 
-// running returns how many tasks are under way.
-func (t *tasks) running() int {
-	n := 0
-	for _, one := range t.list() {
-		if !one.ended() {
-			n++
+// owed returns the ended tasks, of any kind, that do not count as told.
+func (t *coreTasks) owed(ctx context.Context) ([]task.Task, error) {
+	return t.store.List(ctx, task.Query{Parent: t.parent, Owed: true})
+}
+
+// cancel cancels the core tasks and waits until they have stopped.
+func (t *coreTasks) cancel(ctx context.Context) error {
+	unfinished, err := t.unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	for _, one := range unfinished {
+		if err := t.runner.Cancel(ctx, one.ID, "the end of its conversation"); err != nil {
+			return err
 		}
 	}
-	return n
+	for _, one := range unfinished {
+		if err := t.runner.Wait(ctx, one.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// await waits for the tasks that are under way and reports whether there are
-// notices. Only an app that takes a single turn waits: elsewhere they come with
-// the user's next message.
-func (t *tasks) await(ctx context.Context) bool {
-	if a := t.conversation.session.App(); a == nil || a.Runtime.Mode != "one_shot" {
+// Notices returns the ends of tasks that the model has not seen.
+func (t *coreTasks) Notices(ctx context.Context) ([]agent.Notice, error) {
+	owed, err := t.owed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var notices []agent.Notice
+	for _, one := range owed {
+		noted := false
+		t.log.View(func(s *history.State) { noted = s.Noted(one.ID) })
+		if noted { // by a process that ended before it could say so
+			if err := t.store.Told(ctx, one.ID); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		notices = append(notices, agent.Notice{Task: one.ID, Text: noticeOf(one)})
+	}
+	return notices, nil
+}
+
+// noticeOf says how a task ended.
+func noticeOf(t task.Task) string {
+	if t.Kind != coreTask {
+		return tasks.Notice(t)
+	}
+	o := outcomeOf(t)
+	text := fmt.Sprintf("CORE JOB %s ENDED (%s)", t.ID, o.Reason)
+	if o.Error != "" {
+		text += ": " + o.Error
+	}
+	if o.Answer != "" {
+		text += "\n" + tool.TruncateTo(o.Answer, 8000)
+	}
+	return text
+}
+
+// Noted has tasks whose notices are in the history count as told.
+func (t *coreTasks) Noted(ctx context.Context, notices []agent.Notice) error {
+	ids := make([]string, len(notices))
+	for i, n := range notices {
+		ids[i] = n.Task
+	}
+	return t.store.Told(context.WithoutCancel(ctx), ids...)
+}
+
+// Await waits for the core tasks and reports whether there are notices. Only an
+// app that takes a single turn waits: elsewhere they come with the user's next
+// message.
+func (t *coreTasks) Await(ctx context.Context) bool {
+	if t.app == nil || t.app.Runtime.Mode != "one_shot" {
 		return false
 	}
-	for _, one := range t.list() {
-		select {
-		case <-one.done:
-		case <-ctx.Done():
+	unfinished, err := t.unfinished(ctx)
+	if err != nil {
+		return false
+	}
+	for _, one := range unfinished {
+		if t.runner.Wait(ctx, one.ID) != nil {
 			return false
 		}
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.notices) > 0
+	notices, err := t.Notices(ctx)
+	return err == nil && len(notices) > 0
 }
 
-// stop stops the tasks and waits until they have stopped.
-func (t *tasks) stop() {
-	all := t.list()
-	for _, one := range all {
-		one.cancel()
+// unreported returns the calls that began tasks whose end the model has not seen.
+func (t *coreTasks) unreported(ctx context.Context) (map[string]bool, error) {
+	waiting, err := t.unfinished(ctx)
+	if err != nil {
+		return nil, err
 	}
-	for _, one := range all {
-		<-one.done
+	owed, err := t.owed(ctx)
+	if err != nil {
+		return nil, err
 	}
-}
-
-// notify queues a notice for the model's next request.
-func (t *tasks) notify(notice string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.notices = append(t.notices, notice)
-}
-
-func (t *tasks) takeNotices() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	notices := t.notices
-	t.notices = nil
-	return notices
-}
-
-// unreported returns the tasks whose end the model has not seen.
-func (t *tasks) unreported() []string {
-	t.mu.Lock()
-	waiting := strings.Join(t.notices, "\n")
-	t.mu.Unlock()
-	var ids []string
-	for _, one := range t.list() {
-		id := one.conversation.ID()
-		if one.ended() && !strings.Contains(waiting, taskEndNote(id)) {
-			continue
-		}
-		ids = append(ids, id)
+	calls := map[string]bool{}
+	for _, one := range append(waiting, owed...) {
+		calls[one.Asker.Call] = true
 	}
-	return ids
+	return calls, nil
 }
 
-// firstMention is the index of the first result that names a task; -1: there is
-// none.
-func firstMention(all []compact.Message, id string) int {
-	return slices.IndexFunc(all, func(m compact.Message) bool {
-		return slices.ContainsFunc(m.Parts, func(p llm.Part) bool {
-			return p.Result != nil && strings.Contains(p.Result.Text(), id)
-		})
-	})
+// deleteTasks cancels what a deleted conversation left, and tells nobody.
+func (m *Manager) deleteTasks(ctx context.Context, id string) error {
+	left := coreTasks{parent: id, store: m.Tasks, runner: m.Runner}
+	if err := left.cancel(ctx); err != nil {
+		return err
+	}
+	owed, err := left.owed(ctx)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(owed))
+	for i, one := range owed {
+		ids[i] = one.ID
+	}
+	return m.Tasks.Told(ctx, ids...)
 }

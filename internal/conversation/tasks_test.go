@@ -91,6 +91,79 @@ func TestTasksEndWithTheirConversation(t *testing.T) {
 	}
 }
 
+// A task that a kernel left when it closed goes on when its conversation is opened
+// again, and the model learns of its end once.
+func TestTaskGoesOnAfterARestart(t *testing.T) {
+	t.Parallel()
+	edge, core, folder := laneApp(t, "conversation")
+	edge.Play(
+		kerneltest.Answer{Calls: []string{`core_job {"task":"think"}`}}, kerneltest.Answer{Text: "I am on it."},
+	)
+	reached := core.StopAt(1)
+	state := kerneltest.StateDir(t)
+	k := kerneltest.Open(t, state)
+	first := kerneltest.OpenConversation(t, k, folder)
+	kerneltest.Send(t, first, "go")
+	<-reached
+	ok(t, k.Close())
+
+	answered := make(chan struct{})
+	core.Play(kerneltest.Answer{Text: "deep answer", Reached: answered})
+	edge.Play(kerneltest.Answer{Text: "It says so."}, kerneltest.Answer{Text: "Nothing new."})
+	k = kerneltest.Open(t, state)
+	again := kerneltest.Resume(t, k, first.ID())
+	<-answered
+	job := first.ID() + "-1-1-core"
+	kerneltest.Eventually(t, func() bool {
+		got, err := k.Conversations.Task(t.Context(), first.ID(), job)
+		return err == nil && got.Status == string(history.Done) && got.Answer == "deep answer"
+	})
+	kerneltest.Send(t, again, "and?")
+	if last := edge.Last(); strings.Count(last, "CORE JOB "+job+" ENDED (done)") != 1 {
+		t.Errorf("the edge lane was asked %s", last)
+	}
+	ok(t, k.Close())
+
+	k = kerneltest.Open(t, state)
+	kerneltest.Send(t, kerneltest.Resume(t, k, first.ID()), "and now?")
+	if last := edge.Last(); strings.Count(last, "CORE JOB") != 1 {
+		t.Errorf("the edge lane was told again: %s", last)
+	}
+	if _, err := k.Conversations.Task(t.Context(), "another", job); tool.KindOf(err) != tool.NotFound {
+		t.Errorf("another conversation sees the task: %v", err)
+	}
+}
+
+// The news of a task that ended while nobody was there comes with the next
+// message, also after a restart.
+func TestNoticeOutlivesItsKernel(t *testing.T) {
+	t.Parallel()
+	edge, core, folder := laneApp(t, "conversation")
+	edge.Play(
+		kerneltest.Answer{Calls: []string{`core_job {"task":"think"}`}}, kerneltest.Answer{Text: "I am on it."},
+		kerneltest.Answer{Text: "Thank you."},
+	)
+	core.Play(kerneltest.Answer{Text: "deep answer"})
+	state := kerneltest.StateDir(t)
+	k := kerneltest.Open(t, state)
+	talk := kerneltest.OpenConversation(t, k, folder)
+	kerneltest.Send(t, talk, "go")
+	kerneltest.Eventually(t, func() bool {
+		got, err := k.Conversations.Task(t.Context(), talk.ID(), talk.ID()+"-1-1-core")
+		return err == nil && got.Status == string(history.Done)
+	})
+	ok(t, k.Close())
+	if strings.Contains(edge.Last(), "deep answer") {
+		t.Fatal("the model knows already")
+	}
+	k = kerneltest.Open(t, state)
+	kerneltest.Send(t, kerneltest.Resume(t, k, talk.ID()), "and?")
+	if last := edge.Last(); strings.Count(last, "deep answer") != 1 {
+		t.Errorf("the edge lane was asked %s", last)
+	}
+	ok(t, k.Conversations.Delete(t.Context(), talk.ID()))
+}
+
 func TestAgentReadsASkill(t *testing.T) {
 	t.Parallel()
 	edge, _, folder := laneApp(t, "conversation")

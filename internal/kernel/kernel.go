@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/user"
@@ -178,7 +177,7 @@ func (k *Kernel) openRooms(ctx context.Context, _ Config) (err error) {
 	k.models = &modelset.Opener{Secrets: k.vault}
 	k.tasks = tasks.New(tasks.Options{
 		Store: k.database.Stores().Tasks, Queue: k.database.Stores().Queue, Log: k.log, Go: k.background.Go,
-		Holder: fmt.Sprintf("kernel %d", os.Getpid()),
+		Holder: k.holder(),
 	})
 	if k.modules, err = modules.Open(k.vault, k.moduleHost, k.Register); err != nil {
 		return err
@@ -199,7 +198,7 @@ func (k *Kernel) openRooms(ctx context.Context, _ Config) (err error) {
 	}
 	k.Conversations = conversation.NewManager(conversation.Options{
 		Apps: k.Apps, Sessions: k.builder, Models: k.models, Modules: k.modules, Consents: k.consents,
-		Approvals: k.Approvals, User: k.user, Go: k.background.Go,
+		Approvals: k.Approvals, User: k.user, Tasks: k.database.Stores().Tasks, Runner: k.tasks,
 		Deleter: k.database.Stores().Deleter, Store: conversation.Scrubbed(k.database.Stores().Conversations, k.vault),
 	})
 	return nil
@@ -226,6 +225,14 @@ func (k *Kernel) moduleHost(name string) module.Host {
 		host.Cache = filepath.Join(cache, "callgate", name)
 	}
 	return host
+}
+
+// holder names this kernel among those that share its storage. A state directory
+// has one kernel at a time, so one that starts again has the name of its former
+// process.
+func (k *Kernel) holder() string {
+	host, _ := os.Hostname() // without a name it is still told apart by its directory
+	return host + ":" + k.state.String()
 }
 
 // taskAsker tells on whose behalf the tasks of a call run, and which
@@ -343,12 +350,14 @@ func (k *Kernel) Collect(ctx context.Context, call string) (*tool.Result, error)
 	return k.gate.Collect(ctx, call)
 }
 
-// InUse reports whether a session is open, or a call runs for which nobody
-// waits.
-func (k *Kernel) InUse() bool { return k.Sessions.Len() > 0 || k.recovery.Detached() > 0 }
+// InUse reports whether a session is open, a call runs for which nobody waits,
+// or a task runs.
+func (k *Kernel) InUse() bool {
+	return k.Sessions.Len() > 0 || k.recovery.Detached() > 0 || k.tasks.Running() > 0
+}
 
-// Prune drops the journal's epochs that ended before a time, and the artifacts
-// older than that which nothing names any more.
+// Prune drops the journal's epochs and the tasks that ended before a time, and
+// the artifacts older than that which nothing names any more.
 func (k *Kernel) Prune(ctx context.Context, before time.Time) (records uint64, artifacts artifact.Usage, err error) {
 	pruned, err := k.Journal.Prune(ctx, before)
 	if err != nil {
@@ -356,6 +365,9 @@ func (k *Kernel) Prune(ctx context.Context, before time.Time) (records uint64, a
 	}
 	for _, p := range pruned {
 		records += p.LastSeq - p.FirstSeq + 1
+	}
+	if _, err := k.database.Stores().Queue.Prune(ctx, before); err != nil {
+		return records, artifacts, err
 	}
 	live := map[string]bool{}
 	for ref, err := range k.Journal.Refs(ctx) {

@@ -50,10 +50,14 @@ type Queue interface {
 // Request is a request for leases.
 type Request struct {
 	Holder string
-	ID     string        // only this task; "": any
-	Kinds  []string      // only tasks of these kinds; none: any
-	N      int           // how many at most; 0: one
-	For    time.Duration // how long a lease lasts; one that is not positive has ended already
+	ID     string   // only this task; "": any
+	Kinds  []string // only tasks of these kinds; none: any
+	N      int      // how many at most; 0: one
+	// Own leases also tasks that Holder holds and does not run: their leases are of
+	// its former process, and need not be waited for. Runs names those that it runs.
+	Own  bool
+	Runs []string
+	For  time.Duration // how long a lease lasts; one that is not positive has ended already
 }
 
 // Query selects tasks. Zero fields do not restrict.

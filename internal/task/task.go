@@ -73,6 +73,7 @@ type Asker struct {
 	AppFile   string         `json:"app_file,omitempty"`
 	PID       int            `json:"pid,omitempty"`
 	Human     bool           `json:"human,omitempty"` // a person sat at the session
+	Call      string         `json:"call,omitempty"`  // the call that began the task
 }
 
 // Lease is who runs a task, and until when.

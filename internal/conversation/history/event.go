@@ -47,6 +47,7 @@ type Event struct {
 	At         time.Time    `json:"at"`
 	Type       Type         `json:"type"`
 	Message    *llm.Message `json:"message,omitempty"`
+	Task       string       `json:"task,omitempty"` // of a note: the task whose end it tells
 	Usage      *llm.Usage   `json:"usage,omitempty"`
 	Model      string       `json:"model,omitempty"`
 	Call       *Call        `json:"call,omitempty"`

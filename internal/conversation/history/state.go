@@ -19,6 +19,7 @@ type State struct {
 	Usage    llm.Usage
 	Last     *End // how the last turn ended; nil: it goes on, or was broken off
 	open     []*pendingCall
+	noted    map[string]bool // tasks whose end a note tells
 }
 
 // Origin says where a message is from.
@@ -29,6 +30,8 @@ type Origin struct {
 	// WaitsForApproval are the questions for a human that results in it wait for, by the
 	// model's ID of the call.
 	WaitsForApproval map[string]string
+	// Calls are the kernel's IDs of the calls whose results it holds.
+	Calls []string
 }
 
 // pendingCall is a proposed call that has no result yet.
@@ -57,6 +60,7 @@ func (s *State) Apply(e Event) {
 		s.Last = nil
 	case Note:
 		s.addMessage(Note, *e.Message)
+		s.note(e.Task)
 	case Assistant:
 		s.settle("the turn was broken off before this call ended")
 		s.addMessage(Assistant, *e.Message)
@@ -92,6 +96,19 @@ func (s *State) find(model string) *pendingCall {
 	}
 	return nil
 }
+
+func (s *State) note(task string) {
+	if task == "" {
+		return
+	}
+	if s.noted == nil {
+		s.noted = map[string]bool{}
+	}
+	s.noted[task] = true
+}
+
+// Noted reports whether a note tells the end of a task.
+func (s *State) Noted(task string) bool { return s.noted[task] }
 
 // OpenCalls returns the calls that have no result yet, in the model's order; made is
 // nil for one that was only proposed.
@@ -131,6 +148,9 @@ func (s *State) answer(model string, r Result) {
 		at = len(m.Parts)
 	}
 	m.Parts = slices.Insert(slices.Clone(m.Parts), at, part) // a shown message is not changed
+	if p.made != nil {
+		s.Origins[last].Calls = append(slices.Clip(s.Origins[last].Calls), p.made.ID) // the old slice may be in use
+	}
 	if r.Status == tool.Waiting && r.Approval != "" {
 		waits := map[string]string{p.proposed.ID: r.Approval}
 		maps.Copy(waits, s.Origins[last].WaitsForApproval) // whoever looks at the old one sees no change

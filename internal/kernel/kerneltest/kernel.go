@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel"
@@ -122,4 +123,20 @@ func ToolNames(t testing.TB, s *session.Session) string {
 func Settle(t testing.TB, k *kernel.Kernel, id string, a approval.Answer) {
 	t.Helper()
 	OK(t, k.Approvals.Answer(t.Context(), Human(t, k), id, a))
+}
+
+// Eventually waits until something holds, for what a background task of the kernel
+// changes and nothing announces.
+func Eventually(t testing.TB, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(30 * time.Second)
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("it does not come to hold")
+		}
+	}
 }

@@ -32,6 +32,7 @@ func (m moduleTasks) Start(
 	if err != nil {
 		return "", err
 	}
+	asker.Call = call.ID
 	t, err := m.runner.Start(ctx, task.Task{
 		ID: call.ID + "-" + kind, Kind: kind, Parent: parent, Asker: asker, Input: input, MaxAttempts: maxAttempts,
 	})

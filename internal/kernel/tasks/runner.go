@@ -47,8 +47,18 @@ const (
 type Runner struct {
 	opt Options
 
+	leasing sync.Mutex // held while tasks are leased and registered as running
+
 	mu       sync.Mutex
 	handlers map[string]Handler
+	onStart  map[string]bool // kinds that run only when they are started
+	running  map[string]*run
+}
+
+// run is a task that runs here.
+type run struct {
+	cancel context.CancelCauseFunc
+	ended  chan struct{} // closed when its end is stored
 }
 
 // New makes a runner. It runs nothing before Run or Start is called.
@@ -56,7 +66,7 @@ func New(o Options) *Runner {
 	if o.Lease == 0 {
 		o.Lease = 30 * time.Second
 	}
-	return &Runner{opt: o, handlers: map[string]Handler{}}
+	return &Runner{opt: o, handlers: map[string]Handler{}, onStart: map[string]bool{}, running: map[string]*run{}}
 }
 
 // Handle sets what runs the tasks of a kind. It is called before Run.
@@ -66,16 +76,26 @@ func (r *Runner) Handle(kind string, h Handler) {
 	r.handlers[kind] = h
 }
 
+// HandleStarted is Handle for a kind whose tasks run only when they are started:
+// after a restart they wait until Start names them again.
+func (r *Runner) HandleStarted(kind string, h Handler) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.handlers[kind], r.onStart[kind] = h, true
+}
+
 func (r *Runner) handler(kind string) Handler {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.handlers[kind]
 }
 
+// kinds returns the kinds whose tasks run by themselves.
 func (r *Runner) kinds() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Sorted(maps.Keys(r.handlers))
+	all := slices.Sorted(maps.Keys(r.handlers))
+	return slices.DeleteFunc(all, func(kind string) bool { return r.onStart[kind] })
 }
 
 // Start stores a task and runs it, if it is due. A task that is stored already
@@ -86,10 +106,48 @@ func (r *Runner) Start(ctx context.Context, t task.Task) (task.Task, error) {
 		return t, tool.Errorf("tasks.Start", tool.Internal, "nothing runs tasks of the kind %q", t.Kind)
 	}
 	stored, _, err := r.opt.Store.Create(ctx, t)
-	if err != nil || stored.State.Final() {
+	if err != nil || stored.State.Final() || r.find(stored.ID) != nil {
 		return stored, err
 	}
 	return stored, r.lease(ctx, task.Request{ID: stored.ID})
+}
+
+// Cancel cancels a task. Wait says when it has stopped.
+func (r *Runner) Cancel(ctx context.Context, id, by string) error {
+	if err := r.opt.Store.Cancel(ctx, id, by); err != nil {
+		return err
+	}
+	if one := r.find(id); one != nil {
+		one.cancel(errCancelled)
+	}
+	return nil
+}
+
+// Wait waits until a task does not run here any more, and its end is stored.
+func (r *Runner) Wait(ctx context.Context, id string) error {
+	one := r.find(id)
+	if one == nil {
+		return nil
+	}
+	select {
+	case <-one.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Running returns how many tasks run here.
+func (r *Runner) Running() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.running)
+}
+
+func (r *Runner) find(id string) *run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.running[id]
 }
 
 // Run runs the tasks that an earlier process left, and each task when its time
@@ -116,17 +174,50 @@ func (r *Runner) Run() {
 
 // lease takes tasks and runs them in the background.
 func (r *Runner) lease(ctx context.Context, request task.Request) error {
+	r.leasing.Lock()
+	defer r.leasing.Unlock()
+	r.mu.Lock()
+	request.Own, request.Runs = true, slices.Collect(maps.Keys(r.running))
+	r.mu.Unlock()
 	request.Holder, request.For = r.opt.Holder, r.opt.Lease
 	leased, err := r.opt.Queue.Lease(ctx, request)
 	if err != nil {
 		return err
 	}
 	for _, t := range leased {
-		if !r.opt.Go(func(kernel context.Context) { r.run(kernel, t) }) {
-			r.giveBack(t)
-		}
+		r.begin(t)
 	}
 	return nil
+}
+
+// begin runs a leased task in the background. It is registered first: who starts a
+// task can wait for it.
+func (r *Runner) begin(t task.Task) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	one := &run{cancel: cancel, ended: make(chan struct{})}
+	r.mu.Lock()
+	r.running[t.ID] = one
+	r.mu.Unlock()
+	began := r.opt.Go(func(kernel context.Context) {
+		defer r.remove(t.ID, one)
+		defer context.AfterFunc(kernel, func() { cancel(kernel.Err()) })()
+		r.run(ctx, kernel, t, cancel)
+	})
+	if !began {
+		r.giveBack(t)
+		r.remove(t.ID, one)
+	}
+}
+
+// remove ends the registration of a task that has stopped.
+func (r *Runner) remove(id string, one *run) {
+	one.cancel(nil)
+	r.mu.Lock()
+	if r.running[id] == one { // not one of a later lease
+		delete(r.running, id)
+	}
+	r.mu.Unlock()
+	close(one.ended)
 }
 
 var (
@@ -134,10 +225,9 @@ var (
 	errLost      = errors.New("the lease of the task was given to another")
 )
 
-// run runs one leased task to its end.
-func (r *Runner) run(kernel context.Context, t task.Task) {
-	ctx, cancel := context.WithCancelCause(kernel)
-	defer cancel(nil)
+// run runs one leased task to its end. ctx is the task's own, which cancel ends; it
+// ends with the kernel's too.
+func (r *Runner) run(ctx, kernel context.Context, t task.Task, cancel context.CancelCauseFunc) {
 	renewing := make(chan struct{})
 	go func() {
 		defer close(renewing)

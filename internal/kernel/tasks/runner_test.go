@@ -147,6 +147,72 @@ func TestTasksOutliveTheirKernel(t *testing.T) {
 	})
 }
 
+// A task that is cancelled where it runs stops at once, and Wait returns when its
+// end is stored.
+func TestCancelStopsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stores := openStores(t)
+		r, _ := open(t, stores, "k")
+		r.Handle("long", func(ctx context.Context, _ task.Task) task.Outcome {
+			<-ctx.Done()
+			return task.Outcome{State: task.Failed}
+		})
+		_, err := r.Start(t.Context(), task.Task{ID: "t1", Kind: "long"})
+		ok(t, err)
+		if n := r.Running(); n != 1 {
+			t.Errorf("%d tasks run", n)
+		}
+		began := time.Now()
+		ok(t, r.Cancel(t.Context(), "t1", "ada"))
+		ok(t, r.Wait(t.Context(), "t1"))
+		if got := state(t, stores, "t1"); got.State != task.Cancelled || got.CancelledBy != "ada" || time.Since(began) > 0 {
+			t.Errorf("%+v after %v", got, time.Since(began))
+		}
+		if n := r.Running(); n != 0 {
+			t.Errorf("%d tasks run", n)
+		}
+		ok(t, r.Wait(t.Context(), "t1"))
+		if err := r.Cancel(t.Context(), "none", "ada"); tool.KindOf(err) != tool.NotFound {
+			t.Errorf("cancelling no task: %v", err)
+		}
+	})
+}
+
+// A kernel that was killed holds leases that nobody renews. The next one of its
+// name runs those tasks at once; of kinds that are started it waits for Start.
+func TestKilledKernelsTasksRunAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stores := openStores(t)
+		for _, one := range []task.Task{{ID: "t1", Kind: "auto"}, {ID: "t2", Kind: "started"}} {
+			_, _, err := stores.Tasks.Create(t.Context(), one)
+			ok(t, err)
+		}
+		leased, err := stores.Queue.Lease(t.Context(), task.Request{Holder: "k", For: time.Hour, N: 2})
+		ok(t, err)
+		if len(leased) != 2 {
+			t.Fatal("the tasks cannot be leased")
+		}
+		r, kernel := open(t, stores, "k")
+		r.Handle("auto", func(context.Context, task.Task) task.Outcome { return done(`1`) })
+		r.HandleStarted("started", func(context.Context, task.Task) task.Outcome { return done(`2`) })
+		r.Run()
+		synctest.Wait()
+		if got := state(t, stores, "t1"); got.State != task.Done {
+			t.Errorf("%+v", got)
+		}
+		if got := state(t, stores, "t2"); got.State.Final() || got.Attempt != 1 {
+			t.Errorf("it ran without being started: %+v", got)
+		}
+		_, err = r.Start(t.Context(), task.Task{ID: "t2", Kind: "started"})
+		ok(t, err)
+		ok(t, r.Wait(t.Context(), "t2"))
+		if got := state(t, stores, "t2"); got.State != task.Done {
+			t.Errorf("%+v", got)
+		}
+		kernel.Close()
+	})
+}
+
 // A runner whose lease was given to another says nothing more of the task.
 func TestALostLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -35,6 +35,11 @@ func (s *taskStore) Lease(ctx context.Context, r task.Request) (leased []task.Ta
 		"RETURNING " + taskColumns
 	args = append(append([]any{r.Holder, until, until, now.UnixNano()}, args...), max(r.N, 1))
 	err = s.db.transact(ctx, func(tx *sql.Tx) error {
+		if r.Own {
+			if err := releaseOwn(ctx, tx, r, now.UnixNano()); err != nil {
+				return err
+			}
+		}
 		if err := endAbandoned(ctx, tx, now.UnixNano()); err != nil {
 			return err
 		}
@@ -53,6 +58,20 @@ func (s *taskStore) Lease(ctx context.Context, r task.Request) (leased []task.Ta
 		return cmp.Or(a.RunAt.Compare(b.RunAt), a.Times.Created.Compare(b.Times.Created))
 	})
 	return leased, nil
+}
+
+// releaseOwn ends the leases that are left of a holder's former process.
+func releaseOwn(ctx context.Context, tx *sql.Tx, r task.Request, now int64) error {
+	update := "UPDATE tasks SET due = ?, lease_until = ? WHERE holder = ? AND state = 'running' AND (? = '' OR id = ?)"
+	args := []any{now, now, r.Holder, r.ID, r.ID}
+	if len(r.Runs) > 0 {
+		update += " AND id NOT IN (?" + strings.Repeat(", ?", len(r.Runs)-1) + ")"
+		for _, id := range r.Runs {
+			args = append(args, id)
+		}
+	}
+	_, err := tx.ExecContext(ctx, update, args...)
+	return err
 }
 
 // endAbandoned ends the tasks whose lease has ended and that are not to be run

@@ -69,6 +69,41 @@ func leasesByKindAndID(t *testing.T, d storage.Driver) {
 	}
 }
 
+// leasesOwn tests that a holder need not wait for the leases of its former process.
+func leasesOwn(t *testing.T, d storage.Driver) {
+	mustCreateTask(t, d, newTask("mine"), newTask("mine too"), newTask("of another"))
+	mustLease(t, d, "me", "mine", time.Hour)
+	mustLease(t, d, "me", "mine too", time.Hour)
+	mustLease(t, d, "another", "of another", time.Hour)
+	lease := func(r task.Request) []string {
+		t.Helper()
+		r.Holder, r.For, r.N = "me", time.Hour, 10
+		list, err := d.Stores().Queue.Lease(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ids(list)
+	}
+	if got := lease(task.Request{}); len(got) != 0 {
+		t.Errorf("leased %v without asking for its own", got)
+	}
+	if got := lease(task.Request{ID: "mine", Own: true}); !slices.Equal(got, []string{"mine"}) {
+		t.Errorf("leased %v, want only the named one", got)
+	}
+	if got := mustTask(t, d, "mine"); got.Attempt != 2 || got.Lease.Fence != 2 {
+		t.Errorf("leased again: %+v", got)
+	}
+	if got := lease(task.Request{ID: "of another", Own: true}); len(got) != 0 {
+		t.Errorf("leased %v, which another holds", got)
+	}
+	if got := lease(task.Request{Own: true, Runs: []string{"mine", "x"}}); !slices.Equal(got, []string{"mine too"}) {
+		t.Errorf("leased %v, want what it does not run", got)
+	}
+	if got := lease(task.Request{Own: true}); !slices.Equal(got, []string{"mine", "mine too"}) {
+		t.Errorf("leased %v, want both of its own", got)
+	}
+}
+
 // leaseEnds: a task whose lease has ended is leased again, with the next fence,
 // and by its first holder it can be renewed as long as nobody else has it.
 func leaseEnds(t *testing.T, d storage.Driver) {

@@ -27,6 +27,7 @@ func Tasks(t *testing.T, open Open) {
 		"LeaseOrder":      leasesInOrder,
 		"LeaseFilters":    leasesByKindAndID,
 		"LeaseEnds":       leaseEnds,
+		"LeaseOwn":        leasesOwn,
 		"StaleFence":      staleFence,
 		"Renew":           renewsLease,
 		"End":             endsTask,
@@ -51,7 +52,7 @@ func newTask(id string) task.Task {
 		ID: id, Kind: "conversation", Parent: "parent",
 		Asker: task.Asker{
 			Principal: tool.Principal{User: "ada", App: "notes", Agent: "main", Session: "s1", Lane: "core"},
-			Workspace: "/home/ada/notes", AppFile: "callgate.yaml", PID: 42, Human: true,
+			Workspace: "/home/ada/notes", AppFile: "callgate.yaml", PID: 42, Human: true, Call: "s1-1-1",
 		},
 		Input: json.RawMessage(`{"prompt":"<é> & \u0000"}`), MaxAttempts: 5,
 	}
