@@ -19,10 +19,6 @@ import (
 	"callgate/tool"
 )
 
-// actorVar names the folder whose files say how this program plays an MCP
-// server: tools.json is what it lists.
-const actorVar = "UPSTREAM_TEST_ACTOR"
-
 // TestServerNeedsConsent opens a stranger's folder: nothing runs before a human
 // said so, and only a human can.
 func TestServerNeedsConsent(t *testing.T) {

@@ -35,6 +35,9 @@ var (
 	links  = regexp.MustCompile(`\b[a-z][a-z0-9+.-]*://[^\s"'<>]+`)
 	paths  = regexp.MustCompile(`(?:^|\s)((?:~|\.{1,2})?/[^\s,;]*|[\w.-]+/[^\s,;]*|` +
 		`[\w-]+(?:\.[\w-]+)*\.[A-Za-z][A-Za-z0-9]{0,7}|\.{1,2})(?:[\s,;:!?]|$)`)
+	// folders is a folder named by a single word at the end, as in: search for "x" in
+	// src. It counts only beside a quoted text: "answer in French" names none.
+	folders = regexp.MustCompile(`(?i)\s(?:in|under|inside)\s+([\pL\d_-]+)\s*[.!?]?\s*$`)
 	tokens  = regexp.MustCompile("\x00\\d+\x00")
 	numbers = regexp.MustCompile(`(?:^|\s)(-?\d+(?:\.\d+)?)(?:\s|[.,;:!?]|$)`)
 )
@@ -86,6 +89,10 @@ func splitInstruction(text string) *instructionParts {
 		}
 		p.paths = append(p.paths, strings.TrimRight(text[m[2]:m[3]], ",;:!?"))
 		text = text[:m[2]] + " " + text[m[3]:]
+	}
+	if m := folders.FindStringSubmatchIndex(text); m != nil && len(p.quoted) > 0 && len(p.paths) == 0 {
+		p.paths = append(p.paths, text[m[2]:m[3]])
+		text = text[:m[0]]
 	}
 	for _, m := range numbers.FindAllStringSubmatch(text, -1) {
 		p.numbers = append(p.numbers, m[1])

@@ -53,6 +53,8 @@ func TestInstructions(t *testing.T) {
 		"list the files in src/":                     `filesystem__list {"path":"src/"}`,
 		"list the files recursive":                   `filesystem__list {"recursive":true}`,
 		`search for the pattern "pong" in /tmp`:      `filesystem__grep {"path":"/tmp","pattern":"pong"}`,
+		`search for the pattern "pong" in src`:       `filesystem__grep {"path":"src","pattern":"pong"}`,
+		`write the text "si" to a.txt in Spanish`:    `filesystem__write {"content":"si","path":"a.txt"}`,
 		`write the text "hello there" to notes.txt`:  `filesystem__write {"content":"hello there","path":"notes.txt"}`,
 		"run the command `go version`":               `shell__bash {"command":"go version"}`,
 		"fetch the page https://example.com/a?b=1":   `web__fetch {"url":"https://example.com/a?b=1"}`,
