@@ -92,7 +92,7 @@ func TestAnswers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			withApproval(t, nil, func(h *harness) {
 				h.wantShown("A human must decide", "filesystem.write  medium risk", "5 min left", "why: a rule says so",
-					"touches: file:/w/a.txt (U)",
+					"changes: file:/w/a.txt",
 					"-two", "+TWO", "[a]pprove  [d]eny  [e]dit")
 				c.do(h)
 				if d := cmp.Diff(c.want, h.kernel.answers); d != "" {

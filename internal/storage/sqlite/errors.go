@@ -44,7 +44,7 @@ func convertError(op string, err error) error {
 		e.Hint = "free some space; writing goes on by itself when there is room"
 	case sqlite3.SQLITE_IOERR:
 		e.Kind, e.Message = tool.Unavailable, "the disk cannot be read or written"
-		e.Hint = "see that the disk has space and is well"
+		e.Hint = "check the disk: whether it has space left, and works"
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		e.Kind, e.Message = tool.Unavailable, "the database cannot be opened for writing"
 		e.Hint = "see who owns the state directory, and whether its disk has space and is writable"

@@ -65,7 +65,11 @@ func (it *item) head(width int, now time.Time, more int) []string {
 		head = append(head, termtext.Faint(line))
 	}
 	for _, claim := range it.Claims[:min(len(it.Claims), maxClaims)] {
-		line := fmt.Sprintf("touches: %s (%s)", termtext.OneLine(claim.Resource), claim.Mode)
+		verb := "reads: "
+		if claim.Mode.Writes() {
+			verb = "changes: "
+		}
+		line := verb + termtext.OneLine(claim.Resource)
 		head = append(head, termtext.Faint(termtext.Truncate(line, width)))
 	}
 	if n := len(it.Claims) - maxClaims; n > 0 {
