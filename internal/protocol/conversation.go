@@ -113,6 +113,7 @@ type HistoryEvent struct {
 	At         time.Time      `json:"at"`
 	Type       EventType      `json:"type"`
 	Message    *llm.Message   `json:"message,omitempty"`
+	Task       string         `json:"task,omitempty"` // of a note: the task whose end it tells
 	Usage      *llm.Usage     `json:"usage,omitempty"`
 	Model      string         `json:"model,omitempty"`
 	Call       *AgentCall     `json:"call,omitempty"`

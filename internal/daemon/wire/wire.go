@@ -202,8 +202,8 @@ func ConversationInfo(i history.Info) protocol.ConversationInfo {
 // HistoryEvent converts an event of a conversation.
 func HistoryEvent(e history.Event) protocol.HistoryEvent {
 	return protocol.HistoryEvent{
-		Seq: e.Seq, At: e.At, Type: protocol.EventType(e.Type), Message: e.Message, Usage: e.Usage, Model: e.Model,
-		Call:   pointer(e.Call, AgentCall),
+		Seq: e.Seq, At: e.At, Type: protocol.EventType(e.Type), Message: e.Message, Task: e.Task,
+		Usage: e.Usage, Model: e.Model, Call: pointer(e.Call, AgentCall),
 		Result: pointer(e.Result, func(r history.Result) protocol.HistoryResult { return protocol.HistoryResult(r) }),
 		End:    pointer(e.End, HistoryEnd), Compaction: pointer(e.Compaction, Compaction),
 	}
