@@ -62,7 +62,11 @@ func LoadWith(path string, known KnownModules, vars Vars) (*App, error) {
 	}
 	resolvePath(abs, &a.Search.Model)
 	for i := range a.Servers {
-		resolvePath(abs, &a.Servers[i].Dir)
+		s := &a.Servers[i]
+		if s.Command != "" {
+			s.Dir = cmp.Or(s.Dir, ".") // never the kernel's own working directory
+		}
+		resolvePath(abs, &s.Dir)
 	}
 	return a, nil
 }

@@ -145,10 +145,14 @@ func (m *serverRequest) answer(folder string) {
 		tools, _ := os.ReadFile(filepath.Join(folder, "tools.json"))
 		answer(`{"tools":` + string(tools) + `}`)
 	case "tools/call":
-		if m.Params.Name == "die" {
+		said := fmt.Sprintf("%s of %s with %s", m.Params.Name, filepath.Base(folder), m.Params.Arguments)
+		switch m.Params.Name {
+		case "die":
 			os.Exit(3)
+		case "where":
+			said, _ = os.Getwd()
 		}
-		text, _ := json.Marshal(fmt.Sprintf("%s of %s with %s", m.Params.Name, filepath.Base(folder), m.Params.Arguments))
+		text, _ := json.Marshal(said)
 		answer(`{"content":[{"type":"text","text":` + string(text) + `}]}`)
 	default:
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)

@@ -217,16 +217,47 @@ func TestServerThatNoAppNamesIsStopped(t *testing.T) {
 	}
 }
 
+// TestServerWorksInItsAppsFolder opens two folders whose apps name a server in the
+// same words. Each has a process in its own folder, whatever the working directory
+// of the kernel is, and a human's yes to one is none to the other.
+func TestServerWorksInItsAppsFolder(t *testing.T) {
+	t.Parallel()
+	a := kerneltest.NewServer(t, "here", map[string]string{"where": "Says where it runs."})
+	one := kerneltest.AppWithServers(t, auto, a)
+	other := t.TempDir()
+	data, err := os.ReadFile(filepath.Join(one, "callgate.yaml"))
+	ok(t, err)
+	write(t, filepath.Join(other, "callgate.yaml"), string(data))
+	k := kerneltest.Open(t, kerneltest.StateDir(t))
+	first, second := kerneltest.OpenSession(t, k, one), kerneltest.OpenSession(t, k, other)
+	kerneltest.AcceptServers(t, k, first)
+	if server := kerneltest.ServersByName(t, k, second)["here"]; server.Accepted {
+		t.Errorf("accepted in another folder: %+v", server)
+	}
+	kerneltest.AcceptServers(t, k, second)
+	for folder, s := range map[string]*session.Session{one: first, other: second} {
+		if launch := kerneltest.ServersByName(t, k, s)["here"].Launch; !strings.Contains(launch, "env -C "+folder+" ") {
+			t.Errorf("the human is shown %s", launch)
+		}
+		r := kerneltest.Call(t, s, "mcp_here.where", `{}`)
+		if len(r.Content) == 0 || r.Content[0].Text != folder {
+			t.Errorf("in %s it runs in %+v", folder, r.Content)
+		}
+	}
+}
+
 // TestPinHoldsForItsAppOnly has two apps share one server: what one of them wants a
 // human to see first is held from that one alone.
 func TestPinHoldsForItsAppOnly(t *testing.T) {
 	t.Parallel()
 	a := kerneltest.NewServer(t, "shared", map[string]string{"greet": "Greets.", "part": "Parts."})
 	loose := kerneltest.AppWithServers(t, auto, a)
-	text, err := os.ReadFile(filepath.Join(loose, "callgate.yaml"))
+	data, err := os.ReadFile(filepath.Join(loose, "callgate.yaml"))
 	ok(t, err)
+	text := strings.Replace(string(data), "shared: {", "shared: {dir: "+a.Folder+", ", 1)
+	write(t, filepath.Join(loose, "callgate.yaml"), text)
 	strict := t.TempDir()
-	write(t, filepath.Join(strict, "callgate.yaml"), strings.Replace(string(text), "shared: {", "shared: {pin: true, ", 1))
+	write(t, filepath.Join(strict, "callgate.yaml"), strings.Replace(text, "shared: {", "shared: {pin: true, ", 1))
 	for _, order := range [][]string{{loose, strict}, {strict, loose}} {
 		k := kerneltest.Open(t, kerneltest.StateDir(t))
 		first := kerneltest.OpenSession(t, k, order[0])

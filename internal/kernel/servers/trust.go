@@ -57,18 +57,17 @@ func launchLine(c mcp.Config) []string {
 		}
 		return line
 	}
-	line := append([]string{c.Command}, c.Args...)
-	if c.Dir != "" {
-		line = append([]string{"cd", c.Dir, "&&"}, line...)
-	}
 	var env []string
+	if c.Dir != "" {
+		env = []string{"env", "-C", c.Dir}
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		env = append(env, name+"="+c.Env[name])
 	}
 	for _, name := range slices.Sorted(slices.Values(c.EnvAllow)) {
 		env = append(env, name+"=$"+name)
 	}
-	return append(env, line...)
+	return append(append(env, c.Command), c.Args...)
 }
 
 // mayStart returns an error for a server that no human has let run.
