@@ -37,6 +37,8 @@ import (
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
 	"callgate/internal/secret"
+	"callgate/internal/source/mcp"
+	"callgate/internal/source/mcp/oauth"
 	"callgate/internal/source/mcp/trust"
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
@@ -97,7 +99,9 @@ func Open(ctx context.Context, cfg Config) (*Kernel, error) {
 	}
 	k := &Kernel{
 		Locks: lock.New(), Output: &journal.OutputBus{}, Tools: &registry.Registry{}, Clients: &clients.Table{},
-		parts: parts{state: held, log: cfg.Log, user: userName(), background: background.New(ctx), helpers: sandbox.NewHelpers()},
+		parts: parts{
+			state: held, log: cfg.Log, user: userName(), background: background.New(ctx), helpers: sandbox.NewHelpers(),
+		},
 	}
 	k.closeOnce = sync.OnceValue(k.close)
 	if k.log == nil {
@@ -166,7 +170,7 @@ func (k *Kernel) openRooms(ctx context.Context, _ Config) (err error) {
 	}
 	k.consents = consent.New(trusted)
 	k.Servers, err = servers.Open(servers.Options{
-		Dir: k.state.Servers(), Trust: trusted, Tools: k.Tools, Secrets: k.vault, Log: k.log,
+		Dir: k.state.Servers(), Trust: trusted, Logins: k.openLogins(ctx), Tools: k.Tools, Secrets: k.vault, Log: k.log,
 		Client: k.Clients.ClientOf, Go: k.background.Go,
 		Store: func(ctx context.Context, data []byte) (string, error) {
 			return k.Artifacts.Put(ctx, k.vault.Scrub(data))
@@ -212,6 +216,14 @@ func (k *Kernel) openTrust(ctx context.Context) (*trust.Store, error) {
 		return nil, err
 	}
 	return trust.NewStore(docs), nil
+}
+
+// openLogins opens the logins to MCP servers. A login that cannot be imported
+// stops nothing: its server asks for another.
+func (k *Kernel) openLogins(ctx context.Context) mcp.Logins {
+	logins := oauth.NewSealed(k.database.Stores().Documents, k.vault)
+	oauth.Import(ctx, logins, filepath.Join(k.state.Servers(), "tokens"), k.log)
+	return logins
 }
 
 // moduleHost is what the kernel lends a module.
@@ -271,7 +283,9 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 	if err := k.Register(control.Namespace, control.Tools(k.controlSession)...); err != nil {
 		return err
 	}
-	agents := []*tool.Tool{control.SkillTool(k.findSkill), control.TaskTool(k.Conversations.StartTask, k.Conversations.Task)}
+	agents := []*tool.Tool{
+		control.SkillTool(k.findSkill), control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
+	}
 	if err := k.Register("agents", agents...); err != nil {
 		return err
 	}
