@@ -17,6 +17,7 @@ import (
 	"callgate/internal/artifact"
 	"callgate/internal/control"
 	"callgate/internal/conversation"
+	"callgate/internal/document"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lock"
@@ -37,9 +38,6 @@ import (
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
 	"callgate/internal/secret"
-	"callgate/internal/source/mcp"
-	"callgate/internal/source/mcp/oauth"
-	"callgate/internal/source/mcp/trust"
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
 	"callgate/internal/task"
@@ -209,30 +207,14 @@ func (k *Kernel) openRooms(ctx context.Context, _ Config) (err error) {
 	return nil
 }
 
-// openTrust opens what humans accepted of servers and apps.
-func (k *Kernel) openTrust(ctx context.Context) (*trust.Store, error) {
-	docs := k.database.Stores().Documents
-	if err := trust.Import(ctx, docs, filepath.Join(k.state.Servers(), "trust.json")); err != nil {
-		return nil, err
-	}
-	return trust.NewStore(docs), nil
-}
-
-// openLogins opens the logins to MCP servers. A login that cannot be imported
-// stops nothing: its server asks for another.
-func (k *Kernel) openLogins(ctx context.Context) mcp.Logins {
-	logins := oauth.NewSealed(k.database.Stores().Documents, k.vault)
-	oauth.Import(ctx, logins, filepath.Join(k.state.Servers(), "tokens"), k.log)
-	return logins
-}
-
 // moduleHost is what the kernel lends a module.
 func (k *Kernel) moduleHost(name string) module.Host {
 	host := module.Host{
 		State: filepath.Join(k.state.String(), "modules", name), Hidden: k.hidden(),
 		Helpers: k.helpers, Log: k.log.With("module", name), Scrub: k.vault.ScrubString, Embedder: builtinEmbedder{},
-		Models: &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf, Consent: consent.Endpoint},
-		Tasks:  k.tasks.ForModules(k.taskAsker),
+		Models:    &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf, Consent: consent.Endpoint},
+		Tasks:     k.tasks.ForModules(k.taskAsker),
+		Documents: document.Scoped(document.Scoped(k.database.Stores().Documents, "module"), name),
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		host.Cache = filepath.Join(cache, "callgate", name)
