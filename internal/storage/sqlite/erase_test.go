@@ -2,10 +2,12 @@ package sqlite_test
 
 import (
 	"bytes"
+	"database/sql"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"callgate/internal/document"
 	"callgate/internal/storage/sqlite"
@@ -43,6 +45,56 @@ func TestDeletedDocumentsAreErased(t *testing.T) {
 				t.Error("the files hold what was deleted")
 			}
 		})
+	}
+}
+
+// A reader that uses the log keeps a write from emptying it, for a short time
+// only. A later write does it.
+func TestDeletionBesideAReader(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "state.db")
+	db, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	docs := db.Stores().Documents
+	version, err := docs.Write(t.Context(), document.Change{Collection: "c", Key: "k", Data: []byte("shameful")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	reader, err := other.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := reader.QueryRow("SELECT count(*) FROM documents").Scan(&n); err != nil || n != 1 {
+		t.Fatal(n, err)
+	}
+	began := time.Now()
+	if _, err := docs.Write(t.Context(), document.Change{Collection: "c", Key: "k", If: version}); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 4*time.Second { // the driver waits longer for what it must have
+		t.Errorf("it took %v", took)
+	}
+	if !holds(t, folder, "shameful") {
+		t.Error("the log was emptied under a reader")
+	}
+	if err := reader.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := docs.Write(t.Context(), document.Change{Collection: "c", Key: "l", Data: []byte("fine")}); err != nil {
+		t.Fatal(err)
+	}
+	if holds(t, folder, "shameful") {
+		t.Error("the files hold what was deleted")
 	}
 }
 
