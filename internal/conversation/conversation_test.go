@@ -14,9 +14,11 @@ import (
 	"callgate/internal/agent"
 	"callgate/internal/conversation"
 	"callgate/internal/conversation/history"
+	"callgate/internal/document"
 	"callgate/internal/gate/approval"
 	"callgate/internal/kernel/kerneltest"
 	"callgate/internal/provider"
+	"callgate/internal/storage/sqlite"
 	"callgate/llm"
 	"callgate/tool"
 )
@@ -276,11 +278,32 @@ func TestMemoryLastsAsLongAsItsConversation(t *testing.T) {
 	if text := other.Prompt().Text(); strings.Contains(text, "the door is blue") {
 		t.Error("another conversation has its facts")
 	}
-	ok(t, k.Conversations.Delete(t.Context(), id))
-	found := allText(t, filepath.Join(state, "modules"))
-	if strings.Contains(found, "door is blue") {
-		t.Errorf("it is still on the disk: %s", found)
+	session, err := k.Sessions.Get(id)
+	ok(t, err)
+	by := session.Principal()
+	if found := remembered(t, state, by); !strings.Contains(found, "door is blue") {
+		t.Errorf("it is not stored: %s", found)
 	}
+	ok(t, k.Conversations.Delete(t.Context(), id))
+	if found := remembered(t, state, by); found != "" {
+		t.Errorf("it is still stored: %s", found)
+	}
+}
+
+// remembered returns the documents of a session's memory.
+func remembered(t *testing.T, state string, by tool.Principal) string {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), filepath.Join(state, "callgate.db"))
+	ok(t, err)
+	docs, err := document.ListAll(t.Context(), db.Stores().Documents,
+		"module/memory/"+document.Join(by.User, by.App, "session", by.Session), "")
+	ok(t, err)
+	ok(t, db.Close())
+	var text strings.Builder
+	for _, d := range docs {
+		text.Write(d.Data)
+	}
+	return text.String()
 }
 
 // The calls of one answer that touch the same thing are made in the model's

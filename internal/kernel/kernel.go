@@ -16,6 +16,7 @@ import (
 	"callgate/internal/artifact"
 	"callgate/internal/control"
 	"callgate/internal/conversation"
+	"callgate/internal/document"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lock"
@@ -36,7 +37,6 @@ import (
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
 	"callgate/internal/secret"
-	"callgate/internal/source/mcp/trust"
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
 	"callgate/internal/task"
@@ -96,7 +96,9 @@ func Open(ctx context.Context, cfg Config) (*Kernel, error) {
 	}
 	k := &Kernel{
 		Locks: lock.New(), Output: &journal.OutputBus{}, Tools: &registry.Registry{}, Clients: &clients.Table{},
-		parts: parts{state: held, log: cfg.Log, user: userName(), background: background.New(ctx), helpers: sandbox.NewHelpers()},
+		parts: parts{
+			state: held, log: cfg.Log, user: userName(), background: background.New(ctx), helpers: sandbox.NewHelpers(),
+		},
 	}
 	k.closeOnce = sync.OnceValue(k.close)
 	if k.log == nil {
@@ -165,7 +167,7 @@ func (k *Kernel) openRooms(ctx context.Context, _ Config) (err error) {
 	}
 	k.consents = consent.New(trusted)
 	k.Servers, err = servers.Open(servers.Options{
-		Dir: k.state.Servers(), Trust: trusted, Tools: k.Tools, Secrets: k.vault, Log: k.log,
+		Dir: k.state.Servers(), Trust: trusted, Logins: k.openLogins(ctx), Tools: k.Tools, Secrets: k.vault, Log: k.log,
 		Client: k.Clients.ClientOf, Go: k.background.Go,
 		Store: func(ctx context.Context, data []byte) (string, error) {
 			return k.Artifacts.Put(ctx, k.vault.Scrub(data))
@@ -204,22 +206,14 @@ func (k *Kernel) openRooms(ctx context.Context, _ Config) (err error) {
 	return nil
 }
 
-// openTrust opens what humans accepted of servers and apps.
-func (k *Kernel) openTrust(ctx context.Context) (*trust.Store, error) {
-	docs := k.database.Stores().Documents
-	if err := trust.Import(ctx, docs, filepath.Join(k.state.Servers(), "trust.json")); err != nil {
-		return nil, err
-	}
-	return trust.NewStore(docs), nil
-}
-
 // moduleHost is what the kernel lends a module.
 func (k *Kernel) moduleHost(name string) module.Host {
 	host := module.Host{
 		State: filepath.Join(k.state.String(), "modules", name), Hidden: k.hidden(),
 		Helpers: k.helpers, Log: k.log.With("module", name), Scrub: k.vault.ScrubString, Embedder: builtinEmbedder{},
-		Models: &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf, Consent: consent.Endpoint},
-		Tasks:  k.tasks.ForModules(k.taskAsker),
+		Models:    &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf, Consent: consent.Endpoint},
+		Tasks:     k.tasks.ForModules(k.taskAsker),
+		Documents: document.Scoped(document.Scoped(k.database.Stores().Documents, "module"), name),
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		host.Cache = filepath.Join(cache, "callgate", name)
@@ -278,7 +272,9 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 	if err := k.Register(control.Namespace, control.Tools(k.controlSession)...); err != nil {
 		return err
 	}
-	agents := []*tool.Tool{control.SkillTool(k.findSkill), control.TaskTool(k.Conversations.StartTask, k.Conversations.Task)}
+	agents := []*tool.Tool{
+		control.SkillTool(k.findSkill), control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
+	}
 	if err := k.Register("agents", agents...); err != nil {
 		return err
 	}

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"callgate/internal/source/mcp"
+	"callgate/internal/source/mcp/oauth"
+	"callgate/internal/source/mcp/trust"
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
 	"callgate/internal/storage/sqlite"
@@ -40,4 +43,21 @@ func openStorage(ctx context.Context, place string, dir statedir.Dir) (storage.D
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
+}
+
+// openTrust opens what humans accepted of servers and apps.
+func (k *Kernel) openTrust(ctx context.Context) (*trust.Store, error) {
+	docs := k.database.Stores().Documents
+	if err := trust.Import(ctx, docs, filepath.Join(k.state.Servers(), "trust.json")); err != nil {
+		return nil, err
+	}
+	return trust.NewStore(docs), nil
+}
+
+// openLogins opens the logins to MCP servers. A login that cannot be imported
+// stops nothing: its server asks for another.
+func (k *Kernel) openLogins(ctx context.Context) mcp.Logins {
+	logins := oauth.NewSealed(k.database.Stores().Documents, k.vault)
+	oauth.Import(ctx, logins, filepath.Join(k.state.Servers(), "tokens"), k.log)
+	return logins
 }

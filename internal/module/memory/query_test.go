@@ -270,14 +270,16 @@ func TestCompact(t *testing.T) {
 // text of an older one changes.
 func TestCompactDuplicates(t *testing.T) {
 	f := newFixture(t, setup{})
-	store := memstore.Open(f.host.State, nil)
-	check(t, store.Change(memstore.Key{User: "ada", App: "engine", Session: "s1"}, func(edit *memstore.Edit) error {
+	store := memstore.Open(f.host.Documents, "", nil)
+	session := memstore.Key{User: "ada", App: "engine", Session: "s1"}
+	check(t, store.Change(t.Context(), session, func(edit *memstore.Edit) error {
 		for _, text := range []string{"the same", "another", "The same.", "the  same"} {
 			edit.Put(memstore.Entry{Kind: memstore.Fact, Text: text})
 		}
 		return nil
 	}))
-	check(t, store.Change(memstore.Key{User: "ada", App: "engine", Knowledge: true}, func(edit *memstore.Edit) error {
+	knowledge := memstore.Key{User: "ada", App: "engine", Knowledge: true}
+	check(t, store.Change(t.Context(), knowledge, func(edit *memstore.Edit) error {
 		edit.Put(memstore.Entry{Kind: memstore.Knowledge, Key: "kept", Text: "known"})
 		edit.Put(memstore.Entry{Kind: memstore.Knowledge, Text: "known"})
 		return nil
