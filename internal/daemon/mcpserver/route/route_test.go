@@ -16,7 +16,7 @@ func TestUnique(t *testing.T) {
 	}
 }
 
-func TestMade(t *testing.T) {
+func TestMatchTemplates(t *testing.T) {
 	templates := []route.Item{{"a", "note://{day}"}, {"b", "note://{day}/{hour}"}, {"c", "note://{+any}"}, {"c", "note://{other}"}, {"d", "file:///{path}"}}
 	for address, want := range map[string]string{
 		"note://monday": "a c", "note://monday/9": "b c", "note://": "a c", "file:///x": "d", "file:///x/y": "", "mail://x": "",
@@ -50,8 +50,8 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// A stranger's template never breaks the reader, and what has no expression
-// means itself alone.
+// No template of a server breaks Match, and one without an expression matches
+// only itself.
 func FuzzMatch(f *testing.F) {
 	f.Add("test://{id}/data", "test://1/data")
 	f.Add("a{+b}{?c*}", "a/b?c")
