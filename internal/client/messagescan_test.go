@@ -13,7 +13,7 @@ import (
 func seen(text string, size int) []string {
 	var told []string
 	s := messageScanner{message: func(m *message) {
-		told = append(told, fmt.Sprint(m.has, " ", m.id.key(), " ", string(m.method.text), " ", m.cancels.key()))
+		told = append(told, fmt.Sprint(m.hasMethod, " ", m.id.key(), " ", string(m.method.text), " ", m.cancels.key()))
 	}}
 	s.line()
 	for len(text) > 0 {
