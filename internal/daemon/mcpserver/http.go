@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -52,10 +53,11 @@ type handler struct {
 	named       *endpoint // of the stateless one
 	toConnected http.Handler
 	toNamed     http.Handler
+	close       func()
 }
 
-// Handler serves clients over streamable HTTP until ctx ends. Then it closes
-// their sessions.
+// Handler serves clients over streamable HTTP until ctx ends or the server is
+// closed. Then it closes their sessions.
 func (s *Server) Handler(ctx context.Context, o HTTPOptions) http.Handler {
 	h := &handler{
 		opt: o, token: sha256.Sum256([]byte(o.Token)),
@@ -72,11 +74,36 @@ func (s *Server) Handler(ctx context.Context, o HTTPOptions) http.Handler {
 		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBody,
 		Logger: h.named.opt.Log, DisableLocalhostProtection: true,
 	})
-	context.AfterFunc(ctx, h.close)
+	h.close = sync.OnceFunc(h.closeEndpoints)
+	s.add(h)
+	context.AfterFunc(ctx, func() {
+		h.close()
+		s.remove(h)
+	})
 	return h
 }
 
-func (h *handler) close() {
+// add has Close close a handler. A handler that comes too late is closed at once.
+func (s *Server) add(h *handler) {
+	s.mu.Lock()
+	closed := s.handlers == nil
+	if !closed {
+		s.handlers[h] = true
+	}
+	s.mu.Unlock()
+	if closed {
+		h.close()
+	}
+}
+
+// remove removes a handler that is closed.
+func (s *Server) remove(h *handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.handlers, h)
+}
+
+func (h *handler) closeEndpoints() {
 	h.connected.cancel()
 	h.named.cancel()
 	for session := range h.connected.sdk.Sessions() {

@@ -185,3 +185,29 @@ func TestPromises(t *testing.T) {
 		}
 	}
 }
+
+// TestCloseClosesSessions closes a server that clients over HTTP are connected to:
+// their sessions are closed when Close returns, and no new client is served.
+func TestCloseClosesSessions(t *testing.T) {
+	s := newStage(t, kernel.Config{})
+	for _, w := range ways {
+		if w.http {
+			s.connect(t, w, "tester", nil)
+		}
+	}
+	if n := s.kernel.Sessions.Len(); n == 0 {
+		t.Fatal("no session is open")
+	}
+	s.server.Close()
+	if n := s.kernel.Sessions.Len(); n != 0 {
+		t.Errorf("%d sessions are open after Close", n)
+	}
+	srv := httptest.NewServer(s.server.Handler(t.Context(), mcpserver.HTTPOptions{Options: s.opt, Token: token}))
+	defer srv.Close()
+	client := sdk.NewClient(&sdk.Implementation{Name: "late", Version: "1"}, nil)
+	transport := &sdk.StreamableClientTransport{Endpoint: srv.URL, HTTPClient: &http.Client{Transport: bearer{}}}
+	if c, err := client.Connect(t.Context(), transport, nil); err == nil {
+		_ = c.Close()
+		t.Error("a client was served after Close")
+	}
+}

@@ -60,14 +60,29 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Server serves the clients of one kernel.
+// Server serves the clients of one kernel. Close it before the kernel.
 type Server struct {
 	kernel *kernel.Kernel
+
+	mu       sync.Mutex
+	handlers map[*handler]bool // nil when closed
 }
 
 // New makes the server of a kernel. The questions of the kernel's MCP servers
 // reach the clients through its table of clients.
-func New(k *kernel.Kernel) *Server { return &Server{kernel: k} }
+func New(k *kernel.Kernel) *Server { return &Server{kernel: k, handlers: map[*handler]bool{}} }
+
+// Close closes the sessions of the clients over HTTP. Serve closes those of the
+// clients on streams before it returns.
+func (s *Server) Close() {
+	s.mu.Lock()
+	open := s.handlers
+	s.handlers = nil
+	s.mu.Unlock()
+	for h := range open {
+		h.close()
+	}
+}
 
 // Serve serves one client over a stream of JSON texts, one per line, until the
 // stream or ctx ends. When it returns, the stream and the client's session are

@@ -55,6 +55,7 @@ func newStage(t testing.TB, cfg kernel.Config, more ...*tool.Tool) *stage {
 	s.kernel, s.server = k, mcpserver.New(k)
 	s.opt = mcpserver.Options{Session: session.Spec{Workspace: t.TempDir()}, ApprovalWait: 1, AutoDeclineWithin: 1}
 	t.Cleanup(func() {
+		s.server.Close()
 		ok(t, k.Close())
 		s.serves.Wait()
 	})
