@@ -60,21 +60,27 @@ func FuzzScan(f *testing.F) {
 			Method *string
 		}
 		line := strings.TrimSpace(text)
-		if strings.ContainsAny(line, "\\\n") || !strings.HasPrefix(line, "{") || strings.Count(line, `"id"`) != 1 || strings.Count(line, `"method"`) != 1 ||
-			strings.Count(strings.ToLower(line), `"id"`) != 1 || strings.Count(strings.ToLower(line), `"method"`) != 1 || json.Unmarshal([]byte(line), &m) != nil {
+		lower := strings.ToLower(line)
+		once := strings.Count(line, `"id"`) == 1 && strings.Count(line, `"method"`) == 1 &&
+			strings.Count(lower, `"id"`) == 1 && strings.Count(lower, `"method"`) == 1
+		if strings.ContainsAny(line, "\\\n") || !strings.HasPrefix(line, "{") || !once ||
+			json.Unmarshal([]byte(line), &m) != nil {
 			return
 		}
 		if m.ID == "" || len(m.ID) > maxShortText || m.Method == nil {
 			return
 		}
-		if len(got) != 1 || !strings.HasPrefix(got[0], "true "+string(m.ID)+" ") && !strings.HasPrefix(got[0], `true "`+string(m.ID)+" ") {
+		id := string(m.ID)
+		if len(got) != 1 ||
+			!strings.HasPrefix(got[0], "true "+id+" ") && !strings.HasPrefix(got[0], `true "`+id+" ") {
 			t.Errorf("%q is told as %q", text, got)
 		}
 	})
 }
 
 func BenchmarkScan(b *testing.B) {
-	line := []byte(`{"jsonrpc":"2.0","id":42,"method":"tools/call","params":{"name":"mcp_files.read","arguments":{"path":"a/b/c.txt","limit":10}}}` + "\n")
+	line := []byte(`{"jsonrpc":"2.0","id":42,"method":"tools/call","params":` +
+		`{"name":"mcp_files.read","arguments":{"path":"a/b/c.txt","limit":10}}}` + "\n")
 	s := messageScanner{message: func(*message) {}}
 	s.line()
 	b.SetBytes(int64(len(line)))

@@ -20,12 +20,18 @@ type human struct {
 }
 
 func (h *human) options() *sdk.ClientOptions {
-	return &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+	answer := func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 		h.saw = append(h.saw, r.Params)
 		said := h.answers[min(len(h.saw), len(h.answers))-1]
 		return &said, nil
-	}}
+	}
+	return &sdk.ClientOptions{ElicitationHandler: answer}
 }
+
+func inOrder(all ...sdk.ElicitResult) []sdk.ElicitResult { return all }
+
+// edits approves a call with other arguments.
+func edits(args string) sdk.ElicitResult { return says("accept", "approve", true, "arguments", args) }
 
 func says(action string, fields ...any) sdk.ElicitResult {
 	r := sdk.ElicitResult{Action: action}
@@ -47,14 +53,32 @@ func TestApprovalAtTheClient(t *testing.T) {
 		failed  bool
 		wiped   int64
 	}{
-		{"as it is", []sdk.ElicitResult{says("accept", "approve", true)}, 1, []string{`{"what":"disk"}`}, false, 1},
-		{"shown and unchanged", []sdk.ElicitResult{says("accept", "approve", true, "arguments", "{ \"what\" : \"disk\" }")}, 1, []string{`{"what":"disk"}`}, false, 1},
-		{"edited", []sdk.ElicitResult{says("accept", "approve", true, "arguments", `{"what":"cache"}`)}, 1, []string{`{"what":"cache"}`, "a human edited"}, false, 1},
-		{"edited badly, then well", []sdk.ElicitResult{says("accept", "approve", true, "arguments", `{"what":`), says("accept", "approve", true, "arguments", `{"waht":1}`), says("accept", "approve", true, "arguments", `{"what":"cache"}`)}, 3, []string{`{"what":"cache"}`}, false, 1},
-		{"edited badly for ever", []sdk.ElicitResult{says("accept", "approve", true, "arguments", `[]`)}, 3, []string{"waiting for approval", "callgate approvals approve a"}, false, 0},
-		{"no", []sdk.ElicitResult{says("accept", "approve", false, "feedback", "use the other one")}, 1, []string{"denied: ", "«use the other one»"}, true, 0},
-		{"declined", []sdk.ElicitResult{says("decline")}, 1, []string{"denied: "}, true, 0},
-		{"dismissed", []sdk.ElicitResult{says("cancel")}, 1, []string{"waiting for approval", "callgate approvals approve a"}, false, 0},
+		{"as it is", inOrder(says("accept", "approve", true)), 1, []string{`{"what":"disk"}`}, false, 1},
+		{
+			"shown and unchanged", inOrder(edits("{ \"what\" : \"disk\" }")),
+			1, []string{`{"what":"disk"}`}, false, 1,
+		},
+		{
+			"edited", inOrder(edits(`{"what":"cache"}`)),
+			1, []string{`{"what":"cache"}`, "a human edited"}, false, 1,
+		},
+		{
+			"edited badly, then well", inOrder(edits(`{"what":`), edits(`{"waht":1}`), edits(`{"what":"cache"}`)),
+			3, []string{`{"what":"cache"}`}, false, 1,
+		},
+		{
+			"edited badly for ever", inOrder(edits(`[]`)),
+			3, []string{"waiting for approval", "callgate approvals approve a"}, false, 0,
+		},
+		{
+			"refused", inOrder(says("accept", "approve", false, "feedback", "use the other one")),
+			1, []string{"denied: ", "«use the other one»"}, true, 0,
+		},
+		{"declined", inOrder(says("decline")), 1, []string{"denied: "}, true, 0},
+		{
+			"dismissed", inOrder(says("cancel")),
+			1, []string{"waiting for approval", "callgate approvals approve a"}, false, 0,
+		},
 	}
 	each(t, func(t *testing.T, w way) {
 		for _, test := range tests {
@@ -70,7 +94,7 @@ func TestApprovalAtTheClient(t *testing.T) {
 			if res.IsError != test.failed || s.wiped.Load() != test.wiped || len(h.saw) != test.forms {
 				t.Errorf("%s: failed %v, ran %d times, %d forms: %s", test.name, res.IsError, s.wiped.Load(), len(h.saw), said)
 			}
-			if m := h.saw[0].Message; !strings.Contains(m, "tester") || !strings.Contains(m, "demo.wipe") || !strings.Contains(m, `"what": "disk"`) {
+			if m := h.saw[0].Message; !containsAll(m, "tester", "demo.wipe", `"what": "disk"`) {
 				t.Errorf("%s: the form says %s", test.name, m)
 			}
 			if test.wiped == 1 {
@@ -99,7 +123,9 @@ func TestApprovalElsewhere(t *testing.T) {
 		c := s.connect(t, w, "tester", nil)
 		for range 3 {
 			res, said := call(t, c, "demo.wipe", `{"what":"disk"}`)
-			if list := s.pending(t); len(list) != 1 || res.IsError || !strings.Contains(said, "waiting for approval") || !strings.Contains(said, "callgate approvals approve "+list[0].ID) || !strings.Contains(said, "repeat the same call") {
+			list := s.pending(t)
+			if len(list) != 1 || res.IsError || !containsAll(said,
+				"waiting for approval", "callgate approvals approve "+list[0].ID, "repeat the same call") {
 				t.Fatalf("%d pending: %s", len(list), said)
 			}
 		}
@@ -124,12 +150,13 @@ func TestApprovalElsewhere(t *testing.T) {
 func TestFirstAnswerCounts(t *testing.T) {
 	s := newStage(t, kernel.Config{})
 	gone := make(chan struct{})
-	c := s.connect(t, ways[0], "tester", &sdk.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+	elsewhere := func(ctx context.Context, _ *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 		s.approve(t, s.pending(t)[0].ID)
 		<-ctx.Done()
 		close(gone)
 		return nil, ctx.Err()
-	}})
+	}
+	c := s.connect(t, ways[0], "tester", &sdk.ClientOptions{ElicitationHandler: elsewhere})
 	if res, said := call(t, c, "demo.wipe", `{"what":"disk"}`); res.IsError || s.wiped.Load() != 1 {
 		t.Errorf("ran %d times: %s", s.wiped.Load(), said)
 	}
@@ -144,7 +171,9 @@ func TestOnlyOwnCallsAreAnswered(t *testing.T) {
 	other, err := s.kernel.OpenSession(t.Context(), s.opt.Session)
 	ok(t, err)
 	id := s.pending(t)[0].ID
-	if err := s.kernel.Approvals.AnswerVouched(t.Context(), approval.Voucher{By: "tester", Session: other.ID()}, id, approval.Answer{Approve: true}); err == nil || len(s.pending(t)) != 1 {
+	by := approval.Voucher{By: "tester", Session: other.ID()}
+	err = s.kernel.Approvals.AnswerVouched(t.Context(), by, id, approval.Answer{Approve: true})
+	if err == nil || len(s.pending(t)) != 1 {
 		t.Errorf("another session answered: %v", err)
 	}
 }
@@ -161,7 +190,8 @@ func TestReflexIsNoAnswer(t *testing.T) {
 			s.opt.AutoDeclineWithin = time.Hour
 			h := &human{answers: []sdk.ElicitResult{says(action), says(action)}}
 			c := s.connect(t, w, "headless", h.options())
-			if _, said := call(t, c, "demo.wipe", `{"what":"disk"}`); !strings.Contains(said, "waiting for approval") || len(h.saw) != 1 {
+			_, said := call(t, c, "demo.wipe", `{"what":"disk"}`)
+			if !strings.Contains(said, "waiting for approval") || len(h.saw) != 1 {
 				t.Fatalf("%s, %s: %d forms: %s", w.name, action, len(h.saw), said)
 			}
 			s.approve(t, s.pending(t)[0].ID)

@@ -41,7 +41,9 @@ func BenchmarkBare(b *testing.B) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "bare"}, nil)
 	type pair struct{ A, B float64 }
 	type sum struct{ Sum float64 }
-	sdk.AddTool(server, &sdk.Tool{Name: "add"}, func(_ context.Context, _ *sdk.CallToolRequest, p pair) (*sdk.CallToolResult, sum, error) {
+	sdk.AddTool(server, &sdk.Tool{Name: "add"}, func(
+		_ context.Context, _ *sdk.CallToolRequest, p pair,
+	) (*sdk.CallToolResult, sum, error) {
 		return nil, sum{p.A + p.B}, nil
 	})
 	ours, theirs := sdk.NewInMemoryTransports()
@@ -71,7 +73,9 @@ func BenchmarkProxiedAtOnce(b *testing.B) {
 	b.SetParallelism(8)
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			res, err := c.CallTool(b.Context(), &sdk.CallToolParams{Name: "mcp_stage_one.echo", Arguments: json.RawMessage(`{"text":"hello"}`)})
+			res, err := c.CallTool(b.Context(), &sdk.CallToolParams{
+				Name: "mcp_stage_one.echo", Arguments: json.RawMessage(`{"text":"hello"}`),
+			})
 			if err != nil || res.IsError {
 				b.Error(err, res)
 			}

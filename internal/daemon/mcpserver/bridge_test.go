@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -41,7 +40,8 @@ func (l *lender) options() *sdk.ClientOptions {
 	o := l.human.options()
 	o.Capabilities = &sdk.ClientCapabilities{RootsV2: &sdk.RootCapabilities{}}
 	o.CreateMessageHandler = func(_ context.Context, r *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
-		return &sdk.CreateMessageResult{Role: "assistant", Model: "m", Content: &sdk.TextContent{Text: "you said " + r.Params.Messages[0].Content.(*sdk.TextContent).Text}}, nil
+		text := "you said " + r.Params.Messages[0].Content.(*sdk.TextContent).Text
+		return &sdk.CreateMessageResult{Role: "assistant", Model: "m", Content: &sdk.TextContent{Text: text}}, nil
 	}
 	o.LoggingMessageHandler = func(_ context.Context, r *sdk.LoggingMessageRequest) {
 		l.mu.Lock()
@@ -49,24 +49,18 @@ func (l *lender) options() *sdk.ClientOptions {
 		l.logs = append(l.logs, r.Params.Logger+": "+r.Params.Data.(string))
 	}
 	l.updated = make(chan string, 100)
-	o.ResourceUpdatedHandler = func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { l.updated <- r.Params.URI }
-	return o
-}
-
-func eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("this never came: %s", what)
-		}
+	o.ResourceUpdatedHandler = func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) {
+		l.updated <- r.Params.URI
 	}
+	return o
 }
 
 // B: names and addresses as the servers have them, where only one has it.
 func TestBareNames(t *testing.T) {
 	s := newStage(t, kernel.Config{})
 	s.castAs(t, "    deny: [{module: mcp_hidden}]\n",
-		`one: {env: {`+actorVar+`: rich, WHO: one, TOOLS: "alone both read getThing search_tools", PROMPTS: "mine two__greet", RESOURCES: "x://one x://both callgate://journal/recent"}}`,
+		`one: {env: {`+actorVar+`: rich, WHO: one, TOOLS: "alone both read getThing search_tools", `+
+			`PROMPTS: "mine two__greet", RESOURCES: "x://one x://both callgate://journal/recent"}}`,
 		`two: {env: {`+actorVar+`: rich, WHO: two, TOOLS: "both", PROMPTS: "greet", RESOURCES: "x://two x://both"}}`,
 		`hidden: {env: {`+actorVar+`: rich, WHO: hidden, RESOURCES: "x://hidden"}}`)
 	s.opt.Mode = "direct+bare" // as the bridge says it
@@ -76,7 +70,10 @@ func TestBareNames(t *testing.T) {
 		for _, tl := range toolList(t, c) {
 			names = append(names, tl.Name)
 		}
-		for _, want := range []string{"alone", "getThing", "mcp_one__both", "mcp_two__both", "mcp_one__search_tools", "demo__add", "filesystem__read", "read"} {
+		for _, want := range []string{
+			"alone", "getThing", "mcp_one__both", "mcp_two__both", "mcp_one__search_tools",
+			"demo__add", "filesystem__read", "read",
+		} {
 			if !slices.Contains(names, want) {
 				t.Errorf("there is no %s among %v", want, names)
 			}
@@ -96,10 +93,15 @@ func TestBareNames(t *testing.T) {
 		for _, p := range prompts.Prompts {
 			names = append(names, p.Name)
 		}
-		if diff := cmp.Diff([]string{"greet", "mine", "one__asks", "one__shared", "one__two__greet", "two__asks", "two__shared"}, slices.Sorted(slices.Values(names))); diff != "" {
+		if diff := cmp.Diff([]string{
+			"greet", "mine", "one__asks", "one__shared", "one__two__greet", "two__asks", "two__shared",
+		}, slices.Sorted(slices.Values(names))); diff != "" {
 			t.Error(diff)
 		}
-		for name, want := range map[string]string{"mine": "one says mine", "one__mine": "one says mine", "two__shared": "two says shared", "two__greet": "two says greet", "one__two__greet": "one says two__greet"} {
+		for name, want := range map[string]string{
+			"mine": "one says mine", "one__mine": "one says mine", "two__shared": "two says shared",
+			"two__greet": "two says greet", "one__two__greet": "one says two__greet",
+		} {
 			got, err := c.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: name})
 			if err != nil || got.Messages[0].Content.(*sdk.TextContent).Text != want {
 				t.Errorf("%s: %+v, %v", name, got, err)
@@ -112,22 +114,28 @@ func TestBareNames(t *testing.T) {
 			names = append(names, r.URI)
 		}
 		if diff := cmp.Diff([]string{
-			"asks://one", "asks://two", "callgate://journal/recent", "callgate://mcp/one/callgate://journal/recent", "callgate://mcp/one/watch://both",
-			"callgate://mcp/one/x://both", "callgate://mcp/two/watch://both", "callgate://mcp/two/x://both", "x://one", "x://two",
+			"asks://one", "asks://two", "callgate://journal/recent",
+			"callgate://mcp/one/callgate://journal/recent", "callgate://mcp/one/watch://both",
+			"callgate://mcp/one/x://both", "callgate://mcp/two/watch://both", "callgate://mcp/two/x://both",
+			"x://one", "x://two",
 		}, slices.Sorted(slices.Values(names))); diff != "" {
 			t.Error(diff)
 		}
 		for uri, want := range map[string]string{
-			"x://one": "one has x://one", "one://of/a/template": "one has one://of/a/template", "callgate://mcp/two/x://both": "two has x://both", "callgate://mcp/one/x://one": "one has x://one",
+			"x://one": "one has x://one", "one://of/a/template": "one has one://of/a/template",
+			"callgate://mcp/two/x://both": "two has x://both", "callgate://mcp/one/x://one": "one has x://one",
 		} {
 			got, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
 			if err != nil || got.Contents[0].Text != want || got.Contents[0].URI != uri {
 				t.Errorf("%s: %+v, %v", uri, got, err)
 			}
 		}
-		for _, uri := range []string{"x://both", "x://hidden", "hidden://x", "x://nowhere", "callgate://mcp/hidden/x://hidden"} {
+		for _, uri := range []string{
+			"x://both", "x://hidden", "hidden://x", "x://nowhere", "callgate://mcp/hidden/x://hidden",
+		} {
 			var e *jsonrpc.Error
-			if got, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); !errors.As(err, &e) || e.Code != jsonrpc.CodeInvalidParams {
+			got, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+			if !errors.As(err, &e) || e.Code != jsonrpc.CodeInvalidParams {
 				t.Errorf("%s: %+v, %v", uri, got, err)
 			}
 		}
@@ -152,7 +160,10 @@ func TestContentIsCarried(t *testing.T) {
 			case *sdk.ResourceLink: // to what is kept
 			}
 		}
-		want := []string{"text words", "audio audio/wav wav", "resource note://x text/plain a note", "resource zip://x application/zip zip"}
+		want := []string{
+			"text words", "audio audio/wav wav", "resource note://x text/plain a note",
+			"resource zip://x application/zip zip",
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
@@ -160,9 +171,13 @@ func TestContentIsCarried(t *testing.T) {
 }
 
 // raw calls a tool once, whatever it wants to know.
-func raw(t testing.TB, c *sdk.ClientSession, name string, answers sdk.InputResponseMap, state string) (*sdk.CallToolResult, error) {
+func raw(
+	t testing.TB, c *sdk.ClientSession, name string, answers sdk.InputResponseMap, state string,
+) (*sdk.CallToolResult, error) {
 	t.Helper()
-	return c.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: json.RawMessage(`{}`), InputResponses: answers, RequestState: state})
+	return c.CallTool(t.Context(), &sdk.CallToolParams{
+		Name: name, Arguments: json.RawMessage(`{}`), InputResponses: answers, RequestState: state,
+	})
 }
 
 func keys(m sdk.InputRequestMap) string {
@@ -199,7 +214,9 @@ func TestRequestState(t *testing.T) {
 			refused := func(why, name, state string) {
 				t.Helper()
 				var e *jsonrpc.Error
-				if got, err := raw(t, c, name, accept("one", "a"), state); !errors.As(err, &e) || e.Code != jsonrpc.CodeInvalidParams || !strings.Contains(e.Message, "requestState") {
+				got, err := raw(t, c, name, accept("one", "a"), state)
+				if !errors.As(err, &e) || e.Code != jsonrpc.CodeInvalidParams ||
+					!strings.Contains(e.Message, "requestState") {
 					t.Errorf("%s: %+v, %v", why, got, err)
 				}
 			}
@@ -235,7 +252,8 @@ func TestQuestionsTogether(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
 		l := &lender{human: human{answers: []sdk.ElicitResult{says("accept", "it", "Ada")}}}
 		c := s.connectWith(t, w, "tester", l.options(), func(c *sdk.Client) { c.AddRoots(&sdk.Root{URI: "file:///here"}) })
-		if _, said := call(t, c, "mcp_one.several", `{}`); !strings.HasPrefix(said, "Ada, you said hi, file:///here") || len(l.saw) != 1 {
+		_, said := call(t, c, "mcp_one.several", `{}`)
+		if !strings.HasPrefix(said, "Ada, you said hi, file:///here") || len(l.saw) != 1 {
 			t.Errorf("said %s", said)
 		}
 		if _, said := call(t, c, "mcp_old.sample", `{}`); !strings.HasPrefix(said, "the model: you said hi") {
@@ -263,7 +281,8 @@ func TestFormsOfAllKinds(t *testing.T) {
 	for _, w := range []way{ways[0], ways[2]} {
 		t.Run(w.name, func(t *testing.T) {
 			var s *stage
-			form := json.RawMessage(`{"properties":{"many":{"items":{"anyOf":[{"const":"a","title":"A"}],"type":"string"},"type":"array"}},"type":"object"}`)
+			form := json.RawMessage(`{"properties":{"many":{"items":{"anyOf":[{"const":"a","title":"A"}],` +
+				`"type":"string"},"type":"array"}},"type":"object"}`)
 			s = newStage(t, kernel.Config{}, chooser(&s, form))
 			var saw string
 			opt := &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
@@ -294,7 +313,10 @@ func TestFormsOfAllKinds(t *testing.T) {
 func chooser(s **stage, form json.RawMessage) *tool.Tool {
 	return define("demo.choose", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`,
 		func(ctx context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
-			answers, err := upstream.Forward(ctx, (*s).kernel.Clients.ClientOf([]string{c.ID}), "chooser", sdk.InputRequestMap{"q": &sdk.ElicitParams{Message: "which?", RequestedSchema: form}})
+			to := (*s).kernel.Clients.ClientOf([]string{c.ID})
+			answers, err := upstream.Forward(ctx, to, "chooser", sdk.InputRequestMap{
+				"q": &sdk.ElicitParams{Message: "which?", RequestedSchema: form},
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -321,11 +343,15 @@ func TestMissingCapability(t *testing.T) {
 			return
 		}
 		var e *jsonrpc.Error
-		if !errors.As(err, &e) || e.Code != sdk.CodeMissingRequiredClientCapabilities || e.Message != "lend me your model" || !strings.Contains(string(e.Data), "sampling") {
+		if !errors.As(err, &e) || e.Code != sdk.CodeMissingRequiredClientCapabilities ||
+			e.Message != "lend me your model" || !strings.Contains(string(e.Data), "sampling") {
 			t.Errorf("the error is %+v of %v", e, err)
 		}
 		// Through another tool as well.
-		if _, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "execute_tool", Arguments: json.RawMessage(`{"name":"mcp_one.needy","params":{}}`)}); !errors.As(err, &e) {
+		_, err = c.CallTool(t.Context(), &sdk.CallToolParams{
+			Name: "execute_tool", Arguments: json.RawMessage(`{"name":"mcp_one.needy","params":{}}`),
+		})
+		if !errors.As(err, &e) {
 			t.Errorf("through another tool: %v", err)
 		}
 	})
@@ -407,8 +433,10 @@ func TestSubscribe(t *testing.T) {
 			eventually(t, "the going", func() bool { return watched() == 0 })
 		}
 		c := s.connect(t, ways[0], "tester", nil)
-		for _, uri := range []string{"callgate://journal/recent", "callgate://mcp/one/nothing://here/at/all", "watch://both"} {
-			if err := c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}); err == nil && uri != "callgate://mcp/one/nothing://here/at/all" { // a server takes what it likes
+		const accepted = "callgate://mcp/one/nothing://here/at/all" // a server accepts what it likes
+		for _, uri := range []string{"callgate://journal/recent", accepted, "watch://both"} {
+			err := c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri})
+			if err == nil && uri != accepted {
 				t.Errorf("%s can be watched", uri)
 			}
 		}
@@ -421,7 +449,8 @@ func (s *stage) watched(t testing.TB, server string) int {
 	own, err := s.kernel.OpenSession(t.Context(), s.opt.Session)
 	ok(t, err)
 	defer own.Close()
-	n, err := strconv.Atoi(own.Call(t.Context(), session.CallRequest{Name: "mcp_" + server + ".watched", Args: nil}).Summary)
+	r := own.Call(t.Context(), session.CallRequest{Name: "mcp_" + server + ".watched", Args: nil})
+	n, err := strconv.Atoi(r.Summary)
 	ok(t, err)
 	return n
 }
@@ -436,7 +465,8 @@ func TestReadingsAreOnRecord(t *testing.T) {
 	if _, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "callgate://mcp/one/x://none"}); err == nil {
 		t.Error("what is not there was read")
 	}
-	if _, err := c.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "two__shared"}); err == nil || !strings.Contains(err.Error(), "offers no prompts here") {
+	_, err = c.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "two__shared"})
+	if err == nil || !strings.Contains(err.Error(), "offers no prompts here") {
 		t.Errorf("a denied prompt: %v", err)
 	}
 	ok(t, s.kernel.Journal.Flush(t.Context()))
@@ -453,7 +483,8 @@ func TestReadingsAreOnRecord(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{
-		`ended tester mcp_one.resources allow success {"uri":"watch://both"}`, `ended tester mcp_one.resources allow error {"uri":"x://none"}`,
+		`ended tester mcp_one.resources allow success {"uri":"watch://both"}`,
+		`ended tester mcp_one.resources allow error {"uri":"x://none"}`,
 		`asked tester mcp_two.prompts refuse {"name":"shared"}`,
 	}, got); diff != "" {
 		t.Error(diff)
@@ -467,7 +498,8 @@ func TestReadingsAreOnRecord(t *testing.T) {
 	ok(t, s.kernel.Journal.Flush(t.Context()))
 	records, err = s.kernel.Journal.Read(t.Context(), journal.Query{Newest: true, Limit: 1})
 	ok(t, err)
-	if r := records[0]; r.Tool != "mcp_one:prompts@1.0.0" || r.End == nil || r.End.Status != "success" || r.Principal == nil || r.Call == "" {
+	if r := records[0]; r.Tool != "mcp_one:prompts@1.0.0" || r.End == nil || r.End.Status != "success" ||
+		r.Principal == nil || r.Call == "" {
 		t.Errorf("the last record is %+v", r)
 	}
 }
@@ -475,7 +507,8 @@ func TestReadingsAreOnRecord(t *testing.T) {
 // What a server counts is told as it counts it, from its first number on, also
 // when it counts faster than anybody reads.
 func TestCountsAreToldOneByOne(t *testing.T) {
-	s := newStage(t, kernel.Config{}, define("demo.count", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`,
+	reads := tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}
+	s := newStage(t, kernel.Config{}, define("demo.count", reads, `{"type":"object"}`,
 		func(_ context.Context, _ tool.Call, g tool.Grant) (*tool.Result, error) {
 			for _, line := range []string{"0/2 a\n", "1/2 b\n", "1/2 again\n", "2/2 c\n"} {
 				g.Output("progress", []byte(line))
@@ -484,7 +517,7 @@ func TestCountsAreToldOneByOne(t *testing.T) {
 		}))
 	each(t, func(t *testing.T, w way) {
 		told := make(chan *sdk.ProgressNotificationParams, 8)
-		c := s.connect(t, w, "tester", &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { told <- r.Params }})
+		c := s.connect(t, w, "tester", progressTo(told))
 		params := &sdk.CallToolParams{Name: "demo.count"}
 		params.SetProgressToken("p")
 		_, err := c.CallTool(t.Context(), params)

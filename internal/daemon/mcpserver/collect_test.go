@@ -29,14 +29,17 @@ func TestCollect(t *testing.T) {
 			t.Errorf("it is told %s", said)
 		}
 		ask := fmt.Sprintf(`{"approval":%q,"wait_seconds":0}`, id)
-		if res, said := call(t, c, "approvals__collect", ask); res.IsError || !strings.HasPrefix(said, "waiting for approval: demo.wipe still waits") {
+		res, said := call(t, c, "approvals__collect", ask)
+		if res.IsError || !strings.HasPrefix(said, "waiting for approval: demo.wipe still waits") {
 			t.Errorf("before the answer: %s", said)
 		}
 		s.approve(t, id)
-		if res, said := call(t, c, "approvals.collect", fmt.Sprintf(`{"approval":%q,"wait_seconds":60}`, id)); res.IsError || !strings.Contains(said, args) || s.wiped.Load() != 1 {
+		res, said = call(t, c, "approvals.collect", fmt.Sprintf(`{"approval":%q,"wait_seconds":60}`, id))
+		if res.IsError || !strings.Contains(said, args) || s.wiped.Load() != 1 {
 			t.Errorf("after the answer: %s", said)
 		}
-		if _, said := call(t, c, "demo.wipe", args); !strings.HasPrefix(said, "waiting for approval") || len(s.pending(t)) != 1 || s.wiped.Load() != 1 {
+		_, said = call(t, c, "demo.wipe", args)
+		if !strings.HasPrefix(said, "waiting for approval") || len(s.pending(t)) != 1 || s.wiped.Load() != 1 {
 			t.Errorf("the same call anew: %s", said)
 		}
 	})

@@ -22,7 +22,7 @@ func curious(s **stage, also func() []string) *tool.Tool {
 				// Servers of old protocols ask without saying of which call.
 				g := (*s).kernel.Clients.ClientOf(append(also(), c.ID))
 				answers, err := upstream.Forward(ctx, g, "curious", sdk.InputRequestMap{"q": &sdk.ElicitParams{
-					Message: "your " + what + "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"it":{"type":"string"}}}`),
+					Message: "your " + what + "?", RequestedSchema: json.RawMessage(oneField),
 				}})
 				if err != nil {
 					return nil, err
@@ -40,7 +40,8 @@ func TestServersAskTheClient(t *testing.T) {
 		s = newStage(t, kernel.Config{}, curious(&s, func() []string { return nil }))
 		h := &human{answers: []sdk.ElicitResult{says("accept", "it", "Ada"), says("decline")}}
 		_, said := call(t, s.connect(t, w, "tester", h.options()), "demo.ask", `{}`)
-		if !strings.Contains(said, `{"said":["accept","Ada","decline",null]}`) || len(h.saw) != 2 || !strings.Contains(h.saw[0].Message, "curious asks: your name?") {
+		if !strings.Contains(said, `{"said":["accept","Ada","decline",null]}`) || len(h.saw) != 2 ||
+			!strings.Contains(h.saw[0].Message, "curious asks: your name?") {
 			t.Errorf("%d forms: %s", len(h.saw), said)
 		}
 		_, said = call(t, s.connect(t, w, "mute", nil), "demo.ask", `{}`)
@@ -54,11 +55,12 @@ func TestServersAskTheClient(t *testing.T) {
 func TestQuestionsOfNobody(t *testing.T) {
 	var s *stage
 	other := make(chan string, 1)
+	stay := func(ctx context.Context, c tool.Call, g tool.Grant) (*tool.Result, error) {
+		other <- c.ID
+		return s.slow(ctx, c, g)
+	}
 	s = newStage(t, kernel.Config{}, curious(&s, func() []string { id := <-other; other <- id; return []string{id} }),
-		define("demo.stay", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`, func(ctx context.Context, c tool.Call, g tool.Grant) (*tool.Result, error) {
-			other <- c.ID
-			return s.slow(ctx, c, g)
-		}))
+		define("demo.stay", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`, stay))
 	h := &human{answers: []sdk.ElicitResult{says("accept", "it", "Ada")}}
 	first, second := s.connect(t, ways[0], "first", h.options()), s.connect(t, ways[0], "second", h.options())
 	over := make(chan struct{})
@@ -67,7 +69,8 @@ func TestQuestionsOfNobody(t *testing.T) {
 		_, _ = first.CallTool(t.Context(), &sdk.CallToolParams{Name: "demo.stay"})
 	}()
 	<-s.began
-	if _, said := call(t, second, "demo.ask", `{}`); !strings.Contains(said, `["decline",null,"decline",null]`) || len(h.saw) != 0 {
+	_, said := call(t, second, "demo.ask", `{}`)
+	if !strings.Contains(said, `["decline",null,"decline",null]`) || len(h.saw) != 0 {
 		t.Errorf("%d forms: %s", len(h.saw), said)
 	}
 	close(s.finish)

@@ -33,9 +33,11 @@ func FuzzStream(f *testing.F) {
 	close(s.finish)
 	for _, line := range []string{
 		hello,
-		hello + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
+		hello + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+			`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
 		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"demo.wipe","arguments":{"what":"x"},` + meta + `}}`,
-		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"demo.wipe","inputResponses":{"x":{"action":"accept"}},"requestState":"y",` + meta + `}}`,
+		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"demo.wipe",` +
+			`"inputResponses":{"x":{"action":"accept"}},"requestState":"y",` + meta + `}}`,
 		`{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"callgate://mcp/x/y",` + meta + `}}`,
 		`{"jsonrpc":"2.0","id":"5","method":"prompts/get","params":{"name":"a__b",` + meta + `}}`,
 		"not a message", "[]", "[1]", "{}", "null", `{"jsonrpc":"2.0"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`,

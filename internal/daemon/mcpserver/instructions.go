@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"callgate/internal/agent/surface"
-	"callgate/internal/kernel/session"
 )
 
 const generalInstructions = "These tools are called through Callgate. " +
@@ -29,7 +28,7 @@ func (c *client) instructions(ctx context.Context) string {
 		switch plan.Mode {
 		case surface.Discovery:
 			fmt.Fprintf(&b, " Not all tools are listed: %d more are found with search_tools and called with execute_tool.",
-				c.unlisted(ctx, s, plan))
+				unlisted(plan, func(name string) string { return s.View().FullName(ctx, c.surface(), name) }))
 		case surface.CompactDirect:
 			b.WriteString(compactInstructions)
 		}
@@ -42,15 +41,14 @@ func (c *client) instructions(ctx context.Context) string {
 
 // unlisted counts the tools of a plan that are not listed. The kernel's own tools
 // are listed, but not among those that the plan counts.
-func (c *client) unlisted(ctx context.Context, s *session.Session, p *surface.Plan) int {
+func unlisted(p *surface.Plan, fullName func(string) string) int {
 	counted := make(map[string]bool, len(p.PerTool))
 	for _, one := range p.PerTool {
 		counted[one.Name] = true
 	}
 	n := len(p.PerTool)
 	for _, e := range p.Shown {
-		name := s.View().FullName(ctx, c.surface(), e.Name)
-		if counted[strings.ReplaceAll(name, "__", ".")] {
+		if counted[strings.ReplaceAll(fullName(e.Name), "__", ".")] {
 			n--
 		}
 	}

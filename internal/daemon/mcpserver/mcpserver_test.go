@@ -70,14 +70,18 @@ func oneWay(t testing.TB, v any) string {
 }
 
 func TestAnnotations(t *testing.T) {
-	s := newStage(t, kernel.Config{}, define("net.fetch", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Network: true}, `{"type":"object"}`, nil2))
+	network := tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Network: true}
+	s := newStage(t, kernel.Config{}, define("net.fetch", network, `{"type":"object"}`, nil2))
 	hints := map[string]string{}
 	for _, mode := range []string{"direct", "discovery"} {
 		s.opt.Mode = mode
 		for _, tl := range toolList(t, s.connect(t, ways[0], "tester", nil)) {
 			a := tl.Annotations
 			var said []string
-			for name, yes := range map[string]bool{"reads": a.ReadOnlyHint, "destroys": *a.DestructiveHint, "idempotent": a.IdempotentHint, "open": *a.OpenWorldHint} {
+			for name, yes := range map[string]bool{
+				"reads": a.ReadOnlyHint, "destroys": *a.DestructiveHint,
+				"idempotent": a.IdempotentHint, "open": *a.OpenWorldHint,
+			} {
 				if yes {
 					said = append(said, name)
 				}
@@ -116,7 +120,8 @@ func TestCalls(t *testing.T) {
 			// beside promised data is among them, and data that were not promised
 			// are not given beside anything.
 			data := oneWay(t, res.StructuredContent)
-			if listed := name == "demo__add"; listed != (strings.Contains(data, `"sum":3`) && strings.Contains(data, "taken as the number 1")) {
+			listed := name == "demo__add"
+			if listed != containsAll(data, `"sum":3`, "taken as the number 1") {
 				t.Errorf("%s gives the data %s", name, data)
 			}
 		}
@@ -125,7 +130,7 @@ func TestCalls(t *testing.T) {
 			t.Errorf("a misspelt name: %s", said)
 		}
 		res, said = call(t, c, "demo.add", `{"a":"many"}`)
-		if !res.IsError || !strings.Contains(said, "invalid: ") || !strings.Contains(said, "\n- b: ") || !strings.Contains(said, "schema: {") {
+		if !res.IsError || !containsAll(said, "invalid: ", "\n- b: ", "schema: {") {
 			t.Errorf("wrong arguments: %s", said)
 		}
 		if _, err := c.ListTools(t.Context(), &sdk.ListToolsParams{Cursor: "nowhere"}); err == nil {
@@ -171,7 +176,9 @@ func TestLargeResultsAreResources(t *testing.T) {
 		}
 		ref, err := s.kernel.Artifacts.Put(t.Context(), []byte("another session's"))
 		ok(t, err)
-		for _, uri := range []string{"callgate://artifact/" + ref, "callgate://nothing", "callgate://mcp/none/x", "file:///etc/passwd"} {
+		for _, uri := range []string{
+			"callgate://artifact/" + ref, "callgate://nothing", "callgate://mcp/none/x", "file:///etc/passwd",
+		} {
 			if _, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
 				t.Errorf("%s was read", uri)
 			}
@@ -200,9 +207,7 @@ func TestProgress(t *testing.T) {
 		s := newStage(t, kernel.Config{})
 		close(s.finish)
 		told := make(chan *sdk.ProgressNotificationParams, 8)
-		c := s.connect(t, w, "tester", &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
-			told <- r.Params
-		}})
+		c := s.connect(t, w, "tester", progressTo(told))
 		params := &sdk.CallToolParams{Name: "demo.slow"}
 		params.SetProgressToken("p1")
 		res, err := c.CallTool(t.Context(), params)
@@ -230,7 +235,7 @@ func TestClientsGo(t *testing.T) {
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- s.server.Serve(t.Context(), theirs, s.opt) }()
-	c, err := sdk.NewClient(&sdk.Implementation{Name: "tester"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: ours, Writer: ours}, nil)
+	c, err := dial(t, ours, "")
 	ok(t, err)
 	go c.CallTool(t.Context(), &sdk.CallToolParams{Name: "demo.slow"})
 	<-s.began
@@ -286,7 +291,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- s.server.Serve(ctx, theirs, s.opt) }()
-	c, err := sdk.NewClient(&sdk.Implementation{Name: "tester"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: ours, Writer: ours}, nil)
+	c, err := dial(t, ours, "")
 	ok(t, err)
 	go c.CallTool(t.Context(), &sdk.CallToolParams{Name: "demo.slow"})
 	<-s.began
@@ -322,7 +327,7 @@ func TestBadAppFile(t *testing.T) {
 	for _, version := range []string{old, ""} {
 		ours, theirs := net.Pipe()
 		s.serves.Go(func() { _ = s.server.Serve(context.Background(), theirs, s.opt) })
-		_, err := sdk.NewClient(&sdk.Implementation{Name: "tester"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: ours, Writer: ours}, &sdk.ClientSessionOptions{ProtocolVersion: version})
+		_, err := dial(t, ours, version)
 		if err == nil || !strings.Contains(err.Error(), "nowhere.yaml") {
 			t.Errorf("version %q: %v", version, err)
 		}
