@@ -16,7 +16,7 @@ const generalInstructions = "These tools are called through Callgate. " +
 const compactInstructions = " Tools are listed without their parameters: get_tool tells them, " +
 	"and so does the error of a call that lacks one."
 
-// instructions tell a model what it cannot see from the tools alone.
+// instructions explain to a model what the tools alone do not show.
 func (c *client) instructions(ctx context.Context) string {
 	s, err := c.open(ctx)
 	if err != nil {

@@ -37,7 +37,7 @@ func NewRequest[P sdk.Params](
 	return req
 }
 
-// info is what servers are told of the client.
+// info is what servers learn of the client.
 func (r *Request) info() downstream.ClientInfo { return downstream.InfoOf(r.Capabilities, r.LogLevel) }
 
 func (r *Request) log(ctx context.Context, l *downstream.Log) {

@@ -141,5 +141,5 @@ func (c *Calls) resume(state string, key func() string) (*pending, error) {
 	return nil, nil
 }
 
-// newState makes a state that nobody can guess.
+// newState makes a state that cannot be guessed.
 func newState() string { return rand.Text() }

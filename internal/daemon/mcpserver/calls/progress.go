@@ -51,7 +51,7 @@ func (p *progress) output() <-chan journal.Output {
 
 // send passes on one piece of output and those that came meanwhile. What servers
 // count is sent one by one; what calls print is joined, so that a client that
-// reads slowly gets fewer messages and nobody waits for it.
+// reads slowly gets fewer messages and holds up nothing.
 func (p *progress) send(ctx context.Context, call *pending, first journal.Output) {
 	var printed strings.Builder
 	for out, more := first, true; more; {

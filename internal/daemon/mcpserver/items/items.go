@@ -1,7 +1,7 @@
 // Package items lists what MCP servers offer beside tools, their resources and
 // prompts, and finds the server that a client means by a name.
 //
-// An item has a full name, which tells its server. A client may also be shown bare
+// An item has a full name, which contains its server. A client may also be shown bare
 // names: those that the servers give, where only one server has the name and it
 // cannot be taken for a full one.
 package items

@@ -5,9 +5,6 @@ package mcpresult
 
 import (
 	"encoding/json"
-	"fmt"
-	"slices"
-	"strings"
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -83,33 +80,6 @@ func content(c tool.Content) sdk.Content {
 		return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: c.URI, MIMEType: c.MIME, Text: c.Body()}}
 	}
 	return text(c.Text)
-}
-
-// errorText describes an error so that a model can act on it.
-func errorText(e *tool.Error) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", e.Kind, e.Message)
-	if e.Hint != "" {
-		b.WriteString("\nhint: " + e.Hint)
-	}
-	for _, f := range e.Fields {
-		path := f.Path
-		if path == "" {
-			path = "the arguments"
-		}
-		fmt.Fprintf(&b, "\n- %s: want %s, got %s", path, f.Want, f.Got)
-	}
-	inHint := func(s string) bool { return strings.Contains(e.Hint, s) }
-	if similar := slices.DeleteFunc(slices.Clone(e.Similar), inHint); len(similar) > 0 {
-		b.WriteString("\nsimilar: " + strings.Join(similar, ", "))
-	}
-	if len(e.Schema) > 0 {
-		b.WriteString("\nschema: " + string(e.Schema))
-	}
-	if len(e.Example) > 0 {
-		b.WriteString("\nexample: " + string(e.Example))
-	}
-	return b.String()
 }
 
 func text(s string) *sdk.TextContent { return &sdk.TextContent{Text: s} }

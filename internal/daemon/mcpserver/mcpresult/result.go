@@ -27,7 +27,7 @@ func (c Call) FromTool(r *tool.Result, link sdk.Content) *sdk.CallToolResult {
 	res := newResult(c.Version)
 	res.IsError = r.Status != tool.Success && r.Status != tool.Waiting
 	if r.Error != nil {
-		res.Content = append(res.Content, text(errorText(r.Error)))
+		res.Content = append(res.Content, text(r.Error.ModelText()))
 	}
 	for _, part := range r.Content {
 		res.Content = append(res.Content, content(part))

@@ -59,7 +59,7 @@ func (q *Question) Undecided(a Answer) bool {
 }
 
 // isAutomatic reports whether a client refused an approval by itself, as clients
-// without a human do: it came within a time in which nobody reads a form.
+// without a human do: it came within a time in which no human reads a form.
 func (q *Question) isAutomatic(a Answer, within time.Duration) bool {
 	form := a.Form()
 	return q.Approval && form != nil && form.Action != "accept" && time.Since(q.askedAt) < within
