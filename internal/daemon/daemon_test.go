@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"callgate/internal/client"
 	"callgate/internal/daemon"
@@ -52,6 +53,14 @@ func TestMain(m *testing.M) {
 		}
 		say("serving")
 		_ = d.Wait(ctx)
+		_ = d.Stop()
+	case "background":
+		d, err := daemon.StartBackground(ctx, kernel.Config{State: part.State})
+		if err != nil {
+			say(err)
+			os.Exit(1)
+		}
+		_ = d.WaitIdle(ctx, time.Minute) // a test that fails leaves it behind
 		_ = d.Stop()
 	case "ask": // asks, says what it was told, and on a line of input has a child of its own answer
 		c := dial(part.State, part.Key)

@@ -59,8 +59,8 @@ func newStage(t testing.TB, cfg kernel.Config, more ...*tool.Tool) *stage {
 	s.opt = mcpserver.Options{Session: session.Spec{Workspace: t.TempDir()}, ApprovalWait: 1, AutoDeclineWithin: 1}
 	t.Cleanup(func() {
 		s.server.Close()
-		ok(t, k.Close())
 		s.serves.Wait()
+		ok(t, k.Close())
 	})
 	return s
 }

@@ -28,7 +28,7 @@ func TestCanonical(t *testing.T) {
 			t.Errorf("%s: %s and %s", test.name, a, b)
 		}
 	}
-	if Canonical(json.RawMessage(`{"a":12345678901234567890}`)) == Canonical(json.RawMessage(`{"a":12345678901234567891}`)) {
+	if Canonical(json.RawMessage(`12345678901234567890`)) == Canonical(json.RawMessage(`12345678901234567891`)) {
 		t.Error("two long numbers are taken for one")
 	}
 }

@@ -27,7 +27,8 @@ func TestSchema(t *testing.T) {
 
 func TestOutputSchema(t *testing.T) {
 	for _, test := range []struct{ name, in, want string }{
-		{"requires nothing", `{"type":"object","required":["a"],"additionalProperties":false,"$id":"x"}`, `{"type":"object"}`},
+		{"requires nothing", `{"type":"object","required":["a"],"additionalProperties":false,"$id":"x"}`,
+			`{"type":"object"}`},
 		{"keeps the properties", `{"type":"object","properties":{"a":{"type":"string"}}}`,
 			`{"properties":{"a":{"type":"string"}},"type":"object"}`},
 		{"an array", `{"type":"array"}`, ""},
