@@ -9,11 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// seen is what a scan tells of a text, given in pieces of some size.
+// seen is what the scanner reports of a text, given in pieces of some size.
 func seen(text string, size int) []string {
-	var told []string
+	var list []string
 	s := messageScanner{message: func(m *message) {
-		told = append(told, fmt.Sprint(m.hasMethod, " ", m.id.key(), " ", string(m.method.text), " ", m.cancels.key()))
+		list = append(list, fmt.Sprint(m.hasMethod, " ", m.id.key(), " ", string(m.method.text), " ", m.cancels.key()))
 	}}
 	s.line()
 	for len(text) > 0 {
@@ -21,7 +21,7 @@ func seen(text string, size int) []string {
 		s.write([]byte(text[:n]))
 		text = text[n:]
 	}
-	return told
+	return list
 }
 
 func TestScan(t *testing.T) {
@@ -73,7 +73,7 @@ func FuzzScan(f *testing.F) {
 		id := string(m.ID)
 		if len(got) != 1 ||
 			!strings.HasPrefix(got[0], "true "+id+" ") && !strings.HasPrefix(got[0], `true "`+id+" ") {
-			t.Errorf("%q is told as %q", text, got)
+			t.Errorf("%q is reported as %q", text, got)
 		}
 	})
 }

@@ -92,11 +92,11 @@ func TestAnswersComeAfterTheLastWord(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := strings.Count(out.String(), "\n"); got != 4 {
-		t.Errorf("the client was told %s", out.String())
+		t.Errorf("the client got %s", out.String())
 	}
 }
 
-// Nobody is waited for who waits for nothing.
+// Relay does not wait for a client that waits for nothing.
 func TestTheEndIsNotHeldBack(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call"}` + "\n"
 	for name, c := range map[string]struct {
@@ -142,7 +142,7 @@ func TestCarryEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A kernel that breaks off is told of.
+// A kernel that breaks off is an error.
 func TestCarryTellsOfABrokenKernel(t *testing.T) {
 	s, _ := bridge(t)
 	in, _ := io.Pipe()

@@ -101,10 +101,10 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		path := filepath.Join(workspace, fmt.Sprintf("file%d.txt", i))
 		ok(t, os.WriteFile(path, []byte("mark 0\nmiddle\nx\nmark 0\n"), 0o644))
 	}
-	told := 0
+	count := 0
 	for range kills {
 		for _, a := range killOnce(t, state, workspace) {
-			told++
+			count++
 			if a.Status != tool.Success {
 				t.Fatalf("%s: %s", a.Name, a.Summary)
 			}
@@ -116,8 +116,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	ok(t, err)
 	defer func() { ok(t, k.Close()) }()
 	doubts := onceInDoubt(t, k)
-	t.Logf("%d kills, %d answers, %d calls in doubt", kills, told, doubts)
-	if told == 0 {
+	t.Logf("%d kills, %d answers, %d calls in doubt", kills, count, doubts)
+	if count == 0 {
 		t.Error("no call was ever answered: the kills come too early to show anything")
 	}
 }
@@ -147,7 +147,7 @@ func killOnce(t *testing.T, state, workspace string) []answered {
 	defer func() { ok(t, k.Close()) }()
 	for _, a := range list {
 		if a.Name == "filesystem.read" {
-			continue // told behind the answer: its record may be lost with the process
+			continue // a read is recorded after its answer, and may be lost with the process
 		}
 		ended, err := k.Journal.Read(t.Context(), journal.Query{Call: a.Call, Kind: journal.Ended})
 		ok(t, err)

@@ -62,7 +62,7 @@ func TestMain(m *testing.M) {
 		}
 		_ = d.WaitIdle(ctx, time.Minute) // a test that fails leaves it behind
 		_ = d.Stop()
-	case "ask": // asks, says what it was told, and on a line of input has a child of its own answer
+	case "ask": // asks, prints the answer, and on a line of input has a child of its own answer
 		c := dial(part.State, part.Key)
 		s, err := c.OpenSession(ctx, protocol.OpenSession{Workspace: part.Workspace, Human: true})
 		if err != nil {
@@ -337,7 +337,7 @@ func TestKilledServerIsReplaced(t *testing.T) {
 	ok(t, err)
 	defer conn.Close()
 	if !conn.InProcess() {
-		t.Error("somebody still serves")
+		t.Error("the socket is still served")
 	}
 	info, err := os.Stat(statedir.Dir(state).Socket())
 	ok(t, err)
@@ -386,7 +386,7 @@ func TestNobodyApprovesTheirOwnCall(t *testing.T) {
 	defer func() { ok(t, d.Stop()) }()
 	key := humanKey(t, state)
 
-	// The kernel runs in this very process here, so whoever answers must not
+	// The kernel runs in this process here, so the process that answers must not
 	// be its child: the asker and the human run in a process of their own.
 	asker := start(t, "ask", map[string]string{"State": state, "Workspace": workspace, "Key": key, "Args": `{"path":"x"}`})
 	var waiting tool.Result
@@ -470,7 +470,7 @@ func TestChildOfTheAskerMayNotAnswer(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(workspace, "x")); err != nil {
 		t.Error("the call ran")
 	}
-	// Somebody else with the key may: this process started neither by the
+	// Another process with the key may: this one was started neither by the
 	// kernel nor by the asker.
 	must(t, answer(t.Context(), state, humanKey(t, state), waiting.Approval, ""), "approved")
 	result, err := dial(state, "").Collect(t.Context(), waiting.Call)

@@ -195,7 +195,7 @@ func TestNoForms(t *testing.T) {
 		asked bool // a form is shown
 	}{
 		"a stream of what the kernel started":            {part{Over: "stream"}, false},
-		"a stream of somebody else":                      {part{Over: "stream", Orphan: true}, true},
+		"a stream of another process":                    {part{Over: "stream", Orphan: true}, true},
 		"the web":                                        {part{Over: "web", Orphan: true}, false},
 		"the web, with forms":                            {part{Over: "web", Orphan: true, Forms: true}, true},
 		"the web of what the kernel started, with forms": {part{Over: "web", Forms: true}, false},
@@ -226,9 +226,9 @@ func TestNoForms(t *testing.T) {
 			case asked != c.asked:
 				t.Errorf("it was asked: %v: %s", asked, said)
 			case !asked && (!strings.Contains(said, "waiting for approval") || gone != nil):
-				t.Errorf("nobody was asked, the file is %v: %s", gone, said)
+				t.Errorf("no form was shown, the file is %v: %s", gone, said)
 			case asked && c.Over == "stream" && gone == nil:
-				t.Errorf("somebody said yes, and nothing ran: %s", said)
+				t.Errorf("the form was accepted, and nothing ran: %s", said)
 			}
 		})
 	}

@@ -82,7 +82,7 @@ func TestApprovalAtTheClient(t *testing.T) {
 	}
 	each(t, func(t *testing.T, w way) {
 		for _, test := range tests {
-			s := newStage(t, kernel.Config{})
+			s := newFixture(t, kernel.Config{})
 			h := &human{answers: test.answers}
 			c := s.connect(t, w, "tester", h.options())
 			res, said := call(t, c, "demo.wipe", `{"what":"disk"}`)
@@ -105,7 +105,7 @@ func TestApprovalAtTheClient(t *testing.T) {
 }
 
 // answeredBy holds the journal's only answer against who gave it.
-func (s *stage) answeredBy(t *testing.T, who string) {
+func (s *fixture) answeredBy(t *testing.T, who string) {
 	t.Helper()
 	ok(t, s.kernel.Journal.Flush(t.Context()))
 	list, err := s.kernel.Journal.Read(t.Context(), journal.Query{Kind: journal.Answered})
@@ -115,11 +115,11 @@ func (s *stage) answeredBy(t *testing.T, who string) {
 	}
 }
 
-// A client that cannot ask is told what it waits for, and gets the result by
+// A client that cannot ask its human gets an answer that says so, and the result by
 // repeating the call, however it writes it.
 func TestApprovalElsewhere(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, kernel.Config{})
+		s := newFixture(t, kernel.Config{})
 		c := s.connect(t, w, "tester", nil)
 		for range 3 {
 			res, said := call(t, c, "demo.wipe", `{"what":"disk"}`)
@@ -146,9 +146,9 @@ func TestApprovalElsewhere(t *testing.T) {
 	})
 }
 
-// Whoever answers first is heard, and the client's form is taken away.
+// The first answer counts, and then the client's form is cancelled.
 func TestFirstAnswerCounts(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	gone := make(chan struct{})
 	elsewhere := func(ctx context.Context, _ *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 		s.approve(t, s.pending(t)[0].ID)
@@ -166,7 +166,7 @@ func TestFirstAnswerCounts(t *testing.T) {
 
 // A client answers for its own session, and for no other.
 func TestOnlyOwnCallsAreAnswered(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	call(t, s.connect(t, ways[0], "tester", nil), "demo.wipe", `{"what":"disk"}`)
 	other, err := s.kernel.OpenSession(t.Context(), s.opt.Session)
 	ok(t, err)
@@ -178,15 +178,15 @@ func TestOnlyOwnCallsAreAnswered(t *testing.T) {
 	}
 }
 
-// A client without a human at it says no before anybody could have read the
-// question. That is no answer: the call waits for one from elsewhere.
-func TestReflexIsNoAnswer(t *testing.T) {
+// A client without a human declines before anyone could have read the form. That is
+// no answer: the call waits for one from elsewhere.
+func TestAutomaticRefusalIsNoAnswer(t *testing.T) {
 	for _, w := range ways {
 		if strings.Contains(w.name, "new") {
 			continue // there the question goes back with the request
 		}
 		for _, action := range []string{"decline", "cancel"} {
-			s := newStage(t, kernel.Config{})
+			s := newFixture(t, kernel.Config{})
 			s.opt.AutoDeclineWithin = time.Hour
 			h := &human{answers: []sdk.ElicitResult{says(action), says(action)}}
 			c := s.connect(t, w, "headless", h.options())

@@ -1,4 +1,4 @@
-//lint:file-ignore SA1019 servers want models, roots and an ear for logs all the same
+//lint:file-ignore SA1019 servers still use models, roots and logs
 
 package mcpserver_test
 
@@ -25,18 +25,18 @@ import (
 
 // rich is a server of an app file, with what it has beside what all have.
 func rich(name, more string) string {
-	return name + ": {env: {" + actorVar + ": rich, WHO: " + name + "}" + more + "}"
+	return name + ": {env: {" + serverVar + ": rich, WHO: " + name + "}" + more + "}"
 }
 
-// lender is a client with a human, a model, roots, and an ear for logs.
-type lender struct {
+// fullClient is a client with all capabilities: a human, a model, roots and logs.
+type fullClient struct {
 	human
 	mu      sync.Mutex
 	logs    []string
 	updated chan string
 }
 
-func (l *lender) options() *sdk.ClientOptions {
+func (l *fullClient) options() *sdk.ClientOptions {
 	o := l.human.options()
 	o.Capabilities = &sdk.ClientCapabilities{RootsV2: &sdk.RootCapabilities{}}
 	o.CreateMessageHandler = func(_ context.Context, r *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
@@ -55,14 +55,14 @@ func (l *lender) options() *sdk.ClientOptions {
 	return o
 }
 
-// B: names and addresses as the servers have them, where only one has it.
+// Bare names: names and addresses as the servers give them, where only one has it.
 func TestBareNames(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "    deny: [{module: mcp_hidden}]\n",
-		`one: {env: {`+actorVar+`: rich, WHO: one, TOOLS: "alone both read getThing search_tools", `+
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "    deny: [{module: mcp_hidden}]\n",
+		`one: {env: {`+serverVar+`: rich, WHO: one, TOOLS: "alone both read getThing search_tools", `+
 			`PROMPTS: "mine two__greet", RESOURCES: "x://one x://both callgate://journal/recent"}}`,
-		`two: {env: {`+actorVar+`: rich, WHO: two, TOOLS: "both", PROMPTS: "greet", RESOURCES: "x://two x://both"}}`,
-		`hidden: {env: {`+actorVar+`: rich, WHO: hidden, RESOURCES: "x://hidden"}}`)
+		`two: {env: {`+serverVar+`: rich, WHO: two, TOOLS: "both", PROMPTS: "greet", RESOURCES: "x://two x://both"}}`,
+		`hidden: {env: {`+serverVar+`: rich, WHO: hidden, RESOURCES: "x://hidden"}}`)
 	s.opt.Mode = "direct+bare" // as the bridge says it
 	each(t, func(t *testing.T, w way) {
 		c := s.connect(t, w, "tester", nil)
@@ -142,10 +142,10 @@ func TestBareNames(t *testing.T) {
 	})
 }
 
-// C: sounds and things with an address arrive as what they are.
+// Content keeps its type: audio and embedded resources, too.
 func TestContentIsCarried(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "", rich("one", ""))
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "", rich("one", ""))
 	each(t, func(t *testing.T, w way) {
 		res, _ := call(t, s.connect(t, w, "tester", nil), "mcp_one.contents", `{}`)
 		var got []string
@@ -191,15 +191,15 @@ func keys(m sdk.InputRequestMap) string {
 
 // handless is a client that leaves it to the test to answer.
 func handless() *sdk.ClientOptions {
-	o := (&lender{}).options()
+	o := (&fullClient{}).options()
 	o.MultiRoundTrip = &sdk.MultiRoundTripOptions{Disabled: true}
 	return o
 }
 
-// T: a state is good once, and a made-up one for nothing.
+// A requestState resumes a call once, and a made-up one is refused.
 func TestRequestState(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "", rich("one", ""))
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "", rich("one", ""))
 	for _, w := range []way{ways[1], ways[3]} {
 		t.Run(w.name, func(t *testing.T) {
 			c := s.connect(t, w, "tester", handless())
@@ -247,10 +247,10 @@ func TestRequestState(t *testing.T) {
 // M, S: what a server wants to know comes together, under its own keys, from the
 // client's human, model and roots, and whatever protocol the two of them speak.
 func TestQuestionsTogether(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
 	each(t, func(t *testing.T, w way) {
-		l := &lender{human: human{answers: []sdk.ElicitResult{says("accept", "it", "Ada")}}}
+		l := &fullClient{human: human{answers: []sdk.ElicitResult{says("accept", "it", "Ada")}}}
 		c := s.connectWith(t, w, "tester", l.options(), func(c *sdk.Client) { c.AddRoots(&sdk.Root{URI: "file:///here"}) })
 		_, said := call(t, c, "mcp_one.several", `{}`)
 		if !strings.HasPrefix(said, "Ada, you said hi, file:///here") || len(l.saw) != 1 {
@@ -275,15 +275,15 @@ func TestQuestionsTogether(t *testing.T) {
 	})
 }
 
-// E: a form that the SDK does not know is carried both ways; see also the tests
+// A form that the SDK does not know is carried both ways; see also the tests
 // of where servers are reached.
 func TestFormsOfAllKinds(t *testing.T) {
 	for _, w := range []way{ways[0], ways[2]} {
 		t.Run(w.name, func(t *testing.T) {
-			var s *stage
+			var s *fixture
 			form := json.RawMessage(`{"properties":{"many":{"items":{"anyOf":[{"const":"a","title":"A"}],` +
 				`"type":"string"},"type":"array"}},"type":"object"}`)
-			s = newStage(t, kernel.Config{}, chooser(&s, form))
+			s = newFixture(t, kernel.Config{}, chooser(&s, form))
 			var saw string
 			opt := &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 				return nil, errors.New("not here")
@@ -310,7 +310,7 @@ func TestFormsOfAllKinds(t *testing.T) {
 }
 
 // chooser is a tool whose server asks with a form.
-func chooser(s **stage, form json.RawMessage) *tool.Tool {
+func chooser(s **fixture, form json.RawMessage) *tool.Tool {
 	return define("demo.choose", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`,
 		func(ctx context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
 			to := (*s).kernel.Clients.ClientOf([]string{c.ID})
@@ -324,12 +324,12 @@ func chooser(s **stage, form json.RawMessage) *tool.Tool {
 		})
 }
 
-// K: a capability that the client has not is the client's to hear of.
+// A client learns that a server needs a capability that it does not have.
 func TestMissingCapability(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "", rich("one", ""))
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "", rich("one", ""))
 	each(t, func(t *testing.T, w way) {
-		_, said := call(t, s.connect(t, w, "able", (&lender{}).options()), "mcp_one.needy", `{}`)
+		_, said := call(t, s.connect(t, w, "able", (&fullClient{}).options()), "mcp_one.needy", `{}`)
 		if !strings.HasPrefix(said, "fine") {
 			t.Errorf("with a model: %s", said)
 		}
@@ -357,13 +357,13 @@ func TestMissingCapability(t *testing.T) {
 	})
 }
 
-// L: what a server tells of its work, from the level on that the client wants.
+// TestLogs passes logs of servers on, from the level on that the client wants.
 func TestLogs(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
 	for _, w := range []way{ways[0], ways[2]} {
 		t.Run(w.name, func(t *testing.T) {
-			l, silent := &lender{}, &lender{}
+			l, silent := &fullClient{}, &fullClient{}
 			c, other := s.connect(t, w, "tester", l.options()), s.connect(t, w, "other", silent.options())
 			ok(t, c.SetLoggingLevel(t.Context(), &sdk.SetLoggingLevelParams{Level: "info"}))
 			for _, name := range []string{"mcp_one.log", "mcp_old.log"} {
@@ -375,7 +375,7 @@ func TestLogs(t *testing.T) {
 				t.Error(diff)
 			}
 			if len(silent.logs) != 0 {
-				t.Errorf("who asked for none was told %v", silent.logs)
+				t.Errorf("a client that wants no logs got %v", silent.logs)
 			}
 		})
 	}
@@ -383,8 +383,8 @@ func TestLogs(t *testing.T) {
 
 // M2: what is read beside tools may ask, too.
 func TestReadingsAsk(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
 	each(t, func(t *testing.T, w way) {
 		for _, server := range []string{"one", "old"} {
 			h := &human{answers: []sdk.ElicitResult{says("accept", "it", "Ada"), says("accept", "it", "Bea")}}
@@ -408,29 +408,30 @@ func TestReadingsAsk(t *testing.T) {
 	})
 }
 
-// R: who wants to be told of a resource is, and nobody else, until they go.
+// A client that subscribed to a resource is notified of its changes until it leaves,
+// and no other client is.
 func TestSubscribe(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "", rich("one", ""), rich("old", `, protocol: "2025-11-25"`))
 	each(t, func(t *testing.T, w way) {
 		for _, server := range []string{"one", "old"} {
 			uri := "callgate://mcp/" + server + "/watch://both"
-			l, other := &lender{}, &lender{}
+			l, other := &fullClient{}, &fullClient{}
 			c, _ := s.connect(t, w, "tester", l.options()), s.connect(t, w, "other", other.options())
 			ok(t, c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}))
 			change := func() { call(t, c, "mcp_"+server+".change", `{}`) }
-			eventually(t, "word of the change", func() bool { change(); return len(l.updated) > 0 })
+			eventually(t, "the notification", func() bool { change(); return len(l.updated) > 0 })
 			if got := <-l.updated; got != uri || len(other.updated) != 0 {
-				t.Errorf("told of %s, and the other client %d times", got, len(other.updated))
+				t.Errorf("notified of %s, and the other client %d times", got, len(other.updated))
 			}
 			ok(t, c.Unsubscribe(t.Context(), &sdk.UnsubscribeParams{URI: uri}))
 			watched := func() int { return s.watched(t, server) }
-			eventually(t, "the taking back", func() bool { return watched() == 0 })
+			eventually(t, "the end of the subscription", func() bool { return watched() == 0 })
 			// A client that goes takes its wishes along.
 			ok(t, c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}))
-			eventually(t, "the wish", func() bool { return watched() == 1 })
+			eventually(t, "the subscription", func() bool { return watched() == 1 })
 			ok(t, c.Close())
-			eventually(t, "the going", func() bool { return watched() == 0 })
+			eventually(t, "the end with the client", func() bool { return watched() == 0 })
 		}
 		c := s.connect(t, ways[0], "tester", nil)
 		const accepted = "callgate://mcp/one/nothing://here/at/all" // a server accepts what it likes
@@ -443,8 +444,8 @@ func TestSubscribe(t *testing.T) {
 	})
 }
 
-// watched is how many of its resources a server tells of.
-func (s *stage) watched(t testing.TB, server string) int {
+// watched is how many subscriptions a server has.
+func (s *fixture) watched(t testing.TB, server string) int {
 	t.Helper()
 	own, err := s.kernel.OpenSession(t.Context(), s.opt.Session)
 	ok(t, err)
@@ -457,8 +458,8 @@ func (s *stage) watched(t testing.TB, server string) int {
 
 // What is read of servers beside tools is on record, and what the rules refuse.
 func TestReadingsAreOnRecord(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.castAs(t, "    deny: [{module: mcp_two}]\n", rich("one", ""), rich("two", ""))
+	s := newFixture(t, kernel.Config{})
+	s.addServers(t, "    deny: [{module: mcp_two}]\n", rich("one", ""), rich("two", ""))
 	c := s.connect(t, ways[0], "tester", nil)
 	_, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "callgate://mcp/one/watch://both"})
 	ok(t, err)
@@ -504,11 +505,11 @@ func TestReadingsAreOnRecord(t *testing.T) {
 	}
 }
 
-// What a server counts is told as it counts it, from its first number on, also
-// when it counts faster than anybody reads.
-func TestCountsAreToldOneByOne(t *testing.T) {
+// Each count of a server is sent, from the first on, also when it counts faster than
+// the client reads.
+func TestCountsAreSentOneByOne(t *testing.T) {
 	reads := tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}
-	s := newStage(t, kernel.Config{}, define("demo.count", reads, `{"type":"object"}`,
+	s := newFixture(t, kernel.Config{}, define("demo.count", reads, `{"type":"object"}`,
 		func(_ context.Context, _ tool.Call, g tool.Grant) (*tool.Result, error) {
 			for _, line := range []string{"0/2 a\n", "1/2 b\n", "1/2 again\n", "2/2 c\n"} {
 				g.Output("progress", []byte(line))
@@ -516,8 +517,8 @@ func TestCountsAreToldOneByOne(t *testing.T) {
 			return tool.OK("counted", nil)
 		}))
 	each(t, func(t *testing.T, w way) {
-		told := make(chan *sdk.ProgressNotificationParams, 8)
-		c := s.connect(t, w, "tester", progressTo(told))
+		sent := make(chan *sdk.ProgressNotificationParams, 8)
+		c := s.connect(t, w, "tester", progressTo(sent))
 		params := &sdk.CallToolParams{Name: "demo.count"}
 		params.SetProgressToken("p")
 		_, err := c.CallTool(t.Context(), params)
@@ -527,9 +528,9 @@ func TestCountsAreToldOneByOne(t *testing.T) {
 			at    float64
 			words string
 		}{{0, "a"}, {1, "b"}, {1, "again"}, {2, "c"}} {
-			got := <-told
+			got := <-sent
 			if got.Progress <= last || got.Progress-want.at > 0.001 || got.Total != 2 || got.Message != want.words {
-				t.Errorf("told %+v after %v, want %+v", got, last, want)
+				t.Errorf("got %+v after %v, want %+v", got, last, want)
 			}
 			last = got.Progress
 		}

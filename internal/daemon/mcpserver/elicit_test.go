@@ -14,7 +14,7 @@ import (
 )
 
 // curious is a tool whose server asks the human two things before it answers.
-func curious(s **stage, also func() []string) *tool.Tool {
+func curious(s **fixture, also func() []string) *tool.Tool {
 	return define("demo.ask", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`,
 		func(ctx context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
 			var said []any
@@ -36,8 +36,8 @@ func curious(s **stage, also func() []string) *tool.Tool {
 
 func TestServersAskTheClient(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		var s *stage
-		s = newStage(t, kernel.Config{}, curious(&s, func() []string { return nil }))
+		var s *fixture
+		s = newFixture(t, kernel.Config{}, curious(&s, func() []string { return nil }))
 		h := &human{answers: []sdk.ElicitResult{says("accept", "it", "Ada"), says("decline")}}
 		_, said := call(t, s.connect(t, w, "tester", h.options()), "demo.ask", `{}`)
 		if !strings.Contains(said, `{"said":["accept","Ada","decline",null]}`) || len(h.saw) != 2 ||
@@ -53,13 +53,13 @@ func TestServersAskTheClient(t *testing.T) {
 
 // A question that could be of two clients is shown to neither.
 func TestQuestionsOfNobody(t *testing.T) {
-	var s *stage
+	var s *fixture
 	other := make(chan string, 1)
 	stay := func(ctx context.Context, c tool.Call, g tool.Grant) (*tool.Result, error) {
 		other <- c.ID
 		return s.slow(ctx, c, g)
 	}
-	s = newStage(t, kernel.Config{}, curious(&s, func() []string { id := <-other; other <- id; return []string{id} }),
+	s = newFixture(t, kernel.Config{}, curious(&s, func() []string { id := <-other; other <- id; return []string{id} }),
 		define("demo.stay", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`, stay))
 	h := &human{answers: []sdk.ElicitResult{says("accept", "it", "Ada")}}
 	first, second := s.connect(t, ways[0], "first", h.options()), s.connect(t, ways[0], "second", h.options())

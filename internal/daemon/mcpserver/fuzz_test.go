@@ -29,7 +29,7 @@ func (*script) Close() error { return nil }
 
 // Whatever comes, every line that goes out is a message, and Serve ends.
 func FuzzStream(f *testing.F) {
-	s := newStage(f, kernel.Config{})
+	s := newFixture(f, kernel.Config{})
 	close(s.finish)
 	for _, line := range []string{
 		hello,
@@ -66,7 +66,7 @@ func FuzzStream(f *testing.F) {
 
 // A line that is no message is refused, and the next one is heard.
 func TestBadLinesAreRefused(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	r, w := io.Pipe()
 	c := &answers{Reader: r, lines: make(chan string, 8)}
 	s.serves.Go(func() { _ = s.server.Serve(context.Background(), c, s.opt) })

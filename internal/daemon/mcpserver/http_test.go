@@ -34,7 +34,7 @@ func post(t testing.TB, h http.Handler, body string, change func(*http.Request))
 }
 
 func TestWhoMayComeIn(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	o := mcpserver.HTTPOptions{
 		Options: s.opt, Token: token, Hosts: []string{"box.example"}, Origins: []string{"https://app.example"},
 	}
@@ -87,7 +87,7 @@ const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` 
 // Requests of the protocol without connections are known by their header, or by
 // what they say of themselves.
 func TestDoors(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	h := s.server.Handler(t.Context(), mcpserver.HTTPOptions{Options: s.opt, Token: token})
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`
 	fresh := func(r *http.Request) {
@@ -107,13 +107,13 @@ func TestDoors(t *testing.T) {
 	res = post(t, h, hello, nil)
 	body, _ = io.ReadAll(res.Body)
 	if res.StatusCode != 200 || res.Header.Get("Mcp-Session-Id") == "" || !containsAll(string(body), "2025-06-18") {
-		t.Errorf("the old handshake: %s: %s", res.Status, body)
+		t.Errorf("the stateful protocol: %s: %s", res.Status, body)
 	}
 }
 
 // A broken stream is resumed where it broke off.
 func TestStreamsResume(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	c := s.connect(t, way{http: true, version: old}, "tester", nil)
 	send := func(method, body, last string) *http.Response {
 		r, err := http.NewRequestWithContext(t.Context(), method, s.url, strings.NewReader(body))
@@ -158,7 +158,7 @@ func TestStreamsResume(t *testing.T) {
 
 // Requests under one name share a session, and so what was left behind.
 func TestStatelessGuestsShareASession(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	c := s.connect(t, ways[3], "tester", nil)
 	for range 3 {
 		call(t, c, "demo.add", `{"a":1,"b":2}`)
@@ -171,7 +171,7 @@ func TestStatelessGuestsShareASession(t *testing.T) {
 // The promise of an output schema is kept to the letter, since clients hold
 // results against it.
 func TestPromises(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	c := s.connect(t, ways[0], "tester", nil)
 	for _, tl := range toolList(t, c) {
 		if tl.OutputSchema == nil {
@@ -197,7 +197,7 @@ func TestPromises(t *testing.T) {
 // TestCloseClosesSessions closes a server that clients over HTTP are connected to:
 // their sessions are closed when Close returns, and no new client is served.
 func TestCloseClosesSessions(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	for _, w := range ways {
 		if w.http {
 			s.connect(t, w, "tester", nil)

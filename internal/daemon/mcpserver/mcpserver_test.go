@@ -30,7 +30,7 @@ func toolList(t testing.TB, c *sdk.ClientSession) []*sdk.Tool {
 func TestToolsAreTheSurface(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
 		for _, mode := range []string{"", "compact_direct", "discovery"} {
-			s := newStage(t, kernel.Config{})
+			s := newFixture(t, kernel.Config{})
 			s.opt.Mode = mode
 			c := s.connect(t, w, "tester", nil)
 			first := toolList(t, c)
@@ -71,7 +71,7 @@ func oneWay(t testing.TB, v any) string {
 
 func TestAnnotations(t *testing.T) {
 	network := tool.Runtime{Risk: tool.Low, SideEffect: tool.Read, Network: true}
-	s := newStage(t, kernel.Config{}, define("net.fetch", network, `{"type":"object"}`, nil2))
+	s := newFixture(t, kernel.Config{}, define("net.fetch", network, `{"type":"object"}`, nil2))
 	hints := map[string]string{}
 	for _, mode := range []string{"direct", "discovery"} {
 		s.opt.Mode = mode
@@ -107,7 +107,7 @@ func nil2(context.Context, tool.Call, tool.Grant) (*tool.Result, error) { return
 
 func TestCalls(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, kernel.Config{})
+		s := newFixture(t, kernel.Config{})
 		s.opt.Mode = "direct" // whatever else ships with the kernel
 		c := s.connect(t, w, "tester", nil)
 		toolList(t, c)
@@ -134,14 +134,14 @@ func TestCalls(t *testing.T) {
 			t.Errorf("wrong arguments: %s", said)
 		}
 		if _, err := c.ListTools(t.Context(), &sdk.ListToolsParams{Cursor: "nowhere"}); err == nil {
-			t.Error("a cursor that nobody gave was followed")
+			t.Error("a cursor that was made up was followed")
 		}
 	})
 }
 
 func TestLargeResultsAreResources(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, kernel.Config{})
+		s := newFixture(t, kernel.Config{})
 		c := s.connect(t, w, "tester", nil)
 		res, said := call(t, c, "demo.large", `{}`)
 		var link *sdk.ResourceLink
@@ -188,7 +188,7 @@ func TestLargeResultsAreResources(t *testing.T) {
 
 func TestCancelledCallEndsOnRecord(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, kernel.Config{})
+		s := newFixture(t, kernel.Config{})
 		c := s.connect(t, w, "tester", nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
@@ -204,10 +204,10 @@ func TestCancelledCallEndsOnRecord(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, kernel.Config{})
+		s := newFixture(t, kernel.Config{})
 		close(s.finish)
-		told := make(chan *sdk.ProgressNotificationParams, 8)
-		c := s.connect(t, w, "tester", progressTo(told))
+		sent := make(chan *sdk.ProgressNotificationParams, 8)
+		c := s.connect(t, w, "tester", progressTo(sent))
 		params := &sdk.CallToolParams{Name: "demo.slow"}
 		params.SetProgressToken("p1")
 		res, err := c.CallTool(t.Context(), params)
@@ -217,7 +217,7 @@ func TestProgress(t *testing.T) {
 		}
 		said := ""
 		for last := 0.0; !strings.Contains(said, "nearly there"); {
-			p := <-told
+			p := <-sent
 			if p.Progress <= last || p.ProgressToken != "p1" {
 				t.Errorf("progress %v after %v for %v", p.Progress, last, p.ProgressToken)
 			}
@@ -225,13 +225,13 @@ func TestProgress(t *testing.T) {
 			said += p.Message
 		}
 		if !strings.Contains(said, "on the way") {
-			t.Errorf("told %q", said)
+			t.Errorf("got %q", said)
 		}
 	})
 }
 
 func TestClientsGo(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- s.server.Serve(t.Context(), theirs, s.opt) }()
@@ -251,7 +251,7 @@ func TestClientsGo(t *testing.T) {
 
 // A connection over HTTP ends with a DELETE, also in the middle of a call.
 func TestConnectionsEnd(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	c := s.connect(t, way{http: true, version: old}, "tester", nil)
 	over := make(chan error, 1)
 	go func() {
@@ -272,7 +272,7 @@ func TestConnectionsEnd(t *testing.T) {
 }
 
 // endsCancelled waits until the slow call has ended on record.
-func (s *stage) endsCancelled(t *testing.T) {
+func (s *fixture) endsCancelled(t *testing.T) {
 	t.Helper()
 	for r, err := range s.kernel.Journal.Follow(t.Context(), 0) {
 		ok(t, err)
@@ -286,7 +286,7 @@ func (s *stage) endsCancelled(t *testing.T) {
 }
 
 func TestServeEndsWithItsContext(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
@@ -302,7 +302,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 }
 
 func TestClientsSeeWhoHoldsALock(t *testing.T) {
-	s := newStage(t, kernel.Config{Limits: gate.Limits{LockWait: time.Millisecond}})
+	s := newFixture(t, kernel.Config{Limits: gate.Limits{LockWait: time.Millisecond}})
 	first, second := s.connect(t, ways[0], "first-agent", nil), s.connect(t, ways[3], "second-agent", nil)
 	held := make(chan *sdk.CallToolResult, 1)
 	go func() {
@@ -312,7 +312,7 @@ func TestClientsSeeWhoHoldsALock(t *testing.T) {
 	<-s.began
 	res, said := call(t, second, "demo.hold", `{}`)
 	if !res.IsError || !strings.Contains(said, "busy: ") || !strings.Contains(said, "first-agent") {
-		t.Errorf("the second is told: %s", said)
+		t.Errorf("the second gets: %s", said)
 	}
 	close(s.finish)
 	if res := <-held; res == nil || res.IsError {
@@ -320,9 +320,9 @@ func TestClientsSeeWhoHoldsALock(t *testing.T) {
 	}
 }
 
-// An app file that cannot be read is told when the client introduces itself.
+// An app file that cannot be read is an error when the client introduces itself.
 func TestBadAppFile(t *testing.T) {
-	s := newStage(t, kernel.Config{})
+	s := newFixture(t, kernel.Config{})
 	s.opt.Session.AppFile = s.opt.Session.Workspace + "/nowhere.yaml"
 	for _, version := range []string{old, ""} {
 		ours, theirs := net.Pipe()
@@ -339,7 +339,7 @@ func TestBadAppFile(t *testing.T) {
 // again, and the client is shown what it was shown before.
 func TestForgottenSessionsAreOpenedAgain(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, kernel.Config{})
+		s := newFixture(t, kernel.Config{})
 		c := s.connect(t, w, "tester", nil)
 		first := toolList(t, c)
 		call(t, c, "demo.add", `{"a":1,"b":2}`)

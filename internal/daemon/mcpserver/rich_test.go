@@ -1,4 +1,4 @@
-//lint:file-ignore SA1019 servers want models, roots and an ear for logs all the same
+//lint:file-ignore SA1019 servers still use models, roots and logs
 
 package mcpserver_test
 

@@ -17,11 +17,11 @@ import (
 	"callgate/internal/kernel/servers"
 )
 
-// actorVar has this program play an MCP server.
-const actorVar = "MCPSERVER_TEST_ACTOR"
+// serverVar has this program play an MCP server.
+const serverVar = "MCPSERVER_TEST_ACTOR"
 
 func TestMain(m *testing.M) {
-	switch os.Getenv(actorVar) {
+	switch os.Getenv(serverVar) {
 	case "":
 	case "rich":
 		playRich()
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 
 // play is an MCP server with one of everything.
 func play() {
-	s := sdk.NewServer(&sdk.Implementation{Name: "actor", Version: "1"}, nil)
+	s := sdk.NewServer(&sdk.Implementation{Name: "server", Version: "1"}, nil)
 	type in struct {
 		Text string `json:"text"`
 	}
@@ -66,12 +66,14 @@ func play() {
 	_ = s.Run(context.Background(), &sdk.StdioTransport{})
 }
 
-// cast makes the stage's app one with a server that a human has accepted.
-func (s *stage) cast(t testing.TB) { s.castAs(t, "", "stage_one: {env: {"+actorVar+": yes}}") }
+// addServer adds an MCP server to the app, which a human has accepted.
+func (s *fixture) addServer(t testing.TB) {
+	s.addServers(t, "", "stage_one: {env: {"+serverVar+": yes}}")
+}
 
-// castAs makes the stage's app one with servers that a human has accepted, and
-// more capabilities. The servers are played by this program.
-func (s *stage) castAs(t testing.TB, capabilities string, declared ...string) {
+// addServers adds MCP servers to the app, which a human has accepted, and more
+// capabilities. This program is also the servers.
+func (s *fixture) addServers(t testing.TB, capabilities string, declared ...string) {
 	t.Helper()
 	self, err := os.Executable()
 	ok(t, err)
@@ -100,8 +102,8 @@ func (s *stage) castAs(t testing.TB, capabilities string, declared ...string) {
 }
 
 func TestUpstreamResourcesAndPrompts(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.cast(t)
+	s := newFixture(t, kernel.Config{})
+	s.addServer(t)
 	for _, w := range ways {
 		c := s.connect(t, w, "tester", nil)
 		resources, err := c.ListResources(t.Context(), nil)
@@ -150,8 +152,8 @@ func TestUpstreamResourcesAndPrompts(t *testing.T) {
 // A server's question reaches the client whose call it is, also when it called
 // through another tool.
 func TestUpstreamAsks(t *testing.T) {
-	s := newStage(t, kernel.Config{})
-	s.cast(t)
+	s := newFixture(t, kernel.Config{})
+	s.addServer(t)
 	for _, w := range ways {
 		for name, args := range map[string]string{
 			"mcp_stage_one.ask": `{}`, "execute_tool": `{"name":"mcp_stage_one.ask","params":{}}`,
@@ -168,7 +170,7 @@ func TestUpstreamAsks(t *testing.T) {
 // What is called through another tool is approved at the client, too.
 func TestApprovalThroughAnotherTool(t *testing.T) {
 	each(t, func(t *testing.T, w way) {
-		s := newStage(t, kernel.Config{})
+		s := newFixture(t, kernel.Config{})
 		const args = `{"name":"demo.wipe","params":{"what":"disk"}}`
 		h := &human{answers: []sdk.ElicitResult{says("accept", "approve", true, "arguments", `{"what":"cache"}`)}}
 		_, said := call(t, s.connect(t, w, "tester", h.options()), "execute_tool", args)

@@ -36,8 +36,8 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-// stage is a kernel with a few tools, and a server before it.
-type stage struct {
+// fixture is a kernel with a few tools, and its server for MCP clients.
+type fixture struct {
 	kernel *kernel.Kernel
 	server *mcpserver.Server
 	opt    mcpserver.Options
@@ -48,9 +48,9 @@ type stage struct {
 	url    string // of the last HTTP server
 }
 
-func newStage(t testing.TB, cfg kernel.Config, more ...*tool.Tool) *stage {
+func newFixture(t testing.TB, cfg kernel.Config, more ...*tool.Tool) *fixture {
 	t.Helper()
-	s := &stage{began: make(chan struct{}, 64), finish: make(chan struct{})}
+	s := &fixture{began: make(chan struct{}, 64), finish: make(chan struct{})}
 	cfg.State = t.TempDir()
 	cfg.Tools = append(s.tools(t), more...)
 	k, err := kernel.Open(context.Background(), cfg)
@@ -65,7 +65,7 @@ func newStage(t testing.TB, cfg kernel.Config, more ...*tool.Tool) *stage {
 	return s
 }
 
-func (s *stage) tools(t testing.TB) []*tool.Tool {
+func (s *fixture) tools(t testing.TB) []*tool.Tool {
 	type pair struct {
 		A float64 `json:"a"`
 		B float64 `json:"b"`
@@ -99,7 +99,7 @@ func (s *stage) tools(t testing.TB) []*tool.Tool {
 }
 
 // slow reports that it has begun, and waits.
-func (s *stage) slow(ctx context.Context, c tool.Call, g tool.Grant) (*tool.Result, error) {
+func (s *fixture) slow(ctx context.Context, c tool.Call, g tool.Grant) (*tool.Result, error) {
 	g.Output("progress", []byte("3/10 on the way\n"))
 	g.Output("stdout", []byte("nearly there\n"))
 	s.began <- struct{}{}
@@ -144,13 +144,13 @@ func each(t *testing.T, run func(t *testing.T, w way)) {
 }
 
 // connect connects a client to the server.
-func (s *stage) connect(t testing.TB, w way, name string, opt *sdk.ClientOptions) *sdk.ClientSession {
+func (s *fixture) connect(t testing.TB, w way, name string, opt *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
 	return s.connectWith(t, w, name, opt, func(*sdk.Client) {})
 }
 
 // connectWith connects a client that is prepared first.
-func (s *stage) connectWith(
+func (s *fixture) connectWith(
 	t testing.TB, w way, name string, opt *sdk.ClientOptions, prepare func(*sdk.Client),
 ) *sdk.ClientSession {
 	t.Helper()
@@ -206,7 +206,7 @@ func texts(res *sdk.CallToolResult) string {
 }
 
 // pending returns the approvals that wait.
-func (s *stage) pending(t testing.TB) []approval.Request {
+func (s *fixture) pending(t testing.TB) []approval.Request {
 	t.Helper()
 	list, err := s.kernel.Approvals.List(t.Context(), approval.Pending, 0)
 	ok(t, err)
@@ -214,7 +214,7 @@ func (s *stage) pending(t testing.TB) []approval.Request {
 }
 
 // approve is a human who answers at a terminal.
-func (s *stage) approve(t testing.TB, id string) {
+func (s *fixture) approve(t testing.TB, id string) {
 	t.Helper()
 	key, err := s.kernel.State().ReadHumanKey()
 	ok(t, err)
@@ -223,7 +223,7 @@ func (s *stage) approve(t testing.TB, id string) {
 }
 
 // servers returns the MCP servers of a session's app.
-func (s *stage) servers(own *session.Session) servers.Scoped {
+func (s *fixture) servers(own *session.Session) servers.Scoped {
 	return s.kernel.Servers.In(own.Loaded().Scope)
 }
 
