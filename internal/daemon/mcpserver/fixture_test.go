@@ -3,13 +3,16 @@ package mcpserver_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -33,8 +36,8 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-// stage is a kernel with a few tools, and a server before it.
-type stage struct {
+// fixture is a kernel with a few tools, and its server for MCP clients.
+type fixture struct {
 	kernel *kernel.Kernel
 	server *mcpserver.Server
 	opt    mcpserver.Options
@@ -45,9 +48,9 @@ type stage struct {
 	url    string // of the last HTTP server
 }
 
-func newStage(t testing.TB, cfg kernel.Config, more ...*tool.Tool) *stage {
+func newFixture(t testing.TB, cfg kernel.Config, more ...*tool.Tool) *fixture {
 	t.Helper()
-	s := &stage{began: make(chan struct{}, 64), finish: make(chan struct{})}
+	s := &fixture{began: make(chan struct{}, 64), finish: make(chan struct{})}
 	cfg.State = t.TempDir()
 	cfg.Tools = append(s.tools(t), more...)
 	k, err := kernel.Open(context.Background(), cfg)
@@ -55,13 +58,14 @@ func newStage(t testing.TB, cfg kernel.Config, more ...*tool.Tool) *stage {
 	s.kernel, s.server = k, mcpserver.New(k)
 	s.opt = mcpserver.Options{Session: session.Spec{Workspace: t.TempDir()}, ApprovalWait: 1, AutoDeclineWithin: 1}
 	t.Cleanup(func() {
-		ok(t, k.Close())
+		s.server.Close()
 		s.serves.Wait()
+		ok(t, k.Close())
 	})
 	return s
 }
 
-func (s *stage) tools(t testing.TB) []*tool.Tool {
+func (s *fixture) tools(t testing.TB) []*tool.Tool {
 	type pair struct {
 		A float64 `json:"a"`
 		B float64 `json:"b"`
@@ -69,27 +73,33 @@ func (s *stage) tools(t testing.TB) []*tool.Tool {
 	type sum struct {
 		Sum float64 `json:"sum"`
 	}
-	add, err := tool.Func("demo.add", "Adds two numbers.", tool.Runtime{Risk: tool.Low, SideEffect: tool.None, Idempotent: true},
+	add, err := tool.Func("demo.add", "Adds two numbers.",
+		tool.Runtime{Risk: tool.Low, SideEffect: tool.None, Idempotent: true},
 		func(_ context.Context, p pair) (sum, error) { return sum{p.A + p.B}, nil })
 	ok(t, err)
 	return []*tool.Tool{
 		add,
-		define("demo.wipe", tool.Runtime{Risk: tool.High, SideEffect: tool.Write}, `{"type":"object","properties":{"what":{"type":"string"}},"required":["what"]}`,
+		define("demo.wipe", tool.Runtime{Risk: tool.High, SideEffect: tool.Write},
+			`{"type":"object","properties":{"what":{"type":"string"}},"required":["what"]}`,
 			func(_ context.Context, c tool.Call, _ tool.Grant) (*tool.Result, error) {
 				s.wiped.Add(1)
 				return tool.OK("wiped", json.RawMessage(c.Args))
 			}),
 		define("demo.slow", tool.Runtime{Risk: tool.Low, SideEffect: tool.Read}, `{"type":"object"}`, s.slow),
-		define("demo.hold", tool.Runtime{Risk: tool.Low, SideEffect: tool.Write, Effects: []tool.Effect{{Resource: "workspace", Mode: tool.X}}}, `{"type":"object"}`, s.slow),
+		define("demo.hold", tool.Runtime{
+			Risk: tool.Low, SideEffect: tool.Write, Effects: []tool.Effect{{Resource: "workspace", Mode: tool.X}},
+		}, `{"type":"object"}`, s.slow),
 		define("demo.large", tool.Runtime{Risk: tool.Low, SideEffect: tool.None}, `{"type":"object"}`,
 			func(context.Context, tool.Call, tool.Grant) (*tool.Result, error) {
-				return &tool.Result{Status: tool.Success, Summary: "much", Content: []tool.Content{tool.Text(strings.Repeat("much ", 20_000)), tool.Image("image/png", []byte{1, 2, 3})}}, nil
+				return &tool.Result{Status: tool.Success, Summary: "much", Content: []tool.Content{
+					tool.Text(strings.Repeat("much ", 20_000)), tool.Image("image/png", []byte{1, 2, 3}),
+				}}, nil
 			}),
 	}
 }
 
-// slow tells that it has begun, and waits.
-func (s *stage) slow(ctx context.Context, c tool.Call, g tool.Grant) (*tool.Result, error) {
+// slow reports that it has begun, and waits.
+func (s *fixture) slow(ctx context.Context, c tool.Call, g tool.Grant) (*tool.Result, error) {
 	g.Output("progress", []byte("3/10 on the way\n"))
 	g.Output("stdout", []byte("nearly there\n"))
 	s.began <- struct{}{}
@@ -108,18 +118,23 @@ func define(dotted string, r tool.Runtime, input string, run tool.HandlerFunc) *
 	}
 	return &tool.Tool{
 		ID:   tool.ID{Namespace: namespace, Name: name, Version: tool.Version{Major: 1}},
-		Spec: tool.Spec{Name: dotted, Description: "Does what a test needs.", Input: json.RawMessage(input)}, Runtime: r, Handler: run,
+		Spec: tool.Spec{Name: dotted, Description: "Does what a test needs.", Input: json.RawMessage(input)},
+
+		Runtime: r,
+		Handler: run,
 	}
 }
 
-// way is how a client comes to the server.
+// way is how a client is connected to the server.
 type way struct {
 	name    string
 	http    bool
 	version string // empty: the newest
 }
 
-var ways = []way{{"stream, old", false, old}, {"stream, new", false, ""}, {"http, old", true, old}, {"http, new", true, ""}}
+var ways = []way{
+	{"stream, old", false, old}, {"stream, new", false, ""}, {"http, old", true, old}, {"http, new", true, ""},
+}
 
 // each runs a test for every way.
 func each(t *testing.T, run func(t *testing.T, w way)) {
@@ -128,14 +143,16 @@ func each(t *testing.T, run func(t *testing.T, w way)) {
 	}
 }
 
-// connect brings a client to the server.
-func (s *stage) connect(t testing.TB, w way, name string, opt *sdk.ClientOptions) *sdk.ClientSession {
+// connect connects a client to the server.
+func (s *fixture) connect(t testing.TB, w way, name string, opt *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
 	return s.connectWith(t, w, name, opt, func(*sdk.Client) {})
 }
 
-// connectWith brings a client that is prepared first.
-func (s *stage) connectWith(t testing.TB, w way, name string, opt *sdk.ClientOptions, prepare func(*sdk.Client)) *sdk.ClientSession {
+// connectWith connects a client that is prepared first.
+func (s *fixture) connectWith(
+	t testing.TB, w way, name string, opt *sdk.ClientOptions, prepare func(*sdk.Client),
+) *sdk.ClientSession {
 	t.Helper()
 	var transport sdk.Transport
 	if w.http {
@@ -189,7 +206,7 @@ func texts(res *sdk.CallToolResult) string {
 }
 
 // pending returns the approvals that wait.
-func (s *stage) pending(t testing.TB) []approval.Request {
+func (s *fixture) pending(t testing.TB) []approval.Request {
 	t.Helper()
 	list, err := s.kernel.Approvals.List(t.Context(), approval.Pending, 0)
 	ok(t, err)
@@ -197,14 +214,52 @@ func (s *stage) pending(t testing.TB) []approval.Request {
 }
 
 // approve is a human who answers at a terminal.
-func (s *stage) approve(t testing.TB, id string) {
+func (s *fixture) approve(t testing.TB, id string) {
 	t.Helper()
 	key, err := s.kernel.State().ReadHumanKey()
 	ok(t, err)
-	ok(t, s.kernel.Approvals.Answer(t.Context(), approval.Credential{Key: key, By: "ada", PID: approval.Unknown}, id, approval.Answer{Approve: true}))
+	who := approval.Credential{Key: key, By: "ada", PID: approval.Unknown}
+	ok(t, s.kernel.Approvals.Answer(t.Context(), who, id, approval.Answer{Approve: true}))
 }
 
 // servers returns the MCP servers of a session's app.
-func (s *stage) servers(own *session.Session) servers.Scoped {
+func (s *fixture) servers(own *session.Session) servers.Scoped {
 	return s.kernel.Servers.In(own.Loaded().Scope)
+}
+
+// oneField is the schema of a form with one field.
+const oneField = `{"type":"object","properties":{"it":{"type":"string"}}}`
+
+// containsAll reports whether a text contains all of some parts.
+func containsAll(text string, parts ...string) bool {
+	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
+}
+
+// progressTo sends the progress that a client receives to a channel.
+func progressTo(to chan<- *sdk.ProgressNotificationParams) *sdk.ClientOptions {
+	return &sdk.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { to <- r.Params },
+	}
+}
+
+// dial makes the other end of a stream a client.
+func dial(t testing.TB, conn io.ReadWriteCloser, version string) (*sdk.ClientSession, error) {
+	t.Helper()
+	client := sdk.NewClient(&sdk.Implementation{Name: "tester"}, nil)
+	transport := &sdk.IOTransport{Reader: conn, Writer: conn}
+	return client.Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
+}
+
+// eventually waits until a condition holds.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	tick, late := time.NewTicker(2*time.Millisecond), time.After(30*time.Second)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatal("this never came: " + what)
+		}
+	}
 }

@@ -1,6 +1,6 @@
-// Package tooldef writes tools as MCP clients are shown them: schemas that the
-// protocol allows, promises that can be kept, and hints that follow from what the
-// kernel knows of a tool's effects.
+// Package tooldef writes the definitions of tools for MCP clients: schemas that
+// the protocol allows, output schemas that results match, and hints that follow
+// from a tool's declared effects.
 package tooldef
 
 import (
@@ -16,8 +16,8 @@ import (
 // OpenObject is the schema of a tool whose parameters are not shown.
 const OpenObject = `{"type":"object"}`
 
-// Schema makes a schema one that the protocol allows: its root says that
-// it is of an object.
+// Schema makes an input schema one that the protocol allows: the root has the
+// type object.
 func Schema(raw json.RawMessage) json.RawMessage {
 	var root map[string]json.RawMessage
 	if json.Unmarshal(raw, &root) != nil || root == nil {
@@ -34,25 +34,32 @@ func Schema(raw json.RawMessage) json.RawMessage {
 	return fixed
 }
 
-// OutputSchema is an output schema as clients are told it. They hold every success
-// against it, and a result may be cut or kept back, so its root promises what
-// may be there, not what must be. One that is not plainly of an object, or
-// whose root says more than that, is not told at all.
+// outputKeywords are the keywords that the root of an output schema may have to
+// be shown.
+var outputKeywords = []string{
+	"type", "properties", "required", "additionalProperties", "title", "description", "examples",
+	"$schema", "$id", "$defs", "definitions", "$comment",
+}
+
+// OutputSchema is an output schema as clients see it. Clients check every success
+// against it, and a result may be cut or withheld, so the root requires nothing.
+// It reports false for a schema that is not shown: one that does not simply
+// describe an object.
 func OutputSchema(raw json.RawMessage) (json.RawMessage, bool) {
 	var root map[string]json.RawMessage
 	if json.Unmarshal(raw, &root) != nil || string(root["type"]) != `"object"` {
 		return nil, false
 	}
 	for key := range root {
-		if !slices.Contains([]string{"type", "properties", "required", "additionalProperties", "title", "description", "$schema", "$id", "$defs", "definitions", "examples", "$comment"}, key) {
+		if !slices.Contains(outputKeywords, key) {
 			return nil, false
 		}
 	}
 	delete(root, "required")
 	delete(root, "additionalProperties")
 	delete(root, "$id")
-	told, err := json.Marshal(root)
-	return told, err == nil
+	shown, err := json.Marshal(root)
+	return shown, err == nil
 }
 
 // Title is a tool's name for people.
@@ -64,11 +71,11 @@ func Title(t *tool.Tool) string {
 	return strings.TrimPrefix(t.ID.Namespace, "mcp_") + ": " + name
 }
 
-// readOnlyNames are those of the kernel's own tools that only look. Any other may do
-// whatever it is told to call.
+// readOnlyNames are the kernel's own tools that only read. Any other may do
+// whatever the tools do that it calls.
 var readOnlyNames = []string{"search_tools", "get_tool", "list_categories", "browse_category", "collect"}
 
-// Annotations tell what the kernel knows of a tool's effects.
+// Annotations are the hints on a tool's effects.
 func Annotations(t *tool.Tool) *sdk.ToolAnnotations {
 	r := &t.Runtime
 	reads := !r.SideEffect.Durable()
