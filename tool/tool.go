@@ -168,7 +168,8 @@ func (r *Runtime) validate(id ID) error {
 	switch r.SideEffect {
 	case "", None, Read, Write, External:
 	default:
-		return Errorf(op, Invalid, "%s has side effect %q; use none, read, write or external", id, Truncate(string(r.SideEffect)))
+		return Errorf(op, Invalid, "%s has side effect %q; use none, read, write or external",
+			id, Truncate(string(r.SideEffect)))
 	}
 	switch r.Exposure {
 	case "", Both, Edge, Core, Nobody:

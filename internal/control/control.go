@@ -97,8 +97,16 @@ func (d *discovery) signature(t *tool.Tool) string {
 // parseCall reads a call's arguments, which met their schema, and finds the session
 // on whose behalf it is made.
 func (d *discovery) parseCall(call tool.Call, into any) (Session, error) {
-	if err := json.Unmarshal(call.Args, into); err != nil {
-		return nil, &tool.Error{Op: call.Tool.Dotted(), Kind: tool.Invalid, Message: "the arguments cannot be read", Err: err}
+	if err := parseArgs(call, into); err != nil {
+		return nil, err
 	}
 	return d.sessions(call.Principal.Session)
+}
+
+func parseArgs(call tool.Call, into any) error {
+	err := json.Unmarshal(call.Args, into)
+	if err == nil {
+		return nil
+	}
+	return &tool.Error{Op: call.Tool.Dotted(), Kind: tool.Invalid, Message: "the arguments cannot be read", Err: err}
 }

@@ -142,7 +142,8 @@ func (d *discovery) get(ctx context.Context, call tool.Call, _ tool.Grant) (*too
 	}
 	name := firstOf(in.Name, in.Other, in.Tool)
 	if name == "" {
-		return nil, tool.Errorf("get_tool", tool.Invalid, "no tool is named").WithHint(`give its name, as search_tools shows it: {"name":"…"}`)
+		return nil, tool.Errorf("get_tool", tool.Invalid, "no tool is named").
+			WithHint(`give its name, as search_tools shows it: {"name":"…"}`)
 	}
 	seen, err := s.Tool(ctx, name)
 	if err != nil {

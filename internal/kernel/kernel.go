@@ -97,7 +97,10 @@ func Open(ctx context.Context, cfg Config) (*Kernel, error) {
 	}
 	k := &Kernel{
 		Locks: lock.New(), Output: &journal.OutputBus{}, Tools: &registry.Registry{}, Clients: &clients.Table{},
-		parts: parts{state: held, log: cfg.Log, user: userName(), background: background.New(ctx), helpers: sandbox.NewHelpers()},
+		parts: parts{
+			state: held, log: cfg.Log, user: userName(),
+			background: background.New(ctx), helpers: sandbox.NewHelpers(),
+		},
 	}
 	k.closeOnce = sync.OnceValue(k.close)
 	if k.log == nil {
@@ -271,7 +274,10 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 	if err := k.Register(control.Namespace, control.Tools(k.controlSession)...); err != nil {
 		return err
 	}
-	agents := []*tool.Tool{control.SkillTool(k.findSkill), control.TaskTool(k.Conversations.StartTask, k.Conversations.Task)}
+	agents := []*tool.Tool{
+		control.SkillTool(k.findSkill),
+		control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
+	}
 	if err := k.Register("agents", agents...); err != nil {
 		return err
 	}

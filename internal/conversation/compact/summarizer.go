@@ -35,12 +35,14 @@ func (a ModelSummarizer) Summarize(ctx context.Context, s SummaryRequest) (Summa
 	if window <= 0 {
 		window = unknownWindow
 	}
-	most := max(window-req.MaxTokens-estimateTokens(req.System)-estimateTokens(s.Earlier)-500, 500) * 3 // bytes, with some to spare
+	tokens := window - req.MaxTokens - estimateTokens(req.System) - estimateTokens(s.Earlier) - 500
+	most := max(tokens, 500) * 3 // bytes, with some to spare
 	var b strings.Builder
 	if s.Earlier != "" {
 		b.WriteString("The summary so far:\n<earlier>\n" + fenced(s.Earlier) + "\n</earlier>\n\n")
 	}
-	b.WriteString("What happened since:\n<conversation>\n" + fenced(transcript(s.Messages, most)) + "\n</conversation>\n\n")
+	b.WriteString("What happened since:\n<conversation>\n" +
+		fenced(transcript(s.Messages, most)) + "\n</conversation>\n\n")
 	fmt.Fprintf(&b, "Write the summary now, in at most %d words.", max(s.MaxTokens*3/5, 40))
 	req.Messages = []llm.Message{llm.TextMessage(llm.User, b.String())}
 	answer, err := a.Model.Generate(ctx, req, nil)

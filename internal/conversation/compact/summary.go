@@ -151,7 +151,8 @@ func (m Message) line() string {
 func (p Policy) summarize(ctx context.Context, plan *Plan, by Summarizer) (SummaryResult, error) {
 	const op = "compact.Summarize"
 	if by == nil {
-		return SummaryResult{}, tool.Errorf(op, tool.Unavailable, "there is no model to write one").WithHint("name one as context.summary_brain")
+		return SummaryResult{}, tool.Errorf(op, tool.Unavailable, "there is no model to write one").
+			WithHint("name one as context.summary_brain")
 	}
 	s := SummaryRequest{Earlier: plan.earlier.text, MaxTokens: plan.budget}
 	for _, m := range plan.dropped {

@@ -117,7 +117,8 @@ func (s *State) answer(model string, r Result) {
 	}
 	s.open = slices.DeleteFunc(s.open, func(o *pendingCall) bool { return o == p })
 	part := llm.Part{Result: &llm.ToolResult{
-		ID: p.proposed.ID, Name: p.proposed.Name, Content: r.Content, IsError: r.Status != tool.Success && r.Status != tool.Waiting,
+		ID: p.proposed.ID, Name: p.proposed.Name, Content: r.Content,
+		IsError: r.Status != tool.Success && r.Status != tool.Waiting,
 	}}
 	last := len(s.Messages) - 1
 	if s.Messages[last].Role != llm.Tool {
