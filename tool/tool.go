@@ -15,7 +15,7 @@ type Tool struct {
 	Handler Handler
 }
 
-// Handler is the code behind a tool. Only the arbiter calls it, with arguments
+// Handler is the code behind a tool. Only the gate calls it, with arguments
 // that met the input schema, and with every claim held. It stops promptly when
 // ctx is done.
 type Handler interface {

@@ -19,7 +19,7 @@ type Skill struct {
 const skillNote = "Follow this as the way it is done here, for what the user asked."
 
 // SkillTool makes use_skill. find returns a skill of a session's app, or an
-// error that lists those there are.
+// error that lists the app's skills.
 func SkillTool(find func(session, command string) (Skill, error)) *tool.Tool {
 	const text = "Read how something is done here, before you do it: a skill of this app, by its command. " +
 		"The skills there are stand in your instructions."
@@ -52,7 +52,7 @@ type Task struct {
 }
 
 // TaskTool makes core_job, by which an agent's edge lane hands deep work to its
-// core lane. start begins a job; look tells of one.
+// core lane. start begins a job; look returns its state.
 func TaskTool(
 	start func(ctx context.Context, call tool.Call, task string) (Task, error),
 	look func(session, job string) (Task, error),

@@ -82,7 +82,7 @@ func (s *stage) Collect(_ context.Context, approval string, wait time.Duration) 
 	return &tool.Result{Status: tool.Success, Summary: "ran", Call: "c0"}, nil
 }
 
-// call calls a control tool as the door would.
+// call calls a control tool as the gate would.
 func (s *stage) call(t testing.TB, name, args string) (*tool.Result, error) {
 	t.Helper()
 	for _, x := range control.Tools(func(id string) (control.Session, error) {

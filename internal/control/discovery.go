@@ -239,8 +239,8 @@ func (d *discovery) browse(ctx context.Context, call tool.Call, _ tool.Grant) (*
 	}{m.Name, m.Summary, list, page, pages, len(m.Tools)})
 }
 
-// category is the module that a name means. One that is not there is told of
-// with those that are.
+// category finds the module with a name. The error for an unknown name lists the
+// modules that exist.
 func category(ctx context.Context, s Session, name string) (Module, error) {
 	modules, err := s.Modules(ctx)
 	if err != nil {

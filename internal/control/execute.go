@@ -18,8 +18,8 @@ var (
 	paramKeys = []string{"params", "arguments", "args", "parameters", "input"}
 )
 
-// execute answers execute_tool: the target goes through the door, and its
-// answer is the answer.
+// execute answers execute_tool: the target goes through the gate, and its
+// result is the result.
 func (d *discovery) execute(ctx context.Context, call tool.Call, _ tool.Grant) (*tool.Result, error) {
 	name, args, err := target(call.Args)
 	if err != nil {

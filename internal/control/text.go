@@ -1,7 +1,7 @@
 package control
 
-// What a model reads of the discovery tools. {{catalog}} is where the surface
-// tells what is behind the door: a model ignores a search tool that does not
+// The descriptions of the discovery tools. The surface replaces {{catalog}} with
+// a description of the tools that can be found: a model ignores a search tool that does not
 // say what it searches.
 const (
 	searchText = "Find tools by what you want to do, in any language. " +

@@ -97,19 +97,19 @@ func writePart(b *strings.Builder, role llm.Role, p llm.Part, most int) {
 	}
 }
 
-// checked is a [Summarizer] whose words somebody looks at.
+// checked is a [Summarizer] whose summaries are checked.
 type checked struct {
 	Summarizer
 	check func(string) (string, error)
 }
 
-// Checked has the words of a summarizer be looked at, and changed or refused,
-// before they are used.
+// Checked returns a summarizer whose summaries pass a check, which may change or
+// refuse them, before they are used.
 func Checked(by Summarizer, check func(string) (string, error)) Summarizer {
 	return checked{by, check}
 }
 
-// Summarize has the summary written, and looked at.
+// Summarize writes the summary and checks it.
 func (c checked) Summarize(ctx context.Context, s SummaryRequest) (SummaryResult, error) {
 	made, err := c.Summarizer.Summarize(ctx, s)
 	if err != nil {

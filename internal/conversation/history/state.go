@@ -134,7 +134,7 @@ func (s *State) answer(model string, r Result) {
 	m.Parts = slices.Insert(slices.Clone(m.Parts), at, part) // a shown message is not changed
 	if r.Status == tool.Waiting && r.Approval != "" {
 		waits := map[string]string{p.proposed.ID: r.Approval}
-		maps.Copy(waits, s.Origins[last].WaitsForApproval) // whoever looks at the old one sees no change
+		maps.Copy(waits, s.Origins[last].WaitsForApproval) // a caller that holds the old map sees no change
 		s.Origins[last].WaitsForApproval = waits
 	}
 }

@@ -1,6 +1,5 @@
-// Package prompt writes what a model is told before everything else: who it is,
-// what it can do and how, what it remembers, and last of all what its app's
-// author wants of it.
+// Package prompt writes the system prompt of a model: who it is, what it can do
+// and how, what it remembers, and last what its app's author wants of it.
 //
 // # Laws
 //
@@ -72,7 +71,7 @@ type Section struct {
 	Text string
 }
 
-// Prompt is what a model is told.
+// Prompt is a system prompt, in sections.
 type Prompt struct {
 	Sections []Section
 }

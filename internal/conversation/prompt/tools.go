@@ -30,7 +30,7 @@ func countPhrase(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// what the tools by which others are found are for.
+// metaTools are the tools that find and call the others.
 var metaTools = []struct{ name, line string }{
 	{"search_tools", "Keyword + semantic search over the visible tool index"},
 	{"get_tool", "Full schema, metadata, and examples for one tool"},
@@ -39,7 +39,7 @@ var metaTools = []struct{ name, line string }{
 	{"browse_category", "Browse all tools in a specific domain (paginated)"},
 }
 
-// tools tells how tools are found and called.
+// tools explains how tools are found and called.
 func tools(in Input) string {
 	if len(in.Domain) == 0 && len(in.Offered) == 0 {
 		return ""
@@ -92,7 +92,7 @@ func discovery(b *strings.Builder, in Input) {
 	b.WriteString(s)
 }
 
-// categoryLine tells of a domain, the less the more of them there are.
+// categoryLine describes a domain. The more domains there are, the shorter it is.
 func categoryLine(c Category, domains int) string {
 	shown := 8
 	switch {
@@ -133,7 +133,7 @@ func textCallFormat(b *strings.Builder, in Input) {
 		"When you need no tool, answer in plain words without any such block.")
 }
 
-// usageHints are what the tools' shapes teach about using them.
+// usageHints are hints that follow from the tools' parameters and the setup.
 func usageHints(in Input) string {
 	var lines []string
 	for _, s := range in.Setup {
@@ -146,7 +146,7 @@ func usageHints(in Input) string {
 	return "Good to know:\n- " + strings.Join(lines, "\n- ")
 }
 
-// most is how many hints of one sort are given.
+// most limits the hints of one sort.
 const most = 8
 
 // serverHints are about tools of servers, whose makers did not write for this
