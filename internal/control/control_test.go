@@ -82,7 +82,7 @@ func (s *stage) Collect(_ context.Context, approval string, wait time.Duration) 
 	return &tool.Result{Status: tool.Success, Summary: "ran", Call: "c0"}, nil
 }
 
-// call calls a control tool as the door would.
+// call calls a control tool as the gate would.
 func (s *stage) call(t testing.TB, name, args string) (*tool.Result, error) {
 	t.Helper()
 	for _, x := range control.Tools(func(id string) (control.Session, error) {
@@ -188,6 +188,44 @@ func TestCategories(t *testing.T) {
 	_, err = s.call(t, "browse_category", `{"category":"quux"}`)
 	if tool.KindOf(err) != tool.NotFound || !strings.Contains(err.Error(), "files, mail") {
 		t.Errorf("an unknown category: %v", err)
+	}
+}
+
+func TestSummaries(t *testing.T) {
+	s := newStage(t)
+	one := *s
+	one.modules = []control.Module{{Name: "mail", Tools: s.modules[1].Tools[:1]}}
+	none := *s
+	none.modules = nil
+	tests := []struct {
+		name       string
+		session    *stage
+		tool, args string
+		want       string
+	}{
+		{"found one", s, "search_tools", `{"query":"mail thing 3","max_results":1}`, "1 tool found"},
+		{"found two", s, "search_tools", `{"query":"mail thing 3","max_results":2}`, "2 tools found"},
+		{"categories", s, "list_categories", `{}`, "2 categories, 50 tools"},
+		{"one category", &one, "list_categories", `{}`, "1 category, 1 tool"},
+		{"no category", &none, "list_categories", `{}`, "0 categories, 0 tools"},
+		{"categories past the end", s, "list_categories", `{"page":9}`, "2 categories on 1 page; there is no page 9"},
+		{"one category past the end", &one, "search_tools", `{"page":2}`, "1 category on 1 page; there is no page 2"},
+		{"first page", s, "browse_category", `{"category":"mail"}`, "mail: 25 tools, page 1 of 2"},
+		{"last page", s, "browse_category", `{"category":"mail","page":2}`, "mail: 25 tools, page 2 of 2"},
+		{"past the end", s, "browse_category", `{"category":"mail","page":9}`, "mail: 25 tools on 2 pages; there is no page 9"},
+		{"one tool", &one, "browse_category", `{"category":"mail"}`, "mail: 1 tool, page 1 of 1"},
+		{"one tool, past the end", &one, "browse_category", `{"category":"mail","page":2}`, "mail: 1 tool on 1 page; there is no page 2"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := tt.session.call(t, tt.tool, tt.args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Summary != tt.want {
+				t.Errorf("got %q, want %q", r.Summary, tt.want)
+			}
+		})
 	}
 }
 

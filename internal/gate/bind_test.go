@@ -102,7 +102,9 @@ func TestLockFor(t *testing.T) {
 func TestLiveOutput(t *testing.T) {
 	t.Setenv("LIVE_TEST_TOKEN", "hush-hush-hush")
 	h := open(t, gate.Limits{})
-	h.Output = &journal.OutputBus{}
+	config := h.Config
+	config.Output = &journal.OutputBus{}
+	h.Gate = gate.New(config)
 	heard := h.Output.Subscribe(t.Context())
 	h.add(t, "t:talk@1.0.0", anyObject, reads, func(_ context.Context, _ tool.Call, g tool.Grant) (*tool.Result, error) {
 		g.Output("stdout", []byte("the token is hush-hush-hush"))

@@ -277,7 +277,8 @@ func isRow(line []byte) bool {
 	if len(text) == 0 {
 		return false
 	}
-	return text[0] == '{' || text[0] == '"' || text[0] == '`' || text[len(text)-1] == '`' || bytes.HasSuffix(text, []byte("},"))
+	return text[0] == '{' || text[0] == '"' || text[0] == '`' ||
+		text[len(text)-1] == '`' || bytes.HasSuffix(text, []byte("},"))
 }
 
 func (c *checking) docs() {

@@ -224,7 +224,7 @@ func TestClosedJournalRefuses(t *testing.T) {
 	}
 }
 
-// TestCloseRace closes while others commit: whoever was told a number finds
+// TestCloseRace closes while others commit: a caller that got a number finds
 // its record, and nobody waits for ever.
 func TestCloseRace(t *testing.T) {
 	for range 50 {

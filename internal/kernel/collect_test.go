@@ -67,7 +67,7 @@ func TestCollectReturnsWhatWaited(t *testing.T) {
 	}
 }
 
-// Nobody collects what somebody else asked for; whoever comes back after its
+// Nobody collects what somebody else asked for; a principal that comes back after its
 // session has ended collects its own.
 func TestOnlyTheAskerCollects(t *testing.T) {
 	t.Parallel()

@@ -45,7 +45,7 @@ func escapes(workspace, outside string) []string {
 }
 
 // TestNoPathEscapes makes every file tool try every escape, through the whole
-// door. Nothing outside is read, nothing outside changes.
+// gate. Nothing outside is read, nothing outside changes.
 func TestNoPathEscapes(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -97,14 +97,15 @@ func Open(ctx context.Context, cfg Config) (*Kernel, error) {
 	k := &Kernel{
 		Locks: lock.New(), Output: &journal.OutputBus{}, Tools: &registry.Registry{}, Clients: &clients.Table{},
 		parts: parts{
-			state: held, log: cfg.Log, user: userName(), background: background.New(ctx), helpers: sandbox.NewHelpers(),
+			state: held, log: cfg.Log, user: userName(),
+			background: background.New(ctx), helpers: sandbox.NewHelpers(),
 		},
 	}
 	k.closeOnce = sync.OnceValue(k.close)
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
 	}
-	for _, open := range []func(context.Context, Config) error{k.openStores, k.openGate, k.openRooms, k.openTools} {
+	for _, open := range []func(context.Context, Config) error{k.openStores, k.openGate, k.openParts, k.openTools} {
 		if err := open(ctx, cfg); err != nil {
 			return nil, errors.Join(err, k.Close())
 		}
@@ -159,8 +160,8 @@ func (k *Kernel) openGate(_ context.Context, cfg Config) error {
 	return nil
 }
 
-// openRooms makes what decides about apps, sessions and conversations.
-func (k *Kernel) openRooms(ctx context.Context, _ Config) (err error) {
+// openParts makes what decides about apps, sessions and conversations.
+func (k *Kernel) openParts(ctx context.Context, _ Config) (err error) {
 	trusted, err := k.openTrust(ctx)
 	if err != nil {
 		return err
@@ -273,7 +274,8 @@ func (k *Kernel) openTools(_ context.Context, cfg Config) error {
 		return err
 	}
 	agents := []*tool.Tool{
-		control.SkillTool(k.findSkill), control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
+		control.SkillTool(k.findSkill),
+		control.TaskTool(k.Conversations.StartTask, k.Conversations.Task),
 	}
 	if err := k.Register("agents", agents...); err != nil {
 		return err

@@ -27,7 +27,8 @@ func openStorage(ctx context.Context, place string, dir statedir.Dir) (storage.D
 		d, err = sqlite.Open(ctx, dir.Database())
 	case isURL && (scheme == "postgres" || scheme == "postgresql"):
 		return nil, tool.Errorf(op, tool.Unavailable, "storage in PostgreSQL is not built in yet").
-			WithHint("leave storage empty, and everything is kept in the state directory; a later version shares it through PostgreSQL")
+			WithHint("leave storage empty, and everything is kept in the state directory; " +
+				"a later version shares it through PostgreSQL")
 	case isURL:
 		return nil, tool.Errorf(op, tool.Invalid, "there is no storage of the kind %q", tool.Truncate(scheme)).
 			WithHint("name a file for SQLite, or leave storage empty")

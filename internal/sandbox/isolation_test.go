@@ -37,7 +37,7 @@ func TestFilesOutOfReach(t *testing.T) {
 	for _, l := range append(isolated(t), levels(t)[0]) {
 		t.Run(l.name, func(t *testing.T) {
 			g := newFixture(t)
-			open := l.name == "process" // shows that each of these would be permitted without walls
+			open := l.name == "process" // shows that each of these would be permitted without isolation
 			key := g.put(".ssh/id_ed25519", "a private key")
 			other := g.put("outside/other.txt", "of others")
 			mine := g.put("work/mine.txt", "my own")
@@ -277,7 +277,7 @@ func TestOthersAreOutOfSight(t *testing.T) {
 	}
 }
 
-// An ordinary user has the same walls.
+// An ordinary user has the same isolation.
 func TestAsOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("these tests already run as an ordinary user")

@@ -149,7 +149,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 				gone(t, b)
 			})
 		}
-		if l.name != "process" { // without walls, one who forgets who he was is not found
+		if l.name != "process" { // without isolation, one who forgets who he was is not found
 			t.Run(l.name+"/without a past", func(t *testing.T) {
 				g, b := newFixture(t), newBrand()
 				g.must(l, sh("env -i setsid sh -c 'setsid sleep "+b+" <&- >&- 2>&- &'")...)
@@ -203,7 +203,7 @@ func TestTheEndOfItsTime(t *testing.T) {
 	}
 }
 
-// When this process is killed, its runs die with it; without walls at least
+// When this process is killed, its runs die with it; without isolation at least
 // the command itself does.
 func TestKilledKernelLeavesNothing(t *testing.T) {
 	for _, l := range levels(t) {

@@ -71,7 +71,7 @@ func TestEditedCallOfAnAppsOwnTool(t *testing.T) {
 	if r.Status != tool.Waiting {
 		t.Fatalf("%+v", r)
 	}
-	s.Close() // whoever asked is gone
+	s.Close() // the session that asked has ended
 	key, err := k.State().HumanKey()
 	ok(t, err)
 	human := approval.Credential{Key: key, PID: approval.Unknown}

@@ -48,7 +48,7 @@ func TestApprovedCallThatNeverBeganRunsAtTheNextStart(t *testing.T) {
 	}
 }
 
-// A call that was left waiting and is refused ends too, for whoever collects it.
+// A call that was left waiting and is refused ends too, and can be collected.
 func TestRefusedCallThatNobodyWaitsForIsEnded(t *testing.T) {
 	t.Parallel()
 	k := kerneltest.Open(t, kerneltest.StateDir(t))
@@ -66,7 +66,7 @@ func TestRefusedCallThatNobodyWaitsForIsEnded(t *testing.T) {
 	}
 }
 
-// A call in doubt is told to whoever asked, once; what may be repeated is.
+// The principal of a call in doubt learns of it once; what may be repeated is repeated.
 func TestCallsInDoubtAreRetriedOrReported(t *testing.T) {
 	t.Parallel()
 	state, workspace := kerneltest.StateDir(t), t.TempDir()

@@ -11,7 +11,7 @@ import (
 )
 
 // TestSetupStepsRunOnceAccepted opens a session whose app has setup steps: they run as the kernel
-// does, past what is hidden from models, and one that fails is told.
+// does, past what is hidden from models, and a step that fails is a warning.
 func TestSetupStepsRunOnceAccepted(t *testing.T) {
 	t.Parallel()
 	const secret = `a "quoted" secret, with \ in it`

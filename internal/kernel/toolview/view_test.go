@@ -75,7 +75,7 @@ func TestWhatIsDeniedDoesNotExist(t *testing.T) {
 			}
 		}
 	}
-	// Whoever knows a denied tool's name by heart is told that it is denied, and why.
+	// A caller that knows the name of a denied tool learns that it is denied, and why.
 	if r := s.Call(t.Context(), session.CallRequest{Name: "vault.open_treasure", Args: nil}); r.Status != tool.Refused {
 		t.Errorf("a denied tool called by name: %+v", r)
 	}
