@@ -1,22 +1,18 @@
 package kernel
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"os"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
-	"callgate/internal/app"
 	"callgate/internal/artifact"
 	"callgate/internal/control"
 	"callgate/internal/conversation"
-	"callgate/internal/document"
 	"callgate/internal/gate"
 	"callgate/internal/gate/approval"
 	"callgate/internal/gate/lock"
@@ -33,13 +29,11 @@ import (
 	"callgate/internal/kernel/session"
 	"callgate/internal/kernel/tasks"
 	"callgate/internal/kernel/toolview"
-	"callgate/internal/module"
 	"callgate/internal/registry"
 	"callgate/internal/sandbox"
 	"callgate/internal/secret"
 	"callgate/internal/statedir"
 	"callgate/internal/storage"
-	"callgate/internal/task"
 	"callgate/internal/version"
 	"callgate/tool"
 )
@@ -180,7 +174,7 @@ func (k *Kernel) openParts(ctx context.Context, _ Config) (err error) {
 	k.models = &modelset.Opener{Secrets: k.vault}
 	k.tasks = tasks.New(tasks.Options{
 		Store: k.database.Stores().Tasks, Queue: k.database.Stores().Queue, Log: k.log, Go: k.background.Go,
-		Holder: k.holder(),
+		Holder: holderName(k.state.String()),
 	})
 	if k.modules, err = modules.Open(k.vault, k.moduleHost, k.Register); err != nil {
 		return err
@@ -205,67 +199,6 @@ func (k *Kernel) openParts(ctx context.Context, _ Config) (err error) {
 		Deleter: k.database.Stores().Deleter, Store: conversation.Scrubbed(k.database.Stores().Conversations, k.vault),
 	})
 	return nil
-}
-
-// moduleHost is what the kernel lends a module.
-func (k *Kernel) moduleHost(name string) module.Host {
-	host := module.Host{
-		State: filepath.Join(k.state.String(), "modules", name), Hidden: k.hidden(),
-		Helpers: k.helpers, Log: k.log.With("module", name), Scrub: k.vault.ScrubString, Embedder: builtinEmbedder{},
-		Models:    &modelset.Lender{Opener: k.models, ModelsOf: k.modelsOf, Consent: consent.Endpoint},
-		Tasks:     k.tasks.ForModules(k.taskAsker),
-		Documents: document.Scoped(document.Scoped(k.database.Stores().Documents, "module"), name),
-	}
-	if cache, err := os.UserCacheDir(); err == nil {
-		host.Cache = filepath.Join(cache, "callgate", name)
-	}
-	return host
-}
-
-// holder names this kernel among those that share its storage. A state directory
-// has one kernel at a time, so one that starts again has the name of its former
-// process.
-func (k *Kernel) holder() string {
-	host, _ := os.Hostname() // without a name it is still told apart by its directory
-	return host + ":" + k.state.String()
-}
-
-// taskAsker tells on whose behalf the tasks of a call run, and which
-// conversation learns of their end.
-func (k *Kernel) taskAsker(call tool.Call) (task.Asker, string, error) {
-	s, err := k.Sessions.Get(call.Principal.Session)
-	if err != nil {
-		return task.Asker{}, "", err
-	}
-	parent := ""
-	if _, err := k.Conversations.Get(s.ID()); err == nil {
-		parent = s.ID()
-	}
-	return task.Asker{
-		Principal: s.Principal(), Workspace: s.Workspace(), AppFile: s.Loaded().AppFile(), PID: s.PID(), Human: s.CanAnswer(),
-	}, parent, nil
-}
-
-// modelsOf returns the models that the app of a session may use.
-func (k *Kernel) modelsOf(id string) (models []*app.Model, accepted bool, err error) {
-	s, err := k.Sessions.Get(id)
-	if err != nil || s.App() == nil {
-		return nil, false, err
-	}
-	a, own := s.App(), s.Principal().Agent
-	agents := slices.Clone(a.Agents)
-	slices.SortStableFunc(agents, func(x, y app.Agent) int { return cmp.Compare(rank(x.ID != own), rank(y.ID != own)) })
-	for _, agent := range agents {
-		models = append(models, consent.Models(a, agent)...)
-	}
-	return models, k.consents.Accepted(a), nil
-}
-
-func rank(last bool) int {
-	if last {
-		return 1
-	}
-	return 0
 }
 
 // openTools registers the kernel's own tools and those of the embedding program.
