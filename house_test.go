@@ -86,9 +86,16 @@ var rules = house.Rules{
 		{Import: "os", Name: "Rename", Why: "a file is replaced by internal/durable, which says what survives a crash",
 			Only: []string{"internal/durable", "internal/module/web/pagecache"}}, // a cache need not survive one
 	},
+	ForbiddenInTests: []house.ForbiddenCall{
+		{Import: "time", Name: "Sleep", Why: "a test waits for what happens: a channel, a bubble's clock, a condition",
+			Only: sleepingTests},
+	},
 	BadNames:    []string{"util", "utils", "common", "helpers", "types", "models", "misc"},
 	HandlerRoom: "internal/gate",
 }
+
+// sleepingTests are folders whose tests still sleep. The list only gets shorter.
+var sleepingTests = []string{"internal/daemon", "internal/tui"}
 
 var sql = []string{"internal/storage/sqlite", "internal/module/database"}
 

@@ -140,12 +140,14 @@ func BenchmarkProxied(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for { // until it serves
-		if c, err := client.Unix(dir.Socket())(b.Context()); err == nil {
+	if !poll(time.Minute, func() bool {
+		c, err := client.Unix(dir.Socket())(b.Context())
+		if err == nil {
 			_ = c.Close()
-			break
 		}
-		time.Sleep(5 * time.Millisecond)
+		return err == nil
+	}) {
+		b.Fatal("the kernel does not serve")
 	}
 	bridge := speakTo(b, state, bin, "-C", folder, "mcp")
 	ours := []int{up.Process.Pid, bridge.cmd.Process.Pid}

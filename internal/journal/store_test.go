@@ -51,7 +51,7 @@ func (m *memory) Append(ctx context.Context, rows []journal.Row) error {
 		<-gate
 	}
 	if slow > 0 {
-		time.Sleep(slow)
+		<-time.After(slow)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

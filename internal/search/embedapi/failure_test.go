@@ -318,7 +318,7 @@ func TestHealth(t *testing.T) {
 			if e.Ready(now) || e.Ready(now.Add(want-1)) || !e.Ready(now.Add(want)) {
 				t.Errorf("not down for %s", want)
 			}
-			time.Sleep(want)
+			<-time.After(want)
 		}
 		if !e.Ready(time.Now()) {
 			t.Error("down before anything was asked")
@@ -351,7 +351,7 @@ func TestFailuresSideBySide(t *testing.T) {
 		e := open(t,
 			embedapi.Options{URL: "http://models.example",
 				Client: &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
-					time.Sleep(100 * time.Millisecond)
+					<-time.After(100 * time.Millisecond)
 					return nil, errors.New("cut off")
 				})}})
 		var wg sync.WaitGroup

@@ -12,6 +12,7 @@ import (
 
 // TestFullDatabase lets SQLite itself run out of pages and then gives it more.
 func TestFullDatabase(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	db, err := Open(t.Context(), filepath.Join(dir, "state.db"))
 	if err != nil {

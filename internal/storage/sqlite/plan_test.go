@@ -12,6 +12,7 @@ import (
 // TestQueriesUseIndexes reads SQLite's own plans: whatever a start or a
 // person at the log asks for must not walk the whole journal.
 func TestQueriesUseIndexes(t *testing.T) {
+	t.Parallel()
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "state.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -49,6 +50,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 // TestTaskQueriesUseIndexes: what a runner asks for every second, and what a
 // conversation asks for with every turn, must not walk every task there was.
 func TestTaskQueriesUseIndexes(t *testing.T) {
+	t.Parallel()
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "state.db"))
 	if err != nil {
 		t.Fatal(err)

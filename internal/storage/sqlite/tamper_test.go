@@ -14,6 +14,7 @@ import (
 // TestVerifyFindsTampering damages a journal of 10,000 records in its file, as
 // someone with an SQL prompt would, and restores it after each try.
 func TestVerifyFindsTampering(t *testing.T) {
+	t.Parallel()
 	const records = tampered
 	s := openState(t, t.TempDir())
 	s.fill(t, records/2)
@@ -80,6 +81,7 @@ func flipSQL(column string, seq, at int) string {
 }
 
 func TestForgedDropIsFound(t *testing.T) {
+	t.Parallel()
 	s := openState(t, t.TempDir())
 	s.fill(t, 50)
 	s.close(t)
