@@ -81,7 +81,12 @@ func (r reply) text() string {
 // newAgent starts a bridge in a folder, and is introduced.
 func newAgent(t *testing.T, state, folder, name string, args ...string) *agent {
 	t.Helper()
-	a := &agent{t: t, Cmd: exec.Command("callgate", append([]string{"-C", folder, "mcp"}, args...)...), answers: make(chan reply, 256), progress: make(chan string, 64)}
+	a := &agent{
+		t:        t,
+		Cmd:      exec.Command("callgate", append([]string{"-C", folder, "mcp"}, args...)...),
+		answers:  make(chan reply, 256),
+		progress: make(chan string, 64),
+	}
 	a.Env = append(os.Environ(), "CALLGATE_STATE="+state, "GORACE="+quickRace)
 	a.Stderr = &a.errs
 	var err error

@@ -123,7 +123,10 @@ func BenchmarkProxied(b *testing.B) {
 	}
 	bin := program(b)
 	state, folder := filepath.Join(b.TempDir(), "s"), b.TempDir()
-	app := fmt.Sprintf("tools:\n  modules:\n    mcp: {config: {servers: {fixture: {command: %q}}}}\n  capabilities: {default_policy: auto}\n", server)
+	app := fmt.Sprintf(
+		"tools:\n  modules:\n    mcp: {config: {servers: {fixture: {command: %q}}}}\n  capabilities: {default_policy: auto}\n",
+		server,
+	)
 	if err := os.WriteFile(filepath.Join(folder, "callgate.yaml"), []byte(app), 0o600); err != nil {
 		b.Fatal(err)
 	}

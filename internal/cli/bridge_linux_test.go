@@ -201,7 +201,17 @@ func TestTwoAgentsOneFile(t *testing.T) {
 		all.Go(func() {
 			for i := range each { // all at once
 				// Its own mark is replaced, and a line comes at the end: a write over another's would lose both.
-				a.request("filesystem.edit", fmt.Sprintf(`{"path":"shared.txt","edits":[{"op":"replace","old":"%s: .","new":"%s: .%d"},{"op":"append","new":"%s %d\n"}]}`, name, name, i%10, name, i))
+				a.request(
+					"filesystem.edit",
+					fmt.Sprintf(
+						`{"path":"shared.txt","edits":[{"op":"replace","old":"%s: .","new":"%s: .%d"},{"op":"append","new":"%s %d\n"}]}`,
+						name,
+						name,
+						i%10,
+						name,
+						i,
+					),
+				)
 			}
 			for range each {
 				if r := a.hear(); r.Result.IsError || !strings.Contains(r.text(), "+"+name) {

@@ -42,7 +42,11 @@ func (m inMemory) Run() int {
 func demoTools() []*tool.Tool {
 	return []*tool.Tool{
 		demo("echo", tool.Runtime{Risk: tool.Low, SideEffect: tool.None, Idempotent: true}, echo),
-		demo("risky", tool.Runtime{Risk: tool.High, SideEffect: tool.Write, Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.X}}}, risky),
+		demo(
+			"risky",
+			tool.Runtime{Risk: tool.High, SideEffect: tool.Write, Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.X}}},
+			risky,
+		),
 		demo("wait", tool.Runtime{Risk: tool.Low, SideEffect: tool.Write, Effects: []tool.Effect{{Resource: "file:{path}", Mode: tool.X}}}, wait),
 		demo("long", tool.Runtime{Risk: tool.Low, SideEffect: tool.None}, long),
 	}

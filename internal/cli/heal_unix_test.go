@@ -106,7 +106,13 @@ func TestFrontOutlivesItsKernel(t *testing.T) {
 	n, _ := errs.Read(said)
 	address := between(t, string(said[:n]), "serving MCP at ", " for")
 	hello := func() string {
-		r, err := http.NewRequest(http.MethodPost, address, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"web","version":"1"}}}`))
+		r, err := http.NewRequest(
+			http.MethodPost,
+			address,
+			strings.NewReader(
+				`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"web","version":"1"}}}`,
+			),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,8 @@ func TestRunsDoNotMeet(t *testing.T) {
 			if r.Summary != "echoed "+word {
 				t.Errorf("run %d was told %q", i, r.Summary)
 			}
-			if code, _, err := inProcess(t, state, "", "tools", "show", "demo.nothing"); code != 5 || !strings.HasPrefix(err, "callgate: there is no tool") {
+			if code, _, err := inProcess(t, state, "", "tools", "show", "demo.nothing"); code != 5 ||
+				!strings.HasPrefix(err, "callgate: there is no tool") {
 				t.Errorf("run %d ended with %d and said %s", i, code, err)
 			}
 		})

@@ -244,7 +244,16 @@ func TestAskerCannotAnswerItself(t *testing.T) {
 	up(t, state)
 	// The editor is a child of the process that asked, with its user's rights.
 	list := `callgate approvals list --json | sed -n 's/.*"id": "\(.*\)",/\1/p' | head -1`
-	p := onTerminal(t, state, []string{`VISUAL=f() { callgate approvals approve $(` + list + `); false; }; f`}, "tools", "call", "demo.risky", "--path", "one")
+	p := onTerminal(
+		t,
+		state,
+		[]string{`VISUAL=f() { callgate approvals approve $(` + list + `); false; }; f`},
+		"tools",
+		"call",
+		"demo.risky",
+		"--path",
+		"one",
+	)
 	p.sees(prompt)
 	p.types("e\n")
 	p.sees("from the session that asked")

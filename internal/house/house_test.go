@@ -131,7 +131,10 @@ func TestAPackageWithoutAComment(t *testing.T) {
 
 // Tests that need an import have it in one of their files.
 func TestTestsNeed(t *testing.T) {
-	rules := Rules{Layers: [][]string{{"low", "low2"}}, TestsNeed: []TestsNeed{{Import: "m/box", Needs: "m/start", Why: "else they are skipped"}}}
+	rules := Rules{
+		Layers:    [][]string{{"low", "low2"}},
+		TestsNeed: []TestsNeed{{Import: "m/box", Needs: "m/start", Why: "else they are skipped"}},
+	}
 	files := map[string]string{"low/a_test.go": "package p\nimport \"m/box\"\n", "low2/b_test.go": "package p\nimport _ \"m/start\"\n"}
 	if got := rules.Check(tree(t, files)); len(got) != 1 || !strings.Contains(got[0].What, "else they are skipped") {
 		t.Error(got)

@@ -24,7 +24,8 @@ func TestFullDisk(t *testing.T) {
 
 		_, err := j.Commit(t.Context(), begun("b"))
 		isKind(t, err, tool.Unavailable)
-		if text := err.Error(); !strings.Contains(text, "the disk is full") || !strings.Contains(text, "withdrawn") || !strings.Contains(text, "free some space") {
+		if text := err.Error(); !strings.Contains(text, "the disk is full") || !strings.Contains(text, "withdrawn") ||
+			!strings.Contains(text, "free some space") {
 			t.Errorf("a begun record that could not be written says %q", text)
 		}
 		_, err = j.Commit(t.Context(), ended("a"))

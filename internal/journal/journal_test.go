@@ -201,7 +201,8 @@ func TestRecordThatJSONCannotCarry(t *testing.T) {
 	if err != nil || len(records) != 1 {
 		t.Fatalf("read %v, %v", records, err)
 	}
-	if rec := records[0]; rec.Call != "a" || rec.Ask != nil || !strings.HasSuffix(rec.Note, "as it came") || !strings.Contains(rec.Note, "could not be written") {
+	if rec := records[0]; rec.Call != "a" || rec.Ask != nil || !strings.HasSuffix(rec.Note, "as it came") ||
+		!strings.Contains(rec.Note, "could not be written") {
 		t.Fatalf("the record stands as %+v", rec)
 	}
 	whole(t, store, journal.Options{})

@@ -274,7 +274,8 @@ func TestOthersAreOutOfSight(t *testing.T) {
 		other := exec.Command("sleep", b)
 		ok(t, other.Start())
 		defer func() { other.Process.Kill(); other.Wait() }()
-		if out := g.must(l, sh("cat /proc/[0-9]*/cmdline | tr '\\0' ' '")...); strings.Contains(out, "sleep "+b) || !strings.Contains(out, "cat") {
+		if out := g.must(l, sh("cat /proc/[0-9]*/cmdline | tr '\\0' ' '")...); strings.Contains(out, "sleep "+b) ||
+			!strings.Contains(out, "cat") {
 			t.Errorf("it saw %q", out)
 		}
 		g.must(l, sh("kill -9 -1; true")...)
@@ -299,7 +300,11 @@ func TestAsOrdinaryUser(t *testing.T) {
 	ok(t, err)
 	ok(t, os.WriteFile(program, data, 0o755))
 	t.Parallel() // not before: a process that starts meanwhile would hold the program open, and it could not be run
-	cmd := exec.Command(program, "-test.run=^(TestFiles|TestKernelIs|TestHome|TestNetwork|TestWays|TestOthers|TestNothing|TestLimitsOfThe)", "-test.count=1")
+	cmd := exec.Command(
+		program,
+		"-test.run=^(TestFiles|TestKernelIs|TestHome|TestNetwork|TestWays|TestOthers|TestNothing|TestLimitsOfThe)",
+		"-test.count=1",
+	)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "GORACE=atexit_sleep_ms=0"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

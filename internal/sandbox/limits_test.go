@@ -26,7 +26,10 @@ func TestLimitsOfOneProcess(t *testing.T) {
 			if out != "0\n" {
 				t.Errorf("core files: %q", out)
 			}
-			exit, _, err := g.run(l, limits(func(l *sandbox.Limits) { l.FileSize = 1 << 20 }), sh("sleep 0.1; exec head -c 3000000 /dev/zero >big")...)
+			exit, _, err := g.run(
+				l,
+				limits(func(l *sandbox.Limits) { l.FileSize = 1 << 20 }),
+				sh("sleep 0.1; exec head -c 3000000 /dev/zero >big")...)
 			if err != nil || exit.Signal != "SIGXFSZ" && exit.Code == 0 {
 				t.Errorf("a large file: %+v, %v", exit, err)
 			}

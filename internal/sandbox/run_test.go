@@ -74,7 +74,9 @@ func TestWallsThatCannotBeHad(t *testing.T) {
 	g := newFixture(t)
 	bare := level{name: "bare", machine: sandbox.Report{OS: "linux"}}
 	_, _, err := g.run(bare, nil, "/bin/true")
-	if tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "inside its workspace") || !strings.Contains(err.Error(), "off the network") || !strings.Contains(err.Error(), "doctor") {
+	if tool.KindOf(err) != tool.Unavailable || !strings.Contains(err.Error(), "inside its workspace") ||
+		!strings.Contains(err.Error(), "off the network") ||
+		!strings.Contains(err.Error(), "doctor") {
 		t.Errorf("refused with %v", err)
 	}
 	bare.relaxed = true
@@ -296,8 +298,12 @@ func TestTemporaryFolderIsItsOwn(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			g := newFixture(t)
-			dir := strings.TrimSpace(g.must(l, sh(`echo "$TMPDIR"; f=$(mktemp) && echo x >"$f"; mkdir "$TMPDIR/a" && echo y >"$TMPDIR/a/b" && chmod 0 "$TMPDIR/a"`)...))
-			if again := strings.TrimSpace(g.must(l, sh(`echo "$TMPDIR"; ls -A "$TMPDIR" | grep -v '^TestTemp' >&2; true`)...)); !l.full() && again == dir || strings.Contains(again, "\n") {
+			dir := strings.TrimSpace(
+				g.must(l, sh(`echo "$TMPDIR"; f=$(mktemp) && echo x >"$f"; mkdir "$TMPDIR/a" && echo y >"$TMPDIR/a/b" && chmod 0 "$TMPDIR/a"`)...),
+			)
+			if again := strings.TrimSpace(g.must(l, sh(`echo "$TMPDIR"; ls -A "$TMPDIR" | grep -v '^TestTemp' >&2; true`)...)); !l.full() &&
+				again == dir ||
+				strings.Contains(again, "\n") {
 				t.Errorf("the second run saw %q", again)
 			}
 			if dir == "" || !l.full() && exists(dir) {

@@ -77,7 +77,8 @@ func TestSVG(t *testing.T) {
 			rects++
 		}
 	}
-	if rects != 4 || !strings.Contains(b.String(), "budget 12000") || strings.Contains(b.String(), "%!") || strings.Contains(b.String(), "href") {
+	if rects != 4 || !strings.Contains(b.String(), "budget 12000") || strings.Contains(b.String(), "%!") ||
+		strings.Contains(b.String(), "href") {
 		t.Errorf("%d rectangles in\n%s", rects, b.String())
 	}
 }

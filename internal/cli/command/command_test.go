@@ -138,8 +138,18 @@ func TestResult(t *testing.T) {
 		code      int
 		out, errs string
 	}{
-		{"text", tool.Result{Status: tool.Success, Summary: "read it", Content: []tool.Content{tool.Text("one\n"), tool.Text("two")}, Warnings: []string{"old"}},
-			0, "one\ntwo", "warning: old\nread it\n"},
+		{
+			"text",
+			tool.Result{
+				Status:   tool.Success,
+				Summary:  "read it",
+				Content:  []tool.Content{tool.Text("one\n"), tool.Text("two")},
+				Warnings: []string{"old"},
+			},
+			0,
+			"one\ntwo",
+			"warning: old\nread it\n",
+		},
 		{"data that is text", tool.Result{Status: tool.Success, Summary: "s", Data: json.RawMessage(`"plain"`)}, 0, "plain\n", "s\n"},
 		{"no data", tool.Result{Status: tool.Success, Summary: "done"}, 0, "", "done\n"},
 		{"an artifact", tool.Result{Status: tool.Success, Summary: "long", ArtifactRef: "sha256:1"}, 0, "",
@@ -285,7 +295,8 @@ func TestUsage(t *testing.T) {
 	cmd.SetArgs([]string{"--wrokspace", "x"})
 	err := cmd.Execute()
 	var wrong *tool.Error
-	if !errors.As(err, &wrong) || wrong.Kind != tool.Invalid || len(wrong.Similar) == 0 || wrong.Similar[0] != "--workspace" || wrong.Hint != "see call --help" {
+	if !errors.As(err, &wrong) || wrong.Kind != tool.Invalid || len(wrong.Similar) == 0 || wrong.Similar[0] != "--workspace" ||
+		wrong.Hint != "see call --help" {
 		t.Errorf("got %+v", wrong)
 	}
 	if e.Started() {

@@ -175,7 +175,8 @@ func TestModels(t *testing.T) {
 func TestNeeded(t *testing.T) {
 	t.Parallel()
 	err := consent.Needed("op", "call database.connect {}")
-	if err.Kind != tool.Denied || !strings.Contains(err.Error(), "call database.connect {}") || !strings.Contains(err.Hint, "callgate app trust") {
+	if err.Kind != tool.Denied || !strings.Contains(err.Error(), "call database.connect {}") ||
+		!strings.Contains(err.Hint, "callgate app trust") {
 		t.Errorf("got %v", err)
 	}
 }

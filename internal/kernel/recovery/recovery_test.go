@@ -58,7 +58,10 @@ func TestRefusedCallThatNobodyWaitsForIsEnded(t *testing.T) {
 	r := s.Call(t.Context(), session.CallRequest{Name: "filesystem.delete", Args: json.RawMessage(`{"path":"x"}`), NoWait: true})
 	key, err := k.State().HumanKey()
 	ok(t, err)
-	ok(t, k.Approvals.Answer(t.Context(), approval.Credential{Key: key, PID: approval.Unknown}, r.Approval, approval.Answer{Feedback: "keep it"}))
+	ok(
+		t,
+		k.Approvals.Answer(t.Context(), approval.Credential{Key: key, PID: approval.Unknown}, r.Approval, approval.Answer{Feedback: "keep it"}),
+	)
 	result, err := k.Collect(t.Context(), r.Call)
 	ok(t, err)
 	if result.Status != tool.Refused || !strings.Contains(result.Summary, "keep it") {
@@ -73,7 +76,10 @@ func TestCallsInDoubtAreRetriedOrReported(t *testing.T) {
 	ran := map[string]int{}
 	var mu sync.Mutex
 	make := func(name string, idempotent, crash bool) *tool.Tool {
-		made, err := tool.Func("team."+name, "A tool that may be in doubt.", tool.Runtime{Risk: tool.Low, SideEffect: tool.Write, Idempotent: idempotent},
+		made, err := tool.Func(
+			"team."+name,
+			"A tool that may be in doubt.",
+			tool.Runtime{Risk: tool.Low, SideEffect: tool.Write, Idempotent: idempotent},
 			func(ctx context.Context, in struct {
 				N int `json:"n"`
 			}) (string, error) {
@@ -84,7 +90,8 @@ func TestCallsInDoubtAreRetriedOrReported(t *testing.T) {
 					<-ctx.Done()
 				}
 				return "done", nil
-			})
+			},
+		)
 		ok(t, err)
 		return made
 	}

@@ -31,7 +31,8 @@ tools:
 dev: {variables: {greeting: hello}}
 `)
 	stranger := kerneltest.OpenSession(t, k, folder)
-	if len(stranger.Warnings()) != 1 || !strings.Contains(stranger.Warnings()[0], "filesystem.write") || !strings.Contains(k.PendingConsent(stranger), "{{secret.SETUP_TEST_SECRET}}") {
+	if len(stranger.Warnings()) != 1 || !strings.Contains(stranger.Warnings()[0], "filesystem.write") ||
+		!strings.Contains(k.PendingConsent(stranger), "{{secret.SETUP_TEST_SECRET}}") {
 		t.Errorf("before a human accepted it: %v", stranger.Warnings())
 	}
 	if _, err := os.Stat(filepath.Join(folder, "made.txt")); err == nil {

@@ -76,8 +76,18 @@ func TestVerifyFindsTampering(t *testing.T) {
 
 // flipSQL changes one byte of a blob, counted from 1.
 func flipSQL(column string, seq, at int) string {
-	flipped := fmt.Sprintf("printf('%%02x', 255 - (instr('0123456789ABCDEF', substr(hex(substr(%[1]s, %[2]d, 1)), 1, 1)) - 1) * 16 - instr('0123456789ABCDEF', substr(hex(substr(%[1]s, %[2]d, 1)), 2, 1)) + 1)", column, at)
-	return fmt.Sprintf("UPDATE records SET %[1]s = CAST(substr(%[1]s, 1, %[2]d - 1) || unhex(%[3]s) || substr(%[1]s, %[2]d + 1) AS BLOB) WHERE seq = %[4]d", column, at, flipped, seq)
+	flipped := fmt.Sprintf(
+		"printf('%%02x', 255 - (instr('0123456789ABCDEF', substr(hex(substr(%[1]s, %[2]d, 1)), 1, 1)) - 1) * 16 - instr('0123456789ABCDEF', substr(hex(substr(%[1]s, %[2]d, 1)), 2, 1)) + 1)",
+		column,
+		at,
+	)
+	return fmt.Sprintf(
+		"UPDATE records SET %[1]s = CAST(substr(%[1]s, 1, %[2]d - 1) || unhex(%[3]s) || substr(%[1]s, %[2]d + 1) AS BLOB) WHERE seq = %[4]d",
+		column,
+		at,
+		flipped,
+		seq,
+	)
 }
 
 func TestForgedDropIsFound(t *testing.T) {
